@@ -1,0 +1,15 @@
+import "reflect-metadata";
+import { configOrComplaint } from "../src/composition/run-process.ts";
+import { createLog } from "../src/runtime/log.ts";
+import { applyMigrations } from "../src/store/migrations.ts";
+
+const config = configOrComplaint("migrate", process.env);
+if (!config) process.exit(1);
+const log = createLog({ ...config, process: "migrate" });
+try {
+  const applied = await applyMigrations(config.DATABASE_DIRECT_URL);
+  log.info("migrations.applied", { count: applied.length, files: applied.join(",") });
+} catch (error) {
+  log.error("migrations.failed", { err: error });
+  process.exit(1);
+}

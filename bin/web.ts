@@ -1,0 +1,20 @@
+import "reflect-metadata";
+import cluster from "node:cluster";
+import { container } from "tsyringe";
+import { runProcess } from "../src/composition/run-process.ts";
+import { CONFIG, LOG, resolve } from "../src/composition/tokens.ts";
+import { registerWeb, registerWebForks } from "../src/composition/web.ts";
+
+const underDeno = "Deno" in globalThis;
+
+const exitCode = await runProcess(container, {
+  name: "web",
+  env: process.env,
+  register(container) {
+    const forks = resolve(container, CONFIG).WEB_CONCURRENCY;
+    if (forks > 1 && underDeno) resolve(container, LOG).warn("web.not_forked", { reason: "Deno has no cluster", forks });
+    if (forks > 1 && !underDeno && cluster.isPrimary) registerWebForks(container);
+    else registerWeb(container);
+  },
+});
+process.exit(exitCode);

@@ -1,0 +1,13 @@
+import type { DependencyContainer } from "tsyringe";
+import { cron } from "../../workers/scheduler/cron.ts";
+import { jobs } from "../../workers/scheduler/jobs.ts";
+import { newId } from "../runtime/ids.ts";
+import { sharedWorkers } from "./shared.ts";
+import { CONFIG, DATABASE, LOG, METRICS, provide, resolve, WORKERS } from "./tokens.ts";
+
+export function registerScheduler(container: DependencyContainer): void {
+  provide(container, WORKERS, (c) => {
+    const [db, log, metrics] = [resolve(c, DATABASE), resolve(c, LOG), resolve(c, METRICS)];
+    return [...sharedWorkers(c), cron({ id: newId("wrk"), jobs: jobs(resolve(c, CONFIG), db), db, log, metrics })];
+  });
+}

@@ -1,0 +1,33 @@
+import type { DependencyContainer } from "tsyringe";
+import { connectProducer } from "../dispatch/redis.ts";
+import type { Config } from "../runtime/config.ts";
+import { createLog } from "../runtime/log.ts";
+import { createMetrics } from "../runtime/metrics.ts";
+import { metricsServer } from "../runtime/metrics-server.ts";
+import type { Worker } from "../runtime/supervise.ts";
+import { createSecretBox } from "../security/secret-box.ts";
+import { createDatabase } from "../store/database.ts";
+import { CONFIG, DATABASE, LOG, METRICS, provide, REDIS, resolve, SECRET_BOX } from "./tokens.ts";
+
+/** What every process has. */
+export function registerShared(container: DependencyContainer, config: Config, processName: string): void {
+  provide(container, CONFIG, () => config);
+  provide(container, LOG, () => createLog({ ...config, process: processName }));
+  provide(container, METRICS, () => createMetrics(processName));
+  provide(container, DATABASE, (c) =>
+    createDatabase(config, (error) => resolve(c, LOG).warn("postgres.connection_lost", { err: error })),
+  );
+  provide(container, REDIS, (c) => connectProducer(config, resolve(c, LOG)));
+  provide(container, SECRET_BOX, () => createSecretBox(config.ENCRYPTION_KEYS));
+}
+
+/** The workers that every process starts first and closes last: its metrics and its connections. */
+export function sharedWorkers(container: DependencyContainer): Worker[] {
+  const [db, redis] = [resolve(container, DATABASE), resolve(container, REDIS)];
+  const metricsPort = resolve(container, CONFIG).METRICS_PORT;
+  return [
+    metricsServer(metricsPort, resolve(container, METRICS), resolve(container, LOG)),
+    { name: "postgres", close: () => db.close() },
+    { name: "redis", close: () => redis.disconnect() },
+  ];
+}

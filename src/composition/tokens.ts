@@ -1,0 +1,37 @@
+import { type DependencyContainer, instanceCachingFactory } from "tsyringe";
+import type { RedisClient } from "../dispatch/redis.ts";
+import type { Route } from "../http/route.ts";
+import type { HttpServer } from "../http/server.ts";
+import type { Config } from "../runtime/config.ts";
+import type { Log } from "../runtime/log.ts";
+import type { Metrics } from "../runtime/metrics.ts";
+import type { Worker } from "../runtime/supervise.ts";
+import type { SecretBox } from "../security/secret-box.ts";
+import type { Database } from "../store/database.ts";
+
+/** A name in the container, which the compiler knows the type of. */
+export type Token<T> = symbol & { readonly provides?: T };
+
+const token = <T>(name: string): Token<T> => Symbol(name);
+
+export const CONFIG = token<Config>("config");
+export const LOG = token<Log>("log");
+export const METRICS = token<Metrics>("metrics");
+export const DATABASE = token<Database>("database");
+export const REDIS = token<RedisClient>("redis");
+export const SECRET_BOX = token<SecretBox>("secret box");
+export const ROUTES = token<readonly Route[]>("routes");
+export const HTTP_SERVER = token<HttpServer>("http server");
+/** What the process consists of, in the order of starting. */
+export const WORKERS = token<readonly Worker[]>("workers");
+
+/** Made at the first use, once. */
+export function provide<T>(
+  container: DependencyContainer,
+  name: Token<T>,
+  make: (container: DependencyContainer) => T,
+): void {
+  container.register<T>(name, { useFactory: instanceCachingFactory(make) });
+}
+
+export const resolve = <T>(container: DependencyContainer, name: Token<T>): T => container.resolve<T>(name);

@@ -1,0 +1,53 @@
+import type { IncomingMessage } from "node:http";
+import { ApiError } from "../runtime/errors.ts";
+
+export const MIB = 1_048_576;
+
+export interface IncomingBody {
+  /** The whole body, at most `limit` bytes of it: one byte more is 413, noticed while it streams in. */
+  read(): Promise<Buffer>;
+  /** The same limit for a request that is refused anyway: counts and drops, and keeps nothing in memory. */
+  measure(): Promise<void>;
+}
+
+/** Size is the first thing checked, so a declared length over the limit throws here, before anything is read. */
+export function incomingBody(request: IncomingMessage, limit: number): IncomingBody {
+  const declared = request.headers["content-length"];
+  const chunked = request.headers["transfer-encoding"] !== undefined;
+  if (Number(declared) > limit) throw tooLarge(limit);
+  const isEmpty = !chunked && (declared === undefined || declared === "0");
+  return {
+    async read() {
+      if (isEmpty) return Buffer.alloc(0);
+      const chunks: Buffer[] = [];
+      await consume(request, limit, (chunk) => chunks.push(chunk));
+      return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+    },
+    async measure() {
+      if (chunked) await consume(request, limit, () => {});
+    },
+  };
+}
+
+function consume(request: IncomingMessage, limit: number, keep: (chunk: Buffer) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let size = 0;
+    const settle = (error?: Error) => {
+      request.off("data", onData).off("end", onEnd).off("error", onBroken).off("close", onBroken);
+      if (error) reject(error);
+      else resolve();
+    };
+    const onData = (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= limit) return keep(chunk);
+      settle(tooLarge(limit));
+      request.resume(); // the rest is dropped, so that the sender can finish and read the answer
+    };
+    const onEnd = () => settle();
+    const onBroken = () => settle(new ApiError("validation_failed", "The request ended before its body was complete"));
+    request.on("data", onData).on("end", onEnd).on("error", onBroken).on("close", onBroken);
+  });
+}
+
+const tooLarge = (limit: number) =>
+  new ApiError("payload_too_large", `The body is larger than ${limit} bytes`);

@@ -1,0 +1,33 @@
+import { ApiError, ERROR_CODES } from "../runtime/errors.ts";
+import { object, Type } from "../schema/types.ts";
+import { DatabaseUnavailable } from "../store/faults.ts";
+
+/** The one error body, for every status from 400 up. Some codes add fields of their own. */
+export const errorBody = Type.Object(
+  {
+    error: Type.Unsafe<string>({ type: "string", enum: ERROR_CODES }),
+    message: Type.String({ minLength: 1 }),
+    details: Type.Optional(Type.Array(object({ path: Type.String(), message: Type.String() }))),
+    request_id: Type.String(),
+  },
+  { additionalProperties: true },
+);
+
+/** Whatever was thrown, as the answer it becomes. Only what is not ours is an internal error, and nothing of it leaks. */
+export function toApiError(thrown: unknown): ApiError {
+  if (thrown instanceof ApiError) return thrown;
+  if (thrown instanceof DatabaseUnavailable)
+    return new ApiError("temporarily_unavailable", "The service cannot reach its database, please try again", {
+      headers: { "Retry-After": "5" },
+      cause: thrown,
+    });
+  return new ApiError("internal_error", "Something went wrong on our side", { cause: thrown });
+}
+
+export const toErrorBody = (error: ApiError, requestId: string) => ({
+  error: error.code,
+  message: error.message,
+  ...(error.details ? { details: error.details } : {}),
+  ...error.extra,
+  request_id: requestId,
+});

@@ -1,0 +1,40 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { newId } from "../runtime/ids.ts";
+import type { Exchange } from "./route.ts";
+
+export const API_VERSION = "2026-11-01";
+
+export interface OpenExchange extends Exchange {
+  /** Known once the caller is; for the log. */
+  clientId: string | undefined;
+}
+
+/** Opens the answer to one request: its id, and the headers that every answer of ours carries. */
+export function openExchange(request: IncomingMessage, response: ServerResponse, trustedProxies: number): OpenExchange {
+  const requestId = givenRequestId(request) ?? newId("req");
+  response.setHeader("X-Request-Id", requestId);
+  response.setHeader("X-Api-Version", API_VERSION);
+  response.setHeader("X-Content-Type-Options", "nosniff");
+  response.setHeader("Cache-Control", "no-store");
+  return {
+    requestId,
+    clientId: undefined,
+    address: callerAddress(request, trustedProxies),
+    header: (name) => single(request.headers[name.toLowerCase()]),
+    setHeader: (name, value) => void response.setHeader(name, value),
+  };
+}
+
+const single = (value: string | string[] | undefined) => (Array.isArray(value) ? value.join(", ") : value);
+
+function givenRequestId(request: IncomingMessage): string | undefined {
+  const given = single(request.headers["x-request-id"]);
+  return given !== undefined && /^[\x21-\x7e]{1,128}$/.test(given) ? given : undefined;
+}
+
+/** The socket's peer, or, behind proxies that are trusted, what the outermost of them saw. */
+function callerAddress(request: IncomingMessage, trustedProxies: number): string {
+  const forwarded = single(request.headers["x-forwarded-for"])?.split(",") ?? [];
+  const hops = [...forwarded.map((hop) => hop.trim()), request.socket.remoteAddress ?? ""];
+  return hops[Math.max(0, hops.length - 1 - trustedProxies)] ?? "";
+}

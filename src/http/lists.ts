@@ -1,0 +1,87 @@
+import { invalidField } from "../runtime/errors.ts";
+import { nullable, object, type TProperties, type TSchema, Type } from "../schema/types.ts";
+import type { Cursors } from "./cursors.ts";
+
+/** What a list is asked for: rows after or before a position, at most `limit`. */
+export interface PageRequest {
+  limit: number;
+  after?: string;
+  before?: string;
+}
+
+/** What a list answers, its positions still in clear. */
+export interface Page<T> {
+  data: T[];
+  before: string | null;
+  after: string | null;
+  hasMore: boolean;
+}
+
+interface Limits {
+  most?: number;
+  usual?: number;
+}
+
+/** The query of a list: its own filters and the paging that all lists share. */
+export const listQuery = <P extends TProperties>(filters: P, { most = 100, usual = 25 }: Limits = {}) =>
+  object({
+    ...filters,
+    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: most, default: usual, description: "Rows per page" })),
+    after: Type.Optional(Type.String({ description: "Cursor: rows that follow it" })),
+    before: Type.Optional(Type.String({ description: "Cursor: rows that precede it" })),
+  });
+
+/** The reply of a list. `beside` are fields that stand next to `data`. */
+export const listOf = <S extends TSchema, P extends TProperties = Record<never, never>>(item: S, beside?: P) =>
+  object({
+    data: Type.Array(item),
+    paging: object({
+      cursors: object({ before: nullable(Type.String()), after: nullable(Type.String()) }),
+      has_more: Type.Boolean(),
+    }),
+    ...(beside as P),
+  });
+
+interface PagingQuery {
+  limit?: number;
+  after?: string;
+  before?: string;
+}
+
+/** Opens the cursors of a list's query. */
+export function pageRequest(query: PagingQuery, cursors: Cursors, usual = 25): PageRequest {
+  if (query.after !== undefined && query.before !== undefined)
+    throw invalidField("/before", "after and before are mutually exclusive");
+  return {
+    limit: query.limit ?? usual,
+    ...(query.after === undefined ? {} : { after: cursors.open(query.after, "after") }),
+    ...(query.before === undefined ? {} : { before: cursors.open(query.before, "before") }),
+  };
+}
+
+/** The wire form of a page. */
+export const listReply = <T>(page: Page<T>, cursors: Cursors) => ({
+  data: page.data,
+  paging: {
+    cursors: { before: sealed(page.before, cursors), after: sealed(page.after, cursors) },
+    has_more: page.hasMore,
+  },
+});
+
+const sealed = (position: string | null, cursors: Cursors) => (position === null ? null : cursors.seal(position));
+
+/**
+ * Makes a page of rows that were read one further than the limit, in the direction asked for: `before` walks backwards,
+ * so its rows arrive reversed. `has_more` speaks of that same direction.
+ */
+export function pageOf<T>(rows: readonly T[], request: PageRequest, positionOf: (row: T) => string): Page<T> {
+  const kept = rows.slice(0, request.limit);
+  const data = request.before === undefined ? kept : kept.reverse();
+  const [first, last] = [data[0], data.at(-1)];
+  return {
+    data,
+    before: first === undefined ? null : positionOf(first),
+    after: last === undefined ? null : positionOf(last),
+    hasMore: rows.length > request.limit,
+  };
+}

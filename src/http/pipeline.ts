@@ -1,0 +1,127 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Log } from "../runtime/log.ts";
+import type { Metrics } from "../runtime/metrics.ts";
+import type { Validator } from "../schema/validate.ts";
+import type { Signer } from "../security/derived-keys.ts";
+import { type AdmissionRules, admit } from "./admission.ts";
+import { incomingBody, MIB } from "./body.ts";
+import { bindCursors } from "./cursors.ts";
+import { toApiError, toErrorBody } from "./error-reply.ts";
+import { type OpenExchange, openExchange } from "./exchange.ts";
+import { createInputReader } from "./input.ts";
+import { isMediaReply, isRawBody, type Route } from "./route.ts";
+
+const BODY_LIMIT = 10 * MIB;
+
+export interface PipelineParts extends AdmissionRules {
+  validator: Validator;
+  cursorSigner: Signer;
+  log: Log;
+  metrics: Metrics;
+  trustedProxies: number;
+}
+
+/** What the router found in the URL. */
+export interface Target {
+  params: Record<string, unknown>;
+  search: string;
+}
+
+export type Pipeline = (request: IncomingMessage, response: ServerResponse, target: Target) => Promise<void>;
+
+/** Everything that happens to a request of this route, in the contract's order of checks. */
+export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
+  const input = createInputReader(route, parts.validator);
+  const limit = isRawBody(route.body) ? route.body.limit : BODY_LIMIT;
+
+  async function answer(request: IncomingMessage, target: Target, exchange: OpenExchange): Promise<unknown> {
+    const incoming = incomingBody(request, limit);
+    const caller = await admit(route, request.headers, exchange, parts).catch(async (refusal) => {
+      await incoming.measure(); // size comes before every refusal, also where the length was not declared
+      throw refusal;
+    });
+    exchange.clientId = caller?.clientId;
+    const hasBody = request.method !== "GET" && request.method !== "HEAD";
+    const bytes = hasBody ? await incoming.read() : Buffer.alloc(0);
+    const checkedInput = {
+      params: input.params(target.params),
+      query: input.query(target.search),
+      body: input.body(bytes, request.headers["content-type"]),
+    };
+    const cursors = bindCursors(parts.cursorSigner, caller?.clientId ?? "", `${route.method} ${route.path}`);
+    return route.handle({ ...exchange, ...checkedInput, caller, cursors } as Parameters<Route["handle"]>[0]);
+  }
+
+  return (request, response, target) =>
+    replied(request, response, { pattern: route.path, ...parts }, async (exchange) => {
+      const value = await answer(request, target, exchange);
+      const status = route.status ?? (route.reply ? 200 : 204);
+      if (isMediaReply(route.reply)) return { status, type: route.reply.mediaType, body: value as string | Buffer };
+      return { status, type: JSON_TYPE, body: route.reply ? JSON.stringify(value) : undefined };
+    });
+}
+
+const JSON_TYPE = "application/json; charset=utf-8";
+
+interface Reply {
+  status: number;
+  type: string;
+  body: string | Buffer | undefined;
+}
+
+type Recorder = Pick<PipelineParts, "log" | "metrics" | "trustedProxies"> & { pattern: string };
+
+/** Answers what `work` makes of the request, or its error; then one line in the log and one count, whatever happened. */
+export async function replied(
+  request: IncomingMessage,
+  response: ServerResponse,
+  recorder: Recorder,
+  work: (exchange: OpenExchange) => Promise<Reply>,
+): Promise<void> {
+  const began = performance.now();
+  const exchange = openExchange(request, response, recorder.trustedProxies);
+  let code: string | undefined;
+  let reply: Reply;
+  try {
+    reply = await work(exchange);
+  } catch (thrown) {
+    const error = toApiError(thrown);
+    code = error.code;
+    if (error.status >= 500)
+      recorder.log.error("http.failed", { request_id: exchange.requestId, route: recorder.pattern, err: thrown });
+    for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
+    reply = { status: error.status, type: JSON_TYPE, body: JSON.stringify(toErrorBody(error, exchange.requestId)) };
+  }
+  send(response, reply, request.method === "HEAD");
+  record(request, exchange, recorder, { status: reply.status, code, seconds: (performance.now() - began) / 1000 });
+}
+
+function send(response: ServerResponse, { status, type, body }: Reply, headOnly: boolean): void {
+  response.statusCode = status;
+  if (body === undefined) return void response.end();
+  response.setHeader("Content-Type", type);
+  response.setHeader("Content-Length", Buffer.byteLength(body));
+  response.end(headOnly ? undefined : body);
+}
+
+interface Outcome {
+  status: number;
+  code: string | undefined;
+  seconds: number;
+}
+
+function record(request: IncomingMessage, exchange: OpenExchange, recorder: Recorder, outcome: Outcome): void {
+  const { pattern: route, metrics, log } = recorder;
+  const method = request.method ?? "";
+  metrics.httpRequests.inc({ method, route, status: outcome.status });
+  metrics.httpSeconds.observe({ method, route }, outcome.seconds);
+  log.info("http.request", {
+    request_id: exchange.requestId,
+    client: exchange.clientId,
+    method,
+    route,
+    status: outcome.status,
+    error: outcome.code,
+    ms: Math.round(outcome.seconds * 10_000) / 10,
+  });
+}

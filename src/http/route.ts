@@ -1,0 +1,81 @@
+import type { Role, Scope } from "../schema/enumerations.ts";
+import type { Static, TObject, TSchema } from "../schema/types.ts";
+import type { Caller } from "./caller.ts";
+import type { Cursors } from "./cursors.ts";
+
+export type Method = "get" | "post" | "patch" | "put" | "delete";
+
+/** Which scope a caller needs: one, any of several, any good credential at all, or none because everybody may ask. */
+export type Access = Scope | readonly [Scope, ...Scope[]] | "any credential" | "public";
+
+/** A body that is not JSON: its bytes reach the handler as they came. */
+export interface RawBody {
+  limit: number;
+  /** Accepted Content-Types, e.g. `image/png` or `image/*`; absent: all. */
+  mediaTypes?: readonly string[];
+}
+
+/** A reply that is not JSON: the handler answers its text or bytes. */
+export interface MediaReply {
+  mediaType: string;
+}
+
+type BodyOf<B> = B extends TSchema ? Static<B> : B extends RawBody ? Buffer : Record<string, never>;
+type ReplyOf<R> = R extends TSchema ? Static<R> : R extends MediaReply ? string | Buffer : undefined;
+type CallerOf<A> = A extends "public" ? undefined : Caller;
+
+export interface Exchange {
+  requestId: string;
+  /** The caller's address, as far as the proxies in front are trusted. */
+  address: string;
+  header(name: string): string | undefined;
+  setHeader(name: string, value: string): void;
+}
+
+export interface Context<A, P, Q, B> extends Exchange {
+  caller: CallerOf<A>;
+  params: P extends TSchema ? Static<P> : Record<string, never>;
+  query: Q extends TSchema ? Static<Q> : Record<string, never>;
+  body: BodyOf<B>;
+  /** Seals and opens list positions for this client and this route. */
+  cursors: Cursors;
+}
+
+interface Declared<A, P, Q, B, R> {
+  method: Method;
+  /** OpenAPI's form: `/api/channels/{channel_id}`. */
+  path: string;
+  summary: string;
+  scope: A;
+  consoleOnly?: true;
+  roles?: readonly [Role, ...Role[]];
+  /** A named condition on the client, checked on each request after scope and role. */
+  gate?: string;
+  params?: P;
+  query?: Q;
+  body?: B;
+  status?: number;
+  reply?: R;
+  handle(context: Context<A, P, Q, B>): Promise<ReplyOf<R>> | ReplyOf<R>;
+}
+
+/** An endpoint as data, its types folded away; the pipeline treats them all alike. */
+export interface Route
+  extends Omit<Declared<Access, TObject, TObject, TSchema | RawBody, TSchema | MediaReply>, "handle"> {
+  handle(context: Context<Access, TObject, TObject, TSchema | RawBody>): unknown;
+}
+
+/** Declares an endpoint; what the handler is given and must answer follows from its schemas. */
+export function route<
+  const A extends Access,
+  P extends TObject | undefined = undefined,
+  Q extends TObject | undefined = undefined,
+  B extends TSchema | RawBody | undefined = undefined,
+  R extends TSchema | MediaReply | undefined = undefined,
+>(declared: Declared<A, P, Q, B, R>): Route {
+  return declared as unknown as Route;
+}
+
+export const isRawBody = (body: Route["body"]): body is RawBody => body !== undefined && "limit" in body;
+
+export const isMediaReply = (reply: Route["reply"]): reply is MediaReply => reply !== undefined && "mediaType" in reply;

@@ -1,0 +1,66 @@
+import { type CloseEvent, createConcurrently, LogError, Logger, LogOutput } from "concurrently";
+import { SECOND } from "../runtime/durations.ts";
+import { processCommand, type Runtime } from "./process-commands.ts";
+
+/** The processes of a local cluster, each with the colour of its lines. */
+const PROCESSES = { web: "cyan", dispatcher: "magenta", scheduler: "yellow" };
+
+const WIDEST = Math.max(...Object.keys(PROCESSES).map((name) => name.length));
+
+/** A process has 25 s to end in order; then it is ended. */
+const PATIENCE = 27 * SECOND;
+
+interface ClusterOptions {
+  root: string;
+  runtime: Runtime;
+  settings: Record<string, string>;
+}
+
+export interface Cluster {
+  /** Asks all processes to end. */
+  stop(): void;
+  /** Once all have ended: whether each of them did so in order. */
+  ended: Promise<boolean>;
+}
+
+/** Runs the processes, their lines prefixed and coloured. When one ends by itself, the others are ended too. */
+export function startCluster({ root, runtime, settings }: ClusterOptions): Cluster {
+  const logger = new Logger({ prefixFormat: "{name} |" });
+  const commands = Object.entries(PROCESSES).map(([name, prefixColor]) => ({
+    name: name.padEnd(WIDEST),
+    prefixColor,
+    // exec: the shell gives way to the process, so that signals reach it and nothing is left between.
+    command: `exec ${processCommand(root, name, runtime).map(quoted).join(" ")}`,
+    env: settings,
+  }));
+  const cluster = createConcurrently(commands, {
+    logger,
+    outputStream: process.stdout,
+    kill: endProcess,
+    controllers: [new LogError({ logger }), new LogOutput({ logger })],
+  });
+  let stopping = false;
+  const stop = () => {
+    if (stopping) return;
+    stopping = true;
+    const endAll = (signal: NodeJS.Signals) => {
+      for (const command of cluster.commands) command.kill(signal);
+    };
+    endAll("SIGTERM");
+    setTimeout(endAll, PATIENCE, "SIGKILL").unref();
+  };
+  for (const command of cluster.commands) command.close.subscribe(stop);
+  const inOrder = (events: CloseEvent[]) => events.every((event) => event.exitCode === 0);
+  return { stop, ended: cluster.result.then(inOrder, inOrder) };
+}
+
+/** One that has just ended by itself need not be ended any more. */
+function endProcess(pid: number, signal?: string): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as { code?: string }).code !== "ESRCH") throw error;
+  }
+}
+
+const quoted = (word: string) => `'${word.replaceAll("'", `'\\''`)}'`;

@@ -1,0 +1,58 @@
+import { accessSync, constants, existsSync, readdirSync } from "node:fs";
+import { delimiter, join } from "node:path";
+
+/** A program that npm cannot bring: where it may lie, and which packages bring it. */
+export interface Program {
+  name: string;
+  /** Folders beyond PATH; `*` stands for one folder's name, the highest version first. */
+  folders: readonly string[];
+  apt: string;
+  brew: string;
+}
+
+export const POSTGRES: Program = {
+  name: "postgres",
+  folders: [
+    "/usr/lib/postgresql/*/bin",
+    "/opt/homebrew/opt/postgresql@*/bin",
+    "/usr/local/opt/postgresql@*/bin",
+    "/usr/pgsql-*/bin",
+    "/Applications/Postgres.app/Contents/Versions/*/bin",
+  ],
+  apt: "postgresql",
+  brew: "postgresql@16",
+};
+
+export const REDIS: Program = {
+  name: "redis-server",
+  folders: ["/usr/bin", "/usr/sbin", "/usr/local/bin", "/opt/homebrew/bin"],
+  apt: "redis-server",
+  brew: "redis",
+};
+
+/** The program's path, or undefined when it is neither on PATH nor in the usual places. */
+export function findProgram({ name, folders }: Program, searchPath: string): string | undefined {
+  const places = [...searchPath.split(delimiter).filter(Boolean), ...folders.flatMap(expand)];
+  return places.map((folder) => join(folder, name)).find(isExecutable);
+}
+
+function expand(folder: string): string[] {
+  const [before, after] = folder.split(/\/(?=[^/]*\*)/) as [string, string | undefined];
+  if (after === undefined) return [folder];
+  const [pattern = "", ...rest] = after.split("/");
+  const [start = "", end = ""] = pattern.split("*");
+  if (!existsSync(before)) return [];
+  return readdirSync(before)
+    .filter((entry) => entry.startsWith(start) && entry.endsWith(end))
+    .sort((a, b) => b.localeCompare(a, "en", { numeric: true }))
+    .map((entry) => join(before, entry, ...rest));
+}
+
+function isExecutable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}

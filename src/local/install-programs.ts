@@ -1,0 +1,63 @@
+import { spawnSync } from "node:child_process";
+import { findProgram, type Program } from "./find-program.ts";
+
+/** Says in one message which programs are missing and how to get them. */
+export class MissingPrograms extends Error {
+  constructor(programs: readonly Program[], command: string) {
+    const names = programs.map((program) => program.name).join(" and ");
+    super(`${names} not found, and not to be installed without asking. Please run:\n\n    ${command}\n`);
+    this.name = "MissingPrograms";
+  }
+}
+
+interface Installer {
+  tool: string;
+  /** What a person would type. */
+  command(programs: readonly Program[]): string;
+  /** The same without questions. */
+  steps(programs: readonly Program[]): string[][];
+}
+
+const apt: Installer = {
+  tool: "apt-get",
+  command: (programs) => `sudo apt-get update && sudo apt-get install -y ${programs.map(({ apt }) => apt).join(" ")}`,
+  steps: (programs) => {
+    const asRoot = process.getuid?.() === 0 ? [] : ["sudo", "-n"];
+    const quiet = [...asRoot, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"];
+    return [
+      [...quiet, "update"],
+      [...quiet, "install", "-y", "--no-install-recommends", ...programs.map((program) => program.apt)],
+    ];
+  },
+};
+
+const brew: Installer = {
+  tool: "brew",
+  command: (programs) => `brew install ${programs.map(({ brew }) => brew).join(" ")}`,
+  steps: (programs) => [["brew", "install", "--quiet", ...programs.map((program) => program.brew)]],
+};
+
+/** Where each program lies, after installing those that are missing where that is possible without asking. */
+export function ensurePrograms(
+  programs: readonly Program[],
+  searchPath: string,
+  say: (line: string) => void,
+): Map<Program, string> {
+  const missing = programs.filter((program) => !findProgram(program, searchPath));
+  if (missing.length > 0) install(missing, searchPath, say);
+  return new Map(programs.map((program) => [program, findProgram(program, searchPath) as string]));
+}
+
+function install(missing: readonly Program[], searchPath: string, say: (line: string) => void): void {
+  const installer = [apt, brew].find(({ tool }) => isOnPath(tool));
+  if (!installer) throw new MissingPrograms(missing, `(install ${missing.map(({ name }) => name).join(", ")})`);
+  say(`Installing ${missing.map(({ name }) => name).join(" and ")} with ${installer.tool}, once ...`);
+  for (const [tool, ...args] of installer.steps(missing)) {
+    const { status } = spawnSync(tool as string, args, { stdio: ["ignore", "ignore", "inherit"] });
+    if (status !== 0) throw new MissingPrograms(missing, installer.command(missing));
+  }
+  const still = missing.filter((program) => !findProgram(program, searchPath));
+  if (still.length > 0) throw new MissingPrograms(still, installer.command(still));
+}
+
+const isOnPath = (tool: string): boolean => spawnSync("sh", ["-c", `command -v ${tool}`]).status === 0;

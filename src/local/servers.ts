@@ -1,0 +1,59 @@
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { mkdirSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import type { Environment } from "../runtime/settings.ts";
+import { POSTGRES, type Program, REDIS } from "./find-program.ts";
+import { ensurePrograms } from "./install-programs.ts";
+import { serverAccount, startPostgres } from "./postgres.ts";
+import { startRedis } from "./redis.ts";
+
+interface ServersOptions {
+  /** Holds what the servers keep. */
+  folder: string;
+  env: Environment;
+  durable: boolean;
+  redisDatabases?: number;
+  say(line: string): void;
+}
+
+export interface Servers {
+  DATABASE_URL: string;
+  REDIS_URL: string;
+  stop(): Promise<void>;
+}
+
+/** Postgres and Redis: those that the environment names, or private ones. */
+export async function startServers({ folder, env, durable, redisDatabases, say }: ServersOptions): Promise<Servers> {
+  const needed: Program[] = [...(env.DATABASE_URL ? [] : [POSTGRES]), ...(env.REDIS_URL ? [] : [REDIS])];
+  const programs = ensurePrograms(needed, env.PATH ?? "", say);
+  mkdirSync(folder, { recursive: true, mode: 0o711 });
+  const [postgres, redis] = [programs.get(POSTGRES), programs.get(REDIS)];
+  const databases = redisDatabases === undefined ? {} : { databases: redisDatabases };
+  const starts = await Promise.allSettled([
+    postgres ? startPostgres({ program: postgres, folder: postgresFolder(folder), durable }) : undefined,
+    redis ? startRedis({ program: redis, folder: join(folder, "redis"), durable, ...databases }) : undefined,
+  ]);
+  const started = starts.map((start) => (start.status === "fulfilled" ? start.value : undefined));
+  const stop = async () => {
+    for (const server of started) await server?.stop();
+  };
+  const failed = starts.find((start) => start.status === "rejected");
+  if (failed) {
+    await stop();
+    throw failed.reason;
+  }
+  const [postgresUrl, redisUrl] = [started[0]?.url ?? env.DATABASE_URL, started[1]?.url ?? env.REDIS_URL];
+  return { DATABASE_URL: postgresUrl as string, REDIS_URL: redisUrl as string, stop };
+}
+
+/** Beside the rest; or, where root's checkout is closed to the user that Postgres runs as, under the system's state folder. */
+function postgresFolder(folder: string): string {
+  const account = serverAccount();
+  const reachable = !account || spawnSync("test", ["-x", folder], account).status === 0;
+  if (reachable) return join(folder, "postgres");
+  const place = createHash("sha256").update(folder).digest("hex").slice(0, 8);
+  const shared = join("/var/lib/herald", `${basename(dirname(folder))}-${place}`);
+  mkdirSync(shared, { recursive: true, mode: 0o711 });
+  return join(shared, "postgres");
+}

@@ -1,0 +1,94 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { packageRoot } from "../runtime/package-root.ts";
+import type { Environment } from "../runtime/settings.ts";
+import { type Cluster, startCluster } from "./cluster.ts";
+import { readEnvFile, writeEnvFile } from "./env-file.ts";
+import { runningPid } from "./leftover.ts";
+import { processCommand, type Runtime } from "./process-commands.ts";
+import { startServers } from "./servers.ts";
+import { localSettings } from "./settings.ts";
+
+interface StartOptions {
+  env: Environment;
+  runtime: Runtime;
+  say(line: string): void;
+  /** Aborted by Ctrl-C. */
+  stop: AbortSignal;
+}
+
+/** The whole service on this machine, until it is stopped. Answers the exit code. */
+export async function startLocally({ env, runtime, say, stop }: StartOptions): Promise<number> {
+  if (env.NODE_ENV === "production")
+    throw new Error("npm start is for development: in production run the processes of the Procfile");
+  const root = packageRoot();
+  const folder = join(root, ".herald");
+  const release = claimFolder(folder);
+  const servers = await startServers({ folder, env, durable: true, say });
+  try {
+    const envFile = join(folder, "env");
+    const made = await localSettings(env, readEnvFile(envFile), servers);
+    writeEnvFile(envFile, made);
+    const settings = { ...definedOnly(env), ...made, ...terminalSettings(env) };
+    migrate(root, runtime, settings);
+    if (stop.aborted) return 0;
+    const cluster = startCluster({ root, runtime, settings });
+    stop.addEventListener("abort", cluster.stop, { once: true });
+    await Promise.race([untilReady(made, cluster, say, envFile), cluster.ended]);
+    return (await cluster.ended) ? 0 : 1;
+  } finally {
+    await servers.stop();
+    release();
+  }
+}
+
+/** One start per folder: two would share a data directory. */
+function claimFolder(folder: string): () => void {
+  mkdirSync(folder, { recursive: true, mode: 0o711 });
+  const pidFile = join(folder, "start.pid");
+  const other = runningPid(pidFile, "start.js");
+  if (other !== undefined) throw new Error(`Herald already runs from this folder (process ${other})`);
+  writeFileSync(pidFile, String(process.pid));
+  return () => rmSync(pidFile, { force: true });
+}
+
+const definedOnly = (env: Environment): Record<string, string> =>
+  Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined));
+
+/** The processes write to a pipe and would take it for a log drain; a person is reading. */
+function terminalSettings(env: Environment): Record<string, string> {
+  return process.stdout.isTTY && !env.LOG_FORMAT ? { LOG_FORMAT: "pretty", FORCE_COLOR: "1" } : {};
+}
+
+function migrate(root: string, runtime: Runtime, settings: Record<string, string>): void {
+  const [program, ...args] = processCommand(root, "migrate", runtime);
+  const { status } = spawnSync(program, args, { env: settings, stdio: "inherit" });
+  if (status !== 0) throw new Error("the migrations could not be applied");
+}
+
+async function untilReady(made: Record<string, string>, cluster: Cluster, say: (line: string) => void, envFile: string) {
+  let over = false;
+  cluster.ended.then(() => {
+    over = true;
+  });
+  const address = `http://127.0.0.1:${made.PORT}`;
+  while (!over && !(await answers(`${address}/readyz`))) await new Promise((resolve) => setTimeout(resolve, 100));
+  if (!over) say(screen(made.PUBLIC_URL as string, envFile));
+}
+
+const answers = (url: string): Promise<boolean> =>
+  fetch(url).then(
+    (response) => response.ok,
+    () => false,
+  );
+
+const screen = (address: string, envFile: string) => `
+  Herald is up.
+
+    address    ${address}
+    settings   ${envFile}
+    try        curl -s ${address}/readyz
+
+  Ctrl-C stops everything; the data is kept for the next start.
+`;

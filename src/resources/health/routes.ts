@@ -1,0 +1,68 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import { type Route, route } from "../../http/route.ts";
+import { SECOND } from "../../runtime/durations.ts";
+import { ApiError } from "../../runtime/errors.ts";
+import type { MetricsText } from "../../runtime/metrics.ts";
+import { packageVersion } from "../../runtime/package-root.ts";
+import { alive, anyQuery, readiness } from "./schema.ts";
+
+const PATIENCE = 2 * SECOND;
+
+export interface HealthParts {
+  pingPostgres(deadline: number): Promise<void>;
+  pingRedis(deadline: number): Promise<void>;
+  metrics: MetricsText;
+  metricsToken: string | undefined;
+}
+
+export function healthRoutes({ pingPostgres, pingRedis, metrics, metricsToken }: HealthParts): Route[] {
+  const version = packageVersion();
+  return [
+    route({
+      method: "get",
+      path: "/healthz",
+      scope: "public",
+      summary: "Whether the process lives",
+      query: anyQuery,
+      reply: alive,
+      handle: () => ({ status: "ok" as const, version }),
+    }),
+    route({
+      method: "get",
+      path: "/readyz",
+      scope: "public",
+      summary: "Whether requests can be served: 503 while Postgres does not answer",
+      query: anyQuery,
+      reply: readiness,
+      async handle() {
+        const [postgres, redis] = await Promise.allSettled([pingPostgres(PATIENCE), pingRedis(PATIENCE)]);
+        if (postgres.status === "rejected") throw postgres.reason;
+        return redis.status === "fulfilled"
+          ? { status: "ready" as const, postgres: "ok" as const, redis: "ok" as const }
+          : { status: "degraded" as const, postgres: "ok" as const, redis: "away" as const };
+      },
+    }),
+    route({
+      method: "get",
+      path: "/metrics",
+      scope: "public",
+      summary: "Prometheus metrics, for the operator's token",
+      query: anyQuery,
+      reply: { mediaType: metrics.contentType },
+      async handle({ header }) {
+        if (metricsToken === undefined) throw new ApiError("not_found", "There is nothing at this address");
+        if (!isSame(header("authorization") ?? "", `Bearer ${metricsToken}`))
+          throw new ApiError("unauthorized", "The metrics token is required", {
+            headers: { "WWW-Authenticate": "Bearer" },
+          });
+        return metrics.text();
+      },
+    }),
+  ];
+}
+
+/** Compared as digests: in constant time, whatever the lengths. */
+function isSame(given: string, expected: string): boolean {
+  const digest = (text: string) => createHash("sha256").update(text).digest();
+  return timingSafeEqual(digest(given), digest(expected));
+}

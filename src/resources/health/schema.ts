@@ -1,0 +1,12 @@
+import { object, oneOf, Type } from "../../schema/types.ts";
+
+export const alive = object({ status: oneOf(["ok"]), version: Type.String() });
+
+export const readiness = object({
+  status: oneOf(["ready", "degraded"], { description: "degraded: Redis is away, nothing is lost without it" }),
+  postgres: oneOf(["ok"]),
+  redis: oneOf(["ok", "away"]),
+});
+
+/** Load balancers and scrapers add what they like. */
+export const anyQuery = Type.Object({}, { additionalProperties: true });

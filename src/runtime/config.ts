@@ -1,0 +1,77 @@
+import { type Environment, SETTINGS, type Setting } from "./settings.ts";
+
+type Settings = typeof SETTINGS;
+type SettingName = keyof Settings;
+type ValueOf<S> = S extends Setting<infer T> ? T : never;
+
+/** Settings that may stay unset; every other one has a value once readConfig has answered. */
+type OptionalName = "JWT_SECRET" | "JWT_JWKS_URL" | "JWT_ISSUER" | "JWT_AUDIENCE" | "METRICS_PORT" | "METRICS_TOKEN";
+
+export type Config = Readonly<
+  { [N in Exclude<SettingName, OptionalName>]: ValueOf<Settings[N]> } & {
+    [N in OptionalName]: ValueOf<Settings[N]> | undefined;
+  }
+>;
+
+/** Lists every wrong setting. Values are never repeated in it: some of them are secrets. */
+export class ConfigError extends Error {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(`${problems.length} wrong setting${problems.length === 1 ? "" : "s"}:\n  - ${problems.join("\n  - ")}`);
+    this.name = "ConfigError";
+    this.problems = problems;
+  }
+}
+
+/** Reads all settings, or throws one ConfigError that names every problem. */
+export function readConfig(env: Environment): Config {
+  const problems: string[] = [];
+  const production = env.NODE_ENV === "production";
+  const entries = Object.entries<Setting<unknown>>(SETTINGS).map(([name, setting]) => {
+    const given = env[name] === "" ? undefined : env[name];
+    const problem = missingProblem(setting, given, production);
+    if (problem) problems.push(`${name} ${problem}`);
+    const source = given ?? (problem ? undefined : fallbackText(setting, env));
+    const value = source === undefined ? undefined : setting.kind.parse(source);
+    // A fallback made from another wrong setting is not a second problem.
+    if (given !== undefined && value === undefined) problems.push(`${name} must be ${setting.kind.expects}`);
+    if (production && setting.httpsInProduction && typeof value === "string" && !value.startsWith("https://"))
+      problems.push(`${name} must start with https:// in production`);
+    return [name, value];
+  });
+  const config = Object.freeze(Object.fromEntries(entries)) as Config;
+  problems.push(...userTokenProblems(env));
+  if (problems.length > 0) throw new ConfigError(problems);
+  return config;
+}
+
+function missingProblem(setting: Setting<unknown>, given: string | undefined, production: boolean) {
+  if (given !== undefined) return undefined;
+  if (setting.required === "always") return `is required: ${setting.kind.expects}`;
+  if (setting.required === "production" && production) return `is required in production: ${setting.kind.expects}`;
+  return undefined;
+}
+
+function fallbackText(setting: Setting<unknown>, env: Environment): string | undefined {
+  return typeof setting.fallback === "function" ? setting.fallback(env) : setting.fallback;
+}
+
+function userTokenProblems(env: Environment): string[] {
+  const jwks = ["JWT_JWKS_URL", "JWT_ISSUER", "JWT_AUDIENCE"] as const;
+  const given = jwks.filter((name) => env[name]);
+  if (given.length > 0 && given.length < jwks.length)
+    return [`${jwks.filter((name) => !env[name]).join(" and ")} must be set together with ${given.join(" and ")}`];
+  if (given.length === 0 && !env.JWT_SECRET)
+    return ["JWT_SECRET is required, or JWT_JWKS_URL with JWT_ISSUER and JWT_AUDIENCE"];
+  return [];
+}
+
+/** The README's table of settings, as it must stand there. */
+export function settingsTable(): string {
+  const rows = Object.entries<Setting<unknown>>(SETTINGS).map(([name, setting]) => {
+    const made = typeof setting.fallback === "string" && setting.fallback !== "" ? `\`${setting.fallback}\`` : "";
+    return `| ${name} | ${setting.shown ?? (made || (setting.fallback === "" ? "empty" : "unset"))} | ${setting.meaning} |`;
+  });
+  return ["| name | default | meaning |", "|---|---|---|", ...rows].join("\n");
+}

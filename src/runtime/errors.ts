@@ -1,0 +1,83 @@
+/** Every error the API can answer with, and its status. A code is part of the contract: never renamed, never reused. */
+export const ERROR_STATUS = {
+  validation_failed: 400,
+  unknown_dispatch_key: 400,
+  terms_version_not_current: 400,
+  missing_permission: 400,
+  invalid_image: 400,
+  unsupported_message_type: 400,
+  invalid_recipient: 400,
+  platform_invalid_request: 400,
+  ambiguous_credentials: 400,
+  unauthorized: 401,
+  insufficient_scope: 403,
+  invalid_verify_token: 403,
+  terms_not_accepted: 403,
+  console_only: 403,
+  role_insufficient: 403,
+  platform_permission_denied: 403,
+  platform_policy_blocked: 403,
+  not_found: 404,
+  platform_object_not_found: 404,
+  method_not_allowed: 405,
+  idempotency_in_progress: 409,
+  ad_account_not_active: 409,
+  ad_account_revoked: 409,
+  invalid_state_transition: 409,
+  channel_disconnected: 409,
+  channel_taken: 409,
+  session_not_revocable: 409,
+  webhook_not_configured: 409,
+  session_gone: 410,
+  payload_too_large: 413,
+  image_too_large: 413,
+  unsupported_media_type: 415,
+  idempotency_key_reused: 422,
+  rate_limited: 429,
+  platform_rate_limited: 429,
+  internal_error: 500,
+  platform_unavailable: 502,
+  overloaded: 503,
+  temporarily_unavailable: 503,
+  platform_timeout: 504,
+} as const;
+
+export type ErrorCode = keyof typeof ERROR_STATUS;
+
+export const ERROR_CODES = Object.keys(ERROR_STATUS) as ErrorCode[];
+
+export interface ErrorDetail {
+  path: string;
+  message: string;
+}
+
+interface ApiErrorOptions {
+  details?: ErrorDetail[];
+  /** Further fields of the body, e.g. `required_scope`. */
+  extra?: Record<string, unknown>;
+  headers?: Record<string, string>;
+  cause?: unknown;
+}
+
+/** An answer that is not a success. Thrown anywhere below the pipeline, which alone turns it into a reply. */
+export class ApiError extends Error {
+  readonly code: ErrorCode;
+  readonly status: number;
+  readonly details: ErrorDetail[] | undefined;
+  readonly extra: Record<string, unknown>;
+  readonly headers: Record<string, string>;
+
+  constructor(code: ErrorCode, message: string, options: ApiErrorOptions = {}) {
+    super(message, { cause: options.cause });
+    this.name = "ApiError";
+    this.code = code;
+    this.status = ERROR_STATUS[code];
+    this.details = options.details;
+    this.extra = options.extra ?? {};
+    this.headers = options.headers ?? {};
+  }
+}
+
+/** One problem with one field, named in the message and in the details. */
+export const invalidField = (path: string, message: string): ApiError =>
+  new ApiError("validation_failed", message, { details: [{ path, message }] });

@@ -1,0 +1,24 @@
+import { randomFillSync } from "node:crypto";
+import { monotonicFactory } from "ulid";
+
+/** What a prefixed id names. Client and ad account ids are UUIDs instead. */
+export const ID_PREFIXES = ["ch", "msg", "evt", "es", "key", "usr", "req", "wrk"] as const;
+export type IdPrefix = (typeof ID_PREFIXES)[number];
+
+/** Random fractions from a block of bytes: asking the system for each digit would dominate the cost of an id. */
+function randomFractions(): () => number {
+  const block = new Uint32Array(256);
+  let used = block.length;
+  return () => {
+    if (used === block.length) {
+      randomFillSync(block);
+      used = 0;
+    }
+    return (block[used++] as number) / 2 ** 32;
+  };
+}
+
+const next = monotonicFactory(randomFractions());
+
+/** A new id, e.g. `msg_01jc…`: 26 characters that sort by time, also within one millisecond of one process. */
+export const newId = (prefix: IdPrefix): string => `${prefix}_${next().toLowerCase()}`;

@@ -1,0 +1,134 @@
+import { isIP } from "node:net";
+
+/** How the text of a setting becomes a value. `parse` answers undefined when the text is wrong. */
+export interface Kind<T> {
+  expects: string;
+  parse(text: string): T | undefined;
+}
+
+export const text: Kind<string> = { expects: "a text", parse: (value) => value };
+
+export const oneOf = <const T extends string>(...allowed: T[]): Kind<T> => ({
+  expects: `one of ${allowed.join(", ")}`,
+  parse: (value) => allowed.find((word) => word === value),
+});
+
+export const flag: Kind<boolean> = {
+  expects: "true or false",
+  parse: (value) => (value === "true" ? true : value === "false" ? false : undefined),
+};
+
+export const integer = (min: number, max: number): Kind<number> => ({
+  expects: `a whole number from ${min} to ${max}`,
+  parse(value) {
+    const number = /^\d{1,15}$/.test(value) ? Number(value) : Number.NaN;
+    return number >= min && number <= max ? number : undefined;
+  },
+});
+
+export const secretText = (minBytes: number): Kind<string> => ({
+  expects: `a text of at least ${minBytes} bytes`,
+  parse: (value) => (Buffer.byteLength(value) >= minBytes ? value : undefined),
+});
+
+const parseUrl = (value: string): URL | undefined => (URL.canParse(value) ? new URL(value) : undefined);
+
+/** An address of ours or of a platform, kept without its trailing slash so that paths can be appended. */
+export const httpUrl: Kind<string> = {
+  expects: "an http or https address without query or fragment",
+  parse(value) {
+    const url = parseUrl(value);
+    if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username) return undefined;
+    return value.replace(/\/+$/, "");
+  },
+};
+
+const SSL_MODES = ["disable", "require", "no-verify", "verify-ca", "verify-full"];
+
+export const postgresUrl: Kind<string> = {
+  expects: `a postgres:// address, its sslmode (if any) one of ${SSL_MODES.join(", ")}`,
+  parse(value) {
+    const url = parseUrl(value);
+    if (!url || !/^postgres(ql)?:$/.test(url.protocol)) return undefined;
+    const mode = url.searchParams.get("sslmode");
+    return mode === null || SSL_MODES.includes(mode) ? value : undefined;
+  },
+};
+
+export interface RedisAddress {
+  nodes: string[];
+  cluster: boolean;
+}
+
+export const redisAddress: Kind<RedisAddress> = {
+  expects: "a redis:// or rediss:// address, or several separated by commas",
+  parse(value) {
+    const nodes = list(value);
+    const urls = nodes.map(parseUrl);
+    if (nodes.length === 0 || !urls.every((url) => url && /^rediss?:$/.test(url.protocol))) return undefined;
+    const cluster = nodes.length > 1 || urls[0]?.searchParams.get("cluster") === "true";
+    return { nodes: nodes.map((node) => node.replace(/[?&]cluster=(true|false)/, "")), cluster };
+  },
+};
+
+export interface EncryptionKey {
+  id: string;
+  bytes: Buffer;
+}
+
+function parseEncryptionKey(entry: string): EncryptionKey | undefined {
+  const match = /^([A-Za-z0-9_-]{1,32}):([A-Za-z0-9+/]{43}=)$/.exec(entry);
+  return match ? { id: match[1] as string, bytes: Buffer.from(match[2] as string, "base64") } : undefined;
+}
+
+export const encryptionKeys: Kind<readonly EncryptionKey[]> = {
+  expects: "id:base64(32 bytes), several separated by commas, each id once",
+  parse(value) {
+    const keys = list(value).map(parseEncryptionKey);
+    const whole = keys.filter((key) => key !== undefined);
+    const ids = new Set(whole.map((key) => key.id));
+    return whole.length > 0 && whole.length === keys.length && ids.size === whole.length ? whole : undefined;
+  },
+};
+
+export interface Cidr {
+  address: string;
+  prefix: number;
+  family: "ipv4" | "ipv6";
+}
+
+function parseCidr(entry: string): Cidr | undefined {
+  const [address = "", prefix = "", ...rest] = entry.split("/");
+  const version = isIP(address);
+  const bits = /^\d{1,3}$/.test(prefix) ? Number(prefix) : Number.NaN;
+  if (version === 0 || rest.length > 0 || !(bits <= (version === 4 ? 32 : 128))) return undefined;
+  return { address, prefix: bits, family: version === 4 ? "ipv4" : "ipv6" };
+}
+
+export const cidrs: Kind<readonly Cidr[]> = {
+  expects: "address ranges such as 10.0.0.0/8, separated by commas",
+  parse(value) {
+    const ranges = list(value).map(parseCidr);
+    return ranges.every((range) => range !== undefined) ? ranges : undefined;
+  },
+};
+
+export const hosts: Kind<readonly string[]> = {
+  expects: "hosts, each with its port where it has one, separated by commas",
+  parse(value) {
+    const names = list(value).map((name) => name.toLowerCase());
+    return names.every((name) => /^(\[[0-9a-f:]+\]|[a-z0-9.-]+)(:\d{1,5})?$/.test(name)) ? names : undefined;
+  },
+};
+
+export const cronExpression: Kind<string> = {
+  expects: "a cron expression of six fields, seconds first",
+  parse: (value) => (/^(\S+ ){5}\S+$/.test(value) && /^[\d*/,\-A-Za-z ]+$/.test(value) ? value : undefined),
+};
+
+function list(value: string): string[] {
+  return value
+    .split(",")
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== "");
+}

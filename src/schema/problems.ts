@@ -1,0 +1,86 @@
+import type { ErrorObject } from "ajv";
+
+/** One thing that is wrong with a value: where (a JSON pointer), and a sentence for a person. */
+export interface Problem {
+  path: string;
+  message: string;
+}
+
+const MOST_PROBLEMS = 20;
+
+/** The validator's errors as sentences, one per thing that is wrong; `whole` names the value itself. */
+export function toProblems(errors: readonly ErrorObject[], whole: string): Problem[] {
+  const problems = new Map<string, Problem>();
+  for (const error of errors.filter((error) => !isEcho(error, errors))) {
+    const problem = toProblem(error, errors, whole);
+    problems.set(`${problem.path} ${problem.message}`, problem);
+  }
+  return [...problems.values()].slice(0, MOST_PROBLEMS);
+}
+
+interface OwnWords {
+  "x-message"?: string;
+  "x-field"?: string;
+}
+
+const ownWords = (error: ErrorObject): OwnWords => (error.parentSchema ?? {}) as OwnWords;
+
+const isUnion = (error: ErrorObject): boolean => error.keyword === "anyOf" || error.keyword === "oneOf";
+
+/** What the branches under a union or condition said. */
+function branchesOf(error: ErrorObject, errors: readonly ErrorObject[]): ErrorObject[] {
+  const base = error.schemaPath.slice(0, error.schemaPath.lastIndexOf("/"));
+  const roots = error.keyword === "if" ? [`${base}/then/`, `${base}/else/`] : [`${error.schemaPath}/`];
+  return errors.filter((other) => roots.some((root) => other.schemaPath.startsWith(root)));
+}
+
+const hasOtherThanType = (errors: readonly ErrorObject[]) => errors.some((error) => error.keyword !== "type");
+
+/** A union and its branches all complain about one value. Said is the union's own message, or what its fitting branch misses. */
+function isEcho(error: ErrorObject, errors: readonly ErrorObject[]): boolean {
+  const ownMessage = ownWords(error)["x-message"] !== undefined;
+  if (isUnion(error) && !ownMessage && hasOtherThanType(branchesOf(error, errors))) return true;
+  if (error.keyword === "if" && !ownMessage) return true;
+  return errors.some((outer) => {
+    const branches = branchesOf(outer, errors);
+    if (outer === error || !branches.includes(error)) return false;
+    if (ownWords(outer)["x-message"] !== undefined) return true;
+    return isUnion(outer) && (error.keyword === "type" || !hasOtherThanType(branches));
+  });
+}
+
+function toProblem(error: ErrorObject, errors: readonly ErrorObject[], whole: string): Problem {
+  const { "x-message": message, "x-field": field } = ownWords(error);
+  const path = field === undefined ? error.instancePath + fieldSuffix(error) : `${error.instancePath}/${field}`;
+  const name = path === "" ? whole : path.slice(1).replaceAll("/", ".");
+  return { path, message: message ?? `${name} ${saying(error, errors)}` };
+}
+
+function fieldSuffix({ params }: ErrorObject): string {
+  const field = params.missingProperty ?? params.additionalProperty ?? params.unevaluatedProperty;
+  return typeof field === "string" ? `/${field.replaceAll("~", "~0").replaceAll("/", "~1")}` : "";
+}
+
+function saying(error: ErrorObject, errors: readonly ErrorObject[]): string {
+  const { keyword, params, message } = error;
+  switch (keyword) {
+    case "required":
+      return "is required";
+    case "additionalProperties":
+    case "unevaluatedProperties":
+      return "is not a known field";
+    case "enum":
+      return `must be one of ${(params.allowedValues as unknown[]).join(", ")}`;
+    case "const":
+      return `must be ${JSON.stringify(params.allowedValue)}`;
+    case "format":
+      return `must be a valid ${params.format}`;
+    case "anyOf":
+    case "oneOf":
+      return `must be ${branchesOf(error, errors)
+        .map((branch) => branch.params.type)
+        .join(" or ")}`;
+    default:
+      return message ?? "is not valid";
+  }
+}

@@ -1,0 +1,29 @@
+import { type Static, type TObject, type TProperties, type TSchema, Type } from "@sinclair/typebox";
+
+/** TypeBox as the rest of the house uses it: the schema is plain JSON Schema, its type is derived from it. */
+export { type Static, type TObject, type TProperties, type TSchema, Type };
+
+interface Described {
+  description?: string;
+  /** Said instead of the validator's own words when this schema does not hold; also for rules across fields. */
+  "x-message"?: string;
+  /** The field such a rule is about. */
+  "x-field"?: string;
+}
+
+/** An object whose fields are listed: any other field is refused by name. */
+export const object = <P extends TProperties>(properties: P, options: Described = {}) =>
+  Type.Object(properties, { additionalProperties: false, ...options });
+
+export const timestamp = (options: Described = {}) => Type.String({ format: "date-time", ...options });
+
+export const uuid = (options: Described = {}) => Type.String({ format: "uuid", ...options });
+
+export const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
+
+export const prefixedId = (prefix: string, options: Described = {}) =>
+  Type.String({ pattern: `^${prefix}_[0-9a-hjkmnp-tv-z]{26}$`, ...options });
+
+/** A closed set of words, written once as an `as const` list. */
+export const oneOf = <const T extends string>(words: readonly T[], options: Described = {}) =>
+  Type.Unsafe<T>({ type: "string", enum: [...words], ...options });

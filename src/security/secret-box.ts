@@ -1,0 +1,56 @@
+import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import type { EncryptionKey } from "../runtime/setting-kinds.ts";
+
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+
+/**
+ * Secrets at rest, AES-256-GCM. A sealed text is `keyId.base64url(nonce, ciphertext, tag)`; the context (where the
+ * secret is kept, e.g. `channels.token:<id>`) is authenticated with it, so that a row's secret cannot be moved to another row.
+ */
+export interface SecretBox {
+  seal(secret: string, context: string): string;
+  open(sealed: string, context: string): string;
+  /** True when a later key encrypts now: `herald secrets rotate` seals those anew. */
+  isStale(sealed: string): boolean;
+}
+
+/** Cannot be opened: an unknown key id, another context, or a changed text. Says nothing of the content. */
+export class SecretBoxError extends Error {
+  override name = "SecretBoxError";
+}
+
+export function createSecretBox(keys: readonly EncryptionKey[]): SecretBox {
+  const current = keys[0] as EncryptionKey;
+  const byId = new Map(keys.map((key) => [key.id, key.bytes]));
+  const keyIdOf = (sealed: string) => sealed.slice(0, Math.max(0, sealed.indexOf(".")));
+  return {
+    seal(secret, context) {
+      const nonce = randomBytes(NONCE_BYTES);
+      const cipher = createCipheriv("aes-256-gcm", current.bytes, nonce).setAAD(Buffer.from(context));
+      const parts = [nonce, cipher.update(secret, "utf8"), cipher.final(), cipher.getAuthTag()];
+      return `${current.id}.${Buffer.concat(parts).toString("base64url")}`;
+    },
+    open(sealed, context) {
+      const keyId = keyIdOf(sealed);
+      const key = byId.get(keyId);
+      if (!key) throw new SecretBoxError(`no encryption key with id "${keyId}"`);
+      return decrypt(key, Buffer.from(sealed.slice(keyId.length + 1), "base64url"), context);
+    },
+    isStale: (sealed) => keyIdOf(sealed) !== current.id,
+  };
+}
+
+function decrypt(key: Buffer, bytes: Buffer, context: string): string {
+  if (bytes.length < NONCE_BYTES + TAG_BYTES) throw new SecretBoxError("the sealed text is too short");
+  const tag = bytes.subarray(bytes.length - TAG_BYTES);
+  const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES })
+    .setAAD(Buffer.from(context))
+    .setAuthTag(tag);
+  try {
+    const content = bytes.subarray(NONCE_BYTES, bytes.length - TAG_BYTES);
+    return Buffer.concat([decipher.update(content), decipher.final()]).toString("utf8");
+  } catch (cause) {
+    throw new SecretBoxError("the sealed text does not open in this context", { cause });
+  }
+}

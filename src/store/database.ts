@@ -1,0 +1,99 @@
+import { createHash } from "node:crypto";
+import pg from "pg";
+import type { Config } from "../runtime/config.ts";
+import { SECOND } from "../runtime/durations.ts";
+import { within } from "../runtime/within.ts";
+import { connectionOptions } from "./connection.ts";
+import { DatabaseUnavailable, isConnectionFault } from "./faults.ts";
+
+/** A statement whose text never changes, prepared once per connection under a name made from the text. */
+export interface Statement {
+  text: string;
+  name: string;
+}
+
+export const sql = (text: string): Statement => ({
+  text,
+  name: createHash("sha1").update(text).digest("base64url"),
+});
+
+export interface Queryable {
+  /** Rows of one statement. A plain text is for statements that are put together at run time; it is not prepared. */
+  query<Row extends object>(statement: Statement | string, values?: readonly unknown[]): Promise<Row[]>;
+}
+
+export interface Database extends Queryable {
+  /** All or nothing. What `work` throws rolls back and is thrown on. */
+  transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>;
+  /** One round trip within `deadline` milliseconds, or it throws. */
+  ping(deadline: number): Promise<void>;
+  close(): Promise<void>;
+}
+
+type Settings = Pick<Config, "DATABASE_URL" | "DATABASE_POOL" | "DATABASE_PREPARED">;
+
+/** The pool. It connects at the first query, and again after a loss: a process may start before its database. */
+export function createDatabase(settings: Settings, onFault: (error: Error) => void): Database {
+  const pool = new pg.Pool({
+    ...connectionOptions(settings.DATABASE_URL),
+    max: settings.DATABASE_POOL,
+    connectionTimeoutMillis: 5 * SECOND,
+    // Kept on this side: a statement_timeout would be a startup parameter, which poolers refuse.
+    query_timeout: 30 * SECOND,
+  });
+  // An idle connection that breaks is replaced at the next query; without a listener it would end the process.
+  pool.on("error", onFault);
+  const prepared = settings.DATABASE_PREPARED;
+
+  async function withClient<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    let client: pg.PoolClient | undefined;
+    let fault: Error | undefined;
+    try {
+      client = await pool.connect();
+      return await work(client);
+    } catch (error) {
+      if (!isConnectionFault(error)) throw error;
+      fault = error;
+      throw new DatabaseUnavailable(error);
+    } finally {
+      client?.release(fault);
+    }
+  }
+
+  return {
+    query: (statement, values) => withClient((client) => run(client, prepared, statement, values)),
+    transaction: (work) =>
+      withClient(async (client) => {
+        await client.query("begin");
+        try {
+          const result = await work({
+            query: (statement, values) => run(client, prepared, statement, values),
+          });
+          await client.query("commit");
+          return result;
+        } catch (error) {
+          if (!isConnectionFault(error)) await client.query("rollback");
+          throw error;
+        }
+      }),
+    async ping(deadline) {
+      await within(deadline, pool.query("select 1"), () => {
+        throw new DatabaseUnavailable(new Error(`no answer within ${deadline} ms`));
+      }).catch((error) => {
+        throw isConnectionFault(error) ? new DatabaseUnavailable(error) : error;
+      });
+    },
+    close: () => pool.end(),
+  };
+}
+
+async function run<Row extends object>(
+  client: pg.PoolClient,
+  prepared: boolean,
+  statement: Statement | string,
+  values: readonly unknown[] = [],
+): Promise<Row[]> {
+  const query = typeof statement === "string" ? { text: statement } : prepared ? statement : { text: statement.text };
+  const result = await client.query<Row>({ ...query, values: [...values] });
+  return result.rows;
+}

@@ -1,0 +1,29 @@
+import type { Config } from "../../src/runtime/config.ts";
+import { DAY } from "../../src/runtime/durations.ts";
+import { forgetOldTicks } from "../../src/store/cron-runs.ts";
+import type { Database } from "../../src/store/database.ts";
+import { forgetSilentWorkers } from "../../src/store/workers.ts";
+
+/** One line of the cron table. What `run` answers goes into its log line. */
+export interface Job {
+  name: string;
+  expression: string;
+  run(): Promise<Record<string, number>>;
+}
+
+const TICKS_KEPT = 30 * DAY;
+const SILENT_WORKERS_KEPT = 1 * DAY;
+
+/** The cron table. */
+export function jobs(config: Config, db: Database): Job[] {
+  return [
+    {
+      name: "maintenance",
+      expression: config.CRON_MAINTENANCE,
+      run: async () => ({
+        ticks_forgotten: await forgetOldTicks(db, TICKS_KEPT),
+        workers_forgotten: await forgetSilentWorkers(db, SILENT_WORKERS_KEPT),
+      }),
+    },
+  ];
+}
