@@ -3,4 +3,6 @@ import { container } from "tsyringe";
 import { registerDispatcher } from "../src/composition/dispatcher.ts";
 import { runProcess } from "../src/composition/run-process.ts";
 
-process.exit(await runProcess(container, { name: "dispatcher", env: process.env, register: registerDispatcher }));
+process.exit(
+  await runProcess(container, { name: "dispatcher", env: process.env, register: registerDispatcher }),
+);

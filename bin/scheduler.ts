@@ -1,6 +1,8 @@
 import "reflect-metadata";
 import { container } from "tsyringe";
-import { registerScheduler } from "../src/composition/scheduler.ts";
 import { runProcess } from "../src/composition/run-process.ts";
+import { registerScheduler } from "../src/composition/scheduler.ts";
 
-process.exit(await runProcess(container, { name: "scheduler", env: process.env, register: registerScheduler }));
+process.exit(
+  await runProcess(container, { name: "scheduler", env: process.env, register: registerScheduler }),
+);

@@ -1,17 +1,19 @@
+import { parseArgs } from "node:util";
 import { startLocally } from "../src/local/start.ts";
 
 const stop = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => stop.abort());
 
 try {
-  process.exit(
-    await startLocally({
-      env: process.env,
-      runtime: process.argv.includes("--deno") ? "deno" : "node",
-      say: (line) => void process.stdout.write(`${line}\n`),
-      stop: stop.signal,
-    }),
-  );
+  const { values } = parseArgs({ options: { deno: { type: "boolean" }, folder: { type: "string" } } });
+  const exitCode = await startLocally({
+    env: process.env,
+    runtime: values.deno ? "deno" : "node",
+    folder: values.folder,
+    say: (line) => void process.stdout.write(`${line}\n`),
+    stop: stop.signal,
+  });
+  process.exit(exitCode);
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : "npm start failed"}\n`);
   process.exit(1);

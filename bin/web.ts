@@ -12,7 +12,8 @@ const exitCode = await runProcess(container, {
   env: process.env,
   register(container) {
     const forks = resolve(container, CONFIG).WEB_CONCURRENCY;
-    if (forks > 1 && underDeno) resolve(container, LOG).warn("web.not_forked", { reason: "Deno has no cluster", forks });
+    if (forks > 1 && underDeno)
+      resolve(container, LOG).warn("web.not_forked", { reason: "Deno has no cluster", forks });
     if (forks > 1 && !underDeno && cluster.isPrimary) registerWebForks(container);
     else registerWeb(container);
   },

@@ -24,7 +24,10 @@ interface ProcessParts {
 }
 
 /** One process from its settings to its exit code. */
-export async function runProcess(container: DependencyContainer, { name, env, register }: ProcessParts): Promise<number> {
+export async function runProcess(
+  container: DependencyContainer,
+  { name, env, register }: ProcessParts,
+): Promise<number> {
   const config = configOrComplaint(name, env);
   if (!config) return 1;
   registerShared(container, config, name);

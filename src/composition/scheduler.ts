@@ -8,6 +8,9 @@ import { CONFIG, DATABASE, LOG, METRICS, provide, resolve, WORKERS } from "./tok
 export function registerScheduler(container: DependencyContainer): void {
   provide(container, WORKERS, (c) => {
     const [db, log, metrics] = [resolve(c, DATABASE), resolve(c, LOG), resolve(c, METRICS)];
-    return [...sharedWorkers(c), cron({ id: newId("wrk"), jobs: jobs(resolve(c, CONFIG), db), db, log, metrics })];
+    return [
+      ...sharedWorkers(c),
+      cron({ id: newId("wrk"), jobs: jobs(resolve(c, CONFIG), db), db, log, metrics }),
+    ];
   });
 }

@@ -1,6 +1,7 @@
 import type { DependencyContainer } from "tsyringe";
-import { connectProducer } from "../dispatch/redis.ts";
+import { awaitConnection, connectProducer } from "../dispatch/redis.ts";
 import type { Config } from "../runtime/config.ts";
+import { SECOND } from "../runtime/durations.ts";
 import { createLog } from "../runtime/log.ts";
 import { createMetrics } from "../runtime/metrics.ts";
 import { metricsServer } from "../runtime/metrics-server.ts";
@@ -28,6 +29,6 @@ export function sharedWorkers(container: DependencyContainer): Worker[] {
   return [
     metricsServer(metricsPort, resolve(container, METRICS), resolve(container, LOG)),
     { name: "postgres", close: () => db.close() },
-    { name: "redis", close: () => redis.disconnect() },
+    { name: "redis", start: () => awaitConnection(redis, 2 * SECOND), close: () => redis.disconnect() },
   ];
 }

@@ -1,5 +1,7 @@
 import { type DependencyContainer, instanceCachingFactory } from "tsyringe";
 import type { RedisClient } from "../dispatch/redis.ts";
+import type { Gate } from "../http/admission.ts";
+import type { CredentialScheme } from "../http/caller.ts";
 import type { Route } from "../http/route.ts";
 import type { HttpServer } from "../http/server.ts";
 import type { Config } from "../runtime/config.ts";
@@ -21,6 +23,8 @@ export const DATABASE = token<Database>("database");
 export const REDIS = token<RedisClient>("redis");
 export const SECRET_BOX = token<SecretBox>("secret box");
 export const ROUTES = token<readonly Route[]>("routes");
+export const CREDENTIALS = token<readonly CredentialScheme[]>("credentials");
+export const GATES = token<Readonly<Record<string, Gate>>>("gates");
 export const HTTP_SERVER = token<HttpServer>("http server");
 /** What the process consists of, in the order of starting. */
 export const WORKERS = token<readonly Worker[]>("workers");

@@ -10,7 +10,20 @@ import { metricsServer } from "../runtime/metrics-server.ts";
 import { createValidator } from "../schema/validate.ts";
 import { createSigner } from "../security/derived-keys.ts";
 import { sharedWorkers } from "./shared.ts";
-import { CONFIG, DATABASE, HTTP_SERVER, LOG, METRICS, provide, REDIS, ROUTES, resolve, WORKERS } from "./tokens.ts";
+import {
+  CONFIG,
+  CREDENTIALS,
+  DATABASE,
+  GATES,
+  HTTP_SERVER,
+  LOG,
+  METRICS,
+  provide,
+  REDIS,
+  ROUTES,
+  resolve,
+  WORKERS,
+} from "./tokens.ts";
 
 /** The list of resources: a new one adds its line here. */
 function allRoutes(container: DependencyContainer): Route[] {
@@ -26,11 +39,13 @@ function allRoutes(container: DependencyContainer): Route[] {
 
 export function registerWeb(container: DependencyContainer): void {
   provide(container, ROUTES, allRoutes);
+  provide(container, CREDENTIALS, () => []);
+  provide(container, GATES, () => ({}));
   provide(container, HTTP_SERVER, (c) => {
     const [config, log] = [resolve(c, CONFIG), resolve(c, LOG)];
     const app = createApp(resolve(c, ROUTES), {
-      credentials: [],
-      gates: {},
+      credentials: resolve(c, CREDENTIALS),
+      gates: resolve(c, GATES),
       rateLimit: createRateLimit({ perMinute: config.RATE_LIMIT_PER_MINUTE, redis: resolve(c, REDIS), log }),
       cursorSigner: createSigner(config.ENCRYPTION_KEYS, "cursor"),
       validator: createValidator(),

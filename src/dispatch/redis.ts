@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { Cluster, Redis } from "ioredis";
 import type { Config } from "../runtime/config.ts";
 import { SECOND } from "../runtime/durations.ts";
@@ -60,4 +61,14 @@ export async function pingRedis(client: RedisClient, deadline: number): Promise<
   await within(deadline, client.ping(), () => {
     throw new Error(`Redis gave no answer within ${deadline} ms`);
   });
+}
+
+/** Waits a moment for the first connection, so that a process which says it is ready is not still dialling. */
+export async function awaitConnection(client: RedisClient, patience: number): Promise<void> {
+  if (client.status !== "ready")
+    await within(
+      patience,
+      once(client, "ready").catch(() => {}),
+      () => {},
+    );
 }

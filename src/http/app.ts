@@ -17,7 +17,12 @@ export function createApp(routes: readonly Route[], parts: PipelineParts): Expre
   );
   // Express knows an error handler by its four parameters. What reaches it is a path that cannot be decoded.
   app.use((cause: unknown, request: Request, response: Response, _next: NextFunction) =>
-    refuse(request, response, parts, new ApiError("validation_failed", "The address is not well encoded", { cause })),
+    refuse(
+      request,
+      response,
+      parts,
+      new ApiError("validation_failed", "The address is not well encoded", { cause }),
+    ),
   );
   return app;
 }
@@ -37,12 +42,22 @@ function methodsByPath(routes: readonly Route[], parts: PipelineParts): Map<stri
   return table;
 }
 
-function dispatch(methods: Methods, request: Request, response: Response, parts: PipelineParts): Promise<void> {
+function dispatch(
+  methods: Methods,
+  request: Request,
+  response: Response,
+  parts: PipelineParts,
+): Promise<void> {
   const pipeline = methods.get(request.method === "HEAD" ? "GET" : request.method);
   if (pipeline) return pipeline(request, response, { params: request.params, search: searchOf(request.url) });
   const allowed = [...methods.keys(), ...(methods.has("GET") ? ["HEAD"] : [])].join(", ");
   const message = `${request.method} is not possible here, only ${allowed}`;
-  return refuse(request, response, parts, new ApiError("method_not_allowed", message, { headers: { Allow: allowed } }));
+  return refuse(
+    request,
+    response,
+    parts,
+    new ApiError("method_not_allowed", message, { headers: { Allow: allowed } }),
+  );
 }
 
 function searchOf(url: string): string {

@@ -44,7 +44,8 @@ function consume(request: IncomingMessage, limit: number, keep: (chunk: Buffer) 
       request.resume(); // the rest is dropped, so that the sender can finish and read the answer
     };
     const onEnd = () => settle();
-    const onBroken = () => settle(new ApiError("validation_failed", "The request ended before its body was complete"));
+    const onBroken = () =>
+      settle(new ApiError("validation_failed", "The request ended before its body was complete"));
     request.on("data", onData).on("end", onEnd).on("error", onBroken).on("close", onBroken);
   });
 }

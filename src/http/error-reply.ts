@@ -17,10 +17,14 @@ export const errorBody = Type.Object(
 export function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   if (thrown instanceof DatabaseUnavailable)
-    return new ApiError("temporarily_unavailable", "The service cannot reach its database, please try again", {
-      headers: { "Retry-After": "5" },
-      cause: thrown,
-    });
+    return new ApiError(
+      "temporarily_unavailable",
+      "The service cannot reach its database, please try again",
+      {
+        headers: { "Retry-After": "5" },
+        cause: thrown,
+      },
+    );
   return new ApiError("internal_error", "Something went wrong on our side", { cause: thrown });
 }
 

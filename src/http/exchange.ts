@@ -10,7 +10,11 @@ export interface OpenExchange extends Exchange {
 }
 
 /** Opens the answer to one request: its id, and the headers that every answer of ours carries. */
-export function openExchange(request: IncomingMessage, response: ServerResponse, trustedProxies: number): OpenExchange {
+export function openExchange(
+  request: IncomingMessage,
+  response: ServerResponse,
+  trustedProxies: number,
+): OpenExchange {
   const requestId = givenRequestId(request) ?? newId("req");
   response.setHeader("X-Request-Id", requestId);
   response.setHeader("X-Api-Version", API_VERSION);

@@ -66,7 +66,10 @@ function takesNull(schema: TSchema): boolean {
 function rawReader({ mediaTypes }: RawBody) {
   return (bytes: Buffer, contentType: string | undefined) => {
     if (mediaTypes && !mediaTypes.some((accepted) => matches(accepted, contentType)))
-      throw new ApiError("unsupported_media_type", `The Content-Type must be one of ${mediaTypes.join(", ")}`);
+      throw new ApiError(
+        "unsupported_media_type",
+        `The Content-Type must be one of ${mediaTypes.join(", ")}`,
+      );
     return bytes;
   };
 }

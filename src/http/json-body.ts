@@ -26,9 +26,10 @@ function parse(bytes: Buffer): unknown {
 
 /** Refuses texts that Postgres cannot keep (U+0000, half a surrogate pair), wherever they stand in the value. */
 export function assertStorable(value: unknown, path: string, depth = 0): void {
-  if (typeof value === "string") return assertStorableText(value, path);
+  if (typeof value === "string") assertStorableText(value, path);
   if (typeof value !== "object" || value === null) return;
-  if (depth >= DEEPEST) throw new ApiError("validation_failed", `The body is nested deeper than ${DEEPEST} levels`);
+  if (depth >= DEEPEST)
+    throw new ApiError("validation_failed", `The body is nested deeper than ${DEEPEST} levels`);
   for (const [key, item] of Object.entries(value)) {
     assertStorableText(key, path);
     assertStorable(item, `${path}/${key}`, depth + 1);

@@ -26,13 +26,18 @@ interface Limits {
 export const listQuery = <P extends TProperties>(filters: P, { most = 100, usual = 25 }: Limits = {}) =>
   object({
     ...filters,
-    limit: Type.Optional(Type.Integer({ minimum: 1, maximum: most, default: usual, description: "Rows per page" })),
+    limit: Type.Optional(
+      Type.Integer({ minimum: 1, maximum: most, default: usual, description: "Rows per page" }),
+    ),
     after: Type.Optional(Type.String({ description: "Cursor: rows that follow it" })),
     before: Type.Optional(Type.String({ description: "Cursor: rows that precede it" })),
   });
 
 /** The reply of a list. `beside` are fields that stand next to `data`. */
-export const listOf = <S extends TSchema, P extends TProperties = Record<never, never>>(item: S, beside?: P) =>
+export const listOf = <S extends TSchema, P extends TProperties = Record<never, never>>(
+  item: S,
+  beside?: P,
+) =>
   object({
     data: Type.Array(item),
     paging: object({
@@ -68,7 +73,8 @@ export const listReply = <T>(page: Page<T>, cursors: Cursors) => ({
   },
 });
 
-const sealed = (position: string | null, cursors: Cursors) => (position === null ? null : cursors.seal(position));
+const sealed = (position: string | null, cursors: Cursors) =>
+  position === null ? null : cursors.seal(position);
 
 /**
  * Makes a page of rows that were read one further than the limit, in the direction asked for: `before` walks backwards,

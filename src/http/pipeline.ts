@@ -56,7 +56,8 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
     replied(request, response, { pattern: route.path, ...parts }, async (exchange) => {
       const value = await answer(request, target, exchange);
       const status = route.status ?? (route.reply ? 200 : 204);
-      if (isMediaReply(route.reply)) return { status, type: route.reply.mediaType, body: value as string | Buffer };
+      if (isMediaReply(route.reply))
+        return { status, type: route.reply.mediaType, body: value as string | Buffer };
       return { status, type: JSON_TYPE, body: route.reply ? JSON.stringify(value) : undefined };
     });
 }
@@ -88,12 +89,24 @@ export async function replied(
     const error = toApiError(thrown);
     code = error.code;
     if (error.status >= 500)
-      recorder.log.error("http.failed", { request_id: exchange.requestId, route: recorder.pattern, err: thrown });
+      recorder.log.error("http.failed", {
+        request_id: exchange.requestId,
+        route: recorder.pattern,
+        err: thrown,
+      });
     for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
-    reply = { status: error.status, type: JSON_TYPE, body: JSON.stringify(toErrorBody(error, exchange.requestId)) };
+    reply = {
+      status: error.status,
+      type: JSON_TYPE,
+      body: JSON.stringify(toErrorBody(error, exchange.requestId)),
+    };
   }
   send(response, reply, request.method === "HEAD");
-  record(request, exchange, recorder, { status: reply.status, code, seconds: (performance.now() - began) / 1000 });
+  record(request, exchange, recorder, {
+    status: reply.status,
+    code,
+    seconds: (performance.now() - began) / 1000,
+  });
 }
 
 function send(response: ServerResponse, { status, type, body }: Reply, headOnly: boolean): void {
@@ -110,7 +123,12 @@ interface Outcome {
   seconds: number;
 }
 
-function record(request: IncomingMessage, exchange: OpenExchange, recorder: Recorder, outcome: Outcome): void {
+function record(
+  request: IncomingMessage,
+  exchange: OpenExchange,
+  recorder: Recorder,
+  outcome: Outcome,
+): void {
   const { pattern: route, metrics, log } = recorder;
   const method = request.method ?? "";
   metrics.httpRequests.inc({ method, route, status: outcome.status });

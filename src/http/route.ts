@@ -21,7 +21,8 @@ export interface MediaReply {
 }
 
 type BodyOf<B> = B extends TSchema ? Static<B> : B extends RawBody ? Buffer : Record<string, never>;
-type ReplyOf<R> = R extends TSchema ? Static<R> : R extends MediaReply ? string | Buffer : undefined;
+// biome-ignore lint/suspicious/noConfusingVoidType: a handler that answers nothing need not say so
+type ReplyOf<R> = R extends TSchema ? Static<R> : R extends MediaReply ? string | Buffer : void;
 type CallerOf<A> = A extends "public" ? undefined : Caller;
 
 export interface Exchange {
@@ -78,4 +79,5 @@ export function route<
 
 export const isRawBody = (body: Route["body"]): body is RawBody => body !== undefined && "limit" in body;
 
-export const isMediaReply = (reply: Route["reply"]): reply is MediaReply => reply !== undefined && "mediaType" in reply;
+export const isMediaReply = (reply: Route["reply"]): reply is MediaReply =>
+  reply !== undefined && "mediaType" in reply;

@@ -42,9 +42,16 @@ export function httpServer(app: RequestListener, { port, host, log }: ServerOpti
 /** What is not HTTP, or too large or slow in its head, never reaches the pipeline; it gets the same error body. */
 function answerUnreadable(fault: Error & { code?: string }, socket: Socket): void {
   if (!socket.writable || fault.code === "ECONNRESET") return void socket.destroy();
-  const error = new ApiError("validation_failed", UNREADABLE[fault.code ?? ""] ?? "The request is not valid HTTP/1.1");
+  const error = new ApiError(
+    "validation_failed",
+    UNREADABLE[fault.code ?? ""] ?? "The request is not valid HTTP/1.1",
+  );
   const body = JSON.stringify(toErrorBody(error, newId("req")));
-  const head = ["HTTP/1.1 400 Bad Request", "Content-Type: application/json; charset=utf-8", "Connection: close"];
+  const head = [
+    "HTTP/1.1 400 Bad Request",
+    "Content-Type: application/json; charset=utf-8",
+    "Connection: close",
+  ];
   socket.end(`${head.join("\r\n")}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
 }
 

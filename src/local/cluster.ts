@@ -1,5 +1,8 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { type CloseEvent, createConcurrently, LogError, Logger, LogOutput } from "concurrently";
 import { SECOND } from "../runtime/durations.ts";
+import { endLeftover } from "./leftover.ts";
 import { processCommand, type Runtime } from "./process-commands.ts";
 
 /** The processes of a local cluster, each with the colour of its lines. */
@@ -12,6 +15,8 @@ const PATIENCE = 27 * SECOND;
 
 interface ClusterOptions {
   root: string;
+  /** Where the process ids are kept while they run. */
+  folder: string;
   runtime: Runtime;
   settings: Record<string, string>;
 }
@@ -24,7 +29,9 @@ export interface Cluster {
 }
 
 /** Runs the processes, their lines prefixed and coloured. When one ends by itself, the others are ended too. */
-export function startCluster({ root, runtime, settings }: ClusterOptions): Cluster {
+export async function startCluster({ root, folder, runtime, settings }: ClusterOptions): Promise<Cluster> {
+  const pidFile = (name: string) => join(folder, `${name}.pid`);
+  for (const name of Object.keys(PROCESSES)) await endLeftover(pidFile(name), `bin/${name}.`, "SIGTERM");
   const logger = new Logger({ prefixFormat: "{name} |" });
   const commands = Object.entries(PROCESSES).map(([name, prefixColor]) => ({
     name: name.padEnd(WIDEST),
@@ -39,6 +46,7 @@ export function startCluster({ root, runtime, settings }: ClusterOptions): Clust
     kill: endProcess,
     controllers: [new LogError({ logger }), new LogOutput({ logger })],
   });
+  for (const command of cluster.commands) writeFileSync(pidFile(command.name.trim()), String(command.pid));
   let stopping = false;
   const stop = () => {
     if (stopping) return;
@@ -49,10 +57,18 @@ export function startCluster({ root, runtime, settings }: ClusterOptions): Clust
     endAll("SIGTERM");
     setTimeout(endAll, PATIENCE, "SIGKILL").unref();
   };
-  for (const command of cluster.commands) command.close.subscribe(stop);
+  for (const command of cluster.commands)
+    command.close.subscribe(({ exitCode, command: { name } }) => {
+      if (!stopping)
+        logger.logGlobalEvent(`${name.trim()} ended by ${howEnded(exitCode)}, so everything is stopped`);
+      stop();
+    });
   const inOrder = (events: CloseEvent[]) => events.every((event) => event.exitCode === 0);
   return { stop, ended: cluster.result.then(inOrder, inOrder) };
 }
+
+const howEnded = (exitCode: number | string) =>
+  typeof exitCode === "string" ? exitCode : `exit code ${exitCode}`;
 
 /** One that has just ended by itself need not be ended any more. */
 function endProcess(pid: number, signal?: string): void {

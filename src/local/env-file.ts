@@ -6,7 +6,9 @@ export function readEnvFile(file: string): Record<string, string> {
   const lines = readFileSync(file, "utf8")
     .split("\n")
     .filter((line) => /^[A-Z_]+=/.test(line));
-  return Object.fromEntries(lines.map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]));
+  return Object.fromEntries(
+    lines.map((line) => [line.slice(0, line.indexOf("=")), line.slice(line.indexOf("=") + 1)]),
+  );
 }
 
 /** For the owner's eyes only: keys and passwords stand in it. */

@@ -20,7 +20,8 @@ interface Installer {
 
 const apt: Installer = {
   tool: "apt-get",
-  command: (programs) => `sudo apt-get update && sudo apt-get install -y ${programs.map(({ apt }) => apt).join(" ")}`,
+  command: (programs) =>
+    `sudo apt-get update && sudo apt-get install -y ${programs.map(({ apt }) => apt).join(" ")}`,
   steps: (programs) => {
     const asRoot = process.getuid?.() === 0 ? [] : ["sudo", "-n"];
     const quiet = [...asRoot, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"];
@@ -50,7 +51,8 @@ export function ensurePrograms(
 
 function install(missing: readonly Program[], searchPath: string, say: (line: string) => void): void {
   const installer = [apt, brew].find(({ tool }) => isOnPath(tool));
-  if (!installer) throw new MissingPrograms(missing, `(install ${missing.map(({ name }) => name).join(", ")})`);
+  if (!installer)
+    throw new MissingPrograms(missing, `(install ${missing.map(({ name }) => name).join(", ")})`);
   say(`Installing ${missing.map(({ name }) => name).join(" and ")} with ${installer.tool}, once ...`);
   for (const [tool, ...args] of installer.steps(missing)) {
     const { status } = spawnSync(tool as string, args, { stdio: ["ignore", "ignore", "inherit"] });

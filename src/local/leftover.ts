@@ -6,7 +6,8 @@ import { SECOND } from "../runtime/durations.ts";
 export const isRunning = (pid: number, program: string): boolean => commandLine(pid).includes(program);
 
 function commandLine(pid: number): string {
-  if (!existsSync("/proc/self")) return spawnSync("ps", ["-o", "args=", "-p", String(pid)], { encoding: "utf8" }).stdout;
+  if (!existsSync("/proc/self"))
+    return spawnSync("ps", ["-o", "args=", "-p", String(pid)], { encoding: "utf8" }).stdout;
   try {
     return readFileSync(`/proc/${pid}/cmdline`, "utf8");
   } catch {

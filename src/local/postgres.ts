@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { type Account, freePort, greets, type LocalServer, startServer } from "./server-process.ts";
 import { endLeftover } from "./leftover.ts";
+import { type Account, freePort, greets, type LocalServer, startServer } from "./server-process.ts";
 
 interface PostgresOptions {
   program: string;
@@ -11,17 +11,24 @@ interface PostgresOptions {
   folder: string;
   /** false trades safety against a power cut for speed: for tests, which make all their data anew. */
   durable: boolean;
+  /** Any free one, unless it must be found again where it was. */
+  port?: number;
 }
 
 /** A private PostgreSQL on loopback with its own data directory. The database is `herald`. */
-export async function startPostgres({ program, folder, durable }: PostgresOptions): Promise<LocalServer> {
+export async function startPostgres({
+  program,
+  folder,
+  durable,
+  port: wanted,
+}: PostgresOptions): Promise<LocalServer> {
   const account = serverAccount();
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (account) chownSync(folder, account.uid, account.gid);
   const data = join(folder, "data");
   const password = makeCluster(program, folder, data, account);
   await endLeftover(join(data, "postmaster.pid"), "postgres", "SIGINT");
-  const port = await freePort();
+  const port = wanted ?? (await freePort());
   const settings = [
     "listen_addresses=127.0.0.1",
     "unix_socket_directories=",
@@ -55,7 +62,11 @@ function makeCluster(program: string, folder: string, data: string, account: Acc
   if (account) chownSync(passwordFile, account.uid, account.gid);
   const options = ["--username=herald", "--auth=scram-sha-256", `--pwfile=${passwordFile}`];
   const args = ["-D", data, ...options, "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions"];
-  const made = spawnSync(join(dirname(program), "initdb"), args, { encoding: "utf8", cwd: folder, ...(account ?? {}) });
+  const made = spawnSync(join(dirname(program), "initdb"), args, {
+    encoding: "utf8",
+    cwd: folder,
+    ...(account ?? {}),
+  });
   if (made.status !== 0) throw new Error(`initdb failed:\n${made.stderr}`);
   createDatabase(program, data, folder, account);
   return password;
@@ -64,7 +75,11 @@ function makeCluster(program: string, folder: string, data: string, account: Acc
 /** In single-user mode, so that it exists before the server takes its first connection. */
 function createDatabase(program: string, data: string, folder: string, account: Account | undefined): void {
   const input = "create database herald;\n";
-  const made = spawnSync(program, ["--single", "-D", data, "postgres"], { input, cwd: folder, ...(account ?? {}) });
+  const made = spawnSync(program, ["--single", "-D", data, "postgres"], {
+    input,
+    cwd: folder,
+    ...(account ?? {}),
+  });
   if (made.status !== 0) {
     rmSync(data, { recursive: true, force: true });
     throw new Error(`the database could not be made:\n${made.stderr.toString()}`);

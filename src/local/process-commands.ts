@@ -8,14 +8,17 @@ export type Runtime = "node" | "deno";
 
 /** The program and arguments that run one file of bin/: built under Node, as it stands under Deno. */
 export function processCommand(root: string, name: string, runtime: Runtime): [string, ...string[]] {
-  if (runtime === "node") return [process.execPath, "--enable-source-maps", join(root, "dist/bin", `${name}.js`)];
+  if (runtime === "node")
+    return [process.execPath, "--enable-source-maps", join(root, "dist/bin", `${name}.js`)];
   return [denoProgram(root), "run", "--no-prompt", ...DENO_PERMISSIONS, join(root, "bin", `${name}.ts`)];
 }
 
 /** The npm package wraps the real program in one that passes no signals on, so it is asked where that lies. */
 function denoProgram(root: string): string {
   const wrapper = join(root, "node_modules/deno/bin.cjs");
-  const asked = spawnSync(process.execPath, [wrapper, "eval", "console.log(Deno.execPath())"], { encoding: "utf8" });
+  const asked = spawnSync(process.execPath, [wrapper, "eval", "console.log(Deno.execPath())"], {
+    encoding: "utf8",
+  });
   if (asked.status !== 0) throw new Error(`deno does not run: ${asked.stderr || asked.error?.message}`);
   return asked.stdout.trim();
 }

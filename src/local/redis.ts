@@ -11,13 +11,16 @@ interface RedisOptions {
   durable: boolean;
   /** How many numbered databases it has. */
   databases?: number;
+  /** Any free one, unless it must be found again where it was. */
+  port?: number;
 }
 
 /** A private Redis on loopback. Its settings go through a file: a password in the arguments is seen by every user. */
-export async function startRedis({ program, folder, durable, databases = 16 }: RedisOptions): Promise<LocalServer> {
+export async function startRedis(options: RedisOptions): Promise<LocalServer> {
+  const { program, folder, durable, databases = 16, port: wanted } = options;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   await endLeftover(join(folder, "redis.pid"), "redis-server", "SIGTERM");
-  const port = await freePort();
+  const port = wanted ?? (await freePort());
   const password = keptPassword(join(folder, "password"));
   const settings = [
     "bind 127.0.0.1",

@@ -64,7 +64,11 @@ export async function startServer(
 
 const PATIENCE = 60 * SECOND;
 
-async function untilReady(child: ChildProcess, isReady: () => Promise<boolean>, said: () => string): Promise<void> {
+async function untilReady(
+  child: ChildProcess,
+  isReady: () => Promise<boolean>,
+  said: () => string,
+): Promise<void> {
   let failure: Error | undefined;
   child.once("error", (error) => {
     failure = error;
@@ -92,7 +96,11 @@ function collectOutput(child: ChildProcess): () => string {
 }
 
 /** Sends `hello` to a local port and answers whether anything comes back that `isWelcome`. */
-export function greets(port: number, hello: Buffer | string, isWelcome: (answer: string) => boolean): Promise<boolean> {
+export function greets(
+  port: number,
+  hello: Buffer | string,
+  isWelcome: (answer: string) => boolean,
+): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1", () => socket.write(hello));
     const settle = (answer: boolean) => {

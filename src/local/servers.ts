@@ -24,7 +24,13 @@ export interface Servers {
 }
 
 /** Postgres and Redis: those that the environment names, or private ones. */
-export async function startServers({ folder, env, durable, redisDatabases, say }: ServersOptions): Promise<Servers> {
+export async function startServers({
+  folder,
+  env,
+  durable,
+  redisDatabases,
+  say,
+}: ServersOptions): Promise<Servers> {
   const needed: Program[] = [...(env.DATABASE_URL ? [] : [POSTGRES]), ...(env.REDIS_URL ? [] : [REDIS])];
   const programs = ensurePrograms(needed, env.PATH ?? "", say);
   mkdirSync(folder, { recursive: true, mode: 0o711 });

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { createServer } from "node:net";
 import type { Environment } from "../runtime/settings.ts";
-import type { Servers } from "./servers.ts";
 import { freePort } from "./server-process.ts";
+import type { Servers } from "./servers.ts";
 
 const USUAL_PORT = 8080;
 
@@ -23,7 +23,8 @@ export async function localSettings(
     PUBLIC_URL: env.PUBLIC_URL || `http://localhost:${port}`,
     DATABASE_URL: servers.DATABASE_URL,
     REDIS_URL: servers.REDIS_URL,
-    ENCRYPTION_KEYS: env.ENCRYPTION_KEYS || kept.ENCRYPTION_KEYS || `k1:${randomBytes(32).toString("base64")}`,
+    ENCRYPTION_KEYS:
+      env.ENCRYPTION_KEYS || kept.ENCRYPTION_KEYS || `k1:${randomBytes(32).toString("base64")}`,
     JWT_SECRET: env.JWT_SECRET || kept.JWT_SECRET || randomBytes(32).toString("base64url"),
   };
 }

@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { packageRoot } from "../runtime/package-root.ts";
 import type { Environment } from "../runtime/settings.ts";
 import { type Cluster, startCluster } from "./cluster.ts";
@@ -13,17 +13,25 @@ import { localSettings } from "./settings.ts";
 interface StartOptions {
   env: Environment;
   runtime: Runtime;
+  /** Keeps the data and the settings; `.herald` of the checkout unless another is named. */
+  folder?: string | undefined;
   say(line: string): void;
   /** Aborted by Ctrl-C. */
   stop: AbortSignal;
 }
 
 /** The whole service on this machine, until it is stopped. Answers the exit code. */
-export async function startLocally({ env, runtime, say, stop }: StartOptions): Promise<number> {
+export async function startLocally({
+  env,
+  runtime,
+  folder: named,
+  say,
+  stop,
+}: StartOptions): Promise<number> {
   if (env.NODE_ENV === "production")
     throw new Error("npm start is for development: in production run the processes of the Procfile");
   const root = packageRoot();
-  const folder = join(root, ".herald");
+  const folder = resolve(named ?? join(root, ".herald"));
   const release = claimFolder(folder);
   const servers = await startServers({ folder, env, durable: true, say });
   try {
@@ -33,7 +41,7 @@ export async function startLocally({ env, runtime, say, stop }: StartOptions): P
     const settings = { ...definedOnly(env), ...made, ...terminalSettings(env) };
     migrate(root, runtime, settings);
     if (stop.aborted) return 0;
-    const cluster = startCluster({ root, runtime, settings });
+    const cluster = await startCluster({ root, folder, runtime, settings });
     stop.addEventListener("abort", cluster.stop, { once: true });
     await Promise.race([untilReady(made, cluster, say, envFile), cluster.ended]);
     return (await cluster.ended) ? 0 : 1;
@@ -54,7 +62,9 @@ function claimFolder(folder: string): () => void {
 }
 
 const definedOnly = (env: Environment): Record<string, string> =>
-  Object.fromEntries(Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined));
+  Object.fromEntries(
+    Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
+  );
 
 /** The processes write to a pipe and would take it for a log drain; a person is reading. */
 function terminalSettings(env: Environment): Record<string, string> {
@@ -67,13 +77,19 @@ function migrate(root: string, runtime: Runtime, settings: Record<string, string
   if (status !== 0) throw new Error("the migrations could not be applied");
 }
 
-async function untilReady(made: Record<string, string>, cluster: Cluster, say: (line: string) => void, envFile: string) {
+async function untilReady(
+  made: Record<string, string>,
+  cluster: Cluster,
+  say: (line: string) => void,
+  envFile: string,
+) {
   let over = false;
   cluster.ended.then(() => {
     over = true;
   });
   const address = `http://127.0.0.1:${made.PORT}`;
-  while (!over && !(await answers(`${address}/readyz`))) await new Promise((resolve) => setTimeout(resolve, 100));
+  while (!over && !(await answers(`${address}/readyz`)))
+    await new Promise((resolve) => setTimeout(resolve, 100));
   if (!over) say(screen(made.PUBLIC_URL as string, envFile));
 }
 

@@ -5,7 +5,13 @@ type SettingName = keyof Settings;
 type ValueOf<S> = S extends Setting<infer T> ? T : never;
 
 /** Settings that may stay unset; every other one has a value once readConfig has answered. */
-type OptionalName = "JWT_SECRET" | "JWT_JWKS_URL" | "JWT_ISSUER" | "JWT_AUDIENCE" | "METRICS_PORT" | "METRICS_TOKEN";
+type OptionalName =
+  | "JWT_SECRET"
+  | "JWT_JWKS_URL"
+  | "JWT_ISSUER"
+  | "JWT_AUDIENCE"
+  | "METRICS_PORT"
+  | "METRICS_TOKEN";
 
 export type Config = Readonly<
   { [N in Exclude<SettingName, OptionalName>]: ValueOf<Settings[N]> } & {
@@ -18,7 +24,9 @@ export class ConfigError extends Error {
   readonly problems: readonly string[];
 
   constructor(problems: readonly string[]) {
-    super(`${problems.length} wrong setting${problems.length === 1 ? "" : "s"}:\n  - ${problems.join("\n  - ")}`);
+    super(
+      `${problems.length} wrong setting${problems.length === 1 ? "" : "s"}:\n  - ${problems.join("\n  - ")}`,
+    );
     this.name = "ConfigError";
     this.problems = problems;
   }
@@ -49,7 +57,8 @@ export function readConfig(env: Environment): Config {
 function missingProblem(setting: Setting<unknown>, given: string | undefined, production: boolean) {
   if (given !== undefined) return undefined;
   if (setting.required === "always") return `is required: ${setting.kind.expects}`;
-  if (setting.required === "production" && production) return `is required in production: ${setting.kind.expects}`;
+  if (setting.required === "production" && production)
+    return `is required in production: ${setting.kind.expects}`;
   return undefined;
 }
 
@@ -61,7 +70,9 @@ function userTokenProblems(env: Environment): string[] {
   const jwks = ["JWT_JWKS_URL", "JWT_ISSUER", "JWT_AUDIENCE"] as const;
   const given = jwks.filter((name) => env[name]);
   if (given.length > 0 && given.length < jwks.length)
-    return [`${jwks.filter((name) => !env[name]).join(" and ")} must be set together with ${given.join(" and ")}`];
+    return [
+      `${jwks.filter((name) => !env[name]).join(" and ")} must be set together with ${given.join(" and ")}`,
+    ];
   if (given.length === 0 && !env.JWT_SECRET)
     return ["JWT_SECRET is required, or JWT_JWKS_URL with JWT_ISSUER and JWT_AUDIENCE"];
   return [];
@@ -70,7 +81,8 @@ function userTokenProblems(env: Environment): string[] {
 /** The README's table of settings, as it must stand there. */
 export function settingsTable(): string {
   const rows = Object.entries<Setting<unknown>>(SETTINGS).map(([name, setting]) => {
-    const made = typeof setting.fallback === "string" && setting.fallback !== "" ? `\`${setting.fallback}\`` : "";
+    const made =
+      typeof setting.fallback === "string" && setting.fallback !== "" ? `\`${setting.fallback}\`` : "";
     return `| ${name} | ${setting.shown ?? (made || (setting.fallback === "" ? "empty" : "unset"))} | ${setting.meaning} |`;
   });
   return ["| name | default | meaning |", "|---|---|---|", ...rows].join("\n");

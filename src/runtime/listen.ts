@@ -1,6 +1,7 @@
 import type { Server } from "node:http";
 
-export const isAddressInUse = (error: unknown): boolean => (error as { code?: unknown }).code === "EADDRINUSE";
+export const isAddressInUse = (error: unknown): boolean =>
+  (error as { code?: unknown }).code === "EADDRINUSE";
 
 /** Listens, and rejects instead of emitting when it cannot. */
 export function listen(server: Server, port: number, host: string): Promise<void> {

@@ -29,7 +29,12 @@ export function createLog({ LOG_LEVEL, LOG_FORMAT, process: name, write = writeS
     serializers: { err: describeError },
   };
   const logger = pino(options, { write: FORMATS[LOG_FORMAT](write) });
-  return { debug: at(logger, "debug"), info: at(logger, "info"), warn: at(logger, "warn"), error: at(logger, "error") };
+  return {
+    debug: at(logger, "debug"),
+    info: at(logger, "info"),
+    warn: at(logger, "warn"),
+    error: at(logger, "error"),
+  };
 }
 
 const at =

@@ -14,6 +14,8 @@ export function packageRoot(): string {
 }
 
 export function packageVersion(): string {
-  const manifest = JSON.parse(readFileSync(join(packageRoot(), "package.json"), "utf8")) as { version: string };
+  const manifest = JSON.parse(readFileSync(join(packageRoot(), "package.json"), "utf8")) as {
+    version: string;
+  };
   return manifest.version;
 }

@@ -36,7 +36,8 @@ const present = (value: string | undefined): string | undefined => (value === ""
 const sandbox = (path: string) => (env: Environment) =>
   `http://localhost:${present(env.SANDBOX_PORT) ?? "8090"}${path}`;
 
-const publicUrl = (env: Environment) => present(env.PUBLIC_URL) ?? `http://localhost:${present(env.PORT) ?? "8080"}`;
+const publicUrl = (env: Environment) =>
+  present(env.PUBLIC_URL) ?? `http://localhost:${present(env.PORT) ?? "8080"}`;
 
 const chatPlatformUrl = (env: Environment) => present(env.CHAT_PLATFORM_URL) ?? sandbox("/v26.0")(env);
 
@@ -50,7 +51,12 @@ const platformAddress = (path: string, meaning: string) =>
   });
 
 const appAtPlatform = (fallback: string, meaning: string) =>
-  setting(text, { meaning, fallback, shown: "the sandbox's; required in production", required: "production" });
+  setting(text, {
+    meaning,
+    fallback,
+    shown: "the sandbox's; required in production",
+    required: "production",
+  });
 
 export const SETTINGS = {
   NODE_ENV: setting(oneOf("development", "test", "production"), {
@@ -97,20 +103,27 @@ export const SETTINGS = {
   ENCRYPTION_KEYS: setting(encryptionKeys, {
     required: "always",
     shown: "required; made by `npm start`",
-    meaning: "`id:base64(32 bytes)`, comma-separated; the first encrypts, all decrypt; signing keys are derived from it",
+    meaning:
+      "`id:base64(32 bytes)`, comma-separated; the first encrypts, all decrypt; signing keys are derived from it",
   }),
   JWT_SECRET: setting(secretText(32), {
     shown: "this, or the next three; made by `npm start`",
     meaning: "signs user tokens (HS256), 32 bytes or more",
   }),
-  JWT_JWKS_URL: setting(httpUrl, { httpsInProduction: true, meaning: "keys of an identity provider for user tokens" }),
+  JWT_JWKS_URL: setting(httpUrl, {
+    httpsInProduction: true,
+    meaning: "keys of an identity provider for user tokens",
+  }),
   JWT_ISSUER: setting(text, { meaning: "`iss` of its tokens" }),
   JWT_AUDIENCE: setting(text, { meaning: "`aud` of its tokens" }),
   AD_PLATFORM_URL: platformAddress("/v26.0", "ad platform, with version"),
   AD_DIALOG_URL: platformAddress("/dialog/oauth", "login dialog of the ad platform"),
   CHAT_PLATFORM_URL: platformAddress("/v26.0", "chat platform, with version; signup calls of chatapp"),
   PHOTO_PLATFORM_URL: platformAddress("/v26.0", "photo platform, with version"),
-  SOCIAL_PLATFORM_URL: platformAddress("/v26.0", "social platform, with version; signup calls of photoapp and socialapp"),
+  SOCIAL_PLATFORM_URL: platformAddress(
+    "/v26.0",
+    "social platform, with version; signup calls of photoapp and socialapp",
+  ),
   PLATFORM_MEDIA_HOSTS: setting(hosts, {
     fallback: (env) => hostOf(chatPlatformUrl(env)),
     shown: "host and port of `CHAT_PLATFORM_URL`",
@@ -127,7 +140,10 @@ export const SETTINGS = {
     meaning: "default redirect of the ad platform's login",
   }),
   DISPATCHER_CONCURRENCY: setting(integer(1, 10_000), { fallback: "200", meaning: "slots per dispatcher" }),
-  CHANNEL_RATE_PER_SECOND: setting(integer(1, 10_000), { fallback: "80", meaning: "outbound rate per channel" }),
+  CHANNEL_RATE_PER_SECOND: setting(integer(1, 10_000), {
+    fallback: "80",
+    meaning: "outbound rate per channel",
+  }),
   SEND_UNKNOWN_SECONDS: setting(integer(1, 86_400), {
     fallback: "600",
     meaning: "how long a send of unknown outcome waits for word",
@@ -147,7 +163,10 @@ export const SETTINGS = {
   }),
   EVENT_RETENTION_DAYS: setting(integer(1, 3_650), { fallback: "30", meaning: "event history" }),
   MESSAGE_RETENTION_DAYS: setting(integer(1, 3_650), { fallback: "90", meaning: "message content" }),
-  CRON_TOKENS: setting(cronExpression, { fallback: "0 */15 * * * *", meaning: "token check (seconds first)" }),
+  CRON_TOKENS: setting(cronExpression, {
+    fallback: "0 */15 * * * *",
+    meaning: "token check (seconds first)",
+  }),
   CRON_REPORTS: setting(cronExpression, { fallback: "*/30 * * * * *", meaning: "insights reports" }),
   CRON_MAINTENANCE: setting(cronExpression, { fallback: "0 0 * * * *", meaning: "clean-up" }),
   METRICS_PORT: setting(integer(1, 65_535), {

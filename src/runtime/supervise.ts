@@ -23,7 +23,12 @@ export interface Supervision {
 const STOP_SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 
 /** Starts the workers in order, waits for a signal or a failure, closes them in reverse order; answers the exit code. */
-export async function supervise({ workers, log, onReady, closeWithin = 24 * SECOND }: Supervision): Promise<number> {
+export async function supervise({
+  workers,
+  log,
+  onReady,
+  closeWithin = 24 * SECOND,
+}: Supervision): Promise<number> {
   const began = Date.now();
   const ending = endingOfProcess();
   const started: Worker[] = [];
@@ -34,7 +39,10 @@ export async function supervise({ workers, log, onReady, closeWithin = 24 * SECO
     if (end) break;
   }
   if (!end) {
-    log.info("process.ready", { workers: workers.map((worker) => worker.name).join(","), ms: Date.now() - began });
+    log.info("process.ready", {
+      workers: workers.map((worker) => worker.name).join(","),
+      ms: Date.now() - began,
+    });
     onReady?.();
     end = await ending.happened;
   }

@@ -51,10 +51,15 @@ function isEcho(error: ErrorObject, errors: readonly ErrorObject[]): boolean {
 
 function toProblem(error: ErrorObject, errors: readonly ErrorObject[], whole: string): Problem {
   const { "x-message": message, "x-field": field } = ownWords(error);
-  const path = field === undefined ? error.instancePath + fieldSuffix(error) : `${error.instancePath}/${field}`;
-  const name = path === "" ? whole : path.slice(1).replaceAll("/", ".");
+  const path =
+    field === undefined ? error.instancePath + fieldSuffix(error) : `${error.instancePath}/${field}`;
+  const name = path === "" ? whole : nameOf(path);
   return { path, message: message ?? `${name} ${saying(error, errors)}` };
 }
+
+/** `/a/0/b~1c` as a person writes it: `a.0.b/c`. */
+const nameOf = (pointer: string) =>
+  pointer.slice(1).replaceAll("/", ".").replaceAll("~1", "/").replaceAll("~0", "~");
 
 function fieldSuffix({ params }: ErrorObject): string {
   const field = params.missingProperty ?? params.additionalProperty ?? params.unevaluatedProperty;

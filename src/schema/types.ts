@@ -5,14 +5,23 @@ export { type Static, type TObject, type TProperties, type TSchema, Type };
 
 interface Described {
   description?: string;
-  /** Said instead of the validator's own words when this schema does not hold; also for rules across fields. */
+  /** Said instead of the validator's own words when this schema does not hold. */
   "x-message"?: string;
-  /** The field such a rule is about. */
-  "x-field"?: string;
+}
+
+/** A condition across the fields of an object: about which field, the sentence said when it does not hold, the schema. */
+export const rule = (field: string, message: string, schema: object) => ({
+  ...schema,
+  "x-field": field,
+  "x-message": message,
+});
+
+interface ObjectOptions extends Described {
+  allOf?: ReturnType<typeof rule>[];
 }
 
 /** An object whose fields are listed: any other field is refused by name. */
-export const object = <P extends TProperties>(properties: P, options: Described = {}) =>
+export const object = <P extends TProperties>(properties: P, options: ObjectOptions = {}) =>
   Type.Object(properties, { additionalProperties: false, ...options });
 
 export const timestamp = (options: Described = {}) => Type.String({ format: "date-time", ...options });

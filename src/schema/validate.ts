@@ -24,7 +24,13 @@ export type Validator = ReturnType<typeof createValidator>;
 
 function createAjv(coerceTypes: boolean): Ajv2020 {
   // strictRequired would refuse rules across fields ("if a then b"), which name fields of the object around them.
-  const ajv = new Ajv2020({ strict: true, strictRequired: false, allErrors: true, verbose: true, coerceTypes });
+  const ajv = new Ajv2020({
+    strict: true,
+    strictRequired: false,
+    allErrors: true,
+    verbose: true,
+    coerceTypes,
+  });
   addFormats.default(ajv);
   ajv.addKeyword({ keyword: "x-message", schemaType: "string" });
   ajv.addKeyword({ keyword: "x-field", schemaType: "string" });

@@ -44,7 +44,9 @@ export function createSecretBox(keys: readonly EncryptionKey[]): SecretBox {
 function decrypt(key: Buffer, bytes: Buffer, context: string): string {
   if (bytes.length < NONCE_BYTES + TAG_BYTES) throw new SecretBoxError("the sealed text is too short");
   const tag = bytes.subarray(bytes.length - TAG_BYTES);
-  const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, NONCE_BYTES), { authTagLength: TAG_BYTES })
+  const decipher = createDecipheriv("aes-256-gcm", key, bytes.subarray(0, NONCE_BYTES), {
+    authTagLength: TAG_BYTES,
+  })
     .setAAD(Buffer.from(context))
     .setAuthTag(tag);
   try {

@@ -41,8 +41,10 @@ export function createDatabase(settings: Settings, onFault: (error: Error) => vo
     // Kept on this side: a statement_timeout would be a startup parameter, which poolers refuse.
     query_timeout: 30 * SECOND,
   });
-  // An idle connection that breaks is replaced at the next query; without a listener it would end the process.
-  pool.on("error", onFault);
+  // A connection may break while it idles or between two statements of a transaction. It is replaced at the next use;
+  // without listeners on both it would end the process.
+  pool.on("connect", (client) => client.on("error", onFault));
+  pool.on("error", () => {});
   const prepared = settings.DATABASE_PREPARED;
 
   async function withClient<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
@@ -93,7 +95,8 @@ async function run<Row extends object>(
   statement: Statement | string,
   values: readonly unknown[] = [],
 ): Promise<Row[]> {
-  const query = typeof statement === "string" ? { text: statement } : prepared ? statement : { text: statement.text };
+  const query =
+    typeof statement === "string" ? { text: statement } : prepared ? statement : { text: statement.text };
   const result = await client.query<Row>({ ...query, values: [...values] });
   return result.rows;
 }

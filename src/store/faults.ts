@@ -8,12 +8,22 @@ export class DatabaseUnavailable extends Error {
 
 /** Socket errors, and SQLSTATEs by which the server says that it is going, coming, full or unreachable. */
 const CODES = new Set([
-  ...["ECONNREFUSED", "ECONNRESET", "ENOTFOUND", "EAI_AGAIN", "ETIMEDOUT", "EPIPE", "EHOSTUNREACH", "ENETUNREACH"],
+  ...[
+    "ECONNREFUSED",
+    "ECONNRESET",
+    "ENOTFOUND",
+    "EAI_AGAIN",
+    "ETIMEDOUT",
+    "EPIPE",
+    "EHOSTUNREACH",
+    "ENETUNREACH",
+  ],
   ...["57P01", "57P02", "57P03", "53300", "08000", "08001", "08003", "08004", "08006", "08P01"],
 ]);
 
 /** pg reports some losses without a code. */
-const MESSAGES = /connection terminated|timeout exceeded when trying to connect|query read timeout|connection error/i;
+const MESSAGES =
+  /connection terminated|timeout exceeded when trying to connect|query read timeout|connection error/i;
 
 export function isConnectionFault(error: unknown): error is Error {
   if (!(error instanceof Error)) return false;

@@ -17,7 +17,9 @@ export function heartbeat({ id, db, log }: HeartbeatParts): Worker {
   let timer: NodeJS.Timeout | undefined;
   let beating: Promise<void> = Promise.resolve();
   const pulse = () => {
-    beating = beat(db, id, "dispatcher").catch((error: unknown) => log.warn("heartbeat.failed", { worker: id, err: error }));
+    beating = beat(db, id, "dispatcher").catch((error: unknown) =>
+      log.warn("heartbeat.failed", { worker: id, err: error }),
+    );
     return beating;
   };
   return {
@@ -29,7 +31,9 @@ export function heartbeat({ id, db, log }: HeartbeatParts): Worker {
     async close() {
       clearInterval(timer);
       await beating;
-      await removeWorker(db, id).catch((error: unknown) => log.warn("heartbeat.failed", { worker: id, err: error }));
+      await removeWorker(db, id).catch((error: unknown) =>
+        log.warn("heartbeat.failed", { worker: id, err: error }),
+      );
     },
   };
 }

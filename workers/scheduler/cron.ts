@@ -37,7 +37,13 @@ export function cron({ id, jobs, db, log, metrics }: CronParts): Worker {
     }
     metrics.cronRuns.inc({ job: job.name, outcome });
     const ms = Math.round(performance.now() - began);
-    log[outcome === "ok" ? "info" : "error"]("cron.ran", { job: job.name, scheduled_at: scheduledAt, outcome, ...fields, ms });
+    log[outcome === "ok" ? "info" : "error"]("cron.ran", {
+      job: job.name,
+      scheduled_at: scheduledAt,
+      outcome,
+      ...fields,
+      ms,
+    });
   }
 
   const track = (work: Promise<void>) => {

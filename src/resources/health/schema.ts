@@ -3,7 +3,9 @@ import { object, oneOf, Type } from "../../schema/types.ts";
 export const alive = object({ status: oneOf(["ok"]), version: Type.String() });
 
 export const readiness = object({
-  status: oneOf(["ready", "degraded"], { description: "degraded: Redis is away, nothing is lost without it" }),
+  status: oneOf(["ready", "degraded"], {
+    description: "degraded: Redis is away, nothing is lost without it",
+  }),
   postgres: oneOf(["ok"]),
   redis: oneOf(["ok", "away"]),
 });

@@ -1,0 +1,103 @@
+import { once } from "node:events";
+import { request } from "node:http";
+import { createServer } from "node:net";
+import t from "tap";
+import { freePort } from "../../src/local/server-process.ts";
+import { startProcess, startWeb } from "../fixtures/processes.ts";
+import { testSettings } from "../fixtures/settings.ts";
+import { until } from "../fixtures/until.ts";
+
+const METRICS_TOKEN = "a-token-of-the-operator";
+
+const get = async (url: string, headers: Record<string, string> = {}) => {
+  const response = await fetch(url, { headers });
+  return { status: response.status, text: await response.text() };
+};
+
+t.test("the three processes start, serve, and end in order at SIGTERM", async (t) => {
+  const settings = await testSettings(t, { CRON_MAINTENANCE: "* * * * * *" });
+  const web = await startWeb(t, settings);
+  const dispatcher = startProcess(t, "dispatcher", settings);
+  const scheduler = startProcess(t, "scheduler", settings);
+  t.equal((await get(`${web.address}/readyz`)).status, 200);
+  await dispatcher.line("process.ready");
+  t.match(await scheduler.line("cron.ran"), { job: "maintenance", outcome: "ok" });
+  for (const process of [web, dispatcher, scheduler]) {
+    const began = Date.now();
+    t.equal(await process.stop(), 0);
+    t.ok(Date.now() - began < 25_000);
+    t.match(process.lines().at(-1), { event: "process.stopped", clean: true });
+    t.equal(process.complaint(), "");
+  }
+});
+
+t.test("forks share a port, are replaced when they die, and count as one", async (t) => {
+  const port = await freePort();
+  const metricsPort = String(await freePort());
+  const own = { PORT: String(port), WEB_CONCURRENCY: "2", METRICS_TOKEN, METRICS_PORT: metricsPort };
+  const web = startProcess(t, "web", await testSettings(t, own));
+  await until("ready", () => web.lines().find((line) => line.workers === "metrics,forks"));
+  const address = `http://127.0.0.1:${port}`;
+  for (let count = 0; count < 20; count++) await get(`${address}/healthz`);
+
+  const health = /herald_http_requests_total\{[^}]*route="\/healthz"[^}]*\} (\d+)/;
+  const authorization = `Bearer ${METRICS_TOKEN}`;
+  const shared = await get(`${address}/metrics`, { authorization });
+  t.equal(health.exec(shared.text)?.[1], "20", "asked of any fork");
+  const served = web.lines().find((line) => line.event === "metrics.listening")?.port;
+  t.equal(health.exec((await get(`http://127.0.0.1:${served}/`)).text)?.[1], "20", "asked of their parent");
+
+  const victim = web
+    .lines()
+    .find((line) => line.event === "process.ready" && line.workers !== "metrics,forks");
+  t.ok(victim);
+  const forkPid = await until("a fork's pid", () => web.children()[0]);
+  process.kill(forkPid, "SIGKILL");
+  await web.line("fork.died");
+  await until("replaced", () => web.lines().filter((line) => line.event === "http.listening").length === 3);
+  t.equal((await get(`${address}/healthz`)).status, 200);
+  t.equal(await web.stop(), 0);
+  t.same(web.children(), []);
+});
+
+t.test("an answer under way at SIGTERM is finished", async (t) => {
+  const silent = createServer().listen(0, "127.0.0.1");
+  t.teardown(() => silent.close());
+  await once(silent, "listening");
+  const { port } = silent.address() as { port: number };
+  const settings = { ...(await testSettings(t)), DATABASE_URL: `postgres://nobody@127.0.0.1:${port}/none` };
+  const web = await startWeb(t, settings);
+  const asked = new Promise<number | undefined>((resolve, reject) => {
+    const outgoing = request(`${web.address}/readyz`, (response) => resolve(response.resume().statusCode));
+    outgoing.on("error", reject).end();
+  });
+  await once(silent, "connection"); // the request has reached its database call
+  const stopped = web.stop();
+  t.equal(await asked, 503);
+  t.equal(await stopped, 0);
+});
+
+t.test("wrong settings stop each process at once, with one message", async (t) => {
+  for (const name of ["web", "dispatcher", "scheduler", "migrate"]) {
+    const started = startProcess(t, name, { PORT: "http", REDIS_URL: "redis://x" });
+    await until(`${name} has ended`, () => started.child.exitCode !== null);
+    t.equal(started.child.exitCode, 1);
+    t.match(
+      started.complaint(),
+      new RegExp(`^herald ${name} cannot start, 4 wrong settings:\n  - PORT must be`),
+    );
+    t.same(started.lines(), []);
+  }
+});
+
+t.test("a port that is taken is said in the log", async (t) => {
+  const settings = await testSettings(t);
+  const first = await startWeb(t, settings);
+  for (const forks of ["1", "2"]) {
+    const port = new URL(first.address).port;
+    const second = startProcess(t, "web", { ...settings, PORT: port, WEB_CONCURRENCY: forks });
+    t.match(await second.line("process.failed"), { worker: "http", err: { code: "EADDRINUSE" } });
+    await until("ended", () => second.child.exitCode !== null);
+    t.equal(second.child.exitCode, 1);
+  }
+});

@@ -1,0 +1,53 @@
+import t from "tap";
+import { startProcess, startWeb } from "../fixtures/processes.ts";
+import { cloneDatabase } from "../fixtures/servers.ts";
+import { testSettings } from "../fixtures/settings.ts";
+import { until } from "../fixtures/until.ts";
+
+const METRICS_TOKEN = "a-token-of-the-operator";
+const runtime = "deno" as const;
+
+t.test("the same sources run under Deno, unbuilt and with the permissions they need alone", async (t) => {
+  const own = {
+    DATABASE_URL: await cloneDatabase(t, "template0"),
+    METRICS_TOKEN,
+    CRON_MAINTENANCE: "* * * * * *",
+  };
+  const settings = await testSettings(t, { ...own, WEB_CONCURRENCY: "2" });
+  const migrate = startProcess(t, "migrate", settings, { runtime });
+  await migrate.line("migrations.applied");
+
+  const web = await startWeb(t, settings, { runtime });
+  t.match(await web.line("web.not_forked"), { level: "warn", forks: 2 });
+  const dispatcher = startProcess(t, "dispatcher", settings, { runtime });
+  const scheduler = startProcess(t, "scheduler", settings, { runtime });
+
+  const ready = await fetch(`${web.address}/readyz`);
+  t.equal(ready.status, 200);
+  t.same(await ready.json(), { status: "ready", postgres: "ok", redis: "ok" });
+  const wrong = await fetch(`${web.address}/healthz?x=%00`);
+  t.equal(wrong.status, 400);
+  t.match(await wrong.json(), { error: "validation_failed", request_id: /^req_/ });
+  t.equal(
+    (await fetch(`${web.address}/healthz`, { method: "POST", body: "x" })).headers.get("allow"),
+    "GET, HEAD",
+  );
+  const metrics = await fetch(`${web.address}/metrics`, {
+    headers: { authorization: `Bearer ${METRICS_TOKEN}` },
+  });
+  t.match(await metrics.text(), /nodejs_eventloop_lag_seconds\{process="web"\}/);
+
+  await dispatcher.line("process.ready");
+  t.match(await scheduler.line("cron.ran"), { job: "maintenance", outcome: "ok" });
+  for (const process of [web, dispatcher, scheduler]) {
+    t.equal(await process.stop(), 0);
+    t.match(process.lines().at(-1), { event: "process.stopped", clean: true });
+  }
+});
+
+t.test("wrong settings are told under Deno too", async (t) => {
+  const web = startProcess(t, "web", {}, { runtime });
+  await until("ended", () => web.child.exitCode !== null);
+  t.equal(web.child.exitCode, 1);
+  t.match(web.complaint(), /^herald web cannot start, 4 wrong settings:/m);
+});

@@ -1,0 +1,96 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { readEnvFile } from "../../src/local/env-file.ts";
+import { freePort } from "../../src/local/server-process.ts";
+import { createClient, findClient } from "../../src/store/clients.ts";
+import { createDatabase } from "../../src/store/database.ts";
+import { openFolder } from "../fixtures/folders.ts";
+import { startProcess } from "../fixtures/processes.ts";
+import { until } from "../fixtures/until.ts";
+
+/** Processes whose command line names the folder, or which were started for it. */
+function leftIn(folder: string): string[] {
+  const { stdout } = spawnSync("ps", ["-A", "-o", "pid=,args="], { encoding: "utf8" });
+  return stdout.split("\n").filter((line) => line.includes(folder));
+}
+
+function open(t: Test, folder: string) {
+  const { DATABASE_URL = "" } = readEnvFile(join(folder, "env"));
+  const db = createDatabase({ DATABASE_URL, DATABASE_POOL: 1, DATABASE_PREPARED: true }, () => {});
+  t.teardown(() => db.close());
+  return db;
+}
+
+t.test("npm start", async (t) => {
+  const folder = openFolder(t);
+  const PORT = String(await freePort());
+  const address = `http://127.0.0.1:${PORT}`;
+  const isUp = () =>
+    fetch(`${address}/readyz`).then(
+      (response) => response.ok,
+      () => false,
+    );
+  const start = () => startProcess(t, "start", { PORT }, { args: ["--folder", folder] });
+  const pidOf = (file: string) => Number(readFileSync(join(folder, file), "utf8").split("\n")[0]);
+  let clientId = "";
+
+  t.test("starts everything from nothing and says where it is", async (t) => {
+    const starter = start();
+    await until("up", isUp);
+    await until("the screen", () => starter.output().includes("Herald is up."));
+    t.match(starter.output(), `address    http://localhost:${PORT}`);
+    for (const name of ["web", "dispatcher", "scheduler"])
+      t.match(starter.output(), new RegExp(`^${name} +\\|.*process.ready`, "m"));
+    t.equal(statSync(join(folder, "env")).mode & 0o777, 0o600);
+    clientId = (await createClient(open(t, folder), "kept")).id;
+
+    const second = start();
+    await until("refused", () => second.child.exitCode !== null);
+    t.match(second.complaint(), /already runs from this folder/);
+
+    t.equal(await starter.stop("SIGINT"), 0);
+    t.notOk(await isUp());
+    t.same(leftIn(folder), []);
+  });
+
+  t.test("finds its data again, also after it was killed and left its servers behind", async (t) => {
+    const killed = start();
+    await until("up", isUp);
+    const postgres = pidOf("postgres/data/postmaster.pid");
+    await killed.stop("SIGKILL");
+    t.ok(
+      leftIn(folder).some((line) => line.includes("postgres")),
+      "the servers outlived their starter",
+    );
+    t.ok(await isUp(), "and so did the processes");
+
+    const starter = start();
+    await until("up again", () => starter.output().includes("Herald is up."));
+    t.not(pidOf("postgres/data/postmaster.pid"), postgres);
+    t.match(await findClient(open(t, folder), clientId), { name: "kept" });
+    t.equal(await starter.stop("SIGTERM"), 0);
+    t.same(leftIn(folder), []);
+  });
+
+  t.test("ends with the process that ends, and says which", async (t) => {
+    const starter = start();
+    await until("up", isUp);
+    const web = starter
+      .children()
+      .find((pid) => readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("web.js"));
+    process.kill(web as number, "SIGKILL");
+    await until("ended", () => starter.child.exitCode !== null);
+    t.equal(starter.child.exitCode, 1);
+    t.match(starter.output(), /web .*ended by SIGKILL/);
+    t.same(leftIn(folder), []);
+  });
+
+  t.test("is not for production", async (t) => {
+    const starter = startProcess(t, "start", { NODE_ENV: "production" }, { args: ["--folder", folder] });
+    await until("ended", () => starter.child.exitCode !== null);
+    t.equal(starter.child.exitCode, 1);
+    t.match(starter.complaint(), /npm start is for development/);
+  });
+});

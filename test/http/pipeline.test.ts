@@ -1,0 +1,239 @@
+import t from "tap";
+import { route } from "../../src/http/route.ts";
+import { ApiError } from "../../src/runtime/errors.ts";
+import { nullable, object, Type } from "../../src/schema/types.ts";
+import { startApi } from "../fixtures/api.ts";
+
+const echo = Type.Object({ received: Type.Unknown() });
+
+/** Routes that answer what reached them. */
+const routes = () => [
+  route({
+    method: "post",
+    path: "/things",
+    scope: "public",
+    summary: "Takes a thing",
+    body: object({ name: Type.String({ minLength: 1 }), tags: Type.Optional(Type.Unknown()) }),
+    status: 201,
+    reply: echo,
+    handle: ({ body }) => ({ received: body }),
+  }),
+  route({
+    method: "patch",
+    path: "/things/{thing_id}",
+    scope: "public",
+    summary: "Changes a thing",
+    params: object({ thing_id: Type.String({ pattern: "^\\d+$" }) }),
+    body: object({ name: Type.Optional(Type.String()), secret: Type.Optional(nullable(Type.String())) }),
+    reply: echo,
+    handle: ({ params, body }) => ({ received: { ...params, ...body } }),
+  }),
+  route({
+    method: "get",
+    path: "/things/{thing_id}",
+    scope: "public",
+    summary: "Reads a thing",
+    params: object({ thing_id: Type.String() }),
+    query: object({
+      limit: Type.Optional(Type.Integer({ minimum: 1 })),
+      deep: Type.Optional(Type.Boolean()),
+    }),
+    reply: echo,
+    handle: ({ params, query }) => ({ received: { ...params, ...query } }),
+  }),
+  route({
+    method: "delete",
+    path: "/things/{thing_id}",
+    scope: "public",
+    summary: "Removes a thing",
+    params: object({ thing_id: Type.String() }),
+    handle: ({ setHeader }) => setHeader("X-Gone", "yes"),
+  }),
+  route({
+    method: "post",
+    path: "/pictures",
+    scope: "public",
+    summary: "Takes bytes",
+    body: { limit: 1_000, mediaTypes: ["image/*", "application/pdf"] },
+    reply: Type.Object({ size: Type.Integer() }),
+    handle: ({ body }) => ({ size: body.length }),
+  }),
+  route({
+    method: "get",
+    path: "/broken",
+    scope: "public",
+    summary: "Fails",
+    handle() {
+      throw Object.assign(new Error("a detail that is nobody's business"), { token: "hunter2" });
+    },
+  }),
+  route({
+    method: "get",
+    path: "/refused",
+    scope: "public",
+    summary: "Is refused",
+    handle() {
+      throw new ApiError("channel_disconnected", "The channel is not connected", {
+        extra: { channel_id: "ch_1" },
+      });
+    },
+  }),
+];
+
+t.test("the surface", async (t) => {
+  const api = await startApi(t, { routes });
+
+  t.test("a good request reaches its handler, whatever its Content-Type says", async (t) => {
+    for (const type of ["application/json", "text/plain", "application/x-www-form-urlencoded"]) {
+      const headers = { "content-type": type };
+      const reply = await api.call("POST", "/things", { headers, json: { name: "é", tags: { any: [1] } } });
+      t.equal(reply.status, 201);
+      t.same(reply.body.received, { name: "é", tags: { any: [1] } });
+    }
+  });
+
+  const BAD_BODIES: [string, string | Buffer, RegExp][] = [
+    ["not JSON", "{name", /not valid JSON/],
+    ["an array", "[]", /must be a JSON object/],
+    ["null", "null", /must be a JSON object/],
+    ["a text", '"x"', /must be a JSON object/],
+    ["nothing", "", /name is required/],
+    ["an empty object", "{}", /name is required/],
+    ["an unknown field", '{"name":"x","color":"red"}', /color is not a known field/],
+    ["a prototype", '{"name":"x","__proto__":{"admin":true}}', /__proto__ is not a known field/],
+    ["a null on POST", '{"name":null}', /name must be string/],
+    ["U+0000 in a value", '{"name":"a\\u0000"}', /name contains the character U\+0000/],
+    ["U+0000 in a name deep down", '{"name":"a","tags":[{"\\u0000":1}]}', /contains the character U\+0000/],
+    ["half a surrogate pair", '{"name":"\\ud800"}', /name is not well-formed Unicode/],
+    ["bytes that are not UTF-8", Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), /not valid UTF-8/],
+    [
+      "a hundred thousand brackets",
+      `{"name":"x","tags":${"[".repeat(100_000)}${"]".repeat(100_000)}}`,
+      /nested deeper/,
+    ],
+  ];
+  for (const [name, raw, message] of BAD_BODIES)
+    t.test(`a body that is ${name} is 400`, async (t) => {
+      const reply = await api.call("POST", "/things", { raw });
+      t.equal(reply.status, 400);
+      t.equal(reply.body.error, "validation_failed");
+      t.match(reply.body.message, message);
+      t.notMatch(reply.text, "{name");
+    });
+
+  t.test("a byte order mark before the JSON is no fault", async (t) => {
+    t.equal((await api.call("POST", "/things", { raw: '\ufeff{"name":"x"}' })).status, 201);
+  });
+
+  t.test("an error names each field", async (t) => {
+    const { body } = await api.call("POST", "/things", { json: { name: "", color: 1 } });
+    t.same(body.details.map((detail: { path: string }) => detail.path).sort(), ["/color", "/name"]);
+  });
+
+  t.test("on PATCH null counts as absent, unless null has a meaning there", async (t) => {
+    const reply = await api.call("PATCH", "/things/1", { json: { name: null, secret: null } });
+    t.same(reply.body.received, { thing_id: "1", secret: null });
+    t.equal((await api.call("PATCH", "/things/1", { json: { color: null } })).status, 400);
+  });
+
+  t.test("path and query are checked and converted", async (t) => {
+    t.same((await api.call("GET", "/things/a%20b?limit=5&deep=false")).body.received, {
+      thing_id: "a b",
+      limit: 5,
+      deep: false,
+    });
+    const bad = ["limit=0", "limit=x", "limit=1&limit=2", "color=red", "limit=", "deep=maybe", "x=%00"];
+    for (const query of bad) t.equal((await api.call("GET", `/things/1?${query}`)).status, 400, query);
+    t.equal((await api.call("PATCH", "/things/x", { json: {} })).status, 400);
+    t.equal((await api.call("GET", "/things/%00")).status, 400);
+    t.equal((await api.call("GET", "/things/%E0%A4%A")).status, 400);
+  });
+
+  t.test("a body on a route that takes none is read and refused by name", async (t) => {
+    t.equal((await api.call("DELETE", "/things/1", { json: { force: true } })).status, 400);
+    const reply = await api.call("DELETE", "/things/1");
+    t.equal(reply.status, 204);
+    t.equal(reply.headers.get("x-gone"), "yes");
+  });
+
+  t.test("raw bodies arrive as bytes, of the right kind and size", async (t) => {
+    const post = (type: string, size: number) =>
+      api.call("POST", "/pictures", { headers: { "content-type": type }, raw: Buffer.alloc(size) });
+    t.same((await post("image/png", 1_000)).body, { size: 1_000 });
+    t.same((await post("Application/PDF; x=y", 5)).body, { size: 5 });
+    t.equal((await post("image/png", 1_001)).status, 413);
+    const wrong = await post("text/html", 5);
+    t.equal(wrong.status, 415);
+    t.equal(wrong.body.error, "unsupported_media_type");
+  });
+
+  t.test("what is not in the table is 404, a wrong method 405 with Allow, both JSON", async (t) => {
+    for (const path of ["/", "/thing", "/THINGS", "/things/", "/things/1/2", "//things"])
+      t.equal((await api.call("GET", path)).body.error, "not_found", path);
+    const reply = await api.call("PUT", "/things/1");
+    t.equal(reply.status, 405);
+    t.equal(reply.body.error, "method_not_allowed");
+    t.equal(reply.headers.get("allow"), "PATCH, GET, DELETE, HEAD");
+    t.equal((await api.call("OPTIONS", "/things")).headers.get("allow"), "POST");
+  });
+
+  t.test("HEAD is GET without the body", async (t) => {
+    const reply = await api.call("HEAD", "/things/1");
+    t.equal(reply.status, 200);
+    t.equal(reply.text, "");
+    const whole = await api.call("GET", "/things/1");
+    t.equal(reply.headers.get("content-length"), whole.headers.get("content-length"));
+  });
+
+  t.test("a fault of ours is a 500 that tells nothing; the log has it under the request id", async (t) => {
+    const reply = await api.call("GET", "/broken");
+    t.equal(reply.status, 500);
+    t.equal(reply.body.error, "internal_error");
+    t.notMatch(reply.text, /detail|hunter2/);
+    const line = api.lines.find((line) => line.event === "http.failed");
+    t.match(line, { request_id: reply.body.request_id, err: { message: /nobody's business/ } });
+    t.notMatch(JSON.stringify(api.lines), /hunter2/);
+  });
+
+  t.test("an expected refusal has its code, its status and its own fields", async (t) => {
+    const reply = await api.call("GET", "/refused");
+    t.equal(reply.status, 409);
+    t.match(reply.body, { error: "channel_disconnected", channel_id: "ch_1" });
+    t.equal(reply.body.details, undefined);
+  });
+
+  t.test("every response has a request id, the caller's own where it is fit", async (t) => {
+    const idFor = async (given: string) =>
+      (await api.call("GET", "/things/1", { headers: { "x-request-id": given } })).headers.get(
+        "x-request-id",
+      );
+    t.equal(await idFor("mine-1"), "mine-1");
+    t.equal(await idFor("x".repeat(128)), "x".repeat(128));
+    for (const unfit of ["x".repeat(129), "with space", "é", ""]) t.match(await idFor(unfit), /^req_\w{26}$/);
+    const reply = await api.call("GET", "/nowhere");
+    t.equal(reply.body.request_id, reply.headers.get("x-request-id"));
+    t.equal(reply.headers.get("x-api-version"), "2026-11-01");
+  });
+
+  t.test("requests are logged by route pattern, never by URL", async (t) => {
+    await api.call("GET", "/things/sesame?limit=7");
+    await api.call("GET", "/nowhere/sesame");
+    t.notMatch(JSON.stringify(api.lines), /sesame/);
+    const line = api.lines.find((line) => line.route === "/things/{thing_id}" && line.method === "GET");
+    t.match(line, { event: "http.request", request_id: String, status: 200, ms: Number });
+    t.same(Object.keys(line ?? {}).at(-2), "ms", "the duration stands last, before the event's name");
+  });
+});
+
+t.test("a table that contradicts itself is refused at the start", async (t) => {
+  const thing = {
+    method: "get",
+    path: "/thing",
+    scope: "public",
+    summary: "x",
+    handle: () => undefined,
+  } as const;
+  await t.rejects(startApi(t, { routes: () => [route(thing), route(thing)] }), /two routes for GET \/thing/);
+  const gated = route({ ...thing, gate: "nobody" });
+  await t.rejects(startApi(t, { routes: () => [gated] }), /unknown gate "nobody"/);
+});

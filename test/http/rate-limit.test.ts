@@ -1,0 +1,50 @@
+import t from "tap";
+import { route } from "../../src/http/route.ts";
+import { Type } from "../../src/schema/types.ts";
+import { asCaller, startApi } from "../fixtures/api.ts";
+
+const routes = () => [
+  route({
+    method: "get",
+    path: "/thing",
+    scope: "any credential",
+    summary: "Answers",
+    reply: Type.Object({}),
+    handle: () => ({}),
+  }),
+];
+
+t.test("a client sees where it stands, and is stopped at the limit; another is not", async (t) => {
+  const api = await startApi(t, { routes, settings: { RATE_LIMIT_PER_MINUTE: "2" } });
+  const [one, other] = [await asCaller(api.db), await asCaller(api.db)];
+  const first = await api.call("GET", "/thing", { headers: one });
+  t.equal(first.headers.get("ratelimit-limit"), "2");
+  t.equal(first.headers.get("ratelimit-remaining"), "1");
+  const reset = Number(first.headers.get("ratelimit-reset"));
+  t.ok(reset > 0 && reset <= 60);
+  await api.call("GET", "/thing", { headers: one });
+  const third = await api.call("GET", "/thing", { headers: one });
+  t.equal(third.status, 429);
+  t.equal(third.body.error, "rate_limited");
+  t.equal(third.headers.get("ratelimit-remaining"), "0");
+  t.equal(third.headers.get("retry-after"), third.headers.get("ratelimit-reset"));
+  t.equal((await api.call("GET", "/thing", { headers: other })).status, 200);
+});
+
+t.test("switched off there is no limit and no header", async (t) => {
+  const api = await startApi(t, { routes, settings: { RATE_LIMIT_PER_MINUTE: "0" } });
+  const reply = await api.call("GET", "/thing", { headers: await asCaller(api.db) });
+  t.equal(reply.status, 200);
+  t.equal(reply.headers.get("ratelimit-limit"), null);
+});
+
+t.test("while Redis is away requests pass, and the log says so once a second at most", async (t) => {
+  const api = await startApi(t, {
+    routes,
+    settings: { RATE_LIMIT_PER_MINUTE: "1", REDIS_URL: "redis://127.0.0.1:1" },
+  });
+  const headers = await asCaller(api.db);
+  for (let count = 0; count < 5; count++) t.equal((await api.call("GET", "/thing", { headers })).status, 200);
+  const skipped = api.lines.filter((line) => line.event === "rate_limit.skipped");
+  t.ok(skipped.length >= 1 && skipped.length < 5);
+});

@@ -1,0 +1,88 @@
+import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { readEnvFile, writeEnvFile } from "../../src/local/env-file.ts";
+import { findProgram } from "../../src/local/find-program.ts";
+import { ensurePrograms, MissingPrograms } from "../../src/local/install-programs.ts";
+import { localSettings } from "../../src/local/settings.ts";
+import { readConfig } from "../../src/runtime/config.ts";
+
+const program = (folders: string[]) => ({ name: "tool", folders, apt: "tool", brew: "tool" });
+
+t.test(
+  "a program is found on PATH first, then in the usual places, the highest version of them",
+  async (t) => {
+    const place = t.testdir();
+    const make = (folder: string, mode = 0o755) => {
+      mkdirSync(join(place, folder), { recursive: true });
+      writeFileSync(join(place, folder, "tool"), "");
+      chmodSync(join(place, folder, "tool"), mode);
+    };
+    for (const folder of ["lib/9/bin", "lib/15/bin", "own"]) make(folder);
+    make("closed", 0o644);
+    const wanted = program([join(place, "lib/*/bin")]);
+    t.equal(findProgram(wanted, `${join(place, "closed")}:${join(place, "own")}`), join(place, "own/tool"));
+    t.equal(findProgram(wanted, join(place, "nothing")), join(place, "lib/15/bin/tool"));
+    t.equal(findProgram(program([join(place, "none/*/bin")]), ""), undefined);
+  },
+);
+
+t.test("what is missing", async (t) => {
+  /** A PATH on which apt-get is a script of the test's; sudo passes on what it is given. */
+  function withAptGet(t: Test, script: string): string {
+    const place = t.testdir({
+      "apt-get": `#!/bin/sh\n${script}\n`,
+      sudo: '#!/bin/sh\nshift\nexec "$@"\n',
+      lib: {},
+    });
+    for (const name of ["apt-get", "sudo"]) chmodSync(join(place, name), 0o755);
+    const before = process.env.PATH;
+    process.env.PATH = `${place}:/usr/bin:/bin`;
+    t.teardown(() => {
+      process.env.PATH = before;
+    });
+    return place;
+  }
+
+  t.test("is installed once, after the package lists were read", async (t) => {
+    const script = 'cd "$(dirname "$0")"; echo "$@" >> calls; case "$2" in install) cp sudo lib/tool;; esac';
+    const place = withAptGet(t, script);
+    const wanted = program([join(place, "lib")]);
+    const said: string[] = [];
+    const found = () => ensurePrograms([wanted], "", (line) => said.push(line)).get(wanted);
+    t.equal(found(), join(place, "lib/tool"));
+    t.equal(found(), join(place, "lib/tool"));
+    const calls = ["-qq update", "-qq install -y --no-install-recommends tool", ""];
+    t.same(readFileSync(join(place, "calls"), "utf8").split("\n"), calls);
+    t.same(said, ["Installing tool with apt-get, once ..."]);
+  });
+
+  t.test("and can not be installed ends in one message with the command", async (t) => {
+    withAptGet(t, "exit 100");
+    const install = () => ensurePrograms([program([])], "", () => {});
+    t.throws(install, MissingPrograms);
+    t.throws(install, /tool not found.*\n\n {4}sudo apt-get update && sudo apt-get install -y tool\n/);
+  });
+});
+
+t.test("settings are kept in a file for the owner's eyes only", async (t) => {
+  const file = join(t.testdir(), "env");
+  writeFileSync(file, "", { mode: 0o644 });
+  writeEnvFile(file, { A: "1", KEYS: "k1:x=y=" });
+  t.equal(statSync(file).mode & 0o777, 0o600);
+  t.same(readEnvFile(file), { A: "1", KEYS: "k1:x=y=" });
+  t.same(readEnvFile(join(t.testdirName, "none")), {});
+});
+
+t.test(
+  "the settings that the starter makes are right, kept from the last start, and give way to the environment",
+  async (t) => {
+    const servers = { DATABASE_URL: "postgres://h/d", REDIS_URL: "redis://h" };
+    const first = await localSettings({}, {}, servers);
+    t.equal(readConfig(first).HOST, "127.0.0.1");
+    const second = await localSettings({ JWT_SECRET: "x".repeat(32), PORT: "9999" }, first, servers);
+    t.equal(second.ENCRYPTION_KEYS, first.ENCRYPTION_KEYS);
+    t.equal(second.JWT_SECRET, "x".repeat(32));
+    t.equal(second.PUBLIC_URL, "http://localhost:9999");
+  },
+);

@@ -1,0 +1,96 @@
+import t from "tap";
+import { nullable, object, oneOf, prefixedId, rule, Type, timestamp } from "../../src/schema/types.ts";
+import { createValidator } from "../../src/schema/validate.ts";
+
+const { json, texts } = createValidator();
+
+const campaign = object(
+  {
+    name: Type.String({ minLength: 1 }),
+    status: Type.Optional(oneOf(["ACTIVE", "PAUSED"])),
+    daily_budget: Type.Optional(Type.Integer({ minimum: 0 })),
+    lifetime_budget: Type.Optional(Type.Integer({ minimum: 0 })),
+    end_time: Type.Optional(timestamp()),
+    secret: Type.Optional(nullable(Type.String({ minLength: 3 }))),
+    places: Type.Optional(Type.Array(object({ channel: prefixedId("ch") }))),
+  },
+  {
+    allOf: [
+      rule("daily_budget", "daily_budget and lifetime_budget are mutually exclusive", {
+        not: { required: ["daily_budget", "lifetime_budget"] },
+      }),
+      rule("end_time", "lifetime_budget needs end_time", {
+        if: { required: ["lifetime_budget"] },
+        // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+        then: { required: ["end_time"] },
+      }),
+    ],
+  },
+);
+
+const CASES: [string, unknown, { path: string; message: string }[]][] = [
+  ["a missing field", {}, [{ path: "/name", message: "name is required" }]],
+  ["an unknown field", { name: "x", "a/b": 1 }, [{ path: "/a~1b", message: "a/b is not a known field" }]],
+  [
+    "a word outside its set",
+    { name: "x", status: "on" },
+    [{ path: "/status", message: "status must be one of ACTIVE, PAUSED" }],
+  ],
+  [
+    "a number of the wrong kind",
+    { name: "x", daily_budget: 1.5 },
+    [{ path: "/daily_budget", message: "daily_budget must be integer" }],
+  ],
+  [
+    "a time that is none",
+    { name: "x", end_time: "soon" },
+    [{ path: "/end_time", message: "end_time must be a valid date-time" }],
+  ],
+  ["null where null has a meaning", { name: "x", secret: null }, []],
+  [
+    "neither of two types",
+    { name: "x", secret: 5 },
+    [{ path: "/secret", message: "secret must be string or null" }],
+  ],
+  [
+    "the right type, but too short",
+    { name: "x", secret: "ab" },
+    [{ path: "/secret", message: "secret must NOT have fewer than 3 characters" }],
+  ],
+  [
+    "two fields that exclude each other",
+    { name: "x", daily_budget: 1, lifetime_budget: 1, end_time: "2026-11-01T00:00:00Z" },
+    [{ path: "/daily_budget", message: "daily_budget and lifetime_budget are mutually exclusive" }],
+  ],
+  [
+    "a field that needs another",
+    { name: "x", lifetime_budget: 1 },
+    [{ path: "/end_time", message: "lifetime_budget needs end_time" }],
+  ],
+  [
+    "something deeper",
+    { name: "x", places: [{}] },
+    [{ path: "/places/0/channel", message: "places.0.channel is required" }],
+  ],
+];
+for (const [name, value, expected] of CASES)
+  t.test(`${name} is one sentence`, async (t) => {
+    t.same(json(campaign)(value), expected);
+  });
+
+t.test("the whole value has a name too", async (t) => {
+  t.same(json(object({}))([]), [{ path: "", message: "the body must be object" }]);
+});
+
+t.test("several problems are all named", async (t) => {
+  t.equal(json(campaign)({ status: "on", daily_budget: "5" }).length, 3);
+});
+
+t.test("texts become numbers and booleans where the schema says so", async (t) => {
+  const query: Record<string, unknown> = { limit: "5", all: "true", name: "7" };
+  const schema = object({ limit: Type.Integer(), all: Type.Boolean(), name: Type.String() });
+  t.same(texts(schema)(query), []);
+  t.same(query, { limit: 5, all: true, name: "7" });
+  for (const limit of ["", "five", "1.5", ["1", "2"]])
+    t.match(texts(object({ limit: Type.Integer() }))({ limit }), [{ path: "/limit" }]);
+});

@@ -1,0 +1,47 @@
+import { randomBytes } from "node:crypto";
+import t from "tap";
+import { createSecretBox, SecretBoxError } from "../../src/security/secret-box.ts";
+
+const key = (id: string) => ({ id, bytes: randomBytes(32) });
+const CONTEXT = "channels.token:ch_1";
+
+t.test("what was sealed opens again, and shows nothing before", async (t) => {
+  const box = createSecretBox([key("k1")]);
+  const sealed = box.seal("tøken", CONTEXT);
+  t.match(sealed, /^k1\.[\w-]+$/);
+  t.notMatch(Buffer.from(sealed.slice(3), "base64url").toString("latin1"), "ken");
+  t.equal(box.open(sealed, CONTEXT), "tøken");
+  t.not(box.seal("tøken", CONTEXT), sealed, "the same secret never looks the same twice");
+});
+
+t.test("an empty secret is a secret", async (t) => {
+  const box = createSecretBox([key("k1")]);
+  t.equal(box.open(box.seal("", CONTEXT), CONTEXT), "");
+});
+
+t.test("a secret does not open in another place", async (t) => {
+  const box = createSecretBox([key("k1")]);
+  t.throws(() => box.open(box.seal("token", CONTEXT), "channels.token:ch_2"), SecretBoxError);
+});
+
+t.test("a changed text does not open", async (t) => {
+  const box = createSecretBox([key("k1")]);
+  const bytes = Buffer.from(box.seal("token", CONTEXT).slice(3), "base64url");
+  for (const position of [0, 13, bytes.length - 1]) {
+    const changed = Buffer.from(bytes);
+    changed[position] = (changed[position] as number) ^ 1;
+    t.throws(() => box.open(`k1.${changed.toString("base64url")}`, CONTEXT), SecretBoxError);
+  }
+  for (const broken of ["", "k1", "k1.", "k1.AAAA", "nokey.AAAA", "..."])
+    t.throws(() => box.open(broken, CONTEXT), SecretBoxError);
+});
+
+t.test("the first key seals, all keys open, and what an old one sealed is stale", async (t) => {
+  const [old, fresh] = [key("k1"), key("k2")];
+  const sealed = createSecretBox([old]).seal("token", CONTEXT);
+  const box = createSecretBox([fresh, old]);
+  t.equal(box.open(sealed, CONTEXT), "token");
+  t.ok(box.isStale(sealed));
+  t.notOk(box.isStale(box.seal("token", CONTEXT)));
+  t.throws(() => createSecretBox([fresh]).open(sealed, CONTEXT), /no encryption key with id "k1"/);
+});

@@ -1,0 +1,82 @@
+import t, { type Test } from "tap";
+import { createClient, findClient } from "../../src/store/clients.ts";
+import { createDatabase, type Database, sql } from "../../src/store/database.ts";
+import { DatabaseUnavailable } from "../../src/store/faults.ts";
+import { cloneDatabase, rawClient } from "../fixtures/servers.ts";
+import { until } from "../fixtures/until.ts";
+
+function open(t: Test, DATABASE_URL: string, settings: { DATABASE_POOL?: number } = {}): Database {
+  const db = createDatabase(
+    { DATABASE_URL, DATABASE_POOL: 4, DATABASE_PREPARED: true, ...settings },
+    () => {},
+  );
+  t.teardown(() => db.close());
+  return db;
+}
+
+t.test("a transaction keeps all or nothing", async (t) => {
+  const db = open(t, await cloneDatabase(t));
+  const kept = await db.transaction(async (tx) => {
+    const client = await createClient(tx, "kept");
+    t.equal(await findClient(db, client.id), undefined, "not seen from outside before the end");
+    return client;
+  });
+  t.match(await findClient(db, kept.id), { name: "kept", created_at: Date });
+  let lost = "";
+  const failing = db.transaction(async (tx) => {
+    lost = (await createClient(tx, "lost")).id;
+    throw new Error("no");
+  });
+  await t.rejects(failing, /^no$/);
+  t.equal(await findClient(db, lost), undefined);
+});
+
+t.test("a statement that fails does not cost its connection", async (t) => {
+  const db = open(t, await cloneDatabase(t), { DATABASE_POOL: 1 });
+  const pid = sql("select pg_backend_pid() as pid");
+  const before = await db.query(pid);
+  await t.rejects(createClient(db, ""), /clients_name_check/);
+  await t.rejects(
+    db.transaction((tx) => createClient(tx, "")),
+    /clients_name_check/,
+  );
+  t.same(await db.query(pid), before);
+});
+
+t.test("a database that is not there is its own kind of error", async (t) => {
+  const db = open(t, "postgres://nobody@127.0.0.1:1/none");
+  await t.rejects(db.query("select 1"), DatabaseUnavailable);
+  await t.rejects(
+    db.transaction((tx) => tx.query("select 1")),
+    DatabaseUnavailable,
+  );
+  await t.rejects(db.ping(1_000), DatabaseUnavailable);
+});
+
+t.test("connections that the server ends are replaced", async (t) => {
+  const url = await cloneDatabase(t);
+  const db = open(t, url, { DATABASE_POOL: 1 });
+  const admin = await rawClient(t, url);
+  const others = "from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
+  const endOthers = () => admin.query(`select pg_terminate_backend(pid) ${others}`);
+
+  await db.query("select 1");
+  await endOthers();
+  await until("answered again", () => db.query("select 1 as one").catch(() => undefined));
+
+  const broken = db.transaction(async (tx) => {
+    await createClient(tx, "halfway");
+    await endOthers();
+    await tx.query("select 1");
+  });
+  await t.rejects(broken, DatabaseUnavailable);
+  t.same(await db.query("select name from clients where name = 'halfway'"), []);
+});
+
+t.test("a ping gives up on a pool that has no connection to give", async (t) => {
+  const db = open(t, await cloneDatabase(t), { DATABASE_POOL: 1 });
+  await db.transaction(async () => {
+    await t.rejects(db.ping(100), DatabaseUnavailable);
+  });
+  await db.ping(10_000);
+});
