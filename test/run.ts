@@ -89,7 +89,8 @@ async function main(): Promise<Count> {
   const chosen = process.argv.slice(2);
   const { together, alone } = chosen.length > 0 ? { together: [], alone: chosen } : testFiles();
   const counts: Count[] = [];
-  if (chosen.length === 0) counts.push(check("lint and format", "biome", ["ci", "--colors=off"]), check("types", "tsc", []));
+  if (chosen.length === 0)
+    counts.push(check("lint and format", "biome", ["ci", "--colors=off"]), check("types", "tsc", []));
   const folder = mkdtempSync(join(tmpdir(), "herald-test-"));
   chmodSync(folder, 0o711);
   const servers = await startServers({
