@@ -1,7 +1,8 @@
 import { ApiError } from "../runtime/errors.ts";
 import { authenticate, type Caller, type CredentialScheme } from "./caller.ts";
+import type { OpenExchange } from "./exchange.ts";
 import type { RateLimit } from "./rate-limit.ts";
-import type { Exchange, Route } from "./route.ts";
+import type { Route } from "./route.ts";
 
 /** A condition on the client beyond scope and role; throws the refusal. */
 export type Gate = (caller: Caller) => Promise<void>;
@@ -16,11 +17,12 @@ export interface AdmissionRules {
 export async function admit(
   route: Route,
   headers: Parameters<typeof authenticate>[1],
-  exchange: Exchange,
+  exchange: OpenExchange,
   rules: AdmissionRules,
 ): Promise<Caller | undefined> {
   if (route.scope === "public") return undefined;
   const caller = await authenticate(rules.credentials, headers);
+  exchange.clientId = caller.clientId;
   const standing = await rules.rateLimit(caller.clientId);
   for (const [name, value] of Object.entries(standing)) exchange.setHeader(name, value);
   assertConsole(route, caller);

@@ -15,10 +15,13 @@ export function incomingBody(request: IncomingMessage, limit: number): IncomingB
   const declared = request.headers["content-length"];
   const chunked = request.headers["transfer-encoding"] !== undefined;
   if (Number(declared) > limit) throw tooLarge(limit);
+  const encoding = request.headers["content-encoding"] ?? "identity";
   const isEmpty = !chunked && (declared === undefined || declared === "0");
   return {
     async read() {
       if (isEmpty) return Buffer.alloc(0);
+      if (encoding !== "identity")
+        throw new ApiError("unsupported_media_type", "The body must not be compressed");
       const chunks: Buffer[] = [];
       await consume(request, limit, (chunk) => chunks.push(chunk));
       return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
@@ -31,6 +34,8 @@ export function incomingBody(request: IncomingMessage, limit: number): IncomingB
 
 function consume(request: IncomingMessage, limit: number, keep: (chunk: Buffer) => void): Promise<void> {
   return new Promise((resolve, reject) => {
+    // The sender may have gone while its credential was looked up; its events have passed by then.
+    if (request.destroyed) return reject(incomplete());
     let size = 0;
     const settle = (error?: Error) => {
       request.off("data", onData).off("end", onEnd).off("error", onBroken).off("close", onBroken);
@@ -44,11 +49,12 @@ function consume(request: IncomingMessage, limit: number, keep: (chunk: Buffer) 
       request.resume(); // the rest is dropped, so that the sender can finish and read the answer
     };
     const onEnd = () => settle();
-    const onBroken = () =>
-      settle(new ApiError("validation_failed", "The request ended before its body was complete"));
+    const onBroken = () => settle(incomplete());
     request.on("data", onData).on("end", onEnd).on("error", onBroken).on("close", onBroken);
   });
 }
+
+const incomplete = () => new ApiError("validation_failed", "The request ended before its body was complete");
 
 const tooLarge = (limit: number) =>
   new ApiError("payload_too_large", `The body is larger than ${limit} bytes`);

@@ -1,6 +1,5 @@
 import { ApiError } from "../runtime/errors.ts";
-import type { TObject, TSchema } from "../schema/types.ts";
-import { object } from "../schema/types.ts";
+import { object, type TObject, type TSchema } from "../schema/types.ts";
 import type { Check, Validator } from "../schema/validate.ts";
 import { assertStorable, parseJsonBody } from "./json-body.ts";
 import { isRawBody, type RawBody, type Route } from "./route.ts";

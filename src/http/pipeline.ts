@@ -40,7 +40,6 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
       await incoming.measure(); // size comes before every refusal, also where the length was not declared
       throw refusal;
     });
-    exchange.clientId = caller?.clientId;
     const hasBody = request.method !== "GET" && request.method !== "HEAD";
     const bytes = hasBody ? await incoming.read() : Buffer.alloc(0);
     const checkedInput = {

@@ -7,6 +7,7 @@ import { closeServer, listen } from "../runtime/listen.ts";
 import type { Log } from "../runtime/log.ts";
 import type { Worker } from "../runtime/supervise.ts";
 import { toErrorBody } from "./error-reply.ts";
+import { API_VERSION } from "./exchange.ts";
 
 interface ServerOptions {
   port: number;
@@ -46,13 +47,17 @@ function answerUnreadable(fault: Error & { code?: string }, socket: Socket): voi
     "validation_failed",
     UNREADABLE[fault.code ?? ""] ?? "The request is not valid HTTP/1.1",
   );
-  const body = JSON.stringify(toErrorBody(error, newId("req")));
+  const requestId = newId("req");
+  const body = JSON.stringify(toErrorBody(error, requestId));
   const head = [
     "HTTP/1.1 400 Bad Request",
-    "Content-Type: application/json; charset=utf-8",
     "Connection: close",
+    "Content-Type: application/json; charset=utf-8",
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    `X-Request-Id: ${requestId}`,
+    `X-Api-Version: ${API_VERSION}`,
   ];
-  socket.end(`${head.join("\r\n")}\r\nContent-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`);
+  socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
 }
 
 const UNREADABLE: Record<string, string> = {

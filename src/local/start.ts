@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { packageRoot } from "../runtime/package-root.ts";
 import type { Environment } from "../runtime/settings.ts";
-import { type Cluster, startCluster } from "./cluster.ts";
+import { startCluster } from "./cluster.ts";
 import { readEnvFile, writeEnvFile } from "./env-file.ts";
 import { runningPid } from "./leftover.ts";
 import { processCommand, type Runtime } from "./process-commands.ts";
@@ -20,33 +20,18 @@ interface StartOptions {
   stop: AbortSignal;
 }
 
+type Place = Omit<StartOptions, "folder"> & { root: string; folder: string };
+
 /** The whole service on this machine, until it is stopped. Answers the exit code. */
-export async function startLocally({
-  env,
-  runtime,
-  folder: named,
-  say,
-  stop,
-}: StartOptions): Promise<number> {
-  if (env.NODE_ENV === "production")
+export async function startLocally({ folder, ...options }: StartOptions): Promise<number> {
+  if (options.env.NODE_ENV === "production")
     throw new Error("npm start is for development: in production run the processes of the Procfile");
   const root = packageRoot();
-  const folder = resolve(named ?? join(root, ".herald"));
-  const release = claimFolder(folder);
-  const servers = await startServers({ folder, env, durable: true, say });
+  const place = { ...options, root, folder: resolve(folder ?? join(root, ".herald")) };
+  const release = claimFolder(place.folder);
   try {
-    const envFile = join(folder, "env");
-    const made = await localSettings(env, readEnvFile(envFile), servers);
-    writeEnvFile(envFile, made);
-    const settings = { ...definedOnly(env), ...made, ...terminalSettings(env) };
-    migrate(root, runtime, settings);
-    if (stop.aborted) return 0;
-    const cluster = await startCluster({ root, folder, runtime, settings });
-    stop.addEventListener("abort", cluster.stop, { once: true });
-    await Promise.race([untilReady(made, cluster, say, envFile), cluster.ended]);
-    return (await cluster.ended) ? 0 : 1;
+    return await runServersAndCluster(place);
   } finally {
-    await servers.stop();
     release();
   }
 }
@@ -61,6 +46,27 @@ function claimFolder(folder: string): () => void {
   return () => rmSync(pidFile, { force: true });
 }
 
+async function runServersAndCluster(place: Place): Promise<number> {
+  const { folder, env, say, stop } = place;
+  const servers = await startServers({ folder, env, durable: true, say });
+  try {
+    const envFile = join(folder, "env");
+    const made = await localSettings(env, readEnvFile(envFile), servers);
+    writeEnvFile(envFile, made);
+    const settings = { ...definedOnly(env), ...made, ...terminalSettings(env) };
+    migrate(place, settings);
+    if (stop.aborted) return 0;
+    const cluster = await startCluster({ ...place, settings });
+    stop.addEventListener("abort", cluster.stop);
+    if (stop.aborted) cluster.stop();
+    const ready = untilReady(`http://127.0.0.1:${made.PORT}/readyz`, cluster.ended);
+    if (await ready) say(screen(made.PUBLIC_URL as string, envFile));
+    return (await cluster.ended) ? 0 : 1;
+  } finally {
+    await servers.stop();
+  }
+}
+
 const definedOnly = (env: Environment): Record<string, string> =>
   Object.fromEntries(
     Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
@@ -71,30 +77,24 @@ function terminalSettings(env: Environment): Record<string, string> {
   return process.stdout.isTTY && !env.LOG_FORMAT ? { LOG_FORMAT: "pretty", FORCE_COLOR: "1" } : {};
 }
 
-function migrate(root: string, runtime: Runtime, settings: Record<string, string>): void {
+function migrate({ root, runtime }: Place, settings: Record<string, string>): void {
   const [program, ...args] = processCommand(root, "migrate", runtime);
   const { status } = spawnSync(program, args, { env: settings, stdio: "inherit" });
   if (status !== 0) throw new Error("the migrations could not be applied");
 }
 
-async function untilReady(
-  made: Record<string, string>,
-  cluster: Cluster,
-  say: (line: string) => void,
-  envFile: string,
-) {
+/** True once the address answers, false when the processes have ended before. */
+async function untilReady(address: string, ended: Promise<unknown>): Promise<boolean> {
   let over = false;
-  cluster.ended.then(() => {
+  ended.then(() => {
     over = true;
   });
-  const address = `http://127.0.0.1:${made.PORT}`;
-  while (!over && !(await answers(`${address}/readyz`)))
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  if (!over) say(screen(made.PUBLIC_URL as string, envFile));
+  while (!over && !(await answers(address))) await new Promise((resolve) => setTimeout(resolve, 100));
+  return !over;
 }
 
-const answers = (url: string): Promise<boolean> =>
-  fetch(url).then(
+const answers = (address: string): Promise<boolean> =>
+  fetch(address).then(
     (response) => response.ok,
     () => false,
   );

@@ -25,7 +25,7 @@ export function createMetrics(processName: string) {
     }),
     httpSeconds: new Histogram({
       name: "herald_http_request_duration_seconds",
-      help: "Time from the request's head to the end of its answer",
+      help: "Time from the request's head to the handing over of its answer",
       labelNames: ["method", "route"],
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20],
       registers,

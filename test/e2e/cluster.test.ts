@@ -3,23 +3,19 @@ import { request } from "node:http";
 import { createServer } from "node:net";
 import t from "tap";
 import { freePort } from "../../src/local/server-process.ts";
+import { caller, productRoutes } from "../fixtures/api.ts";
 import { startProcess, startWeb } from "../fixtures/processes.ts";
 import { testSettings } from "../fixtures/settings.ts";
 import { until } from "../fixtures/until.ts";
 
 const METRICS_TOKEN = "a-token-of-the-operator";
 
-const get = async (url: string, headers: Record<string, string> = {}) => {
-  const response = await fetch(url, { headers });
-  return { status: response.status, text: await response.text() };
-};
-
 t.test("the three processes start, serve, and end in order at SIGTERM", async (t) => {
   const settings = await testSettings(t, { CRON_MAINTENANCE: "* * * * * *" });
   const web = await startWeb(t, settings);
   const dispatcher = startProcess(t, "dispatcher", settings);
   const scheduler = startProcess(t, "scheduler", settings);
-  t.equal((await get(`${web.address}/readyz`)).status, 200);
+  t.equal((await web.call("GET", "/readyz")).status, 200);
   await dispatcher.line("process.ready");
   t.match(await scheduler.line("cron.ran"), { job: "maintenance", outcome: "ok" });
   for (const process of [web, dispatcher, scheduler]) {
@@ -37,15 +33,16 @@ t.test("forks share a port, are replaced when they die, and count as one", async
   const own = { PORT: String(port), WEB_CONCURRENCY: "2", METRICS_TOKEN, METRICS_PORT: metricsPort };
   const web = startProcess(t, "web", await testSettings(t, own));
   await until("ready", () => web.lines().find((line) => line.workers === "metrics,forks"));
-  const address = `http://127.0.0.1:${port}`;
-  for (let count = 0; count < 20; count++) await get(`${address}/healthz`);
+  const call = caller(`http://127.0.0.1:${port}`, productRoutes());
+  for (let count = 0; count < 20; count++) await call("GET", "/healthz");
 
   const health = /herald_http_requests_total\{[^}]*route="\/healthz"[^}]*\} (\d+)/;
-  const authorization = `Bearer ${METRICS_TOKEN}`;
-  const shared = await get(`${address}/metrics`, { authorization });
+  const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
+  const shared = await call("GET", "/metrics", { headers });
   t.equal(health.exec(shared.text)?.[1], "20", "asked of any fork");
   const served = web.lines().find((line) => line.event === "metrics.listening")?.port;
-  t.equal(health.exec((await get(`http://127.0.0.1:${served}/`)).text)?.[1], "20", "asked of their parent");
+  const parent = await fetch(`http://127.0.0.1:${served}/`);
+  t.equal(health.exec(await parent.text())?.[1], "20", "asked of their parent");
 
   const victim = web
     .lines()
@@ -55,7 +52,7 @@ t.test("forks share a port, are replaced when they die, and count as one", async
   process.kill(forkPid, "SIGKILL");
   await web.line("fork.died");
   await until("replaced", () => web.lines().filter((line) => line.event === "http.listening").length === 3);
-  t.equal((await get(`${address}/healthz`)).status, 200);
+  t.equal((await call("GET", "/healthz")).status, 200);
   t.equal(await web.stop(), 0);
   t.same(web.children(), []);
 });

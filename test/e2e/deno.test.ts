@@ -22,20 +22,17 @@ t.test("the same sources run under Deno, unbuilt and with the permissions they n
   const dispatcher = startProcess(t, "dispatcher", settings, { runtime });
   const scheduler = startProcess(t, "scheduler", settings, { runtime });
 
-  const ready = await fetch(`${web.address}/readyz`);
+  const ready = await web.call("GET", "/readyz");
   t.equal(ready.status, 200);
-  t.same(await ready.json(), { status: "ready", postgres: "ok", redis: "ok" });
-  const wrong = await fetch(`${web.address}/healthz?x=%00`);
+  t.same(ready.body, { status: "ready", postgres: "ok", redis: "ok" });
+  const wrong = await web.call("GET", "/healthz?x=%00");
   t.equal(wrong.status, 400);
-  t.match(await wrong.json(), { error: "validation_failed", request_id: /^req_/ });
-  t.equal(
-    (await fetch(`${web.address}/healthz`, { method: "POST", body: "x" })).headers.get("allow"),
-    "GET, HEAD",
-  );
-  const metrics = await fetch(`${web.address}/metrics`, {
+  t.match(wrong.body, { error: "validation_failed", request_id: /^req_/ });
+  t.equal((await web.call("POST", "/healthz", { raw: "x" })).headers.get("allow"), "GET, HEAD");
+  const metrics = await web.call("GET", "/metrics", {
     headers: { authorization: `Bearer ${METRICS_TOKEN}` },
   });
-  t.match(await metrics.text(), /nodejs_eventloop_lag_seconds\{process="web"\}/);
+  t.match(metrics.text, /nodejs_eventloop_lag_seconds\{process="web"\}/);
 
   await dispatcher.line("process.ready");
   t.match(await scheduler.line("cron.ran"), { job: "maintenance", outcome: "ok" });

@@ -37,9 +37,8 @@ t.test("the processes outlive an outage of either server and find it again by th
   const dispatcher = startProcess(t, "dispatcher", settings);
   await dispatcher.line("process.ready");
   const readiness = async () => {
-    const response = await fetch(`${web.address}/readyz`);
-    const body = (await response.json()) as { status?: string; error?: string };
-    return `${response.status} ${body.status ?? body.error}`;
+    const { status, body } = await web.call("GET", "/readyz");
+    return `${status} ${body.status ?? body.error}`;
   };
   t.equal(await readiness(), "200 ready");
 
@@ -51,7 +50,7 @@ t.test("the processes outlive an outage of either server and find it again by th
   await postgres.stop();
   await until("not ready", async () => (await readiness()) === "503 temporarily_unavailable");
   await dispatcher.line("heartbeat.failed");
-  t.equal((await fetch(`${web.address}/healthz`)).status, 200, "the process itself lives");
+  t.equal((await web.call("GET", "/healthz")).status, 200, "the process itself lives");
   postgres = await makePostgres(portOf(postgres.url));
   await until("ready again", async () => (await readiness()) === "200 ready");
 

@@ -74,7 +74,7 @@ t.test("behind a pooler in transaction mode", async (t) => {
 
   t.test("the processes run", async (t) => {
     const web = await startWeb(t, settings);
-    t.equal((await fetch(`${web.address}/readyz`)).status, 200);
+    t.equal((await web.call("GET", "/readyz")).status, 200);
     const dispatcher = startProcess(t, "dispatcher", settings);
     const scheduler = startProcess(t, "scheduler", settings);
     await dispatcher.line("process.ready");

@@ -1,8 +1,10 @@
+import { connect } from "node:net";
 import t from "tap";
 import { route } from "../../src/http/route.ts";
 import { ApiError } from "../../src/runtime/errors.ts";
 import { nullable, object, Type } from "../../src/schema/types.ts";
 import { startApi } from "../fixtures/api.ts";
+import { until } from "../fixtures/until.ts";
 
 const echo = Type.Object({ received: Type.Unknown() });
 
@@ -236,4 +238,63 @@ t.test("a table that contradicts itself is refused at the start", async (t) => {
   await t.rejects(startApi(t, { routes: () => [route(thing), route(thing)] }), /two routes for GET \/thing/);
   const gated = route({ ...thing, gate: "nobody" });
   await t.rejects(startApi(t, { routes: () => [gated] }), /unknown gate "nobody"/);
+});
+
+t.test("what the pipeline never sees", async (t) => {
+  const api = await startApi(t, { routes });
+  const { hostname, port } = new URL(api.address);
+
+  /** Sends bytes as they are and answers all that comes back until the connection closes. */
+  const send = (bytes: string) =>
+    new Promise<string>((resolve, reject) => {
+      const socket = connect(Number(port), hostname, () => socket.write(bytes));
+      let answer = "";
+      socket.on("data", (chunk) => (answer += chunk));
+      socket.on("close", () => resolve(answer)).on("error", reject);
+    });
+
+  const UNREADABLE: [string, string, RegExp][] = [
+    ["not HTTP", "hello\r\n\r\n", /not valid HTTP/],
+    ["an unknown method", "BREW /things HTTP/1.1\r\nHost: x\r\n\r\n", /not valid HTTP/],
+    [
+      "a head too large",
+      `GET / HTTP/1.1\r\nHost: x\r\nA: ${"x".repeat(20_000)}\r\n\r\n`,
+      /headers are too large/,
+    ],
+    [
+      "a broken chunk",
+      "POST /things HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+      /not valid HTTP|ended before/,
+    ],
+    [
+      "two lengths",
+      "POST /things HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+      /not valid HTTP/,
+    ],
+  ];
+  for (const [name, bytes, message] of UNREADABLE)
+    t.test(`${name} gets the same error body`, async (t) => {
+      const [head = "", body = ""] = (await send(bytes)).split("\r\n\r\n");
+      t.match(head, /^HTTP\/1\.1 400 /);
+      t.match(head, /x-request-id: req_\w{26}/i);
+      t.match(JSON.parse(body), { error: "validation_failed", message, request_id: /^req_/ });
+    });
+
+  t.test("a sender that goes away in the middle of its body leaves nothing hanging", async (t) => {
+    const socket = connect(Number(port), hostname, () =>
+      socket.write(
+        'POST /things HTTP/1.1\r\nHost: x\r\nX-Request-Id: gone\r\nContent-Length: 100\r\n\r\n{"name',
+      ),
+    );
+    await until("the request has arrived", () => socket.bytesWritten > 0);
+    socket.destroy();
+    await until("its line in the log", () => api.lines.find((line) => line.request_id === "gone"));
+    t.equal((await api.call("POST", "/things", { json: { name: "x" } })).status, 201);
+  });
+
+  t.test("a compressed body is not taken for a broken one", async (t) => {
+    const reply = await api.call("POST", "/things", { headers: { "content-encoding": "gzip" }, raw: "x" });
+    t.equal(reply.status, 415);
+    t.equal(reply.body.error, "unsupported_media_type");
+  });
 });
