@@ -13,15 +13,13 @@ interface PostgresOptions {
   durable: boolean;
   /** Any free one, unless it must be found again where it was. */
   port?: number;
+  /** Further lines of its configuration. */
+  settings?: readonly string[];
 }
 
 /** A private PostgreSQL on loopback with its own data directory. The database is `herald`. */
-export async function startPostgres({
-  program,
-  folder,
-  durable,
-  port: wanted,
-}: PostgresOptions): Promise<LocalServer> {
+export async function startPostgres(options: PostgresOptions): Promise<LocalServer> {
+  const { program, folder, durable, port: wanted, settings: further = [] } = options;
   const account = serverAccount();
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (account) chownSync(folder, account.uid, account.gid);
@@ -35,6 +33,7 @@ export async function startPostgres({
     `port=${port}`,
     "max_connections=200",
     ...(durable ? [] : ["fsync=off", "synchronous_commit=off", "full_page_writes=off"]),
+    ...further,
   ];
   const args = ["-D", data, ...settings.flatMap((setting) => ["-c", setting])];
   const command = { program, args, folder, account, stopSignal: "SIGINT" as const };

@@ -13,11 +13,13 @@ interface RedisOptions {
   databases?: number;
   /** Any free one, unless it must be found again where it was. */
   port?: number;
+  /** Further lines of its configuration. */
+  settings?: readonly string[];
 }
 
 /** A private Redis on loopback. Its settings go through a file: a password in the arguments is seen by every user. */
 export async function startRedis(options: RedisOptions): Promise<LocalServer> {
-  const { program, folder, durable, databases = 16, port: wanted } = options;
+  const { program, folder, durable, databases = 16, port: wanted, settings: further = [] } = options;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   await endLeftover(join(folder, "redis.pid"), "redis-server", "SIGTERM");
   const port = wanted ?? (await freePort());
@@ -30,6 +32,7 @@ export async function startRedis(options: RedisOptions): Promise<LocalServer> {
     `dir "${folder}"`,
     `pidfile "${join(folder, "redis.pid")}"`,
     ...(durable ? ["appendonly yes"] : ["appendonly no", 'save ""']),
+    ...further,
   ];
   const file = join(folder, "redis.conf");
   writeFileSync(file, `${settings.join("\n")}\n`);

@@ -14,7 +14,7 @@ import { until } from "../fixtures/until.ts";
 
 /** PgBouncer in transaction mode before a database: few server connections, handed out per transaction. */
 async function startPooler(t: Test, databaseUrl: string): Promise<string> {
-  const program = pgbouncerProgram((line) => t.comment(line));
+  const program = pgbouncerProgram();
   const [folder, port, direct] = [openFolder(t), await freePort(), new URL(databaseUrl)];
   const name = direct.pathname.slice(1);
   const target = `host=127.0.0.1 port=${direct.port} dbname=${name} user=herald password=${direct.password}`;

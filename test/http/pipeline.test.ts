@@ -298,3 +298,23 @@ t.test("what the pipeline never sees", async (t) => {
     t.equal(reply.body.error, "unsupported_media_type");
   });
 });
+
+t.test("the caller's address is the socket's, or what the trusted proxies saw", async (t) => {
+  const address = route({
+    method: "get",
+    path: "/address",
+    scope: "public",
+    summary: "Says where the caller is",
+    reply: Type.Object({ address: Type.String() }),
+    handle: ({ address }) => ({ address }),
+  });
+  const seenBehind = async (TRUST_PROXY: string) => {
+    const api = await startApi(t, { routes: () => [address], settings: { TRUST_PROXY } });
+    const headers = { "x-forwarded-for": "198.51.100.1, 198.51.100.2" };
+    return (await api.call("GET", "/address", { headers })).body.address;
+  };
+  t.equal(await seenBehind("0"), "127.0.0.1");
+  t.equal(await seenBehind("1"), "198.51.100.2");
+  t.equal(await seenBehind("2"), "198.51.100.1");
+  t.equal(await seenBehind("9"), "198.51.100.1");
+});
