@@ -1,5 +1,5 @@
 /** Every check of the project, on servers of its own: `npm test`, or `npm test -- test/http/lists.test.ts` for some files. */
-import { spawn, spawnSync } from "node:child_process";
+import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { chmodSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,6 +14,7 @@ interface Count {
 }
 
 const root = packageRoot();
+let running: ChildProcess | undefined;
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 
 /** The environment of the tests: settings of whoever runs them must not reach into it. */
@@ -52,6 +53,7 @@ async function runTap(files: readonly string[], jobs: number, env: Record<string
     env,
     stdio: ["ignore", "pipe", "inherit"],
   });
+  running = tap;
   const count: Count = { passed: 0, failed: 0 };
   const parser = new Parser();
   watch(parser, [], count);
@@ -61,7 +63,7 @@ async function runTap(files: readonly string[], jobs: number, env: Record<string
   tap.stdout.pipe(parser);
   const ended = new Promise<number | null>((resolve) => tap.once("close", resolve));
   const exitCode = await ended;
-  if (exitCode !== 0 && count.failed === 0) count.failed += 1; // a file that died before its first assertion
+  if (exitCode !== 0 && count.failed === 0) count.failed += 1; // a file that died before its first assertion, or a run cut off
   return count;
 }
 
@@ -124,8 +126,8 @@ function makeTemplate(databaseUrl: string, redisUrl: string): void {
   if (status !== 0) throw new Error("the migrations could not be applied");
 }
 
-// Ctrl-C ends tap, which stands in the same terminal; this process still has to stop the servers.
-process.on("SIGINT", () => {});
+// Whoever ends the run ends tap; this process still has to stop the servers.
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => running?.kill());
 
 const { passed, failed } = await main().catch((error: unknown): Count => {
   say(error instanceof Error ? (error.stack ?? error.message) : String(error));

@@ -30,6 +30,7 @@ export async function runProcess(
 ): Promise<number> {
   const config = configOrComplaint(name, env);
   if (!config) return 1;
+  process.stdout.on("error", () => {}); // a log drain that breaks must not end the process, nor be told of in the log
   registerShared(container, config, name);
   register(container);
   const metrics = resolve(container, METRICS);

@@ -6,9 +6,9 @@ import { createLog } from "../runtime/log.ts";
 import { createMetrics } from "../runtime/metrics.ts";
 import { metricsServer } from "../runtime/metrics-server.ts";
 import type { Worker } from "../runtime/supervise.ts";
-import { createSecretBox } from "../security/secret-box.ts";
+import { within } from "../runtime/within.ts";
 import { createDatabase } from "../store/database.ts";
-import { CONFIG, DATABASE, LOG, METRICS, provide, REDIS, resolve, SECRET_BOX } from "./tokens.ts";
+import { CONFIG, DATABASE, LOG, METRICS, provide, REDIS, resolve } from "./tokens.ts";
 
 /** What every process has. */
 export function registerShared(container: DependencyContainer, config: Config, processName: string): void {
@@ -19,16 +19,16 @@ export function registerShared(container: DependencyContainer, config: Config, p
     createDatabase(config, (error) => resolve(c, LOG).warn("postgres.connection_lost", { err: error })),
   );
   provide(container, REDIS, (c) => connectProducer(config, resolve(c, LOG)));
-  provide(container, SECRET_BOX, () => createSecretBox(config.ENCRYPTION_KEYS));
 }
 
 /** The workers that every process starts first and closes last: its metrics and its connections. */
 export function sharedWorkers(container: DependencyContainer): Worker[] {
   const [db, redis] = [resolve(container, DATABASE), resolve(container, REDIS)];
-  const metricsPort = resolve(container, CONFIG).METRICS_PORT;
+  const log = resolve(container, LOG);
+  const endConnections = () => within(5 * SECOND, db.close(), () => log.warn("postgres.not_closed"));
   return [
-    metricsServer(metricsPort, resolve(container, METRICS), resolve(container, LOG)),
-    { name: "postgres", close: () => db.close() },
+    metricsServer(resolve(container, CONFIG), resolve(container, METRICS), log),
+    { name: "postgres", close: endConnections },
     { name: "redis", start: () => awaitConnection(redis, 2 * SECOND), close: () => redis.disconnect() },
   ];
 }

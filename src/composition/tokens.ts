@@ -8,7 +8,6 @@ import type { Config } from "../runtime/config.ts";
 import type { Log } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import type { Worker } from "../runtime/supervise.ts";
-import type { SecretBox } from "../security/secret-box.ts";
 import type { Database } from "../store/database.ts";
 
 /** A name in the container, which the compiler knows the type of. */
@@ -21,7 +20,6 @@ export const LOG = token<Log>("log");
 export const METRICS = token<Metrics>("metrics");
 export const DATABASE = token<Database>("database");
 export const REDIS = token<RedisClient>("redis");
-export const SECRET_BOX = token<SecretBox>("secret box");
 export const ROUTES = token<readonly Route[]>("routes");
 export const CREDENTIALS = token<readonly CredentialScheme[]>("credentials");
 export const GATES = token<Readonly<Record<string, Gate>>>("gates");

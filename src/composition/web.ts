@@ -63,6 +63,6 @@ export function registerWebForks(container: DependencyContainer): void {
   provide(container, WORKERS, (c) => {
     const [config, log] = [resolve(c, CONFIG), resolve(c, LOG)];
     const forks = createForks(config.WEB_CONCURRENCY, log);
-    return [metricsServer(config.METRICS_PORT, forks.metrics, log), forks];
+    return [metricsServer(config, forks.metrics, log), forks];
   });
 }

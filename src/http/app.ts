@@ -1,10 +1,11 @@
-import express, { type Express, type NextFunction, type Request, type Response } from "express";
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import express, { type NextFunction, type Request, type Response } from "express";
 import { ApiError } from "../runtime/errors.ts";
 import { createPipeline, type Pipeline, type PipelineParts, replied } from "./pipeline.ts";
-import type { Route } from "./route.ts";
+import { literalFirst, type Route } from "./route.ts";
 
 /** The HTTP surface: a table of routes, one pipeline for all of them, and JSON for whatever is not in the table. */
-export function createApp(routes: readonly Route[], parts: PipelineParts): Express {
+export function createApp(routes: readonly Route[], parts: PipelineParts): RequestListener {
   const app = express();
   app.disable("x-powered-by").disable("etag").disable("query parser");
   app.enable("case sensitive routing").enable("strict routing");
@@ -12,26 +13,36 @@ export function createApp(routes: readonly Route[], parts: PipelineParts): Expre
     const pattern = path.replace(/\{(\w+)\}/g, ":$1");
     app.all(pattern, (request, response) => dispatch(methods, request, response, parts));
   }
-  app.use((request, response) =>
-    refuse(request, response, parts, new ApiError("not_found", "There is nothing at this address")),
+  // Express knows an error handler by its four parameters.
+  app.use((thrown: unknown, request: Request, response: Response, _next: NextFunction) =>
+    refuse(request, response, parts, isBadAddress(thrown) ? badAddress(thrown) : thrown),
   );
-  // Express knows an error handler by its four parameters. What reaches it is a path that cannot be decoded.
-  app.use((cause: unknown, request: Request, response: Response, _next: NextFunction) =>
-    refuse(
-      request,
-      response,
-      parts,
-      new ApiError("validation_failed", "The address is not well encoded", { cause }),
-    ),
-  );
-  return app;
+  return (request, response) => {
+    if (request.httpVersion === "1.1" && request.headers.host === undefined)
+      return void refuse(
+        request,
+        response,
+        parts,
+        new ApiError("validation_failed", "The Host header is missing"),
+      );
+    // Its own last resort is a page of HTML.
+    app(request as Request, response as Response, () => void refuse(request, response, parts, nothingHere()));
+  };
 }
+
+const nothingHere = () => new ApiError("not_found", "There is nothing at this address");
+
+/** A path that cannot be decoded is the router's to notice; all else that arrives as an error is a fault of ours. */
+const isBadAddress = (thrown: unknown) => thrown instanceof URIError;
+
+const badAddress = (cause: unknown) =>
+  new ApiError("validation_failed", "The address is not well encoded", { cause });
 
 type Methods = Map<string, Pipeline>;
 
 function methodsByPath(routes: readonly Route[], parts: PipelineParts): Map<string, Methods> {
   const table = new Map<string, Methods>();
-  for (const route of routes) {
+  for (const route of routes.toSorted(literalFirst)) {
     const methods = table.get(route.path) ?? new Map();
     const method = route.method.toUpperCase();
     if (methods.has(method)) throw new Error(`two routes for ${method} ${route.path}`);
@@ -52,12 +63,8 @@ function dispatch(
   if (pipeline) return pipeline(request, response, { params: request.params, search: searchOf(request.url) });
   const allowed = [...methods.keys(), ...(methods.has("GET") ? ["HEAD"] : [])].join(", ");
   const message = `${request.method} is not possible here, only ${allowed}`;
-  return refuse(
-    request,
-    response,
-    parts,
-    new ApiError("method_not_allowed", message, { headers: { Allow: allowed } }),
-  );
+  const error = new ApiError("method_not_allowed", message, { headers: { Allow: allowed } });
+  return refuse(request, response, parts, error);
 }
 
 function searchOf(url: string): string {
@@ -65,6 +72,11 @@ function searchOf(url: string): string {
   return start === -1 ? "" : url.slice(start + 1);
 }
 
-function refuse(request: Request, response: Response, parts: PipelineParts, error: ApiError): Promise<void> {
-  return replied(request, response, { ...parts, pattern: "(none)" }, () => Promise.reject(error));
+function refuse(
+  request: IncomingMessage,
+  response: ServerResponse,
+  parts: PipelineParts,
+  thrown: unknown,
+): Promise<void> {
+  return replied(request, response, { ...parts, pattern: "(none)" }, () => Promise.reject(thrown));
 }

@@ -1,8 +1,9 @@
 import { ApiError } from "../runtime/errors.ts";
+import { storableProblem } from "../schema/storable.ts";
 import { object, type TObject, type TSchema } from "../schema/types.ts";
 import type { Check, Validator } from "../schema/validate.ts";
-import { assertStorable, parseJsonBody } from "./json-body.ts";
-import { isRawBody, type RawBody, type Route } from "./route.ts";
+import { parseJsonBody } from "./json-body.ts";
+import { isRawBody, type Method, type RawBody, type Route } from "./route.ts";
 
 /** The checked input of one route. */
 export interface InputReader {
@@ -13,41 +14,54 @@ export interface InputReader {
 
 const NOTHING = object({});
 
+/** From here on a wrong body is told its first problem only. */
+const LARGE = 65_536;
+
 /** Compiles a route's schemas once; undeclared means that nothing may be sent there. */
 export function createInputReader(route: Route, validator: Validator): InputReader {
-  const checkParams = validator.texts(route.params ?? NOTHING, "the path");
-  const checkQuery = validator.texts(route.query ?? NOTHING, "the query");
+  const { body = NOTHING } = route;
+  const texts = (schema: TObject, whole: string) => {
+    const check = validator.texts(schema, whole);
+    return (values: Record<string, unknown>) => checked(values, whole, check);
+  };
+  const [params, query] = [
+    texts(route.params ?? NOTHING, "the path"),
+    texts(route.query ?? NOTHING, "the query"),
+  ];
   return {
-    params: (given) => checked(checkParams, { ...given }),
-    query: (search) => checked(checkQuery, queryObject(search)),
-    body: isRawBody(route.body) ? rawReader(route.body) : jsonReader(route, route.body ?? NOTHING, validator),
+    params: (given) => params({ ...given }),
+    query: (search) => query(queryObject(search)),
+    body: isRawBody(body) ? rawReader(body) : jsonReader(route.method, body, validator),
   };
 }
 
-function checked<T extends object>(check: Check, value: T): T {
-  assertStorable(value, "");
-  const problems = check(value);
-  if (problems.length === 0) return value;
-  const message = (problems[0] as { message: string }).message;
-  throw new ApiError("validation_failed", message, { details: problems });
+/** The value, once nothing is wrong with it: first what no database can keep, then what the schema says. */
+function checked<T extends object>(value: T, whole: string, check: Check): T {
+  const unstorable = storableProblem(value, whole);
+  const problems = unstorable ? [unstorable] : check(value);
+  const [first] = problems;
+  if (!first) return value;
+  throw new ApiError("validation_failed", first.message, { details: problems });
 }
 
 /** A name that stands twice becomes an array, which no schema takes: the caller hears of it. */
 function queryObject(search: string): Record<string, unknown> {
-  const params = new URLSearchParams(search);
-  const names = new Set(params.keys());
-  return Object.fromEntries([...names].map((name) => [name, oneOrAll(params.getAll(name))]));
+  const values = new Map<string, string | string[]>();
+  for (const [name, value] of new URLSearchParams(search)) {
+    const before = values.get(name);
+    values.set(name, before === undefined ? value : [before, value].flat());
+  }
+  return Object.fromEntries(values);
 }
 
-const oneOrAll = (values: string[]) => (values.length === 1 ? values[0] : values);
-
-function jsonReader(route: Route, schema: TSchema, validator: Validator) {
-  const check = validator.json(schema);
-  const nullIsAbsent = route.method === "patch" ? droppableNulls(schema) : new Set<string>();
+function jsonReader(method: Method, schema: TSchema, validator: Validator) {
+  const whole = "the body";
+  const check = validator.json(schema, whole);
+  const nullIsAbsent = method === "patch" ? droppableNulls(schema) : new Set<string>();
   return (bytes: Buffer) => {
     const body = parseJsonBody(bytes);
     for (const field of nullIsAbsent) if (body[field] === null) delete body[field];
-    return checked(check, body);
+    return checked(body, whole, (value) => check(value, bytes.length > LARGE));
   };
 }
 

@@ -53,12 +53,12 @@ interface PagingQuery {
   before?: string;
 }
 
-/** Opens the cursors of a list's query. */
-export function pageRequest(query: PagingQuery, cursors: Cursors, usual = 25): PageRequest {
+/** Opens the cursors of a list's query, whose schema has filled in the limit. */
+export function pageRequest(query: PagingQuery, cursors: Cursors): PageRequest {
   if (query.after !== undefined && query.before !== undefined)
     throw invalidField("/before", "after and before are mutually exclusive");
   return {
-    limit: query.limit ?? usual,
+    limit: query.limit as number,
     ...(query.after === undefined ? {} : { after: cursors.open(query.after, "after") }),
     ...(query.before === undefined ? {} : { before: cursors.open(query.before, "before") }),
   };

@@ -3,7 +3,7 @@ import type { AddressInfo, Socket } from "node:net";
 import { MINUTE, SECOND } from "../runtime/durations.ts";
 import { ApiError } from "../runtime/errors.ts";
 import { newId } from "../runtime/ids.ts";
-import { closeServer, listen } from "../runtime/listen.ts";
+import { listen, trackConnections } from "../runtime/listen.ts";
 import type { Log } from "../runtime/log.ts";
 import type { Worker } from "../runtime/supervise.ts";
 import { toErrorBody } from "./error-reply.ts";
@@ -22,10 +22,18 @@ export interface HttpServer extends Worker {
 
 /** The listening side of web as a worker: closing it finishes the answers under way. */
 export function httpServer(app: RequestListener, { port, host, log }: ServerOptions): HttpServer {
-  const server = createServer({ requestTimeout: 2 * MINUTE, headersTimeout: 20 * SECOND }, app);
+  const limits = { requestTimeout: 2 * MINUTE, headersTimeout: 20 * SECOND };
+  // Node would answer a missing Host or an unknown Expect by itself, without our headers and body.
+  const server = createServer({ ...limits, requireHostHeader: false }, app).on("checkExpectation", app);
   // Longer than the idle time of the usual routers in front, which otherwise reuse a connection that we just closed.
   server.keepAliveTimeout = 95 * SECOND;
-  server.on("clientError", answerUnreadable);
+  const connections = trackConnections(server);
+  server.on("clientError", (fault: Error & { code?: string }, socket: Socket) => {
+    // Written while another answer is under way, this one would be taken for it.
+    if (!socket.writable || fault.code === "ECONNRESET" || connections.isAnswering(socket))
+      return socket.destroy();
+    return answerUnreadable(fault, socket, log);
+  });
   return {
     name: "http",
     port: () => (server.address() as AddressInfo).port,
@@ -35,18 +43,14 @@ export function httpServer(app: RequestListener, { port, host, log }: ServerOpti
       log.info("http.listening", { host, port: (server.address() as AddressInfo).port });
     },
     async close() {
-      if (server.listening) await closeServer(server);
+      if (server.listening) await connections.close();
     },
   };
 }
 
 /** What is not HTTP, or too large or slow in its head, never reaches the pipeline; it gets the same error body. */
-function answerUnreadable(fault: Error & { code?: string }, socket: Socket): void {
-  if (!socket.writable || fault.code === "ECONNRESET") return void socket.destroy();
-  const error = new ApiError(
-    "validation_failed",
-    UNREADABLE[fault.code ?? ""] ?? "The request is not valid HTTP/1.1",
-  );
+function answerUnreadable({ code = "" }: Error & { code?: string }, socket: Socket, log: Log): void {
+  const error = new ApiError("validation_failed", UNREADABLE[code] ?? "The request is not valid HTTP/1.1");
   const requestId = newId("req");
   const body = JSON.stringify(toErrorBody(error, requestId));
   const head = [
@@ -58,6 +62,12 @@ function answerUnreadable(fault: Error & { code?: string }, socket: Socket): voi
     `X-Api-Version: ${API_VERSION}`,
   ];
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
+  log.info("http.unreadable", {
+    request_id: requestId,
+    status: error.status,
+    error: error.code,
+    fault: code,
+  });
 }
 
 const UNREADABLE: Record<string, string> = {

@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type CloseEvent, createConcurrently, LogError, Logger, LogOutput } from "concurrently";
 import { SECOND } from "../runtime/durations.ts";
@@ -31,13 +31,14 @@ export interface Cluster {
 /** Runs the processes, their lines prefixed and coloured. When one ends by itself, the others are ended too. */
 export async function startCluster({ root, folder, runtime, settings }: ClusterOptions): Promise<Cluster> {
   const pidFile = (name: string) => join(folder, `${name}.pid`);
-  for (const name of Object.keys(PROCESSES)) await endLeftover(pidFile(name), `bin/${name}.`, "SIGTERM");
+  for (const name of Object.keys(PROCESSES))
+    await endLeftover({ pidFile: pidFile(name), words: mark(folder) }, "SIGTERM");
   const logger = new Logger({ prefixFormat: "{name} |" });
   const commands = Object.entries(PROCESSES).map(([name, prefixColor]) => ({
     name: name.padEnd(WIDEST),
     prefixColor,
     // exec: the shell gives way to the process, so that signals reach it and nothing is left between.
-    command: `exec ${processCommand(root, name, runtime).map(quoted).join(" ")}`,
+    command: `exec ${[...processCommand(root, name, runtime), mark(folder)].map(quoted).join(" ")}`,
     env: settings,
   }));
   const cluster = createConcurrently(commands, {
@@ -64,8 +65,14 @@ export async function startCluster({ root, folder, runtime, settings }: ClusterO
       stop();
     });
   const inOrder = (events: CloseEvent[]) => events.every((event) => event.exitCode === 0);
-  return { stop, ended: cluster.result.then(inOrder, inOrder) };
+  const ended = cluster.result.then(inOrder, inOrder).finally(() => {
+    for (const name of Object.keys(PROCESSES)) rmSync(pidFile(name), { force: true });
+  });
+  return { stop, ended };
 }
+
+/** An argument that the processes do not read: it tells whose they are. */
+const mark = (folder: string) => `--started-from=${folder}`;
 
 const howEnded = (exitCode: number | string) =>
   typeof exitCode === "string" ? exitCode : `exit code ${exitCode}`;

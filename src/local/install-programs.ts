@@ -18,13 +18,16 @@ interface Installer {
   steps(programs: readonly Program[]): string[][];
 }
 
+/** A machine that has just booted runs apt by itself. */
+const PATIENT = ["-o", "DPkg::Lock::Timeout=120"];
+
 const apt: Installer = {
   tool: "apt-get",
   command: (programs) =>
     `sudo apt-get update && sudo apt-get install -y ${programs.map(({ apt }) => apt).join(" ")}`,
   steps: (programs) => {
     const asRoot = process.getuid?.() === 0 ? [] : ["sudo", "-n"];
-    const quiet = [...asRoot, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq"];
+    const quiet = [...asRoot, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq", ...PATIENT];
     return [
       [...quiet, "update"],
       [...quiet, "install", "-y", "--no-install-recommends", ...programs.map((program) => program.apt)],

@@ -2,34 +2,46 @@ import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { SECOND } from "../runtime/durations.ts";
 
-/** True while a process with this id runs and its command line names `program`: a process id alone may be another's by now. */
-export const isRunning = (pid: number, program: string): boolean => commandLine(pid).includes(program);
+/**
+ * A process of an earlier start that may still run: the file with its id, and words that stand in its command line and
+ * in no other's. The id alone may be a stranger's by now, and a stranger must never be ended.
+ */
+export interface Leftover {
+  pidFile: string;
+  words: string;
+}
 
 function commandLine(pid: number): string {
   if (!existsSync("/proc/self"))
     return spawnSync("ps", ["-o", "args=", "-p", String(pid)], { encoding: "utf8" }).stdout;
   try {
-    return readFileSync(`/proc/${pid}/cmdline`, "utf8");
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").replaceAll("\0", " ");
   } catch {
     return "";
   }
 }
 
-/** The process id in a file, where that process still runs. */
-export function runningPid(pidFile: string, program: string): number | undefined {
+const isRunning = (pid: number, words: string): boolean => {
+  const line = commandLine(pid);
+  return line !== "" && line.includes(words);
+};
+
+/** Its process id, while it runs. */
+export function runningPid({ pidFile, words }: Leftover): number | undefined {
   if (!existsSync(pidFile)) return undefined;
   const pid = Number(readFileSync(pidFile, "utf8").split("\n")[0]);
-  return Number.isInteger(pid) && pid > 1 && isRunning(pid, program) ? pid : undefined;
+  const isOther = Number.isInteger(pid) && pid > 1 && pid !== process.pid;
+  return isOther && isRunning(pid, words) ? pid : undefined;
 }
 
-/** Ends a server that a killed starter left behind, by the pid file that the server wrote. */
-export async function endLeftover(pidFile: string, program: string, signal: NodeJS.Signals): Promise<void> {
-  const pid = runningPid(pidFile, program);
+/** Ends it, if it runs, and waits until it has. */
+export async function endLeftover(leftover: Leftover, signal: NodeJS.Signals): Promise<void> {
+  const pid = runningPid(leftover);
   if (pid === undefined) return;
   process.kill(pid, signal);
-  const deadline = Date.now() + 20 * SECOND;
-  while (isRunning(pid, program)) {
-    if (Date.now() > deadline) throw new Error(`${program} of an earlier start (pid ${pid}) does not end`);
+  const deadline = Date.now() + 30 * SECOND;
+  while (isRunning(pid, leftover.words)) {
+    if (Date.now() > deadline) throw new Error(`process ${pid} of an earlier start does not end`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

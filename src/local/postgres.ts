@@ -1,6 +1,6 @@
 import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { chownSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { endLeftover } from "./leftover.ts";
 import { type Account, freePort, greets, type LocalServer, startServer } from "./server-process.ts";
@@ -24,8 +24,8 @@ export async function startPostgres(options: PostgresOptions): Promise<LocalServ
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (account) chownSync(folder, account.uid, account.gid);
   const data = join(folder, "data");
-  const password = makeCluster(program, folder, data, account);
-  await endLeftover(join(data, "postmaster.pid"), "postgres", "SIGINT");
+  const password = makeCluster({ program, folder, data, account, durable });
+  await endLeftover({ pidFile: join(data, "postmaster.pid"), words: `-D ${data} ` }, "SIGINT");
   const port = wanted ?? (await freePort());
   const settings = [
     "listen_addresses=127.0.0.1",
@@ -51,38 +51,37 @@ export function serverAccount(): Account | undefined {
   return { uid: Number(uid.stdout), gid: Number(gid.stdout) };
 }
 
+interface ClusterOptions extends Pick<PostgresOptions, "program" | "folder" | "durable"> {
+  data: string;
+  account: Account | undefined;
+}
+
 /** Makes the data directory at the first start; answers the password, which lies beside it. */
-function makeCluster(program: string, folder: string, data: string, account: Account | undefined): string {
+function makeCluster({ program, folder, data, account, durable }: ClusterOptions): string {
   const passwordFile = join(folder, "password");
-  if (existsSync(join(data, "PG_VERSION"))) return readFileSync(passwordFile, "utf8");
-  rmSync(data, { recursive: true, force: true }); // what an interrupted first start left
+  if (existsSync(data)) return readFileSync(passwordFile, "utf8");
+  const unfinished = join(folder, "data.new");
+  rmSync(unfinished, { recursive: true, force: true }); // what an interrupted first start left
   const password = randomBytes(18).toString("base64url");
   writeFileSync(passwordFile, password, { mode: 0o600 });
   if (account) chownSync(passwordFile, account.uid, account.gid);
-  const options = ["--username=herald", "--auth=scram-sha-256", `--pwfile=${passwordFile}`];
-  const args = ["-D", data, ...options, "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions"];
-  const made = spawnSync(join(dirname(program), "initdb"), args, {
-    encoding: "utf8",
-    cwd: folder,
-    ...(account ?? {}),
-  });
-  if (made.status !== 0) throw new Error(`initdb failed:\n${made.stderr}`);
-  createDatabase(program, data, folder, account);
+  const run = (name: string, args: readonly string[], input = "") => {
+    const tool = join(dirname(program), name);
+    const { status, stderr } = spawnSync(tool, args, {
+      input,
+      encoding: "utf8",
+      cwd: folder,
+      ...(account ?? {}),
+    });
+    if (status !== 0) throw new Error(`${name} failed:\n${stderr}`);
+  };
+  const login = ["--username=herald", "--auth=scram-sha-256", `--pwfile=${passwordFile}`];
+  const kind = ["--encoding=UTF8", "--locale=C", ...(durable ? [] : ["--no-sync"])];
+  run("initdb", ["-D", unfinished, ...login, ...kind, "--no-instructions"]);
+  // In single-user mode, so that the database is there before the server takes its first connection.
+  run("postgres", ["--single", "-D", unfinished, "postgres"], "create database herald;\n");
+  renameSync(unfinished, data);
   return password;
-}
-
-/** In single-user mode, so that it exists before the server takes its first connection. */
-function createDatabase(program: string, data: string, folder: string, account: Account | undefined): void {
-  const input = "create database herald;\n";
-  const made = spawnSync(program, ["--single", "-D", data, "postgres"], {
-    input,
-    cwd: folder,
-    ...(account ?? {}),
-  });
-  if (made.status !== 0) {
-    rmSync(data, { recursive: true, force: true });
-    throw new Error(`the database could not be made:\n${made.stderr.toString()}`);
-  }
 }
 
 /** A startup message for the user `herald`: a server that is up asks for the password (`R`), one that is not yet says so. */

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 
 /** Network, environment, read and system information: what the processes need under Deno, and no more. */
-export const DENO_PERMISSIONS = ["--allow-net", "--allow-env", "--allow-read", "--allow-sys"] as const;
+const DENO_PERMISSIONS = ["--allow-net", "--allow-env", "--allow-read", "--allow-sys"] as const;
 
 export type Runtime = "node" | "deno";
 

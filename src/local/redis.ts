@@ -21,7 +21,10 @@ interface RedisOptions {
 export async function startRedis(options: RedisOptions): Promise<LocalServer> {
   const { program, folder, durable, databases = 16, port: wanted, settings: further = [] } = options;
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  await endLeftover(join(folder, "redis.pid"), "redis-server", "SIGTERM");
+  const [file, pidFile] = [join(folder, "redis.conf"), join(folder, "redis.pid")];
+  const before = portIn(file);
+  if (before !== undefined)
+    await endLeftover({ pidFile, words: `redis-server 127.0.0.1:${before}` }, "SIGTERM");
   const port = wanted ?? (await freePort());
   const password = keptPassword(join(folder, "password"));
   const settings = [
@@ -30,17 +33,21 @@ export async function startRedis(options: RedisOptions): Promise<LocalServer> {
     `requirepass ${password}`,
     `databases ${databases}`,
     `dir "${folder}"`,
-    `pidfile "${join(folder, "redis.pid")}"`,
+    `pidfile "${pidFile}"`,
     ...(durable ? ["appendonly yes"] : ["appendonly no", 'save ""']),
     ...further,
   ];
-  const file = join(folder, "redis.conf");
   writeFileSync(file, `${settings.join("\n")}\n`);
   chmodSync(file, 0o600);
   const command = { program, args: [file], folder, account: undefined, stopSignal: "SIGTERM" as const };
   const hello = `AUTH ${password}\r\nPING\r\n`;
   const server = await startServer(command, () => greets(port, hello, (answer) => answer.startsWith("+OK")));
   return { ...server, url: `redis://:${password}@127.0.0.1:${port}` };
+}
+
+/** The port it had at the last start: the only thing by which its command line can be told from another's. */
+function portIn(file: string): string | undefined {
+  return existsSync(file) ? /^port (\d+)$/m.exec(readFileSync(file, "utf8"))?.[1] : undefined;
 }
 
 function keptPassword(file: string): string {

@@ -76,7 +76,7 @@ async function untilReady(
   const deadline = Date.now() + PATIENCE;
   while (!(await isReady())) {
     if (failure) throw failure;
-    if (child.exitCode !== null || Date.now() > deadline) {
+    if (child.exitCode !== null || child.signalCode !== null || Date.now() > deadline) {
       child.kill("SIGKILL");
       throw new Error(`${child.spawnfile} did not start:\n${said()}`);
     }

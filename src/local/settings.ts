@@ -15,13 +15,15 @@ export async function localSettings(
   kept: Record<string, string>,
   servers: Pick<Servers, "DATABASE_URL" | "REDIS_URL">,
 ): Promise<Record<string, string>> {
-  const port = env.PORT || String(await usualOrFreePort());
+  const port = env.PORT && env.PORT !== "0" ? env.PORT : String(await usualOrFreePort());
   return {
     NODE_ENV: env.NODE_ENV || "development",
     HOST: env.HOST || "127.0.0.1",
     PORT: port,
     PUBLIC_URL: env.PUBLIC_URL || `http://localhost:${port}`,
     DATABASE_URL: servers.DATABASE_URL,
+    // Of a foreign server it would send the migrations there.
+    DATABASE_DIRECT_URL: (env.DATABASE_URL && env.DATABASE_DIRECT_URL) || servers.DATABASE_URL,
     REDIS_URL: servers.REDIS_URL,
     ENCRYPTION_KEYS:
       env.ENCRYPTION_KEYS || kept.ENCRYPTION_KEYS || `k1:${randomBytes(32).toString("base64")}`,

@@ -1,4 +1,5 @@
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { packageRoot } from "../runtime/package-root.ts";
@@ -31,6 +32,9 @@ export async function startLocally({ folder, ...options }: StartOptions): Promis
   const release = claimFolder(place.folder);
   try {
     return await runServersAndCluster(place);
+  } catch (error) {
+    if (options.stop.aborted) return 0; // what Ctrl-C broke off is no failure
+    throw error;
   } finally {
     release();
   }
@@ -40,7 +44,7 @@ export async function startLocally({ folder, ...options }: StartOptions): Promis
 function claimFolder(folder: string): () => void {
   mkdirSync(folder, { recursive: true, mode: 0o711 });
   const pidFile = join(folder, "start.pid");
-  const other = runningPid(pidFile, "start.js");
+  const other = runningPid({ pidFile, words: "bin/start.js" });
   if (other !== undefined) throw new Error(`Herald already runs from this folder (process ${other})`);
   writeFileSync(pidFile, String(process.pid));
   return () => rmSync(pidFile, { force: true });
@@ -54,13 +58,13 @@ async function runServersAndCluster(place: Place): Promise<number> {
     const made = await localSettings(env, readEnvFile(envFile), servers);
     writeEnvFile(envFile, made);
     const settings = { ...definedOnly(env), ...made, ...terminalSettings(env) };
-    migrate(place, settings);
+    await migrate(place, settings);
     if (stop.aborted) return 0;
     const cluster = await startCluster({ ...place, settings });
     stop.addEventListener("abort", cluster.stop);
     if (stop.aborted) cluster.stop();
-    const ready = untilReady(`http://127.0.0.1:${made.PORT}/readyz`, cluster.ended);
-    if (await ready) say(screen(made.PUBLIC_URL as string, envFile));
+    if (await untilReady(`${ownAddress(made)}/readyz`, cluster.ended))
+      say(screen(made.PUBLIC_URL as string, envFile));
     return (await cluster.ended) ? 0 : 1;
   } finally {
     await servers.stop();
@@ -77,10 +81,16 @@ function terminalSettings(env: Environment): Record<string, string> {
   return process.stdout.isTTY && !env.LOG_FORMAT ? { LOG_FORMAT: "pretty", FORCE_COLOR: "1" } : {};
 }
 
-function migrate({ root, runtime }: Place, settings: Record<string, string>): void {
+async function migrate({ root, runtime }: Place, settings: Record<string, string>): Promise<void> {
   const [program, ...args] = processCommand(root, "migrate", runtime);
-  const { status } = spawnSync(program, args, { env: settings, stdio: "inherit" });
-  if (status !== 0) throw new Error("the migrations could not be applied");
+  const [code] = await once(spawn(program, args, { env: settings, stdio: "inherit" }), "exit");
+  if (code !== 0) throw new Error("the migrations could not be applied");
+}
+
+/** Where web listens, as seen from this machine. */
+function ownAddress({ HOST = "", PORT = "" }: Record<string, string>): string {
+  const host = HOST === "0.0.0.0" || HOST === "::" ? "127.0.0.1" : HOST;
+  return `http://${host.includes(":") ? `[${host}]` : host}:${PORT}`;
 }
 
 /** True once the address answers, false when the processes have ended before. */

@@ -1,5 +1,5 @@
 /** Every error the API can answer with, and its status. A code is part of the contract: never renamed, never reused. */
-export const ERROR_STATUS = {
+const ERROR_STATUS = {
   validation_failed: 400,
   unknown_dispatch_key: 400,
   terms_version_not_current: 400,

@@ -15,6 +15,7 @@ export function createForks(count: number, log: Log): Worker & { metrics: Metric
     // Their metrics are served by the parent, added up: none of them takes a port for its own.
     const fork = cluster.fork({ METRICS_PORT: "" });
     forks.add(fork);
+    fork.on("error", (error) => log.warn("fork.error", { pid: fork.process.pid, err: error }));
     fork.on("exit", (code, signal) => {
       forks.delete(fork);
       if (closing) return;
@@ -62,9 +63,15 @@ interface MetricsMessage {
 function answerMetricsRequests(metricsOfAll: () => Promise<string>): void {
   cluster.on("message", (fork, message: MetricsMessage) => {
     if (message?.type !== METRICS_WANTED) return;
-    const tell = (text?: string) => fork.send({ ...message, type: METRICS_TOLD, text });
+    const tell = (text?: string) =>
+      tellFork(fork, { ...message, type: METRICS_TOLD, ...(text ? { text } : {}) });
     metricsOfAll().then(tell, () => tell());
   });
+}
+
+/** A fork that has gone meanwhile does not want to hear it any more; without the callback that would end its parent. */
+function tellFork(fork: Fork, message: MetricsMessage): void {
+  if (fork.isConnected()) fork.send(message, () => {});
 }
 
 /** In a fork: the numbers of all forks together, asked of their parent. Outside of one: the process's own. */

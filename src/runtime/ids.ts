@@ -2,7 +2,7 @@ import { randomFillSync } from "node:crypto";
 import { monotonicFactory } from "ulid";
 
 /** What a prefixed id names. Client and ad account ids are UUIDs instead. */
-export const ID_PREFIXES = ["ch", "msg", "evt", "es", "key", "usr", "req", "wrk"] as const;
+const ID_PREFIXES = ["ch", "msg", "evt", "es", "key", "usr", "req", "wrk"] as const;
 export type IdPrefix = (typeof ID_PREFIXES)[number];
 
 /** Random fractions from a block of bytes: asking the system for each digit would dominate the cost of an id. */

@@ -1,4 +1,6 @@
-import type { Server } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { SECOND } from "./durations.ts";
 
 export const isAddressInUse = (error: unknown): boolean =>
   (error as { code?: unknown }).code === "EADDRINUSE";
@@ -14,10 +16,51 @@ export function listen(server: Server, port: number, host: string): Promise<void
   });
 }
 
-/** Takes no new connection, ends the idle ones, and waits for the answers that are under way. */
-export function closeServer(server: Server): Promise<void> {
-  return new Promise((resolve, reject) => {
-    server.close((error) => (error ? reject(error) : resolve()));
-    server.closeIdleConnections();
+/** A request that is still not answered then has no more than its sender to blame. */
+const LAST_ANSWERS = 15 * SECOND;
+
+export interface Connections {
+  /** Whether a request that has arrived completely is being answered on this connection. */
+  isAnswering(socket: Socket): boolean;
+  /** Takes no new connection, ends those without a request, and waits for the answers that are under way. */
+  close(): Promise<void>;
+}
+
+/**
+ * Keeps account of a server's connections. Node's own closing waits for connections that have not sent anything yet,
+ * and for those that stay open after their answer: browsers and routers hold both.
+ */
+export function trackConnections(server: Server): Connections {
+  const unanswered = new Map<Socket, Set<IncomingMessage>>();
+  let closing = false;
+  const endIfFree = (socket: Socket) => {
+    if (closing && !unanswered.get(socket)?.size) socket.destroySoon();
+  };
+  server.on("connection", (socket: Socket) => {
+    unanswered.set(socket, new Set());
+    socket.once("close", () => unanswered.delete(socket));
   });
+  server.on("request", (request: IncomingMessage, response: ServerResponse) => {
+    const { socket } = request;
+    if (closing) response.setHeader("Connection", "close");
+    unanswered.get(socket)?.add(request);
+    response.once("close", () => {
+      unanswered.get(socket)?.delete(request);
+      endIfFree(socket);
+    });
+  });
+  return {
+    isAnswering: (socket) => [...(unanswered.get(socket) ?? [])].some((request) => request.complete),
+    close: () =>
+      new Promise((resolve, reject) => {
+        closing = true;
+        const giveUp = setTimeout(() => server.closeAllConnections(), LAST_ANSWERS);
+        server.close((error) => {
+          clearTimeout(giveUp);
+          if (error) reject(error);
+          else resolve();
+        });
+        for (const socket of unanswered.keys()) endIfFree(socket);
+      }),
+  };
 }

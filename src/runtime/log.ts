@@ -70,7 +70,7 @@ function eventFirst({ time, level, process: name, event, ...rest }: Fields): Fie
  * An error as it may be logged: what it is and where it came from. Other properties stay out, for libraries hang
  * requests with their credentials, or rows with their contents, on the errors they throw.
  */
-export function describeError(error: unknown): Fields {
+function describeError(error: unknown): Fields {
   if (!(error instanceof Error)) return { message: `thrown: ${typeof error}` };
   const code = (error as { code?: unknown }).code;
   return {

@@ -1,28 +1,32 @@
 import { createServer } from "node:http";
-import { closeServer, isAddressInUse, listen } from "./listen.ts";
+import type { Config } from "./config.ts";
+import { isAddressInUse, listen, trackConnections } from "./listen.ts";
 import type { Log } from "./log.ts";
 import type { MetricsText } from "./metrics.ts";
 import type { Worker } from "./supervise.ts";
 
+type Settings = Pick<Config, "METRICS_PORT" | "HOST">;
+
 const PORTS_TRIED = 100;
 
 /** Serves the process's metrics on its own port, so that processes without an HTTP surface can be watched too. */
-export function metricsServer(port: number | undefined, metrics: MetricsText, log: Log): Worker {
+export function metricsServer({ METRICS_PORT, HOST }: Settings, metrics: MetricsText, log: Log): Worker {
   const server = createServer((_request, response) => {
     metrics.text().then(
       (text) => response.writeHead(200, { "content-type": metrics.contentType }).end(text),
       () => response.writeHead(500).end(),
     );
   });
+  const connections = trackConnections(server);
   return {
     name: "metrics",
     async start() {
-      if (port === undefined) return;
-      const taken = await listenFrom(port, (candidate) => listen(server, candidate, "0.0.0.0"));
+      if (METRICS_PORT === undefined) return;
+      const taken = await listenFrom(METRICS_PORT, (port) => listen(server, port, HOST));
       log.info("metrics.listening", { port: taken });
     },
     async close() {
-      if (server.listening) await closeServer(server);
+      if (server.listening) await connections.close();
     },
   };
 }

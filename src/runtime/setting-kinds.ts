@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { isCronExpression } from "./cron-expression.ts";
 
 /** How the text of a setting becomes a value. `parse` answers undefined when the text is wrong. */
 export interface Kind<T> {
@@ -38,7 +39,7 @@ export const httpUrl: Kind<string> = {
   expects: "an http or https address without query or fragment",
   parse(value) {
     const url = parseUrl(value);
-    if (!url || !/^https?:$/.test(url.protocol) || url.search || url.hash || url.username) return undefined;
+    if (!url || !/^https?:$/.test(url.protocol) || /[?#]/.test(value) || url.username) return undefined;
     return value.replace(/\/+$/, "");
   },
 };
@@ -67,9 +68,15 @@ export const redisAddress: Kind<RedisAddress> = {
     const urls = nodes.map(parseUrl);
     if (nodes.length === 0 || !urls.every((url) => url && /^rediss?:$/.test(url.protocol))) return undefined;
     const cluster = nodes.length > 1 || urls[0]?.searchParams.get("cluster") === "true";
-    return { nodes: nodes.map((node) => node.replace(/[?&]cluster=(true|false)/, "")), cluster };
+    return { nodes: nodes.map(withoutClusterWord), cluster };
   },
 };
+
+function withoutClusterWord(node: string): string {
+  const url = new URL(node);
+  url.searchParams.delete("cluster");
+  return url.href;
+}
 
 export interface EncryptionKey {
   id: string;
@@ -123,7 +130,7 @@ export const hosts: Kind<readonly string[]> = {
 
 export const cronExpression: Kind<string> = {
   expects: "a cron expression of six fields, seconds first",
-  parse: (value) => (/^(\S+ ){5}\S+$/.test(value) && /^[\d*/,\-A-Za-z ]+$/.test(value) ? value : undefined),
+  parse: (value) => (isCronExpression(value) ? value : undefined),
 };
 
 function list(value: string): string[] {

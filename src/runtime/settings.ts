@@ -37,7 +37,7 @@ const sandbox = (path: string) => (env: Environment) =>
   `http://localhost:${present(env.SANDBOX_PORT) ?? "8090"}${path}`;
 
 const publicUrl = (env: Environment) =>
-  present(env.PUBLIC_URL) ?? `http://localhost:${present(env.PORT) ?? "8080"}`;
+  (present(env.PUBLIC_URL) ?? `http://localhost:${present(env.PORT) ?? "8080"}`).replace(/\/+$/, "");
 
 const chatPlatformUrl = (env: Environment) => present(env.CHAT_PLATFORM_URL) ?? sandbox("/v26.0")(env);
 
@@ -79,7 +79,7 @@ export const SETTINGS = {
   DATABASE_URL: setting(postgresUrl, {
     required: "always",
     shown: "required; made by `npm start`",
-    meaning: "PostgreSQL, with `?sslmode=` as usual",
+    meaning: "PostgreSQL; `?sslmode=` disable, require, no-verify, verify-ca or verify-full",
   }),
   DATABASE_DIRECT_URL: setting(postgresUrl, {
     fallback: (env) => present(env.DATABASE_URL),

@@ -30,7 +30,7 @@ export async function supervise({
   closeWithin = 24 * SECOND,
 }: Supervision): Promise<number> {
   const began = Date.now();
-  const ending = endingOfProcess();
+  const ending = endingOfProcess(log);
   const started: Worker[] = [];
   let end: Ending | undefined;
   for (const worker of workers) {
@@ -46,37 +46,45 @@ export async function supervise({
     onReady?.();
     end = await ending.happened;
   }
-  if (end.error === undefined) log.info("process.stopping", { signal: end.signal });
-  else log.error("process.failed", { worker: end.worker, err: end.error });
+  log.info("process.stopping", "signal" in end ? end : { worker: end.worker });
   const closed = await closeAll(started.reverse(), log, Date.now() + closeWithin);
+  const clean = closed && ending.faults() === 0;
+  log.info("process.stopped", { clean, ms: Date.now() - began });
   ending.forget();
-  log.info("process.stopped", { clean: closed && end.error === undefined, ms: Date.now() - began });
-  return closed && end.error === undefined ? 0 : 1;
+  return clean ? 0 : 1;
 }
 
-interface Ending {
-  signal?: string;
-  worker?: string;
-  error?: unknown;
-}
+type Ending = { signal: string } | { worker: string; error: unknown };
 
-async function startWorker(worker: Worker, fail: (end: Ending) => void): Promise<Ending | undefined> {
+type Fail = (worker: string, error: unknown) => Promise<Ending>;
+
+async function startWorker(worker: Worker, fail: Fail): Promise<Ending | undefined> {
   try {
-    await worker.start?.({ fail: (error) => fail({ worker: worker.name, error }) });
+    await worker.start?.({ fail: (error) => void fail(worker.name, error) });
     return undefined;
   } catch (error) {
-    return { worker: worker.name, error };
+    return fail(worker.name, error);
   }
 }
 
-/** The first reason to stop. Signals stay caught until `forget`, so that a second one changes nothing. */
-function endingOfProcess() {
-  let fail: (end: Ending) => void = () => {};
+/**
+ * The first reason to stop. Signals and faults stay caught until `forget`: a second signal changes nothing, a later
+ * fault is logged and counts.
+ */
+function endingOfProcess(log: Log) {
+  let end: (ending: Ending) => void = () => {};
   const happened = new Promise<Ending>((resolve) => {
-    fail = resolve;
+    end = resolve;
   });
-  const onSignal = (signal: string) => fail({ signal });
-  const onFault = (error: unknown) => fail({ worker: "(uncaught)", error });
+  let faults = 0;
+  const fail: Fail = (worker, error) => {
+    faults += 1;
+    log.error("process.failed", { worker, err: error });
+    end({ worker, error });
+    return happened;
+  };
+  const onSignal = (signal: string) => end({ signal });
+  const onFault = (error: unknown) => void fail("(uncaught)", error);
   for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
   process.on("uncaughtException", onFault);
   process.on("unhandledRejection", onFault);
@@ -85,7 +93,7 @@ function endingOfProcess() {
     process.off("uncaughtException", onFault);
     process.off("unhandledRejection", onFault);
   };
-  return { happened, fail, forget };
+  return { happened, fail, forget, faults: () => faults };
 }
 
 async function closeAll(workers: readonly Worker[], log: Log, deadline: number): Promise<boolean> {

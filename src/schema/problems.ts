@@ -6,10 +6,13 @@ export interface Problem {
   message: string;
 }
 
+const MOST_ERRORS = 100;
 const MOST_PROBLEMS = 20;
+const LONGEST_NAME = 100;
 
 /** The validator's errors as sentences, one per thing that is wrong; `whole` names the value itself. */
-export function toProblems(errors: readonly ErrorObject[], whole: string): Problem[] {
+export function toProblems(all: readonly ErrorObject[], whole: string): Problem[] {
+  const errors = all.slice(0, MOST_ERRORS);
   const problems = new Map<string, Problem>();
   for (const error of errors.filter((error) => !isEcho(error, errors))) {
     const problem = toProblem(error, errors, whole);
@@ -17,6 +20,16 @@ export function toProblems(errors: readonly ErrorObject[], whole: string): Probl
   }
   return [...problems.values()].slice(0, MOST_PROBLEMS);
 }
+
+/** A JSON pointer. A caller's own names stand in it, so they are cut to what a person would read. */
+export const pointerTo = (names: readonly string[]): string =>
+  names.map((name) => `/${cut(name).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+
+const cut = (name: string) => (name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name);
+
+/** `/a/0/b~1c` as a person writes it: `a.0.b/c`. */
+export const nameOf = (pointer: string, whole: string): string =>
+  pointer === "" ? whole : pointer.slice(1).replaceAll("/", ".").replaceAll("~1", "/").replaceAll("~0", "~");
 
 interface OwnWords {
   "x-message"?: string;
@@ -51,19 +64,10 @@ function isEcho(error: ErrorObject, errors: readonly ErrorObject[]): boolean {
 
 function toProblem(error: ErrorObject, errors: readonly ErrorObject[], whole: string): Problem {
   const { "x-message": message, "x-field": field } = ownWords(error);
-  const path =
-    field === undefined ? error.instancePath + fieldSuffix(error) : `${error.instancePath}/${field}`;
-  const name = path === "" ? whole : nameOf(path);
-  return { path, message: message ?? `${name} ${saying(error, errors)}` };
-}
-
-/** `/a/0/b~1c` as a person writes it: `a.0.b/c`. */
-const nameOf = (pointer: string) =>
-  pointer.slice(1).replaceAll("/", ".").replaceAll("~1", "/").replaceAll("~0", "~");
-
-function fieldSuffix({ params }: ErrorObject): string {
-  const field = params.missingProperty ?? params.additionalProperty ?? params.unevaluatedProperty;
-  return typeof field === "string" ? `/${field.replaceAll("~", "~0").replaceAll("/", "~1")}` : "";
+  const { missingProperty, additionalProperty, unevaluatedProperty } = error.params;
+  const inside = field ?? missingProperty ?? additionalProperty ?? unevaluatedProperty;
+  const path = error.instancePath + (typeof inside === "string" ? pointerTo([inside]) : "");
+  return { path, message: message ?? `${nameOf(path, whole)} ${saying(error, errors)}` };
 }
 
 function saying(error: ErrorObject, errors: readonly ErrorObject[]): string {

@@ -26,8 +26,6 @@ export const object = <P extends TProperties>(properties: P, options: ObjectOpti
 
 export const timestamp = (options: Described = {}) => Type.String({ format: "date-time", ...options });
 
-export const uuid = (options: Described = {}) => Type.String({ format: "uuid", ...options });
-
 export const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
 
 export const prefixedId = (prefix: string, options: Described = {}) =>

@@ -1,36 +1,47 @@
-import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
+import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { type Problem, toProblems } from "./problems.ts";
-import type { TSchema } from "./types.ts";
+import { convertTexts } from "./texts.ts";
+import type { TObject, TSchema } from "./types.ts";
 
-/** Checks a value in place: of texts (query and path) numbers and booleans are converted first. Answers the problems. */
-export type Check = (value: unknown) => Problem[];
+/**
+ * Checks a value in place and answers its problems: all of them, or of a value that `isLarge` the first one, because
+ * a list of a million complaints costs more than the request is worth.
+ */
+export type Check = (value: unknown, isLarge?: boolean) => Problem[];
 
 /** Compiles schemas, each once, when the routes are built. */
 export function createValidator() {
-  const json = createAjv(false);
-  const texts = createAjv(true);
-  const compile = (ajv: Ajv2020, schema: TSchema, whole: string): Check => {
-    const validate = ajv.compile(schema);
-    return (value) => (validate(value) ? [] : toProblems(validate.errors as ErrorObject[], whole));
+  const [quick, thorough] = [createAjv(false), createAjv(true)];
+  const compile = (schema: TSchema, whole: string): Check => {
+    const isValid = quick.compile(schema);
+    let explain: ValidateFunction | undefined;
+    return (value, isLarge = false) => {
+      if (isValid(value)) return [];
+      if (isLarge) return toProblems(isValid.errors as ErrorObject[], whole);
+      explain ??= thorough.compile(schema);
+      explain(value);
+      return toProblems(explain.errors as ErrorObject[], whole);
+    };
   };
   return {
-    json: (schema: TSchema, whole = "the body") => compile(json, schema, whole),
-    texts: (schema: TSchema, whole = "the query") => compile(texts, schema, whole),
+    json: (schema: TSchema, whole = "the body") => compile(schema, whole),
+    /** For query and path, where everything is a text: numbers and booleans are converted, defaults filled in. */
+    texts(schema: TObject, whole: string): Check {
+      const check = compile(schema, whole);
+      return (value) => {
+        convertTexts(schema, value as Record<string, unknown>);
+        return check(value);
+      };
+    },
   };
 }
 
 export type Validator = ReturnType<typeof createValidator>;
 
-function createAjv(coerceTypes: boolean): Ajv2020 {
+function createAjv(allErrors: boolean): Ajv2020 {
   // strictRequired would refuse rules across fields ("if a then b"), which name fields of the object around them.
-  const ajv = new Ajv2020({
-    strict: true,
-    strictRequired: false,
-    allErrors: true,
-    verbose: true,
-    coerceTypes,
-  });
+  const ajv = new Ajv2020({ strict: true, strictRequired: false, verbose: true, allErrors });
   addFormats.default(ajv);
   ajv.addKeyword({ keyword: "x-message", schemaType: "string" });
   ajv.addKeyword({ keyword: "x-field", schemaType: "string" });

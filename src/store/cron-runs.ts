@@ -9,10 +9,11 @@ const CLAIM = sql(`
 const FINISH = sql(`
   update cron_runs
   set finished_at = now(),
-      outcome = $3,
-      error = $4
+      outcome = $4,
+      error = $5
   where job = $1
-    and scheduled_at = $2`);
+    and scheduled_at = $2
+    and worker = $3`);
 
 const FORGET = sql(`
   delete from cron_runs
@@ -22,16 +23,19 @@ const FORGET = sql(`
 export interface Tick {
   job: string;
   scheduledAt: Date;
+  /** The scheduler that claims it. */
+  worker: string;
 }
 
 /** True for the one scheduler that may run this tick. */
-export async function claimTick(db: Queryable, tick: Tick, worker: string): Promise<boolean> {
-  const rows = await db.query(CLAIM, [tick.job, tick.scheduledAt, worker]);
+export async function claimTick(db: Queryable, { job, scheduledAt, worker }: Tick): Promise<boolean> {
+  const rows = await db.query(CLAIM, [job, scheduledAt, worker]);
   return rows.length === 1;
 }
 
 export async function finishTick(db: Queryable, tick: Tick, error?: string): Promise<void> {
-  await db.query(FINISH, [tick.job, tick.scheduledAt, error === undefined ? "ok" : "failed", error ?? null]);
+  const outcome = error === undefined ? "ok" : "failed";
+  await db.query(FINISH, [tick.job, tick.scheduledAt, tick.worker, outcome, error ?? null]);
 }
 
 export async function forgetOldTicks(db: Queryable, age: number): Promise<number> {

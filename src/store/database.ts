@@ -47,18 +47,23 @@ export function createDatabase(settings: Settings, onFault: (error: Error) => vo
   pool.on("error", () => {});
   const prepared = settings.DATABASE_PREPARED;
 
+  /** Whatever keeps us from a connection (also a wrong password, a missing database) is an outage to the caller. */
+  const connect = () =>
+    pool.connect().catch((error: Error) => {
+      throw new DatabaseUnavailable(error);
+    });
+
   async function withClient<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-    let client: pg.PoolClient | undefined;
+    const client = await connect();
     let fault: Error | undefined;
     try {
-      client = await pool.connect();
       return await work(client);
     } catch (error) {
       if (!isConnectionFault(error)) throw error;
       fault = error;
       throw new DatabaseUnavailable(error);
     } finally {
-      client?.release(fault);
+      client.release(fault);
     }
   }
 
@@ -71,7 +76,10 @@ export function createDatabase(settings: Settings, onFault: (error: Error) => vo
           const result = await work({
             query: (statement, values) => run(client, prepared, statement, values),
           });
-          await client.query("commit");
+          const { command } = await client.query("commit");
+          // Postgres answers so when a statement failed inside and `work` went on as if it had not.
+          if (command !== "COMMIT")
+            throw new Error("the transaction was rolled back: a statement in it had failed");
           return result;
         } catch (error) {
           if (!isConnectionFault(error)) await client.query("rollback");
@@ -79,10 +87,9 @@ export function createDatabase(settings: Settings, onFault: (error: Error) => vo
         }
       }),
     async ping(deadline) {
-      await within(deadline, pool.query("select 1"), () => {
+      const answer = withClient((client) => run(client, prepared, "select 1"));
+      await within(deadline, answer, () => {
         throw new DatabaseUnavailable(new Error(`no answer within ${deadline} ms`));
-      }).catch((error) => {
-        throw isConnectionFault(error) ? new DatabaseUnavailable(error) : error;
       });
     },
     close: () => pool.end(),

@@ -54,9 +54,11 @@ t.test("the processes outlive an outage of either server and find it again by th
   postgres = await makePostgres(portOf(postgres.url));
   await until("ready again", async () => (await readiness()) === "200 ready");
 
+  const resume = () => void process.kill(redis.pid, "SIGCONT");
+  t.teardown(resume); // or a failure here would leave a server that can not be stopped
   process.kill(redis.pid, "SIGSTOP");
   t.equal(await readiness(), "200 degraded", "a Redis that hangs is away too");
-  process.kill(redis.pid, "SIGCONT");
+  resume();
   await until("ready again", async () => (await readiness()) === "200 ready");
 
   t.equal(await web.stop(), 0);

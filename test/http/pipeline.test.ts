@@ -71,6 +71,34 @@ const routes = () => [
   }),
   route({
     method: "get",
+    path: "/things/list",
+    scope: "public",
+    summary: "Stands behind a route that would fit as well",
+    reply: echo,
+    handle: () => ({ received: "the list" }),
+  }),
+  route({
+    method: "get",
+    path: "/mangled",
+    scope: "public",
+    summary: "Fails while it refuses",
+    handle() {
+      throw new ApiError("not_found", "x", { headers: { "X-Broken": "a\nb" } });
+    },
+  }),
+  route({
+    method: "get",
+    path: "/slow",
+    scope: "public",
+    summary: "Takes its time",
+    reply: echo,
+    async handle() {
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      return { received: "slow" };
+    },
+  }),
+  route({
+    method: "get",
     path: "/refused",
     scope: "public",
     summary: "Is refused",
@@ -197,6 +225,27 @@ t.test("the surface", async (t) => {
     t.notMatch(JSON.stringify(api.lines), /hunter2/);
   });
 
+  t.test("a fault while refusing is a fault of ours too", async (t) => {
+    t.equal((await api.call("GET", "/mangled")).body.error, "internal_error");
+  });
+
+  t.test("a literal path is found before one with a parameter", async (t) => {
+    t.equal((await api.call("GET", "/things/list")).body.received, "the list");
+  });
+
+  t.test("ten megabytes of nonsense are refused like a little of it", async (t) => {
+    const fields = Array.from({ length: 800_000 }, (_, index) => `"f${index}":1`);
+    const zeros = `"tags":[${"0,".repeat(4_900_000)}0]`;
+    for (const raw of [`{${fields.join(",")}}`, `{"color":1,${zeros}}`]) {
+      const began = Date.now();
+      const reply = await api.call("POST", "/things", { raw });
+      t.equal(reply.status, 400);
+      t.ok(reply.text.length < 10_000);
+      t.ok(Date.now() - began < 20_000, "in a second or two, not in minutes");
+    }
+    t.equal((await api.call("POST", "/things", { raw: `{"name":"x",${zeros}}` })).status, 201);
+  });
+
   t.test("an expected refusal has its code, its status and its own fields", async (t) => {
     const reply = await api.call("GET", "/refused");
     t.equal(reply.status, 409);
@@ -279,6 +328,21 @@ t.test("what the pipeline never sees", async (t) => {
       t.match(head, /x-request-id: req_\w{26}/i);
       t.match(JSON.parse(body), { error: "validation_failed", message, request_id: /^req_/ });
     });
+
+  t.test("an address that is none is not found, in JSON", async (t) => {
+    const answer = await send("GET http://[::1/healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    t.match(answer, /^HTTP\/1\.1 404 /);
+    t.match(JSON.parse(answer.split("\r\n\r\n")[1] as string), { error: "not_found" });
+  });
+
+  t.test("an expectation that we do not know is not held against the request", async (t) => {
+    const head = "GET /things/1 HTTP/1.1\r\nHost: x\r\nExpect: foo\r\nConnection: close\r\n\r\n";
+    t.match(await send(head), /^HTTP\/1\.1 200 /);
+  });
+
+  t.test("nonsense behind a request is not taken for its answer", async (t) => {
+    t.equal(await send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\nnonsense\r\n\r\n"), "");
+  });
 
   t.test("a sender that goes away in the middle of its body leaves nothing hanging", async (t) => {
     const socket = connect(Number(port), hostname, () =>

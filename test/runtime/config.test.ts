@@ -59,6 +59,17 @@ t.test("a default made from another setting follows it", async (t) => {
   t.same(config.PLATFORM_MEDIA_HOSTS, ["localhost:9090"]);
 });
 
+t.test("an address is kept without its last slash, and so is what is made from it", async (t) => {
+  const config = readConfig({ ...unconnectedSettings(), PUBLIC_URL: "https://h.example/" });
+  t.equal(config.PUBLIC_URL, "https://h.example");
+  t.equal(config.OAUTH_REDIRECT_URI, "https://h.example/console/oauth");
+});
+
+t.test("a cron expression may have lists, ranges, steps and names", async (t) => {
+  const CRON_TOKENS = "0,30 */5 8-18/2 1-15 jan,JUL mon-fri";
+  t.equal(readConfig({ ...unconnectedSettings(), CRON_TOKENS }).CRON_TOKENS, CRON_TOKENS);
+});
+
 t.test("an empty variable counts as unset", async (t) => {
   t.equal(readConfig({ ...unconnectedSettings(), PORT: "", METRICS_TOKEN: "" }).PORT, 8080);
 });
@@ -88,6 +99,7 @@ const WRONG: [string, string][] = [
   ["WEB_CONCURRENCY", "0"],
   ["PUBLIC_URL", "localhost"],
   ["PUBLIC_URL", "http://h/?q=1"],
+  ["PUBLIC_URL", "http://h/?"],
   ["DATABASE_URL", "postgres://h/d?sslmode=maybe"],
   ["DATABASE_PREPARED", "yes"],
   ["REDIS_URL", "redis://a,http://b"],
@@ -98,6 +110,12 @@ const WRONG: [string, string][] = [
   ["PRIVATE_DESTINATIONS", "localhost/8"],
   ["PLATFORM_MEDIA_HOSTS", "http://cdn.example/"],
   ["CRON_TOKENS", "every day"],
+  ["CRON_TOKENS", "* * * * *"],
+  ["CRON_TOKENS", "60 * * * * *"],
+  ["CRON_TOKENS", "*/0 * * * * *"],
+  ["CRON_TOKENS", "0 0 0 0 * *"],
+  ["CRON_TOKENS", "0 0 0 * 5-2 *"],
+  ["CRON_TOKENS", "a b c d e f"],
   ["METRICS_TOKEN", "short"],
 ];
 for (const [name, value] of WRONG)
@@ -120,6 +138,7 @@ t.test("several Redis nodes, or a word, make a cluster", async (t) => {
   t.same(redisOf("redis://a:1"), { nodes: ["redis://a:1"], cluster: false });
   t.same(redisOf("rediss://a:1, rediss://b:2"), { nodes: ["rediss://a:1", "rediss://b:2"], cluster: true });
   t.same(redisOf("redis://a:1?cluster=true"), { nodes: ["redis://a:1"], cluster: true });
+  t.same(redisOf("redis://a:1?cluster=true&family=6"), { nodes: ["redis://a:1?family=6"], cluster: true });
 });
 
 t.test("production takes a complete set", async (t) => {

@@ -10,7 +10,7 @@ t.test("each further process on the machine takes the next free port", async (t)
   const port = await freePort();
   const { log, lines } = keptLog();
   for (const name of ["dispatcher", "scheduler"]) {
-    const server = metricsServer(port, createMetrics(name), log);
+    const server = metricsServer({ METRICS_PORT: port, HOST: "127.0.0.1" }, createMetrics(name), log);
     await server.start?.({ fail });
     t.teardown(() => server.close?.());
   }
@@ -25,7 +25,7 @@ t.test("each further process on the machine takes the next free port", async (t)
 
 t.test("without a port nothing listens", async (t) => {
   const { log, lines } = keptLog();
-  const server = metricsServer(undefined, createMetrics("web"), log);
+  const server = metricsServer({ METRICS_PORT: undefined, HOST: "127.0.0.1" }, createMetrics("web"), log);
   await server.start?.({ fail });
   await server.close?.();
   t.same(lines, []);

@@ -67,6 +67,26 @@ t.test("a worker that does not close is named and left behind", async (t) => {
   t.same(story, ["start database", "close database"]);
 });
 
+t.test("a fault while closing is logged and counts", async (t) => {
+  const { log, lines, events } = keptLog();
+  let fail: (error: unknown) => void = () => {};
+  const worker: Worker = {
+    name: "queue",
+    start(lifecycle) {
+      fail = lifecycle.fail;
+    },
+    close: () => fail(new Error("too late")),
+  };
+  const ended = supervise({ workers: [worker], log });
+  await until("ready", () => events().includes("process.ready"));
+  process.emit("SIGTERM", "SIGTERM");
+  t.equal(await ended, 1);
+  t.match(
+    lines.find((line) => line.event === "process.failed"),
+    { err: { message: "too late" } },
+  );
+});
+
 t.test("a signal during a slow start is heard", async (t) => {
   const { log } = keptLog();
   const slow: Worker = { name: "slow", start: () => new Promise(() => {}) };

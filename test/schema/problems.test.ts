@@ -86,11 +86,30 @@ t.test("several problems are all named", async (t) => {
   t.equal(json(campaign)({ status: "on", daily_budget: "5" }).length, 3);
 });
 
+t.test("a caller's name is cut to what a person would read", async (t) => {
+  const [problem] = json(campaign)({ name: "x", ["y".repeat(3_000)]: 1 });
+  t.match(problem?.message, /^y{100}… is not a known field$/);
+});
+
+t.test("of a large value only the first problem is told", async (t) => {
+  t.equal(json(campaign)({ status: "on", daily_budget: "5" }, true).length, 1);
+});
+
 t.test("texts become numbers and booleans where the schema says so", async (t) => {
-  const query: Record<string, unknown> = { limit: "5", all: "true", name: "7" };
+  const query: Record<string, unknown> = { limit: "-5", all: "true", name: "7" };
   const schema = object({ limit: Type.Integer(), all: Type.Boolean(), name: Type.String() });
-  t.same(texts(schema)(query), []);
-  t.same(query, { limit: 5, all: true, name: "7" });
-  for (const limit of ["", "five", "1.5", ["1", "2"]])
-    t.match(texts(object({ limit: Type.Integer() }))({ limit }), [{ path: "/limit" }]);
+  t.same(texts(schema, "the query")(query), []);
+  t.same(query, { limit: -5, all: true, name: "7" });
+});
+
+for (const limit of ["", "five", "1.5", "1e3", "0x10", " 5", "Infinity", "9007199254740993", ["1", "2"]])
+  t.test(`${JSON.stringify(limit)} is no integer`, async (t) => {
+    t.match(texts(object({ limit: Type.Integer() }), "the query")({ limit }), [{ path: "/limit" }]);
+  });
+
+t.test("what a query leaves out has its default", async (t) => {
+  const query: Record<string, unknown> = {};
+  const limit = Type.Optional(Type.Integer({ default: 25 }));
+  t.same(texts(object({ limit, other: Type.Optional(Type.String()) }), "the query")(query), []);
+  t.same(query, { limit: 25 });
 });

@@ -43,6 +43,33 @@ t.test("a statement that fails does not cost its connection", async (t) => {
   t.same(await db.query(pid), before);
 });
 
+t.test("a transaction that Postgres rolled back is never reported as kept", async (t) => {
+  const db = open(t, await cloneDatabase(t));
+  const careless = db.transaction(async (tx) => {
+    const client = await createClient(tx, "lost");
+    await createClient(tx, "").catch(() => {});
+    return client.id;
+  });
+  await t.rejects(careless, /rolled back/);
+  t.same(await db.query("select name from clients"), []);
+});
+
+t.test("what keeps us from a connection is an outage, a wrong statement is not", async (t) => {
+  const url = new URL(await cloneDatabase(t));
+  const wrongPassword = new URL(url);
+  wrongPassword.password = "wrong";
+  const wrongName = new URL(url);
+  wrongName.pathname = "/no_such_database";
+  for (const { href } of [wrongPassword, wrongName]) {
+    await t.rejects(open(t, href).ping(5_000), DatabaseUnavailable);
+    await t.rejects(open(t, href).query("select 1"), DatabaseUnavailable);
+  }
+  const error = await open(t, url.href)
+    .query("select $1::text, $2::text", ["one"])
+    .catch((error: unknown) => error);
+  t.notOk(error instanceof DatabaseUnavailable);
+});
+
 t.test("a database that is not there is its own kind of error", async (t) => {
   const db = open(t, "postgres://nobody@127.0.0.1:1/none");
   await t.rejects(db.query("select 1"), DatabaseUnavailable);

@@ -53,6 +53,16 @@ t.test("a job that fails is logged, counted and kept on record, and goes on at i
   t.same(row, { outcome: "failed", error: "TypeError" });
 });
 
+t.test("a tick that can not be claimed did not run, and is said so", async (t) => {
+  const config = { ...(await testConfig(t)), DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" };
+  const db = createDatabase(config, () => {});
+  t.teardown(() => db.close());
+  const job = { name: "never", expression: EVERY_SECOND, run: () => Promise.reject(t.fail("it ran")) };
+  const { ran } = await startSchedulers(t, 1, [job], db);
+  await until("one tick", () => ran().length >= 1);
+  t.match(ran()[0], { level: "error", outcome: "not_claimed" });
+});
+
 t.test("maintenance forgets old ticks and workers that are long silent", async (t) => {
   const config = await testConfig(t);
   const db = createDatabase(config, () => {});

@@ -16,24 +16,27 @@ interface HeartbeatParts {
 export function heartbeat({ id, db, log }: HeartbeatParts): Worker {
   let timer: NodeJS.Timeout | undefined;
   let beating: Promise<void> = Promise.resolve();
-  const pulse = () => {
-    beating = beat(db, id, "dispatcher").catch((error: unknown) =>
-      log.warn("heartbeat.failed", { worker: id, err: error }),
-    );
+  let closed = false;
+  const complain = (error: unknown) => log.warn("heartbeat.failed", { worker: id, err: error });
+
+  /** The next beat is set when this one has ended: against a database that hangs they would pile up. */
+  const pulse = (): Promise<void> => {
+    beating = beat(db, id, "dispatcher")
+      .catch(complain)
+      .then(() => {
+        if (!closed) timer = setTimeout(pulse, EVERY);
+      });
     return beating;
   };
+
   return {
     name: "heartbeat",
-    async start() {
-      await pulse();
-      timer = setInterval(pulse, EVERY);
-    },
+    start: pulse,
     async close() {
-      clearInterval(timer);
+      closed = true;
+      clearTimeout(timer);
       await beating;
-      await removeWorker(db, id).catch((error: unknown) =>
-        log.warn("heartbeat.failed", { worker: id, err: error }),
-      );
+      await removeWorker(db, id).catch(complain);
     },
   };
 }

@@ -1,6 +1,6 @@
 import { type ScheduledTask, schedule } from "node-cron";
 import { SECOND } from "../../src/runtime/durations.ts";
-import type { Log } from "../../src/runtime/log.ts";
+import type { Fields, Log } from "../../src/runtime/log.ts";
 import type { Metrics } from "../../src/runtime/metrics.ts";
 import type { Worker } from "../../src/runtime/supervise.ts";
 import { claimTick, finishTick, type Tick } from "../../src/store/cron-runs.ts";
@@ -15,35 +15,40 @@ interface CronParts {
   metrics: Metrics;
 }
 
+/** A tick that comes later than this, because the process was busy or asleep, is left to another scheduler or the next. */
+const LATEST = 30 * SECOND;
+
+type Outcome = "ok" | "failed" | "not_claimed" | "missed";
+
 /** Runs the jobs at their times (UTC), each tick on the one scheduler that claims it first. */
 export function cron({ id, jobs, db, log, metrics }: CronParts): Worker {
   const tasks: ScheduledTask[] = [];
   const running = new Set<Promise<void>>();
 
-  async function tick(job: Job, scheduledAt: Date): Promise<void> {
-    const began = performance.now();
-    const tick: Tick = { job: job.name, scheduledAt };
-    let outcome = "ok";
-    let fields: Record<string, unknown>;
-    try {
-      if (!(await claimTick(db, tick, id))) return;
-      fields = await job.run();
-      await finishTick(db, tick);
-    } catch (error) {
-      outcome = "failed";
-      fields = { err: error };
-      // The row then says that it was started and never finished, which is as true.
-      await finishTick(db, tick, error instanceof Error ? error.name : "unknown").catch(() => {});
-    }
+  const report = (job: Job, scheduledAt: Date, outcome: Outcome, fields: Fields = {}) => {
     metrics.cronRuns.inc({ job: job.name, outcome });
-    const ms = Math.round(performance.now() - began);
-    log[outcome === "ok" ? "info" : "error"]("cron.ran", {
-      job: job.name,
-      scheduled_at: scheduledAt,
-      outcome,
-      ...fields,
-      ms,
-    });
+    const level = outcome === "ok" ? "info" : "error";
+    log[level]("cron.ran", { job: job.name, scheduled_at: scheduledAt, outcome, ...fields });
+  };
+
+  async function onTick(job: Job, scheduledAt: Date): Promise<void> {
+    const tick: Tick = { job: job.name, scheduledAt, worker: id };
+    try {
+      if (!(await claimTick(db, tick))) return;
+    } catch (error) {
+      return report(job, scheduledAt, "not_claimed", { err: error });
+    }
+    const began = performance.now();
+    const ms = () => Math.round(performance.now() - began);
+    try {
+      const done = await job.run();
+      await finishTick(db, tick);
+      report(job, scheduledAt, "ok", { ...done, ms: ms() });
+    } catch (error) {
+      // Without this the row says that it was started and never finished, which is as true.
+      await finishTick(db, tick, error instanceof Error ? error.name : "unknown").catch(() => {});
+      report(job, scheduledAt, "failed", { err: error, ms: ms() });
+    }
   }
 
   const track = (work: Promise<void>) => {
@@ -55,8 +60,18 @@ export function cron({ id, jobs, db, log, metrics }: CronParts): Worker {
     name: "cron",
     start() {
       for (const job of jobs) {
-        const options = { timezone: "UTC", name: job.name, noOverlap: true, suppressMissedWarning: true };
-        tasks.push(schedule(job.expression, ({ date }) => track(tick(job, wholeSecond(date))), options));
+        const options = {
+          timezone: "UTC",
+          name: job.name,
+          noOverlap: true,
+          missedExecutionTolerance: LATEST,
+        };
+        const task = schedule(job.expression, ({ date }) => track(onTick(job, date)), {
+          ...options,
+          suppressMissedWarning: true,
+        });
+        task.on("execution:missed", ({ date }) => report(job, date, "missed"));
+        tasks.push(task);
       }
     },
     async close() {
@@ -65,6 +80,3 @@ export function cron({ id, jobs, db, log, metrics }: CronParts): Worker {
     },
   };
 }
-
-/** The tick's own time, the same on every scheduler, however late each of them woke up. */
-const wholeSecond = (date: Date) => new Date(Math.floor(date.getTime() / SECOND) * SECOND);

@@ -1,0 +1,34 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { endLeftover, runningPid } from "../../src/local/leftover.ts";
+
+t.test(
+  "a process is ended if it is the one that was left behind, and never a stranger with its number",
+  async (t) => {
+    const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)", "--", "--started-from=/a"]);
+    t.teardown(() => child.kill("SIGKILL"));
+    await once(child, "spawn");
+    const pidFile = join(t.testdir(), "pid");
+    writeFileSync(pidFile, `${child.pid}\nmore\n`);
+
+    const stranger = { pidFile, words: "--started-from=/b" };
+    t.equal(runningPid(stranger), undefined);
+    await endLeftover(stranger, "SIGTERM");
+    const ours = { pidFile, words: "--started-from=/a" };
+    t.equal(runningPid(ours), child.pid);
+    await endLeftover(ours, "SIGTERM");
+    t.equal(runningPid(ours), undefined);
+  },
+);
+
+t.test("a number that is our own, or none, or no longer running, is nobody's", async (t) => {
+  const pidFile = join(t.testdir(), "pid");
+  for (const text of [String(process.pid), "0", "-1", "x", "", "999999999"]) {
+    writeFileSync(pidFile, text);
+    t.equal(runningPid({ pidFile, words: "" }), undefined, text);
+  }
+  t.equal(runningPid({ pidFile: join(t.testdirName, "none"), words: "" }), undefined);
+});
