@@ -64,7 +64,9 @@ export async function startCluster({ root, folder, runtime, settings }: ClusterO
         logger.logGlobalEvent(`${name.trim()} ended by ${howEnded(exitCode)}, so everything is stopped`);
       stop();
     });
-  const inOrder = (events: CloseEvent[]) => events.every((event) => event.exitCode === 0);
+  // One that was stopped before it could listen to signals ends by the signal itself.
+  const inOrder = (events: CloseEvent[]) =>
+    events.every(({ exitCode }) => exitCode === 0 || exitCode === "SIGTERM");
   const ended = cluster.result.then(inOrder, inOrder).finally(() => {
     for (const name of Object.keys(PROCESSES)) rmSync(pidFile(name), { force: true });
   });
