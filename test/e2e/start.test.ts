@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { readEnvFile } from "../../src/local/env-file.ts";
@@ -7,6 +7,7 @@ import { createClient, findClient } from "../../src/store/clients.ts";
 import { createDatabase } from "../../src/store/database.ts";
 import { openFolder } from "../fixtures/folders.ts";
 import { startProcess } from "../fixtures/processes.ts";
+import { cloneDatabase, ownRedis } from "../fixtures/servers.ts";
 import { until } from "../fixtures/until.ts";
 
 const PID_FILES = [
@@ -98,6 +99,17 @@ t.test("npm start", async (t) => {
     t.equal(starter.child.exitCode, 1);
     t.match(starter.output(), /web ended by SIGKILL/);
     t.same(pids.filter(isAlive), []);
+  });
+
+  t.test("uses the servers that the environment names, and starts none", async (t) => {
+    const named = { DATABASE_URL: await cloneDatabase(t, "template0"), REDIS_URL: await ownRedis() };
+    const elsewhere = openFolder(t);
+    const starter = startProcess(t, "start", { PORT, ...named }, { args: ["--folder", elsewhere] });
+    await until("up", () => starter.output().includes("Herald is up."));
+    t.match(readEnvFile(join(elsewhere, "env")), named);
+    t.same(readdirSync(elsewhere).sort(), ["dispatcher.pid", "env", "scheduler.pid", "start.pid", "web.pid"]);
+    t.match((await createClient(open(t, elsewhere), "theirs")).name, "theirs");
+    t.equal(await starter.stop(), 0);
   });
 
   t.test("is not for production", async (t) => {
