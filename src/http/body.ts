@@ -15,7 +15,7 @@ export function incomingBody(request: IncomingMessage, limit: number): IncomingB
   const declared = request.headers["content-length"];
   const chunked = request.headers["transfer-encoding"] !== undefined;
   if (Number(declared) > limit) throw tooLarge(limit);
-  const encoding = request.headers["content-encoding"] ?? "identity";
+  const encoding = request.headers["content-encoding"]?.toLowerCase() ?? "identity";
   const isEmpty = !chunked && (declared === undefined || declared === "0");
   return {
     async read() {

@@ -9,7 +9,7 @@ import { bindCursors } from "./cursors.ts";
 import { toApiError, toErrorBody } from "./error-reply.ts";
 import { type OpenExchange, openExchange } from "./exchange.ts";
 import { createInputReader } from "./input.ts";
-import { isMediaReply, isRawBody, type Route } from "./route.ts";
+import { isMediaReply, isRawBody, type Route, statusOf } from "./route.ts";
 
 const BODY_LIMIT = 10 * MIB;
 
@@ -54,7 +54,7 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
   return (request, response, target) =>
     replied(request, response, { pattern: route.path, ...parts }, async (exchange) => {
       const value = await answer(request, target, exchange);
-      const status = route.status ?? (route.reply ? 200 : 204);
+      const status = statusOf(route);
       if (isMediaReply(route.reply))
         return { status, type: route.reply.mediaType, body: value as string | Buffer };
       return { status, type: JSON_TYPE, body: route.reply ? JSON.stringify(value) : undefined };

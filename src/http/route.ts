@@ -82,6 +82,9 @@ export const isRawBody = (body: Route["body"]): body is RawBody => body !== unde
 export const isMediaReply = (reply: Route["reply"]): reply is MediaReply =>
   reply !== undefined && "mediaType" in reply;
 
+/** The status of a success. */
+export const statusOf = (route: Route): number => route.status ?? (route.reply ? 200 : 204);
+
 /** Orders a table so that `/a/list` is found before `/a/{id}`, in whichever order they were declared. */
 export const literalFirst = (one: Route, other: Route): number => {
   const [first, second] = [one, other].map(({ path }) => path.replace(/\{\w+\}/g, "\uffff")) as [

@@ -24,7 +24,8 @@ export interface HttpServer extends Worker {
 export function httpServer(app: RequestListener, { port, host, log }: ServerOptions): HttpServer {
   const limits = { requestTimeout: 2 * MINUTE, headersTimeout: 20 * SECOND };
   // Node would answer a missing Host or an unknown Expect by itself, without our headers and body.
-  const server = createServer({ ...limits, requireHostHeader: false }, app).on("checkExpectation", app);
+  const server = createServer({ ...limits, requireHostHeader: false }, app);
+  server.on("checkExpectation", (request, response) => server.emit("request", request, response));
   // Longer than the idle time of the usual routers in front, which otherwise reuse a connection that we just closed.
   server.keepAliveTimeout = 95 * SECOND;
   const connections = trackConnections(server);

@@ -46,7 +46,7 @@ export async function supervise({
     onReady?.();
     end = await ending.happened;
   }
-  log.info("process.stopping", "signal" in end ? end : { worker: end.worker });
+  log.info("process.stopping", end);
   const closed = await closeAll(started.reverse(), log, Date.now() + closeWithin);
   const clean = closed && ending.faults() === 0;
   log.info("process.stopped", { clean, ms: Date.now() - began });
@@ -54,7 +54,7 @@ export async function supervise({
   return clean ? 0 : 1;
 }
 
-type Ending = { signal: string } | { worker: string; error: unknown };
+type Ending = { signal: string } | { worker: string };
 
 type Fail = (worker: string, error: unknown) => Promise<Ending>;
 
@@ -80,7 +80,7 @@ function endingOfProcess(log: Log) {
   const fail: Fail = (worker, error) => {
     faults += 1;
     log.error("process.failed", { worker, err: error });
-    end({ worker, error });
+    end({ worker });
     return happened;
   };
   const onSignal = (signal: string) => end({ signal });

@@ -14,7 +14,9 @@ const LONGEST_NAME = 100;
 export function toProblems(all: readonly ErrorObject[], whole: string): Problem[] {
   const errors = all.slice(0, MOST_ERRORS);
   const problems = new Map<string, Problem>();
-  for (const error of errors.filter((error) => !isEcho(error, errors))) {
+  const said = errors.filter((error) => !isEcho(error, errors));
+  // Whatever is left out above, a value that the validator refused has at least one problem.
+  for (const error of said.length > 0 ? said : errors.slice(-1)) {
     const problem = toProblem(error, errors, whole);
     problems.set(`${problem.path} ${problem.message}`, problem);
   }
@@ -44,7 +46,11 @@ const isUnion = (error: ErrorObject): boolean => error.keyword === "anyOf" || er
 function branchesOf(error: ErrorObject, errors: readonly ErrorObject[]): ErrorObject[] {
   const base = error.schemaPath.slice(0, error.schemaPath.lastIndexOf("/"));
   const roots = error.keyword === "if" ? [`${base}/then/`, `${base}/else/`] : [`${error.schemaPath}/`];
-  return errors.filter((other) => roots.some((root) => other.schemaPath.startsWith(root)));
+  const isInside = (path: string) => path === error.instancePath || path.startsWith(`${error.instancePath}/`);
+  // By the place in the value too: the items of an array are all held against the same schema.
+  return errors.filter(
+    (other) => isInside(other.instancePath) && roots.some((root) => other.schemaPath.startsWith(root)),
+  );
 }
 
 const hasOtherThanType = (errors: readonly ErrorObject[]) => errors.some((error) => error.keyword !== "type");
@@ -85,10 +91,10 @@ function saying(error: ErrorObject, errors: readonly ErrorObject[]): string {
     case "format":
       return `must be a valid ${params.format}`;
     case "anyOf":
-    case "oneOf":
-      return `must be ${branchesOf(error, errors)
-        .map((branch) => branch.params.type)
-        .join(" or ")}`;
+    case "oneOf": {
+      const types = branchesOf(error, errors).map((branch) => branch.params.type);
+      return types.length > 0 ? `must be ${types.join(" or ")}` : "must fit exactly one of its forms";
+    }
     default:
       return message ?? "is not valid";
   }

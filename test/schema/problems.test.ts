@@ -78,6 +78,21 @@ for (const [name, value, expected] of CASES)
     t.same(json(campaign)(value), expected);
   });
 
+t.test("each item of a list is told what is wrong with it alone", async (t) => {
+  const names = object({ names: Type.Array(nullable(Type.String({ minLength: 3 }))) });
+  t.same(
+    json(names)({ names: [5, "ab", null] }).map(({ message }) => message),
+    ["names.0 must be string or null", "names.1 must NOT have fewer than 3 characters"],
+  );
+});
+
+t.test("a value that fits two forms of which it may have one is refused in words too", async (t) => {
+  const either = Type.Unsafe<object>({ type: "object", oneOf: [{ required: ["a"] }, { required: ["b"] }] });
+  t.same(json(object({ either }))({ either: { a: 1, b: 1 } }), [
+    { path: "/either", message: "either must fit exactly one of its forms" },
+  ]);
+});
+
 t.test("the whole value has a name too", async (t) => {
   t.same(json(object({}))([]), [{ path: "", message: "the body must be object" }]);
 });

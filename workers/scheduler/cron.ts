@@ -65,11 +65,9 @@ export function cron({ id, jobs, db, log, metrics }: CronParts): Worker {
           name: job.name,
           noOverlap: true,
           missedExecutionTolerance: LATEST,
+          suppressMissedWarning: true, // said in our own words below
         };
-        const task = schedule(job.expression, ({ date }) => track(onTick(job, date)), {
-          ...options,
-          suppressMissedWarning: true,
-        });
+        const task = schedule(job.expression, ({ date }) => track(onTick(job, date)), options);
         task.on("execution:missed", ({ date }) => report(job, date, "missed"));
         tasks.push(task);
       }
