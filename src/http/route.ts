@@ -1,3 +1,4 @@
+import type { ErrorCode } from "../runtime/errors.ts";
 import type { Role, Scope } from "../schema/enumerations.ts";
 import type { Static, TObject, TSchema } from "../schema/types.ts";
 import type { Caller } from "./caller.ts";
@@ -47,6 +48,12 @@ interface Declared<A, P, Q, B, R> {
   /** OpenAPI's form: `/api/channels/{channel_id}`. */
   path: string;
   summary: string;
+  /** More than the summary says, for the documentation. */
+  description?: string;
+  /** Refusals of its own, beyond those that follow from its scope and its inputs. */
+  errors?: readonly ErrorCode[];
+  /** Left out of the documentation: assets and pages. */
+  undocumented?: true;
   scope: A;
   consoleOnly?: true;
   roles?: readonly [Role, ...Role[]];
@@ -64,7 +71,13 @@ interface Declared<A, P, Q, B, R> {
 export interface Route
   extends Omit<Declared<Access, TObject, TObject, TSchema | RawBody, TSchema | MediaReply>, "handle"> {
   handle(context: Context<Access, TObject, TObject, TSchema | RawBody>): unknown;
+  /** The chapter of the documentation; given by the list of resources. */
+  tag?: string;
 }
+
+/** Puts the routes of a resource under one heading of the documentation. */
+export const tagged = (tag: string, routes: readonly Route[]): Route[] =>
+  routes.map((route) => ({ ...route, tag }));
 
 /** Declares an endpoint; what the handler is given and must answer follows from its schemas. */
 export function route<
