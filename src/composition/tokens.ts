@@ -8,6 +8,9 @@ import type { Config } from "../runtime/config.ts";
 import type { Log } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import type { Worker } from "../runtime/supervise.ts";
+import type { Passwords } from "../security/passwords.ts";
+import type { TryLimit } from "../security/try-limit.ts";
+import type { UserTokens } from "../security/user-tokens.ts";
 import type { Database } from "../store/database.ts";
 
 /** A name in the container, which the compiler knows the type of. */
@@ -20,6 +23,9 @@ export const LOG = token<Log>("log");
 export const METRICS = token<Metrics>("metrics");
 export const DATABASE = token<Database>("database");
 export const REDIS = token<RedisClient>("redis");
+export const PASSWORDS = token<Passwords>("passwords");
+export const USER_TOKENS = token<UserTokens>("user tokens");
+export const TRY_LIMIT = token<TryLimit>("try limit");
 export const ROUTES = token<readonly Route[]>("routes");
 export const CREDENTIALS = token<readonly CredentialScheme[]>("credentials");
 export const GATES = token<Readonly<Record<string, Gate>>>("gates");

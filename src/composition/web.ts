@@ -1,14 +1,25 @@
 import type { DependencyContainer } from "tsyringe";
 import { pingRedis } from "../dispatch/redis.ts";
 import { createApp } from "../http/app.ts";
+import type { CredentialScheme } from "../http/caller.ts";
+import { apiKeyScheme } from "../http/credentials/api-key.ts";
+import { userTokenSchemes } from "../http/credentials/user-token.ts";
 import { createRateLimit } from "../http/rate-limit.ts";
-import type { Route } from "../http/route.ts";
+import { type Route, tagged } from "../http/route.ts";
 import { httpServer } from "../http/server.ts";
-import { healthRoutes } from "../resources/health/routes.ts";
+import { auditRoutes } from "../resources/audit/routes.ts";
+import { authRoutes } from "../resources/auth/routes.ts";
+import { type HealthParts, healthRoutes } from "../resources/health/routes.ts";
+import { keyRoutes } from "../resources/keys/routes.ts";
+import { userRoutes } from "../resources/users/routes.ts";
 import { createForks, sharedMetrics } from "../runtime/forks.ts";
 import { metricsServer } from "../runtime/metrics-server.ts";
 import { createValidator } from "../schema/validate.ts";
+import { createConsoleCookie } from "../security/console-cookie.ts";
 import { createSigner } from "../security/derived-keys.ts";
+import { createPasswords } from "../security/passwords.ts";
+import { createTryLimit, type TryLimit } from "../security/try-limit.ts";
+import { createUserTokens } from "../security/user-tokens.ts";
 import { sharedWorkers } from "./shared.ts";
 import {
   CONFIG,
@@ -18,28 +29,52 @@ import {
   HTTP_SERVER,
   LOG,
   METRICS,
+  PASSWORDS,
   provide,
   REDIS,
   ROUTES,
   resolve,
+  TRY_LIMIT,
+  USER_TOKENS,
   WORKERS,
 } from "./tokens.ts";
 
 /** The list of resources: a new one adds its line here. */
 function allRoutes(container: DependencyContainer): Route[] {
+  const config = resolve(container, CONFIG);
+  const [db, passwords] = [resolve(container, DATABASE), resolve(container, PASSWORDS)];
+  const { issue } = resolve(container, USER_TOKENS);
+  // Made at the first try: the table must not connect to anything.
+  const tryLimit: TryLimit = (who, attempt) => resolve(container, TRY_LIMIT)(who, attempt);
+  const production = config.NODE_ENV === "production";
+  const cookie = createConsoleCookie(config.PUBLIC_URL);
   return [
-    ...healthRoutes({
-      pingPostgres: (deadline) => resolve(container, DATABASE).ping(deadline),
-      pingRedis: (deadline) => pingRedis(resolve(container, REDIS), deadline),
-      metrics: sharedMetrics(resolve(container, METRICS)),
-      metricsToken: resolve(container, CONFIG).METRICS_TOKEN,
-    }),
+    ...tagged("Authentication", authRoutes({ db, passwords, tryLimit, cookie, issue })),
+    ...tagged("API keys", keyRoutes({ db, production })),
+    ...tagged("Users", userRoutes({ db, passwords, tryLimit })),
+    ...tagged("Audit log", auditRoutes({ db })),
+    ...tagged("Health", healthRoutes(healthParts(container))),
   ];
 }
 
+const healthParts = (container: DependencyContainer): HealthParts => ({
+  pingPostgres: (deadline) => resolve(container, DATABASE).ping(deadline),
+  pingRedis: (deadline) => pingRedis(resolve(container, REDIS), deadline),
+  metrics: sharedMetrics(resolve(container, METRICS)),
+  metricsToken: resolve(container, CONFIG).METRICS_TOKEN,
+});
+
+function credentialSchemes(container: DependencyContainer): CredentialScheme[] {
+  const [db, log] = [resolve(container, DATABASE), resolve(container, LOG)];
+  return [...userTokenSchemes({ db, tokens: resolve(container, USER_TOKENS), log }), apiKeyScheme(db, log)];
+}
+
 export function registerWeb(container: DependencyContainer): void {
+  provide(container, PASSWORDS, createPasswords);
+  provide(container, USER_TOKENS, (c) => createUserTokens(resolve(c, CONFIG)));
+  provide(container, TRY_LIMIT, (c) => createTryLimit(resolve(c, REDIS)));
   provide(container, ROUTES, allRoutes);
-  provide(container, CREDENTIALS, () => []);
+  provide(container, CREDENTIALS, credentialSchemes);
   provide(container, GATES, () => ({}));
   provide(container, HTTP_SERVER, (c) => {
     const [config, log] = [resolve(c, CONFIG), resolve(c, LOG)];

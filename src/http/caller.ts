@@ -13,7 +13,8 @@ export interface Caller {
 
 /** One way to prove who asks. `verify` answers undefined for a credential that is not (or no longer) good. */
 export interface CredentialScheme {
-  challenge: string;
+  /** What a refusal names in WWW-Authenticate; a way that needs no introduction has none. */
+  challenge?: string;
   isPresent(headers: IncomingHttpHeaders): boolean;
   verify(headers: IncomingHttpHeaders): Promise<Caller | undefined>;
 }
@@ -29,6 +30,6 @@ export async function authenticate(
   const caller = await scheme?.verify(headers);
   if (caller) return caller;
   const message = scheme ? "The credential is unknown, expired or revoked" : "A credential is required";
-  const challenge = schemes.map((candidate) => candidate.challenge).join(", ");
+  const challenge = schemes.flatMap((candidate) => candidate.challenge ?? []).join(", ");
   throw new ApiError("unauthorized", message, { headers: { "WWW-Authenticate": challenge } });
 }

@@ -1,5 +1,5 @@
 import type { ErrorCode } from "../runtime/errors.ts";
-import type { Role, Scope } from "../schema/enumerations.ts";
+import { MANAGING_ROLES, type Role, type Scope } from "../schema/enumerations.ts";
 import type { Static, TObject, TSchema } from "../schema/types.ts";
 import type { Caller } from "./caller.ts";
 import type { Cursors } from "./cursors.ts";
@@ -89,6 +89,9 @@ export function route<
 >(declared: Declared<A, P, Q, B, R>): Route {
   return declared as unknown as Route;
 }
+
+/** For what owners and admins do in the console. */
+export const BY_MANAGERS = { scope: "any credential", consoleOnly: true, roles: MANAGING_ROLES } as const;
 
 export const isRawBody = (body: Route["body"]): body is RawBody => body !== undefined && "limit" in body;
 

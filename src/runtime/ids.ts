@@ -2,7 +2,7 @@ import { randomFillSync } from "node:crypto";
 import { monotonicFactory } from "ulid";
 
 /** What a prefixed id names. Client and ad account ids are UUIDs instead. */
-const ID_PREFIXES = ["ch", "msg", "evt", "es", "key", "usr", "req", "wrk"] as const;
+const ID_PREFIXES = ["ch", "msg", "evt", "es", "key", "usr", "req", "wrk", "aud"] as const;
 export type IdPrefix = (typeof ID_PREFIXES)[number];
 
 /** Random fractions from a block of bytes: asking the system for each digit would dominate the cost of an id. */
@@ -22,3 +22,8 @@ const next = monotonicFactory(randomFractions());
 
 /** A new id, e.g. `msg_01jc…`: 26 characters that sort by time, also within one millisecond of one process. */
 export const newId = (prefix: IdPrefix): string => `${prefix}_${next().toLowerCase()}`;
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+
+/** Whether it has the form of a client's id; asked before a stranger's text reaches a uuid column. */
+export const isClientId = (value: unknown): value is string => typeof value === "string" && UUID.test(value);

@@ -4,7 +4,10 @@ import { type Static, type TObject, type TProperties, type TSchema, Type } from 
 export { type Static, type TObject, type TProperties, type TSchema, Type };
 
 interface Described {
+  /** Names the schema in the documentation. */
+  title?: string;
   description?: string;
+  examples?: unknown[];
   /** Said instead of the validator's own words when this schema does not hold. */
   "x-message"?: string;
 }

@@ -1,0 +1,16 @@
+-- A client's keys. The text of a key is its prefix, an underscore and the secret part, of which only the SHA-256 is kept.
+create table api_keys (
+  id text collate "C" primary key,
+  client_id uuid not null references clients (id) on delete cascade,
+  name text not null check (name <> ''),
+  prefix text not null,
+  last4 text not null,
+  secret_hash bytea not null check (length(secret_hash) = 32),
+  scopes text[] not null,
+  created_at timestamptz not null default now(),
+  expires_at timestamptz,
+  last_used_at timestamptz,
+  revoked_at timestamptz
+);
+
+create index api_keys_client_id on api_keys (client_id, id);

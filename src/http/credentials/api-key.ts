@@ -1,0 +1,65 @@
+import { MINUTE } from "../../runtime/durations.ts";
+import type { Log } from "../../runtime/log.ts";
+import type { Scope } from "../../schema/enumerations.ts";
+import { isSecretOf, type PresentedApiKey, parseApiKey } from "../../security/api-keys.ts";
+import { type ApiKeyCredentialRow, findApiKeyCredential, touchApiKey } from "../../store/api-keys.ts";
+import type { Queryable } from "../../store/database.ts";
+import type { Caller, CredentialScheme } from "../caller.ts";
+import { rememberedLookup } from "./lookup.ts";
+
+const HEADER = "x-svc-api-key";
+
+interface KnownKey {
+  row: ApiKeyCredentialRow;
+  caller: Caller;
+  /** Whether this process has written down, or need not write down, that the key is in use. */
+  noted: boolean;
+}
+
+/** An API key in its header: a client's backend asks. */
+export function apiKeyScheme(db: Queryable, log: Log): CredentialScheme {
+  const find = rememberedLookup(async (id) => {
+    const row = await findApiKeyCredential(db, id);
+    return row && known(row);
+  });
+
+  /** Not waited for: the request does not depend on it, and a failure is only a date that is a minute too old. */
+  function noteUse(key: KnownKey): void {
+    if (key.noted) return;
+    key.noted = true;
+    touchApiKey(db, key.row.id).catch((error: unknown) =>
+      log.warn("api_key.use_not_noted", { key: key.row.id, err: error }),
+    );
+  }
+
+  return {
+    challenge: `ApiKey realm="herald", header="${HEADER}"`,
+    isPresent: (headers) => headers[HEADER] !== undefined,
+    async verify(headers) {
+      const presented = parseApiKey(String(headers[HEADER]));
+      const key = presented && (await find(presented.id));
+      if (!key || !isGood(key.row, presented)) return undefined;
+      noteUse(key);
+      return key.caller;
+    },
+  };
+}
+
+function known(row: ApiKeyCredentialRow): KnownKey {
+  return {
+    row,
+    caller: {
+      clientId: row.client_id,
+      clientName: row.client_name,
+      credential: { type: "api_key", id: row.id, name: row.name },
+      role: null,
+      scopes: new Set(row.scopes as Scope[]),
+    },
+    noted: row.last_used_at !== null && Date.now() - row.last_used_at.getTime() < MINUTE,
+  };
+}
+
+function isGood(row: ApiKeyCredentialRow, { prefix, secret }: PresentedApiKey): boolean {
+  if (row.prefix !== prefix || !isSecretOf(secret, row.secret_hash)) return false;
+  return row.revoked_at === null && (row.expires_at === null || row.expires_at.getTime() > Date.now());
+}

@@ -1,0 +1,93 @@
+import { SECOND } from "../../runtime/durations.ts";
+import { ApiError } from "../../runtime/errors.ts";
+import { isClientId } from "../../runtime/ids.ts";
+import type { Log } from "../../runtime/log.ts";
+import { ROLE_SCOPES, ROLES, type Role } from "../../schema/enumerations.ts";
+import { readConsoleCookie } from "../../security/console-cookie.ts";
+import { TokenKeysUnavailable, type TokenSubject, type UserTokens } from "../../security/user-tokens.ts";
+import { findClient } from "../../store/clients.ts";
+import type { Queryable } from "../../store/database.ts";
+import { findUserCredential, type UserCredentialRow } from "../../store/users.ts";
+import type { Caller, CredentialScheme } from "../caller.ts";
+import { rememberedLookup } from "./lookup.ts";
+
+type Subject<S extends TokenSubject["source"]> = Extract<TokenSubject, { source: S }>;
+
+interface UserTokenParts {
+  db: Queryable;
+  tokens: UserTokens;
+  log: Log;
+}
+
+/** A user token, in the Authorization header or in the console's cookie: a person asks. */
+export function userTokenSchemes({ db, tokens, log }: UserTokenParts): CredentialScheme[] {
+  const findUser = rememberedLookup((id) => findUserCredential(db, id));
+  const findTenant = rememberedLookup((id) => findClient(db, id));
+
+  async function fromRow(subject: Subject<"own">): Promise<Caller | undefined> {
+    const row = await findUser(subject.userId);
+    return row && isGood(row, subject) ? toCaller(row, row.client_name) : undefined;
+  }
+
+  async function fromClaims({ claims }: Subject<"provider">): Promise<Caller | undefined> {
+    const { sub = "", client_id, role, name, email } = claims;
+    if (!isClientId(client_id) || !isRole(role)) return undefined;
+    const client = await findTenant(client_id);
+    const shown =
+      [name, email, sub].find((text): text is string => typeof text === "string" && text !== "") ?? sub;
+    return client && toCaller({ id: sub, client_id: client.id, name: shown, role }, client.name);
+  }
+
+  async function verify(token: string): Promise<Caller | undefined> {
+    const subject = await tokens.verify(token).catch(providerAway(log));
+    if (!subject) return undefined;
+    return subject.source === "own" ? fromRow(subject) : fromClaims(subject);
+  }
+
+  return [
+    {
+      challenge: 'Bearer realm="herald"',
+      isPresent: (headers) => /^bearer /i.test(headers.authorization ?? ""),
+      verify: (headers) => verify((headers.authorization as string).slice("bearer ".length).trim()),
+    },
+    {
+      // Browsers send the cookie with everything, also with a request that carries an API key on purpose; only the
+      // header, which other sites cannot set, makes it a credential.
+      isPresent: (headers) =>
+        headers["x-herald-console"] === "1" && readConsoleCookie(headers.cookie) !== undefined,
+      verify: (headers) => verify(readConsoleCookie(headers.cookie) as string),
+    },
+  ];
+}
+
+const isRole = (value: unknown): value is Role => ROLES.includes(value as Role);
+
+function isGood(row: UserCredentialRow, { clientId, issuedAt }: Subject<"own">): boolean {
+  if (!row.enabled || (clientId !== undefined && clientId !== row.client_id)) return false;
+  if (row.tokens_valid_from === null) return true;
+  // A token knows the second of its making, no less.
+  const validFrom = Math.floor(row.tokens_valid_from.getTime() / SECOND) * SECOND;
+  return issuedAt !== undefined && issuedAt.getTime() >= validFrom;
+}
+
+const toCaller = (
+  user: Pick<UserCredentialRow, "id" | "client_id" | "name" | "role">,
+  clientName: string,
+) => ({
+  clientId: user.client_id,
+  clientName,
+  credential: { type: "user" as const, id: user.id, name: user.name },
+  role: user.role as Role,
+  scopes: ROLE_SCOPES[user.role as Role],
+});
+
+const providerAway =
+  (log: Log) =>
+  (error: unknown): never => {
+    if (!(error instanceof TokenKeysUnavailable)) throw error;
+    log.warn("user_token.keys_unavailable", { err: error });
+    throw new ApiError("temporarily_unavailable", "The identity provider does not answer, please try again", {
+      headers: { "Retry-After": "5" },
+      cause: error,
+    });
+  };

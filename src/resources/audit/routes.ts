@@ -1,0 +1,38 @@
+import { listOf, listQuery, listReply, pageOf, pageRequest } from "../../http/lists.ts";
+import { BY_MANAGERS, type Route, route } from "../../http/route.ts";
+import { toTimestamp } from "../../schema/timestamps.ts";
+import { type AuditRow, listAudit } from "../../store/audit-log.ts";
+import type { Database } from "../../store/database.ts";
+import { type AuditEntryDto, auditEntry, auditFilters } from "./schema.ts";
+
+const toAuditEntry = ({ at, actor_type, actor_id, actor_name, ...row }: AuditRow): AuditEntryDto => ({
+  id: row.id,
+  at: toTimestamp(at),
+  actor: { type: actor_type as AuditEntryDto["actor"]["type"], id: actor_id, name: actor_name },
+  action: row.action,
+  target: row.target,
+  address: row.address,
+  request_id: row.request_id,
+  details: row.details,
+});
+
+export function auditRoutes({ db }: { db: Database }): Route[] {
+  return [
+    route({
+      method: "get",
+      path: "/api/audit",
+      ...BY_MANAGERS,
+      summary: "Who did what, from where, newest first",
+      query: listQuery(auditFilters),
+      reply: listOf(auditEntry),
+      async handle({ caller, query, cursors }) {
+        const page = pageRequest(query, cursors);
+        const rows = await listAudit(db, caller.clientId, page, query);
+        return listReply(
+          pageOf(rows.map(toAuditEntry), page, ({ id }) => id),
+          cursors,
+        );
+      },
+    }),
+  ];
+}

@@ -1,0 +1,65 @@
+import { type Route, route } from "../../http/route.ts";
+import { SECOND } from "../../runtime/durations.ts";
+import { ApiError } from "../../runtime/errors.ts";
+import type { Role } from "../../schema/enumerations.ts";
+import type { ConsoleCookie } from "../../security/console-cookie.ts";
+import type { Passwords } from "../../security/passwords.ts";
+import type { TryLimit } from "../../security/try-limit.ts";
+import { LOGIN_LASTS, type UserTokens } from "../../security/user-tokens.ts";
+import type { Queryable } from "../../store/database.ts";
+import { findUserByEmail, noteLogin, type UserCredentialRow } from "../../store/users.ts";
+import { loginRequest, session } from "./schema.ts";
+
+export interface LoginParts {
+  db: Queryable;
+  passwords: Passwords;
+  tryLimit: TryLimit;
+  cookie: ConsoleCookie;
+  issue: NonNullable<UserTokens["issue"]>;
+}
+
+/** The same work, and the same answer, whether or not the user exists. */
+export function loginRoute({ db, passwords, tryLimit, cookie, issue }: LoginParts): Route {
+  async function knock(email: string, password: string): Promise<UserCredentialRow | undefined> {
+    const row = await findUserByEmail(db, email);
+    const isRight = await passwords.matches(password, row?.password_hash);
+    return isRight && row?.enabled ? row : undefined;
+  }
+
+  return route({
+    method: "post",
+    path: "/api/auth/login",
+    scope: "public",
+    summary: "Sign in with email and password",
+    description:
+      "Answers a user token for 12 hours and sets the console's cookie. After 10 failures in a minute from one address for one email: 429.",
+    errors: ["unauthorized", "rate_limited", "overloaded"],
+    body: loginRequest,
+    reply: session,
+    async handle({ body, address, header, setHeader }) {
+      const who = [address, body.email.toLowerCase()];
+      const user = await tryLimit(who, () => knock(body.email, body.password));
+      if (!user) throw wrongLogin();
+      await noteLogin(db, user.client_id, user.id);
+      const token = await issue({ id: user.id, clientId: user.client_id });
+      if (!isForeign(header("sec-fetch-site"))) setHeader("Set-Cookie", cookie.keep(token, LOGIN_LASTS));
+      return { token, expires_in: LOGIN_LASTS / SECOND, user: toSessionUser(user) };
+    },
+  });
+}
+
+const wrongLogin = () =>
+  new ApiError("unauthorized", "The email or the password is wrong", {
+    headers: { "WWW-Authenticate": 'Bearer realm="herald"' },
+  });
+
+/** A form on somebody else's page could sign a visitor in to the wrong account: no cookie for those. */
+const isForeign = (site: string | undefined) => site === "cross-site" || site === "same-site";
+
+const toSessionUser = ({ id, name, email, role, client_id }: UserCredentialRow) => ({
+  id,
+  name,
+  email,
+  role: role as Role,
+  client_id,
+});

@@ -1,0 +1,42 @@
+import { type Route, route } from "../../http/route.ts";
+import { SCOPES } from "../../schema/enumerations.ts";
+import type { ConsoleCookie } from "../../security/console-cookie.ts";
+import { type LoginParts, loginRoute } from "./login-route.ts";
+import { me } from "./schema.ts";
+
+interface AuthParts extends Omit<LoginParts, "issue"> {
+  cookie: ConsoleCookie;
+  /** Absent where an identity provider alone issues tokens: there is no login then. */
+  issue?: LoginParts["issue"] | undefined;
+}
+
+export function authRoutes({ issue, ...parts }: AuthParts): Route[] {
+  return [
+    ...(issue ? [loginRoute({ ...parts, issue })] : []),
+    route({
+      method: "post",
+      path: "/api/auth/logout",
+      scope: "public",
+      summary: "Sign out of the console in this browser",
+      description:
+        "Takes the console's cookie away. A token that was copied elsewhere works until it expires.",
+      handle({ setHeader }) {
+        setHeader("Set-Cookie", parts.cookie.clear());
+      },
+    }),
+    route({
+      method: "get",
+      path: "/api/auth/me",
+      scope: "any credential",
+      summary: "Who is asking, and what it may do",
+      reply: me,
+      handle: ({ caller }) => ({
+        client_id: caller.clientId,
+        client_name: caller.clientName,
+        credential: { ...caller.credential },
+        role: caller.role,
+        scopes: SCOPES.filter((scope) => caller.scopes.has(scope)),
+      }),
+    }),
+  ];
+}

@@ -1,0 +1,46 @@
+import { ROLES, SCOPES } from "../../schema/enumerations.ts";
+import { email, role } from "../../schema/people.ts";
+import { nullable, object, oneOf, prefixedId, Type } from "../../schema/types.ts";
+
+const clientId = Type.String({ format: "uuid", examples: ["6f1d3c2a-8a54-4f0e-9d0b-3a1f5c7e9b21"] });
+
+export const loginRequest = object(
+  {
+    email,
+    password: Type.String({ maxLength: 1_024, examples: ["correct horse battery"] }),
+  },
+  { title: "LoginDto" },
+);
+
+export const session = object(
+  {
+    token: Type.String({
+      description: "For `Authorization: Bearer`",
+      examples: ["eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ1c3IifQ.c2lnbmF0dXJl"],
+    }),
+    expires_in: Type.Integer({ description: "Seconds", examples: [43_200] }),
+    user: object({
+      id: prefixedId("usr"),
+      name: Type.String({ examples: ["Ada Lovelace"] }),
+      email,
+      role,
+      client_id: clientId,
+    }),
+  },
+  { title: "SessionDto" },
+);
+
+export const me = object(
+  {
+    client_id: clientId,
+    client_name: Type.String({ examples: ["Corner Shop Software"] }),
+    credential: object({
+      type: oneOf(["api_key", "user"]),
+      id: Type.String({ examples: ["key_01k9zv3m5q8x7w2r4t6y0a1b2c"] }),
+      name: Type.String({ examples: ["Backend of the shop"] }),
+    }),
+    role: nullable(oneOf(ROLES, { description: "null for an API key" })),
+    scopes: Type.Array(oneOf(SCOPES)),
+  },
+  { title: "MeDto" },
+);

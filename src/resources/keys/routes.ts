@@ -1,0 +1,105 @@
+import { listOf, listQuery, listReply, pageOf, pageRequest } from "../../http/lists.ts";
+import { BY_MANAGERS, type Route, route } from "../../http/route.ts";
+import { ApiError, invalidField } from "../../runtime/errors.ts";
+import type { Scope } from "../../schema/enumerations.ts";
+import { toTimestamp } from "../../schema/timestamps.ts";
+import { type ApiKeyRow, listApiKeys } from "../../store/api-keys.ts";
+import type { Database } from "../../store/database.ts";
+import { type MadeKey, makeKey, revokeKey, rotateKey } from "../../tenancy/api-keys.ts";
+import { type ApiKeyDto, apiKey, createdApiKey, keyParams, newApiKey, rotation } from "./schema.ts";
+
+const toApiKey = (row: ApiKeyRow): ApiKeyDto => ({
+  id: row.id,
+  name: row.name,
+  prefix: row.prefix,
+  last4: row.last4,
+  scopes: row.scopes as Scope[],
+  created_at: toTimestamp(row.created_at),
+  expires_at: toTimestamp(row.expires_at),
+  last_used_at: toTimestamp(row.last_used_at),
+  revoked_at: toTimestamp(row.revoked_at),
+});
+
+const toCreatedApiKey = ({ row, text }: MadeKey) => ({ ...toApiKey(row), key: text });
+
+const noSuchKey = () => new ApiError("not_found", "There is no such API key");
+
+export function keyRoutes({ db, production }: { db: Database; production: boolean }): Route[] {
+  return [
+    route({
+      method: "post",
+      path: "/api/keys",
+      ...BY_MANAGERS,
+      summary: "Make an API key",
+      body: newApiKey,
+      status: 201,
+      reply: createdApiKey,
+      async handle(context) {
+        const { name, scopes, expires_at } = context.body;
+        const wish = { name, scopes, expiresAt: futureTime(expires_at), production };
+        return toCreatedApiKey(await db.transaction((tx) => makeKey(tx, context, wish)));
+      },
+    }),
+    route({
+      method: "get",
+      path: "/api/keys",
+      ...BY_MANAGERS,
+      summary: "List the API keys, revoked and expired ones too",
+      query: listQuery({}),
+      reply: listOf(apiKey),
+      async handle({ caller, query, cursors }) {
+        const page = pageRequest(query, cursors);
+        const rows = await listApiKeys(db, caller.clientId, page);
+        return listReply(
+          pageOf(rows.map(toApiKey), page, ({ id }) => id),
+          cursors,
+        );
+      },
+    }),
+    route({
+      method: "delete",
+      path: "/api/keys/{id}",
+      ...BY_MANAGERS,
+      summary: "Revoke an API key",
+      description: "Seen by every process within 5 seconds.",
+      params: keyParams,
+      async handle(context) {
+        if (!(await revokeKey(db, context, context.params.id))) throw noSuchKey();
+      },
+    }),
+    route({
+      method: "post",
+      path: "/api/keys/{id}/rotate",
+      ...BY_MANAGERS,
+      summary: "Replace an API key by a new one",
+      description:
+        "The new key has the name, scopes and expiry of the old one, which works on for the grace.",
+      errors: ["invalid_state_transition"],
+      params: keyParams,
+      body: rotation,
+      status: 201,
+      reply: createdApiKey,
+      async handle(context) {
+        const { params, body } = context;
+        const wish = { id: params.id, graceMinutes: body.grace_minutes, production };
+        const rotated = await rotateKey(db, context, wish);
+        switch (rotated.outcome) {
+          case "rotated":
+            return toCreatedApiKey(rotated.made);
+          case "absent":
+            throw noSuchKey();
+          case "ended":
+            throw new ApiError("invalid_state_transition", "The key has ended: make a new one instead");
+        }
+      },
+    }),
+  ];
+}
+
+function futureTime(text: string | undefined): Date | null {
+  if (text === undefined) return null;
+  const time = new Date(text);
+  // A leap second is a valid date-time that no Date can hold.
+  if (!(time.getTime() > Date.now())) throw invalidField("/expires_at", "expires_at must be in the future");
+  return time;
+}

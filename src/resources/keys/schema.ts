@@ -1,0 +1,54 @@
+import { givenName, scopes } from "../../schema/people.ts";
+import { nullable, object, prefixedId, type Static, Type, timestamp } from "../../schema/types.ts";
+
+const name = givenName("Backend of the shop");
+
+export const apiKey = object(
+  {
+    id: prefixedId("key"),
+    name,
+    prefix: Type.String({
+      description: "The beginning of the key, by which it can be recognised",
+      examples: ["svc_live_01k9zv3m5q8x7w2r4t6y0a1b2c"],
+    }),
+    last4: Type.String({ description: "Its last four characters", examples: ["x7Qd"] }),
+    scopes,
+    created_at: timestamp(),
+    expires_at: nullable(timestamp()),
+    last_used_at: nullable(timestamp({ description: "To the minute" })),
+    revoked_at: nullable(timestamp()),
+  },
+  { title: "ApiKeyDto" },
+);
+
+export type ApiKeyDto = Static<typeof apiKey>;
+
+export const createdApiKey = object(
+  {
+    ...apiKey.properties,
+    key: Type.String({
+      description: "The key itself: this is the only time it is shown",
+      examples: ["svc_live_01k9zv3m5q8x7w2r4t6y0a1b2c_4fJ2mQ9sT7vXbN1cK8dL0eR5gH3iW6yZpAoUuEqDx7Q"],
+    }),
+  },
+  { title: "CreatedApiKeyDto" },
+);
+
+export const newApiKey = object(
+  { name, scopes, expires_at: Type.Optional(timestamp({ description: "In the future; absent: never" })) },
+  { title: "CreateApiKeyDto" },
+);
+
+export const rotation = object(
+  {
+    grace_minutes: Type.Integer({
+      minimum: 0,
+      maximum: 10_080,
+      description: "How long the old key goes on working",
+      examples: [60],
+    }),
+  },
+  { title: "RotateApiKeyDto" },
+);
+
+export const keyParams = object({ id: prefixedId("key") });

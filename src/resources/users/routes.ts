@@ -1,0 +1,88 @@
+import { listOf, listQuery, listReply, pageOf, pageRequest } from "../../http/lists.ts";
+import { BY_MANAGERS, type Route, route } from "../../http/route.ts";
+import { ApiError, invalidField } from "../../runtime/errors.ts";
+import type { Role } from "../../schema/enumerations.ts";
+import { toTimestamp } from "../../schema/timestamps.ts";
+import { listUsers, type UserRow } from "../../store/users.ts";
+import { changeUser, makeUser } from "../../tenancy/users.ts";
+import { type PasswordParts, passwordRoute } from "./password-route.ts";
+import { createdUser, newUser, type UserDto, user, userChanges, userParams } from "./schema.ts";
+
+const toUser = (row: UserRow): UserDto => ({
+  id: row.id,
+  email: row.email,
+  name: row.name,
+  role: row.role as Role,
+  enabled: row.enabled,
+  last_login_at: toTimestamp(row.last_login_at),
+  created_at: toTimestamp(row.created_at),
+});
+
+const needsOwner = () => new ApiError("role_insufficient", "Only an owner makes or changes an owner");
+
+export function userRoutes(parts: PasswordParts): Route[] {
+  const { db } = parts;
+  return [
+    route({
+      method: "get",
+      path: "/api/users",
+      ...BY_MANAGERS,
+      summary: "List the users",
+      query: listQuery({}),
+      reply: listOf(user),
+      async handle({ caller, query, cursors }) {
+        const page = pageRequest(query, cursors);
+        const rows = await listUsers(db, caller.clientId, page);
+        return listReply(
+          pageOf(rows.map(toUser), page, ({ id }) => id),
+          cursors,
+        );
+      },
+    }),
+    route({
+      method: "post",
+      path: "/api/users",
+      ...BY_MANAGERS,
+      summary: "Add a user",
+      description:
+        "Without a password one is generated and shown in the answer, once. Only an owner makes an owner.",
+      body: newUser,
+      status: 201,
+      reply: createdUser,
+      async handle(context) {
+        if (context.body.role === "owner" && context.caller.role !== "owner") throw needsOwner();
+        const made = await makeUser(parts, context, context.body);
+        if (!made) throw invalidField("/email", "email is in use already");
+        const { row, ...password } = made;
+        return { ...toUser(row), ...password };
+      },
+    }),
+    route({
+      method: "patch",
+      path: "/api/users/{id}",
+      ...BY_MANAGERS,
+      summary: "Change a user's name, role or admission",
+      description: "Seen by every process within 5 seconds. The last enabled owner stays one.",
+      errors: ["invalid_state_transition"],
+      params: userParams,
+      body: userChanges,
+      reply: user,
+      async handle(context) {
+        const { params, body: changes, caller } = context;
+        const byOwner = caller.role === "owner";
+        const change = await changeUser(db, context, { id: params.id, changes, byOwner });
+        switch (change.outcome) {
+          case "changed":
+            return toUser(change.row);
+          case "absent":
+            throw new ApiError("not_found", "There is no such user");
+          case "needs owner":
+            throw needsOwner();
+          case "last owner":
+            throw new ApiError("invalid_state_transition", "This is the last owner, and stays one");
+        }
+      },
+    }),
+    passwordRoute(parts),
+  ];
+}

@@ -1,0 +1,123 @@
+import { createSecretKey, type KeyObject } from "node:crypto";
+import {
+  createRemoteJWKSet,
+  decodeProtectedHeader,
+  errors,
+  type JWTPayload,
+  type JWTVerifyGetKey,
+  jwtVerify,
+  SignJWT,
+} from "jose";
+import type { Config } from "../runtime/config.ts";
+import { HOUR, SECOND } from "../runtime/durations.ts";
+
+/** How long a login lasts. */
+export const LOGIN_LASTS = 12 * HOUR;
+
+/** Whom a token speaks of. Our own name a row of `users`; an identity provider's say everything themselves. */
+export type TokenSubject =
+  | { source: "own"; userId: string; clientId: string | undefined; issuedAt: Date | undefined }
+  | { source: "provider"; claims: JWTPayload };
+
+export interface UserTokens {
+  /** Absent where an identity provider alone issues tokens. */
+  issue?(user: { id: string; clientId: string }, lasts?: number): Promise<string>;
+  /** Undefined for a token that is forged, expired, incomplete or signed in a way that its source does not use. */
+  verify(token: string): Promise<TokenSubject | undefined>;
+}
+
+/** The identity provider's keys cannot be read: nothing is known about the token, so the caller is not to blame. */
+export class TokenKeysUnavailable extends Error {
+  override name = "TokenKeysUnavailable";
+}
+
+type Settings = Pick<Config, "JWT_SECRET" | "JWT_JWKS_URL" | "JWT_ISSUER" | "JWT_AUDIENCE">;
+
+/** Which algorithms each source signs with. Which source is asked follows from the algorithm, never from the token's wishes. */
+const OWN_ALGORITHMS = ["HS256"];
+const PROVIDER_ALGORITHMS = ["RS256", "ES256", "EdDSA"];
+
+export function createUserTokens(settings: Settings): UserTokens {
+  const secret = settings.JWT_SECRET === undefined ? undefined : createSecretKey(settings.JWT_SECRET, "utf8");
+  const provider = settings.JWT_JWKS_URL === undefined ? undefined : identityProvider(settings);
+  return {
+    ...(secret ? { issue: issuer(secret) } : {}),
+    async verify(token) {
+      const algorithm = algorithmOf(token);
+      if (secret && OWN_ALGORITHMS.includes(algorithm)) return verifyOwn(token, secret);
+      if (provider && PROVIDER_ALGORITHMS.includes(algorithm)) return provider(token);
+      return undefined;
+    },
+  };
+}
+
+const issuer =
+  (secret: KeyObject): NonNullable<UserTokens["issue"]> =>
+  ({ id, clientId }, lasts = LOGIN_LASTS) =>
+    new SignJWT({ client_id: clientId })
+      .setProtectedHeader({ alg: "HS256", typ: "JWT" })
+      .setSubject(id)
+      .setIssuedAt()
+      .setExpirationTime(new Date(Date.now() + lasts))
+      .sign(secret);
+
+function algorithmOf(token: string): string {
+  try {
+    return decodeProtectedHeader(token).alg ?? "";
+  } catch {
+    return "";
+  }
+}
+
+const REQUIRED = ["exp", "sub"];
+
+async function verifyOwn(token: string, secret: KeyObject): Promise<TokenSubject | undefined> {
+  const claims = await claimsOf(
+    jwtVerify(token, secret, { algorithms: OWN_ALGORITHMS, requiredClaims: REQUIRED }),
+  );
+  if (!claims) return undefined;
+  const { sub = "", client_id, iat } = claims;
+  if (client_id !== undefined && typeof client_id !== "string") return undefined;
+  const issuedAt = iat === undefined ? undefined : new Date(iat * SECOND);
+  return { source: "own", userId: sub, clientId: client_id, issuedAt };
+}
+
+function identityProvider({ JWT_JWKS_URL, JWT_ISSUER, JWT_AUDIENCE }: Settings) {
+  // A key id that nobody knows makes it ask again, at most every 30 s, however many such tokens arrive.
+  const keys = createRemoteJWKSet(new URL(JWT_JWKS_URL as string), {
+    timeoutDuration: 5 * SECOND,
+    cooldownDuration: 30 * SECOND,
+  });
+  const rules = {
+    algorithms: PROVIDER_ALGORITHMS,
+    issuer: JWT_ISSUER as string,
+    audience: JWT_AUDIENCE as string,
+    requiredClaims: [...REQUIRED, "client_id", "role"],
+  };
+  return async (token: string): Promise<TokenSubject | undefined> => {
+    const claims = await claimsOf(jwtVerify(token, reachable(keys), rules));
+    return claims && { source: "provider", claims };
+  };
+}
+
+/** Tells a provider that cannot be asked from a token that is not good. */
+const reachable =
+  (keys: JWTVerifyGetKey): JWTVerifyGetKey =>
+  async (header, token) => {
+    try {
+      return await keys(header, token);
+    } catch (error) {
+      const tokensFault = [errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys];
+      if (tokensFault.some((kind) => error instanceof kind)) throw error;
+      throw new TokenKeysUnavailable("the identity provider's keys cannot be read", { cause: error });
+    }
+  };
+
+async function claimsOf(verified: Promise<{ payload: JWTPayload }>): Promise<JWTPayload | undefined> {
+  try {
+    return (await verified).payload;
+  } catch (error) {
+    if (error instanceof errors.JOSEError) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,150 @@
+import { type Queryable, sql } from "./database.ts";
+import { byNewest, type PageRequest, readPage } from "./pages.ts";
+
+export interface UserRow {
+  id: string;
+  client_id: string;
+  email: string;
+  name: string;
+  role: string;
+  enabled: boolean;
+  last_login_at: Date | null;
+  created_at: Date;
+}
+
+/** What a presented token or password is held against. */
+export interface UserCredentialRow extends UserRow {
+  password_hash: string;
+  tokens_valid_from: Date | null;
+  client_name: string;
+}
+
+export interface NewUser {
+  id: string;
+  email: string;
+  name: string;
+  role: string;
+  passwordHash: string;
+}
+
+export type UserChanges = Pick<UserRow, "name" | "role" | "enabled">;
+
+const COLUMNS = "id, client_id, email, name, role, enabled, last_login_at, created_at";
+
+const INSERT = sql(`
+  insert into users (id, client_id, email, name, role, password_hash)
+  values ($1, $2, $3, $4, $5, $6)
+  on conflict (lower(email)) do nothing
+  returning ${COLUMNS}`);
+
+const LIST = byNewest(`
+  select ${COLUMNS}
+  from users
+  where client_id = $1`);
+
+const FIND = sql(`
+  select ${COLUMNS}
+  from users
+  where client_id = $1
+  and id = $2`);
+
+const LOCK_OWNERS = sql(`
+  select id
+  from users
+  where client_id = $1
+  and role = 'owner'
+  and enabled
+  order by id
+  for update`);
+
+const UPDATE = sql(`
+  update users
+  set name = $3, role = $4, enabled = $5
+  where client_id = $1
+  and id = $2
+  returning ${COLUMNS}`);
+
+const SET_PASSWORD = sql(`
+  update users
+  set password_hash = $3, tokens_valid_from = now()
+  where client_id = $1
+  and id = $2
+  returning id`);
+
+const SEEN = sql(`
+  update users
+  set last_login_at = now()
+  where client_id = $1
+  and id = $2`);
+
+const credentialWhere = (condition: string) =>
+  sql(`
+  select ${COLUMNS.replaceAll(/\w+/g, "u.$&")}, u.password_hash, u.tokens_valid_from, c.name as client_name
+  from users u
+  join clients c on c.id = u.client_id
+  where ${condition}`);
+
+const FIND_CREDENTIAL = credentialWhere("u.id = $1");
+const FIND_BY_EMAIL = credentialWhere("lower(u.email) = lower($1)");
+
+/** Undefined when the email is taken, by whichever client. */
+export async function insertUser(
+  db: Queryable,
+  clientId: string,
+  user: NewUser,
+): Promise<UserRow | undefined> {
+  const { id, email, name, role, passwordHash } = user;
+  const [row] = await db.query<UserRow>(INSERT, [id, clientId, email, name, role, passwordHash]);
+  return row;
+}
+
+export const listUsers = (db: Queryable, clientId: string, page: PageRequest): Promise<UserRow[]> =>
+  readPage(db, clientId, page, { statements: LIST });
+
+export async function findUser(db: Queryable, clientId: string, id: string): Promise<UserRow | undefined> {
+  const [row] = await db.query<UserRow>(FIND, [clientId, id]);
+  return row;
+}
+
+/** The client's enabled owners, held until the transaction ends: two owners cannot leave at the same moment. */
+export async function lockOwners(tx: Queryable, clientId: string): Promise<string[]> {
+  const rows = await tx.query<{ id: string }>(LOCK_OWNERS, [clientId]);
+  return rows.map((row) => row.id);
+}
+
+export async function updateUser(
+  db: Queryable,
+  clientId: string,
+  id: string,
+  { name, role, enabled }: UserChanges,
+): Promise<UserRow> {
+  const [row] = await db.query<UserRow>(UPDATE, [clientId, id, name, role, enabled]);
+  return row as UserRow;
+}
+
+/** Also ends the tokens that were issued before. False when there is no such user. */
+export async function setPassword(
+  db: Queryable,
+  clientId: string,
+  id: string,
+  passwordHash: string,
+): Promise<boolean> {
+  const rows = await db.query(SET_PASSWORD, [clientId, id, passwordHash]);
+  return rows.length > 0;
+}
+
+export async function noteLogin(db: Queryable, clientId: string, id: string): Promise<void> {
+  await db.query(SEEN, [clientId, id]);
+}
+
+/** Over all clients: whose user it is, is what the caller wants to know. */
+export async function findUserCredential(db: Queryable, id: string): Promise<UserCredentialRow | undefined> {
+  const [row] = await db.query<UserCredentialRow>(FIND_CREDENTIAL, [id]);
+  return row;
+}
+
+/** Over all clients: an email names one person. */
+export async function findUserByEmail(db: Queryable, email: string): Promise<UserCredentialRow | undefined> {
+  const [row] = await db.query<UserCredentialRow>(FIND_BY_EMAIL, [email]);
+  return row;
+}
