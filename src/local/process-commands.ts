@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 
-/** Network, environment, read and system information: what the processes need under Deno, and no more. */
+/** Network, environment, read and system information: what the processes need under Deno, and no more. The command line also writes files. */
 const DENO_PERMISSIONS = ["--allow-net", "--allow-env", "--allow-read", "--allow-sys"] as const;
 
 export type Runtime = "node" | "deno";
@@ -10,7 +10,8 @@ export type Runtime = "node" | "deno";
 export function processCommand(root: string, name: string, runtime: Runtime): [string, ...string[]] {
   if (runtime === "node")
     return [process.execPath, "--enable-source-maps", join(root, "dist/bin", `${name}.js`)];
-  return [denoProgram(root), "run", "--no-prompt", ...DENO_PERMISSIONS, join(root, "bin", `${name}.ts`)];
+  const permissions = [...DENO_PERMISSIONS, ...(name === "herald" ? ["--allow-write"] : [])];
+  return [denoProgram(root), "run", "--no-prompt", ...permissions, join(root, "bin", `${name}.ts`)];
 }
 
 /** The npm package wraps the real program in one that passes no signals on, so it is asked where that lies. */

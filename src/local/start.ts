@@ -8,6 +8,7 @@ import { startCluster } from "./cluster.ts";
 import { readEnvFile, writeEnvFile } from "./env-file.ts";
 import { runningPid } from "./leftover.ts";
 import { processCommand, type Runtime } from "./process-commands.ts";
+import { type DemoSettings, screen } from "./screen.ts";
 import { startServers } from "./servers.ts";
 import { localSettings } from "./settings.ts";
 
@@ -55,16 +56,18 @@ async function runServersAndCluster(place: Place): Promise<number> {
   const servers = await startServers({ folder, env, durable: true, say });
   try {
     const envFile = join(folder, "env");
-    const made = await localSettings(env, readEnvFile(envFile), servers);
-    writeEnvFile(envFile, made);
+    const kept = readEnvFile(envFile);
+    const made = await localSettings(env, kept, servers);
+    writeEnvFile(envFile, { ...kept, ...made });
     const settings = { ...definedOnly(env), ...made, ...terminalSettings(env) };
-    await migrate(place, settings);
+    const demo = await prepareDemo(place, { ...kept, ...settings });
+    writeEnvFile(envFile, { ...made, ...demo });
     if (stop.aborted) return 0;
     const cluster = await startCluster({ ...place, settings });
     stop.addEventListener("abort", cluster.stop);
     if (stop.aborted) cluster.stop();
     if (await untilReady(`${ownAddress(made)}/readyz`, cluster.ended))
-      say(screen(made.PUBLIC_URL as string, envFile));
+      say(screen({ address: made.PUBLIC_URL as string, envFile, demo }));
     return (await cluster.ended) ? 0 : 1;
   } finally {
     await servers.stop();
@@ -81,10 +84,22 @@ function terminalSettings(env: Environment): Record<string, string> {
   return process.stdout.isTTY && !env.LOG_FORMAT ? { LOG_FORMAT: "pretty", FORCE_COLOR: "1" } : {};
 }
 
-async function migrate({ root, runtime }: Place, settings: Record<string, string>): Promise<void> {
-  const [program, ...args] = processCommand(root, "migrate", runtime);
-  const [code] = await once(spawn(program, args, { env: settings, stdio: "inherit" }), "exit");
-  if (code !== 0) throw new Error("the migrations could not be applied");
+/** The migrations and the demo client, by the command line: this side of the house opens no database itself. */
+async function prepareDemo(
+  { root, runtime }: Place,
+  settings: Record<string, string>,
+): Promise<DemoSettings> {
+  const [program, ...args] = processCommand(root, "herald", runtime);
+  const child = spawn(program, [...args, "demo", "--json"], {
+    env: settings,
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  let output = "";
+  child.stdout.on("data", (chunk) => (output += chunk));
+  const [code] = await once(child, "close");
+  if (code !== 0) throw new Error("the database could not be prepared");
+  const { client_id, email, password, api_key } = JSON.parse(output);
+  return { DEMO_CLIENT_ID: client_id, DEMO_EMAIL: email, DEMO_PASSWORD: password, DEMO_API_KEY: api_key };
 }
 
 /** Where web listens, as seen from this machine. */
@@ -108,13 +123,3 @@ const answers = (address: string): Promise<boolean> =>
     (response) => response.ok,
     () => false,
   );
-
-const screen = (address: string, envFile: string) => `
-  Herald is up.
-
-    address    ${address}
-    settings   ${envFile}
-    try        curl -s ${address}/readyz
-
-  Ctrl-C stops everything; the data is kept for the next start.
-`;

@@ -19,7 +19,13 @@ export type Config = Readonly<
   }
 >;
 
-/** Lists every wrong setting. Values are never repeated in it: some of them are secrets. */
+/** What is wrong with one setting. Values are never repeated in it: some of them are secrets. */
+export interface SettingProblem {
+  name: SettingName;
+  message: string;
+}
+
+/** Lists every wrong setting. */
 export class ConfigError extends Error {
   readonly problems: readonly string[];
 
@@ -34,24 +40,31 @@ export class ConfigError extends Error {
 
 /** Reads all settings, or throws one ConfigError that names every problem. */
 export function readConfig(env: Environment): Config {
-  const problems: string[] = [];
+  const { config, problems } = inspectSettings(env);
+  if (problems.length > 0) throw new ConfigError(problems.map(({ message }) => message));
+  return config as Config;
+}
+
+/** The settings as far as they are right, and what is wrong with the others. */
+export function inspectSettings(env: Environment): { config: Partial<Config>; problems: SettingProblem[] } {
+  const problems: SettingProblem[] = [];
   const production = env.NODE_ENV === "production";
-  const entries = Object.entries<Setting<unknown>>(SETTINGS).map(([name, setting]) => {
+  const entries = Object.entries<Setting<unknown>>(SETTINGS).map(([key, setting]) => {
+    const name = key as SettingName;
+    const complain = (saying: string) => problems.push({ name, message: `${name} ${saying}` });
     const given = env[name] === "" ? undefined : env[name];
     const problem = missingProblem(setting, given, production);
-    if (problem) problems.push(`${name} ${problem}`);
+    if (problem) complain(problem);
     const source = given ?? (problem ? undefined : fallbackText(setting, env));
     const value = source === undefined ? undefined : setting.kind.parse(source);
     // A fallback made from another wrong setting is not a second problem.
-    if (given !== undefined && value === undefined) problems.push(`${name} must be ${setting.kind.expects}`);
+    if (given !== undefined && value === undefined) complain(`must be ${setting.kind.expects}`);
     if (production && setting.httpsInProduction && typeof value === "string" && !value.startsWith("https://"))
-      problems.push(`${name} must start with https:// in production`);
+      complain("must start with https:// in production");
     return [name, value];
   });
-  const config = Object.freeze(Object.fromEntries(entries)) as Config;
   problems.push(...userTokenProblems(env));
-  if (problems.length > 0) throw new ConfigError(problems);
-  return config;
+  return { config: Object.freeze(Object.fromEntries(entries)), problems };
 }
 
 function missingProblem(setting: Setting<unknown>, given: string | undefined, production: boolean) {
@@ -66,15 +79,18 @@ function fallbackText(setting: Setting<unknown>, env: Environment): string | und
   return typeof setting.fallback === "function" ? setting.fallback(env) : setting.fallback;
 }
 
-function userTokenProblems(env: Environment): string[] {
+function userTokenProblems(env: Environment): SettingProblem[] {
   const jwks = ["JWT_JWKS_URL", "JWT_ISSUER", "JWT_AUDIENCE"] as const;
   const given = jwks.filter((name) => env[name]);
-  if (given.length > 0 && given.length < jwks.length)
-    return [
-      `${jwks.filter((name) => !env[name]).join(" and ")} must be set together with ${given.join(" and ")}`,
-    ];
-  if (given.length === 0 && !env.JWT_SECRET)
-    return ["JWT_SECRET is required, or JWT_JWKS_URL with JWT_ISSUER and JWT_AUDIENCE"];
+  const missing = jwks.filter((name) => !env[name]);
+  if (given.length > 0 && missing.length > 0) {
+    const message = `${missing.join(" and ")} must be set together with ${given.join(" and ")}`;
+    return [{ name: missing[0] as SettingName, message }];
+  }
+  if (given.length === 0 && !env.JWT_SECRET) {
+    const message = "JWT_SECRET is required, or JWT_JWKS_URL with JWT_ISSUER and JWT_AUDIENCE";
+    return [{ name: "JWT_SECRET", message }];
+  }
   return [];
 }
 

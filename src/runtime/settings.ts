@@ -26,6 +26,8 @@ export interface Setting<T> {
   /** How the README shows a fallback that is made, or that the setting is required. */
   shown?: string;
   required?: "always" | "production";
+  /** How to come by a right value, where its kind does not say it. */
+  mend?: string;
   httpsInProduction?: true;
 }
 
@@ -79,6 +81,7 @@ export const SETTINGS = {
   DATABASE_URL: setting(postgresUrl, {
     required: "always",
     shown: "required; made by `npm start`",
+    mend: "add a PostgreSQL server to the app, or write postgres://user:password@host:5432/database; what npm start made is loaded with: set -a; . .herald/env; set +a",
     meaning: "PostgreSQL; `?sslmode=` disable, require, no-verify, verify-ca or verify-full",
   }),
   DATABASE_DIRECT_URL: setting(postgresUrl, {
@@ -94,6 +97,7 @@ export const SETTINGS = {
   REDIS_URL: setting(redisAddress, {
     required: "always",
     shown: "required; made by `npm start`",
+    mend: "add a Redis server to the app, or write redis://host:6379",
     meaning: "`redis://` or `rediss://`; several comma-separated nodes or `?cluster=true` is a Redis Cluster",
   }),
   REDIS_TLS_VERIFY: setting(flag, {
@@ -102,11 +106,13 @@ export const SETTINGS = {
   }),
   ENCRYPTION_KEYS: setting(encryptionKeys, {
     required: "always",
+    mend: 'make a key once, the same for all processes, and keep it safe: echo "k1:$(openssl rand -base64 32)"',
     shown: "required; made by `npm start`",
     meaning:
       "`id:base64(32 bytes)`, comma-separated; the first encrypts, all decrypt; signing keys are derived from it",
   }),
   JWT_SECRET: setting(secretText(32), {
+    mend: "make a secret once, the same for all processes: openssl rand -base64 48",
     shown: "this, or the next three; made by `npm start`",
     meaning: "signs user tokens (HS256), 32 bytes or more",
   }),

@@ -6,14 +6,18 @@ const TAG_BYTES = 16;
 
 /**
  * Secrets at rest, AES-256-GCM. A sealed text is `keyId.base64url(nonce, ciphertext, tag)`; the context (where the
- * secret is kept, e.g. `channels.token:<id>`) is authenticated with it, so that a row's secret cannot be moved to another row.
+ * secret is kept) is authenticated with it, so that a row's secret cannot be moved to another row.
  */
 export interface SecretBox {
   seal(secret: string, context: string): string;
   open(sealed: string, context: string): string;
-  /** True when a later key encrypts now: `herald secrets rotate` seals those anew. */
-  isStale(sealed: string): boolean;
+  /** The id of the key that seals now; what another one sealed, `herald secrets rotate` seals anew. */
+  keyId: string;
 }
+
+/** A secret's place as its context. The column's name ends in `_sealed`: that is how a rotation finds it. */
+export const sealedContext = ({ table, column, id }: { table: string; column: string; id: string }): string =>
+  `${table}.${column}:${id}`;
 
 /** Cannot be opened: an unknown key id, another context, or a changed text. Says nothing of the content. */
 export class SecretBoxError extends Error {
@@ -23,8 +27,8 @@ export class SecretBoxError extends Error {
 export function createSecretBox(keys: readonly EncryptionKey[]): SecretBox {
   const current = keys[0] as EncryptionKey;
   const byId = new Map(keys.map((key) => [key.id, key.bytes]));
-  const keyIdOf = (sealed: string) => sealed.slice(0, Math.max(0, sealed.indexOf(".")));
   return {
+    keyId: current.id,
     seal(secret, context) {
       const nonce = randomBytes(NONCE_BYTES);
       const cipher = createCipheriv("aes-256-gcm", current.bytes, nonce).setAAD(Buffer.from(context));
@@ -32,12 +36,11 @@ export function createSecretBox(keys: readonly EncryptionKey[]): SecretBox {
       return `${current.id}.${Buffer.concat(parts).toString("base64url")}`;
     },
     open(sealed, context) {
-      const keyId = keyIdOf(sealed);
+      const keyId = sealed.slice(0, Math.max(0, sealed.indexOf(".")));
       const key = byId.get(keyId);
       if (!key) throw new SecretBoxError(`no encryption key with id "${keyId}"`);
       return decrypt(key, Buffer.from(sealed.slice(keyId.length + 1), "base64url"), context);
     },
-    isStale: (sealed) => keyIdOf(sealed) !== current.id,
   };
 }
 

@@ -30,3 +30,7 @@ export function isConnectionFault(error: unknown): error is Error {
   const code = (error as { code?: unknown }).code;
   return (typeof code === "string" && CODES.has(code)) || MESSAGES.test(error.message);
 }
+
+/** A statement names a table that the database does not have: its migrations are not applied. */
+export const isMissingTable = (error: unknown): boolean =>
+  (error as { code?: unknown } | null)?.code === "42P01";

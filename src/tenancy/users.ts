@@ -40,14 +40,15 @@ export async function makeUser(
 ): Promise<MadeUser | undefined> {
   const generated = wish.password === undefined ? generatePassword() : undefined;
   const passwordHash = await passwords.hash(wish.password ?? (generated as string));
-  const row = await db.transaction((tx) => insert(tx, deed, { ...wish, passwordHash }));
+  const row = await db.transaction((tx) => addUser(tx, deed, { ...wish, passwordHash }));
   return row && { row, ...(generated === undefined ? {} : { password: generated }) };
 }
 
-async function insert(
+/** Undefined when the email is taken. */
+export async function addUser(
   tx: Queryable,
   deed: Deed,
-  { email, name, role, passwordHash }: UserWish & { passwordHash: string },
+  { email, name, role, passwordHash }: Omit<UserWish, "password"> & { passwordHash: string },
 ): Promise<UserRow | undefined> {
   const row = await insertUser(tx, deed.caller.clientId, {
     id: newId("usr"),

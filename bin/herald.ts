@@ -1,0 +1,12 @@
+#!/usr/bin/env node
+import "reflect-metadata";
+import { container } from "tsyringe";
+import { runCommand } from "../src/commands/program.ts";
+import { openDesk } from "../src/composition/herald.ts";
+
+const desk = openDesk(container, process.env);
+process.exitCode = await runCommand(process.argv.slice(2), desk, {
+  out: (text) => void process.stdout.write(text),
+  err: (text) => void process.stderr.write(text),
+});
+await desk.close();

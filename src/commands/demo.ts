@@ -1,0 +1,79 @@
+import { SCOPES } from "../schema/enumerations.ts";
+import { isSecretOf, parseApiKey } from "../security/api-keys.ts";
+import { generatePassword } from "../security/passwords.ts";
+import { findApiKeyCredential } from "../store/api-keys.ts";
+import { createClient } from "../store/clients.ts";
+import { applyMigrations } from "../store/migrations.ts";
+import { findUserByEmail, type UserCredentialRow } from "../store/users.ts";
+import { makeKey } from "../tenancy/api-keys.ts";
+import { addUser, changePassword } from "../tenancy/users.ts";
+import { operatorDeed } from "./operator.ts";
+import { CommandError, type Desk, type Verb, verb } from "./verb.ts";
+
+const EMAIL = "owner@example.com";
+const KEY = { name: "Demo key", scopes: SCOPES, expiresAt: null, production: false };
+
+interface Demo {
+  client_id: string;
+  email: string;
+  password: string;
+  api_key: string;
+}
+
+/**
+ * What is known of it from the time before comes in DEMO_PASSWORD and DEMO_API_KEY; where that is lost or wrong, it is
+ * made anew, so that whatever a start was interrupted by, the next one ends in the same place.
+ */
+export const DEMO_VERB: Verb = verb({
+  name: "demo",
+  summary: "Migrate, and make the demo client or find it again; not in production",
+  options: {},
+  async run(_, desk): Promise<Demo> {
+    if (desk.config.NODE_ENV === "production")
+      throw new CommandError("there is no demo client in production");
+    await applyMigrations(desk.config.DATABASE_DIRECT_URL);
+    const owner = await findUserByEmail(desk.db, EMAIL);
+    return owner ? found(desk, owner) : made(desk);
+  },
+});
+
+async function made(desk: Desk): Promise<Demo> {
+  const password = generatePassword();
+  const passwordHash = await desk.passwords.hash(password);
+  return desk.db.transaction(async (tx) => {
+    const client = await createClient(tx, "Demo client");
+    const deed = operatorDeed(desk, client.id);
+    await addUser(tx, deed, { email: EMAIL, name: "Demo owner", role: "owner", passwordHash });
+    const { text } = await makeKey(tx, deed, KEY);
+    return { client_id: client.id, email: EMAIL, password, api_key: text };
+  });
+}
+
+async function found(desk: Desk, owner: UserCredentialRow): Promise<Demo> {
+  return {
+    client_id: owner.client_id,
+    email: EMAIL,
+    password: await knownPassword(desk, owner),
+    api_key: await knownKey(desk, owner.client_id),
+  };
+}
+
+async function knownPassword(desk: Desk, owner: UserCredentialRow): Promise<string> {
+  const { DEMO_PASSWORD: kept } = desk.env;
+  if (kept && (await desk.passwords.matches(kept, owner.password_hash))) return kept;
+  const password = generatePassword();
+  await changePassword(desk, operatorDeed(desk, owner.client_id), { id: owner.id, password });
+  return password;
+}
+
+async function knownKey(desk: Desk, clientId: string): Promise<string> {
+  const { DEMO_API_KEY: kept = "" } = desk.env;
+  const presented = parseApiKey(kept);
+  const row = presented && (await findApiKeyCredential(desk.db, presented.id));
+  const isGood =
+    row?.client_id === clientId &&
+    row.revoked_at === null &&
+    isSecretOf(presented?.secret ?? "", row.secret_hash);
+  if (isGood) return kept;
+  return (await makeKey(desk.db, operatorDeed(desk, clientId), KEY)).text;
+}

@@ -1,0 +1,73 @@
+import { type Config, inspectSettings } from "../../runtime/config.ts";
+import { type Environment, SETTINGS, type Setting } from "../../runtime/settings.ts";
+import { createDatabase } from "../../store/database.ts";
+import { type Verb, verb } from "../verb.ts";
+import { type Finding, failed, ok } from "./finding.ts";
+import { examineClock, examineIdentityProvider, examinePlatforms } from "./outside.ts";
+import { examinePostgres, examineRedis } from "./servers.ts";
+
+interface Report {
+  healthy: boolean;
+  findings: Finding[];
+}
+
+export const DOCTOR_VERB: Verb = verb({
+  name: "doctor",
+  summary: "Check settings, Postgres, Redis, migrations, secrets, clock and platforms, and say what to mend",
+  options: {},
+  async run(_, { env }): Promise<Report> {
+    const findings = await examine(env);
+    return { healthy: findings.every(({ status }) => status !== "failed"), findings };
+  },
+  show: ({ healthy, findings }) =>
+    [...findings.map(toLines), "", healthy ? "Herald can run." : "Herald cannot run like this."].join("\n"),
+  failed: ({ healthy }) => !healthy,
+});
+
+/** Everything that can be looked at with the settings that are right. */
+async function examine(env: Environment): Promise<Finding[]> {
+  const { config, problems } = inspectSettings(env);
+  const settings = problems.map(({ name, message }) => failed("settings", message, mendFor(name)));
+  const [servers, redis, platforms, identity] = await Promise.all([
+    config.DATABASE_URL === undefined ? [] : examineDatabase(config),
+    config.REDIS_URL === undefined
+      ? []
+      : examineRedis({ REDIS_TLS_VERIFY: true, ...config, REDIS_URL: config.REDIS_URL }),
+    examinePlatforms(config),
+    config.JWT_JWKS_URL === undefined ? [] : examineIdentityProvider(config.JWT_JWKS_URL),
+  ]);
+  const count = Object.keys(SETTINGS).length;
+  return [
+    settings.length > 0 ? settings : ok("settings", `all ${count} are right`),
+    servers,
+    redis,
+    platforms,
+    identity,
+  ].flat();
+}
+
+async function examineDatabase(config: Partial<Config>): Promise<Finding[]> {
+  const { DATABASE_URL = "", DATABASE_PREPARED = true } = config;
+  const db = createDatabase({ DATABASE_URL, DATABASE_PREPARED, DATABASE_POOL: 1 }, () => {});
+  try {
+    const findings = await examinePostgres(db, {
+      ...config,
+      DATABASE_DIRECT_URL: config.DATABASE_DIRECT_URL ?? DATABASE_URL,
+    });
+    return findings[0]?.status === "ok" ? [...findings, await examineClock(db)] : findings;
+  } finally {
+    await db.close();
+  }
+}
+
+const mendFor = (name: keyof typeof SETTINGS): string => {
+  const { mend, meaning }: Setting<unknown> = SETTINGS[name];
+  return mend ?? `set ${name} in the environment of every process: ${meaning}`;
+};
+
+const MARKS = { ok: "ok     ", warning: "WARNING", failed: "FAILED " };
+
+function toLines({ check, status, message, mend }: Finding): string {
+  const line = `${MARKS[status]}  ${check.padEnd(10)}  ${message}`;
+  return mend === undefined ? line : `${line}\n${" ".repeat(21)}-> ${mend}`;
+}

@@ -1,0 +1,76 @@
+import { type SecretBox, SecretBoxError, sealedContext } from "../security/secret-box.ts";
+import type { Database } from "../store/database.ts";
+import {
+  countByKey,
+  findSealedColumns,
+  readStale,
+  replaceSealed,
+  type SealedColumn,
+} from "../store/sealed-columns.ts";
+import type { Progress } from "./progress.ts";
+import { type Verb, verb } from "./verb.ts";
+
+const BATCH = 500;
+
+interface Rotation {
+  rotated: number;
+  /** Sealed by a key that ENCRYPTION_KEYS does not have, or written anew while it ran. */
+  left: number;
+}
+
+export const SECRETS_VERBS: readonly Verb[] = [
+  verb({
+    name: "secrets rotate",
+    summary: "Encrypt every stored secret with the first of ENCRYPTION_KEYS",
+    options: {},
+    async run(_, { db, secretBox, progress }): Promise<Rotation> {
+      const columns = await findSealedColumns(db);
+      const bar = progress("secrets", await countStale(db, columns, secretBox.keyId));
+      let rotated = 0;
+      for (const column of columns) rotated += await rotateColumn({ db, secretBox, bar }, column);
+      bar.end();
+      return { rotated, left: await countStale(db, columns, secretBox.keyId) };
+    },
+    show: ({ rotated, left }) =>
+      left === 0
+        ? `${rotated} secrets encrypted anew; the other keys of ENCRYPTION_KEYS are needed no more`
+        : `${rotated} secrets encrypted anew, ${left} are left: run it again, with the keys they were encrypted by`,
+    failed: ({ left }) => left > 0,
+  }),
+];
+
+async function countStale(db: Database, columns: readonly SealedColumn[], keyId: string): Promise<number> {
+  let count = 0;
+  for (const column of columns)
+    for (const [key, times] of await countByKey(db, column)) if (key !== keyId) count += times;
+  return count;
+}
+
+interface RotationParts {
+  db: Database;
+  secretBox: SecretBox;
+  bar: Progress;
+}
+
+async function rotateColumn({ db, secretBox, bar }: RotationParts, column: SealedColumn): Promise<number> {
+  let [rotated, after]: [number, string | undefined] = [0, undefined];
+  for (;;) {
+    const values = await readStale(db, column, { keyId: secretBox.keyId, after, limit: BATCH });
+    if (values.length === 0) return rotated;
+    const resealed = values.flatMap((value) => reseal(secretBox, column, value));
+    rotated += await replaceSealed(db, column, resealed);
+    bar.advance(values.length);
+    after = values.at(-1)?.id;
+  }
+}
+
+/** Nothing for what cannot be opened: it stays as it is, and is counted as left. */
+function reseal(secretBox: SecretBox, column: SealedColumn, value: { id: string; sealed: string }) {
+  const context = sealedContext({ ...column, id: value.id });
+  try {
+    return [{ ...value, replacement: secretBox.seal(secretBox.open(value.sealed, context), context) }];
+  } catch (error) {
+    if (error instanceof SecretBoxError) return [];
+    throw error;
+  }
+}

@@ -1,0 +1,70 @@
+import { hostname, userInfo } from "node:os";
+import { createInterface } from "node:readline";
+import type { DependencyContainer } from "tsyringe";
+import { createProgress } from "../commands/progress.ts";
+import type { Desk } from "../commands/verb.ts";
+import { readConfig } from "../runtime/config.ts";
+import type { Environment } from "../runtime/settings.ts";
+import { createPasswords } from "../security/passwords.ts";
+import { createSecretBox } from "../security/secret-box.ts";
+import { createUserTokens } from "../security/user-tokens.ts";
+import { createDatabase, type Database } from "../store/database.ts";
+import { CONFIG, DATABASE, PASSWORDS, provide, resolve, SECRET_BOX, USER_TOKENS } from "./tokens.ts";
+
+/** What the command line works with. Nothing is read or opened before a verb asks for it. */
+export function openDesk(
+  container: DependencyContainer,
+  env: Environment,
+): Desk & { close(): Promise<void> } {
+  let database: Database | undefined;
+  provide(container, CONFIG, () => readConfig(env));
+  provide(container, DATABASE, (c) => {
+    database = createDatabase(resolve(c, CONFIG), () => {});
+    return database;
+  });
+  provide(container, PASSWORDS, createPasswords);
+  provide(container, USER_TOKENS, (c) => createUserTokens(resolve(c, CONFIG)));
+  provide(container, SECRET_BOX, (c) => createSecretBox(resolve(c, CONFIG).ENCRYPTION_KEYS));
+  return {
+    env,
+    get config() {
+      return resolve(container, CONFIG);
+    },
+    get db() {
+      return resolve(container, DATABASE);
+    },
+    get passwords() {
+      return resolve(container, PASSWORDS);
+    },
+    get tokens() {
+      return resolve(container, USER_TOKENS);
+    },
+    get secretBox() {
+      return resolve(container, SECRET_BOX);
+    },
+    operator: `${accountName()} at ${hostname()}`,
+    say: (line) => void process.stderr.write(`${line}\n`),
+    readLine: firstLine,
+    progress: (label, total) => createProgress(process.stderr, label, total),
+    close: async () => database?.close(),
+  };
+}
+
+/** A container's user may have a number and no name. */
+function accountName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return "somebody";
+  }
+}
+
+async function firstLine(): Promise<string> {
+  const lines = createInterface({ input: process.stdin });
+  try {
+    for await (const line of lines) return line;
+    return "";
+  } finally {
+    lines.close();
+  }
+}
