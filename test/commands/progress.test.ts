@@ -1,0 +1,30 @@
+import t from "tap";
+import { createProgress } from "../../src/commands/progress.ts";
+
+const screenOf = (isTTY: boolean) => {
+  const written: string[] = [];
+  return { written, screen: { isTTY, write: (text: string) => written.push(text) } };
+};
+
+t.test("a bar grows on a terminal and leaves nothing behind", async (t) => {
+  const { written, screen } = screenOf(true);
+  const bar = createProgress(screen, "secrets", 200);
+  bar.advance(50);
+  bar.advance(150);
+  bar.end();
+  t.match(written[0], /^\rsecrets ░{30} 0 % \(0 of 200\)$/);
+  t.match(written[1], /^\rsecrets █{8}░{22} 25 % \(50 of 200\)$/);
+  t.match(written[2], /^\rsecrets █{30} 100 % \(200 of 200\)$/);
+  t.match(written[3], /^\r +\r$/);
+});
+
+t.test("nothing is drawn where nobody watches, or where there is nothing to do", async (t) => {
+  const { written, screen } = screenOf(false);
+  const bar = createProgress(screen, "secrets", 2);
+  bar.advance(2);
+  bar.end();
+  t.same(written, []);
+  const idle = screenOf(true);
+  createProgress(idle.screen, "secrets", 0).end();
+  t.match(idle.written[0], /100 % \(0 of 0\)/);
+});

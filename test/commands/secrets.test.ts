@@ -1,0 +1,90 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import t from "tap";
+import { readConfig } from "../../src/runtime/config.ts";
+import { createSecretBox, sealedContext } from "../../src/security/secret-box.ts";
+import { createDatabase } from "../../src/store/database.ts";
+import { replaceSealed } from "../../src/store/sealed-columns.ts";
+import { commandLine } from "../fixtures/command-line.ts";
+import { rawClient } from "../fixtures/servers.ts";
+import { testSettings } from "../fixtures/settings.ts";
+
+const key = (id: string) => `${id}:${randomBytes(32).toString("base64")}`;
+const [OLD, NEW, LOST] = [key("old"), key("new"), key("lost")];
+
+const boxOf = (settings: Record<string, string>, keys: string) =>
+  createSecretBox(readConfig({ ...settings, ENCRYPTION_KEYS: keys }).ENCRYPTION_KEYS);
+
+t.test("herald secrets rotate", async (t) => {
+  const settings = await testSettings(t);
+  const raw = await rawClient(t, settings.DATABASE_URL as string);
+  await raw.query("create table vaults (id text primary key, token_sealed text, other text)");
+  await raw.query("create table chests (id uuid primary key, secret_sealed text) partition by hash (id)");
+  await raw.query("create table chests_0 partition of chests for values with (modulus 1, remainder 0)");
+  const [old, lost] = [boxOf(settings, OLD), boxOf(settings, LOST)];
+  const place = (table: string, column: string, id: string) => sealedContext({ table, column, id });
+  const vaults = Array.from({ length: 1_203 }, (_, n) => `v${n}`);
+  const chests = Array.from({ length: 40 }, () => randomUUID());
+  const sealAll = (ids: string[], table: string, column: string) =>
+    raw.query(
+      `insert into ${table} (id, ${column}) select * from unnest($1::${table === "chests" ? "uuid" : "text"}[], $2::text[])`,
+      [ids, ids.map((id) => old.seal(`secret of ${id}`, place(table, column, id)))],
+    );
+  await sealAll(vaults, "vaults", "token_sealed");
+  await sealAll(chests, "chests", "secret_sealed");
+  await raw.query("insert into vaults (id, other) values ('empty', 'x')");
+  const rotate = commandLine(t, { ...settings, ENCRYPTION_KEYS: `${NEW},${OLD}` });
+
+  t.test("seals everything with the first key, in every table that keeps secrets", async (t) => {
+    const { code, json } = await rotate(["secrets", "rotate", "--json"]);
+    t.equal(code, 0);
+    t.same(json, { rotated: vaults.length + chests.length, left: 0 });
+    const fresh = boxOf(settings, NEW);
+    const { rows } = await raw.query("select id, token_sealed from vaults where token_sealed is not null");
+    t.equal(rows.length, vaults.length);
+    t.ok(
+      rows.every(
+        ({ id, token_sealed }) =>
+          fresh.open(token_sealed, place("vaults", "token_sealed", id)) === `secret of ${id}`,
+      ),
+    );
+    const more = await raw.query("select id, secret_sealed from chests");
+    t.ok(
+      more.rows.every(
+        ({ id, secret_sealed }) =>
+          fresh.open(secret_sealed, place("chests", "secret_sealed", id)) === `secret of ${id}`,
+      ),
+    );
+    t.same((await raw.query("select token_sealed, other from vaults where id = 'empty'")).rows, [
+      { token_sealed: null, other: "x" },
+    ]);
+  });
+
+  t.test("has nothing to do the second time", async (t) => {
+    const { code, out } = await rotate(["secrets", "rotate"]);
+    t.equal(code, 0);
+    t.match(out, /^0 secrets encrypted anew; the other keys of ENCRYPTION_KEYS are needed no more/);
+  });
+
+  t.test("leaves what it cannot open as it is, and fails for it", async (t) => {
+    const sealed = lost.seal("x", place("vaults", "token_sealed", "v7"));
+    await raw.query("update vaults set token_sealed = $1 where id = 'v7'", [sealed]);
+    const { code, out } = await rotate(["secrets", "rotate"]);
+    t.equal(code, 1);
+    t.match(out, /0 secrets encrypted anew, 1 are left/);
+    t.same((await raw.query("select token_sealed from vaults where id = 'v7'")).rows, [
+      { token_sealed: sealed },
+    ]);
+  });
+
+  t.test("does not overwrite a secret that was changed meanwhile", async (t) => {
+    const db = createDatabase(readConfig(settings), () => {});
+    t.teardown(() => db.close());
+    const column = { table: "vaults", column: "token_sealed", idType: "text" };
+    const values = [
+      { id: "v1", sealed: "what it was before", replacement: "late" },
+      { id: "gone", sealed: "x", replacement: "late" },
+    ];
+    t.equal(await replaceSealed(db, column, values), 0);
+    t.same((await raw.query("select id from vaults where token_sealed = 'late'")).rows, []);
+  });
+});

@@ -1,0 +1,288 @@
+import t from "tap";
+import { readConfig } from "../../src/runtime/config.ts";
+import { SCOPES } from "../../src/schema/enumerations.ts";
+import { startApi } from "../fixtures/api.ts";
+import { commandLine } from "../fixtures/command-line.ts";
+import { rawClient } from "../fixtures/servers.ts";
+import { testSettings } from "../fixtures/settings.ts";
+import { makeTenant } from "../fixtures/tenants.ts";
+import { until } from "../fixtures/until.ts";
+
+const NOBODY = "6f1d3c2a-8a54-4f0e-9d0b-3a1f5c7e9b21";
+
+t.test("herald", async (t) => {
+  const settings = await testSettings(t);
+  const api = await startApi(t, { config: readConfig(settings) });
+  const herald = commandLine(t, settings);
+  const me = (headers: Record<string, string>) => api.call("GET", "/api/auth/me", { headers });
+  const newClient = async (name: string) =>
+    (await herald(["client", "create", "--name", name, "--json"])).json.client_id as string;
+
+  t.test("makes a client, a user and a key that work", async (t) => {
+    const client = await newClient("A new client");
+    t.match((await herald(["client", "list", "--json"])).json.data, [
+      { client_id: client, name: "A new client" },
+    ]);
+    t.match(
+      (await herald(["client", "list"])).out,
+      new RegExp(`^client_id +name +created_at\n${client} +A new client`),
+    );
+
+    const whoever = ["--client", client, "--name", "Ann", "--role", "owner"];
+    const user = await herald(["user", "create", ...whoever, "--email", "ann@example.com", "--json"]);
+    t.equal(user.code, 0);
+    t.match(user.json, { user_id: /^usr_/, password: /^\w{20}$/ });
+    const login = { email: "ann@example.com", password: user.json.password };
+    t.equal((await api.call("POST", "/api/auth/login", { json: login })).status, 200);
+
+    const { token } = (await herald(["user", "token", "--user", user.json.user_id, "--json"])).json;
+    t.match((await me({ authorization: `Bearer ${token}` })).body, { client_id: client, role: "owner" });
+
+    const key = await herald([
+      "key",
+      "create",
+      "--client",
+      client,
+      "--name",
+      "K",
+      "--scopes",
+      SCOPES.join(","),
+      "--json",
+    ]);
+    t.match(key.json, { id: /^key_/, key: /^svc_test_/ });
+    t.match((await me({ "x-svc-api-key": key.json.key })).body, {
+      client_id: client,
+      role: null,
+      scopes: SCOPES,
+    });
+
+    const audit = await api.call("GET", "/api/audit", { headers: { authorization: `Bearer ${token}` } });
+    t.match(
+      audit.body.data.map((entry: { action: string; actor: unknown }) => [entry.action, entry.actor]),
+      [
+        ["key.created", { type: "operator", id: "herald", name: / at / }],
+        ["user.created", { type: "operator" }],
+      ],
+    );
+  });
+
+  t.test("takes a password from standard input, and then does not repeat it", async (t) => {
+    const client = await newClient("c");
+    const words = [
+      "user",
+      "create",
+      "--client",
+      client,
+      "--email",
+      "bo@example.com",
+      "--name",
+      "Bo",
+      "--role",
+      "viewer",
+    ];
+    const made = await herald([...words, "--password", "-"], "a secret of mine");
+    t.equal(made.code, 0);
+    t.match(made.out, /^user_id {2}usr_\w{26}\n$/);
+    const login = { email: "bo@example.com", password: "a secret of mine" };
+    t.equal((await api.call("POST", "/api/auth/login", { json: login })).status, 200);
+  });
+
+  t.test("lists keys without their secrets, and revokes them", async (t) => {
+    const client = await newClient("c");
+    const create = [
+      "key",
+      "create",
+      "--client",
+      client,
+      "--name",
+      "K",
+      "--scopes",
+      "messages:send",
+      "--json",
+    ];
+    const [first, second] = [await herald(create), await herald([...create, "--expires", "90d"])];
+    t.equal((await herald(["key", "revoke", "--id", first.json.id])).code, 0);
+    const list = await herald(["key", "list", "--client", client, "--json"]);
+    t.match(list.json.data, [
+      { id: second.json.id, expires_at: String, revoked_at: null },
+      { id: first.json.id, expires_at: null, revoked_at: String },
+    ]);
+    const ends = new Date(list.json.data[0].expires_at).getTime() - Date.now();
+    t.ok(Math.abs(ends - 90 * 86_400_000) < 60_000);
+    for (const { json } of [first, second]) t.notMatch(list.out, json.key.slice(-43));
+    await until("refused", async () => (await me({ "x-svc-api-key": first.json.key })).status === 401);
+    t.equal((await herald(["key", "revoke", "--id", first.json.id])).code, 0, "twice is no failure");
+  });
+
+  t.test("a token ends when it was told to", async (t) => {
+    const { user_id } = (
+      await herald([
+        "user",
+        "create",
+        "--client",
+        await newClient("c"),
+        "--email",
+        "cy@example.com",
+        "--name",
+        "Cy",
+        "--role",
+        "member",
+        "--json",
+      ])
+    ).json;
+    const { token } = (await herald(["user", "token", "--user", user_id, "--ttl", "30m", "--json"])).json;
+    const { iat, exp } = JSON.parse(Buffer.from(token.split(".")[1], "base64url").toString());
+    t.equal(exp - iat, 1_800);
+  });
+
+  t.test("erases a client and nothing else, after its name was typed", async (t) => {
+    const [gone, kept] = [await makeTenant(api, "To be erased"), await makeTenant(api, "To be kept")];
+    for (const tenant of [gone, kept])
+      await Promise.all([tenant.key("messages:send"), tenant.person("owner")]);
+    const raw = await rawClient(t, settings.DATABASE_URL as string);
+    const tables = await raw.query(
+      "select table_name as name from information_schema.columns where column_name = 'client_id' and table_schema = 'public'",
+    );
+    const rowsOf = async (id: string) => {
+      const counts: Record<string, number> = {};
+      for (const { name } of tables.rows) {
+        const { rows } = await raw.query(`select count(*) from ${name} where client_id = $1`, [id]);
+        counts[name] = Number(rows[0].count);
+      }
+      return counts;
+    };
+    const before = await rowsOf(kept.id);
+    t.match(before, { users: 1, api_keys: 1, audit_log: 1 });
+
+    const refused = await herald(["client", "delete", "--id", gone.id], "to be erased");
+    t.equal(refused.code, 1);
+    t.match(refused.err, /Type its name to go on:\n.*nothing was erased/);
+    t.same(await rowsOf(gone.id), before);
+
+    t.equal((await herald(["client", "delete", "--id", gone.id], "To be erased")).code, 0);
+    t.ok(Object.values(await rowsOf(gone.id)).every((count) => count === 0));
+    t.same(await rowsOf(kept.id), before);
+    t.equal((await herald(["client", "delete", "--id", kept.id, "--yes"])).code, 0);
+  });
+
+  t.test("says what cannot be done, with exit code 1", async (t) => {
+    const client = await newClient("c");
+    const user = [
+      "user",
+      "create",
+      "--name",
+      "N",
+      "--role",
+      "owner",
+      "--email",
+      "taken@example.com",
+      "--client",
+    ];
+    t.equal((await herald([...user, client])).code, 0);
+    const impossible: [RegExp, string[]][] = [
+      [/the email taken@example.com is in use already/, [...user, client]],
+      [/there is no client 6f1d/, [...user, NOBODY]],
+      [/there is no client 6f1d/, ["client", "delete", "--id", NOBODY, "--yes"]],
+      [/there is no client 6f1d/, ["key", "list", "--client", NOBODY]],
+      [/there is no user usr_/, ["user", "token", "--user", `usr_${"0".repeat(26)}`]],
+      [/there is no key key_/, ["key", "revoke", "--id", `key_${"0".repeat(26)}`]],
+    ];
+    for (const [message, words] of impossible) {
+      const { code, out, err } = await herald(words);
+      t.equal(code, 1);
+      t.equal(out, "");
+      t.match(err, message);
+    }
+  });
+
+  t.test("says what was not understood, with exit code 2", async (t) => {
+    const client = ["--client", NOBODY];
+    const wrong: [RegExp, string[]][] = [
+      [/unknown command 'clients'/, ["clients"]],
+      [/unknown command 'make'/, ["client", "make"]],
+      [/Usage: herald client/, ["client"]],
+      [/required option '--name <NAME>' not specified/, ["client", "create"]],
+      [/unknown option '--colour'/, ["client", "list", "--colour", "red"]],
+      [/too many arguments/, ["client", "list", "all"]],
+      [/--name must have 1 to 200 characters/, ["client", "create", "--name", " "]],
+      [/--id must be a client's id/, ["client", "delete", "--id", "17"]],
+      [
+        /--role must be one of owner, admin/,
+        ["user", "create", ...client, "--email", "a@b.example", "--name", "N", "--role", "king"],
+      ],
+      [
+        /--email must be a valid email/,
+        ["user", "create", ...client, "--email", "ann", "--name", "N", "--role", "owner"],
+      ],
+      [
+        /--scopes must be one of templates:manage/,
+        ["key", "create", ...client, "--name", "N", "--scopes", "all"],
+      ],
+      [
+        /--expires must be a time such as 90d/,
+        ["key", "create", ...client, "--name", "N", "--scopes", "messages:send", "--expires", "soon"],
+      ],
+      [/--ttl must be a time/, ["user", "token", "--user", `usr_${"0".repeat(26)}`, "--ttl", "0h"]],
+      [/--user must be an id that begins with usr_/, ["user", "token", "--user", "ann"]],
+    ];
+    for (const [message, words] of wrong) {
+      const { code, out, err } = await herald(words);
+      t.equal(code, 2, words.join(" "));
+      t.equal(out, "");
+      t.match(err, message);
+    }
+    const short = [
+      "user",
+      "create",
+      ...client,
+      "--email",
+      "a@b.example",
+      "--name",
+      "N",
+      "--role",
+      "owner",
+      "--password",
+      "-",
+    ];
+    const refused = await herald(short, "hunter2");
+    t.equal(refused.code, 2);
+    t.match(refused.err, /--password must NOT have fewer than 8 characters/);
+    t.notMatch(refused.err, "hunter2");
+  });
+
+  t.test("says which settings are wrong, and that a database lacks its tables", async (t) => {
+    const unset = await commandLine(t, {})(["client", "list"]);
+    t.equal(unset.code, 1);
+    t.match(unset.err, /4 wrong settings:[\s\S]*set -a; \. \.herald\/env; set \+a/);
+    const empty = {
+      ...settings,
+      DATABASE_URL: (settings.DATABASE_URL as string).replace(/[^/]+$/, "postgres"),
+    };
+    t.match(await commandLine(t, empty)(["client", "list"]), { code: 1, err: /run herald migrate first/ });
+    const away = { ...settings, DATABASE_URL: "postgres://u:a-password@127.0.0.1:1/x" };
+    const refused = await commandLine(t, away)(["client", "list"]);
+    t.match(refused, { code: 1, err: /Postgres is not available: .*ECONNREFUSED/ });
+    t.notMatch(refused.err, "a-password");
+  });
+
+  t.test("has no tokens to give where an identity provider issues them", async (t) => {
+    const { JWT_SECRET, ...others } = settings;
+    const provider = { JWT_JWKS_URL: "http://127.0.0.1:1/keys", JWT_ISSUER: "i", JWT_AUDIENCE: "a" };
+    const refused = await commandLine(t, { ...others, ...provider })([
+      "user",
+      "token",
+      "--user",
+      `usr_${"0".repeat(26)}`,
+    ]);
+    t.match(refused, { code: 1, err: /JWT_SECRET is not set/ });
+  });
+
+  t.test("helps, with exit code 0", async (t) => {
+    for (const words of [["--help"], ["client", "--help"], ["client", "create", "--help"], ["--version"]]) {
+      const { code, out, err } = await herald(words);
+      t.equal(code, 0);
+      t.equal(err, "");
+      t.ok(out.length > 0);
+    }
+  });
+});
