@@ -47,6 +47,7 @@ const HOMES: Record<string, readonly string[]> = {
   "prom-client": ["src/runtime"],
   "rate-limiter-flexible": ["src/http"],
   "reflect-metadata": ["bin"],
+  "swagger-ui-dist": ["src/resources/docs"],
   tsyringe: ["src/composition", "bin"],
   ulid: ["src/runtime"],
 };

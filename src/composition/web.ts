@@ -1,9 +1,11 @@
 import type { DependencyContainer } from "tsyringe";
 import { pingRedis } from "../dispatch/redis.ts";
 import { createApp } from "../http/app.ts";
+import { type ApiDocument, describeApi } from "../http/openapi/describe-api.ts";
 import { createRateLimit } from "../http/rate-limit.ts";
-import type { Route } from "../http/route.ts";
+import { type Route, tagged } from "../http/route.ts";
 import { httpServer } from "../http/server.ts";
+import { docsRoutes } from "../resources/docs/routes.ts";
 import { healthRoutes } from "../resources/health/routes.ts";
 import { createForks, sharedMetrics } from "../runtime/forks.ts";
 import { metricsServer } from "../runtime/metrics-server.ts";
@@ -25,15 +27,23 @@ import {
   WORKERS,
 } from "./tokens.ts";
 
+/** The OpenAPI document of every route that the product has. */
+export const productDocument = (container: DependencyContainer): ApiDocument =>
+  describeApi(resolve(container, ROUTES), { publicUrl: resolve(container, CONFIG).PUBLIC_URL });
+
 /** The list of resources: a new one adds its line here. */
 function allRoutes(container: DependencyContainer): Route[] {
   return [
-    ...healthRoutes({
-      pingPostgres: (deadline) => resolve(container, DATABASE).ping(deadline),
-      pingRedis: (deadline) => pingRedis(resolve(container, REDIS), deadline),
-      metrics: sharedMetrics(resolve(container, METRICS)),
-      metricsToken: resolve(container, CONFIG).METRICS_TOKEN,
-    }),
+    ...tagged(
+      "Service",
+      healthRoutes({
+        pingPostgres: (deadline) => resolve(container, DATABASE).ping(deadline),
+        pingRedis: (deadline) => pingRedis(resolve(container, REDIS), deadline),
+        metrics: sharedMetrics(resolve(container, METRICS)),
+        metricsToken: resolve(container, CONFIG).METRICS_TOKEN,
+      }),
+    ),
+    ...tagged("Service", docsRoutes({ describe: () => productDocument(container) })),
   ];
 }
 

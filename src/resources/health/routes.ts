@@ -32,6 +32,7 @@ export function healthRoutes({ pingPostgres, pingRedis, metrics, metricsToken }:
       path: "/readyz",
       scope: "public",
       summary: "Whether requests can be served: 503 while Postgres does not answer",
+      errors: ["temporarily_unavailable"],
       query: anyQuery,
       reply: readiness,
       async handle() {
@@ -47,6 +48,8 @@ export function healthRoutes({ pingPostgres, pingRedis, metrics, metricsToken }:
       path: "/metrics",
       scope: "public",
       summary: "Prometheus metrics, for the operator's token",
+      description: "Takes `METRICS_TOKEN` as its Bearer token, and is not there while that is unset.",
+      errors: ["unauthorized", "not_found"],
       query: anyQuery,
       reply: { mediaType: metrics.contentType },
       async handle({ header }) {
