@@ -53,6 +53,7 @@ const HOMES: Record<string, readonly string[]> = {
   "prom-client": ["src/runtime"],
   "rate-limiter-flexible": ["src/http", "src/security"],
   "reflect-metadata": ["bin"],
+  "swagger-ui-dist": ["src/resources/docs"],
   tsyringe: ["src/composition", "bin"],
   ulid: ["src/runtime"],
 };

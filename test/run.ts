@@ -1,6 +1,6 @@
 /** Every check of the project, on servers of its own: `npm test`, or `npm test -- test/http/lists.test.ts` for some files. */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { chmodSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { Parser } from "tap-parser";
@@ -29,9 +29,22 @@ function check(name: string, command: string, args: readonly string[]): Count {
   const { status } = spawnSync(join(root, "node_modules/.bin", command), args, {
     cwd: root,
     stdio: "inherit",
+    env: { ...process.env, REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" },
   });
   say(`${status === 0 ? "ok    " : "FAILED"} ${name} (${Date.now() - began} ms)`);
   return { passed: status === 0 ? 1 : 0, failed: status === 0 ? 0 : 1 };
+}
+
+/** Writes the OpenAPI document, made without any setting as on a machine that has none, and answers its file. */
+function describedApi(): string {
+  const [program, ...args] = processCommand(root, "openapi", "node");
+  const { stdout } = spawnSync(program, args, {
+    env: testEnvironment({}),
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const file = join(root, "dist/openapi.json");
+  writeFileSync(file, stdout);
+  return file;
 }
 
 /** Test files in a folder, the slow ones (which need the machine for themselves) apart. */
@@ -92,7 +105,11 @@ async function main(): Promise<Count> {
   const { together, alone } = chosen.length > 0 ? { together: [], alone: chosen } : testFiles();
   const counts: Count[] = [];
   if (chosen.length === 0)
-    counts.push(check("lint and format", "biome", ["ci", "--colors=off"]), check("types", "tsc", []));
+    counts.push(
+      check("lint and format", "biome", ["ci", "--colors=off"]),
+      check("types", "tsc", []),
+      check("api description", "redocly", ["lint", describedApi()]),
+    );
   const folder = mkdtempSync(join(tmpdir(), "herald-test-"));
   chmodSync(folder, 0o711);
   const servers = await startServers({

@@ -4,11 +4,13 @@ import { createApp } from "../http/app.ts";
 import type { CredentialScheme } from "../http/caller.ts";
 import { apiKeyScheme } from "../http/credentials/api-key.ts";
 import { userTokenSchemes } from "../http/credentials/user-token.ts";
+import { type ApiDocument, describeApi } from "../http/openapi/describe-api.ts";
 import { createRateLimit } from "../http/rate-limit.ts";
 import { type Route, tagged } from "../http/route.ts";
 import { httpServer } from "../http/server.ts";
 import { auditRoutes } from "../resources/audit/routes.ts";
 import { authRoutes } from "../resources/auth/routes.ts";
+import { docsRoutes } from "../resources/docs/routes.ts";
 import { type HealthParts, healthRoutes } from "../resources/health/routes.ts";
 import { keyRoutes } from "../resources/keys/routes.ts";
 import { userRoutes } from "../resources/users/routes.ts";
@@ -39,6 +41,10 @@ import {
   WORKERS,
 } from "./tokens.ts";
 
+/** The OpenAPI document of every route that the product has. */
+export const productDocument = (container: DependencyContainer): ApiDocument =>
+  describeApi(resolve(container, ROUTES), { publicUrl: resolve(container, CONFIG).PUBLIC_URL });
+
 /** The list of resources: a new one adds its line here. */
 function allRoutes(container: DependencyContainer): Route[] {
   const config = resolve(container, CONFIG);
@@ -53,7 +59,8 @@ function allRoutes(container: DependencyContainer): Route[] {
     ...tagged("API keys", keyRoutes({ db, production })),
     ...tagged("Users", userRoutes({ db, passwords, tryLimit })),
     ...tagged("Audit log", auditRoutes({ db })),
-    ...tagged("Health", healthRoutes(healthParts(container))),
+    ...tagged("Service", healthRoutes(healthParts(container))),
+    ...tagged("Service", docsRoutes({ describe: () => productDocument(container) })),
   ];
 }
 

@@ -2,15 +2,32 @@ import { ApiError, ERROR_CODES } from "../runtime/errors.ts";
 import { object, Type } from "../schema/types.ts";
 import { DatabaseUnavailable } from "../store/faults.ts";
 
+const PROBLEM = "limit must be <= 100";
+
 /** The one error body, for every status from 400 up. Some codes add fields of their own. */
 export const errorBody = Type.Object(
   {
-    error: Type.Unsafe<string>({ type: "string", enum: ERROR_CODES }),
-    message: Type.String({ minLength: 1 }),
-    details: Type.Optional(Type.Array(object({ path: Type.String(), message: Type.String() }))),
-    request_id: Type.String(),
+    error: Type.Unsafe<string>({ type: "string", enum: ERROR_CODES, description: "A stable code" }),
+    message: Type.String({ minLength: 1, description: "One sentence for a person", examples: [PROBLEM] }),
+    details: Type.Optional(
+      Type.Array(
+        object({
+          path: Type.String({ description: "A JSON pointer to what is wrong", examples: ["/limit"] }),
+          message: Type.String({ examples: [PROBLEM] }),
+        }),
+        { description: "Each problem, where naming them helps" },
+      ),
+    ),
+    request_id: Type.String({
+      description: "Names the request in our log",
+      examples: ["req_01jc8m4t7v2x5k9w3r6y1b0nqd"],
+    }),
   },
-  { additionalProperties: true },
+  {
+    title: "Error",
+    description: "The body of every answer from 400 up. Some codes add fields of their own.",
+    additionalProperties: true,
+  },
 );
 
 /** Whatever was thrown, as the answer it becomes. Only what is not ours is an internal error, and nothing of it leaks. */

@@ -22,6 +22,10 @@ interface Limits {
   usual?: number;
 }
 
+/** A position in a list, as callers see it. */
+const cursor = (description: string) =>
+  Type.String({ description, examples: ["MjAyNi0xMS0wMVQwOTozMDowMFo.m3Vw8kPq2rT5yXb7"] });
+
 /** The query of a list: its own filters and the paging that all lists share. */
 export const listQuery = <P extends TProperties>(filters: P, { most = 100, usual = 25 }: Limits = {}) =>
   object({
@@ -29,9 +33,20 @@ export const listQuery = <P extends TProperties>(filters: P, { most = 100, usual
     limit: Type.Optional(
       Type.Integer({ minimum: 1, maximum: most, default: usual, description: "Rows per page" }),
     ),
-    after: Type.Optional(Type.String({ description: "Cursor: rows that follow it" })),
-    before: Type.Optional(Type.String({ description: "Cursor: rows that precede it" })),
+    after: Type.Optional(cursor("Cursor: rows that follow it")),
+    before: Type.Optional(cursor("Cursor: rows that precede it")),
   });
+
+const paging = object(
+  {
+    cursors: object({
+      before: nullable(cursor("Ask with it as `before` for the rows that precede these")),
+      after: nullable(cursor("Ask with it as `after` for the rows that follow these")),
+    }),
+    has_more: Type.Boolean({ description: "Whether there are more rows in the direction asked for" }),
+  },
+  { title: "Paging" },
+);
 
 /** The reply of a list. `beside` are fields that stand next to `data`. */
 export const listOf = <S extends TSchema, P extends TProperties = Record<never, never>>(
@@ -40,10 +55,7 @@ export const listOf = <S extends TSchema, P extends TProperties = Record<never, 
 ) =>
   object({
     data: Type.Array(item),
-    paging: object({
-      cursors: object({ before: nullable(Type.String()), after: nullable(Type.String()) }),
-      has_more: Type.Boolean(),
-    }),
+    paging,
     ...(beside as P),
   });
 

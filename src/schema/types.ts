@@ -4,10 +4,11 @@ import { type Static, type TObject, type TProperties, type TSchema, Type } from 
 export { type Static, type TObject, type TProperties, type TSchema, Type };
 
 interface Described {
-  /** Names the schema in the documentation. */
+  /** Makes it a part of its own in the documentation, under this name. */
   title?: string;
   description?: string;
-  examples?: unknown[];
+  /** Shown in the documentation, the first above all. A text without a format needs one. */
+  examples?: readonly unknown[];
   /** Said instead of the validator's own words when this schema does not hold. */
   "x-message"?: string;
 }
@@ -27,13 +28,21 @@ interface ObjectOptions extends Described {
 export const object = <P extends TProperties>(properties: P, options: ObjectOptions = {}) =>
   Type.Object(properties, { additionalProperties: false, ...options });
 
-export const timestamp = (options: Described = {}) => Type.String({ format: "date-time", ...options });
+export const timestamp = (options: Described = {}) =>
+  Type.String({ format: "date-time", examples: ["2026-11-01T09:30:00.000Z"], ...options });
 
 export const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
 
 export const prefixedId = (prefix: string, options: Described = {}) =>
-  Type.String({ pattern: `^${prefix}_[0-9a-hjkmnp-tv-z]{26}$`, ...options });
+  Type.String({
+    pattern: `^${prefix}_[0-9a-hjkmnp-tv-z]{26}$`,
+    examples: [`${prefix}_01jc8m4t7v2x5k9w3r6y1b0nqd`],
+    ...options,
+  });
 
 /** A closed set of words, written once as an `as const` list. */
 export const oneOf = <const T extends string>(words: readonly T[], options: Described = {}) =>
   Type.Unsafe<T>({ type: "string", enum: [...words], ...options });
+
+/** The query of an address to which callers append all kinds of things: probes, pages, assets. */
+export const anyQuery = Type.Object({}, { additionalProperties: true });

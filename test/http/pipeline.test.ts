@@ -102,6 +102,7 @@ const routes = () => [
     path: "/refused",
     scope: "public",
     summary: "Is refused",
+    errors: ["channel_disconnected"],
     handle() {
       throw new ApiError("channel_disconnected", "The channel is not connected", {
         extra: { channel_id: "ch_1" },

@@ -33,7 +33,7 @@ export function loginRoute({ db, passwords, tryLimit, cookie, issue }: LoginPart
     summary: "Sign in with email and password",
     description:
       "Answers a user token for 12 hours and sets the console's cookie. After 10 failures in a minute from one address for one email: 429.",
-    errors: ["unauthorized", "rate_limited", "overloaded"],
+    errors: ["unauthorized", "rate_limited", "overloaded", "temporarily_unavailable"],
     body: loginRequest,
     reply: session,
     async handle({ body, address, header, setHeader }) {

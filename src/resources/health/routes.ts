@@ -4,7 +4,8 @@ import { SECOND } from "../../runtime/durations.ts";
 import { ApiError } from "../../runtime/errors.ts";
 import type { MetricsText } from "../../runtime/metrics.ts";
 import { packageVersion } from "../../runtime/package-root.ts";
-import { alive, anyQuery, readiness } from "./schema.ts";
+import { anyQuery } from "../../schema/types.ts";
+import { alive, readiness } from "./schema.ts";
 
 const PATIENCE = 2 * SECOND;
 
@@ -32,6 +33,7 @@ export function healthRoutes({ pingPostgres, pingRedis, metrics, metricsToken }:
       path: "/readyz",
       scope: "public",
       summary: "Whether requests can be served: 503 while Postgres does not answer",
+      errors: ["temporarily_unavailable"],
       query: anyQuery,
       reply: readiness,
       async handle() {
@@ -47,6 +49,8 @@ export function healthRoutes({ pingPostgres, pingRedis, metrics, metricsToken }:
       path: "/metrics",
       scope: "public",
       summary: "Prometheus metrics, for the operator's token",
+      description: "Takes `METRICS_TOKEN` as its Bearer token, and is not there while that is unset.",
+      errors: ["unauthorized", "not_found"],
       query: anyQuery,
       reply: { mediaType: metrics.contentType },
       async handle({ header }) {

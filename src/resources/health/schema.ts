@@ -1,6 +1,6 @@
 import { object, oneOf, Type } from "../../schema/types.ts";
 
-export const alive = object({ status: oneOf(["ok"]), version: Type.String() });
+export const alive = object({ status: oneOf(["ok"]), version: Type.String({ examples: ["1.4.2"] }) });
 
 export const readiness = object({
   status: oneOf(["ready", "degraded"], {
@@ -9,6 +9,3 @@ export const readiness = object({
   postgres: oneOf(["ok"]),
   redis: oneOf(["ok", "away"]),
 });
-
-/** Load balancers and scrapers add what they like. */
-export const anyQuery = Type.Object({}, { additionalProperties: true });

@@ -1,0 +1,68 @@
+import type { TSchema } from "../../schema/types.ts";
+
+export type Json = Readonly<Record<string, unknown>>;
+
+export interface Reference {
+  $ref: string;
+}
+
+type Kind = "schemas" | "responses" | "headers";
+
+/** The parts of a document that several places refer to: each is kept once, and only what is used is kept. */
+export interface Components {
+  /** Keeps a part under its name and answers the reference to it. */
+  share(kind: Kind, name: string, part: Json): Reference;
+  /** The schema as it stands in the document: everything in it that has a title is a reference. */
+  schema(schema: TSchema): Json;
+  all(): Partial<Record<Kind, Json>>;
+}
+
+export function createComponents(): Components {
+  const kept: Partial<Record<Kind, Record<string, Json>>> = {};
+
+  function share(kind: Kind, name: string, part: Json): Reference {
+    kept[kind] ??= {};
+    const known = kept[kind][name];
+    if (known && JSON.stringify(known) !== JSON.stringify(part))
+      throw new Error(`two different ${kind} are called "${name}"`);
+    kept[kind][name] = part;
+    return { $ref: `#/components/${kind}/${name}` };
+  }
+
+  function schema(given: Json): Json {
+    const inlined = withChildren(given, schema);
+    return typeof given.title === "string" ? { ...share("schemas", given.title, inlined) } : inlined;
+  }
+
+  return { share, schema, all: () => kept };
+}
+
+/** Where schemas stand in a schema. Anything else may look like one, an example for instance, and is left as it is. */
+const ONE = [
+  "items",
+  "additionalProperties",
+  "unevaluatedProperties",
+  "propertyNames",
+  "contains",
+  "not",
+  "if",
+  "then",
+  "else",
+] as const;
+const LIST = ["anyOf", "oneOf", "allOf", "prefixItems"] as const;
+const BY_NAME = ["properties", "patternProperties", "dependentSchemas"] as const;
+
+const isObject = (value: unknown): value is Json =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** A copy of the schema with each schema in it replaced. */
+function withChildren(schema: Json, replace: (child: Json) => Json): Json {
+  const copy: Record<string, unknown> = { ...schema };
+  for (const key of ONE) if (isObject(copy[key])) copy[key] = replace(copy[key]);
+  for (const key of LIST) if (Array.isArray(copy[key])) copy[key] = copy[key].map(replace);
+  for (const key of BY_NAME) {
+    const children = Object.entries((copy[key] ?? {}) as Record<string, Json>);
+    if (key in copy) copy[key] = Object.fromEntries(children.map(([name, child]) => [name, replace(child)]));
+  }
+  return copy;
+}

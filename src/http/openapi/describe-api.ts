@@ -1,0 +1,65 @@
+import { API_VERSION } from "../exchange.ts";
+import type { Route } from "../route.ts";
+import { ANY_CREDENTIAL, SECURITY_SCHEMES } from "./access.ts";
+import { CHAPTERS } from "./chapters.ts";
+import { createComponents, type Json } from "./components.ts";
+import { describeOperation, operationId } from "./operation.ts";
+import { OVERVIEW } from "./overview.ts";
+
+/** An OpenAPI document, as far as we name its parts. */
+export interface ApiDocument {
+  openapi: string;
+  info: Json;
+  servers: readonly Json[];
+  security: readonly Json[];
+  tags: readonly Json[];
+  paths: Record<string, Record<string, Json>>;
+  components: Json;
+}
+
+/** The OpenAPI 3.1 document of a table of routes. */
+export function describeApi(routes: readonly Route[], { publicUrl }: { publicUrl: string }): ApiDocument {
+  const documented = routes.filter((route) => !route.undocumented);
+  assertDistinct(documented);
+  const components = createComponents();
+  const paths: ApiDocument["paths"] = {};
+  for (const route of documented)
+    paths[route.path] = { ...paths[route.path], [route.method]: describeOperation(route, components) };
+  return {
+    openapi: "3.1.0",
+    info: INFO,
+    servers: [{ url: publicUrl }],
+    security: ANY_CREDENTIAL,
+    tags: tagsOf(documented),
+    paths,
+    components: { securitySchemes: SECURITY_SCHEMES, ...components.all() },
+  };
+}
+
+const INFO = {
+  title: "Herald API",
+  version: API_VERSION,
+  summary: "Messaging channels and ad accounts for your product's customers",
+  description: OVERVIEW,
+  license: { name: "MIT", identifier: "MIT" },
+};
+
+/** The chapters that have an endpoint. */
+function tagsOf(routes: readonly Route[]): Json[] {
+  const used = new Set(routes.flatMap(({ tag }) => tag ?? []));
+  const unknown = [...used].filter((tag) => !(tag in CHAPTERS));
+  if (unknown.length > 0) throw new Error(`these chapters have no description: ${unknown.join(", ")}`);
+  const chapters = Object.entries(CHAPTERS).filter(([name]) => used.has(name));
+  return chapters.map(([name, description]) => ({ name, description }));
+}
+
+/** Two paths may differ in their punctuation alone, and a generated client could not tell them apart. */
+function assertDistinct(routes: readonly Route[]): void {
+  const known = new Map<string, Route>();
+  for (const route of routes) {
+    const id = operationId(route);
+    const other = known.get(id);
+    if (other) throw new Error(`${other.path} and ${route.path} would both be the operation ${id}`);
+    known.set(id, route);
+  }
+}

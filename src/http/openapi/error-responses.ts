@@ -1,0 +1,50 @@
+import { ApiError, type ErrorCode } from "../../runtime/errors.ts";
+import { errorBody, toErrorBody } from "../error-reply.ts";
+import type { Components, Json, Reference } from "./components.ts";
+import { ERROR_NOTES } from "./error-notes.ts";
+import { COMMON_HEADERS, describeHeaders, type HeaderName, RATE_LIMIT_HEADERS } from "./response-headers.ts";
+
+const REQUEST_ID = "req_01jc8m4t7v2x5k9w3r6y1b0nqd";
+
+/** What a status brings with it. */
+const HEADERS_OF: Readonly<Record<number, readonly HeaderName[]>> = {
+  401: ["WWW-Authenticate"],
+  429: ["Retry-After", ...RATE_LIMIT_HEADERS],
+  503: ["Retry-After"],
+};
+
+/** The answers to refused requests, one per status. Routes that can be refused alike share them. */
+export function describeErrors(
+  codes: readonly ErrorCode[],
+  components: Components,
+): Record<string, Reference> {
+  const errors = codes.map(exampleError);
+  const statuses = [...new Set(errors.map(({ status }) => status))];
+  return Object.fromEntries(
+    statuses.map((status) => {
+      const alike = errors.filter((error) => error.status === status);
+      const name = alike.map(({ code }) => pascalCase(code)).join("Or");
+      return [status, components.share("responses", name, describeResponse(status, alike, components))];
+    }),
+  );
+}
+
+function describeResponse(status: number, errors: readonly ApiError[], components: Components): Json {
+  const examples = errors.map((error) => [error.code, { value: toErrorBody(error, REQUEST_ID) }]);
+  return {
+    description: errors.map(({ code }) => `\`${code}\`: ${ERROR_NOTES[code].when}`).join("\n\n"),
+    headers: describeHeaders([...COMMON_HEADERS, ...(HEADERS_OF[status] ?? [])], components),
+    content: {
+      "application/json": { schema: components.schema(errorBody), examples: Object.fromEntries(examples) },
+    },
+  };
+}
+
+/** The error itself, so that its example is written by what writes the real answer. */
+function exampleError(code: ErrorCode): ApiError {
+  const { message, fields = {} } = ERROR_NOTES[code];
+  return new ApiError(code, message, { extra: fields });
+}
+
+const pascalCase = (code: string) =>
+  code.replace(/(?:^|_)(\w)/g, (_, letter: string) => letter.toUpperCase());

@@ -1,0 +1,101 @@
+import type { TSchema } from "../../schema/types.ts";
+
+/** A JSON schema, as far as an example follows from it. */
+interface Shape {
+  type?: string;
+  format?: string;
+  examples?: readonly unknown[];
+  default?: unknown;
+  const?: unknown;
+  enum?: readonly unknown[];
+  anyOf?: readonly TSchema[];
+  oneOf?: readonly TSchema[];
+  allOf?: readonly TSchema[];
+  properties?: Record<string, TSchema>;
+  additionalProperties?: unknown;
+  items?: TSchema;
+  prefixItems?: readonly TSchema[];
+  minItems?: number;
+  minimum?: number;
+  maximum?: number;
+  exclusiveMinimum?: number;
+  exclusiveMaximum?: number;
+  multipleOf?: number;
+}
+
+type Maker = (shape: Shape, place: string) => unknown;
+
+/** A value that fits the schema and tells a reader something; `place` is named where none can be made. */
+export function exampleOf(schema: TSchema, place: string): unknown {
+  const shape = schema as Shape;
+  const [given] = givenValues(shape);
+  if (given !== undefined) return given;
+  const [branch] = branchesOf(shape);
+  if (branch) return exampleOf(branch, place);
+  const make = MAKERS[shape.type ?? ""] ?? needsExample;
+  return make(shape, place);
+}
+
+/** What the author of the schema wrote down, the most telling first. */
+const givenValues = (shape: Shape): unknown[] =>
+  [shape.examples?.[0], shape.default, shape.const, shape.enum?.[0]].filter((value) => value !== undefined);
+
+const isNull = (schema: TSchema) => (schema as Shape).type === "null";
+
+/** The forms of a union; that it may also be null tells nothing. */
+function branchesOf(shape: Shape): readonly TSchema[] {
+  const branches = shape.anyOf ?? shape.oneOf ?? [];
+  return shape.properties ? [] : branches.filter((branch) => !isNull(branch));
+}
+
+/** Made up here, a text would be "string" all over the document; so its author is asked for one. */
+function needsExample(_shape: Shape, place: string): never {
+  throw new Error(`${place} needs an example: give its schema "examples"`);
+}
+
+/** Formats that say enough about themselves. */
+const FORMATS: Readonly<Record<string, string>> = {
+  "date-time": "2026-11-01T09:30:00.000Z",
+  date: "2026-11-01",
+  email: "ada@customer.example",
+  uri: "https://customer.example/path",
+  uuid: "3f0c9a52-6b1e-4d47-9c58-2a7e10b6d4f3",
+};
+
+const MAKERS: Readonly<Record<string, Maker>> = {
+  string: (shape, place) => FORMATS[shape.format ?? ""] ?? needsExample(shape, place),
+  integer: (shape) => numberWithin(shape, 1),
+  number: (shape) => numberWithin(shape, 0.01),
+  boolean: () => true,
+  null: () => null,
+  array: arrayExample,
+  object: objectExample,
+};
+
+/** One, or what lies nearest to it within the bounds; `step` is how far a value stays off a bound that is exclusive. */
+function numberWithin(shape: Shape, step: number): number {
+  const { minimum = -Infinity, maximum = Infinity, exclusiveMinimum, exclusiveMaximum, multipleOf } = shape;
+  const least = Math.max(minimum, (exclusiveMinimum ?? -Infinity) + step);
+  const most = Math.min(maximum, (exclusiveMaximum ?? Infinity) - step);
+  const near = Math.max(Math.min(1, most), least);
+  return multipleOf === undefined ? near : Math.ceil(near / multipleOf) * multipleOf;
+}
+
+function arrayExample({ items, prefixItems, minItems = 1 }: Shape, place: string): unknown[] {
+  if (prefixItems) return prefixItems.map((item, index) => exampleOf(item, `${place}/${index}`));
+  const item = exampleOf(items ?? ({} as TSchema), `${place}/0`);
+  return Array.from({ length: Math.max(1, minItems) }, () => item);
+}
+
+/** Every field, the optional ones too. Where rules forbid some of them together, the schema brings an example of its own. */
+function objectExample(shape: Shape, place: string): Record<string, unknown> {
+  const fields = Object.entries(fieldsOf(shape));
+  if (fields.length === 0 && shape.additionalProperties !== false) needsExample(shape, place);
+  return Object.fromEntries(fields.map(([name, field]) => [name, exampleOf(field, `${place}/${name}`)]));
+}
+
+/** Its own fields and those of the parts it is put together from; the properties in a rule are conditions, not fields. */
+function fieldsOf(shape: Shape): Record<string, TSchema> {
+  const parts = (shape.allOf ?? []).filter((part) => (part as Shape).type === "object");
+  return Object.assign({}, ...parts.map((part) => fieldsOf(part as Shape)), shape.properties);
+}

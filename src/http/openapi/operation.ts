@@ -1,0 +1,104 @@
+import { STATUS_CODES } from "node:http";
+import type { TObject, TSchema } from "../../schema/types.ts";
+import { MIB } from "../body.ts";
+import { isMediaReply, isRawBody, type RawBody, type Route, statusOf } from "../route.ts";
+import { accessNote, scopesOf, securityOf } from "./access.ts";
+import type { Components, Json } from "./components.ts";
+import { describeErrors } from "./error-responses.ts";
+import { errorsOf } from "./errors-of.ts";
+import { exampleOf } from "./example-of.ts";
+import { COMMON_HEADERS, describeHeaders, RATE_LIMIT_HEADERS } from "./response-headers.ts";
+
+/** One endpoint of the document. */
+export function describeOperation(route: Route, components: Components): Json {
+  const [scopes, parameters] = [scopesOf(route), parametersOf(route, components)];
+  const description = [route.description, accessNote(route)].filter(Boolean).join("\n\n");
+  return {
+    operationId: operationId(route),
+    summary: route.summary,
+    ...(description ? { description } : {}),
+    ...(route.tag ? { tags: [route.tag] } : {}),
+    security: securityOf(route),
+    ...(scopes.length > 0 ? { "x-required-scope": scopes } : {}),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(route.body ? { requestBody: requestBody(route, route.body, components) } : {}),
+    responses: {
+      [statusOf(route)]: success(route, components),
+      ...describeErrors(errorsOf(route), components),
+    },
+  };
+}
+
+/** `post /api/keys/{id}/rotate` is postKeysByIdRotate: what generated clients call it, so it must not change. */
+export function operationId({ method, path }: Pick<Route, "method" | "path">): string {
+  const words = path
+    .replace(/^\/api\//, "/")
+    .replaceAll("{", "by_")
+    .split(/[^A-Za-z0-9]+/);
+  return method + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
+}
+
+const nameOf = ({ method, path }: Route) => `${method.toUpperCase()} ${path}`;
+
+const parametersOf = (route: Route, components: Components): Json[] => [
+  ...parametersIn("path", route, components),
+  ...parametersIn("query", route, components),
+];
+
+function parametersIn(place: "path" | "query", route: Route, components: Components): Json[] {
+  const { properties = {}, required = [] } =
+    (place === "path" ? route.params : route.query) ?? ({} as TObject);
+  return Object.entries<TSchema>(properties).map(([name, schema]) => {
+    const { description, ...bare } = schema;
+    return {
+      name,
+      in: place,
+      required: required.includes(name),
+      ...(description ? { description } : {}),
+      schema: components.schema(bare as TSchema),
+      example: exampleOf(schema, `${nameOf(route)} ${place}/${name}`),
+    };
+  });
+}
+
+function requestBody(route: Route, body: NonNullable<Route["body"]>, components: Components): Json {
+  if (isRawBody(body)) return rawBody(body);
+  // An empty body is {}, so it may be left out where nothing in it is required.
+  const required = ((body as Partial<TObject>).required ?? []).length > 0;
+  return { required, content: jsonContent(body, `${nameOf(route)} body`, components) };
+}
+
+function rawBody({ limit, mediaTypes = ["*/*"] }: RawBody): Json {
+  const size = limit % MIB === 0 ? `${limit / MIB} MiB` : `${limit} bytes`;
+  return {
+    description: `The bytes themselves, at most ${size}.`,
+    required: true,
+    content: Object.fromEntries(mediaTypes.map((type) => [type, { schema: mediaSchema(type) }])),
+  };
+}
+
+function success(route: Route, components: Components): Json {
+  const status = statusOf(route);
+  const names = [...COMMON_HEADERS, ...(route.scope === "public" ? [] : RATE_LIMIT_HEADERS)];
+  return {
+    description: STATUS_CODES[status] ?? "Success",
+    headers: describeHeaders(names, components),
+    ...(route.reply ? { content: replyContent(route, route.reply, components) } : {}),
+  };
+}
+
+function replyContent(route: Route, reply: NonNullable<Route["reply"]>, components: Components): Json {
+  if (!isMediaReply(reply)) return jsonContent(reply, `${nameOf(route)} reply`, components);
+  const [type = ""] = reply.mediaType.split(";");
+  return { [type]: { schema: mediaSchema(type) } };
+}
+
+const jsonContent = (schema: TSchema, place: string, components: Components): Json => ({
+  "application/json": { schema: components.schema(schema), example: exampleOf(schema, place) },
+});
+
+/** As much as can be said of content that has no schema. */
+function mediaSchema(type: string): Json {
+  if (type === "application/json") return { type: "object" };
+  return type.startsWith("text/") ? { type: "string" } : { type: "string", format: "binary" };
+}

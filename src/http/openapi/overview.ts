@@ -1,0 +1,55 @@
+/** What a developer reads before the first endpoint. */
+export const OVERVIEW = `
+Herald connects messaging channels and ad accounts to your product: it takes messages and delivers them, receives what
+the platforms say and forwards it to you, and manages campaigns through the ad platform.
+
+## Credentials
+
+Send exactly one credential with each request.
+
+- **API key**, for your backend: \`x-svc-api-key: svc_live_...\`. A key is made in the console, shown once, and holds the
+  scopes it was given.
+- **User token**, for a person: \`Authorization: Bearer <token>\`. What the person may do follows from their role.
+
+Each endpoint names the scope it needs, in its text and as \`x-required-scope\`. Everything you see belongs to your client;
+what belongs to another is answered with 404, as if it did not exist.
+
+## Requests
+
+Bodies are JSON, in UTF-8, whatever their Content-Type says, unless an endpoint takes a file. A field or query parameter
+that is not described here is refused by name, so that a misspelt one never goes unnoticed. In a PATCH, null counts as
+absent unless the field says otherwise.
+
+## Errors
+
+Every answer from 400 up has one body:
+
+\`\`\`json
+{
+  "error": "validation_failed",
+  "message": "limit must be <= 100",
+  "details": [{ "path": "/limit", "message": "limit must be <= 100" }],
+  "request_id": "req_01jc8m4t7v2x5k9w3r6y1b0nqd"
+}
+\`\`\`
+
+\`error\` is a stable code to program against, \`message\` a sentence for people that may change, and \`details\` names each
+problem by a JSON pointer. Some codes bring fields of their own, such as \`required_scope\`. Accept codes and fields you do
+not know.
+
+## Lists
+
+Lists take \`limit\`, \`after\` and \`before\`, and answer \`data\` with \`paging\`. Follow \`paging.cursors.after\` while
+\`paging.has_more\` is true. A cursor is opaque, and good for the list and the client it was made for.
+
+## Rate limits
+
+Requests are counted per client and minute. \`RateLimit-Limit\`, \`RateLimit-Remaining\` and \`RateLimit-Reset\` tell where
+you stand. Over the limit the answer is 429 with \`Retry-After\`, in seconds.
+
+## Request ids and versions
+
+Every answer carries \`X-Request-Id\`: send your own to find a request again in your logs and in ours, and quote it when you
+ask for help. \`X-Api-Version\` is the version of this interface. Changes only add; what will go is announced by
+\`Deprecation\` and \`Sunset\` headers first.
+`.trim();

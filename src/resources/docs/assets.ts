@@ -1,0 +1,57 @@
+import { createHash } from "node:crypto";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import swaggerFolder from "swagger-ui-dist/absolute-path.js";
+import { packageRoot } from "../../runtime/package-root.ts";
+
+/** A file that the page asks for, under its own name below the page's address. */
+export interface Asset {
+  name: string;
+  mediaType: string;
+  read(): Promise<Buffer>;
+}
+
+const SCRIPT = "text/javascript; charset=utf-8";
+const STYLE = "text/css; charset=utf-8";
+
+/** Our own files lie beside the sources, which are there when the built ones run too. */
+const ownFile = (name: string) => join(packageRoot(), "src/resources/docs/page", name);
+
+const swaggerFile = (name: string) => join(swaggerFolder(), name);
+
+const asset = (name: string, mediaType: string, place: (name: string) => string): Asset => ({
+  name,
+  mediaType,
+  read: once(() => readFile(place(name))),
+});
+
+export const ASSETS: readonly Asset[] = [
+  asset("swagger-ui.css", STYLE, swaggerFile),
+  asset("swagger-ui-bundle.js", SCRIPT, swaggerFile),
+  asset("reference.css", STYLE, ownFile),
+  asset("herald.css", STYLE, ownFile),
+  asset("herald.svg", "image/svg+xml", ownFile),
+  asset("start.js", SCRIPT, ownFile),
+];
+
+/** The page. Each asset is named with a digest of its content, so that browsers may keep it for good. */
+export const readPage = once(async () => {
+  let html = await readFile(ownFile("index.html"), "utf8");
+  for (const { name, read } of ASSETS)
+    html = html.replaceAll(`"docs/${name}"`, `"docs/${name}?v=${digest(await read())}"`);
+  return html;
+});
+
+const digest = (content: Buffer) => createHash("sha256").update(content).digest("hex").slice(0, 12);
+
+/** What the first call makes is kept; a failure is not. */
+function once<T>(make: () => Promise<T>): () => Promise<T> {
+  let made: Promise<T> | undefined;
+  return () => {
+    made ??= make().catch((error: unknown) => {
+      made = undefined;
+      throw error;
+    });
+    return made;
+  };
+}

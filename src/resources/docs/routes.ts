@@ -1,0 +1,66 @@
+import { type Route, route } from "../../http/route.ts";
+import { anyQuery } from "../../schema/types.ts";
+import { ASSETS, type Asset, readPage } from "./assets.ts";
+
+/** Everything comes from here: nothing on the page can load, send or embed anything elsewhere. */
+const CONTENT_SECURITY_POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:", // the stylesheet of Swagger UI carries its icons in itself
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+].join("; ");
+
+const FOR_GOOD = "public, max-age=31536000, immutable";
+
+/** The interface's own description, for machines and for people. `describe` answers the OpenAPI document. */
+export function docsRoutes({ describe }: { describe: () => object }): Route[] {
+  let text: string | undefined;
+  return [
+    route({
+      method: "get",
+      path: "/api/openapi.json",
+      scope: "public",
+      summary: "This description, as an OpenAPI 3.1 document",
+      query: anyQuery,
+      reply: { mediaType: "application/json; charset=utf-8" },
+      handle() {
+        text ??= JSON.stringify(describe());
+        return text;
+      },
+    }),
+    route({
+      method: "get",
+      path: "/api/docs",
+      scope: "public",
+      undocumented: true,
+      summary: "This description, as a page to read and to try",
+      query: anyQuery,
+      reply: { mediaType: "text/html; charset=utf-8" },
+      handle({ setHeader }) {
+        setHeader("Content-Security-Policy", CONTENT_SECURITY_POLICY);
+        setHeader("Referrer-Policy", "no-referrer");
+        return readPage();
+      },
+    }),
+    ...ASSETS.map(assetRoute),
+  ];
+}
+
+const assetRoute = ({ name, mediaType, read }: Asset): Route =>
+  route({
+    method: "get",
+    path: `/api/docs/${name}`,
+    scope: "public",
+    undocumented: true,
+    summary: `A file of the documentation: ${name}`,
+    query: anyQuery,
+    reply: { mediaType },
+    handle({ setHeader }) {
+      setHeader("Cache-Control", FOR_GOOD);
+      return read();
+    },
+  });
