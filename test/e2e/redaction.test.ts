@@ -1,0 +1,163 @@
+import { randomBytes } from "node:crypto";
+import t, { type Test } from "tap";
+import { freePort } from "../../src/local/server-process.ts";
+import { caller, productRoutes } from "../fixtures/api.ts";
+import { commandLine } from "../fixtures/command-line.ts";
+import { startProcess } from "../fixtures/processes.ts";
+import { rawClient } from "../fixtures/servers.ts";
+import { testSettings } from "../fixtures/settings.ts";
+import { until } from "../fixtures/until.ts";
+
+const unguessable = (name: string) => `${name}-${randomBytes(12).toString("hex")}`;
+
+/** Every secret that was in play, by its kind. */
+type Secrets = Map<string, string>;
+
+/** What of a secret would betray it, also as it stands in a URL or in base64. */
+const tracesOf = (secret: string) => [
+  secret,
+  encodeURIComponent(secret),
+  Buffer.from(secret).toString("base64").replace(/=+$/, "").slice(0, -1),
+];
+
+async function startAll(t: Test, settings: Record<string, string>, LOG_FORMAT: string) {
+  const log = { LOG_FORMAT, LOG_LEVEL: "trace" };
+  const processes = ["web", "dispatcher", "scheduler"].map((name) =>
+    startProcess(t, name, settings, { log }),
+  );
+  const address = `http://127.0.0.1:${settings.PORT}`;
+  await until("web answers", () =>
+    fetch(`${address}/readyz`).then(
+      ({ ok }) => ok,
+      () => false,
+    ),
+  );
+  return { processes, call: caller(address, productRoutes()) };
+}
+
+type Call = ReturnType<typeof caller>;
+
+/** Credentials of every kind, used rightly and wrongly; what they were answered is in the secrets. */
+async function useCredentials(call: Call, secrets: Secrets, herald: ReturnType<typeof commandLine>) {
+  const { client_id } = (await herald(["client", "create", "--name", "c", "--json"])).json;
+  const email = `${randomBytes(6).toString("hex")}@example.com`;
+  const who = ["--client", client_id, "--email", email, "--name", "N", "--role", "owner"];
+  const { password } = (await herald(["user", "create", ...who, "--json"])).json;
+  const wrong = unguessable("wrong-password");
+  await call("POST", "/api/auth/login", { json: { email, password: wrong } });
+  const { token, user } = (await call("POST", "/api/auth/login", { json: { email, password } })).body;
+  secrets.set("password", password).set("wrong password", wrong).set("user token", token);
+  const headers = { authorization: `Bearer ${token}` };
+  const cookie = { cookie: `herald_console=${token}`, "x-herald-console": "1" };
+  await call("GET", "/api/users", { headers: cookie });
+
+  const wish = { name: "k", scopes: ["messages:send"] };
+  const { id, key } = (await call("POST", "/api/keys", { headers, json: wish })).body;
+  const rotated = await call("POST", `/api/keys/${id}/rotate`, { headers, json: { grace_minutes: 5 } });
+  secrets.set("API key", key.slice(-43)).set("rotated API key", rotated.body.key.slice(-43));
+  const unknown = `svc_test_${"0".repeat(26)}_${randomBytes(43).toString("hex").slice(0, 43)}`;
+  secrets.set("unknown API key", unknown);
+  for (const apiKey of [key, unknown, `${key} `])
+    await call("GET", "/api/auth/me", { headers: { "x-svc-api-key": apiKey } });
+  await call("GET", "/api/auth/me", { headers: { ...headers, "x-svc-api-key": key } });
+
+  const invited = { email: `x${email}`, name: "X", role: "member" };
+  secrets.set(
+    "generated password",
+    (await call("POST", "/api/users", { headers, json: invited })).body.password,
+  );
+  const fresh = unguessable("fresh-password");
+  secrets.set("new password", fresh);
+  const change = { password: fresh, old_password: password };
+  await call("POST", `/api/users/${user.id}/password`, { headers, json: change });
+  return { email, password: fresh, key };
+}
+
+/** Secrets at places where they do not belong: the caller's mistakes must not end up in our log either. */
+async function misplaceSecrets(call: Call, secrets: Secrets, key: string) {
+  const misplaced = unguessable("misplaced");
+  secrets.set("misplaced secret", misplaced);
+  const headers = { "x-svc-api-key": key };
+  for (const path of [
+    `/api/auth/me?access_token=${misplaced}`,
+    `/api/${misplaced}`,
+    `/api/auth/me/${misplaced}?x=${misplaced}`,
+    `/api/docs?token=${misplaced}`,
+    `/%zz${misplaced}`,
+  ])
+    await call("GET", path, { headers });
+  for (const raw of [
+    `{"password": ${misplaced}}`,
+    JSON.stringify({ [misplaced]: 1 }),
+    JSON.stringify({ email: misplaced }),
+  ])
+    await call("POST", "/api/auth/login", { raw });
+  await call("GET", "/api/auth/me", { headers: { authorization: `Bearer ${misplaced}` } });
+  await call("GET", "/api/auth/me", { headers: { authorization: `Basic ${misplaced}` } });
+}
+
+/** Faults of ours, whose errors carry statements, values and addresses. */
+async function failInside(
+  t: Test,
+  call: Call,
+  settings: Record<string, string>,
+  login: { email: string; password: string },
+) {
+  const raw = await rawClient(t, settings.DATABASE_URL as string);
+  await raw.query("alter table users rename to users_away");
+  t.equal((await call("POST", "/api/auth/login", { json: login })).status, 500);
+  await raw.query("alter table users_away rename to users");
+
+  const url = new URL(settings.DATABASE_URL as string);
+  const name = url.pathname.slice(1);
+  url.pathname = "/postgres";
+  const server = await rawClient(t, url.href);
+  await server.query(`alter database ${name} allow_connections false`);
+  await server.query("select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", [name]);
+  t.equal((await call("POST", "/api/auth/login", { json: login })).status, 503);
+  await server.query(`alter database ${name} allow_connections true`);
+}
+
+t.jobs = 3; // mostly waiting
+
+for (const format of ["logfmt", "json", "pretty"])
+  t.test(`no secret reaches a log of any process, as ${format}`, { buffered: true }, async (t) => {
+    const METRICS_TOKEN = unguessable("metrics");
+    const own = {
+      METRICS_TOKEN,
+      PLATFORM_APP_SECRET: unguessable("app"),
+      PLATFORM_VERIFY_TOKEN: unguessable("verify"),
+    };
+    const settings = await testSettings(t, {
+      ...own,
+      PORT: String(await freePort()),
+      CRON_MAINTENANCE: "* * * * * *",
+    });
+    const { JWT_SECRET = "", ENCRYPTION_KEYS = "", DATABASE_URL = "", REDIS_URL = "" } = settings;
+    const secrets: Secrets = new Map(
+      Object.entries({ ...own, JWT_SECRET, encryption: ENCRYPTION_KEYS.split(":")[1] ?? "" }),
+    );
+    for (const [name, url] of Object.entries({ DATABASE_URL, REDIS_URL }))
+      secrets.set(`password of ${name}`, new URL(url).password);
+
+    const { processes, call } = await startAll(t, settings, format);
+    const herald = commandLine(t, settings);
+    const { key, ...login } = await useCredentials(call, secrets, herald);
+    await misplaceSecrets(call, secrets, key);
+    const metrics = await call("GET", "/metrics", { headers: { authorization: `Bearer ${METRICS_TOKEN}` } });
+    await failInside(t, call, settings, login);
+    const doctor = await herald(["doctor"]);
+    await until("a tick has run", () => processes[2]?.output().includes("cron.ran"));
+    for (const process of processes) await process.stop();
+
+    const written = processes.map((process) => process.output() + process.complaint());
+    for (const word of ["http.request", "http.failed", "process.stopped"]) t.match(written[0], word);
+    const everything = [...written, metrics.text, doctor.out, doctor.err].join("\n");
+    t.ok(secrets.size >= 14 && [...secrets.values()].every((secret) => secret.length >= 8));
+    for (const [kind, secret] of secrets)
+      t.same(
+        tracesOf(secret).filter((trace) => everything.includes(trace)),
+        [],
+        kind,
+      );
+  });
