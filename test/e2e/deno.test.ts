@@ -34,6 +34,16 @@ t.test("the same sources run under Deno, unbuilt and with the permissions they n
   });
   t.match(metrics.text, /nodejs_eventloop_lag_seconds\{process="web"\}/);
 
+  const herald = startProcess(t, "herald", settings, { runtime, args: ["demo", "--json"] });
+  await until("herald has ended", () => herald.child.exitCode !== null);
+  const { email, password, api_key } = JSON.parse(herald.output());
+  const login = await web.call("POST", "/api/auth/login", { json: { email, password } });
+  t.match(login.body, { token: /^ey/, user: { role: "owner" } });
+  for (const headers of [{ "x-svc-api-key": api_key }, { authorization: `Bearer ${login.body.token}` }])
+    t.match((await web.call("GET", "/api/auth/me", { headers })).body, { client_name: "Demo client" });
+  t.equal((await web.call("GET", "/api/docs")).status, 200);
+  t.equal((await web.call("GET", "/api/openapi.json")).body.openapi, "3.1.0");
+
   await dispatcher.line("process.ready");
   t.match(await scheduler.line("cron.ran"), { job: "maintenance", outcome: "ok" });
   for (const process of [web, dispatcher, scheduler]) {

@@ -1,12 +1,16 @@
+import { spawnSync } from "node:child_process";
 import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { readEnvFile } from "../../src/local/env-file.ts";
 import { freePort } from "../../src/local/server-process.ts";
+import { packageRoot } from "../../src/runtime/package-root.ts";
+import { SCOPES } from "../../src/schema/enumerations.ts";
 import { createClient, findClient } from "../../src/store/clients.ts";
 import { createDatabase } from "../../src/store/database.ts";
 import { openFolder } from "../fixtures/folders.ts";
 import { startProcess } from "../fixtures/processes.ts";
+import { curlProgram } from "../fixtures/programs.ts";
 import { cloneDatabase, ownRedis } from "../fixtures/servers.ts";
 import { until } from "../fixtures/until.ts";
 
@@ -39,6 +43,55 @@ function open(t: Test, folder: string) {
   return db;
 }
 
+const demoOf = (folder: string) =>
+  Object.fromEntries(
+    Object.entries(readEnvFile(join(folder, "env"))).filter(([name]) => name.startsWith("DEMO_")),
+  );
+
+/** The three commands of the screen, as a person would paste them. */
+async function pasteCommands(t: Test, output: string): Promise<void> {
+  curlProgram();
+  const commands = output.split("\n").filter((line) => line.startsWith("curl "));
+  const answers = commands.map((command) =>
+    JSON.parse(spawnSync("sh", ["-c", command], { encoding: "utf8" }).stdout),
+  );
+  t.match(answers, [
+    { client_name: "Demo client", credential: { type: "api_key" }, scopes: [...SCOPES] },
+    { token: /^ey/, user: { role: "owner" } },
+    { data: [{ name: "Demo key" }] },
+  ]);
+}
+
+/** The command line with the settings that were written down, loaded as the screen says. */
+async function commandInShell(t: Test, folder: string): Promise<void> {
+  const script = `set -a; . '${join(folder, "env")}'; set +a; exec "${process.execPath}" dist/bin/herald.js "$@"`;
+  const herald = (...words: string[]) =>
+    spawnSync("env", ["-u", "NODE_OPTIONS", "sh", "-c", script, "herald", ...words], {
+      encoding: "utf8",
+      cwd: packageRoot(),
+      input: "a password by pipe\n",
+    });
+  const list = herald("client", "list", "--json");
+  t.equal(list.status, 0, list.stderr);
+  const [client] = JSON.parse(list.stdout).data;
+  t.match(client, { name: "Demo client" });
+  const who = [
+    "--client",
+    client.client_id,
+    "--email",
+    "pipe@example.com",
+    "--name",
+    "P",
+    "--role",
+    "viewer",
+  ];
+  const made = herald("user", "create", ...who, "--password", "-", "--json");
+  t.match(JSON.parse(made.stdout), { user_id: /^usr_/ });
+  t.notMatch(made.stdout, "password");
+  t.equal(herald("client", "list", "--nonsense").status, 2);
+  t.equal(herald("key", "revoke", "--id", `key_${"0".repeat(26)}`).status, 1);
+}
+
 t.test("npm start", async (t) => {
   const folder = openFolder(t);
   const PORT = String(await freePort());
@@ -50,6 +103,7 @@ t.test("npm start", async (t) => {
     );
   const start = () => startProcess(t, "start", { PORT }, { args: ["--folder", folder] });
   let clientId = "";
+  let demo: Record<string, string> = {};
 
   t.test("starts everything from nothing and says where it is", async (t) => {
     // What a first start leaves that was interrupted while it made the database.
@@ -58,10 +112,19 @@ t.test("npm start", async (t) => {
     const starter = start();
     await until("up", isUp);
     await until("the screen", () => starter.output().includes("Herald is up."));
-    t.match(starter.output(), `address    http://localhost:${PORT}`);
+    for (const shown of [
+      `address    http://localhost:${PORT}`,
+      `docs       http://localhost:${PORT}/api/docs`,
+    ])
+      t.match(starter.output(), shown);
+    await pasteCommands(t, starter.output());
     for (const name of ["web", "dispatcher", "scheduler"])
       t.match(starter.output(), new RegExp(`^${name} +\\|.*process.ready`, "m"));
     t.equal(statSync(join(folder, "env")).mode & 0o777, 0o600);
+    demo = demoOf(folder);
+    t.match(demo, { DEMO_EMAIL: "owner@example.com", DEMO_API_KEY: /^svc_test_/, DEMO_PASSWORD: /^\w{20}$/ });
+    t.match(starter.output(), demo.DEMO_API_KEY as string);
+    await commandInShell(t, folder);
     clientId = (await createClient(open(t, folder), "kept")).id;
 
     const pids = pidsOf(folder);
@@ -85,6 +148,8 @@ t.test("npm start", async (t) => {
     await until("up again", () => starter.output().includes("Herald is up."));
     t.same(before.filter(isAlive), []);
     t.match(await findClient(open(t, folder), clientId), { name: "kept" });
+    t.same(demoOf(folder), demo, "the same demo client, key and login");
+    await pasteCommands(t, starter.output());
     const pids = pidsOf(folder);
     t.equal(await starter.stop("SIGTERM"), 0);
     t.same(pids.filter(isAlive), []);

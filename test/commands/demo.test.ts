@@ -1,0 +1,94 @@
+import t from "tap";
+import { readConfig } from "../../src/runtime/config.ts";
+import { startApi } from "../fixtures/api.ts";
+import { commandLine } from "../fixtures/command-line.ts";
+import { cloneDatabase } from "../fixtures/servers.ts";
+import { testSettings } from "../fixtures/settings.ts";
+import { until } from "../fixtures/until.ts";
+
+t.test("herald demo", async (t) => {
+  const settings = await testSettings(t, { DATABASE_URL: await cloneDatabase(t, "template0") });
+  const first = (await commandLine(t, settings)(["demo", "--json"])).json;
+  const api = await startApi(t, { config: readConfig(settings) });
+  const enters = async ({ email, password, api_key }: Record<string, string>) => [
+    (await api.call("POST", "/api/auth/login", { json: { email, password } })).status,
+    (await api.call("GET", "/api/auth/me", { headers: { "x-svc-api-key": api_key as string } })).status,
+  ];
+  const known = { DEMO_PASSWORD: first.password, DEMO_API_KEY: first.api_key };
+
+  t.test("makes a client that can be entered, in a database that had nothing", async (t) => {
+    t.same(await enters(first), [200, 200]);
+  });
+
+  t.test("finds it again and changes nothing", async (t) => {
+    t.same((await commandLine(t, { ...settings, ...known })(["demo", "--json"])).json, first);
+    t.same((await commandLine(t, settings)(["client", "list", "--json"])).json.data.length, 1);
+  });
+
+  t.test("makes anew what was lost, and keeps the rest", async (t) => {
+    const lost = (await commandLine(t, { ...settings, DEMO_API_KEY: first.api_key })(["demo", "--json"]))
+      .json;
+    t.match(lost, { client_id: first.client_id, api_key: first.api_key });
+    t.not(lost.password, first.password);
+    t.same(await enters(lost), [200, 200]);
+    t.same(await enters(first), [401, 200]);
+
+    const { id } = (await api.call("GET", "/api/auth/me", { headers: { "x-svc-api-key": first.api_key } }))
+      .body.credential;
+    await commandLine(t, settings)(["key", "revoke", "--id", id]);
+    const kept = { DEMO_PASSWORD: lost.password, DEMO_API_KEY: first.api_key };
+    const revoked = (await commandLine(t, { ...settings, ...kept })(["demo", "--json"])).json;
+    t.equal(revoked.password, lost.password);
+    t.same(await enters(revoked), [200, 200]);
+    await until(
+      "the revoked key is refused",
+      async () => (await enters({ ...revoked, ...first }))[1] === 401,
+    );
+  });
+
+  t.test("is not for production", async (t) => {
+    const platform = Object.fromEntries(
+      [
+        "AD_PLATFORM_URL",
+        "AD_DIALOG_URL",
+        "CHAT_PLATFORM_URL",
+        "PHOTO_PLATFORM_URL",
+        "SOCIAL_PLATFORM_URL",
+        "SIGNUP_DIALOG_URL",
+      ].map((name) => [name, "https://platform.example"]),
+    );
+    const app = {
+      PLATFORM_APP_ID: "1",
+      PLATFORM_APP_SECRET: "2",
+      PLATFORM_VERIFY_TOKEN: "3",
+      SIGNUP_CONFIG_ID: "4",
+    };
+    const strict = {
+      ...settings,
+      ...platform,
+      ...app,
+      NODE_ENV: "production",
+      PUBLIC_URL: "https://herald.example",
+    };
+    t.match(await commandLine(t, strict)(["demo"]), { code: 1, err: /no demo client in production/ });
+    t.equal(
+      (
+        await commandLine(
+          t,
+          strict,
+        )([
+          "key",
+          "create",
+          "--client",
+          first.client_id,
+          "--name",
+          "k",
+          "--scopes",
+          "messages:send",
+          "--json",
+        ])
+      ).json.key.slice(0, 9),
+      "svc_live_",
+    );
+  });
+});
