@@ -33,6 +33,9 @@ t.test("sslmode means what it means elsewhere", async (t) => {
 
   t.equal(await isEncrypted(""), false);
   t.equal(await isEncrypted("?sslmode=disable"), false);
+  process.env.PGSSLMODE = "no-verify"; // for addresses that a platform makes, to which nothing can be added
+  t.equal(await isEncrypted(""), true);
+  delete process.env.PGSSLMODE;
   t.equal(await isEncrypted("?sslmode=require"), true);
   t.equal(await isEncrypted("?sslmode=no-verify"), true);
   await t.rejects(isEncrypted("?sslmode=verify-full"), /self-signed/);

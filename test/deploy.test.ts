@@ -1,0 +1,50 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { readConfig } from "../src/runtime/config.ts";
+import { packageRoot } from "../src/runtime/package-root.ts";
+import { SETTINGS } from "../src/runtime/settings.ts";
+
+interface Manifest {
+  formation: Record<string, unknown>;
+  env: Record<string, { value?: string; generator?: string; description?: string }>;
+}
+
+const textOf = (file: string) => readFileSync(join(packageRoot(), file), "utf8");
+const manifest: Manifest = JSON.parse(textOf("app.json"));
+const processes: Record<string, string> = Object.fromEntries(
+  [...textOf("Procfile").matchAll(/^(\w+): node dist\/(.+)\.js$/gm)].map(([, type, file]) => [type, file]),
+);
+
+t.test("the Procfile names entries that exist, and app.json runs them", async (t) => {
+  t.same(Object.keys(processes), ["release", "web", "dispatcher", "scheduler"]);
+  for (const file of Object.values(processes)) t.ok(existsSync(join(packageRoot(), `${file}.ts`)), file);
+  t.same(Object.keys(manifest.formation), ["web", "dispatcher", "scheduler"]);
+});
+
+t.test("whoever fills in app.json's settings can start in production", async (t) => {
+  // What the add-ons bring, and what the form asks for.
+  const brought = {
+    DATABASE_URL: "postgres://u:p@db.example/d",
+    REDIS_URL: "rediss://:p@redis.example:6379",
+  };
+  const asked = (name: string) => {
+    if (name === "ENCRYPTION_KEYS") return `k1:${Buffer.alloc(32).toString("base64")}`;
+    return name.endsWith("_URL") ? "https://somewhere.example" : "1";
+  };
+  const entries = Object.entries(manifest.env).map(([name, { value, generator }]) => [
+    name,
+    value ?? (generator === "secret" ? "s".repeat(64) : asked(name)),
+  ]);
+  const config = readConfig({ ...brought, ...Object.fromEntries(entries) });
+  t.equal(config.NODE_ENV, "production");
+});
+
+t.test("app.json asks for settings that exist, and says what each is", async (t) => {
+  const ours = Object.keys(SETTINGS);
+  t.same(
+    Object.keys(manifest.env).filter((name) => !ours.includes(name)),
+    ["PGSSLMODE"],
+  );
+  for (const [name, { value, description }] of Object.entries(manifest.env)) t.ok(value ?? description, name);
+});
