@@ -1,13 +1,7 @@
 import { invalidField } from "../runtime/errors.ts";
 import { nullable, object, type TProperties, type TSchema, Type } from "../schema/types.ts";
+import type { PageRequest } from "../store/pages.ts";
 import type { Cursors } from "./cursors.ts";
-
-/** What a list is asked for: rows after or before a position, at most `limit`. */
-export interface PageRequest {
-  limit: number;
-  after?: string;
-  before?: string;
-}
 
 /** What a list answers, its positions still in clear. */
 export interface Page<T> {
@@ -103,3 +97,14 @@ export function pageOf<T>(rows: readonly T[], request: PageRequest, positionOf: 
     hasMore: rows.length > request.limit,
   };
 }
+
+/** The reply of a list that is ordered by id, of rows that were read one further than the limit. */
+export const listById = <R, T extends { id: string }>(
+  rows: readonly R[],
+  toItem: (row: R) => T,
+  { page, cursors }: { page: PageRequest; cursors: Cursors },
+) =>
+  listReply(
+    pageOf(rows.map(toItem), page, ({ id }) => id),
+    cursors,
+  );

@@ -1,4 +1,4 @@
-import { listOf, listQuery, listReply, pageOf, pageRequest } from "../../http/lists.ts";
+import { listById, listOf, listQuery, pageRequest } from "../../http/lists.ts";
 import { BY_MANAGERS, type Route, route } from "../../http/route.ts";
 import { toTimestamp } from "../../schema/timestamps.ts";
 import { type AuditRow, listAudit } from "../../store/audit-log.ts";
@@ -28,10 +28,7 @@ export function auditRoutes({ db }: { db: Database }): Route[] {
       async handle({ caller, query, cursors }) {
         const page = pageRequest(query, cursors);
         const rows = await listAudit(db, caller.clientId, page, query);
-        return listReply(
-          pageOf(rows.map(toAuditEntry), page, ({ id }) => id),
-          cursors,
-        );
+        return listById(rows, toAuditEntry, { page, cursors });
       },
     }),
   ];

@@ -1,4 +1,4 @@
-import { listOf, listQuery, listReply, pageOf, pageRequest } from "../../http/lists.ts";
+import { listById, listOf, listQuery, pageRequest } from "../../http/lists.ts";
 import { BY_MANAGERS, type Route, route } from "../../http/route.ts";
 import { ApiError, invalidField } from "../../runtime/errors.ts";
 import type { Scope } from "../../schema/enumerations.ts";
@@ -50,10 +50,7 @@ export function keyRoutes({ db, production }: { db: Database; production: boolea
       async handle({ caller, query, cursors }) {
         const page = pageRequest(query, cursors);
         const rows = await listApiKeys(db, caller.clientId, page);
-        return listReply(
-          pageOf(rows.map(toApiKey), page, ({ id }) => id),
-          cursors,
-        );
+        return listById(rows, toApiKey, { page, cursors });
       },
     }),
     route({

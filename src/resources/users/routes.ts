@@ -1,4 +1,4 @@
-import { listOf, listQuery, listReply, pageOf, pageRequest } from "../../http/lists.ts";
+import { listById, listOf, listQuery, pageRequest } from "../../http/lists.ts";
 import { BY_MANAGERS, type Route, route } from "../../http/route.ts";
 import { ApiError, invalidField } from "../../runtime/errors.ts";
 import type { Role } from "../../schema/enumerations.ts";
@@ -33,10 +33,7 @@ export function userRoutes(parts: PasswordParts): Route[] {
       async handle({ caller, query, cursors }) {
         const page = pageRequest(query, cursors);
         const rows = await listUsers(db, caller.clientId, page);
-        return listReply(
-          pageOf(rows.map(toUser), page, ({ id }) => id),
-          cursors,
-        );
+        return listById(rows, toUser, { page, cursors });
       },
     }),
     route({
