@@ -9,7 +9,8 @@ Send exactly one credential with each request.
 
 - **API key**, for your backend: \`x-svc-api-key: svc_live_...\`. A key is made in the console, shown once, and holds the
   scopes it was given.
-- **User token**, for a person: \`Authorization: Bearer <token>\`. What the person may do follows from their role.
+- **User token**, for a person: \`Authorization: Bearer <token>\`. Got by signing in, or from your identity provider; what the
+  person may do follows from their role.
 
 Each endpoint names the scope it needs, in its text and as \`x-required-scope\`. Everything you see belongs to your client;
 what belongs to another is answered with 404, as if it did not exist.
