@@ -66,16 +66,19 @@ const UPDATE = sql(`
 
 const SET_PASSWORD = sql(`
   update users
-  set password_hash = $3, tokens_valid_from = now()
+  set password_hash = $3, tokens_valid_from = clock_timestamp()
   where client_id = $1
   and id = $2
   returning id`);
 
-const SEEN = sql(`
+const NOTE_LOGIN = sql(`
   update users
-  set last_login_at = now()
+  set last_login_at = clock_timestamp()
   where client_id = $1
-  and id = $2`);
+  and id = $2
+  and password_hash = $3
+  and enabled
+  returning last_login_at`);
 
 const credentialWhere = (condition: string) =>
   sql(`
@@ -133,8 +136,17 @@ export async function setPassword(
   return rows.length > 0;
 }
 
-export async function noteLogin(db: Queryable, clientId: string, id: string): Promise<void> {
-  await db.query(SEEN, [clientId, id]);
+/**
+ * When the login took place. Undefined when the password was changed, or the user disabled, since it was looked up: what
+ * the old password opens must not outlive it, and checking one takes a while.
+ */
+export async function noteLogin(db: Queryable, user: UserCredentialRow): Promise<Date | undefined> {
+  const [row] = await db.query<{ last_login_at: Date }>(NOTE_LOGIN, [
+    user.client_id,
+    user.id,
+    user.password_hash,
+  ]);
+  return row?.last_login_at;
 }
 
 /** Over all clients: whose user it is, is what the caller wants to know. */
