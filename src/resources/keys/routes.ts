@@ -8,10 +8,13 @@ import type { Database } from "../../store/database.ts";
 import { type MadeKey, makeKey, revokeKey, rotateKey } from "../../tenancy/api-keys.ts";
 import { type ApiKeyDto, apiKey, createdApiKey, keyParams, newApiKey, rotation } from "./schema.ts";
 
+/** `svc_live_` and the first 6 characters of the id. */
+const SHOWN_PREFIX = 15;
+
 const toApiKey = (row: ApiKeyRow): ApiKeyDto => ({
   id: row.id,
   name: row.name,
-  prefix: row.prefix,
+  prefix: row.prefix.slice(0, SHOWN_PREFIX),
   last4: row.last4,
   scopes: row.scopes as Scope[],
   created_at: toTimestamp(row.created_at),
@@ -81,7 +84,7 @@ export function keyRoutes({ db, production }: { db: Database; production: boolea
       reply: createdApiKey,
       async handle(context) {
         const { params, body } = context;
-        const wish = { id: params.id, graceMinutes: body.grace_minutes, production };
+        const wish = { id: params.id, graceMinutes: body.grace_minutes ?? 0, production };
         const rotated = await rotateKey(db, context, wish);
         switch (rotated.outcome) {
           case "rotated":
