@@ -42,11 +42,12 @@ const LIST = byNewest(`
   from users
   where client_id = $1`);
 
-const FIND = sql(`
+const LOCK = sql(`
   select ${COLUMNS}
   from users
   where client_id = $1
-  and id = $2`);
+  and id = $2
+  for update`);
 
 const LOCK_OWNERS = sql(`
   select id
@@ -104,8 +105,9 @@ export async function insertUser(
 export const listUsers = (db: Queryable, clientId: string, page: PageRequest): Promise<UserRow[]> =>
   readPage(db, clientId, page, { statements: LIST });
 
-export async function findUser(db: Queryable, clientId: string, id: string): Promise<UserRow | undefined> {
-  const [row] = await db.query<UserRow>(FIND, [clientId, id]);
+/** The user, held until the transaction ends: of two changes at the same moment neither undoes the other. */
+export async function lockUser(tx: Queryable, clientId: string, id: string): Promise<UserRow | undefined> {
+  const [row] = await tx.query<UserRow>(LOCK, [clientId, id]);
   return row;
 }
 

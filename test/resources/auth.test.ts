@@ -3,10 +3,10 @@ import t from "tap";
 import { ROLE_SCOPES, ROLES, SCOPES } from "../../src/schema/enumerations.ts";
 import { createUserTokens } from "../../src/security/user-tokens.ts";
 import { type Api, startApi } from "../fixtures/api.ts";
+import { untilBlocked } from "../fixtures/blocked.ts";
 import { startIdentityProvider } from "../fixtures/identity-provider.ts";
 import { rawClient } from "../fixtures/servers.ts";
 import { makeTenant, PASSWORD } from "../fixtures/tenants.ts";
-import { until } from "../fixtures/until.ts";
 
 const ME = "/api/auth/me";
 const CONSOLE = { "x-herald-console": "1" };
@@ -174,11 +174,7 @@ t.test("login", async (t) => {
     await holder.query("begin");
     await holder.query("update users set password_hash = 'another' where id = $1", [person.id]);
     const entering = login(api, { email: person.email, password: PASSWORD });
-    await until("the login waits for the row", async () => {
-      const waiting =
-        "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
-      return (await holder.query(waiting)).rowCount;
-    });
+    await untilBlocked(holder, 1);
     await holder.query("commit");
     t.equal((await entering).status, 401);
   });
