@@ -142,6 +142,15 @@ t.test("nothing under /api is open to everybody but what is meant to be", async 
   t.same(open.map(titleOf).sort(), PUBLIC);
 });
 
+t.test("keys, users and the audit log are for owners and admins in the console", async (t) => {
+  const managed = table.filter(({ path }) => /^\/api\/(keys|users|audit)\b/.test(path));
+  for (const given of managed) {
+    t.ok(given.consoleOnly, titleOf(given));
+    // Everybody changes a password, their own.
+    if (!given.path.endsWith("/password")) t.same(given.roles, ["owner", "admin"], titleOf(given));
+  }
+});
+
 t.test("the tables of this file name nothing that is gone", async (t) => {
   for (const title of Object.keys(BODIES)) t.ok(table.map(titleOf).includes(title), title);
   for (const place of Object.keys(OBJECTS))
