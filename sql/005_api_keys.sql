@@ -1,4 +1,4 @@
--- A client's keys. The text of a key is its prefix, an underscore and the secret part, of which only the SHA-256 is kept.
+-- A client's keys. The first part of a key's text names the row, the second is the secret, of which only the SHA-256 is kept.
 create table api_keys (
   id text collate "C" primary key,
   client_id uuid not null references clients (id) on delete cascade,

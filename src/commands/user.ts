@@ -36,7 +36,12 @@ export const USER_VERBS: readonly Verb[] = [
       const row = await findUserCredential(db, user);
       if (!row) throw new CommandError(`there is no user ${user}`);
       if (!row.enabled) throw new CommandError(`the user ${user} is disabled, a token would be refused`);
-      return { token: await tokens.issue({ id: user, clientId: row.client_id }, ttl) };
+      return {
+        token: await tokens.issue(
+          { id: user, clientId: row.client_id },
+          ttl === undefined ? {} : { lasts: ttl },
+        ),
+      };
     },
   }),
 ];

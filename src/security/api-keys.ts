@@ -6,24 +6,25 @@ import { randomText } from "./random-text.ts";
 export interface IssuedApiKey {
   id: string;
   text: string;
-  /** The part that may be shown: enough to find the key again. */
+  /** `svc_live_` and the first 6 characters of the id: what a list shows. */
   prefix: string;
   last4: string;
   secretHash: Buffer;
 }
 
 const SECRET_LENGTH = 43;
-const FORM = /^(svc_(?:live|test)_([0-9a-hjkmnp-tv-z]{26}))_([0-9A-Za-z]{43})$/;
+const PREFIX_LENGTH = "svc_live_".length + 6;
+const FORM = /^svc_(?:live|test)_([0-9a-hjkmnp-tv-z]{26})_([0-9A-Za-z]{43})$/;
 
 /** `svc_live_<26 characters>_<43 characters>`: the first group finds the row, the second proves the holder. */
 export function issueApiKey({ production }: { production: boolean }): IssuedApiKey {
   const id = newId("key");
-  const prefix = `svc_${production ? "live" : "test"}_${id.slice("key_".length)}`;
   const secret = randomText(SECRET_LENGTH);
+  const text = `svc_${production ? "live" : "test"}_${id.slice("key_".length)}_${secret}`;
   return {
     id,
-    text: `${prefix}_${secret}`,
-    prefix,
+    text,
+    prefix: text.slice(0, PREFIX_LENGTH),
     last4: secret.slice(-4),
     secretHash: digest(secret),
   };
@@ -36,8 +37,8 @@ export interface PresentedApiKey {
 }
 
 export function parseApiKey(text: string): PresentedApiKey | undefined {
-  const [, prefix, time, secret] = FORM.exec(text) ?? [];
-  return prefix && time && secret ? { id: `key_${time}`, prefix, secret } : undefined;
+  const [, time, secret] = FORM.exec(text) ?? [];
+  return time && secret ? { id: `key_${time}`, prefix: text.slice(0, PREFIX_LENGTH), secret } : undefined;
 }
 
 /** Compared in constant time. A fast hash is enough: the secret is random, there is nothing to guess by words. */

@@ -13,6 +13,8 @@ export type TryLimit = <T>(
 ) => Promise<T | undefined>;
 
 const MOST_FAILURES = 10;
+/** At most, and generously: Redis is given half of it to answer. */
+const FORGIVING_TAKES = 1 * SECOND;
 
 /** Counted in Redis over all processes, and in the process itself while Redis is away. `redis` is an ioredis client that fails fast. */
 export function createTryLimit(redis: unknown): TryLimit {
@@ -25,8 +27,11 @@ export function createTryLimit(redis: unknown): TryLimit {
   });
   return async (who, attempt) => {
     const key = createHash("sha256").update(JSON.stringify(who)).digest("base64url");
-    await limiter.consume(key).catch(refuse);
     const forgive = () => limiter.reward(key).catch(() => {});
+    await limiter.consume(key).catch(async (reason: unknown) => {
+      if (mayForgive(reason)) await forgive(); // what was not made has not failed
+      refuse(reason);
+    });
     try {
       const success = await attempt();
       if (success !== undefined) await forgive();
@@ -37,6 +42,10 @@ export function createTryLimit(redis: unknown): TryLimit {
     }
   };
 }
+
+/** Not at the end of the minute: what is given back must not land in the next one, where it would be a try more. */
+const mayForgive = (reason: unknown) =>
+  reason instanceof RateLimiterRes && reason.msBeforeNext > FORGIVING_TAKES;
 
 function refuse(reason: unknown): never {
   if (!(reason instanceof RateLimiterRes)) throw reason;

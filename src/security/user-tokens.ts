@@ -19,9 +19,14 @@ export type TokenSubject =
   | { source: "own"; userId: string; clientId: string | undefined; issuedAt: Date | undefined }
   | { source: "provider"; claims: JWTPayload };
 
+export interface TokenOwner {
+  id: string;
+  clientId: string;
+}
+
 export interface UserTokens {
   /** Absent where an identity provider alone issues tokens. */
-  issue?(user: { id: string; clientId: string }, lasts?: number): Promise<string>;
+  issue?(user: TokenOwner, options?: { issuedAt?: Date; lasts?: number }): Promise<string>;
   /** Undefined for a token that is forged, expired, incomplete or signed in a way that its source does not use. */
   verify(token: string): Promise<TokenSubject | undefined>;
 }
@@ -53,11 +58,12 @@ export function createUserTokens(settings: Settings): UserTokens {
 
 const issuer =
   (secret: KeyObject): NonNullable<UserTokens["issue"]> =>
-  ({ id, clientId }, lasts = LOGIN_LASTS) =>
+  ({ id, clientId }, { issuedAt = new Date(), lasts = LOGIN_LASTS } = {}) =>
     new SignJWT({ client_id: clientId })
       .setProtectedHeader({ alg: "HS256", typ: "JWT" })
       .setSubject(id)
-      .setIssuedAt()
+      // With its milliseconds: a token made in the second of a password change is either before or after it.
+      .setIssuedAt(issuedAt.getTime() / SECOND)
       .setExpirationTime(new Date(Date.now() + lasts))
       .sign(secret);
 
@@ -78,7 +84,7 @@ async function verifyOwn(token: string, secret: KeyObject): Promise<TokenSubject
   if (!claims) return undefined;
   const { sub = "", client_id, iat } = claims;
   if (client_id !== undefined && typeof client_id !== "string") return undefined;
-  const issuedAt = iat === undefined ? undefined : new Date(iat * SECOND);
+  const issuedAt = iat === undefined ? undefined : new Date(Math.round(iat * SECOND));
   return { source: "own", userId: sub, clientId: client_id, issuedAt };
 }
 
@@ -115,7 +121,8 @@ const reachable =
 
 async function claimsOf(verified: Promise<{ payload: JWTPayload }>): Promise<JWTPayload | undefined> {
   try {
-    return (await verified).payload;
+    const { payload } = await verified;
+    return typeof payload.sub === "string" && payload.sub !== "" ? payload : undefined;
   } catch (error) {
     if (error instanceof errors.JOSEError) return undefined;
     throw error;

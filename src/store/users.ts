@@ -42,11 +42,12 @@ const LIST = byNewest(`
   from users
   where client_id = $1`);
 
-const FIND = sql(`
+const LOCK = sql(`
   select ${COLUMNS}
   from users
   where client_id = $1
-  and id = $2`);
+  and id = $2
+  for update`);
 
 const LOCK_OWNERS = sql(`
   select id
@@ -66,16 +67,19 @@ const UPDATE = sql(`
 
 const SET_PASSWORD = sql(`
   update users
-  set password_hash = $3, tokens_valid_from = now()
+  set password_hash = $3, tokens_valid_from = clock_timestamp()
   where client_id = $1
   and id = $2
   returning id`);
 
-const SEEN = sql(`
+const NOTE_LOGIN = sql(`
   update users
-  set last_login_at = now()
+  set last_login_at = clock_timestamp()
   where client_id = $1
-  and id = $2`);
+  and id = $2
+  and password_hash = $3
+  and enabled
+  returning last_login_at`);
 
 const credentialWhere = (condition: string) =>
   sql(`
@@ -101,8 +105,9 @@ export async function insertUser(
 export const listUsers = (db: Queryable, clientId: string, page: PageRequest): Promise<UserRow[]> =>
   readPage(db, clientId, page, { statements: LIST });
 
-export async function findUser(db: Queryable, clientId: string, id: string): Promise<UserRow | undefined> {
-  const [row] = await db.query<UserRow>(FIND, [clientId, id]);
+/** The user, held until the transaction ends: of two changes at the same moment neither undoes the other. */
+export async function lockUser(tx: Queryable, clientId: string, id: string): Promise<UserRow | undefined> {
+  const [row] = await tx.query<UserRow>(LOCK, [clientId, id]);
   return row;
 }
 
@@ -133,8 +138,17 @@ export async function setPassword(
   return rows.length > 0;
 }
 
-export async function noteLogin(db: Queryable, clientId: string, id: string): Promise<void> {
-  await db.query(SEEN, [clientId, id]);
+/**
+ * When the login took place. Undefined when the password was changed, or the user disabled, since it was looked up: what
+ * the old password opens must not outlive it, and checking one takes a while.
+ */
+export async function noteLogin(db: Queryable, user: UserCredentialRow): Promise<Date | undefined> {
+  const [row] = await db.query<{ last_login_at: Date }>(NOTE_LOGIN, [
+    user.client_id,
+    user.id,
+    user.password_hash,
+  ]);
+  return row?.last_login_at;
 }
 
 /** Over all clients: whose user it is, is what the caller wants to know. */

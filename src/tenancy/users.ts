@@ -4,9 +4,9 @@ import { generatePassword, type Passwords } from "../security/passwords.ts";
 import { type Deed, recordAudit } from "../store/audit-log.ts";
 import type { Database, Queryable } from "../store/database.ts";
 import {
-  findUser,
   insertUser,
   lockOwners,
+  lockUser,
   setPassword,
   type UserChanges,
   type UserRow,
@@ -83,7 +83,7 @@ export function changeUser(
   const { clientId } = deed.caller;
   return db.transaction(async (tx): Promise<Change> => {
     const owners = await lockOwners(tx, clientId);
-    const row = await findUser(tx, clientId, id);
+    const row = await lockUser(tx, clientId, id);
     if (!row) return { outcome: "absent" };
     const after = { ...row, ...definedOnly(changes) };
     const standing = after.role !== row.role || after.enabled !== row.enabled;

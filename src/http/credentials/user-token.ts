@@ -1,4 +1,3 @@
-import { SECOND } from "../../runtime/durations.ts";
 import { ApiError } from "../../runtime/errors.ts";
 import { isClientId } from "../../runtime/ids.ts";
 import type { Log } from "../../runtime/log.ts";
@@ -65,9 +64,7 @@ const isRole = (value: unknown): value is Role => ROLES.includes(value as Role);
 function isGood(row: UserCredentialRow, { clientId, issuedAt }: Subject<"own">): boolean {
   if (!row.enabled || (clientId !== undefined && clientId !== row.client_id)) return false;
   if (row.tokens_valid_from === null) return true;
-  // A token knows the second of its making, no less.
-  const validFrom = Math.floor(row.tokens_valid_from.getTime() / SECOND) * SECOND;
-  return issuedAt !== undefined && issuedAt.getTime() >= validFrom;
+  return issuedAt !== undefined && issuedAt > row.tokens_valid_from;
 }
 
 const toCaller = (

@@ -18,12 +18,18 @@ export interface LoginParts {
   issue: NonNullable<UserTokens["issue"]>;
 }
 
+interface Entry {
+  user: UserCredentialRow;
+  at: Date;
+}
+
 /** The same work, and the same answer, whether or not the user exists. */
 export function loginRoute({ db, passwords, tryLimit, cookie, issue }: LoginParts): Route {
-  async function knock(email: string, password: string): Promise<UserCredentialRow | undefined> {
-    const row = await findUserByEmail(db, email);
-    const isRight = await passwords.matches(password, row?.password_hash);
-    return isRight && row?.enabled ? row : undefined;
+  async function knock(email: string, password: string): Promise<Entry | undefined> {
+    const user = await findUserByEmail(db, email);
+    const isRight = await passwords.matches(password, user?.password_hash);
+    const at = isRight && user ? await noteLogin(db, user) : undefined;
+    return user && at && { user, at };
   }
 
   return route({
@@ -38,10 +44,10 @@ export function loginRoute({ db, passwords, tryLimit, cookie, issue }: LoginPart
     reply: session,
     async handle({ body, address, header, setHeader }) {
       const who = [address, body.email.toLowerCase()];
-      const user = await tryLimit(who, () => knock(body.email, body.password));
-      if (!user) throw wrongLogin();
-      await noteLogin(db, user.client_id, user.id);
-      const token = await issue({ id: user.id, clientId: user.client_id });
+      const entry = await tryLimit(who, () => knock(body.email, body.password));
+      if (!entry) throw wrongLogin();
+      const { user, at: issuedAt } = entry;
+      const token = await issue({ id: user.id, clientId: user.client_id }, { issuedAt });
       if (!isForeign(header("sec-fetch-site"))) setHeader("Set-Cookie", cookie.keep(token, LOGIN_LASTS));
       return { token, expires_in: LOGIN_LASTS / SECOND, user: toSessionUser(user) };
     },

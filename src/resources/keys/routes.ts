@@ -78,7 +78,7 @@ export function keyRoutes({ db, production }: { db: Database; production: boolea
       reply: createdApiKey,
       async handle(context) {
         const { params, body } = context;
-        const wish = { id: params.id, graceMinutes: body.grace_minutes, production };
+        const wish = { id: params.id, graceMinutes: body.grace_minutes ?? 0, production };
         const rotated = await rotateKey(db, context, wish);
         switch (rotated.outcome) {
           case "rotated":

@@ -8,8 +8,8 @@ export const apiKey = object(
     id: prefixedId("key"),
     name,
     prefix: Type.String({
-      description: "The beginning of the key, by which it can be recognised",
-      examples: ["svc_live_01k9zv3m5q8x7w2r4t6y0a1b2c"],
+      description: "The beginning of the key",
+      examples: ["svc_live_01k9zv"],
     }),
     last4: Type.String({ description: "Its last four characters", examples: ["x7Qd"] }),
     scopes,
@@ -41,12 +41,14 @@ export const newApiKey = object(
 
 export const rotation = object(
   {
-    grace_minutes: Type.Integer({
-      minimum: 0,
-      maximum: 10_080,
-      description: "How long the old key goes on working",
-      examples: [60],
-    }),
+    grace_minutes: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 10_080,
+        description: "How long the old key goes on working; absent: not at all",
+        examples: [60],
+      }),
+    ),
   },
   { title: "RotateApiKeyDto" },
 );

@@ -1,0 +1,64 @@
+import t from "tap";
+import { isSecretOf, issueApiKey, parseApiKey } from "../../src/security/api-keys.ts";
+
+const ID = "01k9zv3m5q8x7w2r4t6y0a1b2c";
+const SECRET = "4fJ2mQ9sT7vXbN1cK8dL0eR5gH3iW6yZpAoUuEqDx7Q";
+
+t.test("a key is svc_live_ or svc_test_, 26 characters that name it and 43 that prove it", async (t) => {
+  for (const [production, begin] of [
+    [true, "svc_live_"],
+    [false, "svc_test_"],
+  ] as const) {
+    const issued = issueApiKey({ production });
+    t.match(issued.text, new RegExp(`^${begin}[0-9a-hjkmnp-tv-z]{26}_[0-9A-Za-z]{43}$`));
+    t.equal(issued.id, `key_${issued.text.slice(9, 35)}`);
+    t.equal(issued.last4, issued.text.slice(-4));
+  }
+});
+
+t.test("what is kept of a key recognises its secret and does not contain it", async (t) => {
+  const { text, ...kept } = issueApiKey({ production: true });
+  const secret = text.slice(-43);
+  t.ok(isSecretOf(secret, kept.secretHash));
+  t.notOk(isSecretOf(SECRET, kept.secretHash));
+  t.notOk(isSecretOf("", kept.secretHash));
+  t.equal(kept.secretHash.length, 32);
+  for (const value of Object.values(kept)) t.notMatch(String(value), secret);
+});
+
+t.test("no two keys share a name or a secret", async (t) => {
+  const keys = Array.from({ length: 500 }, () => issueApiKey({ production: true }));
+  t.equal(new Set(keys.map(({ id }) => id)).size, keys.length);
+  t.equal(new Set(keys.map(({ text }) => text.slice(-43))).size, keys.length);
+});
+
+t.test("a presented key is taken apart", async (t) => {
+  t.match(parseApiKey(`svc_live_${ID}_${SECRET}`), { id: `key_${ID}`, secret: SECRET });
+  t.match(parseApiKey(`svc_test_${ID}_${SECRET}`), { id: `key_${ID}`, secret: SECRET });
+});
+
+const WRONG: Record<string, string> = {
+  "nothing at all": "",
+  "the beginning alone": "svc_live_",
+  "another beginning": `svc_prod_${ID}_${SECRET}`,
+  "capitals in the beginning": `SVC_LIVE_${ID}_${SECRET}`,
+  "no secret": `svc_live_${ID}`,
+  "an empty secret": `svc_live_${ID}_`,
+  "a secret one short": `svc_live_${ID}_${SECRET.slice(1)}`,
+  "a secret one long": `svc_live_${ID}_${SECRET}x`,
+  "a dash in the secret": `svc_live_${ID}_${SECRET.slice(1)}-`,
+  "a letter outside ASCII": `svc_live_${ID}_${SECRET.slice(1)}é`,
+  "an id one short": `svc_live_${ID.slice(1)}_${SECRET}`,
+  "an id one long": `svc_live_0${ID}_${SECRET}`,
+  "an id in capitals": `svc_live_${ID.toUpperCase()}_${SECRET}`,
+  "a letter that no id has": `svc_live_u${ID.slice(1)}_${SECRET}`,
+  "a space before": ` svc_live_${ID}_${SECRET}`,
+  "a space after": `svc_live_${ID}_${SECRET} `,
+  "a line break after": `svc_live_${ID}_${SECRET}\n`,
+  "the same key twice": `svc_live_${ID}_${SECRET}, svc_live_${ID}_${SECRET}`,
+  "a scheme before it": `Bearer svc_live_${ID}_${SECRET}`,
+};
+
+t.test("everything else is no key", async (t) => {
+  for (const [what, text] of Object.entries(WRONG)) t.equal(parseApiKey(text), undefined, what);
+});

@@ -1,0 +1,40 @@
+import t from "tap";
+import { HOUR } from "../../src/runtime/durations.ts";
+import { createConsoleCookie, readConsoleCookie } from "../../src/security/console-cookie.ts";
+
+t.test(
+  "the cookie is out of reach of scripts and other sites, and Secure where the address is https",
+  async (t) => {
+    t.equal(
+      createConsoleCookie("http://localhost:8080").keep("a.b.c", 12 * HOUR),
+      "herald_console=a.b.c; Path=/; Max-Age=43200; HttpOnly; SameSite=Strict",
+    );
+    t.equal(
+      createConsoleCookie("https://herald.example").keep("a.b.c", 12 * HOUR),
+      "herald_console=a.b.c; Path=/; Max-Age=43200; HttpOnly; SameSite=Strict; Secure",
+    );
+  },
+);
+
+t.test("a cleared cookie has the attributes of the one it replaces", async (t) => {
+  t.equal(
+    createConsoleCookie("https://herald.example").clear(),
+    "herald_console=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict; Secure",
+  );
+});
+
+const HEADERS: [header: string | undefined, token: string | undefined][] = [
+  [undefined, undefined],
+  ["", undefined],
+  ["herald_console=a.b.c", "a.b.c"],
+  ["theme=dark; herald_console=a.b.c; lang=en", "a.b.c"],
+  ["theme=dark;herald_console=a.b.c", "a.b.c"],
+  ["herald_console=a=b", "a=b"],
+  ["not_herald_console=a.b.c", undefined],
+  ["herald_console_too=a.b.c", undefined],
+  ["theme=herald_console=a.b.c", undefined],
+];
+
+t.test("its token is found among other cookies", async (t) => {
+  for (const [header, token] of HEADERS) t.equal(readConsoleCookie(header), token, String(header));
+});
