@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
-import { fileURLToPath } from "node:url";
 import t from "tap";
+import { packageRoot } from "../src/runtime/package-root.ts";
 
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const ROOT = packageRoot();
 
 /** Who may import whom. A room not named on the right is closed to the one on the left; a single file may be opened alone. */
 const ARROWS: Record<string, readonly string[]> = {

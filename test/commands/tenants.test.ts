@@ -132,7 +132,7 @@ t.test("herald", async (t) => {
     ).json;
     const { token } = (await herald(["user", "token", "--user", user_id, "--ttl", "30m", "--json"])).json;
     const { iat, exp } = JSON.parse(Buffer.from(token.split(".")[1], "base64url").toString());
-    t.equal(Math.round(exp - iat), 1_800);
+    t.ok(Math.abs(exp - iat - 1_800) < 1);
   });
 
   t.test("erases a client and nothing else, after its name was typed", async (t) => {

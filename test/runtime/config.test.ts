@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import t from "tap";
 import { ConfigError, readConfig, settingsTable } from "../../src/runtime/config.ts";
+import { packageRoot } from "../../src/runtime/package-root.ts";
 import { unconnectedSettings } from "../fixtures/settings.ts";
 
 function problemsOf(env: Record<string, string | undefined>): readonly string[] {
@@ -168,6 +170,6 @@ t.test("production speaks https", async (t) => {
 });
 
 t.test("the README's table of settings is the one in the code", async (t) => {
-  const readme = readFileSync(new URL("../../README.md", import.meta.url), "utf8");
+  const readme = readFileSync(join(packageRoot(), "README.md"), "utf8");
   t.ok(readme.includes(settingsTable()), `README.md must contain:\n${settingsTable()}`);
 });

@@ -1,9 +1,11 @@
 import { readdirSync } from "node:fs";
+import { join } from "node:path";
 import t from "tap";
+import { packageRoot } from "../../src/runtime/package-root.ts";
 import { applyMigrations } from "../../src/store/migrations.ts";
 import { cloneDatabase, rawClient } from "../fixtures/servers.ts";
 
-const FILES = readdirSync(new URL("../../sql/", import.meta.url)).sort();
+const FILES = readdirSync(join(packageRoot(), "sql")).sort();
 
 t.test("two at once apply each file once; a later run finds nothing to do", async (t) => {
   const url = await cloneDatabase(t, "template0");
