@@ -4,6 +4,8 @@ import { container } from "tsyringe";
 import { runCommand } from "../src/commands/program.ts";
 import { openDesk } from "../src/composition/herald.ts";
 
+process.stdout.on("error", () => {}); // whoever reads may stop reading
+
 const desk = openDesk(container, process.env);
 process.exitCode = await runCommand(process.argv.slice(2), desk, {
   out: (text) => void process.stdout.write(text),

@@ -10,7 +10,9 @@ create table api_keys (
   created_at timestamptz not null default now(),
   expires_at timestamptz,
   last_used_at timestamptz,
-  revoked_at timestamptz
+  revoked_at timestamptz,
+  -- The key that a rotation made in its place.
+  replaced_by text collate "C"
 );
 
 create index api_keys_client_id on api_keys (client_id, id);

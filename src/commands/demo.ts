@@ -1,7 +1,7 @@
 import { SCOPES } from "../schema/enumerations.ts";
 import { isSecretOf, parseApiKey } from "../security/api-keys.ts";
 import { generatePassword } from "../security/passwords.ts";
-import { findApiKeyCredential } from "../store/api-keys.ts";
+import { findApiKeyCredential, isAlive } from "../store/api-keys.ts";
 import { createClient } from "../store/clients.ts";
 import { applyMigrations } from "../store/migrations.ts";
 import { findUserByEmail, type UserCredentialRow } from "../store/users.ts";
@@ -70,10 +70,8 @@ async function knownKey(desk: Desk, clientId: string): Promise<string> {
   const { DEMO_API_KEY: kept = "" } = desk.env;
   const presented = parseApiKey(kept);
   const row = presented && (await findApiKeyCredential(desk.db, presented.id));
-  const isGood =
-    row?.client_id === clientId &&
-    row.revoked_at === null &&
-    isSecretOf(presented?.secret ?? "", row.secret_hash);
-  if (isGood) return kept;
-  return (await makeKey(desk.db, operatorDeed(desk, clientId), KEY)).text;
+  const isKept = row?.client_id === clientId && isSecretOf(presented?.secret ?? "", row.secret_hash);
+  if (isKept && isAlive(row)) return kept;
+  const { text } = await desk.db.transaction((tx) => makeKey(tx, operatorDeed(desk, clientId), KEY));
+  return text;
 }

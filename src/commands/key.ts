@@ -1,8 +1,9 @@
-import { type ApiKeyRow, findApiKeyOwner, listApiKeys } from "../store/api-keys.ts";
+import { findApiKeyOwner, listApiKeys } from "../store/api-keys.ts";
 import { makeKey, revokeKey } from "../tenancy/api-keys.ts";
 import { clientNamed, operatorDeed } from "./operator.ts";
 import { OPTION, optional, required } from "./options.ts";
-import { CommandError, type Desk, type Verb, verb } from "./verb.ts";
+import { everyPage } from "./pages.ts";
+import { CommandError, type Verb, verb } from "./verb.ts";
 
 export const KEY_VERBS: readonly Verb[] = [
   verb({
@@ -31,8 +32,8 @@ export const KEY_VERBS: readonly Verb[] = [
     options: { client: required(OPTION.client) },
     async run({ client }, desk) {
       await clientNamed(desk, client);
-      const rows = await allKeys(desk, client);
-      return { data: rows.map(({ client_id, ...row }) => row) };
+      const rows = await everyPage((page) => listApiKeys(desk.db, client, page));
+      return { data: rows.map(({ client_id, replaced_by, ...row }) => row) };
     },
   }),
   verb({
@@ -47,15 +48,3 @@ export const KEY_VERBS: readonly Verb[] = [
     },
   }),
 ];
-
-const PAGE = 500;
-
-async function allKeys({ db }: Desk, clientId: string): Promise<ApiKeyRow[]> {
-  const all: ApiKeyRow[] = [];
-  for (;;) {
-    const after = all.at(-1)?.id;
-    const rows = await listApiKeys(db, clientId, { limit: PAGE, ...(after === undefined ? {} : { after }) });
-    all.push(...rows.slice(0, PAGE));
-    if (rows.length <= PAGE) return all;
-  }
-}

@@ -63,7 +63,7 @@ function scopes(text: string): Scope[] {
 }
 
 const prefixed = (prefix: string) =>
-  matching(new RegExp(`^${prefix}_[0-9a-hjkmnp-tv-z]{26}$`), `an id that begins with ${prefix}_`);
+  matching(new RegExp(`^${prefix}_[0-9a-hjkmnp-tv-z]{26}$`), `a whole id: ${prefix}_ and 26 characters`);
 
 /** The options that several verbs share, each described once. */
 export const OPTION = {

@@ -98,11 +98,17 @@ async function parsedValue(
   { text, desk }: { text: string; desk: Desk },
 ): Promise<unknown> {
   try {
-    return parse(secret && text === "-" ? await desk.readLine() : text);
+    return parse(secret && text === "-" ? await typedSecret(desk) : text);
   } catch (error) {
     if (error instanceof UsageError) throw new UsageError(`--${kebab(name)} ${error.message}`);
     throw error;
   }
+}
+
+async function typedSecret(desk: Desk): Promise<string> {
+  const line = await desk.readLine();
+  if (line === "") throw new UsageError("is to be read from standard input, but nothing came");
+  return line;
 }
 
 function complaint(error: unknown, { env }: Desk): string {

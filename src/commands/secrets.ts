@@ -1,11 +1,12 @@
 import { type SecretBox, SecretBoxError, sealedContext } from "../security/secret-box.ts";
 import type { Database } from "../store/database.ts";
 import {
-  countByKey,
   findSealedColumns,
   readStale,
   replaceSealed,
   type SealedColumn,
+  type SealedValue,
+  sharesByKey,
 } from "../store/sealed-columns.ts";
 import type { Progress } from "./progress.ts";
 import { type Verb, verb } from "./verb.ts";
@@ -25,11 +26,11 @@ export const SECRETS_VERBS: readonly Verb[] = [
     options: {},
     async run(_, { db, secretBox, progress }): Promise<Rotation> {
       const columns = await findSealedColumns(db);
-      const bar = progress("secrets", await countStale(db, columns, secretBox.keyId));
+      const bar = progress("secrets", await countStale(db, columns, secretBox));
       let rotated = 0;
       for (const column of columns) rotated += await rotateColumn({ db, secretBox, bar }, column);
       bar.end();
-      return { rotated, left: await countStale(db, columns, secretBox.keyId) };
+      return { rotated, left: await countStale(db, columns, secretBox) };
     },
     show: ({ rotated, left }) =>
       left === 0
@@ -39,10 +40,12 @@ export const SECRETS_VERBS: readonly Verb[] = [
   }),
 ];
 
-async function countStale(db: Database, columns: readonly SealedColumn[], keyId: string): Promise<number> {
+/** What another key has sealed, or another one under the same name. */
+async function countStale(db: Database, columns: readonly SealedColumn[], box: SecretBox): Promise<number> {
   let count = 0;
   for (const column of columns)
-    for (const [key, times] of await countByKey(db, column)) if (key !== keyId) count += times;
+    for (const share of await sharesByKey(db, column))
+      if (share.keyId !== box.keyId || !opens(box, column, share.sample)) count += share.count;
   return count;
 }
 
@@ -65,12 +68,18 @@ async function rotateColumn({ db, secretBox, bar }: RotationParts, column: Seale
 }
 
 /** Nothing for what cannot be opened: it stays as it is, and is counted as left. */
-function reseal(secretBox: SecretBox, column: SealedColumn, value: { id: string; sealed: string }) {
+function reseal(secretBox: SecretBox, column: SealedColumn, value: SealedValue) {
+  if (!opens(secretBox, column, value)) return [];
   const context = sealedContext({ ...column, id: value.id });
+  return [{ ...value, replacement: secretBox.seal(secretBox.open(value.sealed, context), context) }];
+}
+
+export function opens(secretBox: SecretBox, column: SealedColumn, { id, sealed }: SealedValue): boolean {
   try {
-    return [{ ...value, replacement: secretBox.seal(secretBox.open(value.sealed, context), context) }];
+    secretBox.open(sealed, sealedContext({ ...column, id }));
+    return true;
   } catch (error) {
-    if (error instanceof SecretBoxError) return [];
+    if (error instanceof SecretBoxError) return false;
     throw error;
   }
 }

@@ -19,7 +19,7 @@ export function openDesk(
   let database: Database | undefined;
   provide(container, CONFIG, () => readConfig(env));
   provide(container, DATABASE, (c) => {
-    database = createDatabase(resolve(c, CONFIG), () => {});
+    database = createDatabase(resolve(c, CONFIG), () => {}, "endless");
     return database;
   });
   provide(container, PASSWORDS, createPasswords);

@@ -1,6 +1,6 @@
 import { ApiError, ERROR_CODES } from "../runtime/errors.ts";
 import { object, Type } from "../schema/types.ts";
-import { DatabaseUnavailable } from "../store/faults.ts";
+import { DatabaseUnavailable, isErasedClient, isMissingTable } from "../store/faults.ts";
 
 const PROBLEM = "limit must be <= 100";
 
@@ -42,6 +42,16 @@ export function toApiError(thrown: unknown): ApiError {
         cause: thrown,
       },
     );
+  if (isMissingTable(thrown))
+    return new ApiError("temporarily_unavailable", "The service's database is not prepared yet", {
+      headers: { "Retry-After": "60" },
+      cause: thrown,
+    });
+  if (isErasedClient(thrown))
+    return new ApiError("unauthorized", "The client of this credential no longer exists", {
+      headers: { "WWW-Authenticate": 'Bearer realm="herald"' },
+      cause: thrown,
+    });
   return new ApiError("internal_error", "Something went wrong on our side", { cause: thrown });
 }
 

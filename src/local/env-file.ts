@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 
 /** Settings as `NAME='value'` lines, which a shell can read too. */
 export function readEnvFile(file: string): Record<string, string> {
@@ -10,8 +10,10 @@ export function readEnvFile(file: string): Record<string, string> {
 /** For the owner's eyes only: keys and passwords stand in it. */
 export function writeEnvFile(file: string, settings: Record<string, string>): void {
   const lines = Object.entries(settings).map(([name, value]) => `${name}='${quoted(value)}'\n`);
-  writeFileSync(file, lines.join(""), { mode: 0o600 });
-  chmodSync(file, 0o600); // the mode above counts only for a new file
+  const fresh = `${file}.new`;
+  rmSync(fresh, { force: true }); // a mode counts only for a new file
+  writeFileSync(fresh, lines.join(""), { mode: 0o600 });
+  renameSync(fresh, file); // whole or not at all: the key to everything stored stands in it
 }
 
 const QUOTE = `'\\''`;

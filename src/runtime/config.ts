@@ -71,7 +71,7 @@ function missingProblem(setting: Setting<unknown>, given: string | undefined, pr
   if (given !== undefined) return undefined;
   if (setting.required === "always") return `is required: ${setting.kind.expects}`;
   if (setting.required === "production" && production)
-    return `is required in production: ${setting.kind.expects}`;
+    return `is required in production: ${setting.httpsInProduction ? setting.kind.expects.replace("http or ", "") : setting.kind.expects}`;
   return undefined;
 }
 

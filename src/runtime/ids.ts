@@ -23,6 +23,9 @@ const next = monotonicFactory(randomFractions());
 /** A new id, e.g. `msg_01jc…`: 26 characters that sort by time, also within one millisecond of one process. */
 export const newId = (prefix: IdPrefix): string => `${prefix}_${next().toLowerCase()}`;
 
+/** Whether it has the form of an id that is not a UUID; asked before a stranger's text reaches the database. */
+export const isPrefixedId = (value: string): boolean => /^[a-z]{2,3}_[0-9a-hjkmnp-tv-z]{26}$/.test(value);
+
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Whether it has the form of a client's id; asked before a stranger's text reaches a uuid column. */

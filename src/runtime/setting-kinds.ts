@@ -39,7 +39,8 @@ export const httpUrl: Kind<string> = {
   expects: "an http or https address without query or fragment",
   parse(value) {
     const url = parseUrl(value);
-    if (!url || !/^https?:$/.test(url.protocol) || /[?#]/.test(value) || url.username) return undefined;
+    if (!url || !/^https?:$/.test(url.protocol) || /[?#]/.test(value) || url.username || url.password)
+      return undefined;
     return value.replace(/\/+$/, "");
   },
 };

@@ -106,7 +106,7 @@ export const SETTINGS = {
   }),
   ENCRYPTION_KEYS: setting(encryptionKeys, {
     required: "always",
-    mend: 'make a key once, the same for all processes, and keep it safe: echo "k1:$(openssl rand -base64 32)"',
+    mend: 'where secrets are stored already, put the key back that they need; else make one for all processes and keep it safe: echo "k1:$(openssl rand -base64 32)"',
     shown: "required; made by `npm start`",
     meaning:
       "`id:base64(32 bytes)`, comma-separated; the first encrypts, all decrypt; signing keys are derived from it",

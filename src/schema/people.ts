@@ -7,8 +7,8 @@ export const givenName = (example: string) =>
   Type.String({
     minLength: 1,
     maxLength: 200,
-    pattern: "\\S",
-    "x-message": "name must have 1 to 200 characters, at least one of them visible",
+    pattern: "^\\P{Cc}*[^\\s\\p{Cc}]\\P{Cc}*$",
+    "x-message": "name must have 1 to 200 characters, one of them visible and none a control character",
     examples: [example],
   });
 

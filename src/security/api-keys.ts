@@ -14,7 +14,7 @@ export interface IssuedApiKey {
 
 const SECRET_LENGTH = 43;
 const PREFIX_LENGTH = "svc_live_".length + 6;
-const FORM = /^svc_(?:live|test)_([0-9a-hjkmnp-tv-z]{26})_([0-9A-Za-z]{43})$/;
+const FORM = new RegExp(`^svc_(?:live|test)_([0-9a-hjkmnp-tv-z]{26})_([0-9A-Za-z]{${SECRET_LENGTH}})$`);
 
 /** `svc_live_<26 characters>_<43 characters>`: the first group finds the row, the second proves the holder. */
 export function issueApiKey({ production }: { production: boolean }): IssuedApiKey {

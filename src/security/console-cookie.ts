@@ -8,6 +8,10 @@ export function readConsoleCookie(header: string | undefined): string | undefine
   return pairs.find((pair) => pair.startsWith(`${NAME}=`))?.slice(NAME.length + 1);
 }
 
+/** Whether a browser says, in Sec-Fetch-Site, that another site's page made the request. Such a one gets no cookie, and loses none. */
+export const isForeignSite = (site: string | undefined): boolean =>
+  site === "cross-site" || site === "same-site";
+
 export interface ConsoleCookie {
   keep(token: string, lasts: number): string;
   clear(): string;

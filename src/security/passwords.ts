@@ -1,35 +1,38 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from "node:crypto";
-import { ApiError } from "../runtime/errors.ts";
 import { randomText } from "./random-text.ts";
+import { createTurns } from "./turns.ts";
 
 /** Slow on purpose: 32 MiB and about a fifth of a second for each guess. Kept with the hash, so that it can be raised. */
 const COST = { log2N: 15, r: 8, p: 3 };
 const HASH_BYTES = 32;
 const SALT_BYTES = 16;
 
-/** The thread pool also serves name lookups and files; passwords may not fill it. */
-const AT_ONCE = 2;
-const MOST_WAITING = 50;
+/**
+ * The thread pool also serves name lookups and files; passwords may not fill it. Strangers who try one and people who set
+ * one wait apart, so that nobody outside can keep those inside from working.
+ */
+const TRYING = { atOnce: 2, mostWaiting: 50, mostPerCaller: 10 };
+const SETTING = { atOnce: 1, mostWaiting: 50, mostPerCaller: 50 };
 
 export interface Passwords {
   hash(password: string): Promise<string>;
-  /** Costs the same when there is no hash to compare with. */
-  matches(password: string, hash: string | undefined): Promise<boolean>;
+  /** Costs the same when there is no hash to compare with. `caller` is the address that the try comes from. */
+  matches(password: string, hash: string | undefined, caller?: string): Promise<boolean>;
 }
 
 export const generatePassword = (): string => randomText(20);
 
 export function createPasswords(): Passwords {
-  const inTurn = turns(AT_ONCE, MOST_WAITING);
+  const [trying, setting] = [createTurns(TRYING), createTurns(SETTING)];
   const nobody = encode(randomBytes(SALT_BYTES), randomBytes(HASH_BYTES));
   return {
     async hash(password) {
       const salt = randomBytes(SALT_BYTES);
-      return encode(salt, await inTurn(() => derive(password, { ...COST, salt })));
+      return encode(salt, await setting("", () => derive(password, { ...COST, salt })));
     },
-    async matches(password, hash = nobody) {
+    async matches(password, hash = nobody, caller = "") {
       const { expected, ...cost } = decode(hash);
-      const given = await inTurn(() => derive(password, cost));
+      const given = await trying(caller, () => derive(password, cost));
       return timingSafeEqual(given, expected);
     },
   };
@@ -65,25 +68,4 @@ function derive(password: string, { log2N, r, p, salt }: Cost): Promise<Buffer> 
       error ? reject(error) : resolve(hash),
     ),
   );
-}
-
-/** Runs at most so many at once; refuses when too many wait already. */
-function turns(atOnce: number, mostWaiting: number): <T>(work: () => Promise<T>) => Promise<T> {
-  const waiting: (() => void)[] = [];
-  let running = 0;
-  return async (work) => {
-    if (waiting.length >= mostWaiting)
-      throw new ApiError("overloaded", "Too many sign-ins at this moment, please try again", {
-        headers: { "Retry-After": "5" },
-      });
-    if (running >= atOnce) await new Promise<void>((resume) => waiting.push(resume));
-    else running += 1;
-    try {
-      return await work();
-    } finally {
-      const next = waiting.shift();
-      if (next) next();
-      else running -= 1;
-    }
-  };
 }

@@ -13,8 +13,6 @@ export type TryLimit = <T>(
 ) => Promise<T | undefined>;
 
 const MOST_FAILURES = 10;
-/** At most, and generously: Redis is given half of it to answer. */
-const FORGIVING_TAKES = 1 * SECOND;
 
 /** Counted in Redis over all processes, and in the process itself while Redis is away. `redis` is an ioredis client that fails fast. */
 export function createTryLimit(redis: unknown): TryLimit {
@@ -25,27 +23,35 @@ export function createTryLimit(redis: unknown): TryLimit {
     rejectIfRedisNotReady: true,
     insuranceLimiter: new RateLimiterMemory(rule),
   });
-  return async (who, attempt) => {
+  const lines = createLines();
+  return (who, attempt) => {
     const key = createHash("sha256").update(JSON.stringify(who)).digest("base64url");
-    const forgive = () => limiter.reward(key).catch(() => {});
-    await limiter.consume(key).catch(async (reason: unknown) => {
-      if (mayForgive(reason)) await forgive(); // what was not made has not failed
-      refuse(reason);
+    return lines(key, async () => {
+      await limiter.consume(key).catch(refuse);
+      const forgive = () => limiter.reward(key).catch(() => {});
+      try {
+        const success = await attempt();
+        if (success !== undefined) await forgive();
+        return success;
+      } catch (error) {
+        await forgive(); // a fault of ours says nothing about the secret
+        throw error;
+      }
     });
-    try {
-      const success = await attempt();
-      if (success !== undefined) await forgive();
-      return success;
-    } catch (error) {
-      await forgive(); // a fault of ours says nothing about the secret
-      throw error;
-    }
   };
 }
 
-/** Not at the end of the minute: what is given back must not land in the next one, where it would be a try more. */
-const mayForgive = (reason: unknown) =>
-  reason instanceof RateLimiterRes && reason.msBeforeNext > FORGIVING_TAKES;
+/** One after the other for each key: a try under way may be a right one, and must not count against the next. */
+function createLines(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
+  const last = new Map<string, Promise<unknown>>();
+  return (key, work) => {
+    const mine = (last.get(key) ?? Promise.resolve()).then(work, work);
+    last.set(key, mine);
+    const forget = () => last.get(key) === mine && last.delete(key);
+    mine.then(forget, forget);
+    return mine;
+  };
+}
 
 function refuse(reason: unknown): never {
   if (!(reason instanceof RateLimiterRes)) throw reason;

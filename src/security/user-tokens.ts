@@ -124,7 +124,8 @@ async function claimsOf(verified: Promise<{ payload: JWTPayload }>): Promise<JWT
     const { payload } = await verified;
     return typeof payload.sub === "string" && payload.sub !== "" ? payload : undefined;
   } catch (error) {
-    if (error instanceof errors.JOSEError) return undefined;
+    // A TypeError is jose's word for a key that its algorithm does not take, a short one for instance.
+    if (error instanceof errors.JOSEError || error instanceof TypeError) return undefined;
     throw error;
   }
 }

@@ -12,6 +12,7 @@ export interface ApiKeyRow {
   expires_at: Date | null;
   last_used_at: Date | null;
   revoked_at: Date | null;
+  replaced_by: string | null;
 }
 
 /** What a presented key is held against. */
@@ -31,7 +32,7 @@ export interface NewApiKey {
 }
 
 const COLUMNS =
-  "id, client_id, name, prefix, last4, scopes, created_at, expires_at, last_used_at, revoked_at";
+  "id, client_id, name, prefix, last4, scopes, created_at, expires_at, last_used_at, revoked_at, replaced_by";
 
 const INSERT = sql(`
   insert into api_keys (id, client_id, name, prefix, last4, secret_hash, scopes, expires_at)
@@ -58,9 +59,9 @@ const REVOKE = sql(`
   and revoked_at is null
   returning id`);
 
-const END_AFTER = sql(`
+const REPLACE = sql(`
   update api_keys
-  set expires_at = least(expires_at, now() + $3 * interval '1 millisecond')
+  set replaced_by = $3, expires_at = least(expires_at, now() + $4 * interval '1 millisecond')
   where client_id = $1
   and id = $2`);
 
@@ -89,7 +90,7 @@ export async function insertApiKey(db: Queryable, clientId: string, key: NewApiK
 }
 
 export const listApiKeys = (db: Queryable, clientId: string, page: PageRequest): Promise<ApiKeyRow[]> =>
-  readPage(db, clientId, page, { statements: LIST });
+  readPage(db, clientId, { page, statements: LIST });
 
 /** The key, held until the transaction ends. */
 export async function lockApiKey(
@@ -107,15 +108,24 @@ export async function revokeApiKey(db: Queryable, clientId: string, id: string):
   return rows.length > 0;
 }
 
-/** Lets a key end after so many milliseconds, or when it would have ended anyway. */
-export async function endApiKeyAfter(
+interface Replacement {
+  id: string;
+  replacedBy: string;
+  /** For how many milliseconds the old key still works, unless it would have ended before. */
+  grace: number;
+}
+
+export async function replaceApiKey(
   db: Queryable,
   clientId: string,
-  id: string,
-  delay: number,
+  { id, replacedBy, grace }: Replacement,
 ): Promise<void> {
-  await db.query(END_AFTER, [clientId, id, delay]);
+  await db.query(REPLACE, [clientId, id, replacedBy, grace]);
 }
+
+/** Whether the key is neither revoked nor expired. */
+export const isAlive = ({ revoked_at, expires_at }: ApiKeyRow): boolean =>
+  revoked_at === null && (expires_at === null || expires_at.getTime() > Date.now());
 
 /** Over all clients: whose key it is, is what the caller wants to know. */
 export async function findApiKeyCredential(

@@ -65,7 +65,6 @@ export async function recordAudit(tx: Queryable, deed: Deed, act: Act): Promise<
 export const listAudit = (
   db: Queryable,
   clientId: string,
-  page: PageRequest,
-  { action, actor_id }: AuditFilters,
+  { page, action, actor_id }: AuditFilters & { page: PageRequest },
 ): Promise<AuditRow[]> =>
-  readPage(db, clientId, page, { statements: LIST, filters: [action ?? null, actor_id ?? null] });
+  readPage(db, clientId, { page, statements: LIST, filters: [action ?? null, actor_id ?? null] });

@@ -4,7 +4,7 @@ import type { Config } from "../runtime/config.ts";
 import { SECOND } from "../runtime/durations.ts";
 import { within } from "../runtime/within.ts";
 import { connectionOptions } from "./connection.ts";
-import { DatabaseUnavailable, isConnectionFault } from "./faults.ts";
+import { DatabaseUnavailable, isConnectionFault, isDeadlock } from "./faults.ts";
 
 /** A statement whose text never changes, prepared once per connection under a name made from the text. */
 export interface Statement {
@@ -23,7 +23,7 @@ export interface Queryable {
 }
 
 export interface Database extends Queryable {
-  /** All or nothing. What `work` throws rolls back and is thrown on. */
+  /** All or nothing. What `work` throws rolls back and is thrown on; it runs again where a deadlock undid it. */
   transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>;
   /** One round trip within `deadline` milliseconds, or it throws. */
   ping(deadline: number): Promise<void>;
@@ -32,14 +32,22 @@ export interface Database extends Queryable {
 
 type Settings = Pick<Config, "DATABASE_URL" | "DATABASE_POOL" | "DATABASE_PREPARED">;
 
+/** How long a request may wait for one statement. */
+const PATIENCE = 30 * SECOND;
+const DEADLOCKS_TAKEN = 3;
+
 /** The pool. It connects at the first query, and again after a loss: a process may start before its database. */
-export function createDatabase(settings: Settings, onFault: (error: Error) => void): Database {
+export function createDatabase(
+  settings: Settings,
+  onFault: (error: Error) => void,
+  patience: number | "endless" = PATIENCE,
+): Database {
   const pool = new pg.Pool({
     ...connectionOptions(settings.DATABASE_URL),
     max: settings.DATABASE_POOL,
     connectionTimeoutMillis: 5 * SECOND,
     // Kept on this side: a statement_timeout would be a startup parameter, which poolers refuse.
-    query_timeout: 30 * SECOND,
+    ...(patience === "endless" ? {} : { query_timeout: patience }),
   });
   // A connection may break while it idles or between two statements of a transaction. It is replaced at the next use;
   // without listeners on both it would end the process.
@@ -67,10 +75,21 @@ export function createDatabase(settings: Settings, onFault: (error: Error) => vo
     }
   }
 
+  /** Whom Postgres chose as the victim of a deadlock may simply come again: nothing of it has happened. */
+  async function persistently<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    for (let taken = 1; ; taken++) {
+      try {
+        return await withClient(work);
+      } catch (error) {
+        if (!isDeadlock(error) || taken > DEADLOCKS_TAKEN) throw error;
+      }
+    }
+  }
+
   return {
-    query: (statement, values) => withClient((client) => run(client, prepared, statement, values)),
+    query: (statement, values) => persistently((client) => run(client, prepared, statement, values)),
     transaction: (work) =>
-      withClient(async (client) => {
+      persistently(async (client) => {
         await client.query("begin");
         try {
           const result = await work({

@@ -31,6 +31,22 @@ export function isConnectionFault(error: unknown): error is Error {
   return (typeof code === "string" && CODES.has(code)) || MESSAGES.test(error.message);
 }
 
+/** SQLSTATE, and the constraint that was hurt. */
+interface Refusal {
+  code?: unknown;
+  constraint?: unknown;
+}
+
+const refusalIn = (error: unknown): Refusal => (error ?? {}) as Refusal;
+
+/** Two transactions waited for each other and this one was given up: nothing of it has happened. */
+export const isDeadlock = (error: unknown): boolean => refusalIn(error).code === "40P01";
+
+/** A row names a client that was erased a moment ago, while its credentials are still remembered. */
+export const isErasedClient = (error: unknown): boolean => {
+  const { code, constraint } = refusalIn(error);
+  return code === "23503" && typeof constraint === "string" && constraint.endsWith("_client_id_fkey");
+};
+
 /** A statement names a table that the database does not have: its migrations are not applied. */
-export const isMissingTable = (error: unknown): boolean =>
-  (error as { code?: unknown } | null)?.code === "42P01";
+export const isMissingTable = (error: unknown): boolean => refusalIn(error).code === "42P01";

@@ -3,7 +3,7 @@ import pg from "pg";
 import { loadMigrationFiles, migrate } from "postgres-migrations";
 import { packageRoot } from "../runtime/package-root.ts";
 import { connectionOptions } from "./connection.ts";
-import { isMissingTable } from "./faults.ts";
+import { DatabaseUnavailable, isMissingTable } from "./faults.ts";
 
 const folder = () => join(packageRoot(), "sql");
 
@@ -34,7 +34,9 @@ async function appliedIds(client: pg.Client): Promise<Set<number>> {
 
 async function connected<T>(address: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client(connectionOptions(address));
-  await client.connect();
+  await client.connect().catch((error: Error) => {
+    throw new DatabaseUnavailable(error);
+  });
   try {
     return await work(client);
   } finally {

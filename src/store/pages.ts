@@ -34,9 +34,13 @@ const NEWEST = "\x7f";
 export function readPage<Row extends object>(
   db: Queryable,
   clientId: string,
-  { limit, after, before }: PageRequest,
-  { statements, filters = [] }: { statements: PageStatements; filters?: readonly unknown[] },
+  {
+    page,
+    statements,
+    filters = [],
+  }: { page: PageRequest; statements: PageStatements; filters?: readonly unknown[] },
 ): Promise<Row[]> {
+  const { limit, after, before } = page;
   const [statement, position] =
     before === undefined ? [statements.forwards, after ?? NEWEST] : [statements.backwards, before];
   return db.query<Row>(statement, [clientId, position, limit + 1, ...filters]);

@@ -20,28 +20,50 @@ const FIND = sql(`
   select t.relname as "table", c.attname as "column", format_type(i.atttypid, i.atttypmod) as "idType"
   from pg_class t
   join pg_attribute c on c.attrelid = t.oid and c.attname like '%\\_sealed' and not c.attisdropped
-  join pg_attribute i on i.attrelid = t.oid and i.attname = 'id'
+  left join (pg_attribute i join pg_index x on x.indrelid = i.attrelid and x.indisunique)
+    on i.attrelid = t.oid and i.attname = 'id' and x.indkey::text = i.attnum::text
   where t.relnamespace = current_schema()::regnamespace
   and t.relkind in ('r', 'p')
   and not t.relispartition
   order by 1, 2`);
 
 /** Over all clients: a rotation concerns the whole database. */
-export const findSealedColumns = (db: Queryable): Promise<SealedColumn[]> => db.query<SealedColumn>(FIND);
+export async function findSealedColumns(db: Queryable): Promise<SealedColumn[]> {
+  const columns = await db.query<SealedColumn>(FIND);
+  const unfit = columns.find(({ idType }) => idType === null);
+  // Passed over in silence it would go on needing a key that everybody takes for unused.
+  if (unfit) throw new Error(`${unfit.table}.${unfit.column} cannot be rotated: its table has no unique id`);
+  return columns;
+}
 
 const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
 
-/** Over all clients: by which key ids the column is sealed, and how often. */
-export async function countByKey(
+/** What one key has sealed in a column, and one value of it: only that it opens proves that the key is the right one. */
+export interface SealedShare {
+  keyId: string;
+  count: number;
+  sample: SealedValue;
+}
+
+/** Over all clients: by which keys the column is sealed. */
+export async function sharesByKey(
   db: Queryable,
-  { table, column }: SealedColumn,
-): Promise<Map<string, number>> {
-  const rows = await db.query<{ key: string; count: string }>(`
-    select split_part(${quoted(column)}, '.', 1) as key, count(*) as count
-    from ${quoted(table)}
-    where ${quoted(column)} is not null
-    group by 1`);
-  return new Map(rows.map(({ key, count }) => [key, Number(count)]));
+  { table, column, idType }: SealedColumn,
+): Promise<SealedShare[]> {
+  const rows = await db.query<SealedValue & { key: string; count: string }>(`
+    select s.key, s.count, s.id, t.${quoted(column)} as sealed
+    from (
+      select split_part(${quoted(column)}, '.', 1) as key, count(*) as count, min(id::text) as id
+      from ${quoted(table)}
+      where ${quoted(column)} is not null
+      group by 1
+    ) s
+    join ${quoted(table)} t on t.id = s.id::${idType}`);
+  return rows.map(({ key, count, id, sealed }) => ({
+    keyId: key,
+    count: Number(count),
+    sample: { id, sealed },
+  }));
 }
 
 /** Over all clients: the next values after an id that another key than this one sealed. */

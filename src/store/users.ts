@@ -70,6 +70,7 @@ const SET_PASSWORD = sql(`
   set password_hash = $3, tokens_valid_from = clock_timestamp()
   where client_id = $1
   and id = $2
+  and ($4::text is null or password_hash = $4)
   returning id`);
 
 const NOTE_LOGIN = sql(`
@@ -103,7 +104,7 @@ export async function insertUser(
 }
 
 export const listUsers = (db: Queryable, clientId: string, page: PageRequest): Promise<UserRow[]> =>
-  readPage(db, clientId, page, { statements: LIST });
+  readPage(db, clientId, { page, statements: LIST });
 
 /** The user, held until the transaction ends: of two changes at the same moment neither undoes the other. */
 export async function lockUser(tx: Queryable, clientId: string, id: string): Promise<UserRow | undefined> {
@@ -120,21 +121,26 @@ export async function lockOwners(tx: Queryable, clientId: string): Promise<strin
 export async function updateUser(
   db: Queryable,
   clientId: string,
-  id: string,
-  { name, role, enabled }: UserChanges,
+  { id, name, role, enabled }: UserChanges & { id: string },
 ): Promise<UserRow> {
   const [row] = await db.query<UserRow>(UPDATE, [clientId, id, name, role, enabled]);
   return row as UserRow;
 }
 
-/** Also ends the tokens that were issued before. False when there is no such user. */
+export interface NewPassword {
+  id: string;
+  passwordHash: string;
+  /** The hash that the old password was checked against, where it was: checking takes a while, and another may be set by then. */
+  replaces?: string | undefined;
+}
+
+/** Also ends the tokens that were issued before. False when there is no such user, or another password by now. */
 export async function setPassword(
   db: Queryable,
   clientId: string,
-  id: string,
-  passwordHash: string,
+  { id, passwordHash, replaces }: NewPassword,
 ): Promise<boolean> {
-  const rows = await db.query(SET_PASSWORD, [clientId, id, passwordHash]);
+  const rows = await db.query(SET_PASSWORD, [clientId, id, passwordHash, replaces ?? null]);
   return rows.length > 0;
 }
 

@@ -1,7 +1,14 @@
 import { MINUTE } from "../runtime/durations.ts";
 import type { Scope } from "../schema/enumerations.ts";
 import { issueApiKey } from "../security/api-keys.ts";
-import { type ApiKeyRow, endApiKeyAfter, insertApiKey, lockApiKey, revokeApiKey } from "../store/api-keys.ts";
+import {
+  type ApiKeyRow,
+  insertApiKey,
+  isAlive,
+  lockApiKey,
+  replaceApiKey,
+  revokeApiKey,
+} from "../store/api-keys.ts";
 import { type Deed, recordAudit } from "../store/audit-log.ts";
 import type { Database, Queryable } from "../store/database.ts";
 
@@ -31,7 +38,11 @@ export async function makeKey(tx: Queryable, deed: Deed, wish: KeyWish): Promise
   return made;
 }
 
-export type Rotation = { outcome: "rotated"; made: MadeKey } | { outcome: "absent" } | { outcome: "ended" };
+export type Rotation =
+  | { outcome: "rotated"; made: MadeKey }
+  | { outcome: "absent" }
+  | { outcome: "ended" }
+  | { outcome: "replaced"; by: string };
 
 /** A new key with the old one's name, scopes and end; the old one works for the grace, and no longer than it would have. */
 export function rotateKey(
@@ -43,18 +54,17 @@ export function rotateKey(
   return db.transaction(async (tx): Promise<Rotation> => {
     const old = await lockApiKey(tx, clientId, id);
     if (!old) return { outcome: "absent" };
-    if (hasEnded(old)) return { outcome: "ended" };
+    // Its end is the grace by now, which a second successor must not inherit.
+    if (old.replaced_by !== null) return { outcome: "replaced", by: old.replaced_by };
+    if (!isAlive(old)) return { outcome: "ended" };
     const { name, scopes, expires_at: expiresAt } = old;
     const made = await issue(tx, clientId, { name, scopes: scopes as Scope[], expiresAt, production });
-    await endApiKeyAfter(tx, clientId, id, graceMinutes * MINUTE);
+    await replaceApiKey(tx, clientId, { id, replacedBy: made.row.id, grace: graceMinutes * MINUTE });
     const details = { new_key: made.row.id, grace_minutes: graceMinutes };
     await recordAudit(tx, deed, { action: "key.rotated", target: id, details });
     return { outcome: "rotated", made };
   });
 }
-
-const hasEnded = ({ revoked_at, expires_at }: ApiKeyRow) =>
-  revoked_at !== null || (expires_at !== null && expires_at.getTime() <= Date.now());
 
 /** True when the client has such a key; revoking it twice changes nothing. */
 export function revokeKey(db: Database, deed: Deed, id: string): Promise<boolean> {

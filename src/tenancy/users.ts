@@ -93,7 +93,7 @@ export function changeUser(
     if (leaves && owners.length === 1) return { outcome: "last owner" };
     const details = difference(row, after);
     await recordAudit(tx, deed, { action: "user.updated", target: id, details });
-    return { outcome: "changed", row: await updateUser(tx, clientId, id, after) };
+    return { outcome: "changed", row: await updateUser(tx, clientId, after) };
   });
 }
 
@@ -108,16 +108,23 @@ const difference = (before: UserRow, after: UserRow) =>
       .map((field) => [field, { from: before[field], to: after[field] }]),
   );
 
-/** Ends the tokens issued before. False when the client has no such user. */
+interface PasswordWish {
+  id: string;
+  password: string;
+  /** The hash of the old password, where that was asked for. */
+  replaces?: string | undefined;
+}
+
+/** Ends the tokens issued before. False when the client has no such user, or the old password has been replaced meanwhile. */
 export async function changePassword(
   { db, passwords }: Parts,
   deed: Deed,
-  { id, password }: { id: string; password: string },
+  { id, password, replaces }: PasswordWish,
 ): Promise<boolean> {
   const passwordHash = await passwords.hash(password);
   return db.transaction(async (tx) => {
-    const found = await setPassword(tx, deed.caller.clientId, id, passwordHash);
-    if (found) await recordAudit(tx, deed, { action: "user.password_changed", target: id });
-    return found;
+    const changed = await setPassword(tx, deed.caller.clientId, { id, passwordHash, replaces });
+    if (changed) await recordAudit(tx, deed, { action: "user.password_changed", target: id });
+    return changed;
   });
 }

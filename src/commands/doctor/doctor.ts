@@ -20,7 +20,9 @@ export const DOCTOR_VERB: Verb = verb({
     return { healthy: findings.every(({ status }) => status !== "failed"), findings };
   },
   show: ({ healthy, findings }) =>
-    [...findings.map(toLines), "", healthy ? "Herald can run." : "Herald cannot run like this."].join("\n"),
+    [...findings.map(toLines), "", healthy ? "Herald can run." : "Something is to be mended first."].join(
+      "\n",
+    ),
   failed: ({ healthy }) => !healthy,
 });
 
@@ -50,10 +52,7 @@ async function examineDatabase(config: Partial<Config>): Promise<Finding[]> {
   const { DATABASE_URL = "", DATABASE_PREPARED = true } = config;
   const db = createDatabase({ DATABASE_URL, DATABASE_PREPARED, DATABASE_POOL: 1 }, () => {});
   try {
-    const findings = await examinePostgres(db, {
-      ...config,
-      DATABASE_DIRECT_URL: config.DATABASE_DIRECT_URL ?? DATABASE_URL,
-    });
+    const findings = await examinePostgres(db, config);
     return findings[0]?.status === "ok" ? [...findings, await examineClock(db)] : findings;
   } finally {
     await db.close();

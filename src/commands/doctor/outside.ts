@@ -1,6 +1,7 @@
 import type { Config } from "../../runtime/config.ts";
 import { SECOND } from "../../runtime/durations.ts";
 import type { Database } from "../../store/database.ts";
+import { databaseTime } from "../../store/database-time.ts";
 import { type Finding, failed, ok, reasonOf, warning } from "./finding.ts";
 
 const PATIENCE = 5 * SECOND;
@@ -41,7 +42,7 @@ async function examinePlatform(
     return ok("platforms", `${origin} answers`);
   } catch (error) {
     const message = `no answer from ${origin}: ${reasonOf(error)}`;
-    const mend = `correct ${names.join(", ")}, or let this machine reach that address`;
+    const mend = `start what should answer there, correct ${names.join(", ")}, or let this machine reach it`;
     // Without platforms much of the service can still be tried.
     return NODE_ENV === "production"
       ? failed("platforms", message, mend)
@@ -62,9 +63,9 @@ export async function examineIdentityProvider(address: string): Promise<Finding>
 
 export async function examineClock(db: Database): Promise<Finding> {
   const asked = Date.now();
-  const [row] = await db.query<{ now: Date }>("select clock_timestamp() as now");
+  const told = await databaseTime(db);
   const middle = (asked + Date.now()) / 2;
-  const ahead = Math.round((middle - (row as { now: Date }).now.getTime()) / SECOND);
+  const ahead = Math.round((middle - told.getTime()) / SECOND);
   if (Math.abs(ahead) * SECOND <= CLOCK_TOLERANCE) return ok("clock", "agrees with Postgres");
   const mend = "let a time service (NTP) set the clocks of both machines";
   return failed("clock", `${Math.abs(ahead)} s ${ahead > 0 ? "ahead of" : "behind"} Postgres`, mend);

@@ -2,9 +2,11 @@ import { awaitConnection, connectProducer, pingRedis } from "../../dispatch/redi
 import type { Config } from "../../runtime/config.ts";
 import { SECOND } from "../../runtime/durations.ts";
 import { createLog } from "../../runtime/log.ts";
+import { createSecretBox } from "../../security/secret-box.ts";
 import type { Database } from "../../store/database.ts";
 import { pendingMigrations } from "../../store/migrations.ts";
-import { countByKey, findSealedColumns } from "../../store/sealed-columns.ts";
+import { findSealedColumns, sharesByKey } from "../../store/sealed-columns.ts";
+import { opens } from "../secrets.ts";
 import { type Finding, failed, ok, reasonOf, warning } from "./finding.ts";
 
 const PATIENCE = 5 * SECOND;
@@ -18,42 +20,51 @@ export async function examinePostgres(db: Database, config: Partial<Config>): Pr
   try {
     await db.ping(PATIENCE);
   } catch (error) {
-    const mend = "start the server, or correct DATABASE_URL (host, password, sslmode, firewall)";
-    return [failed("postgres", `no answer from ${place}: ${reasonOf(error)}`, mend)];
+    const mend =
+      "start the server, make the database, or correct DATABASE_URL (host, password, sslmode, firewall)";
+    return [failed("postgres", `${place} cannot be used: ${reasonOf(error)}`, mend)];
   }
-  const migrations = await examineMigrations(config.DATABASE_DIRECT_URL as string);
+  const migrations = await examineMigrations(config);
   const rest = migrations.status === "ok" ? [await examineSecrets(db, config)] : [];
   return [ok("postgres", `${place} answers`), migrations, ...rest];
 }
 
-async function examineMigrations(address: string): Promise<Finding> {
+/** Looked for where the processes look, and where the migrations go: a pooler and its database, or two by mistake. */
+async function examineMigrations(config: Partial<Config>): Promise<Finding> {
+  const { DATABASE_URL = "", DATABASE_DIRECT_URL = DATABASE_URL } = config;
   try {
-    const pending = await pendingMigrations(address);
-    if (pending.length === 0) return ok("migrations", "all applied");
-    return failed("migrations", `not applied: ${pending.join(", ")}`, "run herald migrate");
+    const [used, direct] = [
+      await pendingMigrations(DATABASE_URL),
+      await pendingMigrations(DATABASE_DIRECT_URL),
+    ];
+    if (used.length === 0) return ok("migrations", "all applied");
+    const mend =
+      direct.length > 0 ? "run herald migrate" : "DATABASE_DIRECT_URL leads to another database: correct it";
+    return failed("migrations", `not applied: ${used.join(", ")}`, mend);
   } catch (error) {
     const mend = "correct DATABASE_DIRECT_URL, which migrations use";
-    return failed("migrations", `cannot be read from ${placeOf(address)}: ${reasonOf(error)}`, mend);
+    return failed("migrations", `${placeOf(DATABASE_DIRECT_URL)} cannot be used: ${reasonOf(error)}`, mend);
   }
 }
 
 async function examineSecrets(db: Database, { ENCRYPTION_KEYS: keys }: Partial<Config>): Promise<Finding> {
   if (!keys)
     return failed("secrets", "cannot be looked at without ENCRYPTION_KEYS", "mend that setting first");
-  const counts = new Map<string, number>();
+  const box = createSecretBox(keys);
+  let stale = 0;
   for (const column of await findSealedColumns(db))
-    for (const [key, count] of await countByKey(db, column)) counts.set(key, (counts.get(key) ?? 0) + count);
-  const unknown = [...counts.keys()].filter((id) => !keys.some((key) => key.id === id));
-  if (unknown.length > 0)
-    return failed(
-      "secrets",
-      `some are encrypted by ${unknown.join(", ")}, which ENCRYPTION_KEYS lacks`,
-      "put the lost keys back behind the first one",
-    );
-  const stale = [...counts].reduce((sum, [id, count]) => (id === keys[0]?.id ? sum : sum + count), 0);
+    for (const { keyId, count, sample } of await sharesByKey(db, column)) {
+      if (!opens(box, column, sample))
+        return failed(
+          "secrets",
+          `some are encrypted by a key "${keyId}" that ENCRYPTION_KEYS lacks, or has otherwise`,
+          "put the lost key back, behind the first one unless it is the first",
+        );
+      if (keyId !== box.keyId) stale += count;
+    }
   if (stale > 0)
     return warning("secrets", `${stale} are encrypted by an older key`, "run herald secrets rotate");
-  return ok("secrets", "all open with the first key");
+  return ok("secrets", "open with the first key");
 }
 
 type RedisSettings = Pick<Config, "REDIS_URL" | "REDIS_TLS_VERIFY">;
@@ -72,7 +83,7 @@ export async function examineRedis(settings: RedisSettings): Promise<Finding> {
     return ok("redis", `${placeOf(first)} answers`);
   } catch (error) {
     const mend = "start the server, or correct REDIS_URL (host, password, rediss:// and REDIS_TLS_VERIFY)";
-    return failed("redis", `no answer from ${placeOf(first)}: ${reasonOf(fault ?? error)}`, mend);
+    return failed("redis", `${placeOf(first)} cannot be used: ${reasonOf(fault ?? error)}`, mend);
   } finally {
     redis.disconnect();
   }

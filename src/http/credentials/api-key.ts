@@ -2,7 +2,12 @@ import { MINUTE } from "../../runtime/durations.ts";
 import type { Log } from "../../runtime/log.ts";
 import type { Scope } from "../../schema/enumerations.ts";
 import { isSecretOf, type PresentedApiKey, parseApiKey } from "../../security/api-keys.ts";
-import { type ApiKeyCredentialRow, findApiKeyCredential, touchApiKey } from "../../store/api-keys.ts";
+import {
+  type ApiKeyCredentialRow,
+  findApiKeyCredential,
+  isAlive,
+  touchApiKey,
+} from "../../store/api-keys.ts";
 import type { Queryable } from "../../store/database.ts";
 import type { Caller, CredentialScheme } from "../caller.ts";
 import { rememberedLookup } from "./lookup.ts";
@@ -60,6 +65,5 @@ function known(row: ApiKeyCredentialRow): KnownKey {
 }
 
 function isGood(row: ApiKeyCredentialRow, { prefix, secret }: PresentedApiKey): boolean {
-  if (row.prefix !== prefix || !isSecretOf(secret, row.secret_hash)) return false;
-  return row.revoked_at === null && (row.expires_at === null || row.expires_at.getTime() > Date.now());
+  return row.prefix === prefix && isSecretOf(secret, row.secret_hash) && isAlive(row);
 }

@@ -1,7 +1,8 @@
 import { ApiError } from "../../runtime/errors.ts";
-import { isClientId } from "../../runtime/ids.ts";
+import { isClientId, isPrefixedId } from "../../runtime/ids.ts";
 import type { Log } from "../../runtime/log.ts";
 import { ROLE_SCOPES, ROLES, type Role } from "../../schema/enumerations.ts";
+import { storableProblem } from "../../schema/storable.ts";
 import { readConsoleCookie } from "../../security/console-cookie.ts";
 import { TokenKeysUnavailable, type TokenSubject, type UserTokens } from "../../security/user-tokens.ts";
 import { findClient } from "../../store/clients.ts";
@@ -9,6 +10,8 @@ import type { Queryable } from "../../store/database.ts";
 import { findUserCredential, type UserCredentialRow } from "../../store/users.ts";
 import type { Caller, CredentialScheme } from "../caller.ts";
 import { rememberedLookup } from "./lookup.ts";
+
+const BEARER = 'Bearer realm="herald"';
 
 type Subject<S extends TokenSubject["source"]> = Extract<TokenSubject, { source: S }>;
 
@@ -24,13 +27,14 @@ export function userTokenSchemes({ db, tokens, log }: UserTokenParts): Credentia
   const findTenant = rememberedLookup((id) => findClient(db, id));
 
   async function fromRow(subject: Subject<"own">): Promise<Caller | undefined> {
-    const row = await findUser(subject.userId);
+    const row = isPrefixedId(subject.userId) ? await findUser(subject.userId) : undefined;
     return row && isGood(row, subject) ? toCaller(row, row.client_name) : undefined;
   }
 
   async function fromClaims({ claims }: Subject<"provider">): Promise<Caller | undefined> {
     const { sub = "", client_id, role, name, email } = claims;
-    if (!isClientId(client_id) || !isRole(role)) return undefined;
+    if (!isClientId(client_id) || !isRole(role) || storableProblem({ sub, name, email }, ""))
+      return undefined;
     const client = await findTenant(client_id);
     const shown =
       [name, email, sub].find((text): text is string => typeof text === "string" && text !== "") ?? sub;
@@ -38,16 +42,22 @@ export function userTokenSchemes({ db, tokens, log }: UserTokenParts): Credentia
   }
 
   async function verify(token: string): Promise<Caller | undefined> {
-    const subject = await tokens.verify(token).catch(providerAway(log));
+    const subject = await tokens.verify(token).catch(keysUnavailable(log));
     if (!subject) return undefined;
     return subject.source === "own" ? fromRow(subject) : fromClaims(subject);
   }
 
   return [
     {
-      challenge: 'Bearer realm="herald"',
+      challenge: BEARER,
       isPresent: (headers) => /^bearer /i.test(headers.authorization ?? ""),
-      verify: (headers) => verify((headers.authorization as string).slice("bearer ".length).trim()),
+      verify(headers) {
+        const token = (headers.authorization as string).slice("bearer ".length).trim();
+        if (!token.startsWith("svc_")) return verify(token);
+        throw new ApiError("unauthorized", "An API key goes in the header x-svc-api-key", {
+          headers: { "WWW-Authenticate": BEARER },
+        });
+      },
     },
     {
       // Browsers send the cookie with everything, also with a request that carries an API key on purpose; only the
@@ -78,13 +88,17 @@ const toCaller = (
   scopes: ROLE_SCOPES[user.role as Role],
 });
 
-const providerAway =
+const keysUnavailable =
   (log: Log) =>
   (error: unknown): never => {
     if (!(error instanceof TokenKeysUnavailable)) throw error;
     log.warn("user_token.keys_unavailable", { err: error });
-    throw new ApiError("temporarily_unavailable", "The identity provider does not answer, please try again", {
-      headers: { "Retry-After": "5" },
-      cause: error,
-    });
+    throw new ApiError(
+      "temporarily_unavailable",
+      "The identity provider's keys cannot be read, please try again",
+      {
+        headers: { "Retry-After": "5" },
+        cause: error,
+      },
+    );
   };

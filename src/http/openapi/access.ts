@@ -7,13 +7,15 @@ export const SECURITY_SCHEMES: Readonly<Record<"userJwt" | "apiKey", Json>> = {
     type: "http",
     scheme: "bearer",
     bearerFormat: "JWT",
-    description: "The token of a person, who has a role: `Authorization: Bearer <token>`.",
+    description:
+      "The token of a person, who has a role: `Authorization: Bearer <token>`. In the console's own pages the cookie `herald_console` takes its place, together with the header `x-herald-console: 1`.",
   },
   apiKey: {
     type: "apiKey",
     in: "header",
     name: "x-svc-api-key",
-    description: "The key of a backend, which has scopes. Made in the console, shown once.",
+    description:
+      "The key of a backend, which has scopes. Shown once, when it is made. Send this or a user token, not both.",
   },
 };
 

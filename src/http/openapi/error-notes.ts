@@ -117,7 +117,7 @@ export const ERROR_NOTES: Readonly<Record<ErrorCode, ErrorNote>> = {
   },
   invalid_state_transition: {
     when: "The object cannot go from the state it has to the one asked for.",
-    message: "An ad account that is available cannot be disabled",
+    message: "That is not possible in the state it is in",
   },
   channel_disconnected: {
     when: "The channel is not connected, or must be authorised again.",
@@ -156,7 +156,7 @@ export const ERROR_NOTES: Readonly<Record<ErrorCode, ErrorNote>> = {
     message: "This Idempotency-Key belongs to a request with other content",
   },
   rate_limited: {
-    when: "The client has used up its requests; try again after `Retry-After` seconds.",
+    when: "The client has used up its requests, or somebody has failed too often to sign in; try again after `Retry-After` seconds.",
     message: "More than 12000 requests in a minute",
   },
   platform_rate_limited: {

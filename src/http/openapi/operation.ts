@@ -49,14 +49,17 @@ function parametersIn(place: "path" | "query", route: Route, components: Compone
   const { properties = {}, required = [] } =
     (place === "path" ? route.params : route.query) ?? ({} as TObject);
   return Object.entries<TSchema>(properties).map(([name, schema]) => {
-    const { description, ...bare } = schema;
+    const { description, examples: _, ...bare } = schema;
+    const needed = required.includes(name);
+    // Whoever tries a request on the page gets the example filled in: a cursor or a filter that is made up would only be refused.
+    const example = needed ? { example: exampleOf(schema, `${nameOf(route)} ${place}/${name}`) } : {};
     return {
       name,
       in: place,
-      required: required.includes(name),
+      required: needed,
       ...(description ? { description } : {}),
       schema: components.schema(bare as TSchema),
-      example: exampleOf(schema, `${nameOf(route)} ${place}/${name}`),
+      ...example,
     };
   });
 }

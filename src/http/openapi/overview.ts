@@ -7,7 +7,7 @@ the platforms say and forwards it to you, and manages campaigns through the ad p
 
 Send exactly one credential with each request.
 
-- **API key**, for your backend: \`x-svc-api-key: svc_live_...\`. A key is made in the console, shown once, and holds the
+- **API key**, for your backend: \`x-svc-api-key: svc_live_...\`. A key is shown once, when it is made, and holds the
   scopes it was given.
 - **User token**, for a person: \`Authorization: Bearer <token>\`. Got by signing in, or from your identity provider; what the
   person may do follows from their role.

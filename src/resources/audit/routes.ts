@@ -27,7 +27,7 @@ export function auditRoutes({ db }: { db: Database }): Route[] {
       reply: listOf(auditEntry),
       async handle({ caller, query, cursors }) {
         const page = pageRequest(query, cursors);
-        const rows = await listAudit(db, caller.clientId, page, query);
+        const rows = await listAudit(db, caller.clientId, { page, ...query });
         return listById(rows, toAuditEntry, { page, cursors });
       },
     }),

@@ -2,7 +2,8 @@ import { type Route, route } from "../../http/route.ts";
 import { SECOND } from "../../runtime/durations.ts";
 import { ApiError } from "../../runtime/errors.ts";
 import type { Role } from "../../schema/enumerations.ts";
-import type { ConsoleCookie } from "../../security/console-cookie.ts";
+import type { Static } from "../../schema/types.ts";
+import { type ConsoleCookie, isForeignSite } from "../../security/console-cookie.ts";
 import type { Passwords } from "../../security/passwords.ts";
 import type { TryLimit } from "../../security/try-limit.ts";
 import { LOGIN_LASTS, type UserTokens } from "../../security/user-tokens.ts";
@@ -18,6 +19,8 @@ export interface LoginParts {
   issue: NonNullable<UserTokens["issue"]>;
 }
 
+type Knock = Static<typeof loginRequest>;
+
 interface Entry {
   user: UserCredentialRow;
   at: Date;
@@ -25,9 +28,9 @@ interface Entry {
 
 /** The same work, and the same answer, whether or not the user exists. */
 export function loginRoute({ db, passwords, tryLimit, cookie, issue }: LoginParts): Route {
-  async function knock(email: string, password: string): Promise<Entry | undefined> {
+  async function knock({ email, password }: Knock, address: string): Promise<Entry | undefined> {
     const user = await findUserByEmail(db, email);
-    const isRight = await passwords.matches(password, user?.password_hash);
+    const isRight = await passwords.matches(password, user?.password_hash, address);
     const at = isRight && user ? await noteLogin(db, user) : undefined;
     return user && at && { user, at };
   }
@@ -38,17 +41,18 @@ export function loginRoute({ db, passwords, tryLimit, cookie, issue }: LoginPart
     scope: "public",
     summary: "Sign in with email and password",
     description:
-      "Answers a user token for 12 hours and sets the console's cookie. After 10 failures in a minute from one address for one email: 429.",
+      "Answers a user token for 12 hours (to try it here, paste it into Authorize) and sets the console's cookie. After 10 failures in a minute from one address for one email: 429.",
     errors: ["unauthorized", "rate_limited", "overloaded", "temporarily_unavailable"],
     body: loginRequest,
     reply: session,
     async handle({ body, address, header, setHeader }) {
       const who = [address, body.email.toLowerCase()];
-      const entry = await tryLimit(who, () => knock(body.email, body.password));
+      const entry = await tryLimit(who, () => knock(body, address));
       if (!entry) throw wrongLogin();
       const { user, at: issuedAt } = entry;
       const token = await issue({ id: user.id, clientId: user.client_id }, { issuedAt });
-      if (!isForeign(header("sec-fetch-site"))) setHeader("Set-Cookie", cookie.keep(token, LOGIN_LASTS));
+      // A form on somebody else's page could sign a visitor in to the wrong account.
+      if (!isForeignSite(header("sec-fetch-site"))) setHeader("Set-Cookie", cookie.keep(token, LOGIN_LASTS));
       return { token, expires_in: LOGIN_LASTS / SECOND, user: toSessionUser(user) };
     },
   });
@@ -58,9 +62,6 @@ const wrongLogin = () =>
   new ApiError("unauthorized", "The email or the password is wrong", {
     headers: { "WWW-Authenticate": 'Bearer realm="herald"' },
   });
-
-/** A form on somebody else's page could sign a visitor in to the wrong account: no cookie for those. */
-const isForeign = (site: string | undefined) => site === "cross-site" || site === "same-site";
 
 const toSessionUser = ({ id, name, email, role, client_id }: UserCredentialRow) => ({
   id,

@@ -1,11 +1,10 @@
 import { type Route, route } from "../../http/route.ts";
 import { SCOPES } from "../../schema/enumerations.ts";
-import type { ConsoleCookie } from "../../security/console-cookie.ts";
+import { isForeignSite } from "../../security/console-cookie.ts";
 import { type LoginParts, loginRoute } from "./login-route.ts";
 import { me } from "./schema.ts";
 
 interface AuthParts extends Omit<LoginParts, "issue"> {
-  cookie: ConsoleCookie;
   /** Absent where an identity provider alone issues tokens: there is no login then. */
   issue?: LoginParts["issue"] | undefined;
 }
@@ -20,8 +19,8 @@ export function authRoutes({ issue, ...parts }: AuthParts): Route[] {
       summary: "Sign out of the console in this browser",
       description:
         "Takes the console's cookie away. A token that was copied elsewhere works until it expires.",
-      handle({ setHeader }) {
-        setHeader("Set-Cookie", parts.cookie.clear());
+      handle({ header, setHeader }) {
+        if (!isForeignSite(header("sec-fetch-site"))) setHeader("Set-Cookie", parts.cookie.clear());
       },
     }),
     route({

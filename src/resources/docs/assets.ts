@@ -9,6 +9,8 @@ export interface Asset {
   name: string;
   mediaType: string;
   read(): Promise<Buffer>;
+  /** A digest of its content: an address that names it may be kept for good. */
+  version(): Promise<string>;
 }
 
 const SCRIPT = "text/javascript; charset=utf-8";
@@ -19,11 +21,10 @@ const ownFile = (name: string) => join(packageRoot(), "src/resources/docs/page",
 
 const swaggerFile = (name: string) => join(swaggerFolder(), name);
 
-const asset = (name: string, mediaType: string, place: (name: string) => string): Asset => ({
-  name,
-  mediaType,
-  read: once(() => readFile(place(name))),
-});
+function asset(name: string, mediaType: string, place: (name: string) => string): Asset {
+  const read = once(() => readFile(place(name)));
+  return { name, mediaType, read, version: once(async () => digest(await read())) };
+}
 
 export const ASSETS: readonly Asset[] = [
   asset("swagger-ui.css", STYLE, swaggerFile),
@@ -34,11 +35,11 @@ export const ASSETS: readonly Asset[] = [
   asset("start.js", SCRIPT, ownFile),
 ];
 
-/** The page. Each asset is named with a digest of its content, so that browsers may keep it for good. */
+/** The page. It names each asset in the version that it was made for. */
 export const readPage = once(async () => {
   let html = await readFile(ownFile("index.html"), "utf8");
-  for (const { name, read } of ASSETS)
-    html = html.replaceAll(`"docs/${name}"`, `"docs/${name}?v=${digest(await read())}"`);
+  for (const { name, version } of ASSETS)
+    html = html.replaceAll(`"docs/${name}"`, `"docs/${name}?v=${await version()}"`);
   return html;
 });
 

@@ -46,11 +46,23 @@ export function docsRoutes({ describe }: { describe: () => object }): Route[] {
         return readPage();
       },
     }),
+    route({
+      method: "get",
+      path: "/",
+      scope: "public",
+      undocumented: true,
+      summary: "Leads whoever opens the bare address to the documentation",
+      query: anyQuery,
+      status: 302,
+      handle({ setHeader }) {
+        setHeader("Location", "/api/docs");
+      },
+    }),
     ...ASSETS.map(assetRoute),
   ];
 }
 
-const assetRoute = ({ name, mediaType, read }: Asset): Route =>
+const assetRoute = ({ name, mediaType, read, version }: Asset): Route =>
   route({
     method: "get",
     path: `/api/docs/${name}`,
@@ -59,8 +71,9 @@ const assetRoute = ({ name, mediaType, read }: Asset): Route =>
     summary: `A file of the documentation: ${name}`,
     query: anyQuery,
     reply: { mediaType },
-    handle({ setHeader }) {
-      setHeader("Cache-Control", FOR_GOOD);
+    async handle({ query, setHeader }) {
+      // Another version is a neighbour's, newer or older: kept under that address it would be wrong for a year.
+      if ((query as { v?: unknown }).v === (await version())) setHeader("Cache-Control", FOR_GOOD);
       return read();
     },
   });

@@ -22,6 +22,8 @@ const toApiKey = (row: ApiKeyRow): ApiKeyDto => ({
 
 const toCreatedApiKey = ({ row, text }: MadeKey) => ({ ...toApiKey(row), key: text });
 
+const notNow = (message: string) => new ApiError("invalid_state_transition", message);
+
 const noSuchKey = () => new ApiError("not_found", "There is no such API key");
 
 export function keyRoutes({ db, production }: { db: Database; production: boolean }): Route[] {
@@ -86,17 +88,22 @@ export function keyRoutes({ db, production }: { db: Database; production: boolea
           case "absent":
             throw noSuchKey();
           case "ended":
-            throw new ApiError("invalid_state_transition", "The key has ended: make a new one instead");
+            throw notNow("The key has ended: make a new one instead");
+          case "replaced":
+            throw notNow(`The key was replaced before: rotate ${rotated.by} instead`);
         }
       },
     }),
   ];
 }
 
+/** Beyond it a timestamp has more digits than the wire takes, whatever the time zone made of the year. */
+const LATEST = Date.UTC(9999, 11, 31);
+
 function futureTime(text: string | undefined): Date | null {
   if (text === undefined) return null;
   const time = new Date(text);
-  // A leap second is a valid date-time that no Date can hold.
-  if (!(time.getTime() > Date.now())) throw invalidField("/expires_at", "expires_at must be in the future");
-  return time;
+  // A leap second is a valid date-time that no Date can hold, and so neither earlier nor later than anything.
+  if (time.getTime() > Date.now() && time.getTime() < LATEST) return time;
+  throw invalidField("/expires_at", "expires_at must be a time in the future, and before the end of 9999");
 }

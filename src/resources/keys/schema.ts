@@ -35,7 +35,13 @@ export const createdApiKey = object(
 );
 
 export const newApiKey = object(
-  { name, scopes, expires_at: Type.Optional(timestamp({ description: "In the future; absent: never" })) },
+  {
+    name,
+    scopes,
+    expires_at: Type.Optional(
+      timestamp({ description: "In the future; absent: never", examples: ["2099-12-31T23:59:59.000Z"] }),
+    ),
+  },
   { title: "CreateApiKeyDto" },
 );
 

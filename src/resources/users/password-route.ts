@@ -5,6 +5,7 @@ import type { TryLimit } from "../../security/try-limit.ts";
 import type { Database } from "../../store/database.ts";
 import { findUserCredential } from "../../store/users.ts";
 import { changePassword } from "../../tenancy/users.ts";
+import { noSuchUser } from "./refusals.ts";
 import { newPassword, userParams } from "./schema.ts";
 
 export interface PasswordParts {
@@ -13,7 +14,7 @@ export interface PasswordParts {
   tryLimit: TryLimit;
 }
 
-const noSuchUser = () => new ApiError("not_found", "There is no such user");
+const wrongOldPassword = () => invalidField("/old_password", "old_password is not the current password");
 
 /** One's own with the old one; anybody's by an owner. */
 export function passwordRoute(parts: PasswordParts): Route {
@@ -30,28 +31,33 @@ export function passwordRoute(parts: PasswordParts): Route {
     body: newPassword,
     async handle(context) {
       const { caller, params, body } = context;
-      if (params.id === caller.credential.id) await assertOldPassword(parts, context);
-      else if (caller.role !== "owner")
+      const isOwn = params.id === caller.credential.id;
+      // Whose password it is stands in the path: here the role cannot be looked at before the input.
+      if (!isOwn && caller.role !== "owner")
         throw new ApiError("role_insufficient", "Only an owner changes the password of somebody else");
-      const change = { id: params.id, password: body.password };
-      if (!(await changePassword(parts, context, change))) throw noSuchUser();
+      const replaces = isOwn ? await oldPasswordHash(parts, context) : undefined;
+      const wish = { id: params.id, password: body.password, replaces };
+      if (!(await changePassword(parts, context, wish))) throw isOwn ? wrongOldPassword() : noSuchUser();
     },
   });
 }
 
 type PasswordContext = Context<"any credential", typeof userParams, undefined, typeof newPassword>;
 
-async function assertOldPassword(
+/** The hash that the old password was found to fit. */
+async function oldPasswordHash(
   { db, passwords, tryLimit }: PasswordParts,
   { address, params, body }: PasswordContext,
-): Promise<void> {
+): Promise<string> {
   const { old_password: given } = body;
   if (given === undefined)
     throw invalidField("/old_password", "old_password is required for one's own password");
   const row = await findUserCredential(db, params.id);
   if (!row) throw noSuchUser();
-  const isRight = await tryLimit([address, row.email.toLowerCase()], async () =>
-    (await passwords.matches(given, row.password_hash)) ? true : undefined,
+  const { password_hash: hash } = row;
+  const fitting = await tryLimit([address, row.email.toLowerCase()], async () =>
+    (await passwords.matches(given, hash, address)) ? hash : undefined,
   );
-  if (!isRight) throw invalidField("/old_password", "old_password is not the current password");
+  if (fitting === undefined) throw wrongOldPassword();
+  return fitting;
 }

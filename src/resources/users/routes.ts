@@ -6,6 +6,7 @@ import { toTimestamp } from "../../schema/timestamps.ts";
 import { listUsers, type UserRow } from "../../store/users.ts";
 import { changeUser, makeUser } from "../../tenancy/users.ts";
 import { type PasswordParts, passwordRoute } from "./password-route.ts";
+import { needsOwner, noSuchUser } from "./refusals.ts";
 import { createdUser, newUser, type UserDto, user, userChanges, userParams } from "./schema.ts";
 
 const toUser = (row: UserRow): UserDto => ({
@@ -17,8 +18,6 @@ const toUser = (row: UserRow): UserDto => ({
   last_login_at: toTimestamp(row.last_login_at),
   created_at: toTimestamp(row.created_at),
 });
-
-const needsOwner = () => new ApiError("role_insufficient", "Only an owner makes or changes an owner");
 
 export function userRoutes(parts: PasswordParts): Route[] {
   const { db } = parts;
@@ -43,12 +42,14 @@ export function userRoutes(parts: PasswordParts): Route[] {
       summary: "Add a user",
       description:
         "Without a password one is generated and shown in the answer, once. Only an owner makes an owner.",
+      errors: ["overloaded"],
       body: newUser,
       status: 201,
       reply: createdUser,
       async handle(context) {
         if (context.body.role === "owner" && context.caller.role !== "owner") throw needsOwner();
         const made = await makeUser(parts, context, context.body);
+        // Perhaps by another client's user: an email names one person over all clients, which cannot be kept from the caller.
         if (!made) throw invalidField("/email", "email is in use already");
         const { row, ...password } = made;
         return { ...toUser(row), ...password };
@@ -72,7 +73,7 @@ export function userRoutes(parts: PasswordParts): Route[] {
           case "changed":
             return toUser(change.row);
           case "absent":
-            throw new ApiError("not_found", "There is no such user");
+            throw noSuchUser();
           case "needs owner":
             throw needsOwner();
           case "last owner":

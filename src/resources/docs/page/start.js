@@ -9,7 +9,6 @@ function show(description) {
     displayRequestDuration: true,
     docExpansion: "list",
     defaultModelsExpandDepth: 0,
-    persistAuthorization: true,
     tryItOutEnabled: true,
     validatorUrl: null,
   });
