@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import "reflect-metadata";
 import { container } from "tsyringe";
 import { runCommand } from "../src/commands/program.ts";

@@ -5,7 +5,15 @@ const stop = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, () => stop.abort());
 
 try {
-  const { values } = parseArgs({ options: { deno: { type: "boolean" }, folder: { type: "string" } } });
+  const { values } = parseArgs({
+    options: { deno: { type: "boolean" }, folder: { type: "string" }, help: { type: "boolean" } },
+  });
+  if (values.help) {
+    process.stdout.write(
+      "npm start [-- --folder DIR]   DIR keeps the data and the settings (.herald when absent)\n",
+    );
+    process.exit(0);
+  }
   const exitCode = await startLocally({
     env: process.env,
     runtime: values.deno ? "deno" : "node",

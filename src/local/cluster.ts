@@ -28,11 +28,17 @@ export interface Cluster {
   ended: Promise<boolean>;
 }
 
-/** Runs the processes, their lines prefixed and coloured. When one ends by itself, the others are ended too. */
-export async function startCluster({ root, folder, runtime, settings }: ClusterOptions): Promise<Cluster> {
-  const pidFile = (name: string) => join(folder, `${name}.pid`);
+const pidFileIn = (folder: string) => (name: string) => join(folder, `${name}.pid`);
+
+/** Ends the processes of an earlier start, which was killed and could not. */
+export async function endLeftoverCluster(folder: string): Promise<void> {
   for (const name of Object.keys(PROCESSES))
-    await endLeftover({ pidFile: pidFile(name), words: mark(folder) }, "SIGTERM");
+    await endLeftover({ pidFile: pidFileIn(folder)(name), words: mark(folder) }, "SIGTERM");
+}
+
+/** Runs the processes, their lines prefixed and coloured. When one ends by itself, the others are ended too. */
+export function startCluster({ root, folder, runtime, settings }: ClusterOptions): Cluster {
+  const pidFile = pidFileIn(folder);
   const logger = new Logger({ prefixFormat: "{name} |" });
   const commands = Object.entries(PROCESSES).map(([name, prefixColor]) => ({
     name: name.padEnd(WIDEST),

@@ -26,7 +26,7 @@ export async function startPostgres(options: PostgresOptions): Promise<LocalServ
   const data = join(folder, "data");
   const password = makeCluster({ program, folder, data, account, durable });
   await endLeftover({ pidFile: join(data, "postmaster.pid"), words: `-D ${data} ` }, "SIGINT");
-  const port = wanted ?? (await freePort());
+  const port = wanted ?? (await keptPort(join(folder, "port")));
   const settings = [
     "listen_addresses=127.0.0.1",
     "unix_socket_directories=",
@@ -39,6 +39,13 @@ export async function startPostgres(options: PostgresOptions): Promise<LocalServ
   const command = { program, args, folder, account, stopSignal: "SIGINT" as const };
   const server = await startServer(command, () => greets(port, STARTUP, isReadyForPassword));
   return { ...server, url: `postgres://herald:${password}@127.0.0.1:${port}/herald` };
+}
+
+/** The one it had at the last start, where it is free: whoever knows the address goes on knowing it. */
+async function keptPort(file: string): Promise<number> {
+  const port = await freePort(existsSync(file) ? Number(readFileSync(file, "utf8")) : undefined);
+  writeFileSync(file, String(port));
+  return port;
 }
 
 /** PostgreSQL refuses to run as root; its packages bring a user for it. */

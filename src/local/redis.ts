@@ -25,7 +25,7 @@ export async function startRedis(options: RedisOptions): Promise<LocalServer> {
   const before = portIn(file);
   if (before !== undefined)
     await endLeftover({ pidFile, words: `redis-server 127.0.0.1:${before}` }, "SIGTERM");
-  const port = wanted ?? (await freePort());
+  const port = wanted ?? (await freePort(before));
   const password = keptPassword(join(folder, "password"));
   const settings = [
     "bind 127.0.0.1",
@@ -46,8 +46,9 @@ export async function startRedis(options: RedisOptions): Promise<LocalServer> {
 }
 
 /** The port it had at the last start: the only thing by which its command line can be told from another's. */
-function portIn(file: string): string | undefined {
-  return existsSync(file) ? /^port (\d+)$/m.exec(readFileSync(file, "utf8"))?.[1] : undefined;
+function portIn(file: string): number | undefined {
+  const port = existsSync(file) ? /^port (\d+)$/m.exec(readFileSync(file, "utf8"))?.[1] : undefined;
+  return port === undefined ? undefined : Number(port);
 }
 
 function keptPassword(file: string): string {

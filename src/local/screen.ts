@@ -25,7 +25,7 @@ curl -s ${address}/api/auth/me -H 'x-svc-api-key: ${demo.DEMO_API_KEY}'
 curl -s ${address}/api/auth/login -d '${login}'
 curl -s ${address}/api/auth/login -d '${login}' -o /dev/null -c - | curl -s ${address}/api/keys -b - -H 'x-herald-console: 1'
 
-  For the command line in another terminal: set -a; . '${envFile}'; set +a; npx herald --help
+  For the command line in another terminal, in this folder: set -a; . '${envFile}'; set +a; npx herald --help
   Ctrl-C stops everything; the data is kept for the next start.
 `;
 }

@@ -25,10 +25,20 @@ interface ServerCommand {
 }
 
 /** A port that was free a moment ago. */
-export function freePort(): Promise<number> {
+export const freePort = async (preferred?: number): Promise<number> =>
+  preferred !== undefined && (await isFree(preferred)) ? preferred : probed(0);
+
+export const isFree = (port: number): Promise<boolean> =>
+  probed(port).then(
+    () => true,
+    () => false,
+  );
+
+/** Listens there for a moment, and answers where; 0 is any free port. */
+function probed(wanted: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer().once("error", reject);
-    probe.listen(0, "127.0.0.1", () => {
+    probe.listen(wanted, "127.0.0.1", () => {
       const { port } = probe.address() as { port: number };
       probe.close(() => resolve(port));
     });

@@ -1,16 +1,17 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { readConfig } from "../runtime/config.ts";
 import { packageRoot } from "../runtime/package-root.ts";
 import type { Environment } from "../runtime/settings.ts";
-import { startCluster } from "./cluster.ts";
+import { endLeftoverCluster, startCluster } from "./cluster.ts";
 import { readEnvFile, writeEnvFile } from "./env-file.ts";
 import { runningPid } from "./leftover.ts";
 import { processCommand, type Runtime } from "./process-commands.ts";
 import { type DemoSettings, screen } from "./screen.ts";
 import { startServers } from "./servers.ts";
-import { localSettings } from "./settings.ts";
+import { localSettings, privateServers, withoutLoaded } from "./settings.ts";
 
 interface StartOptions {
   env: Environment;
@@ -46,24 +47,32 @@ function claimFolder(folder: string): () => void {
   mkdirSync(folder, { recursive: true, mode: 0o711 });
   const pidFile = join(folder, "start.pid");
   const other = runningPid({ pidFile, words: "bin/start.js" });
-  if (other !== undefined) throw new Error(`Herald already runs from this folder (process ${other})`);
+  if (other !== undefined) {
+    const { PUBLIC_URL = "" } = readEnvFile(envFileIn(folder));
+    const where = `${PUBLIC_URL}; its API key and login stand in ${envFileIn(folder)}`;
+    throw new Error(`Herald already runs from this folder (process ${other}) at ${where}`);
+  }
   writeFileSync(pidFile, String(process.pid));
   return () => rmSync(pidFile, { force: true });
 }
 
 async function runServersAndCluster(place: Place): Promise<number> {
-  const { folder, env, say, stop } = place;
+  const { folder, say, stop } = place;
+  const envFile = envFileIn(folder);
+  const kept = readEnvFile(envFile);
+  const env = withoutLoaded(place.env, kept);
+  await endLeftoverCluster(folder); // before its port is asked for
   const servers = await startServers({ folder, env, durable: true, say });
   try {
-    const envFile = join(folder, "env");
-    const kept = readEnvFile(envFile);
-    const made = await localSettings(env, kept, servers);
-    writeEnvFile(envFile, { ...kept, ...made });
+    const made = { ...(await localSettings(env, kept, servers)), ...privateServers(env) };
     const settings = { ...definedOnly(env), ...made, ...terminalSettings(env) };
+    readConfig(settings); // or its complaint: a file with wrong settings would spoil every start after this one
+    keepFormerKeys({ envFile, kept, made, say });
+    writeEnvFile(envFile, { ...kept, ...made });
     const demo = await prepareDemo(place, { ...kept, ...settings });
     writeEnvFile(envFile, { ...made, ...demo });
     if (stop.aborted) return 0;
-    const cluster = await startCluster({ ...place, settings });
+    const cluster = startCluster({ ...place, settings });
     stop.addEventListener("abort", cluster.stop);
     if (stop.aborted) cluster.stop();
     if (await untilReady(`${ownAddress(made)}/readyz`, cluster.ended))
@@ -72,6 +81,21 @@ async function runServersAndCluster(place: Place): Promise<number> {
   } finally {
     await servers.stop();
   }
+}
+
+const envFileIn = (folder: string) => join(folder, "env");
+
+/** What was encrypted under the former keys needs them again one day. */
+function keepFormerKeys({ envFile, kept, made, say }: KeyChange): void {
+  if (!kept.ENCRYPTION_KEYS || kept.ENCRYPTION_KEYS === made.ENCRYPTION_KEYS) return;
+  copyFileSync(envFile, `${envFile}.before`);
+  say(`Other ENCRYPTION_KEYS than before: the former settings are kept in ${envFile}.before`);
+}
+
+interface KeyChange extends Pick<Place, "say"> {
+  envFile: string;
+  kept: Record<string, string>;
+  made: Record<string, string>;
 }
 
 const definedOnly = (env: Environment): Record<string, string> =>
@@ -97,7 +121,7 @@ async function prepareDemo(
   let output = "";
   child.stdout.on("data", (chunk) => (output += chunk));
   const [code] = await once(child, "close");
-  if (code !== 0) throw new Error("the database could not be prepared");
+  if (code !== 0) throw new Error("the database could not be prepared; herald doctor looks further");
   const { client_id, email, password, api_key } = JSON.parse(output);
   return { DEMO_CLIENT_ID: client_id, DEMO_EMAIL: email, DEMO_PASSWORD: password, DEMO_API_KEY: api_key };
 }

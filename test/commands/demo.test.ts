@@ -40,6 +40,10 @@ t.test("herald demo", async (t) => {
     const revoked = (await commandLine(t, { ...settings, ...kept })(["demo", "--json"])).json;
     t.equal(revoked.password, lost.password);
     t.same(await enters(revoked), [200, 200]);
+    const known = { DEMO_PASSWORD: lost.password, DEMO_API_KEY: revoked.api_key };
+    await api.db.query("update api_keys set expires_at = now() where revoked_at is null");
+    const expired = (await commandLine(t, { ...settings, ...known })(["demo", "--json"])).json;
+    t.same(await enters(expired), [200, 200]);
     await until(
       "the revoked key is refused",
       async () => (await enters({ ...revoked, ...first }))[1] === 401,

@@ -80,7 +80,7 @@ t.test("herald doctor", async (t) => {
     t.equal(code, 1);
     for (const name of ["DATABASE_URL", "REDIS_URL", "ENCRYPTION_KEYS", "JWT_SECRET"])
       t.match(out, new RegExp(`^FAILED +settings +${name} is required.*\\n +-> `, "m"));
-    t.match(out, /Herald cannot run like this\.\n$/);
+    t.match(out, /Something is to be mended first\.\n$/);
   });
 
   t.test("tells servers that do not answer, without their passwords", async (t) => {
@@ -91,8 +91,8 @@ t.test("herald doctor", async (t) => {
     });
     t.equal(code, 1);
     t.match(wrong, [
-      { check: "postgres", message: /no answer from 127.0.0.1:1: .*ECONNREFUSED/, mend: /DATABASE_URL/ },
-      { check: "redis", message: /no answer from 127.0.0.1:1: .*ECONNREFUSED/, mend: /REDIS_URL/ },
+      { check: "postgres", message: /127.0.0.1:1 cannot be used: .*ECONNREFUSED/, mend: /DATABASE_URL/ },
+      { check: "redis", message: /127.0.0.1:1 cannot be used: .*ECONNREFUSED/, mend: /REDIS_URL/ },
     ]);
     t.notMatch(JSON.stringify(wrong), /pg-secret|redis-secret/);
   });
@@ -117,12 +117,19 @@ t.test("herald doctor", async (t) => {
     t.equal((await commandLine(t, settings)(["migrate"])).code, 0);
     t.same((await examine(t, settings)).wrong, []);
     t.same((await commandLine(t, settings)(["migrate", "--json"])).json, { applied: [] });
+    const elsewhere = {
+      ...settings,
+      DATABASE_URL: await cloneDatabase(t, "template0"),
+      DATABASE_DIRECT_URL: settings.DATABASE_URL,
+    };
+    const mistaken = await examine(t, elsewhere);
+    t.match(mistaken.wrong, [{ check: "migrations", mend: /DATABASE_DIRECT_URL leads to another database/ }]);
   });
 
   t.test("warns of platforms that do not answer, which production cannot do without", async (t) => {
     const { code, wrong } = await examine(t, { ...healthy, CHAT_PLATFORM_URL: "http://127.0.0.1:1/v1" });
     t.equal(code, 0);
-    t.match(wrong, [{ check: "platforms", status: "warning", mend: /correct CHAT_PLATFORM_URL/ }]);
+    t.match(wrong, [{ check: "platforms", status: "warning", mend: /correct CHAT_PLATFORM_URL,/ }]);
     const production = await examine(t, {
       ...healthy,
       NODE_ENV: "production",
@@ -156,6 +163,10 @@ t.test("herald doctor", async (t) => {
     });
     t.match(rotated.wrong, [{ check: "secrets", status: "warning", mend: "run herald secrets rotate" }]);
     const lost = await examine(t, { ...settings, ENCRYPTION_KEYS: other });
-    t.match(lost.wrong, [{ check: "secrets", status: "failed", message: /encrypted by k1, which/ }]);
+    t.match(lost.wrong, [
+      { check: "secrets", status: "failed", message: /by a key "k1" that ENCRYPTION_KEYS lacks/ },
+    ]);
+    const impostor = await examine(t, { ...settings, ENCRYPTION_KEYS: other.replace("k9", "k1") });
+    t.match(impostor.wrong, [{ check: "secrets", status: "failed", message: /lacks, or has otherwise/ }]);
   });
 });

@@ -76,6 +76,26 @@ t.test("herald secrets rotate", async (t) => {
     ]);
   });
 
+  t.test("is not taken in by another key under the same name", async (t) => {
+    const impostor = `new:${randomBytes(32).toString("base64")}`;
+    const { code, out } = await commandLine(t, { ...settings, ENCRYPTION_KEYS: impostor })([
+      "secrets",
+      "rotate",
+    ]);
+    t.equal(code, 1);
+    t.match(out, /0 secrets encrypted anew, \d{4} are left/);
+  });
+
+  t.test("refuses where it would have to pass over a column", async (t) => {
+    for (const columns of ["key text primary key", "id text, part int, primary key (id, part)"]) {
+      await raw.query(`create table drawers (${columns}, note_sealed text)`);
+      const { code, err } = await rotate(["secrets", "rotate"]);
+      t.equal(code, 1);
+      t.match(err, /drawers\.note_sealed cannot be rotated: its table has no unique id/);
+      await raw.query("drop table drawers");
+    }
+  });
+
   t.test("does not overwrite a secret that was changed meanwhile", async (t) => {
     const db = createDatabase(readConfig(settings), () => {});
     t.teardown(() => db.close());

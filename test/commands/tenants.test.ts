@@ -61,6 +61,7 @@ t.test("herald", async (t) => {
       audit.body.data.map((entry: { action: string; actor: unknown }) => [entry.action, entry.actor]),
       [
         ["key.created", { type: "operator", id: "herald", name: / at / }],
+        ["user.token_issued", { type: "operator" }],
         ["user.created", { type: "operator" }],
       ],
     );
@@ -112,6 +113,65 @@ t.test("herald", async (t) => {
     for (const { json } of [first, second]) t.notMatch(list.out, json.key.slice(-43));
     await until("refused", async () => (await me({ "x-svc-api-key": first.json.key })).status === 401);
     t.equal((await herald(["key", "revoke", "--id", first.json.id])).code, 0, "twice is no failure");
+  });
+
+  t.test("lists users, and helps one who has lost the password", async (t) => {
+    const client = await newClient("c");
+    const words = [
+      "user",
+      "create",
+      "--client",
+      client,
+      "--email",
+      "di@example.com",
+      "--name",
+      "Di",
+      "--role",
+      "owner",
+    ];
+    const { user_id, password } = (await herald([...words, "--json"])).json;
+    const { data } = (await herald(["user", "list", "--client", client, "--json"])).json;
+    t.match(data, [{ user_id, email: "di@example.com", role: "owner", enabled: true }]);
+    t.notMatch(JSON.stringify(data), "scrypt");
+    const fresh = (await herald(["user", "password", "--user", user_id, "--json"])).json;
+    const login = (given: string) =>
+      api.call("POST", "/api/auth/login", { json: { email: "di@example.com", password: given } });
+    t.equal((await login(password)).status, 401);
+    const { token } = (await login(fresh.password)).body;
+    const told = await herald(
+      ["user", "password", "--user", user_id, "--password", "-", "--json"],
+      "told by pipe",
+    );
+    t.same(told.json, { user_id });
+    t.equal((await login("told by pipe")).status, 200);
+    await until(
+      "the token from before is refused",
+      async () => (await me({ authorization: `Bearer ${token}` })).status === 401,
+    );
+  });
+
+  t.test("a token made for somebody stands in the audit log", async (t) => {
+    const client = await newClient("c");
+    const words = [
+      "user",
+      "create",
+      "--client",
+      client,
+      "--email",
+      "ed@example.com",
+      "--name",
+      "Ed",
+      "--role",
+      "owner",
+    ];
+    const { user_id } = (await herald([...words, "--json"])).json;
+    const { token } = (await herald(["user", "token", "--user", user_id, "--ttl", "1h", "--json"])).json;
+    const audit = await api.call("GET", "/api/audit", { headers: { authorization: `Bearer ${token}` } });
+    t.match(audit.body.data[0], {
+      action: "user.token_issued",
+      target: user_id,
+      details: { ttl_seconds: 3_600 },
+    });
   });
 
   t.test("a token ends when it was told to", async (t) => {
@@ -205,6 +265,7 @@ t.test("herald", async (t) => {
       [/unknown option '--colour'/, ["client", "list", "--colour", "red"]],
       [/too many arguments/, ["client", "list", "all"]],
       [/--name must have 1 to 200 characters/, ["client", "create", "--name", " "]],
+      [/--name .*none a control character/, ["client", "create", "--name", "red\u001b[31m"]],
       [/--id must be a client's id/, ["client", "delete", "--id", "17"]],
       [
         /--role must be one of owner, admin/,
@@ -223,7 +284,7 @@ t.test("herald", async (t) => {
         ["key", "create", ...client, "--name", "N", "--scopes", "messages:send", "--expires", "soon"],
       ],
       [/--ttl must be a time/, ["user", "token", "--user", `usr_${"0".repeat(26)}`, "--ttl", "0h"]],
-      [/--user must be an id that begins with usr_/, ["user", "token", "--user", "ann"]],
+      [/--user must be a whole id: usr_ and 26 characters/, ["user", "token", "--user", "ann"]],
     ];
     for (const [message, words] of wrong) {
       const { code, out, err } = await herald(words);
@@ -248,6 +309,10 @@ t.test("herald", async (t) => {
     t.equal(refused.code, 2);
     t.match(refused.err, /--password must NOT have fewer than 8 characters/);
     t.notMatch(refused.err, "hunter2");
+    t.match(await herald(short, ""), {
+      code: 2,
+      err: /--password is to be read from standard input, but nothing came/,
+    });
   });
 
   t.test("says which settings are wrong, and that a database lacks its tables", async (t) => {

@@ -104,7 +104,8 @@ t.test("npm start", async (t) => {
       (response) => response.ok,
       () => false,
     );
-  const start = () => startProcess(t, "start", { PORT }, { args: ["--folder", folder] });
+  const start = (env: Record<string, string> = {}) =>
+    startProcess(t, "start", { PORT, ...env }, { args: ["--folder", folder] });
   let clientId = "";
   let demo: Record<string, string> = {};
 
@@ -134,7 +135,10 @@ t.test("npm start", async (t) => {
     t.same(pids.filter(isAlive), pids);
     const second = start();
     await until("refused", () => second.child.exitCode !== null);
-    t.match(second.complaint(), /already runs from this folder/);
+    t.match(
+      second.complaint(),
+      /already runs from this folder .* at http:\/\/localhost:\d+; its API key and login stand in/,
+    );
 
     t.equal(await starter.stop("SIGINT"), 0);
     await allEnded(pids);
@@ -147,8 +151,10 @@ t.test("npm start", async (t) => {
     await killed.stop("SIGKILL");
     t.ok(isAlive(before.at(-1) as number), "the servers outlived their starter");
 
-    const starter = start();
+    const settings = readEnvFile(join(folder, "env"));
+    const starter = start(settings); // as in a terminal into which they were loaded
     await until("up again", () => starter.output().includes("Herald is up."));
+    t.same(readEnvFile(join(folder, "env")), settings, "at the same addresses");
     await allEnded(before);
     t.match(await findClient(open(t, folder), clientId), { name: "kept" });
     t.same(demoOf(folder), demo, "the same demo client, key and login");
@@ -178,6 +184,21 @@ t.test("npm start", async (t) => {
     t.same(readdirSync(elsewhere).sort(), ["dispatcher.pid", "env", "scheduler.pid", "start.pid", "web.pid"]);
     t.match((await createClient(open(t, elsewhere), "theirs")).name, "theirs");
     t.equal(await starter.stop(), 0);
+  });
+
+  t.test("keeps its settings from wrong ones, and the former keys from new ones", async (t) => {
+    const before = readFileSync(join(folder, "env"), "utf8");
+    const wrong = start({ JWT_SECRET: "short" });
+    await until("ended", () => wrong.child.exitCode !== null);
+    t.equal(wrong.child.exitCode, 1);
+    t.match(wrong.complaint(), /JWT_SECRET must be a text of at least 32 bytes/);
+    t.equal(readFileSync(join(folder, "env"), "utf8"), before);
+
+    const other = start({ ENCRYPTION_KEYS: `k2:${Buffer.alloc(32).toString("base64")}` });
+    await until("up", () => other.output().includes("Herald is up."));
+    t.match(other.output(), /the former settings are kept in .*env\.before/);
+    t.equal(readFileSync(join(folder, "env.before"), "utf8"), before);
+    t.equal(await other.stop(), 0);
   });
 
   t.test("is not for production", async (t) => {

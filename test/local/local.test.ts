@@ -1,10 +1,12 @@
 import { chmodSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { readEnvFile, writeEnvFile } from "../../src/local/env-file.ts";
 import { findProgram } from "../../src/local/find-program.ts";
 import { ensurePrograms, MissingPrograms } from "../../src/local/install-programs.ts";
-import { localSettings } from "../../src/local/settings.ts";
+import { freePort } from "../../src/local/server-process.ts";
+import { localSettings, privateServers, withoutLoaded } from "../../src/local/settings.ts";
 import { readConfig } from "../../src/runtime/config.ts";
 
 const program = (folders: string[]) => ({ name: "tool", folders, apt: "tool", brew: "tool" });
@@ -89,3 +91,28 @@ t.test(
     t.equal(second.PUBLIC_URL, "http://localhost:9999");
   },
 );
+
+t.test("private servers that were loaded from the file of an earlier start are nobody's own", async (t) => {
+  const kept = { PORT: "9090", DATABASE_URL: "postgres://a", REDIS_URL: "redis://b" };
+  const left = (servers: string, env: Record<string, string>) =>
+    withoutLoaded(env, { ...kept, PRIVATE_SERVERS: servers });
+  t.same(left("DATABASE_URL,REDIS_URL", kept), { PORT: "9090" });
+  t.same(left("REDIS_URL", kept), { PORT: "9090", DATABASE_URL: "postgres://a" });
+  t.same(left("DATABASE_URL", { DATABASE_URL: "postgres://c" }), { DATABASE_URL: "postgres://c" });
+  t.same(withoutLoaded(kept, {}), kept);
+  t.same(privateServers({ REDIS_URL: "redis://mine" }), { PRIVATE_SERVERS: "DATABASE_URL" });
+});
+
+t.test("a port that is taken is said to be, and a preferred one is had when it is free", async (t) => {
+  const server = createServer();
+  const port = await freePort();
+  t.equal(await freePort(port), port);
+  await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
+  t.teardown(() => server.close());
+  t.not(await freePort(port), port);
+  const servers = { DATABASE_URL: "postgres://a", REDIS_URL: "redis://b" };
+  await t.rejects(
+    localSettings({ PORT: String(port) }, {}, servers),
+    /port \d+ is taken: choose another by PORT/,
+  );
+});

@@ -2,10 +2,11 @@ import { randomBytes, randomUUID } from "node:crypto";
 import t from "tap";
 import { ROLE_SCOPES, ROLES, SCOPES } from "../../src/schema/enumerations.ts";
 import { createUserTokens } from "../../src/security/user-tokens.ts";
+import { deleteClient } from "../../src/store/clients.ts";
 import { type Api, startApi } from "../fixtures/api.ts";
 import { untilBlocked } from "../fixtures/blocked.ts";
 import { startIdentityProvider } from "../fixtures/identity-provider.ts";
-import { rawClient } from "../fixtures/servers.ts";
+import { cloneDatabase, rawClient } from "../fixtures/servers.ts";
 import { makeTenant, PASSWORD } from "../fixtures/tenants.ts";
 
 const ME = "/api/auth/me";
@@ -328,3 +329,55 @@ t.test("while the identity provider is away its users are told to come again", a
   t.equal(reply.body.error, "temporarily_unavailable");
   t.equal(reply.headers.get("retry-after"), "5");
 });
+
+t.test("whose client was erased a moment ago is refused, not answered with a fault", async (t) => {
+  const api = await startApi(t);
+  const tenant = await makeTenant(api);
+  const owner = await tenant.person("owner");
+  const call = (method: string, path: string, json?: unknown) =>
+    api.call(method, path, { headers: owner.headers, json });
+  t.equal((await call("GET", "/api/auth/me")).status, 200);
+  await deleteClient(api.db, tenant.id);
+  for (const [path, json] of [
+    ["/api/keys", { name: "k", scopes: ["messages:send"] }],
+    ["/api/users", { email: "late@example.com", name: "L", role: "member" }],
+  ] as const) {
+    const reply = await call("POST", path, json);
+    t.equal(reply.status, 401);
+    t.match(reply.body.message, /no longer exists/);
+  }
+});
+
+t.test("an API key in the wrong header is told the right one", async (t) => {
+  const api = await startApi(t);
+  const { text } = await (await makeTenant(api)).key("messages:send");
+  const reply = await api.call("GET", "/api/auth/me", { headers: { authorization: `Bearer ${text}` } });
+  t.equal(reply.status, 401);
+  t.match(reply.body.message, /x-svc-api-key/);
+});
+
+t.test("a database that is not prepared yet is an outage, not a fault", async (t) => {
+  const api = await startApi(t, { settings: { DATABASE_URL: await cloneDatabase(t, "template0") } });
+  const json = { email: "ann@example.com", password: "whatever it is" };
+  const reply = await api.call("POST", "/api/auth/login", { json });
+  t.equal(reply.status, 503);
+  t.ok(reply.headers.has("retry-after"));
+});
+
+t.test(
+  "a provider's token with texts that no database can keep, or by a key too short to trust, is refused",
+  async (t) => {
+    const provider = await startIdentityProvider(t);
+    const api = await startApi(t, { settings: provider.settings });
+    const { id: client_id } = await makeTenant(api);
+    const key = await provider.addKey("ES256");
+    const status = async (token: string) =>
+      (await api.call("GET", "/api/auth/me", { headers: { authorization: `Bearer ${token}` } })).status;
+    t.equal(await status(await key.sign({ client_id })), 200);
+    for (const claims of [{ sub: "a\u0000" }, { name: "a\u0000" }, { email: "\ud800" }])
+      t.equal(await status(await key.sign({ client_id, ...claims })), 401, JSON.stringify(claims));
+    const weak = provider.publishWeakKey();
+    const head = Buffer.from(JSON.stringify({ alg: "RS256", kid: weak })).toString("base64url");
+    t.equal(await status(`${head}.${Buffer.from("{}").toString("base64url")}.AAAA`), 401);
+  },
+);

@@ -56,9 +56,18 @@ t.test("the API describes itself to everybody", async (t) => {
     });
     for (const { pathname, search } of assets) {
       t.match(search, /^\?v=[0-9a-f]{12}$/, "named by its content");
-      const { headers } = await api.call("GET", pathname);
-      t.equal(headers.get("cache-control"), "public, max-age=31536000, immutable");
+      const kept = async (query: string) =>
+        (await api.call("GET", pathname + query)).headers.get("cache-control");
+      t.equal(await kept(search), "public, max-age=31536000, immutable");
+      for (const other of ["", "?v=000000000000"])
+        t.equal(await kept(other), "no-store", "another version is not kept");
     }
+  });
+
+  t.test("from the bare address too", async (t) => {
+    const reply = await api.call("GET", "/?utm=x");
+    t.equal(reply.status, 302);
+    t.equal(reply.headers.get("location"), "/api/docs");
   });
 
   t.test("whose own files name no other host", async (t) => {

@@ -83,6 +83,7 @@ t.test("API keys", async (t) => {
     "an expiry that is a number": { ...good, expires_at: Date.now() + DAY },
     "an expiry that is null": { ...good, expires_at: null },
     "a day that does not exist": { ...good, expires_at: "2099-02-30T00:00:00Z" },
+    "a year of five digits": { ...good, expires_at: "9999-12-31T23:59:59-23:59" },
     "a leap second": { ...good, expires_at: "2099-12-31T23:59:60Z" },
     "an unknown field": { ...good, admin: true },
   };
@@ -169,6 +170,18 @@ t.test("API keys", async (t) => {
     const old = (await keys.make({ ...good, expires_at })).body;
     t.equal((await keys.rotate(old.id, { grace_minutes: 60 })).body.expires_at, expires_at);
     for (const key of (await keys.list()).body.data) t.equal(key.expires_at, expires_at);
+  });
+
+  t.test("a key that was replaced is not replaced again, and its successor lives on", async (t) => {
+    const keys = await owned();
+    const old = (await keys.make(good)).body;
+    const fresh = (await keys.rotate(old.id, { grace_minutes: 5 })).body;
+    const again = await keys.rotate(old.id, { grace_minutes: 5 });
+    t.equal(again.status, 409);
+    t.match(again.body, { error: "invalid_state_transition", message: new RegExp(fresh.id) });
+    const successor = await keys.rotate(fresh.id, { grace_minutes: 5 });
+    t.match(successor, { status: 201, body: { expires_at: null } });
+    t.equal((await keys.list()).body.data.length, 3);
   });
 
   t.test("a key that has ended is not rotated, and one that is not there not found", async (t) => {

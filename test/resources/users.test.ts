@@ -6,6 +6,7 @@ import { type Api, startApi } from "../fixtures/api.ts";
 import { untilBlocked } from "../fixtures/blocked.ts";
 import { readPages } from "../fixtures/pages.ts";
 import { rawClient } from "../fixtures/servers.ts";
+import { watchStatements } from "../fixtures/statements.ts";
 import { makeTenant, PASSWORD, type Person } from "../fixtures/tenants.ts";
 import { until } from "../fixtures/until.ts";
 
@@ -285,6 +286,31 @@ t.test("passwords", async (t) => {
       "update users set tokens_valid_from = last_login_at + interval '1 millisecond' where id = $1";
     await api.db.query(change, [person.id]);
     t.equal((await me(api, { headers: { authorization: `Bearer ${token}` } })).status, 401);
+  });
+
+  t.test("what an owner sets is not undone by whoever still knows the old one", async (t) => {
+    // The change with the old password has passed its check, and is held up before it writes.
+    let [go, held] = [() => {}, false];
+    const resumed = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const { database } = watchStatements(async (text) => {
+      if (held || !text.includes("set password_hash")) return;
+      held = true;
+      await resumed;
+    });
+    const own = await startApi(t, { config: api.config, database });
+    const tenant = await makeTenant(api);
+    const [owner, member] = [await tenant.person("owner"), await tenant.person("member")];
+    const late = usersOf(own, member).password(member.id, { password, old_password: PASSWORD });
+    await until("held up", () => held);
+    t.equal((await usersOf(api, owner).password(member.id, { password: "set by the owner" })).status, 204);
+    go();
+    const refused = await late;
+    t.equal(refused.status, 400);
+    t.match(refused.body.details, [{ path: "/old_password" }]);
+    t.equal((await login(api, member.email, "set by the owner")).status, 200);
+    t.equal((await login(api, member.email, password)).status, 401);
   });
 
   t.test("somebody else's is for an owner alone, who needs no old one", async (t) => {

@@ -102,6 +102,7 @@ const WRONG: [string, string][] = [
   ["PUBLIC_URL", "localhost"],
   ["PUBLIC_URL", "http://h/?q=1"],
   ["PUBLIC_URL", "http://h/?"],
+  ["PUBLIC_URL", "http://:secret@h/"],
   ["DATABASE_URL", "postgres://h/d?sslmode=maybe"],
   ["DATABASE_PREPARED", "yes"],
   ["REDIS_URL", "redis://a,http://b"],

@@ -40,10 +40,31 @@ t.test("nobody's hash matches nothing", async (t) => {
   t.notOk(await createPasswords().matches("", undefined));
 });
 
+t.test("one caller has ten tries under way at most, and others go on meanwhile", async (t) => {
+  const passwords = createPasswords();
+  const hash = hashOf("correct horse", CHEAP);
+  const many = Array.from({ length: 12 }, () => passwords.matches("correct horse", hash, "203.0.113.1"));
+  const other = passwords.matches("correct horse", hash, "203.0.113.2");
+  const outcomes = await Promise.allSettled(many);
+  t.equal(outcomes.filter(({ status }) => status === "rejected").length, 2);
+  t.ok(await other);
+  t.ok(await passwords.matches("correct horse", hash, "203.0.113.1"), "and afterwards there is room again");
+});
+
+t.test("however many try passwords, one can be set", async (t) => {
+  const passwords = createPasswords();
+  const hash = hashOf("correct horse", CHEAP);
+  const tries = Array.from({ length: 60 }, (_, n) =>
+    passwords.matches("x", hash, String(n)).catch(() => "refused"),
+  );
+  t.match(await passwords.hash("a new one"), /^\$scrypt\$/);
+  t.ok((await Promise.all(tries)).includes("refused"));
+});
+
 t.test("two at once work and fifty wait; whoever comes then is told to come again", async (t) => {
   const passwords = createPasswords();
   const hash = hashOf("correct horse", CHEAP);
-  const tries = Array.from({ length: 60 }, () => passwords.matches("correct horse", hash));
+  const tries = Array.from({ length: 60 }, (_, n) => passwords.matches("correct horse", hash, String(n)));
   const outcomes = await Promise.allSettled(tries);
   const refused = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason] : []));
   t.equal(refused.length, 8);

@@ -72,8 +72,10 @@ for (const [place, address] of Object.entries(PLACES))
     t.test("many right ones at once do not lock their owner out", async (t) => {
       const who = somebody();
       const outcomes = await Promise.allSettled(Array.from({ length: 50 }, () => limit(who, succeeds)));
-      t.ok(outcomes.some(({ status }) => status === "fulfilled"));
-      t.equal(await limit(who, succeeds), "in", "none of them has failed");
+      t.ok(
+        outcomes.every(({ status }) => status === "fulfilled"),
+        "none of them has failed",
+      );
     });
 
     t.test("a fault of ours gives it back too, and is thrown on", async (t) => {

@@ -107,3 +107,26 @@ t.test("a ping gives up on a pool that has no connection to give", async (t) => 
   });
   await db.ping(10_000);
 });
+
+t.test("the victim of a deadlock comes again, and both have their way", async (t) => {
+  const db = open(t, await cloneDatabase(t));
+  const [a, b] = [(await createClient(db, "a")).id, (await createClient(db, "b")).id];
+  const lock = "select 1 from clients where id = $1 for update";
+  let [runs, waiting] = [0, 0];
+  let meet = () => {};
+  const met = new Promise<void>((resolve) => {
+    meet = resolve;
+  });
+  const inOrder = (first: string, second: string) =>
+    db.transaction(async (tx) => {
+      runs += 1;
+      await tx.query(lock, [first]);
+      waiting += 1;
+      if (waiting === 2) meet();
+      await met;
+      await tx.query(lock, [second]);
+      return first;
+    });
+  t.same(await Promise.all([inOrder(a, b), inOrder(b, a)]), [a, b]);
+  t.ok(runs > 2, "one of them ran again");
+});
