@@ -45,7 +45,7 @@ export function accessNote(route: Route): string {
   const scopes = scopesOf(route);
   const sentences = [
     route.scope === "any credential" && !route.consoleOnly ? "Any credential will do." : "",
-    route.consoleOnly ? "For people signed in to the console, not for API keys." : "",
+    route.consoleOnly ? "For people, with a user token or in the console, not for API keys." : "",
     scopes.length > 0 ? `Needs the scope ${coded(scopes)}.` : "",
     route.roles ? `Needs the role ${coded(route.roles)}.` : "",
     GATE_NOTES[route.gate ?? ""] ?? "",
