@@ -104,9 +104,9 @@ async function failInside(
   login: { email: string; password: string },
 ) {
   const raw = await rawClient(t, settings.DATABASE_URL as string);
-  await raw.query("alter table users rename to users_away");
+  await raw.query("alter table users rename column email to email_away");
   t.equal((await call("POST", "/api/auth/login", { json: login })).status, 500);
-  await raw.query("alter table users_away rename to users");
+  await raw.query("alter table users rename column email_away to email");
 
   const url = new URL(settings.DATABASE_URL as string);
   const name = url.pathname.slice(1);
