@@ -11,15 +11,12 @@ import { type Count, say, total } from "./driver/count.ts";
 import { testEnvironment } from "./driver/environment.ts";
 import { runFiles, stopFiles, testFiles } from "./driver/test-files.ts";
 
-/** The checks run beside the first files, most of which wait more than they compute. */
+/** The checks run beside the light files, most of which wait more than they compute; so do the heavy ones, two at once. */
 async function runAll(chosen: readonly string[], env: Record<string, string>): Promise<Count[]> {
   if (chosen.length > 0) return runFiles(chosen, { jobs: 1, env });
-  const { together, alone } = testFiles();
-  const first = await Promise.all([
-    runChecks(),
-    runFiles(together, { jobs: availableParallelism() + 1, env }),
-  ]);
-  return [...first.flat(), ...(await runFiles(alone, { jobs: 1, env }))];
+  const { light, heavy } = testFiles();
+  const first = await Promise.all([runChecks(), runFiles(light, { jobs: availableParallelism() + 1, env })]);
+  return [...first.flat(), ...(await runFiles(heavy, { jobs: 2, env }))];
 }
 
 async function main(): Promise<Count> {

@@ -5,14 +5,14 @@ import { Parser } from "tap-parser";
 import { packageRoot } from "../../src/runtime/package-root.ts";
 import { type Count, say, sayOutcome } from "./count.ts";
 
-/** Those that can run beside each other, and those that need the machine for themselves. */
-export function testFiles(): { together: string[]; alone: string[] } {
+/** Those that share a process with what they test, and those that run whole processes of the product. */
+export function testFiles(): { light: string[]; heavy: string[] } {
   const files = readdirSync(join(packageRoot(), "test"), { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".test.ts"))
     .map((file) => join("test", file))
     .sort();
-  const alone = files.filter((file) => file.startsWith(join("test", "e2e")));
-  return { together: files.filter((file) => !alone.includes(file)), alone };
+  const heavy = files.filter((file) => file.startsWith(join("test", "e2e")));
+  return { light: files.filter((file) => !heavy.includes(file)), heavy };
 }
 
 const running = new Set<ChildProcess>();
