@@ -11,7 +11,7 @@ const SALT_BYTES = 16;
  * The thread pool also serves name lookups and files; passwords may not fill it. Strangers who try one and people who set
  * one wait apart, so that nobody outside can keep those inside from working.
  */
-const TRYING = { atOnce: 2, mostWaiting: 50, mostPerCaller: 10 };
+const TRYING = { atOnce: 2, mostWaiting: 50, mostPerCaller: 25 };
 const SETTING = { atOnce: 1, mostWaiting: 50, mostPerCaller: 50 };
 
 export interface Passwords {
