@@ -1,6 +1,6 @@
 import { DAY, HOUR, MINUTE, SECOND } from "../runtime/durations.ts";
-import { isClientId } from "../runtime/ids.ts";
-import { ROLES, type Role, SCOPES, type Scope } from "../schema/enumerations.ts";
+import { type IdPrefix, isClientId, isPrefixedId } from "../runtime/ids.ts";
+import { ROLES, SCOPES, type Scope } from "../schema/enumerations.ts";
 import { email, givenName, password } from "../schema/people.ts";
 import { object, type Static, type TSchema } from "../schema/types.ts";
 import { createValidator } from "../schema/validate.ts";
@@ -18,20 +18,14 @@ export const flag = (about: string): Option<boolean | undefined> => ({
   parse: () => true,
 });
 
-/** Takes what the API takes in the field of this name. */
+/** Takes what the API takes in the field of this name. Compiled when it is asked: most commands ask for none or one. */
 function asInApi<S extends TSchema>(field: string, schema: S): (text: string) => Static<S> {
-  const check = createValidator().json(object({ [field]: schema }));
   return (text) => {
-    const [problem] = check({ [field]: text });
+    const [problem] = createValidator().json(object({ [field]: schema }))({ [field]: text });
     if (problem) throw new UsageError(problem.message.replace(`${field} `, ""));
     return text as Static<S>;
   };
 }
-
-const matching = (form: RegExp, expects: string) => (text: string) => {
-  if (!form.test(text)) throw new UsageError(`must be ${expects}`);
-  return text;
-};
 
 const listed =
   <T extends string>(words: readonly T[]) =>
@@ -62,8 +56,10 @@ function scopes(text: string): Scope[] {
   return [...new Set(words)];
 }
 
-const prefixed = (prefix: string) =>
-  matching(new RegExp(`^${prefix}_[0-9a-hjkmnp-tv-z]{26}$`), `a whole id: ${prefix}_ and 26 characters`);
+const prefixed = (prefix: IdPrefix) => (text: string) => {
+  if (!isPrefixedId(text, prefix)) throw new UsageError(`must be a whole id: ${prefix}_ and 26 characters`);
+  return text;
+};
 
 /** The options that several verbs share, each described once. */
 export const OPTION = {
@@ -72,11 +68,7 @@ export const OPTION = {
   key: { placeholder: "ID", about: "the key's id", parse: prefixed("key") },
   name: { placeholder: "NAME", about: "what it is called", parse: asInApi("name", givenName("")) },
   email: { placeholder: "EMAIL", about: "what the user signs in with", parse: asInApi("email", email) },
-  role: {
-    placeholder: "ROLE",
-    about: ROLES.join(", "),
-    parse: listed(ROLES) satisfies (text: string) => Role,
-  },
+  role: { placeholder: "ROLE", about: ROLES.join(", "), parse: listed(ROLES) },
   password: {
     placeholder: "PASSWORD",
     about: "8 characters or more, or - to read it from standard input; generated when absent",

@@ -45,7 +45,7 @@ async function countStale(db: Database, columns: readonly SealedColumn[], box: S
   let count = 0;
   for (const column of columns)
     for (const share of await sharesByKey(db, column))
-      if (share.keyId !== box.keyId || !opens(box, column, share.sample)) count += share.count;
+      if (share.keyId !== box.keyId || opened(box, column, share.sample) === undefined) count += share.count;
   return count;
 }
 
@@ -69,17 +69,21 @@ async function rotateColumn({ db, secretBox, bar }: RotationParts, column: Seale
 
 /** Nothing for what cannot be opened: it stays as it is, and is counted as left. */
 function reseal(secretBox: SecretBox, column: SealedColumn, value: SealedValue) {
-  if (!opens(secretBox, column, value)) return [];
-  const context = sealedContext({ ...column, id: value.id });
-  return [{ ...value, replacement: secretBox.seal(secretBox.open(value.sealed, context), context) }];
+  const secret = opened(secretBox, column, value);
+  if (secret === undefined) return [];
+  return [{ ...value, replacement: secretBox.seal(secret, sealedContext({ ...column, id: value.id })) }];
 }
 
-export function opens(secretBox: SecretBox, column: SealedColumn, { id, sealed }: SealedValue): boolean {
+/** The secret, or undefined where none of the keys opens it. */
+export function opened(
+  box: SecretBox,
+  column: SealedColumn,
+  { id, sealed }: SealedValue,
+): string | undefined {
   try {
-    secretBox.open(sealed, sealedContext({ ...column, id }));
-    return true;
+    return box.open(sealed, sealedContext({ ...column, id }));
   } catch (error) {
-    if (error instanceof SecretBoxError) return false;
+    if (error instanceof SecretBoxError) return undefined;
     throw error;
   }
 }

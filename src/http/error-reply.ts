@@ -33,26 +33,20 @@ export const errorBody = Type.Object(
 /** Whatever was thrown, as the answer it becomes. Only what is not ours is an internal error, and nothing of it leaks. */
 export function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
+  const cause = thrown;
   if (thrown instanceof DatabaseUnavailable)
     return new ApiError(
       "temporarily_unavailable",
       "The service cannot reach its database, please try again",
       {
-        headers: { "Retry-After": "5" },
-        cause: thrown,
+        cause,
       },
     );
   if (isMissingTable(thrown))
-    return new ApiError("temporarily_unavailable", "The service's database is not prepared yet", {
-      headers: { "Retry-After": "60" },
-      cause: thrown,
-    });
+    return new ApiError("temporarily_unavailable", "The service's database is not prepared yet", { cause });
   if (isErasedClient(thrown))
-    return new ApiError("unauthorized", "The client of this credential no longer exists", {
-      headers: { "WWW-Authenticate": 'Bearer realm="herald"' },
-      cause: thrown,
-    });
-  return new ApiError("internal_error", "Something went wrong on our side", { cause: thrown });
+    return new ApiError("unauthorized", "The client of this credential no longer exists", { cause });
+  return new ApiError("internal_error", "Something went wrong on our side", { cause });
 }
 
 export const toErrorBody = (error: ApiError, requestId: string) => ({

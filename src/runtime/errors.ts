@@ -46,6 +46,13 @@ export type ErrorCode = keyof typeof ERROR_STATUS;
 
 export const ERROR_CODES = Object.keys(ERROR_STATUS) as ErrorCode[];
 
+/** What an answer with this code always tells, unless it knows better. */
+const ERROR_HEADERS: { readonly [C in ErrorCode]?: Readonly<Record<string, string>> } = {
+  unauthorized: { "WWW-Authenticate": 'Bearer realm="herald"' },
+  overloaded: { "Retry-After": "5" },
+  temporarily_unavailable: { "Retry-After": "5" },
+};
+
 export interface ErrorDetail {
   path: string;
   message: string;
@@ -74,7 +81,7 @@ export class ApiError extends Error {
     this.status = ERROR_STATUS[code];
     this.details = options.details;
     this.extra = options.extra ?? {};
-    this.headers = options.headers ?? {};
+    this.headers = { ...ERROR_HEADERS[code], ...options.headers };
   }
 }
 

@@ -23,8 +23,12 @@ const next = monotonicFactory(randomFractions());
 /** A new id, e.g. `msg_01jc…`: 26 characters that sort by time, also within one millisecond of one process. */
 export const newId = (prefix: IdPrefix): string => `${prefix}_${next().toLowerCase()}`;
 
-/** Whether it has the form of an id that is not a UUID; asked before a stranger's text reaches the database. */
-export const isPrefixedId = (value: string): boolean => /^[a-z]{2,3}_[0-9a-hjkmnp-tv-z]{26}$/.test(value);
+/** What follows the prefix: 26 digits and letters, without those that are easily mistaken. */
+export const ID_FORM = "[0-9a-hjkmnp-tv-z]{26}";
+
+/** Whether it has the form of such an id; asked before a stranger's text reaches the database. */
+export const isPrefixedId = (value: string, prefix: IdPrefix): boolean =>
+  new RegExp(`^${prefix}_${ID_FORM}$`).test(value);
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 

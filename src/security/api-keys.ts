@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from "node:crypto";
-import { newId } from "../runtime/ids.ts";
+import { ID_FORM, newId } from "../runtime/ids.ts";
 import { randomText } from "./random-text.ts";
 
 /** A new key. Its text is shown once; what is kept does not lead back to it. */
@@ -14,7 +14,7 @@ export interface IssuedApiKey {
 
 const SECRET_LENGTH = 43;
 const PREFIX_LENGTH = "svc_live_".length + 6;
-const FORM = new RegExp(`^svc_(?:live|test)_([0-9a-hjkmnp-tv-z]{26})_([0-9A-Za-z]{${SECRET_LENGTH}})$`);
+const FORM = new RegExp(`^svc_(?:live|test)_(${ID_FORM})_([0-9A-Za-z]{${SECRET_LENGTH}})$`);
 
 /** `svc_live_<26 characters>_<43 characters>`: the first group finds the row, the second proves the holder. */
 export function issueApiKey({ production }: { production: boolean }): IssuedApiKey {

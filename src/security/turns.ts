@@ -29,7 +29,8 @@ export function createTurns({ atOnce, mostWaiting, mostPerCaller }: TurnsOptions
 
   return async (caller, work) => {
     const others = perCaller.get(caller) ?? 0;
-    if (waiting.length >= mostWaiting || others >= mostPerCaller) throw overloaded();
+    if (waiting.length >= mostWaiting || others >= mostPerCaller)
+      throw new ApiError("overloaded", "There is too much to do at this moment, please try again");
     perCaller.set(caller, others + 1);
     try {
       await enter();
@@ -41,8 +42,3 @@ export function createTurns({ atOnce, mostWaiting, mostPerCaller }: TurnsOptions
     }
   };
 }
-
-const overloaded = () =>
-  new ApiError("overloaded", "There is too much to do at this moment, please try again", {
-    headers: { "Retry-After": "5" },
-  });

@@ -2,7 +2,7 @@ import { type Database, type Queryable, sql } from "./database.ts";
 
 /**
  * Where secrets are kept: every column whose name ends in `_sealed`, found in the schema itself so that none is
- * forgotten. Its table has a primary key `id`; the context of the secret is `<table>.<column>:<id>`.
+ * forgotten. Its table has a unique `id`; the context of the secret is `<table>.<column>:<id>`.
  */
 export interface SealedColumn {
   table: string;
@@ -17,10 +17,10 @@ export interface SealedValue {
 }
 
 const FIND = sql(`
-  select t.relname as "table", c.attname as "column", format_type(i.atttypid, i.atttypmod) as "idType"
+  select distinct t.relname as "table", c.attname as "column", format_type(i.atttypid, i.atttypmod) as "idType"
   from pg_class t
   join pg_attribute c on c.attrelid = t.oid and c.attname like '%\\_sealed' and not c.attisdropped
-  left join (pg_attribute i join pg_index x on x.indrelid = i.attrelid and x.indisunique)
+  left join (pg_attribute i join pg_index x on x.indrelid = i.attrelid and x.indisunique and x.indpred is null)
     on i.attrelid = t.oid and i.attname = 'id' and x.indkey::text = i.attnum::text
   where t.relnamespace = current_schema()::regnamespace
   and t.relkind in ('r', 'p')

@@ -15,6 +15,8 @@ t.test("herald", async (t) => {
   const api = await startApi(t, { config: readConfig(settings) });
   const herald = commandLine(t, settings);
   const me = (headers: Record<string, string>) => api.call("GET", "/api/auth/me", { headers });
+  const userCreate = (client: string, name: string, role: string) =>
+    `user create --client ${client} --email ${name.toLowerCase()}@example.com --name ${name} --role ${role}`;
   const newClient = async (name: string) =>
     (await herald(["client", "create", "--name", name, "--json"])).json.client_id as string;
 
@@ -28,8 +30,7 @@ t.test("herald", async (t) => {
       new RegExp(`^client_id +name +created_at\n${client} +A new client`),
     );
 
-    const whoever = ["--client", client, "--name", "Ann", "--role", "owner"];
-    const user = await herald(["user", "create", ...whoever, "--email", "ann@example.com", "--json"]);
+    const user = await herald(`${userCreate(client, "Ann", "owner")} --json`);
     t.equal(user.code, 0);
     t.match(user.json, { user_id: /^usr_/, password: /^\w{20}$/ });
     const login = { email: "ann@example.com", password: user.json.password };
@@ -38,17 +39,7 @@ t.test("herald", async (t) => {
     const { token } = (await herald(["user", "token", "--user", user.json.user_id, "--json"])).json;
     t.match((await me({ authorization: `Bearer ${token}` })).body, { client_id: client, role: "owner" });
 
-    const key = await herald([
-      "key",
-      "create",
-      "--client",
-      client,
-      "--name",
-      "K",
-      "--scopes",
-      SCOPES.join(","),
-      "--json",
-    ]);
+    const key = await herald(`key create --client ${client} --name K --scopes ${SCOPES.join(",")} --json`);
     t.match(key.json, { id: /^key_/, key: /^svc_test_/ });
     t.match((await me({ "x-svc-api-key": key.json.key })).body, {
       client_id: client,
@@ -69,19 +60,8 @@ t.test("herald", async (t) => {
 
   t.test("takes a password from standard input, and then does not repeat it", async (t) => {
     const client = await newClient("c");
-    const words = [
-      "user",
-      "create",
-      "--client",
-      client,
-      "--email",
-      "bo@example.com",
-      "--name",
-      "Bo",
-      "--role",
-      "viewer",
-    ];
-    const made = await herald([...words, "--password", "-"], "a secret of mine");
+    const words = userCreate(client, "Bo", "viewer");
+    const made = await herald(`${words} --password -`, "a secret of mine");
     t.equal(made.code, 0);
     t.match(made.out, /^user_id {2}usr_\w{26}\n$/);
     const login = { email: "bo@example.com", password: "a secret of mine" };
@@ -90,18 +70,8 @@ t.test("herald", async (t) => {
 
   t.test("lists keys without their secrets, and revokes them", async (t) => {
     const client = await newClient("c");
-    const create = [
-      "key",
-      "create",
-      "--client",
-      client,
-      "--name",
-      "K",
-      "--scopes",
-      "messages:send",
-      "--json",
-    ];
-    const [first, second] = [await herald(create), await herald([...create, "--expires", "90d"])];
+    const create = `key create --client ${client} --name K --scopes messages:send --json`;
+    const [first, second] = [await herald(create), await herald(`${create} --expires 90d`)];
     t.equal((await herald(["key", "revoke", "--id", first.json.id])).code, 0);
     const list = await herald(["key", "list", "--client", client, "--json"]);
     t.match(list.json.data, [
@@ -117,19 +87,8 @@ t.test("herald", async (t) => {
 
   t.test("lists users, and helps one who has lost the password", async (t) => {
     const client = await newClient("c");
-    const words = [
-      "user",
-      "create",
-      "--client",
-      client,
-      "--email",
-      "di@example.com",
-      "--name",
-      "Di",
-      "--role",
-      "owner",
-    ];
-    const { user_id, password } = (await herald([...words, "--json"])).json;
+    const words = userCreate(client, "Di", "owner");
+    const { user_id, password } = (await herald(`${words} --json`)).json;
     const { data } = (await herald(["user", "list", "--client", client, "--json"])).json;
     t.match(data, [{ user_id, email: "di@example.com", role: "owner", enabled: true }]);
     t.notMatch(JSON.stringify(data), "scrypt");
@@ -152,19 +111,8 @@ t.test("herald", async (t) => {
 
   t.test("a token made for somebody stands in the audit log", async (t) => {
     const client = await newClient("c");
-    const words = [
-      "user",
-      "create",
-      "--client",
-      client,
-      "--email",
-      "ed@example.com",
-      "--name",
-      "Ed",
-      "--role",
-      "owner",
-    ];
-    const { user_id } = (await herald([...words, "--json"])).json;
+    const words = userCreate(client, "Ed", "owner");
+    const { user_id } = (await herald(`${words} --json`)).json;
     const { token } = (await herald(["user", "token", "--user", user_id, "--ttl", "1h", "--json"])).json;
     const audit = await api.call("GET", "/api/audit", { headers: { authorization: `Bearer ${token}` } });
     t.match(audit.body.data[0], {
@@ -175,21 +123,8 @@ t.test("herald", async (t) => {
   });
 
   t.test("a token ends when it was told to", async (t) => {
-    const { user_id } = (
-      await herald([
-        "user",
-        "create",
-        "--client",
-        await newClient("c"),
-        "--email",
-        "cy@example.com",
-        "--name",
-        "Cy",
-        "--role",
-        "member",
-        "--json",
-      ])
-    ).json;
+    const words = userCreate(await newClient("c"), "Cy", "member");
+    const { user_id } = (await herald(`${words} --json`)).json;
     const { token } = (await herald(["user", "token", "--user", user_id, "--ttl", "30m", "--json"])).json;
     const { iat, exp } = JSON.parse(Buffer.from(token.split(".")[1], "base64url").toString());
     t.ok(Math.abs(exp - iat - 1_800) < 1);
@@ -227,21 +162,11 @@ t.test("herald", async (t) => {
 
   t.test("says what cannot be done, with exit code 1", async (t) => {
     const client = await newClient("c");
-    const user = [
-      "user",
-      "create",
-      "--name",
-      "N",
-      "--role",
-      "owner",
-      "--email",
-      "taken@example.com",
-      "--client",
-    ];
-    t.equal((await herald([...user, client])).code, 0);
+    const user = (id: string) => userCreate(id, "Taken", "owner").split(" ");
+    t.equal((await herald(user(client))).code, 0);
     const impossible: [RegExp, string[]][] = [
-      [/the email taken@example.com is in use already/, [...user, client]],
-      [/there is no client 6f1d/, [...user, NOBODY]],
+      [/the email taken@example.com is in use already/, user(client)],
+      [/there is no client 6f1d/, user(NOBODY)],
       [/there is no client 6f1d/, ["client", "delete", "--id", NOBODY, "--yes"]],
       [/there is no client 6f1d/, ["key", "list", "--client", NOBODY]],
       [/there is no user usr_/, ["user", "token", "--user", `usr_${"0".repeat(26)}`]],

@@ -92,6 +92,11 @@ async function commandInShell(t: Test, folder: string): Promise<void> {
   t.match(JSON.parse(made.stdout), { user_id: /^usr_/ });
   t.notMatch(made.stdout, "password");
   t.equal(herald("client", "list", "--nonsense").status, 2);
+  const piped = spawnSync("sh", ["-c", `"${process.execPath}" dist/bin/herald.js --help | true`], {
+    encoding: "utf8",
+    cwd: packageRoot(),
+  });
+  t.equal(piped.stderr, "", "whoever reads may stop reading");
   t.equal(herald("key", "revoke", "--id", `key_${"0".repeat(26)}`).status, 1);
 }
 

@@ -201,6 +201,10 @@ t.test("the cookie is Secure where the public address is https", async (t) => {
   const person = await (await makeTenant(api)).person("viewer");
   const { headers } = await login(api, { email: person.email, password: PASSWORD });
   t.match(headers.get("set-cookie"), /; HttpOnly; SameSite=Strict; Secure$/);
+  const elsewhere = await api.call("POST", "/api/auth/logout", {
+    headers: { "sec-fetch-site": "cross-site" },
+  });
+  t.equal(elsewhere.headers.get("set-cookie"), null, "another site's page signs nobody out");
   const cleared = await api.call("POST", "/api/auth/logout");
   t.equal(cleared.status, 204);
   t.equal(

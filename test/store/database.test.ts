@@ -130,3 +130,14 @@ t.test("the victim of a deadlock comes again, and both have their way", async (t
   t.same(await Promise.all([inOrder(a, b), inOrder(b, a)]), [a, b]);
   t.ok(runs > 2, "one of them ran again");
 });
+
+t.test("a statement is waited for as long as one was told to, or to its end", async (t) => {
+  const settings = { DATABASE_URL: await cloneDatabase(t), DATABASE_POOL: 1, DATABASE_PREPARED: true };
+  const [hasty, patient] = [
+    createDatabase(settings, () => {}, 50),
+    createDatabase(settings, () => {}, "endless"),
+  ];
+  t.teardown(() => Promise.all([hasty.close(), patient.close()]));
+  await t.rejects(hasty.query("select pg_sleep(1)"), DatabaseUnavailable);
+  t.equal((await patient.query("select pg_sleep(1)")).length, 1);
+});

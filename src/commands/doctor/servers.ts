@@ -6,7 +6,7 @@ import { createSecretBox } from "../../security/secret-box.ts";
 import type { Database } from "../../store/database.ts";
 import { pendingMigrations } from "../../store/migrations.ts";
 import { findSealedColumns, sharesByKey } from "../../store/sealed-columns.ts";
-import { opens } from "../secrets.ts";
+import { opened } from "../secrets.ts";
 import { type Finding, failed, ok, reasonOf, warning } from "./finding.ts";
 
 const PATIENCE = 5 * SECOND;
@@ -54,7 +54,7 @@ async function examineSecrets(db: Database, { ENCRYPTION_KEYS: keys }: Partial<C
   let stale = 0;
   for (const column of await findSealedColumns(db))
     for (const { keyId, count, sample } of await sharesByKey(db, column)) {
-      if (!opens(box, column, sample))
+      if (opened(box, column, sample) === undefined)
         return failed(
           "secrets",
           `some are encrypted by a key "${keyId}" that ENCRYPTION_KEYS lacks, or has otherwise`,

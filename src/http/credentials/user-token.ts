@@ -11,8 +11,6 @@ import { findUserCredential, type UserCredentialRow } from "../../store/users.ts
 import type { Caller, CredentialScheme } from "../caller.ts";
 import { rememberedLookup } from "./lookup.ts";
 
-const BEARER = 'Bearer realm="herald"';
-
 type Subject<S extends TokenSubject["source"]> = Extract<TokenSubject, { source: S }>;
 
 interface UserTokenParts {
@@ -27,7 +25,7 @@ export function userTokenSchemes({ db, tokens, log }: UserTokenParts): Credentia
   const findTenant = rememberedLookup((id) => findClient(db, id));
 
   async function fromRow(subject: Subject<"own">): Promise<Caller | undefined> {
-    const row = isPrefixedId(subject.userId) ? await findUser(subject.userId) : undefined;
+    const row = isPrefixedId(subject.userId, "usr") ? await findUser(subject.userId) : undefined;
     return row && isGood(row, subject) ? toCaller(row, row.client_name) : undefined;
   }
 
@@ -49,14 +47,12 @@ export function userTokenSchemes({ db, tokens, log }: UserTokenParts): Credentia
 
   return [
     {
-      challenge: BEARER,
+      challenge: 'Bearer realm="herald"',
       isPresent: (headers) => /^bearer /i.test(headers.authorization ?? ""),
       verify(headers) {
         const token = (headers.authorization as string).slice("bearer ".length).trim();
         if (!token.startsWith("svc_")) return verify(token);
-        throw new ApiError("unauthorized", "An API key goes in the header x-svc-api-key", {
-          headers: { "WWW-Authenticate": BEARER },
-        });
+        throw new ApiError("unauthorized", "An API key goes in the header x-svc-api-key");
       },
     },
     {
@@ -93,12 +89,6 @@ const keysUnavailable =
   (error: unknown): never => {
     if (!(error instanceof TokenKeysUnavailable)) throw error;
     log.warn("user_token.keys_unavailable", { err: error });
-    throw new ApiError(
-      "temporarily_unavailable",
-      "The identity provider's keys cannot be read, please try again",
-      {
-        headers: { "Retry-After": "5" },
-        cause: error,
-      },
-    );
+    const message = "The identity provider's keys cannot be read, please try again";
+    throw new ApiError("temporarily_unavailable", message, { cause: error });
   };

@@ -48,7 +48,7 @@ export function loginRoute({ db, passwords, tryLimit, cookie, issue }: LoginPart
     async handle({ body, address, header, setHeader }) {
       const who = [address, body.email.toLowerCase()];
       const entry = await tryLimit(who, () => knock(body, address));
-      if (!entry) throw wrongLogin();
+      if (!entry) throw new ApiError("unauthorized", "The email or the password is wrong");
       const { user, at: issuedAt } = entry;
       const token = await issue({ id: user.id, clientId: user.client_id }, { issuedAt });
       // A form on somebody else's page could sign a visitor in to the wrong account.
@@ -57,11 +57,6 @@ export function loginRoute({ db, passwords, tryLimit, cookie, issue }: LoginPart
     },
   });
 }
-
-const wrongLogin = () =>
-  new ApiError("unauthorized", "The email or the password is wrong", {
-    headers: { "WWW-Authenticate": 'Bearer realm="herald"' },
-  });
 
 const toSessionUser = ({ id, name, email, role, client_id }: UserCredentialRow) => ({
   id,

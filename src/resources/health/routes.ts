@@ -56,9 +56,7 @@ export function healthRoutes({ pingPostgres, pingRedis, metrics, metricsToken }:
       async handle({ header }) {
         if (metricsToken === undefined) throw new ApiError("not_found", "There is nothing at this address");
         if (!isSame(header("authorization") ?? "", `Bearer ${metricsToken}`))
-          throw new ApiError("unauthorized", "The metrics token is required", {
-            headers: { "WWW-Authenticate": "Bearer" },
-          });
+          throw new ApiError("unauthorized", "The metrics token is required");
         return metrics.text();
       },
     }),
