@@ -1,0 +1,47 @@
+import type { UsageKind } from "./node-kind.ts";
+
+export interface Load {
+  /** Of the quota, 0 to 100. */
+  percent: number;
+  /** How long a throttled caller must stay away. */
+  regainMinutes?: number;
+}
+
+const TIER = "development_access";
+
+/** The headers in which the platform says how much of a quota is used; `asset` is the account or business, without `act_`. */
+export function usageHeaders(kind: UsageKind | undefined, asset: string, load: Load): Record<string, string> {
+  const { percent, regainMinutes = 0 } = load;
+  const headers: Record<string, unknown> = {
+    "x-app-usage": { call_count: Math.min(percent, 99), total_time: 1, total_cputime: 1 },
+  };
+  if (kind === undefined) return serialised(headers);
+  headers["x-business-use-case-usage"] = {
+    [asset]: [
+      {
+        type: kind,
+        call_count: percent,
+        total_cputime: 1,
+        total_time: 1,
+        estimated_time_to_regain_access: regainMinutes,
+        ...(kind.startsWith("ads_") ? { ads_api_access_tier: TIER } : {}),
+      },
+    ],
+  };
+  if (kind === "ads_management")
+    headers["x-ad-account-usage"] = {
+      acc_id_util_pct: percent,
+      reset_time_duration: regainMinutes * 60,
+      ads_api_access_tier: TIER,
+    };
+  if (kind === "ads_insights")
+    headers["x-fb-ads-insights-throttle"] = {
+      app_id_util_pct: percent / 2,
+      acc_id_util_pct: percent,
+      ads_api_access_tier: TIER,
+    };
+  return serialised(headers);
+}
+
+const serialised = (headers: Record<string, unknown>): Record<string, string> =>
+  Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, JSON.stringify(value)]));

@@ -1,0 +1,76 @@
+import { createHmac } from "node:crypto";
+import { MINUTE, SECOND } from "../runtime/durations.ts";
+import type { Log } from "../runtime/log.ts";
+import type { SandboxSettings } from "./settings.ts";
+import { toAsciiJson } from "./wire/json.ts";
+
+/** What the platform tells the service, in its own words. */
+export interface Webhook {
+  object: "whatsapp_business_account" | "page" | "instagram" | "ad_account" | "permissions" | "user";
+  entry: readonly { id: string; [field: string]: unknown }[];
+}
+
+export interface Webhooks {
+  /** Sends it, and again until it is taken. Nothing is sent for an asset that the app has not subscribed to. */
+  send(webhook: Webhook): void;
+  /** An asset that was just granted is silent until the app subscribes to it. */
+  awaitSubscription(asset: string): void;
+  subscribe(asset: string): void;
+  unsubscribe(asset: string): void;
+  isSubscribed(asset: string): boolean;
+  /** Where webhooks go. */
+  address(): string;
+  redirect(address: string): void;
+}
+
+interface WebhookOptions {
+  settings: SandboxSettings;
+  log: Log;
+  later(milliseconds: number, work: () => void): void;
+}
+
+/** After each refusal; the platform goes on for days, with growing pauses. */
+const PAUSES = [1 * SECOND, 5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE];
+
+export function createWebhooks({ settings, log, later }: WebhookOptions): Webhooks {
+  const silent = new Set<string>();
+  let address = `${settings.PUBLIC_URL}/platform/webhook`;
+  const attempt = async (body: string, tries: number): Promise<void> => {
+    const outcome = await post(address, body, settings.PLATFORM_APP_SECRET);
+    log.info("webhook.sent", { outcome, try: tries + 1, bytes: body.length });
+    const pause = PAUSES[tries];
+    if (outcome !== 200 && pause !== undefined) later(pause, () => void attempt(body, tries + 1));
+  };
+  return {
+    send({ object, entry }) {
+      const heard = entry.filter(({ id }) => !silent.has(id));
+      if (heard.length > 0) void attempt(toAsciiJson({ object, entry: heard }), 0);
+    },
+    awaitSubscription: (asset) => void silent.add(asset),
+    subscribe: (asset) => void silent.delete(asset),
+    unsubscribe: (asset) => void silent.add(asset),
+    isSubscribed: (asset) => !silent.has(asset),
+    address: () => address,
+    redirect: (to) => {
+      address = to;
+    },
+  };
+}
+
+/** The status of the answer, or why there was none. */
+async function post(address: string, body: string, secret: string): Promise<number | string> {
+  const signature = createHmac("sha256", secret).update(body).digest("hex");
+  try {
+    const answer = await fetch(address, {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-hub-signature-256": `sha256=${signature}` },
+      body,
+      signal: AbortSignal.timeout(10 * SECOND),
+      redirect: "manual",
+    });
+    await answer.arrayBuffer();
+    return answer.status;
+  } catch (error) {
+    return error instanceof Error && error.name === "TimeoutError" ? "timeout" : "unreachable";
+  }
+}

@@ -1,0 +1,71 @@
+import { randomBytes } from "node:crypto";
+
+interface GraphErrorOptions {
+  subcode?: number;
+  /** Almost every refusal is a 400; the contract names the exceptions. */
+  status?: number;
+  transient?: boolean;
+  userTitle?: string;
+  userMessage?: string;
+  /** `error_data`, an object or the JSON text of one: the platform writes both. */
+  data?: unknown;
+}
+
+/** A refusal in the platform's own words. Thrown by whatever answers a call; the graph turns it into the envelope. */
+export class GraphError extends Error {
+  readonly code: number;
+  readonly options: GraphErrorOptions;
+
+  constructor(code: number, message: string, options: GraphErrorOptions = {}) {
+    super(message);
+    this.name = "GraphError";
+    this.code = code;
+    this.options = options;
+  }
+
+  get status(): number {
+    return this.options.status ?? 400;
+  }
+
+  /** The answer's body. */
+  envelope(): unknown {
+    const { subcode, transient = false, userTitle, userMessage, data } = this.options;
+    return {
+      error: {
+        message: this.message,
+        type: "OAuthException",
+        code: this.code,
+        ...(data === undefined ? {} : { error_data: data }),
+        ...(subcode === undefined ? {} : { error_subcode: subcode }),
+        is_transient: transient,
+        ...(userTitle === undefined ? {} : { error_user_title: userTitle }),
+        ...(userMessage === undefined ? {} : { error_user_msg: userMessage }),
+        fbtrace_id: `A${randomBytes(9).toString("base64url")}`,
+      },
+    };
+  }
+}
+
+export const invalidParameter = (message: string, options: GraphErrorOptions = {}): GraphError =>
+  new GraphError(100, `(#100) ${message}`, options);
+
+/** What is not there and what the token may not see look the same. */
+export const noSuchObject = (method: string, id: string): GraphError =>
+  new GraphError(
+    100,
+    `Unsupported ${method.toLowerCase()} request. Object with ID '${id}' does not exist, cannot be loaded due to missing permissions, or does not support this operation`,
+    { subcode: 33 },
+  );
+
+export const missingPermission = (code: 10 | 200 | 294, permission: string): GraphError =>
+  new GraphError(code, `(#${code}) Requires ${permission} permission`, { status: 403 });
+
+const DEAD = {
+  458: "The user has not authorized application.",
+  460: "The session has been invalidated because the user changed their password.",
+  463: "Session has expired.",
+  467: "The access token is invalid because the user logged out.",
+} as const;
+
+export const deadToken = (subcode: keyof typeof DEAD = 460): GraphError =>
+  new GraphError(190, `Error validating access token: ${DEAD[subcode]}`, { subcode, status: 401 });

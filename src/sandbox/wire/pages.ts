@@ -1,0 +1,65 @@
+import type { Call } from "./call.ts";
+import { invalidParameter } from "./graph-error.ts";
+
+interface PageOptions<T> {
+  /** What the caller may see. Pages are cut before, so that one may be short or empty and still have a next. */
+  visible?: (item: T) => boolean;
+  /** The most a page ever has, whatever `limit` asks for. */
+  most?: number;
+}
+
+interface Page {
+  data: unknown[];
+  paging?: { cursors: { before: string; after: string }; next?: string; previous?: string };
+}
+
+const toCursor = (index: number) => Buffer.from(`at:${index}`).toString("base64url");
+
+function fromCursor(text: string): number {
+  const index = /^at:(\d{1,9})$/.exec(Buffer.from(text, "base64url").toString())?.[1];
+  if (index === undefined) throw invalidParameter("Invalid cursors values");
+  return Number(index);
+}
+
+/** One page of a list, as the caller's `limit`, `after` and `before` ask for. A cursor is there even on the last page; `next` is not. */
+export function pageOf<T>(
+  call: Call,
+  items: readonly T[],
+  show: (item: T) => unknown,
+  { visible = () => true, most = 25 }: PageOptions<T> = {},
+): Page {
+  const limit = Math.min(call.params.integer("limit") ?? 25, most);
+  if (limit < 1) throw invalidParameter("Param limit must be greater than or equal to 1");
+  const [after, before] = [call.params.text("after"), call.params.text("before")];
+  const start =
+    after !== undefined
+      ? fromCursor(after) + 1
+      : before !== undefined
+        ? Math.max(0, fromCursor(before) - limit)
+        : 0;
+  const end = before === undefined ? start + limit : Math.min(start + limit, fromCursor(before));
+  const cut = items.slice(start, end);
+  const data = cut.filter(visible).map(show);
+  if (cut.length === 0) return { data };
+  const cursors = { before: toCursor(start), after: toCursor(start + cut.length - 1) };
+  return {
+    data,
+    paging: {
+      cursors,
+      ...(start + cut.length < items.length ? { next: link(call, { after: cursors.after }) } : {}),
+      ...(start > 0 ? { previous: link(call, { before: cursors.before }) } : {}),
+    },
+  };
+}
+
+/** The whole address of another page, the token in it, as the platform writes it. */
+function link({ address, params, token }: Call, cursor: Record<string, string>): string {
+  const url = new URL(address);
+  for (const name of params.names()) {
+    if (["after", "before", "access_token"].includes(name)) continue;
+    url.searchParams.set(name, params.text(name) as string);
+  }
+  for (const [name, value] of Object.entries({ access_token: token, ...cursor }))
+    url.searchParams.set(name, value);
+  return url.href;
+}

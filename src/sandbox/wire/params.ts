@@ -1,0 +1,114 @@
+import { invalidParameter } from "./graph-error.ts";
+
+/** A file of a multipart body. */
+export interface Upload {
+  filename: string;
+  type: string;
+  bytes: Buffer;
+}
+
+/**
+ * The parameters of a call, from its query and its body. Both encodings are taken: in a query or a form every value is
+ * text, and a list, an object or a boolean in it is JSON; in a JSON body values have their own types.
+ */
+export class Params {
+  readonly #values: ReadonlyMap<string, unknown>;
+  readonly #files: ReadonlyMap<string, Upload>;
+
+  constructor(values: ReadonlyMap<string, unknown>, files: ReadonlyMap<string, Upload> = new Map()) {
+    this.#values = values;
+    this.#files = files;
+  }
+
+  has(name: string): boolean {
+    return this.#values.has(name);
+  }
+
+  names(): string[] {
+    return [...this.#values.keys()];
+  }
+
+  file(name: string): Upload | undefined {
+    return this.#files.get(name);
+  }
+
+  /** The only file, whatever its field is called. */
+  anyFile(): Upload | undefined {
+    return this.#files.values().next().value;
+  }
+
+  /** A string or a number, as text. */
+  text(name: string): string | undefined {
+    const value = this.#values.get(name);
+    if (value === undefined || value === null) return undefined;
+    if (typeof value === "string") return value;
+    if (typeof value === "number" || typeof value === "bigint") return String(value);
+    throw invalidParameter(`Param ${name} must be a string`);
+  }
+
+  requiredText(name: string): string {
+    const value = this.text(name);
+    if (value === undefined || value === "") throw invalidParameter(`The parameter ${name} is required.`);
+    return value;
+  }
+
+  integer(name: string): number | undefined {
+    const value = this.text(name);
+    if (value === undefined) return undefined;
+    if (!/^-?\d{1,15}$/.test(value)) throw invalidParameter(`Param ${name} must be an integer`);
+    return Number(value);
+  }
+
+  /** `true` or `false`; never `1`, `yes` or a string inside a JSON body. */
+  flag(name: string): boolean | undefined {
+    const value = this.#decoded(name);
+    if (value === undefined || typeof value === "boolean") return value;
+    throw invalidParameter(`Param ${name} must be a boolean`);
+  }
+
+  object(name: string): Record<string, unknown> | undefined {
+    const value = this.#decoded(name);
+    if (value === undefined) return undefined;
+    if (typeof value === "object" && value !== null && !Array.isArray(value))
+      return value as Record<string, unknown>;
+    throw invalidParameter(`Param ${name} must be a JSON object`);
+  }
+
+  list(name: string): unknown[] | undefined {
+    const value = this.#decoded(name);
+    if (value === undefined || Array.isArray(value)) return value;
+    throw invalidParameter(`Param ${name} must be an array.`);
+  }
+
+  /** A comma list, as `fields` is; a list in brackets too. */
+  words(name: string): string[] | undefined {
+    const value = this.#values.get(name);
+    if (value === undefined) return undefined;
+    if (typeof value === "string" && !value.trimStart().startsWith("["))
+      return splitOutsideBraces(value).map((word) => word.trim());
+    return this.list(name)?.map(String);
+  }
+
+  #decoded(name: string): unknown {
+    const value = this.#values.get(name);
+    if (typeof value !== "string") return value;
+    try {
+      return JSON.parse(value);
+    } catch {
+      return value; // not JSON: the reader of a type says what it should have been
+    }
+  }
+}
+
+/** `id,business{id,name}` has two words. */
+function splitOutsideBraces(text: string): string[] {
+  const words = [""];
+  let depth = 0;
+  for (const letter of text) {
+    if (letter === "{") depth += 1;
+    if (letter === "}") depth -= 1;
+    if (letter === "," && depth === 0) words.push("");
+    else words[words.length - 1] += letter;
+  }
+  return words;
+}

@@ -1,0 +1,63 @@
+import type { IncomingMessage } from "node:http";
+import { GraphError, invalidParameter } from "./graph-error.ts";
+import { Params, type Upload } from "./params.ts";
+
+const LARGEST = 110 * 1024 * 1024; // a document of 100 MB and its envelope
+
+/** The whole body. */
+export async function readBody(request: IncomingMessage): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of request) {
+    size += chunk.length;
+    if (size > LARGEST) throw new GraphError(1, "Request Entity Too Large", { status: 413 });
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks);
+}
+
+/** Query and body together. Where both name a parameter the body counts. */
+export async function readParams(
+  query: URLSearchParams,
+  contentType: string | undefined,
+  body: Buffer,
+): Promise<Params> {
+  const values = new Map<string, unknown>(query);
+  if (body.length === 0) return new Params(values);
+  if (contentType?.startsWith("application/json")) {
+    for (const [name, value] of Object.entries(jsonObject(body))) values.set(name, value);
+    return new Params(values);
+  }
+  if (!contentType?.startsWith("application/x-www-form-urlencoded") && !contentType?.startsWith("multipart/"))
+    throw invalidParameter("The body must be a form, multipart or JSON");
+  const files = new Map<string, Upload>();
+  for (const [name, part] of await form(contentType, body))
+    if (typeof part === "string") values.set(name, part);
+    else files.set(name, await upload(part));
+  return new Params(values, files);
+}
+
+function jsonObject(body: Buffer): Record<string, unknown> {
+  try {
+    const value: unknown = JSON.parse(body.toString("utf8"));
+    if (typeof value === "object" && value !== null && !Array.isArray(value))
+      return value as Record<string, unknown>;
+  } catch {
+    // said below
+  }
+  throw invalidParameter("The body is not a JSON object");
+}
+
+async function form(contentType: string, body: Buffer): Promise<FormData> {
+  try {
+    return await new Response(new Uint8Array(body), { headers: { "content-type": contentType } }).formData();
+  } catch {
+    throw invalidParameter("The body cannot be read as its Content-Type says");
+  }
+}
+
+const upload = async (file: File): Promise<Upload> => ({
+  filename: file.name,
+  type: file.type,
+  bytes: Buffer.from(await file.arrayBuffer()),
+});
