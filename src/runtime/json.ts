@@ -27,11 +27,13 @@ const MARKED = new RegExp(`"${MARK}(-?\\d+)"`, "g");
 
 /** JSON.stringify, except that a bigint becomes a bare integer. */
 export function stringifyJson(value: unknown): string {
-  let marked = false;
-  const text = JSON.stringify(value, (_key, inner) => {
-    if (typeof inner !== "bigint") return inner;
-    marked = true;
-    return `${MARK}${inner}`;
-  });
-  return marked ? text.replace(MARKED, "$1") : text;
+  try {
+    return JSON.stringify(value);
+  } catch (error) {
+    if (error instanceof TypeError) return withBareIntegers(value); // it refuses bigints
+    throw error;
+  }
 }
+
+const withBareIntegers = (value: unknown): string =>
+  JSON.stringify(value, (_key, inner) => (typeof inner === "bigint" ? `${MARK}${inner}` : inner)).replace(MARKED, "$1");
