@@ -1,0 +1,23 @@
+import type { Ground } from "./ground.ts";
+import type { Webhook } from "./webhooks.ts";
+
+/** A message that somebody outside sends to one of the channels. */
+export interface InboundMessage {
+  /** A phone number's id, a page's or a photo account's. */
+  channel: string;
+  from: string;
+  type: string;
+  content: unknown;
+}
+
+/** A platform that receives messages for its channels. */
+export interface InboundSource {
+  knows(channel: string): boolean;
+  /** Makes the webhook that tells of it, or throws a GraphError for what cannot be. */
+  receive(message: InboundMessage): Webhook;
+}
+
+/** Every platform that receives messages: a new one adds its line here. */
+const SOURCES: readonly ((ground: Ground) => InboundSource)[] = [];
+
+export const inboundSources = (ground: Ground): InboundSource[] => SOURCES.map((source) => source(ground));
