@@ -7,6 +7,7 @@ import { adKinds } from "./ads/kinds.ts";
 import { chatKinds } from "./chat/kinds.ts";
 import { createGraph } from "./graph.ts";
 import type { Ground } from "./ground.ts";
+import { createCodes } from "./login/codes.ts";
 import { loginKinds } from "./login/kinds.ts";
 import type { NodeKind } from "./node-kind.ts";
 import { pageKinds } from "./pages/kinds.ts";
@@ -27,6 +28,8 @@ interface SandboxOptions {
   log: Log;
   /** How fast its time goes: 1 as people see it, less in tests that wait for a review. */
   pace?: number;
+  /** The time of day, by which codes and tokens end. */
+  now?: () => number;
 }
 
 export interface Sandbox extends Worker {
@@ -35,12 +38,14 @@ export interface Sandbox extends Worker {
 }
 
 /** The stand-in platforms as one server on loopback. What they know is kept in memory. */
-export function createSandbox({ settings, port, log, pace = 1 }: SandboxOptions): Sandbox {
+export function createSandbox({ settings, port, log, pace = 1, now = Date.now }: SandboxOptions): Sandbox {
   const timers = createTimers(pace);
   const { PLATFORM_APP_ID: appId, PLATFORM_APP_SECRET: appSecret } = settings;
   const ground: Ground = {
     settings,
     tokens: createTokens({ appId, appSecret, builtIn: BUILT_IN_TOKENS }),
+    codes: createCodes({ now }),
+    now,
     webhooks: createWebhooks({ settings, log, later: timers.later }),
     later: timers.later,
   };

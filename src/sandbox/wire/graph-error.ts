@@ -67,5 +67,11 @@ const DEAD = {
   467: "The access token is invalid because the user logged out.",
 } as const;
 
-export const deadToken = (subcode: keyof typeof DEAD = 460): GraphError =>
+export type CauseOfDeath = keyof typeof DEAD;
+
+export const deadToken = (subcode: CauseOfDeath = 460): GraphError =>
   new GraphError(190, `Error validating access token: ${DEAD[subcode]}`, { subcode, status: 401 });
+
+/** A token that was never issued here. */
+export const unknownToken = (): GraphError =>
+  new GraphError(190, "Invalid OAuth access token - Cannot parse access token", { status: 401 });
