@@ -34,9 +34,9 @@ export const cancelled = ({ redirectUri, state }: Consent): Reply =>
     state,
   });
 
-export function granted(ground: Ground, consent: Consent, decision: Decision): Reply {
+export function granted({ codes }: Pick<Ground, "codes">, consent: Consent, decision: Decision): Reply {
   const { redirectUri, state } = consent;
-  const code = ground.codes.issue({ redirectUri, agreement: agreementOn(consent, decision) });
+  const code = codes.issue({ redirectUri, agreement: agreementOn(consent, decision) });
   return backTo(redirectUri, { code, state });
 }
 

@@ -23,17 +23,19 @@ const DIALOGS: readonly Dialog[] = [
   { path: "/dialog/signup", read: signupConsent, silences: true },
 ];
 
+type Needs = Pick<Ground, "settings" | "codes" | "webhooks">;
+
 /** The pages on which a person lets the app in. */
-export const dialogDoors = (ground: Ground): Door[] =>
+export const dialogDoors = (ground: Needs): Door[] =>
   DIALOGS.flatMap((dialog): Door[] => [
     { method: "GET", path: dialog.path, answer: orErrorPage((request) => shown(ground, dialog, request)) },
     { method: "POST", path: dialog.path, answer: orErrorPage((request) => decided(ground, dialog, request)) },
   ]);
 
-const shown = ({ settings }: Ground, { path, read }: Dialog, { params }: DoorRequest): Reply =>
+const shown = ({ settings }: Needs, { path, read }: Dialog, { params }: DoorRequest): Reply =>
   consentPage(path, read(params, settings));
 
-function decided(ground: Ground, { path, read, silences }: Dialog, { params, body }: DoorRequest): Reply {
+function decided(ground: Needs, { path, read, silences }: Dialog, { params, body }: DoorRequest): Reply {
   const consent = read(params, ground.settings);
   const decision = decisionIn(body);
   if (decision.action === "cancel") return cancelled(consent);
