@@ -35,7 +35,7 @@ export function page({ title, content, status = 200 }: PageOptions): Reply {
 <style>${new Html(STYLE)}</style>
 </head>
 <body>
-<header><strong>Sandbox</strong> <span>A stand-in for development. Nothing here reaches a real platform.</span></header>
+<header><strong>Sandbox</strong> <span>For development only. This is no real platform.</span></header>
 <main>
 <h1>${title}</h1>
 ${content}

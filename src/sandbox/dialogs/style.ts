@@ -15,7 +15,7 @@ export const STYLE = `
 body { margin: 0; background: var(--ground); color: var(--ink); font: 15px/1.45 system-ui, sans-serif; }
 header { padding: 8px 16px; background: var(--mark); color: var(--on-mark); font-size: 13px; }
 header strong { letter-spacing: .04em; text-transform: uppercase; margin-right: 6px; }
-main { max-width: 560px; margin: 16px auto; padding: 20px; background: var(--paper); border: 1px solid var(--line); border-radius: 12px; }
+main { width: min(560px, 100% - 24px); margin: 12px auto; padding: 20px; background: var(--paper); border: 1px solid var(--line); border-radius: 12px; }
 h1 { margin: 0 0 12px; font-size: 20px; line-height: 1.25; }
 p { margin: 0 0 8px; overflow-wrap: anywhere; }
 fieldset { margin: 14px 0 0; padding: 0; border: 0; }
