@@ -36,4 +36,7 @@ export function stringifyJson(value: unknown): string {
 }
 
 const withBareIntegers = (value: unknown): string =>
-  JSON.stringify(value, (_key, inner) => (typeof inner === "bigint" ? `${MARK}${inner}` : inner)).replace(MARKED, "$1");
+  JSON.stringify(value, (_key, inner) => (typeof inner === "bigint" ? `${MARK}${inner}` : inner)).replace(
+    MARKED,
+    "$1",
+  );

@@ -101,7 +101,7 @@ export class Params {
 }
 
 /** `id,business{id,name}` has two words. */
-function splitOutsideBraces(text: string): string[] {
+export function splitOutsideBraces(text: string): string[] {
   const words = [""];
   let depth = 0;
   for (const letter of text) {
