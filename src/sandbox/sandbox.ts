@@ -79,7 +79,8 @@ const allKinds = (ground: Ground): NodeKind[] =>
   [loginKinds, adKinds, chatKinds, pageKinds].flatMap((kinds) => kinds(ground));
 
 function refusal(error: unknown, log: Log): Reply {
-  if (error instanceof GraphError) return new Reply(error.envelope(), { status: error.status });
+  if (error instanceof GraphError)
+    return new Reply(error.envelope(), { status: error.status, headers: error.headers });
   log.error("sandbox.fault", { err: error });
   return new Reply(new GraphError(1, "An unknown error occurred").envelope(), { status: 500 });
 }
