@@ -74,8 +74,8 @@ export function createGraph(kinds: readonly NodeKind[], ground: Ground): Graph {
   return {
     answer,
     quotaOf(method, url) {
-      const { edge, edgeKey, node } = find(method, url);
-      return { usage: edge?.usage, asset: node.replace(/^act_/, ""), edge: edgeKey };
+      const { kind, edge, edgeKey, node } = find(method, url);
+      return { usage: edge?.usage, asset: kind?.asset?.(node) ?? node, edge: edgeKey };
     },
   };
 }

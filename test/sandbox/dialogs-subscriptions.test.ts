@@ -1,6 +1,7 @@
 import t from "tap";
 import { createLog } from "../../src/runtime/log.ts";
 import { dialogDoors } from "../../src/sandbox/dialogs/doors.ts";
+import { createFaults } from "../../src/sandbox/faults/faults.ts";
 import { createCodes } from "../../src/sandbox/login/codes.ts";
 import { createWebhooks } from "../../src/sandbox/webhooks.ts";
 import { readParams } from "../../src/sandbox/wire/read-params.ts";
@@ -10,7 +11,7 @@ import { CHAT_SIGNUP, OAUTH_REQUEST, PAGE_SIGNUP } from "../fixtures/sandbox-dia
 /** Which of the dialog's two assets the app still hears of, when the person has chosen the first of them. */
 async function heardAfter(path: string, request: Record<string, string>, assets: readonly [string, string]) {
   const log = createLog({ LOG_LEVEL: "silent", LOG_FORMAT: "json", process: "sandbox" });
-  const webhooks = createWebhooks({ settings, log, later: () => {} });
+  const webhooks = createWebhooks({ settings, faults: createFaults(), log, later: () => {} });
   const doors = dialogDoors({ settings, webhooks, codes: createCodes({ now: Date.now }) });
   const body = Buffer.from(`${new URLSearchParams({ ...request, asset: assets[0], action: "grant" })}`);
   const headers = { "content-type": "application/x-www-form-urlencoded" };
