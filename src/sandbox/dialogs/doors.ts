@@ -1,6 +1,7 @@
 import type { Door, DoorRequest } from "../door.ts";
 import type { Ground } from "../ground.ts";
 import type { SandboxSettings } from "../settings.ts";
+import type { Webhooks } from "../webhooks.ts";
 import type { Reply } from "../wire/call.ts";
 import type { Params } from "../wire/params.ts";
 import { type Consent, DialogRefused } from "./consent.ts";
@@ -23,7 +24,9 @@ const DIALOGS: readonly Dialog[] = [
   { path: "/dialog/signup", read: signupConsent, silences: true },
 ];
 
-type Needs = Pick<Ground, "settings" | "codes" | "webhooks">;
+interface Needs extends Pick<Ground, "settings" | "codes"> {
+  webhooks: Pick<Webhooks, "awaitSubscription">;
+}
 
 /** The pages on which a person lets the app in. */
 export const dialogDoors = (ground: Needs): Door[] =>
