@@ -40,6 +40,15 @@ t.test("chat signup grants all of its permissions for the chosen accounts", asyn
   );
 });
 
+t.test("the app is not subscribed to what was just granted until it asks for it", async (t) => {
+  const [account] = CHAT_ACCOUNTS as [string];
+  const token = await chatToken(standIn, [account]);
+  const address = `${standIn.base}/${account}/subscribed_apps`;
+  t.same((await speak(address, { token })).body.data, []);
+  t.same((await speak(address, { method: "POST", token })).body, { success: true });
+  t.equal((await speak(address, { token })).body.data.length, 1);
+});
+
 t.test("page signup offers permissions and pages, and single permissions can be declined", async (t) => {
   const { body } = await open(PAGE_SIGNUP);
   t.match(body, `data-permission="pages_messaging"`);
