@@ -1,4 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import type { CauseOfDeath } from "./wire/graph-error.ts";
 
 /** What a token stands for. It is written into the token itself, so that it outlives this process. */
 export interface Grant {
@@ -7,6 +8,8 @@ export interface Grant {
   /** The granted permissions, and those the person was asked for and declined. */
   scopes: readonly string[];
   declined: readonly string[];
+  /** Permissions that were granted once and have run out. */
+  expired?: readonly string[];
   /** Which assets the person chose, by id (ad accounts without `act_`). */
   assets: readonly string[];
   /** Unix seconds; 0 never ends. */
@@ -18,9 +21,9 @@ export interface Tokens {
   issue(grant: Grant): string;
   /** The grant, or undefined for what we never issued. Says nothing about its end. */
   read(token: string): Grant | undefined;
-  /** From now on this token is refused, as after a changed password. */
-  kill(token: string): void;
-  isDead(token: string): boolean;
+  /** From now on this token is refused; as after a changed password, unless another cause is given. */
+  kill(token: string, cause?: CauseOfDeath): void;
+  causeOfDeath(token: string): CauseOfDeath | undefined;
   /** Lets the killed ones live again. */
   revive(): void;
 }
@@ -35,7 +38,7 @@ interface TokenOptions {
 const PREFIX = "EAASandbox";
 
 export function createTokens({ appId, appSecret, builtIn }: TokenOptions): Tokens {
-  const dead = new Set<string>();
+  const dead = new Map<string, CauseOfDeath>();
   const sign = (text: string) => createHmac("sha256", `token:${appSecret}`).update(text).digest("base64url");
   return {
     issue(grant) {
@@ -52,8 +55,8 @@ export function createTokens({ appId, appSecret, builtIn }: TokenOptions): Token
       if (!equal(sign(text), signature)) return undefined;
       return JSON.parse(Buffer.from(text, "base64url").toString()) as Grant;
     },
-    kill: (token) => void dead.add(token),
-    isDead: (token) => dead.has(token),
+    kill: (token, cause = 460) => void dead.set(token, cause),
+    causeOfDeath: (token) => dead.get(token),
     revive: () => dead.clear(),
   };
 }
