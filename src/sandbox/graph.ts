@@ -1,15 +1,16 @@
 import type { Ground } from "./ground.ts";
 import type { Edge, NodeKind, UsageKind } from "./node-kind.ts";
 import { VERSION } from "./settings.ts";
+import { endOf } from "./token-end.ts";
 import { equal, type Grant, nobody, proofOf } from "./tokens.ts";
 import { usageHeaders } from "./usage.ts";
 import { type Call, Reply } from "./wire/call.ts";
 import {
-  deadToken,
   GraphError,
   invalidParameter,
   missingPermission,
   noSuchObject,
+  unknownToken,
 } from "./wire/graph-error.ts";
 import type { Params } from "./wire/params.ts";
 
@@ -67,16 +68,14 @@ export function createGraph(kinds: readonly NodeKind[], ground: Ground): Graph {
       token,
       address: `${url.origin}${url.pathname}`,
     };
-    const answer = await edge.answer(call);
-    const reply = answer instanceof Reply ? answer : new Reply(answer);
-    const usage = usageHeaders(edge.usage, node.replace(/^act_/, ""), { percent: 2 });
-    return new Reply(reply.body, { status: reply.status, headers: { ...usage, ...reply.headers } });
+    const asset = kind.asset?.(node) ?? node;
+    return answered(edge, call, usageHeaders(edge.usage, asset, { percent: 2 }));
   };
   return {
     answer,
     quotaOf(method, url) {
-      const { edge, edgeKey, node } = find(method, url);
-      return { usage: edge?.usage, asset: node.replace(/^act_/, ""), edge: edgeKey };
+      const { kind, edge, edgeKey, node } = find(method, url);
+      return { usage: edge?.usage, asset: kind?.asset?.(node) ?? node, edge: edgeKey };
     },
   };
 }
@@ -88,19 +87,28 @@ export const tokenOf = ({
 }: Pick<PlatformRequest, "authorization" | "params">): string =>
   /^Bearer (.+)$/i.exec(authorization ?? "")?.[1] ?? params.text("access_token") ?? "";
 
+/** What the edge answers, how much of the quota is used beside it: refusals count too. */
+async function answered(edge: Edge, call: Call, usage: Record<string, string>): Promise<Reply> {
+  try {
+    const answer = await edge.answer(call);
+    const { body, status, headers } = answer instanceof Reply ? answer : new Reply(answer);
+    return new Reply(body, { status, headers: { ...usage, ...headers } });
+  } catch (error) {
+    throw error instanceof GraphError ? error.withHeaders(usage) : error;
+  }
+}
+
 /** The grant of a token that is alive and comes with its proof. */
-function admitted({ tokens, settings }: Ground, token: string, params: Params): Grant {
+function admitted(ground: Ground, token: string, params: Params): Grant {
   if (token === "")
     throw new GraphError(104, "An access token is required to request this resource.", { status: 401 });
-  const grant = tokens.read(token);
-  if (!grant)
-    throw new GraphError(190, "Invalid OAuth access token - Cannot parse access token", { status: 401 });
+  const grant = ground.tokens.read(token);
+  if (!grant) throw unknownToken();
   if (grant.kind === "app") return grant;
-  if (!equal(params.text("appsecret_proof") ?? "", proofOf(token, settings.PLATFORM_APP_SECRET)))
+  if (!equal(params.text("appsecret_proof") ?? "", proofOf(token, ground.settings.PLATFORM_APP_SECRET)))
     throw new GraphError(100, "Invalid appsecret_proof provided in the API argument");
-  const cause = tokens.causeOfDeath(token);
-  if (cause !== undefined) throw deadToken(cause);
-  if (grant.expires !== 0 && grant.expires * 1000 < Date.now()) throw deadToken(463);
+  const end = endOf(ground, token, grant);
+  if (end) throw end;
   return grant;
 }
 
@@ -119,6 +127,8 @@ function checkGrant(kind: NodeKind, edge: Edge, { grant, node, method }: Asking)
   if (kind.reaches && !kind.reaches(grant, node)) throw noSuchObject(method, node);
   const missing = edge.scopes?.find((scope) => !grant.scopes.includes(scope));
   if (missing !== undefined) throw missingPermission(missing === "ads_management" ? 294 : 10, missing);
+  if (edge.anyScope && !edge.anyScope.some((scope) => grant.scopes.includes(scope)))
+    throw missingPermission(200, edge.anyScope.join(" or "));
 }
 
 const unknownEdge = (edge: string) => invalidParameter(`Unknown path components: /${edge}`);

@@ -1,5 +1,10 @@
 import type { Ground } from "../ground.ts";
 import type { NodeKind } from "../node-kind.ts";
+import { mediaKind } from "./media/media-kind.ts";
+import { phoneNumberKind } from "./phone-number-kind.ts";
+import { templateKind } from "./templates/template-kind.ts";
+import { wabaKind } from "./waba-kind.ts";
 
 /** Chat businesses, their numbers, templates, messages and media. */
-export const chatKinds = (_ground: Ground): NodeKind[] => [];
+export const chatKinds = (ground: Ground): NodeKind[] =>
+  [wabaKind, phoneNumberKind, templateKind, mediaKind].map((kind) => kind(ground));

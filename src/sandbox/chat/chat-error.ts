@@ -1,0 +1,50 @@
+import { GraphError } from "../wire/graph-error.ts";
+
+/** The refusals of the chat platform: their words, and their HTTP status where it is not 400. */
+const REFUSALS = {
+  130429: { title: "Rate limit hit" },
+  131000: { title: "Something went wrong", status: 500 },
+  131008: { title: "Required parameter is missing" },
+  131009: { title: "Parameter value is not valid" },
+  131021: { title: "Recipient cannot be sender" },
+  131026: { title: "Message undeliverable" },
+  131047: { title: "Re-engagement message" },
+  131049: { title: "This message was not delivered to maintain healthy ecosystem engagement." },
+  131051: { title: "Unsupported message type" },
+  131053: { title: "Media upload error" },
+  131056: { title: "(Business Account, Consumer Account) pair rate limit hit" },
+  131062: {
+    title: "Business-scoped User ID (BSUID) recipients are not supported for this message.",
+  },
+  132000: { title: "Number of parameters does not match the expected number of params" },
+  132001: { title: "Template name does not exist in the translation", status: 404 },
+  132012: { title: "Parameter format does not match format in the created template" },
+  132015: { title: "Template is paused" },
+  133005: { title: "Two step verification PIN Mismatch" },
+  133006: { title: "Phone number re-verification needed" },
+  133010: { title: "Account not registered" },
+  133016: { title: "Account register deregister rate limit exceeded" },
+} as const satisfies Record<number, { title: string; status?: number }>;
+
+export type ChatCode = keyof typeof REFUSALS;
+
+/** A refusal at once: the general words in the message, what is wrong here in the details. */
+export function chatError(code: ChatCode, details: string): GraphError {
+  const { title, status = 400 }: { title: string; status?: number } = REFUSALS[code];
+  return new GraphError(code, `(#${code}) ${title}`, {
+    status,
+    data: { messaging_product: "whatsapp", details },
+  });
+}
+
+/** The same refusal as a webhook tells of it afterwards. */
+export function lateFailure(code: ChatCode, details: string): unknown {
+  const { title } = REFUSALS[code];
+  return {
+    code,
+    title,
+    message: title,
+    error_data: { details },
+    href: "https://developers.facebook.com/docs/whatsapp/cloud-api/support/error-codes/",
+  };
+}

@@ -1,0 +1,71 @@
+import type { Ground } from "../../ground.ts";
+import { chatError } from "../chat-error.ts";
+import { mediaById } from "../media/media.ts";
+import type { Sender } from "../numbers.ts";
+import { checkInteractive } from "./interactive-rules.ts";
+import type { Part } from "./part.ts";
+import type { Person } from "./recipient.ts";
+import { checkTemplateMessage } from "./template-rules.ts";
+import { isWamid } from "./wamid.ts";
+
+/** What the rules may look at beside the message itself. */
+export interface Scene {
+  ground: Ground;
+  sender: Sender;
+  recipient: Person;
+}
+
+type Rule = (message: Part, scene: Scene) => void;
+
+const LONGEST_TEXT = 4096;
+const LONGEST_CAPTION = 1024;
+
+/** Each type of message and what its content must be; the content bears the name of the type. */
+export const CONTENT_RULES: Readonly<Record<string, Rule>> = {
+  text: (message) => void message.object("text").requiredText("body", LONGEST_TEXT),
+  image: media("image"),
+  video: media("video"),
+  audio: media("audio"),
+  document: media("document"),
+  sticker: media("sticker"),
+  location: checkLocation,
+  contacts: (message) => {
+    for (const contact of message.list("contacts")) contact.object("name").requiredText("formatted_name");
+  },
+  reaction: checkReaction,
+  interactive: (message) => checkInteractive(message.object("interactive")),
+  template: (message, scene) => checkTemplateMessage(message.object("template"), scene),
+};
+
+/** Types that people can send and businesses cannot. */
+export const INBOUND_ONLY: readonly string[] = ["button", "order", "system", "unsupported", "edit", "revoke"];
+
+function media(type: string): Rule {
+  return (message, { ground, sender }) => {
+    const content = message.object(type);
+    content.text("caption", LONGEST_CAPTION);
+    content.text("filename");
+    const [id, link] = [content.text("id"), content.text("link")];
+    if ((id === undefined) === (link === undefined))
+      throw chatError(131009, `${type} must have an id or a link, and not both`);
+    if (link !== undefined && !/^https?:\/\//.test(link))
+      throw chatError(131009, `${content.place("link")} is not a valid URL`);
+    if (id !== undefined && mediaById(ground, id)?.number !== sender.number.id)
+      throw chatError(131009, `${content.place("id")} is not the id of a media object of this number`);
+  };
+}
+
+function checkLocation(message: Part): void {
+  const location = message.object("location");
+  location.coordinate("latitude", 90);
+  location.coordinate("longitude", 180);
+}
+
+/** An empty emoji takes the reaction back. */
+function checkReaction(message: Part, { sender }: Scene): void {
+  const reaction = message.object("reaction");
+  if (!isWamid(reaction.requiredText("message_id"), sender.number.id))
+    throw chatError(131009, "reaction['message_id'] is not the id of a message of this number");
+  if (reaction.text("emoji") === undefined)
+    throw chatError(131008, "The parameter reaction['emoji'] is required.");
+}

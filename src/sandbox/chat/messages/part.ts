@@ -1,0 +1,81 @@
+import { invalidParameter } from "../../wire/graph-error.ts";
+import { chatError } from "../chat-error.ts";
+
+/** A piece of a message's content, which knows where it stands so that a refusal can say it. */
+export class Part {
+  readonly #values: Record<string, unknown>;
+  readonly #at: string;
+
+  constructor(values: unknown, at = "") {
+    if (typeof values !== "object" || values === null || Array.isArray(values))
+      throw chatError(131009, `${at} must be a JSON object`);
+    this.#values = values as Record<string, unknown>;
+    this.#at = at;
+  }
+
+  has(name: string): boolean {
+    return this.#values[name] !== undefined;
+  }
+
+  /** How a refusal names one of its values: `text['body']`. */
+  place(name: string): string {
+    return this.#at === "" ? name : `${this.#at}['${name}']`;
+  }
+
+  text(name: string, most?: number): string | undefined {
+    const value = this.#values[name];
+    if (value === undefined) return undefined;
+    if (typeof value !== "string") throw chatError(131009, `${this.place(name)} must be a string`);
+    if (most !== undefined && value.length > most)
+      throw invalidParameter(`Param ${this.place(name)} must be at most ${most} characters long.`);
+    return value;
+  }
+
+  requiredText(name: string, most?: number): string {
+    const value = this.text(name, most);
+    if (value === undefined || value === "") throw this.#missing(name);
+    return value;
+  }
+
+  /** A number, or the text of one. */
+  coordinate(name: string, most: number): void {
+    const value = this.#values[name];
+    if (value === undefined) throw this.#missing(name);
+    if (value === "" || value === null || !(Math.abs(Number(value)) <= most))
+      throw chatError(131009, `${this.place(name)} must be a number between -${most} and ${most}`);
+  }
+
+  oneOf<Word extends string>(name: string, words: readonly Word[]): Word {
+    const word = words.find((candidate) => candidate === this.requiredText(name));
+    if (word === undefined)
+      throw invalidParameter(`Param ${this.place(name)} must be one of {${words.join(", ")}}`);
+    return word;
+  }
+
+  /** Which of a template's buttons; the platform takes the text and the number. */
+  index(): number {
+    const value = Number(this.#values.index ?? Number.NaN);
+    if (!Number.isInteger(value)) throw chatError(131009, `${this.place("index")} must be an integer`);
+    return value;
+  }
+
+  object(name: string): Part {
+    if (!this.has(name)) throw this.#missing(name);
+    return new Part(this.#values[name], this.place(name));
+  }
+
+  /** With at least so many items, one unless told. */
+  list(name: string, { least = 1, most = Number.POSITIVE_INFINITY } = {}): Part[] {
+    const value = this.#values[name];
+    if (value === undefined && least > 0) throw this.#missing(name);
+    const items = value ?? [];
+    if (!Array.isArray(items)) throw chatError(131009, `${this.place(name)} must be an array`);
+    if (items.length < least || items.length > most)
+      throw chatError(131009, `${this.place(name)} must have ${least} to ${most} items`);
+    return items.map((item, index) => new Part(item, `${this.place(name)}[${index}]`));
+  }
+
+  #missing(name: string) {
+    return chatError(131008, `The parameter ${this.place(name)} is required.`);
+  }
+}

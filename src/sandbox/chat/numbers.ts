@@ -1,0 +1,42 @@
+import type { Grant } from "../tokens.ts";
+import { type PhoneNumber, WABAS, type Waba } from "../world.ts";
+
+/** A number, and the business account it belongs to. */
+export interface Sender {
+  waba: Waba;
+  number: PhoneNumber;
+}
+
+const SENDERS: ReadonlyMap<string, Sender> = new Map(
+  WABAS.flatMap((waba) => waba.numbers.map((number) => [number.id, { waba, number }] as const)),
+);
+
+export const isNumber = (id: string): boolean => SENDERS.has(id);
+
+/** Of a node that the graph has already found to be a number. */
+export function senderOf(id: string): Sender {
+  const sender = SENDERS.get(id);
+  if (!sender) throw new Error(`no number has the id ${id}`);
+  return sender;
+}
+
+export const isWaba = (id: string): boolean => WABAS.some((waba) => waba.id === id);
+
+/** Of a node that the graph has already found to be a business account. */
+export function wabaOf(id: string): Waba {
+  const waba = WABAS.find((candidate) => candidate.id === id);
+  if (!waba) throw new Error(`no business account has the id ${id}`);
+  return waba;
+}
+
+export const reachesNumber = (grant: Grant, id: string): boolean =>
+  grant.assets.includes(senderOf(id).waba.id);
+
+export const digitsOf = ({ display_phone_number }: PhoneNumber): string =>
+  display_phone_number.replaceAll(/\D/g, "");
+
+/** How a webhook names the number it is about. */
+export const metadataOf = ({ number }: Sender) => ({
+  display_phone_number: digitsOf(number),
+  phone_number_id: number.id,
+});

@@ -1,0 +1,69 @@
+import { HOUR } from "../../runtime/durations.ts";
+import type { Ground } from "../ground.ts";
+import { perGround } from "../per-ground.ts";
+import type { Call } from "../wire/call.ts";
+import { invalidParameter } from "../wire/graph-error.ts";
+import { WABAS } from "../world.ts";
+import { chatError } from "./chat-error.ts";
+import { senderOf } from "./numbers.ts";
+import { checkProduct } from "./product.ts";
+
+const WINDOW = 72 * HOUR;
+const MOST = 10;
+
+interface Registrations {
+  /** Numbers that must be registered before they send. All others count as registered, as they would after a restart. */
+  awaiting: Set<string>;
+  pins: Map<string, string>;
+  /** When each number was registered or deregistered. */
+  tries: Map<string, number[]>;
+}
+
+const registrationsOf = perGround((): Registrations => {
+  const numbers = WABAS.flatMap((waba) => waba.numbers);
+  return {
+    awaiting: new Set(
+      numbers.filter(({ code_verification_status: code }) => code === "NOT_VERIFIED").map(({ id }) => id),
+    ),
+    pins: new Map(numbers.flatMap(({ id, pin }) => (pin === undefined ? [] : [[id, pin] as const]))),
+    tries: new Map(),
+  };
+});
+
+export const isRegistered = (ground: Ground, number: string): boolean =>
+  !registrationsOf(ground).awaiting.has(number);
+
+/** The numbers of a business account that was just granted send nothing until they are registered. */
+export function awaitRegistration(ground: Ground, waba: string): void {
+  for (const number of WABAS.find(({ id }) => id === waba)?.numbers ?? [])
+    registrationsOf(ground).awaiting.add(number.id);
+}
+
+export function register(ground: Ground, { node, params }: Call): unknown {
+  checkProduct(params);
+  const pin = params.requiredText("pin");
+  if (!/^\d{6}$/.test(pin)) throw invalidParameter("Param pin must be 6 digits");
+  const { awaiting, pins } = registrationsOf(ground);
+  countTry(ground, node);
+  if (senderOf(node).number.code_verification_status === "NOT_VERIFIED")
+    throw chatError(133006, "The phone number must be verified before it is registered.");
+  if ((pins.get(node) ?? pin) !== pin) throw chatError(133005, "The two-step PIN entered is incorrect.");
+  pins.set(node, pin);
+  awaiting.delete(node);
+  return { success: true };
+}
+
+export function deregister(ground: Ground, { node }: Call): unknown {
+  countTry(ground, node);
+  registrationsOf(ground).awaiting.add(node);
+  return { success: true };
+}
+
+/** One that comes too often is refused, and is not counted itself: the way is free again when the old ones are past. */
+function countTry(ground: Ground, number: string): void {
+  const { tries } = registrationsOf(ground);
+  const recent = (tries.get(number) ?? []).filter((at) => Date.now() - at < WINDOW);
+  if (recent.length >= MOST)
+    throw chatError(133016, "Too many registrations of this phone number in a short time.");
+  tries.set(number, [...recent, Date.now()]);
+}

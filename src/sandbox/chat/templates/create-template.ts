@@ -1,0 +1,121 @@
+import { type Ground, newNodeId } from "../../ground.ts";
+import type { Call } from "../../wire/call.ts";
+import { invalidParameter } from "../../wire/graph-error.ts";
+import type { Params } from "../../wire/params.ts";
+import { verdictOn } from "../magic.ts";
+import { checkComponents } from "./component-rules.ts";
+import { announce, review } from "./review.ts";
+import {
+  CATEGORIES,
+  type Component,
+  isBlocked,
+  keep,
+  PARAMETER_FORMATS,
+  refusedTemplate,
+  type Template,
+  templatesOf,
+} from "./template.ts";
+
+const LONGEST_NAME = 512;
+const MOST_TEMPLATES = 250;
+const LANGUAGE = /^[a-z]{2,3}(_[A-Z]{2,4})?$/;
+
+export function createTemplate(ground: Ground, { node, params }: Call): unknown {
+  const template = readTemplate(node, params);
+  checkPlace(ground, template);
+  keep(ground, template);
+  const verdict = verdictOn(template.name);
+  if (verdict === "instant") {
+    template.status = "APPROVED";
+    announce(ground, template);
+  } else review(ground, template);
+  const category = verdict === "recategorised" ? "MARKETING" : template.category;
+  return { id: template.id, status: template.status, category };
+}
+
+function readTemplate(waba: string, params: Params): Template {
+  const name = readName(params);
+  const language = params.requiredText("language");
+  if (!LANGUAGE.test(language))
+    throw invalidParameter("Param language must be a code of a supported language");
+  const category = readCategory(params);
+  params.flag("allow_category_change");
+  const parameter_format = oneOf(params, "parameter_format", PARAMETER_FORMATS) ?? "POSITIONAL";
+  const ttl = params.integer("message_send_ttl_seconds");
+  return {
+    id: newNodeId(),
+    waba,
+    name,
+    language,
+    category,
+    parameter_format,
+    components: readComponents(params, { category, format: parameter_format }),
+    status: "PENDING",
+    rejected_reason: "NONE",
+    quality_score: { score: "UNKNOWN" },
+    ...(ttl === undefined ? {} : { message_send_ttl_seconds: ttl }),
+    changed: Date.now(),
+  };
+}
+
+function readName(params: Params): string {
+  const name = params.requiredText("name");
+  if (name.length > LONGEST_NAME)
+    throw refusedTemplate(
+      2388040,
+      "Character limit exceeded",
+      `The name is limited to ${LONGEST_NAME} characters.`,
+    );
+  if (!/^[a-z0-9_]+$/.test(name))
+    throw invalidParameter("Param name must have only lowercase letters, digits and underscores", {
+      userTitle: "Template name is wrong",
+      userMessage: "Message template name can only have lowercase letters, digits and underscores",
+    });
+  return name;
+}
+
+export function readCategory(params: Params): Template["category"] {
+  params.requiredText("category");
+  return oneOf(params, "category", CATEGORIES) as Template["category"];
+}
+
+export function readComponents(params: Params, frame: Parameters<typeof checkComponents>[1]): Component[] {
+  const given = params.list("components") ?? [];
+  if (!given.every((item) => typeof item === "object" && item !== null))
+    throw invalidParameter("Param components must be an array of JSON objects");
+  const components = given as Component[];
+  checkComponents(components, frame);
+  return components;
+}
+
+function oneOf<Word extends string>(params: Params, name: string, words: readonly Word[]): Word | undefined {
+  const given = params.text(name)?.toUpperCase();
+  const word = words.find((candidate) => candidate === given);
+  if (given !== undefined && word === undefined)
+    throw invalidParameter(`Param ${name} must be one of {${words.join(", ")}}`);
+  return word;
+}
+
+/** Whether there is room for it, and its name is free in its language. */
+function checkPlace(ground: Ground, template: Template): void {
+  const { waba, name, language } = template;
+  if (isBlocked(ground, template))
+    throw refusedTemplate(
+      2388023,
+      "Message template language is being deleted",
+      `New ${language} content for this message template can't be added while the existing ${language} content is being deleted. Try again in 4 weeks or consider creating a new message template.`,
+    );
+  const others = templatesOf(ground, waba);
+  if (others.some((other) => other.name === name && other.language === language))
+    throw refusedTemplate(
+      2388024,
+      "Content in this language already exists",
+      `There is already ${language} content for this template. You can create a new template and try again.`,
+    );
+  if (others.length >= MOST_TEMPLATES)
+    throw refusedTemplate(
+      2388019,
+      "Limit of message templates reached",
+      `This account may have ${MOST_TEMPLATES} message templates.`,
+    );
+}

@@ -1,0 +1,62 @@
+import { type ParameterFormat, refusedTemplate } from "./template.ts";
+
+const VARIABLE = /\{\{\s*([^{}]*?)\s*\}\}/g;
+
+/** The names of the variables of a text, each once, in the order of their first appearance. */
+export const variablesIn = (text: unknown): string[] =>
+  typeof text === "string"
+    ? [...new Set([...text.matchAll(VARIABLE)].map(([, name]) => name as string))]
+    : [];
+
+/** Whether they are named as the template's format wants: `1`, `2`, ..., or words. */
+export const areNamedWell = (names: readonly string[], format: ParameterFormat): boolean =>
+  format === "NAMED"
+    ? names.every((name) => /^[a-z][a-z0-9_]*$/.test(name))
+    : [...names].sort((a, b) => Number(a) - Number(b)).every((name, index) => name === String(index + 1));
+
+export const beginsOrEndsWithVariable = (text: string): boolean => /^\s*\{\{|\}\}\s*$/.test(text);
+
+/** Fewer words than variables, or as many: nobody could tell what such a text says. */
+export function isMostlyVariables(text: string): boolean {
+  const words = text.replaceAll(VARIABLE, " ").match(/[\p{L}\p{N}]+/gu) ?? [];
+  const count = variablesIn(text).length;
+  return count > 0 && words.length <= count;
+}
+
+interface Examples {
+  /** Of which component. */
+  type: string;
+  example: unknown;
+  names: readonly string[];
+  format: ParameterFormat;
+}
+
+/** Every variable needs an example, so that a reviewer can judge the text. */
+export function checkExamples({ type, example, names, format }: Examples): void {
+  if (names.length === 0) return;
+  const field = `${type.toLowerCase()}_text`;
+  const given = (example ?? {}) as Record<string, unknown>;
+  const complete =
+    format === "NAMED"
+      ? coversNames(given[`${field}_named_params`], names)
+      : isRowOf(type === "BODY" ? firstRow(given[field]) : given[field], names.length);
+  if (!complete) throw missingField(type, "example");
+}
+
+const firstRow = (rows: unknown): unknown => (Array.isArray(rows) ? rows[0] : undefined);
+
+const isRowOf = (row: unknown, length: number): boolean =>
+  Array.isArray(row) && row.length === length && row.every((value) => typeof value === "string");
+
+function coversNames(params: unknown, names: readonly string[]): boolean {
+  if (!Array.isArray(params)) return false;
+  const given = params.filter((param) => typeof param?.example === "string").map((param) => param.param_name);
+  return names.every((name) => given.includes(name));
+}
+
+export const missingField = (type: string, field: string) =>
+  refusedTemplate(
+    2388043,
+    'Message template "components" param is missing expected field(s)',
+    `component of type ${type} is missing expected field(s) (${field})`,
+  );

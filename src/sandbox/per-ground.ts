@@ -1,0 +1,14 @@
+import type { Ground } from "./ground.ts";
+
+/**
+ * Memory that belongs to one sandbox: made when it is first asked for, the same for its nodes, its doors and what arrives
+ * from outside, and gone with it.
+ */
+export function perGround<T>(make: () => T): (ground: Ground) => T {
+  const made = new WeakMap<Ground, T>();
+  return (ground) => {
+    const known = made.get(ground) ?? make();
+    made.set(ground, known);
+    return known;
+  };
+}

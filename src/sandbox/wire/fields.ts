@@ -1,0 +1,54 @@
+import { GraphError, invalidParameter } from "./graph-error.ts";
+import { splitOutsideBraces } from "./params.ts";
+
+type Node = Record<string, unknown>;
+
+const WORD = /^(\w+)(?:\{(.*)\})?$/s;
+
+function read(word: string): { name: string; inner: string[] | undefined } {
+  const [, name, inner] = WORD.exec(word) ?? [];
+  if (name === undefined)
+    throw new GraphError(2500, `Syntax error "Expected end of string instead of "${word}"."`);
+  return { name, inner: inner === undefined ? undefined : toWords(inner) };
+}
+
+const toWords = (text: string) => splitOutsideBraces(text).map((word) => word.trim());
+
+const asked = (fields: readonly string[] | undefined) => (fields ?? []).filter((word) => word !== "");
+
+/**
+ * A node as `fields` asks for it: `id,business{id,name}` picks inside too, in a list (bare or as `{data: [...]}`) from each
+ * item. The id is always there; what the node does not have is left out, never null. Without `fields` the default ones.
+ */
+export function project(
+  node: Node,
+  fields: readonly string[] | undefined,
+  byDefault: readonly string[],
+): Node {
+  const words = asked(fields);
+  const picked: Node = {};
+  for (const { name, inner } of (words.length === 0 ? byDefault : words).map(read))
+    if (node[name] !== undefined) picked[name] = inner ? inside(node[name], inner) : node[name];
+  if (node.id !== undefined) picked.id = node.id;
+  return picked;
+}
+
+function inside(value: unknown, inner: readonly string[]): unknown {
+  if (Array.isArray(value)) return value.map((item) => inside(item, inner));
+  if (typeof value !== "object" || value === null) return value;
+  if ("data" in value && Array.isArray(value.data)) return { ...value, data: inside(value.data, inner) };
+  return project(value as Node, inner, []);
+}
+
+/** Refuses a field that nodes of this type never have: asking for it is an error even when there is nothing to show. */
+export function checkFields(
+  fields: readonly string[] | undefined,
+  type: string,
+  known: readonly string[],
+): void {
+  const stray = asked(fields)
+    .map(read)
+    .find(({ name }) => name !== "id" && !known.includes(name));
+  if (stray)
+    throw invalidParameter(`Tried accessing nonexisting field (${stray.name}) on node type (${type})`);
+}
