@@ -17,3 +17,9 @@ export interface DoorRequest {
   body: Buffer;
   params: Params;
 }
+
+export const findDoor = (doors: readonly Door[], method: string, path: string): Door | undefined =>
+  doors.find((door) => door.method === method && covers(door.path, path));
+
+const covers = (pattern: string, path: string): boolean =>
+  pattern.endsWith("/*") ? path.startsWith(pattern.slice(0, -1)) : path === pattern;

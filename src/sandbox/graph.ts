@@ -1,5 +1,5 @@
 import type { Ground } from "./ground.ts";
-import type { Edge, NodeKind } from "./node-kind.ts";
+import type { Edge, NodeKind, UsageKind } from "./node-kind.ts";
 import { VERSION } from "./settings.ts";
 import { equal, type Grant, nobody, proofOf } from "./tokens.ts";
 import { usageHeaders } from "./usage.ts";
@@ -21,23 +21,40 @@ export interface PlatformRequest {
   params: Params;
 }
 
-export type Graph = (request: PlatformRequest) => Promise<Reply>;
+export interface Graph {
+  answer(request: PlatformRequest): Promise<Reply>;
+  /** Which quota a call counts against, whoever calls. */
+  quotaOf(method: string, url: URL): Quota;
+}
+
+export interface Quota {
+  usage: UsageKind | undefined;
+  /** The account or business it belongs to. */
+  asset: string;
+  /** As a kind lists it: `POST messages`. */
+  edge: string;
+}
 
 const ADDRESS = /^\/(v\d+\.\d+)\/([^/]+)(?:\/([^/]+))?\/?$/;
 
 /** The platforms themselves: finds the node and its edge, admits the caller, answers in the platform's words. */
 export function createGraph(kinds: readonly NodeKind[], ground: Ground): Graph {
-  return async ({ method, url, authorization, params }) => {
+  const find = (method: string, url: URL) => {
     const [, version, node = "", edgeName] = ADDRESS.exec(url.pathname) ?? [];
+    const edgeKey = edgeName === undefined ? method : `${method} ${edgeName}`;
+    const kind = kinds.find((candidate) => candidate.owns(node));
+    return { version, node, edgeName, edgeKey, kind, edge: kind?.edges[edgeKey] };
+  };
+  const answer: Graph["answer"] = async (request) => {
+    const { method, url, params } = request;
+    const { version, node, edgeName, kind, edge } = find(method, url);
     if (version === undefined) throw new GraphError(2500, `Unknown path components: ${url.pathname}`);
     if (version !== VERSION)
       throw new GraphError(
         2635,
         `You are calling a deprecated version of the API. Please update to ${VERSION}.`,
       );
-    const kind = kinds.find((candidate) => candidate.owns(node));
-    const edge = kind?.edges[edgeName === undefined ? method : `${method} ${edgeName}`];
-    const token = /^Bearer (.+)$/i.exec(authorization ?? "")?.[1] ?? params.text("access_token") ?? "";
+    const token = tokenOf(request);
     const grant = edge?.token === "none" ? nobody() : admitted(ground, token, params);
     if (!kind || !edge)
       throw kind && edgeName !== undefined ? unknownEdge(edgeName) : noSuchObject(method, node);
@@ -55,7 +72,21 @@ export function createGraph(kinds: readonly NodeKind[], ground: Ground): Graph {
     const usage = usageHeaders(edge.usage, node.replace(/^act_/, ""), { percent: 2 });
     return new Reply(reply.body, { status: reply.status, headers: { ...usage, ...reply.headers } });
   };
+  return {
+    answer,
+    quotaOf(method, url) {
+      const { edge, edgeKey, node } = find(method, url);
+      return { usage: edge?.usage, asset: node.replace(/^act_/, ""), edge: edgeKey };
+    },
+  };
 }
+
+/** The token as it came, in its header or among the parameters; empty for none. */
+export const tokenOf = ({
+  authorization,
+  params,
+}: Pick<PlatformRequest, "authorization" | "params">): string =>
+  /^Bearer (.+)$/i.exec(authorization ?? "")?.[1] ?? params.text("access_token") ?? "";
 
 /** The grant of a token that is alive and comes with its proof. */
 function admitted({ tokens, settings }: Ground, token: string, params: Params): Grant {
@@ -67,7 +98,8 @@ function admitted({ tokens, settings }: Ground, token: string, params: Params): 
   if (grant.kind === "app") return grant;
   if (!equal(params.text("appsecret_proof") ?? "", proofOf(token, settings.PLATFORM_APP_SECRET)))
     throw new GraphError(100, "Invalid appsecret_proof provided in the API argument");
-  if (tokens.isDead(token)) throw deadToken(460);
+  const cause = tokens.causeOfDeath(token);
+  if (cause !== undefined) throw deadToken(cause);
   if (grant.expires !== 0 && grant.expires * 1000 < Date.now()) throw deadToken(463);
   return grant;
 }

@@ -1,23 +1,26 @@
-import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type { AddressInfo } from "node:net";
-import { listen, trackConnections } from "../runtime/listen.ts";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../runtime/log.ts";
 import type { Worker } from "../runtime/supervise.ts";
 import { adKinds } from "./ads/kinds.ts";
+import { appKinds } from "./app/kinds.ts";
 import { chatKinds } from "./chat/kinds.ts";
+import type { Door } from "./door.ts";
+import { type DeveloperParts, developerDoors } from "./doors/developer-doors.ts";
+import { createEffects } from "./faults/effects.ts";
+import { createFaults } from "./faults/faults.ts";
+import { createFront } from "./front.ts";
 import { createGraph } from "./graph.ts";
 import type { Ground } from "./ground.ts";
+import { createListener } from "./listener.ts";
 import { loginKinds } from "./login/kinds.ts";
+import { createLoopback } from "./loopback.ts";
 import type { NodeKind } from "./node-kind.ts";
 import { pageKinds } from "./pages/kinds.ts";
+import { createRecords } from "./records/records.ts";
 import type { SandboxSettings } from "./settings.ts";
 import { createTimers } from "./timers.ts";
 import { createTokens } from "./tokens.ts";
 import { createWebhooks } from "./webhooks.ts";
-import { Reply } from "./wire/call.ts";
-import { GraphError } from "./wire/graph-error.ts";
-import { toJson } from "./wire/json.ts";
-import { readBody, readParams } from "./wire/read-params.ts";
 import { BUILT_IN_TOKENS } from "./world.ts";
 
 interface SandboxOptions {
@@ -37,59 +40,50 @@ export interface Sandbox extends Worker {
 /** The stand-in platforms as one server on loopback. What they know is kept in memory. */
 export function createSandbox({ settings, port, log, pace = 1 }: SandboxOptions): Sandbox {
   const timers = createTimers(pace);
+  const closing = new AbortController();
+  const faults = createFaults();
   const { PLATFORM_APP_ID: appId, PLATFORM_APP_SECRET: appSecret } = settings;
   const ground: Ground = {
     settings,
     tokens: createTokens({ appId, appSecret, builtIn: BUILT_IN_TOKENS }),
-    webhooks: createWebhooks({ settings, log, later: timers.later }),
+    webhooks: createWebhooks({ settings, faults, log, later: timers.later }),
     later: timers.later,
   };
   const graph = createGraph(allKinds(ground), ground);
-  const server = createServer(async (request, response) => {
-    const reply = await answer(request).catch((error) => refusal(error, log));
-    send(response, reply);
+  const developer = { faults, requests: createRecords(), inbox: createRecords() };
+  const pause = (milliseconds: number) => pauseUntil(closing.signal, milliseconds);
+  const front = createFront({
+    ...developer,
+    doors: allDoors(ground, developer),
+    graph,
+    effects: createEffects({ tokens: ground.tokens, quotaOf: graph.quotaOf, pause }),
+    log,
   });
-  const connections = trackConnections(server);
-  const origin = () => `http://localhost:${(server.address() as AddressInfo).port}`;
-
-  async function answer(request: IncomingMessage): Promise<Reply> {
-    const url = new URL(request.url ?? "/", origin());
-    const body = await readBody(request);
-    const params = await readParams(url.searchParams, request.headers["content-type"], body);
-    const { method = "GET", headers } = request;
-    return graph({ method, url, authorization: headers.authorization, params });
-  }
-
+  const loopback = createLoopback(createListener(front, log));
   return {
     name: "sandbox",
-    origin,
+    origin: () => `http://localhost:${loopback.port()}`,
     async start({ fail }) {
-      await listen(server, port, "127.0.0.1");
-      server.on("error", fail);
+      await loopback.start(port, fail);
+      log.info("sandbox.listening", { port: loopback.port() });
     },
     async close() {
       timers.stop();
-      if (server.listening) await connections.close();
+      closing.abort();
+      await loopback.close();
     },
   };
 }
 
 /** Everything that can be asked for. */
 const allKinds = (ground: Ground): NodeKind[] =>
-  [loginKinds, adKinds, chatKinds, pageKinds].flatMap((kinds) => kinds(ground));
+  [appKinds, loginKinds, adKinds, chatKinds, pageKinds].flatMap((kinds) => kinds(ground));
 
-function refusal(error: unknown, log: Log): Reply {
-  if (error instanceof GraphError) return new Reply(error.envelope(), { status: error.status });
-  log.error("sandbox.fault", { err: error });
-  return new Reply(new GraphError(1, "An unknown error occurred").envelope(), { status: 500 });
-}
+/** What there is beside the graph. */
+const allDoors = (ground: Ground, developer: DeveloperParts): Door[] => [
+  ...developerDoors(ground, developer),
+];
 
-function send(response: ServerResponse, { status, headers, body }: Reply): void {
-  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(toJson(body));
-  response.writeHead(status, {
-    "content-type": "application/json; charset=UTF-8",
-    "content-length": bytes.length,
-    ...headers,
-  });
-  response.end(bytes);
-}
+/** Nobody waits longer than for the end. */
+const pauseUntil = (end: AbortSignal, milliseconds: number): Promise<void> =>
+  sleep(milliseconds, undefined, { signal: end }).catch(() => {});

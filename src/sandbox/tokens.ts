@@ -1,4 +1,5 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import type { CauseOfDeath } from "./wire/graph-error.ts";
 
 /** What a token stands for. It is written into the token itself, so that it outlives this process. */
 export interface Grant {
@@ -18,9 +19,10 @@ export interface Tokens {
   issue(grant: Grant): string;
   /** The grant, or undefined for what we never issued. Says nothing about its end. */
   read(token: string): Grant | undefined;
-  /** From now on this token is refused, as after a changed password. */
-  kill(token: string): void;
+  /** From now on this token is refused; as after a changed password, unless another cause is given. */
+  kill(token: string, cause?: CauseOfDeath): void;
   isDead(token: string): boolean;
+  causeOfDeath(token: string): CauseOfDeath | undefined;
   /** Lets the killed ones live again. */
   revive(): void;
 }
@@ -35,7 +37,7 @@ interface TokenOptions {
 const PREFIX = "EAASandbox";
 
 export function createTokens({ appId, appSecret, builtIn }: TokenOptions): Tokens {
-  const dead = new Set<string>();
+  const dead = new Map<string, CauseOfDeath>();
   const sign = (text: string) => createHmac("sha256", `token:${appSecret}`).update(text).digest("base64url");
   return {
     issue(grant) {
@@ -52,8 +54,9 @@ export function createTokens({ appId, appSecret, builtIn }: TokenOptions): Token
       if (!equal(sign(text), signature)) return undefined;
       return JSON.parse(Buffer.from(text, "base64url").toString()) as Grant;
     },
-    kill: (token) => void dead.add(token),
+    kill: (token, cause = 460) => void dead.set(token, cause),
     isDead: (token) => dead.has(token),
+    causeOfDeath: (token) => dead.get(token),
     revive: () => dead.clear(),
   };
 }

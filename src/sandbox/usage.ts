@@ -5,15 +5,18 @@ export interface Load {
   percent: number;
   /** How long a throttled caller must stay away. */
   regainMinutes?: number;
+  /** The same to the second, which only an ad account says. */
+  resetSeconds?: number;
 }
 
 const TIER = "development_access";
 
 /** The headers in which the platform says how much of a quota is used; `asset` is the account or business, without `act_`. */
 export function usageHeaders(kind: UsageKind | undefined, asset: string, load: Load): Record<string, string> {
-  const { percent, regainMinutes = 0 } = load;
+  const { percent, regainMinutes = 0, resetSeconds = regainMinutes * 60 } = load;
   const headers: Record<string, unknown> = {
-    "x-app-usage": { call_count: Math.min(percent, 99), total_time: 1, total_cputime: 1 },
+    // Where an asset has a quota of its own, it is that one which is used up.
+    "x-app-usage": { call_count: kind ? Math.min(percent, 99) : percent, total_time: 1, total_cputime: 1 },
   };
   if (kind === undefined) return serialised(headers);
   headers["x-business-use-case-usage"] = {
@@ -31,7 +34,7 @@ export function usageHeaders(kind: UsageKind | undefined, asset: string, load: L
   if (kind === "ads_management")
     headers["x-ad-account-usage"] = {
       acc_id_util_pct: percent,
-      reset_time_duration: regainMinutes * 60,
+      reset_time_duration: resetSeconds,
       ads_api_access_tier: TIER,
     };
   if (kind === "ads_insights")

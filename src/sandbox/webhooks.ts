@@ -1,18 +1,35 @@
 import { createHmac } from "node:crypto";
 import { MINUTE, SECOND } from "../runtime/durations.ts";
 import type { Log } from "../runtime/log.ts";
+import type { Faults } from "./faults/faults.ts";
 import type { SandboxSettings } from "./settings.ts";
-import { toAsciiJson } from "./wire/json.ts";
+import { createWebhookOrder } from "./webhook-order.ts";
+import { escaped, toAsciiJson } from "./wire/json.ts";
+
+/** What webhooks can be about. */
+export const WEBHOOK_OBJECTS = [
+  "whatsapp_business_account",
+  "page",
+  "instagram",
+  "ad_account",
+  "permissions",
+  "user",
+] as const;
 
 /** What the platform tells the service, in its own words. */
 export interface Webhook {
-  object: "whatsapp_business_account" | "page" | "instagram" | "ad_account" | "permissions" | "user";
+  object: (typeof WEBHOOK_OBJECTS)[number];
   entry: readonly { id: string; [field: string]: unknown }[];
 }
 
 export interface Webhooks {
-  /** Sends it, and again until it is taken. Nothing is sent for an asset that the app has not subscribed to. */
-  send(webhook: Webhook): void;
+  /**
+   * Sends it, and again until it is taken. Nothing is sent for an asset that the app has not subscribed to; answers
+   * whether anything was.
+   */
+  send(webhook: Webhook): boolean;
+  /** Sends this JSON to whom it may concern, subscribed or not. */
+  sendAsGiven(json: string): void;
   /** An asset that was just granted is silent until the app subscribes to it. */
   awaitSubscription(asset: string): void;
   subscribe(asset: string): void;
@@ -25,6 +42,7 @@ export interface Webhooks {
 
 interface WebhookOptions {
   settings: SandboxSettings;
+  faults: Pick<Faults, "takeForWebhook">;
   log: Log;
   later(milliseconds: number, work: () => void): void;
 }
@@ -32,20 +50,24 @@ interface WebhookOptions {
 /** After each refusal; the platform goes on for days, with growing pauses. */
 const PAUSES = [1 * SECOND, 5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE];
 
-export function createWebhooks({ settings, log, later }: WebhookOptions): Webhooks {
+export function createWebhooks({ settings, faults, log, later }: WebhookOptions): Webhooks {
   const silent = new Set<string>();
   let address = `${settings.PUBLIC_URL}/platform/webhook`;
   const attempt = async (body: string, tries: number): Promise<void> => {
+    const began = Date.now();
     const outcome = await post(address, body, settings.PLATFORM_APP_SECRET);
-    log.info("webhook.sent", { outcome, try: tries + 1, bytes: body.length });
+    log.info("webhook.sent", { outcome, try: tries + 1, bytes: body.length, ms: Date.now() - began });
     const pause = PAUSES[tries];
     if (outcome !== 200 && pause !== undefined) later(pause, () => void attempt(body, tries + 1));
   };
+  const dispatch = createWebhookOrder({ faults, later, deliver: (body) => attempt(body, 0) });
   return {
     send({ object, entry }) {
       const heard = entry.filter(({ id }) => !silent.has(id));
-      if (heard.length > 0) void attempt(toAsciiJson({ object, entry: heard }), 0);
+      if (heard.length > 0) dispatch(toAsciiJson({ object, entry: heard }));
+      return heard.length > 0;
     },
+    sendAsGiven: (json) => dispatch(escaped(json)),
     awaitSubscription: (asset) => void silent.add(asset),
     subscribe: (asset) => void silent.delete(asset),
     unsubscribe: (asset) => void silent.add(asset),

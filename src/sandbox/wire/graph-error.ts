@@ -62,10 +62,17 @@ export const missingPermission = (code: 10 | 200 | 294, permission: string): Gra
 
 const DEAD = {
   458: "The user has not authorized application.",
+  459: "The user is enrolled in a blocking, logged-in checkpoint.",
   460: "The session has been invalidated because the user changed their password.",
   463: "Session has expired.",
+  464: "The user is not confirmed.",
   467: "The access token is invalid because the user logged out.",
+  492: "The user must be an administrator, editor, or moderator of the page.",
 } as const;
 
-export const deadToken = (subcode: keyof typeof DEAD = 460): GraphError =>
+export type CauseOfDeath = keyof typeof DEAD;
+
+export const CAUSES_OF_DEATH: readonly number[] = Object.keys(DEAD).map(Number);
+
+export const deadToken = (subcode: CauseOfDeath = 460): GraphError =>
   new GraphError(190, `Error validating access token: ${DEAD[subcode]}`, { subcode, status: 401 });

@@ -15,8 +15,8 @@ export function toJson(value: unknown): string {
 }
 
 /** As the platform sends webhooks: whatever is not ASCII is escaped, so that only the raw bytes verify. */
-export const toAsciiJson = (value: unknown): string =>
-  toJson(value).replaceAll(
-    /[\u0080-\uffff]/g,
-    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
-  );
+export const toAsciiJson = (value: unknown): string => escaped(toJson(value));
+
+/** JSON text with everything in it escaped that is not ASCII; it means the same. */
+export const escaped = (json: string): string =>
+  json.replaceAll(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);

@@ -31,7 +31,7 @@ export async function readParams(
   if (!contentType?.startsWith("application/x-www-form-urlencoded") && !contentType?.startsWith("multipart/"))
     throw invalidParameter("The body must be a form, multipart or JSON");
   const files = new Map<string, Upload>();
-  for (const [name, part] of await form(contentType, body))
+  for (const [name, part] of await readForm(contentType, body))
     if (typeof part === "string") values.set(name, part);
     else files.set(name, await upload(part));
   return new Params(values, files);
@@ -48,7 +48,7 @@ function jsonObject(body: Buffer): Record<string, unknown> {
   throw invalidParameter("The body is not a JSON object");
 }
 
-async function form(contentType: string, body: Buffer): Promise<FormData> {
+export async function readForm(contentType: string, body: Buffer): Promise<FormData> {
   try {
     return await new Response(new Uint8Array(body), { headers: { "content-type": contentType } }).formData();
   } catch {

@@ -1,0 +1,54 @@
+import type { Ground } from "../ground.ts";
+import type { NodeKind } from "../node-kind.ts";
+import { VERSION } from "../settings.ts";
+import { WEBHOOK_OBJECTS } from "../webhooks.ts";
+import type { Call } from "../wire/call.ts";
+import { invalidParameter } from "../wire/graph-error.ts";
+import { shakeHands } from "./handshake.ts";
+
+interface Subscription {
+  object: string;
+  callback_url: string;
+  fields: readonly { name: string; version: string }[];
+  active: true;
+}
+
+/** The app itself: what it is called, and where it wants its webhooks. */
+export function appKinds({ settings, webhooks }: Ground): NodeKind[] {
+  const subscriptions = new Map<string, Subscription>();
+
+  async function subscribe({ params }: Call): Promise<{ success: true }> {
+    const object = knownObject(params.requiredText("object"));
+    const callbackUrl = address(params.requiredText("callback_url"));
+    const fields = (params.words("fields") ?? []).map((name) => ({ name, version: VERSION }));
+    await shakeHands({ callbackUrl, verifyToken: params.requiredText("verify_token") });
+    subscriptions.set(object, { object, callback_url: callbackUrl, fields, active: true });
+    webhooks.redirect(callbackUrl);
+    return { success: true };
+  }
+
+  return [
+    {
+      name: "app",
+      owns: (node) => node === settings.PLATFORM_APP_ID,
+      edges: {
+        GET: {
+          token: "app",
+          answer: ({ node }) => ({ id: node, name: "Herald Sandbox", link: "http://localhost/_sandbox" }),
+        },
+        "GET subscriptions": { token: "app", answer: () => ({ data: [...subscriptions.values()] }) },
+        "POST subscriptions": { token: "app", answer: subscribe },
+      },
+    },
+  ];
+}
+
+function knownObject(object: string): string {
+  if (WEBHOOK_OBJECTS.some((known) => known === object)) return object;
+  throw invalidParameter(`Param object must be one of {${WEBHOOK_OBJECTS.join(", ")}}`);
+}
+
+function address(text: string): string {
+  if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
+  throw invalidParameter("Param callback_url must be a valid URL");
+}

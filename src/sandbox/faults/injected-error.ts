@@ -1,0 +1,57 @@
+import { GraphError } from "../wire/graph-error.ts";
+
+/** Which status comes with which codes. Everything else is a 400. */
+const STATUSES: readonly [status: number, codes: readonly number[]][] = [
+  [401, [0, 102, 104, 190]],
+  [403, [10, 368, 130497, 131005, 131031]],
+  [404, [803, 132001]],
+  [500, [3, 131000, 131016, 131045, 131057, 133000]],
+  [503, [2, 133004]],
+];
+
+export function statusOf(code: number): number {
+  if (code >= 200 && code <= 299) return 403;
+  return STATUSES.find(([, codes]) => codes.includes(code))?.[0] ?? 400;
+}
+
+const MESSAGES: Readonly<Record<number, string>> = {
+  1: "An unknown error occurred",
+  2: "Service temporarily unavailable",
+  4: "Application request limit reached",
+  10: "Application does not have permission for this action",
+  17: "User request limit reached",
+  32: "Page request limit reached",
+  100: "Invalid parameter",
+  190: "Error validating access token",
+  613: "Calls to this api have exceeded the rate limit.",
+  131026: "Message undeliverable",
+  131047: "Re-engagement message",
+};
+
+const CHAT_CODES = 130_000;
+
+/** The error of a code as the platform would give it, with everything that comes with such a code. */
+export function injectedError(code: number, subcode?: number): GraphError {
+  const explained = code === 100 && subcode !== undefined;
+  return new GraphError(code, `(#${code}) ${MESSAGES[code] ?? "The sandbox was asked to refuse this"}`, {
+    status: statusOf(code),
+    transient: code === 2,
+    ...(subcode === undefined ? {} : { subcode }),
+    ...(explained
+      ? {
+          userTitle: "Not accepted",
+          userMessage: "The sandbox was asked to refuse this. Nothing is wrong with it.",
+        }
+      : {}),
+    ...dataOf(code, subcode),
+  });
+}
+
+/** `error_data` is an object, but for an odd subcode the JSON text of one: the platform writes both, so readers must know both. */
+function dataOf(code: number, subcode: number | undefined): { data?: unknown } {
+  if (code >= CHAT_CODES)
+    return { data: { messaging_product: "whatsapp", details: "The sandbox was asked to refuse this." } };
+  if (code !== 100 || subcode === undefined) return {};
+  const data = { blame_field_specs: [["name"]] };
+  return { data: subcode % 2 === 0 ? data : JSON.stringify(data) };
+}

@@ -1,0 +1,59 @@
+import { MINUTE, SECOND } from "../../runtime/durations.ts";
+import type { Quota } from "../graph.ts";
+import type { UsageKind } from "../node-kind.ts";
+import { usageHeaders } from "../usage.ts";
+import { Reply } from "../wire/call.ts";
+import { GraphError } from "../wire/graph-error.ts";
+
+interface Limit {
+  code: number;
+  subcode?: number;
+  message: string;
+}
+
+const APP_LIMIT: Limit = { code: 4, message: "Application request limit reached" };
+const SENDING_LIMIT: Limit = { code: 130_429, message: "Rate limit hit" };
+
+const tooMany = (code: number, subcode?: number): Limit => ({
+  code,
+  ...(subcode === undefined ? {} : { subcode }),
+  message: "There have been too many calls to this account. Wait a bit and try again.",
+});
+
+const LIMITS: Readonly<Record<UsageKind, Limit>> = {
+  ads_management: tooMany(80_004, 2_446_079),
+  ads_insights: tooMany(80_000, 2_446_079),
+  whatsapp: tooMany(80_007),
+  messenger: tooMany(80_006),
+  instagram: tooMany(80_002),
+  pages: tooMany(80_001),
+};
+
+interface Wish {
+  code?: number | undefined;
+  subcode?: number | undefined;
+  ms?: number | undefined;
+}
+
+/** The refusal of a caller whose quota is used up, as the platform says it for that quota. */
+export function throttled(quota: Quota, { code, subcode, ms = 1 * MINUTE }: Wish): Reply {
+  const limit = code === undefined ? limitOf(quota) : tooMany(code, subcode);
+  const shown = subcode ?? limit.subcode;
+  const error = new GraphError(
+    limit.code,
+    `(#${limit.code}) ${limit.message}`,
+    shown === undefined ? {} : { subcode: shown },
+  );
+  const headers = usageHeaders(quota.usage, quota.asset, {
+    percent: 100,
+    regainMinutes: Math.ceil(ms / MINUTE),
+    resetSeconds: Math.ceil(ms / SECOND),
+  });
+  return new Reply(error.envelope(), { status: error.status, headers });
+}
+
+/** A number that sends too fast meets another limit than one that is managed too much. */
+function limitOf({ usage, edge }: Quota): Limit {
+  if (usage === "whatsapp" && edge === "POST messages") return SENDING_LIMIT;
+  return usage === undefined ? APP_LIMIT : LIMITS[usage];
+}

@@ -1,0 +1,28 @@
+import { isUtf8 } from "node:buffer";
+import { readForm } from "../wire/read-params.ts";
+
+/** A body as a person wants to see it: JSON and forms as values, other text as it is, everything else as its size. */
+export async function shownBody(contentType: string, body: Buffer): Promise<unknown> {
+  if (body.length === 0) return null;
+  if (/^multipart\/|^application\/x-www-form-urlencoded/.test(contentType))
+    return readForm(contentType, body).then(shownForm, () => asText(body));
+  return /json/.test(contentType) ? asJson(body) : asText(body);
+}
+
+const shownForm = (form: FormData): unknown =>
+  Object.fromEntries(
+    [...form].map(([name, part]) => [
+      name,
+      typeof part === "string" ? part : { filename: part.name, type: part.type, bytes: part.size },
+    ]),
+  );
+
+function asJson(body: Buffer): unknown {
+  try {
+    return JSON.parse(body.toString("utf8"));
+  } catch {
+    return asText(body);
+  }
+}
+
+const asText = (body: Buffer): unknown => (isUtf8(body) ? body.toString("utf8") : { bytes: body.length });
