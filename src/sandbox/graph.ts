@@ -1,15 +1,16 @@
 import type { Ground } from "./ground.ts";
 import type { Edge, NodeKind, UsageKind } from "./node-kind.ts";
 import { VERSION } from "./settings.ts";
+import { endOf } from "./token-end.ts";
 import { equal, type Grant, nobody, proofOf } from "./tokens.ts";
 import { usageHeaders } from "./usage.ts";
 import { type Call, Reply } from "./wire/call.ts";
 import {
-  deadToken,
   GraphError,
   invalidParameter,
   missingPermission,
   noSuchObject,
+  unknownToken,
 } from "./wire/graph-error.ts";
 import type { Params } from "./wire/params.ts";
 
@@ -89,18 +90,16 @@ export const tokenOf = ({
   /^Bearer (.+)$/i.exec(authorization ?? "")?.[1] ?? params.text("access_token") ?? "";
 
 /** The grant of a token that is alive and comes with its proof. */
-function admitted({ tokens, settings }: Ground, token: string, params: Params): Grant {
+function admitted(ground: Ground, token: string, params: Params): Grant {
   if (token === "")
     throw new GraphError(104, "An access token is required to request this resource.", { status: 401 });
-  const grant = tokens.read(token);
-  if (!grant)
-    throw new GraphError(190, "Invalid OAuth access token - Cannot parse access token", { status: 401 });
+  const grant = ground.tokens.read(token);
+  if (!grant) throw unknownToken();
   if (grant.kind === "app") return grant;
-  if (!equal(params.text("appsecret_proof") ?? "", proofOf(token, settings.PLATFORM_APP_SECRET)))
+  if (!equal(params.text("appsecret_proof") ?? "", proofOf(token, ground.settings.PLATFORM_APP_SECRET)))
     throw new GraphError(100, "Invalid appsecret_proof provided in the API argument");
-  const cause = tokens.causeOfDeath(token);
-  if (cause !== undefined) throw deadToken(cause);
-  if (grant.expires !== 0 && grant.expires * 1000 < Date.now()) throw deadToken(463);
+  const end = endOf(ground, token, grant);
+  if (end) throw end;
   return grant;
 }
 

@@ -1,3 +1,4 @@
+import type { Codes } from "./login/codes.ts";
 import type { SandboxSettings } from "./settings.ts";
 import type { Tokens } from "./tokens.ts";
 import type { Webhooks } from "./webhooks.ts";
@@ -6,7 +7,10 @@ import type { Webhooks } from "./webhooks.ts";
 export interface Ground {
   settings: SandboxSettings;
   tokens: Tokens;
+  codes: Codes;
   webhooks: Webhooks;
+  /** The time of day, in milliseconds. */
+  now(): number;
   /** Does the work after so many milliseconds of the sandbox's time, unless it is closed before. */
   later(milliseconds: number, work: () => void): void;
 }

@@ -4,6 +4,7 @@ import type { Worker } from "../runtime/supervise.ts";
 import { adKinds } from "./ads/kinds.ts";
 import { appKinds } from "./app/kinds.ts";
 import { chatKinds } from "./chat/kinds.ts";
+import { dialogDoors } from "./dialogs/doors.ts";
 import type { Door } from "./door.ts";
 import { type DeveloperParts, developerDoors } from "./doors/developer-doors.ts";
 import { createEffects } from "./faults/effects.ts";
@@ -12,6 +13,7 @@ import { createFront } from "./front.ts";
 import { createGraph } from "./graph.ts";
 import type { Ground } from "./ground.ts";
 import { createListener } from "./listener.ts";
+import { createCodes } from "./login/codes.ts";
 import { loginKinds } from "./login/kinds.ts";
 import { createLoopback } from "./loopback.ts";
 import type { NodeKind } from "./node-kind.ts";
@@ -30,6 +32,8 @@ interface SandboxOptions {
   log: Log;
   /** How fast its time goes: 1 as people see it, less in tests that wait for a review. */
   pace?: number;
+  /** The time of day, by which codes and tokens end. */
+  now?: () => number;
 }
 
 export interface Sandbox extends Worker {
@@ -38,7 +42,7 @@ export interface Sandbox extends Worker {
 }
 
 /** The stand-in platforms as one server on loopback. What they know is kept in memory. */
-export function createSandbox({ settings, port, log, pace = 1 }: SandboxOptions): Sandbox {
+export function createSandbox({ settings, port, log, pace = 1, now = Date.now }: SandboxOptions): Sandbox {
   const timers = createTimers(pace);
   const closing = new AbortController();
   const faults = createFaults();
@@ -46,6 +50,8 @@ export function createSandbox({ settings, port, log, pace = 1 }: SandboxOptions)
   const ground: Ground = {
     settings,
     tokens: createTokens({ appId, appSecret, builtIn: BUILT_IN_TOKENS }),
+    codes: createCodes({ now }),
+    now,
     webhooks: createWebhooks({ settings, faults, log, later: timers.later }),
     later: timers.later,
   };
@@ -81,6 +87,7 @@ const allKinds = (ground: Ground): NodeKind[] =>
 
 /** What there is beside the graph. */
 const allDoors = (ground: Ground, developer: DeveloperParts): Door[] => [
+  ...dialogDoors(ground),
   ...developerDoors(ground, developer),
 ];
 

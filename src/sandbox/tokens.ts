@@ -8,6 +8,8 @@ export interface Grant {
   /** The granted permissions, and those the person was asked for and declined. */
   scopes: readonly string[];
   declined: readonly string[];
+  /** Permissions that were granted once and have run out. */
+  expired?: readonly string[];
   /** Which assets the person chose, by id (ad accounts without `act_`). */
   assets: readonly string[];
   /** Unix seconds; 0 never ends. */
@@ -21,7 +23,6 @@ export interface Tokens {
   read(token: string): Grant | undefined;
   /** From now on this token is refused; as after a changed password, unless another cause is given. */
   kill(token: string, cause?: CauseOfDeath): void;
-  isDead(token: string): boolean;
   causeOfDeath(token: string): CauseOfDeath | undefined;
   /** Lets the killed ones live again. */
   revive(): void;
@@ -55,7 +56,6 @@ export function createTokens({ appId, appSecret, builtIn }: TokenOptions): Token
       return JSON.parse(Buffer.from(text, "base64url").toString()) as Grant;
     },
     kill: (token, cause = 460) => void dead.set(token, cause),
-    isDead: (token) => dead.has(token),
     causeOfDeath: (token) => dead.get(token),
     revive: () => dead.clear(),
   };

@@ -2,6 +2,8 @@ import type { Grant } from "./tokens.ts";
 
 /** The assets that exist from the start, the same at every start. */
 
+/** The app that asks for access, as people see it. */
+export const APP_NAME = "Herald";
 export const PERSON = { id: "1700000000000042", name: "Sam Sandbox" };
 export const BUSINESS = { id: "1700000000000009", name: "Sandbox Coffee Ltda" };
 

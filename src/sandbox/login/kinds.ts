@@ -1,5 +1,16 @@
 import type { Ground } from "../ground.ts";
 import type { NodeKind } from "../node-kind.ts";
+import { debugToken } from "./debug-token.ts";
+import { exchange } from "./exchange.ts";
+import { me } from "./me.ts";
 
-/** Tokens, and what a token may say about its person. */
-export const loginKinds = (_ground: Ground): NodeKind[] => [];
+/** Codes and tokens, and the person behind a token. */
+export const loginKinds = (ground: Ground): NodeKind[] => [
+  {
+    name: "oauth",
+    owns: (node) => node === "oauth",
+    edges: { "GET access_token": exchange(ground), "POST access_token": exchange(ground) },
+  },
+  { name: "debug_token", owns: (node) => node === "debug_token", edges: { GET: debugToken(ground) } },
+  { name: "me", owns: (node) => node === "me", edges: me(ground) },
+];

@@ -76,3 +76,7 @@ export const CAUSES_OF_DEATH: readonly number[] = Object.keys(DEAD).map(Number);
 
 export const deadToken = (subcode: CauseOfDeath = 460): GraphError =>
   new GraphError(190, `Error validating access token: ${DEAD[subcode]}`, { subcode, status: 401 });
+
+/** A token that was never issued here. */
+export const unknownToken = (): GraphError =>
+  new GraphError(190, "Invalid OAuth access token - Cannot parse access token", { status: 401 });

@@ -1,0 +1,23 @@
+import { AD_ACCOUNTS, PAGES, WABAS } from "../world.ts";
+import type { Choice } from "./consent.ts";
+
+export const adAccountChoices: readonly Choice[] = AD_ACCOUNTS.map(({ id, name, currency, business }) => ({
+  id,
+  name,
+  details: `act_${id}, ${currency}, ${business?.name ?? "personal"}`,
+  checked: true,
+}));
+
+export const chatChoices: readonly Choice[] = WABAS.map(({ id, name, numbers }, index) => ({
+  id,
+  name,
+  details: numbers.map((number) => `${number.display_phone_number} (${number.verified_name})`).join(", "),
+  checked: index === 0,
+}));
+
+export const pageChoices: readonly Choice[] = PAGES.map(({ id, name, instagram }, index) => ({
+  id,
+  name,
+  details: instagram ? `with the photo account @${instagram.username}` : "no photo account",
+  checked: index === 0,
+}));

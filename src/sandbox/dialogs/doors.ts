@@ -1,0 +1,62 @@
+import type { Door, DoorRequest } from "../door.ts";
+import type { Ground } from "../ground.ts";
+import type { SandboxSettings } from "../settings.ts";
+import type { Webhooks } from "../webhooks.ts";
+import type { Reply } from "../wire/call.ts";
+import type { Params } from "../wire/params.ts";
+import { type Consent, DialogRefused } from "./consent.ts";
+import { consentPage } from "./consent-page.ts";
+import { cancelled, decisionIn, granted } from "./decide.ts";
+import { oauthConsent } from "./oauth.ts";
+import { errorPage } from "./page.ts";
+import { signupConsent } from "./signup.ts";
+
+interface Dialog {
+  path: string;
+  read(params: Params, settings: SandboxSettings): Consent;
+  /** Assets granted here are silent until the app subscribes to them, so that forgetting it shows. */
+  silences: boolean;
+}
+
+/** Logging in again leaves subscriptions as they are; a signup is followed by a new one. */
+const DIALOGS: readonly Dialog[] = [
+  { path: "/dialog/oauth", read: oauthConsent, silences: false },
+  { path: "/dialog/signup", read: signupConsent, silences: true },
+];
+
+interface Needs extends Pick<Ground, "settings" | "codes"> {
+  webhooks: Pick<Webhooks, "awaitSubscription">;
+}
+
+/** The pages on which a person lets the app in. */
+export const dialogDoors = (ground: Needs): Door[] =>
+  DIALOGS.flatMap((dialog): Door[] => [
+    { method: "GET", path: dialog.path, answer: orErrorPage((request) => shown(ground, dialog, request)) },
+    { method: "POST", path: dialog.path, answer: orErrorPage((request) => decided(ground, dialog, request)) },
+  ]);
+
+const shown = ({ settings }: Needs, { path, read }: Dialog, { params }: DoorRequest): Reply =>
+  consentPage(path, read(params, settings));
+
+function decided(ground: Needs, { path, read, silences }: Dialog, { params, body }: DoorRequest): Reply {
+  const consent = read(params, ground.settings);
+  const decision = decisionIn(body);
+  if (decision.action === "cancel") return cancelled(consent);
+  if (decision.action !== "grant") throw new DialogRefused("The action must be grant or cancel.");
+  if (consent.needsChoice && decision.assets.length === 0)
+    return consentPage(path, consent, "Choose at least one.");
+  const reply = granted(ground, consent, decision);
+  if (silences) for (const asset of decision.assets) ground.webhooks.awaitSubscription(asset);
+  return reply;
+}
+
+const orErrorPage =
+  (answer: (request: DoorRequest) => Reply) =>
+  (request: DoorRequest): Reply => {
+    try {
+      return answer(request);
+    } catch (error) {
+      if (error instanceof DialogRefused) return errorPage(error.message);
+      throw error;
+    }
+  };
