@@ -4,6 +4,7 @@ import type { Worker } from "../runtime/supervise.ts";
 import { adKinds } from "./ads/kinds.ts";
 import { appKinds } from "./app/kinds.ts";
 import { chatKinds } from "./chat/kinds.ts";
+import { mediaDoors } from "./chat/media-doors.ts";
 import { dialogDoors } from "./dialogs/doors.ts";
 import type { Door } from "./door.ts";
 import { type DeveloperParts, developerDoors } from "./doors/developer-doors.ts";
@@ -88,6 +89,7 @@ const allKinds = (ground: Ground): NodeKind[] =>
 /** What there is beside the graph. */
 const allDoors = (ground: Ground, developer: DeveloperParts): Door[] => [
   ...dialogDoors(ground),
+  ...mediaDoors(ground),
   ...developerDoors(ground, developer),
 ];
 

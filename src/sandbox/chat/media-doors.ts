@@ -1,7 +1,8 @@
 import type { Door, DoorRequest } from "../door.ts";
 import type { Ground } from "../ground.ts";
+import { endOf } from "../token-end.ts";
 import { Reply } from "../wire/call.ts";
-import { deadToken, GraphError } from "../wire/graph-error.ts";
+import { GraphError, unknownToken } from "../wire/graph-error.ts";
 import type { Media } from "./media/media.ts";
 import { mediaByTicket } from "./media/media-kind.ts";
 import { reachesNumber } from "./numbers.ts";
@@ -19,11 +20,10 @@ function download(ground: Ground, { url, headers }: DoorRequest): Reply {
   return new Reply(media.bytes, { headers: { "content-type": media.mimeType } });
 }
 
-function admit({ tokens }: Ground, { number }: Media, authorization: string | undefined): void {
+function admit(ground: Ground, { number }: Media, authorization: string | undefined): void {
   const token = /^Bearer (.+)$/i.exec(authorization ?? "")?.[1] ?? "";
-  const grant = tokens.read(token);
-  if (!grant || !reachesNumber(grant, number))
-    throw new GraphError(190, "Invalid OAuth access token", { status: 401 });
-  if (tokens.isDead(token)) throw deadToken(460);
-  if (grant.expires !== 0 && grant.expires * 1000 < Date.now()) throw deadToken(463);
+  const grant = ground.tokens.read(token);
+  if (!grant || !reachesNumber(grant, number)) throw unknownToken();
+  const end = endOf(ground, token, grant);
+  if (end) throw end;
 }
