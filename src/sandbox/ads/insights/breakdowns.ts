@@ -28,7 +28,9 @@ export function readCells(names: readonly string[]): Cell[] {
   for (const name of names) {
     const parts = BREAKDOWNS[name];
     if (!parts)
-      throw invalidParameter(`breakdowns[0] must be one of the following values: ${Object.keys(BREAKDOWNS)}`);
+      throw invalidParameter(
+        `breakdowns must be of the following values: ${Object.keys(BREAKDOWNS)} - got "${name}"`,
+      );
     cells = cells.flatMap((cell) => parts.map((part) => ({ ...cell, [name]: part })));
   }
   return cells;
