@@ -1,8 +1,9 @@
+import { AD_MAGIC_VALUES } from "../ads/magic.ts";
+
 /** Values that make something happen without a fault, as the numbers of payment test cards do. */
 export const MAGIC_VALUES = [
   { value: "a template named `reject_...`", effect: "is rejected by the review" },
   { value: "a recipient ending in `0000`", effect: "fails with 131026" },
   { value: "a recipient ending in `0429`", effect: "is throttled first" },
-  { value: "a campaign named `throttle me`", effect: "gets a rate limit" },
-  { value: "an ad account `act_190...`", effect: "has a dead token" },
+  ...AD_MAGIC_VALUES,
 ] as const;
