@@ -201,3 +201,34 @@ t.test("amounts in a currency without a smaller unit have no decimals", async (t
   const own = await ads.post("act_1600000000000104/campaigns", { ...RIGHT.campaigns }, token);
   t.equal(own.status, 200);
 });
+
+t.test("rows can be chosen and sorted by what was counted", async (t) => {
+  const platform = await adPlatform(t);
+  const rows = async (query: Record<string, string>) => {
+    const { body } = await platform.get(`${ACCOUNT}/insights`, {
+      fields: "impressions",
+      time_range: '{"since":"2026-09-01","until":"2026-09-10"}',
+      time_increment: "1",
+      ...query,
+    });
+    return body.data.map(({ impressions }: { impressions: string }) => Number(impressions));
+  };
+  const all: number[] = await rows({});
+  t.equal(all.length, 10);
+  t.same(
+    await rows({ sort: '["impressions_descending"]' }),
+    [...all].sort((a, b) => b - a),
+  );
+  t.same(
+    await rows({ sort: '["impressions_ascending"]' }),
+    [...all].sort((a, b) => a - b),
+  );
+  const middle = [...all].sort((a, b) => a - b)[4] as number;
+  const above = [{ field: "impressions", operator: "GREATER_THAN", value: middle }];
+  t.same(
+    await rows({ filtering: JSON.stringify(above) }),
+    all.filter((count) => count > middle),
+  );
+  const { body } = await platform.get(`${ACCOUNT}/insights`, { sort: '["charm_descending"]' });
+  t.match(body.error, { code: 100, message: /sort/ });
+});

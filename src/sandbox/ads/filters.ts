@@ -42,23 +42,33 @@ const FIELD = /^(?:(campaign|adset|ad)\.)?(\w+)$/;
 /** Anything, so that its properties can be asked for. */
 const asRecord = (value: unknown) => Object(value) as Record<string, unknown>;
 
-function readFilter(filter: unknown, objects: AdObjects): Visible {
-  const { field, operator, value } = asRecord(filter);
-  const [, owner, name = ""] = FIELD.exec(String(field)) ?? [];
+/** One condition of `filtering`. */
+export interface Condition {
+  field: string;
+  holds(value: string | number): boolean;
+}
+
+export const conditionsOf = ({ params }: Call): Condition[] =>
+  (params.list("filtering") ?? []).map(asRecord).map(({ field, operator, value }) => {
+    const compare = own(OPERATORS, String(operator));
+    if (!compare)
+      throw invalidParameter(`Param filtering[operator] must be one of {${Object.keys(OPERATORS)}}`);
+    return { field: String(field), holds: (found) => compare(found, value) };
+  });
+
+function readCondition({ field, holds }: Condition, objects: AdObjects): Visible {
+  const [, owner, name = ""] = FIELD.exec(field) ?? [];
   const attribute = own(ATTRIBUTES, name);
   if (!attribute) throw invalidParameter(`Filtering field '${field}' with operation is not supported`);
-  const compare = own(OPERATORS, String(operator));
-  if (!compare)
-    throw invalidParameter(`Param filtering[operator] must be one of {${Object.keys(OPERATORS)}}`);
   return (object) => {
     const owning = owner ? objects.lineage(object).find(({ kind }) => kind === owner) : object;
-    return owning !== undefined && compare(attribute(owning, objects), value);
+    return owning !== undefined && holds(attribute(owning, objects));
   };
 }
 
-/** The objects that pass every condition of `filtering`. */
-export function filtered(call: Call, objects: AdObjects): Visible {
-  const filters = (call.params.list("filtering") ?? []).map((filter) => readFilter(filter, objects));
+/** The objects that pass every condition. */
+export function passing(conditions: readonly Condition[], objects: AdObjects): Visible {
+  const filters = conditions.map((condition) => readCondition(condition, objects));
   return (object) => filters.every((passes) => passes(object));
 }
 
@@ -83,7 +93,7 @@ const asksForStatus = (call: Call) =>
 
 /** What a list shows. Without a word about the status, what is deleted or archived stays hidden. */
 export function shownOnly(call: Call, objects: AdObjects): Visible {
-  const passes = filtered(call, objects);
+  const passes = passing(conditionsOf(call), objects);
   const statuses = call.params.list("effective_status")?.map(String);
   const stray = statuses?.find((status) => !EFFECTIVE_STATUSES.includes(status));
   if (stray)

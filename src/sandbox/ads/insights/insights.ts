@@ -5,8 +5,9 @@ import { pageOf } from "../../wire/pages.ts";
 import { failsReports, skipsReports } from "../magic.ts";
 import { type AdObject, type AdObjects, nameOf } from "../objects.ts";
 import type { Values } from "../values.ts";
+import { arranged } from "./arrange.ts";
 import { type Measured, type Query, readQuery } from "./query.ts";
-import { rowsOf, showRow } from "./rows.ts";
+import { measureOf, rowsOf, showRow } from "./rows.ts";
 
 const MOST_ON_A_PAGE = 500;
 
@@ -39,7 +40,7 @@ export interface Insights {
 export function createInsights(ground: Ground, objects: AdObjects): Insights {
   const queries = new Map<string, Query>();
   const page = (call: Call, query: Query, way: "call" | "report") =>
-    pageOf(call, rowsOf(query, objects, way), (row) => showRow(query, row), { most: MOST_ON_A_PAGE });
+    pageOf(call, arrangedRows(query, objects, way), (row) => showRow(query, row), { most: MOST_ON_A_PAGE });
   return {
     ask: (measured, call) => page(call, readQuery(measured, call, objects), "call"),
     order(measured, call) {
@@ -63,6 +64,9 @@ export function createInsights(ground: Ground, objects: AdObjects): Insights {
     },
   };
 }
+
+const arrangedRows = (query: Query, objects: AdObjects, way: "call" | "report") =>
+  arranged(rowsOf(query, objects, way), query.arrangement, (row) => measureOf(query, row));
 
 const SHOWN = [
   "account_id",

@@ -1,9 +1,10 @@
 import type { Call } from "../../wire/call.ts";
 import { GraphError, invalidParameter } from "../../wire/graph-error.ts";
 import type { AdAccount } from "../../world.ts";
-import { filtered } from "../filters.ts";
+import { conditionsOf, passing } from "../filters.ts";
 import { type AdObject, type AdObjects, LEVELS, type Level } from "../objects.ts";
 import { todayIn } from "../times.ts";
+import { type Arrangement, isMetric, readOrder } from "./arrange.ts";
 import { type Cell, readCells } from "./breakdowns.ts";
 import type { Range } from "./days.ts";
 import { METRICS, SILENT_METRICS } from "./metrics.ts";
@@ -25,6 +26,7 @@ export interface Query extends Measured {
   breakdowns: number;
   windows: readonly string[];
   passes: (object: AdObject) => boolean;
+  arrangement: Arrangement;
 }
 
 const ALL_LEVELS = ["account", ...LEVELS] as const;
@@ -34,6 +36,7 @@ const BY_DEFAULT = ["account_id", "impressions", "spend"];
 export function readQuery({ account, object }: Measured, call: Call, objects: AdObjects): Query {
   const { params } = call;
   const breakdowns = params.words("breakdowns") ?? [];
+  const conditions = conditionsOf(call);
   return {
     account,
     ...(object ? { object } : {}),
@@ -43,7 +46,14 @@ export function readQuery({ account, object }: Measured, call: Call, objects: Ad
     cells: readCells(breakdowns),
     breakdowns: breakdowns.length,
     windows: params.words("action_attribution_windows") ?? [],
-    passes: filtered(call, objects),
+    passes: passing(
+      conditions.filter(({ field }) => !isMetric(field)),
+      objects,
+    ),
+    arrangement: {
+      conditions: conditions.filter(({ field }) => isMetric(field)),
+      order: (params.list("sort") ?? []).map(readOrder),
+    },
   };
 }
 

@@ -4,7 +4,7 @@ import { refuse } from "../refusals.ts";
 import { todayIn } from "../times.ts";
 import type { Cell } from "./breakdowns.ts";
 import type { Range } from "./days.ts";
-import { METRICS } from "./metrics.ts";
+import { METRICS, type Measure } from "./metrics.ts";
 import { inRange, shareOf } from "./numbers.ts";
 import type { Query } from "./query.ts";
 import { accountSubject, IDENTITY, objectSubject, type Subject } from "./subject.ts";
@@ -41,14 +41,20 @@ function subjectsOf({ account, object, level, passes }: Query, objects: AdObject
     .filter(({ lineage }) => !lineage.some((one) => isUndelivered(nameOf(one))));
 }
 
-/** A row as it is shown. Nothing is delivered in the future, whatever the range says. */
-export function showRow({ fields, cells, windows }: Query, { subject, period, cell, part }: Row): unknown {
+/** What was counted for a row. Nothing is delivered in the future, whatever the range says. */
+export function measureOf({ cells, windows }: Query, { subject, period, part }: Row): Measure {
   const { currency, timezone_name } = subject.account;
   const today = todayIn(timezone_name);
   const until = period.until < today ? period.until : today;
   const whole = inRange(subject.id, { since: period.since, until });
-  const measure = { ...shareOf(whole, part, cells.length), currency, windows };
-  const shown = fields.map((field) => [field, IDENTITY[field]?.(subject) ?? METRICS[field]?.(measure)]);
+  return { ...shareOf(whole, part, cells.length), currency, windows };
+}
+
+/** A row as it is shown. */
+export function showRow(query: Query, row: Row): unknown {
+  const { subject, period, cell } = row;
+  const measure = measureOf(query, row);
+  const shown = query.fields.map((field) => [field, IDENTITY[field]?.(subject) ?? METRICS[field]?.(measure)]);
   return {
     ...Object.fromEntries(shown.filter(([, value]) => value !== undefined)),
     date_start: period.since,

@@ -1,0 +1,45 @@
+import { invalidParameter } from "../../wire/graph-error.ts";
+import type { Condition } from "../filters.ts";
+import { METRICS, type Measure } from "./metrics.ts";
+
+interface Order {
+  metric: string;
+  /** 1 ascending, -1 descending. */
+  direction: 1 | -1;
+}
+
+/** Which rows are shown, by their numbers, and in which order. */
+export interface Arrangement {
+  conditions: readonly Condition[];
+  order: readonly Order[];
+}
+
+export const isMetric = (field: string): boolean => Object.hasOwn(METRICS, field);
+
+/** `spend_descending` */
+export function readOrder(word: unknown): Order {
+  const [, metric = "", direction] = /^(\w+)_(ascending|descending)$/.exec(String(word)) ?? [];
+  if (!isMetric(metric)) throw invalidParameter(`Param sort cannot be by ${String(word)}`);
+  return { metric, direction: direction === "descending" ? -1 : 1 };
+}
+
+const countOf = (measure: Measure, metric: string) => Number(METRICS[metric]?.(measure) ?? 0);
+
+/** The rows that pass, sorted. Nothing is counted for those who ask for neither. */
+export function arranged<R>(
+  rows: readonly R[],
+  { conditions, order }: Arrangement,
+  measure: (row: R) => Measure,
+): readonly R[] {
+  if (conditions.length + order.length === 0) return rows;
+  return rows
+    .map((row) => ({ row, counted: measure(row) }))
+    .filter(({ counted }) => conditions.every(({ field, holds }) => holds(countOf(counted, field))))
+    .sort((one, other) => compared(one.counted, other.counted, order))
+    .map(({ row }) => row);
+}
+
+const compared = (one: Measure, other: Measure, order: readonly Order[]): number =>
+  order
+    .map(({ metric, direction }) => (countOf(one, metric) - countOf(other, metric)) * direction)
+    .find((difference) => difference !== 0) ?? 0;
