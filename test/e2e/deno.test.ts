@@ -1,7 +1,8 @@
 import t from "tap";
 import { startProcess, startWeb } from "../fixtures/processes.ts";
+import { speak, startSandbox } from "../fixtures/sandbox.ts";
 import { cloneDatabase } from "../fixtures/servers.ts";
-import { testSettings } from "../fixtures/settings.ts";
+import { testSettings, unconnectedSettings } from "../fixtures/settings.ts";
 import { until } from "../fixtures/until.ts";
 
 const METRICS_TOKEN = "a-token-of-the-operator";
@@ -57,4 +58,18 @@ t.test("wrong settings are told under Deno too", async (t) => {
   await until("ended", () => web.child.exitCode !== null);
   t.equal(web.child.exitCode, 1);
   t.match(web.complaint(), /^herald web cannot start, 4 wrong settings:/m);
+});
+
+t.test("a send that breaks off went out once, under either runtime", async (t) => {
+  for (const runtime of ["node", "deno"] as const) {
+    const sandbox = await startSandbox(t);
+    const settings = { ...unconnectedSettings(), SANDBOX_PORT: new URL(sandbox.origin).port };
+    const program = startProcess(t, "../test/fixtures/send-program", settings, { runtime });
+    t.match(await program.line("sent"), { outcomes: ["accepted", "unknown"] }, runtime);
+    const { body } = await speak(`${sandbox.origin}/_sandbox/requests`);
+    const sent = body.data.map(
+      (call: { body: Record<string, string> }) => call.body.biz_opaque_callback_data,
+    );
+    t.same(sent, ["second", "first"]);
+  }
 });

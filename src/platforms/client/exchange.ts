@@ -91,6 +91,8 @@ const openTimeouts = ({ deadline }: HttpRequest) => ({ response: deadline, socke
 /** Nothing can leave before there is a connection; from then on it may have. */
 const watch = (trace: { left: boolean }) => (request: ClientRequest) =>
   request.once("socket", (socket) => {
+    // Deno sends a request again by itself, a POST too, when a reused connection breaks under it. Here a send goes out once.
+    request.reusedSocket = false;
     const leave = () => {
       trace.left = true;
     };
