@@ -1,20 +1,13 @@
 import type { DependencyContainer } from "tsyringe";
-import { type Config, ConfigError, readConfig } from "../runtime/config.ts";
+import { type Config, readConfig } from "../runtime/config.ts";
 import type { Environment } from "../runtime/settings.ts";
-import { supervise } from "../runtime/supervise.ts";
+import { orComplaint, runWorkers } from "./run-workers.ts";
 import { registerShared } from "./shared.ts";
 import { LOG, METRICS, resolve, WORKERS } from "./tokens.ts";
 
-/** The settings, or undefined after saying on stderr what is wrong with them. */
-export function configOrComplaint(processName: string, env: Environment): Config | undefined {
-  try {
-    return readConfig(env);
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    process.stderr.write(`herald ${processName} cannot start, ${error.message}\n`);
-    return undefined;
-  }
-}
+/** All settings, or undefined after saying on stderr what is wrong with them. */
+export const configOrComplaint = (processName: string, env: Environment): Config | undefined =>
+  orComplaint(processName, () => readConfig(env));
 
 interface ProcessParts {
   name: string;
@@ -30,12 +23,11 @@ export async function runProcess(
 ): Promise<number> {
   const config = configOrComplaint(name, env);
   if (!config) return 1;
-  process.stdout.on("error", () => {}); // a log drain that breaks must not end the process, nor be told of in the log
   registerShared(container, config, name);
   register(container);
   const metrics = resolve(container, METRICS);
   metrics.collectProcess();
-  return supervise({
+  return runWorkers({
     workers: resolve(container, WORKERS),
     log: resolve(container, LOG),
     onReady: () => metrics.ready.set(1),

@@ -6,7 +6,7 @@ import { endLeftover } from "./leftover.ts";
 import { processCommand, type Runtime } from "./process-commands.ts";
 
 /** The processes of a local cluster, each with the colour of its lines. */
-const PROCESSES = { web: "cyan", dispatcher: "magenta", scheduler: "yellow" };
+const PROCESSES = { sandbox: "green", web: "cyan", dispatcher: "magenta", scheduler: "yellow" };
 
 const WIDEST = Math.max(...Object.keys(PROCESSES).map((name) => name.length));
 

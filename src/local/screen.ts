@@ -3,18 +3,20 @@ export type DemoSettings = Record<"DEMO_CLIENT_ID" | "DEMO_EMAIL" | "DEMO_PASSWO
 
 interface ScreenParts {
   address: string;
+  sandbox: string;
   envFile: string;
   demo: DemoSettings;
 }
 
 /** What stands on the screen once everything runs: where it is, who may enter, and three commands to paste. */
-export function screen({ address, envFile, demo }: ScreenParts): string {
+export function screen({ address, sandbox, envFile, demo }: ScreenParts): string {
   const login = JSON.stringify({ email: demo.DEMO_EMAIL, password: demo.DEMO_PASSWORD });
   return `
   Herald is up.
 
     address    ${address}
     docs       ${address}/api/docs
+    sandbox    ${sandbox}/_sandbox  (plays the platforms)
     API key    ${demo.DEMO_API_KEY}
     login      ${demo.DEMO_EMAIL}  ${demo.DEMO_PASSWORD}
     settings   ${envFile}

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { connect, createServer } from "node:net";
 import { SECOND } from "../runtime/durations.ts";
+import { isAddressInUse } from "../runtime/listen.ts";
 
 /** A server of our own on loopback. */
 export interface LocalServer {
@@ -28,17 +29,25 @@ interface ServerCommand {
 export const freePort = async (preferred?: number): Promise<number> =>
   preferred !== undefined && (await isFree(preferred)) ? preferred : probed(0);
 
+/** Whether the port can be had, and nobody has it by the other name of this machine: some take `localhost` for that one. */
 export const isFree = (port: number): Promise<boolean> =>
   probed(port).then(
-    () => true,
+    () => isFreeBeside(port),
     () => false,
   );
 
+/** Without IPv6 nobody can be there. */
+const isFreeBeside = (port: number): Promise<boolean> =>
+  probed(port, "::1").then(
+    () => true,
+    (error) => !isAddressInUse(error),
+  );
+
 /** Listens there for a moment, and answers where; 0 is any free port. */
-function probed(wanted: number): Promise<number> {
+function probed(wanted: number, host = "127.0.0.1"): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer().once("error", reject);
-    probe.listen(wanted, "127.0.0.1", () => {
+    probe.listen(wanted, host, () => {
       const { port } = probe.address() as { port: number };
       probe.close(() => resolve(port));
     });

@@ -1,9 +1,28 @@
 import { randomBytes } from "node:crypto";
+import { inspectSettings } from "../runtime/config.ts";
 import type { Environment } from "../runtime/settings.ts";
 import { freePort, isFree } from "./server-process.ts";
 import type { Servers } from "./servers.ts";
 
 const USUAL_PORT = 8080;
+const USUAL_SANDBOX_PORT = 8090;
+
+/** Where the platforms are: in the sandbox, unless the environment knows better. */
+const PLATFORM_ADDRESSES = [
+  "AD_PLATFORM_URL",
+  "AD_DIALOG_URL",
+  "CHAT_PLATFORM_URL",
+  "PHOTO_PLATFORM_URL",
+  "SOCIAL_PLATFORM_URL",
+  "SIGNUP_DIALOG_URL",
+] as const;
+
+const APP_AT_PLATFORM = [
+  "SIGNUP_CONFIG_ID",
+  "PLATFORM_APP_ID",
+  "PLATFORM_APP_SECRET",
+  "PLATFORM_VERIFY_TOKEN",
+] as const;
 
 /**
  * The settings of a local cluster that nobody has made yet. What the environment says wins; keys are kept from the
@@ -14,7 +33,8 @@ export async function localSettings(
   kept: Record<string, string>,
   servers: Pick<Servers, "DATABASE_URL" | "REDIS_URL">,
 ): Promise<Record<string, string>> {
-  const port = await portFor(env.PORT);
+  const port = await portFor("PORT", env, [USUAL_PORT]);
+  const sandboxPort = await portFor("SANDBOX_PORT", env, [Number(kept.SANDBOX_PORT), USUAL_SANDBOX_PORT]);
   return {
     NODE_ENV: env.NODE_ENV || "development",
     HOST: env.HOST || "127.0.0.1",
@@ -27,21 +47,38 @@ export async function localSettings(
     ENCRYPTION_KEYS:
       env.ENCRYPTION_KEYS || kept.ENCRYPTION_KEYS || `k1:${randomBytes(32).toString("base64")}`,
     JWT_SECRET: env.JWT_SECRET || kept.JWT_SECRET || randomBytes(32).toString("base64url"),
+    SANDBOX_PORT: sandboxPort,
+    ...platformSettings({ ...env, SANDBOX_PORT: sandboxPort }),
   };
 }
 
-async function portFor(wanted: string | undefined): Promise<string> {
-  if (!wanted || wanted === "0") return String(await freePort(USUAL_PORT));
+/** What the settings are without being set, written down: other tools read the file and know no defaults. */
+function platformSettings(env: Environment): Record<string, string> {
+  const { config } = inspectSettings(env);
+  return Object.fromEntries(
+    [...PLATFORM_ADDRESSES, ...APP_AT_PLATFORM].map((name) => [name, env[name] || (config[name] ?? "")]),
+  );
+}
+
+/** The port that is asked for, or the first free one of those that are liked, or any. */
+async function portFor(name: string, env: Environment, liked: readonly number[]): Promise<string> {
+  const wanted = env[name];
+  if (!wanted || wanted === "0") return String(await firstFree(liked));
   if (/^\d+$/.test(wanted) && !(await isFree(Number(wanted))))
-    throw new Error(`port ${wanted} is taken: choose another by PORT, or leave it unset`);
+    throw new Error(`port ${wanted} is taken: choose another by ${name}, or leave it unset`);
   return wanted;
+}
+
+async function firstFree(liked: readonly number[]): Promise<number> {
+  for (const port of liked) if (port > 0 && (await isFree(port))) return port;
+  return freePort();
 }
 
 /** Names the servers in the file that were private ones, so that they are not taken for somebody's own. */
 const PRIVATE = "PRIVATE_SERVERS";
 
 export const privateServers = (env: Environment): Record<string, string> => ({
-  [PRIVATE]: (["DATABASE_URL", "REDIS_URL"] as const).filter((name) => !env[name]).join(","),
+  [PRIVATE]: ["DATABASE_URL", "REDIS_URL", ...PLATFORM_ADDRESSES].filter((name) => !env[name]).join(","),
 });
 
 /** The environment without the private servers of an earlier start that were loaded into it from the file: nobody's own. */

@@ -75,8 +75,9 @@ async function runServersAndCluster(place: Place): Promise<number> {
     const cluster = startCluster({ ...place, settings });
     stop.addEventListener("abort", cluster.stop);
     if (stop.aborted) cluster.stop();
-    if (await untilReady(`${ownAddress(made)}/readyz`, cluster.ended))
-      say(screen({ address: made.PUBLIC_URL as string, envFile, demo }));
+    const sandbox = `http://localhost:${made.SANDBOX_PORT}`;
+    if (await untilReady([`${ownAddress(made)}/readyz`, `${sandbox}/_sandbox`], cluster.ended))
+      say(screen({ address: made.PUBLIC_URL as string, sandbox, envFile, demo }));
     return (await cluster.ended) ? 0 : 1;
   } finally {
     await servers.stop();
@@ -132,13 +133,14 @@ function ownAddress({ HOST = "", PORT = "" }: Record<string, string>): string {
   return `http://${host.includes(":") ? `[${host}]` : host}:${PORT}`;
 }
 
-/** True once the address answers, false when the processes have ended before. */
-async function untilReady(address: string, ended: Promise<unknown>): Promise<boolean> {
+/** True once all addresses answer, false when the processes have ended before. */
+async function untilReady(addresses: readonly string[], ended: Promise<unknown>): Promise<boolean> {
   let over = false;
   ended.then(() => {
     over = true;
   });
-  while (!over && !(await answers(address))) await new Promise((resolve) => setTimeout(resolve, 100));
+  for (const address of addresses)
+    while (!over && !(await answers(address))) await new Promise((resolve) => setTimeout(resolve, 100));
   return !over;
 }
 

@@ -45,6 +45,14 @@ export function readConfig(env: Environment): Config {
   return config as Config;
 }
 
+/** Reads some of the settings; what is wrong with the others does not matter. */
+export function readSettings<N extends SettingName>(env: Environment, names: readonly N[]): Pick<Config, N> {
+  const { config, problems } = inspectSettings(env);
+  const wrong = problems.filter(({ name }) => names.some((wanted) => wanted === name));
+  if (wrong.length > 0) throw new ConfigError(wrong.map(({ message }) => message));
+  return Object.fromEntries(names.map((name) => [name, config[name]])) as Pick<Config, N>;
+}
+
 /** The settings as far as they are right, and what is wrong with the others. */
 export function inspectSettings(env: Environment): { config: Partial<Config>; problems: SettingProblem[] } {
   const problems: SettingProblem[] = [];

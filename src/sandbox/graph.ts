@@ -68,16 +68,14 @@ export function createGraph(kinds: readonly NodeKind[], ground: Ground): Graph {
       token,
       address: `${url.origin}${url.pathname}`,
     };
-    const answer = await edge.answer(call);
-    const reply = answer instanceof Reply ? answer : new Reply(answer);
-    const usage = usageHeaders(edge.usage, node.replace(/^act_/, ""), { percent: 2 });
-    return new Reply(reply.body, { status: reply.status, headers: { ...usage, ...reply.headers } });
+    const asset = kind.asset?.(node) ?? node;
+    return answered(edge, call, usageHeaders(edge.usage, asset, { percent: 2 }));
   };
   return {
     answer,
     quotaOf(method, url) {
-      const { edge, edgeKey, node } = find(method, url);
-      return { usage: edge?.usage, asset: node.replace(/^act_/, ""), edge: edgeKey };
+      const { kind, edge, edgeKey, node } = find(method, url);
+      return { usage: edge?.usage, asset: kind?.asset?.(node) ?? node, edge: edgeKey };
     },
   };
 }
@@ -88,6 +86,17 @@ export const tokenOf = ({
   params,
 }: Pick<PlatformRequest, "authorization" | "params">): string =>
   /^Bearer (.+)$/i.exec(authorization ?? "")?.[1] ?? params.text("access_token") ?? "";
+
+/** What the edge answers, how much of the quota is used beside it: refusals count too. */
+async function answered(edge: Edge, call: Call, usage: Record<string, string>): Promise<Reply> {
+  try {
+    const answer = await edge.answer(call);
+    const { body, status, headers } = answer instanceof Reply ? answer : new Reply(answer);
+    return new Reply(body, { status, headers: { ...usage, ...headers } });
+  } catch (error) {
+    throw error instanceof GraphError ? error.withHeaders(usage) : error;
+  }
+}
 
 /** The grant of a token that is alive and comes with its proof. */
 function admitted(ground: Ground, token: string, params: Params): Grant {
@@ -118,6 +127,8 @@ function checkGrant(kind: NodeKind, edge: Edge, { grant, node, method }: Asking)
   if (kind.reaches && !kind.reaches(grant, node)) throw noSuchObject(method, node);
   const missing = edge.scopes?.find((scope) => !grant.scopes.includes(scope));
   if (missing !== undefined) throw missingPermission(missing === "ads_management" ? 294 : 10, missing);
+  if (edge.anyScope && !edge.anyScope.some((scope) => grant.scopes.includes(scope)))
+    throw missingPermission(200, edge.anyScope.join(" or "));
 }
 
 const unknownEdge = (edge: string) => invalidParameter(`Unknown path components: /${edge}`);

@@ -8,6 +8,8 @@ export type UsageKind = "ads_management" | "ads_insights" | "whatsapp" | "messen
 export interface Edge {
   /** Permissions without which it is refused. */
   scopes?: readonly string[];
+  /** Permissions of which one is enough. */
+  anyScope?: readonly string[];
   /** `app`: only the app's own token opens it; `none`: no token. Anything else wants a person's, a business's or a page's. */
   token?: "app" | "none";
   usage?: UsageKind;
@@ -24,5 +26,7 @@ export interface NodeKind {
   owns(node: string): boolean;
   /** Whether the grant covers this node. What it does not cover looks as if it did not exist. */
   reaches?(grant: Grant, node: string): boolean;
+  /** Whose quota a call counts against, when it is not the node's own: the account of a campaign. */
+  asset?(node: string): string | undefined;
   edges: Readonly<Record<string, Edge>>;
 }

@@ -15,7 +15,8 @@ export class DoorError extends Error {
   }
 }
 
-export const replyOf = (error: GraphError): Reply => new Reply(error.envelope(), { status: error.status });
+export const replyOf = (error: GraphError): Reply =>
+  new Reply(error.envelope(), { status: error.status, headers: error.headers });
 
 /** Whatever was thrown, as an answer. */
 export function refusal(error: unknown, log: Log): Reply {

@@ -16,6 +16,7 @@ import { until } from "../fixtures/until.ts";
 
 const PID_FILES = [
   "web.pid",
+  "sandbox.pid",
   "dispatcher.pid",
   "scheduler.pid",
   "redis/redis.pid",
@@ -66,14 +67,17 @@ async function pasteCommands(t: Test, output: string): Promise<void> {
 }
 
 /** The command line with the settings that were written down, loaded as the screen says. */
-async function commandInShell(t: Test, folder: string): Promise<void> {
+function heraldIn(folder: string, ...words: string[]) {
   const script = `set -a; . '${join(folder, "env")}'; set +a; exec "${process.execPath}" dist/bin/herald.js "$@"`;
-  const herald = (...words: string[]) =>
-    spawnSync("sh", ["-c", script, "herald", ...words], {
-      encoding: "utf8",
-      cwd: packageRoot(),
-      input: "a password by pipe\n",
-    });
+  return spawnSync("sh", ["-c", script, "herald", ...words], {
+    encoding: "utf8",
+    cwd: packageRoot(),
+    input: "a password by pipe\n",
+  });
+}
+
+async function commandInShell(t: Test, folder: string): Promise<void> {
+  const herald = (...words: string[]) => heraldIn(folder, ...words);
   const list = herald("client", "list", "--json");
   t.equal(list.status, 0, list.stderr);
   const [client] = JSON.parse(list.stdout).data;
@@ -100,9 +104,20 @@ async function commandInShell(t: Test, folder: string): Promise<void> {
   t.equal(herald("key", "revoke", "--id", `key_${"0".repeat(26)}`).status, 1);
 }
 
+/** The stand-in platforms, found by what was written down. */
+async function platformsAnswer(t: Test, folder: string): Promise<void> {
+  const { AD_PLATFORM_URL, PLATFORM_APP_ID, PLATFORM_APP_SECRET } = readEnvFile(join(folder, "env"));
+  const headers = { authorization: `Bearer ${PLATFORM_APP_ID}|${PLATFORM_APP_SECRET}` };
+  const answer = await fetch(`${AD_PLATFORM_URL}/${PLATFORM_APP_ID}`, { headers });
+  t.match(await answer.json(), { id: PLATFORM_APP_ID });
+  const { findings } = JSON.parse(heraldIn(folder, "doctor", "--json").stdout);
+  const platforms = findings.filter(({ check }: { check: string }) => check === "platforms");
+  t.match(platforms, [{ status: "ok" }]);
+}
+
 t.test("npm start", async (t) => {
   const folder = openFolder(t);
-  const PORT = String(await freePort());
+  const [PORT, SANDBOX_PORT] = [String(await freePort()), String(await freePort())];
   const address = `http://127.0.0.1:${PORT}`;
   const isUp = () =>
     fetch(`${address}/readyz`).then(
@@ -110,7 +125,7 @@ t.test("npm start", async (t) => {
       () => false,
     );
   const start = (env: Record<string, string> = {}) =>
-    startProcess(t, "start", { PORT, ...env }, { args: ["--folder", folder] });
+    startProcess(t, "start", { PORT, SANDBOX_PORT, ...env }, { args: ["--folder", folder] });
   let clientId = "";
   let demo: Record<string, string> = {};
 
@@ -124,16 +139,18 @@ t.test("npm start", async (t) => {
     for (const shown of [
       `address    http://localhost:${PORT}`,
       `docs       http://localhost:${PORT}/api/docs`,
+      `sandbox    http://localhost:${SANDBOX_PORT}/_sandbox`,
     ])
       t.match(starter.output(), shown);
     await pasteCommands(t, starter.output());
-    for (const name of ["web", "dispatcher", "scheduler"])
+    for (const name of ["sandbox", "web", "dispatcher", "scheduler"])
       t.match(starter.output(), new RegExp(`^${name} +\\|.*process.ready`, "m"));
     t.equal(statSync(join(folder, "env")).mode & 0o777, 0o600);
     demo = demoOf(folder);
     t.match(demo, { DEMO_EMAIL: "owner@example.com", DEMO_API_KEY: /^svc_test_/, DEMO_PASSWORD: /^\w{20}$/ });
     t.match(starter.output(), demo.DEMO_API_KEY as string);
     await commandInShell(t, folder);
+    await platformsAnswer(t, folder);
     clientId = (await createClient(open(t, folder), "kept")).id;
 
     const pids = pidsOf(folder);
@@ -183,10 +200,22 @@ t.test("npm start", async (t) => {
   t.test("uses the servers that the environment names, and starts none", async (t) => {
     const named = { DATABASE_URL: await cloneDatabase(t, "template0"), REDIS_URL: await ownRedis() };
     const elsewhere = openFolder(t);
-    const starter = startProcess(t, "start", { PORT, ...named }, { args: ["--folder", elsewhere] });
+    const starter = startProcess(
+      t,
+      "start",
+      { PORT, SANDBOX_PORT, ...named },
+      { args: ["--folder", elsewhere] },
+    );
     await until("up", () => starter.output().includes("Herald is up."));
     t.match(readEnvFile(join(elsewhere, "env")), named);
-    t.same(readdirSync(elsewhere).sort(), ["dispatcher.pid", "env", "scheduler.pid", "start.pid", "web.pid"]);
+    t.same(readdirSync(elsewhere).sort(), [
+      "dispatcher.pid",
+      "env",
+      "sandbox.pid",
+      "scheduler.pid",
+      "start.pid",
+      "web.pid",
+    ]);
     t.match((await createClient(open(t, elsewhere), "theirs")).name, "theirs");
     t.equal(await starter.stop(), 0);
   });

@@ -92,6 +92,33 @@ t.test(
   },
 );
 
+t.test(
+  "the platforms are the sandbox, on the port of the last start, unless the environment knows better",
+  async (t) => {
+    const servers = { DATABASE_URL: "postgres://h/d", REDIS_URL: "redis://h" };
+    const port = String(await freePort());
+    const own = { AD_PLATFORM_URL: "https://graph.example/v26.0", PLATFORM_APP_SECRET: "own secret" };
+    const made = await localSettings(own, { SANDBOX_PORT: port }, servers);
+    t.match(made, { ...own, SANDBOX_PORT: port, PLATFORM_APP_ID: "1900000000000001" });
+    t.match(made, { PLATFORM_VERIFY_TOKEN: "sandbox-verify-token", SIGNUP_CONFIG_ID: "1900000000000002" });
+    for (const name of ["CHAT_PLATFORM_URL", "PHOTO_PLATFORM_URL", "SOCIAL_PLATFORM_URL"])
+      t.equal(made[name], `http://localhost:${port}/v26.0`, name);
+    t.equal(made.AD_DIALOG_URL, `http://localhost:${port}/dialog/oauth`);
+    t.equal(made.SIGNUP_DIALOG_URL, `http://localhost:${port}/dialog/signup`);
+
+    const taken = createServer();
+    await new Promise<void>((resolve) => taken.listen(Number(port), "127.0.0.1", resolve));
+    t.teardown(() => taken.close());
+    const moved = await localSettings({}, { SANDBOX_PORT: port }, servers);
+    t.not(moved.SANDBOX_PORT, port);
+    t.equal(moved.AD_PLATFORM_URL, `http://localhost:${moved.SANDBOX_PORT}/v26.0`);
+    await t.rejects(
+      localSettings({ SANDBOX_PORT: port }, {}, servers),
+      /port \d+ is taken: choose another by SANDBOX_PORT/,
+    );
+  },
+);
+
 t.test("private servers that were loaded from the file of an earlier start are nobody's own", async (t) => {
   const kept = { PORT: "9090", DATABASE_URL: "postgres://a", REDIS_URL: "redis://b" };
   const left = (servers: string, env: Record<string, string>) =>
@@ -100,7 +127,18 @@ t.test("private servers that were loaded from the file of an earlier start are n
   t.same(left("REDIS_URL", kept), { PORT: "9090", DATABASE_URL: "postgres://a" });
   t.same(left("DATABASE_URL", { DATABASE_URL: "postgres://c" }), { DATABASE_URL: "postgres://c" });
   t.same(withoutLoaded(kept, {}), kept);
-  t.same(privateServers({ REDIS_URL: "redis://mine" }), { PRIVATE_SERVERS: "DATABASE_URL" });
+  const { PRIVATE_SERVERS = "" } = privateServers({
+    REDIS_URL: "redis://mine",
+    AD_PLATFORM_URL: "https://theirs",
+  });
+  t.same(PRIVATE_SERVERS.split(","), [
+    "DATABASE_URL",
+    "AD_DIALOG_URL",
+    "CHAT_PLATFORM_URL",
+    "PHOTO_PLATFORM_URL",
+    "SOCIAL_PLATFORM_URL",
+    "SIGNUP_DIALOG_URL",
+  ]);
 });
 
 t.test("a port that is taken is said to be, and a preferred one is had when it is free", async (t) => {
@@ -110,6 +148,15 @@ t.test("a port that is taken is said to be, and a preferred one is had when it i
   await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
   t.teardown(() => server.close());
   t.not(await freePort(port), port);
+  await t.test("also by the other name of localhost", async (t) => {
+    const beside = createServer();
+    const taken = await freePort();
+    const hasIPv6 = await new Promise<boolean>((resolve) => {
+      beside.once("error", () => resolve(false)).listen(taken, "::1", () => resolve(true));
+    });
+    t.teardown(() => beside.close());
+    t.equal(await freePort(taken).then((had) => had === taken), !hasIPv6);
+  });
   const servers = { DATABASE_URL: "postgres://a", REDIS_URL: "redis://b" };
   await t.rejects(
     localSettings({ PORT: String(port) }, {}, servers),

@@ -29,8 +29,8 @@ async function silentAfter(path: string, request: Record<string, string>, assets
 t.test("what a signup grants is silent until the app subscribes to it", async (t) => {
   const chats = ["1500000000000201", "1500000000000202"];
   t.same(await silentAfter("/dialog/signup", CHAT_SIGNUP, chats), { status: 302, silent: chats });
-  const page = ["1300000000000402"];
-  t.same(await silentAfter("/dialog/signup", PAGE_SIGNUP, page), { status: 302, silent: page });
+  const [page, photos] = ["1300000000000402", "1200000000000502"];
+  t.same(await silentAfter("/dialog/signup", PAGE_SIGNUP, [page]), { status: 302, silent: [page, photos] });
 });
 
 t.test("logging in again leaves subscriptions as they are", async (t) => {

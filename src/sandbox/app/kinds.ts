@@ -34,7 +34,11 @@ export function appKinds({ settings, webhooks }: Ground): NodeKind[] {
       edges: {
         GET: {
           token: "app",
-          answer: ({ node }) => ({ id: node, name: "Herald Sandbox", link: "http://localhost/_sandbox" }),
+          answer: ({ node, address }) => ({
+            id: node,
+            name: "Herald Sandbox",
+            link: new URL("/_sandbox", address).href,
+          }),
         },
         "GET subscriptions": { token: "app", answer: () => ({ data: [...subscriptions.values()] }) },
         "POST subscriptions": { token: "app", answer: subscribe },

@@ -2,7 +2,7 @@ import type { Door, DoorRequest } from "../door.ts";
 import type { Ground } from "../ground.ts";
 import { endOf } from "../token-end.ts";
 import { Reply } from "../wire/call.ts";
-import { GraphError, unknownToken } from "../wire/graph-error.ts";
+import { GraphError } from "../wire/graph-error.ts";
 import type { Media } from "./media/media.ts";
 import { mediaByTicket } from "./media/media-kind.ts";
 import { reachesNumber } from "./numbers.ts";
@@ -23,7 +23,8 @@ function download(ground: Ground, { url, headers }: DoorRequest): Reply {
 function admit(ground: Ground, { number }: Media, authorization: string | undefined): void {
   const token = /^Bearer (.+)$/i.exec(authorization ?? "")?.[1] ?? "";
   const grant = ground.tokens.read(token);
-  if (!grant || !reachesNumber(grant, number)) throw unknownToken();
+  if (!grant || !reachesNumber(grant, number))
+    throw new GraphError(190, "Invalid OAuth access token", { status: 401 });
   const end = endOf(ground, token, grant);
   if (end) throw end;
 }

@@ -4,6 +4,7 @@ import type { SandboxSettings } from "../settings.ts";
 import type { Webhooks } from "../webhooks.ts";
 import type { Reply } from "../wire/call.ts";
 import type { Params } from "../wire/params.ts";
+import { PAGES } from "../world.ts";
 import { type Consent, DialogRefused } from "./consent.ts";
 import { consentPage } from "./consent-page.ts";
 import { cancelled, decisionIn, granted } from "./decide.ts";
@@ -46,9 +47,16 @@ function decided(ground: Needs, { path, read, silences }: Dialog, { params, body
   if (consent.needsChoice && decision.assets.length === 0)
     return consentPage(path, consent, "Choose at least one.");
   const reply = granted(ground, consent, decision);
-  if (silences) for (const asset of decision.assets) ground.webhooks.awaitSubscription(asset);
+  if (silences) for (const asset of withPhotos(decision.assets)) ground.webhooks.awaitSubscription(asset);
   return reply;
 }
+
+/** A page's photo account is heard of, or not, together with its page. */
+const withPhotos = (assets: readonly string[]): string[] =>
+  assets.flatMap((asset) => {
+    const photos = PAGES.find(({ id }) => id === asset)?.instagram;
+    return photos ? [asset, photos.id] : [asset];
+  });
 
 const orErrorPage =
   (answer: (request: DoorRequest) => Reply) =>

@@ -3,7 +3,7 @@ import type { Ground } from "../ground.ts";
 import type { Records } from "../records/records.ts";
 import type { DeveloperDoor } from "./developer-door.ts";
 import { faultDoors } from "./faults.ts";
-import { indexDoors } from "./index.ts";
+import { indexDoors } from "./index-page.ts";
 import { recordDoors } from "./records.ts";
 import { webhookDoors } from "./webhooks.ts";
 

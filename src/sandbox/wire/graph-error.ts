@@ -9,6 +9,7 @@ interface GraphErrorOptions {
   userMessage?: string;
   /** `error_data`, an object or the JSON text of one: the platform writes both. */
   data?: unknown;
+  headers?: Record<string, string>;
 }
 
 /** A refusal in the platform's own words. Thrown by whatever answers a call; the graph turns it into the envelope. */
@@ -25,6 +26,18 @@ export class GraphError extends Error {
 
   get status(): number {
     return this.options.status ?? 400;
+  }
+
+  get headers(): Record<string, string> {
+    return this.options.headers ?? {};
+  }
+
+  /** The same with these headers too; its own ones count. */
+  withHeaders(headers: Record<string, string>): GraphError {
+    return new GraphError(this.code, this.message, {
+      ...this.options,
+      headers: { ...headers, ...this.headers },
+    });
   }
 
   /** The answer's body. */

@@ -6,6 +6,20 @@ export function bare(digits: string): bigint {
   return BigInt(digits);
 }
 
+const TEXT_OR_LONG_INTEGER = /"(?:[^"\\]|\\.)*"|(?<![\w.+-])-?\d{16,}(?![\d.eE])/g;
+
+/** JSON read without loss: an integer too long for a JavaScript number is a bigint, and toJson writes it back as it came. */
+export function fromJson(text: string): unknown {
+  const marked = text.replaceAll(TEXT_OR_LONG_INTEGER, (found) =>
+    found.startsWith('"') ? found : `"\\u0000${found}\\u0000"`,
+  );
+  return JSON.parse(marked, (_key, inner) =>
+    typeof inner === "string" && inner.startsWith("\u0000") && DIGITS.test(inner.slice(1, -1))
+      ? bare(inner.slice(1, -1))
+      : inner,
+  );
+}
+
 /** JSON in which a bigint stands as bare digits. */
 export function toJson(value: unknown): string {
   const marked = JSON.stringify(value, (_key, inner) =>

@@ -1,4 +1,5 @@
 import { invalidParameter } from "./graph-error.ts";
+import { fromJson } from "./json.ts";
 
 /** A file of a multipart body. */
 export interface Upload {
@@ -93,7 +94,7 @@ export class Params {
     const value = this.#values.get(name);
     if (typeof value !== "string") return value;
     try {
-      return JSON.parse(value);
+      return fromJson(value);
     } catch {
       return value; // not JSON: the reader of a type says what it should have been
     }

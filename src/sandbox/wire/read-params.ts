@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { GraphError, invalidParameter } from "./graph-error.ts";
+import { fromJson } from "./json.ts";
 import { Params, type Upload } from "./params.ts";
 
 const LARGEST = 110 * 1024 * 1024; // a document of 100 MB and its envelope
@@ -39,7 +40,7 @@ export async function readParams(
 
 function jsonObject(body: Buffer): Record<string, unknown> {
   try {
-    const value: unknown = JSON.parse(body.toString("utf8"));
+    const value = fromJson(body.toString("utf8"));
     if (typeof value === "object" && value !== null && !Array.isArray(value))
       return value as Record<string, unknown>;
   } catch {

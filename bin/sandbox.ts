@@ -1,0 +1,3 @@
+import { runSandbox } from "../src/composition/sandbox.ts";
+
+process.exit(await runSandbox(process.env));

@@ -1,0 +1,33 @@
+import { ConfigError, readSettings } from "../runtime/config.ts";
+import { createLog } from "../runtime/log.ts";
+import type { Environment } from "../runtime/settings.ts";
+import { createSandbox } from "../sandbox/sandbox.ts";
+import { orComplaint, runWorkers } from "./run-workers.ts";
+
+/** Everything it reads. It has no database, no Redis and no keys, and every one of these has a default. */
+const NAMES = [
+  "NODE_ENV",
+  "PORT",
+  "PUBLIC_URL",
+  "PLATFORM_APP_ID",
+  "PLATFORM_APP_SECRET",
+  "PLATFORM_VERIFY_TOKEN",
+  "SIGNUP_CONFIG_ID",
+  "SANDBOX_PORT",
+  "LOG_LEVEL",
+  "LOG_FORMAT",
+] as const;
+
+function readSandboxSettings(env: Environment) {
+  if (env.NODE_ENV === "production")
+    throw new ConfigError(["NODE_ENV must not be production: the sandbox only plays the platforms"]);
+  return readSettings(env, NAMES);
+}
+
+/** The stand-in platforms as a process of their own. */
+export async function runSandbox(env: Environment): Promise<number> {
+  const settings = orComplaint("sandbox", () => readSandboxSettings(env));
+  if (!settings) return 1;
+  const log = createLog({ ...settings, process: "sandbox" });
+  return runWorkers({ workers: [createSandbox({ settings, port: settings.SANDBOX_PORT, log })], log });
+}

@@ -1,0 +1,42 @@
+import { SECOND } from "../runtime/durations.ts";
+import type { RedisClient } from "./redis.ts";
+
+/** Until when something must not be called, known to every process. */
+export interface Holds {
+  /** Milliseconds until the last of these keys is free again; 0 when all are. */
+  remaining(keys: readonly string[]): Promise<number>;
+  hold(key: string, milliseconds: number): Promise<void>;
+}
+
+/** One slot of a cluster, so that the keys of a call are asked for in one round trip. */
+const redisKey = (key: string) => `herald:{holds}:${key}`;
+
+/** Kept in Redis, and in memory what this process has learnt itself: while Redis is away, that alone counts. */
+export function createHolds(redis: RedisClient): Holds {
+  const own = new Map<string, number>();
+  return {
+    async remaining(keys) {
+      const now = Date.now();
+      const known = keys.map((key) => (own.get(key) ?? now) - now);
+      return Math.max(0, ...known, ...(await shared(redis, keys)));
+    },
+    async hold(key, milliseconds) {
+      forgetEnded(own);
+      own.set(key, Date.now() + milliseconds);
+      await redis.set(redisKey(key), "1", "PX", Math.max(1, Math.ceil(milliseconds))).catch(() => {});
+    },
+  };
+}
+
+/** What Redis knows of each key, in milliseconds; negative for a key that is not held. */
+async function shared(redis: RedisClient, keys: readonly string[]): Promise<number[]> {
+  const pipeline = redis.pipeline();
+  for (const key of keys) pipeline.pttl(redisKey(key));
+  const answers = await pipeline.exec().catch(() => undefined);
+  return (answers ?? []).map(([error, remaining]) => (error ? 0 : Number(remaining)));
+}
+
+function forgetEnded(own: Map<string, number>): void {
+  const longAgo = Date.now() - SECOND;
+  for (const [key, end] of own) if (end < longAgo) own.delete(key);
+}

@@ -1,0 +1,62 @@
+import type { PlatformClient } from "../client/client.ts";
+import { asObject, numberOf, present, textOf } from "../client/shapes.ts";
+import { speaker } from "../client/speaker.ts";
+import { type AdAccess, forAccount } from "./access.ts";
+
+/** An ad account as the platform knows it, its business laid flat. */
+export interface PlatformAdAccount {
+  /** With `act_`. */
+  ad_account_id: string;
+  account_id: string;
+  name: string;
+  account_status: number;
+  currency: string;
+  timezone_name: string;
+  business_id?: string;
+  business_name?: string;
+}
+
+const FIELDS =
+  "id,account_id,name,account_status,currency,timezone_name,business{id,name},business_name" as const;
+
+export interface AdAccounts {
+  /** Every account that the token reaches. */
+  listAll(token: string): Promise<PlatformAdAccount[]>;
+  read(access: AdAccess): Promise<PlatformAdAccount>;
+  /** Lets the account's events come to the app's webhook. */
+  subscribe(access: AdAccess): Promise<void>;
+}
+
+export function createAdAccounts(client: PlatformClient): AdAccounts {
+  return {
+    async listAll(token) {
+      const rows = await speaker(client, { token }).allPages("/me/adaccounts", { fields: FIELDS });
+      return rows.map(toAdAccount);
+    },
+    async read(access) {
+      return toAdAccount(await forAccount(client, access).get(`/${access.account}`, { fields: FIELDS }));
+    },
+    async subscribe(access) {
+      await forAccount(client, access).change(`/${access.account}/subscribed_apps`);
+    },
+  };
+}
+
+function toAdAccount(row: unknown): PlatformAdAccount {
+  const fields = asObject(row);
+  const business = asObject(fields.business);
+  const accountId = textOf(fields.account_id) ?? String(fields.id).replace(/^act_/, "");
+  const flat = {
+    business_id: textOf(business.id),
+    business_name: textOf(business.name) ?? textOf(fields.business_name),
+  };
+  return {
+    ad_account_id: `act_${accountId}`,
+    account_id: accountId,
+    name: textOf(fields.name) ?? accountId,
+    account_status: numberOf(fields.account_status) ?? 0,
+    currency: textOf(fields.currency) ?? "",
+    timezone_name: textOf(fields.timezone_name) ?? "",
+    ...present(flat),
+  };
+}

@@ -1,0 +1,96 @@
+import { type Fields, formBody } from "../client/body.ts";
+import type { PlatformClient } from "../client/client.ts";
+import type { PageRequest, PlatformPage } from "../client/pages.ts";
+import { numberOf, present, textOf } from "../client/shapes.ts";
+import { type AdAccess, forAccount } from "./access.ts";
+import type { Ownership } from "./ownership.ts";
+
+/** What is measured, and how. Money in the rows is in major units. */
+export interface InsightsQuery {
+  /** A campaign, ad set or ad; without it the whole account. */
+  objectId?: string | undefined;
+  level?: string | undefined;
+  fields?: readonly string[] | undefined;
+  datePreset?: string | undefined;
+  /** Wins over the preset. */
+  timeRange?: { since: string; until: string } | undefined;
+  timeIncrement?: string | undefined;
+  breakdowns?: readonly string[] | undefined;
+  actionBreakdowns?: readonly string[] | undefined;
+  filtering?: readonly unknown[] | undefined;
+  sort?: readonly string[] | undefined;
+}
+
+export interface ReportRun {
+  report_run_id: string;
+  async_status: string;
+  async_percent_completion: number;
+  error_code?: number;
+  error_message?: string;
+}
+
+export interface Insights {
+  /** Rows as the platform wrote them. */
+  rows(access: AdAccess, query: InsightsQuery, page?: PageRequest): Promise<PlatformPage>;
+  /** Answers the id of the run. */
+  startReport(access: AdAccess, query: InsightsQuery): Promise<string>;
+  readReport(access: AdAccess, runId: string): Promise<ReportRun>;
+  reportRows(access: AdAccess, runId: string, page?: PageRequest): Promise<PlatformPage>;
+}
+
+const DEFAULT_FIELDS = "impressions,clicks,spend,reach,frequency,cpc,cpm,ctr,actions";
+
+const RUN_FIELDS = "id,account_id,async_status,async_percent_completion,error_code,error_message";
+
+export function createInsights(client: PlatformClient, ownership: Ownership): Insights {
+  const speak = (access: AdAccess) => forAccount(client, access, "ads_insights");
+  const edgeOf = async (access: AdAccess, { objectId }: InsightsQuery) => {
+    if (objectId !== undefined) await ownership.check(access, objectId);
+    return `/${objectId ?? access.account}/insights`;
+  };
+  return {
+    async rows(access, query, page = {}) {
+      return speak(access).page(await edgeOf(access, query), toParams(query), page);
+    },
+    async startReport(access, query) {
+      const path = await edgeOf(access, query);
+      const { report_run_id } = await speak(access).create(path, formBody(toParams(query)));
+      return ownership.remember(access, report_run_id);
+    },
+    async readReport(access, runId) {
+      const run = await speak(access).get(`/${runId}`, { fields: RUN_FIELDS });
+      ownership.confirm(access, runId, run.account_id);
+      return toReportRun(runId, run);
+    },
+    async reportRows(access, runId, page = {}) {
+      await ownership.check(access, runId);
+      return speak(access).page(`/${runId}/insights`, {}, page);
+    },
+  };
+}
+
+const toParams = (query: InsightsQuery): Fields => ({
+  fields: query.fields?.join() ?? DEFAULT_FIELDS,
+  level: query.level,
+  date_preset: query.timeRange ? undefined : query.datePreset,
+  time_range: query.timeRange,
+  time_increment: query.timeIncrement,
+  breakdowns: query.breakdowns?.join(),
+  action_breakdowns: query.actionBreakdowns?.join(),
+  filtering: query.filtering,
+  sort: query.sort,
+});
+
+/** A skipped job has expired unrun: for whoever waits for it, it has failed. All of the done part is not done. */
+function toReportRun(runId: string, run: Fields): ReportRun {
+  const skipped = run.async_status === "Job Skipped";
+  const failed = skipped || run.async_status === "Job Failed";
+  const message =
+    textOf(run.error_message) ?? (skipped ? "The report expired before it ran, start it again" : undefined);
+  return {
+    report_run_id: runId,
+    async_status: skipped ? "Job Failed" : (textOf(run.async_status) ?? "Job Not Started"),
+    async_percent_completion: numberOf(run.async_percent_completion) ?? 0,
+    ...(failed ? present({ error_code: numberOf(run.error_code), error_message: message }) : {}),
+  };
+}

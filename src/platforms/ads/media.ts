@@ -1,0 +1,57 @@
+import { formBody, multipartBody } from "../client/body.ts";
+import type { PlatformClient } from "../client/client.ts";
+import { asObject, numberOf, present, textOf } from "../client/shapes.ts";
+import { PlatformFailure } from "../errors/failure.ts";
+import { type AdAccess, forAccount } from "./access.ts";
+import type { Ownership } from "./ownership.ts";
+
+export interface UploadedImage {
+  hash: string;
+  url?: string;
+  width?: number;
+  height?: number;
+  name?: string;
+}
+
+export interface AdMedia {
+  /** The same bytes give the same hash, so a second upload does no harm. */
+  uploadImage(
+    access: AdAccess,
+    image: { bytes: Uint8Array; name?: string | undefined },
+  ): Promise<UploadedImage>;
+  /** The platform fetches the file itself; answers the video's id. */
+  registerVideo(access: AdAccess, video: { fileUrl: string; name?: string | undefined }): Promise<string>;
+  /** processing, ready, error, or what else the platform says. */
+  videoStatus(access: AdAccess, id: string): Promise<string>;
+}
+
+export function createAdMedia(client: PlatformClient, ownership: Ownership): AdMedia {
+  return {
+    async uploadImage(access, { bytes, name = "image" }) {
+      const file = { field: "filename", filename: name, type: "application/octet-stream", content: bytes };
+      const answer = forAccount(client, access).change(`/${access.account}/adimages`, multipartBody(file));
+      const { images } = await answer;
+      return toImage(Object.values(asObject(images))[0]); // under the file's name, whatever the platform made of it
+    },
+    async registerVideo(access, { fileUrl, name }) {
+      const body = formBody({ file_url: fileUrl, name });
+      const { id } = await forAccount(client, access).create(`/${access.account}/advideos`, body);
+      return ownership.remember(access, id);
+    },
+    async videoStatus(access, id) {
+      const { status } = await forAccount(client, access).get(`/${id}`, { fields: "status" });
+      return textOf(asObject(status).video_status) ?? "processing";
+    },
+  };
+}
+
+function toImage(value: unknown): UploadedImage {
+  const image = asObject(value);
+  const hash = textOf(image.hash);
+  if (hash === undefined)
+    throw new PlatformFailure("platform_unavailable", "The platform took the image and gave no hash", {
+      retryable: true,
+    });
+  const [url, name] = [textOf(image.url), textOf(image.name)];
+  return { hash, ...present({ url, width: numberOf(image.width), height: numberOf(image.height), name }) };
+}

@@ -1,0 +1,66 @@
+import type { Fields } from "../client/body.ts";
+import { asObject, present, textOf } from "../client/shapes.ts";
+
+export type AdObjectKind = "campaigns" | "adsets" | "ads" | "adcreatives";
+
+interface ObjectKind {
+  /** What is asked for on every read. */
+  fields: readonly string[];
+  /** What the platform wants beyond what was given. */
+  complete(fields: Fields): Fields;
+  /** Types as the specification has them. */
+  repair(row: Fields): Record<string, unknown>;
+}
+
+/** Nothing runs, and nothing is spent, before somebody says so. */
+const paused = (fields: Fields): Fields => ({ status: "PAUSED", ...present(fields) });
+
+const asIs = (row: Fields): Record<string, unknown> => ({ ...row });
+
+export const OBJECT_KINDS: Readonly<Record<AdObjectKind, ObjectKind>> = {
+  campaigns: {
+    fields: words(
+      "id name objective status effective_status special_ad_categories buying_type daily_budget lifetime_budget spend_cap bid_strategy start_time stop_time created_time updated_time",
+    ),
+    complete: (fields) => ({ special_ad_categories: [], ...budgetSharing(fields), ...paused(fields) }),
+    repair: asIs,
+  },
+  adsets: {
+    fields: words(
+      "id name campaign_id status effective_status daily_budget lifetime_budget billing_event optimization_goal bid_amount bid_strategy start_time end_time targeting promoted_object created_time updated_time",
+    ),
+    complete: paused,
+    repair: (row) => present({ ...row, bid_amount: textOf(row.bid_amount) }),
+  },
+  ads: {
+    fields: words(
+      "id name adset_id campaign_id status effective_status creative{id,name,thumbnail_url} created_time updated_time",
+    ),
+    complete: paused,
+    repair: (row) =>
+      present({ ...row, creative: row.creative === undefined ? undefined : creativeRef(row.creative) }),
+  },
+  adcreatives: {
+    fields: words(
+      "id name status object_story_spec object_story_id effective_object_story_id thumbnail_url image_hash image_url video_id call_to_action_type",
+    ),
+    complete: present,
+    repair: asIs,
+  },
+};
+
+function words(text: string): string[] {
+  return text.split(" ");
+}
+
+/** Demanded since v24 of a campaign that has no budget of its own. */
+const budgetSharing = ({ daily_budget, lifetime_budget }: Fields): Fields =>
+  daily_budget === undefined && lifetime_budget === undefined
+    ? { is_adset_budget_sharing_enabled: false }
+    : {};
+
+/** Written as `creative_id`, read as `id`. */
+function creativeRef(value: unknown): Record<string, unknown> {
+  const { id, name, thumbnail_url } = asObject(value);
+  return present({ creative_id: textOf(id), name, thumbnail_url });
+}

@@ -1,0 +1,65 @@
+import type { Readable } from "node:stream";
+import { type FileForm, multipartBody } from "../client/body.ts";
+import type { PlatformClient } from "../client/client.ts";
+import { refusalByStatus } from "../client/read-answer.ts";
+import { textOf } from "../client/shapes.ts";
+import { PlatformFailure, toFailure } from "../errors/failure.ts";
+import { type ChatNumber, forBusiness } from "./access.ts";
+
+export type MediaUpload = Pick<FileForm, "filename" | "type" | "content" | "size">;
+
+export interface MediaDownload {
+  type: string;
+  /** In bytes, where the platform says it. */
+  size?: number;
+  body: Readable;
+}
+
+export interface ChatMedia {
+  /** Streams the file through; answers its id. */
+  upload(number: ChatNumber, file: MediaUpload): Promise<string>;
+  download(number: ChatNumber, mediaId: string): Promise<MediaDownload>;
+}
+
+/** `hosts`: the only ones that are ever asked for a file, with their ports: the address comes from outside. */
+export function createChatMedia(client: PlatformClient, hosts: readonly string[]): ChatMedia {
+  return {
+    async upload(number, { type, ...file }) {
+      const fields = { messaging_product: "whatsapp", type };
+      const body = multipartBody({ ...file, type, field: "file", fields });
+      const { id } = await forBusiness(client, number).change(`/${number.phoneNumberId}/media`, body);
+      const mediaId = textOf(id);
+      if (mediaId === undefined) throw unavailable("The platform took the file and gave no id");
+      return mediaId;
+    },
+    async download(number, mediaId) {
+      const query = { phone_number_id: number.phoneNumberId };
+      const { url, mime_type } = await forBusiness(client, number).get(`/${mediaId}`, query);
+      const address = allowed(textOf(url), hosts);
+      const opened = await client.open({
+        url: address,
+        token: number.token,
+        ...(number.about ? { about: number.about } : {}),
+      });
+      if (opened.outcome !== "answered") throw toFailure(opened, { effect: "read" });
+      const { status, headers, body } = opened;
+      if (status !== 200) {
+        body.destroy();
+        throw toFailure(refusalByStatus(status), { effect: "read", owner: "channel" });
+      }
+      const size = Number(headers["content-length"] ?? Number.NaN);
+      const type = textOf(mime_type) ?? headers["content-type"] ?? "application/octet-stream";
+      return { type, ...(Number.isNaN(size) ? {} : { size }), body };
+    },
+  };
+}
+
+function allowed(url: string | undefined, hosts: readonly string[]): URL {
+  const address = url !== undefined && URL.canParse(url) ? new URL(url) : undefined;
+  const speaksHttp = address?.protocol === "https:" || address?.protocol === "http:";
+  if (address && speaksHttp && hosts.includes(address.host)) return address;
+  throw unavailable("The file lies on a host that is not among PLATFORM_MEDIA_HOSTS");
+}
+
+const unavailable = (message: string) =>
+  new PlatformFailure("platform_unavailable", message, { retryable: true });

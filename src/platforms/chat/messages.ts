@@ -1,0 +1,57 @@
+import { type Fields, jsonBody } from "../client/body.ts";
+import type { PlatformClient } from "../client/client.ts";
+import { asList, asObject, textOf } from "../client/shapes.ts";
+import { recipientKind } from "../recipients.ts";
+import { SEND_DEADLINE, type SendOutcome, toSendOutcome } from "../sends.ts";
+import { type ChatNumber, forSending } from "./access.ts";
+
+/** A message as the API takes it: `content` is the platform's own object under its type. */
+export interface ChatMessage {
+  /** Ours; comes back with every status, even of a send whose answer we never saw. */
+  id: string;
+  to: string;
+  type: string;
+  content: unknown;
+  context?: { message_id: string } | undefined;
+}
+
+export interface ChatMessages {
+  send(number: ChatNumber, message: ChatMessage): Promise<SendOutcome>;
+  markRead(number: ChatNumber, messageId: string, options?: { typing?: boolean }): Promise<void>;
+}
+
+export function createChatMessages(client: PlatformClient): ChatMessages {
+  const edge = ({ phoneNumberId }: ChatNumber) => `/${phoneNumberId}/messages`;
+  return {
+    async send(number, message) {
+      const body = jsonBody(toBody(message));
+      const call = {
+        effect: "create",
+        method: "POST",
+        path: edge(number),
+        body,
+        deadline: SEND_DEADLINE,
+      } as const;
+      return toSendOutcome(await forSending(client, number).attempt(call), messageIdIn);
+    },
+    async markRead(number, messageId, { typing = false } = {}) {
+      const indicator = typing ? { typing_indicator: { type: "text" } } : {};
+      const body = { messaging_product: "whatsapp", status: "read", message_id: messageId, ...indicator };
+      await forSending(client, number).change(edge(number), jsonBody(body));
+    },
+  };
+}
+
+/** A phone number and a business-scoped id go to different fields; were both there, the platform would take the first. */
+const toBody = ({ id, to, type, content, context }: ChatMessage): Fields => ({
+  messaging_product: "whatsapp",
+  recipient_type: "individual",
+  ...(recipientKind(to) === "business_scoped" ? { recipient: to } : { to }),
+  type,
+  [type]: content,
+  ...(context ? { context } : {}),
+  biz_opaque_callback_data: id,
+});
+
+const messageIdIn = (body: unknown): string | undefined =>
+  textOf(asObject(asList(asObject(body).messages)[0]).id);

@@ -1,0 +1,58 @@
+import { jsonBody } from "../client/body.ts";
+import type { PlatformClient } from "../client/client.ts";
+import { textOf } from "../client/shapes.ts";
+import { type ChatBusiness, type ChatNumber, forBusiness } from "./access.ts";
+
+export interface PhoneNumber {
+  phone_number_id: string;
+  display_phone_number?: string;
+  verified_name?: string;
+  code_verification_status?: string;
+}
+
+export interface ChatNumbers {
+  listAll(business: ChatBusiness): Promise<PhoneNumber[]>;
+  read(number: ChatNumber): Promise<PhoneNumber>;
+  /** Makes the number ready to send and sets its two-step pin. */
+  register(number: ChatNumber, pin: string): Promise<void>;
+  /** Lets the business's events come to the app's webhook. */
+  subscribe(business: ChatBusiness): Promise<void>;
+  /** The namespace of the business's templates. */
+  namespace(business: ChatBusiness): Promise<string | undefined>;
+}
+
+const FIELDS = "id,display_phone_number,verified_name,code_verification_status";
+
+export function createChatNumbers(client: PlatformClient): ChatNumbers {
+  return {
+    async listAll(business) {
+      const rows = await forBusiness(client, business).allPages(`/${business.wabaId}/phone_numbers`, {
+        fields: FIELDS,
+      });
+      return rows.map(toNumber);
+    },
+    async read(number) {
+      return toNumber(await forBusiness(client, number).get(`/${number.phoneNumberId}`, { fields: FIELDS }));
+    },
+    async register(number, pin) {
+      const body = jsonBody({ messaging_product: "whatsapp", pin });
+      await forBusiness(client, number).change(`/${number.phoneNumberId}/register`, body);
+    },
+    async subscribe(business) {
+      await forBusiness(client, business).change(`/${business.wabaId}/subscribed_apps`);
+    },
+    async namespace(business) {
+      const fields = "message_template_namespace";
+      return textOf((await forBusiness(client, business).get(`/${business.wabaId}`, { fields }))[fields]);
+    },
+  };
+}
+
+function toNumber(row: Readonly<Record<string, unknown>>): PhoneNumber {
+  const texts = ["display_phone_number", "verified_name", "code_verification_status"] as const;
+  const known = texts.flatMap((name) => {
+    const value = textOf(row[name]);
+    return value === undefined ? [] : [[name, value]];
+  });
+  return { phone_number_id: String(textOf(row.id)), ...Object.fromEntries(known) };
+}

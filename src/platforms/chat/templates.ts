@@ -1,0 +1,64 @@
+import { type Fields, jsonBody } from "../client/body.ts";
+import type { Outcome, PlatformCall, Refused } from "../client/call.ts";
+import type { PlatformClient } from "../client/client.ts";
+import type { PageRequest, PlatformPage } from "../client/pages.ts";
+import { asObject, present, textOf } from "../client/shapes.ts";
+import { toFailure } from "../errors/failure.ts";
+import { type ChatBusiness, forBusiness } from "./access.ts";
+
+/** The platform's yes with what it said, or its no with its HTTP status and reason. Without an answer the API's error is thrown. */
+export type TemplateAnswer = { outcome: "accepted"; status: number; body: Record<string, unknown> } | Refused;
+
+export interface TemplateFilter {
+  name?: string | undefined;
+  status?: string | undefined;
+  category?: string | undefined;
+  language?: string | undefined;
+}
+
+export interface Templates {
+  create(business: ChatBusiness, template: Fields): Promise<TemplateAnswer>;
+  /** All languages of the name, or with `hsmId` the one. */
+  remove(
+    business: ChatBusiness,
+    template: { name: string; hsmId?: string | undefined },
+  ): Promise<TemplateAnswer>;
+  list(business: ChatBusiness, filter: TemplateFilter, page: PageRequest): Promise<PlatformPage>;
+  listAll(business: ChatBusiness, filter?: TemplateFilter): Promise<Fields[]>;
+}
+
+const FIELDS = "id,name,status,category,language,components,quality_score,rejected_reason";
+
+export function createTemplates(client: PlatformClient): Templates {
+  const edge = ({ wabaId }: ChatBusiness) => `/${wabaId}/message_templates`;
+  const query = (filter: TemplateFilter) => ({ fields: FIELDS, ...filter });
+  const attempt = async (
+    business: ChatBusiness,
+    call: Pick<PlatformCall, "effect" | "method" | "query" | "body">,
+  ) => answerOf(await forBusiness(client, business).attempt({ ...call, path: edge(business) }), call.effect);
+  return {
+    create: (business, template) =>
+      attempt(business, { effect: "create", method: "POST", body: jsonBody(template) }),
+    remove: (business, { name, hsmId }) =>
+      attempt(business, { effect: "change", method: "DELETE", query: { name, hsm_id: hsmId } }),
+    async list(business, filter, page) {
+      const found = await forBusiness(client, business).page(edge(business), query(filter), page);
+      return { ...found, items: found.items.map(withTextId) };
+    },
+    async listAll(business, filter = {}) {
+      const rows = await forBusiness(client, business).allPages(edge(business), query(filter));
+      return rows.map(withTextId);
+    },
+  };
+}
+
+/** Any error that the platform put into words is its answer, whatever it says; silence is not. */
+function answerOf(outcome: Outcome, effect: PlatformCall["effect"]): TemplateAnswer {
+  if (outcome.outcome === "done")
+    return { outcome: "accepted", status: outcome.status, body: withTextId(asObject(outcome.body)) };
+  if (outcome.outcome === "refused") return outcome;
+  throw toFailure(outcome, { effect, owner: "channel" });
+}
+
+/** The id is a number in some answers. */
+const withTextId = (row: Fields): Record<string, unknown> => present({ ...row, id: textOf(row.id) });

@@ -1,0 +1,79 @@
+import { randomBytes } from "node:crypto";
+import { Readable } from "node:stream";
+import { stringifyJson } from "../../runtime/json.ts";
+
+export type Fields = Readonly<Record<string, unknown>>;
+
+/** A file and the fields beside it. */
+export interface FileForm {
+  fields?: Fields;
+  /** The field of the file. */
+  field: string;
+  filename: string;
+  type: string;
+  content: Uint8Array | AsyncIterable<Uint8Array>;
+  /** In bytes; needed where the content is a stream, unless it is to be sent without saying how long it is. */
+  size?: number | undefined;
+}
+
+export interface EncodedBody {
+  headers: Record<string, string>;
+  body: string | Readable;
+}
+
+/** In a form or a query everything is text; a list, an object or a boolean is the JSON of it. */
+export const formText = (value: unknown): string =>
+  typeof value === "string"
+    ? value
+    : typeof value === "number" || typeof value === "bigint"
+      ? String(value)
+      : stringifyJson(value);
+
+/** What is undefined is not sent. */
+export const formEntries = (fields: Fields): [string, string][] =>
+  Object.entries(fields)
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => [name, formText(value)]);
+
+export const formBody = (fields: Fields): EncodedBody => ({
+  headers: { "content-type": "application/x-www-form-urlencoded" },
+  body: new URLSearchParams(formEntries(fields)).toString(),
+});
+
+export const jsonBody = (value: unknown): EncodedBody => ({
+  headers: { "content-type": "application/json" },
+  body: stringifyJson(value),
+});
+
+/** multipart/form-data, its file streamed through: a large one is never in memory as a whole. */
+export function multipartBody({ fields = {}, field, filename, type, content, size }: FileForm): EncodedBody {
+  const boundary = `herald-${randomBytes(18).toString("hex")}`;
+  const parts = formEntries(fields).map(
+    ([name, value]) =>
+      `--${boundary}\r\ncontent-disposition: form-data; name="${quoted(name)}"\r\n\r\n${value}\r\n`,
+  );
+  const head = Buffer.from(
+    `${parts.join("")}--${boundary}\r\ncontent-disposition: form-data; name="${quoted(field)}"; filename="${quoted(filename)}"\r\ncontent-type: ${oneLine(type)}\r\n\r\n`,
+  );
+  const tail = Buffer.from(`\r\n--${boundary}--\r\n`);
+  const length = content instanceof Uint8Array ? content.byteLength : size;
+  return {
+    headers: {
+      "content-type": `multipart/form-data; boundary=${boundary}`,
+      ...(length === undefined ? {} : { "content-length": String(head.length + length + tail.length) }),
+    },
+    body: Readable.from(inOrder(head, content, tail), { objectMode: false }),
+  };
+}
+
+async function* inOrder(head: Buffer, content: FileForm["content"], tail: Buffer) {
+  yield head;
+  if (content instanceof Uint8Array) yield content;
+  else yield* content;
+  yield tail;
+}
+
+/** As browsers write names that would break out of the quotes. */
+const quoted = (name: string) => name.replaceAll("\r", "%0D").replaceAll("\n", "%0A").replaceAll('"', "%22");
+
+const oneLine = (type: string) => type.replaceAll(/[\r\n]/g, "");

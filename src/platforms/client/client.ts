@@ -1,0 +1,147 @@
+import { createHmac } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
+import { SECOND } from "../../runtime/durations.ts";
+import type { Log } from "../../runtime/log.ts";
+import { toFailure } from "../errors/failure.ts";
+import { formEntries } from "./body.ts";
+import type { Outcome, PlatformCall } from "./call.ts";
+import type { Exchange, Exchanges, OpenExchange } from "./exchange.ts";
+import { type HoldStore, holdsAfter, keysOf, withReportedWait } from "./holds.ts";
+import { readAnswer } from "./read-answer.ts";
+import { pauseBeforeNext } from "./repeat.ts";
+import { readUsage, type Usage } from "./usage.ts";
+
+const DEADLINE = 20 * SECOND;
+
+export interface App {
+  id: string;
+  secret: string;
+}
+
+interface ClientOptions {
+  /** For the log: which platform this is. */
+  name: string;
+  /** With the version. */
+  address: string;
+  app: App;
+  exchanges: Exchanges;
+  holds: HoldStore;
+  log: Log;
+}
+
+interface File extends Pick<PlatformCall, "about"> {
+  url: URL;
+  token: string;
+}
+
+export interface PlatformClient {
+  app: App;
+  /** Never throws for what a platform does. */
+  call(call: PlatformCall): Promise<Outcome>;
+  /** The body, or the API's error for what went wrong. */
+  ask(call: PlatformCall): Promise<unknown>;
+  /** A file behind an address that the platform gave. */
+  open(file: File): Promise<OpenExchange>;
+}
+
+interface Attempt {
+  outcome: Outcome;
+  usage: Usage;
+  tries: number;
+}
+
+/** The app's own token. */
+export const appToken = ({ id, secret }: App): string => `${id}|${secret}`;
+
+/** Speaks to one platform: proves the token, keeps to the deadline and to the platform's own pauses, writes one line per call. */
+export function createPlatformClient(options: ClientOptions): PlatformClient {
+  const { name, address, app, exchanges, holds, log } = options;
+
+  function addressOf({ path, query = {}, token }: PlatformCall): URL {
+    const url = new URL(`${address}${path}`);
+    for (const [field, value] of formEntries(query)) url.searchParams.set(field, value);
+    if (token !== undefined && token !== appToken(app))
+      url.searchParams.set("appsecret_proof", createHmac("sha256", app.secret).update(token).digest("hex"));
+    return url;
+  }
+
+  async function attempt(call: PlatformCall, deadline: number): Promise<Omit<Attempt, "tries">> {
+    const { method, body, token, owner = "none" } = call;
+    const headers = { accept: "application/json", ...authorisation(token), ...body?.headers };
+    const exchange = await exchanges.run({
+      method,
+      url: addressOf(call),
+      headers,
+      body: body?.body,
+      deadline,
+    });
+    const usage = readUsage(exchange.outcome === "answered" ? exchange.headers : {});
+    const secrets = [token, app.secret].filter((secret) => secret !== undefined);
+    const outcome = withReportedWait(toOutcome(exchange, { owner, secrets }), usage);
+    const kept = holdsAfter(call, outcome, usage).map(({ key, wait }) => holds.hold(key, wait));
+    await Promise.all(kept);
+    return { outcome, usage };
+  }
+
+  async function attempts(call: PlatformCall): Promise<Attempt> {
+    const wait = await holds.remaining(keysOf(call));
+    if (wait > 0) return { outcome: { outcome: "held", wait }, usage: { quotas: [] }, tries: 0 };
+    const end = Date.now() + (call.deadline ?? DEADLINE);
+    for (let tries = 1; ; tries += 1) {
+      const last = await attempt(call, end - Date.now());
+      const pause = pauseBeforeNext(call, last.outcome, { tries, remaining: end - Date.now() });
+      if (pause === undefined) return { ...last, tries };
+      await sleep(pause);
+    }
+  }
+
+  async function call(call: PlatformCall): Promise<Outcome> {
+    const began = Date.now();
+    const { outcome, usage, tries } = await attempts(call);
+    const { about, method, path } = call;
+    const told = { ...describe(outcome), tries, ...percentages(usage), ms: Date.now() - began };
+    log.info("platform.called", { ...about, platform: name, method, path, ...told });
+    return outcome;
+  }
+
+  return {
+    app,
+    call,
+    async ask(asked) {
+      const outcome = await call(asked);
+      if (outcome.outcome === "done") return outcome.body;
+      throw toFailure(outcome, asked);
+    },
+    async open({ url, token, about }) {
+      const began = Date.now();
+      const request = { method: "GET", url, headers: authorisation(token), deadline: DEADLINE } as const;
+      const opened = await exchanges.open(request);
+      const { outcome } = opened;
+      const told = { outcome, ...(outcome === "answered" ? { status: opened.status } : {}), tries: 1 };
+      const where = { platform: name, method: "GET", path: url.pathname };
+      log.info("platform.called", { ...about, ...where, ...told, ms: Date.now() - began });
+      return opened;
+    },
+  };
+}
+
+const authorisation = (token: string | undefined): Record<string, string> =>
+  token === undefined ? {} : { authorization: `Bearer ${token}` };
+
+const toOutcome = (exchange: Exchange, context: Parameters<typeof readAnswer>[1]): Outcome =>
+  exchange.outcome === "answered"
+    ? readAnswer(exchange, context)
+    : { outcome: exchange.outcome, left: exchange.left };
+
+function describe(outcome: Outcome): Record<string, unknown> {
+  if (outcome.outcome === "done") return { outcome: "done", status: outcome.status };
+  if (outcome.outcome !== "refused") return outcome;
+  const { status, verdict, error } = outcome;
+  return { outcome: verdict, status, code: error?.code, subcode: error?.subcode, trace: error?.traceId };
+}
+
+const percentages = ({ app, account, business }: Usage) => ({
+  usage_app: app,
+  usage_account: account,
+  usage_business: business,
+});

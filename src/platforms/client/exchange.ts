@@ -1,0 +1,108 @@
+import { type ClientRequest, Agent as HttpAgent } from "node:http";
+import { Agent as HttpsAgent } from "node:https";
+import type { Readable } from "node:stream";
+import { got, type OptionsInit, RequestError, type Response, TimeoutError } from "got";
+import { SECOND } from "../../runtime/durations.ts";
+
+export interface HttpRequest {
+  method: "GET" | "POST" | "DELETE";
+  url: URL;
+  headers: Record<string, string>;
+  body?: string | Readable | undefined;
+  /** Milliseconds for the whole exchange. */
+  deadline: number;
+}
+
+/** How one exchange ended. `left`: whether anything of the request may have reached the other side. */
+export type Exchange =
+  | { outcome: "answered"; status: number; headers: Response["headers"]; text: string }
+  | { outcome: "timeout"; left: boolean; reason: string }
+  | { outcome: "broken"; left: boolean; reason: string };
+
+export interface Exchanges {
+  run(request: HttpRequest): Promise<Exchange>;
+  /** The same, but the answer's body is left to be read. */
+  open(request: HttpRequest): Promise<OpenExchange>;
+  /** Ends the connections that are kept for reuse. */
+  close(): void;
+}
+
+export type OpenExchange =
+  | { outcome: "answered"; status: number; headers: Response["headers"]; body: Readable }
+  | Exclude<Exchange, { outcome: "answered" }>;
+
+/** An answer of a platform is never longer; what is, does not get into memory. */
+const LONGEST_ANSWER = 32 * 1024 * 1024;
+
+/** A kept connection is let go before the other side drops it: a request written into a dropped one has an unknown outcome. */
+const KEPT_IDLE = 15 * SECOND;
+
+const CONNECTIONS = { keepAlive: true, maxSockets: 512, maxFreeSockets: 64, timeout: KEPT_IDLE };
+
+export function createExchanges(): Exchanges {
+  const agent = { http: new HttpAgent(CONNECTIONS), https: new HttpsAgent(CONNECTIONS) };
+  const options = ({ method, headers, body, deadline }: HttpRequest) =>
+    ({
+      method,
+      headers,
+      ...(body === undefined ? {} : { body }),
+      agent,
+      timeout: { request: Math.max(1, deadline) },
+      retry: { limit: 0 },
+      followRedirect: false,
+      throwHttpErrors: false,
+    }) satisfies OptionsInit;
+  return {
+    async run(request) {
+      const trace = { left: false };
+      const asked = got(request.url, { ...options(request), responseType: "text" });
+      asked.on("request", watch(trace));
+      asked.on("downloadProgress", ({ transferred }) => {
+        if (transferred > LONGEST_ANSWER) asked.cancel("the answer is too long");
+      });
+      try {
+        const { statusCode: status, headers, body: text } = await asked;
+        return { outcome: "answered", status, headers, text };
+      } catch (error) {
+        return unanswered(error, trace.left);
+      }
+    },
+    open(request) {
+      const trace = { left: false };
+      const body = got.stream(request.url, { ...options(request), timeout: openTimeouts(request) });
+      body.on("request", watch(trace));
+      return new Promise((resolve) => {
+        body.once("response", ({ statusCode: status, headers }: Response) =>
+          resolve({ outcome: "answered", status, headers, body }),
+        );
+        body.once("error", (error) => resolve(unanswered(error, trace.left)));
+      });
+    },
+    close() {
+      agent.http.destroy();
+      agent.https.destroy();
+    },
+  };
+}
+
+/** A large file may take its time as long as it flows. */
+const openTimeouts = ({ deadline }: HttpRequest) => ({ response: deadline, socket: deadline });
+
+/** Nothing can leave before there is a connection; from then on it may have. */
+const watch = (trace: { left: boolean }) => (request: ClientRequest) =>
+  request.once("socket", (socket) => {
+    const leave = () => {
+      trace.left = true;
+    };
+    if (socket.connecting) socket.once("encrypted" in socket ? "secureConnect" : "connect", leave);
+    else leave();
+  });
+
+/** got hangs the whole request on its errors, tokens included: nothing of them goes further but the code. */
+function unanswered(error: unknown, left: boolean): Exclude<Exchange, { outcome: "answered" }> {
+  if (error instanceof TimeoutError) return { outcome: "timeout", left, reason: error.event };
+  const reason = error instanceof RequestError ? error.code : "";
+  return { outcome: "broken", left: left && !NEVER_LEFT.has(reason), reason };
+}
+
+const NEVER_LEFT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"]);

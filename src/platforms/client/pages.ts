@@ -1,0 +1,63 @@
+import { PlatformFailure } from "../errors/failure.ts";
+import type { Fields } from "./body.ts";
+import type { PlatformCall } from "./call.ts";
+import type { PlatformClient } from "./client.ts";
+import { asList, asObject, textOf } from "./shapes.ts";
+
+export interface PageRequest {
+  limit?: number | undefined;
+  after?: string | undefined;
+  before?: string | undefined;
+}
+
+/** One page of a platform's list. Its own link to the next one stays here: it contains the token. */
+export interface PlatformPage {
+  items: Fields[];
+  before: string | null;
+  after: string | null;
+  hasMore: boolean;
+}
+
+type ListCall = Omit<PlatformCall, "effect" | "method">;
+
+export async function readPage(
+  client: PlatformClient,
+  call: ListCall,
+  { limit, after, before }: PageRequest,
+): Promise<PlatformPage> {
+  const query = { ...call.query, limit, after, before };
+  return toPage(await client.ask({ ...call, effect: "read", method: "GET", query }));
+}
+
+function toPage(body: unknown): PlatformPage {
+  const { data, paging } = asObject(body);
+  const { cursors, next } = asObject(paging);
+  const { before, after } = asObject(cursors);
+  return {
+    items: asList(data).map(asObject),
+    before: textOf(before) ?? null,
+    after: textOf(after) ?? cursorIn(textOf(next)) ?? null,
+    hasMore: next !== undefined,
+  };
+}
+
+/** A page may have a next one and no cursors of its own. */
+const cursorIn = (next: string | undefined): string | undefined =>
+  (next !== undefined && URL.canParse(next) && new URL(next).searchParams.get("after")) || undefined;
+
+/** All pages, however short or empty one of them is, until there is no next. */
+export async function readAllPages(client: PlatformClient, call: ListCall, limit = 100): Promise<Fields[]> {
+  const items: Fields[] = [];
+  const seen = new Set<string>();
+  for (let after: string | undefined; ; ) {
+    const page = await readPage(client, call, { limit, after });
+    items.push(...page.items);
+    if (!page.hasMore) return items;
+    if (page.after === null || seen.has(page.after)) throw endless();
+    seen.add(page.after);
+    after = page.after;
+  }
+}
+
+const endless = () =>
+  new PlatformFailure("platform_unavailable", "The platform's list does not end", { retryable: true });

@@ -1,0 +1,22 @@
+import { SECOND } from "../../runtime/durations.ts";
+import type { Outcome, PlatformCall } from "./call.ts";
+
+/** Before the second and the third try of a read. */
+const PAUSES = [250, 1 * SECOND];
+
+/** Milliseconds until a further try, or undefined when there is none: nothing but a read is ever tried twice. */
+export function pauseBeforeNext(
+  { effect }: PlatformCall,
+  outcome: Outcome,
+  { tries, remaining }: { tries: number; remaining: number },
+): number | undefined {
+  const pause = PAUSES[tries - 1];
+  if (effect !== "read" || pause === undefined || !isTransient(outcome)) return undefined;
+  const spread = pause * (0.8 + 0.4 * Math.random()); // so that many do not come back at once
+  return spread < remaining ? spread : undefined;
+}
+
+const isTransient = (outcome: Outcome): boolean =>
+  outcome.outcome === "broken" ||
+  outcome.outcome === "unreadable" ||
+  (outcome.outcome === "refused" && outcome.verdict === "transient");

@@ -1,0 +1,79 @@
+import { MINUTE, SECOND } from "../../runtime/durations.ts";
+
+type Headers = Readonly<Record<string, string | string[] | undefined>>;
+
+/** One quota of a business or account, as the platform reports it beside an answer. */
+interface Quota {
+  /** The account or business, without `act_`. Undefined: that of the call. */
+  asset?: string;
+  useCase?: string;
+  percent: number;
+  /** Milliseconds until calls are taken again; 0 while they are. */
+  regain: number;
+}
+
+export interface Usage {
+  /** Of the app's quota, in percent. */
+  app?: number;
+  /** Of the account's, in percent. */
+  account?: number;
+  /** Of the business use case that is nearest to its end, in percent. */
+  business?: number;
+  quotas: Quota[];
+}
+
+type Fields = Record<string, unknown>;
+
+/** Reads the usage headers. Whatever is not there, or not as expected, is left out: they are advice. */
+export function readUsage(headers: Headers): Usage {
+  const app = highest(jsonHeader(headers, "x-app-usage"), ["call_count", "total_time", "total_cputime"]);
+  const account = jsonHeader(headers, "x-ad-account-usage");
+  const insights = jsonHeader(headers, "x-fb-ads-insights-throttle");
+  const business = businessQuotas(jsonHeader(headers, "x-business-use-case-usage"));
+  const accountPercent = numberOf(account.acc_id_util_pct) ?? numberOf(insights.acc_id_util_pct);
+  return {
+    ...(app === undefined ? {} : { app }),
+    ...(accountPercent === undefined ? {} : { account: accountPercent }),
+    ...(business.length === 0 ? {} : { business: Math.max(...business.map(({ percent }) => percent)) }),
+    quotas: [...accountQuota(account), ...business],
+  };
+}
+
+/** Seconds here; minutes in the business header. */
+function accountQuota(account: Fields): Quota[] {
+  const percent = numberOf(account.acc_id_util_pct);
+  if (percent === undefined) return [];
+  const reset = (numberOf(account.reset_time_duration) ?? 0) * SECOND;
+  return [{ percent, regain: percent >= 100 ? reset : 0 }];
+}
+
+function businessQuotas(header: Fields): Quota[] {
+  return Object.entries(header).flatMap(([asset, entries]) =>
+    (Array.isArray(entries) ? entries : []).flatMap((entry: unknown) => {
+      const fields = (entry ?? {}) as Fields;
+      const percent = highest(fields, ["call_count", "total_cputime", "total_time"]);
+      if (percent === undefined || typeof fields.type !== "string") return [];
+      const regain = (numberOf(fields.estimated_time_to_regain_access) ?? 0) * MINUTE;
+      return [{ asset, useCase: fields.type, percent, regain }];
+    }),
+  );
+}
+
+function jsonHeader(headers: Headers, name: string): Fields {
+  const value = headers[name];
+  if (typeof value !== "string") return {};
+  try {
+    const read: unknown = JSON.parse(value);
+    return typeof read === "object" && read !== null ? (read as Fields) : {};
+  } catch {
+    return {};
+  }
+}
+
+const numberOf = (value: unknown): number | undefined =>
+  typeof value === "number" && Number.isFinite(value) ? value : undefined;
+
+function highest(fields: Fields, names: readonly string[]): number | undefined {
+  const found = names.map((name) => numberOf(fields[name])).filter((value) => value !== undefined);
+  return found.length === 0 ? undefined : Math.max(...found);
+}

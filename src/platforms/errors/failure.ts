@@ -1,0 +1,108 @@
+import { SECOND } from "../../runtime/durations.ts";
+import { ApiError, type ErrorCode } from "../../runtime/errors.ts";
+import type { Outcome, PlatformCall, Refused } from "../client/call.ts";
+import { toPlatformErrorBody } from "./platform-error.ts";
+import type { TokenOwner, Verdict } from "./verdicts.ts";
+
+type Failed = Exclude<Outcome, { outcome: "done" }>;
+
+interface FailureOptions {
+  retryable: boolean;
+  refused?: Refused;
+  headers?: Record<string, string>;
+}
+
+/** A call to a platform that did not succeed, as the API answers it. Whoever keeps tokens looks at `verdict`. */
+export class PlatformFailure extends ApiError {
+  readonly retryable: boolean;
+  /** Undefined when there was no answer that one could read. */
+  readonly verdict: Verdict | undefined;
+  /** Whether what was to be created may exist all the same. */
+  readonly ambiguous: boolean;
+
+  constructor(
+    code: ErrorCode,
+    message: string,
+    { retryable, refused, headers }: FailureOptions,
+    ambiguous = false,
+  ) {
+    const error = refused?.error;
+    const extra = { retryable, ...(error ? { platform_error: toPlatformErrorBody(error) } : {}) };
+    super(code, message, { extra, ...(headers ? { headers } : {}) });
+    this.name = "PlatformFailure";
+    this.retryable = retryable;
+    this.verdict = refused?.verdict;
+    this.ambiguous = ambiguous;
+  }
+}
+
+const CODES: Record<Exclude<Verdict, "token_dead">, ErrorCode> = {
+  permission: "platform_permission_denied",
+  policy: "platform_policy_blocked",
+  throttled: "platform_rate_limited",
+  missing: "platform_object_not_found",
+  transient: "platform_unavailable",
+  invalid: "platform_invalid_request",
+};
+
+const DEAD_TOKEN: Record<TokenOwner, ErrorCode> = {
+  ad_account: "ad_account_revoked",
+  channel: "channel_disconnected",
+  none: "platform_invalid_request",
+};
+
+const MAY_EXIST = "The platform did not say whether it was created: it may exist, look before you try again";
+
+/** The API's error for an outcome that is not success. */
+export function toFailure(
+  outcome: Failed,
+  { effect, owner = "none" }: Pick<PlatformCall, "effect" | "owner">,
+): PlatformFailure {
+  if (effect === "create" && mayHaveHappened(outcome)) {
+    const refused = outcome.outcome === "refused" ? { refused: outcome } : {};
+    return new PlatformFailure("platform_timeout", MAY_EXIST, { retryable: false, ...refused }, true);
+  }
+  switch (outcome.outcome) {
+    case "held":
+      return throttled("The platform has asked for a pause", outcome.wait);
+    case "refused":
+      return refusal(outcome, owner);
+    case "timeout":
+      if (outcome.left)
+        return new PlatformFailure("platform_timeout", "The platform gave no answer in time", {
+          retryable: effect === "read",
+        });
+      return unavailable("The platform cannot be reached");
+    case "broken":
+      return unavailable(
+        outcome.left ? "The platform broke the connection off" : "The platform cannot be reached",
+      );
+    case "unreadable":
+      return unavailable("The platform's answer cannot be read");
+  }
+}
+
+const mayHaveHappened = (outcome: Failed): boolean =>
+  outcome.outcome === "unreadable" ||
+  (outcome.outcome === "refused" && outcome.verdict === "transient") ||
+  ((outcome.outcome === "timeout" || outcome.outcome === "broken") && outcome.left);
+
+const unavailable = (message: string) =>
+  new PlatformFailure("platform_unavailable", message, { retryable: true });
+
+function refusal(refused: Refused, owner: TokenOwner): PlatformFailure {
+  const { verdict, error, wait, status } = refused;
+  const message = error?.userMessage ?? error?.message ?? `The platform refused with status ${status}`;
+  if (verdict === "throttled") return throttled(message, wait, refused);
+  const code = verdict === "token_dead" ? DEAD_TOKEN[owner] : CODES[verdict];
+  return new PlatformFailure(code, message, { retryable: verdict === "transient", refused });
+}
+
+function throttled(message: string, wait: number, refused?: Refused): PlatformFailure {
+  const headers = { "Retry-After": String(Math.max(1, Math.ceil(wait / SECOND))) };
+  return new PlatformFailure("platform_rate_limited", message, {
+    retryable: true,
+    headers,
+    ...(refused ? { refused } : {}),
+  });
+}

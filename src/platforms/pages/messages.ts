@@ -1,0 +1,21 @@
+import { type Fields, jsonBody } from "../client/body.ts";
+import type { PlatformClient } from "../client/client.ts";
+import { asObject, textOf } from "../client/shapes.ts";
+import { SEND_DEADLINE, type SendOutcome, toSendOutcome } from "../sends.ts";
+import { forPage, type PageAccess, type PageUse } from "./access.ts";
+
+export interface PageMessages {
+  /** Sends one of the requests that `toPageBodies` made. */
+  send(page: PageAccess, body: Fields): Promise<SendOutcome>;
+}
+
+export function createPageMessages(client: PlatformClient, useCase: PageUse): PageMessages {
+  return {
+    async send(page, message) {
+      const path = `/${page.pageId}/messages`;
+      const call = { effect: "create", method: "POST", path, deadline: SEND_DEADLINE } as const;
+      const outcome = await forPage(client, page, useCase).attempt({ ...call, body: jsonBody(message) });
+      return toSendOutcome(outcome, (body) => textOf(asObject(body).message_id));
+    },
+  };
+}

@@ -1,0 +1,84 @@
+import { formBody } from "../client/body.ts";
+import type { PlatformClient } from "../client/client.ts";
+import { asList, asObject, present, textOf } from "../client/shapes.ts";
+import { speaker } from "../client/speaker.ts";
+import { forPage, type PageAccess } from "./access.ts";
+
+/** A page that a person has granted, with its own token. */
+export interface GrantedPage {
+  page_id: string;
+  name?: string;
+  token: string;
+  photoapp_user_id?: string;
+  username?: string;
+}
+
+export interface Lead {
+  lead_id: string;
+  form_id?: string;
+  ad_id?: string;
+  created_time?: string;
+  /** What the person wrote, by the names of the form's fields. */
+  fields: { name: string; values: string[] }[];
+}
+
+export interface Pages {
+  /** The pages that a person's token reaches. */
+  listAll(userToken: string): Promise<GrantedPage[]>;
+  /** Lets the page's events come to the app's webhook, and those of its photo account. */
+  subscribe(page: PageAccess): Promise<void>;
+  readLead(page: PageAccess, leadId: string): Promise<Lead>;
+}
+
+const PAGE_FIELDS = "id,name,access_token,tasks,instagram_business_account{id,username}";
+
+const SUBSCRIBED_FIELDS = [
+  "messages",
+  "messaging_postbacks",
+  "message_deliveries",
+  "message_reads",
+  "message_echoes",
+  "message_reactions",
+  "feed",
+  "leadgen",
+].join();
+
+export function createPages(client: PlatformClient): Pages {
+  return {
+    async listAll(token) {
+      const rows = await speaker(client, { token }).allPages("/me/accounts", { fields: PAGE_FIELDS });
+      return rows.flatMap(toGrantedPage);
+    },
+    async subscribe(page) {
+      const body = formBody({ subscribed_fields: SUBSCRIBED_FIELDS });
+      await forPage(client, page, "pages").change(`/${page.pageId}/subscribed_apps`, body);
+    },
+    async readLead(page, leadId) {
+      const fields = "id,created_time,ad_id,form_id,field_data";
+      return toLead(leadId, await forPage(client, page, "pages").get(`/${leadId}`, { fields }));
+    },
+  };
+}
+
+/** Without a token of its own a page cannot be connected, so it is left out. */
+function toGrantedPage(row: Readonly<Record<string, unknown>>): GrantedPage[] {
+  const [pageId, token] = [textOf(row.id), textOf(row.access_token)];
+  if (pageId === undefined || token === undefined) return [];
+  const { id, username } = asObject(row.instagram_business_account);
+  const rest = { name: textOf(row.name), photoapp_user_id: textOf(id), username: textOf(username) };
+  return [{ page_id: pageId, token, ...present(rest) }];
+}
+
+function toLead(leadId: string, row: Record<string, unknown>): Lead {
+  const rest = {
+    form_id: textOf(row.form_id),
+    ad_id: textOf(row.ad_id),
+    created_time: textOf(row.created_time),
+  };
+  const answers = asList(row.field_data).map(asObject);
+  const fields = answers.map(({ name, values }) => ({
+    name: String(name),
+    values: asList(values).map(String),
+  }));
+  return { lead_id: leadId, ...present(rest), fields };
+}

@@ -1,0 +1,56 @@
+import type { Fields } from "../client/body.ts";
+import { asObject, textOf } from "../client/shapes.ts";
+
+export type PagePlatform = "photoapp" | "socialapp";
+
+/** A message as the API takes it, in the chat platform's words. */
+export interface PageMessage {
+  to: string;
+  type: string;
+  content: unknown;
+  context?: { message_id: string } | undefined;
+  messagingType?: string | undefined;
+  tag?: string | undefined;
+}
+
+/** The kinds that can be translated; photo accounts take no documents. */
+const ATTACHMENTS: Readonly<Record<string, string>> = {
+  image: "image",
+  video: "video",
+  audio: "audio",
+  document: "file",
+};
+
+/** Whether a message of this type can be sent on the platform. */
+export function isTranslatable(platform: PagePlatform, type: string): boolean {
+  if (platform === "photoapp" && type === "document") return false;
+  return type === "text" || type === "reaction" || Object.hasOwn(ATTACHMENTS, type);
+}
+
+/** The requests that a message becomes, in their order: media has no caption there, so it goes out as a text after it. */
+export function toPageBodies(message: PageMessage): Fields[] {
+  const content = asObject(message.content);
+  if (message.type === "text") return [withMessage(message, { text: content.body })];
+  if (message.type === "reaction") return [reaction(message.to, content)];
+  const attachment = { type: ATTACHMENTS[message.type], payload: { url: content.link } };
+  const media = withMessage(message, { attachment });
+  const caption = textOf(content.caption);
+  return caption ? [media, withMessage({ ...message, context: undefined }, { text: caption })] : [media];
+}
+
+const withMessage = (
+  { to, context, messagingType = "RESPONSE", tag }: PageMessage,
+  message: Fields,
+): Fields => ({
+  recipient: { id: to },
+  messaging_type: messagingType,
+  ...(tag === undefined ? {} : { tag }),
+  message,
+  ...(context ? { reply_to: { mid: context.message_id } } : {}),
+});
+
+/** An empty emoji takes the reaction back. */
+const reaction = (to: string, { message_id, emoji }: Record<string, unknown>): Fields =>
+  emoji
+    ? { recipient: { id: to }, sender_action: "react", payload: { message_id, reaction: emoji } }
+    : { recipient: { id: to }, sender_action: "unreact", payload: { message_id } };

@@ -1,0 +1,80 @@
+import type { Config } from "../runtime/config.ts";
+import type { Log } from "../runtime/log.ts";
+import { type AdAccounts, createAdAccounts } from "./ads/accounts.ts";
+import { createInsights, type Insights } from "./ads/insights.ts";
+import { type AdMedia, createAdMedia } from "./ads/media.ts";
+import { type AdObjects, createAdObjects } from "./ads/objects.ts";
+import { createOwnership } from "./ads/ownership.ts";
+import { type ChatMedia, createChatMedia } from "./chat/media.ts";
+import { type ChatMessages, createChatMessages } from "./chat/messages.ts";
+import { type ChatNumbers, createChatNumbers } from "./chat/numbers.ts";
+import { createTemplates, type Templates } from "./chat/templates.ts";
+import { createPlatformClient } from "./client/client.ts";
+import { createExchanges } from "./client/exchange.ts";
+import type { HoldStore } from "./client/holds.ts";
+import { createPageMessages, type PageMessages } from "./pages/messages.ts";
+import { createPages, type Pages } from "./pages/pages.ts";
+import { createTokenDesk, type TokenDesk } from "./tokens.ts";
+
+type Settings = Pick<
+  Config,
+  | "AD_PLATFORM_URL"
+  | "CHAT_PLATFORM_URL"
+  | "PHOTO_PLATFORM_URL"
+  | "SOCIAL_PLATFORM_URL"
+  | "PLATFORM_APP_ID"
+  | "PLATFORM_APP_SECRET"
+  | "PLATFORM_MEDIA_HOSTS"
+>;
+
+/** All that Herald says to the outside platforms. */
+export interface Platforms {
+  ads: { tokens: TokenDesk; accounts: AdAccounts; objects: AdObjects; media: AdMedia; insights: Insights };
+  chat: {
+    tokens: TokenDesk;
+    templates: Templates;
+    messages: ChatMessages;
+    media: ChatMedia;
+    numbers: ChatNumbers;
+  };
+  photo: { messages: PageMessages };
+  /** Pages belong here; signup of photo accounts goes through their pages. */
+  social: { tokens: TokenDesk; pages: Pages; messages: PageMessages };
+  /** Ends the connections that are kept for reuse. */
+  close(): void;
+}
+
+export function createPlatforms(settings: Settings, parts: { holds: HoldStore; log: Log }): Platforms {
+  const app = { id: settings.PLATFORM_APP_ID, secret: settings.PLATFORM_APP_SECRET };
+  const exchanges = createExchanges();
+  const clientOf = (name: string, address: string) =>
+    createPlatformClient({ name, address: address.replace(/\/+$/, ""), app, exchanges, ...parts });
+  const ads = clientOf("ads", settings.AD_PLATFORM_URL);
+  const chat = clientOf("chat", settings.CHAT_PLATFORM_URL);
+  const photo = clientOf("photo", settings.PHOTO_PLATFORM_URL);
+  const social = clientOf("social", settings.SOCIAL_PLATFORM_URL);
+  const ownership = createOwnership(ads);
+  return {
+    ads: {
+      tokens: createTokenDesk(ads),
+      accounts: createAdAccounts(ads),
+      objects: createAdObjects(ads, ownership),
+      media: createAdMedia(ads, ownership),
+      insights: createInsights(ads, ownership),
+    },
+    chat: {
+      tokens: createTokenDesk(chat),
+      templates: createTemplates(chat),
+      messages: createChatMessages(chat),
+      media: createChatMedia(chat, settings.PLATFORM_MEDIA_HOSTS),
+      numbers: createChatNumbers(chat),
+    },
+    photo: { messages: createPageMessages(photo, "instagram") },
+    social: {
+      tokens: createTokenDesk(social),
+      pages: createPages(social),
+      messages: createPageMessages(social, "messenger"),
+    },
+    close: exchanges.close,
+  };
+}

@@ -1,0 +1,57 @@
+import { SECOND } from "../runtime/durations.ts";
+import type { Outcome, Refused } from "./client/call.ts";
+import type { PlatformError } from "./errors/platform-error.ts";
+
+/** How an attempt to send a message ended. A person gets a message once: only `retry` may be tried again by itself. */
+export type SendOutcome =
+  | { outcome: "accepted"; platformMessageId: string | undefined }
+  /** For good. `tokenDead`: the channel must be connected again before anything can be sent. */
+  | { outcome: "refused"; error: PlatformError; tokenDead: boolean }
+  /** Nothing was sent. `wait`: not before so many milliseconds, where it is known. `pair`: too many to this person. */
+  | { outcome: "retry"; error?: PlatformError; wait?: number; pair: boolean }
+  /** It may have reached the person. */
+  | { outcome: "unknown" };
+
+/** A send may take so long; the queue counts on it. */
+export const SEND_DEADLINE = 15 * SECOND;
+
+const PAIR_LIMIT = 131056;
+
+/** What a call means for the message that it carried. */
+export function toSendOutcome(
+  outcome: Outcome,
+  messageId: (body: unknown) => string | undefined,
+): SendOutcome {
+  switch (outcome.outcome) {
+    case "done":
+      return { outcome: "accepted", platformMessageId: messageId(outcome.body) };
+    case "held":
+      return { outcome: "retry", wait: outcome.wait, pair: false };
+    case "timeout":
+    case "broken":
+      return outcome.left ? { outcome: "unknown" } : { outcome: "retry", pair: false };
+    case "unreadable":
+      return { outcome: "unknown" };
+    case "refused":
+      return refusal(outcome);
+  }
+}
+
+function refusal({ verdict, error, wait, status, holds }: Refused): SendOutcome {
+  if (!error) return withoutCode(status, verdict);
+  if (verdict === "throttled")
+    return { outcome: "retry", error, pair: error.code === PAIR_LIMIT, ...(holds ? { wait } : {}) };
+  if (verdict === "transient") return { outcome: "retry", error, pair: false };
+  return { outcome: "refused", error, tokenDead: verdict === "token_dead" };
+}
+
+/** A refusal by something in between, which knows no codes. */
+function withoutCode(status: number, verdict: Refused["verdict"]): SendOutcome {
+  if (verdict === "throttled") return { outcome: "retry", pair: false };
+  const message = `The platform refused with status ${status}`;
+  return {
+    outcome: "refused",
+    tokenDead: false,
+    error: { code: status, message, transient: false, fields: [] },
+  };
+}

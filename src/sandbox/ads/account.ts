@@ -1,0 +1,85 @@
+import type { Ground } from "../ground.ts";
+import type { NodeKind } from "../node-kind.ts";
+import type { Grant } from "../tokens.ts";
+import type { Call } from "../wire/call.ts";
+import { checkFields, project } from "../wire/fields.ts";
+import { deadToken, noSuchObject } from "../wire/graph-error.ts";
+import { AD_ACCOUNTS, type AdAccount, hasDeadToken } from "../world.ts";
+
+/** The digits of `act_1`. */
+const digitsOf = (node: string) => /^act_(\d+)$/.exec(node)?.[1] ?? "";
+
+const known = new Map(AD_ACCOUNTS.map((account) => [account.id, account]));
+
+export function accountOf({ method, node }: Pick<Call, "method" | "node">): AdAccount {
+  const account = known.get(digitsOf(node));
+  if (!account) throw noSuchObject(method, node);
+  return account;
+}
+
+/** Whom an account belongs to, and who may reach it. A dead token shows itself whoever calls. */
+export const accountNodes: Omit<NodeKind, "edges"> = {
+  name: "ad account",
+  owns: (node) => known.has(digitsOf(node)) || hasDeadToken(digitsOf(node)),
+  reaches: ({ assets }, node) => hasDeadToken(digitsOf(node)) || assets.includes(digitsOf(node)),
+  asset: digitsOf,
+};
+
+/** The same edges, behind the dead token that some accounts have. */
+export const alive = (edges: NodeKind["edges"]): NodeKind["edges"] =>
+  Object.fromEntries(
+    Object.entries(edges).map(([name, edge]) => {
+      const answer = (call: Call) => {
+        if (hasDeadToken(digitsOf(call.node))) throw deadToken(460);
+        return edge.answer(call);
+      };
+      return [name, { ...edge, answer }];
+    }),
+  );
+
+export const ACCOUNT_FIELDS = [
+  "account_id",
+  "account_status",
+  "amount_spent",
+  "business",
+  "business_name",
+  "currency",
+  "disable_reason",
+  "name",
+  "timezone_name",
+];
+
+/** An account as it reads; `business` only to whoever may manage the business. */
+export const accountNode = ({ id, business, ...rest }: AdAccount, { scopes }: Grant) => ({
+  ...rest,
+  id: `act_${id}`,
+  account_id: id,
+  amount_spent: "0",
+  disable_reason: rest.account_status === 2 ? 1 : 0,
+  business: scopes.includes("business_management") ? business : undefined,
+});
+
+export function showAccount(call: Call): unknown {
+  const fields = call.params.words("fields");
+  checkFields(fields, "AdAccount", ACCOUNT_FIELDS);
+  return project(accountNode(accountOf(call), call.grant), fields, ["account_id"]);
+}
+
+/** Whether the account's changes are told to the app. */
+export function subscription({ webhooks, settings }: Ground): NodeKind["edges"] {
+  const id = (call: Call) => accountOf(call).id;
+  const scopes = ["ads_management"];
+  const switched = (turn: (asset: string) => void) => (call: Call) => {
+    turn(id(call));
+    return { success: true };
+  };
+  const app = { id: settings.PLATFORM_APP_ID, name: "Sandbox App" };
+  return {
+    "POST subscribed_apps": { scopes, answer: switched(webhooks.subscribe) },
+    "DELETE subscribed_apps": { scopes, answer: switched(webhooks.unsubscribe) },
+    "GET subscribed_apps": {
+      scopes,
+      answer: (call) => ({ data: webhooks.isSubscribed(id(call)) ? [app] : [] }),
+    },
+  };
+}

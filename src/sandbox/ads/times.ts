@@ -1,0 +1,43 @@
+import { MINUTE } from "../../runtime/durations.ts";
+import { invalidParameter } from "../wire/graph-error.ts";
+
+const OFFSET = /GMT(?:([+-])(\d\d):(\d\d))?/;
+
+/** How far a zone is ahead of universal time at that moment, in minutes. */
+function offsetAt(zone: string, instant: Date): number {
+  const parts = new Intl.DateTimeFormat("en-US", { timeZone: zone, timeZoneName: "longOffset" }).format(
+    instant,
+  );
+  const [, sign = "+", hours = "0", minutes = "0"] = OFFSET.exec(parts) ?? [];
+  return (sign === "-" ? -1 : 1) * (Number(hours) * 60 + Number(minutes));
+}
+
+const two = (number: number) => String(number).padStart(2, "0");
+
+/** As the platform writes a time: in the account's zone, the offset without a colon. */
+export function stampIn(zone: string, instant: Date): string {
+  const offset = offsetAt(zone, instant);
+  const local = new Date(instant.getTime() + offset * MINUTE).toISOString().slice(0, 19);
+  const ahead = Math.abs(offset);
+  return `${local}${offset < 0 ? "-" : "+"}${two(Math.floor(ahead / 60))}${two(ahead % 60)}`;
+}
+
+/** The day it is in that zone, `2026-09-01`. */
+export const todayIn = (zone: string): string => stampIn(zone, new Date()).slice(0, 10);
+
+const ISO = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:\.\d+)?(Z|[+-]\d\d:?\d\d)?)?$/;
+
+/** A time as callers write it: Unix seconds, or ISO 8601, without an offset in the account's zone. */
+export function readTime(text: string, zone: string, name: string): Date {
+  if (/^\d{9,11}$/.test(text)) return new Date(Number(text) * 1000);
+  const [, day, time = "00:00", seconds = ":00", offset] = ISO.exec(text) ?? [];
+  const plain = new Date(`${day}T${time}${seconds}Z`);
+  if (Number.isNaN(plain.getTime())) throw invalidParameter(`Param ${name} must be a valid time`);
+  const ahead = offset === undefined ? offsetAt(zone, plain) : minutesOf(offset);
+  return new Date(plain.getTime() - ahead * MINUTE);
+}
+
+function minutesOf(offset: string): number {
+  const [, sign, hours, minutes] = /^([+-])(\d\d):?(\d\d)$/.exec(offset) ?? [];
+  return (sign === "-" ? -1 : 1) * (Number(hours ?? 0) * 60 + Number(minutes ?? 0));
+}

@@ -1,0 +1,74 @@
+import { invalidParameter } from "../wire/graph-error.ts";
+import type { Params } from "../wire/params.ts";
+import { readTime } from "./times.ts";
+
+/** What is known of an object by the names of its parameters. A time is a Date, an amount the text of an integer. */
+export type Values = Record<string, unknown>;
+
+export interface Written {
+  params: Params;
+  name: string;
+  /** The account's, for times without an offset. */
+  zone: string;
+}
+
+/** Reads one parameter as its type, or refuses it. Absent is undefined. */
+export type Reader = (written: Written) => unknown;
+
+export const text: Reader = ({ params, name }) => {
+  const value = params.text(name);
+  if (value?.trim() === "") throw invalidParameter(`The parameter ${name} is required.`);
+  return value;
+};
+
+/** In the smallest unit of the account's currency. */
+export const amount: Reader = (written) => {
+  const value = count(written);
+  return value === undefined ? undefined : String(value);
+};
+
+export const count: Reader = ({ params, name }) => {
+  const value = params.integer(name);
+  if (value !== undefined && value < 0)
+    throw invalidParameter(`Param ${name} must be greater than or equal to 0`);
+  return value;
+};
+
+export const flag: Reader = ({ params, name }) => params.flag(name);
+export const object: Reader = ({ params, name }) => params.object(name);
+export const list: Reader = ({ params, name }) => params.list(name);
+
+export const time: Reader = ({ params, name, zone }) => {
+  const value = params.text(name);
+  return value === undefined ? undefined : readTime(value, zone, name);
+};
+
+const choice = (words: readonly string[]) => `one of {${words.join(", ")}}`;
+
+export const oneOf =
+  (words: readonly string[]): Reader =>
+  ({ params, name }) => {
+    const value = params.text(name);
+    if (value !== undefined && !words.includes(value))
+      throw invalidParameter(`Param ${name} must be ${choice(words)} - got "${value}".`);
+    return value;
+  };
+
+export const listOf =
+  (words: readonly string[]): Reader =>
+  ({ params, name }) => {
+    const values = params.list(name);
+    const stray = values?.findIndex((value) => !words.includes(value as string)) ?? -1;
+    if (stray >= 0) throw invalidParameter(`Param ${name}[${stray}] must be ${choice(words)}`);
+    return values;
+  };
+
+/** The parameters that were sent and that this table knows. The platform overlooks the others. */
+export function readValues(readers: Readonly<Record<string, Reader>>, params: Params, zone: string): Values {
+  const values: Values = {};
+  for (const [name, read] of Object.entries(readers)) {
+    const value = params.has(name) ? read({ params, name, zone }) : undefined;
+    if (value !== undefined) values[name] = value;
+  }
+  return values;
+}

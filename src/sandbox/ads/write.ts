@@ -1,0 +1,80 @@
+import { HOUR } from "../../runtime/durations.ts";
+import type { Ground } from "../ground.ts";
+import type { Call } from "../wire/call.ts";
+import { invalidParameter } from "../wire/graph-error.ts";
+import type { AdAccount } from "../world.ts";
+import type { AdKind, Draft } from "./ad-kind.ts";
+import { changesBudget } from "./budgets.ts";
+import type { AdObject, AdObjects } from "./objects.ts";
+import { refuse } from "./refusals.ts";
+import { createReview } from "./review.ts";
+import { readValues } from "./values.ts";
+
+const SUCCESS = { success: true };
+const BUDGET_CHANGES_AN_HOUR = 4;
+
+export interface Writing {
+  create(kind: AdKind, account: AdAccount, call: Call): unknown;
+  update(kind: AdKind, object: AdObject, call: Call): unknown;
+  remove(object: AdObject): unknown;
+}
+
+/** Makes, changes and deletes objects of any kind, as its table says. */
+export function createWriting(ground: Ground, objects: AdObjects): Writing {
+  const review = createReview(ground, objects);
+  return {
+    create(kind, account, call) {
+      const changes = readValues(kind.params, call.params, account.timezone_name);
+      const missing = kind.required.find((name) => changes[name] === undefined);
+      if (missing) throw invalidParameter(`The parameter ${missing} is required.`);
+      const values = { ...kind.defaults, ...changes };
+      obey(kind, { objects, account, values, changes });
+      if (onlyValidates(call)) return SUCCESS;
+      const object = objects.add(kind.kind, account, values);
+      review(object);
+      return { id: object.id };
+    },
+    update(kind, object, call) {
+      const { account } = object;
+      const changes = readValues(kind.params, call.params, account.timezone_name);
+      checkChangeable(kind, object, Object.keys(changes));
+      obey(kind, { objects, account, values: { ...object.values, ...changes }, changes, before: object });
+      if (onlyValidates(call)) return SUCCESS;
+      if (object.kind === "adset" && changesBudget(object.values, changes)) countBudgetChange(ground, object);
+      Object.assign(object.values, changes);
+      object.updated = new Date();
+      return SUCCESS;
+    },
+    remove(object) {
+      object.values.status = "DELETED";
+      object.updated = new Date();
+      return SUCCESS;
+    },
+  };
+}
+
+function obey({ rules }: AdKind, draft: Draft): void {
+  for (const rule of rules) {
+    const refusal = rule(draft);
+    if (refusal) throw refusal;
+  }
+}
+
+function checkChangeable({ frozen, fixed }: AdKind, { values }: AdObject, names: readonly string[]): void {
+  const freeze = frozen[String(values.status)];
+  if (freeze && names.some((name) => name !== "name")) throw refuse(freeze);
+  const stuck = names.find((name) => fixed.includes(name));
+  if (stuck) throw refuse("unchangeable", [stuck]);
+}
+
+function onlyValidates({ params }: Call): boolean {
+  return params.list("execution_options")?.includes("validate_only") ?? false;
+}
+
+function countBudgetChange({ later }: Ground, object: AdObject): void {
+  if (object.budgetChanges >= BUDGET_CHANGES_AN_HOUR) throw refuse("budgetChangedTooOften");
+  object.budgetChanges += 1;
+  later(HOUR, () => {
+    object.budgetChanges -= 1;
+  });
+}

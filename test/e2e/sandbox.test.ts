@@ -1,0 +1,55 @@
+import t from "tap";
+import { freePort } from "../../src/local/server-process.ts";
+import { startProcess } from "../fixtures/processes.ts";
+import { until } from "../fixtures/until.ts";
+
+for (const runtime of ["node", "deno"] as const)
+  t.test(`the sandbox runs under ${runtime} by its port alone, and ends in order`, async (t) => {
+    const SANDBOX_PORT = String(await freePort());
+    const sandbox = startProcess(t, "sandbox", { SANDBOX_PORT }, { runtime });
+    t.match(await sandbox.line("sandbox.listening"), { port: Number(SANDBOX_PORT), process: "sandbox" });
+    const origin = `http://localhost:${SANDBOX_PORT}`;
+    const index = await fetch(`${origin}/_sandbox`);
+    t.match(await index.json(), { platforms: `${origin}/v26.0` });
+    const arm = (kind: string) =>
+      fetch(`${origin}/_sandbox/faults`, { method: "POST", body: JSON.stringify({ kind }) });
+    for (const kind of ["drop_before", "drop_after"]) {
+      t.equal((await arm(kind)).status, 201);
+      await t.rejects(fetch(`${origin}/v26.0/1`), /fetch failed/, kind);
+    }
+    t.equal((await fetch(`${origin}/v26.0/1`)).status, 401);
+    t.equal(await sandbox.stop(), 0);
+    t.match(sandbox.lines().at(-1), { event: "process.stopped", clean: true });
+    t.equal(sandbox.complaint(), "");
+  });
+
+t.test("wrong settings are told, all of those that it reads and no others", async (t) => {
+  const wrong = { SANDBOX_PORT: "x", PUBLIC_URL: "y", DATABASE_URL: "z", ENCRYPTION_KEYS: "?" };
+  const sandbox = startProcess(t, "sandbox", wrong);
+  await until("ended", () => sandbox.child.exitCode !== null);
+  t.equal(sandbox.child.exitCode, 1);
+  t.match(
+    sandbox.complaint(),
+    /^herald sandbox cannot start, 2 wrong settings:\n {2}- PUBLIC_URL must be .*\n {2}- SANDBOX_PORT must be .*\n$/,
+  );
+});
+
+t.test("it is not for production", async (t) => {
+  const sandbox = startProcess(t, "sandbox", { NODE_ENV: "production" });
+  await until("ended", () => sandbox.child.exitCode !== null);
+  t.equal(sandbox.child.exitCode, 1);
+  t.match(
+    sandbox.complaint(),
+    /^herald sandbox cannot start, 1 wrong setting:\n {2}- NODE_ENV must not be production: .*\n$/,
+  );
+});
+
+t.test("a port that is taken is said in the log", async (t) => {
+  const SANDBOX_PORT = String(await freePort());
+  const first = startProcess(t, "sandbox", { SANDBOX_PORT });
+  await first.line("process.ready");
+  const second = startProcess(t, "sandbox", { SANDBOX_PORT });
+  t.match(await second.line("process.failed"), { worker: "sandbox", err: { code: "EADDRINUSE" } });
+  await until("ended", () => second.child.exitCode !== null);
+  t.equal(second.child.exitCode, 1);
+});

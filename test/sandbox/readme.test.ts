@@ -1,0 +1,63 @@
+import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import t from "tap";
+import { packageRoot } from "../../src/runtime/package-root.ts";
+import { MAGIC_VALUES } from "../../src/sandbox/doors/magic-values.ts";
+import { CALL_FAULTS, WEBHOOK_FAULTS } from "../../src/sandbox/faults/fault.ts";
+import { AD_ACCOUNTS, BUILT_IN_TOKENS, PAGES, WABAS } from "../../src/sandbox/world.ts";
+import { curlProgram } from "../fixtures/programs.ts";
+import { speak, startSandbox } from "../fixtures/sandbox.ts";
+
+const run = promisify(execFile);
+
+const readme = readFileSync(join(packageRoot(), "README.md"), "utf8");
+const section = /^## Sandbox\n(.*?)^## /ms.exec(readme)?.[1] ?? "";
+
+/** What stands in the first column of the tables, without its quotes. */
+const rows = [...section.matchAll(/^\| `([^`]+)`.* \| (.*) \|$/gm)];
+const named = (pattern: RegExp) => [...new Set(section.match(pattern))].sort();
+
+t.test("the README's assets and tokens are those in the code, all of them and no others", async (t) => {
+  const accounts = AD_ACCOUNTS.map(({ id }) => id);
+  const numbers = WABAS.flatMap(({ id, numbers }) => [id, ...numbers.map((number) => number.id)]);
+  const pages = PAGES.flatMap(({ id, instagram }) => [id, ...(instagram ? [instagram.id] : [])]);
+  t.same(named(/\d{16}/g), [...accounts, ...numbers, ...pages].sort());
+  t.same(named(/EAASandbox\w+/g), Object.keys(BUILT_IN_TOKENS).sort());
+  for (const [token, { assets }] of Object.entries(BUILT_IN_TOKENS)) {
+    const opened = rows.find(([, first]) => first === token)?.[2] ?? "";
+    for (const asset of assets) t.match(opened, asset, token);
+  }
+});
+
+t.test("the README's faults and magic values are those in the code", async (t) => {
+  const kinds: readonly string[] = [...CALL_FAULTS, ...WEBHOOK_FAULTS];
+  const table = /^\| kind \|.*?\n\n/ms.exec(section)?.[0] ?? "";
+  t.same(
+    [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, kind]) => kind),
+    kinds,
+  );
+  for (const { value, effect } of MAGIC_VALUES) t.ok(section.includes(`| ${value} | ${effect} |`), value);
+});
+
+t.test("the README's doors are there, and those that are there stand in it", async (t) => {
+  const { origin } = await startSandbox(t);
+  const { doors } = (await speak(`${origin}/_sandbox`)).body;
+  const paths = doors.map(({ door }: { door: string }) => door.split(" ")[1]);
+  const table = /^\| door \|.*?\n\n/ms.exec(section)?.[0] ?? "";
+  const told = table.match(/\/_sandbox\/[\w/*]+/g);
+  t.same([...new Set(told)].sort(), [...new Set(paths)].sort());
+});
+
+t.test("the README's commands work when pasted", async (t) => {
+  const { origin } = await startSandbox(t);
+  const commands = section.split("\n").filter((line) => line.startsWith("curl "));
+  t.ok(commands.length > 3);
+  curlProgram();
+  for (const command of commands) {
+    const pasted = command.replace("localhost:8090", new URL(origin).host);
+    const { stdout } = await run("sh", ["-c", pasted]);
+    t.notMatch(JSON.parse(stdout), { error: {} }, command);
+  }
+});
