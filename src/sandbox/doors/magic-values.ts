@@ -1,8 +1,33 @@
+interface MagicValue {
+  value: string;
+  effect: string;
+}
+
+const named = (what: string, name: string, effect: string): MagicValue => ({
+  value: `${what} \`${name}\``,
+  effect,
+});
+
+const recipient = (ending: string, effect: string) => named("a recipient ending in", ending, effect);
+const template = (beginning: string, effect: string) => named("a template named", `${beginning}...`, effect);
+
 /** Values that make something happen without a fault, as the numbers of payment test cards do. */
-export const MAGIC_VALUES = [
-  { value: "a template named `reject_...`", effect: "is rejected by the review" },
-  { value: "a recipient ending in `0000`", effect: "fails with 131026" },
-  { value: "a recipient ending in `0429`", effect: "is throttled first" },
-  { value: "a campaign named `throttle me`", effect: "gets a rate limit" },
-  { value: "an ad account `act_190...`", effect: "has a dead token" },
-] as const;
+export const MAGIC_VALUES: readonly MagicValue[] = [
+  recipient("0000", "fails with 131026, by a webhook"),
+  recipient("0049", "fails with 131049, by a webhook"),
+  recipient("0202", "is read without having been delivered"),
+  recipient("0429", "is throttled at the first try"),
+  recipient("0131", "meets the limit of its pair, 131056, at the first try"),
+  recipient("0500", "meets an unknown error, 131000, at the first try"),
+  recipient("0470", "is refused: the window is closed, 131047"),
+  template("reject_", "is rejected by the review"),
+  template("pause_", "is approved and then paused"),
+  template("recategorise_", "is put into another category"),
+  template("instant_", "is approved at once"),
+  named("an ad account", "act_190...", "has a dead token"),
+  named("a campaign named", "throttle me", "gets a rate limit"),
+  named("an ad named", "disapprove...", "is disapproved by the review"),
+  named("an object named", "no delivery...", "has no insights"),
+  named("a report on an object named", "...fail report...", "fails; `...skip report...`: is skipped"),
+  named("a video from an address with", "unreachable", "cannot be fetched; `broken`: cannot be encoded"),
+];
