@@ -19,7 +19,7 @@ type Started = Awaited<ReturnType<typeof startWithReceiver>>;
 
 const write = ({ origin }: Started, message: object) =>
   speak(`${origin}/_sandbox/inbound`, {
-    json: { channel: NUMBER, from: "16505551234", content: null, ...message },
+    json: { channel: NUMBER, from: "16505551234", ...message },
   });
 
 /** What the service hears of a message. */
@@ -116,7 +116,7 @@ const FILES = {
 t.test("a file that arrives can be fetched", async (t) => {
   const sandbox = await startWithReceiver(t);
   for (const [type, expected] of Object.entries(FILES)) {
-    const content = type === "image" ? { caption: "Look" } : null;
+    const content = type === "image" ? { caption: "Look" } : undefined;
     const { message } = await arrives(sandbox, { type, content });
     const { id, sha256, ...rest } = message[type];
     t.same(rest, expected, type);

@@ -41,6 +41,16 @@ async function withTemplates(base: string): Promise<void> {
       },
     ],
   });
+  await submit("instant_named", {
+    parameter_format: "NAMED",
+    components: [
+      {
+        type: "BODY",
+        text: "Dear {{first_name}}, good day.",
+        example: { body_text_named_params: [{ param_name: "first_name", example: "Ana" }] },
+      },
+    ],
+  });
   await submit("instant_otp", {
     category: "AUTHENTICATION",
     components: [
@@ -70,6 +80,16 @@ const TEMPLATES: Record<string, [message: object, outcome: string]> = {
       { type: "button", sub_type: "url", index: 0, parameters: values("1234") },
     ]),
     "200",
+  ],
+  "with a value by its name": [
+    template("instant_named", [
+      { type: "body", parameters: [{ type: "text", text: "Ana", parameter_name: "first_name" }] },
+    ]),
+    "200",
+  ],
+  "with a value without its name": [
+    template("instant_named", [{ type: "body", parameters: values("Ana") }]),
+    "400 132012",
   ],
   "that does not exist": [template("never_made"), "404 132001"],
   "that is not approved yet": [template("waiting"), "404 132001"],

@@ -18,7 +18,7 @@ type Started = Awaited<ReturnType<typeof startWithReceiver>>;
 const person = "2400000000000024";
 
 const write = ({ origin }: Started, message: object) =>
-  speak(`${origin}/_sandbox/inbound`, { json: { channel: PAGE, from: person, content: null, ...message } });
+  speak(`${origin}/_sandbox/inbound`, { json: { channel: PAGE, from: person, ...message } });
 
 /** What the service hears of it. */
 async function arrives(sandbox: Started, message: object) {

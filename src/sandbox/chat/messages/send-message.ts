@@ -84,7 +84,7 @@ const triedOf = perGround(() => new Set<string>());
 function meetFate({ ground, sender, recipient }: Scene): void {
   const { first, refused } = fateOf(recipient.input);
   if (refused) throw chatError(refused, "More than 24 hours have passed since the person last wrote.");
-  const pair = `${sender.number.id} ${recipient.input}`;
+  const pair = `${sender.number.id} ${recipient.userId}`;
   const tried = triedOf(ground);
   if (first === undefined || tried.has(pair)) return;
   tried.add(pair);
