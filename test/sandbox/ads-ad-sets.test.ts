@@ -68,9 +68,12 @@ t.test("long integers inside JSON come back digit for digit, from a form and fro
   }
 });
 
+/** For the refusals, which leave nothing behind but campaigns. */
+const shared = adPlatform(t);
+
 for (const name of ["name", "campaign_id", "billing_event", "optimization_goal", "targeting"])
   t.test(`an ad set without ${name} is refused`, async (t) => {
-    const ads = await adPlatform(t);
+    const ads = await shared;
     const { status, body } = await post(ads, { [name]: "" });
     t.equal(status, 400);
     t.match(body.error, { code: 100, message: new RegExp(name) });
@@ -125,7 +128,7 @@ const REFUSED: Record<
 
 for (const [what, { form, campaign, error }] of Object.entries(REFUSED))
   t.test(`an ad set with ${what} is refused`, async (t) => {
-    const ads = await adPlatform(t);
+    const ads = await shared;
     const { status, body } = await post(ads, form, campaign);
     t.equal(status, 400);
     t.match(body.error, { code: 100, ...error });

@@ -19,9 +19,11 @@ t.test("an ad is written with creative_id and reads with the creative's id", asy
   const id = await ads.make("ads", {
     adset_id,
     creative,
-    tracking_specs: '[{"fb_pixel":[12345678901234567]}]',
+    tracking_specs: '[{"fb_pixel":["42"]}]',
   });
-  const { body } = await ads.get(id, { fields: "name,adset_id,campaign_id,status,creative,account_id" });
+  const { body } = await ads.get(id, {
+    fields: "name,adset_id,campaign_id,status,creative,account_id,tracking_specs",
+  });
   t.strictSame(body, {
     id,
     name: "A cup in Brazil",
@@ -30,6 +32,7 @@ t.test("an ad is written with creative_id and reads with the creative's id", asy
     status: "PAUSED",
     creative: { id: creative_id },
     account_id: "1600000000000101",
+    tracking_specs: [{ fb_pixel: ["42"] }],
   });
 });
 

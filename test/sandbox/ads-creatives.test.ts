@@ -151,9 +151,12 @@ const ODD: Record<string, unknown> = {
   },
 };
 
+/** For the refusals, which leave nothing behind. */
+const shared = adPlatform(t);
+
 for (const [what, spec] of Object.entries(ODD))
   t.test(`a creative with ${what} is refused`, async (t) => {
-    const ads = await adPlatform(t);
+    const ads = await shared;
     const { status, body } = await postCreative(ads, spec);
     t.equal(status, 400);
     t.match(body.error, { code: 100 });

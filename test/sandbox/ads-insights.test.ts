@@ -102,6 +102,8 @@ t.test("a range that is none, too old or cut oddly is refused", async (t) => {
     [{ time_increment: "91" }, 100],
     [{ time_increment: "weekly" }, 100],
     [{ breakdowns: "shoe_size" }, 100],
+    [{ breakdowns: "constructor" }, 100],
+    [{ date_preset: "toString" }, 100],
     [{ level: "galaxy" }, 100],
     [{ time_range: range(1200, 3) }, 3018],
   ];

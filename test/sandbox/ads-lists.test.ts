@@ -87,6 +87,8 @@ t.test("a filter that cannot be understood is refused", async (t) => {
     { filtering: "[null]" },
     { filtering: '[{"field":"colour","operator":"IN","value":["RED"]}]' },
     { filtering: '[{"field":"status","operator":"LIKE","value":"ACTIVE"}]' },
+    { filtering: '[{"field":"constructor","operator":"IN","value":[]}]' },
+    { filtering: '[{"field":"name","operator":"constructor","value":"x"}]' },
     { limit: "0" },
     { limit: "many" },
   ];

@@ -1,3 +1,4 @@
+import { own } from "../own.ts";
 import type { Call } from "../wire/call.ts";
 import { invalidParameter } from "../wire/graph-error.ts";
 import { effectiveStatus, isGone } from "./effective-status.ts";
@@ -44,9 +45,9 @@ const asRecord = (value: unknown) => Object(value) as Record<string, unknown>;
 function readFilter(filter: unknown, objects: AdObjects): Visible {
   const { field, operator, value } = asRecord(filter);
   const [, owner, name = ""] = FIELD.exec(String(field)) ?? [];
-  const attribute = ATTRIBUTES[name];
+  const attribute = own(ATTRIBUTES, name);
   if (!attribute) throw invalidParameter(`Filtering field '${field}' with operation is not supported`);
-  const compare = OPERATORS[String(operator)];
+  const compare = own(OPERATORS, String(operator));
   if (!compare)
     throw invalidParameter(`Param filtering[operator] must be one of {${Object.keys(OPERATORS)}}`);
   return (object) => {

@@ -1,17 +1,15 @@
-/**
- * Names and addresses that bring about a case which otherwise comes by chance, as payment test cards do:
- *
- * | value                                                    | what happens                                         |
- * |----------------------------------------------------------|------------------------------------------------------|
- * | an ad account `act_190...`                               | every call meets a dead token (world.ts)             |
- * | a campaign named `throttle me`                           | its creation meets a rate limit, 80004               |
- * | an ad whose name starts with `disapprove`                | its review ends DISAPPROVED, with a webhook          |
- * | an object whose name starts with `no delivery`           | its insights are empty                               |
- * | a report on an object whose name contains `fail report`  | ends as Job Failed                                   |
- * | a report on an object whose name contains `skip report`  | ends as Job Skipped                                  |
- * | a video whose `file_url` contains `unreachable`          | cannot be fetched, 389                               |
- * | a video whose `file_url` contains `broken`               | is fetched, and its encoding ends in an error        |
- */
+/** Names and addresses that bring about a case which otherwise comes by chance, as payment test cards do. */
+export const AD_MAGIC_VALUES = [
+  { value: "an ad account `act_190...`", effect: "has a dead token" },
+  { value: "a campaign named `throttle me`", effect: "gets a rate limit" },
+  { value: "an ad named `disapprove...`", effect: "is disapproved by the review, with a webhook" },
+  { value: "an object named `no delivery...`", effect: "has no insights" },
+  { value: "a report on an object with `fail report` in its name", effect: "ends as Job Failed" },
+  { value: "a report on an object with `skip report` in its name", effect: "ends as Job Skipped" },
+  { value: "a video with `unreachable` in its file_url", effect: "cannot be fetched, 389" },
+  { value: "a video with `broken` in its file_url", effect: "is fetched and never gets ready" },
+] as const;
+
 export const isThrottled = (name: string): boolean => name === "throttle me";
 export const isDisapproved = (name: string): boolean => name.startsWith("disapprove");
 export const isUndelivered = (name: string): boolean => name.startsWith("no delivery");

@@ -1,3 +1,5 @@
+import { AD_MAGIC_VALUES } from "../ads/magic.ts";
+
 interface MagicValue {
   value: string;
   effect: string;
@@ -9,8 +11,8 @@ const named = (what: string, name: string, effect: string): MagicValue => ({
 });
 
 const recipient = (ending: string, effect: string) => named("a recipient ending in", ending, effect);
-const personOfPage = (ending: string, effect: string) =>
-  named("a recipient of a page or photo account ending in", ending, effect);
+const person = (ending: string, effect: string) =>
+  named("a person of a page or photo account ending in", ending, effect);
 const template = (beginning: string, effect: string) => named("a template named", `${beginning}...`, effect);
 
 /** Values that make something happen without a fault, as the numbers of payment test cards do. */
@@ -22,19 +24,14 @@ export const MAGIC_VALUES: readonly MagicValue[] = [
   recipient("0131", "meets the limit of its pair, 131056, at the first try"),
   recipient("0500", "meets an unknown error, 131000, at the first try"),
   recipient("0470", "is refused: the window is closed, 131047"),
-  personOfPage("0429", "is throttled at the first try, 80006 or 80002"),
-  personOfPage("0010", "is refused: outside the window, 10/2018278 or 10/2534022"),
-  personOfPage("0108", "cannot be messaged, 10/2018108"),
-  personOfPage("0551", "is not available, 551/1545041"),
-  personOfPage("0001", "does not exist, 100/2018001"),
+  person("0001", "is not known, 100/2018001"),
+  person("0010", "is refused: the window is closed, 10"),
+  person("0108", "does not take messages, 10/2018108"),
+  person("0429", "is throttled at the first try"),
+  person("0551", "is not available, 551"),
   template("reject_", "is rejected by the review"),
   template("pause_", "is approved and then paused"),
   template("recategorise_", "is put into another category"),
   template("instant_", "is approved at once"),
-  named("an ad account", "act_190...", "has a dead token"),
-  named("a campaign named", "throttle me", "gets a rate limit"),
-  named("an ad named", "disapprove...", "is disapproved by the review"),
-  named("an object named", "no delivery...", "has no insights"),
-  named("a report on an object named", "...fail report...", "fails; `...skip report...`: is skipped"),
-  named("a video from an address with", "unreachable", "cannot be fetched; `broken`: cannot be encoded"),
+  ...AD_MAGIC_VALUES,
 ];

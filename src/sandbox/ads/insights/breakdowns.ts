@@ -1,3 +1,4 @@
+import { own } from "../../own.ts";
 import { invalidParameter } from "../../wire/graph-error.ts";
 
 const HOURS = Array.from({ length: 24 }, (_none, hour) => {
@@ -26,9 +27,11 @@ export type Cell = Readonly<Record<string, string>>;
 export function readCells(names: readonly string[]): Cell[] {
   let cells: Cell[] = [{}];
   for (const name of names) {
-    const parts = BREAKDOWNS[name];
+    const parts = own(BREAKDOWNS, name);
     if (!parts)
-      throw invalidParameter(`breakdowns[0] must be one of the following values: ${Object.keys(BREAKDOWNS)}`);
+      throw invalidParameter(
+        `breakdowns must be of the following values: ${Object.keys(BREAKDOWNS)} - got "${name}"`,
+      );
     cells = cells.flatMap((cell) => parts.map((part) => ({ ...cell, [name]: part })));
   }
   return cells;

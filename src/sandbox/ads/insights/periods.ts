@@ -1,3 +1,4 @@
+import { own } from "../../own.ts";
 import { GraphError, invalidParameter } from "../../wire/graph-error.ts";
 import type { Params } from "../../wire/params.ts";
 import { type Day, firstOfMonth, isDay, plusDays, type Range } from "./days.ts";
@@ -16,7 +17,7 @@ function oneRange(params: Params, today: Day): Range {
   const range = params.object("time_range");
   if (range) return readRange(range, today);
   const preset = params.text("date_preset") ?? "last_30d";
-  const named = DATE_PRESETS[preset];
+  const named = own(DATE_PRESETS, preset);
   if (!named)
     throw invalidParameter(
       `Param date_preset must be one of {${Object.keys(DATE_PRESETS).join(", ")}} - got "${preset}"`,

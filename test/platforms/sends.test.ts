@@ -1,0 +1,180 @@
+import t from "tap";
+import type { SendOutcome } from "../../src/platforms/sends.ts";
+import { NUMBER, startScene } from "../fixtures/platforms.ts";
+import { speak } from "../fixtures/sandbox.ts";
+
+const MESSAGE = { id: "msg_1", to: "5511999990001", type: "text", content: { body: "Hi" } };
+
+type Row = [code: number, outcome: "retry" | "refused" | "token dead" | "retry, pair"];
+
+/** What becomes of a message by the code of the answer, whatever its status. */
+const CODES: Row[] = [
+  [0, "token dead"],
+  [190, "token dead"],
+  [3, "refused"],
+  [10, "refused"],
+  [200, "refused"],
+  [299, "refused"],
+  [131005, "refused"],
+  [368, "refused"],
+  [130497, "refused"],
+  [131031, "refused"],
+  [1, "retry"],
+  [2, "retry"],
+  [4, "retry"],
+  [80007, "retry"],
+  [80008, "retry"],
+  [130429, "retry"],
+  [131056, "retry, pair"],
+  [131048, "refused"],
+  [131064, "refused"],
+  [133016, "refused"],
+  [33, "refused"],
+  [100, "refused"],
+  [131008, "refused"],
+  [131009, "refused"],
+  [130472, "refused"],
+  [131000, "retry"],
+  [131016, "retry"],
+  [131057, "retry"],
+  [133004, "retry"],
+  [131021, "refused"],
+  [131026, "refused"],
+  [131030, "refused"],
+  [131037, "refused"],
+  [131042, "refused"],
+  [131045, "refused"],
+  [131047, "refused"],
+  [131049, "refused"],
+  [131050, "refused"],
+  [131051, "refused"],
+  [131052, "refused"],
+  [131053, "refused"],
+  [131062, "refused"],
+  [131063, "refused"],
+  [132000, "refused"],
+  [132001, "refused"],
+  [132005, "refused"],
+  [132007, "refused"],
+  [132008, "refused"],
+  [132012, "refused"],
+  [132015, "refused"],
+  [132016, "refused"],
+  [132068, "refused"],
+  [132069, "refused"],
+  [133000, "refused"],
+  [133005, "refused"],
+  [133006, "refused"],
+  [133008, "refused"],
+  [133009, "refused"],
+  [133010, "refused"],
+  [133015, "refused"],
+  [134011, "refused"],
+  [135000, "refused"],
+  [137000, "refused"],
+  [999999, "refused"],
+];
+
+const wordFor = (outcome: SendOutcome): string => {
+  if (outcome.outcome === "refused") return outcome.tokenDead ? "token dead" : "refused";
+  return outcome.outcome === "retry" && outcome.pair ? "retry, pair" : outcome.outcome;
+};
+
+t.test("what becomes of a message is decided by the code of the answer", async (t) => {
+  let scene = await startScene(t);
+  for (const [code, expected] of CODES) {
+    await scene.arm({ kind: "error", code });
+    const outcome = await scene.platforms.chat.messages.send(NUMBER, MESSAGE);
+    t.equal(wordFor(outcome), expected, `${code} is ${expected}`);
+    t.equal("error" in outcome && outcome.error?.code, code);
+    t.equal(scene.lines.at(-1)?.tries, 1, "a send is tried once");
+    if ([4, 80007, 80008].includes(code)) scene = await startScene(t); // these hold what comes after
+  }
+});
+
+t.test("an accepted message has the platform's id", async (t) => {
+  const { platforms } = await startScene(t);
+  t.match(await platforms.chat.messages.send(NUMBER, MESSAGE), {
+    outcome: "accepted",
+    platformMessageId: /^wamid\./,
+  });
+});
+
+t.test("a phone number and a business-scoped id each go to their own field", async (t) => {
+  const scene = await startScene(t);
+  for (const to of ["5511999990001", "US.13491208655302741918", "BR.ENT.118157992128868"])
+    t.match(
+      await scene.platforms.chat.messages.send(NUMBER, { ...MESSAGE, to }),
+      { outcome: "accepted" },
+      to,
+    );
+  t.same(
+    (await scene.received()).map(({ body }) => [body.to, body.recipient]),
+    [
+      ["5511999990001", undefined],
+      [undefined, "US.13491208655302741918"],
+      [undefined, "BR.ENT.118157992128868"],
+    ],
+  );
+});
+
+t.test("the message goes out in the platform's words, with our id", async (t) => {
+  const scene = await startScene(t);
+  await scene.platforms.chat.messages.send(NUMBER, { ...MESSAGE, context: { message_id: "wamid.before" } });
+  const [call] = await scene.received();
+  t.equal(call?.path, `/v26.0/${NUMBER.phoneNumberId}/messages`);
+  t.same(call?.body, {
+    messaging_product: "whatsapp",
+    recipient_type: "individual",
+    to: MESSAGE.to,
+    type: "text",
+    text: { body: "Hi" },
+    context: { message_id: "wamid.before" },
+    biz_opaque_callback_data: "msg_1",
+  });
+  t.notMatch(JSON.stringify(scene.lines), /"Hi"|5511999990001/, "neither text nor number is logged");
+});
+
+t.test("a send whose outcome nobody knows is unknown", async (t) => {
+  for (const kind of ["drop_before", "drop_after", "html"]) {
+    const scene = await startScene(t);
+    await scene.arm({ kind, times: 3 });
+    t.same(await scene.platforms.chat.messages.send(NUMBER, MESSAGE), { outcome: "unknown" }, kind);
+    t.equal((await scene.received()).length, 1, "and it was sent once");
+  }
+});
+
+t.test("a pause that the platform asked for is told to whoever sends", async (t) => {
+  const scene = await startScene(t);
+  await scene.arm({ kind: "error", code: 80007 });
+  t.match(await scene.platforms.chat.messages.send(NUMBER, MESSAGE), { outcome: "retry", wait: 60_000 });
+  const held = await scene.platforms.chat.messages.send(NUMBER, MESSAGE);
+  t.match(held, { outcome: "retry", wait: Number });
+  t.equal((await scene.received()).length, 1, "meanwhile the platform is left alone");
+});
+
+t.test("the magic recipients", async (t) => {
+  const { platforms } = await startScene(t);
+  const send = (to: string) => platforms.chat.messages.send(NUMBER, { ...MESSAGE, to });
+  t.match(await send("5511999990000"), { outcome: "accepted" }, "its failure comes later, by webhook");
+  t.match(await send("5511999990429"), { outcome: "retry", error: { code: 130429 } });
+  t.match(await send("5511999990429"), { outcome: "accepted" });
+});
+
+t.test("a message can be marked as read, with or without a sign of typing", async (t) => {
+  const scene = await startScene(t);
+  const inbound = {
+    channel: NUMBER.phoneNumberId,
+    from: "16505551234",
+    type: "text",
+    content: { body: "Hello" },
+  };
+  await speak(`${scene.origin}/_sandbox/inbound`, { json: inbound });
+  await t.rejects(scene.platforms.chat.messages.markRead(NUMBER, "wamid.unknown"), {
+    code: "platform_invalid_request",
+  });
+  t.match((await scene.received()).at(-1)?.body, { status: "read", message_id: "wamid.unknown" });
+  const options = { typing: true };
+  await t.rejects(scene.platforms.chat.messages.markRead(NUMBER, "wamid.unknown", options));
+  t.match((await scene.received()).at(-1)?.body, { typing_indicator: { type: "text" } });
+});
