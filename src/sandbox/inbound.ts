@@ -1,4 +1,6 @@
+import { chatInbound } from "./chat/inbound.ts";
 import type { Ground } from "./ground.ts";
+import { pageInbound } from "./pages/inbound.ts";
 import type { Webhook } from "./webhooks.ts";
 
 /** A message that somebody outside sends to one of the channels. */
@@ -18,6 +20,6 @@ export interface InboundSource {
 }
 
 /** Every platform that receives messages: a new one adds its line here. */
-const SOURCES: readonly ((ground: Ground) => InboundSource)[] = [];
+const SOURCES: readonly ((ground: Ground) => InboundSource)[] = [chatInbound, pageInbound];
 
 export const inboundSources = (ground: Ground): InboundSource[] => SOURCES.map((source) => source(ground));

@@ -7,8 +7,10 @@ export interface Timers {
 /** Timers of a time that goes at a pace of its own: 0.01 is a hundred times as fast. */
 export function createTimers(pace: number): Timers {
   const waiting = new Set<NodeJS.Timeout>();
+  let stopped = false;
   return {
     later(milliseconds, work) {
+      if (stopped) return; // what was under way at the end must not begin anything new
       const timer = setTimeout(() => {
         waiting.delete(timer);
         work();
@@ -16,6 +18,7 @@ export function createTimers(pace: number): Timers {
       waiting.add(timer);
     },
     stop() {
+      stopped = true;
       for (const timer of waiting) clearTimeout(timer);
       waiting.clear();
     },

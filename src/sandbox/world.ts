@@ -2,6 +2,8 @@ import type { Grant } from "./tokens.ts";
 
 /** The assets that exist from the start, the same at every start. */
 
+/** The app that asks for access, as people see it. */
+export const APP_NAME = "Herald";
 export const PERSON = { id: "1700000000000042", name: "Sam Sandbox" };
 export const BUSINESS = { id: "1700000000000009", name: "Sandbox Coffee Ltda" };
 
@@ -111,6 +113,32 @@ export const PAGES: readonly Page[] = [
     instagram: { id: "1200000000000502", username: "sandbox.tea" },
   },
   { id: "1300000000000403", name: "Sandbox Sushi" },
+];
+
+export interface Lead {
+  id: string;
+  page_id: string;
+  form_id: string;
+  ad_id: string;
+  /** Unix seconds. */
+  created: number;
+  field_data: readonly { name: string; values: readonly string[] }[];
+}
+
+/** Somebody who filled in a form. Its ids are too long for a double, as they may be. */
+export const LEADS: readonly Lead[] = [
+  {
+    id: "120200000000000701",
+    page_id: PAGES[0]?.id ?? "",
+    form_id: "120200000000000702",
+    ad_id: "120200000000000703",
+    created: 1_790_000_000,
+    field_data: [
+      { name: "full_name", values: ["Ana Souza"] },
+      { name: "email", values: ["ana@example.com"] },
+      { name: "phone_number", values: ["+5511999998888"] },
+    ],
+  },
 ];
 
 export const AD_SCOPES = ["ads_management", "ads_read", "business_management"] as const;

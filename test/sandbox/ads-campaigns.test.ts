@@ -184,11 +184,16 @@ t.test("of a deleted campaign only the name can be changed", async (t) => {
   t.equal((await ads.post(id, { name: "Gone" })).status, 200);
 });
 
-t.test("a new campaign is in process, then what its status says", async (t) => {
-  const ads = await adPlatform(t, { pace: 1 });
+t.test("a new campaign is in process", async (t) => {
+  const ads = await adPlatform(t, { pace: 1000 });
+  const id = await ads.make("campaigns");
+  t.equal((await ads.get(id, { fields: "effective_status" })).body.effective_status, "IN_PROCESS");
+});
+
+t.test("a campaign is soon what its status says", async (t) => {
+  const ads = await adPlatform(t);
   const id = await ads.make("campaigns");
   const status = async () => (await ads.get(id, { fields: "effective_status" })).body.effective_status;
-  t.equal(await status(), "IN_PROCESS");
   await until("it is paused", async () => (await status()) === "PAUSED");
   await ads.post(id, { status: "ACTIVE" });
   t.equal(await status(), "ACTIVE");

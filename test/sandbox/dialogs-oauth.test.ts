@@ -2,14 +2,15 @@ import t from "tap";
 import { speak, startSandbox } from "../fixtures/sandbox.ts";
 import { destination, OAUTH_REDIRECT, OAUTH_REQUEST, submit } from "../fixtures/sandbox-dialogs.ts";
 
+const standIn = await startSandbox(t);
+const { origin } = standIn;
+
 const AD_ACCOUNTS = ["1600000000000101", "1600000000000105", "1900000000000109"];
 
-const open = (origin: string, query: Record<string, string> = OAUTH_REQUEST) =>
-  speak(`${origin}/dialog/oauth`, { query });
+const open = (query: Record<string, string> = OAUTH_REQUEST) => speak(`${origin}/dialog/oauth`, { query });
 
 t.test("the dialog shows what is asked for, as controls that can be found", async (t) => {
-  const { origin } = await startSandbox(t);
-  const { status, headers, body } = await open(origin);
+  const { status, headers, body } = await open();
   t.equal(status, 200);
   t.match(headers.get("content-type"), /^text\/html/);
   for (const permission of ["ads_management", "ads_read", "business_management"])
@@ -21,8 +22,7 @@ t.test("the dialog shows what is asked for, as controls that can be found", asyn
 });
 
 t.test("it asks only for what the scope names", async (t) => {
-  const { origin } = await startSandbox(t);
-  const { body } = await open(origin, { ...OAUTH_REQUEST, scope: "pages_show_list" });
+  const { body } = await open({ ...OAUTH_REQUEST, scope: "pages_show_list" });
   t.match(body, `data-permission="pages_show_list"`);
   t.match(body, `data-asset="1300000000000401"`);
   t.notMatch(body, `data-permission="ads_read"`);
@@ -30,14 +30,12 @@ t.test("it asks only for what the scope names", async (t) => {
 });
 
 t.test("it says so when it asks again for what was declined", async (t) => {
-  const { origin } = await startSandbox(t);
-  t.notMatch((await open(origin)).body, "asked again");
-  t.match((await open(origin, { ...OAUTH_REQUEST, auth_type: "rerequest" })).body, "asked again");
+  t.notMatch((await open()).body, "asked again");
+  t.match((await open({ ...OAUTH_REQUEST, auth_type: "rerequest" })).body, "asked again");
 });
 
 t.test("it cannot be framed, cached or scripted, and tells nobody where it was", async (t) => {
-  const { origin } = await startSandbox(t);
-  for (const { headers } of [await open(origin), await open(origin, {})]) {
+  for (const { headers } of [await open(), await open({})]) {
     t.equal(headers.get("x-frame-options"), "DENY");
     t.equal(headers.get("cache-control"), "no-store");
     t.equal(headers.get("referrer-policy"), "no-referrer");
@@ -49,7 +47,6 @@ t.test("it cannot be framed, cached or scripted, and tells nobody where it was",
 });
 
 t.test("granting leads back with a code and the state", async (t) => {
-  const standIn = await startSandbox(t);
   const url = await destination(submit(standIn, { dialog: "oauth", request: OAUTH_REQUEST }));
   t.equal(`${url.origin}${url.pathname}`, OAUTH_REDIRECT);
   t.same([...url.searchParams.keys()], ["code", "state"]);
@@ -57,7 +54,6 @@ t.test("granting leads back with a code and the state", async (t) => {
 });
 
 t.test("cancelling leads back with the refusal and the state", async (t) => {
-  const standIn = await startSandbox(t);
   const url = await destination(
     submit(standIn, { dialog: "oauth", request: OAUTH_REQUEST, action: "cancel" }),
   );
@@ -72,7 +68,6 @@ t.test("cancelling leads back with the refusal and the state", async (t) => {
 });
 
 t.test("the way back keeps the query it has, and a state of any letters", async (t) => {
-  const standIn = await startSandbox(t);
   const redirect_uri = "http://localhost:3000/back?tenant=a%20b&x";
   const state = `a&b=c "d" <é>+%20`;
   const url = await destination(
@@ -83,7 +78,6 @@ t.test("the way back keeps the query it has, and a state of any letters", async 
 });
 
 t.test("without a state none comes back", async (t) => {
-  const standIn = await startSandbox(t);
   const { state: _none, ...request } = OAUTH_REQUEST;
   const url = await destination(submit(standIn, { dialog: "oauth", request }));
   t.notOk(url.searchParams.has("state"));
@@ -104,12 +98,8 @@ const BAD: Record<string, Record<string, string>> = {
 
 for (const [what, change] of Object.entries(BAD))
   t.test(`${what} gets an error page and no redirect`, async (t) => {
-    const standIn = await startSandbox(t);
     const request = { ...OAUTH_REQUEST, ...change };
-    for (const answer of [
-      await open(standIn.origin, request),
-      await submit(standIn, { dialog: "oauth", request }),
-    ]) {
+    for (const answer of [await open(request), await submit(standIn, { dialog: "oauth", request })]) {
       t.equal(answer.status, 400);
       t.notOk(answer.headers.has("location"));
       t.match(answer.headers.get("content-type"), /^text\/html/);
@@ -119,19 +109,16 @@ for (const [what, change] of Object.entries(BAD))
   });
 
 t.test("a request without parameters gets an error page", async (t) => {
-  const { origin } = await startSandbox(t);
-  t.equal((await open(origin, {})).status, 400);
+  t.equal((await open({})).status, 400);
   t.equal((await speak(`${origin}/dialog/oauth`, { method: "POST" })).status, 400);
 });
 
 for (const redirect_uri of ["http://localhost:3000/x", "http://127.0.0.1/x", "https://client.example"])
   t.test(`${redirect_uri} is a good redirect_uri`, async (t) => {
-    const { origin } = await startSandbox(t);
-    t.equal((await open(origin, { ...OAUTH_REQUEST, redirect_uri })).status, 200);
+    t.equal((await open({ ...OAUTH_REQUEST, redirect_uri })).status, 200);
   });
 
 t.test("a decision that the page does not offer is refused", async (t) => {
-  const standIn = await startSandbox(t);
   for (const choices of [
     { action: "perhaps" },
     { permissions: ["leads_retrieval"] },
@@ -149,14 +136,13 @@ t.test("a decision that the page does not offer is refused", async (t) => {
 });
 
 t.test("everything from outside is escaped", async (t) => {
-  const { origin } = await startSandbox(t);
   const evil = `"><script>alert('x')</script>`;
   for (const change of [
     { state: evil },
     { redirect_uri: `https://client.example/?${evil}` },
     { scope: evil },
   ]) {
-    const { body } = await open(origin, { ...OAUTH_REQUEST, ...change });
+    const { body } = await open({ ...OAUTH_REQUEST, ...change });
     t.notMatch(body, "<script", JSON.stringify(change));
     t.match(body, "&lt;script&gt;");
   }

@@ -10,14 +10,16 @@ import {
   submit,
 } from "../fixtures/sandbox-dialogs.ts";
 
+const standIn = await startSandbox(t);
+const { origin } = standIn;
+
 const CHAT_ACCOUNTS = ["1500000000000201", "1500000000000202"];
 const PAGE = "1300000000000401";
 
-const open = (origin: string, query: Record<string, string>) => speak(`${origin}/dialog/signup`, { query });
+const open = (query: Record<string, string>) => speak(`${origin}/dialog/signup`, { query });
 
 t.test("chat signup shows the accounts with their numbers, and the name that was filled in", async (t) => {
-  const { origin } = await startSandbox(t);
-  const { status, body } = await open(origin, CHAT_SIGNUP);
+  const { status, body } = await open(CHAT_SIGNUP);
   t.equal(status, 200);
   for (const id of CHAT_ACCOUNTS) t.match(body, `data-asset="${id}"`);
   t.match(body, "+55 11 90000-0301");
@@ -27,7 +29,6 @@ t.test("chat signup shows the accounts with their numbers, and the name that was
 });
 
 t.test("chat signup grants all of its permissions for the chosen accounts", async (t) => {
-  const standIn = await startSandbox(t);
   const { body } = await speak(`${standIn.base}/me/permissions`, {
     token: await chatToken(standIn, CHAT_ACCOUNTS),
   });
@@ -39,9 +40,17 @@ t.test("chat signup grants all of its permissions for the chosen accounts", asyn
   );
 });
 
+t.test("the app is not subscribed to what was just granted until it asks for it", async (t) => {
+  const [account] = CHAT_ACCOUNTS as [string];
+  const token = await chatToken(standIn, [account]);
+  const address = `${standIn.base}/${account}/subscribed_apps`;
+  t.same((await speak(address, { token })).body.data, []);
+  t.same((await speak(address, { method: "POST", token })).body, { success: true });
+  t.equal((await speak(address, { token })).body.data.length, 1);
+});
+
 t.test("page signup offers permissions and pages, and single permissions can be declined", async (t) => {
-  const standIn = await startSandbox(t);
-  const { body } = await open(standIn.origin, PAGE_SIGNUP);
+  const { body } = await open(PAGE_SIGNUP);
   t.match(body, `data-permission="pages_messaging"`);
   t.match(body, `data-asset="${PAGE}"`);
   t.notMatch(body, `data-asset="${CHAT_ACCOUNTS[0]}"`);
@@ -61,7 +70,6 @@ for (const [what, request] of [
   const assets = what === "chat" ? CHAT_ACCOUNTS : [PAGE];
 
   t.test(`${what} signup leads back with a code or a refusal, and the state`, async (t) => {
-    const standIn = await startSandbox(t);
     const granted = await destination(submit(standIn, { dialog: "signup", request, assets }));
     t.ok(granted.href.startsWith(`${SIGNUP_REDIRECT}?code=`));
     t.equal(granted.searchParams.get("state"), "st4te");
@@ -70,7 +78,6 @@ for (const [what, request] of [
   });
 
   t.test(`${what} signup without a choice asks again`, async (t) => {
-    const standIn = await startSandbox(t);
     const { status, headers, body } = await submit(standIn, { dialog: "signup", request });
     t.equal(status, 400);
     t.notOk(headers.has("location"));
@@ -79,14 +86,13 @@ for (const [what, request] of [
   });
 
   t.test(`${what} signup goes back to the registered address only`, async (t) => {
-    const { origin } = await startSandbox(t);
     for (const redirect_uri of [
       "",
       `${SIGNUP_REDIRECT}/`,
       `${SIGNUP_REDIRECT}?a=1`,
       "https://client.example/",
     ]) {
-      const { status, headers, body } = await open(origin, { ...request, redirect_uri });
+      const { status, headers, body } = await open({ ...request, redirect_uri });
       t.equal(status, 400, redirect_uri);
       t.notOk(headers.has("location"));
       t.match(body, "data-error");
@@ -109,33 +115,29 @@ const BAD: Record<string, Record<string, string>> = {
 
 for (const [what, change] of Object.entries(BAD))
   t.test(`${what} gets an error page`, async (t) => {
-    const { origin } = await startSandbox(t);
-    const { status, body } = await open(origin, { ...CHAT_SIGNUP, ...change });
+    const { status, body } = await open({ ...CHAT_SIGNUP, ...change });
     t.equal(status, 400);
     t.match(body, "data-error");
     t.notMatch(body, "<form");
   });
 
 t.test("extras may be empty or absent", async (t) => {
-  const { origin } = await startSandbox(t);
   const { extras: _none, ...request } = CHAT_SIGNUP;
-  t.equal((await open(origin, request)).status, 200);
+  t.equal((await open(request)).status, 200);
   for (const extras of ["{}", `{"setup":{}}`, `{"setup":{"business":{"id":null,"name":null}}}`])
-    t.equal((await open(origin, { ...request, extras })).status, 200, extras);
+    t.equal((await open({ ...request, extras })).status, 200, extras);
 });
 
 t.test("page signup needs a scope and takes no extras", async (t) => {
-  const { origin } = await startSandbox(t);
   const { scope: _none, ...request } = PAGE_SIGNUP;
-  t.equal((await open(origin, request)).status, 400);
-  t.equal((await open(origin, { ...PAGE_SIGNUP, scope: "rule_the_world" })).status, 400);
-  t.equal((await open(origin, { ...PAGE_SIGNUP, extras: "{}" })).status, 400);
+  t.equal((await open(request)).status, 400);
+  t.equal((await open({ ...PAGE_SIGNUP, scope: "rule_the_world" })).status, 400);
+  t.equal((await open({ ...PAGE_SIGNUP, extras: "{}" })).status, 400);
 });
 
 t.test("what was filled in is escaped", async (t) => {
-  const { origin } = await startSandbox(t);
   const extras = JSON.stringify({ setup: { business: { name: "<img src=x onerror=alert(1)>" } } });
-  const { body } = await open(origin, { ...CHAT_SIGNUP, extras });
+  const { body } = await open({ ...CHAT_SIGNUP, extras });
   t.notMatch(body, "<img");
   t.match(body, "&lt;img src=x");
 });

@@ -3,6 +3,8 @@ import { HOUR } from "../../src/runtime/durations.ts";
 import { SANDBOX_SETTINGS, speak, startSandbox } from "../fixtures/sandbox.ts";
 import { APP_TOKEN, chatToken, debug, pageManagerToken, personToken } from "../fixtures/sandbox-dialogs.ts";
 
+const standIn = await startSandbox(t);
+
 const PERSON = "1700000000000042";
 const CHAT_ACCOUNTS = ["1500000000000201", "1500000000000202"];
 const PAGES = { coffee: "1300000000000401", sushi: "1300000000000403" };
@@ -29,7 +31,6 @@ t.test("a good token is described with its times, its person and its permissions
 });
 
 t.test("the chat permissions name the chat accounts that were chosen", async (t) => {
-  const standIn = await startSandbox(t);
   const { data } = (await debug(standIn, await chatToken(standIn, CHAT_ACCOUNTS.slice(1)))).body;
   t.strictSame(data.granular_scopes, [
     { scope: "whatsapp_business_management", target_ids: ["1500000000000202"] },
@@ -39,7 +40,6 @@ t.test("the chat permissions name the chat accounts that were chosen", async (t)
 });
 
 t.test("the page permissions name the chosen pages, and the photo accounts they have", async (t) => {
-  const standIn = await startSandbox(t);
   const token = await pageManagerToken(standIn, {
     permissions: ["pages_show_list", "instagram_basic"],
     assets: [PAGES.coffee, PAGES.sushi],
@@ -51,7 +51,6 @@ t.test("the page permissions name the chosen pages, and the photo accounts they 
 });
 
 t.test("a token that never ends has expires_at 0", async (t) => {
-  const standIn = await startSandbox(t);
   for (const [token, type] of [
     ["EAASandboxDemoAds", "USER"],
     ["EAASandboxDemoPage", "PAGE"],
@@ -63,12 +62,11 @@ t.test("a token that never ends has expires_at 0", async (t) => {
 });
 
 t.test("the app's own token is good and grants nothing", async (t) => {
-  const { data } = (await debug(await startSandbox(t), APP_TOKEN)).body;
+  const { data } = (await debug(standIn, APP_TOKEN)).body;
   t.match(data, { is_valid: true, type: "APP", scopes: [] });
 });
 
 t.test("a token that was never issued is an answer and not an error", async (t) => {
-  const standIn = await startSandbox(t);
   const { status, body } = await debug(standIn, "EAASandboxforged.forged");
   t.equal(status, 200);
   t.equal(body.data.is_valid, false);
@@ -89,7 +87,6 @@ t.test("a token past its end is an answer with its cause", async (t) => {
 });
 
 t.test("a token whose person removed the app is an answer with its cause", async (t) => {
-  const standIn = await startSandbox(t);
   const token = await personToken(standIn);
   await speak(`${standIn.base}/me/permissions`, { method: "DELETE", token });
   const { status, body } = await debug(standIn, token);
@@ -98,7 +95,6 @@ t.test("a token whose person removed the app is an answer with its cause", async
 });
 
 t.test("only the app may ask, and it must name a token", async (t) => {
-  const standIn = await startSandbox(t);
   const address = `${standIn.base}/debug_token`;
   const query = { input_token: "EAASandboxDemoAds" };
   t.equal((await speak(address, { token: "EAASandboxDemoAds", query })).status, 401);

@@ -14,6 +14,8 @@ import {
   submit,
 } from "../fixtures/sandbox-dialogs.ts";
 
+const standIn = await startSandbox(t);
+
 const CHAT_ACCOUNT = "1500000000000201";
 
 /** Status, code and subcode of a refusal. */
@@ -30,7 +32,6 @@ const refused = (code: number, subcode: number | null = null, status = 400) => (
 });
 
 t.test("a code becomes a token of an hour or two", async (t) => {
-  const standIn = await startSandbox(t);
   const code = await oauthCode(standIn);
   const { status, body } = await exchange(standIn, { code, redirect_uri: OAUTH_REDIRECT });
   t.equal(status, 200);
@@ -40,7 +41,6 @@ t.test("a code becomes a token of an hour or two", async (t) => {
 });
 
 t.test("a code can be exchanged by a POST too", async (t) => {
-  const standIn = await startSandbox(t);
   const form = {
     client_id: SANDBOX_SETTINGS.PLATFORM_APP_ID,
     client_secret: SANDBOX_SETTINGS.PLATFORM_APP_SECRET,
@@ -53,14 +53,12 @@ t.test("a code can be exchanged by a POST too", async (t) => {
 });
 
 t.test("a code is good once", async (t) => {
-  const standIn = await startSandbox(t);
   const query = { code: await oauthCode(standIn), redirect_uri: OAUTH_REDIRECT };
   t.equal((await exchange(standIn, query)).status, 200);
   t.same(refusal(await exchange(standIn, query)), refused(100, 36009));
 });
 
 t.test("of two exchanges at once one gets the token", async (t) => {
-  const standIn = await startSandbox(t);
   const query = { code: await oauthCode(standIn), redirect_uri: OAUTH_REDIRECT };
   const answers = await Promise.all([exchange(standIn, query), exchange(standIn, query)]);
   t.same(answers.map(({ status }) => status).sort(), [200, 400]);
@@ -77,7 +75,6 @@ t.test("a code lives for thirty seconds", async (t) => {
 });
 
 t.test("the redirect_uri is the dialog's, byte for byte", async (t) => {
-  const standIn = await startSandbox(t);
   const code = await oauthCode(standIn);
   for (const redirect_uri of [
     `${OAUTH_REDIRECT}/`,
@@ -91,7 +88,6 @@ t.test("the redirect_uri is the dialog's, byte for byte", async (t) => {
 });
 
 t.test("an exchange that names no code, no known app or no known way is refused", async (t) => {
-  const standIn = await startSandbox(t);
   const good = { code: await oauthCode(standIn), redirect_uri: OAUTH_REDIRECT };
   const { code: _code, ...withoutCode } = good;
   for (const [query, expected] of [
@@ -108,7 +104,6 @@ t.test("an exchange that names no code, no known app or no known way is refused"
 });
 
 t.test("a short-lived token becomes one of about sixty days, with the same grant", async (t) => {
-  const standIn = await startSandbox(t);
   const short = await personToken(standIn, { permissions: ["ads_read"], assets: ["1600000000000101"] });
   const { status, body } = await prolong(standIn, short);
   t.equal(status, 200);
@@ -134,7 +129,6 @@ t.test("only a token that is alive becomes a long-lived one", async (t) => {
 });
 
 t.test("a token that never ends is prolonged without expires_in", async (t) => {
-  const standIn = await startSandbox(t);
   const { status, body } = await prolong(standIn, "EAASandboxDemoAds");
   t.equal(status, 200);
   t.notOk("expires_in" in body);
@@ -142,7 +136,6 @@ t.test("a token that never ends is prolonged without expires_in", async (t) => {
 });
 
 t.test("a business's token comes without expires_in, and debug_token knows its end", async (t) => {
-  const standIn = await startSandbox(t);
   const code = await chatCode(standIn, [CHAT_ACCOUNT]);
   const { status, body } = await exchange(standIn, { code, redirect_uri: SIGNUP_REDIRECT });
   t.equal(status, 200);
@@ -152,7 +145,6 @@ t.test("a business's token comes without expires_in, and debug_token knows its e
 });
 
 t.test("a redirect_uri with a query of its own is compared with it", async (t) => {
-  const standIn = await startSandbox(t);
   const redirect_uri = "http://localhost:3000/back?tenant=a%20b";
   const answer = await submit(standIn, { dialog: "oauth", request: { ...OAUTH_REQUEST, redirect_uri } });
   const code = new URL(answer.headers.get("location") ?? "").searchParams.get("code") ?? "";

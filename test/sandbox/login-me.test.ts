@@ -3,8 +3,10 @@ import { speak, startSandbox } from "../fixtures/sandbox.ts";
 import { personToken } from "../fixtures/sandbox-dialogs.ts";
 import { receiveWebhooks } from "../fixtures/webhook-receiver.ts";
 
+const standIn = await startSandbox(t);
+const { base } = standIn;
+
 t.test("a person has an id and a name, and shows what is asked for", async (t) => {
-  const { base } = await startSandbox(t);
   const ask = (query: Record<string, string>) => speak(`${base}/me`, { token: "EAASandboxDemoAds", query });
   t.strictSame((await ask({})).body, { id: "1700000000000042", name: "Sam Sandbox" });
   t.strictSame((await ask({ fields: "id" })).body, { id: "1700000000000042" });
@@ -16,7 +18,6 @@ t.test("a person has an id and a name, and shows what is asked for", async (t) =
 });
 
 t.test("a token is needed, with its proof", async (t) => {
-  const { base } = await startSandbox(t);
   const token = "EAASandboxDemoAds";
   for (const path of ["me", "me/permissions", "me/adaccounts", "me/accounts"]) {
     t.equal((await speak(`${base}/${path}`)).body.error.code, 104, `${path} without`);
@@ -34,7 +35,6 @@ t.test("a token is needed, with its proof", async (t) => {
 });
 
 t.test("permissions are granted, declined or expired, and absent when never asked for", async (t) => {
-  const standIn = await startSandbox(t);
   const token = await personToken(standIn, {
     permissions: ["ads_management"],
     expired: ["business_management"],
@@ -65,7 +65,7 @@ t.test("an app that is removed loses its token, and no webhook tells of it", asy
 });
 
 t.test("tokens outlive the process that issued them", async (t) => {
-  const token = await personToken(await startSandbox(t), { permissions: ["ads_read"] });
+  const token = await personToken(standIn, { permissions: ["ads_read"] });
   const restarted = await startSandbox(t);
   const { body } = await speak(`${restarted.base}/me/permissions`, { token });
   t.match(body.data, [{ permission: "ads_read", status: "granted" }]);

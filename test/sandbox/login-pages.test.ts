@@ -1,16 +1,17 @@
 import t from "tap";
-import { type StandIn, speak, startSandbox } from "../fixtures/sandbox.ts";
+import { speak, startSandbox } from "../fixtures/sandbox.ts";
 import { debug, pageManagerToken, prolong } from "../fixtures/sandbox-dialogs.ts";
+
+const standIn = await startSandbox(t);
 
 const FIELDS = "id,name,access_token,tasks,instagram_business_account{id,username}";
 const [COFFEE, TEA, SUSHI] = ["1300000000000401", "1300000000000402", "1300000000000403"] as const;
 
-const list = ({ base }: StandIn, token: string, query: Record<string, string> = { fields: FIELDS }) =>
-  speak(`${base}/me/accounts`, { token, query });
+const list = (token: string, query: Record<string, string> = { fields: FIELDS }) =>
+  speak(`${standIn.base}/me/accounts`, { token, query });
 
 t.test("a page has a token of its own, its tasks and its photo account", async (t) => {
-  const standIn = await startSandbox(t);
-  const { status, body } = await list(standIn, await pageManagerToken(standIn, { assets: [COFFEE] }));
+  const { status, body } = await list(await pageManagerToken(standIn, { assets: [COFFEE] }));
   t.equal(status, 200);
   const [{ access_token: token, tasks, ...page }] = body.data;
   t.strictSame(page, {
@@ -23,10 +24,9 @@ t.test("a page has a token of its own, its tasks and its photo account", async (
 });
 
 t.test("a page without a photo account leaves it out, as does a grant without instagram_basic", async (t) => {
-  const standIn = await startSandbox(t);
   const sushi = await pageManagerToken(standIn, { assets: [SUSHI] });
   const blind = await pageManagerToken(standIn, { permissions: ["pages_show_list"], assets: [COFFEE] });
-  const [first, second] = [(await list(standIn, sushi)).body, (await list(standIn, blind)).body];
+  const [first, second] = [(await list(sushi)).body, (await list(blind)).body];
   const next = (await speak(first.paging.next)).body;
   t.equal(next.data[0].id, SUSHI);
   t.notOk("instagram_business_account" in next.data[0]);
@@ -35,8 +35,7 @@ t.test("a page without a photo account leaves it out, as does a grant without in
 });
 
 t.test("only chosen pages are listed, two to a page at most", async (t) => {
-  const standIn = await startSandbox(t);
-  const { body } = await list(standIn, await pageManagerToken(standIn, { assets: [TEA, SUSHI] }), {
+  const { body } = await list(await pageManagerToken(standIn, { assets: [TEA, SUSHI] }), {
     fields: "id",
     limit: "100",
   });
@@ -47,25 +46,22 @@ t.test("only chosen pages are listed, two to a page at most", async (t) => {
 });
 
 t.test("without pages_show_list there is no list", async (t) => {
-  const standIn = await startSandbox(t);
   const token = await pageManagerToken(standIn, { permissions: ["pages_messaging"], assets: [COFFEE] });
-  const { status, body } = await list(standIn, token);
+  const { status, body } = await list(token);
   t.equal(status, 403);
   t.equal(body.error.code, 10);
 });
 
 t.test("a strange field is refused", async (t) => {
-  const standIn = await startSandbox(t);
   const token = await pageManagerToken(standIn, { assets: [COFFEE] });
-  t.equal((await list(standIn, token, { fields: "id,wallpaper" })).body.error.code, 100);
+  t.equal((await list(token, { fields: "id,wallpaper" })).body.error.code, 100);
 });
 
 t.test("a page's token ends with a short-lived person's, and never with a long-lived one's", async (t) => {
-  const standIn = await startSandbox(t);
   const short = await pageManagerToken(standIn, { assets: [COFFEE] });
   const long = (await prolong(standIn, short)).body.access_token;
   const endOf = async (token: string) => (await debug(standIn, token)).body.data.expires_at;
-  const [fromShort, fromLong] = [(await list(standIn, short)).body, (await list(standIn, long)).body];
+  const [fromShort, fromLong] = [(await list(short)).body, (await list(long)).body];
   t.equal(await endOf(fromShort.data[0].access_token), await endOf(short));
   t.equal(await endOf(fromLong.data[0].access_token), 0);
 });

@@ -15,11 +15,22 @@ export interface ChatNumber extends ChatBusiness {
   phoneNumberId: string;
 }
 
-/** Speaks for the business; the quota of all its numbers is one. */
-export const forBusiness = (client: PlatformClient, { wabaId, token, about }: ChatBusiness): Speaker =>
+/** Speaks for the business when it is managed; the quota of all its numbers is one. */
+export const forBusiness = (client: PlatformClient, business: ChatBusiness): Speaker =>
+  withQuota(client, business, "whatsapp");
+
+/** Speaks for it when it sends: what is managed too much may still send. */
+export const forSending = (client: PlatformClient, business: ChatBusiness): Speaker =>
+  withQuota(client, business, "whatsapp_messages");
+
+const withQuota = (
+  client: PlatformClient,
+  { wabaId, token, about }: ChatBusiness,
+  useCase: string,
+): Speaker =>
   speaker(client, {
     token,
     owner: "channel",
-    quota: { asset: wabaId, useCase: "whatsapp" },
+    quota: { asset: wabaId, useCase },
     ...(about ? { about } : {}),
   });

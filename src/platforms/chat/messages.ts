@@ -3,7 +3,7 @@ import type { PlatformClient } from "../client/client.ts";
 import { asList, asObject, textOf } from "../client/shapes.ts";
 import { recipientKind } from "../recipients.ts";
 import { SEND_DEADLINE, type SendOutcome, toSendOutcome } from "../sends.ts";
-import { type ChatNumber, forBusiness } from "./access.ts";
+import { type ChatNumber, forSending } from "./access.ts";
 
 /** A message as the API takes it: `content` is the platform's own object under its type. */
 export interface ChatMessage {
@@ -32,12 +32,12 @@ export function createChatMessages(client: PlatformClient): ChatMessages {
         body,
         deadline: SEND_DEADLINE,
       } as const;
-      return toSendOutcome(await forBusiness(client, number).attempt(call), messageIdIn);
+      return toSendOutcome(await forSending(client, number).attempt(call), messageIdIn);
     },
     async markRead(number, messageId, { typing = false } = {}) {
       const indicator = typing ? { typing_indicator: { type: "text" } } : {};
       const body = { messaging_product: "whatsapp", status: "read", message_id: messageId, ...indicator };
-      await forBusiness(client, number).change(edge(number), jsonBody(body));
+      await forSending(client, number).change(edge(number), jsonBody(body));
     },
   };
 }

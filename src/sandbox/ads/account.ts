@@ -1,5 +1,6 @@
 import type { Ground } from "../ground.ts";
 import type { NodeKind } from "../node-kind.ts";
+import type { Grant } from "../tokens.ts";
 import type { Call } from "../wire/call.ts";
 import { checkFields, project } from "../wire/fields.ts";
 import { deadToken, noSuchObject } from "../wire/graph-error.ts";
@@ -36,7 +37,7 @@ export const alive = (edges: NodeKind["edges"]): NodeKind["edges"] =>
     }),
   );
 
-const FIELDS = [
+export const ACCOUNT_FIELDS = [
   "account_id",
   "account_status",
   "amount_spent",
@@ -49,19 +50,19 @@ const FIELDS = [
 ];
 
 /** An account as it reads; `business` only to whoever may manage the business. */
+export const accountNode = ({ id, business, ...rest }: AdAccount, { scopes }: Grant) => ({
+  ...rest,
+  id: `act_${id}`,
+  account_id: id,
+  amount_spent: "0",
+  disable_reason: rest.account_status === 2 ? 1 : 0,
+  business: scopes.includes("business_management") ? business : undefined,
+});
+
 export function showAccount(call: Call): unknown {
-  const { business, ...account } = accountOf(call);
   const fields = call.params.words("fields");
-  checkFields(fields, "AdAccount", FIELDS);
-  const node = {
-    ...account,
-    id: `act_${account.id}`,
-    account_id: account.id,
-    amount_spent: "0",
-    disable_reason: account.account_status === 2 ? 1 : 0,
-    business: call.grant.scopes.includes("business_management") ? business : undefined,
-  };
-  return project(node, fields, ["account_id"]);
+  checkFields(fields, "AdAccount", ACCOUNT_FIELDS);
+  return project(accountNode(accountOf(call), call.grant), fields, ["account_id"]);
 }
 
 /** Whether the account's changes are told to the app. */

@@ -38,8 +38,11 @@ const OPERATORS: Readonly<Record<string, (value: string | number, wanted: unknow
 
 const FIELD = /^(?:(campaign|adset|ad)\.)?(\w+)$/;
 
+/** Anything, so that its properties can be asked for. */
+const asRecord = (value: unknown) => Object(value) as Record<string, unknown>;
+
 function readFilter(filter: unknown, objects: AdObjects): Visible {
-  const { field, operator, value } = (filter ?? {}) as Record<string, unknown>;
+  const { field, operator, value } = asRecord(filter);
   const [, owner, name = ""] = FIELD.exec(String(field)) ?? [];
   const attribute = ATTRIBUTES[name];
   if (!attribute) throw invalidParameter(`Filtering field '${field}' with operation is not supported`);
@@ -58,16 +61,32 @@ export function filtered(call: Call, objects: AdObjects): Visible {
   return (object) => filters.every((passes) => passes(object));
 }
 
+const EFFECTIVE_STATUSES: readonly string[] = [
+  "ACTIVE",
+  "PAUSED",
+  "DELETED",
+  "ARCHIVED",
+  "IN_PROCESS",
+  "WITH_ISSUES",
+  "CAMPAIGN_PAUSED",
+  "ADSET_PAUSED",
+  "DISAPPROVED",
+  "PENDING_BILLING_INFO",
+  "PENDING_REVIEW",
+  "PREAPPROVED",
+];
+
 const asksForStatus = (call: Call) =>
   call.params.has("effective_status") ||
-  (call.params.list("filtering") ?? []).some((filter) =>
-    /status/.test(String((filter as { field: unknown }).field)),
-  );
+  (call.params.list("filtering") ?? []).some((filter) => /status/.test(String(asRecord(filter).field)));
 
 /** What a list shows. Without a word about the status, what is deleted or archived stays hidden. */
 export function shownOnly(call: Call, objects: AdObjects): Visible {
   const passes = filtered(call, objects);
   const statuses = call.params.list("effective_status")?.map(String);
+  const stray = statuses?.find((status) => !EFFECTIVE_STATUSES.includes(status));
+  if (stray)
+    throw invalidParameter(`Param effective_status must be of {${EFFECTIVE_STATUSES}} - got "${stray}"`);
   const all = asksForStatus(call);
   return (object) => {
     const status = effectiveStatus(objects, object);

@@ -1,8 +1,10 @@
 import type { Door, DoorRequest } from "../door.ts";
 import type { Ground } from "../ground.ts";
 import type { SandboxSettings } from "../settings.ts";
+import type { Webhooks } from "../webhooks.ts";
 import type { Reply } from "../wire/call.ts";
 import type { Params } from "../wire/params.ts";
+import { PAGES } from "../world.ts";
 import { type Consent, DialogRefused } from "./consent.ts";
 import { consentPage } from "./consent-page.ts";
 import { cancelled, decisionIn, granted } from "./decide.ts";
@@ -23,7 +25,9 @@ const DIALOGS: readonly Dialog[] = [
   { path: "/dialog/signup", read: signupConsent, silences: true },
 ];
 
-type Needs = Pick<Ground, "settings" | "codes" | "webhooks">;
+interface Needs extends Pick<Ground, "settings" | "codes"> {
+  webhooks: Pick<Webhooks, "awaitSubscription">;
+}
 
 /** The pages on which a person lets the app in. */
 export const dialogDoors = (ground: Needs): Door[] =>
@@ -43,9 +47,16 @@ function decided(ground: Needs, { path, read, silences }: Dialog, { params, body
   if (consent.needsChoice && decision.assets.length === 0)
     return consentPage(path, consent, "Choose at least one.");
   const reply = granted(ground, consent, decision);
-  if (silences) for (const asset of decision.assets) ground.webhooks.awaitSubscription(asset);
+  if (silences) for (const asset of withPhotos(decision.assets)) ground.webhooks.awaitSubscription(asset);
   return reply;
 }
+
+/** A page's photo account is heard of, or not, together with its page. */
+const withPhotos = (assets: readonly string[]): string[] =>
+  assets.flatMap((asset) => {
+    const photos = PAGES.find(({ id }) => id === asset)?.instagram;
+    return photos ? [asset, photos.id] : [asset];
+  });
 
 const orErrorPage =
   (answer: (request: DoorRequest) => Reply) =>

@@ -1,5 +1,6 @@
 import type { SandboxSettings } from "../settings.ts";
 import type { Params } from "../wire/params.ts";
+import { APP_NAME } from "../world.ts";
 import { adAccountChoices, pageChoices } from "./choices.ts";
 import { type Consent, DialogRefused } from "./consent.ts";
 import { checkApp, kept, permissionsIn } from "./read-request.ts";
@@ -16,7 +17,7 @@ export function oauthConsent(params: Params, settings: SandboxSettings): Consent
   const isAgain = params.text("auth_type") === "rerequest";
   return {
     kind: "user",
-    title: "Herald asks for access",
+    title: `${APP_NAME} asks for access`,
     permissions,
     isDivisible: true,
     choices: [...(asksFor("ads_") ? adAccountChoices : []), ...(asksFor("pages_") ? pageChoices : [])],

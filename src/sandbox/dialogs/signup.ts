@@ -1,6 +1,6 @@
 import type { SandboxSettings } from "../settings.ts";
 import type { Params } from "../wire/params.ts";
-import { CHAT_SCOPES } from "../world.ts";
+import { APP_NAME, CHAT_SCOPES } from "../world.ts";
 import { chatChoices, pageChoices } from "./choices.ts";
 import { type Consent, DialogRefused } from "./consent.ts";
 import { prefilledNotes } from "./prefill.ts";
@@ -42,7 +42,7 @@ function chatConsent(params: Params, { SIGNUP_CONFIG_ID }: SandboxSettings): Own
     throw new DialogRefused("A code needs override_default_response_type=true.");
   return {
     kind: "business",
-    title: "Connect your chat account to Herald",
+    title: `Connect your chat account to ${APP_NAME}`,
     permissions: CHAT_SCOPES,
     isDivisible: false,
     choices: chatChoices,
@@ -57,7 +57,7 @@ function pageConsent(params: Params): Own {
   if (params.has("extras")) throw new DialogRefused("Only a signup with a config_id takes extras.");
   return {
     kind: "user",
-    title: "Connect your pages to Herald",
+    title: `Connect your pages to ${APP_NAME}`,
     permissions,
     isDivisible: true,
     choices: pageChoices,

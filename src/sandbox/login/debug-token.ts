@@ -3,7 +3,7 @@ import type { Edge } from "../node-kind.ts";
 import { endOf } from "../token-end.ts";
 import type { Grant } from "../tokens.ts";
 import { type GraphError, unknownToken } from "../wire/graph-error.ts";
-import { PAGES, WABAS } from "../world.ts";
+import { APP_NAME, PAGES, WABAS } from "../world.ts";
 import { DATA_ACCESS } from "./lifetimes.ts";
 
 /** What a token is and whether it is still good. One that is not is an answer, not an error. */
@@ -26,7 +26,7 @@ const invalid = ({ code, message, options: { subcode } }: GraphError) => ({
 const TYPES = { user: "USER", business: "SYSTEM_USER", page: "PAGE", app: "APP", nobody: "UNKNOWN" } as const;
 
 function described({ settings }: Ground, grant: Grant) {
-  const app = { app_id: settings.PLATFORM_APP_ID, type: TYPES[grant.kind], application: "Herald" };
+  const app = { app_id: settings.PLATFORM_APP_ID, type: TYPES[grant.kind], application: APP_NAME };
   if (grant.kind === "app") return { ...app, is_valid: true, scopes: [] };
   return {
     ...app,

@@ -1,5 +1,6 @@
 import type { Ground } from "../ground.ts";
 import type { Edge } from "../node-kind.ts";
+import { meMessages } from "../pages/messages.ts";
 import { checkFields, project } from "../wire/fields.ts";
 import { PERSON } from "../world.ts";
 import { myAdAccounts } from "./my-ad-accounts.ts";
@@ -29,6 +30,7 @@ export const me = (ground: Ground): Record<string, Edge> => ({
   },
   "GET adaccounts": myAdAccounts,
   "GET accounts": myPages(ground),
+  "POST messages": meMessages(ground),
 });
 
 const listed = (permissions: readonly string[], status: "granted" | "declined" | "expired") =>

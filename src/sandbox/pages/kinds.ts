@@ -1,5 +1,9 @@
 import type { Ground } from "../ground.ts";
 import type { NodeKind } from "../node-kind.ts";
+import { instagramKind } from "./instagram-kind.ts";
+import { leadKind } from "./leads.ts";
+import { pageKind } from "./page-kind.ts";
 
 /** Pages and photo accounts, their messages and leads. */
-export const pageKinds = (_ground: Ground): NodeKind[] => [];
+export const pageKinds = (ground: Ground): NodeKind[] =>
+  [pageKind, instagramKind, leadKind].map((kind) => kind(ground));

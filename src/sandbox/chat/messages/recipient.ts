@@ -28,18 +28,20 @@ function refuse(name: string): never {
   throw chatError(131009, `Param ${name} is not a recipient`);
 }
 
-export function byPhone(input: string): Person | undefined {
+/** The person with this number; the number is known as `known` says. */
+export function byPhone(input: string, known = withoutExtraDigit): Person | undefined {
   const digits = PHONE.exec(input)?.[1];
   if (digits === undefined) return undefined;
-  const waId = withoutExtraDigit(digits);
-  return { input, waId, userId: scopedIdOf(waId) };
+  return { input, waId: known(digits), userId: scopedIdOf(withoutExtraDigit(digits)) };
 }
 
 export const byScopedId = (input: string): Person | undefined =>
   SCOPED_ID.test(input) ? { input, userId: input } : undefined;
 
 /** Brazilian mobile numbers got a ninth digit; many accounts are older and are known without it. */
-const withoutExtraDigit = (digits: string) => digits.replace(/^(55\d\d)9(\d{8})$/, "$1$2");
+function withoutExtraDigit(digits: string): string {
+  return digits.replace(/^(55\d\d)9(\d{8})$/, "$1$2");
+}
 
 /** The same for the same number, always. */
 function scopedIdOf(waId: string): string {
@@ -48,9 +50,9 @@ function scopedIdOf(waId: string): string {
   return `${country}.${hash.readBigUInt64BE()}`;
 }
 
-/** How a webhook names the person. */
+/** How a webhook names the person. Who withholds the number has a name of another kind. */
 export const contactOf = ({ waId, userId }: Person) => ({
-  profile: { name: "Sandbox Person" },
+  profile: { name: "Sandbox Person", ...(waId === undefined ? { username: "sandbox.person" } : {}) },
   ...(waId === undefined ? {} : { wa_id: waId }),
   user_id: userId,
 });

@@ -1,0 +1,46 @@
+import { DAY } from "../../../runtime/durations.ts";
+
+/** A day as the platform writes it, `2026-09-01`. Days compare as texts do. */
+export type Day = string;
+
+/** Both days belong to it. */
+export interface Range {
+  since: Day;
+  until: Day;
+}
+
+const dateOf = (day: Day) => new Date(`${day}T00:00:00Z`);
+const dayOf = (date: Date): Day => date.toISOString().slice(0, 10);
+
+export function isDay(value: unknown): value is Day {
+  if (typeof value !== "string" || !/^\d{4}-\d\d-\d\d$/.test(value)) return false;
+  const date = dateOf(value);
+  return !Number.isNaN(date.getTime()) && dayOf(date) === value;
+}
+
+export const plusDays = (day: Day, days: number): Day => dayOf(new Date(dateOf(day).getTime() + days * DAY));
+
+/** The first day of the month that lies so many months away. */
+export function firstOfMonth(day: Day, monthsAway = 0): Day {
+  const date = dateOf(day);
+  return dayOf(new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + monthsAway, 1)));
+}
+
+/** The same day of another month, or its last day where it has none such. */
+export function plusMonths(day: Day, months: number): Day {
+  const last = plusDays(firstOfMonth(day, months + 1), -1);
+  const same = `${last.slice(0, 8)}${day.slice(8)}`;
+  return same < last ? same : last;
+}
+
+/** 0 is Sunday. */
+export const weekdayOf = (day: Day): number => dateOf(day).getUTCDay();
+
+export const monthOf = (day: Day): number => dateOf(day).getUTCMonth();
+
+/** Every day of the range. */
+export function daysOf({ since, until }: Range): Day[] {
+  const days: Day[] = [];
+  for (let day = since; day <= until; day = plusDays(day, 1)) days.push(day);
+  return days;
+}

@@ -1,0 +1,76 @@
+import type { Totals } from "./numbers.ts";
+
+/** Currencies that have no smaller unit. */
+const WHOLE = ["CLP", "JPY", "KRW", "PYG", "VND"];
+
+export interface Measure extends Totals {
+  currency: string;
+  /** `7d_click` and others, for which actions are told apart. */
+  windows: readonly string[];
+}
+
+const money = ({ spend, currency }: Measure) => (WHOLE.includes(currency) ? spend : spend / 100);
+
+const ratio = (part: number, whole: number) => (whole === 0 ? undefined : (part / whole).toFixed(6));
+
+const actionsOf = ({ clicks, linkClicks }: Measure) =>
+  Object.entries({ link_click: linkClicks, page_engagement: clicks, post_engagement: clicks }).filter(
+    ([, count]) => count > 0,
+  );
+
+/** Every metric is a text; amounts are in the currency's larger unit. What would be empty is absent. */
+export const METRICS: Readonly<Record<string, (measure: Measure) => unknown>> = {
+  impressions: ({ impressions }) => String(impressions),
+  reach: ({ reach }) => String(reach),
+  clicks: ({ clicks }) => String(clicks),
+  unique_clicks: ({ clicks }) => String(clicks),
+  inline_link_clicks: ({ linkClicks }) => String(linkClicks),
+  spend: (measure) => money(measure).toFixed(WHOLE.includes(measure.currency) ? 0 : 2),
+  frequency: ({ impressions, reach }) => ratio(impressions, reach),
+  ctr: ({ clicks, impressions }) => ratio(clicks * 100, impressions),
+  unique_ctr: ({ clicks, reach }) => ratio(clicks * 100, reach),
+  inline_link_click_ctr: ({ linkClicks, impressions }) => ratio(linkClicks * 100, impressions),
+  cpc: (measure) => ratio(money(measure), measure.clicks),
+  cpm: (measure) => ratio(money(measure) * 1000, measure.impressions),
+  cpp: (measure) => ratio(money(measure) * 1000, measure.reach),
+  cost_per_inline_link_click: (measure) => ratio(money(measure), measure.linkClicks),
+  actions: (measure) => listed(measure, (count) => String(count)),
+  cost_per_action_type: (measure) => listed(measure, (count) => ratio(money(measure), count)),
+};
+
+function listed(measure: Measure, value: (count: number) => string | undefined): unknown {
+  const actions = actionsOf(measure).map(([action_type, count]) => ({
+    action_type,
+    value: value(count),
+    ...Object.fromEntries(measure.windows.map((window) => [window, value(count)])),
+  }));
+  return actions.length === 0 ? undefined : actions;
+}
+
+/** Metrics that exist and never have anything to show here. */
+export const SILENT_METRICS: readonly string[] = [
+  "action_values",
+  "conversion_values",
+  "conversions",
+  "cost_per_conversion",
+  "cost_per_thruplay",
+  "cost_per_unique_click",
+  "engagement_rate_ranking",
+  "estimated_ad_recallers",
+  "inline_post_engagement",
+  "mobile_app_purchase_roas",
+  "outbound_clicks",
+  "purchase_roas",
+  "quality_ranking",
+  "social_spend",
+  "unique_actions",
+  "unique_inline_link_clicks",
+  "video_avg_time_watched_actions",
+  "video_p100_watched_actions",
+  "video_p25_watched_actions",
+  "video_p50_watched_actions",
+  "video_p75_watched_actions",
+  "video_play_actions",
+  "video_thruplay_watched_actions",
+  "website_purchase_roas",
+];

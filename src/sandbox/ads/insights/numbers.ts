@@ -1,0 +1,55 @@
+import { createHash } from "node:crypto";
+import { type Day, daysOf, type Range } from "./days.ts";
+
+/** What is counted. Everything else follows from it. */
+export interface Totals {
+  impressions: number;
+  reach: number;
+  clicks: number;
+  linkClicks: number;
+  /** In the smallest unit of the currency. */
+  spend: number;
+}
+
+const NOTHING: Totals = { impressions: 0, reach: 0, clicks: 0, linkClicks: 0, spend: 0 };
+
+/** Four numbers from 0 to 1 that belong to this text and are always the same. */
+function drawn(text: string): [number, number, number, number] {
+  const bytes = createHash("md5").update(text).digest();
+  const at = (index: number) => bytes.readUInt32BE(index) / 2 ** 32;
+  return [at(0), at(4), at(8), at(12)];
+}
+
+function onDay(id: string, day: Day): Totals {
+  const [volume, reached, clicked, price] = drawn(`${id} ${day}`);
+  const impressions = 400 + Math.floor(volume * 1600);
+  const clicks = Math.ceil(impressions * (0.01 + clicked * 0.04));
+  return {
+    impressions,
+    reach: Math.ceil(impressions * (0.6 + reached * 0.3)),
+    clicks,
+    linkClicks: Math.ceil(clicks * 0.8),
+    spend: Math.ceil(impressions * (0.5 + price)),
+  };
+}
+
+const combined = (one: Totals, other: Totals, how: (a: number, b: number) => number): Totals => ({
+  impressions: how(one.impressions, other.impressions),
+  reach: how(one.reach, other.reach),
+  clicks: how(one.clicks, other.clicks),
+  linkClicks: how(one.linkClicks, other.linkClicks),
+  spend: how(one.spend, other.spend),
+});
+
+/** The same for the same object and days, whoever asks and when; the days of a range add up to it. */
+export const inRange = (id: string, range: Range): Totals =>
+  daysOf(range)
+    .map((day) => onDay(id, day))
+    .reduce((sum, day) => combined(sum, day, (a, b) => a + b), NOTHING);
+
+/** The share of one part of the people among several; the shares of all parts add up to the whole. */
+export function shareOf(whole: Totals, part: number, parts: number): Totals {
+  const upTo = (count: number) =>
+    combined(whole, NOTHING, (total) => Math.floor((total * count * (count + 1)) / (parts * (parts + 1))));
+  return combined(upTo(part + 1), upTo(part), (a, b) => a - b);
+}

@@ -1,0 +1,58 @@
+import { isUndelivered } from "../magic.ts";
+import { type AdObjects, nameOf } from "../objects.ts";
+import { refuse } from "../refusals.ts";
+import { todayIn } from "../times.ts";
+import type { Cell } from "./breakdowns.ts";
+import type { Range } from "./days.ts";
+import { METRICS } from "./metrics.ts";
+import { inRange, shareOf } from "./numbers.ts";
+import type { Query } from "./query.ts";
+import { accountSubject, IDENTITY, objectSubject, type Subject } from "./subject.ts";
+
+/** One row before its numbers are made: they are made only for the page that is looked at. */
+export interface Row {
+  subject: Subject;
+  period: Range;
+  cell: Cell;
+  part: number;
+}
+
+/** How much a call may ask for at once, and how much a report. */
+const MOST = { call: { rows: 5_000, breakdowns: 3 }, report: { rows: 100_000, breakdowns: 8 } };
+
+export function rowsOf(query: Query, objects: AdObjects, way: keyof typeof MOST): Row[] {
+  const subjects = subjectsOf(query, objects);
+  const today = todayIn(query.account.timezone_name);
+  const periods = query.periods.filter(({ since }) => since <= today);
+  const { rows, breakdowns } = MOST[way];
+  if (query.breakdowns > breakdowns || subjects.length * periods.length * query.cells.length > rows)
+    throw refuse("tooMuchData");
+  return subjects.flatMap((subject) =>
+    periods.flatMap((period) => query.cells.map((cell, part) => ({ subject, period, cell, part }))),
+  );
+}
+
+function subjectsOf({ account, object, level, passes }: Query, objects: AdObjects): Subject[] {
+  if (level === "account") return [accountSubject(account)];
+  const found = object ? objects.within(object, level) : objects.list(account, level);
+  return found
+    .filter(passes)
+    .map((one) => objectSubject(objects, one))
+    .filter(({ lineage }) => !lineage.some((one) => isUndelivered(nameOf(one))));
+}
+
+/** A row as it is shown. Nothing is delivered in the future, whatever the range says. */
+export function showRow({ fields, cells, windows }: Query, { subject, period, cell, part }: Row): unknown {
+  const { currency, timezone_name } = subject.account;
+  const today = todayIn(timezone_name);
+  const until = period.until < today ? period.until : today;
+  const whole = inRange(subject.id, { since: period.since, until });
+  const measure = { ...shareOf(whole, part, cells.length), currency, windows };
+  const shown = fields.map((field) => [field, IDENTITY[field]?.(subject) ?? METRICS[field]?.(measure)]);
+  return {
+    ...Object.fromEntries(shown.filter(([, value]) => value !== undefined)),
+    date_start: period.since,
+    date_stop: period.until,
+    ...cell,
+  };
+}

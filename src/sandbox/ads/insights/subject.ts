@@ -1,0 +1,42 @@
+import type { AdAccount } from "../../world.ts";
+import { type AdObject, type AdObjects, type Level, nameOf } from "../objects.ts";
+
+/** Whom a row is about: an object and what it lives in, or the account itself. */
+export interface Subject {
+  id: string;
+  account: AdAccount;
+  lineage: readonly AdObject[];
+}
+
+export const accountSubject = (account: AdAccount): Subject => ({ id: account.id, account, lineage: [] });
+
+export const objectSubject = (objects: AdObjects, object: AdObject): Subject => ({
+  id: object.id,
+  account: object.account,
+  lineage: objects.lineage(object),
+});
+
+const at =
+  (level: Level, show: (object: AdObject) => unknown) =>
+  ({ lineage }: Subject) => {
+    const object = lineage.find(({ kind }) => kind === level);
+    return object && show(object);
+  };
+
+const idOf = ({ id }: AdObject) => id;
+
+/** What a row can say of its subject. Of a lower level than its own there is nothing to say. */
+export const IDENTITY: Readonly<Record<string, (subject: Subject) => unknown>> = {
+  account_id: ({ account }) => account.id,
+  account_name: ({ account }) => account.name,
+  account_currency: ({ account }) => account.currency,
+  campaign_id: at("campaign", idOf),
+  campaign_name: at("campaign", nameOf),
+  objective: at("campaign", ({ values }) => values.objective),
+  buying_type: at("campaign", ({ values }) => values.buying_type),
+  adset_id: at("adset", idOf),
+  adset_name: at("adset", nameOf),
+  optimization_goal: at("adset", ({ values }) => values.optimization_goal),
+  ad_id: at("ad", idOf),
+  ad_name: at("ad", nameOf),
+};

@@ -1,0 +1,92 @@
+import type { Ground } from "../ground.ts";
+import { invalidParameter } from "../wire/graph-error.ts";
+import { keepMedia } from "./media/media.ts";
+import { SAMPLE_FILES } from "./media/sample-files.ts";
+import type { Person } from "./messages/recipient.ts";
+import { newWamid } from "./messages/wamid.ts";
+
+interface Arrival {
+  ground: Ground;
+  /** The number that was written to. */
+  number: string;
+  person: Person;
+}
+
+type Content = Record<string, unknown>;
+
+/** What is under the type when nothing was said about it, or not all of it. */
+const DEFAULTS: Readonly<Record<string, (arrival: Arrival) => unknown>> = {
+  text: () => ({ body: "Hello" }),
+  image: file("image"),
+  video: file("video"),
+  audio: file("audio"),
+  document: file("document"),
+  sticker: file("sticker"),
+  location: () => ({ latitude: -23.5613, longitude: -46.6565, name: "Avenida Paulista" }),
+  contacts: () => [{ name: { formatted_name: "Ana Souza", first_name: "Ana" }, phones: [] }],
+  button: () => ({ payload: "STOP", text: "Stop" }),
+  interactive: () => ({ type: "button_reply", button_reply: { id: "yes", title: "Yes" } }),
+  order: () => ({
+    catalog_id: "1100000000000601",
+    text: "Please wrap it",
+    product_items: [{ product_retailer_id: "coffee-1", quantity: 2, item_price: 25.5, currency: "BRL" }],
+  }),
+  reaction: ({ number }) => ({ message_id: newWamid("out", number), emoji: "👍" }),
+  system: ({ person }) => ({
+    body: "User changed their number",
+    type: "user_changed_number",
+    wa_id: "16505559999",
+    user_id: person.userId,
+  }),
+  unsupported: () => ({ type: "unknown" }),
+  edit: ({ number }) => ({
+    original_message_id: newWamid("in", number),
+    message: { type: "text", text: { body: "Hello again" } },
+  }),
+  revoke: ({ number }) => ({ original_message_id: newWamid("in", number) }),
+};
+
+function file(type: keyof typeof SAMPLE_FILES): (arrival: Arrival) => unknown {
+  return ({ ground, number }) => {
+    const { mimeType, bytes, extras } = SAMPLE_FILES[type];
+    const { id, sha256 } = keepMedia(ground, { number, mimeType, bytes });
+    return { id, mime_type: mimeType, sha256, ...extras };
+  };
+}
+
+/** These stand beside the content, not in it: what is answered to, and the ad that was pressed. */
+const BESIDE = ["context", "referral"];
+
+const UNKNOWN_TYPE = {
+  code: 131051,
+  title: "Message type unknown",
+  message: "Message type unknown",
+  error_data: { details: "Message type is currently not supported." },
+};
+
+/** The fields of a message that its type brings with it. Of a file only some need to be given. */
+export function contentOf(arrival: Arrival, type: string, given: unknown): Content {
+  const byDefault = DEFAULTS[type];
+  if (!byDefault) throw invalidParameter(`type must be one of {${Object.keys(DEFAULTS).join(", ")}}`);
+  if (type === "contacts") return { contacts: Array.isArray(given) ? given : byDefault(arrival) };
+  const { beside, inside } = parted(asObject(given));
+  const isComplete = Object.keys(inside).length > 0 && !(type in SAMPLE_FILES);
+  return {
+    [type]: isComplete ? inside : { ...(byDefault(arrival) as Content), ...inside },
+    ...beside,
+    ...(type === "unsupported" ? { errors: [UNKNOWN_TYPE] } : {}),
+  };
+}
+
+function parted(content: Content): { beside: Content; inside: Content } {
+  const [beside, inside]: [Content, Content] = [{}, {}];
+  for (const [name, value] of Object.entries(content))
+    (BESIDE.includes(name) ? beside : inside)[name] = value;
+  return { beside, inside };
+}
+
+function asObject(given: unknown): Content {
+  if (given === undefined || given === null) return {};
+  if (typeof given !== "object" || Array.isArray(given)) throw invalidParameter("content must be an object");
+  return given as Content;
+}

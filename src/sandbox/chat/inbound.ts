@@ -1,0 +1,44 @@
+import type { Ground } from "../ground.ts";
+import type { InboundMessage, InboundSource } from "../inbound.ts";
+import type { Webhook } from "../webhooks.ts";
+import { invalidParameter } from "../wire/graph-error.ts";
+import { contentOf } from "./inbound-content.ts";
+import { byPhone, byScopedId, contactOf, type Person } from "./messages/recipient.ts";
+import { newWamid } from "./messages/wamid.ts";
+import { isNumber, metadataOf, senderOf } from "./numbers.ts";
+
+/** People write to the numbers. */
+export const chatInbound = (ground: Ground): InboundSource => ({
+  knows: isNumber,
+  receive: (message) => receive(ground, message),
+});
+
+function receive(ground: Ground, { channel, from, type, content }: InboundMessage): Webhook {
+  const receiver = senderOf(channel);
+  const person = readPerson(from);
+  const message = {
+    ...(person.waId === undefined ? {} : { from: person.waId }),
+    from_user_id: person.userId,
+    id: newWamid("in", channel),
+    timestamp: String(Math.floor(Date.now() / 1000)),
+    type,
+    ...contentOf({ ground, number: channel, person }, type, content),
+  };
+  const value = {
+    messaging_product: "whatsapp",
+    metadata: metadataOf(receiver),
+    contacts: [contactOf(person)],
+    messages: [message],
+  };
+  return {
+    object: "whatsapp_business_account",
+    entry: [{ id: receiver.waba.id, changes: [{ field: "messages", value }] }],
+  };
+}
+
+/** Whoever writes is already known to the platform, by this very number. */
+function readPerson(from: string): Person {
+  const person = byPhone(from, (digits) => digits) ?? byScopedId(from);
+  if (!person) throw invalidParameter("from must be a phone number or a business-scoped id");
+  return person;
+}

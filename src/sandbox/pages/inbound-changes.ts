@@ -1,0 +1,78 @@
+import { type Ground, newNodeId } from "../ground.ts";
+import { invalidParameter } from "../wire/graph-error.ts";
+import { bare } from "../wire/json.ts";
+import type { Lead } from "../world.ts";
+import type { Account } from "./accounts.ts";
+import { addLead } from "./leads.ts";
+
+interface Happening {
+  ground: Ground;
+  account: Account;
+  from: string;
+  given: Record<string, unknown>;
+}
+
+interface Change {
+  field: string;
+  value: object;
+}
+
+type Changes = Readonly<Record<string, (happening: Happening) => Change>>;
+
+const LEAD_FIELDS = ["form_id", "ad_id", "field_data"];
+
+/** What happens beside conversations. The content is what stands in the change's value. */
+export const CHANGES: Readonly<Record<Account["platform"], Changes>> = {
+  messenger: { comment: feedComment, leadgen },
+  instagram: { comment: photoComment },
+};
+
+function feedComment({ account, from, given }: Happening): Change {
+  const post = `${account.id}_${newNodeId()}`;
+  const value = {
+    item: "comment",
+    verb: "add",
+    comment_id: `${post.split("_")[1]}_${newNodeId()}`,
+    post_id: post,
+    parent_id: post,
+    from: { id: from, name: "Sandbox Person" },
+    message: "How much is it?",
+    created_time: Math.floor(Date.now() / 1000),
+    ...given,
+  };
+  return { field: "feed", value };
+}
+
+function photoComment({ from, given }: Happening): Change {
+  const value = {
+    id: newNodeId(),
+    text: "How much is it?",
+    from: { id: from, username: "sandbox.person" },
+    media: { id: newNodeId(), media_product_type: "FEED" },
+    ...given,
+  };
+  return { field: "comments", value };
+}
+
+/** The ids are bare numbers here, and texts wherever else they stand. The answers themselves have to be fetched. */
+function leadgen({ ground, account, given }: Happening): Change {
+  const lead = addLead(ground, account.id, answersIn(given));
+  const value = {
+    leadgen_id: bare(lead.id),
+    page_id: bare(lead.page_id),
+    form_id: bare(lead.form_id),
+    adgroup_id: bare(lead.ad_id),
+    ad_id: bare(lead.ad_id),
+    created_time: lead.created,
+  };
+  return { field: "leadgen", value };
+}
+
+/** `{ form_id, ad_id, field_data }`, or some of them. */
+function answersIn(given: Happening["given"]): Partial<Lead> {
+  const answers = Object.entries(given).filter(([name]) => LEAD_FIELDS.includes(name));
+  for (const [name, value] of answers)
+    if (name === "field_data" ? !Array.isArray(value) : !(typeof value === "string" && /^\d{1,32}$/.test(value)))
+      throw invalidParameter(`content[${name}] is not as it should be`);
+  return Object.fromEntries(answers);
+}

@@ -1,0 +1,40 @@
+import type { Ground } from "../ground.ts";
+import type { InboundMessage, InboundSource } from "../inbound.ts";
+import type { Webhook } from "../webhooks.ts";
+import { invalidParameter } from "../wire/graph-error.ts";
+import { accountOf, isAccount } from "./accounts.ts";
+import { CHANGES } from "./inbound-changes.ts";
+import { EVENTS } from "./inbound-events.ts";
+import { conversation } from "./receipts.ts";
+
+/** People write to pages and photo accounts, comment, and fill in forms. */
+export const pageInbound = (ground: Ground): InboundSource => ({
+  knows: isAccount,
+  receive: (message) => receive(ground, message),
+});
+
+function receive(ground: Ground, { channel, from, type, content }: InboundMessage): Webhook {
+  const account = accountOf(channel);
+  if (!/^\d{1,32}$/.test(from)) throw invalidParameter("from must be a scoped id of digits");
+  const given = asObject(content);
+  const event = EVENTS[account.platform][type];
+  if (event) return conversation(account, { sender: from, recipient: channel }, event(given));
+  const change = CHANGES[account.platform][type];
+  if (!change) {
+    const known = [...Object.keys(EVENTS[account.platform]), ...Object.keys(CHANGES[account.platform])];
+    throw invalidParameter(`type must be one of {${known.join(", ")}}`);
+  }
+  const entry = {
+    id: channel,
+    time: Math.floor(Date.now() / 1000),
+    changes: [change({ ground, account, from, given })],
+  };
+  return { object: account.platform === "messenger" ? "page" : "instagram", entry: [entry] };
+}
+
+function asObject(content: unknown): Record<string, unknown> {
+  if (content === undefined || content === null) return {};
+  if (typeof content !== "object" || Array.isArray(content))
+    throw invalidParameter("content must be an object");
+  return content as Record<string, unknown>;
+}

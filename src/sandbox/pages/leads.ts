@@ -1,0 +1,49 @@
+import { type Ground, newNodeId } from "../ground.ts";
+import type { NodeKind } from "../node-kind.ts";
+import { perGround } from "../per-ground.ts";
+import { checkFields, project } from "../wire/fields.ts";
+import { LEADS, type Lead } from "../world.ts";
+
+const leadsOf = perGround(() => new Map(LEADS.map((lead) => [lead.id, lead])));
+
+/** Somebody fills in the form of the page once more; what is not given is as in the lead that is built in. */
+export function addLead(ground: Ground, page: string, given: Partial<Lead>): Lead {
+  const lead = { ...(LEADS[0] as Lead), id: newNodeId(), created: seconds(), ...given, page_id: page };
+  leadsOf(ground).set(lead.id, lead);
+  return lead;
+}
+
+const seconds = () => Math.floor(Date.now() / 1000);
+
+const FIELDS = ["id", "created_time", "ad_id", "form_id", "field_data", "is_organic", "platform"];
+
+/** The answers somebody gave in a form. */
+export function leadKind(ground: Ground): NodeKind {
+  const find = (id: string) => leadsOf(ground).get(id);
+  return {
+    name: "lead",
+    owns: (node) => find(node) !== undefined,
+    reaches: ({ assets }, node) => assets.includes(find(node)?.page_id ?? ""),
+    edges: {
+      GET: {
+        scopes: ["leads_retrieval"],
+        usage: "pages",
+        answer({ node, params }) {
+          const fields = params.words("fields");
+          checkFields(fields, "UserLeadGenInfo", FIELDS);
+          return project(view(find(node) as Lead), fields, ["created_time", "id", "field_data"]);
+        },
+      },
+    },
+  };
+}
+
+const view = ({ id, form_id, ad_id, created, field_data }: Lead) => ({
+  id,
+  created_time: new Date(created * 1000).toISOString().replace(".000Z", "+0000"),
+  ad_id,
+  form_id,
+  field_data,
+  is_organic: false,
+  platform: "fb",
+});

@@ -1,0 +1,108 @@
+import { type GraphError, invalidParameter } from "../wire/graph-error.ts";
+import { Params } from "../wire/params.ts";
+import type { Account } from "./accounts.ts";
+
+export const MESSAGING_TYPES = ["RESPONSE", "UPDATE", "MESSAGE_TAG", "UTILITY"];
+const NOTIFICATION_TYPES = ["REGULAR", "SILENT_PUSH", "NO_PUSH"];
+const ACTIONS = ["typing_on", "typing_off", "mark_seen", "react", "unreact"];
+/** The others have stopped working. */
+const TAGS = ["HUMAN_AGENT"];
+const MOST_QUICK_REPLIES = 13;
+
+const PLATFORMS = {
+  messenger: {
+    attachments: ["image", "audio", "video", "file", "template"],
+    fits: (text: string) => text.length <= 2000,
+    limit: "2000 characters",
+  },
+  instagram: {
+    attachments: ["image", "audio", "video", "template"],
+    fits: (text: string) => Buffer.byteLength(text) <= 1000,
+    limit: "1000 bytes",
+  },
+} as const;
+
+const inner = (values: Record<string, unknown>) => new Params(new Map(Object.entries(values)));
+
+export function checkOneOf(params: Params, name: string, words: readonly string[]): void {
+  const given = params.text(name);
+  if (given !== undefined && !words.includes(given))
+    throw invalidParameter(`Param ${name} must be one of {${words.join(", ")}}`);
+}
+
+/** Why and how loud it is sent. */
+export function checkManner(params: Params, { platform }: Account): void {
+  checkOneOf(params, "messaging_type", MESSAGING_TYPES);
+  checkOneOf(params, "notification_type", NOTIFICATION_TYPES);
+  checkOneOf(params, "tag", TAGS);
+  const type = params.text("messaging_type");
+  if (type === "MESSAGE_TAG") params.requiredText("tag");
+  if (type === "UTILITY" && platform === "instagram")
+    throw invalidParameter("Param messaging_type UTILITY is not for Instagram");
+}
+
+/** A person by scoped id, or whoever wrote a comment. */
+export function readRecipient(params: Params): { id: string } | { comment: string } {
+  const recipient = params.object("recipient");
+  if (!recipient) throw invalidParameter("The parameter recipient is required.");
+  const [id, comment] = [inner(recipient).text("id"), inner(recipient).text("comment_id")];
+  if (id !== undefined && /^\d{1,32}$/.test(id)) return { id };
+  if (id === undefined && comment !== undefined && /^\d+(_\d+)?$/.test(comment)) return { comment };
+  throw invalidParameter("Param recipient must have an id, or a comment_id, of digits");
+}
+
+/** A sign in the place of a message. */
+export function checkAction(params: Params): void {
+  const action = params.requiredText("sender_action").toLowerCase();
+  if (!ACTIONS.includes(action))
+    throw invalidParameter(`Param sender_action must be one of {${ACTIONS.join(", ")}}`);
+  if (!["react", "unreact"].includes(action)) return;
+  const payload = inner(params.object("payload") ?? {});
+  payload.requiredText("message_id");
+  if (action === "react") payload.requiredText("reaction");
+}
+
+export interface Content {
+  text?: string;
+  attachments?: unknown[];
+}
+
+/** A text or an attachment, as it will come back in the echo. */
+export function readContent(given: Record<string, unknown>, account: Account): Content {
+  const message = inner(given);
+  const [text, attachment] = [message.text("text"), message.object("attachment")];
+  if ((text === undefined) === (attachment === undefined))
+    throw invalidParameter("Param message must have a text or an attachment, and not both");
+  const replyTo = message.object("reply_to");
+  if (replyTo) inner(replyTo).requiredText("mid");
+  if ((message.list("quick_replies") ?? []).length > MOST_QUICK_REPLIES)
+    throw invalidParameter(`Param message[quick_replies] may have ${MOST_QUICK_REPLIES} items`);
+  return text === undefined
+    ? { attachments: [readAttachment(inner(attachment ?? {}), account)] }
+    : { text: checkedText(text, account) };
+}
+
+function checkedText(text: string, { platform }: Account): string {
+  const { fits, limit } = PLATFORMS[platform];
+  if (text === "" || !fits(text))
+    throw invalidParameter(`Length of param message[text] must be less than or equal to ${limit}`);
+  return text;
+}
+
+function readAttachment(attachment: Params, { platform }: Account): unknown {
+  const type = attachment.requiredText("type");
+  const payload = attachment.object("payload") ?? {};
+  if (!(PLATFORMS[platform].attachments as readonly string[]).includes(type)) throw wrongAttachment(type);
+  if (type === "template") return { type, payload };
+  const [url, id] = [inner(payload).text("url"), inner(payload).text("attachment_id")];
+  if ((url === undefined) === (id === undefined))
+    throw invalidParameter("Param message[attachment][payload] must have a url or an attachment_id");
+  if (url !== undefined && !/^https?:\/\//.test(url))
+    throw invalidParameter("Param message[attachment][payload][url] should represent a valid URL");
+  return { type, payload: url === undefined ? { attachment_id: id } : { url } };
+}
+
+const wrongAttachment = (type: string): GraphError =>
+  invalidParameter(`The attachment type ${type} does not match what this account can send`, {
+    subcode: 2018047,
+  });

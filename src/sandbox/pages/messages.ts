@@ -1,0 +1,61 @@
+import { randomBytes } from "node:crypto";
+import { type Ground, newNodeId } from "../ground.ts";
+import type { Edge } from "../node-kind.ts";
+import { perGround } from "../per-ground.ts";
+import type { Grant } from "../tokens.ts";
+import type { Call } from "../wire/call.ts";
+import { invalidParameter } from "../wire/graph-error.ts";
+import { type Account, accountOf, checkPageToken, isOf } from "./accounts.ts";
+import { meetFate } from "./magic.ts";
+import { checkAction, checkManner, readContent, readRecipient } from "./message-rules.ts";
+import { followUp } from "./receipts.ts";
+
+export const newMid = (): string => `m_${randomBytes(24).toString("base64url")}`;
+
+const triedOf = perGround(() => new Set<string>());
+
+/** Sends from the page or photo account that is spoken to. */
+export const pageMessages = (ground: Ground): Edge => ({
+  scopes: ["pages_messaging"],
+  usage: "messenger",
+  answer: (call) => send(ground, accountOf(call.node), call),
+});
+
+export const instagramMessages = (ground: Ground): Edge => ({
+  scopes: ["instagram_manage_messages"],
+  usage: "instagram",
+  answer: (call) => send(ground, accountOf(call.node), call),
+});
+
+/** Sends from the page whose token it is: `me` with a page's token is the page. */
+export const meMessages = (ground: Ground): Edge => ({
+  ...pageMessages(ground),
+  answer(call) {
+    checkPageToken(call.grant);
+    return send(ground, accountOf(pageIn(call.grant)), call);
+  },
+});
+
+function pageIn({ assets }: Grant): string {
+  const page = assets.find(isOf("messenger"));
+  if (page === undefined) throw invalidParameter("The token belongs to no page");
+  return page;
+}
+
+function send(ground: Ground, account: Account, { grant, params }: Call): unknown {
+  checkPageToken(grant);
+  checkManner(params, account);
+  const recipient = readRecipient(params);
+  const message = params.object("message");
+  if ((message === undefined) === !params.has("sender_action"))
+    throw invalidParameter("Exactly one of the parameters message and sender_action is required.");
+  if (!message) checkAction(params);
+  const content = message && readContent(message, account);
+  // whoever wrote a comment has an id that the answer tells
+  const person = "id" in recipient ? recipient.id : newNodeId();
+  meetFate(account, person, triedOf(ground));
+  if (!content) return { recipient_id: person };
+  const mid = newMid();
+  followUp(ground, account, { mid, person, content });
+  return { recipient_id: person, message_id: mid };
+}

@@ -1,0 +1,29 @@
+import type { Ground } from "../ground.ts";
+import type { NodeKind } from "../node-kind.ts";
+import { checkFields, project } from "../wire/fields.ts";
+import { accountOf, isOf, reachesAccount } from "./accounts.ts";
+import { pageMessages } from "./messages.ts";
+import { subscribedApps } from "./subscriptions.ts";
+
+const FIELDS = ["id", "name", "instagram_business_account"];
+
+export const pageKind = (ground: Ground): NodeKind => ({
+  name: "page",
+  owns: isOf("messenger"),
+  reaches: reachesAccount,
+  edges: {
+    GET: {
+      scopes: ["pages_show_list"],
+      usage: "pages",
+      answer({ node, params, grant }) {
+        const { id, name, instagram } = accountOf(node).page;
+        const photos = grant.scopes.includes("instagram_basic") ? instagram : undefined;
+        checkFields(params.words("fields"), "Page", FIELDS);
+        const view = { id, name, instagram_business_account: photos };
+        return project(view, params.words("fields"), ["name", "id"]);
+      },
+    },
+    ...subscribedApps(ground),
+    "POST messages": pageMessages(ground),
+  },
+});

@@ -1,0 +1,94 @@
+import type { Ground } from "../ground.ts";
+import type { Edge } from "../node-kind.ts";
+import { perGround } from "../per-ground.ts";
+import type { Call } from "../wire/call.ts";
+import { invalidParameter } from "../wire/graph-error.ts";
+import { APP_NAME } from "../world.ts";
+import { type Account, accountOf, checkPageToken } from "./accounts.ts";
+
+/** What the app can hear of. */
+const FIELDS = {
+  messenger: [
+    "messages",
+    "messaging_postbacks",
+    "messaging_optins",
+    "messaging_referrals",
+    "messaging_handovers",
+    "message_deliveries",
+    "message_reads",
+    "message_echoes",
+    "message_reactions",
+    "message_edits",
+    "standby",
+    "feed",
+    "mention",
+    "leadgen",
+  ],
+  instagram: [
+    "messages",
+    "messaging_postbacks",
+    "messaging_seen",
+    "messaging_referral",
+    "message_echoes",
+    "message_reactions",
+    "comments",
+    "live_comments",
+    "mentions",
+    "story_insights",
+  ],
+} as const;
+
+/** What was asked for; of an account that never was asked for in this run the app hears everything. */
+const chosenOf = perGround(() => new Map<string, readonly string[]>());
+
+const fieldsOf = (ground: Ground, { id, platform }: Account): readonly string[] =>
+  chosenOf(ground).get(id) ?? FIELDS[platform];
+
+export const hears = (ground: Ground, account: Account, field: string): boolean =>
+  fieldsOf(ground, account).includes(field);
+
+/** Whether the app hears of a page or of a photo account, and of what. */
+export const subscribedApps = (ground: Ground): Record<string, Edge> => {
+  const edge = (answer: (account: Account, call: Call) => unknown): Edge => ({
+    scopes: ["pages_manage_metadata"],
+    usage: "pages",
+    answer(call) {
+      checkPageToken(call.grant);
+      return answer(accountOf(call.node), call);
+    },
+  });
+  return {
+    "POST subscribed_apps": edge((account, call) => subscribe(ground, account, call)),
+    "GET subscribed_apps": edge((account) => ({ data: appsOf(ground, account) })),
+    "DELETE subscribed_apps": edge((account) => {
+      chosenOf(ground).delete(account.id);
+      for (const id of withPhotos(account)) ground.webhooks.unsubscribe(id);
+      return { success: true };
+    }),
+  };
+};
+
+function subscribe(ground: Ground, account: Account, { params }: Call): unknown {
+  params.requiredText("subscribed_fields");
+  const fields = params.words("subscribed_fields") ?? [];
+  const known: readonly string[] = FIELDS[account.platform];
+  const stray = fields.find((field) => !known.includes(field));
+  if (stray !== undefined)
+    throw invalidParameter(
+      `Param subscribed_fields[${fields.indexOf(stray)}] must be one of {${known.join(", ")}} - got "${stray}".`,
+    );
+  chosenOf(ground).set(account.id, fields);
+  for (const id of withPhotos(account)) ground.webhooks.subscribe(id);
+  return { success: true };
+}
+
+/** Whoever hears of a page hears of its photo account. */
+const withPhotos = ({ id, platform, page }: Account): string[] =>
+  platform === "messenger" && page.instagram ? [id, page.instagram.id] : [id];
+
+function appsOf(ground: Ground, account: Account): unknown[] {
+  if (!ground.webhooks.isSubscribed(account.id)) return [];
+  const id = ground.settings.PLATFORM_APP_ID;
+  const link = `https://www.facebook.com/games/?app_id=${id}`;
+  return [{ id, name: APP_NAME, link, subscribed_fields: fieldsOf(ground, account) }];
+}
