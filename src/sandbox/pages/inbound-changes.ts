@@ -72,7 +72,9 @@ function leadgen({ ground, account, given }: Happening): Change {
 function answersIn(given: Happening["given"]): Partial<Lead> {
   const answers = Object.entries(given).filter(([name]) => LEAD_FIELDS.includes(name));
   for (const [name, value] of answers)
-    if (name === "field_data" ? !Array.isArray(value) : !(typeof value === "string" && /^\d{1,32}$/.test(value)))
+    if (
+      name === "field_data" ? !Array.isArray(value) : !(typeof value === "string" && /^\d{1,32}$/.test(value))
+    )
       throw invalidParameter(`content[${name}] is not as it should be`);
   return Object.fromEntries(answers);
 }
