@@ -9,6 +9,8 @@ const named = (what: string, name: string, effect: string): MagicValue => ({
 });
 
 const recipient = (ending: string, effect: string) => named("a recipient ending in", ending, effect);
+const person = (ending: string, effect: string) =>
+  named("a person of a page or photo account ending in", ending, effect);
 const template = (beginning: string, effect: string) => named("a template named", `${beginning}...`, effect);
 
 /** Values that make something happen without a fault, as the numbers of payment test cards do. */
@@ -20,6 +22,11 @@ export const MAGIC_VALUES: readonly MagicValue[] = [
   recipient("0131", "meets the limit of its pair, 131056, at the first try"),
   recipient("0500", "meets an unknown error, 131000, at the first try"),
   recipient("0470", "is refused: the window is closed, 131047"),
+  person("0001", "is not known, 100/2018001"),
+  person("0010", "is refused: the window is closed, 10"),
+  person("0108", "does not take messages, 10/2018108"),
+  person("0429", "is throttled at the first try"),
+  person("0551", "is not available, 551"),
   template("reject_", "is rejected by the review"),
   template("pause_", "is approved and then paused"),
   template("recategorise_", "is put into another category"),
