@@ -29,7 +29,7 @@ export function webhookDoors(ground: Ground): DeveloperDoor[] {
       path: "/_sandbox/inbound",
       summary: "somebody writes to a channel: { channel, from, type, content? }",
       answer(request) {
-        const message = readMessage(request);
+        const message = { content: undefined, ...readMessage(request) };
         const source = sources.find(({ knows }) => knows(message.channel));
         if (!source) throw new DoorError(404, `There is no channel ${message.channel}`);
         return new Reply({ sent: ground.webhooks.send(source.receive(message)) }, { status: 202 });
