@@ -148,7 +148,7 @@ t.test("a message that arrived can be marked as read by its number", async (t) =
 
 t.test("a message that cannot be is refused", async (t) => {
   const sandbox = await startWithReceiver(t);
-  t.equal((await write(sandbox, { type: "song" })).status, 400);
+  for (const type of ["song", "constructor"]) t.equal((await write(sandbox, { type })).status, 400);
   t.equal((await write(sandbox, { type: "text", from: "Ana" })).status, 400);
   t.equal((await write(sandbox, { type: "text", content: "Hi" })).status, 400);
   t.same(sandbox.received, []);

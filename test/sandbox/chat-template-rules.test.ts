@@ -33,6 +33,7 @@ const REFUSED: Record<string, [change: object, refusal: string]> = {
   "with components that are no list": [{ components: "BODY" }, "400 100"],
   "with a component that is no object": [{ components: ["BODY"] }, "400 100"],
   "with an unknown component": [with1({ type: "SIDE" }), "400 100"],
+  "with a component that every object has": [with1({ type: "constructor" }), "400 100"],
   "with two bodies": [with1(body("Again.")), "400 100"],
   "without a body": [{ components: [{ type: "FOOTER", text: "Bye" }] }, "400 100 2388072"],
   "with a body without text": [{ components: [{ type: "BODY" }] }, "400 100 2388043"],

@@ -113,6 +113,7 @@ t.test("what cannot be is refused", async (t) => {
   const sandbox = await startWithReceiver(t);
   const refused = [
     { type: "song" },
+    { type: "constructor" },
     { type: "leadgen", channel: INSTAGRAM },
     { type: "text", from: "Ana" },
     { type: "text", content: "Hi" },
