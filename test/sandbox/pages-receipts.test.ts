@@ -43,7 +43,8 @@ t.test("the photo platform tells which message was read, and nothing of deliveri
   const { base, received } = await startWithReceiver(t);
   const attachment = { type: "image", payload: { url: "https://example.com/a.png" } };
   const { message_id: mid } = (await send(base, INSTAGRAM, { attachment })).body;
-  await until("the reading", () => messagingOf(received, "instagram").some((event) => "read" in event));
+  const has = (name: string) => messagingOf(received, "instagram").some((event) => name in event);
+  await until("the echo and the reading", () => has("message") && has("read"));
   const events = messagingOf(received, "instagram");
   t.equal(events.length, 2);
   t.match(
