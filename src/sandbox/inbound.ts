@@ -9,7 +9,8 @@ export interface InboundMessage {
   channel: string;
   from: string;
   type: string;
-  content: unknown;
+  /** What stands under the type; without it something of that type. */
+  content?: unknown;
 }
 
 /** A platform that receives messages for its channels. */

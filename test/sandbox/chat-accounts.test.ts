@@ -14,6 +14,7 @@ import {
   UNVERIFIED_NUMBER,
   WABA,
 } from "../fixtures/sandbox-assets.ts";
+import { CHAT_SIGNUP } from "../fixtures/sandbox-dialogs.ts";
 import { until } from "../fixtures/until.ts";
 
 const token = DEMO_CHAT;
@@ -168,4 +169,24 @@ t.test("a number is registered ten times at most", async (t) => {
   for (let count = 0; count < 10; count += 1)
     t.same(await registering(base, PLAIN_NUMBER, pin("123456")), { success: true });
   t.equal(await registering(base, PLAIN_NUMBER, pin("123456")), "400 133016");
+});
+
+t.test("a number that a signup granted sends after it is registered", async (t) => {
+  const { base, origin } = await startSandbox(t);
+  const grant = async (asset: string) => {
+    const form = { ...CHAT_SIGNUP, action: "grant", asset };
+    t.equal((await speak(`${origin}/dialog/signup`, { form })).status, 302);
+  };
+  await grant(OTHER_WABA);
+  t.equal(refusal(await post(`${base}/${PLAIN_NUMBER}/messages`, hello, tea)), "400 133010");
+  t.same(await registering(base, PLAIN_NUMBER, pin("123456")), { success: true });
+  t.equal((await post(`${base}/${PLAIN_NUMBER}/messages`, hello, tea)).status, 200);
+  await grant(OTHER_WABA);
+  t.equal((await post(`${base}/${PLAIN_NUMBER}/messages`, hello, tea)).status, 200, "once is enough");
+  await grant(WABA);
+  t.equal(
+    (await post(`${base}/${NUMBER}/messages`, hello)).status,
+    200,
+    "the demo client's number was before",
+  );
 });

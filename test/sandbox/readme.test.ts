@@ -6,7 +6,7 @@ import t from "tap";
 import { packageRoot } from "../../src/runtime/package-root.ts";
 import { MAGIC_VALUES } from "../../src/sandbox/doors/magic-values.ts";
 import { CALL_FAULTS, WEBHOOK_FAULTS } from "../../src/sandbox/faults/fault.ts";
-import { AD_ACCOUNTS, BUILT_IN_TOKENS, PAGES, WABAS } from "../../src/sandbox/world.ts";
+import { AD_ACCOUNTS, BUILT_IN_TOKENS, LEADS, PAGES, WABAS } from "../../src/sandbox/world.ts";
 import { curlProgram } from "../fixtures/programs.ts";
 import { speak, startSandbox } from "../fixtures/sandbox.ts";
 
@@ -23,7 +23,8 @@ t.test("the README's assets and tokens are those in the code, all of them and no
   const accounts = AD_ACCOUNTS.map(({ id }) => id);
   const numbers = WABAS.flatMap(({ id, numbers }) => [id, ...numbers.map((number) => number.id)]);
   const pages = PAGES.flatMap(({ id, instagram }) => [id, ...(instagram ? [instagram.id] : [])]);
-  t.same(named(/\d{16}/g), [...accounts, ...numbers, ...pages].sort());
+  const leads = LEADS.map(({ id }) => id);
+  t.same(named(/\d{16,18}/g), [...accounts, ...numbers, ...pages, ...leads].sort());
   t.same(named(/EAASandbox\w+/g), Object.keys(BUILT_IN_TOKENS).sort());
   for (const [token, { assets }] of Object.entries(BUILT_IN_TOKENS)) {
     const opened = rows.find(([, first]) => first === token)?.[2] ?? "";
@@ -38,7 +39,11 @@ t.test("the README's faults and magic values are those in the code", async (t) =
     [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, kind]) => kind),
     kinds,
   );
-  for (const { value, effect } of MAGIC_VALUES) t.ok(section.includes(`| ${value} | ${effect} |`), value);
+  const magic = /^\| value \|.*?\n\n/ms.exec(section)?.[0].trim().split("\n").slice(2);
+  t.same(
+    magic,
+    MAGIC_VALUES.map(({ value, effect }) => `| ${value} | ${effect} |`),
+  );
 });
 
 t.test("the README's doors are there, and those that are there stand in it", async (t) => {

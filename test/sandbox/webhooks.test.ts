@@ -98,18 +98,48 @@ t.test("a call is no webhook: the faults of the one do not befall the other", as
   t.equal((await speak(`${sandbox.base}/${APP}`, { token: APP_TOKEN })).body.error.code, 1);
 });
 
-t.test("an inbound message needs a channel that is there", async (t) => {
-  const { origin } = await startSandbox(t);
-  const inbound = (json: object) => speak(`${origin}/_sandbox/inbound`, { json });
-  const message = { channel: "1", from: "2", type: "text", content: { body: "Hi" } };
-  t.match(await inbound(message), { status: 404, body: { error: { message: "There is no channel 1" } } });
-  t.match(await inbound({ ...message, channel: 1 }), {
+const inbound = ({ origin }: StandIn, json: object) => speak(`${origin}/_sandbox/inbound`, { json });
+
+t.test("a message to any channel reaches the service", async (t) => {
+  const { service, sandbox } = await connected(t);
+  const channels = {
+    "1400000000000301": "whatsapp_business_account",
+    "1300000000000401": "page",
+    "1200000000000501": "instagram",
+  };
+  for (const [channel, object] of Object.entries(channels)) {
+    const answer = await inbound(sandbox, { channel, from: "5511988887777", type: "text" });
+    t.match(answer, { status: 202, body: { sent: true } }, object);
+    await until(`${object} arrived`, () => service.received.at(-1)?.body.object === object);
+  }
+});
+
+t.test("it does not, where the app has not subscribed", async (t) => {
+  const { service, sandbox } = await connected(t);
+  const waba = `${sandbox.base}/1500000000000201/subscribed_apps`;
+  await speak(waba, { method: "DELETE", token: "EAASandboxDemoChat" });
+  const message = { from: "5511988887777", type: "text" };
+  t.match(await inbound(sandbox, { ...message, channel: "1400000000000301" }), { body: { sent: false } });
+  await inbound(sandbox, { ...message, channel: "1300000000000401" });
+  await until("the other arrived", () => service.received.length === 1);
+  t.equal(service.received[0]?.body.object, "page");
+});
+
+t.test("a message that cannot be is refused", async (t) => {
+  const sandbox = await startSandbox(t);
+  const message = { channel: "1400000000000301", from: "5511988887777", type: "text" };
+  t.match(await inbound(sandbox, { ...message, channel: "1" }), {
+    status: 404,
+    body: { error: { message: "There is no channel 1" } },
+  });
+  t.match(await inbound(sandbox, { ...message, type: "smell" }), {
+    status: 400,
+    body: { error: { message: /type must be one of/ } },
+  });
+  t.match(await inbound(sandbox, { ...message, channel: 1 }), {
     status: 400,
     body: { error: { message: "channel must be string" } },
   });
-  t.match((await inbound({ channel: "1" })).body.error.details, [
-    { path: "/from" },
-    { path: "/type" },
-    { path: "/content" },
-  ]);
+  const bare = await inbound(sandbox, { channel: "1" });
+  t.match(bare.body.error.details, [{ path: "/from" }, { path: "/type" }]);
 });

@@ -4,6 +4,7 @@ import { VERSION } from "../settings.ts";
 import { WEBHOOK_OBJECTS } from "../webhooks.ts";
 import type { Call } from "../wire/call.ts";
 import { invalidParameter } from "../wire/graph-error.ts";
+import { APP_NAME } from "../world.ts";
 import { shakeHands } from "./handshake.ts";
 
 interface Subscription {
@@ -36,7 +37,7 @@ export function appKinds({ settings, webhooks }: Ground): NodeKind[] {
           token: "app",
           answer: ({ node, address }) => ({
             id: node,
-            name: "Herald Sandbox",
+            name: APP_NAME,
             link: new URL("/_sandbox", address).href,
           }),
         },

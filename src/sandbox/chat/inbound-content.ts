@@ -1,4 +1,5 @@
 import type { Ground } from "../ground.ts";
+import { own } from "../own.ts";
 import { invalidParameter } from "../wire/graph-error.ts";
 import { keepMedia } from "./media/media.ts";
 import { SAMPLE_FILES } from "./media/sample-files.ts";
@@ -66,7 +67,7 @@ const UNKNOWN_TYPE = {
 
 /** The fields of a message that its type brings with it. Of a file only some need to be given. */
 export function contentOf(arrival: Arrival, type: string, given: unknown): Content {
-  const byDefault = DEFAULTS[type];
+  const byDefault = own(DEFAULTS, type);
   if (!byDefault) throw invalidParameter(`type must be one of {${Object.keys(DEFAULTS).join(", ")}}`);
   if (type === "contacts") return { contacts: Array.isArray(given) ? given : byDefault(arrival) };
   const { beside, inside } = parted(asObject(given));

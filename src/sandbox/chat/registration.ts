@@ -12,8 +12,10 @@ const WINDOW = 72 * HOUR;
 const MOST = 10;
 
 interface Registrations {
-  /** Numbers that must be registered before they send. All others count as registered, as they would after a restart. */
+  /** Numbers that must be registered before they send. All others may, so that a channel still works after a restart. */
   awaiting: Set<string>;
+  /** Numbers that need no registration when they are granted: the demo client's, and those that were registered before. */
+  registered: Set<string>;
   pins: Map<string, string>;
   /** When each number was registered or deregistered. */
   tries: Map<string, number[]>;
@@ -25,6 +27,7 @@ const registrationsOf = perGround((): Registrations => {
     awaiting: new Set(
       numbers.filter(({ code_verification_status: code }) => code === "NOT_VERIFIED").map(({ id }) => id),
     ),
+    registered: new Set(WABAS[0]?.numbers.map(({ id }) => id)),
     pins: new Map(numbers.flatMap(({ id, pin }) => (pin === undefined ? [] : [[id, pin] as const]))),
     tries: new Map(),
   };
@@ -34,28 +37,32 @@ export const isRegistered = (ground: Ground, number: string): boolean =>
   !registrationsOf(ground).awaiting.has(number);
 
 /** The numbers of a business account that was just granted send nothing until they are registered. */
-export function awaitRegistration(ground: Ground, waba: string): void {
-  for (const number of WABAS.find(({ id }) => id === waba)?.numbers ?? [])
-    registrationsOf(ground).awaiting.add(number.id);
+export function awaitRegistration(ground: object, asset: string): void {
+  const { awaiting, registered } = registrationsOf(ground);
+  for (const { id } of WABAS.find((waba) => waba.id === asset)?.numbers ?? [])
+    if (!registered.has(id)) awaiting.add(id);
 }
 
 export function register(ground: Ground, { node, params }: Call): unknown {
   checkProduct(params);
   const pin = params.requiredText("pin");
   if (!/^\d{6}$/.test(pin)) throw invalidParameter("Param pin must be 6 digits");
-  const { awaiting, pins } = registrationsOf(ground);
+  const { awaiting, registered, pins } = registrationsOf(ground);
   countTry(ground, node);
   if (senderOf(node).number.code_verification_status === "NOT_VERIFIED")
     throw chatError(133006, "The phone number must be verified before it is registered.");
   if ((pins.get(node) ?? pin) !== pin) throw chatError(133005, "The two-step PIN entered is incorrect.");
   pins.set(node, pin);
   awaiting.delete(node);
+  registered.add(node);
   return { success: true };
 }
 
 export function deregister(ground: Ground, { node }: Call): unknown {
   countTry(ground, node);
-  registrationsOf(ground).awaiting.add(node);
+  const { awaiting, registered } = registrationsOf(ground);
+  awaiting.add(node);
+  registered.delete(node);
   return { success: true };
 }
 

@@ -1,3 +1,4 @@
+import { awaitRegistration } from "../chat/registration.ts";
 import type { Door, DoorRequest } from "../door.ts";
 import type { Ground } from "../ground.ts";
 import type { SandboxSettings } from "../settings.ts";
@@ -47,8 +48,16 @@ function decided(ground: Needs, { path, read, silences }: Dialog, { params, body
   if (consent.needsChoice && decision.assets.length === 0)
     return consentPage(path, consent, "Choose at least one.");
   const reply = granted(ground, consent, decision);
-  if (silences) for (const asset of withPhotos(decision.assets)) ground.webhooks.awaitSubscription(asset);
+  if (silences) silence(ground, decision.assets);
   return reply;
+}
+
+/** Nothing is heard of them, and their numbers send nothing, until the signup's last steps are done. */
+function silence(ground: Needs, assets: readonly string[]): void {
+  for (const asset of withPhotos(assets)) {
+    ground.webhooks.awaitSubscription(asset);
+    awaitRegistration(ground, asset);
+  }
 }
 
 /** A page's photo account is heard of, or not, together with its page. */

@@ -2,7 +2,7 @@ import { CALL_FAULTS, WEBHOOK_FAULTS } from "../faults/fault.ts";
 import type { SandboxSettings } from "../settings.ts";
 import { VERSION } from "../settings.ts";
 import { Reply } from "../wire/call.ts";
-import { AD_ACCOUNTS, BUILT_IN_TOKENS, PAGES, WABAS } from "../world.ts";
+import { AD_ACCOUNTS, BUILT_IN_TOKENS, LEADS, PAGES, WABAS } from "../world.ts";
 import type { DeveloperDoor } from "./developer-door.ts";
 import { MAGIC_VALUES } from "./magic-values.ts";
 
@@ -23,6 +23,7 @@ export function indexDoors(doors: readonly DeveloperDoor[], settings: SandboxSet
         numbers: numbers.map((number) => number.id),
       })),
       pages: PAGES,
+      leads: LEADS.map(({ id, page_id }) => ({ id, page_id })),
       tokens: Object.entries(BUILT_IN_TOKENS).map(([token, { kind, assets }]) => ({ token, kind, assets })),
     });
   return ["/", "/_sandbox"].map((path) => ({ method: "GET", path, summary: "this page", answer }));

@@ -11,7 +11,7 @@ const inboundMessage = object({
   channel: Type.String({ minLength: 1 }),
   from: Type.String({ minLength: 1 }),
   type: Type.String({ minLength: 1 }),
-  content: Type.Unknown(),
+  content: Type.Optional(Type.Unknown()),
 });
 
 const webhook = object({
@@ -27,9 +27,9 @@ export function webhookDoors(ground: Ground): DeveloperDoor[] {
     {
       method: "POST",
       path: "/_sandbox/inbound",
-      summary: "somebody writes to a channel: { channel, from, type, content }",
+      summary: "somebody writes to a channel: { channel, from, type, content? }",
       answer(request) {
-        const message = readMessage(request);
+        const message = { content: undefined, ...readMessage(request) };
         const source = sources.find(({ knows }) => knows(message.channel));
         if (!source) throw new DoorError(404, `There is no channel ${message.channel}`);
         return new Reply({ sent: ground.webhooks.send(source.receive(message)) }, { status: 202 });

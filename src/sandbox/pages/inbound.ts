@@ -1,5 +1,6 @@
 import type { Ground } from "../ground.ts";
 import type { InboundMessage, InboundSource } from "../inbound.ts";
+import { own } from "../own.ts";
 import type { Webhook } from "../webhooks.ts";
 import { invalidParameter } from "../wire/graph-error.ts";
 import { accountOf, isAccount } from "./accounts.ts";
@@ -17,9 +18,9 @@ function receive(ground: Ground, { channel, from, type, content }: InboundMessag
   const account = accountOf(channel);
   if (!/^\d{1,32}$/.test(from)) throw invalidParameter("from must be a scoped id of digits");
   const given = asObject(content);
-  const event = EVENTS[account.platform][type];
+  const event = own(EVENTS[account.platform], type);
   if (event) return conversation(account, { sender: from, recipient: channel }, event(given));
-  const change = CHANGES[account.platform][type];
+  const change = own(CHANGES[account.platform], type);
   if (!change) {
     const known = [...Object.keys(EVENTS[account.platform]), ...Object.keys(CHANGES[account.platform])];
     throw invalidParameter(`type must be one of {${known.join(", ")}}`);

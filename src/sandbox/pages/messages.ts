@@ -51,9 +51,9 @@ function send(ground: Ground, account: Account, { grant, params }: Call): unknow
     throw invalidParameter("Exactly one of the parameters message and sender_action is required.");
   if (!message) checkAction(params);
   const content = message && readContent(message, account);
-  // whoever wrote a comment has an id that the answer tells
+  // Whoever wrote a comment has an id that the answer tells; it is made up, and its ending means nothing.
   const person = "id" in recipient ? recipient.id : newNodeId();
-  meetFate(account, person, triedOf(ground));
+  if ("id" in recipient) meetFate(account, person, triedOf(ground));
   if (!content) return { recipient_id: person };
   const mid = newMid();
   followUp(ground, account, { mid, person, content });

@@ -1,4 +1,5 @@
 import type { Ground } from "../../ground.ts";
+import { own } from "../../own.ts";
 import { perGround } from "../../per-ground.ts";
 import type { Call } from "../../wire/call.ts";
 import { invalidParameter } from "../../wire/graph-error.ts";
@@ -63,7 +64,7 @@ export interface SentMessage {
 
 function readMessage(params: Params, scene: Scene): Omit<SentMessage, "id"> {
   const type = params.text("type") ?? "text";
-  const rule = CONTENT_RULES[type];
+  const rule = own(CONTENT_RULES, type);
   if (INBOUND_ONLY.includes(type)) throw chatError(131051, `Messages of type ${type} cannot be sent.`);
   if (!rule) throw invalidParameter(`Param type must be one of {${Object.keys(CONTENT_RULES).join(", ")}}`);
   const content = type === "contacts" ? params.list(type) : params.object(type);
@@ -84,7 +85,7 @@ const triedOf = perGround(() => new Set<string>());
 function meetFate({ ground, sender, recipient }: Scene): void {
   const { first, refused } = fateOf(recipient.input);
   if (refused) throw chatError(refused, "More than 24 hours have passed since the person last wrote.");
-  const pair = `${sender.number.id} ${recipient.input}`;
+  const pair = `${sender.number.id} ${recipient.userId}`;
   const tried = triedOf(ground);
   if (first === undefined || tried.has(pair)) return;
   tried.add(pair);

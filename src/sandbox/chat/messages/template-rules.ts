@@ -20,32 +20,35 @@ export function checkTemplateMessage(content: Part, { ground, sender, recipient 
   checkParameters(template, content.list("components", { least: 0 }));
 }
 
-/** How many values each of the template's places takes, and of which type where it is not text. */
+/** How many values each of the template's places takes, of which type where it is not text, and for which names if it has names. */
 interface Place {
   count: number;
   type?: string;
+  names?: readonly string[];
 }
 
 function checkParameters(template: Template, given: readonly Part[]): void {
   const places = placesOf(template);
   const values = new Map(given.map((part) => [placeOf(part), part.list("parameters", { least: 0 })]));
   for (const place of new Set([...places.keys(), ...values.keys()])) {
-    const { count, type } = places.get(place) ?? { count: 0 };
+    const expected = places.get(place) ?? { count: 0 };
     const parameters = values.get(place) ?? [];
-    if (parameters.length !== count && !isQuickReply(template, place))
+    if (parameters.length !== expected.count && !isQuickReply(template, place))
       throw chatError(
         132000,
-        `${place}: number of localizable_params (${parameters.length}) does not match the expected number of params (${count})`,
+        `${place}: number of localizable_params (${parameters.length}) does not match the expected number of params (${expected.count})`,
       );
-    for (const parameter of parameters) checkType(place, parameter, type);
+    for (const parameter of parameters) checkParameter(place, parameter, expected);
   }
 }
 
-function checkType(place: string, parameter: Part, type: string | undefined): void {
+function checkParameter(place: string, parameter: Part, { type, names }: Place): void {
   const found = parameter.requiredText("type");
   if (type !== undefined && found !== type)
     throw chatError(132012, `${place}: expected ${type}, received ${found}`);
   if (found === "text") parameter.requiredText("text");
+  if (names && !names.includes(parameter.text("parameter_name") ?? ""))
+    throw chatError(132012, `${place}: parameter_name must be one of {${names.join(", ")}}`);
 }
 
 /** `header`, `body`, or `button 0`. */
@@ -57,22 +60,29 @@ function placeOf(part: Part): string {
 function placesOf(template: Template): Map<string, Place> {
   const places = new Map<string, Place>();
   for (const component of template.components) {
-    if (typeOf(component) === "HEADER") places.set("header", headerPlace(component));
-    if (typeOf(component) === "BODY") places.set("body", { count: bodyCount(template, component) });
+    if (typeOf(component) === "HEADER") places.set("header", headerPlace(template, component));
+    if (typeOf(component) === "BODY") places.set("body", bodyPlace(template, component));
     for (const [index, button] of buttonsOf(component).entries())
       places.set(`button ${index}`, { count: buttonCount(button) });
   }
   return places;
 }
 
-function headerPlace({ format, text }: Component): Place {
-  const type = String(format).toLowerCase();
-  return type === "text" ? { count: variablesIn(text).length } : { count: 1, type };
+function headerPlace(template: Template, component: Component): Place {
+  const type = String(component.format).toLowerCase();
+  return type === "text" ? textPlace(template, component) : { count: 1, type };
 }
 
 /** The platform's own text of a one-time password has the code in it. */
-const bodyCount = ({ category }: Template, { text }: Component): number =>
-  category === "AUTHENTICATION" && text === undefined ? 1 : variablesIn(text).length;
+const bodyPlace = (template: Template, component: Component): Place =>
+  template.category === "AUTHENTICATION" && component.text === undefined
+    ? { count: 1 }
+    : textPlace(template, component);
+
+function textPlace({ parameter_format: format }: Template, { text }: Component): Place {
+  const names = variablesIn(text);
+  return { count: names.length, ...(format === "NAMED" ? { names } : {}) };
+}
 
 const buttonsOf = ({ buttons }: Component): Component[] => (Array.isArray(buttons) ? buttons : []);
 
