@@ -1,0 +1,119 @@
+import t from "tap";
+import { startScene } from "../fixtures/platforms.ts";
+import {
+  chatCode,
+  OAUTH_REDIRECT,
+  oauthCode,
+  pageManagerToken,
+  personToken,
+  SIGNUP_REDIRECT,
+} from "../fixtures/sandbox-dialogs.ts";
+
+const DAY = 24 * 60 * 60 * 1000;
+
+t.test("a code becomes a token, and a short one a long one", async (t) => {
+  const scene = await startScene(t);
+  const { tokens, accounts } = scene.platforms.ads;
+  const code = await oauthCode(scene, { assets: ["1600000000000101", "1600000000000103"] });
+  const short = await tokens.exchangeCode(code, OAUTH_REDIRECT);
+  t.ok(short.expiresAt && short.expiresAt.getTime() < Date.now() + DAY);
+  const long = await tokens.prolong(short.token);
+  t.ok(long.expiresAt && long.expiresAt.getTime() > Date.now() + 50 * DAY);
+  t.same(
+    (await accounts.listAll(long.token)).map(({ name }) => name),
+    ["Sandbox Coffee", "Sandbox Tea"],
+  );
+  const secrets = [code, short.token, long.token, "sandbox-app-secret"];
+  for (const secret of secrets) t.notMatch(JSON.stringify(scene.lines), secret, "nothing of it is logged");
+});
+
+t.test("a code is good once, for half a minute, and with its own address", async (t) => {
+  let now = Date.now();
+  const scene = await startScene(t, { now: () => now });
+  const { tokens } = scene.platforms.ads;
+  const refusedAs = (subcode: number) => ({
+    status: 400,
+    code: "platform_invalid_request",
+    extra: { platform_error: { code: 100, subcode } },
+  });
+  const used = await oauthCode(scene);
+  await tokens.exchangeCode(used, OAUTH_REDIRECT);
+  await t.rejects(tokens.exchangeCode(used, OAUTH_REDIRECT), refusedAs(36009));
+  await t.rejects(tokens.exchangeCode(await oauthCode(scene), `${OAUTH_REDIRECT}/`), refusedAs(36008));
+  const late = await oauthCode(scene);
+  now += 31_000;
+  await t.rejects(tokens.exchangeCode(late, OAUTH_REDIRECT), refusedAs(36007));
+});
+
+t.test("a code is exchanged once even when the answer is lost", async (t) => {
+  const scene = await startScene(t);
+  const code = await oauthCode(scene);
+  await scene.arm({ kind: "drop_after" });
+  await t.rejects(scene.platforms.ads.tokens.exchangeCode(code, OAUTH_REDIRECT), {
+    code: "platform_unavailable",
+  });
+  t.equal((await scene.received()).filter(({ path }) => path.endsWith("/access_token")).length, 1);
+});
+
+t.test("permissions that a person declined are told", async (t) => {
+  const scene = await startScene(t);
+  const token = await personToken(scene, { permissions: ["ads_read"] });
+  const permissions = await scene.platforms.ads.tokens.permissions(token);
+  t.equal(permissions.get("ads_read"), "granted");
+  t.equal(permissions.get("ads_management"), "declined");
+  t.equal(permissions.get("pages_messaging"), undefined, "never asked for");
+});
+
+t.test("a token can be looked at: alive, dead, never ending", async (t) => {
+  const scene = await startScene(t);
+  const { tokens } = scene.platforms.ads;
+  const token = await personToken(scene, { assets: ["1600000000000101"] });
+  const alive = await tokens.inspect(token);
+  t.match(alive, {
+    valid: true,
+    userId: /^\d+$/,
+    scopes: ["ads_management", "ads_read", "business_management"],
+  });
+  t.ok(alive.expiresAt && alive.expiresAt.getTime() > Date.now());
+  t.match(await tokens.inspect("EAASandboxDemoAds"), { valid: true, expiresAt: null });
+  await scene.arm({ kind: "dead_token", subcode: 460 });
+  await t.rejects(tokens.permissions(token));
+  t.match(await tokens.inspect(token), { valid: false, reason: String });
+  t.match(await tokens.inspect("never issued"), { valid: false });
+});
+
+t.test("a signup's token says which business it was granted for, and when it ends", async (t) => {
+  const scene = await startScene(t);
+  const { tokens, numbers } = scene.platforms.chat;
+  const code = await chatCode(scene, ["1500000000000202"]);
+  const { token, expiresAt } = await tokens.exchangeCode(code, SIGNUP_REDIRECT);
+  t.equal(expiresAt, undefined, "the exchange does not tell");
+  const report = await tokens.inspect(token);
+  t.ok(report.expiresAt);
+  const management = report.granted.find(({ scope }) => scope === "whatsapp_business_management");
+  t.same(management?.targets, ["1500000000000202"]);
+  const business = { wabaId: "1500000000000202", token };
+  t.equal((await numbers.listAll(business)).length, 3);
+  const others = { wabaId: "1500000000000201", token };
+  await t.rejects(numbers.listAll(others), { code: "platform_object_not_found" });
+});
+
+t.test("a person's pages come with tokens of their own", async (t) => {
+  const scene = await startScene(t);
+  const { pages, messages } = scene.platforms.social;
+  const token = await pageManagerToken(scene, { assets: ["1300000000000402", "1300000000000403"] });
+  const [tea, sushi, ...more] = await pages.listAll(token);
+  t.same(more, []);
+  t.match(tea, {
+    page_id: "1300000000000402",
+    name: "Sandbox Tea",
+    token: String,
+    photoapp_user_id: "1200000000000502",
+    username: "sandbox.tea",
+  });
+  t.notOk(sushi && "photoapp_user_id" in sushi);
+  const page = { pageId: "1300000000000402", token: tea?.token ?? "" };
+  await pages.subscribe(page);
+  const body = { recipient: { id: "7001" }, messaging_type: "RESPONSE", message: { text: "Hi" } };
+  t.match(await messages.send(page, body), { outcome: "accepted" });
+});
