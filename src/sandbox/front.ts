@@ -6,6 +6,7 @@ import type { Faults } from "./faults/faults.ts";
 import { type Graph, tokenOf } from "./graph.ts";
 import type { Arrival, Fate, Records } from "./records/records.ts";
 import { DoorError, refusal } from "./refusal.ts";
+import type { Tokens } from "./tokens.ts";
 import type { Reply } from "./wire/call.ts";
 import { Params } from "./wire/params.ts";
 import { readParams } from "./wire/read-params.ts";
@@ -13,6 +14,7 @@ import { readParams } from "./wire/read-params.ts";
 export interface FrontParts {
   doors: readonly Door[];
   graph: Graph;
+  tokens: Tokens;
   faults: Faults;
   effects: Record<CallFault, Effect>;
   /** What the platforms received, and what the demo client's backend did. */
@@ -25,12 +27,13 @@ export interface FrontParts {
 export type Front = (arrival: Arrival) => Promise<Outcome>;
 
 export function createFront(parts: FrontParts): Front {
-  const { faults, effects, requests, inbox, log } = parts;
+  const { tokens, faults, effects, requests, inbox, log } = parts;
 
   async function meet(arrival: Arrival, fate: Fate): Promise<Outcome> {
     const call = await read(arrival, parts);
     const { method, url, token } = call;
-    const fault = faults.takeForCall({ method, path: url.pathname, hasToken: token !== "" });
+    const { kind = "app" } = tokens.read(token) ?? {};
+    const fault = faults.takeForCall({ method, path: url.pathname, isMortal: kind !== "app" });
     if (!fault) return call.act();
     fate.fault = fault.kind;
     if (PREVENTING.includes(fault.kind)) fate.acted = false;

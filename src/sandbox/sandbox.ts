@@ -63,6 +63,7 @@ export function createSandbox({ settings, port, log, pace = 1, now = Date.now }:
     ...developer,
     doors: allDoors(ground, developer),
     graph,
+    tokens: ground.tokens,
     effects: createEffects({ tokens: ground.tokens, quotaOf: graph.quotaOf, pause }),
     log,
   });

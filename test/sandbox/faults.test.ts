@@ -145,10 +145,12 @@ t.test("a token that died stays dead until the faults are cleared", async (t) =>
   t.equal((await ask("EAASandboxDemoAds")).body.error.code, 104);
 });
 
-t.test("a call without a token leaves a dead token for the next", async (t) => {
+t.test("a call without a token that can die leaves that to the next", async (t) => {
   const sandbox = await startSandbox(t);
   await arm(sandbox, { kind: "dead_token" });
   t.equal((await speak(`${sandbox.base}/${APP}`)).body.error.code, 104);
+  t.match((await speak(`${sandbox.base}/${APP}`, { token: "unheard of" })).body.error, { code: 190 });
+  t.equal((await askApp(sandbox)).status, 200);
   t.match((await speak(`${sandbox.base}/${APP}`, { token: "EAASandboxDemoAds" })).body.error, {
     code: 190,
     error_subcode: 460,

@@ -5,7 +5,8 @@ export interface Target {
   method: string;
   /** Without the query. */
   path: string;
-  hasToken: boolean;
+  /** It is about a token that was issued to somebody. The app's own ends with the app alone. */
+  isMortal: boolean;
 }
 
 export interface Faults {
@@ -47,8 +48,8 @@ const isCallFault = (fault: Fault): fault is ArmedForCall => CALL_FAULTS.some((k
 const VERSION = /^\/v\d+\.\d+(?=\/)/;
 
 /** Without a path every call of the graph is meant. Pages, downloads and the inbox only fail where they are named. */
-function isMeant({ match, kind }: ArmedForCall, { method, path, hasToken }: Target): boolean {
-  if (kind === "dead_token" && !hasToken) return false;
+function isMeant({ match, kind }: ArmedForCall, { method, path, isMortal }: Target): boolean {
+  if (kind === "dead_token" && !isMortal) return false;
   if (match?.method !== undefined && match.method !== method) return false;
   const prefix = match?.path_prefix;
   if (prefix === undefined) return VERSION.test(path);
