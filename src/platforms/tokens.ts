@@ -1,4 +1,5 @@
 import { SECOND } from "../runtime/durations.ts";
+import type { Effect } from "./client/call.ts";
 import { appToken, type PlatformClient } from "./client/client.ts";
 import { asList, asObject, numberOf, textOf } from "./client/shapes.ts";
 import { PlatformFailure } from "./errors/failure.ts";
@@ -34,13 +35,13 @@ export interface TokenDesk {
 
 export function createTokenDesk(client: PlatformClient): TokenDesk {
   const { id: client_id, secret: client_secret } = client.app;
-  const issue = async (query: Record<string, string>) => {
-    const call = { effect: "change", method: "GET", path: "/oauth/access_token" } as const;
-    return toIssued(await client.ask({ ...call, query: { client_id, client_secret, ...query } }));
+  const issue = async (effect: Effect, given: Record<string, string>) => {
+    const query = { client_id, client_secret, ...given };
+    return toIssued(await client.ask({ effect, method: "GET", path: "/oauth/access_token", query }));
   };
   return {
-    exchangeCode: (code, redirect_uri) => issue({ redirect_uri, code }),
-    prolong: (token) => issue({ grant_type: "fb_exchange_token", fb_exchange_token: token }),
+    exchangeCode: (code, redirect_uri) => issue("change", { redirect_uri, code }),
+    prolong: (token) => issue("read", { grant_type: "fb_exchange_token", fb_exchange_token: token }),
     async permissions(token) {
       const body = await client.ask({ effect: "read", method: "GET", path: "/me/permissions", token });
       const rows = asList(asObject(body).data).map(asObject);

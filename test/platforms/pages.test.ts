@@ -85,3 +85,17 @@ t.test("a page is subscribed to with all that Herald forwards", async (t) => {
     body: { subscribed_fields: /^messages,.*leadgen$/ },
   });
 });
+
+t.test("a lead is read with what the person wrote", async (t) => {
+  const { platforms } = await startScene(t);
+  const lead = await platforms.social.pages.readLead(PAGE, "120200000000000701");
+  t.match(lead, {
+    lead_id: "120200000000000701",
+    form_id: "120200000000000702",
+    ad_id: "120200000000000703",
+  });
+  t.same(lead.fields[0], { name: "full_name", values: ["Ana Souza"] });
+  await t.rejects(platforms.social.pages.readLead(PAGE, "120200000000000799"), {
+    code: "platform_object_not_found",
+  });
+});

@@ -1,7 +1,8 @@
 import t from "tap";
 import type { SendOutcome } from "../../src/platforms/sends.ts";
 import { NUMBER, startScene } from "../fixtures/platforms.ts";
-import { speak } from "../fixtures/sandbox.ts";
+import { receiveWebhooks, speak } from "../fixtures/sandbox.ts";
+import { until } from "../fixtures/until.ts";
 
 const MESSAGE = { id: "msg_1", to: "5511999990001", type: "text", content: { body: "Hi" } };
 
@@ -161,20 +162,18 @@ t.test("the magic recipients", async (t) => {
   t.match(await send("5511999990429"), { outcome: "accepted" });
 });
 
-t.test("a message can be marked as read, with or without a sign of typing", async (t) => {
-  const scene = await startScene(t);
-  const inbound = {
-    channel: NUMBER.phoneNumberId,
-    from: "16505551234",
-    type: "text",
-    content: { body: "Hello" },
-  };
-  await speak(`${scene.origin}/_sandbox/inbound`, { json: inbound });
-  await t.rejects(scene.platforms.chat.messages.markRead(NUMBER, "wamid.unknown"), {
-    code: "platform_invalid_request",
-  });
-  t.match((await scene.received()).at(-1)?.body, { status: "read", message_id: "wamid.unknown" });
-  const options = { typing: true };
-  await t.rejects(scene.platforms.chat.messages.markRead(NUMBER, "wamid.unknown", options));
-  t.match((await scene.received()).at(-1)?.body, { typing_indicator: { type: "text" } });
+t.test("a received message can be marked as read, with or without a sign of typing", async (t) => {
+  const receiver = await receiveWebhooks(t);
+  const scene = await startScene(t, { settings: { PUBLIC_URL: receiver.url } });
+  const inbound = { channel: NUMBER.phoneNumberId, from: "16505551234", type: "text" };
+  await speak(`${scene.origin}/_sandbox/inbound`, { json: { ...inbound, content: { body: "Hello" } } });
+  const webhook = await until("it arrives", () => receiver.received[0]);
+  const id = webhook.body.entry[0].changes[0].value.messages[0].id;
+  const { markRead } = scene.platforms.chat.messages;
+  const read = { messaging_product: "whatsapp", status: "read", message_id: id };
+  await markRead(NUMBER, id);
+  t.same((await scene.received()).at(-1)?.body, read);
+  await markRead(NUMBER, id, { typing: true });
+  t.same((await scene.received()).at(-1)?.body, { ...read, typing_indicator: { type: "text" } });
+  await t.rejects(markRead(NUMBER, "wamid.unknown"), { code: "platform_invalid_request" });
 });

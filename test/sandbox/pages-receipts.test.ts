@@ -1,5 +1,5 @@
 import t from "tap";
-import { receiveWebhooks, startSandbox } from "../fixtures/sandbox.ts";
+import { receiveWebhooks, speak, startSandbox } from "../fixtures/sandbox.ts";
 import {
   DEMO_PAGE,
   INSTAGRAM,
@@ -36,6 +36,19 @@ t.test("Messenger tells of the echo, the delivery and the reading, up to when", 
     t.ok(isSigned(webhook));
     t.match(webhook.body, { object: "page", entry: [{ id: PAGE, time: Number }] });
     t.ok(webhook.body.entry[0].time >= before && webhook.body.entry[0].messaging[0].timestamp >= before);
+  }
+});
+
+t.test("a page writes to people of its photo account as that account", async (t) => {
+  const { base, origin, received } = await startWithReceiver(t);
+  const writer = "2400000000000099";
+  const wrote = { channel: INSTAGRAM, from: writer, type: "text", content: { text: "Hello" } };
+  await speak(`${origin}/_sandbox/inbound`, { json: wrote });
+  for (const id of [writer, "17840000000000024"]) {
+    const message = { recipient: { id }, message: { text: "Hi" } };
+    const { message_id: mid } = (await post(`${base}/${PAGE}/messages`, message, DEMO_PAGE)).body;
+    const read = () => messagingOf(received, "instagram").find((event) => event.read?.mid === mid);
+    t.match(await until("it is read", read), { sender: { id }, recipient: { id: INSTAGRAM } });
   }
 });
 

@@ -1,4 +1,5 @@
 import { AD_MAGIC_VALUES } from "../ads/magic.ts";
+import { PHOTO_PERSON } from "../pages/people.ts";
 
 interface MagicValue {
   value: string;
@@ -29,6 +30,10 @@ export const MAGIC_VALUES: readonly MagicValue[] = [
   person("0108", "does not take messages, 10/2018108"),
   person("0429", "is throttled at the first try"),
   person("0551", "is not available, 551"),
+  {
+    value: `a person beginning with \`${PHOTO_PERSON}\``,
+    effect: "is on the photo platform when a page writes to them",
+  },
   template("reject_", "is rejected by the review"),
   template("pause_", "is approved and then paused"),
   template("recategorise_", "is put into another category"),

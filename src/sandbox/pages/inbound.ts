@@ -6,6 +6,7 @@ import { invalidParameter } from "../wire/graph-error.ts";
 import { accountOf, isAccount } from "./accounts.ts";
 import { CHANGES } from "./inbound-changes.ts";
 import { EVENTS } from "./inbound-events.ts";
+import { rememberPhotoPerson } from "./people.ts";
 import { conversation } from "./receipts.ts";
 
 /** People write to pages and photo accounts, comment, and fill in forms. */
@@ -17,6 +18,7 @@ export const pageInbound = (ground: Ground): InboundSource => ({
 function receive(ground: Ground, { channel, from, type, content }: InboundMessage): Webhook {
   const account = accountOf(channel);
   if (!/^\d{1,32}$/.test(from)) throw invalidParameter("from must be a scoped id of digits");
+  if (account.platform === "instagram") rememberPhotoPerson(ground, from);
   const given = asObject(content);
   const event = own(EVENTS[account.platform], type);
   if (event) return conversation(account, { sender: from, recipient: channel }, event(given));

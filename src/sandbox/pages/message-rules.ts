@@ -37,6 +37,8 @@ export function checkManner(params: Params, { platform }: Account): void {
   checkOneOf(params, "tag", TAGS);
   const type = params.text("messaging_type");
   if (type === "MESSAGE_TAG") params.requiredText("tag");
+  const replyTo = params.object("reply_to");
+  if (replyTo) inner(replyTo).requiredText("mid");
   if (type === "UTILITY" && platform === "instagram")
     throw invalidParameter("Param messaging_type UTILITY is not for Instagram");
 }
@@ -73,8 +75,6 @@ export function readContent(given: Record<string, unknown>, account: Account): C
   const [text, attachment] = [message.text("text"), message.object("attachment")];
   if ((text === undefined) === (attachment === undefined))
     throw invalidParameter("Param message must have a text or an attachment, and not both");
-  const replyTo = message.object("reply_to");
-  if (replyTo) inner(replyTo).requiredText("mid");
   if ((message.list("quick_replies") ?? []).length > MOST_QUICK_REPLIES)
     throw invalidParameter(`Param message[quick_replies] may have ${MOST_QUICK_REPLIES} items`);
   return text === undefined

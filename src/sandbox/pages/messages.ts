@@ -5,20 +5,22 @@ import { perGround } from "../per-ground.ts";
 import type { Grant } from "../tokens.ts";
 import type { Call } from "../wire/call.ts";
 import { invalidParameter } from "../wire/graph-error.ts";
+import type { Params } from "../wire/params.ts";
 import { type Account, accountOf, checkPageToken, isOf } from "./accounts.ts";
 import { meetFate } from "./magic.ts";
 import { checkAction, checkManner, readContent, readRecipient } from "./message-rules.ts";
+import { isPhotoPerson } from "./people.ts";
 import { followUp } from "./receipts.ts";
 
 export const newMid = (): string => `m_${randomBytes(24).toString("base64url")}`;
 
 const triedOf = perGround(() => new Set<string>());
 
-/** Sends from the page or photo account that is spoken to. */
+/** Sends from the page that is spoken to, or from its photo account to a person who is there. */
 export const pageMessages = (ground: Ground): Edge => ({
   scopes: ["pages_messaging"],
   usage: "messenger",
-  answer: (call) => send(ground, accountOf(call.node), call),
+  answer: (call) => send(ground, senderFor(ground, accountOf(call.node), call.params), call),
 });
 
 export const instagramMessages = (ground: Ground): Edge => ({
@@ -32,9 +34,16 @@ export const meMessages = (ground: Ground): Edge => ({
   ...pageMessages(ground),
   answer(call) {
     checkPageToken(call.grant);
-    return send(ground, accountOf(pageIn(call.grant)), call);
+    return send(ground, senderFor(ground, accountOf(pageIn(call.grant)), call.params), call);
   },
 });
+
+/** One edge serves both platforms: whom a page writes to decides. */
+function senderFor(ground: Ground, page: Account, params: Params): Account {
+  const recipient = readRecipient(params);
+  const photo = page.page.instagram;
+  return photo && "id" in recipient && isPhotoPerson(ground, recipient.id) ? accountOf(photo.id) : page;
+}
 
 function pageIn({ assets }: Grant): string {
   const page = assets.find(isOf("messenger"));
