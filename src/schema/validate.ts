@@ -10,16 +10,18 @@ import type { TObject, TSchema } from "./types.ts";
  */
 export type Check = (value: unknown, isLarge?: boolean) => Problem[];
 
+/** The one that stops at the first problem and the one that finds all; they know what they have compiled before. */
+const [quick, thorough] = [lazily(() => createAjv(false)), lazily(() => createAjv(true))];
+
 /** Compiles schemas, each once, when the routes are built. */
 export function createValidator() {
-  const [quick, thorough] = [createAjv(false), createAjv(true)];
   const compile = (schema: TSchema, whole: string): Check => {
-    const isValid = quick.compile(schema);
+    const isValid = quick().compile(schema);
     let explain: ValidateFunction | undefined;
     return (value, isLarge = false) => {
       if (isValid(value)) return [];
       if (isLarge) return toProblems(isValid.errors as ErrorObject[], whole);
-      explain ??= thorough.compile(schema);
+      explain ??= thorough().compile(schema);
       explain(value);
       return toProblems(explain.errors as ErrorObject[], whole);
     };
@@ -46,4 +48,12 @@ function createAjv(allErrors: boolean): Ajv2020 {
   ajv.addKeyword({ keyword: "x-message", schemaType: "string" });
   ajv.addKeyword({ keyword: "x-field", schemaType: "string" });
   return ajv;
+}
+
+function lazily<T>(make: () => T): () => T {
+  let made: T | undefined;
+  return () => {
+    made ??= make();
+    return made;
+  };
 }
