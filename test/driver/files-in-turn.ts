@@ -6,9 +6,8 @@ import { Parser } from "tap-parser";
 import { packageRoot } from "../../src/runtime/package-root.ts";
 import { type Count, say, sayOutcome } from "./count.ts";
 
-/** The tests that a runner adds after those of a file: an empty one, which makes the last of them complete, and one that lasts until the next file is handed over. */
+/** The test that a runner adds after those of a file. */
 export const END_OF_FILE = "(end of file)";
-export const BETWEEN_FILES = "(between files)";
 
 /** A file that takes longer hangs. */
 const PATIENCE = 120_000;
@@ -52,12 +51,12 @@ export async function runInTurn({ next, env, onChild }: InTurn): Promise<Count[]
   child.stdout.on("data", (chunk) => {
     parser.write(chunk);
     tail = `${tail}${chunk}`;
-    if (tail.includes(`# Subtest: ${BETWEEN_FILES}`)) {
+    if (tail.includes(`# Subtest: ${END_OF_FILE}`)) {
       tail = "";
       end();
       begin();
     }
-    tail = tail.slice(-BETWEEN_FILES.length * 2);
+    tail = tail.slice(-END_OF_FILE.length * 2);
   });
   begin();
   await Promise.all([once(child, "exit"), once(child.stdout, "end")]);

@@ -16,9 +16,11 @@ export function testFiles(): { light: string[]; heavy: string[] } {
 }
 
 const running = new Set<ChildProcess>();
+let stopped = false;
 
-/** Ends the files that run; their teardowns stop what they started. */
+/** Ends the files that run, whose teardowns stop what they started, and begins no other. */
 export const stopFiles = (): void => {
+  stopped = true;
   for (const child of running) child.kill();
 };
 
@@ -30,7 +32,7 @@ export async function runFiles(
   const waiting = [...files];
   const counts: Count[] = [];
   const line = async () => {
-    while (waiting.length > 0)
+    while (waiting.length > 0 && !stopped)
       counts.push(...(await runInTurn({ next: () => waiting.shift(), env, onChild: keep })));
   };
   await Promise.all(Array.from({ length: jobs }, line));
