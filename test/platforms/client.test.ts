@@ -155,3 +155,24 @@ t.test("further tries stay within the deadline of the call", async (t) => {
   await t.rejects(client.ask({ ...call, deadline: 150 }), { code: "platform_unavailable" });
   t.equal(lines.at(-1)?.tries, 1, "the pause before a second would be longer than what is left");
 });
+
+t.test("an id that would lead elsewhere names nothing", async (t) => {
+  const scene = await startScene(t);
+  const ids = [
+    "../me",
+    "1?fields=id",
+    "1#",
+    "1/2/3",
+    "",
+    "%2e%2e",
+    "1500000000000201/message_templates/x",
+    "a b",
+  ];
+  for (const id of ids)
+    await t.rejects(
+      scene.platforms.chat.media.download(NUMBER, id),
+      { status: 404, code: "platform_object_not_found" },
+      id,
+    );
+  t.same(await scene.received(), [], "nothing was asked");
+});

@@ -2,7 +2,7 @@ import { createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { SECOND } from "../../runtime/durations.ts";
 import type { Log } from "../../runtime/log.ts";
-import { toFailure } from "../errors/failure.ts";
+import { PlatformFailure, toFailure } from "../errors/failure.ts";
 import { formEntries } from "./body.ts";
 import type { Outcome, PlatformCall } from "./call.ts";
 import type { Exchange, Exchanges, OpenExchange } from "./exchange.ts";
@@ -96,6 +96,7 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
   }
 
   async function call(call: PlatformCall): Promise<Outcome> {
+    checkPath(call.path);
     const began = Date.now();
     const { outcome, usage, tries } = await attempts(call);
     const { about, method, path } = call;
@@ -123,6 +124,12 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
       return opened;
     },
   };
+}
+
+/** A node, perhaps with one of its edges. An id that would lead elsewhere names nothing that exists. */
+function checkPath(path: string): void {
+  if (!/^\/\w+(\/\w+)?$/.test(path))
+    throw new PlatformFailure("platform_object_not_found", "There is no such object", { retryable: false });
 }
 
 const authorisation = (token: string | undefined): Record<string, string> =>
