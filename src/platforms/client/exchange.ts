@@ -41,21 +41,14 @@ const CONNECTIONS = { keepAlive: true, maxSockets: 512, maxFreeSockets: 64, time
 
 export function createExchanges(): Exchanges {
   const agent = { http: new HttpAgent(CONNECTIONS), https: new HttpsAgent(CONNECTIONS) };
-  const options = ({ method, headers, body, deadline }: HttpRequest) =>
-    ({
-      method,
-      headers,
-      ...(body === undefined ? {} : { body }),
-      agent,
-      timeout: { request: Math.max(1, deadline) },
-      retry: { limit: 0 },
-      followRedirect: false,
-      throwHttpErrors: false,
-    }) satisfies OptionsInit;
+  const client = got.extend({ agent, retry: { limit: 0 }, followRedirect: false, throwHttpErrors: false });
+  const options = ({ method, headers, body }: HttpRequest) =>
+    ({ method, headers, ...(body === undefined ? {} : { body }) }) satisfies OptionsInit;
   return {
     async run(request) {
       const trace = { left: false };
-      const asked = got(request.url, { ...options(request), responseType: "text" });
+      const timeout = { request: Math.max(1, request.deadline) };
+      const asked = client(request.url, { ...options(request), timeout, responseType: "text" });
       asked.on("request", watch(trace));
       asked.on("downloadProgress", ({ transferred }) => {
         if (transferred > LONGEST_ANSWER) asked.cancel("the answer is too long");
@@ -69,7 +62,7 @@ export function createExchanges(): Exchanges {
     },
     open(request) {
       const trace = { left: false };
-      const body = got.stream(request.url, { ...options(request), timeout: openTimeouts(request) });
+      const body = client.stream(request.url, { ...options(request), timeout: openTimeouts(request) });
       body.on("request", watch(trace));
       return new Promise((resolve) => {
         body.once("response", ({ statusCode: status, headers }: Response) =>
