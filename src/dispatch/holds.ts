@@ -11,6 +11,12 @@ export interface Holds {
 /** One slot of a cluster, so that the keys of a call are asked for in one round trip. */
 const redisKey = (key: string) => `herald:{holds}:${key}`;
 
+/** Of two answers about one quota the one that says more counts, whichever comes last. */
+const LENGTHEN = `
+  if redis.call("pttl", KEYS[1]) < tonumber(ARGV[1]) then
+    redis.call("set", KEYS[1], "1", "px", ARGV[1])
+  end`;
+
 /** Kept in Redis, and in memory what this process has learnt itself: while Redis is away, that alone counts. */
 export function createHolds(redis: RedisClient): Holds {
   const own = new Map<string, number>();
@@ -22,8 +28,8 @@ export function createHolds(redis: RedisClient): Holds {
     },
     async hold(key, milliseconds) {
       forgetEnded(own);
-      own.set(key, Date.now() + milliseconds);
-      await redis.set(redisKey(key), "1", "PX", Math.max(1, Math.ceil(milliseconds))).catch(() => {});
+      own.set(key, Math.max(own.get(key) ?? 0, Date.now() + milliseconds));
+      await redis.eval(LENGTHEN, 1, redisKey(key), Math.max(1, Math.ceil(milliseconds))).catch(() => {});
     },
   };
 }

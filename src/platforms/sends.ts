@@ -17,14 +17,19 @@ export const SEND_DEADLINE = 15 * SECOND;
 
 const PAIR_LIMIT = 131056;
 
+/** What the platform said of a message that it took; undefined when its answer says nothing of the kind. */
+export type Receipt = { platformMessageId: string | undefined };
+
 /** What a call means for the message that it carried. */
 export function toSendOutcome(
   outcome: Outcome,
-  messageId: (body: unknown) => string | undefined,
+  receipt: (body: unknown) => Receipt | undefined,
 ): SendOutcome {
   switch (outcome.outcome) {
-    case "done":
-      return { outcome: "accepted", platformMessageId: messageId(outcome.body) };
+    case "done": {
+      const taken = receipt(outcome.body);
+      return taken ? { outcome: "accepted", ...taken } : { outcome: "unknown" };
+    }
     case "held":
       return { outcome: "retry", wait: outcome.wait, pair: false };
     case "timeout":

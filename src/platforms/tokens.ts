@@ -1,8 +1,9 @@
 import { SECOND } from "../runtime/durations.ts";
 import type { Effect } from "./client/call.ts";
 import { appToken, type PlatformClient } from "./client/client.ts";
-import { asList, asObject, numberOf, textOf } from "./client/shapes.ts";
-import { PlatformFailure } from "./errors/failure.ts";
+import { asList, asObject, dateOf, numberOf, textOf, texts } from "./client/shapes.ts";
+import { notUnderstood } from "./errors/failure.ts";
+import { struckOut } from "./errors/platform-error.ts";
 
 export interface IssuedToken {
   token: string;
@@ -35,17 +36,20 @@ export interface TokenDesk {
 
 export function createTokenDesk(client: PlatformClient): TokenDesk {
   const { id: client_id, secret: client_secret } = client.app;
-  const issue = async (effect: Effect, given: Record<string, string>) => {
+  const issue = async (effect: Effect, secret: string, given: Record<string, string>) => {
     const query = { client_id, client_secret, ...given };
-    return toIssued(await client.ask({ effect, method: "GET", path: "/oauth/access_token", query }));
+    const call = { effect, method: "GET", path: "/oauth/access_token", secrets: [secret] } as const;
+    return toIssued(await client.ask({ ...call, query }));
   };
   return {
-    exchangeCode: (code, redirect_uri) => issue("change", { redirect_uri, code }),
-    prolong: (token) => issue("read", { grant_type: "fb_exchange_token", fb_exchange_token: token }),
+    exchangeCode: (code, redirect_uri) => issue("change", code, { redirect_uri, code }),
+    prolong: (token) => issue("read", token, { grant_type: "fb_exchange_token", fb_exchange_token: token }),
     async permissions(token) {
       const body = await client.ask({ effect: "read", method: "GET", path: "/me/permissions", token });
-      const rows = asList(asObject(body).data).map(asObject);
-      return new Map(rows.map(({ permission, status }) => [String(permission), String(status)]));
+      const { data } = asObject(body);
+      if (!Array.isArray(data)) throw notUnderstood("The platform did not list the permissions");
+      const rows = data.map(asObject);
+      return new Map(rows.map(({ permission, status }) => [textOf(permission) ?? "", textOf(status) ?? ""]));
     },
     async inspect(token) {
       const call = {
@@ -54,7 +58,8 @@ export function createTokenDesk(client: PlatformClient): TokenDesk {
         path: "/debug_token",
         token: appToken(client.app),
       } as const;
-      return toReport(await client.ask({ ...call, query: { input_token: token } }));
+      const answer = await client.ask({ ...call, query: { input_token: token }, secrets: [token] });
+      return toReport(answer, token);
     },
   };
 }
@@ -62,27 +67,30 @@ export function createTokenDesk(client: PlatformClient): TokenDesk {
 function toIssued(body: unknown): IssuedToken {
   const { access_token, expires_in } = asObject(body);
   const token = textOf(access_token);
-  if (!token)
-    throw new PlatformFailure("platform_unavailable", "The platform gave no token", { retryable: true });
+  if (!token) throw notUnderstood("The platform gave no token");
   const seconds = numberOf(expires_in);
-  return { token, ...(seconds === undefined ? {} : { expiresAt: new Date(Date.now() + seconds * SECOND) }) };
+  const expiresAt = seconds === undefined ? undefined : dateOf(Date.now() / SECOND + seconds);
+  return { token, ...(expiresAt ? { expiresAt } : {}) };
 }
 
-function toReport(body: unknown): TokenReport {
+function toReport(body: unknown, token: string): TokenReport {
   const data = asObject(asObject(body).data);
-  const [expires, userId] = [numberOf(data.expires_at), textOf(data.user_id)];
+  // What says neither yes nor no must not pass for the death of a token.
+  if (typeof data.is_valid !== "boolean")
+    throw notUnderstood("The platform did not say whether the token is valid");
+  const userId = textOf(data.user_id);
   const reason = textOf(asObject(data.error).message);
   return {
-    valid: data.is_valid === true,
-    expiresAt: expires ? new Date(expires * SECOND) : null,
+    valid: data.is_valid,
+    expiresAt: numberOf(data.expires_at) ? (dateOf(data.expires_at) ?? null) : null,
     ...(userId === undefined ? {} : { userId }),
-    scopes: asList(data.scopes).map(String),
+    scopes: texts(data.scopes),
     granted: asList(data.granular_scopes).map(asObject).map(toGranted),
-    ...(reason === undefined ? {} : { reason }),
+    ...(reason === undefined ? {} : { reason: struckOut(reason, [token]) }),
   };
 }
 
 const toGranted = ({ scope, target_ids }: Record<string, unknown>) => ({
-  scope: String(scope),
-  ...(Array.isArray(target_ids) ? { targets: target_ids.map(String) } : {}),
+  scope: textOf(scope) ?? "",
+  ...(Array.isArray(target_ids) ? { targets: texts(target_ids) } : {}),
 });

@@ -3,8 +3,11 @@ import { randomUUID } from "node:crypto";
 /** A bare integer of 16 or more digits may be beyond 2^53, where JSON.parse rounds. A cheap look decides who must read it. */
 const MAY_ROUND = /(?:^|[:[,])\s*-?\d{16}/;
 
-/** A string, left as it is, or a long bare integer. */
-const STRING_OR_LONG = /"[^"\\]*(?:\\.[^"\\]*)*"|(?<![\d.eE+-])-?[1-9]\d{15,}(?![\d.eE])/gs;
+/**
+ * A string, which is left as it is, or a long bare integer that is no key. A string that does not end counts to the end of
+ * the text, or it would be looked for again from each quote in it.
+ */
+const STRING_OR_LONG = /"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?$)|(?<![\d.eE+-])-?[1-9]\d{15,}(?![\d.eE]|\s*:)/gs;
 
 /** Nobody outside can know it, so no string of theirs is taken for one of our marks. */
 const MARK = `${randomUUID()}:`;

@@ -1,6 +1,5 @@
 import t from "tap";
 import { ACCOUNT, startScene } from "../fixtures/platforms.ts";
-import { until } from "../fixtures/until.ts";
 
 const PIXEL = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
@@ -38,11 +37,11 @@ t.test("an upload that was broken off may be repeated", async (t) => {
   t.match(await upload(), { hash: String });
 });
 
-t.test("a video is fetched by the platform and ready after a while", async (t) => {
+t.test("a video is fetched by the platform", async (t) => {
   const { platforms } = await startScene(t);
   const { media } = platforms.ads;
-  const id = await media.registerVideo(ACCOUNT, { fileUrl: "https://shop.example/cup.mp4", name: "Cup" });
-  await until("the video is ready", async () => (await media.videoStatus(ACCOUNT, id)) === "ready");
+  const cup = { fileUrl: "https://shop.example/cup.mp4", name: "Cup" };
+  t.match(await media.registerVideo(ACCOUNT, cup), /^\d+$/);
   const gone = { fileUrl: "https://unreachable.example/cup.mp4" };
   await t.rejects(media.registerVideo(ACCOUNT, gone), {
     code: "platform_invalid_request",

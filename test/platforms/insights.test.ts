@@ -1,4 +1,5 @@
 import t from "tap";
+import { adToken } from "../fixtures/ad-platform.ts";
 import { ACCOUNT, startScene } from "../fixtures/platforms.ts";
 import { until } from "../fixtures/until.ts";
 
@@ -69,9 +70,16 @@ t.test("a report that fails or is skipped has failed, with a reason", async (t) 
 });
 
 t.test("a run that is no more, or of another account, is not found", async (t) => {
-  const { platforms } = await startScene(t);
-  const { insights } = platforms.ads;
+  const scene = await startScene(t);
+  const { insights } = scene.platforms.ads;
   const notFound = { status: 404, code: "platform_object_not_found" };
+  const token = adToken(["1600000000000101", "1600000000000102"]);
+  const theirs = await insights.startReport({ account: "act_1600000000000102", token }, WEEK);
+  const other = await scene.another(); // knows nothing of who started it
+  for (const reports of [insights, other.ads.insights]) {
+    await t.rejects(reports.readReport({ ...ACCOUNT, token }, theirs), notFound);
+    await t.rejects(reports.reportRows({ ...ACCOUNT, token }, theirs), notFound);
+  }
   await t.rejects(insights.readReport(ACCOUNT, "120999999999999999"), notFound);
   await t.rejects(insights.reportRows(ACCOUNT, "120999999999999999"), notFound);
 });

@@ -73,6 +73,7 @@ t.test("another account, another quota and another platform go on", async (t) =>
   await refused(scene.platforms.ads.accounts.read(ACCOUNT));
   const other = { account: "act_1600000000000102", token: adToken(["1600000000000102"]) };
   t.match(await scene.platforms.ads.accounts.read(other), { ad_account_id: other.account });
+  t.ok((await scene.platforms.ads.insights.rows(ACCOUNT, {})).items.length > 0, "another quota of the same");
   t.match(await scene.platforms.chat.numbers.read(NUMBER), { phone_number_id: NUMBER.phoneNumberId });
 });
 

@@ -33,6 +33,7 @@ t.test("what JSON.parse refuses is refused", async (t) => {
     "{",
     '{"a":01234567890123456789}',
     "[1234567890123456789",
+    '{"a":1234567890123456789,12345678901234567:2}',
     '{"a":120210000000000001 2}',
   ])
     t.throws(() => parseJson(text), SyntaxError, text);
@@ -46,4 +47,10 @@ t.test("a large text with one long integer is read in one go", async (t) => {
   };
   t.equal(text.length, long.length + 1);
   t.equal(id, 120210000000000001n);
+});
+
+t.test("a string that does not end is refused in no time", async (t) => {
+  const began = Date.now();
+  t.throws(() => parseJson(`[1234567890123456,"${'\\"'.repeat(200_000)}`), SyntaxError);
+  t.ok(Date.now() - began < 10_000, "it took minutes when every quote was a new beginning");
 });

@@ -1,6 +1,7 @@
 import type { PlatformClient } from "../client/client.ts";
 import { asObject, numberOf, present, textOf } from "../client/shapes.ts";
 import { speaker } from "../client/speaker.ts";
+import { notUnderstood } from "../errors/failure.ts";
 import { type AdAccess, forAccount } from "./access.ts";
 
 /** An ad account as the platform knows it, its business laid flat. */
@@ -31,10 +32,13 @@ export function createAdAccounts(client: PlatformClient): AdAccounts {
   return {
     async listAll(token) {
       const rows = await speaker(client, { token }).allPages("/me/adaccounts", { fields: FIELDS });
-      return rows.map(toAdAccount);
+      return rows.map(toAdAccount).filter((account) => account !== undefined);
     },
     async read(access) {
-      return toAdAccount(await forAccount(client, access).get(`/${access.account}`, { fields: FIELDS }));
+      const row = await forAccount(client, access).get(`/${access.account}`, { fields: FIELDS });
+      const account = toAdAccount(row);
+      if (!account) throw notUnderstood("The platform did not describe the ad account");
+      return account;
     },
     async subscribe(access) {
       await forAccount(client, access).change(`/${access.account}/subscribed_apps`);
@@ -42,10 +46,12 @@ export function createAdAccounts(client: PlatformClient): AdAccounts {
   };
 }
 
-function toAdAccount(row: unknown): PlatformAdAccount {
+/** Undefined for what has no id. */
+function toAdAccount(row: unknown): PlatformAdAccount | undefined {
   const fields = asObject(row);
   const business = asObject(fields.business);
-  const accountId = textOf(fields.account_id) ?? String(fields.id).replace(/^act_/, "");
+  const accountId = textOf(fields.account_id) ?? textOf(fields.id)?.replace(/^act_/, "");
+  if (accountId === undefined) return undefined;
   const flat = {
     business_id: textOf(business.id),
     business_name: textOf(business.name) ?? textOf(fields.business_name),

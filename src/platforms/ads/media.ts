@@ -1,7 +1,7 @@
 import { formBody, multipartBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
 import { asObject, numberOf, present, textOf } from "../client/shapes.ts";
-import { PlatformFailure } from "../errors/failure.ts";
+import { notUnderstood } from "../errors/failure.ts";
 import { type AdAccess, forAccount } from "./access.ts";
 import type { Ownership } from "./ownership.ts";
 
@@ -21,8 +21,6 @@ export interface AdMedia {
   ): Promise<UploadedImage>;
   /** The platform fetches the file itself; answers the video's id. */
   registerVideo(access: AdAccess, video: { fileUrl: string; name?: string | undefined }): Promise<string>;
-  /** processing, ready, error, or what else the platform says. */
-  videoStatus(access: AdAccess, id: string): Promise<string>;
 }
 
 export function createAdMedia(client: PlatformClient, ownership: Ownership): AdMedia {
@@ -38,20 +36,13 @@ export function createAdMedia(client: PlatformClient, ownership: Ownership): AdM
       const { id } = await forAccount(client, access).create(`/${access.account}/advideos`, body);
       return ownership.remember(access, id);
     },
-    async videoStatus(access, id) {
-      const { status } = await forAccount(client, access).get(`/${id}`, { fields: "status" });
-      return textOf(asObject(status).video_status) ?? "processing";
-    },
   };
 }
 
 function toImage(value: unknown): UploadedImage {
   const image = asObject(value);
   const hash = textOf(image.hash);
-  if (hash === undefined)
-    throw new PlatformFailure("platform_unavailable", "The platform took the image and gave no hash", {
-      retryable: true,
-    });
+  if (hash === undefined) throw notUnderstood("The platform took the image and gave no hash");
   const [url, name] = [textOf(image.url), textOf(image.name)];
   return { hash, ...present({ url, width: numberOf(image.width), height: numberOf(image.height), name }) };
 }

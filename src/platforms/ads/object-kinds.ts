@@ -15,15 +15,13 @@ interface ObjectKind {
 /** Nothing runs, and nothing is spent, before somebody says so. */
 const paused = (fields: Fields): Fields => ({ status: "PAUSED", ...present(fields) });
 
-const asIs = (row: Fields): Record<string, unknown> => ({ ...row });
-
 export const OBJECT_KINDS: Readonly<Record<AdObjectKind, ObjectKind>> = {
   campaigns: {
     fields: words(
       "id name objective status effective_status special_ad_categories buying_type daily_budget lifetime_budget spend_cap bid_strategy start_time stop_time created_time updated_time",
     ),
     complete: (fields) => ({ special_ad_categories: [], ...budgetSharing(fields), ...paused(fields) }),
-    repair: asIs,
+    repair: present,
   },
   adsets: {
     fields: words(
@@ -37,15 +35,14 @@ export const OBJECT_KINDS: Readonly<Record<AdObjectKind, ObjectKind>> = {
       "id name adset_id campaign_id status effective_status creative{id,name,thumbnail_url} created_time updated_time",
     ),
     complete: paused,
-    repair: (row) =>
-      present({ ...row, creative: row.creative === undefined ? undefined : creativeRef(row.creative) }),
+    repair: (row) => present({ ...row, creative: row.creative ? creativeRef(row.creative) : undefined }),
   },
   adcreatives: {
     fields: words(
       "id name status object_story_spec object_story_id effective_object_story_id thumbnail_url image_hash image_url video_id call_to_action_type",
     ),
     complete: present,
-    repair: asIs,
+    repair: present,
   },
 };
 

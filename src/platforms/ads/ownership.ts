@@ -27,6 +27,7 @@ export function createOwnership(client: PlatformClient): Ownership {
   return {
     confirm,
     async check(access, id) {
+      if (!/^\d+$/.test(id)) throw notOfThisAccount();
       const known = accounts.get(id);
       if (known !== undefined) return confirm(access, id, known);
       const { account_id } = await forAccount(client, access).get(`/${id}`, { fields: "account_id" });

@@ -23,6 +23,7 @@ export interface ChatMedia {
 
 /** `hosts`: the only ones that are ever asked for a file, with their ports: the address comes from outside. */
 export function createChatMedia(client: PlatformClient, hosts: readonly string[]): ChatMedia {
+  const protocols = client.isSecure ? ["https:"] : ["https:", "http:"]; // the token goes out with the request
   return {
     async upload(number, { type, ...file }) {
       const fields = { messaging_product: "whatsapp", type };
@@ -35,7 +36,7 @@ export function createChatMedia(client: PlatformClient, hosts: readonly string[]
     async download(number, mediaId) {
       const query = { phone_number_id: number.phoneNumberId };
       const { url, mime_type } = await forBusiness(client, number).get(`/${mediaId}`, query);
-      const address = allowed(textOf(url), hosts);
+      const address = allowed(textOf(url), { hosts, protocols });
       const opened = await client.open({
         url: address,
         token: number.token,
@@ -54,10 +55,14 @@ export function createChatMedia(client: PlatformClient, hosts: readonly string[]
   };
 }
 
-function allowed(url: string | undefined, hosts: readonly string[]): URL {
+interface Allowance {
+  hosts: readonly string[];
+  protocols: readonly string[];
+}
+
+function allowed(url: string | undefined, { hosts, protocols }: Allowance): URL {
   const address = url !== undefined && URL.canParse(url) ? new URL(url) : undefined;
-  const speaksHttp = address?.protocol === "https:" || address?.protocol === "http:";
-  if (address && speaksHttp && hosts.includes(address.host)) return address;
+  if (address && protocols.includes(address.protocol) && hosts.includes(address.host)) return address;
   throw unavailable("The file lies on a host that is not among PLATFORM_MEDIA_HOSTS");
 }
 

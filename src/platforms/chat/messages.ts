@@ -2,7 +2,7 @@ import { type Fields, jsonBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
 import { asList, asObject, textOf } from "../client/shapes.ts";
 import { recipientKind } from "../recipients.ts";
-import { SEND_DEADLINE, type SendOutcome, toSendOutcome } from "../sends.ts";
+import { type Receipt, SEND_DEADLINE, type SendOutcome, toSendOutcome } from "../sends.ts";
 import { type ChatNumber, forSending } from "./access.ts";
 
 /** A message as the API takes it: `content` is the platform's own object under its type. */
@@ -32,7 +32,7 @@ export function createChatMessages(client: PlatformClient): ChatMessages {
         body,
         deadline: SEND_DEADLINE,
       } as const;
-      return toSendOutcome(await forSending(client, number).attempt(call), messageIdIn);
+      return toSendOutcome(await forSending(client, number).attempt(call), receiptIn);
     },
     async markRead(number, messageId, { typing = false } = {}) {
       const indicator = typing ? { typing_indicator: { type: "text" } } : {};
@@ -53,5 +53,7 @@ const toBody = ({ id, to, type, content, context }: ChatMessage): Fields => ({
   biz_opaque_callback_data: id,
 });
 
-const messageIdIn = (body: unknown): string | undefined =>
-  textOf(asObject(asList(asObject(body).messages)[0]).id);
+function receiptIn(body: unknown): Receipt | undefined {
+  const platformMessageId = textOf(asObject(asList(asObject(body).messages)[0]).id);
+  return platformMessageId === undefined ? undefined : { platformMessageId };
+}

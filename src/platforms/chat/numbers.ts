@@ -1,6 +1,7 @@
-import { jsonBody } from "../client/body.ts";
+import { type Fields, jsonBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
-import { textOf } from "../client/shapes.ts";
+import { present, textOf } from "../client/shapes.ts";
+import { notUnderstood } from "../errors/failure.ts";
 import { type ChatBusiness, type ChatNumber, forBusiness } from "./access.ts";
 
 export interface PhoneNumber {
@@ -29,10 +30,13 @@ export function createChatNumbers(client: PlatformClient): ChatNumbers {
       const rows = await forBusiness(client, business).allPages(`/${business.wabaId}/phone_numbers`, {
         fields: FIELDS,
       });
-      return rows.map(toNumber);
+      return rows.map(toNumber).filter((number) => number !== undefined);
     },
     async read(number) {
-      return toNumber(await forBusiness(client, number).get(`/${number.phoneNumberId}`, { fields: FIELDS }));
+      const row = await forBusiness(client, number).get(`/${number.phoneNumberId}`, { fields: FIELDS });
+      const found = toNumber(row);
+      if (!found) throw notUnderstood("The platform did not describe the number");
+      return found;
     },
     async register(number, pin) {
       const body = jsonBody({ messaging_product: "whatsapp", pin });
@@ -48,11 +52,13 @@ export function createChatNumbers(client: PlatformClient): ChatNumbers {
   };
 }
 
-function toNumber(row: Readonly<Record<string, unknown>>): PhoneNumber {
-  const texts = ["display_phone_number", "verified_name", "code_verification_status"] as const;
-  const known = texts.flatMap((name) => {
-    const value = textOf(row[name]);
-    return value === undefined ? [] : [[name, value]];
-  });
-  return { phone_number_id: String(textOf(row.id)), ...Object.fromEntries(known) };
+/** Undefined for what has no id. */
+function toNumber(row: Fields): PhoneNumber | undefined {
+  const id = textOf(row.id);
+  const known = {
+    display_phone_number: textOf(row.display_phone_number),
+    verified_name: textOf(row.verified_name),
+    code_verification_status: textOf(row.code_verification_status),
+  };
+  return id === undefined ? undefined : { phone_number_id: id, ...present(known) };
 }

@@ -62,15 +62,24 @@ export function multipartBody({ fields = {}, field, filename, type, content, siz
       "content-type": `multipart/form-data; boundary=${boundary}`,
       ...(length === undefined ? {} : { "content-length": String(head.length + length + tail.length) }),
     },
-    body: Readable.from(inOrder(head, content, tail), { objectMode: false }),
+    body: Readable.from(inOrder(head, noLonger(content, length), tail), { objectMode: false }),
   };
 }
 
-async function* inOrder(head: Buffer, content: FileForm["content"], tail: Buffer) {
+async function* inOrder(head: Buffer, content: AsyncIterable<Uint8Array>, tail: Buffer) {
   yield head;
-  if (content instanceof Uint8Array) yield content;
-  else yield* content;
+  yield* content;
   yield tail;
+}
+
+/** What is longer than was said would be taken for the beginning of another request. */
+async function* noLonger(content: FileForm["content"], length = Number.POSITIVE_INFINITY) {
+  let remaining = length;
+  for await (const chunk of content instanceof Uint8Array ? [content] : content) {
+    remaining -= chunk.byteLength;
+    if (remaining < 0) throw new Error("the file is longer than was said");
+    yield chunk;
+  }
 }
 
 /** As browsers write names that would break out of the quotes. */

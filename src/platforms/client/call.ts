@@ -25,6 +25,8 @@ export interface PlatformCall {
   token?: string;
   owner?: TokenOwner;
   query?: Fields;
+  /** What of the query must not come back in an error: codes, and tokens that are asked about. */
+  secrets?: readonly string[];
   body?: EncodedBody;
   quota?: Quota;
   /** Milliseconds for the whole call, further tries included. */

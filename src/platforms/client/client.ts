@@ -36,6 +36,8 @@ interface File extends Pick<PlatformCall, "about"> {
 
 export interface PlatformClient {
   app: App;
+  /** Whether the platform itself is spoken to by https. */
+  isSecure: boolean;
   /** Never throws for what a platform does. */
   call(call: PlatformCall): Promise<Outcome>;
   /** The body, or the API's error for what went wrong. */
@@ -48,6 +50,8 @@ interface Attempt {
   outcome: Outcome;
   usage: Usage;
   tries: number;
+  /** Whether it must not be repeated for a while. */
+  held: boolean;
 }
 
 /** The app's own token. */
@@ -66,7 +70,7 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
   }
 
   async function attempt(call: PlatformCall, deadline: number): Promise<Omit<Attempt, "tries">> {
-    const { method, body, token, owner = "none" } = call;
+    const { method, body, token, owner = "none", secrets = [] } = call;
     const headers = { accept: "application/json", ...authorisation(token), ...body?.headers };
     const exchange = await exchanges.run({
       method,
@@ -76,21 +80,21 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
       deadline,
     });
     const usage = readUsage(exchange.outcome === "answered" ? exchange.headers : {});
-    const secrets = [token, app.secret].filter((secret) => secret !== undefined);
-    const outcome = withReportedWait(toOutcome(exchange, { owner, secrets }), usage);
-    const kept = holdsAfter(call, outcome, usage).map(({ key, wait }) => holds.hold(key, wait));
-    await Promise.all(kept);
-    return { outcome, usage };
+    const context = { owner, secrets: [token ?? "", app.secret, ...secrets] };
+    const outcome = withReportedWait(call, toOutcome(exchange, context), usage);
+    const kept = holdsAfter(call, outcome, usage);
+    await Promise.all(kept.map(({ key, wait }) => holds.hold(key, wait)));
+    return { outcome, usage, held: kept.some(({ key }) => keysOf(call).includes(key)) };
   }
 
   async function attempts(call: PlatformCall): Promise<Attempt> {
     const wait = await holds.remaining(keysOf(call));
-    if (wait > 0) return { outcome: { outcome: "held", wait }, usage: { quotas: [] }, tries: 0 };
+    if (wait > 0) return { outcome: { outcome: "held", wait }, usage: { quotas: [] }, tries: 0, held: true };
     const end = Date.now() + (call.deadline ?? DEADLINE);
     for (let tries = 1; ; tries += 1) {
       const last = await attempt(call, end - Date.now());
       const pause = pauseBeforeNext(call, last.outcome, { tries, remaining: end - Date.now() });
-      if (pause === undefined) return { ...last, tries };
+      if (pause === undefined || last.held) return { ...last, tries };
       await sleep(pause);
     }
   }
@@ -107,6 +111,7 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
 
   return {
     app,
+    isSecure: address.startsWith("https:"),
     call,
     async ask(asked) {
       const outcome = await call(asked);

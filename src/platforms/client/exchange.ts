@@ -2,7 +2,7 @@ import { type ClientRequest, Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import type { Readable } from "node:stream";
 import { got, type OptionsInit, RequestError, type Response, TimeoutError } from "got";
-import { SECOND } from "../../runtime/durations.ts";
+import { MINUTE, SECOND } from "../../runtime/durations.ts";
 
 export interface HttpRequest {
   method: "GET" | "POST" | "DELETE";
@@ -34,6 +34,8 @@ export type OpenExchange =
 /** An answer of a platform is never longer; what is, does not get into memory. */
 const LONGEST_ANSWER = 32 * 1024 * 1024;
 
+const LONGEST_DOWNLOAD = 10 * MINUTE;
+
 /** A kept connection is let go before the other side drops it: a request written into a dropped one has an unknown outcome. */
 const KEPT_IDLE = 15 * SECOND;
 
@@ -49,7 +51,10 @@ export function createExchanges(): Exchanges {
       const trace = { left: false };
       const timeout = { request: Math.max(1, request.deadline) };
       const asked = client(request.url, { ...options(request), timeout, responseType: "text" });
-      asked.on("request", watch(trace));
+      asked.on(
+        "request",
+        watch(trace, () => asked.cancel()),
+      );
       asked.on("downloadProgress", ({ transferred }) => {
         if (transferred > LONGEST_ANSWER) asked.cancel("the answer is too long");
       });
@@ -63,7 +68,10 @@ export function createExchanges(): Exchanges {
     open(request) {
       const trace = { left: false };
       const body = client.stream(request.url, { ...options(request), timeout: openTimeouts(request) });
-      body.on("request", watch(trace));
+      body.on(
+        "request",
+        watch(trace, () => body.destroy(new Error("another protocol"))),
+      );
       return new Promise((resolve) => {
         body.once("response", ({ statusCode: status, headers }: Response) =>
           resolve({ outcome: "answered", status, headers, body }),
@@ -79,10 +87,23 @@ export function createExchanges(): Exchanges {
 }
 
 /** A large file may take its time as long as it flows. */
-const openTimeouts = ({ deadline }: HttpRequest) => ({ response: deadline, socket: deadline });
+const openTimeouts = ({ deadline }: HttpRequest) => ({
+  lookup: deadline,
+  connect: deadline,
+  secureConnect: deadline,
+  send: deadline,
+  response: deadline,
+  socket: deadline,
+  request: LONGEST_DOWNLOAD,
+});
 
 /** Nothing can leave before there is a connection; from then on it may have. */
-const watch = (trace: { left: boolean }) => (request: ClientRequest) =>
+const watch = (trace: { left: boolean }, onUpgrade: () => void) => (request: ClientRequest) => {
+  // Nobody asked for another protocol; without a listener Node ends the request and nobody hears of it.
+  request.once("upgrade", (_response, socket) => {
+    socket.destroy();
+    onUpgrade();
+  });
   request.once("socket", (socket) => {
     // Deno sends a request again by itself, a POST too, when a reused connection breaks under it. Here a send goes out once.
     request.reusedSocket = false;
@@ -92,6 +113,7 @@ const watch = (trace: { left: boolean }) => (request: ClientRequest) =>
     if (socket.connecting) socket.once("encrypted" in socket ? "secureConnect" : "connect", leave);
     else leave();
   });
+};
 
 /** got hangs the whole request on its errors, tokens included: nothing of them goes further but the code. */
 function unanswered(error: unknown, left: boolean): Exclude<Exchange, { outcome: "answered" }> {
@@ -100,4 +122,5 @@ function unanswered(error: unknown, left: boolean): Exclude<Exchange, { outcome:
   return { outcome: "broken", left: left && !NEVER_LEFT.has(reason), reason };
 }
 
-const NEVER_LEFT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH"]);
+/** These come before there is a connection, in whatever order a runtime tells of both. */
+const NEVER_LEFT = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"]);

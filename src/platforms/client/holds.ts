@@ -52,10 +52,18 @@ export function holdsAfter(call: PlatformCall, outcome: Outcome, usage: Usage): 
   return key === undefined ? holds : [...holds, { key, wait: outcome.wait }];
 }
 
-/** A throttle lasts as long as the headers say; where they are silent, the time of the table stands in. */
-export function withReportedWait(outcome: Outcome, { quotas }: Usage): Outcome {
-  if (outcome.outcome !== "refused" || outcome.verdict !== "throttled" || outcome.holds === "object")
-    return outcome;
-  const regain = Math.max(0, ...quotas.map((quota) => quota.regain));
+/**
+ * A throttle lasts as long as the headers say of that very quota; where they are silent, the time of the table stands in.
+ * They tell of others too, whose time is not ours.
+ */
+export function withReportedWait({ quota }: PlatformCall, outcome: Outcome, { quotas }: Usage): Outcome {
+  if (outcome.outcome !== "refused" || outcome.verdict !== "throttled" || !quota) return outcome;
+  const width = outcome.holds;
+  if (width !== "asset" && width !== "use_case") return outcome;
+  const own = quotas.filter(
+    ({ asset = quota.asset, useCase }) =>
+      asset === quota.asset && (width === "asset" || useCase === quota.useCase),
+  );
+  const regain = Math.max(0, ...own.map((one) => one.regain));
   return regain > 0 ? { ...outcome, wait: regain } : outcome;
 }

@@ -1,8 +1,8 @@
-import { PlatformFailure } from "../errors/failure.ts";
+import { notUnderstood } from "../errors/failure.ts";
 import type { Fields } from "./body.ts";
 import type { PlatformCall } from "./call.ts";
 import type { PlatformClient } from "./client.ts";
-import { asList, asObject, textOf } from "./shapes.ts";
+import { asObject, textOf } from "./shapes.ts";
 
 export interface PageRequest {
   limit?: number | undefined;
@@ -31,13 +31,14 @@ export async function readPage(
 
 function toPage(body: unknown): PlatformPage {
   const { data, paging } = asObject(body);
+  if (!Array.isArray(data)) throw notUnderstood("The platform's answer is no list");
   const { cursors, next } = asObject(paging);
   const { before, after } = asObject(cursors);
   return {
-    items: asList(data).map(asObject),
+    items: data.map(asObject),
     before: textOf(before) ?? null,
     after: textOf(after) ?? cursorIn(textOf(next)) ?? null,
-    hasMore: next !== undefined,
+    hasMore: textOf(next) !== undefined,
   };
 }
 
@@ -45,19 +46,19 @@ function toPage(body: unknown): PlatformPage {
 const cursorIn = (next: string | undefined): string | undefined =>
   (next !== undefined && URL.canParse(next) && new URL(next).searchParams.get("after")) || undefined;
 
+const MOST_PAGES = 1_000;
+
 /** All pages, however short or empty one of them is, until there is no next. */
 export async function readAllPages(client: PlatformClient, call: ListCall, limit = 100): Promise<Fields[]> {
   const items: Fields[] = [];
   const seen = new Set<string>();
   for (let after: string | undefined; ; ) {
     const page = await readPage(client, call, { limit, after });
-    items.push(...page.items);
+    for (const item of page.items) items.push(item);
     if (!page.hasMore) return items;
-    if (page.after === null || seen.has(page.after)) throw endless();
+    if (page.after === null || seen.has(page.after) || seen.size === MOST_PAGES)
+      throw notUnderstood("The platform's list does not end");
     seen.add(page.after);
     after = page.after;
   }
 }
-
-const endless = () =>
-  new PlatformFailure("platform_unavailable", "The platform's list does not end", { retryable: true });

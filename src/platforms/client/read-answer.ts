@@ -1,6 +1,6 @@
 import { MINUTE } from "../../runtime/durations.ts";
 import { parseJson } from "../../runtime/json.ts";
-import { readPlatformError } from "../errors/platform-error.ts";
+import { type PlatformError, readPlatformError, withoutSecrets } from "../errors/platform-error.ts";
 import { judge, type TokenOwner, type Verdict } from "../errors/verdicts.ts";
 import type { Outcome, Refused } from "./call.ts";
 import type { Exchange } from "./exchange.ts";
@@ -13,23 +13,27 @@ interface Context {
   secrets: readonly string[];
 }
 
-/** What an answer means: by the code in its body, else by its status. */
+/** What an answer means: by the code in its body, else by its status. A 200 is a success only if it looks like one. */
 export function readAnswer({ status, text }: Answered, { owner, secrets }: Context): Outcome {
   const body = parsedOrNothing(text);
-  if (body === undefined) return { outcome: "unreadable", status };
-  if (readPlatformError(body)) return refusalByCode(parsedOrNothing(without(secrets, text)), status, owner);
-  return status < 300 ? { outcome: "done", status, body } : refusalByStatus(status);
+  const error = readPlatformError(body);
+  if (error) return refusalByCode(withoutSecrets(error, secrets), status, owner);
+  if (status < 200 || status >= 300) return body === undefined ? unreadable(status) : refusalByStatus(status);
+  if (body === true) return { outcome: "done", status, body: { success: true } }; // how some say yes
+  return isObject(body) && !("error" in body) ? { outcome: "done", status, body } : unreadable(status);
 }
 
 /** What is known of an answer that has no code. */
 export function refusalByStatus(status: number): Exclude<Outcome, { outcome: "done" }> {
-  if (status < 400 || status >= 500) return { outcome: "unreadable", status };
-  return { outcome: "refused", status, verdict: BY_STATUS[status] ?? "invalid", wait: MINUTE };
+  if (status < 400 || status >= 500) return unreadable(status);
+  const verdict = BY_STATUS[status] ?? "invalid";
+  const holds = verdict === "throttled" ? ({ holds: "use_case" } as const) : {};
+  return { outcome: "refused", status, verdict, wait: MINUTE, ...holds };
 }
 
-function refusalByCode(body: unknown, status: number, owner: TokenOwner): Refused {
-  const error = readPlatformError(body);
-  if (!error) throw new Error("an error body without its secrets is no error body any more");
+const unreadable = (status: number) => ({ outcome: "unreadable", status }) as const;
+
+function refusalByCode(error: PlatformError, status: number, owner: TokenOwner): Refused {
   const { verdict, pause, holds } = judge(error, owner);
   return { outcome: "refused", status, verdict, error, wait: pause, ...(holds ? { holds } : {}) };
 }
@@ -49,5 +53,5 @@ function parsedOrNothing(text: string): unknown {
   }
 }
 
-const without = (secrets: readonly string[], text: string): string =>
-  secrets.reduce((rest, secret) => rest.replaceAll(secret, "[secret]"), text);
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);

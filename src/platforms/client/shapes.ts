@@ -1,3 +1,4 @@
+import { SECOND } from "../../runtime/durations.ts";
 import type { Fields } from "./body.ts";
 
 /** Platforms leave out what is not set, and sometimes send another type than they document: nothing here throws. */
@@ -17,9 +18,24 @@ export const textOf = (value: unknown): string | undefined =>
       ? String(value)
       : undefined;
 
-export const numberOf = (value: unknown): number | undefined =>
-  typeof value === "number" ? value : typeof value === "string" && value !== "" ? Number(value) : undefined;
+/** The texts of a list; what is none is left out. */
+export const texts = (value: unknown): string[] =>
+  asList(value)
+    .map(textOf)
+    .filter((text) => text !== undefined);
 
-/** Without the fields that are undefined. */
+export function numberOf(value: unknown): number | undefined {
+  const number = typeof value === "string" && value !== "" ? Number(value) : value;
+  return typeof number === "number" && Number.isFinite(number) ? number : undefined;
+}
+
+/** Of seconds since 1970; undefined for what is no time. */
+export function dateOf(seconds: unknown): Date | undefined {
+  const number = numberOf(seconds);
+  const date = number === undefined ? undefined : new Date(number * SECOND);
+  return date && !Number.isNaN(date.getTime()) ? date : undefined;
+}
+
+/** Without the fields that are undefined or null: what is not set is absent. */
 export const present = (fields: Fields): Record<string, unknown> =>
-  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null));

@@ -1,3 +1,4 @@
+import { notUnderstood } from "../errors/failure.ts";
 import type { EncodedBody, Fields } from "./body.ts";
 import type { Outcome, PlatformCall } from "./call.ts";
 import type { PlatformClient } from "./client.ts";
@@ -26,7 +27,11 @@ export function speaker(client: PlatformClient, speaking: Speaking): Speaker {
     get: (path, query = {}) => ask({ effect: "read", method: "GET", path, query }),
     page: (path, query, page) => readPage(client, { path, query, ...speaking }, page),
     allPages: (path, query) => readAllPages(client, { path, query, ...speaking }),
-    change: (path, body) => ask({ effect: "change", method: "POST", path, ...(body ? { body } : {}) }),
+    async change(path, body) {
+      const answer = await ask({ effect: "change", method: "POST", path, ...(body ? { body } : {}) });
+      if (String(answer.success) === "false") throw notUnderstood("The platform did not carry it out");
+      return answer;
+    },
     create: (path, body) => ask({ effect: "create", method: "POST", path, body }),
     attempt: (call) => client.call({ ...call, ...speaking }),
   };

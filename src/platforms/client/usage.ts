@@ -1,4 +1,4 @@
-import { MINUTE, SECOND } from "../../runtime/durations.ts";
+import { DAY, MINUTE, SECOND } from "../../runtime/durations.ts";
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -6,7 +6,7 @@ type Headers = Readonly<Record<string, string | string[] | undefined>>;
 interface Quota {
   /** The account or business, without `act_`. Undefined: that of the call. */
   asset?: string;
-  useCase?: string;
+  useCase: string;
   percent: number;
   /** Milliseconds until calls are taken again; 0 while they are. */
   regain: number;
@@ -39,12 +39,12 @@ export function readUsage(headers: Headers): Usage {
   };
 }
 
-/** Seconds here; minutes in the business header. */
+/** The score of managing the account; insights have a quota of their own. Seconds here, minutes in the business header. */
 function accountQuota(account: Fields): Quota[] {
   const percent = numberOf(account.acc_id_util_pct);
   if (percent === undefined) return [];
-  const reset = (numberOf(account.reset_time_duration) ?? 0) * SECOND;
-  return [{ percent, regain: percent >= 100 ? reset : 0 }];
+  const reset = pause(account.reset_time_duration, SECOND);
+  return [{ useCase: "ads_management", percent, regain: percent >= 100 ? reset : 0 }];
 }
 
 function businessQuotas(header: Fields): Quota[] {
@@ -53,7 +53,7 @@ function businessQuotas(header: Fields): Quota[] {
       const fields = (entry ?? {}) as Fields;
       const percent = highest(fields, ["call_count", "total_cputime", "total_time"]);
       if (percent === undefined || typeof fields.type !== "string") return [];
-      const regain = (numberOf(fields.estimated_time_to_regain_access) ?? 0) * MINUTE;
+      const regain = pause(fields.estimated_time_to_regain_access, MINUTE);
       return [{ asset, useCase: fields.type, percent, regain }];
     }),
   );
@@ -69,6 +69,9 @@ function jsonHeader(headers: Headers, name: string): Fields {
     return {};
   }
 }
+
+/** Never longer than a day: who stays away for ever by a slip of the platform does not come back. */
+const pause = (value: unknown, unit: number): number => Math.min((numberOf(value) ?? 0) * unit, DAY);
 
 const numberOf = (value: unknown): number | undefined =>
   typeof value === "number" && Number.isFinite(value) ? value : undefined;

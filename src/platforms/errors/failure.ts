@@ -68,7 +68,7 @@ export function toFailure(
     case "refused":
       return refusal(outcome, owner);
     case "timeout":
-      if (outcome.left)
+      if (outcome.left || effect === "read")
         return new PlatformFailure("platform_timeout", "The platform gave no answer in time", {
           retryable: effect === "read",
         });
@@ -89,6 +89,9 @@ const mayHaveHappened = (outcome: Failed): boolean =>
 
 const unavailable = (message: string) =>
   new PlatformFailure("platform_unavailable", message, { retryable: true });
+
+/** An answer that looks like a success and does not say what it must. */
+export const notUnderstood = unavailable;
 
 function refusal(refused: Refused, owner: TokenOwner): PlatformFailure {
   const { verdict, error, wait, status } = refused;

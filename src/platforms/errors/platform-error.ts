@@ -62,8 +62,29 @@ const texts = (fields: Fields): Record<string, string> =>
 /** A list of paths, each a list of names: `[["daily_budget"], ["targeting", "geo_locations"]]`. */
 function blamedFields(specs: unknown): string[] {
   if (!Array.isArray(specs)) return [];
-  return specs.map((path) => (Array.isArray(path) ? path.join(".") : String(path)));
+  return specs
+    .map((path) =>
+      [path]
+        .flat()
+        .filter((name) => typeof name === "string")
+        .join("."),
+    )
+    .filter(Boolean);
 }
+
+/** The error with the secrets of its call struck out: platforms quote a token that they cannot read. */
+export function withoutSecrets(error: PlatformError, secrets: readonly string[]): PlatformError {
+  const washed = Object.entries(error).map(([name, value]) => [
+    name,
+    typeof value === "string" ? struckOut(value, secrets) : value,
+  ]);
+  return Object.fromEntries(washed) as PlatformError;
+}
+
+export const struckOut = (text: string, secrets: readonly string[]): string =>
+  secrets
+    .filter((secret) => secret !== "")
+    .reduce((rest, secret) => rest.replaceAll(secret, "[secret]"), text);
 
 /** As our own error body shows it. */
 export const toPlatformErrorBody = (error: PlatformError): Fields => ({

@@ -1,7 +1,7 @@
 import { type Fields, jsonBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
 import { asObject, textOf } from "../client/shapes.ts";
-import { SEND_DEADLINE, type SendOutcome, toSendOutcome } from "../sends.ts";
+import { type Receipt, SEND_DEADLINE, type SendOutcome, toSendOutcome } from "../sends.ts";
 import { forPage, type PageAccess, type PageUse } from "./access.ts";
 
 export interface PageMessages {
@@ -15,7 +15,14 @@ export function createPageMessages(client: PlatformClient, useCase: PageUse): Pa
       const path = `/${page.pageId}/messages`;
       const call = { effect: "create", method: "POST", path, deadline: SEND_DEADLINE } as const;
       const outcome = await forPage(client, page, useCase).attempt({ ...call, body: jsonBody(message) });
-      return toSendOutcome(outcome, (body) => textOf(asObject(body).message_id));
+      return toSendOutcome(outcome, receiptIn);
     },
   };
+}
+
+/** A reaction has no id: that it has a recipient is all that is said of it. */
+function receiptIn(body: unknown): Receipt | undefined {
+  const { message_id, recipient_id } = asObject(body);
+  const platformMessageId = textOf(message_id);
+  return platformMessageId || textOf(recipient_id) ? { platformMessageId } : undefined;
 }

@@ -1,6 +1,6 @@
 import { formBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
-import { asList, asObject, present, textOf } from "../client/shapes.ts";
+import { asList, asObject, present, textOf, texts } from "../client/shapes.ts";
 import { speaker } from "../client/speaker.ts";
 import { forPage, type PageAccess } from "./access.ts";
 
@@ -77,8 +77,8 @@ function toLead(leadId: string, row: Record<string, unknown>): Lead {
   };
   const answers = asList(row.field_data).map(asObject);
   const fields = answers.map(({ name, values }) => ({
-    name: String(name),
-    values: asList(values).map(String),
+    name: textOf(name) ?? "",
+    values: texts(values),
   }));
   return { lead_id: leadId, ...present(rest), fields };
 }
