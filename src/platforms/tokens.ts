@@ -2,7 +2,7 @@ import { SECOND } from "../runtime/durations.ts";
 import type { Effect } from "./client/call.ts";
 import { appToken, type PlatformClient } from "./client/client.ts";
 import { asList, asObject, dateOf, numberOf, textOf, texts } from "./client/shapes.ts";
-import { notUnderstood } from "./errors/failure.ts";
+import { unavailable } from "./errors/failure.ts";
 import { struckOut } from "./errors/platform-error.ts";
 
 export interface IssuedToken {
@@ -47,7 +47,7 @@ export function createTokenDesk(client: PlatformClient): TokenDesk {
     async permissions(token) {
       const body = await client.ask({ effect: "read", method: "GET", path: "/me/permissions", token });
       const { data } = asObject(body);
-      if (!Array.isArray(data)) throw notUnderstood("The platform did not list the permissions");
+      if (!Array.isArray(data)) throw unavailable("The platform did not list the permissions");
       const rows = data.map(asObject);
       return new Map(rows.map(({ permission, status }) => [textOf(permission) ?? "", textOf(status) ?? ""]));
     },
@@ -67,7 +67,7 @@ export function createTokenDesk(client: PlatformClient): TokenDesk {
 function toIssued(body: unknown): IssuedToken {
   const { access_token, expires_in } = asObject(body);
   const token = textOf(access_token);
-  if (!token) throw notUnderstood("The platform gave no token");
+  if (!token) throw unavailable("The platform gave no token");
   const seconds = numberOf(expires_in);
   const expiresAt = seconds === undefined ? undefined : dateOf(Date.now() / SECOND + seconds);
   return { token, ...(expiresAt ? { expiresAt } : {}) };
@@ -77,7 +77,7 @@ function toReport(body: unknown, token: string): TokenReport {
   const data = asObject(asObject(body).data);
   // What says neither yes nor no must not pass for the death of a token.
   if (typeof data.is_valid !== "boolean")
-    throw notUnderstood("The platform did not say whether the token is valid");
+    throw unavailable("The platform did not say whether the token is valid");
   const userId = textOf(data.user_id);
   const reason = textOf(asObject(data.error).message);
   return {

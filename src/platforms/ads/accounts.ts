@@ -1,7 +1,7 @@
 import type { PlatformClient } from "../client/client.ts";
 import { asObject, numberOf, present, textOf } from "../client/shapes.ts";
 import { speaker } from "../client/speaker.ts";
-import { notUnderstood } from "../errors/failure.ts";
+import { unavailable } from "../errors/failure.ts";
 import { type AdAccess, forAccount } from "./access.ts";
 
 /** An ad account as the platform knows it, its business laid flat. */
@@ -37,7 +37,7 @@ export function createAdAccounts(client: PlatformClient): AdAccounts {
     async read(access) {
       const row = await forAccount(client, access).get(`/${access.account}`, { fields: FIELDS });
       const account = toAdAccount(row);
-      if (!account) throw notUnderstood("The platform did not describe the ad account");
+      if (!account) throw unavailable("The platform did not describe the ad account");
       return account;
     },
     async subscribe(access) {

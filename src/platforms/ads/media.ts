@@ -1,7 +1,7 @@
 import { formBody, multipartBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
 import { asObject, numberOf, present, textOf } from "../client/shapes.ts";
-import { notUnderstood } from "../errors/failure.ts";
+import { unavailable } from "../errors/failure.ts";
 import { type AdAccess, forAccount } from "./access.ts";
 import type { Ownership } from "./ownership.ts";
 
@@ -42,7 +42,7 @@ export function createAdMedia(client: PlatformClient, ownership: Ownership): AdM
 function toImage(value: unknown): UploadedImage {
   const image = asObject(value);
   const hash = textOf(image.hash);
-  if (hash === undefined) throw notUnderstood("The platform took the image and gave no hash");
+  if (hash === undefined) throw unavailable("The platform took the image and gave no hash");
   const [url, name] = [textOf(image.url), textOf(image.name)];
   return { hash, ...present({ url, width: numberOf(image.width), height: numberOf(image.height), name }) };
 }

@@ -3,7 +3,7 @@ import { type FileForm, multipartBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
 import { refusalByStatus } from "../client/read-answer.ts";
 import { textOf } from "../client/shapes.ts";
-import { PlatformFailure, toFailure } from "../errors/failure.ts";
+import { toFailure, unavailable } from "../errors/failure.ts";
 import { type ChatNumber, forBusiness } from "./access.ts";
 
 export type MediaUpload = Pick<FileForm, "filename" | "type" | "content" | "size">;
@@ -65,6 +65,3 @@ function allowed(url: string | undefined, { hosts, protocols }: Allowance): URL 
   if (address && protocols.includes(address.protocol) && hosts.includes(address.host)) return address;
   throw unavailable("The file lies on a host that is not among PLATFORM_MEDIA_HOSTS");
 }
-
-const unavailable = (message: string) =>
-  new PlatformFailure("platform_unavailable", message, { retryable: true });

@@ -1,7 +1,7 @@
 import { type Fields, jsonBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
 import { present, textOf } from "../client/shapes.ts";
-import { notUnderstood } from "../errors/failure.ts";
+import { unavailable } from "../errors/failure.ts";
 import { type ChatBusiness, type ChatNumber, forBusiness } from "./access.ts";
 
 export interface PhoneNumber {
@@ -35,7 +35,7 @@ export function createChatNumbers(client: PlatformClient): ChatNumbers {
     async read(number) {
       const row = await forBusiness(client, number).get(`/${number.phoneNumberId}`, { fields: FIELDS });
       const found = toNumber(row);
-      if (!found) throw notUnderstood("The platform did not describe the number");
+      if (!found) throw unavailable("The platform did not describe the number");
       return found;
     },
     async register(number, pin) {

@@ -1,4 +1,4 @@
-import { notUnderstood } from "../errors/failure.ts";
+import { unavailable } from "../errors/failure.ts";
 import type { Fields } from "./body.ts";
 import type { PlatformCall } from "./call.ts";
 import type { PlatformClient } from "./client.ts";
@@ -31,7 +31,7 @@ export async function readPage(
 
 function toPage(body: unknown): PlatformPage {
   const { data, paging } = asObject(body);
-  if (!Array.isArray(data)) throw notUnderstood("The platform's answer is no list");
+  if (!Array.isArray(data)) throw unavailable("The platform's answer is no list");
   const { cursors, next } = asObject(paging);
   const { before, after } = asObject(cursors);
   return {
@@ -57,7 +57,7 @@ export async function readAllPages(client: PlatformClient, call: ListCall, limit
     for (const item of page.items) items.push(item);
     if (!page.hasMore) return items;
     if (page.after === null || seen.has(page.after) || seen.size === MOST_PAGES)
-      throw notUnderstood("The platform's list does not end");
+      throw unavailable("The platform's list does not end");
     seen.add(page.after);
     after = page.after;
   }

@@ -1,4 +1,4 @@
-import { notUnderstood } from "../errors/failure.ts";
+import { unavailable } from "../errors/failure.ts";
 import type { EncodedBody, Fields } from "./body.ts";
 import type { Outcome, PlatformCall } from "./call.ts";
 import type { PlatformClient } from "./client.ts";
@@ -29,7 +29,7 @@ export function speaker(client: PlatformClient, speaking: Speaking): Speaker {
     allPages: (path, query) => readAllPages(client, { path, query, ...speaking }),
     async change(path, body) {
       const answer = await ask({ effect: "change", method: "POST", path, ...(body ? { body } : {}) });
-      if (String(answer.success) === "false") throw notUnderstood("The platform did not carry it out");
+      if (String(answer.success) === "false") throw unavailable("The platform did not carry it out");
       return answer;
     },
     create: (path, body) => ask({ effect: "create", method: "POST", path, body }),

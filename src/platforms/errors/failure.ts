@@ -87,11 +87,9 @@ const mayHaveHappened = (outcome: Failed): boolean =>
   (outcome.outcome === "refused" && outcome.verdict === "transient") ||
   ((outcome.outcome === "timeout" || outcome.outcome === "broken") && outcome.left);
 
-const unavailable = (message: string) =>
+/** There is no answer, or none that says what it must. */
+export const unavailable = (message: string): PlatformFailure =>
   new PlatformFailure("platform_unavailable", message, { retryable: true });
-
-/** An answer that looks like a success and does not say what it must. */
-export const notUnderstood = unavailable;
 
 function refusal(refused: Refused, owner: TokenOwner): PlatformFailure {
   const { verdict, error, wait, status } = refused;
