@@ -121,6 +121,18 @@ t.test("the future has no numbers", async (t) => {
   t.ok(soon.length <= 5 && soon.length >= 3);
 });
 
+t.test("a range that ends in the year 9999 is answered at once, whatever cuts it", async (t) => {
+  const ads = await adPlatform(t);
+  for (const until of ["2999-01-01", "9999-12-31"]) {
+    const time_range = JSON.stringify({ since: dayBefore(3), until });
+    const daily = await rows(ads, { time_range, time_increment: "1" });
+    t.ok(daily.length <= 5 && daily.length >= 3, until);
+    t.ok((await rows(ads, { time_range, time_increment: "monthly" })).length <= 2, until);
+    const future = JSON.stringify({ since: until, until });
+    t.strictSame(await rows(ads, { time_range: future, time_increment: "1" }), []);
+  }
+});
+
 t.test("a level has one row for each object, which says whose it is", async (t) => {
   const ads = await adPlatform(t);
   const campaign_id = await ads.make("campaigns", { name: "Spring" });
