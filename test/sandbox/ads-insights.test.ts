@@ -180,6 +180,16 @@ t.test("too much at once is refused", async (t) => {
   t.match((await ads.get(INSIGHTS, query)).body.error, { code: 100, error_subcode: 1487534 });
 });
 
+t.test("breakdowns that multiply beyond memory are refused before they are multiplied", async (t) => {
+  const ads = await adPlatform(t);
+  const hourly = "hourly_stats_aggregated_by_advertiser_time_zone";
+  const again = { breakdowns: Array(6).fill(hourly).join() };
+  t.match((await ads.get(INSIGHTS, again)).body.error, { code: 100, message: /different/ });
+  const all = `age,gender,country,region,publisher_platform,device_platform,impression_device,${hourly}`;
+  for (const ask of [ads.get, ads.post])
+    t.match((await ask(INSIGHTS, { breakdowns: all })).body.error, { code: 100, error_subcode: 1487534 });
+});
+
 t.test("rows come in pages", async (t) => {
   const ads = await adPlatform(t);
   const query = { time_range: range(9, 3), time_increment: "1", limit: "4" };

@@ -1,5 +1,6 @@
 import { own } from "../../own.ts";
 import { invalidParameter } from "../../wire/graph-error.ts";
+import { refuse } from "../refusals.ts";
 
 const HOURS = Array.from({ length: 24 }, (_none, hour) => {
   const padded = String(hour).padStart(2, "0");
@@ -24,7 +25,12 @@ const BREAKDOWNS: Readonly<Record<string, readonly string[]>> = {
 /** One part of the people: `{age: "18-24", gender: "female"}`. Without breakdowns there is one, of everybody. */
 export type Cell = Readonly<Record<string, string>>;
 
+/** As many as the largest report has rows. */
+export const MOST_CELLS = 100_000;
+
+/** Counted while they are multiplied: a few words ask for more cells than there is memory. */
 export function readCells(names: readonly string[]): Cell[] {
+  if (new Set(names).size < names.length) throw invalidParameter("breakdowns must be different ones");
   let cells: Cell[] = [{}];
   for (const name of names) {
     const parts = own(BREAKDOWNS, name);
@@ -32,6 +38,7 @@ export function readCells(names: readonly string[]): Cell[] {
       throw invalidParameter(
         `breakdowns must be of the following values: ${Object.keys(BREAKDOWNS)} - got "${name}"`,
       );
+    if (cells.length * parts.length > MOST_CELLS) throw refuse("tooMuchData");
     cells = cells.flatMap((cell) => parts.map((part) => ({ ...cell, [name]: part })));
   }
   return cells;
