@@ -183,3 +183,13 @@ t.test("only the name, the status and the labels of a creative change", async (t
   await ads.remove(id);
   t.strictSame((await ads.get(`${ACCOUNT}/adcreatives`)).body.data, []);
 });
+
+t.test("text of spaces in the place of an image does not hold the process up", async (t) => {
+  const ads = await adPlatform(t);
+  const began = Date.now();
+  const spaces = await ads.post(`${ACCOUNT}/adimages`, { bytes: `${" ".repeat(500_000)}!` });
+  t.equal(spaces.status, 400);
+  t.ok(Date.now() - began < 2_000);
+  const broken = PNG.toString("base64").replaceAll(/.{76}/g, "$&\r\n");
+  t.equal((await ads.post(`${ACCOUNT}/adimages`, { bytes: broken })).status, 200, "lines are joined");
+});

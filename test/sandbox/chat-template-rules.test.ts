@@ -98,3 +98,13 @@ t.test("a template with named variables needs named examples", async (t) => {
     status: 200,
   });
 });
+
+t.test("a variable that never closes, with many spaces in it, does not hold the process up", async (t) => {
+  const { base } = await startSandbox(t);
+  const endless = buttons({ type: "URL", text: "Go", url: `https://example.com/{{${" ".repeat(20_000)}` });
+  const began = Date.now();
+  t.equal((await post(`${base}/${WABA}/message_templates`, simple("endless", with1(endless)))).status, 200);
+  t.ok(Date.now() - began < 2_000);
+  const spaced = { components: [body("Your order {{ 1 }} is on its way.", ["A-1"])] };
+  t.equal((await post(`${base}/${WABA}/message_templates`, simple("spaced", spaced))).status, 200);
+});
