@@ -1,5 +1,6 @@
 import { invalidParameter } from "./graph-error.ts";
 import { fromJson } from "./json.ts";
+import { plainText } from "./plain-text.ts";
 
 /** A file of a multipart body. */
 export interface Upload {
@@ -87,7 +88,7 @@ export class Params {
     if (value === undefined) return undefined;
     if (typeof value === "string" && !value.trimStart().startsWith("["))
       return splitOutsideBraces(value).map((word) => word.trim());
-    return this.list(name)?.map(String);
+    return this.list(name)?.map(plainText);
   }
 
   #decoded(name: string): unknown {
