@@ -1,4 +1,4 @@
-import { invalidParameter } from "./graph-error.ts";
+import { GraphError, invalidParameter } from "./graph-error.ts";
 import { fromJson } from "./json.ts";
 import { plainText } from "./plain-text.ts";
 
@@ -96,7 +96,8 @@ export class Params {
     if (typeof value !== "string") return value;
     try {
       return fromJson(value);
-    } catch {
+    } catch (error) {
+      if (error instanceof GraphError) throw error;
       return value; // not JSON: the reader of a type says what it should have been
     }
   }
