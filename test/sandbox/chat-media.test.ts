@@ -117,6 +117,18 @@ const UPLOADS: Record<string, [parts: UploadParts, outcome: string]> = {
   "of a film that is too large": [{ type: "video/mp4", file: bytes(16 * MB + 1) }, "400 131053"],
 };
 
+t.test("files are not kept without end: the oldest are forgotten beyond 64 MiB", async (t) => {
+  const { base } = await startSandbox(t);
+  const small = (await upload(base)).body.id;
+  const large = { type: "application/pdf", file: bytes(40 * MB) };
+  const first = (await upload(base, large)).body.id;
+  const second = (await upload(base, large)).body.id;
+  t.equal((await speak(`${base}/${small}`, { token })).status, 200);
+  const third = (await upload(base, large)).body.id;
+  for (const id of [small, first]) t.equal(refusal(await speak(`${base}/${id}`, { token })), "400 100 33");
+  for (const id of [second, third]) t.equal((await speak(`${base}/${id}`, { token })).status, 200);
+});
+
 t.test("an upload is taken, or refused,", async (t) => {
   const { base } = await startSandbox(t);
   for (const [what, [parts, outcome]] of Object.entries(UPLOADS))
