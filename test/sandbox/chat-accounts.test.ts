@@ -190,3 +190,10 @@ t.test("a number that a signup granted sends after it is registered", async (t) 
     "the demo client's number was before",
   );
 });
+
+t.test("an unknown field of numbers is refused, of one and in a list", async (t) => {
+  const { base } = await startSandbox(t);
+  const query = { fields: "id,bogus" };
+  for (const path of [NUMBER, `${WABA}/phone_numbers`])
+    t.equal(refusal(await speak(`${base}/${path}`, { token, query })), "400 100", path);
+});
