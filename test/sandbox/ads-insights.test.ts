@@ -254,3 +254,15 @@ t.test("rows can be chosen and sorted by what was counted", async (t) => {
   const { body } = await platform.get(`${ACCOUNT}/insights`, { sort: '["charm_descending"]' });
   t.match(body.error, { code: 100, message: /sort/ });
 });
+
+t.test("an unknown action breakdown is refused, and the platform's own are taken", async (t) => {
+  const ads = await adPlatform(t);
+  const query = { fields: "actions", time_range: range(3, 3) };
+  for (const action_breakdowns of ["action_type", '["action_device","action_video_sound"]'])
+    t.equal((await rows(ads, { ...query, action_breakdowns })).length, 1, action_breakdowns);
+  for (const ask of [ads.get, ads.post])
+    t.match((await ask(INSIGHTS, { ...query, action_breakdowns: "action_type,mood" })).body.error, {
+      code: 100,
+      message: /mood/,
+    });
+});

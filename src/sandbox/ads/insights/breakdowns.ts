@@ -22,6 +22,27 @@ const BREAKDOWNS: Readonly<Record<string, readonly string[]>> = {
   hourly_stats_aggregated_by_audience_time_zone: HOURS,
 };
 
+/** What actions are told apart by. The rows here stay as they are: they have actions of one sort each. */
+const ACTION_BREAKDOWNS: readonly string[] = [
+  "action_carousel_card_id",
+  "action_carousel_card_name",
+  "action_destination",
+  "action_device",
+  "action_reaction",
+  "action_target_id",
+  "action_type",
+  "action_video_sound",
+  "action_video_type",
+];
+
+export function checkActionBreakdowns(names: readonly string[]): void {
+  const stray = names.find((name) => name !== "" && !ACTION_BREAKDOWNS.includes(name));
+  if (stray !== undefined)
+    throw invalidParameter(
+      `action_breakdowns must be of the following values: ${ACTION_BREAKDOWNS} - got "${stray}"`,
+    );
+}
+
 /** One part of the people: `{age: "18-24", gender: "female"}`. Without breakdowns there is one, of everybody. */
 export type Cell = Readonly<Record<string, string>>;
 
