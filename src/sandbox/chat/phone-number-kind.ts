@@ -13,6 +13,7 @@ export const phoneNumberKind = (ground: Ground): NodeKind => ({
   name: "phone number",
   owns: isNumber,
   reaches: reachesNumber,
+  asset: (node) => senderOf(node).waba.id,
   edges: {
     GET: managing(({ node, params }) => {
       const fields = params.words("fields");
