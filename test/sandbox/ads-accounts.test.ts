@@ -1,6 +1,6 @@
 import t from "tap";
-import { ACCOUNT, adPlatform, adToken, RIGHT } from "../fixtures/ad-platform.ts";
-import { receiveWebhooks } from "../fixtures/sandbox.ts";
+import { ACCOUNT, adPlatform, adToken, DEMO_TOKEN, RIGHT } from "../fixtures/ad-platform.ts";
+import { receiveWebhooks, speak } from "../fixtures/sandbox.ts";
 import { until } from "../fixtures/until.ts";
 
 const FIELDS = "id,account_id,name,account_status,currency,timezone_name,business{id,name},business_name";
@@ -101,4 +101,15 @@ t.test("an account's changes are told while the app is subscribed to them", asyn
       },
     ],
   });
+});
+
+t.test("an old version in the address is refused with code 2635", async (t) => {
+  const ads = await adPlatform(t);
+  const old = ads.base.replace(/v\d+\.\d+$/, "v2.0");
+  t.not(old, ads.base);
+  for (const path of [ACCOUNT, `${ACCOUNT}/campaigns`, "me"])
+    t.match(await speak(`${old}/${path}`, { token: DEMO_TOKEN }), {
+      status: 400,
+      body: { error: { code: 2635, message: /deprecated version/ } },
+    });
 });

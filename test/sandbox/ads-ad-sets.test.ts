@@ -179,3 +179,24 @@ t.test("an ad set stays in its campaign, and of a deleted one only the name chan
   t.match((await ads.post(id, { status: "PAUSED" })).body.error, { error_subcode: 1487056 });
   t.equal((await ads.post(id, { name: "Gone" })).status, 200);
 });
+
+t.test("a targeting nested 20,000 levels deep is refused, and reads go on", async (t) => {
+  const ads = await adPlatform(t);
+  const campaign_id = await ads.make("campaigns");
+  const nested = (levels: number) =>
+    `{"geo_locations":{"countries":["BR"]},"deep":${"[".repeat(levels)}${"]".repeat(levels)}}`;
+  const form = { ...RIGHT.adsets, campaign_id };
+  const withLongId = nested(20_000).replace("{", '{"id":12345678901234567890,');
+  for (const targeting of [nested(20_000), nested(100), withLongId]) {
+    const { status, body } = await ads.post(ADSETS, { ...form, targeting });
+    t.equal(status, 400);
+    t.match(body.error, { code: 100, message: /nested|JSON object/ });
+  }
+  const json = `{"name":"Deep","targeting":${nested(20_000)}}`;
+  const headers = { "content-type": "application/json", authorization: `Bearer ${DEMO_TOKEN}` };
+  const address = `${ads.base}/${ADSETS}?appsecret_proof=${proofFor(DEMO_TOKEN)}`;
+  const answer = await fetch(address, { method: "POST", headers, body: json });
+  t.match(await answer.json(), { error: { code: 100, message: /nested/ } });
+  await ads.make("adsets", { campaign_id, targeting: nested(99) });
+  t.equal((await ads.get(ADSETS, { fields: "targeting" })).body.data.length, 1);
+});

@@ -172,3 +172,16 @@ t.test("an ad whose name starts with `disapprove` is disapproved, and the servic
   });
   t.equal((await ads.get(id, { fields: "effective_status" })).body.effective_status, "DISAPPROVED");
 });
+
+t.test("an object in the place of a creative's id or a country is not stumbled over", async (t) => {
+  const ads = await adPlatform(t);
+  const odd = { toString: 1 };
+  const campaign_id = await ads.make("campaigns");
+  const targeting = JSON.stringify({ geo_locations: { countries: ["BR", odd] } });
+  const adset_id = await ads.make("adsets", { campaign_id, targeting });
+  const creative_id = await ads.make("adcreatives");
+  const ask = (creative: object) =>
+    ads.post(`${ACCOUNT}/ads`, { name: "Odd", adset_id, creative: JSON.stringify(creative) });
+  t.match((await ask({ creative_id: odd })).body.error, { code: 100 });
+  t.equal((await ask({ creative_id })).status, 200);
+});

@@ -183,3 +183,27 @@ t.test("only the name, the status and the labels of a creative change", async (t
   await ads.remove(id);
   t.strictSame((await ads.get(`${ACCOUNT}/adcreatives`)).body.data, []);
 });
+
+t.test("text of spaces in the place of an image does not hold the process up", async (t) => {
+  const ads = await adPlatform(t);
+  const began = Date.now();
+  const spaces = await ads.post(`${ACCOUNT}/adimages`, { bytes: `${" ".repeat(500_000)}!` });
+  t.equal(spaces.status, 400);
+  t.ok(Date.now() - began < 2_000);
+  const broken = PNG.toString("base64").replaceAll(/.{76}/g, "$&\r\n");
+  t.equal((await ads.post(`${ACCOUNT}/adimages`, { bytes: broken })).status, 200, "lines are joined");
+});
+
+t.test("an object in the place of a page's or a video's id is refused, not stumbled over", async (t) => {
+  const ads = await adPlatform(t);
+  const odd = { toString: 1 };
+  for (const spec of [
+    { page_id: odd, link_data: { link: "https://shop.example/" } },
+    { page_id: "1300000000000401", video_data: { video_id: odd } },
+  ]) {
+    const form = { name: "Odd", object_story_spec: JSON.stringify(spec) };
+    const { status, body } = await ads.post(`${ACCOUNT}/adcreatives`, form);
+    t.equal(status, 400);
+    t.match(body.error, { code: 100 });
+  }
+});

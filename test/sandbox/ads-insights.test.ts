@@ -121,6 +121,18 @@ t.test("the future has no numbers", async (t) => {
   t.ok(soon.length <= 5 && soon.length >= 3);
 });
 
+t.test("a range that ends in the year 9999 is answered at once, whatever cuts it", async (t) => {
+  const ads = await adPlatform(t);
+  for (const until of ["2999-01-01", "9999-12-31"]) {
+    const time_range = JSON.stringify({ since: dayBefore(3), until });
+    const daily = await rows(ads, { time_range, time_increment: "1" });
+    t.ok(daily.length <= 5 && daily.length >= 3, until);
+    t.ok((await rows(ads, { time_range, time_increment: "monthly" })).length <= 2, until);
+    const future = JSON.stringify({ since: until, until });
+    t.strictSame(await rows(ads, { time_range: future, time_increment: "1" }), []);
+  }
+});
+
 t.test("a level has one row for each object, which says whose it is", async (t) => {
   const ads = await adPlatform(t);
   const campaign_id = await ads.make("campaigns", { name: "Spring" });
@@ -166,6 +178,16 @@ t.test("too much at once is refused", async (t) => {
   const hourly = "hourly_stats_aggregated_by_advertiser_time_zone";
   const query = { breakdowns: hourly, time_increment: "1", date_preset: "maximum" };
   t.match((await ads.get(INSIGHTS, query)).body.error, { code: 100, error_subcode: 1487534 });
+});
+
+t.test("breakdowns that multiply beyond memory are refused before they are multiplied", async (t) => {
+  const ads = await adPlatform(t);
+  const hourly = "hourly_stats_aggregated_by_advertiser_time_zone";
+  const again = { breakdowns: Array(6).fill(hourly).join() };
+  t.match((await ads.get(INSIGHTS, again)).body.error, { code: 100, message: /different/ });
+  const all = `age,gender,country,region,publisher_platform,device_platform,impression_device,${hourly}`;
+  for (const ask of [ads.get, ads.post])
+    t.match((await ask(INSIGHTS, { breakdowns: all })).body.error, { code: 100, error_subcode: 1487534 });
 });
 
 t.test("rows come in pages", async (t) => {
@@ -231,4 +253,16 @@ t.test("rows can be chosen and sorted by what was counted", async (t) => {
   );
   const { body } = await platform.get(`${ACCOUNT}/insights`, { sort: '["charm_descending"]' });
   t.match(body.error, { code: 100, message: /sort/ });
+});
+
+t.test("an unknown action breakdown is refused, and the platform's own are taken", async (t) => {
+  const ads = await adPlatform(t);
+  const query = { fields: "actions", time_range: range(3, 3) };
+  for (const action_breakdowns of ["action_type", '["action_device","action_video_sound"]'])
+    t.equal((await rows(ads, { ...query, action_breakdowns })).length, 1, action_breakdowns);
+  for (const ask of [ads.get, ads.post])
+    t.match((await ask(INSIGHTS, { ...query, action_breakdowns: "action_type,mood" })).body.error, {
+      code: 100,
+      message: /mood/,
+    });
 });

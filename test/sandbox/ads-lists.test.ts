@@ -127,3 +127,33 @@ t.test("an account's lists do not mix with another's", async (t) => {
   const { body } = await ads.get("act_1600000000000102/campaigns", {}, adToken(["1600000000000102"]));
   t.strictSame(body, { data: [] });
 });
+
+t.test("an object in the place of a word is refused, not stumbled over", async (t) => {
+  const ads = await adPlatform(t);
+  await makeNamed(ads, ["one"]);
+  const odd = { toString: 1, valueOf: 1 };
+  const filter = { field: "name", operator: "EQUAL", value: "one" };
+  const filters = ["EQUAL", "CONTAIN", "GREATER_THAN"].map((operator) => ({
+    ...filter,
+    operator,
+    value: odd,
+  }));
+  const queries = [
+    { fields: [odd] },
+    { effective_status: [odd] },
+    ...[
+      ...filters,
+      { ...filter, field: odd },
+      { ...filter, operator: odd },
+      { ...filter, value: [[odd]] },
+    ].map((one) => ({ filtering: [one] })),
+  ];
+  for (const query of queries) {
+    const [[name, value] = []] = Object.entries(query);
+    const { status, body } = await ads.get(CAMPAIGNS, { [name as string]: JSON.stringify(value) });
+    t.equal(status, 400, JSON.stringify(query));
+    t.match(body.error, { code: 100 });
+  }
+  const sort = JSON.stringify([odd]);
+  t.match((await ads.get(`${ACCOUNT}/insights`, { sort })).body.error, { code: 100 });
+});

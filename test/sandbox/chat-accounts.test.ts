@@ -190,3 +190,34 @@ t.test("a number that a signup granted sends after it is registered", async (t) 
     "the demo client's number was before",
   );
 });
+
+t.test("an unknown field of numbers is refused, of one and in a list", async (t) => {
+  const { base } = await startSandbox(t);
+  const query = { fields: "id,bogus" };
+  for (const path of [NUMBER, `${WABA}/phone_numbers`])
+    t.equal(refusal(await speak(`${base}/${path}`, { token, query })), "400 100", path);
+});
+
+t.test(
+  "whatever is done counts against the quota of the account, not of a number, file or template",
+  async (t) => {
+    const { base } = await startSandbox(t);
+    const file = new FormData();
+    for (const [name, value] of Object.entries({ messaging_product: "whatsapp", type: "image/png" }))
+      file.set(name, value);
+    file.set("file", new Blob(["a picture"], { type: "image/png" }), "file");
+    const uploaded = await speak(`${base}/${NUMBER}/media`, { token, body: file });
+    const components = [{ type: "BODY", text: "Good day." }];
+    const template = { name: "instant_day", language: "en", category: "UTILITY", components };
+    const created = await post(`${base}/${WABA}/message_templates`, template);
+    const answers = {
+      "a message": await post(`${base}/${NUMBER}/messages`, hello),
+      "a refused message": await post(`${base}/${NUMBER}/messages`, { ...hello, type: "smell" }),
+      "an upload": uploaded,
+      "a file": await speak(`${base}/${uploaded.body.id}`, { token }),
+      "a template": await speak(`${base}/${created.body.id}`, { token }),
+    };
+    for (const [what, { headers }] of Object.entries(answers))
+      t.same(Object.keys(JSON.parse(headers.get("x-business-use-case-usage") ?? "{}")), [WABA], what);
+  },
+);

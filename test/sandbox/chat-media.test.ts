@@ -101,7 +101,9 @@ t.test("a deleted file is gone", async (t) => {
 });
 
 const bytes = (count: number) => Buffer.alloc(count, 1);
-const MB = 1024 * 1024;
+const KB = 1024;
+const MB = 1024 * KB;
+const moving = (count: number) => Buffer.concat([Buffer.from("RIFFsizeWEBPVP8XANIM"), bytes(count - 20)]);
 
 const UPLOADS: Record<string, [parts: UploadParts, outcome: string]> = {
   "of a sound with its codec": [{ type: "audio/ogg; codecs=opus" }, "200"],
@@ -113,9 +115,24 @@ const UPLOADS: Record<string, [parts: UploadParts, outcome: string]> = {
   "of a program": [{ type: "application/x-sh" }, "400 100"],
   "of nothing": [{ file: bytes(0) }, "400 131053"],
   "of a picture that is too large": [{ file: bytes(5 * MB + 1) }, "400 131053"],
-  "of a sticker that is too large": [{ type: "image/webp", file: bytes(500 * 1024 + 1) }, "400 131053"],
+  "of the largest sticker that stands still": [{ type: "image/webp", file: bytes(100 * KB) }, "200"],
+  "of a larger sticker that stands still": [{ type: "image/webp", file: bytes(100 * KB + 1) }, "400 131053"],
+  "of the largest sticker that moves": [{ type: "image/webp", file: moving(500 * KB) }, "200"],
+  "of a larger sticker that moves": [{ type: "image/webp", file: moving(500 * KB + 1) }, "400 131053"],
   "of a film that is too large": [{ type: "video/mp4", file: bytes(16 * MB + 1) }, "400 131053"],
 };
+
+t.test("files are not kept without end: the oldest are forgotten beyond 64 MiB", async (t) => {
+  const { base } = await startSandbox(t);
+  const small = (await upload(base)).body.id;
+  const large = { type: "application/pdf", file: bytes(40 * MB) };
+  const first = (await upload(base, large)).body.id;
+  const second = (await upload(base, large)).body.id;
+  t.equal((await speak(`${base}/${small}`, { token })).status, 200);
+  const third = (await upload(base, large)).body.id;
+  for (const id of [small, first]) t.equal(refusal(await speak(`${base}/${id}`, { token })), "400 100 33");
+  for (const id of [second, third]) t.equal((await speak(`${base}/${id}`, { token })).status, 200);
+});
 
 t.test("an upload is taken, or refused,", async (t) => {
   const { base } = await startSandbox(t);

@@ -170,3 +170,11 @@ t.test("a message of this number can be reacted to, and the reaction taken back"
   const tea = chatToken([OTHER_WABA]);
   t.equal(refusal(await react(PLAIN_NUMBER, { message_id: id, emoji: "👍" }, tea)), "400 131009");
 });
+
+t.test("an object in the place of a coordinate is refused, not stumbled over", async (t) => {
+  const { base } = await startSandbox(t);
+  for (const latitude of [{ toString: 1, valueOf: 1 }, [[1]], null]) {
+    const message = { ...common, type: "location", location: { latitude, longitude: 1 } };
+    t.equal(refusal(await post(`${base}/${NUMBER}/messages`, message)), "400 131009");
+  }
+});

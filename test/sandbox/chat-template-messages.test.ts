@@ -126,3 +126,14 @@ t.test("a template is sent, or refused,", async (t) => {
     if (outcome === "200") t.equal(answer.body.messages[0].message_status, "accepted");
   }
 });
+
+t.test("buttons outside their component are overlooked, not stumbled over", async (t) => {
+  const { base } = await startSandbox(t);
+  const components = [{ type: "BODY", text: "Good day.", buttons: [null, { type: { toString: 1 } }] }];
+  const odd = { name: "instant_odd", language: "en", category: "UTILITY", components };
+  t.equal((await post(`${base}/${WABA}/message_templates`, odd)).status, 200);
+  t.equal((await post(`${base}/${NUMBER}/messages`, template("instant_odd"))).status, 200);
+  const button = { type: "button", sub_type: "url", index: { valueOf: 1, toString: 1 }, parameters: [] };
+  const message = template("instant_odd", [button]);
+  t.equal(refusal(await post(`${base}/${NUMBER}/messages`, message)), "400 131009");
+});

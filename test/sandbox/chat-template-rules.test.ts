@@ -34,6 +34,13 @@ const REFUSED: Record<string, [change: object, refusal: string]> = {
   "with a component that is no object": [{ components: ["BODY"] }, "400 100"],
   "with an unknown component": [with1({ type: "SIDE" }), "400 100"],
   "with a component that every object has": [with1({ type: "constructor" }), "400 100"],
+  "with an object for a component's type": [with1({ type: { toString: 1 } }), "400 100"],
+  "with an object for a header's format": [with1({ type: "HEADER", format: { toString: 1 } }), "400 100"],
+  "with an object for a button's type": [with1(buttons({ type: { toString: 1 } })), "400 100"],
+  "with an object for a button's text": [
+    with1(buttons({ type: "QUICK_REPLY", text: { toString: 1 } })),
+    "400 100",
+  ],
   "with two bodies": [with1(body("Again.")), "400 100"],
   "without a body": [{ components: [{ type: "FOOTER", text: "Bye" }] }, "400 100 2388072"],
   "with a body without text": [{ components: [{ type: "BODY" }] }, "400 100 2388043"],
@@ -97,4 +104,14 @@ t.test("a template with named variables needs named examples", async (t) => {
   t.match(await named({ body_text_named_params: [{ param_name: "first_name", example: "Ana" }] }), {
     status: 200,
   });
+});
+
+t.test("a variable that never closes, with many spaces in it, does not hold the process up", async (t) => {
+  const { base } = await startSandbox(t);
+  const endless = buttons({ type: "URL", text: "Go", url: `https://example.com/{{${" ".repeat(20_000)}` });
+  const began = Date.now();
+  t.equal((await post(`${base}/${WABA}/message_templates`, simple("endless", with1(endless)))).status, 200);
+  t.ok(Date.now() - began < 2_000);
+  const spaced = { components: [body("Your order {{ 1 }} is on its way.", ["A-1"])] };
+  t.equal((await post(`${base}/${WABA}/message_templates`, simple("spaced", spaced))).status, 200);
 });

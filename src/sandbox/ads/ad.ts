@@ -1,3 +1,4 @@
+import { plainText } from "../wire/plain-text.ts";
 import { type AdKind, type Draft, delivering, type Rule, startsAlive } from "./ad-kind.ts";
 import { EU_COUNTRIES, STATUSES } from "./enumerations.ts";
 import { refuse } from "./refusals.ts";
@@ -11,7 +12,7 @@ const hasAdSet: Rule = (draft) => {
   return draft.before || (adSet && adSet.values.status !== "DELETED") ? undefined : refuse("noAdSet");
 };
 
-const creativeId = (values: Values) => String((values.creative as Values).creative_id);
+const creativeId = (values: Values) => plainText((values.creative as Values).creative_id ?? "");
 
 const hasCreative: Rule = ({ objects, account, values, changes }) => {
   if (changes.creative === undefined) return undefined;
@@ -20,7 +21,7 @@ const hasCreative: Rule = ({ objects, account, values, changes }) => {
 };
 
 /** Every country that a targeting names, be it through a region or a city. */
-function countriesOf(targeting: unknown): string[] {
+function countriesOf(targeting: unknown): unknown[] {
   const {
     countries = [],
     country_groups = [],
@@ -29,10 +30,10 @@ function countriesOf(targeting: unknown): string[] {
   const inPlaces = Object.values(places)
     .flat()
     .map((place) => (place as Values | null)?.country);
-  return [countries, country_groups, inPlaces].flat().map(String);
+  return [countries, country_groups, inPlaces].flat();
 }
 
-const EU = [...EU_COUNTRIES, "europe", "eea", "worldwide"];
+const EU: readonly unknown[] = [...EU_COUNTRIES, "europe", "eea", "worldwide"];
 
 const saysWhoPays: Rule = (draft) => {
   if (draft.before) return undefined;

@@ -1,4 +1,5 @@
 import { invalidParameter } from "../wire/graph-error.ts";
+import { plainText } from "../wire/plain-text.ts";
 import type { AdKind, Rule } from "./ad-kind.ts";
 import { CALLS_TO_ACTION, CREATIVE_STATUSES } from "./enumerations.ts";
 import { refuse } from "./refusals.ts";
@@ -14,14 +15,10 @@ export function storyOf(values: Values): { page: string; kind: string; content: 
   const spec = (values.object_story_spec ?? {}) as Values;
   const [kind = "", ...more] = CONTENTS.filter((name) => spec[name] !== undefined);
   const content = spec[kind] as Values | null | undefined;
-  if (
-    !/^\d+$/.test(String(spec.page_id)) ||
-    typeof content !== "object" ||
-    content === null ||
-    more.length > 0
-  )
+  const page = plainText(spec.page_id ?? "");
+  if (!/^\d+$/.test(page) || typeof content !== "object" || content === null || more.length > 0)
     return undefined;
-  return { page: String(spec.page_id), kind, content };
+  return { page, kind, content };
 }
 
 const tellsOneStory: Rule = ({ values }) => {
@@ -40,7 +37,7 @@ const hasImage: Rule = ({ objects, account, values }) => {
 const hasReadyVideo: Rule = ({ objects, account, values, before }) => {
   const { kind, content = {} } = storyOf(values) ?? {};
   if (kind !== "video_data" || before) return undefined;
-  const video = objects.findIn(account, "video", String(content.video_id));
+  const video = objects.findIn(account, "video", plainText(content.video_id));
   if (!video) return refuse("noVideo");
   if (video.values.video_status !== "ready") return refuse("videoNotReady");
   return (content.image_hash ?? content.image_url) ? undefined : refuse("noThumbnail");

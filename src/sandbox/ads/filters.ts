@@ -1,6 +1,7 @@
 import { own } from "../own.ts";
 import type { Call } from "../wire/call.ts";
 import { invalidParameter } from "../wire/graph-error.ts";
+import { plainText } from "../wire/plain-text.ts";
 import { effectiveStatus, isGone } from "./effective-status.ts";
 import type { AdObject, AdObjects } from "./objects.ts";
 
@@ -21,20 +22,22 @@ const ATTRIBUTES: Readonly<Record<string, Attribute>> = {
   updated_time: ({ updated }) => seconds(updated),
 };
 
-const among = (value: string | number, wanted: unknown) =>
-  [wanted].flat().map(String).includes(String(value));
-const contains = (value: string | number, wanted: unknown) =>
-  String(value).toLowerCase().includes(String(wanted).toLowerCase());
+/** What is wanted is a list, of one where one was given. */
+type Comparison = (value: string | number, wanted: readonly string[]) => boolean;
 
-const OPERATORS: Readonly<Record<string, (value: string | number, wanted: unknown) => boolean>> = {
+const among: Comparison = (value, wanted) => wanted.includes(String(value));
+const contains: Comparison = (value, wanted) =>
+  String(value).toLowerCase().includes(wanted.join().toLowerCase());
+
+const OPERATORS: Readonly<Record<string, Comparison>> = {
   EQUAL: among,
   NOT_EQUAL: (value, wanted) => !among(value, wanted),
   IN: among,
   NOT_IN: (value, wanted) => !among(value, wanted),
   CONTAIN: contains,
   NOT_CONTAIN: (value, wanted) => !contains(value, wanted),
-  GREATER_THAN: (value, wanted) => Number(value) > Number(wanted),
-  LESS_THAN: (value, wanted) => Number(value) < Number(wanted),
+  GREATER_THAN: (value, wanted) => Number(value) > Number(wanted.join()),
+  LESS_THAN: (value, wanted) => Number(value) < Number(wanted.join()),
 };
 
 const FIELD = /^(?:(campaign|adset|ad)\.)?(\w+)$/;
@@ -50,10 +53,11 @@ export interface Condition {
 
 export const conditionsOf = ({ params }: Call): Condition[] =>
   (params.list("filtering") ?? []).map(asRecord).map(({ field, operator, value }) => {
-    const compare = own(OPERATORS, String(operator));
+    const compare = own(OPERATORS, plainText(operator));
     if (!compare)
       throw invalidParameter(`Param filtering[operator] must be one of {${Object.keys(OPERATORS)}}`);
-    return { field: String(field), holds: (found) => compare(found, value) };
+    const wanted = [value].flat().map(plainText);
+    return { field: plainText(field), holds: (found) => compare(found, wanted) };
   });
 
 function readCondition({ field, holds }: Condition, objects: AdObjects): Visible {
@@ -87,18 +91,15 @@ const EFFECTIVE_STATUSES: readonly string[] = [
   "PREAPPROVED",
 ];
 
-const asksForStatus = (call: Call) =>
-  call.params.has("effective_status") ||
-  (call.params.list("filtering") ?? []).some((filter) => /status/.test(String(asRecord(filter).field)));
-
 /** What a list shows. Without a word about the status, what is deleted or archived stays hidden. */
 export function shownOnly(call: Call, objects: AdObjects): Visible {
-  const passes = passing(conditionsOf(call), objects);
-  const statuses = call.params.list("effective_status")?.map(String);
+  const conditions = conditionsOf(call);
+  const passes = passing(conditions, objects);
+  const statuses = call.params.list("effective_status")?.map(plainText);
   const stray = statuses?.find((status) => !EFFECTIVE_STATUSES.includes(status));
   if (stray)
     throw invalidParameter(`Param effective_status must be of {${EFFECTIVE_STATUSES}} - got "${stray}"`);
-  const all = asksForStatus(call);
+  const all = call.params.has("effective_status") || conditions.some(({ field }) => /status/.test(field));
   return (object) => {
     const status = effectiveStatus(objects, object);
     return passes(object) && (all || !isGone(status)) && (statuses?.includes(status) ?? true);

@@ -15,12 +15,12 @@ interface Picture {
   bytes: Buffer;
 }
 
-const BASE64 = /^[A-Za-z0-9+/\s]+={0,2}\s*$/;
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 function pictureOf({ params }: Call): Picture {
   const file = params.anyFile();
   if (file) return { key: file.filename, name: file.filename, bytes: file.bytes };
-  const encoded = params.requiredText("bytes");
+  const encoded = params.requiredText("bytes").replaceAll(/\s/g, "");
   if (!BASE64.test(encoded)) throw refuse("notAnImage");
   return { key: "bytes", name: params.text("name") ?? "untitled", bytes: Buffer.from(encoded, "base64") };
 }

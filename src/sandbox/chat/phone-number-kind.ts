@@ -13,11 +13,12 @@ export const phoneNumberKind = (ground: Ground): NodeKind => ({
   name: "phone number",
   owns: isNumber,
   reaches: reachesNumber,
+  asset: (node) => senderOf(node).waba.id,
   edges: {
     GET: managing(({ node, params }) => {
-      const view = numberView(ground, senderOf(node).number);
-      checkFields(params.words("fields"), "WhatsAppBusinessPhoneNumber", Object.keys(view));
-      return project(view, params.words("fields"), NUMBER_DEFAULTS);
+      const fields = params.words("fields");
+      checkNumberFields(fields);
+      return project(numberView(ground, senderOf(node).number), fields, NUMBER_DEFAULTS);
     }),
     "POST register": managing((call) => register(ground, call)),
     "POST deregister": managing((call) => deregister(ground, call)),
@@ -35,6 +36,16 @@ export const NUMBER_DEFAULTS = [
   "throughput",
   "id",
 ];
+
+const NUMBER_FIELDS = [
+  ...NUMBER_DEFAULTS,
+  "name_status",
+  "whatsapp_business_manager_messaging_limit",
+  "status",
+];
+
+export const checkNumberFields = (fields: readonly string[] | undefined): void =>
+  checkFields(fields, "WhatsAppBusinessPhoneNumber", NUMBER_FIELDS);
 
 export function numberView(ground: Ground, number: PhoneNumber): Record<string, unknown> {
   const { id, display_phone_number, verified_name, code_verification_status } = number;

@@ -5,7 +5,7 @@ import { checkFields, project } from "../wire/fields.ts";
 import { pageOf } from "../wire/pages.ts";
 import { BUSINESS } from "../world.ts";
 import { isWaba, wabaOf } from "./numbers.ts";
-import { NUMBER_DEFAULTS, numberView } from "./phone-number-kind.ts";
+import { checkNumberFields, NUMBER_DEFAULTS, numberView } from "./phone-number-kind.ts";
 import { managing } from "./scopes.ts";
 import { subscribedApps } from "./subscribed-apps.ts";
 import { createTemplate } from "./templates/create-template.ts";
@@ -44,7 +44,10 @@ function read({ node, params }: Call): unknown {
   return project(view, params.words("fields"), DEFAULTS);
 }
 
-const listNumbers = (ground: Ground, call: Call) =>
-  pageOf(call, wabaOf(call.node).numbers, (number) =>
-    project(numberView(ground, number), call.params.words("fields"), NUMBER_DEFAULTS),
+function listNumbers(ground: Ground, call: Call): unknown {
+  const fields = call.params.words("fields");
+  checkNumberFields(fields);
+  return pageOf(call, wabaOf(call.node).numbers, (number) =>
+    project(numberView(ground, number), fields, NUMBER_DEFAULTS),
   );
+}

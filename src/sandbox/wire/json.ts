@@ -1,4 +1,5 @@
 import { parseJson, stringifyJson } from "../../runtime/json.ts";
+import { invalidParameter } from "./graph-error.ts";
 
 const DIGITS = /^-?\d+$/;
 
@@ -8,8 +9,24 @@ export function bare(digits: string): bigint {
   return BigInt(digits);
 }
 
-/** JSON read and written without loss: an integer too long for a JavaScript number is a bigint and comes back as it came. */
-export { parseJson as fromJson, stringifyJson as toJson };
+const DEEPEST = 100;
+
+/**
+ * JSON read and written without loss: an integer too long for a JavaScript number is a bigint and comes back as it came.
+ * What is nested so deeply that it could be read but not written again is refused before anybody keeps it.
+ */
+export function fromJson(text: string): unknown {
+  const value = parseJson(text);
+  if (isDeeper(value, DEEPEST)) throw invalidParameter(`JSON may be nested ${DEEPEST} levels deep`);
+  return value;
+}
+
+const isDeeper = (value: unknown, levels: number): boolean =>
+  typeof value === "object" &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)));
+
+export { stringifyJson as toJson };
 
 /** As the platform sends webhooks: whatever is not ASCII is escaped, so that only the raw bytes verify. */
 export const toAsciiJson = (value: unknown): string => escaped(stringifyJson(value));

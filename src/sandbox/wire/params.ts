@@ -1,5 +1,6 @@
-import { invalidParameter } from "./graph-error.ts";
+import { GraphError, invalidParameter } from "./graph-error.ts";
 import { fromJson } from "./json.ts";
+import { plainText } from "./plain-text.ts";
 
 /** A file of a multipart body. */
 export interface Upload {
@@ -87,7 +88,7 @@ export class Params {
     if (value === undefined) return undefined;
     if (typeof value === "string" && !value.trimStart().startsWith("["))
       return splitOutsideBraces(value).map((word) => word.trim());
-    return this.list(name)?.map(String);
+    return this.list(name)?.map(plainText);
   }
 
   #decoded(name: string): unknown {
@@ -95,7 +96,8 @@ export class Params {
     if (typeof value !== "string") return value;
     try {
       return fromJson(value);
-    } catch {
+    } catch (error) {
+      if (error instanceof GraphError) throw error;
       return value; // not JSON: the reader of a type says what it should have been
     }
   }

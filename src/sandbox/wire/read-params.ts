@@ -43,8 +43,9 @@ function jsonObject(body: Buffer): Record<string, unknown> {
     const value = fromJson(body.toString("utf8"));
     if (typeof value === "object" && value !== null && !Array.isArray(value))
       return value as Record<string, unknown>;
-  } catch {
-    // said below
+  } catch (error) {
+    if (error instanceof GraphError) throw error;
+    // anything else is said below
   }
   throw invalidParameter("The body is not a JSON object");
 }

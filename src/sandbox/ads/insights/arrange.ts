@@ -1,4 +1,5 @@
 import { invalidParameter } from "../../wire/graph-error.ts";
+import { plainText } from "../../wire/plain-text.ts";
 import type { Condition } from "../filters.ts";
 import { METRICS, type Measure } from "./metrics.ts";
 
@@ -17,9 +18,10 @@ export interface Arrangement {
 export const isMetric = (field: string): boolean => Object.hasOwn(METRICS, field);
 
 /** `spend_descending` */
-export function readOrder(word: unknown): Order {
-  const [, metric = "", direction] = /^(\w+)_(ascending|descending)$/.exec(String(word)) ?? [];
-  if (!isMetric(metric)) throw invalidParameter(`Param sort cannot be by ${String(word)}`);
+export function readOrder(given: unknown): Order {
+  const word = plainText(given);
+  const [, metric = "", direction] = /^(\w+)_(ascending|descending)$/.exec(word) ?? [];
+  if (!isMetric(metric)) throw invalidParameter(`Param sort cannot be by ${word}`);
   return { metric, direction: direction === "descending" ? -1 : 1 };
 }
 

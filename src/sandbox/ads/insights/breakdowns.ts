@@ -1,5 +1,6 @@
 import { own } from "../../own.ts";
 import { invalidParameter } from "../../wire/graph-error.ts";
+import { refuse } from "../refusals.ts";
 
 const HOURS = Array.from({ length: 24 }, (_none, hour) => {
   const padded = String(hour).padStart(2, "0");
@@ -21,10 +22,36 @@ const BREAKDOWNS: Readonly<Record<string, readonly string[]>> = {
   hourly_stats_aggregated_by_audience_time_zone: HOURS,
 };
 
+/** What actions are told apart by. The rows here stay as they are: they have actions of one sort each. */
+const ACTION_BREAKDOWNS: readonly string[] = [
+  "action_carousel_card_id",
+  "action_carousel_card_name",
+  "action_destination",
+  "action_device",
+  "action_reaction",
+  "action_target_id",
+  "action_type",
+  "action_video_sound",
+  "action_video_type",
+];
+
+export function checkActionBreakdowns(names: readonly string[]): void {
+  const stray = names.find((name) => name !== "" && !ACTION_BREAKDOWNS.includes(name));
+  if (stray !== undefined)
+    throw invalidParameter(
+      `action_breakdowns must be of the following values: ${ACTION_BREAKDOWNS} - got "${stray}"`,
+    );
+}
+
 /** One part of the people: `{age: "18-24", gender: "female"}`. Without breakdowns there is one, of everybody. */
 export type Cell = Readonly<Record<string, string>>;
 
+/** As many as the largest report has rows. */
+export const MOST_CELLS = 100_000;
+
+/** Counted while they are multiplied: a few words ask for more cells than there is memory. */
 export function readCells(names: readonly string[]): Cell[] {
+  if (new Set(names).size < names.length) throw invalidParameter("breakdowns must be different ones");
   let cells: Cell[] = [{}];
   for (const name of names) {
     const parts = own(BREAKDOWNS, name);
@@ -32,6 +59,7 @@ export function readCells(names: readonly string[]): Cell[] {
       throw invalidParameter(
         `breakdowns must be of the following values: ${Object.keys(BREAKDOWNS)} - got "${name}"`,
       );
+    if (cells.length * parts.length > MOST_CELLS) throw refuse("tooMuchData");
     cells = cells.flatMap((cell) => parts.map((part) => ({ ...cell, [name]: part })));
   }
   return cells;

@@ -10,7 +10,7 @@ const MOST_DAYS = 90;
 export function readPeriods(params: Params, today: Day): Range[] {
   const ranges = params.list("time_ranges")?.map((range) => readRange(range, today));
   if (ranges && ranges.length > 0) return ranges;
-  return split(oneRange(params, today), params.text("time_increment") ?? "all_days");
+  return split(oneRange(params, today), params.text("time_increment") ?? "all_days", today);
 }
 
 function oneRange(params: Params, today: Day): Range {
@@ -38,18 +38,22 @@ function readRange(range: unknown, today: Day): Range {
   return { since, until };
 }
 
-function split(range: Range, increment: string): Range[] {
+function split(range: Range, increment: string, today: Day): Range[] {
   if (increment === "all_days") return [range];
-  if (increment === "monthly") return cut(range, (since) => firstOfMonth(since, 1));
+  const cut = (next: (since: Day) => Day) => cutUpTo(today, range, next);
+  if (increment === "monthly") return cut((since) => firstOfMonth(since, 1));
   const days = /^\d{1,2}$/.test(increment) ? Number(increment) : 0;
   if (days < 1 || days > MOST_DAYS)
     throw invalidParameter(`Param time_increment must be 1 to ${MOST_DAYS}, monthly or all_days`);
-  return cut(range, (since) => plusDays(since, days));
+  return cut((since) => plusDays(since, days));
 }
 
-function cut({ since, until }: Range, next: (since: Day) => Day): Range[] {
+/** What begins after today has no rows; a range may end in the year 9999, and cutting all of it would never come to an end. */
+function cutUpTo(today: Day, range: Range, next: (since: Day) => Day): Range[] {
+  const { since, until } = range;
+  if (since > today) return [range];
   const periods: Range[] = [];
-  for (let start = since; start <= until; start = next(start)) {
+  for (let start = since; start <= until && start <= today; start = next(start)) {
     const end = plusDays(next(start), -1);
     periods.push({ since: start, until: end < until ? end : until });
   }

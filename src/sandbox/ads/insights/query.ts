@@ -5,7 +5,7 @@ import { conditionsOf, passing } from "../filters.ts";
 import { type AdObject, type AdObjects, LEVELS, type Level } from "../objects.ts";
 import { todayIn } from "../times.ts";
 import { type Arrangement, isMetric, readOrder } from "./arrange.ts";
-import { type Cell, readCells } from "./breakdowns.ts";
+import { type Cell, checkActionBreakdowns, readCells } from "./breakdowns.ts";
 import type { Range } from "./days.ts";
 import { METRICS, SILENT_METRICS } from "./metrics.ts";
 import { readPeriods } from "./periods.ts";
@@ -36,6 +36,7 @@ const BY_DEFAULT = ["account_id", "impressions", "spend"];
 export function readQuery({ account, object }: Measured, call: Call, objects: AdObjects): Query {
   const { params } = call;
   const breakdowns = params.words("breakdowns") ?? [];
+  checkActionBreakdowns(params.words("action_breakdowns") ?? []);
   const conditions = conditionsOf(call);
   return {
     account,

@@ -2,7 +2,7 @@ import { isUndelivered } from "../magic.ts";
 import { type AdObjects, nameOf } from "../objects.ts";
 import { refuse } from "../refusals.ts";
 import { todayIn } from "../times.ts";
-import type { Cell } from "./breakdowns.ts";
+import { type Cell, MOST_CELLS } from "./breakdowns.ts";
 import type { Range } from "./days.ts";
 import { METRICS, type Measure } from "./metrics.ts";
 import { inRange, shareOf } from "./numbers.ts";
@@ -18,7 +18,7 @@ export interface Row {
 }
 
 /** How much a call may ask for at once, and how much a report. */
-const MOST = { call: { rows: 5_000, breakdowns: 3 }, report: { rows: 100_000, breakdowns: 8 } };
+const MOST = { call: { rows: 5_000, breakdowns: 3 }, report: { rows: MOST_CELLS, breakdowns: 8 } };
 
 export function rowsOf(query: Query, objects: AdObjects, way: keyof typeof MOST): Row[] {
   const subjects = subjectsOf(query, objects);

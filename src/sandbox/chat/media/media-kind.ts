@@ -5,7 +5,7 @@ import type { NodeKind } from "../../node-kind.ts";
 import { perGround } from "../../per-ground.ts";
 import type { Call } from "../../wire/call.ts";
 import { noSuchObject } from "../../wire/graph-error.ts";
-import { reachesNumber } from "../numbers.ts";
+import { reachesNumber, senderOf } from "../numbers.ts";
 import { messaging } from "../scopes.ts";
 import { dropMedia, type Media, mediaById } from "./media.ts";
 
@@ -24,6 +24,7 @@ export function mediaKind(ground: Ground): NodeKind {
     name: "media",
     owns: (node) => mediaById(ground, node) !== undefined,
     reaches: (grant, node) => reachesNumber(grant, find(node).number),
+    asset: (node) => senderOf(find(node).number).waba.id,
     edges: {
       GET: messaging((call) => describe(ground, ofNumber(call, find(call.node)), call)),
       DELETE: messaging((call) => {

@@ -41,7 +41,7 @@ export class Part {
   coordinate(name: string, most: number): void {
     const value = this.#values[name];
     if (value === undefined) throw this.#missing(name);
-    if (value === "" || value === null || !(Math.abs(Number(value)) <= most))
+    if (value === "" || !(Math.abs(numberOf(value)) <= most))
       throw chatError(131009, `${this.place(name)} must be a number between -${most} and ${most}`);
   }
 
@@ -54,7 +54,7 @@ export class Part {
 
   /** Which of a template's buttons; the platform takes the text and the number. */
   index(): number {
-    const value = Number(this.#values.index ?? Number.NaN);
+    const value = numberOf(this.#values.index);
     if (!Number.isInteger(value)) throw chatError(131009, `${this.place("index")} must be an integer`);
     return value;
   }
@@ -79,3 +79,7 @@ export class Part {
     return chatError(131008, `The parameter ${this.place(name)} is required.`);
   }
 }
+
+/** Of an object `Number` would call what the caller wrote as its `valueOf`. */
+const numberOf = (value: unknown): number =>
+  typeof value === "number" || typeof value === "string" ? Number(value) : Number.NaN;

@@ -84,7 +84,9 @@ function textPlace({ parameter_format: format }: Template, { text }: Component):
   return { count: names.length, ...(format === "NAMED" ? { names } : {}) };
 }
 
-const buttonsOf = ({ buttons }: Component): Component[] => (Array.isArray(buttons) ? buttons : []);
+/** Elsewhere than in their own component buttons are overlooked, and nobody has checked them. */
+const buttonsOf = (component: Component): Component[] =>
+  typeOf(component) === "BUTTONS" ? (component.buttons as Component[]) : [];
 
 const buttonCount = ({ type, url }: Component): number =>
   ["OTP", "COPY_CODE"].includes(String(type).toUpperCase()) || variablesIn(url).length > 0 ? 1 : 0;

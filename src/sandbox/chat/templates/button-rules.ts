@@ -1,4 +1,5 @@
 import { invalidParameter } from "../../wire/graph-error.ts";
+import { plainText } from "../../wire/plain-text.ts";
 import { type Component, refusedTemplate } from "./template.ts";
 import { missingField, variablesIn } from "./variables.ts";
 
@@ -26,12 +27,12 @@ export function checkButtons(buttons: unknown): void {
 }
 
 function checkButton(button: Component): void {
-  const needs = NEEDS[String(button.type).toUpperCase()];
+  const needs = NEEDS[plainText(button.type).toUpperCase()];
   if (!needs) throw invalidParameter(`Param buttons[type] must be one of {${Object.keys(NEEDS).join(", ")}}`);
   const dynamic = variablesIn(button.url).length > 0 ? ["example"] : [];
   for (const field of [...needs, ...dynamic])
     if (button[field] === undefined) throw missingField("BUTTONS", field);
-  if (String(button.text ?? "").length > LONGEST_TEXT)
+  if (plainText(button.text ?? "").length > LONGEST_TEXT)
     throw refusedTemplate(
       2388040,
       "Character limit exceeded",

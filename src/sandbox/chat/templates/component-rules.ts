@@ -1,4 +1,5 @@
 import { invalidParameter } from "../../wire/graph-error.ts";
+import { plainText } from "../../wire/plain-text.ts";
 import { checkButtons } from "./button-rules.ts";
 import { type Category, type Component, type ParameterFormat, refusedTemplate } from "./template.ts";
 import {
@@ -28,7 +29,7 @@ const RULES: Readonly<Record<string, (component: Component, frame: Frame) => voi
   LIMITED_TIME_OFFER: () => {},
 };
 
-export const typeOf = ({ type }: Component): string => String(type).toUpperCase();
+export const typeOf = ({ type }: Component): string => plainText(type).toUpperCase();
 
 /** Refuses components that no reviewer would ever see. */
 export function checkComponents(components: readonly Component[], frame: Frame): void {
@@ -58,7 +59,7 @@ function textOf(component: Component, type: keyof typeof LONGEST): string {
 const wrongHeader = (why: string) => refusedTemplate(2388047, "Message header is wrong", why);
 
 function checkHeader(component: Component, { format: parameters }: Frame): void {
-  const format = String(component.format).toUpperCase();
+  const format = plainText(component.format ?? "").toUpperCase();
   if (!HEADER_FORMATS.includes(format))
     throw wrongHeader(`The format must be one of {${HEADER_FORMATS.join(", ")}}.`);
   if (format === "LOCATION") return;

@@ -1,13 +1,14 @@
 import type { Ground } from "../../ground.ts";
 import type { Call } from "../../wire/call.ts";
 import { checkFields, project } from "../../wire/fields.ts";
+import { toJson } from "../../wire/json.ts";
 import { pageOf } from "../../wire/pages.ts";
 import { type Template, templatesOf } from "./template.ts";
 
 const MOST_PER_PAGE = 250;
 
 const has = (text: string, part: string) => text.toLowerCase().includes(part.toLowerCase());
-const contentOf = ({ components }: Template) => JSON.stringify(components.map(({ text }) => text ?? ""));
+const contentOf = ({ components }: Template) => toJson(components.map(({ text }) => text ?? ""));
 
 /** What may be asked for. A name is searched for, not compared: `order` finds `order_update` too. */
 const FILTERS: Readonly<Record<string, (template: Template, wanted: string) => boolean>> = {

@@ -15,6 +15,7 @@ export function templateKind(ground: Ground): NodeKind {
     name: "template",
     owns: (node) => templateById(ground, node) !== undefined,
     reaches: (grant, node) => grant.assets.includes(find(node).waba),
+    asset: (node) => find(node).waba,
     edges: {
       GET: managing((call) => {
         checkTemplateFields(call);

@@ -1,11 +1,12 @@
 import { type ParameterFormat, refusedTemplate } from "./template.ts";
 
-const VARIABLE = /\{\{\s*([^{}]*?)\s*\}\}/g;
+/** Spaces are trimmed afterwards: a pattern that tells them apart takes the cube of their number to fail. */
+const VARIABLE = /\{\{([^{}]*)\}\}/g;
 
 /** The names of the variables of a text, each once, in the order of their first appearance. */
 export const variablesIn = (text: unknown): string[] =>
   typeof text === "string"
-    ? [...new Set([...text.matchAll(VARIABLE)].map(([, name]) => name as string))]
+    ? [...new Set([...text.matchAll(VARIABLE)].map(([, name = ""]) => name.trim()))]
     : [];
 
 /** Whether they are named as the template's format wants: `1`, `2`, ..., or words. */
