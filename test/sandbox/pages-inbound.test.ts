@@ -155,3 +155,11 @@ t.test("a form that is filled in is told with bare numbers, and its answers are 
   const lead = await speak(`${sandbox.base}/${id}`, { token: DEMO_PAGE, query: { fields: "field_data" } });
   t.same(lead.body, { id, field_data });
 });
+
+t.test("long integers of a message arrive as they were written", async (t) => {
+  const sandbox = await startWithReceiver(t);
+  const body = `{"channel":"${PAGE}","from":"1","type":"text","content":{"tag":12345678901234567890}}`;
+  t.equal((await speak(`${sandbox.origin}/_sandbox/inbound`, { body })).status, 202);
+  const { raw } = await until("the webhook", () => sandbox.received[0]);
+  t.match(raw, '"tag":12345678901234567890');
+});

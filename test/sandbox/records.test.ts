@@ -111,3 +111,27 @@ t.test("only so much is kept: the oldest are forgotten, and a large body is only
   add("1234");
   t.same(await kept(), ["1234"]);
 });
+
+t.test("JSON nested 20,000 deep spoils no record: it is shown as text, and no door takes it", async (t) => {
+  const sandbox = await startSandbox(t);
+  const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
+  const headers = { "content-type": "application/json" };
+  for (const address of [`${sandbox.origin}/_sandbox/inbox`, `${sandbox.base}/1`])
+    await speak(address, { body: deep, headers });
+  t.equal((await requestsOf(sandbox))[0].body, deep);
+  t.equal((await speak(`${sandbox.origin}/_sandbox/inbox`)).body.data[0].body, deep);
+  const message = `{"channel":"1300000000000401","from":"1","type":"text","content":{"text":${deep}}}`;
+  for (const [door, body] of [
+    ["inbound", message],
+    ["webhook", `{"object":"page","entry":[{"id":"1","changes":${deep}}]}`],
+    ["faults", deep],
+  ] as const)
+    t.equal((await speak(`${sandbox.origin}/_sandbox/${door}`, { body })).status, 400, door);
+});
+
+t.test("long integers are shown as they came", async (t) => {
+  const { origin } = await startSandbox(t);
+  const body = '{"id":12345678901234567890}';
+  await speak(`${origin}/_sandbox/inbox`, { body, headers: { "content-type": "application/json" } });
+  t.match(await (await fetch(`${origin}/_sandbox/inbox`)).text(), `"body":${body}`);
+});

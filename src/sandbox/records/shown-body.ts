@@ -1,4 +1,6 @@
 import { isUtf8 } from "node:buffer";
+import { isTooDeep } from "../nesting.ts";
+import { fromJson } from "../wire/json.ts";
 import { readForm } from "../wire/read-params.ts";
 
 /** A body as a person wants to see it: JSON and forms as values, other text as it is, everything else as its size. */
@@ -19,7 +21,8 @@ const shownForm = (form: FormData): unknown =>
 
 function asJson(body: Buffer): unknown {
   try {
-    return JSON.parse(body.toString("utf8"));
+    const value = fromJson(body.toString("utf8"));
+    return isTooDeep(value) ? asText(body) : value;
   } catch {
     return asText(body);
   }
