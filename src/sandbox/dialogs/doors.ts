@@ -45,8 +45,8 @@ function decided(ground: Needs, { path, read, silences }: Dialog, { params, body
   const decision = decisionIn(body);
   if (decision.action === "cancel") return cancelled(consent);
   if (decision.action !== "grant") throw new DialogRefused("The action must be grant or cancel.");
-  if (consent.needsChoice && decision.assets.length === 0)
-    return consentPage(path, consent, "Choose at least one.");
+  if (consent.needed !== undefined && decision.assets.length === 0)
+    return consentPage(path, consent, { decision, problem: `Choose at least one ${consent.needed}.` });
   const reply = granted(ground, consent, decision);
   if (silences) silence(ground, decision.assets);
   return reply;
