@@ -32,7 +32,8 @@ export function webhookDoors(ground: Ground): DeveloperDoor[] {
         const message = { content: undefined, ...readMessage(request) };
         const source = sources.find(({ knows }) => knows(message.channel));
         if (!source) throw new DoorError(404, `There is no channel ${message.channel}`);
-        return new Reply({ sent: ground.webhooks.send(source.receive(message)) }, { status: 202 });
+        const webhook = source.receive(message);
+        return new Reply({ sent: webhook !== undefined && ground.webhooks.send(webhook) }, { status: 202 });
       },
     },
     {
