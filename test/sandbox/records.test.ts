@@ -135,3 +135,22 @@ t.test("long integers are shown as they came", async (t) => {
   await speak(`${origin}/_sandbox/inbox`, { body, headers: { "content-type": "application/json" } });
   t.match(await (await fetch(`${origin}/_sandbox/inbox`)).text(), `"body":${body}`);
 });
+
+t.test("a content type may be written in capitals", async (t) => {
+  const sandbox = await startSandbox(t);
+  for (const [type, body] of [
+    ["Application/JSON", '{"fields":"id"}'],
+    ["Application/X-WWW-Form-UrlEncoded", "fields=id"],
+    [
+      "Multipart/Form-Data; boundary=Xx",
+      '--Xx\r\ncontent-disposition: form-data; name="fields"\r\n\r\nid\r\n--Xx--\r\n',
+    ],
+  ] as const) {
+    const { status, body: answer } = await speak(`${sandbox.base}/1`, {
+      body,
+      headers: { "content-type": type },
+    });
+    t.match([status, answer.error.code], [401, 104], `${type} is read, and the token is missed`);
+    t.same((await requestsOf(sandbox))[0].body, { fields: "id" }, `${type} is shown`);
+  }
+});

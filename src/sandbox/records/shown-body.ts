@@ -6,9 +6,9 @@ import { readForm } from "../wire/read-params.ts";
 /** A body as a person wants to see it: JSON and forms as values, other text as it is, everything else as its size. */
 export async function shownBody(contentType: string, body: Buffer): Promise<unknown> {
   if (body.length === 0) return null;
-  if (/^multipart\/|^application\/x-www-form-urlencoded/.test(contentType))
+  if (/^multipart\/|^application\/x-www-form-urlencoded/i.test(contentType))
     return readForm(contentType, body).then(shownForm, () => asText(body));
-  return /json/.test(contentType) ? asJson(body) : asText(body);
+  return /json/i.test(contentType) ? asJson(body) : asText(body);
 }
 
 const shownForm = (form: FormData): unknown =>

@@ -28,11 +28,12 @@ export async function readParams(
 ): Promise<Params> {
   const values = new Map<string, unknown>(query);
   if (body.length === 0) return new Params(values);
-  if (contentType?.startsWith("application/json")) {
+  const type = contentType?.toLowerCase() ?? ""; // but a boundary in it counts as it was written
+  if (type.startsWith("application/json")) {
     for (const [name, value] of Object.entries(jsonObject(body))) values.set(name, value);
     return new Params(values);
   }
-  if (!contentType?.startsWith("application/x-www-form-urlencoded") && !contentType?.startsWith("multipart/"))
+  if (contentType === undefined || !/^(application\/x-www-form-urlencoded|multipart\/)/.test(type))
     throw invalidParameter("The body must be a form, multipart or JSON");
   const files = new Map<string, Upload>();
   for (const [name, part] of await readForm(contentType, body))
