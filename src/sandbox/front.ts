@@ -80,10 +80,12 @@ async function read(arrival: Arrival, parts: FrontParts): Promise<Befallen> {
   };
 }
 
-/** A token that is asked about is the one meant, not the app's that asks. */
+/** A token that is asked about, or exchanged, is the one meant, not the app's that asks. */
 function tokenMeant(authorization: string | undefined, params: Params): string {
   try {
-    return params.text("input_token") ?? tokenOf({ authorization, params });
+    return (
+      params.text("input_token") ?? params.text("fb_exchange_token") ?? tokenOf({ authorization, params })
+    );
   } catch {
     return "";
   }
