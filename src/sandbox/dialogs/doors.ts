@@ -4,6 +4,7 @@ import type { Ground } from "../ground.ts";
 import type { SandboxSettings } from "../settings.ts";
 import type { Webhooks } from "../webhooks.ts";
 import type { Reply } from "../wire/call.ts";
+import { GraphError } from "../wire/graph-error.ts";
 import type { Params } from "../wire/params.ts";
 import { PAGES } from "../world.ts";
 import { type Consent, DialogRefused } from "./consent.ts";
@@ -71,9 +72,10 @@ const orErrorPage =
   (answer: (request: DoorRequest) => Reply) =>
   (request: DoorRequest): Reply => {
     try {
+      if (request.unreadable) throw request.unreadable;
       return answer(request);
     } catch (error) {
-      if (error instanceof DialogRefused) return errorPage(error.message);
+      if (error instanceof DialogRefused || error instanceof GraphError) return errorPage(error.message);
       throw error;
     }
   };
