@@ -11,6 +11,8 @@ t.test("whoever looks in is told what there is to try", async (t) => {
   const index = await speak(`${origin}/_sandbox`);
   t.equal(index.status, 200);
   t.match(index.body, { platforms: base, app_id: SANDBOX_SETTINGS.PLATFORM_APP_ID });
+  t.equal(index.body.config_id, SANDBOX_SETTINGS.SIGNUP_CONFIG_ID);
+  t.same(index.body.dialogs, [`${origin}/dialog/oauth`, `${origin}/dialog/signup`]);
   t.same((await speak(origin)).body, index.body);
   const doors = index.body.doors.map(({ door }: { door: string }) => door);
   for (const door of ["POST /_sandbox/faults", "POST /_sandbox/inbound", "GET /_sandbox/requests"])

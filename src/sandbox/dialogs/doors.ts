@@ -27,6 +27,8 @@ const DIALOGS: readonly Dialog[] = [
   { path: "/dialog/signup", read: signupConsent, silences: true },
 ];
 
+export const DIALOG_PATHS: readonly string[] = DIALOGS.map(({ path }) => path);
+
 interface Needs extends Pick<Ground, "settings" | "codes"> {
   webhooks: Pick<Webhooks, "awaitSubscription">;
 }
