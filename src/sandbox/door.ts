@@ -16,6 +16,8 @@ export interface DoorRequest {
   headers: IncomingHttpHeaders;
   body: Buffer;
   params: Params;
+  /** Why the parameters are without those of the body. Doors that read the body themselves need not care. */
+  unreadable?: unknown;
 }
 
 export const findDoor = (doors: readonly Door[], method: string, path: string): Door | undefined =>

@@ -1,5 +1,5 @@
 import type { Log } from "../runtime/log.ts";
-import { type Door, findDoor } from "./door.ts";
+import { type Door, type DoorRequest, findDoor } from "./door.ts";
 import { type Befallen, type Effect, type Outcome, PREVENTING } from "./faults/effects.ts";
 import { type CallFault, INBOX } from "./faults/fault.ts";
 import type { Faults } from "./faults/faults.ts";
@@ -67,11 +67,7 @@ async function read(arrival: Arrival, parts: FrontParts): Promise<Befallen> {
     (params) => ({ params, unreadable: undefined }),
     (error: unknown) => ({ params: new Params(new Map(url.searchParams)), unreadable: error }),
   );
-  const act = async (): Promise<Reply> => {
-    // A door for developers reads its body itself: the inbox takes anything.
-    if (unreadable && placeOf(arrival) === "platform") throw unreadable;
-    return answer({ ...arrival, params }, parts);
-  };
+  const act = async (): Promise<Reply> => answer({ ...arrival, params, unreadable }, parts);
   return {
     method,
     url,
@@ -80,21 +76,24 @@ async function read(arrival: Arrival, parts: FrontParts): Promise<Befallen> {
   };
 }
 
-/** A token that is asked about is the one meant, not the app's that asks. */
+/** A token that is asked about, or exchanged, is the one meant, not the app's that asks. */
 function tokenMeant(authorization: string | undefined, params: Params): string {
   try {
-    return params.text("input_token") ?? tokenOf({ authorization, params });
+    return (
+      params.text("input_token") ?? params.text("fb_exchange_token") ?? tokenOf({ authorization, params })
+    );
   } catch {
     return "";
   }
 }
 
-async function answer(request: Arrival & { params: Params }, { doors, graph }: FrontParts): Promise<Reply> {
+async function answer(request: DoorRequest, { doors, graph }: FrontParts): Promise<Reply> {
   const { method, url, headers, params } = request;
   const door = findDoor(doors, method, url.pathname);
   if (door) return door.answer(request);
   if (DOORS.test(url.pathname))
     throw new DoorError(404, `There is no ${method} ${url.pathname} here; GET /_sandbox lists the doors`);
+  if (request.unreadable) throw request.unreadable;
   return graph.answer({ method, url, authorization: headers.authorization, params });
 }
 

@@ -3,8 +3,8 @@ import type { Edge, NodeKind, UsageKind } from "./node-kind.ts";
 import { VERSION } from "./settings.ts";
 import { endOf } from "./token-end.ts";
 import { equal, type Grant, nobody, proofOf } from "./tokens.ts";
-import { usageHeaders } from "./usage.ts";
-import { type Call, Reply } from "./wire/call.ts";
+import { counted, usageHeaders } from "./usage.ts";
+import type { Call, Reply } from "./wire/call.ts";
 import {
   GraphError,
   invalidParameter,
@@ -69,7 +69,7 @@ export function createGraph(kinds: readonly NodeKind[], ground: Ground): Graph {
       address: `${url.origin}${url.pathname}`,
     };
     const asset = kind.asset?.(node) ?? node;
-    return answered(edge, call, usageHeaders(edge.usage, asset, { percent: 2 }));
+    return counted(usageHeaders(edge.usage, asset), () => edge.answer(call));
   };
   return {
     answer,
@@ -86,17 +86,6 @@ export const tokenOf = ({
   params,
 }: Pick<PlatformRequest, "authorization" | "params">): string =>
   /^Bearer (.+)$/i.exec(authorization ?? "")?.[1] ?? params.text("access_token") ?? "";
-
-/** What the edge answers, how much of the quota is used beside it: refusals count too. */
-async function answered(edge: Edge, call: Call, usage: Record<string, string>): Promise<Reply> {
-  try {
-    const answer = await edge.answer(call);
-    const { body, status, headers } = answer instanceof Reply ? answer : new Reply(answer);
-    return new Reply(body, { status, headers: { ...usage, ...headers } });
-  } catch (error) {
-    throw error instanceof GraphError ? error.withHeaders(usage) : error;
-  }
-}
 
 /** The grant of a token that is alive and comes with its proof. */
 function admitted(ground: Ground, token: string, params: Params): Grant {

@@ -16,8 +16,8 @@ export interface InboundMessage {
 /** A platform that receives messages for its channels. */
 export interface InboundSource {
   knows(channel: string): boolean;
-  /** Makes the webhook that tells of it, or throws a GraphError for what cannot be. */
-  receive(message: InboundMessage): Webhook;
+  /** Makes the webhook that tells of it, if the app hears of such; throws a GraphError for what cannot be. */
+  receive(message: InboundMessage): Webhook | undefined;
 }
 
 /** Every platform that receives messages: a new one adds its line here. */

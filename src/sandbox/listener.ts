@@ -15,7 +15,9 @@ export const createListener =
       if (outcome) send(response, outcome);
       else request.socket.destroy();
     } catch (error) {
-      if (!request.complete) return; // whoever asked has gone
+      if (request.destroyed) return; // whoever asked has gone
+      // What was not read to its end is not going to be: the rest would be taken for the next request.
+      if (!request.complete) response.setHeader("connection", "close");
       send(response, refusal(error, log));
     }
   };

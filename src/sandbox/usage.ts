@@ -1,4 +1,6 @@
 import type { UsageKind } from "./node-kind.ts";
+import { Reply } from "./wire/call.ts";
+import { GraphError } from "./wire/graph-error.ts";
 
 export interface Load {
   /** Of the quota, 0 to 100. */
@@ -10,9 +12,14 @@ export interface Load {
 }
 
 const TIER = "development_access";
+const LIGHT: Load = { percent: 2 };
 
 /** The headers in which the platform says how much of a quota is used; `asset` is the account or business, without `act_`. */
-export function usageHeaders(kind: UsageKind | undefined, asset: string, load: Load): Record<string, string> {
+export function usageHeaders(
+  kind: UsageKind | undefined,
+  asset: string,
+  load: Load = LIGHT,
+): Record<string, string> {
   const { percent, regainMinutes = 0, resetSeconds = regainMinutes * 60 } = load;
   const headers: Record<string, unknown> = {
     // Where an asset has a quota of its own, it is that one which is used up.
@@ -48,3 +55,14 @@ export function usageHeaders(kind: UsageKind | undefined, asset: string, load: L
 
 const serialised = (headers: Record<string, unknown>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, JSON.stringify(value)]));
+
+/** What is answered, how much of the quota is used beside it: refusals count too. Headers that are there already stay. */
+export async function counted(usage: Record<string, string>, answer: () => unknown): Promise<Reply> {
+  try {
+    const given = await answer();
+    const { body, status, headers } = given instanceof Reply ? given : new Reply(given);
+    return new Reply(body, { status, headers: { ...usage, ...headers } });
+  } catch (error) {
+    throw error instanceof GraphError ? error.withHeaders(usage) : error;
+  }
+}

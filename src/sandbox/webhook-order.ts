@@ -1,10 +1,10 @@
 import { SECOND } from "../runtime/durations.ts";
 import type { Faults } from "./faults/faults.ts";
 
-interface OrderParts {
+interface OrderParts<W extends object> {
   faults: Pick<Faults, "takeForWebhook">;
   /** Sends one webhook; resolves when it was taken or refused for the first time. */
-  deliver(body: string): Promise<void>;
+  deliver(webhook: W): Promise<void>;
   later(milliseconds: number, work: () => void): void;
 }
 
@@ -12,22 +12,23 @@ interface OrderParts {
 const LONGEST_WAIT = 5 * SECOND;
 
 /** Sends webhooks as they come, but twice or after the next one where that was asked for. */
-export function createWebhookOrder({ faults, deliver, later }: OrderParts): (body: string) => void {
-  let held: string[] = [];
-  const sendHeld = async () => {
-    const waiting = held.reverse();
-    held = [];
-    for (const body of waiting) await deliver(body);
+export function createWebhookOrder<W extends object>(parts: OrderParts<W>): (webhook: W) => void {
+  const { faults, deliver, later } = parts;
+  const held = new Set<W>();
+  const release = async (waiting: readonly W[]) => {
+    for (const webhook of waiting) held.delete(webhook);
+    for (const webhook of waiting) await deliver(webhook);
   };
-  const sendNow = async (body: string) => {
+  const sendNow = async (webhook: W) => {
     const again = faults.takeForWebhook("duplicate_webhook");
-    await deliver(body);
-    if (again) await deliver(body);
-    await sendHeld();
+    await deliver(webhook);
+    if (again) await deliver(webhook);
+    await release([...held].reverse());
   };
-  return (body) => {
-    if (!faults.takeForWebhook("reorder_webhook")) return void sendNow(body);
-    held.push(body);
-    later(LONGEST_WAIT, () => void sendHeld());
+  return (webhook) => {
+    if (!faults.takeForWebhook("reorder_webhook")) return void sendNow(webhook);
+    held.add(webhook);
+    // Only this one: others that wait by then came later and have their own time.
+    later(LONGEST_WAIT, () => void release(held.has(webhook) ? [webhook] : []));
   };
 }

@@ -16,9 +16,11 @@ export const WEBHOOK_OBJECTS = [
   "user",
 ] as const;
 
+export type WebhookObject = (typeof WEBHOOK_OBJECTS)[number];
+
 /** What the platform tells the service, in its own words. */
 export interface Webhook {
-  object: (typeof WEBHOOK_OBJECTS)[number];
+  object: WebhookObject;
   entry: readonly { id: string; [field: string]: unknown }[];
 }
 
@@ -28,16 +30,15 @@ export interface Webhooks {
    * whether anything was.
    */
   send(webhook: Webhook): boolean;
-  /** Sends this JSON to whom it may concern, subscribed or not. */
-  sendAsGiven(json: string): void;
+  /** Sends this JSON about an object to whom it may concern, subscribed or not. */
+  sendAsGiven(object: WebhookObject, json: string): void;
   /** An asset that was just granted is silent until the app subscribes to it. */
   awaitSubscription(asset: string): void;
   subscribe(asset: string): void;
   unsubscribe(asset: string): void;
   isSubscribed(asset: string): boolean;
-  /** Where webhooks go. */
-  address(): string;
-  redirect(address: string): void;
+  /** From now on webhooks about this object go there. */
+  redirect(object: WebhookObject, address: string): void;
 }
 
 interface WebhookOptions {
@@ -47,35 +48,41 @@ interface WebhookOptions {
   later(milliseconds: number, work: () => void): void;
 }
 
+/** A webhook as it is sent. */
+interface Letter {
+  object: WebhookObject;
+  body: string;
+}
+
 /** After each refusal; the platform goes on for days, with growing pauses. */
 const PAUSES = [1 * SECOND, 5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE];
 
 export function createWebhooks({ settings, faults, log, later }: WebhookOptions): Webhooks {
   const silent = new Set<string>();
-  let address = `${settings.PUBLIC_URL}/platform/webhook`;
-  const attempt = async (body: string, tries: number): Promise<void> => {
+  const addresses = new Map<WebhookObject, string>();
+  const addressOf = (object: WebhookObject) =>
+    addresses.get(object) ?? `${settings.PUBLIC_URL}/platform/webhook`;
+  const attempt = async (letter: Letter, tries: number): Promise<void> => {
+    const { object, body } = letter;
     const began = Date.now();
-    const outcome = await post(address, body, settings.PLATFORM_APP_SECRET);
+    const outcome = await post(addressOf(object), body, settings.PLATFORM_APP_SECRET);
     log.info("webhook.sent", { outcome, try: tries + 1, bytes: body.length, ms: Date.now() - began });
     const pause = PAUSES[tries];
-    if (outcome !== 200 && pause !== undefined) later(pause, () => void attempt(body, tries + 1));
+    if (outcome !== 200 && pause !== undefined) later(pause, () => void attempt(letter, tries + 1));
   };
-  const dispatch = createWebhookOrder({ faults, later, deliver: (body) => attempt(body, 0) });
+  const dispatch = createWebhookOrder<Letter>({ faults, later, deliver: (letter) => attempt(letter, 0) });
   return {
     send({ object, entry }) {
       const heard = entry.filter(({ id }) => !silent.has(id));
-      if (heard.length > 0) dispatch(toAsciiJson({ object, entry: heard }));
+      if (heard.length > 0) dispatch({ object, body: toAsciiJson({ object, entry: heard }) });
       return heard.length > 0;
     },
-    sendAsGiven: (json) => dispatch(escaped(json)),
+    sendAsGiven: (object, json) => dispatch({ object, body: escaped(json) }),
     awaitSubscription: (asset) => void silent.add(asset),
     subscribe: (asset) => void silent.delete(asset),
     unsubscribe: (asset) => void silent.add(asset),
     isSubscribed: (asset) => !silent.has(asset),
-    address: () => address,
-    redirect: (to) => {
-      address = to;
-    },
+    redirect: (object, address) => void addresses.set(object, address),
   };
 }
 

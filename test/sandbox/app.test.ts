@@ -70,6 +70,19 @@ t.test("webhooks go where the challenge was echoed", async (t) => {
   t.same(former.received, []);
 });
 
+t.test("a subscription of one object leaves the webhooks of the others where they go", async (t) => {
+  const former = await receiveWebhooks(t);
+  const sandbox = await startSandbox(t, { settings: { PUBLIC_URL: former.url } });
+  const [pages, photos] = [await receiver(t, willing), await receiver(t, willing)];
+  await subscribe(sandbox, { object: "page", callback_url: pages.url });
+  await subscribe(sandbox, { object: "instagram", callback_url: photos.url });
+  for (const object of ["page", "instagram", "ad_account"])
+    await speak(`${sandbox.origin}/_sandbox/webhook`, { json: { object, entry: [{ id: "1" }] } });
+  await until("all arrived", () => pages.got.length + photos.got.length + former.received.length === 3);
+  t.same([pages.got.length, photos.got.length], [1, 1]);
+  t.equal(former.received[0]?.body.object, "ad_account");
+});
+
 t.test("a receiver that does not echo gets none", async (t) => {
   const former = await receiveWebhooks(t);
   const sandbox = await startSandbox(t, { settings: { PUBLIC_URL: former.url } });

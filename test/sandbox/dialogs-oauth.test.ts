@@ -147,3 +147,18 @@ t.test("everything from outside is escaped", async (t) => {
     t.match(body, "&lt;script&gt;");
   }
 });
+
+t.test("a body that no browser sends gets the error page too", async (t) => {
+  for (const [type, body] of [
+    ["application/json", JSON.stringify({ ...OAUTH_REQUEST, action: "grant" })],
+    ["application/json", JSON.stringify({ ...OAUTH_REQUEST, client_id: {} })],
+    ["application/json", "[]"],
+    ["multipart/form-data; boundary=x", "broken"],
+    ["text/plain", "action=grant"],
+  ] as const) {
+    const answer = await speak(`${origin}/dialog/oauth`, { body, headers: { "content-type": type } });
+    t.equal(answer.status, 400, body);
+    t.match(answer.headers.get("content-type"), /^text\/html/, body);
+    t.match(answer.body, "data-error", body);
+  }
+});

@@ -63,6 +63,25 @@ t.test("page signup offers permissions and pages, and single permissions can be 
   );
 });
 
+t.test("a declined permission is not ticked again when a choice was forgotten", async (t) => {
+  const { body } = await submit(standIn, {
+    dialog: "signup",
+    request: PAGE_SIGNUP,
+    permissions: ["pages_show_list"],
+  });
+  t.match(body, /data-permission="pages_show_list" checked>/);
+  t.match(body, /data-permission="pages_messaging">/);
+  t.match(body, `data-asset="${PAGE}">`, "nor is the page that was not chosen");
+  t.match(body, /id="problem"[^>]*>Choose at least one page\./);
+  t.match(body, /<fieldset aria-describedby="problem"><legend>Which pages/);
+});
+
+t.test("what cannot be declined stays ticked when a choice was forgotten", async (t) => {
+  const { body } = await submit(standIn, { dialog: "signup", request: CHAT_SIGNUP });
+  t.match(body, /data-permission="whatsapp_business_messaging" checked disabled>/);
+  t.match(body, "Choose at least one chat account.");
+});
+
 for (const [what, request] of [
   ["chat", CHAT_SIGNUP],
   ["page", PAGE_SIGNUP],

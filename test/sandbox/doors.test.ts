@@ -11,6 +11,8 @@ t.test("whoever looks in is told what there is to try", async (t) => {
   const index = await speak(`${origin}/_sandbox`);
   t.equal(index.status, 200);
   t.match(index.body, { platforms: base, app_id: SANDBOX_SETTINGS.PLATFORM_APP_ID });
+  t.equal(index.body.config_id, SANDBOX_SETTINGS.SIGNUP_CONFIG_ID);
+  t.same(index.body.dialogs, [`${origin}/dialog/oauth`, `${origin}/dialog/signup`]);
   t.same((await speak(origin)).body, index.body);
   const doors = index.body.doors.map(({ door }: { door: string }) => door);
   for (const door of ["POST /_sandbox/faults", "POST /_sandbox/inbound", "GET /_sandbox/requests"])
@@ -62,6 +64,28 @@ t.test("a request that is broken off while it comes in is nobody's fault", async
   await sandbox.close?.();
   t.same(events(), ["sandbox.listening"], JSON.stringify(lines));
 });
+
+const MEBIBYTE = 1024 * 1024;
+const CHUNK = `${MEBIBYTE.toString(16)}\r\n${"a".repeat(MEBIBYTE)}\r\n`;
+
+for (const [how, header, chunks] of [
+  ["by its length", `content-length: ${111 * MEBIBYTE}`, 0],
+  ["as it comes", "transfer-encoding: chunked", 111],
+] as const)
+  t.test(`a body that is too large is answered and not waited for, known ${how}`, async (t) => {
+    const { origin } = await startSandbox(t);
+    const socket = connect(Number(new URL(origin).port), "127.0.0.1").on("error", () => {});
+    const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+    let answer = "";
+    socket.on("data", (data) => {
+      answer += data;
+    });
+    socket.write(`POST /v26.0/1 HTTP/1.1\r\nhost: localhost\r\n${header}\r\n\r\n`);
+    for (let sent = 0; sent < chunks; sent++) socket.write(CHUNK);
+    await closed;
+    t.match(answer, /^HTTP\/1.1 413 /);
+    t.match(answer, /^connection: close/im);
+  });
 
 t.test("the log tells of every call to a platform, and no secret of it", async (t) => {
   const { log, lines } = keptLog();

@@ -6,6 +6,7 @@ import {
   speak,
   startSandbox,
 } from "../fixtures/sandbox.ts";
+import { prolong } from "../fixtures/sandbox-dialogs.ts";
 import { until } from "../fixtures/until.ts";
 
 const APP = SANDBOX_SETTINGS.PLATFORM_APP_ID;
@@ -143,6 +144,15 @@ t.test("a token that died stays dead until the faults are cleared", async (t) =>
   t.same((await ask("EAASandboxDemoChat")).body.error.code, 104, "another token lives");
   t.match(await speak(`${sandbox.origin}/_sandbox/faults`, { method: "DELETE" }), { status: 200 });
   t.equal((await ask("EAASandboxDemoAds")).body.error.code, 104);
+});
+
+t.test("a token can die while it is exchanged", async (t) => {
+  const sandbox = await startSandbox(t);
+  await arm(sandbox, { kind: "dead_token" });
+  t.match(await prolong(sandbox, "EAASandboxDemoAds"), {
+    status: 401,
+    body: { error: { code: 190, error_subcode: 460 } },
+  });
 });
 
 t.test("a call without a token that can die leaves that to the next", async (t) => {

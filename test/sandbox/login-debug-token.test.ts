@@ -1,7 +1,14 @@
 import t from "tap";
 import { HOUR } from "../../src/runtime/durations.ts";
 import { SANDBOX_SETTINGS, speak, startSandbox } from "../fixtures/sandbox.ts";
-import { APP_TOKEN, chatToken, debug, pageManagerToken, personToken } from "../fixtures/sandbox-dialogs.ts";
+import {
+  APP_TOKEN,
+  chatToken,
+  debug,
+  pageManagerToken,
+  personToken,
+  prolong,
+} from "../fixtures/sandbox-dialogs.ts";
 
 const standIn = await startSandbox(t);
 
@@ -100,4 +107,15 @@ t.test("only the app may ask, and it must name a token", async (t) => {
   t.equal((await speak(address, { token: "EAASandboxDemoAds", query })).status, 401);
   t.equal((await speak(address, { query })).body.error.code, 104);
   t.equal((await speak(address, { query: { access_token: APP_TOKEN } })).body.error.code, 100);
+});
+
+t.test("a word that every object knows is no token", async (t) => {
+  for (const word of ["constructor", "__proto__", "toString"]) {
+    t.match(await speak(`${standIn.base}/me`, { token: word }), {
+      status: 401,
+      body: { error: { code: 190 } },
+    });
+    t.match((await debug(standIn, word)).body, { data: { is_valid: false, error: { code: 190 } } });
+    t.match(await prolong(standIn, word), { status: 401, body: { error: { code: 190 } } });
+  }
 });

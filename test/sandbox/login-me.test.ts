@@ -1,4 +1,5 @@
 import t from "tap";
+import { PAGES } from "../../src/sandbox/world.ts";
 import { speak, startSandbox } from "../fixtures/sandbox.ts";
 import { personToken } from "../fixtures/sandbox-dialogs.ts";
 import { receiveWebhooks } from "../fixtures/webhook-receiver.ts";
@@ -15,6 +16,14 @@ t.test("a person has an id and a name, and shows what is asked for", async (t) =
   t.equal(status, 400);
   t.equal(body.error.code, 100);
   t.match(body.error.message, /nonexisting field \(shoe_size\) on node type \(User\)/);
+});
+
+t.test("with a page's token it is the page that answers, not the person", async (t) => {
+  const ask = (query: Record<string, string>) => speak(`${base}/me`, { token: "EAASandboxDemoPage", query });
+  const [page] = PAGES;
+  t.strictSame((await ask({})).body, { name: page?.name, id: page?.id });
+  t.strictSame((await ask({ fields: "id" })).body, { id: page?.id });
+  t.match((await ask({ fields: "shoe_size" })).body.error.message, /on node type \(Page\)/);
 });
 
 t.test("a token is needed, with its proof", async (t) => {

@@ -1,6 +1,6 @@
 import t from "tap";
 import { PAGES } from "../../src/sandbox/world.ts";
-import { speak, startSandbox } from "../fixtures/sandbox.ts";
+import { type PlainAnswer, speak, startSandbox } from "../fixtures/sandbox.ts";
 import {
   DEMO_PAGE,
   INSTAGRAM,
@@ -115,4 +115,24 @@ t.test("a page that nobody hears of is silent, and so is its photo account", asy
     received.map(({ body }) => body.entry[0].id),
     [SUSHI, SUSHI, SUSHI],
   );
+});
+
+const usageOf = ({ headers }: PlainAnswer) => JSON.parse(headers.get("x-business-use-case-usage") ?? "{}");
+
+t.test("reading a lead counts for its page", async (t) => {
+  const { base } = await startSandbox(t);
+  const lead = await speak(`${base}/120200000000000701`, { token: DEMO_PAGE });
+  t.match(usageOf(lead), { [PAGE]: [{ type: "pages" }] });
+});
+
+t.test("a photo account that sends through its page counts for itself, refused or not", async (t) => {
+  const { base } = await startSandbox(t);
+  const send = (id: string) =>
+    post(`${base}/${PAGE}/messages`, { recipient: { id }, message: { text: "Hi" } }, DEMO_PAGE);
+  const refused = await send("1784000000000429");
+  t.equal(refused.body.error.code, 80002);
+  t.strictSame(Object.keys(usageOf(refused)), [INSTAGRAM]);
+  t.match(usageOf(refused), { [INSTAGRAM]: [{ type: "instagram" }] });
+  t.match(usageOf(await send("1784000000000429")), { [INSTAGRAM]: [{ type: "instagram" }] });
+  t.match(usageOf(await send("2400000000000024")), { [PAGE]: [{ type: "messenger" }] });
 });

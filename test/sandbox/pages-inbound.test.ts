@@ -155,3 +155,35 @@ t.test("a form that is filled in is told with bare numbers, and its answers are 
   const lead = await speak(`${sandbox.base}/${id}`, { token: DEMO_PAGE, query: { fields: "field_data" } });
   t.same(lead.body, { id, field_data });
 });
+
+t.test("long integers of a message arrive as they were written", async (t) => {
+  const sandbox = await startWithReceiver(t);
+  const body = `{"channel":"${PAGE}","from":"1","type":"text","content":{"tag":12345678901234567890}}`;
+  t.equal((await speak(`${sandbox.origin}/_sandbox/inbound`, { body })).status, 202);
+  const { raw } = await until("the webhook", () => sandbox.received[0]);
+  t.match(raw, '"tag":12345678901234567890');
+});
+
+t.test("what a page or photo account is not subscribed to does not arrive", async (t) => {
+  const sandbox = await startWithReceiver(t);
+  const subscribe = (account: string, subscribed_fields: string) =>
+    speak(`${sandbox.base}/${account}/subscribed_apps`, { token: DEMO_PAGE, form: { subscribed_fields } });
+  const sent = async (message: object) => (await write(sandbox, message)).body.sent;
+  const types: Record<string, Record<string, string>> = {
+    [PAGE]: {
+      messages: "text",
+      messaging_postbacks: "postback",
+      message_reactions: "reaction",
+      message_reads: "read",
+      feed: "comment",
+      leadgen: "leadgen",
+    },
+    [INSTAGRAM]: { messages: "image", messaging_seen: "read", comments: "comment" },
+  };
+  for (const [channel, fields] of Object.entries(types))
+    for (const field of Object.keys(fields)) {
+      t.equal((await subscribe(channel, field)).status, 200, field);
+      for (const [other, type] of Object.entries(fields))
+        t.equal(await sent({ channel, type }), other === field, `${type} with ${field}`);
+    }
+});

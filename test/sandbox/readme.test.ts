@@ -8,7 +8,7 @@ import { MAGIC_VALUES } from "../../src/sandbox/doors/magic-values.ts";
 import { CALL_FAULTS, WEBHOOK_FAULTS } from "../../src/sandbox/faults/fault.ts";
 import { AD_ACCOUNTS, BUILT_IN_TOKENS, LEADS, PAGES, WABAS } from "../../src/sandbox/world.ts";
 import { curlProgram } from "../fixtures/programs.ts";
-import { speak, startSandbox } from "../fixtures/sandbox.ts";
+import { SANDBOX_SETTINGS, speak, startSandbox } from "../fixtures/sandbox.ts";
 
 const run = promisify(execFile);
 
@@ -24,7 +24,8 @@ t.test("the README's assets and tokens are those in the code, all of them and no
   const numbers = WABAS.flatMap(({ id, numbers }) => [id, ...numbers.map((number) => number.id)]);
   const pages = PAGES.flatMap(({ id, instagram }) => [id, ...(instagram ? [instagram.id] : [])]);
   const leads = LEADS.map(({ id }) => id);
-  t.same(named(/\d{16,18}/g), [...accounts, ...numbers, ...pages, ...leads].sort());
+  const app = [SANDBOX_SETTINGS.PLATFORM_APP_ID, SANDBOX_SETTINGS.SIGNUP_CONFIG_ID];
+  t.same(named(/\d{16,18}/g), [...app, ...accounts, ...numbers, ...pages, ...leads].sort());
   t.same(named(/EAASandbox\w+/g), Object.keys(BUILT_IN_TOKENS).sort());
   for (const [token, { assets }] of Object.entries(BUILT_IN_TOKENS)) {
     const opened = rows.find(([, first]) => first === token)?.[2] ?? "";
@@ -53,6 +54,17 @@ t.test("the README's doors are there, and those that are there stand in it", asy
   const table = /^\| door \|.*?\n\n/ms.exec(section)?.[0] ?? "";
   const told = table.match(/\/_sandbox\/[\w/*]+/g);
   t.same([...new Set(told)].sort(), [...new Set(paths)].sort());
+});
+
+t.test("the README's dialogs open", async (t) => {
+  const { origin } = await startSandbox(t, { settings: { PUBLIC_URL: "http://localhost:8080" } });
+  const dialogs = section.split("\n").filter((line) => line.startsWith("http://localhost:8090/dialog/"));
+  t.equal(dialogs.length, 2);
+  for (const dialog of dialogs) {
+    const { status, body } = await speak(dialog.replace("http://localhost:8090", origin));
+    t.equal(status, 200, dialog);
+    t.match(body, `data-action="grant"`, dialog);
+  }
 });
 
 t.test("the README's commands work when pasted", async (t) => {

@@ -111,3 +111,46 @@ t.test("only so much is kept: the oldest are forgotten, and a large body is only
   add("1234");
   t.same(await kept(), ["1234"]);
 });
+
+t.test("JSON nested 20,000 deep spoils no record: it is shown as text, and no door takes it", async (t) => {
+  const sandbox = await startSandbox(t);
+  const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
+  const headers = { "content-type": "application/json" };
+  for (const address of [`${sandbox.origin}/_sandbox/inbox`, `${sandbox.base}/1`])
+    await speak(address, { body: deep, headers });
+  t.equal((await requestsOf(sandbox))[0].body, deep);
+  t.equal((await speak(`${sandbox.origin}/_sandbox/inbox`)).body.data[0].body, deep);
+  const message = `{"channel":"1300000000000401","from":"1","type":"text","content":{"text":${deep}}}`;
+  for (const [door, body] of [
+    ["inbound", message],
+    ["webhook", `{"object":"page","entry":[{"id":"1","changes":${deep}}]}`],
+    ["faults", deep],
+  ] as const)
+    t.equal((await speak(`${sandbox.origin}/_sandbox/${door}`, { body })).status, 400, door);
+});
+
+t.test("long integers are shown as they came", async (t) => {
+  const { origin } = await startSandbox(t);
+  const body = '{"id":12345678901234567890}';
+  await speak(`${origin}/_sandbox/inbox`, { body, headers: { "content-type": "application/json" } });
+  t.match(await (await fetch(`${origin}/_sandbox/inbox`)).text(), `"body":${body}`);
+});
+
+t.test("a content type may be written in capitals", async (t) => {
+  const sandbox = await startSandbox(t);
+  for (const [type, body] of [
+    ["Application/JSON", '{"fields":"id"}'],
+    ["Application/X-WWW-Form-UrlEncoded", "fields=id"],
+    [
+      "Multipart/Form-Data; boundary=Xx",
+      '--Xx\r\ncontent-disposition: form-data; name="fields"\r\n\r\nid\r\n--Xx--\r\n',
+    ],
+  ] as const) {
+    const { status, body: answer } = await speak(`${sandbox.base}/1`, {
+      body,
+      headers: { "content-type": type },
+    });
+    t.match([status, answer.error.code], [401, 104], `${type} is read, and the token is missed`);
+    t.same((await requestsOf(sandbox))[0].body, { fields: "id" }, `${type} is shown`);
+  }
+});

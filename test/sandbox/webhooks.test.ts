@@ -1,5 +1,7 @@
 import { createHmac } from "node:crypto";
+import { setImmediate as settled } from "node:timers/promises";
 import t, { type Test } from "tap";
+import { createWebhookOrder } from "../../src/sandbox/webhook-order.ts";
 import { receiveWebhooks, SANDBOX_SETTINGS, type StandIn, speak, startSandbox } from "../fixtures/sandbox.ts";
 import { until } from "../fixtures/until.ts";
 
@@ -87,6 +89,28 @@ t.test("one that nothing overtakes comes late", async (t) => {
   await arm(sandbox, { kind: "reorder_webhook" });
   await tell(sandbox, "1");
   await until("arrived", () => ids().length === 1);
+});
+
+t.test("the time of one that was overtaken does not cut short that of another", async (t) => {
+  const [sent, timers]: [string[], (() => void)[]] = [[], []];
+  let waits = false;
+  const order = createWebhookOrder<{ name: string }>({
+    faults: { takeForWebhook: (kind) => kind === "reorder_webhook" && waits },
+    deliver: async ({ name }) => void sent.push(name),
+    later: (_, work) => void timers.push(work),
+  });
+  for (const name of ["late 1", "next", "late 2"]) {
+    waits = name.startsWith("late");
+    order({ name });
+    await settled();
+  }
+  t.same(sent, ["next", "late 1"]);
+  timers[0]?.();
+  await settled();
+  t.same(sent, ["next", "late 1"], "the first one's time is over, and it has gone already");
+  timers[1]?.();
+  await settled();
+  t.same(sent, ["next", "late 1", "late 2"]);
 });
 
 t.test("a call is no webhook: the faults of the one do not befall the other", async (t) => {

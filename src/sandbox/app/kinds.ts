@@ -1,7 +1,7 @@
 import type { Ground } from "../ground.ts";
 import type { NodeKind } from "../node-kind.ts";
 import { VERSION } from "../settings.ts";
-import { WEBHOOK_OBJECTS } from "../webhooks.ts";
+import { WEBHOOK_OBJECTS, type WebhookObject } from "../webhooks.ts";
 import type { Call } from "../wire/call.ts";
 import { invalidParameter } from "../wire/graph-error.ts";
 import { APP_NAME } from "../world.ts";
@@ -24,7 +24,7 @@ export function appKinds({ settings, webhooks }: Ground): NodeKind[] {
     const fields = (params.words("fields") ?? []).map((name) => ({ name, version: VERSION }));
     await shakeHands({ callbackUrl, verifyToken: params.requiredText("verify_token") });
     subscriptions.set(object, { object, callback_url: callbackUrl, fields, active: true });
-    webhooks.redirect(callbackUrl);
+    webhooks.redirect(object, callbackUrl);
     return { success: true };
   }
 
@@ -48,8 +48,9 @@ export function appKinds({ settings, webhooks }: Ground): NodeKind[] {
   ];
 }
 
-function knownObject(object: string): string {
-  if (WEBHOOK_OBJECTS.some((known) => known === object)) return object;
+function knownObject(object: string): WebhookObject {
+  const found = WEBHOOK_OBJECTS.find((known) => known === object);
+  if (found) return found;
   throw invalidParameter(`Param object must be one of {${WEBHOOK_OBJECTS.join(", ")}}`);
 }
 

@@ -20,8 +20,8 @@ export interface Consent {
   choices: readonly Choice[];
   /** What the choices are, for people. */
   chooses: string;
-  /** Whether it makes no sense without a choice. */
-  needsChoice: boolean;
+  /** What at least one of must be chosen, for people; undefined where it makes sense without. */
+  needed: string | undefined;
   /** What the app filled in beforehand, and other remarks. */
   notes: readonly string[];
   redirectUri: string;

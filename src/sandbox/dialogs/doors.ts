@@ -4,6 +4,7 @@ import type { Ground } from "../ground.ts";
 import type { SandboxSettings } from "../settings.ts";
 import type { Webhooks } from "../webhooks.ts";
 import type { Reply } from "../wire/call.ts";
+import { GraphError } from "../wire/graph-error.ts";
 import type { Params } from "../wire/params.ts";
 import { PAGES } from "../world.ts";
 import { type Consent, DialogRefused } from "./consent.ts";
@@ -26,6 +27,8 @@ const DIALOGS: readonly Dialog[] = [
   { path: "/dialog/signup", read: signupConsent, silences: true },
 ];
 
+export const DIALOG_PATHS: readonly string[] = DIALOGS.map(({ path }) => path);
+
 interface Needs extends Pick<Ground, "settings" | "codes"> {
   webhooks: Pick<Webhooks, "awaitSubscription">;
 }
@@ -45,8 +48,8 @@ function decided(ground: Needs, { path, read, silences }: Dialog, { params, body
   const decision = decisionIn(body);
   if (decision.action === "cancel") return cancelled(consent);
   if (decision.action !== "grant") throw new DialogRefused("The action must be grant or cancel.");
-  if (consent.needsChoice && decision.assets.length === 0)
-    return consentPage(path, consent, "Choose at least one.");
+  if (consent.needed !== undefined && decision.assets.length === 0)
+    return consentPage(path, consent, { decision, problem: `Choose at least one ${consent.needed}.` });
   const reply = granted(ground, consent, decision);
   if (silences) silence(ground, decision.assets);
   return reply;
@@ -71,9 +74,10 @@ const orErrorPage =
   (answer: (request: DoorRequest) => Reply) =>
   (request: DoorRequest): Reply => {
     try {
+      if (request.unreadable) throw request.unreadable;
       return answer(request);
     } catch (error) {
-      if (error instanceof DialogRefused) return errorPage(error.message);
+      if (error instanceof DialogRefused || error instanceof GraphError) return errorPage(error.message);
       throw error;
     }
   };

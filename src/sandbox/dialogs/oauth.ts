@@ -22,7 +22,7 @@ export function oauthConsent(params: Params, settings: SandboxSettings): Consent
     isDivisible: true,
     choices: [...(asksFor("ads_") ? adAccountChoices : []), ...(asksFor("pages_") ? pageChoices : [])],
     chooses: "Which accounts",
-    needsChoice: false,
+    needed: undefined,
     notes: isAgain ? ["You are asked again for what you declined before."] : [],
     redirectUri: redirectUriIn(params),
     state: params.text("state"),

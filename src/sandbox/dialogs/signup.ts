@@ -24,14 +24,13 @@ export function signupConsent(params: Params, settings: SandboxSettings): Consen
     redirectUri: redirectUriIn(params, settings),
     state: params.text("state"),
     hidden: kept(params, NAMES),
-    needsChoice: true,
   };
   return params.has("config_id")
     ? { ...common, ...chatConsent(params, settings) }
     : { ...common, ...pageConsent(params) };
 }
 
-type Own = Omit<Consent, "redirectUri" | "state" | "hidden" | "needsChoice">;
+type Own = Omit<Consent, "redirectUri" | "state" | "hidden">;
 
 /** What is granted together here: the configuration names the permissions, and none can be declined. */
 function chatConsent(params: Params, { SIGNUP_CONFIG_ID }: SandboxSettings): Own {
@@ -47,6 +46,7 @@ function chatConsent(params: Params, { SIGNUP_CONFIG_ID }: SandboxSettings): Own
     isDivisible: false,
     choices: chatChoices,
     chooses: "Which chat accounts",
+    needed: "chat account",
     notes: prefilledNotes(params.text("extras")),
   };
 }
@@ -62,6 +62,7 @@ function pageConsent(params: Params): Own {
     isDivisible: true,
     choices: pageChoices,
     chooses: "Which pages",
+    needed: "page",
     notes: [],
   };
 }

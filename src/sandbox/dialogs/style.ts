@@ -11,6 +11,7 @@ export const STYLE = `
     --main: #a794ff; --on-main: #17103a; --mark: #5c4a00; --on-mark: #ffe9a3; --alert: #ff9d94;
   }
 }
+html { scroll-padding-bottom: 5rem; }
 * { box-sizing: border-box; }
 body { margin: 0; background: var(--ground); color: var(--ink); font: 15px/1.45 system-ui, sans-serif; }
 header { padding: 8px 16px; background: var(--mark); color: var(--on-mark); font-size: 13px; }

@@ -1,3 +1,4 @@
+import { DIALOG_PATHS } from "../dialogs/doors.ts";
 import { CALL_FAULTS, WEBHOOK_FAULTS } from "../faults/fault.ts";
 import type { SandboxSettings } from "../settings.ts";
 import { VERSION } from "../settings.ts";
@@ -13,6 +14,8 @@ export function indexDoors(doors: readonly DeveloperDoor[], settings: SandboxSet
       sandbox: "Stand-in platforms for development. Nothing here costs money or reaches anybody.",
       platforms: `${url.origin}/${VERSION}`,
       app_id: settings.PLATFORM_APP_ID,
+      config_id: settings.SIGNUP_CONFIG_ID,
+      dialogs: DIALOG_PATHS.map((path) => `${url.origin}${path}`),
       doors: doors.map(({ method, path, summary }) => ({ door: `${method} ${path}`, summary })),
       faults: [...CALL_FAULTS, ...WEBHOOK_FAULTS],
       magic_values: MAGIC_VALUES,

@@ -1,13 +1,16 @@
 import type { Static, TSchema } from "../../schema/types.ts";
 import { createValidator } from "../../schema/validate.ts";
 import type { DoorRequest } from "../door.ts";
+import { isTooDeep } from "../nesting.ts";
 import { DoorError } from "../refusal.ts";
+import { fromJson } from "../wire/json.ts";
 
 /** Reads a body of this schema, whatever it is declared as: what curl sends by `-d` is JSON too. */
 export function jsonReader<S extends TSchema>(schema: S): (request: DoorRequest) => Static<S> {
   const check = createValidator().json(schema);
   return ({ body }) => {
     const value = parsed(body);
+    if (isTooDeep(value)) throw new DoorError(400, "The body is nested too deeply");
     const problems = check(value);
     if (problems[0]) throw new DoorError(400, problems[0].message, problems);
     return value as Static<S>;
@@ -16,7 +19,7 @@ export function jsonReader<S extends TSchema>(schema: S): (request: DoorRequest)
 
 function parsed(body: Buffer): unknown {
   try {
-    return JSON.parse(body.toString("utf8"));
+    return fromJson(body.toString("utf8"));
   } catch {
     throw new DoorError(400, "The body must be JSON");
   }

@@ -32,7 +32,8 @@ export function webhookDoors(ground: Ground): DeveloperDoor[] {
         const message = { content: undefined, ...readMessage(request) };
         const source = sources.find(({ knows }) => knows(message.channel));
         if (!source) throw new DoorError(404, `There is no channel ${message.channel}`);
-        return new Reply({ sent: ground.webhooks.send(source.receive(message)) }, { status: 202 });
+        const webhook = source.receive(message);
+        return new Reply({ sent: webhook !== undefined && ground.webhooks.send(webhook) }, { status: 202 });
       },
     },
     {
@@ -40,9 +41,9 @@ export function webhookDoors(ground: Ground): DeveloperDoor[] {
       path: "/_sandbox/webhook",
       summary: "sends { object, entry } to the service, signed, as it stands",
       answer(request) {
-        readWebhook(request);
+        const { object } = readWebhook(request);
         // Not what was read of it: an integer too long for a number must arrive as it was written.
-        ground.webhooks.sendAsGiven(request.body.toString("utf8"));
+        ground.webhooks.sendAsGiven(object, request.body.toString("utf8"));
         return new Reply({ sent: true }, { status: 202 });
       },
     },

@@ -1,6 +1,9 @@
 import type { Ground } from "../ground.ts";
 import type { Edge } from "../node-kind.ts";
+import { pageIn } from "../pages/accounts.ts";
 import { meMessages } from "../pages/messages.ts";
+import { shownPage } from "../pages/page-kind.ts";
+import type { Call } from "../wire/call.ts";
 import { checkFields, project } from "../wire/fields.ts";
 import { PERSON } from "../world.ts";
 import { myAdAccounts } from "./my-ad-accounts.ts";
@@ -8,14 +11,10 @@ import { myPages } from "./my-pages.ts";
 
 const FIELDS = ["id", "name"];
 
-/** The person behind the token, what was granted, and what the grant reaches. */
+/** Whoever is behind the token, what was granted, and what the grant reaches. */
 export const me = (ground: Ground): Record<string, Edge> => ({
   GET: {
-    answer({ params }) {
-      const fields = params.words("fields");
-      checkFields(fields, "User", FIELDS);
-      return project(PERSON, fields, FIELDS);
-    },
+    answer: (call) => (call.grant.kind === "page" ? shownPage(pageIn(call.grant), call) : shownPerson(call)),
   },
   "GET permissions": {
     answer: ({ grant: { scopes, declined, expired = [] } }) => ({
@@ -32,6 +31,12 @@ export const me = (ground: Ground): Record<string, Edge> => ({
   "GET accounts": myPages(ground),
   "POST messages": meMessages(ground),
 });
+
+function shownPerson({ params }: Call): unknown {
+  const fields = params.words("fields");
+  checkFields(fields, "User", FIELDS);
+  return project(PERSON, fields, FIELDS);
+}
 
 const listed = (permissions: readonly string[], status: "granted" | "declined" | "expired") =>
   permissions.map((permission) => ({ permission, status }));

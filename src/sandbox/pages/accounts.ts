@@ -1,5 +1,5 @@
 import type { Grant } from "../tokens.ts";
-import { GraphError } from "../wire/graph-error.ts";
+import { GraphError, invalidParameter } from "../wire/graph-error.ts";
 import { PAGES, type Page } from "../world.ts";
 
 /** Where messages come and go: a page, or the photo account that belongs to one. */
@@ -24,6 +24,13 @@ export function accountOf(id: string): Account {
   const account = ACCOUNTS.find((candidate) => candidate.id === id);
   if (!account) throw new Error(`no page or photo account has the id ${id}`);
   return account;
+}
+
+/** The page whose token it is. */
+export function pageIn({ assets }: Grant): string {
+  const page = assets.find(isOf("messenger"));
+  if (page === undefined) throw invalidParameter("The token belongs to no page");
+  return page;
 }
 
 /** A page's token opens its photo account too. */

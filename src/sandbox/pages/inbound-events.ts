@@ -31,6 +31,18 @@ const SHARED: Readonly<Record<string, Event>> = {
   }),
 };
 
+const SHARED_FIELDS = {
+  message: "messages",
+  postback: "messaging_postbacks",
+  reaction: "message_reactions",
+};
+
+/** The field of a subscription that an event belongs to, by what stands in it. */
+export const EVENT_FIELDS: Readonly<Record<Account["platform"], Readonly<Record<string, string>>>> = {
+  messenger: { ...SHARED_FIELDS, read: "message_reads" },
+  instagram: { ...SHARED_FIELDS, read: "messaging_seen" },
+};
+
 /** What people do in a conversation. The content is what stands under `message`, `postback` or `reaction`. */
 export const EVENTS: Readonly<Record<Account["platform"], Readonly<Record<string, Event>>>> = {
   messenger: {

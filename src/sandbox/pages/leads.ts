@@ -24,6 +24,7 @@ export function leadKind(ground: Ground): NodeKind {
     name: "lead",
     owns: (node) => find(node) !== undefined,
     reaches: ({ assets }, node) => assets.includes(find(node)?.page_id ?? ""),
+    asset: (node) => find(node)?.page_id,
     edges: {
       GET: {
         scopes: ["leads_retrieval"],

@@ -2,11 +2,11 @@ import { randomBytes } from "node:crypto";
 import { type Ground, newNodeId } from "../ground.ts";
 import type { Edge } from "../node-kind.ts";
 import { perGround } from "../per-ground.ts";
-import type { Grant } from "../tokens.ts";
+import { counted, usageHeaders } from "../usage.ts";
 import type { Call } from "../wire/call.ts";
 import { invalidParameter } from "../wire/graph-error.ts";
 import type { Params } from "../wire/params.ts";
-import { type Account, accountOf, checkPageToken, isOf } from "./accounts.ts";
+import { type Account, accountOf, checkPageToken, pageIn } from "./accounts.ts";
 import { meetFate } from "./magic.ts";
 import { checkAction, checkManner, readContent, readRecipient } from "./message-rules.ts";
 import { isPhotoPerson } from "./people.ts";
@@ -45,13 +45,11 @@ function senderFor(ground: Ground, page: Account, params: Params): Account {
   return photo && "id" in recipient && isPhotoPerson(ground, recipient.id) ? accountOf(photo.id) : page;
 }
 
-function pageIn({ assets }: Grant): string {
-  const page = assets.find(isOf("messenger"));
-  if (page === undefined) throw invalidParameter("The token belongs to no page");
-  return page;
-}
+/** It counts for whoever sends, which the address alone does not tell. */
+const send = (ground: Ground, account: Account, call: Call): unknown =>
+  counted(usageHeaders(account.platform, account.id), () => sent(ground, account, call));
 
-function send(ground: Ground, account: Account, { grant, params }: Call): unknown {
+function sent(ground: Ground, account: Account, { grant, params }: Call): unknown {
   checkPageToken(grant);
   checkManner(params, account);
   const recipient = readRecipient(params);

@@ -1,12 +1,14 @@
 import { isUtf8 } from "node:buffer";
+import { isTooDeep } from "../nesting.ts";
+import { fromJson } from "../wire/json.ts";
 import { readForm } from "../wire/read-params.ts";
 
 /** A body as a person wants to see it: JSON and forms as values, other text as it is, everything else as its size. */
 export async function shownBody(contentType: string, body: Buffer): Promise<unknown> {
   if (body.length === 0) return null;
-  if (/^multipart\/|^application\/x-www-form-urlencoded/.test(contentType))
+  if (/^multipart\/|^application\/x-www-form-urlencoded/i.test(contentType))
     return readForm(contentType, body).then(shownForm, () => asText(body));
-  return /json/.test(contentType) ? asJson(body) : asText(body);
+  return /json/i.test(contentType) ? asJson(body) : asText(body);
 }
 
 const shownForm = (form: FormData): unknown =>
@@ -19,7 +21,8 @@ const shownForm = (form: FormData): unknown =>
 
 function asJson(body: Buffer): unknown {
   try {
-    return JSON.parse(body.toString("utf8"));
+    const value = fromJson(body.toString("utf8"));
+    return isTooDeep(value) ? asText(body) : value;
   } catch {
     return asText(body);
   }

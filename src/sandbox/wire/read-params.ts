@@ -5,17 +5,20 @@ import { Params, type Upload } from "./params.ts";
 
 const LARGEST = 110 * 1024 * 1024; // a document of 100 MB and its envelope
 
-/** The whole body. */
+/** The whole body. One that is too large is left where it is, and its connection open for the answer. */
 export async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of request) {
+  if (Number(request.headers["content-length"]) > LARGEST) throw tooLarge();
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     size += chunk.length;
-    if (size > LARGEST) throw new GraphError(1, "Request Entity Too Large", { status: 413 });
+    if (size > LARGEST) throw tooLarge();
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
 }
+
+const tooLarge = () => new GraphError(1, "Request Entity Too Large", { status: 413 });
 
 /** Query and body together. Where both name a parameter the body counts. */
 export async function readParams(
@@ -25,11 +28,12 @@ export async function readParams(
 ): Promise<Params> {
   const values = new Map<string, unknown>(query);
   if (body.length === 0) return new Params(values);
-  if (contentType?.startsWith("application/json")) {
+  const type = contentType?.toLowerCase() ?? ""; // but a boundary in it counts as it was written
+  if (type.startsWith("application/json")) {
     for (const [name, value] of Object.entries(jsonObject(body))) values.set(name, value);
     return new Params(values);
   }
-  if (!contentType?.startsWith("application/x-www-form-urlencoded") && !contentType?.startsWith("multipart/"))
+  if (contentType === undefined || !/^(application\/x-www-form-urlencoded|multipart\/)/.test(type))
     throw invalidParameter("The body must be a form, multipart or JSON");
   const files = new Map<string, Upload>();
   for (const [name, part] of await readForm(contentType, body))
