@@ -1,7 +1,6 @@
 import type { Static, TSchema } from "../../schema/types.ts";
 import { createValidator } from "../../schema/validate.ts";
 import type { DoorRequest } from "../door.ts";
-import { isTooDeep } from "../nesting.ts";
 import { DoorError } from "../refusal.ts";
 import { fromJson } from "../wire/json.ts";
 
@@ -10,7 +9,6 @@ export function jsonReader<S extends TSchema>(schema: S): (request: DoorRequest)
   const check = createValidator().json(schema);
   return ({ body }) => {
     const value = parsed(body);
-    if (isTooDeep(value)) throw new DoorError(400, "The body is nested too deeply");
     const problems = check(value);
     if (problems[0]) throw new DoorError(400, problems[0].message, problems);
     return value as Static<S>;
@@ -21,6 +19,6 @@ function parsed(body: Buffer): unknown {
   try {
     return fromJson(body.toString("utf8"));
   } catch {
-    throw new DoorError(400, "The body must be JSON");
+    throw new DoorError(400, "The body must be JSON, and not nested too deeply");
   }
 }

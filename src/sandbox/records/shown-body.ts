@@ -1,5 +1,4 @@
 import { isUtf8 } from "node:buffer";
-import { isTooDeep } from "../nesting.ts";
 import { fromJson } from "../wire/json.ts";
 import { readForm } from "../wire/read-params.ts";
 
@@ -21,8 +20,7 @@ const shownForm = (form: FormData): unknown =>
 
 function asJson(body: Buffer): unknown {
   try {
-    const value = fromJson(body.toString("utf8"));
-    return isTooDeep(value) ? asText(body) : value;
+    return fromJson(body.toString("utf8"));
   } catch {
     return asText(body);
   }
