@@ -9,10 +9,15 @@ let goOn = (): void => {};
 
 async function run(file: string): Promise<void> {
   const built = join(packageRoot(), "dist", file.replace(/\.ts$/, ".js"));
-  await import(pathToFileURL(built).href).catch((error: unknown) =>
-    t.fail("the file does not load", { error }),
+  const loaded = import(pathToFileURL(built).href);
+  const fault = await loaded.then(
+    () => undefined,
+    (error: unknown) => error,
   );
   goOn();
+  t.test("the file loads", async () => {
+    if (fault) throw fault;
+  });
   t.test(END_OF_FILE, (end) => {
     end.comment("begins when all tests of the file have ended, lasts until those of the next are there");
     return new Promise<void>((resolve) => {
