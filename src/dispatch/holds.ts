@@ -1,13 +1,6 @@
 import { SECOND } from "../runtime/durations.ts";
 import type { RedisClient } from "./redis.ts";
 
-/** Until when something must not be called, known to every process. */
-export interface Holds {
-  /** Milliseconds until the last of these keys is free again; 0 when all are. */
-  remaining(keys: readonly string[]): Promise<number>;
-  hold(key: string, milliseconds: number): Promise<void>;
-}
-
 /** One slot of a cluster, so that the keys of a call are asked for in one round trip. */
 const redisKey = (key: string) => `herald:{holds}:${key}`;
 
@@ -17,16 +10,20 @@ const LENGTHEN = `
     redis.call("set", KEYS[1], "1", "px", ARGV[1])
   end`;
 
-/** Kept in Redis, and in memory what this process has learnt itself: while Redis is away, that alone counts. */
-export function createHolds(redis: RedisClient): Holds {
+/**
+ * Until when something must not be called, known to every process: kept in Redis, and in memory what this process has
+ * learnt itself. While Redis is away, that alone counts.
+ */
+export function createHolds(redis: RedisClient) {
   const own = new Map<string, number>();
   return {
-    async remaining(keys) {
+    /** Milliseconds until the last of these keys is free again; 0 when all are. */
+    async remaining(keys: readonly string[]): Promise<number> {
       const now = Date.now();
       const known = keys.map((key) => (own.get(key) ?? now) - now);
       return Math.max(0, ...known, ...(await shared(redis, keys)));
     },
-    async hold(key, milliseconds) {
+    async hold(key: string, milliseconds: number): Promise<void> {
       forgetEnded(own);
       own.set(key, Math.max(own.get(key) ?? 0, Date.now() + milliseconds));
       await redis.eval(LENGTHEN, 1, redisKey(key), Math.max(1, Math.ceil(milliseconds))).catch(() => {});

@@ -141,7 +141,7 @@ export const LEADS: readonly Lead[] = [
   },
 ];
 
-export const AD_SCOPES = ["ads_management", "ads_read", "business_management"] as const;
+const AD_SCOPES = ["ads_management", "ads_read", "business_management"] as const;
 export const CHAT_SCOPES = [
   "whatsapp_business_management",
   "whatsapp_business_messaging",

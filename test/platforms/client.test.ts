@@ -120,7 +120,7 @@ t.test("where nothing can be reached nothing has left", async (t) => {
     const { ads, chat } = await connectPlatforms(t, settings, log);
     const failure = { status: 502, code: "platform_unavailable", retryable: true };
     await t.rejects(ads.objects.create(ACCOUNT, "campaigns", CAMPAIGN), failure);
-    t.match(lines.at(-1), { outcome: "broken", left: false, tries: 1 });
+    t.match(lines.at(-1), { outcome: "broken", left: false, reason: /^E[A-Z_]+$/, tries: 1 });
     const message = { id: "msg_1", to: "5511999990001", type: "text", content: { body: "Hi" } };
     t.match(await chat.messages.send(NUMBER, message), { outcome: "retry" }, "a send may be tried again");
   }

@@ -1,5 +1,5 @@
 import t from "tap";
-import { toPageBodies } from "../../src/platforms/pages/translate.ts";
+import { isTranslatable, toPageBodies } from "../../src/platforms/pages/translate.ts";
 import { PAGE, startScene } from "../fixtures/platforms.ts";
 
 const TO = "7000000000000601";
@@ -34,6 +34,24 @@ t.test("messages are translated into the pages' words", async (t) => {
   t.same(toPageBodies(back), [
     { recipient: { id: TO }, sender_action: "unreact", payload: { message_id: "m_1" } },
   ]);
+});
+
+t.test("what has no words there cannot be sent", async (t) => {
+  const types = ["text", "image", "video", "audio", "document", "reaction"];
+  const not = ["template", "sticker", "location", "contacts", "interactive", "constructor", ""];
+  t.same(
+    types.filter((type) => isTranslatable("socialapp", type)),
+    types,
+  );
+  t.same(
+    types.filter((type) => !isTranslatable("photoapp", type)),
+    ["document"],
+  );
+  for (const platform of ["socialapp", "photoapp"] as const)
+    t.same(
+      not.filter((type) => isTranslatable(platform, type)),
+      [],
+    );
 });
 
 t.test("messages are sent from the page, to either platform", async (t) => {

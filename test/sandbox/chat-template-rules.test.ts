@@ -1,20 +1,7 @@
 import t from "tap";
+import { bodyPart as body, simpleTemplate as simple } from "../fixtures/chat-templates.ts";
 import { speak, startSandbox } from "../fixtures/sandbox.ts";
 import { DEMO_CHAT, post, refusal, WABA } from "../fixtures/sandbox-assets.ts";
-
-const body = (text: string, example?: unknown) => ({
-  type: "BODY",
-  text,
-  ...(example ? { example: { body_text: [example] } } : {}),
-});
-
-const simple = (name: string, rest: object = {}) => ({
-  name,
-  language: "pt_BR",
-  category: "UTILITY",
-  components: [body("Your order is on its way.")],
-  ...rest,
-});
 
 const long = (length: number) => "x".repeat(length);
 const header = (text: string, rest: object = {}) => ({ type: "HEADER", format: "TEXT", text, ...rest });

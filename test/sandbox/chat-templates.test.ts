@@ -1,4 +1,5 @@
 import t from "tap";
+import { bodyPart as body, simpleTemplate as simple } from "../fixtures/chat-templates.ts";
 import { speak, startSandbox } from "../fixtures/sandbox.ts";
 import {
   changesOf,
@@ -17,20 +18,6 @@ const token = DEMO_CHAT;
 
 /** So slow that no review ends during a test. */
 const NO_REVIEW = 1_000;
-
-const body = (text: string, example?: unknown) => ({
-  type: "BODY",
-  text,
-  ...(example ? { example: { body_text: [example] } } : {}),
-});
-
-const simple = (name: string, rest: object = {}) => ({
-  name,
-  language: "pt_BR",
-  category: "UTILITY",
-  components: [body("Your order is on its way.")],
-  ...rest,
-});
 
 const names = (answer: { body: { data: { name: string }[] } }) => answer.body.data.map(({ name }) => name);
 

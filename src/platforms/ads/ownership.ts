@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { PlatformClient } from "../client/client.ts";
 import { textOf } from "../client/shapes.ts";
-import { PlatformFailure } from "../errors/failure.ts";
+import { mayExist, PlatformFailure } from "../errors/failure.ts";
 import { type AdAccess, forAccount, withoutPrefix } from "./access.ts";
 
 /** Which account an object belongs to. One token may reach accounts of several clients, so the token alone proves nothing. */
@@ -35,7 +35,7 @@ export function createOwnership(client: PlatformClient): Ownership {
     },
     remember(access, id) {
       const created = textOf(id);
-      if (created === undefined) throw unnamed();
+      if (created === undefined) throw mayExist("The platform did not name what it created");
       accounts.set(created, withoutPrefix(access.account));
       return created;
     },
@@ -44,11 +44,3 @@ export function createOwnership(client: PlatformClient): Ownership {
 
 const notOfThisAccount = () =>
   new PlatformFailure("platform_object_not_found", "The ad account has no such object", { retryable: false });
-
-const unnamed = () =>
-  new PlatformFailure(
-    "platform_timeout",
-    "The platform did not name what it created: it may exist, look before you try again",
-    { retryable: false },
-    true,
-  );

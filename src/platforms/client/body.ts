@@ -22,7 +22,7 @@ export interface EncodedBody {
 }
 
 /** In a form or a query everything is text; a list, an object or a boolean is the JSON of it. */
-export const formText = (value: unknown): string =>
+const formText = (value: unknown): string =>
   typeof value === "string"
     ? value
     : typeof value === "number" || typeof value === "bigint"

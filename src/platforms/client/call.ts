@@ -41,10 +41,16 @@ export type Outcome =
   | Refused
   /** An answer in which nobody can read what happened. */
   | { outcome: "unreadable"; status: number }
-  /** `left`: the request may have reached the platform. */
-  | { outcome: "timeout" | "broken"; left: boolean }
+  | Unanswered
   /** Not called at all: the platform has asked us to stay away so many milliseconds more. */
   | { outcome: "held"; wait: number };
+
+/** `left`: the request may have reached the platform. `reason`: a code for the operator. */
+export interface Unanswered {
+  outcome: "timeout" | "broken";
+  left: boolean;
+  reason: string;
+}
 
 export interface Refused {
   outcome: "refused";

@@ -141,13 +141,11 @@ const authorisation = (token: string | undefined): Record<string, string> =>
   token === undefined ? {} : { authorization: `Bearer ${token}` };
 
 const toOutcome = (exchange: Exchange, context: Parameters<typeof readAnswer>[1]): Outcome =>
-  exchange.outcome === "answered"
-    ? readAnswer(exchange, context)
-    : { outcome: exchange.outcome, left: exchange.left };
+  exchange.outcome === "answered" ? readAnswer(exchange, context) : exchange;
 
 function describe(outcome: Outcome): Record<string, unknown> {
   if (outcome.outcome === "done") return { outcome: "done", status: outcome.status };
-  if (outcome.outcome !== "refused") return outcome;
+  if (outcome.outcome !== "refused") return { ...outcome };
   const { status, verdict, error } = outcome;
   return { outcome: verdict, status, code: error?.code, subcode: error?.subcode, trace: error?.traceId };
 }

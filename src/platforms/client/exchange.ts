@@ -3,6 +3,7 @@ import { Agent as HttpsAgent } from "node:https";
 import type { Readable } from "node:stream";
 import { got, type OptionsInit, RequestError, type Response, TimeoutError } from "got";
 import { MINUTE, SECOND } from "../../runtime/durations.ts";
+import type { Unanswered } from "./call.ts";
 
 export interface HttpRequest {
   method: "GET" | "POST" | "DELETE";
@@ -13,11 +14,10 @@ export interface HttpRequest {
   deadline: number;
 }
 
-/** How one exchange ended. `left`: whether anything of the request may have reached the other side. */
+/** How one exchange ended. */
 export type Exchange =
   | { outcome: "answered"; status: number; headers: Response["headers"]; text: string }
-  | { outcome: "timeout"; left: boolean; reason: string }
-  | { outcome: "broken"; left: boolean; reason: string };
+  | Unanswered;
 
 export interface Exchanges {
   run(request: HttpRequest): Promise<Exchange>;
@@ -29,7 +29,7 @@ export interface Exchanges {
 
 export type OpenExchange =
   | { outcome: "answered"; status: number; headers: Response["headers"]; body: Readable }
-  | Exclude<Exchange, { outcome: "answered" }>;
+  | Unanswered;
 
 /** An answer of a platform is never longer; what is, does not get into memory. */
 const LONGEST_ANSWER = 32 * 1024 * 1024;
@@ -116,7 +116,7 @@ const watch = (trace: { left: boolean }, onUpgrade: () => void) => (request: Cli
 };
 
 /** got hangs the whole request on its errors, tokens included: nothing of them goes further but the code. */
-function unanswered(error: unknown, left: boolean): Exclude<Exchange, { outcome: "answered" }> {
+function unanswered(error: unknown, left: boolean): Unanswered {
   if (error instanceof TimeoutError) return { outcome: "timeout", left, reason: error.event };
   const reason = error instanceof RequestError ? error.code : "";
   return { outcome: "broken", left: left && !NEVER_LEFT.has(reason), reason };

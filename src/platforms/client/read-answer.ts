@@ -4,6 +4,7 @@ import { type PlatformError, readPlatformError, withoutSecrets } from "../errors
 import { judge, type TokenOwner, type Verdict } from "../errors/verdicts.ts";
 import type { Outcome, Refused } from "./call.ts";
 import type { Exchange } from "./exchange.ts";
+import { isObject } from "./shapes.ts";
 
 type Answered = Extract<Exchange, { outcome: "answered" }>;
 
@@ -52,6 +53,3 @@ function parsedOrNothing(text: string): unknown {
     return undefined;
   }
 }
-
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);

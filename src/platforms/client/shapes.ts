@@ -3,10 +3,19 @@ import type { Fields } from "./body.ts";
 
 /** Platforms leave out what is not set, and sometimes send another type than they document: nothing here throws. */
 
-export const asObject = (value: unknown): Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : {};
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+export const asObject = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {});
+
+/** The object that a JSON text holds. */
+export function parsedObject(text: string): Record<string, unknown> {
+  try {
+    return asObject(JSON.parse(text));
+  } catch {
+    return {};
+  }
+}
 
 export const asList = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 

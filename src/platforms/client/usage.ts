@@ -1,4 +1,6 @@
 import { DAY, MINUTE, SECOND } from "../../runtime/durations.ts";
+import type { Fields } from "./body.ts";
+import { asList, asObject, numberOf, parsedObject } from "./shapes.ts";
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
@@ -21,8 +23,6 @@ export interface Usage {
   business?: number;
   quotas: Quota[];
 }
-
-type Fields = Record<string, unknown>;
 
 /** Reads the usage headers. Whatever is not there, or not as expected, is left out: they are advice. */
 export function readUsage(headers: Headers): Usage {
@@ -49,8 +49,8 @@ function accountQuota(account: Fields): Quota[] {
 
 function businessQuotas(header: Fields): Quota[] {
   return Object.entries(header).flatMap(([asset, entries]) =>
-    (Array.isArray(entries) ? entries : []).flatMap((entry: unknown) => {
-      const fields = (entry ?? {}) as Fields;
+    asList(entries).flatMap((entry) => {
+      const fields = asObject(entry);
       const percent = highest(fields, ["call_count", "total_cputime", "total_time"]);
       if (percent === undefined || typeof fields.type !== "string") return [];
       const regain = pause(fields.estimated_time_to_regain_access, MINUTE);
@@ -61,20 +61,11 @@ function businessQuotas(header: Fields): Quota[] {
 
 function jsonHeader(headers: Headers, name: string): Fields {
   const value = headers[name];
-  if (typeof value !== "string") return {};
-  try {
-    const read: unknown = JSON.parse(value);
-    return typeof read === "object" && read !== null ? (read as Fields) : {};
-  } catch {
-    return {};
-  }
+  return typeof value === "string" ? parsedObject(value) : {};
 }
 
 /** Never longer than a day: who stays away for ever by a slip of the platform does not come back. */
 const pause = (value: unknown, unit: number): number => Math.min((numberOf(value) ?? 0) * unit, DAY);
-
-const numberOf = (value: unknown): number | undefined =>
-  typeof value === "number" && Number.isFinite(value) ? value : undefined;
 
 function highest(fields: Fields, names: readonly string[]): number | undefined {
   const found = names.map((name) => numberOf(fields[name])).filter((value) => value !== undefined);

@@ -10,6 +10,7 @@ interface FailureOptions {
   retryable: boolean;
   refused?: Refused;
   headers?: Record<string, string>;
+  ambiguous?: boolean;
 }
 
 /** A call to a platform that did not succeed, as the API answers it. Whoever keeps tokens looks at `verdict`. */
@@ -23,8 +24,7 @@ export class PlatformFailure extends ApiError {
   constructor(
     code: ErrorCode,
     message: string,
-    { retryable, refused, headers }: FailureOptions,
-    ambiguous = false,
+    { retryable, refused, headers, ambiguous = false }: FailureOptions,
   ) {
     const error = refused?.error;
     const extra = { retryable, ...(error ? { platform_error: toPlatformErrorBody(error) } : {}) };
@@ -51,8 +51,6 @@ const DEAD_TOKEN: Record<TokenOwner, ErrorCode> = {
   none: "platform_invalid_request",
 };
 
-const MAY_EXIST = "The platform did not say whether it was created: it may exist, look before you try again";
-
 /** The API's error for an outcome that is not success. */
 export function toFailure(
   outcome: Failed,
@@ -60,7 +58,7 @@ export function toFailure(
 ): PlatformFailure {
   if (effect === "create" && mayHaveHappened(outcome)) {
     const refused = outcome.outcome === "refused" ? { refused: outcome } : {};
-    return new PlatformFailure("platform_timeout", MAY_EXIST, { retryable: false, ...refused }, true);
+    return mayExist("The platform did not say whether it was created", refused);
   }
   switch (outcome.outcome) {
     case "held":
@@ -86,6 +84,14 @@ const mayHaveHappened = (outcome: Failed): boolean =>
   outcome.outcome === "unreadable" ||
   (outcome.outcome === "refused" && outcome.verdict === "transient") ||
   ((outcome.outcome === "timeout" || outcome.outcome === "broken") && outcome.left);
+
+/** Something was to be created, and nobody knows whether it was. */
+export const mayExist = (what: string, refused: Pick<FailureOptions, "refused"> = {}): PlatformFailure =>
+  new PlatformFailure("platform_timeout", `${what}: it may exist, look before you try again`, {
+    retryable: false,
+    ambiguous: true,
+    ...refused,
+  });
 
 /** There is no answer, or none that says what it must. */
 export const unavailable = (message: string): PlatformFailure =>

@@ -1,3 +1,6 @@
+import type { Fields } from "../client/body.ts";
+import { asObject, isObject, parsedObject, present } from "../client/shapes.ts";
+
 /** What a platform said when it refused, read from its envelope. */
 export interface PlatformError {
   code: number;
@@ -14,18 +17,14 @@ export interface PlatformError {
   details?: string;
 }
 
-type Fields = Record<string, unknown>;
-
-const isObject = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 /** The error in a body, or undefined when there is none with a code. A 200 can carry one too. */
 export function readPlatformError(body: unknown): PlatformError | undefined {
-  const error = isObject(body) ? body.error : undefined;
+  const { error } = asObject(body);
   if (!isObject(error)) return undefined;
   const code = toCode(error.code);
   if (code === undefined) return undefined;
-  const data = readErrorData(error.error_data);
+  const data =
+    typeof error.error_data === "string" ? parsedObject(error.error_data) : asObject(error.error_data);
   const subcode = toCode(error.error_subcode);
   return {
     code,
@@ -40,17 +39,6 @@ export function readPlatformError(body: unknown): PlatformError | undefined {
 
 const toCode = (value: unknown): number | undefined =>
   typeof value === "number" || (typeof value === "string" && /^\d+$/.test(value)) ? Number(value) : undefined;
-
-/** An object, or the JSON text of one. */
-function readErrorData(data: unknown): Fields {
-  if (typeof data !== "string") return isObject(data) ? data : {};
-  try {
-    const read: unknown = JSON.parse(data);
-    return isObject(read) ? read : {};
-  } catch {
-    return {};
-  }
-}
 
 const texts = (fields: Fields): Record<string, string> =>
   Object.fromEntries(
@@ -87,14 +75,15 @@ export const struckOut = (text: string, secrets: readonly string[]): string =>
     .reduce((rest, secret) => rest.replaceAll(secret, "[secret]"), text);
 
 /** As our own error body shows it. */
-export const toPlatformErrorBody = (error: PlatformError): Fields => ({
-  code: error.code,
-  ...(error.subcode === undefined ? {} : { subcode: error.subcode }),
-  ...(error.type === undefined ? {} : { type: error.type }),
-  message: error.message,
-  ...(error.userTitle === undefined ? {} : { user_title: error.userTitle }),
-  ...(error.userMessage === undefined ? {} : { user_message: error.userMessage }),
-  ...(error.details === undefined ? {} : { details: error.details }),
-  ...(error.traceId === undefined ? {} : { trace_id: error.traceId }),
-  ...(error.fields.length === 0 ? {} : { fields: error.fields }),
-});
+export const toPlatformErrorBody = (error: PlatformError): Fields =>
+  present({
+    code: error.code,
+    subcode: error.subcode,
+    type: error.type,
+    message: error.message,
+    user_title: error.userTitle,
+    user_message: error.userMessage,
+    details: error.details,
+    trace_id: error.traceId,
+    fields: error.fields.length === 0 ? undefined : error.fields,
+  });

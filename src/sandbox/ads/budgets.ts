@@ -2,7 +2,7 @@ import type { Rule } from "./ad-kind.ts";
 import { refuse } from "./refusals.ts";
 import type { Values } from "./values.ts";
 
-export const BUDGETS = ["daily_budget", "lifetime_budget"] as const;
+const BUDGETS = ["daily_budget", "lifetime_budget"] as const;
 
 /** In the smallest unit of the currency. The platform's own least amounts differ by currency and billing. */
 const LEAST = 100;

@@ -11,7 +11,7 @@ const CONTENTS = ["link_data", "video_data", "photo_data", "text_data", "templat
 const NEEDED: Readonly<Record<string, string>> = { link_data: "link", video_data: "video_id" };
 
 /** What a post is made of: its page, and the one content it has. */
-export function storyOf(values: Values): { page: string; kind: string; content: Values } | undefined {
+function storyOf(values: Values): { page: string; kind: string; content: Values } | undefined {
   const spec = (values.object_story_spec ?? {}) as Values;
   const [kind = "", ...more] = CONTENTS.filter((name) => spec[name] !== undefined);
   const content = spec[kind] as Values | null | undefined;

@@ -2,7 +2,7 @@ import { type GraphError, invalidParameter } from "../wire/graph-error.ts";
 import { Params } from "../wire/params.ts";
 import type { Account } from "./accounts.ts";
 
-export const MESSAGING_TYPES = ["RESPONSE", "UPDATE", "MESSAGE_TAG", "UTILITY"];
+const MESSAGING_TYPES = ["RESPONSE", "UPDATE", "MESSAGE_TAG", "UTILITY"];
 const NOTIFICATION_TYPES = ["REGULAR", "SILENT_PUSH", "NO_PUSH"];
 const ACTIONS = ["typing_on", "typing_off", "mark_seen", "react", "unreact"];
 /** The others have stopped working. */
@@ -24,7 +24,7 @@ const PLATFORMS = {
 
 const inner = (values: Record<string, unknown>) => new Params(new Map(Object.entries(values)));
 
-export function checkOneOf(params: Params, name: string, words: readonly string[]): void {
+function checkOneOf(params: Params, name: string, words: readonly string[]): void {
   const given = params.text(name);
   if (given !== undefined && !words.includes(given))
     throw invalidParameter(`Param ${name} must be one of {${words.join(", ")}}`);
