@@ -1,8 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { newId } from "../runtime/ids.ts";
+import { API_VERSION } from "../schema/version.ts";
 import type { Exchange } from "./route.ts";
-
-export const API_VERSION = "2026-11-01";
 
 export interface OpenExchange extends Exchange {
   /** Known once the caller is; for the log. */

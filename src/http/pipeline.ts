@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { stringifyJson } from "../runtime/json.ts";
 import type { Log } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import type { Validator } from "../schema/validate.ts";
@@ -54,10 +55,10 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
   return (request, response, target) =>
     replied(request, response, { pattern: route.path, ...parts }, async (exchange) => {
       const value = await answer(request, target, exchange);
-      const status = statusOf(route);
+      const status = statusOf(route, value);
       if (isMediaReply(route.reply))
         return { status, type: route.reply.mediaType, body: value as string | Buffer };
-      return { status, type: JSON_TYPE, body: route.reply ? JSON.stringify(value) : undefined };
+      return { status, type: JSON_TYPE, body: route.reply ? stringifyJson(value) : undefined };
     });
 }
 

@@ -64,13 +64,19 @@ interface Declared<A, P, Q, B, R> {
   body?: B;
   status?: number;
   reply?: R;
+  /** The other success, of the same shape: its status, and which replies have it. */
+  otherwise?: { status: number; when(reply: ReplyOf<R>): boolean };
   handle(context: Context<A, P, Q, B>): Promise<ReplyOf<R>> | ReplyOf<R>;
 }
 
 /** An endpoint as data, its types folded away; the pipeline treats them all alike. */
 export interface Route
-  extends Omit<Declared<Access, TObject, TObject, TSchema | RawBody, TSchema | MediaReply>, "handle"> {
+  extends Omit<
+    Declared<Access, TObject, TObject, TSchema | RawBody, TSchema | MediaReply>,
+    "handle" | "otherwise"
+  > {
   handle(context: Context<Access, TObject, TObject, TSchema | RawBody>): unknown;
+  otherwise?: { status: number; when(reply: unknown): boolean };
   /** The chapter of the documentation; given by the list of resources. */
   tag?: string;
 }
@@ -98,8 +104,15 @@ export const isRawBody = (body: Route["body"]): body is RawBody => body !== unde
 export const isMediaReply = (reply: Route["reply"]): reply is MediaReply =>
   reply !== undefined && "mediaType" in reply;
 
-/** The status of a success. */
-export const statusOf = (route: Route): number => route.status ?? (route.reply ? 200 : 204);
+/** The statuses of a success, the usual one first. */
+export const statusesOf = ({ status, reply, otherwise }: Route): [number, ...number[]] => [
+  status ?? (reply ? 200 : 204),
+  ...(otherwise ? [otherwise.status] : []),
+];
+
+/** The status of a success with this reply. */
+export const statusOf = (route: Route, reply: unknown): number =>
+  route.otherwise?.when(reply) ? route.otherwise.status : statusesOf(route)[0];
 
 /** Orders a table so that `/a/list` is found before `/a/{id}`, in whichever order they were declared. */
 export const literalFirst = (one: Route, other: Route): number => {

@@ -6,8 +6,8 @@ import { newId } from "../runtime/ids.ts";
 import { listen, trackConnections } from "../runtime/listen.ts";
 import type { Log } from "../runtime/log.ts";
 import type { Worker } from "../runtime/supervise.ts";
+import { API_VERSION } from "../schema/version.ts";
 import { toErrorBody } from "./error-reply.ts";
-import { API_VERSION } from "./exchange.ts";
 
 interface ServerOptions {
   port: number;

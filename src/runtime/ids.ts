@@ -1,8 +1,8 @@
 import { randomFillSync } from "node:crypto";
-import { monotonicFactory } from "ulid";
+import { decodeTime, encodeTime, monotonicFactory } from "ulid";
 
 /** What a prefixed id names. Client and ad account ids are UUIDs instead. */
-const ID_PREFIXES = ["ch", "msg", "evt", "es", "key", "usr", "req", "wrk", "aud"] as const;
+const ID_PREFIXES = ["ch", "msg", "evt", "es", "key", "usr", "req", "wrk", "aud", "con"] as const;
 export type IdPrefix = (typeof ID_PREFIXES)[number];
 
 /** Random fractions from a block of bytes: asking the system for each digit would dominate the cost of an id. */
@@ -22,6 +22,21 @@ const next = monotonicFactory(randomFractions());
 
 /** A new id, e.g. `msg_01jc…`: 26 characters that sort by time, also within one millisecond of one process. */
 export const newId = (prefix: IdPrefix): string => `${prefix}_${next().toLowerCase()}`;
+
+const TIME_DIGITS = 10;
+
+/** Sorts before every id made at this time or later, and after every earlier one. */
+export const firstIdAt = (prefix: IdPrefix, time: number): string =>
+  `${prefix}_${encodeTime(time, TIME_DIGITS).toLowerCase()}`;
+
+/** When the id, or a bound made by firstIdAt, was made. */
+export const timeOfId = (id: string): number =>
+  decodeTime(
+    id
+      .slice(id.indexOf("_") + 1)
+      .padEnd(26, "0")
+      .toUpperCase(),
+  );
 
 /** What follows the prefix: 26 digits and letters, without those that are easily mistaken. */
 export const ID_FORM = "[0-9a-hjkmnp-tv-z]{26}";

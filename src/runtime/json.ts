@@ -26,20 +26,44 @@ function toInteger(digits: string): number | bigint {
   return Number.isSafeInteger(number) ? number : BigInt(digits);
 }
 
-const MARKED = new RegExp(`"${MARK}(-?\\d+)"`, "g");
+/** Text that is JSON already and stands in a value as it is: never parsed, however deep it is or long its integers. */
+export class JsonText {
+  readonly text: string;
 
-/** JSON.stringify, except that a bigint becomes a bare integer. */
+  constructor(text: string) {
+    this.text = text;
+  }
+
+  /** Makes JSON.stringify refuse it, as it refuses every bigint. */
+  toJSON(): bigint {
+    return 0n;
+  }
+}
+
+const MARKED = new RegExp(`"${MARK}(-?\\d+|text)"`, "g");
+
+/** JSON.stringify, except that a bigint becomes a bare integer and a JsonText what it says. */
 export function stringifyJson(value: unknown): string {
   try {
     return JSON.stringify(value);
   } catch (error) {
-    if (error instanceof TypeError) return withBareIntegers(value); // it refuses bigints
+    if (error instanceof TypeError) return withBareParts(value);
     throw error;
   }
 }
 
-const withBareIntegers = (value: unknown): string =>
-  JSON.stringify(value, (_key, inner) => (typeof inner === "bigint" ? `${MARK}${inner}` : inner)).replace(
-    MARKED,
-    "$1",
+function withBareParts(value: unknown): string {
+  const texts: string[] = [];
+  const marked = JSON.stringify(value, function (this: Record<string, unknown>, name, inner) {
+    const original = this[name]; // before its toJSON
+    if (original instanceof JsonText) {
+      texts.push(original.text);
+      return `${MARK}text`;
+    }
+    return typeof inner === "bigint" ? `${MARK}${inner}` : inner;
+  });
+  let written = 0;
+  return marked.replace(MARKED, (_found, what: string) =>
+    what === "text" ? (texts[written++] as string) : what,
   );
+}

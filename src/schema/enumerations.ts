@@ -22,3 +22,60 @@ export const ROLE_SCOPES: Readonly<Record<Role, ReadonlySet<Scope>>> = {
 
 /** Who manages keys and users, and accepts terms. */
 export const MANAGING_ROLES = ["owner", "admin"] as const satisfies readonly Role[];
+
+export const PLATFORMS = ["chatapp", "photoapp", "socialapp"] as const;
+export type Platform = (typeof PLATFORMS)[number];
+
+export const CHANNEL_STATUSES = ["connected", "needs_reauth", "disconnected"] as const;
+export type ChannelStatus = (typeof CHANNEL_STATUSES)[number];
+
+export const AD_ACCOUNT_STATUSES = ["available", "active", "disabled", "revoked"] as const;
+export type AdAccountStatus = (typeof AD_ACCOUNT_STATUSES)[number];
+
+export const SERVICES = ["marketing", "publishing"] as const;
+
+/** What can be switched off: a platform or a service as a whole. */
+export const DISPATCH_KEYS = [...PLATFORMS, ...SERVICES] as const;
+export type DispatchKey = (typeof DISPATCH_KEYS)[number];
+
+/** Whom an event concerns: a dispatch key, or the signup, which follows no switch. */
+export const EVENT_KEYS = [...DISPATCH_KEYS, "embedded_signup"] as const;
+export type EventKey = (typeof EVENT_KEYS)[number];
+
+export const EVENT_TYPES = [
+  "message.received",
+  "message.status",
+  "message.send_result",
+  "template.status_updated",
+  "template.quality_updated",
+  "template.category_updated",
+  "channel.updated",
+  "channel.disconnected",
+  "channel.connected",
+  "embed_session.failed",
+  "ad_account.connected",
+  "ad_account.updated",
+  "ad_account.revoked",
+  "ad_account.token_expiring",
+  "ad_object.status_changed",
+  "ad_object.with_issues",
+  "creative.fatigue",
+  "lead.created",
+  "insights.report.completed",
+  "insights.report.failed",
+  "comment.created",
+  "comment.updated",
+  "comment.deleted",
+  "mention.created",
+  "post.updated",
+  "platform.event",
+  "webhook.test",
+] as const;
+export type EventType = (typeof EVENT_TYPES)[number];
+
+/** How far the telling of an event is, as tenants see it. */
+export const EVENT_STATUSES = ["pending", "delivered", "failed", "skipped"] as const;
+export type EventStatus = (typeof EVENT_STATUSES)[number];
+
+export const SKIP_REASONS = ["disabled", "not_configured"] as const;
+export type SkipReason = (typeof SKIP_REASONS)[number];

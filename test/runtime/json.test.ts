@@ -1,5 +1,5 @@
 import t from "tap";
-import { parseJson, stringifyJson } from "../../src/runtime/json.ts";
+import { JsonText, parseJson, stringifyJson } from "../../src/runtime/json.ts";
 
 t.test("integers beyond 2^53 come through unchanged, wherever they stand", async (t) => {
   const texts = [
@@ -53,4 +53,11 @@ t.test("a string that does not end is refused in no time", async (t) => {
   const began = Date.now();
   t.throws(() => parseJson(`[1234567890123456,"${'\\"'.repeat(200_000)}`), SyntaxError);
   t.ok(Date.now() - began < 10_000, "it took minutes when every quote was a new beginning");
+});
+
+t.test("a text that is JSON already stands where it belongs, unread", async (t) => {
+  const deep = `${"[".repeat(100_000)}1.0${"]".repeat(100_000)}`;
+  const value = { id: 1, list: [new JsonText('{"n": 1.10}'), 120210000000000001n], deep: new JsonText(deep) };
+  t.equal(stringifyJson(value), `{"id":1,"list":[{"n": 1.10},120210000000000001],"deep":${deep}}`);
+  t.equal(stringifyJson(new JsonText("null")), "null");
 });

@@ -1,4 +1,4 @@
-import { API_VERSION } from "../exchange.ts";
+import { API_VERSION } from "../../schema/version.ts";
 import type { Route } from "../route.ts";
 import { ANY_CREDENTIAL, SECURITY_SCHEMES } from "./access.ts";
 import { CHAPTERS } from "./chapters.ts";

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import type { TObject, TSchema } from "../../schema/types.ts";
 import { MIB } from "../body.ts";
-import { isMediaReply, isRawBody, type RawBody, type Route, statusOf } from "../route.ts";
+import { isMediaReply, isRawBody, type RawBody, type Route, statusesOf } from "../route.ts";
 import { accessNote, scopesOf, securityOf } from "./access.ts";
 import type { Components, Json } from "./components.ts";
 import { describeErrors } from "./error-responses.ts";
@@ -23,7 +23,7 @@ export function describeOperation(route: Route, components: Components): Json {
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(route.body ? { requestBody: requestBody(route, route.body, components) } : {}),
     responses: {
-      [statusOf(route)]: success(route, components),
+      ...Object.fromEntries(statusesOf(route).map((status) => [status, success(route, status, components)])),
       ...describeErrors(errorsOf(route), components),
     },
   };
@@ -80,8 +80,7 @@ function rawBody({ limit, mediaTypes = ["*/*"] }: RawBody): Json {
   };
 }
 
-function success(route: Route, components: Components): Json {
-  const status = statusOf(route);
+function success(route: Route, status: number, components: Components): Json {
   const names = [...COMMON_HEADERS, ...(route.scope === "public" ? [] : RATE_LIMIT_HEADERS)];
   return {
     description: STATUS_CODES[status] ?? "Success",

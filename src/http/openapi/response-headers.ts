@@ -1,4 +1,4 @@
-import { API_VERSION } from "../exchange.ts";
+import { API_VERSION } from "../../schema/version.ts";
 import type { Components, Json } from "./components.ts";
 
 const text = (description: string, example: string): Json => ({

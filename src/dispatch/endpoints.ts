@@ -1,0 +1,87 @@
+import { DISPATCH_KEYS, type DispatchKey, type EventKey, type EventType } from "../schema/enumerations.ts";
+
+/** Some events have an address of their own below that of their key. */
+interface Branch {
+  path: string;
+  events: readonly EventType[];
+}
+
+interface Endpoint {
+  path: string;
+  /** What goes to the key's own address. */
+  events: readonly EventType[];
+  branches?: readonly Branch[];
+}
+
+const TEMPLATE_BRANCH: Branch = {
+  path: "/updateTemplateStatus",
+  events: ["template.status_updated", "template.quality_updated", "template.category_updated"],
+};
+
+const messaging = (path: string, ...more: Branch[]): Endpoint => ({
+  path,
+  events: ["platform.event"],
+  branches: [
+    { path: "/receiveMessage", events: ["message.received"] },
+    { path: "/updateMessageStatus", events: ["message.status"] },
+    { path: "/sendResult", events: ["message.send_result"] },
+    ...more,
+    { path: "/updateChannel", events: ["channel.updated", "channel.disconnected"] },
+  ],
+});
+
+/** Where on a client's backend each event goes. */
+const ENDPOINTS: Readonly<Record<EventKey, Endpoint>> = {
+  chatapp: messaging("/chat", TEMPLATE_BRANCH),
+  photoapp: messaging("/photo"),
+  socialapp: messaging("/social"),
+  marketing: {
+    path: "/marketing/events",
+    events: [
+      "ad_account.connected",
+      "ad_account.updated",
+      "ad_account.revoked",
+      "ad_account.token_expiring",
+      "ad_object.status_changed",
+      "ad_object.with_issues",
+      "creative.fatigue",
+      "lead.created",
+      "insights.report.completed",
+      "insights.report.failed",
+      "platform.event",
+    ],
+  },
+  publishing: {
+    path: "/publishing/events",
+    events: [
+      "comment.created",
+      "comment.updated",
+      "comment.deleted",
+      "mention.created",
+      "post.updated",
+      "platform.event",
+    ],
+  },
+  embedded_signup: {
+    path: "/embedded-signup/events",
+    events: ["channel.connected", "embed_session.failed"],
+  },
+};
+
+/** The address of an event below the base address; a test without a key goes to the base itself. */
+export function addressOf(base: string, key: EventKey | null, type: EventType): string {
+  if (key === null) return base;
+  const { path, branches = [] } = ENDPOINTS[key];
+  const branch = branches.find(({ events }) => events.includes(type));
+  return base + path + (branch?.path ?? "");
+}
+
+/** All addresses below a base, or none of them while there is no base, and what reaches each. */
+export function describeEndpoint(base: string | null, key: EventKey) {
+  const { path, events, branches = [] } = ENDPOINTS[key];
+  const at = (suffix: string) => (base === null ? null : base + path + suffix);
+  const routes = branches.map((branch) => ({ url: at(branch.path), events: branch.events }));
+  return { url: at(""), events, routes };
+}
+
+export const isDispatchKey = (word: string): word is DispatchKey => DISPATCH_KEYS.some((key) => key === word);

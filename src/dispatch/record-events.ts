@@ -1,0 +1,96 @@
+import { createHash } from "node:crypto";
+import { MINUTE } from "../runtime/durations.ts";
+import { newId } from "../runtime/ids.ts";
+import { type JsonText, stringifyJson } from "../runtime/json.ts";
+import type { EventKey, EventType } from "../schema/enumerations.ts";
+import { API_VERSION } from "../schema/version.ts";
+import type { Queryable } from "../store/database.ts";
+import { insertEvents, type NewEvent, type RecordedEvent } from "../store/record-events.ts";
+
+/** Something that happened and is to be told to a client. */
+export interface EventDraft {
+  clientId: string;
+  type: EventType;
+  key: EventKey | null;
+  channelId?: string | null;
+  adAccountId?: string | null;
+  externalRef?: string | null;
+  /** The message of ours that it is about. */
+  messageId?: string | null;
+  /** When it happened, where somebody else knows better than our clock. */
+  occurredAt?: Date | undefined;
+  /** Normalised; or its JSON, where it contains what was not read. */
+  data: object | JsonText;
+  /** The platform's own words, as they came. */
+  raw?: JsonText;
+  /** What it is known by when it comes again; absent: it comes once. */
+  knownBy?: string;
+}
+
+/** What is recorded later than this after it occurred counts as late. */
+const LATE = 5 * MINUTE;
+
+/** Writes events down with the telling of each, in one statement, and answers those that were not known yet. */
+export async function recordEvents(
+  db: Queryable,
+  drafts: readonly EventDraft[],
+): Promise<(RecordedEvent & { draft: EventDraft })[]> {
+  const drafted = new Map(distinct(drafts).map((draft) => [newId("evt"), draft]));
+  if (drafted.size === 0) return [];
+  const now = Date.now();
+  const recorded = await insertEvents(
+    db,
+    [...drafted].map(([id, draft]) => toNewEvent(id, draft, now)),
+  );
+  return recorded.map((row) => ({ ...row, draft: drafted.get(row.id) as EventDraft }));
+}
+
+/** A batch may itself contain the same event twice. */
+function distinct(drafts: readonly EventDraft[]): EventDraft[] {
+  const known = new Set<string>();
+  return drafts.filter(({ clientId, knownBy }) => {
+    if (knownBy === undefined) return true;
+    const name = `${clientId} ${knownBy}`;
+    return !known.has(name) && known.add(name);
+  });
+}
+
+function toNewEvent(id: string, draft: EventDraft, now: number): NewEvent {
+  // Nothing is recorded before it happened: lists by time rely on it, whatever the platform's clock says.
+  const occurredAt = new Date(Math.min(draft.occurredAt?.getTime() ?? now, now));
+  const { clientId, type, key, channelId = null, adAccountId = null, messageId = null } = draft;
+  return {
+    clientId,
+    id,
+    type,
+    key,
+    channelId,
+    adAccountId,
+    messageId,
+    occurredAt,
+    isLate: now - occurredAt.getTime() > LATE,
+    payload: payloadOf(id, draft, occurredAt),
+    fingerprint: draft.knownBy === undefined ? null : fingerprintOf(draft.knownBy),
+  };
+}
+
+/** The body as it will be sent, however often. */
+function payloadOf(id: string, draft: EventDraft, occurredAt: Date): string {
+  const { type, key, channelId, adAccountId, externalRef, data, raw } = draft;
+  return stringifyJson({
+    id,
+    type,
+    api_version: API_VERSION,
+    key,
+    ...(channelId ? { channel_id: channelId } : {}),
+    ...(adAccountId ? { ad_account_id: adAccountId } : {}),
+    ...(externalRef ? { external_ref: externalRef } : {}),
+    occurred_at: occurredAt.toISOString(),
+    data,
+    ...(raw ? { raw } : {}),
+  });
+}
+
+/** 128 bits of a hash, in the form that the database keeps in the least space. */
+const fingerprintOf = (known: string): string =>
+  createHash("sha256").update(known).digest("hex").slice(0, 32);

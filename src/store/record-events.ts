@@ -1,0 +1,122 @@
+import { type Queryable, sql } from "./database.ts";
+
+/** An event as it is written down. */
+export interface NewEvent {
+  clientId: string;
+  id: string;
+  type: string;
+  key: string | null;
+  channelId: string | null;
+  adAccountId: string | null;
+  messageId: string | null;
+  occurredAt: Date;
+  isLate: boolean;
+  payload: string;
+  /** By what the same event is known again; null for one that comes from ourselves. */
+  fingerprint: string | null;
+}
+
+export interface RecordedEvent {
+  id: string;
+  /** Why it will not be told, or null: it is due. */
+  skip_reason: string | null;
+}
+
+/**
+ * Over all clients: the events that are new, and the telling of each, in one statement. A client erased meanwhile gets
+ * none; who erases one waits for the lock. Fingerprints are written in order, or two such statements could wait for each other.
+ */
+const RECORD = sql(`
+  with input as (
+    select *
+    from unnest(
+      $1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[],
+      $9::boolean[], $10::text[], $11::uuid[]
+    ) as i (
+      client_id, id, type, key, channel_id, ad_account_id, message_id, occurred_at,
+      is_late, payload, fingerprint
+    )
+  ),
+  alive as (
+    select id
+    from clients
+    where id = any($1)
+    order by id
+    for key share
+  ),
+  fresh as (
+    insert into event_fingerprints (client_id, fingerprint)
+    select i.client_id, i.fingerprint
+    from input i
+    join alive a on a.id = i.client_id
+    where i.fingerprint is not null
+    order by i.client_id, i.fingerprint
+    on conflict do nothing
+    returning client_id, fingerprint
+  ),
+  accepted as materialized (
+    select
+      i.*,
+      case
+        when i.key = any(c.disabled_keys) then 'disabled'
+        when c.webhook_url is null then 'not_configured'
+      end as skip_reason
+    from input i
+    join alive a on a.id = i.client_id
+    left join webhook_configs c on c.id = i.client_id
+    left join fresh f on f.client_id = i.client_id and f.fingerprint = i.fingerprint
+    where i.fingerprint is null or f.fingerprint is not null
+  ),
+  recorded as (
+    insert into events (
+      client_id, id, type, key, channel_id, ad_account_id, message_id, occurred_at, is_late, payload
+    )
+    select client_id, id, type, key, channel_id, ad_account_id, message_id, occurred_at, is_late, payload
+    from accepted
+  ),
+  to_tell as (
+    insert into deliveries (client_id, id, state, skip_reason, next_attempt_at)
+    select
+      client_id,
+      id,
+      case when skip_reason is null then 'pending' else 'skipped' end,
+      skip_reason,
+      case when skip_reason is null then now() end
+    from accepted
+  )
+  select id, skip_reason
+  from accepted`);
+
+/** Those that are new. Of several with one fingerprint in the list itself none may be given. */
+export function insertEvents(db: Queryable, events: readonly NewEvent[]): Promise<RecordedEvent[]> {
+  const column = <K extends keyof NewEvent>(name: K) => events.map((event) => event[name]);
+  return db.query<RecordedEvent>(RECORD, [
+    column("clientId"),
+    column("id"),
+    column("type"),
+    column("key"),
+    column("channelId"),
+    column("adAccountId"),
+    column("messageId"),
+    column("occurredAt"),
+    column("isLate"),
+    column("payload"),
+    column("fingerprint"),
+  ]);
+}
+
+const FORGET_FINGERPRINTS = sql(`
+  delete from event_fingerprints
+  where ctid = any(array(
+    select ctid
+    from event_fingerprints
+    where seen_at < now() - $1 * interval '1 millisecond'
+    limit $2
+  ))
+  returning 1 as one`);
+
+/** Over all clients: up to `limit` of those that are older than `age` milliseconds. */
+export async function forgetFingerprints(db: Queryable, age: number, limit: number): Promise<number> {
+  const rows = await db.query(FORGET_FINGERPRINTS, [age, limit]);
+  return rows.length;
+}
