@@ -12,11 +12,13 @@ import { auditRoutes } from "../resources/audit/routes.ts";
 import { authRoutes } from "../resources/auth/routes.ts";
 import { docsRoutes } from "../resources/docs/routes.ts";
 import { type HealthParts, healthRoutes } from "../resources/health/routes.ts";
+import { ingressRoutes } from "../resources/ingress/routes.ts";
 import { keyRoutes } from "../resources/keys/routes.ts";
 import { userRoutes } from "../resources/users/routes.ts";
 import { createForks, sharedMetrics } from "../runtime/forks.ts";
 import { metricsServer } from "../runtime/metrics-server.ts";
 import { createValidator } from "../schema/validate.ts";
+import { createAppSignatures } from "../security/app-signatures.ts";
 import { createConsoleCookie } from "../security/console-cookie.ts";
 import { createSigner } from "../security/derived-keys.ts";
 import { createPasswords } from "../security/passwords.ts";
@@ -53,12 +55,16 @@ function allRoutes(container: DependencyContainer): Route[] {
   // Made at the first try: the table must not connect to anything.
   const tryLimit: TryLimit = (who, attempt) => resolve(container, TRY_LIMIT)(who, attempt);
   const production = config.NODE_ENV === "production";
+  const signatures = createAppSignatures(config.PLATFORM_APP_SECRET);
+  const { PUBLIC_URL: publicUrl, PLATFORM_VERIFY_TOKEN: verifyToken } = config;
+  const [log, metrics] = [resolve(container, LOG), resolve(container, METRICS)];
   const cookie = createConsoleCookie(config.PUBLIC_URL);
   return [
     ...tagged("Authentication", authRoutes({ db, passwords, tryLimit, cookie, issue })),
     ...tagged("API keys", keyRoutes({ db, production })),
     ...tagged("Users", userRoutes({ db, passwords, tryLimit })),
     ...tagged("Audit log", auditRoutes({ db })),
+    ...tagged("Platforms", ingressRoutes({ db, signatures, verifyToken, publicUrl, log, metrics })),
     ...tagged("Service", healthRoutes(healthParts(container))),
     ...tagged("Service", docsRoutes({ describe: () => productDocument(container) })),
   ];

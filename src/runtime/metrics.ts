@@ -30,6 +30,12 @@ export function createMetrics(processName: string) {
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20],
       registers,
     }),
+    platformUpdates: new Counter({
+      name: "herald_platform_updates_total",
+      help: "Updates in the platforms' webhooks, by what became of them",
+      labelNames: ["object", "outcome"],
+      registers,
+    }),
     cronRuns: new Counter({
       name: "herald_cron_runs_total",
       help: "Cron ticks that this process ran, by outcome",

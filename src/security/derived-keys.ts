@@ -1,5 +1,6 @@
-import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
+import { createHmac, hkdfSync } from "node:crypto";
 import type { EncryptionKey } from "../runtime/setting-kinds.ts";
+import { isSameText } from "./same-text.ts";
 
 /** What a derived key may sign. One purpose never accepts another's signature. */
 export type Purpose = "cursor" | "oauth-state" | "embed-state";
@@ -16,12 +17,7 @@ export function createSigner(keys: readonly EncryptionKey[], purpose: Purpose): 
   const mac = (key: Buffer, message: string) => createHmac("sha256", key).update(message).digest("base64url");
   return {
     sign: (message) => mac(derived[0] as Buffer, message),
-    verify: (message, signature) => derived.some((key) => isSame(mac(key, message), signature)),
+    // As texts: a decoder would take several spellings of the same signature.
+    verify: (message, signature) => derived.some((key) => isSameText(signature, mac(key, message))),
   };
-}
-
-/** As texts: a decoder would take several spellings of the same signature. */
-function isSame(expected: string, given: string): boolean {
-  const [one, other] = [Buffer.from(expected), Buffer.from(given)];
-  return one.length === other.length && timingSafeEqual(one, other);
 }

@@ -4,5 +4,7 @@ export const CHAPTERS: Readonly<Record<string, string>> = {
   "API keys": "The keys of your backends: made, rotated and revoked by owners and admins.",
   Users: "The people of your client who sign in to the console.",
   "Audit log": "Who did what, from where.",
+  Platforms:
+    "What the platforms call: their events come in here, and what their people decide about their data.",
   Service: "Whether the service lives and is ready, what it measures, and this description of it.",
 };

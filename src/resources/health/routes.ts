@@ -1,10 +1,10 @@
-import { createHash, timingSafeEqual } from "node:crypto";
 import { type Route, route } from "../../http/route.ts";
 import { SECOND } from "../../runtime/durations.ts";
 import { ApiError } from "../../runtime/errors.ts";
 import type { MetricsText } from "../../runtime/metrics.ts";
 import { packageVersion } from "../../runtime/package-root.ts";
 import { anyQuery } from "../../schema/types.ts";
+import { isSameText } from "../../security/same-text.ts";
 import { alive, readiness } from "./schema.ts";
 
 const PATIENCE = 2 * SECOND;
@@ -55,16 +55,10 @@ export function healthRoutes({ pingPostgres, pingRedis, metrics, metricsToken }:
       reply: { mediaType: metrics.contentType },
       async handle({ header }) {
         if (metricsToken === undefined) throw new ApiError("not_found", "There is nothing at this address");
-        if (!isSame(header("authorization") ?? "", `Bearer ${metricsToken}`))
+        if (!isSameText(header("authorization") ?? "", `Bearer ${metricsToken}`))
           throw new ApiError("unauthorized", "The metrics token is required");
         return metrics.text();
       },
     }),
   ];
-}
-
-/** Compared as digests: in constant time, whatever the lengths. */
-function isSame(given: string, expected: string): boolean {
-  const digest = (text: string) => createHash("sha256").update(text).digest();
-  return timingSafeEqual(digest(given), digest(expected));
 }

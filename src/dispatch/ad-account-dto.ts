@@ -1,0 +1,32 @@
+import type { AdAccountDto } from "../schema/ad-accounts.ts";
+import type { AdAccountStatus } from "../schema/enumerations.ts";
+import { toTimestamp } from "../schema/timestamps.ts";
+import type { AdAccountRow } from "../store/ad-accounts.ts";
+
+const LABELS: Readonly<Record<number, string>> = {
+  1: "active",
+  2: "disabled",
+  3: "unsettled",
+  7: "pending_risk_review",
+  8: "pending_settlement",
+  9: "in_grace_period",
+  100: "pending_closure",
+  101: "closed",
+};
+
+/** An ad account as callers and events have it. */
+export const toAdAccount = (row: AdAccountRow): AdAccountDto => ({
+  id: row.id,
+  ad_account_id: row.ad_account_id,
+  account_id: row.ad_account_id.replace(/^act_/, ""),
+  name: row.name,
+  currency: row.currency,
+  timezone_name: row.timezone_name,
+  account_status: row.account_status,
+  account_status_label: LABELS[row.account_status] ?? "unknown",
+  ...(row.business_id === null ? {} : { business_id: row.business_id }),
+  ...(row.business_name === null ? {} : { business_name: row.business_name }),
+  status: row.status as AdAccountStatus,
+  last_synced_at: toTimestamp(row.last_synced_at),
+  created_at: toTimestamp(row.created_at),
+});

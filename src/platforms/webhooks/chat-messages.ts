@@ -1,0 +1,69 @@
+import { asList, asObject, present, textOf } from "../client/shapes.ts";
+import { momentOf, toMoment } from "./moments.ts";
+import type { Finding, Reader } from "./reading.ts";
+
+type Fields = Record<string, unknown>;
+
+/** Somebody wrote. `contacts` stand beside the messages and know their writers' names. */
+export const messageReader =
+  (contacts: unknown): Reader =>
+  (value) => {
+    const message = asObject(value);
+    const id = textOf(message.id);
+    if (id === undefined) return "unknown";
+    const type = textOf(message.type) ?? "unsupported";
+    const at = momentOf(message.timestamp);
+    const data = {
+      platform_message_id: id,
+      from: senderOf(message, contacts),
+      type,
+      content: Object.hasOwn(message, type) ? message[type] : null,
+      ...present({ context: contextOf(message.context), at: toMoment(at) }),
+    };
+    // Its type too: an edit or a revocation may go by the id of what it changes.
+    return { type: "message.received", data, at, knownBy: `message ${id} ${type}` };
+  };
+
+/** Number and scoped id may each be missing, and the name always. */
+function senderOf(message: Fields, contacts: unknown): Fields {
+  const known = asList(contacts).map(asObject);
+  const [number, scoped] = [textOf(message.from), textOf(message.from_user_id)];
+  const contact =
+    known.find(({ wa_id, user_id }) => isSame(wa_id, number) || isSame(user_id, scoped)) ??
+    (known.length === 1 ? known[0] : undefined);
+  const phone = number ?? textOf(contact?.wa_id);
+  const scopedId = scoped ?? textOf(contact?.user_id);
+  return present({
+    id: phone ?? scopedId,
+    phone,
+    business_scoped_id: scopedId,
+    name: textOf(asObject(contact?.profile).name),
+  });
+}
+
+const isSame = (value: unknown, id: string | undefined) => id !== undefined && textOf(value) === id;
+
+function contextOf(value: unknown): Fields | undefined {
+  const context = asObject(value);
+  return Object.keys(context).length === 0
+    ? undefined
+    : { ...context, ...present({ message_id: textOf(context.id) }) };
+}
+
+/** How far a message has come. */
+export const readStatus: Reader = (value): Finding | "unknown" => {
+  const given = asObject(value);
+  const [id, status] = [textOf(given.id), textOf(given.status)];
+  if (id === undefined || status === undefined) return "unknown";
+  const at = momentOf(given.timestamp);
+  const data = {
+    message_id: null,
+    platform_message_id: id,
+    status,
+    ...present({ at: toMoment(at) }),
+    recipient: textOf(given.recipient_id) ?? textOf(given.recipient_user_id) ?? null,
+    errors: asList(given.errors),
+    ...present({ pricing: given.pricing }),
+  };
+  return { type: "message.status", data, at, knownBy: `status ${id} ${status}` };
+};

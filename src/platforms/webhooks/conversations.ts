@@ -1,0 +1,93 @@
+import { asList, asObject, lookUp, present, textOf } from "../client/shapes.ts";
+import { momentOf, toMoment } from "./moments.ts";
+import type { Finding, Reader } from "./reading.ts";
+
+type Fields = Record<string, unknown>;
+
+/** What stands around whatever happened. */
+const ENVELOPE = ["sender", "recipient", "timestamp"];
+
+/** An event of a conversation on a page or a photo account: its kind is the name of what stands in it. */
+export const readConversation: Reader = (value) => {
+  const event = asObject(value);
+  return lookUp(KINDS, kindOf(event))?.(event) ?? "unknown";
+};
+
+export const kindOf = (value: unknown): string =>
+  Object.keys(asObject(value)).find((name) => !ENVELOPE.includes(name)) ?? "messaging";
+
+type Kind = (event: Fields) => Finding | "nothing" | "unknown";
+
+const KINDS: Readonly<Record<string, Kind>> = {
+  message(event) {
+    const message = asObject(event.message);
+    const id = textOf(message.mid);
+    if (id === undefined) return "unknown";
+    const type = typeOf(message);
+    return received(event, { id, type, content: message, knownBy: `message ${id} ${type}` });
+  },
+  postback(event) {
+    const id = textOf(asObject(event.postback).mid);
+    const known = id === undefined ? {} : { id, knownBy: `message ${id} postback` };
+    return received(event, { type: "postback", content: event.postback, ...known });
+  },
+  /** It goes by the id of the message that it is about, so only its own text makes it known. */
+  reaction: (event) =>
+    received(event, {
+      type: "reaction",
+      content: event.reaction,
+      id: textOf(asObject(event.reaction).mid),
+    }),
+  /** Of a message on the photo platform; elsewhere up to a time, which says something of messages of ours only. */
+  read(event) {
+    const id = textOf(asObject(event.read).mid);
+    return id === undefined ? "nothing" : readReceipt(event, id);
+  },
+  delivery: () => "nothing",
+};
+
+/** The platform has no word for it: a flag, the kind of the first attachment, or plain text. */
+function typeOf(message: Fields): string {
+  if (message.is_echo === true) return "echo";
+  if (message.is_deleted === true) return "deleted";
+  return textOf(asObject(asList(message.attachments)[0]).type) ?? "text";
+}
+
+interface Received {
+  type: string;
+  content: unknown;
+  id?: string | undefined;
+  knownBy?: string;
+}
+
+function received(event: Fields, { type, content, id, knownBy }: Received): Finding {
+  const at = momentOf(event.timestamp);
+  const data = {
+    ...present({ platform_message_id: id }),
+    from: present({ id: textOf(asObject(event.sender).id) }),
+    type,
+    content: content ?? null,
+    ...present({ context: repliedTo(content), at: toMoment(at) }),
+  };
+  return { type: "message.received", data, at, knownBy };
+}
+
+/** A message, or a story. */
+function repliedTo(content: unknown): Fields | undefined {
+  const { mid, story } = asObject(asObject(content).reply_to);
+  const context = present({ message_id: textOf(mid), story });
+  return Object.keys(context).length === 0 ? undefined : context;
+}
+
+function readReceipt(event: Fields, id: string): Finding {
+  const at = momentOf(event.timestamp);
+  const data = {
+    message_id: null,
+    platform_message_id: id,
+    status: "read",
+    ...present({ at: toMoment(at) }),
+    recipient: textOf(asObject(event.sender).id) ?? null,
+    errors: [],
+  };
+  return { type: "message.status", data, at, knownBy: `status ${id} read` };
+}

@@ -1,0 +1,119 @@
+import { parseJson } from "../../runtime/json.ts";
+import type { JsonSource } from "../../runtime/json-source.ts";
+import type { Platform } from "../../schema/enumerations.ts";
+import { asObject, lookUp, textOf } from "../client/shapes.ts";
+import { AD_NOTICES } from "./ad-account.ts";
+import { messageReader, readStatus } from "./chat-messages.ts";
+import { NOTICES } from "./chat-notices.ts";
+import { kindOf, readConversation } from "./conversations.ts";
+import { momentOf } from "./moments.ts";
+import { PUBLICATIONS } from "./publications.ts";
+import { type Asset, type Reader, type Reading, read, type Update, unread } from "./reading.ts";
+
+/** A webhook's content: what it is about, how many updates it has, and those of which there is something to tell. */
+export interface WebhookContent {
+  object: string;
+  updates: number;
+  readings: Reading[];
+}
+
+type MaybeReading = Reading | undefined;
+
+interface Entry {
+  id: string;
+  time: Date | undefined;
+  source: JsonSource;
+}
+
+/** Each kind of object has entries of its own form. Of an unknown one nothing can be told, for nobody owns it. */
+const OBJECTS: Readonly<Record<string, (entry: Entry) => MaybeReading[]>> = {
+  whatsapp_business_account: readBusiness,
+  page: (entry) => readPage(entry, { kind: "page", id: entry.id }, "socialapp"),
+  instagram: (entry) => readPage(entry, { kind: "photo account", id: entry.id }, "photoapp"),
+  ad_account: readAdAccount,
+};
+
+export function readWebhook(webhook: JsonSource): WebhookContent {
+  const object = textOf(valueIn(webhook.field("object"))) ?? "";
+  const readEntry = lookUp(OBJECTS, object);
+  const entries = webhook.field("entry")?.items() ?? [];
+  const found = readEntry ? entries.map(toEntry).flatMap(readEntry) : [];
+  const readings = found.filter((reading) => reading !== undefined);
+  return {
+    object: readEntry ? object : "unknown",
+    updates: readEntry ? found.length : entries.length,
+    readings,
+  };
+}
+
+/** Of a small part; what is nested too deep to be read is none. */
+function valueIn(source: JsonSource | undefined): unknown {
+  try {
+    return source && parseJson(source.text);
+  } catch {
+    return undefined;
+  }
+}
+
+const toEntry = (source: JsonSource): Entry => ({
+  id: textOf(valueIn(source.field("id"))) ?? "",
+  time: momentOf(valueIn(source.field("time"))),
+  source,
+});
+
+interface Change {
+  field: string;
+  value: JsonSource;
+}
+
+const changesOf = ({ source }: Entry): Change[] =>
+  (source.field("changes")?.items() ?? []).map((change) => ({
+    field: textOf(valueIn(change.field("field"))) ?? "unknown",
+    value: change.field("value") ?? change,
+  }));
+
+const knownReader = (readers: Readonly<Record<string, Reader>>, field: string): Reader =>
+  lookUp(readers, field) ?? (() => "unknown");
+
+function readBusiness(entry: Entry): MaybeReading[] {
+  return changesOf(entry).flatMap(({ field, value }) => {
+    const asset: Asset = { kind: "waba", id: entry.id };
+    const update: Update = { asset, key: "chatapp", field, time: entry.time, source: value };
+    return field === "messages" ? readChat(update) : [read(update, knownReader(NOTICES, field))];
+  });
+}
+
+/** Messages and statuses belong to one number; whatever else stands there is told as it is. */
+function readChat(update: Update): MaybeReading[] {
+  const value = update.source;
+  const number = textOf(asObject(valueIn(value.field("metadata"))).phone_number_id);
+  const asset: Asset = number === undefined ? update.asset : { kind: "number", id: number };
+  const each = (field: string, reader: Reader) =>
+    (value.field(field)?.items() ?? []).map((source) => read({ ...update, asset, source }, reader));
+  const found = [
+    ...each("messages", messageReader(valueIn(value.field("contacts")))),
+    ...each("statuses", readStatus),
+  ];
+  return found.length > 0 ? found : [unread({ ...update, asset })];
+}
+
+/** Conversations belong to the platform; all else is publishing, but for leads. What other apps handle is not for us. */
+function readPage(entry: Entry, asset: Asset, platform: Platform): MaybeReading[] {
+  const { time, source } = entry;
+  const events = (source.field("messaging")?.items() ?? []).map((event) => {
+    const field = kindOf(valueIn(event));
+    return read({ asset, key: platform, field, time, source: event }, readConversation);
+  });
+  const changes = changesOf(entry).map(({ field, value }) =>
+    read({ asset, key: "publishing", field, time, source: value }, knownReader(PUBLICATIONS, field)),
+  );
+  return [...events, ...changes];
+}
+
+function readAdAccount(entry: Entry): MaybeReading[] {
+  return changesOf(entry).map(({ field, value }) => {
+    const asset: Asset = { kind: "ad account", id: entry.id };
+    const update: Update = { asset, key: "marketing", field, time: entry.time, source: value };
+    return read(update, knownReader(AD_NOTICES, field));
+  });
+}

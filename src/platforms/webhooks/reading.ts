@@ -1,0 +1,81 @@
+import { JsonText, parseJson, stringifyJson } from "../../runtime/json.ts";
+import type { JsonSource } from "../../runtime/json-source.ts";
+import type { DispatchKey, EventType } from "../../schema/enumerations.ts";
+import type { Fields } from "../client/body.ts";
+
+/** What an update is about, by the platform's id. Whose that is, is not for the platform to say. */
+export interface Asset {
+  kind: "number" | "waba" | "page" | "photo account" | "ad account";
+  id: string;
+  /** The number as people write it, where an update of a whole business tells of one of its numbers. */
+  displayNumber?: string | undefined;
+}
+
+/** One update as it came, not read yet. */
+export interface Update {
+  asset: Asset;
+  key: DispatchKey;
+  /** What the platform calls this kind of update. */
+  field: string;
+  /** When it happened, as far as the envelope tells. */
+  time: Date | undefined;
+  source: JsonSource;
+}
+
+/** What an update says. */
+export interface Finding {
+  type: EventType;
+  data: Fields;
+  at?: Date | undefined;
+  /** What it is known by when it comes again; absent: by its own text and time. */
+  knownBy?: string | undefined;
+  /** Where these are others than the envelope's. */
+  asset?: Asset;
+  key?: DispatchKey;
+  /** The platform has cut the connection. */
+  ends?: boolean;
+}
+
+/** An update that was read: an event to be. */
+export interface Reading extends Required<Pick<Finding, "type" | "asset" | "key" | "ends">> {
+  occurredAt: Date | undefined;
+  data: JsonText;
+  raw: JsonText;
+  knownBy: string;
+}
+
+/** Reads the value of an update. `nothing` is to be told of it, or it is of an unknown kind or form. */
+export type Reader = (value: unknown, update: Update) => Finding | "nothing" | "unknown";
+
+/** The event, or undefined where there is nothing to tell. Whatever is wrong with one update stays its own matter. */
+export function read(update: Update, reader: Reader): Reading | undefined {
+  try {
+    const found = reader(parseJson(update.source.text), update);
+    if (found === "nothing") return undefined;
+    if (found !== "unknown") return toReading(update, found, new JsonText(stringifyJson(found.data)));
+  } catch {
+    // Nested too deep to be written again, for one: told as it stands, like all that is unknown.
+  }
+  return unread(update);
+}
+
+/** Told in the platform's own words. */
+export function unread(update: Update): Reading {
+  const data = { field: update.field, value: new JsonText(update.source.text) };
+  return toReading(update, { type: "platform.event", data }, new JsonText(stringifyJson(data)));
+}
+
+function toReading(update: Update, finding: Finding, data: JsonText): Reading {
+  const { asset, key, time, source } = update;
+  return {
+    asset: finding.asset ?? asset,
+    key: finding.key ?? key,
+    type: finding.type,
+    occurredAt: finding.at ?? time,
+    data,
+    raw: new JsonText(source.text),
+    // The time too: what has been so before may become so again.
+    knownBy: finding.knownBy ?? [update.field, asset.id, time?.getTime(), source.text].join(" "),
+    ends: finding.ends ?? false,
+  };
+}

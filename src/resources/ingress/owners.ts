@@ -1,0 +1,81 @@
+import type { Asset, Reading } from "../../platforms/webhooks/reading.ts";
+import { findHolders } from "../../store/ad-accounts.ts";
+import { type ChannelOwnerRow, findChannelOwners } from "../../store/channel-owners.ts";
+import type { Queryable } from "../../store/database.ts";
+
+/** Whom an update concerns. */
+export interface Owner {
+  clientId: string;
+  channelId?: string;
+  adAccountId?: string;
+  externalRef?: string | null;
+}
+
+export type Ownership = (asset: Asset) => Owner[];
+
+/** An id of the platform's: nothing else is worth a look, or can be kept from breaking the statement. */
+const isId = (id: string) => /^\d{1,32}$/.test(id);
+
+/** Finds the owners of everything that the readings are about, in one statement: a webhook is about one kind of object. */
+export async function findOwners(db: Queryable, readings: readonly Reading[]): Promise<Ownership> {
+  const idsOf = (...kinds: Asset["kind"][]) => [
+    ...new Set(
+      readings.flatMap(({ asset }) => (kinds.includes(asset.kind) && isId(asset.id) ? [asset.id] : [])),
+    ),
+  ];
+  const [numbers, wabas] = [idsOf("number"), idsOf("waba")];
+  if (numbers.length + wabas.length > 0)
+    return chatOwnership(await findChannelOwners(db, "chatapp", { assets: numbers, wabas }));
+  const [pages, photos, accounts] = [idsOf("page"), idsOf("photo account"), idsOf("ad account")];
+  if (pages.length > 0)
+    return byAsset(await findChannelOwners(db, "socialapp", { assets: pages, wabas: [] }));
+  if (photos.length > 0)
+    return byAsset(await findChannelOwners(db, "photoapp", { assets: photos, wabas: [] }));
+  return accounts.length > 0 ? adAccountOwnership(db, accounts) : () => [];
+}
+
+const toOwner = ({ client_id, id, external_ref }: ChannelOwnerRow): Owner => ({
+  clientId: client_id,
+  channelId: id,
+  externalRef: external_ref,
+});
+
+function byAsset(rows: readonly ChannelOwnerRow[]): Ownership {
+  const owners = new Map(rows.map((row) => [row.asset_id, [toOwner(row)]]));
+  return ({ id }) => owners.get(id) ?? [];
+}
+
+function chatOwnership(rows: readonly ChannelOwnerRow[]): Ownership {
+  const ofNumber = byAsset(rows);
+  return (asset) => {
+    if (asset.kind === "number") return ofNumber(asset);
+    const channels = rows.filter(({ waba_id }) => waba_id === asset.id);
+    const named = channels.find(({ display_phone_number }) => isSameNumber(display_phone_number, asset));
+    return named ? [toOwner(named)] : oncePerClient(channels);
+  };
+}
+
+const digitsOf = (text: string | null | undefined) => (text ?? "").replaceAll(/\D/g, "");
+
+/** People write numbers in many ways. */
+const isSameNumber = (written: string | null, { displayNumber }: Asset) =>
+  digitsOf(displayNumber) !== "" && digitsOf(written) === digitsOf(displayNumber);
+
+/** An update of a whole business concerns each client once, by the first of its channels there. */
+function oncePerClient(channels: readonly ChannelOwnerRow[]): Owner[] {
+  const first = new Map<string, Owner>();
+  for (const channel of channels)
+    if (!first.has(channel.client_id)) first.set(channel.client_id, toOwner(channel));
+  return [...first.values()];
+}
+
+async function adAccountOwnership(db: Queryable, ids: readonly string[]): Promise<Ownership> {
+  const holders = await findHolders(
+    db,
+    ids.map((id) => `act_${id}`),
+  );
+  return ({ id }) =>
+    holders
+      .filter(({ ad_account_id }) => ad_account_id === `act_${id}`)
+      .map(({ client_id, ad_account_id }) => ({ clientId: client_id, adAccountId: ad_account_id }));
+}

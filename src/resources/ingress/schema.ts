@@ -1,0 +1,28 @@
+import { object, Type } from "../../schema/types.ts";
+
+/** Names with dots, as the platform writes them; others may stand beside. */
+export const handshake = Type.Object(
+  {
+    "hub.mode": Type.Optional(Type.String({ examples: ["subscribe"] })),
+    "hub.verify_token": Type.Optional(Type.String({ examples: ["sandbox-verify-token"] })),
+    "hub.challenge": Type.Optional(Type.String({ examples: ["1158201444"] })),
+  },
+  { additionalProperties: true },
+);
+
+export const taken = object(
+  { received: Type.Literal(true) },
+  { title: "WebhookTakenDto", description: "Written down; the platform need not send it again" },
+);
+
+export const erasure = object(
+  {
+    url: Type.String({ format: "uri", examples: ["https://herald.example.com/platform/data-deletion/x7Qd"] }),
+    confirmation_code: Type.String({ examples: ["x7Qd4fJ2mQ9sT7vXbN1c"] }),
+  },
+  { title: "DataDeletionDto" },
+);
+
+export const erasureParams = object({
+  confirmation_code: Type.String({ pattern: "^[0-9A-Za-z]{20}$", examples: ["x7Qd4fJ2mQ9sT7vXbN1c"] }),
+});

@@ -1,0 +1,53 @@
+import { toAdAccount } from "../dispatch/ad-account-dto.ts";
+import { type EventDraft, recordEvents } from "../dispatch/record-events.ts";
+import type { Platform } from "../schema/enumerations.ts";
+import { randomText } from "../security/random-text.ts";
+import { eraseConnections, revokeOfUser } from "../store/ad-accounts.ts";
+import { endTokensOfUser, eraseUserFromChannels } from "../store/channel-owners.ts";
+import { insertDataDeletion } from "../store/data-deletions.ts";
+import type { Database, Queryable } from "../store/database.ts";
+
+/** A person at the platform, and the moment at which they spoke: what they connect later is not meant. */
+export interface PlatformUser {
+  id: string;
+  until: Date;
+}
+
+/** The person has removed the app: every token they had granted is dead, and whoever used one hears of it. */
+export async function deauthorize(tx: Queryable, { id, until }: PlatformUser): Promise<void> {
+  const channels = await endTokensOfUser(tx, id, until);
+  const accounts = await revokeOfUser(tx, id, until);
+  await recordEvents(tx, [
+    ...channels.map(
+      (channel): EventDraft => ({
+        clientId: channel.client_id,
+        type: "channel.disconnected",
+        key: channel.platform as Platform,
+        channelId: channel.id,
+        externalRef: channel.external_ref,
+        data: { reason: "token_dead" },
+      }),
+    ),
+    ...accounts.map(
+      ({ previous_status, ...account }): EventDraft => ({
+        clientId: account.client_id,
+        type: "ad_account.revoked",
+        key: "marketing",
+        adAccountId: account.ad_account_id,
+        data: { ad_account: toAdAccount(account), previous_status },
+      }),
+    ),
+  ]);
+}
+
+/** All of that, and what we knew of the person is gone: who they are, and their tokens. Answers the code that proves it. */
+export function eraseUser(db: Database, user: PlatformUser): Promise<string> {
+  const confirmation_code = randomText(20);
+  return db.transaction(async (tx) => {
+    await deauthorize(tx, user);
+    const channels = await eraseUserFromChannels(tx, user.id, user.until);
+    const connections = await eraseConnections(tx, user.id, user.until);
+    await insertDataDeletion(tx, { confirmation_code, connections, channels });
+    return confirmation_code;
+  });
+}
