@@ -58,19 +58,19 @@ function distinct(drafts: readonly EventDraft[]): EventDraft[] {
 function toNewEvent(id: string, draft: EventDraft, now: number): NewEvent {
   // Nothing is recorded before it happened: lists by time rely on it, whatever the platform's clock says.
   const occurredAt = new Date(Math.min(draft.occurredAt?.getTime() ?? now, now));
-  const { clientId, type, key, channelId = null, adAccountId = null, messageId = null } = draft;
+  const { type, key, knownBy } = draft;
   return {
-    clientId,
+    client_id: draft.clientId,
     id,
     type,
     key,
-    channelId,
-    adAccountId,
-    messageId,
-    occurredAt,
-    isLate: now - occurredAt.getTime() > LATE,
+    channel_id: draft.channelId ?? null,
+    ad_account_id: draft.adAccountId ?? null,
+    message_id: draft.messageId ?? null,
+    occurred_at: occurredAt,
+    is_late: now - occurredAt.getTime() > LATE,
     payload: payloadOf(id, draft, occurredAt),
-    fingerprint: draft.knownBy === undefined ? null : fingerprintOf(draft.knownBy),
+    fingerprint: knownBy === undefined ? null : fingerprintOf(knownBy),
   };
 }
 

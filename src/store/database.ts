@@ -4,7 +4,7 @@ import type { Config } from "../runtime/config.ts";
 import { SECOND } from "../runtime/durations.ts";
 import { within } from "../runtime/within.ts";
 import { connectionOptions } from "./connection.ts";
-import { DatabaseUnavailable, isConnectionFault, isDeadlock } from "./faults.ts";
+import { DatabaseUnavailable, isConnectionFault, isDeadlock, isPartitionGone } from "./faults.ts";
 
 /** A statement whose text never changes, prepared once per connection under a name made from the text. */
 export interface Statement {
@@ -23,7 +23,7 @@ export interface Queryable {
 }
 
 export interface Database extends Queryable {
-  /** All or nothing. What `work` throws rolls back and is thrown on; it runs again where a deadlock undid it. */
+  /** All or nothing. What `work` throws rolls back and is thrown on; it runs again where it fell victim to others. */
   transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>;
   /** One round trip within `deadline` milliseconds, or it throws. */
   ping(deadline: number): Promise<void>;
@@ -34,7 +34,7 @@ type Settings = Pick<Config, "DATABASE_URL" | "DATABASE_POOL" | "DATABASE_PREPAR
 
 /** How long a request may wait for one statement. */
 const PATIENCE = 30 * SECOND;
-const DEADLOCKS_TAKEN = 3;
+const REPEATS = 3;
 
 /** The pool. It connects at the first query, and again after a loss: a process may start before its database. */
 export function createDatabase(
@@ -75,13 +75,13 @@ export function createDatabase(
     }
   }
 
-  /** Whom Postgres chose as the victim of a deadlock may simply come again: nothing of it has happened. */
+  /** The victim of a deadlock, or of a partition made meanwhile, may simply come again: nothing of it has happened. */
   async function persistently<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-    for (let taken = 1; ; taken++) {
+    for (let repeats = 0; ; repeats++) {
       try {
         return await withClient(work);
       } catch (error) {
-        if (!isDeadlock(error) || taken > DEADLOCKS_TAKEN) throw error;
+        if (!(isDeadlock(error) || isPartitionGone(error)) || repeats === REPEATS) throw error;
       }
     }
   }

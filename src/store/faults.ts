@@ -42,6 +42,12 @@ const refusalIn = (error: unknown): Refusal => (error ?? {}) as Refusal;
 /** Two transactions waited for each other and this one was given up: nothing of it has happened. */
 export const isDeadlock = (error: unknown): boolean => refusalIn(error).code === "40P01";
 
+/** A row was on its way to the default partition while one of its own was attached: there is room for it now. */
+export const isPartitionGone = (error: unknown): boolean => {
+  const { code, constraint } = refusalIn(error);
+  return code === "23514" && constraint === undefined;
+};
+
 /** A row names a client that was erased a moment ago, while its credentials are still remembered. */
 export const isErasedClient = (error: unknown): boolean => {
   const { code, constraint } = refusalIn(error);

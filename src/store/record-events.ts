@@ -2,15 +2,15 @@ import { type Queryable, sql } from "./database.ts";
 
 /** An event as it is written down. */
 export interface NewEvent {
-  clientId: string;
+  client_id: string;
   id: string;
   type: string;
   key: string | null;
-  channelId: string | null;
-  adAccountId: string | null;
-  messageId: string | null;
-  occurredAt: Date;
-  isLate: boolean;
+  channel_id: string | null;
+  ad_account_id: string | null;
+  message_id: string | null;
+  occurred_at: Date;
+  is_late: boolean;
   payload: string;
   /** By what the same event is known again; null for one that comes from ourselves. */
   fingerprint: string | null;
@@ -29,18 +29,24 @@ export interface RecordedEvent {
 const RECORD = sql(`
   with input as (
     select *
-    from unnest(
-      $1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::timestamptz[],
-      $9::boolean[], $10::text[], $11::uuid[]
-    ) as i (
-      client_id, id, type, key, channel_id, ad_account_id, message_id, occurred_at,
-      is_late, payload, fingerprint
+    from json_to_recordset($1) as i (
+      client_id uuid,
+      id text,
+      type text,
+      key text,
+      channel_id text,
+      ad_account_id text,
+      message_id text,
+      occurred_at timestamptz,
+      is_late boolean,
+      payload text,
+      fingerprint uuid
     )
   ),
   alive as (
     select id
     from clients
-    where id = any($1)
+    where id in (select client_id from input)
     order by id
     for key share
   ),
@@ -87,23 +93,12 @@ const RECORD = sql(`
   select id, skip_reason
   from accepted`);
 
-/** Those that are new. Of several with one fingerprint in the list itself none may be given. */
-export function insertEvents(db: Queryable, events: readonly NewEvent[]): Promise<RecordedEvent[]> {
-  const column = <K extends keyof NewEvent>(name: K) => events.map((event) => event[name]);
-  return db.query<RecordedEvent>(RECORD, [
-    column("clientId"),
-    column("id"),
-    column("type"),
-    column("key"),
-    column("channelId"),
-    column("adAccountId"),
-    column("messageId"),
-    column("occurredAt"),
-    column("isLate"),
-    column("payload"),
-    column("fingerprint"),
-  ]);
-}
+/**
+ * Those that are new. Of several with one fingerprint in the list itself none may be given. They go as one JSON text,
+ * which is written and read several times faster than arrays of long texts.
+ */
+export const insertEvents = (db: Queryable, events: readonly NewEvent[]): Promise<RecordedEvent[]> =>
+  db.query<RecordedEvent>(RECORD, [JSON.stringify(events)]);
 
 const FORGET_FINGERPRINTS = sql(`
   delete from event_fingerprints

@@ -3,6 +3,7 @@ import { DAY } from "../../src/runtime/durations.ts";
 import { forgetOldTicks } from "../../src/store/cron-runs.ts";
 import type { Database } from "../../src/store/database.ts";
 import { forgetSilentWorkers } from "../../src/store/workers.ts";
+import { keepHistory } from "./history.ts";
 
 /** One line of the cron table. What `run` answers goes into its log line. */
 export interface Job {
@@ -23,6 +24,7 @@ export function jobs(config: Config, db: Database): Job[] {
       run: async () => ({
         ticks_forgotten: await forgetOldTicks(db, TICKS_KEPT),
         workers_forgotten: await forgetSilentWorkers(db, SILENT_WORKERS_KEPT),
+        ...(await keepHistory(config, db)),
       }),
     },
   ];

@@ -1,0 +1,144 @@
+import t, { type Test } from "tap";
+import { recordEvents } from "../../src/dispatch/record-events.ts";
+import { DAY, HOUR } from "../../src/runtime/durations.ts";
+import { firstIdAt } from "../../src/runtime/ids.ts";
+import { createClient } from "../../src/store/clients.ts";
+import { createDatabase, type Database } from "../../src/store/database.ts";
+import { keepHistory } from "../../workers/scheduler/history.ts";
+import { rawClient } from "../fixtures/servers.ts";
+import { testConfig } from "../fixtures/settings.ts";
+
+const NOON = Date.UTC(2030, 4, 10, 12);
+const KEPT = { EVENT_RETENTION_DAYS: 30 };
+
+async function open(t: Test) {
+  const config = await testConfig(t);
+  const db = createDatabase(config, () => {});
+  t.teardown(() => db.close());
+  return { db, config, clientId: (await createClient(db, "c")).id };
+}
+
+/** An event of that time, with its delivery and an attempt. */
+async function makeEvent(db: Database, clientId: string, time: number): Promise<string> {
+  const id = `${firstIdAt("evt", time)}0000000000000000`;
+  await db.query(
+    "insert into events (client_id, id, type, occurred_at, is_late, payload) values ($1, $2, 'webhook.test', $3, false, '{}')",
+    [clientId, id, new Date(time)],
+  );
+  await db.query("insert into deliveries (client_id, id, state) values ($1, $2, 'failed')", [clientId, id]);
+  await db.query(
+    "insert into attempts (client_id, id, attempt, at, duration_ms) values ($1, $2, 1, now(), 5)",
+    [clientId, id],
+  );
+  return id;
+}
+
+/** Where the rows of a table lie. */
+async function placesOf(db: Database, table: string): Promise<Record<string, string>> {
+  const rows = await db.query<{ id: string; place: string }>(
+    `select id, tableoid::regclass::text as place from ${table} order by id`,
+  );
+  return Object.fromEntries(rows.map(({ id, place }) => [id, place]));
+}
+
+const TABLES = ["events", "deliveries", "attempts"];
+
+t.test("there is room for today and the next two days, made once", async (t) => {
+  const { db, clientId } = await open(t);
+  t.match(await keepHistory(KEPT, db, NOON), { partitions_made: 3, partitions_dropped: 0 });
+  t.match(await keepHistory(KEPT, db, NOON), { partitions_made: 0 });
+  t.match(await keepHistory(KEPT, db, NOON + DAY), { partitions_made: 1 });
+  const id = await makeEvent(db, clientId, NOON);
+  const last = await makeEvent(db, clientId, NOON + 2 * DAY + 11 * HOUR);
+  for (const table of TABLES)
+    t.same(await placesOf(db, table), { [id]: `${table}_20300510`, [last]: `${table}_20300512` });
+});
+
+t.test("what came while there was no room is moved to where it belongs", async (t) => {
+  const { db, clientId } = await open(t);
+  const [early, late] = [await makeEvent(db, clientId, NOON - DAY), await makeEvent(db, clientId, NOON)];
+  t.equal((await placesOf(db, "events"))[late], "events_default");
+  await keepHistory(KEPT, db, NOON);
+  for (const table of TABLES)
+    t.same(await placesOf(db, table), { [early]: `${table}_default`, [late]: `${table}_20300510` });
+});
+
+t.test("a scheduler that was away for days finds its way back", async (t) => {
+  const { db, clientId } = await open(t);
+  await keepHistory(KEPT, db, NOON);
+  const id = await makeEvent(db, clientId, NOON + 5 * DAY);
+  t.match(await keepHistory(KEPT, db, NOON + 6 * DAY), { partitions_made: 6 });
+  t.equal((await placesOf(db, "attempts"))[id], "attempts_20300515");
+});
+
+t.test("what is over is dropped as a whole, and what is not stays", async (t) => {
+  const { db, clientId } = await open(t);
+  const stray = await makeEvent(db, clientId, NOON - 40 * DAY);
+  await keepHistory(KEPT, db, NOON);
+  const [first, second] = [await makeEvent(db, clientId, NOON), await makeEvent(db, clientId, NOON + DAY)];
+  t.match(await keepHistory(KEPT, db, NOON + 30 * DAY), { partitions_dropped: 0 });
+  t.same(Object.keys(await placesOf(db, "events")), [first, second], `${stray} lay in the default partition`);
+  t.match(await keepHistory(KEPT, db, NOON + 30 * DAY + 13 * HOUR), { partitions_dropped: 1 });
+  for (const table of TABLES) t.same(Object.keys(await placesOf(db, table)), [second]);
+});
+
+t.test("a long history is divided into longer stretches", async (t) => {
+  const { db } = await open(t);
+  await keepHistory({ EVENT_RETENTION_DAYS: 3_650 }, db, NOON);
+  const bounds = await db.query("select 1 from pg_inherits where inhparent = 'events'::regclass");
+  t.equal(bounds.length, 4);
+  t.match(await keepHistory({ EVENT_RETENTION_DAYS: 3_650 }, db, NOON + 60 * DAY), { partitions_made: 1 });
+  t.match(
+    await keepHistory(KEPT, db, NOON + 240 * DAY),
+    { partitions_dropped: 3 },
+    "and shorter ones follow",
+  );
+});
+
+t.test("two that make room at once make it once", async (t) => {
+  const { db } = await open(t);
+  const both = await Promise.all([keepHistory(KEPT, db, NOON), keepHistory(KEPT, db, NOON)]);
+  t.equal(
+    both.reduce((sum, { partitions_made }) => sum + partitions_made, 0),
+    3,
+  );
+});
+
+t.test("nobody who records meanwhile is refused", async (t) => {
+  const { db, config, clientId } = await open(t);
+  const other = await rawClient(t, config.DATABASE_URL);
+  // Holds the default partition as a maker of room does, until the recording waits for it.
+  await other.query("begin");
+  await other.query("create table events_now (like events including defaults including constraints)");
+  await other.query("lock table events_default in access exclusive mode");
+  const recording = recordEvents(db, [{ clientId, type: "webhook.test", key: null, data: {} }]);
+  for (;;) {
+    const { rows } = await other.query(
+      "select 1 from pg_locks l join pg_class c on c.oid = l.relation where c.relname = 'events_default' and not l.granted",
+    );
+    if (rows.length > 0) break;
+  }
+  const [from, to] = [firstIdAt("evt", Date.now() - DAY), firstIdAt("evt", Date.now() + DAY)];
+  await other.query(
+    `alter table events attach partition events_now for values from ('${from}') to ('${to}')`,
+  );
+  await other.query("commit");
+  const [recorded] = await recording;
+  t.same(await placesOf(db, "events"), { [recorded?.id as string]: "events_now" });
+});
+
+t.test("what came in long ago is forgotten, what came lately is not", async (t) => {
+  const { db, clientId } = await open(t);
+  const draft = { clientId, type: "webhook.test", key: null, data: {} } as const;
+  const drafts = [
+    { ...draft, knownBy: "one" },
+    { ...draft, knownBy: "other" },
+  ];
+  t.equal((await recordEvents(db, drafts)).length, 2);
+  await db.query("update event_fingerprints set seen_at = now() - interval '7 days 23 hours'");
+  t.match(await keepHistory(KEPT, db), { fingerprints_forgotten: 0 });
+  t.equal((await recordEvents(db, drafts)).length, 0);
+  await db.query("update event_fingerprints set seen_at = now() - interval '8 days 1 minute'");
+  t.match(await keepHistory(KEPT, db), { fingerprints_forgotten: 2 });
+  t.equal((await recordEvents(db, drafts)).length, 2);
+});
