@@ -24,7 +24,7 @@ const ARROWS: Record<string, readonly string[]> = {
   "src/http": ["src/schema", "src/store", "src/security", "src/runtime"],
   "src/dispatch": ["src/schema", "src/store", "src/security", "src/runtime"],
   "src/commands": ["src/tenancy", "src/schema", "src/dispatch", "src/store", "src/security", "src/runtime"],
-  "src/tenancy": ["src/schema", "src/store", "src/security", "src/runtime"],
+  "src/tenancy": ["src/dispatch", "src/schema", "src/store", "src/security", "src/runtime"],
   "src/platforms": ["src/security", "src/runtime"],
   "src/store": ["src/runtime"],
   "src/security": ["src/runtime"],

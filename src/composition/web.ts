@@ -10,6 +10,7 @@ import { type Route, tagged } from "../http/route.ts";
 import { httpServer } from "../http/server.ts";
 import { auditRoutes } from "../resources/audit/routes.ts";
 import { authRoutes } from "../resources/auth/routes.ts";
+import { channelRoutes } from "../resources/channels/routes.ts";
 import { docsRoutes } from "../resources/docs/routes.ts";
 import { type HealthParts, healthRoutes } from "../resources/health/routes.ts";
 import { keyRoutes } from "../resources/keys/routes.ts";
@@ -58,6 +59,7 @@ function allRoutes(container: DependencyContainer): Route[] {
     ...tagged("Authentication", authRoutes({ db, passwords, tryLimit, cookie, issue })),
     ...tagged("API keys", keyRoutes({ db, production })),
     ...tagged("Users", userRoutes({ db, passwords, tryLimit })),
+    ...tagged("Channels", channelRoutes({ db })),
     ...tagged("Audit log", auditRoutes({ db })),
     ...tagged("Service", healthRoutes(healthParts(container))),
     ...tagged("Service", docsRoutes({ describe: () => productDocument(container) })),
