@@ -4,7 +4,7 @@ import { object, oneOf, prefixedId, type Static, Type, timestamp } from "./types
 /** An id that a platform gave. */
 export const platformId = (example: string, description?: string) =>
   Type.String({
-    pattern: "^[0-9]{1,32}$",
+    pattern: "^\\d{1,32}$",
     examples: [example],
     ...(description === undefined ? {} : { description }),
   });
