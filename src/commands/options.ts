@@ -1,6 +1,7 @@
 import { DAY, HOUR, MINUTE, SECOND } from "../runtime/durations.ts";
 import { type IdPrefix, isClientId, isPrefixedId } from "../runtime/ids.ts";
-import { ROLES, SCOPES, type Scope } from "../schema/enumerations.ts";
+import { externalRef, platformId, platformToken } from "../schema/channels.ts";
+import { PLATFORMS, ROLES, SCOPES, type Scope } from "../schema/enumerations.ts";
 import { email, givenName, password } from "../schema/people.ts";
 import { object, type Static, type TSchema } from "../schema/types.ts";
 import { createValidator } from "../schema/validate.ts";
@@ -74,6 +75,23 @@ export const OPTION = {
     about: "8 characters or more, or - to read it from standard input; generated when absent",
     secret: true,
     parse: asInApi("password", password),
+  },
+  platform: { placeholder: "PLATFORM", about: PLATFORMS.join(", "), parse: listed(PLATFORMS) },
+  platformId: {
+    placeholder: "ID",
+    about: "its id at the platform",
+    parse: asInApi("id", { ...platformId(""), "x-message": "id must have 1 to 32 digits" }),
+  },
+  token: {
+    placeholder: "TOKEN",
+    about: "what the platform gives access with, or - to read it from standard input",
+    secret: true,
+    parse: asInApi("token", platformToken),
+  },
+  externalRef: {
+    placeholder: "REF",
+    about: "the client's own name for it",
+    parse: asInApi("external_ref", externalRef),
   },
   scopes: { placeholder: "SCOPES", about: `comma-separated: ${SCOPES.join(", ")}`, parse: scopes },
   duration: { placeholder: "TIME", about: "such as 90d, 12h or 30m", parse: duration },

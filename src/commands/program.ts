@@ -2,6 +2,7 @@ import { Command, CommanderError, Option as Flag } from "commander";
 import { ConfigError } from "../runtime/config.ts";
 import { packageVersion } from "../runtime/package-root.ts";
 import { DatabaseUnavailable, isMissingTable } from "../store/faults.ts";
+import { CHANNEL_VERBS } from "./channel.ts";
 import { CLIENT_VERBS } from "./client.ts";
 import { DEMO_VERB } from "./demo.ts";
 import { DOCTOR_VERB } from "./doctor/doctor.ts";
@@ -18,6 +19,7 @@ const VERBS: readonly Verb[] = [
   ...CLIENT_VERBS,
   ...USER_VERBS,
   ...KEY_VERBS,
+  ...CHANNEL_VERBS,
   ...SECRETS_VERBS,
   DOCTOR_VERB,
   DEMO_VERB,
@@ -51,7 +53,7 @@ type Act = (verb: Verb, given: Given) => Promise<void>;
 
 function createProgram({ out, err }: Streams, act: Act): Command {
   const program = new Command("herald")
-    .description("Looks after a Herald service: its clients, users, keys, secrets and health.")
+    .description("Looks after a Herald service: its clients, users, keys, channels, secrets and health.")
     .version(packageVersion())
     .exitOverride()
     .configureOutput({ writeOut: out, writeErr: err })

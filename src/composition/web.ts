@@ -10,6 +10,7 @@ import { type Route, tagged } from "../http/route.ts";
 import { httpServer } from "../http/server.ts";
 import { auditRoutes } from "../resources/audit/routes.ts";
 import { authRoutes } from "../resources/auth/routes.ts";
+import { channelRoutes } from "../resources/channels/routes.ts";
 import { docsRoutes } from "../resources/docs/routes.ts";
 import { type HealthParts, healthRoutes } from "../resources/health/routes.ts";
 import { ingressRoutes } from "../resources/ingress/routes.ts";
@@ -63,6 +64,7 @@ function allRoutes(container: DependencyContainer): Route[] {
     ...tagged("Authentication", authRoutes({ db, passwords, tryLimit, cookie, issue })),
     ...tagged("API keys", keyRoutes({ db, production })),
     ...tagged("Users", userRoutes({ db, passwords, tryLimit })),
+    ...tagged("Channels", channelRoutes({ db })),
     ...tagged("Audit log", auditRoutes({ db })),
     ...tagged("Platforms", ingressRoutes({ db, signatures, verifyToken, publicUrl, log, metrics })),
     ...tagged("Service", healthRoutes(healthParts(container))),

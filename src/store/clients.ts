@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { type Queryable, sql } from "./database.ts";
+import { type Database, type Queryable, sql } from "./database.ts";
 
 export interface ClientRow {
   id: string;
@@ -22,6 +22,22 @@ const LIST = sql(`
   from clients
   order by created_at, id`);
 
+const LOCK = sql(`
+  select id
+  from clients
+  where id = $1
+  for update`);
+
+/**
+ * What no constraint ties to the client. Whoever writes an attempt holds its delivery, so deliveries go first: the
+ * attempts of those that were waited for are seen after them.
+ */
+const ERASE = ["deliveries", "attempts", "events", "event_fingerprints"].map((table) =>
+  sql(`
+  delete from ${table}
+  where client_id = $1`),
+);
+
 const DELETE = sql(`
   delete from clients
   where id = $1`);
@@ -39,7 +55,9 @@ export async function findClient(db: Queryable, clientId: string): Promise<Clien
 /** All clients, for the operator. */
 export const listClients = (db: Queryable): Promise<ClientRow[]> => db.query<ClientRow>(LIST);
 
-/** Erases everything of the client: every row of a tenant refers to it and goes with it. */
-export async function deleteClient(db: Queryable, clientId: string): Promise<void> {
-  await db.query(DELETE, [clientId]);
+/** Erases everything of the client. Whoever records an event holds the client, so none comes in meanwhile. */
+export function deleteClient(db: Database, clientId: string): Promise<void> {
+  return db.transaction(async (tx) => {
+    for (const statement of [LOCK, ...ERASE, DELETE]) await tx.query(statement, [clientId]);
+  });
 }

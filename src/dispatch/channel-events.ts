@@ -1,0 +1,15 @@
+import type { Platform } from "../schema/enumerations.ts";
+import type { ChannelRow } from "../store/channels.ts";
+import type { EventDraft } from "./record-events.ts";
+
+/** Why a channel ended, as its client is told. */
+export type DisconnectReason = "token_dead" | "requested" | "taken_over" | "platform";
+
+export const channelDisconnected = (row: ChannelRow, reason: DisconnectReason): EventDraft => ({
+  clientId: row.client_id,
+  type: "channel.disconnected",
+  key: row.platform as Platform,
+  channelId: row.id,
+  externalRef: row.external_ref,
+  data: { reason },
+});

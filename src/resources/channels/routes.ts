@@ -1,0 +1,59 @@
+import { toChannel } from "../../dispatch/channel-dto.ts";
+import { listOf, listQuery, listReply, pageOf, pageRequest } from "../../http/lists.ts";
+import { type Route, route } from "../../http/route.ts";
+import { ApiError } from "../../runtime/errors.ts";
+import { channel } from "../../schema/channels.ts";
+import { findChannel, listChannels } from "../../store/channels.ts";
+import type { Database } from "../../store/database.ts";
+import { disconnectChannel } from "../../tenancy/channels.ts";
+import { channelFilters, channelParams } from "./schema.ts";
+
+/** Whoever works with channels in any way may see them. */
+const READERS = ["templates:manage", "messages:send", "webhooks:manage"] as const;
+
+const noSuchChannel = () => new ApiError("not_found", "There is no such channel");
+
+export function channelRoutes({ db }: { db: Database }): Route[] {
+  return [
+    route({
+      method: "get",
+      path: "/api/channels",
+      scope: READERS,
+      summary: "List the channels, disconnected ones too, newest first",
+      query: listQuery(channelFilters),
+      reply: listOf(channel),
+      async handle({ caller, query, cursors }) {
+        const page = pageRequest(query, cursors);
+        const rows = await listChannels(db, caller.clientId, { page, ...query });
+        const found = pageOf(rows, page, ({ id }) => id);
+        return listReply({ ...found, data: found.data.map(toChannel) }, cursors);
+      },
+    }),
+    route({
+      method: "get",
+      path: "/api/channels/{channel_id}",
+      scope: READERS,
+      summary: "Read a channel",
+      params: channelParams,
+      reply: channel,
+      async handle({ caller, params }) {
+        const row = await findChannel(db, caller.clientId, params.channel_id);
+        if (!row) throw noSuchChannel();
+        return toChannel(row);
+      },
+    }),
+    route({
+      method: "delete",
+      path: "/api/channels/{channel_id}",
+      scope: "webhooks:manage",
+      summary: "Disconnect a channel",
+      description:
+        "Its token is erased and `channel.disconnected` (requested) is sent; the channel stays readable, with its history.",
+      params: channelParams,
+      async handle(context) {
+        const known = await disconnectChannel(db, context, context.params.channel_id);
+        if (!known) throw noSuchChannel();
+      },
+    }),
+  ];
+}

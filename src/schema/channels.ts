@@ -1,0 +1,57 @@
+import { CHANNEL_STATUSES, PLATFORMS } from "./enumerations.ts";
+import { object, oneOf, prefixedId, type Static, Type, timestamp } from "./types.ts";
+
+/** An id that a platform gave. */
+export const platformId = (example: string, description?: string) =>
+  Type.String({
+    pattern: "^\\d{1,32}$",
+    examples: [example],
+    ...(description === undefined ? {} : { description }),
+  });
+
+/** The client's own name for it, carried and given back unchanged. */
+export const externalRef = Type.String({ minLength: 1, maxLength: 256, examples: ["store-42"] });
+
+/** What a platform gives access with. Never part of a reply. */
+export const platformToken = Type.String({
+  pattern: "^[\\x21-\\x7e]{1,4096}$",
+  "x-message": "token must have 1 to 4096 visible ASCII characters",
+});
+
+const EXAMPLE = {
+  channel_id: "ch_01jc8m4t7v2x5k9w3r6y1b0nqd",
+  platform: "chatapp",
+  status: "connected",
+  display_name: "Sandbox Coffee",
+  waba_id: "1500000000000201",
+  phone_number_id: "1500000000000301",
+  display_phone_number: "+55 11 90000-0301",
+  template_namespace: "8f3c2a1e_5b7d_4c9f_a2e4_6d1b0c8e7f53",
+  external_ref: "store-42",
+  connected_at: "2026-11-01T09:30:00.000Z",
+};
+
+/** A field that is absent where it does not apply, or is not known. */
+const text = (example: string) => Type.Optional(Type.String({ examples: [example] }));
+
+export const channel = object(
+  {
+    channel_id: prefixedId("ch"),
+    platform: oneOf(PLATFORMS),
+    status: oneOf(CHANNEL_STATUSES, {
+      description: "needs_reauth: the platform takes its token no more; connect it again",
+    }),
+    display_name: text(EXAMPLE.display_name),
+    waba_id: Type.Optional(platformId(EXAMPLE.waba_id, "chatapp: the business account of the number")),
+    phone_number_id: Type.Optional(platformId(EXAMPLE.phone_number_id, "chatapp")),
+    display_phone_number: text(EXAMPLE.display_phone_number),
+    page_id: Type.Optional(platformId("1400000000000401", "socialapp; photoapp: the page it is linked to")),
+    photoapp_user_id: Type.Optional(platformId("1400000000000501", "photoapp")),
+    template_namespace: text(EXAMPLE.template_namespace),
+    external_ref: Type.Optional(externalRef),
+    connected_at: timestamp({ description: "When it was last connected" }),
+  },
+  { title: "ChannelDto", examples: [EXAMPLE] },
+);
+
+export type ChannelDto = Static<typeof channel>;

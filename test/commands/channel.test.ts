@@ -1,0 +1,199 @@
+import t from "tap";
+import { openChannelToken } from "../../src/dispatch/channel-token.ts";
+import { readConfig } from "../../src/runtime/config.ts";
+import { createSecretBox } from "../../src/security/secret-box.ts";
+import { startApi } from "../fixtures/api.ts";
+import { newPlatformId } from "../fixtures/channels.ts";
+import { commandLine } from "../fixtures/command-line.ts";
+import { testSettings } from "../fixtures/settings.ts";
+import { makeTenant, type Tenant } from "../fixtures/tenants.ts";
+
+const NOBODY = "6f1d3c2a-8a54-4f0e-9d0b-3a1f5c7e9b21";
+
+t.test("herald channel add", async (t) => {
+  const settings = await testSettings(t);
+  const api = await startApi(t, { config: readConfig(settings) });
+  const herald = commandLine(t, settings);
+  const box = createSecretBox(api.config.ENCRYPTION_KEYS);
+
+  const add = (client: string, words: string[], typed?: string) =>
+    herald(["channel", "add", "--client", client, ...words, "--json"], typed);
+  const read = async (tenant: Tenant, id: string) => {
+    const { headers } = await tenant.key("messages:send");
+    return (await api.call("GET", `/api/channels/${id}`, { headers })).body;
+  };
+  const tokenOf = async (id: string) => {
+    const [row] = await api.db.query<{ token_sealed: string | null }>(
+      "select token_sealed from channels where id = $1",
+      [id],
+    );
+    return row?.token_sealed ? openChannelToken(box, id, row.token_sealed) : row?.token_sealed;
+  };
+  const chatapp = (token = "t0ken") => ({
+    number: newPlatformId(),
+    waba: newPlatformId(),
+    words(this: { number: string; waba: string }) {
+      const ids = ["--phone-number-id", this.number, "--waba-id", this.waba];
+      return ["--platform", "chatapp", "--token", token, ...ids];
+    },
+  });
+
+  t.test("connects a channel of each platform", async (t) => {
+    const tenant = await makeTenant(api);
+    const kinds: [string, Record<string, string>][] = [
+      ["chatapp", { phone_number_id: newPlatformId(), waba_id: newPlatformId() }],
+      ["photoapp", { photoapp_user_id: newPlatformId(), page_id: newPlatformId() }],
+      ["socialapp", { page_id: newPlatformId() }],
+    ];
+    for (const [platform, ids] of kinds) {
+      const words = Object.entries(ids).flatMap(([name, id]) => [`--${name.replaceAll("_", "-")}`, id]);
+      const more = ["--name", "Café Olé", "--external-ref", "store 42"];
+      const added = await add(tenant.id, [
+        "--platform",
+        platform,
+        "--token",
+        `of-${platform}`,
+        ...words,
+        ...more,
+      ]);
+      t.equal(added.code, 0, added.err);
+      const { channel_id } = added.json;
+      t.match(channel_id, /^ch_/);
+      const { connected_at, ...dto } = await read(tenant, channel_id);
+      const named = { display_name: "Café Olé", external_ref: "store 42" };
+      t.same(dto, { channel_id, platform, status: "connected", ...ids, ...named });
+      t.ok(Math.abs(Date.parse(connected_at) - Date.now()) < 60_000);
+      t.equal(await tokenOf(channel_id), `of-${platform}`);
+    }
+  });
+
+  t.test("the audit log knows who connected what, and no token", async (t) => {
+    const tenant = await makeTenant(api);
+    const number = chatapp("a-token-to-look-for");
+    const { channel_id } = (await add(tenant.id, number.words())).json;
+    const { headers } = await tenant.person("owner");
+    const audit = await api.call("GET", "/api/audit?action=channel.connected", { headers });
+    t.match(audit.body.data, [{ actor: { type: "operator" }, target: channel_id }]);
+    t.same(audit.body.data[0].details, { platform: "chatapp", asset_id: number.number });
+    t.notMatch(audit.text, "a-token-to-look-for");
+    t.same(await api.db.query("select id from events where client_id = $1", [tenant.id]), []);
+  });
+
+  t.test("takes the token from standard input, and shows it nowhere", async (t) => {
+    const tenant = await makeTenant(api);
+    const added = await herald(
+      ["channel", "add", "--client", tenant.id, ...chatapp("-").words()],
+      "typed-token",
+    );
+    t.equal(added.code, 0);
+    t.match(added.out, /^channel_id {2}ch_\w{26}\n$/);
+    t.equal(await tokenOf(added.out.slice(-30).trim()), "typed-token");
+    t.equal(added.err, "");
+  });
+
+  t.test("gives a channel that the client has a new token, and keeps what is not said", async (t) => {
+    const tenant = await makeTenant(api);
+    const [first, second] = [chatapp("one"), chatapp("two")];
+    second.number = first.number;
+    const named = ["--name", "Old name", "--external-ref", "ref-1"];
+    const { channel_id } = (await add(tenant.id, [...first.words(), ...named])).json;
+    const before = await read(tenant, channel_id);
+    t.same((await add(tenant.id, [...second.words(), "--name", "New name"])).json, { channel_id });
+    t.same(await read(tenant, channel_id), { ...before, waba_id: second.waba, display_name: "New name" });
+    t.equal(await tokenOf(channel_id), "two");
+  });
+
+  t.test("does not take from another client unless told to", async (t) => {
+    const [former, next] = [await makeTenant(api), await makeTenant(api)];
+    const number = chatapp("former");
+    const { channel_id } = (await add(former.id, [...number.words(), "--external-ref", "mine"])).json;
+    const refused = await add(next.id, number.words());
+    t.equal(refused.code, 1);
+    t.equal(refused.out, "");
+    t.match(refused.err, new RegExp(`another client has the chatapp channel ${number.number}.*--take-over`));
+    t.notMatch(refused.err, former.id);
+    t.equal((await read(former, channel_id)).status, "connected");
+
+    const taken = await add(next.id, [...number.words(), "--take-over"]);
+    t.equal(taken.code, 0);
+    t.not(taken.json.channel_id, channel_id);
+    t.equal((await read(next, taken.json.channel_id)).status, "connected");
+    t.equal((await read(former, channel_id)).status, "disconnected");
+    t.equal(await tokenOf(channel_id), null);
+  });
+
+  t.test("says what was not understood, with exit code 2, and does nothing", async (t) => {
+    const tenant = await makeTenant(api);
+    const [CHATAPP, PHOTOAPP, SOCIALAPP] = ["chatapp", "photoapp", "socialapp"].map((platform) => [
+      "--platform",
+      platform,
+      "--token",
+      "secret-token",
+    ]) as [string[], string[], string[]];
+    const number = ["--phone-number-id", "1", "--waba-id", "2"];
+    const wrong: [RegExp, string[]][] = [
+      [/--platform <PLATFORM>' not specified/, ["--token", "t", ...number]],
+      [/--token <TOKEN>' not specified/, ["--platform", "chatapp", ...number]],
+      [/--platform must be one of chatapp, photoapp, socialapp/, ["--platform", "fax", "--token", "t"]],
+      [/--phone-number-id is required for chatapp/, [...CHATAPP, "--waba-id", "2"]],
+      [/--waba-id is required for chatapp/, [...CHATAPP, "--phone-number-id", "1"]],
+      [/--page-id does not belong to chatapp/, [...CHATAPP, ...number, "--page-id", "3"]],
+      [/--photoapp-user-id does not belong to chatapp/, [...CHATAPP, ...number, "--photoapp-user-id", "3"]],
+      [/--photoapp-user-id is required for photoapp/, [...PHOTOAPP, "--page-id", "1"]],
+      [/--page-id is required for photoapp/, [...PHOTOAPP, "--photoapp-user-id", "1"]],
+      [/--page-id is required for socialapp/, SOCIALAPP],
+      [/--waba-id does not belong to socialapp/, [...SOCIALAPP, "--page-id", "1", "--waba-id", "2"]],
+      [/--page-id must have 1 to 32 digits/, [...SOCIALAPP, "--page-id", "one"]],
+      [/--page-id must have 1 to 32 digits/, [...SOCIALAPP, "--page-id", ""]],
+      [/--page-id must have 1 to 32 digits/, [...SOCIALAPP, "--page-id", "1".repeat(33)]],
+      [/--page-id must have 1 to 32 digits/, [...SOCIALAPP, "--page-id", "1\n"]],
+      [/--external-ref must NOT have fewer/, [...SOCIALAPP, "--page-id", "1", "--external-ref", ""]],
+      [
+        /--external-ref must NOT have more/,
+        [...SOCIALAPP, "--page-id", "1", "--external-ref", "x".repeat(257)],
+      ],
+      [/--name must have 1 to 200 characters/, [...SOCIALAPP, "--page-id", "1", "--name", " "]],
+    ];
+    for (const [message, words] of wrong) {
+      const { code, out, err } = await add(tenant.id, words);
+      t.equal(code, 2, words.join(" "));
+      t.equal(out, "");
+      t.match(err, message);
+      t.notMatch(err, "secret-token");
+    }
+    for (const token of ["with space", "naïve-token", "tab\ttoken", "x".repeat(4097)])
+      for (const [word, typed] of [
+        [token, ""],
+        ["-", token],
+      ] as const) {
+        const words = ["--platform", "socialapp", "--page-id", "1", "--token", word];
+        const { code, err } = await add(tenant.id, words, typed);
+        t.equal(code, 2);
+        t.match(err, /--token must have 1 to 4096 visible ASCII characters/);
+        t.notMatch(err, token);
+      }
+    t.match(await add(tenant.id, ["--platform", "socialapp", "--page-id", "1", "--token", "-"]), {
+      code: 2,
+      err: /--token is to be read from standard input, but nothing came/,
+    });
+    t.same(await api.db.query("select id from channels where client_id = $1", [tenant.id]), []);
+  });
+
+  t.test("says that there is no such client, with exit code 1", async (t) => {
+    t.match(await add(NOBODY, chatapp().words()), { code: 1, err: /there is no client 6f1d/ });
+  });
+
+  t.test("a token is kept under the key of the day: it moves with a rotation", async (t) => {
+    const tenant = await makeTenant(api);
+    const { channel_id } = (await add(tenant.id, chatapp("to-be-rotated").words())).json;
+    const fresh = `fresh:${Buffer.alloc(32, 7).toString("base64")}`;
+    const keys = { ...settings, ENCRYPTION_KEYS: `${fresh},${settings.ENCRYPTION_KEYS}` };
+    t.match((await commandLine(t, keys)("secrets rotate --json")).json, { left: 0 });
+    const [row] = await api.db.query<{ token_sealed: string }>(
+      "select token_sealed from channels where id = $1",
+      [channel_id],
+    );
+    const alone = createSecretBox(readConfig({ ...settings, ENCRYPTION_KEYS: fresh }).ENCRYPTION_KEYS);
+    t.equal(openChannelToken(alone, channel_id, row?.token_sealed ?? ""), "to-be-rotated");
+  });
+});

@@ -1,0 +1,130 @@
+import { randomUUID } from "node:crypto";
+import t from "tap";
+import { recordEvents } from "../../src/dispatch/record-events.ts";
+import { readConfig } from "../../src/runtime/config.ts";
+import { newId } from "../../src/runtime/ids.ts";
+import { createSecretBox, sealedContext } from "../../src/security/secret-box.ts";
+import { startApi } from "../fixtures/api.ts";
+import { untilBlocked } from "../fixtures/blocked.ts";
+import { connect } from "../fixtures/channels.ts";
+import { commandLine } from "../fixtures/command-line.ts";
+import { rawClient } from "../fixtures/servers.ts";
+import { testSettings } from "../fixtures/settings.ts";
+import { makeTenant, type Tenant } from "../fixtures/tenants.ts";
+
+t.test("herald client delete", async (t) => {
+  const settings = await testSettings(t);
+  const api = await startApi(t, { config: readConfig(settings) });
+  const raw = await rawClient(t, api.config.DATABASE_URL);
+  const herald = commandLine(t, settings);
+  const box = createSecretBox(api.config.ENCRYPTION_KEYS);
+  const erase = ({ id }: Tenant) => herald(["client", "delete", "--id", id, "--yes"]);
+
+  const event = ({ id: clientId }: Tenant, knownBy: string) =>
+    ({ clientId, type: "platform.event", key: "chatapp", data: {}, knownBy }) as const;
+
+  const writeAttempt = (by: typeof raw, { id: clientId }: Tenant, eventId: string) =>
+    by.query("insert into attempts (client_id, id, attempt, at, duration_ms) values ($1, $2, 1, now(), 5)", [
+      clientId,
+      eventId,
+    ]);
+
+  /** Everything that a client can have. What the product has no way for yet is written as it would be. */
+  async function furnish(tenant: Tenant): Promise<void> {
+    const [{ id: clientId }, { headers }] = [tenant, await tenant.key("webhooks:manage")];
+    await tenant.person("owner");
+    await connect(api, tenant);
+    const ended = await connect(api, tenant, { platform: "socialapp" });
+    await api.call("DELETE", `/api/channels/${ended}`, { headers });
+    const [recorded] = await recordEvents(api.db, [event(tenant, "e")]);
+    await writeAttempt(raw, tenant, recorded?.id as string);
+    await raw.query("insert into webhook_configs (id, webhook_url) values ($1, 'https://a.example')", [
+      clientId,
+    ]);
+    const connection = newId("con");
+    const place = sealedContext({ table: "ad_connections", column: "token_sealed", id: connection });
+    await raw.query(
+      "insert into ad_connections (id, client_id, platform_user_id, token_sealed) values ($1, $2, '1', $3)",
+      [connection, clientId, box.seal("t", place)],
+    );
+    await raw.query(
+      `insert into ad_accounts (id, client_id, connection_id, ad_account_id, name, currency, timezone_name, account_status)
+      values ($1, $2, $3, 'act_1', 'n', 'BRL', 'UTC', 1)`,
+      [randomUUID(), clientId, connection],
+    );
+  }
+
+  /** Every table, its partitions aside, and whether its rows belong to clients. */
+  const { rows: tables } = await raw.query<{ name: string; is_tenants: boolean }>(
+    `select
+      t.table_name as name,
+      t.table_name in ('clients', 'webhook_configs') or exists (
+        select
+        from information_schema.columns c
+        where c.table_schema = t.table_schema
+        and c.table_name = t.table_name
+        and c.column_name = 'client_id'
+      ) as is_tenants
+    from information_schema.tables t
+    join pg_class p on p.oid = format('%I.%I', t.table_schema, t.table_name)::regclass and not p.relispartition
+    where t.table_schema = current_schema()
+    and t.table_type = 'BASE TABLE'
+    order by 1`,
+  );
+
+  /** How many rows of each table name the client, in whichever column. */
+  async function traces({ id }: Tenant): Promise<Record<string, number>> {
+    const counts: Record<string, number> = {};
+    for (const { name } of tables) {
+      const { rows } = await raw.query(`select count(*) from ${name} t where t::text like $1`, [`%${id}%`]);
+      if (rows[0].count !== "0") counts[name] = Number(rows[0].count);
+    }
+    return counts;
+  }
+
+  t.test("leaves nothing of the client in any table, and all of the others", async (t) => {
+    const [gone, kept] = [await makeTenant(api), await makeTenant(api)];
+    for (const tenant of [gone, kept]) await furnish(tenant);
+    const before = await traces(kept);
+    t.same(
+      Object.keys(before),
+      tables.filter(({ is_tenants }) => is_tenants).map(({ name }) => name),
+      "this test gives a client something in each table that clients have rows in",
+    );
+    t.same(await traces(gone), before);
+    t.equal((await erase(gone)).code, 0);
+    t.same(await traces(gone), {});
+    t.same(await traces(kept), before);
+  });
+
+  t.test("waits for who records an event, and erases it too; later ones are not recorded", async (t) => {
+    const tenant = await makeTenant(api);
+    const { erasing } = await api.db.transaction(async (tx) => {
+      t.equal((await recordEvents(tx, [event(tenant, "first")])).length, 1);
+      const erasing = erase(tenant);
+      await untilBlocked(raw, 1);
+      return { erasing };
+    });
+    t.equal((await erasing).code, 0);
+    t.same(await recordEvents(api.db, [event(tenant, "late")]), []);
+    t.same(await traces(tenant), {});
+  });
+
+  t.test("erases an attempt that is written at the same moment", async (t) => {
+    const tenant = await makeTenant(api);
+    const [recorded] = await recordEvents(api.db, [event(tenant, "e")]);
+    const id = recorded?.id as string;
+    const writer = await rawClient(t, api.config.DATABASE_URL);
+    await writer.query("begin");
+    await writer.query("update deliveries set attempts = 1 where client_id = $1 and id = $2", [
+      tenant.id,
+      id,
+    ]);
+    const erasing = erase(tenant);
+    await untilBlocked(raw, 1);
+    await writeAttempt(writer, tenant, id);
+    await writer.query("commit");
+    t.equal((await erasing).code, 0);
+    t.same(await traces(tenant), {});
+  });
+});
