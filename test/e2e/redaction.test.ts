@@ -36,9 +36,11 @@ async function startAll(t: Test, settings: Record<string, string>, LOG_FORMAT: s
 }
 
 type Call = ReturnType<typeof caller>;
+type Herald = ReturnType<typeof commandLine>;
+type Raw = Awaited<ReturnType<typeof rawClient>>;
 
 /** Credentials of every kind, used rightly and wrongly; what they were answered is in the secrets. */
-async function useCredentials(call: Call, secrets: Secrets, herald: ReturnType<typeof commandLine>) {
+async function useCredentials(call: Call, secrets: Secrets, herald: Herald) {
   const { client_id } = (await herald(["client", "create", "--name", "c", "--json"])).json;
   const email = `${randomBytes(6).toString("hex")}@example.com`;
   const who = ["--client", client_id, "--email", email, "--name", "N", "--role", "owner"];
@@ -70,7 +72,35 @@ async function useCredentials(call: Call, secrets: Secrets, herald: ReturnType<t
   secrets.set("new password", fresh);
   const change = { password: fresh, old_password: password };
   await call("POST", `/api/users/${user.id}/password`, { headers, json: change });
-  return { email, password: fresh, key };
+  return { client: client_id, email, password: fresh, key };
+}
+
+/** A channel's token, taken and refused, also by the database; answers what was said of it. */
+async function useChannelToken(
+  t: Test,
+  { call, herald, raw, client }: { call: Call; herald: Herald; raw: Raw; client: string },
+  secrets: Secrets,
+): Promise<string[]> {
+  const token = unguessable("channel-token");
+  secrets.set("channel token", token);
+  const named = ["--client", client, "--platform", "socialapp", "--page-id", "1"];
+  const add = (typed: string) => herald(["channel", "add", ...named, "--token", "-", "--json"], typed);
+  const added = await add(token);
+  const refused = await add(`${token} `);
+  await raw.query("alter table channels add constraint refused check (token_sealed is null) not valid");
+  const failed = await add(token);
+  await raw.query("alter table channels drop constraint refused");
+  const scoped = ["--name", "k", "--scopes", "webhooks:manage", "--json"];
+  const { key } = (await herald(["key", "create", "--client", client, ...scoped])).json;
+  const headers = { "x-svc-api-key": key };
+  const listed = await call("GET", "/api/channels", { headers });
+  await call("DELETE", `/api/channels/${added.json.channel_id}`, { headers });
+  const commands = [added, refused, failed];
+  t.same(
+    commands.map(({ code }) => code),
+    [0, 2, 1],
+  );
+  return [...commands.flatMap(({ out, err }) => [out, err]), listed.text];
 }
 
 /** Secrets at places where they do not belong: the caller's mistakes must not end up in our log either. */
@@ -142,7 +172,9 @@ t.test("no secret reaches a log of any process", async (t) => {
 
       const { processes, call } = await startAll(t, settings, format);
       const herald = commandLine(t, settings);
-      const { key, ...login } = await useCredentials(call, secrets, herald);
+      const { client, key, ...login } = await useCredentials(call, secrets, herald);
+      const raw = await rawClient(t, DATABASE_URL);
+      const said = await useChannelToken(t, { call, herald, raw, client }, secrets);
       await misplaceSecrets(call, secrets, key);
       const metrics = await call("GET", "/metrics", {
         headers: { authorization: `Bearer ${METRICS_TOKEN}` },
@@ -154,8 +186,8 @@ t.test("no secret reaches a log of any process", async (t) => {
 
       const written = processes.map((process) => process.output() + process.complaint());
       for (const word of ["http.request", "http.failed", "process.stopped"]) t.match(written[0], word);
-      const everything = [...written, metrics.text, doctor.out, doctor.err].join("\n");
-      t.ok(secrets.size >= 14 && [...secrets.values()].every((secret) => secret.length >= 8));
+      const everything = [...written, ...said, metrics.text, doctor.out, doctor.err].join("\n");
+      t.ok(secrets.size >= 15 && [...secrets.values()].every((secret) => secret.length >= 8));
       for (const [kind, secret] of secrets)
         t.same(
           tracesOf(secret).filter((trace) => everything.includes(trace)),
