@@ -1,6 +1,6 @@
 import { toAdAccount } from "../dispatch/ad-account-dto.ts";
+import { channelDisconnected } from "../dispatch/channel-events.ts";
 import { type EventDraft, recordEvents } from "../dispatch/record-events.ts";
-import type { Platform } from "../schema/enumerations.ts";
 import { randomText } from "../security/random-text.ts";
 import { eraseConnections, revokeOfUser } from "../store/ad-accounts.ts";
 import { endTokensOfUser, eraseUserFromChannels } from "../store/channel-owners.ts";
@@ -18,16 +18,7 @@ export async function deauthorize(tx: Queryable, { id, until }: PlatformUser): P
   const channels = await endTokensOfUser(tx, id, until);
   const accounts = await revokeOfUser(tx, id, until);
   await recordEvents(tx, [
-    ...channels.map(
-      (channel): EventDraft => ({
-        clientId: channel.client_id,
-        type: "channel.disconnected",
-        key: channel.platform as Platform,
-        channelId: channel.id,
-        externalRef: channel.external_ref,
-        data: { reason: "token_dead" },
-      }),
-    ),
+    ...channels.map((channel) => channelDisconnected(channel, "token_dead")),
     ...accounts.map(
       ({ previous_status, ...account }): EventDraft => ({
         clientId: account.client_id,
