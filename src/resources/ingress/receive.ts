@@ -1,6 +1,7 @@
 import { type EventDraft, recordEvents } from "../../dispatch/record-events.ts";
 import type { WebhookContent } from "../../platforms/webhooks/read-webhook.ts";
 import type { Reading } from "../../platforms/webhooks/reading.ts";
+import { DAY, MINUTE } from "../../runtime/durations.ts";
 import { endChannelsOfWaba } from "../../store/channel-owners.ts";
 import type { Database, Queryable } from "../../store/database.ts";
 import { findOwners, type Owner } from "./owners.ts";
@@ -59,10 +60,19 @@ async function recordAndEnd(tx: Queryable, drafts: readonly Draft[]) {
   for (const { draft } of recorded) {
     const { reading, clientId } = draft as Draft;
     if (reading.ends)
-      await endChannelsOfWaba(tx, clientId, {
-        wabaId: reading.asset.id,
-        at: reading.occurredAt ?? new Date(),
-      });
+      await endChannelsOfWaba(tx, clientId, { wabaId: reading.asset.id, at: momentOfEnd(reading) });
   }
   return recorded;
+}
+
+/** The platform repeats itself for seven days: what claims to be older tells the time wrongly. */
+const OLDEST_NEWS = 8 * DAY;
+/** By how much its clock and ours may differ. */
+const SKEW = 5 * MINUTE;
+
+/** Only what was connected by then has ended. */
+function momentOfEnd({ occurredAt }: Reading): Date {
+  const now = Date.now();
+  const told = occurredAt?.getTime() ?? now;
+  return new Date(told < now - OLDEST_NEWS ? now : told + SKEW);
 }
