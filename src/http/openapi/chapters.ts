@@ -3,6 +3,7 @@ export const CHAPTERS: Readonly<Record<string, string>> = {
   Authentication: "Signing in and out, and who a credential speaks for.",
   "API keys": "The keys of your backends: made, rotated and revoked by owners and admins.",
   Users: "The people of your client who sign in to the console.",
+  Webhooks: "Where your events go, and the token by which you know that they are ours.",
   "Audit log": "Who did what, from where.",
   Service: "Whether the service lives and is ready, what it measures, and this description of it.",
 };
