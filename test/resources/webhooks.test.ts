@@ -3,7 +3,7 @@ import { createDestinations } from "../../src/dispatch/destinations.ts";
 import type { Resolver } from "../../src/dispatch/webhook-address.ts";
 import { webhookRoutes } from "../../src/resources/webhooks/routes.ts";
 import { MINUTE, SECOND } from "../../src/runtime/durations.ts";
-import { createSecretBox } from "../../src/security/secret-box.ts";
+import { createSecretBox, sealedContext } from "../../src/security/secret-box.ts";
 import { tokensOf } from "../../src/security/webhook-tokens.ts";
 import { deleteClient } from "../../src/store/clients.ts";
 import { findWebhookConfig } from "../../src/store/webhook-configs.ts";
@@ -62,6 +62,10 @@ async function hooksOf(api: Api, tenant: Tenant) {
     generate: (json?: unknown) => api.call("POST", "/api/webhooks/config/generate-secret", { headers, json }),
   };
 }
+
+/** Where a rotation of the encryption keys expects it. */
+const formerContext = ({ id }: Tenant) =>
+  sealedContext({ table: "webhook_configs", column: "former_secret_sealed", id });
 
 const auditOf = (api: Api, { id }: Tenant) =>
   api.db.query<{ action: string; details: unknown }>(
@@ -334,8 +338,9 @@ t.test("webhook configuration", async (t) => {
     t.same(await tokens(tenant), { current: first }, "there was none before");
     const second = (await hooks.generate({ grace_minutes: 60 })).body.webhook_secret;
     t.same(await tokens(tenant), { current: second, former: first });
-    const { former_secret_until: until } = await findWebhookConfig(api.db, tenant.id);
+    const { former_secret_sealed, former_secret_until: until } = await findWebhookConfig(api.db, tenant.id);
     const left = (until as Date).getTime() - Date.now();
+    t.equal(secretBox.open(former_secret_sealed as string, formerContext(tenant)), first);
     t.ok(left > 59 * MINUTE && left <= 60 * MINUTE);
     const third = (await hooks.generate({ grace_minutes: 10_080 })).body.webhook_secret;
     t.same(await tokens(tenant), { current: third, former: second });
