@@ -57,6 +57,7 @@ const HOMES: Record<string, readonly string[]> = {
   "swagger-ui-dist": ["src/resources/docs"],
   tsyringe: ["src/composition", "bin"],
   ulid: ["src/runtime"],
+  undici: ["src/dispatch"],
 };
 
 interface Import {

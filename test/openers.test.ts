@@ -18,6 +18,9 @@ const OBJECTS: Record<string, (tenant: Tenant, api: Api) => Promise<Record<strin
   "/api/users/{id}": async (tenant) => ({ id: (await tenant.person("member")).id }),
 };
 
+/** Paths whose last parameter is a word that means the same to every client: there is no object to be another's. */
+const WORDS = ["/api/webhooks/dispatch/{platform}"];
+
 /** What nobody needs a credential for under /api. Whatever else is open to everybody there was opened by mistake. */
 const PUBLIC = ["GET /api/openapi.json", "POST /api/auth/login", "POST /api/auth/logout"];
 
@@ -36,11 +39,16 @@ function validInput(given: Route): { json?: unknown; query?: string } {
   return { query, json: exampleOf(given.body, title) };
 }
 
-function objectOf({ path }: Route) {
-  const place = path.slice(0, path.lastIndexOf("}") + 1);
+/** The path as far as its last parameter. */
+const placeOf = ({ path }: Route) => path.slice(0, path.lastIndexOf("}") + 1);
+
+function objectOf(given: Route) {
+  const place = placeOf(given);
   const make = OBJECTS[place];
   if (make) return make;
-  throw new Error(`${path} names an object: add to OBJECTS in test/openers.test.ts how "${place}" is made`);
+  throw new Error(
+    `${given.path} names an object: add to OBJECTS in test/openers.test.ts how "${place}" is made`,
+  );
 }
 
 /** Sends what the route accepts, as somebody. */
@@ -124,7 +132,7 @@ t.test("every endpoint", async (t) => {
         }
       });
 
-      if (!given.params) return;
+      if (!given.params || WORDS.includes(placeOf(given))) return;
       t.test("does not find another client's object, which its own client does", async (t) => {
         const params = await objectOf(given)(tenant, api);
         const stranger = await makeTenant(api);
@@ -154,7 +162,7 @@ t.test("keys, users and the audit log are for owners and admins in the console",
 });
 
 t.test("the table of this file names nothing that is gone", async (t) => {
-  for (const place of Object.keys(OBJECTS))
+  for (const place of [...Object.keys(OBJECTS), ...WORDS])
     t.ok(
       table.some(({ path }) => path.startsWith(place)),
       place,

@@ -1,4 +1,5 @@
 import type { DependencyContainer } from "tsyringe";
+import { createDestinations } from "../dispatch/destinations.ts";
 import { pingRedis } from "../dispatch/redis.ts";
 import { createApp } from "../http/app.ts";
 import type { CredentialScheme } from "../http/caller.ts";
@@ -16,6 +17,7 @@ import { type HealthParts, healthRoutes } from "../resources/health/routes.ts";
 import { ingressRoutes } from "../resources/ingress/routes.ts";
 import { keyRoutes } from "../resources/keys/routes.ts";
 import { userRoutes } from "../resources/users/routes.ts";
+import { type WebhookParts, webhookRoutes } from "../resources/webhooks/routes.ts";
 import { createForks, sharedMetrics } from "../runtime/forks.ts";
 import { metricsServer } from "../runtime/metrics-server.ts";
 import { createValidator } from "../schema/validate.ts";
@@ -23,6 +25,7 @@ import { createAppSignatures } from "../security/app-signatures.ts";
 import { createConsoleCookie } from "../security/console-cookie.ts";
 import { createSigner } from "../security/derived-keys.ts";
 import { createPasswords } from "../security/passwords.ts";
+import { createSecretBox } from "../security/secret-box.ts";
 import { createTryLimit, type TryLimit } from "../security/try-limit.ts";
 import { createUserTokens } from "../security/user-tokens.ts";
 import { sharedWorkers } from "./shared.ts";
@@ -39,6 +42,7 @@ import {
   REDIS,
   ROUTES,
   resolve,
+  SECRET_BOX,
   TRY_LIMIT,
   USER_TOKENS,
   WORKERS,
@@ -65,11 +69,21 @@ function allRoutes(container: DependencyContainer): Route[] {
     ...tagged("API keys", keyRoutes({ db, production })),
     ...tagged("Users", userRoutes({ db, passwords, tryLimit })),
     ...tagged("Channels", channelRoutes({ db })),
+    ...tagged("Webhooks", webhookRoutes(webhookParts(container))),
     ...tagged("Audit log", auditRoutes({ db })),
     ...tagged("Platforms", ingressRoutes({ db, signatures, verifyToken, publicUrl, log, metrics })),
     ...tagged("Service", healthRoutes(healthParts(container))),
     ...tagged("Service", docsRoutes({ describe: () => productDocument(container) })),
   ];
+}
+
+function webhookParts(container: DependencyContainer): WebhookParts {
+  const { PUBLIC_URL: publicUrl, PRIVATE_DESTINATIONS } = resolve(container, CONFIG);
+  return {
+    db: resolve(container, DATABASE),
+    secretBox: resolve(container, SECRET_BOX),
+    addresses: { destinations: createDestinations(PRIVATE_DESTINATIONS), publicUrl },
+  };
 }
 
 const healthParts = (container: DependencyContainer): HealthParts => ({
@@ -86,6 +100,7 @@ function credentialSchemes(container: DependencyContainer): CredentialScheme[] {
 
 export function registerWeb(container: DependencyContainer): void {
   provide(container, PASSWORDS, createPasswords);
+  provide(container, SECRET_BOX, (c) => createSecretBox(resolve(c, CONFIG).ENCRYPTION_KEYS));
   provide(container, USER_TOKENS, (c) => createUserTokens(resolve(c, CONFIG)));
   provide(container, TRY_LIMIT, (c) => createTryLimit(resolve(c, REDIS)));
   provide(container, ROUTES, allRoutes);

@@ -1,0 +1,31 @@
+import { describeEndpoint } from "../../dispatch/endpoints.ts";
+import { type DispatchKey, type EventKey, PLATFORMS, SERVICES } from "../../schema/enumerations.ts";
+import type { WebhookConfigRow } from "../../store/webhook-configs.ts";
+import type { WebhookConfigDto } from "./schema.ts";
+
+/** The configuration as its client sees it: all addresses, all switches, nothing of the token but its end. */
+export function toWebhookConfig(row: WebhookConfigRow): WebhookConfigDto {
+  const { webhook_url: base, secret_last4: last4, disabled_keys } = row;
+  const at = (key: EventKey) => {
+    const { url, events } = describeEndpoint(base, key);
+    return { url, events: [...events] };
+  };
+  const switched = (key: DispatchKey) => ({ enabled: !disabled_keys.includes(key), ...at(key) });
+  const routes = (key: DispatchKey) =>
+    describeEndpoint(base, key).routes.map(({ url, events }) => ({ url, events: [...events] }));
+  return {
+    webhook_url: base ?? "",
+    webhook_secret_set: last4 !== null,
+    webhook_secret_hint: last4 === null ? "" : `whsec_…${last4}`,
+    configured: base !== null,
+    signature_header: "x-webhook-token",
+    dispatch_urls: {
+      platforms: byKey(PLATFORMS, (key) => ({ ...switched(key), routes: routes(key) })),
+      services: byKey(SERVICES, switched),
+      embedded_signup: at("embedded_signup"),
+    },
+  };
+}
+
+const byKey = <K extends string, V>(keys: readonly K[], make: (key: K) => V) =>
+  Object.fromEntries(keys.map((key) => [key, make(key)])) as Record<K, V>;

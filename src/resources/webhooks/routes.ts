@@ -1,0 +1,93 @@
+import { isDispatchKey } from "../../dispatch/endpoints.ts";
+import { type AddressRules, checkAddress } from "../../dispatch/webhook-address.ts";
+import { type Route, route } from "../../http/route.ts";
+import { ApiError, invalidField } from "../../runtime/errors.ts";
+import { DISPATCH_KEYS } from "../../schema/enumerations.ts";
+import type { SecretBox } from "../../security/secret-box.ts";
+import type { Database } from "../../store/database.ts";
+import { findWebhookConfig } from "../../store/webhook-configs.ts";
+import { changeWebhookConfig, generateSecret, switchDispatch } from "../../tenancy/webhook-configs.ts";
+import { toWebhookConfig } from "./config-dto.ts";
+import {
+  configChanges,
+  generatedSecret,
+  secretRotation,
+  switchParams,
+  switchState,
+  webhookConfig,
+} from "./schema.ts";
+
+export interface WebhookParts {
+  db: Database;
+  secretBox: SecretBox;
+  addresses: AddressRules;
+}
+
+export function webhookRoutes(parts: WebhookParts): Route[] {
+  const { db, addresses } = parts;
+  return [
+    route({
+      method: "get",
+      path: "/api/webhooks/config",
+      scope: "webhooks:manage",
+      summary: "Read where your events go",
+      reply: webhookConfig,
+      handle: async ({ caller }) => toWebhookConfig(await findWebhookConfig(db, caller.clientId)),
+    }),
+    route({
+      method: "patch",
+      path: "/api/webhooks/config",
+      scope: "webhooks:manage",
+      summary: "Set where your events go, and the token they carry",
+      description:
+        "The address must be reachable from the Internet, by https. Setting or clearing the token ends the grace of a former one.",
+      body: configChanges,
+      reply: webhookConfig,
+      async handle(context) {
+        const { webhook_url, webhook_secret: webhookSecret } = context.body;
+        const webhookUrl = await keptAddress(webhook_url, addresses);
+        return toWebhookConfig(await changeWebhookConfig(parts, context, { webhookUrl, webhookSecret }));
+      },
+    }),
+    route({
+      method: "patch",
+      path: "/api/webhooks/dispatch/{platform}",
+      scope: "webhooks:manage",
+      summary: "Switch the events of a platform or service on or off",
+      errors: ["unknown_dispatch_key"],
+      params: switchParams,
+      body: switchState,
+      reply: webhookConfig,
+      async handle(context) {
+        const { platform: key } = context.params;
+        if (!isDispatchKey(key))
+          throw new ApiError("unknown_dispatch_key", `The dispatch keys are ${DISPATCH_KEYS.join(", ")}`);
+        const { enabled } = context.body;
+        return toWebhookConfig(await switchDispatch(db, context, { key, enabled }));
+      },
+    }),
+    route({
+      method: "post",
+      path: "/api/webhooks/config/generate-secret",
+      scope: "webhooks:manage",
+      summary: "Make a new token",
+      description:
+        "The answer is the only one that shows it. During the grace deliveries have two signatures, the new token's first; x-webhook-token carries the new one at once.",
+      body: secretRotation,
+      status: 201,
+      reply: generatedSecret,
+      handle: async (context) => ({
+        webhook_secret: await generateSecret(parts, context, context.body.grace_minutes ?? 0),
+      }),
+    }),
+  ];
+}
+
+/** The address in the form in which it is kept; null: none from now on. */
+async function keptAddress(given: string | undefined, rules: AddressRules) {
+  if (given === undefined) return undefined;
+  if (given === "") return null;
+  const checked = await checkAddress(given, rules);
+  if (checked.outcome === "refused") throw invalidField("/webhook_url", checked.message);
+  return checked.url;
+}

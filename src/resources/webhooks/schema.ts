@@ -1,0 +1,125 @@
+import { LONGEST_ADDRESS } from "../../dispatch/webhook-address.ts";
+import { DISPATCH_KEYS, EVENT_TYPES, PLATFORMS, SERVICES } from "../../schema/enumerations.ts";
+import { nullable, object, oneOf, type Static, type TSchema, Type } from "../../schema/types.ts";
+
+const TOKEN = "whsec_pVvyWnTq0cUo3mB6s1dGx8kYhR2eJ5zL7aFi9NQtXkE=";
+
+const eventsAt = (example: string) => ({
+  url: nullable(
+    Type.String({
+      description: "Where the events are sent; null while no webhook_url is set",
+      examples: [example],
+    }),
+  ),
+  events: Type.Array(oneOf(EVENT_TYPES), { description: "What is sent there" }),
+});
+
+const enabled = Type.Boolean({ description: "While it is off, its events are recorded as skipped" });
+
+const platform = object(
+  {
+    enabled,
+    ...eventsAt("https://shop.example.com/herald/chat"),
+    routes: Type.Array(object(eventsAt("https://shop.example.com/herald/chat/receiveMessage")), {
+      description: "Events that have an address of their own",
+    }),
+  },
+  { title: "PlatformDispatchDto" },
+);
+
+const service = object(
+  { enabled, ...eventsAt("https://shop.example.com/herald/marketing/events") },
+  { title: "ServiceDispatchDto" },
+);
+
+/** The same schema under each of the names. */
+const each = <const K extends string, S extends TSchema>(names: readonly K[], schema: S) =>
+  object(Object.fromEntries(names.map((name) => [name, schema])) as Record<K, S>);
+
+export const webhookConfig = object(
+  {
+    webhook_url: Type.String({
+      description: 'The base address of your backend; "" while none is set',
+      examples: ["https://shop.example.com/herald"],
+    }),
+    webhook_secret_set: Type.Boolean({ description: "Whether a token is set" }),
+    webhook_secret_hint: Type.String({
+      description: 'The end of the token; "" while none is set',
+      examples: [`whsec_…${TOKEN.slice(-4)}`],
+    }),
+    configured: Type.Boolean({ description: "Whether webhook_url is set" }),
+    signature_header: Type.Literal("x-webhook-token", {
+      description: "The header that carries the token on every delivery",
+    }),
+    dispatch_urls: object(
+      {
+        platforms: each(PLATFORMS, platform),
+        services: each(SERVICES, service),
+        embedded_signup: object(eventsAt("https://shop.example.com/herald/embedded-signup/events")),
+      },
+      { title: "DispatchUrlsDto" },
+    ),
+  },
+  { title: "WebhookConfigResponseDto" },
+);
+
+export type WebhookConfigDto = Static<typeof webhookConfig>;
+
+export const configChanges = object(
+  {
+    webhook_url: Type.Optional(
+      Type.String({
+        maxLength: LONGEST_ADDRESS,
+        pattern: "^[^\\s\\p{Cc}]*$",
+        "x-message": `webhook_url must have at most ${LONGEST_ADDRESS} characters, none of them a space or control character`,
+        description: 'https, without user, query and fragment; "" clears it',
+        examples: ["https://shop.example.com/herald"],
+      }),
+    ),
+    webhook_secret: Type.Optional(
+      nullable(
+        Type.String({
+          pattern: "^[\\x21-\\x7e]{16,256}$",
+          "x-message": "webhook_secret must have 16 to 256 visible ASCII characters",
+          description: "A token of your own, 16 to 256 visible ASCII characters; null clears it",
+          examples: ["a-token-of-your-own-choice"],
+        }),
+      ),
+    ),
+  },
+  { title: "UpdateWebhookConfigDto" },
+);
+
+/** Any text, because an unknown one is refused under a code of its own. */
+export const switchParams = object({
+  platform: Type.String({
+    description: `A dispatch key: ${DISPATCH_KEYS.join(", ")}`,
+    examples: ["chatapp"],
+  }),
+});
+
+export const switchState = object({ enabled: Type.Boolean() }, { title: "SwitchDispatchDto" });
+
+export const secretRotation = object(
+  {
+    grace_minutes: Type.Optional(
+      Type.Integer({
+        minimum: 0,
+        maximum: 10_080,
+        description: "How long deliveries are signed with the former token too; absent: not at all",
+        examples: [60],
+      }),
+    ),
+  },
+  { title: "GenerateSecretDto" },
+);
+
+export const generatedSecret = object(
+  {
+    webhook_secret: Type.String({
+      description: "The token: this is the only time it is shown",
+      examples: [TOKEN],
+    }),
+  },
+  { title: "GeneratedSecretDto" },
+);

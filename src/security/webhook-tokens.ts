@@ -1,0 +1,44 @@
+import { randomBytes } from "node:crypto";
+import { type SecretBox, sealedContext } from "./secret-box.ts";
+
+/** Where the tokens of a client lie, sealed: its row of webhook_configs. */
+export interface SealedTokens {
+  id: string;
+  secret_sealed: string | null;
+  former_secret_sealed: string | null;
+  former_secret_until: Date | null;
+}
+
+/** What a client's events are signed with; the former one beside the current while a grace lasts. */
+export interface WebhookTokens {
+  current?: string;
+  former?: string;
+}
+
+type TokenColumn = "secret_sealed" | "former_secret_sealed";
+
+/** Each column has its own context: a token that moves from one to the other is sealed anew. */
+const contextOf = (column: TokenColumn, id: string) =>
+  sealedContext({ table: "webhook_configs", column, id });
+
+export const generateWebhookToken = (): string => `whsec_${randomBytes(32).toString("base64")}`;
+
+export const sealToken = (
+  box: SecretBox,
+  token: string,
+  { column, id }: { column: TokenColumn; id: string },
+): string => box.seal(token, contextOf(column, id));
+
+export const isInGrace = ({ former_secret_sealed, former_secret_until }: SealedTokens): boolean =>
+  former_secret_sealed !== null && former_secret_until !== null && former_secret_until.getTime() > Date.now();
+
+/** The tokens that hold now. Throws where none of our keys opens them. */
+export function tokensOf(row: SealedTokens, box: SecretBox): WebhookTokens {
+  const { id, secret_sealed, former_secret_sealed } = row;
+  const open = (sealed: string | null, column: TokenColumn) =>
+    sealed === null ? undefined : box.open(sealed, contextOf(column, id));
+  const current = open(secret_sealed, "secret_sealed");
+  if (current === undefined) return {};
+  const former = isInGrace(row) ? open(former_secret_sealed, "former_secret_sealed") : undefined;
+  return { current, ...(former === undefined ? {} : { former }) };
+}
