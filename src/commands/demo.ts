@@ -7,6 +7,7 @@ import { applyMigrations } from "../store/migrations.ts";
 import { findUserByEmail, type UserCredentialRow } from "../store/users.ts";
 import { makeKey } from "../tenancy/api-keys.ts";
 import { addUser, changePassword } from "../tenancy/users.ts";
+import { connectDemo } from "./demo-connections.ts";
 import { operatorDeed } from "./operator.ts";
 import { CommandError, type Desk, type Verb, verb } from "./verb.ts";
 
@@ -33,7 +34,9 @@ export const DEMO_VERB: Verb = verb({
       throw new CommandError("there is no demo client in production");
     await applyMigrations(desk.config.DATABASE_DIRECT_URL);
     const owner = await findUserByEmail(desk.db, EMAIL);
-    return owner ? found(desk, owner) : made(desk);
+    const demo = owner ? await found(desk, owner) : await made(desk);
+    await connectDemo(desk, demo.client_id);
+    return demo;
   },
 });
 

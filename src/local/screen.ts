@@ -10,7 +10,7 @@ interface ScreenParts {
 
 /** What stands on the screen once everything runs: where it is, who may enter, and three commands to paste. */
 export function screen({ address, sandbox, envFile, demo }: ScreenParts): string {
-  const login = JSON.stringify({ email: demo.DEMO_EMAIL, password: demo.DEMO_PASSWORD });
+  const key = `-H 'x-svc-api-key: ${demo.DEMO_API_KEY}'`;
   return `
   Herald is up.
 
@@ -21,11 +21,11 @@ export function screen({ address, sandbox, envFile, demo }: ScreenParts): string
     login      ${demo.DEMO_EMAIL}  ${demo.DEMO_PASSWORD}
     settings   ${envFile}
 
-  Who am I, by the API key; sign in; list the keys as the one who signed in:
+  The channels of the demo client; let somebody write to its phone number; see it in the event history:
 
-curl -s ${address}/api/auth/me -H 'x-svc-api-key: ${demo.DEMO_API_KEY}'
-curl -s ${address}/api/auth/login -d '${login}'
-curl -s ${address}/api/auth/login -d '${login}' -o /dev/null -c - | curl -s ${address}/api/keys -b - -H 'x-herald-console: 1'
+curl -s ${address}/api/channels ${key}
+curl -s ${sandbox}/_sandbox/inbound -d '{"channel": "1400000000000301", "from": "5511988887777", "type": "text", "content": {"body": "Oi"}}'
+curl -s '${address}/api/webhooks/events?limit=1' ${key}
 
   For the command line in another terminal, in this folder: set -a; . '${envFile}'; set +a; npx herald --help
   Ctrl-C stops everything; the data is kept for the next start.

@@ -48,8 +48,15 @@ export async function localSettings(
       env.ENCRYPTION_KEYS || kept.ENCRYPTION_KEYS || `k1:${randomBytes(32).toString("base64")}`,
     JWT_SECRET: env.JWT_SECRET || kept.JWT_SECRET || randomBytes(32).toString("base64url"),
     SANDBOX_PORT: sandboxPort,
+    PRIVATE_DESTINATIONS: withLoopback(env.PRIVATE_DESTINATIONS),
     ...platformSettings({ ...env, SANDBOX_PORT: sandboxPort }),
   };
+}
+
+/** A tenant's backend is on this machine too: the sandbox's inbox, or what a developer runs beside it. */
+function withLoopback(given = ""): string {
+  const ranges = [...given.split(","), "127.0.0.0/8", "::1/128"].map((range) => range.trim());
+  return [...new Set(ranges)].filter(Boolean).join(",");
 }
 
 /** What the settings are without being set, written down: other tools read the file and know no defaults. */

@@ -1,3 +1,4 @@
+import { DEMO_ASSETS } from "../schema/demo-assets.ts";
 import type { Grant } from "./tokens.ts";
 
 /** The assets that exist from the start, the same at every start. */
@@ -68,17 +69,17 @@ export interface Waba {
 const number = (id: string, display: string, rest: Partial<PhoneNumber> = {}): PhoneNumber => ({
   id,
   display_phone_number: display,
-  verified_name: "Sandbox Coffee",
+  verified_name: DEMO_ASSETS.name,
   code_verification_status: "VERIFIED",
   ...rest,
 });
 
 export const WABAS: readonly Waba[] = [
   {
-    id: "1500000000000201",
-    name: "Sandbox Coffee",
-    message_template_namespace: "ba30dd89_2ebd_41e4_b805_f2c05ae04cc9",
-    numbers: [number("1400000000000301", "+55 11 90000-0301")],
+    id: DEMO_ASSETS.wabaId,
+    name: DEMO_ASSETS.name,
+    message_template_namespace: DEMO_ASSETS.templateNamespace,
+    numbers: [number(DEMO_ASSETS.phoneNumberId, DEMO_ASSETS.displayPhoneNumber)],
   },
   {
     id: "1500000000000202",
@@ -103,9 +104,9 @@ export interface Page {
 
 export const PAGES: readonly Page[] = [
   {
-    id: "1300000000000401",
-    name: "Sandbox Coffee",
-    instagram: { id: "1200000000000501", username: "sandbox.coffee" },
+    id: DEMO_ASSETS.pageId,
+    name: DEMO_ASSETS.name,
+    instagram: { id: DEMO_ASSETS.photoappUserId, username: "sandbox.coffee" },
   },
   {
     id: "1300000000000402",
@@ -168,6 +169,6 @@ const forever = (kind: Grant["kind"], scopes: readonly string[], assets: readonl
 /** Tokens known by heart: what the demo client is connected with, before anyone has clicked through a dialog. */
 export const BUILT_IN_TOKENS: Readonly<Record<string, Grant>> = {
   EAASandboxDemoAds: forever("user", AD_SCOPES, [AD_ACCOUNTS[0]?.id ?? ""]),
-  EAASandboxDemoChat: forever("business", CHAT_SCOPES, [WABAS[0]?.id ?? ""]),
-  EAASandboxDemoPage: forever("page", [...PAGE_SCOPES, "leads_retrieval"], [PAGES[0]?.id ?? ""]),
+  [DEMO_ASSETS.chatToken]: forever("business", CHAT_SCOPES, [WABAS[0]?.id ?? ""]),
+  [DEMO_ASSETS.pageToken]: forever("page", [...PAGE_SCOPES, "leads_retrieval"], [PAGES[0]?.id ?? ""]),
 };

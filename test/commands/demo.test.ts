@@ -1,5 +1,6 @@
 import t from "tap";
 import { readConfig } from "../../src/runtime/config.ts";
+import { PAGES, WABAS } from "../../src/sandbox/world.ts";
 import { startApi } from "../fixtures/api.ts";
 import { commandLine } from "../fixtures/command-line.ts";
 import { cloneDatabase } from "../fixtures/servers.ts";
@@ -18,6 +19,49 @@ t.test("herald demo", async (t) => {
 
   t.test("makes a client that can be entered, in a database that had nothing", async (t) => {
     t.same(await enters(first), [200, 200]);
+  });
+
+  t.test("connects it with the sandbox", async (t) => {
+    const headers = { "x-svc-api-key": first.api_key };
+    const { data } = (await api.call("GET", "/api/channels", { headers })).body;
+    t.match(
+      data.toSorted((one: { platform: string }, other: { platform: string }) =>
+        one.platform < other.platform ? -1 : 1,
+      ),
+      [
+        {
+          platform: "chatapp",
+          status: "connected",
+          phone_number_id: WABAS[0]?.numbers[0]?.id,
+          waba_id: WABAS[0]?.id,
+        },
+        { platform: "photoapp", status: "connected", photoapp_user_id: PAGES[0]?.instagram?.id },
+        { platform: "socialapp", status: "connected", page_id: PAGES[0]?.id },
+      ],
+    );
+    t.match((await api.call("GET", "/api/webhooks/config", { headers })).body, {
+      webhook_url: "http://localhost:8090/_sandbox/inbox",
+    });
+  });
+
+  t.test("follows the sandbox to another port, and leaves alone what was changed", async (t) => {
+    const headers = { "x-svc-api-key": first.api_key };
+    const again = (more: object = {}) =>
+      commandLine(t, { ...settings, ...known, ...more })(["demo", "--json"]);
+    const address = async () => (await api.call("GET", "/api/webhooks/config", { headers })).body.webhook_url;
+    await again({ SANDBOX_PORT: "8123" });
+    t.equal(await address(), "http://localhost:8123/_sandbox/inbox");
+    await again({ SANDBOX_PORT: "8124", CHAT_PLATFORM_URL: "https://graph.example.com/v26.0" });
+    t.equal(await address(), "http://localhost:8123/_sandbox/inbox", "the platforms are elsewhere");
+    await api.db.query("update webhook_configs set webhook_url = 'https://shop.example.com'");
+    const [channel] = (await api.call("GET", "/api/channels", { headers })).body.data;
+    await api.call("DELETE", `/api/channels/${channel.channel_id}`, { headers });
+    await again();
+    t.equal(await address(), "https://shop.example.com");
+    t.equal(
+      (await api.call("GET", `/api/channels/${channel.channel_id}`, { headers })).body.status,
+      "disconnected",
+    );
   });
 
   t.test("finds it again and changes nothing", async (t) => {

@@ -5,7 +5,6 @@ import t, { type Test } from "tap";
 import { readEnvFile } from "../../src/local/env-file.ts";
 import { freePort } from "../../src/local/server-process.ts";
 import { packageRoot } from "../../src/runtime/package-root.ts";
-import { SCOPES } from "../../src/schema/enumerations.ts";
 import { createClient, findClient } from "../../src/store/clients.ts";
 import { createDatabase } from "../../src/store/database.ts";
 import { openFolder } from "../fixtures/folders.ts";
@@ -55,15 +54,18 @@ const demoOf = (folder: string) =>
 /** The three commands of the screen, as a person would paste them. */
 async function pasteCommands(t: Test, output: string): Promise<void> {
   curlProgram();
-  const commands = output.split("\n").filter((line) => line.startsWith("curl "));
-  const answers = commands.map((command) =>
-    JSON.parse(spawnSync("sh", ["-c", command], { encoding: "utf8" }).stdout),
-  );
-  t.match(answers, [
-    { client_name: "Demo client", credential: { type: "api_key" }, scopes: [...SCOPES] },
-    { token: /^ey/, user: { role: "owner" } },
-    { data: [{ name: "Demo key" }] },
-  ]);
+  const paste = (command = "") => JSON.parse(spawnSync("sh", ["-c", command], { encoding: "utf8" }).stdout);
+  const [channels, inbound, history] = output.split("\n").filter((line) => line.startsWith("curl "));
+  const platforms = paste(channels).data.map(({ platform }: { platform: string }) => platform);
+  t.same(platforms.sort(), ["chatapp", "photoapp", "socialapp"]);
+  const before = paste(history).data[0]?.id;
+  t.equal(paste(inbound).error, undefined);
+  const event = await until("the message is in the history", () => {
+    const [newest] = paste(history).data;
+    return newest && newest.id !== before ? newest : undefined;
+  });
+  t.match(event, { type: "message.received", key: "chatapp", status: "pending", channel_id: /^ch_/ });
+  t.match(event.url, /^http:\/\/localhost:\d+\/_sandbox\/inbox\/chat\/receiveMessage$/);
 }
 
 /** The command line with the settings that were written down, loaded as the screen says. */
