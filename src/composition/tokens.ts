@@ -1,4 +1,6 @@
 import { type DependencyContainer, instanceCachingFactory } from "tsyringe";
+import type { Destinations } from "../dispatch/destinations.ts";
+import type { EventPoster } from "../dispatch/post-event.ts";
 import type { RedisClient } from "../dispatch/redis.ts";
 import type { Gate } from "../http/admission.ts";
 import type { CredentialScheme } from "../http/caller.ts";
@@ -28,6 +30,9 @@ export const PASSWORDS = token<Passwords>("passwords");
 export const SECRET_BOX = token<SecretBox>("secret box");
 export const USER_TOKENS = token<UserTokens>("user tokens");
 export const TRY_LIMIT = token<TryLimit>("try limit");
+/** Where events may go. */
+export const DESTINATIONS = token<Destinations>("destinations");
+export const EVENT_POSTER = token<EventPoster>("event poster");
 export const ROUTES = token<readonly Route[]>("routes");
 export const CREDENTIALS = token<readonly CredentialScheme[]>("credentials");
 export const GATES = token<Readonly<Record<string, Gate>>>("gates");

@@ -1,5 +1,6 @@
 import type { DependencyContainer } from "tsyringe";
 import { createDestinations } from "../dispatch/destinations.ts";
+import { createEventPoster } from "../dispatch/post-event.ts";
 import { pingRedis } from "../dispatch/redis.ts";
 import { createApp } from "../http/app.ts";
 import type { CredentialScheme } from "../http/caller.ts";
@@ -33,6 +34,8 @@ import {
   CONFIG,
   CREDENTIALS,
   DATABASE,
+  DESTINATIONS,
+  EVENT_POSTER,
   GATES,
   HTTP_SERVER,
   LOG,
@@ -78,11 +81,12 @@ function allRoutes(container: DependencyContainer): Route[] {
 }
 
 function webhookParts(container: DependencyContainer): WebhookParts {
-  const { PUBLIC_URL: publicUrl, PRIVATE_DESTINATIONS } = resolve(container, CONFIG);
+  const { PUBLIC_URL: publicUrl } = resolve(container, CONFIG);
   return {
     db: resolve(container, DATABASE),
     secretBox: resolve(container, SECRET_BOX),
-    addresses: { destinations: createDestinations(PRIVATE_DESTINATIONS), publicUrl },
+    poster: resolve(container, EVENT_POSTER),
+    addresses: { destinations: resolve(container, DESTINATIONS), publicUrl },
   };
 }
 
@@ -103,6 +107,8 @@ export function registerWeb(container: DependencyContainer): void {
   provide(container, SECRET_BOX, (c) => createSecretBox(resolve(c, CONFIG).ENCRYPTION_KEYS));
   provide(container, USER_TOKENS, (c) => createUserTokens(resolve(c, CONFIG)));
   provide(container, TRY_LIMIT, (c) => createTryLimit(resolve(c, REDIS)));
+  provide(container, DESTINATIONS, (c) => createDestinations(resolve(c, CONFIG).PRIVATE_DESTINATIONS));
+  provide(container, EVENT_POSTER, (c) => createEventPoster({ destinations: resolve(c, DESTINATIONS) }));
   provide(container, ROUTES, allRoutes);
   provide(container, CREDENTIALS, credentialSchemes);
   provide(container, GATES, () => ({}));
@@ -120,7 +126,11 @@ export function registerWeb(container: DependencyContainer): void {
     });
     return httpServer(app, { port: config.PORT, host: config.HOST, log });
   });
-  provide(container, WORKERS, (c) => [...sharedWorkers(c), resolve(c, HTTP_SERVER)]);
+  provide(container, WORKERS, (c) => [
+    ...sharedWorkers(c),
+    { name: "event-poster", close: () => resolve(c, EVENT_POSTER).close() },
+    resolve(c, HTTP_SERVER),
+  ]);
 }
 
 /** The parent of several web processes: it serves nothing but the metrics of all of them. */

@@ -55,7 +55,8 @@ function distinct(drafts: readonly EventDraft[]): EventDraft[] {
   });
 }
 
-function toNewEvent(id: string, draft: EventDraft, now: number): NewEvent {
+/** The event as it is written down, its body as it will be sent. */
+export function toNewEvent(id: string, draft: EventDraft, now: number): NewEvent {
   // Nothing is recorded before it happened: lists by time rely on it, whatever the platform's clock says.
   const occurredAt = new Date(Math.min(draft.occurredAt?.getTime() ?? now, now));
   const { type, key, knownBy } = draft;

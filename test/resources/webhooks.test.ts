@@ -1,5 +1,6 @@
 import t, { type Test } from "tap";
 import { createDestinations } from "../../src/dispatch/destinations.ts";
+import { createEventPoster } from "../../src/dispatch/post-event.ts";
 import type { Resolver } from "../../src/dispatch/webhook-address.ts";
 import { webhookRoutes } from "../../src/resources/webhooks/routes.ts";
 import { MINUTE, SECOND } from "../../src/runtime/durations.ts";
@@ -41,13 +42,16 @@ async function start(
   database?: (real: Api["db"]) => Api["db"],
 ) {
   const config = await testConfig(t, { ...SETTINGS, ...settings });
+  const destinations = createDestinations(config.PRIVATE_DESTINATIONS);
+  const poster = createEventPoster({ destinations });
+  t.teardown(() => poster.close());
   const addresses = {
-    destinations: createDestinations(config.PRIVATE_DESTINATIONS),
+    destinations,
     publicUrl: config.PUBLIC_URL,
     resolver,
   };
   const secretBox = createSecretBox(config.ENCRYPTION_KEYS);
-  const routes = (db: Api["db"]) => webhookRoutes({ db, secretBox, addresses });
+  const routes = (db: Api["db"]) => webhookRoutes({ db, secretBox, poster, addresses });
   const api = await startApi(t, { config, routes, ...(database ? { database } : {}) });
   return { api, secretBox };
 }

@@ -1,4 +1,5 @@
 import { isDispatchKey } from "../../dispatch/endpoints.ts";
+import type { EventPoster } from "../../dispatch/post-event.ts";
 import { type AddressRules, checkAddress } from "../../dispatch/webhook-address.ts";
 import { type Route, route } from "../../http/route.ts";
 import { ApiError, invalidField } from "../../runtime/errors.ts";
@@ -16,10 +17,12 @@ import {
   switchState,
   webhookConfig,
 } from "./schema.ts";
+import { testRoute } from "./test-route.ts";
 
 export interface WebhookParts {
   db: Database;
   secretBox: SecretBox;
+  poster: EventPoster;
   addresses: AddressRules;
 }
 
@@ -80,6 +83,7 @@ export function webhookRoutes(parts: WebhookParts): Route[] {
         webhook_secret: await generateSecret(parts, context, context.body.grace_minutes ?? 0),
       }),
     }),
+    testRoute(parts),
   ];
 }
 

@@ -1,6 +1,6 @@
 import { LONGEST_ADDRESS } from "../../dispatch/webhook-address.ts";
-import { DISPATCH_KEYS, EVENT_TYPES, PLATFORMS, SERVICES } from "../../schema/enumerations.ts";
-import { nullable, object, oneOf, type Static, type TSchema, Type } from "../../schema/types.ts";
+import { DISPATCH_KEYS, EVENT_KEYS, EVENT_TYPES, PLATFORMS, SERVICES } from "../../schema/enumerations.ts";
+import { nullable, object, oneOf, prefixedId, type Static, type TSchema, Type } from "../../schema/types.ts";
 
 const TOKEN = "whsec_pVvyWnTq0cUo3mB6s1dGx8kYhR2eJ5zL7aFi9NQtXkE=";
 
@@ -122,4 +122,28 @@ export const generatedSecret = object(
     }),
   },
   { title: "GeneratedSecretDto" },
+);
+
+export const testEvent = object(
+  {
+    key: Type.Optional(
+      oneOf(EVENT_KEYS, { description: "Whose address it is sent to; absent: webhook_url itself" }),
+    ),
+  },
+  { title: "TestWebhookDto" },
+);
+
+export const testResult = object(
+  {
+    event_id: prefixedId("evt"),
+    delivered: Type.Boolean({ description: "Whether your backend answered with a 2xx" }),
+    status_code: nullable(
+      Type.Integer({ description: "What your backend answered; null: nothing", examples: [200] }),
+    ),
+    duration_ms: Type.Integer({ minimum: 0, examples: [123] }),
+    error: nullable(
+      Type.String({ description: "Why it was not delivered, in a few words", examples: ["HTTP 503"] }),
+    ),
+  },
+  { title: "TestWebhookResultDto" },
 );

@@ -1,0 +1,40 @@
+import { newId } from "../runtime/ids.ts";
+import type { EventKey } from "../schema/enumerations.ts";
+import type { SecretBox } from "../security/secret-box.ts";
+import { tokensOf } from "../security/webhook-tokens.ts";
+import type { Database } from "../store/database.ts";
+import { beginOnlyAttempt, type EndedAttempt, endOnlyAttempt } from "../store/deliveries.ts";
+import { findWebhookConfig } from "../store/webhook-configs.ts";
+import { addressOf } from "./endpoints.ts";
+import type { EventPoster } from "./post-event.ts";
+import { toNewEvent } from "./record-events.ts";
+import { attemptHeaders } from "./signature.ts";
+
+export interface TestEventParts {
+  db: Database;
+  secretBox: SecretBox;
+  poster: EventPoster;
+}
+
+const TYPE = "webhook.test";
+
+/** Sends one event now, once, whatever the switches say. Undefined when there is nowhere to send it. */
+export async function sendTestEvent(
+  { db, secretBox, poster }: TestEventParts,
+  clientId: string,
+  key: EventKey | null,
+): Promise<EndedAttempt | undefined> {
+  const config = await findWebhookConfig(db, clientId);
+  if (config.webhook_url === null) return undefined;
+  const tokens = tokensOf(config, secretBox);
+  const url = addressOf(config.webhook_url, key, TYPE);
+  const event = toNewEvent(newId("evt"), { clientId, type: TYPE, key, data: {} }, Date.now());
+  const { id, payload: body } = event;
+  // Before it is sent: an event that a client has received must be in its history, even if we die here.
+  if (!(await beginOnlyAttempt(db, clientId, { event, url }))) return undefined;
+  const headers = attemptHeaders({ id, type: TYPE, payload: body, attempt: 1, tokens, at: new Date() });
+  const posted = await poster.post({ url, headers, body });
+  const ended = { id, delivered: posted.outcome === "delivered", ...posted };
+  await endOnlyAttempt(db, clientId, ended);
+  return ended;
+}

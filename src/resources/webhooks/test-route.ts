@@ -1,0 +1,23 @@
+import { sendTestEvent, type TestEventParts } from "../../dispatch/send-test-event.ts";
+import { type Route, route } from "../../http/route.ts";
+import { ApiError } from "../../runtime/errors.ts";
+import { testEvent, testResult } from "./schema.ts";
+
+export const testRoute = (parts: TestEventParts): Route =>
+  route({
+    method: "post",
+    path: "/api/webhooks/test",
+    scope: "webhooks:manage",
+    summary: "Send a test event now",
+    description:
+      "One attempt, whatever the switches say, within 15 seconds. The event is of the type webhook.test, has empty data and is in the history like any other.",
+    errors: ["webhook_not_configured"],
+    body: testEvent,
+    reply: testResult,
+    async handle({ caller, body }) {
+      const sent = await sendTestEvent(parts, caller.clientId, body.key ?? null);
+      if (!sent) throw new ApiError("webhook_not_configured", "Set webhook_url before sending a test event");
+      const { id, delivered, statusCode, durationMs, error } = sent;
+      return { event_id: id, delivered, status_code: statusCode, duration_ms: durationMs, error };
+    },
+  });
