@@ -11,6 +11,7 @@ import { httpServer } from "../http/server.ts";
 import { auditRoutes } from "../resources/audit/routes.ts";
 import { authRoutes } from "../resources/auth/routes.ts";
 import { docsRoutes } from "../resources/docs/routes.ts";
+import { eventRoutes } from "../resources/events/routes.ts";
 import { type HealthParts, healthRoutes } from "../resources/health/routes.ts";
 import { keyRoutes } from "../resources/keys/routes.ts";
 import { userRoutes } from "../resources/users/routes.ts";
@@ -59,6 +60,7 @@ function allRoutes(container: DependencyContainer): Route[] {
     ...tagged("API keys", keyRoutes({ db, production })),
     ...tagged("Users", userRoutes({ db, passwords, tryLimit })),
     ...tagged("Audit log", auditRoutes({ db })),
+    ...tagged("Events", eventRoutes({ db })),
     ...tagged("Service", healthRoutes(healthParts(container))),
     ...tagged("Service", docsRoutes({ describe: () => productDocument(container) })),
   ];

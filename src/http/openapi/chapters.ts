@@ -4,5 +4,6 @@ export const CHAPTERS: Readonly<Record<string, string>> = {
   "API keys": "The keys of your backends: made, rotated and revoked by owners and admins.",
   Users: "The people of your client who sign in to the console.",
   "Audit log": "Who did what, from where.",
+  Events: "What happened, how far the telling of it to your backend is, and telling it again.",
   Service: "Whether the service lives and is ready, what it measures, and this description of it.",
 };
