@@ -4,6 +4,7 @@ import { isRawBody, type Route, route } from "../src/http/route.ts";
 import { ROLE_SCOPES, ROLES, SCOPES, type Scope } from "../src/schema/enumerations.ts";
 import { type TObject, type TSchema, Type } from "../src/schema/types.ts";
 import { type Api, productRoutes, startApi } from "./fixtures/api.ts";
+import { record } from "./fixtures/events.ts";
 import { makeTenant, type Tenant } from "./fixtures/tenants.ts";
 
 /** How every endpoint opens: no credential, two, too little of one, another client's object. Made from the route table. */
@@ -11,8 +12,9 @@ import { makeTenant, type Tenant } from "./fixtures/tenants.ts";
 type Headers = Record<string, string>;
 
 /** Makes an object of this client and answers the parameters that name it, by the path as far as its last parameter. */
-const OBJECTS: Record<string, (tenant: Tenant) => Promise<Record<string, string>>> = {
+const OBJECTS: Record<string, (tenant: Tenant, api: Api) => Promise<Record<string, string>>> = {
   "/api/keys/{id}": async (tenant) => ({ id: (await tenant.key("messages:send")).id }),
+  "/api/webhooks/events/{id}": async (tenant, api) => ({ id: (await record(api, tenant, {}))[0] as string }),
   "/api/users/{id}": async (tenant) => ({ id: (await tenant.person("member")).id }),
 };
 
@@ -124,7 +126,7 @@ t.test("every endpoint", async (t) => {
 
       if (!given.params) return;
       t.test("does not find another client's object, which its own client does", async (t) => {
-        const params = await objectOf(given)(tenant);
+        const params = await objectOf(given)(tenant, api);
         const stranger = await makeTenant(api);
         const foreign = await ask(api, given, await admitted(given, stranger), params);
         t.equal(foreign.status, 404);
