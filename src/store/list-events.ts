@@ -41,7 +41,10 @@ interface Conditions {
 
 type Bind = (value: unknown) => string;
 
-/** Newest first, one row more than the limit, if there is one; `before` walks backwards. Flat in the number of events. */
+/**
+ * Newest first, one row more than the limit, if there is one; `before` walks backwards. The cost does not grow with what
+ * lies around the page; only filters that are each frequent and never meet are walked along the rarer one.
+ */
 export function listEvents(db: Database, clientId: string, search: EventSearch): Promise<EventRow[]> {
   const { text, values, isJoin } = listStatement(clientId, search);
   if (!isJoin) return db.query<EventRow>(text, values);
@@ -127,10 +130,8 @@ interface Cut {
   limit: string;
 }
 
-function selectIds(conditions: Conditions, { client, order, limit }: Cut): string {
-  const { ids, events, deliveries } = conditions;
-  const both = ["e", "d"];
-  const sources = areBoth(conditions) ? both : deliveries.length > 0 ? ["d"] : ["e"];
+function selectIds({ ids, events, deliveries }: Conditions, { client, order, limit }: Cut): string {
+  const sources = deliveries.length === 0 ? ["e"] : events.length === 0 ? ["d"] : ["e", "d"];
   // Said of both, for the planner does not conclude it from their being equal.
   const shared = sources.flatMap((source) => [
     `${source}.client_id = ${client}`,
