@@ -14,6 +14,7 @@ import { auditRoutes } from "../resources/audit/routes.ts";
 import { authRoutes } from "../resources/auth/routes.ts";
 import { channelRoutes } from "../resources/channels/routes.ts";
 import { docsRoutes } from "../resources/docs/routes.ts";
+import { eventRoutes } from "../resources/events/routes.ts";
 import { type HealthParts, healthRoutes } from "../resources/health/routes.ts";
 import { ingressRoutes } from "../resources/ingress/routes.ts";
 import { keyRoutes } from "../resources/keys/routes.ts";
@@ -73,6 +74,7 @@ function allRoutes(container: DependencyContainer): Route[] {
     ...tagged("Users", userRoutes({ db, passwords, tryLimit })),
     ...tagged("Channels", channelRoutes({ db })),
     ...tagged("Webhooks", webhookRoutes(webhookParts(container))),
+    ...tagged("Events", eventRoutes({ db })),
     ...tagged("Audit log", auditRoutes({ db })),
     ...tagged("Platforms", ingressRoutes({ db, signatures, verifyToken, publicUrl, log, metrics })),
     ...tagged("Service", healthRoutes(healthParts(container))),

@@ -5,6 +5,7 @@ export const CHAPTERS: Readonly<Record<string, string>> = {
   Users: "The people of your client who sign in to the console.",
   Channels: "The phone numbers, pages and photo accounts through which your client speaks with people.",
   Webhooks: "Where your events go, and the token by which you know that they are ours.",
+  Events: "What happened, how far the telling of it to your backend is, and telling it again.",
   "Audit log": "Who did what, from where.",
   Platforms:
     "What the platforms call: their events come in here, and what their people decide about their data.",

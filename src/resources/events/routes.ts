@@ -1,0 +1,78 @@
+import { toEvent, toEventDetail } from "../../dispatch/event-dto.ts";
+import { replayEvents } from "../../dispatch/replay.ts";
+import { listById, listOf, listQuery, pageRequest } from "../../http/lists.ts";
+import { type Route, route } from "../../http/route.ts";
+import { ApiError } from "../../runtime/errors.ts";
+import { event, eventDetail } from "../../schema/events.ts";
+import type { Database } from "../../store/database.ts";
+import { findEvent, listAttempts } from "../../store/events.ts";
+import { listEvents } from "../../store/list-events.ts";
+import { retryEvent } from "../../store/replays.ts";
+import { periodOf } from "./period.ts";
+import { eventFilters, eventParams, eventReplay, replayedEvents, retriedEvent } from "./schema.ts";
+
+const noSuchEvent = () => new ApiError("not_found", "There is no such event");
+
+export function eventRoutes({ db }: { db: Database }): Route[] {
+  return [
+    route({
+      method: "get",
+      path: "/api/webhooks/events",
+      scope: "webhooks:manage",
+      summary: "List what happened and how far the telling of it is, newest first",
+      query: listQuery(eventFilters),
+      reply: listOf(event),
+      async handle({ caller, query, cursors }) {
+        const { since, until, limit, after, before, ...values } = query;
+        const page = pageRequest(query, cursors);
+        const filters = { ...values, ...periodOf(query) };
+        const rows = await listEvents(db, caller.clientId, { page, filters });
+        return listById(rows, toEvent, { page, cursors });
+      },
+    }),
+    route({
+      method: "get",
+      path: "/api/webhooks/events/{id}",
+      scope: "webhooks:manage",
+      summary: "Read an event, what is sent of it, and each attempt",
+      params: eventParams,
+      reply: eventDetail,
+      async handle({ caller, params }) {
+        const row = await findEvent(db, caller.clientId, params.id);
+        if (!row) throw noSuchEvent();
+        return toEventDetail(row, await listAttempts(db, caller.clientId, params.id));
+      },
+    }),
+    route({
+      method: "post",
+      path: "/api/webhooks/events/{id}/retry",
+      scope: "webhooks:manage",
+      summary: "Send an event now, also one that was delivered before",
+      description:
+        "The schedule of retries begins anew, attempts are counted on. While the event's key is switched off or no webhook_url is set, nothing changes and the answer is 200.",
+      params: eventParams,
+      status: 202,
+      reply: retriedEvent,
+      otherwise: { status: 200, when: ({ redispatched }) => !redispatched },
+      async handle({ caller, params }) {
+        const row = await retryEvent(db, caller.clientId, params.id);
+        if (!row) throw noSuchEvent();
+        return { ...toEvent(row), redispatched: !row.is_held };
+      },
+    }),
+    route({
+      method: "post",
+      path: "/api/webhooks/events/retry",
+      scope: "webhooks:manage",
+      summary: "Send all events of a time again that failed or were skipped",
+      description: "They never delay fresh events. Tests of the address are left out.",
+      body: eventReplay,
+      status: 202,
+      reply: replayedEvents,
+      handle({ caller, body }) {
+        const { since, until, dry_run: dryRun = false, ...which } = body;
+        return replayEvents(db, caller.clientId, { ...which, ...periodOf(body), dryRun });
+      },
+    }),
+  ];
+}
