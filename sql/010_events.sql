@@ -26,7 +26,8 @@ create index events_key on events (client_id, key, id);
 create index events_type on events (client_id, type, id);
 create index events_channel_id on events (client_id, channel_id, id) where channel_id is not null;
 create index events_message_id on events (client_id, message_id, id) where message_id is not null;
-create index events_late on events (client_id, id) where is_late;
+create index events_late on events (client_id, occurred_at, id) include (key, type, channel_id, message_id)
+  where is_late;
 
 create table deliveries (
   client_id uuid not null,

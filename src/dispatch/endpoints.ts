@@ -84,4 +84,10 @@ export function describeEndpoint(base: string | null, key: EventKey) {
   return { url: at(""), events, routes };
 }
 
+/** Whether events of this type can be of this key; a test can be of any. */
+export function isPossible(key: EventKey, type: EventType): boolean {
+  const { events, branches = [] } = ENDPOINTS[key];
+  return type === "webhook.test" || [{ events }, ...branches].some((place) => place.events.includes(type));
+}
+
 export const isDispatchKey = (word: string): word is DispatchKey => DISPATCH_KEYS.some((key) => key === word);

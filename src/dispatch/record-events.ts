@@ -35,9 +35,9 @@ export async function recordEvents(
   db: Queryable,
   drafts: readonly EventDraft[],
 ): Promise<(RecordedEvent & { draft: EventDraft })[]> {
+  const now = Date.now(); // before the ids, which must not be older than what they name
   const drafted = new Map(distinct(drafts).map((draft) => [newId("evt"), draft]));
   if (drafted.size === 0) return [];
-  const now = Date.now();
   const recorded = await insertEvents(
     db,
     [...drafted].map(([id, draft]) => toNewEvent(id, draft, now)),

@@ -58,8 +58,8 @@ export async function beginOnlyAttempt(
   clientId: string,
   { event, url }: { event: NewEvent; url: string },
 ): Promise<boolean> {
-  const { id, type, key, occurredAt, isLate, payload } = event;
-  const values = [clientId, id, type, key, occurredAt, isLate, payload, url, INTERRUPTED];
+  const { id, type, key, occurred_at, is_late, payload } = event;
+  const values = [clientId, id, type, key, occurred_at, is_late, payload, url, INTERRUPTED];
   const rows = await db.query(BEGIN_ONLY_ATTEMPT, values);
   return rows.length > 0;
 }

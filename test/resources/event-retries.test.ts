@@ -176,7 +176,7 @@ t.test("telling an event again", async (t) => {
     await at(2, "skipped");
     await at(3, "skipped", { type: "webhook.test" });
     await at(3, "failed", { type: "webhook.test", key: null });
-    await at(1, "failed", { occurredAt: new Date(Date.now() - 5 * DAY), isLate: true });
+    await at(1, "failed", { occurred_at: new Date(Date.now() - 5 * DAY), is_late: true });
     const counted = async (wish: object) => (await retryAll({ dry_run: true, ...wish })).body.queued;
     t.equal(await counted({ since: ago(10 * DAY) }), 4);
     t.equal(await counted({ since: ago(10 * DAY), status: "failed" }), 3);

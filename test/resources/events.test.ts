@@ -168,12 +168,12 @@ t.test("the history of events", async (t) => {
     const at = (milliseconds: number) => new Date(noon + milliseconds).toISOString();
     const early = await recordAt(api, tenant, noon - DAY);
     const exact = await recordAt(api, tenant, noon);
-    const soon = await recordAt(api, tenant, noon + 3 * MINUTE, { occurredAt: new Date(noon - MINUTE) });
+    const soon = await recordAt(api, tenant, noon + 3 * MINUTE, { occurred_at: new Date(noon - MINUTE) });
     const later = await recordAt(api, tenant, noon + 4 * MINUTE);
-    const late = await recordAt(api, tenant, noon + 5 * DAY, { occurredAt: new Date(noon), isLate: true });
+    const late = await recordAt(api, tenant, noon + 5 * DAY, { occurred_at: new Date(noon), is_late: true });
     const lateAfter = await recordAt(api, tenant, noon + 6 * DAY, {
-      occurredAt: new Date(noon + 3 * DAY),
-      isLate: true,
+      occurred_at: new Date(noon + 3 * DAY),
+      is_late: true,
     });
     const expected: Record<string, string[]> = {
       [`?since=${at(0)}`]: [lateAfter, late, later, exact],

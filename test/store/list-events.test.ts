@@ -23,7 +23,7 @@ function drawn() {
     const at = START + next(SPAN);
     const isLate = next(2) === 0;
     const lateness = isLate ? 5 * MINUTE + 1 + next(2 * HOUR) : next(5 * MINUTE + 1);
-    return { at, isLate, occurredAt: new Date(at - lateness), key: next(2) === 0 ? "chatapp" : "marketing" };
+    return { at, is_late: isLate, occurred_at: new Date(at - lateness), key: next(2) === 0 ? "chatapp" : "marketing" };
   });
 }
 
@@ -83,7 +83,7 @@ t.test("lists of events", async (t) => {
       const id = await recordAt({ db }, client, at, event);
       const status = index % 3 === 0 ? "failed" : "delivered";
       await deliveryIs({ db }, id, { state: status });
-      recorded.push({ id, key: event.key, status, occurred: event.occurredAt.getTime() });
+      recorded.push({ id, key: event.key, status, occurred: event.occurred_at.getTime() });
     }
     recorded.sort((one, other) => (one.id < other.id ? 1 : -1));
     const expected = ({ since, until, key, status }: EventFilters) =>
@@ -114,7 +114,7 @@ t.test("lists of events", async (t) => {
   t.test("find an event whose id is a moment older than its time", async (t) => {
     const client = await createClient(db, "A client");
     const since = new Date(START + 40);
-    const id = await recordAt({ db }, client, START, { occurredAt: since });
+    const id = await recordAt({ db }, client, START, { occurred_at: since });
     t.same(await walk(db, client.id, { since }, false), [id]);
   });
 
@@ -124,13 +124,13 @@ t.test("lists of events", async (t) => {
     const events = Array.from({ length: 3_000 }, (_, index) => {
       const at = START + DAY + index * MINUTE;
       const isRare = index < 3;
-      return newEvent(client, at, isRare ? { key: "marketing", type: "lead.created", messageId } : {});
+      return newEvent(client, at, isRare ? { key: "marketing", type: "lead.created", message_id: messageId } : {});
     });
     await insertEvents(db, events);
     await db.query("update deliveries set state = 'delivered' where client_id = $1", [client.id]);
     for (const { id } of events.slice(0, 3)) await deliveryIs({ db }, id, { state: "failed" });
     await db.query("analyze events, deliveries");
-    const { id: deep, occurredAt: since } = events[1_500] as NewEvent;
+    const { id: deep, occurred_at: since } = events[1_500] as NewEvent;
     const until = new Date(since.getTime() + HOUR);
     const searches: [PositionOnly, EventFilters][] = [
       [{}, {}],
