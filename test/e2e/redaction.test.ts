@@ -3,6 +3,7 @@ import t, { type Test } from "tap";
 import { freePort } from "../../src/local/server-process.ts";
 import { caller, productRoutes } from "../fixtures/api.ts";
 import { commandLine } from "../fixtures/command-line.ts";
+import { sign } from "../fixtures/platform-door.ts";
 import { startProcess } from "../fixtures/processes.ts";
 import { rawClient } from "../fixtures/servers.ts";
 import { testSettings } from "../fixtures/settings.ts";
@@ -103,6 +104,51 @@ async function useChannelToken(
   return [...commands.flatMap(({ out, err }) => [out, err]), listed.text];
 }
 
+/** Tokens of a client's backend and what people write; rightly, wrongly, and while the database refuses it. */
+async function useWebhooks(
+  t: Test,
+  {
+    call,
+    herald,
+    raw,
+    client,
+    appSecret,
+  }: { call: Call; herald: Herald; raw: Raw; client: string; appSecret: string },
+  secrets: Secrets,
+): Promise<string[]> {
+  const [own, path, said] = [unguessable("own-token"), unguessable("path"), unguessable("a-message")];
+  secrets.set("own webhook token", own).set("secret in webhook_url", path).set("message body", said);
+  const scoped = ["--name", "k", "--scopes", "webhooks:manage", "--json"];
+  const { key } = (await herald(["key", "create", "--client", client, ...scoped])).json;
+  const headers = { "x-svc-api-key": key };
+  const configure = (json: object) => call("PATCH", "/api/webhooks/config", { headers, json });
+  await configure({ webhook_url: `https://127.0.0.1:1/${path}`, webhook_secret: own });
+  await configure({ webhook_secret: `${own} ` });
+  const shown = await configure({ webhook_secret: own });
+  await configure({ webhook_url: `http://127.0.0.1:1/${path}` });
+  t.equal((await call("POST", "/api/webhooks/test", { headers })).body.delivered, false);
+  const made = await call("POST", "/api/webhooks/config/generate-secret", {
+    headers,
+    json: { grace_minutes: 5 },
+  });
+  secrets.set("generated webhook token", made.body.webhook_secret);
+  await call("POST", "/api/webhooks/test", { headers });
+
+  const page = ["--platform", "socialapp", "--page-id", "2", "--token", "x"];
+  await herald(["channel", "add", "--client", client, ...page]);
+  const webhook = (mid: string) =>
+    JSON.stringify({ object: "page", entry: [{ id: "2", messaging: [{ message: { mid, text: said } }] }] });
+  const tell = (body: string, secret = appSecret) =>
+    call("POST", "/platform/webhook", { raw: body, headers: { "x-hub-signature-256": sign(body, secret) } });
+  t.equal((await tell(webhook("m_1"))).status, 200);
+  t.equal((await tell(webhook("m_2"), "another")).status, 401);
+  t.equal((await tell(`${webhook("m_3")}!`)).status, 400);
+  await raw.query("alter table events add constraint refused check (payload is null) not valid");
+  t.equal((await tell(webhook("m_4"))).status, 500);
+  await raw.query("alter table events drop constraint refused");
+  return [shown.text.replaceAll(path, "")];
+}
+
 /** Secrets at places where they do not belong: the caller's mistakes must not end up in our log either. */
 async function misplaceSecrets(call: Call, secrets: Secrets, key: string) {
   const misplaced = unguessable("misplaced");
@@ -162,6 +208,7 @@ t.test("no secret reaches a log of any process", async (t) => {
         ...own,
         PORT: String(await freePort()),
         CRON_MAINTENANCE: "* * * * * *",
+        PRIVATE_DESTINATIONS: "127.0.0.0/8",
       });
       const { JWT_SECRET = "", ENCRYPTION_KEYS = "", DATABASE_URL = "", REDIS_URL = "" } = settings;
       const secrets: Secrets = new Map(
@@ -175,6 +222,8 @@ t.test("no secret reaches a log of any process", async (t) => {
       const { client, key, ...login } = await useCredentials(call, secrets, herald);
       const raw = await rawClient(t, DATABASE_URL);
       const said = await useChannelToken(t, { call, herald, raw, client }, secrets);
+      const appSecret = own.PLATFORM_APP_SECRET;
+      said.push(...(await useWebhooks(t, { call, herald, raw, client, appSecret }, secrets)));
       await misplaceSecrets(call, secrets, key);
       const metrics = await call("GET", "/metrics", {
         headers: { authorization: `Bearer ${METRICS_TOKEN}` },

@@ -23,7 +23,12 @@ function drawn() {
     const at = START + next(SPAN);
     const isLate = next(2) === 0;
     const lateness = isLate ? 5 * MINUTE + 1 + next(2 * HOUR) : next(5 * MINUTE + 1);
-    return { at, is_late: isLate, occurred_at: new Date(at - lateness), key: next(2) === 0 ? "chatapp" : "marketing" };
+    return {
+      at,
+      is_late: isLate,
+      occurred_at: new Date(at - lateness),
+      key: next(2) === 0 ? "chatapp" : "marketing",
+    };
   });
 }
 
@@ -124,7 +129,11 @@ t.test("lists of events", async (t) => {
     const events = Array.from({ length: 3_000 }, (_, index) => {
       const at = START + DAY + index * MINUTE;
       const isRare = index < 3;
-      return newEvent(client, at, isRare ? { key: "marketing", type: "lead.created", message_id: messageId } : {});
+      return newEvent(
+        client,
+        at,
+        isRare ? { key: "marketing", type: "lead.created", message_id: messageId } : {},
+      );
     });
     await insertEvents(db, events);
     await db.query("update deliveries set state = 'delivered' where client_id = $1", [client.id]);
