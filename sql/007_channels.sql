@@ -16,6 +16,8 @@ create table channels (
   -- The person at the platform who granted it, where known: their deauthorization ends it.
   platform_user_id text,
   connected_at timestamptz not null default now(),
+  -- When its token was given: what the platform says of an earlier one is old news.
+  granted_at timestamptz not null default now(),
   -- What it speaks for.
   asset_id text not null generated always as (
     case platform when 'chatapp' then phone_number_id when 'photoapp' then photoapp_user_id else page_id end

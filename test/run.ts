@@ -6,6 +6,8 @@ import { join } from "node:path";
 import { processCommand } from "../src/local/process-commands.ts";
 import { startServers } from "../src/local/servers.ts";
 import { packageRoot } from "../src/runtime/package-root.ts";
+import { createDatabase } from "../src/store/database.ts";
+import { makeRoom } from "../workers/history-room.ts";
 import { runChecks } from "./driver/checks.ts";
 import { type Count, say, total } from "./driver/count.ts";
 import { testEnvironment } from "./driver/environment.ts";
@@ -25,7 +27,7 @@ async function main(): Promise<Count> {
   const options = { folder, env: testEnvironment(), durable: false, redisDatabases: 1_000, say };
   const { DATABASE_URL, REDIS_URL, stop } = await startServers(options);
   try {
-    makeTemplate(DATABASE_URL, REDIS_URL);
+    await makeTemplate(DATABASE_URL, REDIS_URL);
     const servers = { TEST_DATABASE_URL: DATABASE_URL, TEST_REDIS_URL: REDIS_URL };
     return total(await runAll(process.argv.slice(2), testEnvironment(servers)));
   } finally {
@@ -35,12 +37,16 @@ async function main(): Promise<Count> {
 }
 
 /** The server's first database, migrated: test files clone it. */
-function makeTemplate(DATABASE_URL: string, REDIS_URL: string): void {
+async function makeTemplate(DATABASE_URL: string, REDIS_URL: string): Promise<void> {
   const [program, ...args] = processCommand(packageRoot(), "migrate", "node");
   const keys = { ENCRYPTION_KEYS: `t:${Buffer.alloc(32).toString("base64")}`, JWT_SECRET: "t".repeat(32) };
   const env = testEnvironment({ DATABASE_URL, REDIS_URL, LOG_LEVEL: "warn", ...keys });
   const { status } = spawnSync(program, args, { env, stdio: "inherit" });
   if (status !== 0) throw new Error("the migrations could not be applied");
+  // Here once, or every process of every test would make it in its own clone.
+  const db = createDatabase({ DATABASE_URL, DATABASE_POOL: 1, DATABASE_PREPARED: true }, () => {});
+  await makeRoom({ EVENT_RETENTION_DAYS: 30 }, db, Date.now());
+  await db.close();
 }
 
 // Whoever ends the run ends the files; this process still has to stop the servers.

@@ -1,4 +1,5 @@
 import type { DependencyContainer } from "tsyringe";
+import { historyRoom } from "../../workers/history-room.ts";
 import { awaitConnection, connectProducer } from "../dispatch/redis.ts";
 import type { Config } from "../runtime/config.ts";
 import { SECOND } from "../runtime/durations.ts";
@@ -21,7 +22,7 @@ export function registerShared(container: DependencyContainer, config: Config, p
   provide(container, REDIS, (c) => connectProducer(config, resolve(c, LOG)));
 }
 
-/** The workers that every process starts first and closes last: its metrics and its connections. */
+/** The workers that every process starts first and closes last: its metrics, its connections, room for events. */
 export function sharedWorkers(container: DependencyContainer): Worker[] {
   const [db, redis] = [resolve(container, DATABASE), resolve(container, REDIS)];
   const log = resolve(container, LOG);
@@ -30,5 +31,6 @@ export function sharedWorkers(container: DependencyContainer): Worker[] {
     metricsServer(resolve(container, CONFIG), resolve(container, METRICS), log),
     { name: "postgres", close: endConnections },
     { name: "redis", start: () => awaitConnection(redis, 2 * SECOND), close: () => redis.disconnect() },
+    historyRoom({ settings: resolve(container, CONFIG), db, log }),
   ];
 }

@@ -2,6 +2,7 @@ import { type DependencyContainer, instanceCachingFactory } from "tsyringe";
 import type { Destinations } from "../dispatch/destinations.ts";
 import type { EventPoster } from "../dispatch/post-event.ts";
 import type { RedisClient } from "../dispatch/redis.ts";
+import type { Resolver } from "../dispatch/resolver.ts";
 import type { Gate } from "../http/admission.ts";
 import type { CredentialScheme } from "../http/caller.ts";
 import type { Route } from "../http/route.ts";
@@ -32,6 +33,8 @@ export const USER_TOKENS = token<UserTokens>("user tokens");
 export const TRY_LIMIT = token<TryLimit>("try limit");
 /** Where events may go. */
 export const DESTINATIONS = token<Destinations>("destinations");
+/** Whose names they have. */
+export const RESOLVER = token<Resolver>("resolver");
 export const EVENT_POSTER = token<EventPoster>("event poster");
 export const ROUTES = token<readonly Route[]>("routes");
 export const CREDENTIALS = token<readonly CredentialScheme[]>("credentials");

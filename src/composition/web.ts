@@ -2,6 +2,7 @@ import type { DependencyContainer } from "tsyringe";
 import { createDestinations } from "../dispatch/destinations.ts";
 import { createEventPoster } from "../dispatch/post-event.ts";
 import { pingRedis } from "../dispatch/redis.ts";
+import { createResolver } from "../dispatch/resolver.ts";
 import { createApp } from "../http/app.ts";
 import type { CredentialScheme } from "../http/caller.ts";
 import { apiKeyScheme } from "../http/credentials/api-key.ts";
@@ -44,6 +45,7 @@ import {
   PASSWORDS,
   provide,
   REDIS,
+  RESOLVER,
   ROUTES,
   resolve,
   SECRET_BOX,
@@ -88,7 +90,12 @@ function webhookParts(container: DependencyContainer): WebhookParts {
     db: resolve(container, DATABASE),
     secretBox: resolve(container, SECRET_BOX),
     poster: resolve(container, EVENT_POSTER),
-    addresses: { destinations: resolve(container, DESTINATIONS), publicUrl },
+    log: resolve(container, LOG),
+    addresses: {
+      destinations: resolve(container, DESTINATIONS),
+      resolver: resolve(container, RESOLVER),
+      publicUrl,
+    },
   };
 }
 
@@ -110,7 +117,10 @@ export function registerWeb(container: DependencyContainer): void {
   provide(container, USER_TOKENS, (c) => createUserTokens(resolve(c, CONFIG)));
   provide(container, TRY_LIMIT, (c) => createTryLimit(resolve(c, REDIS)));
   provide(container, DESTINATIONS, (c) => createDestinations(resolve(c, CONFIG).PRIVATE_DESTINATIONS));
-  provide(container, EVENT_POSTER, (c) => createEventPoster({ destinations: resolve(c, DESTINATIONS) }));
+  provide(container, RESOLVER, (c) => createResolver({ destinations: resolve(c, DESTINATIONS) }));
+  provide(container, EVENT_POSTER, (c) =>
+    createEventPoster({ destinations: resolve(c, DESTINATIONS), resolver: resolve(c, RESOLVER) }),
+  );
   provide(container, ROUTES, allRoutes);
   provide(container, CREDENTIALS, credentialSchemes);
   provide(container, GATES, () => ({}));

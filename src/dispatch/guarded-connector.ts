@@ -2,7 +2,7 @@ import type { LookupFunction, Socket } from "node:net";
 import { buildConnector } from "undici";
 import { SECOND } from "../runtime/durations.ts";
 import type { Destinations, Scheme } from "./destinations.ts";
-import type { ResolvedAddress, Resolver } from "./webhook-address.ts";
+import type { ResolvedAddress, Resolver } from "./resolver.ts";
 
 /** The name, or the other end itself, is at an address that no event may go to. */
 export class AddressNotAllowed extends Error {

@@ -4,7 +4,7 @@ import { excerptOf, LOOKED_AT } from "./answer-excerpt.ts";
 import { type Destinations, literalIn, type Scheme } from "./destinations.ts";
 import { AddressNotAllowed, guardedConnector } from "./guarded-connector.ts";
 import { faultWord } from "./post-faults.ts";
-import { type Resolver, systemResolver } from "./webhook-address.ts";
+import type { Resolver } from "./resolver.ts";
 
 export interface EventPost {
   url: string;
@@ -34,7 +34,7 @@ export interface EventPoster {
 
 export interface PosterParts {
   destinations: Destinations;
-  resolver?: Resolver | undefined;
+  resolver: Resolver;
   /** Milliseconds for the whole exchange, from the resolving of the name to the end of the answer. */
   deadline?: number;
   /** At most so many to one origin; further posts wait, within their deadline. */
@@ -44,7 +44,7 @@ export interface PosterParts {
 const MOST_READ = 65_536;
 
 export function createEventPoster(parts: PosterParts): EventPoster {
-  const { destinations, resolver = systemResolver, deadline = 15 * SECOND, connections = 100 } = parts;
+  const { destinations, resolver, deadline = 15 * SECOND, connections = 100 } = parts;
   const agent = new Agent({
     connections,
     connect: guardedConnector({ destinations, resolver, timeout: deadline }),

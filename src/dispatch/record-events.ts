@@ -1,11 +1,16 @@
 import { createHash } from "node:crypto";
-import { MINUTE } from "../runtime/durations.ts";
-import { newId } from "../runtime/ids.ts";
+import { newId, timeOfId } from "../runtime/ids.ts";
 import { type JsonText, stringifyJson } from "../runtime/json.ts";
 import type { EventKey, EventType } from "../schema/enumerations.ts";
 import { API_VERSION } from "../schema/version.ts";
 import type { Queryable } from "../store/database.ts";
-import { insertEvents, type NewEvent, type RecordedEvent } from "../store/record-events.ts";
+import {
+  hasFingerprint,
+  insertEvents,
+  LATE,
+  type NewEvent,
+  type RecordedEvent,
+} from "../store/record-events.ts";
 
 /** Something that happened and is to be told to a client. */
 export interface EventDraft {
@@ -27,23 +32,23 @@ export interface EventDraft {
   knownBy?: string;
 }
 
-/** What is recorded later than this after it occurred counts as late. */
-const LATE = 5 * MINUTE;
-
 /** Writes events down with the telling of each, in one statement, and answers those that were not known yet. */
 export async function recordEvents(
   db: Queryable,
   drafts: readonly EventDraft[],
 ): Promise<(RecordedEvent & { draft: EventDraft })[]> {
-  const now = Date.now(); // before the ids, which must not be older than what they name
   const drafted = new Map(distinct(drafts).map((draft) => [newId("evt"), draft]));
   if (drafted.size === 0) return [];
   const recorded = await insertEvents(
     db,
-    [...drafted].map(([id, draft]) => toNewEvent(id, draft, now)),
+    [...drafted].map(([id, draft]) => toNewEvent(id, draft)),
   );
   return recorded.map((row) => ({ ...row, draft: drafted.get(row.id) as EventDraft }));
 }
+
+/** Whether it came before. */
+export const isKnown = (db: Queryable, clientId: string, knownBy: string): Promise<boolean> =>
+  hasFingerprint(db, clientId, fingerprintOf(knownBy));
 
 /** A batch may itself contain the same event twice. */
 function distinct(drafts: readonly EventDraft[]): EventDraft[] {
@@ -56,9 +61,10 @@ function distinct(drafts: readonly EventDraft[]): EventDraft[] {
 }
 
 /** The event as it is written down, its body as it will be sent. */
-export function toNewEvent(id: string, draft: EventDraft, now: number): NewEvent {
-  // Nothing is recorded before it happened: lists by time rely on it, whatever the platform's clock says.
-  const occurredAt = new Date(Math.min(draft.occurredAt?.getTime() ?? now, now));
+export function toNewEvent(id: string, draft: EventDraft): NewEvent {
+  // Nothing is recorded before it happened: lists by time rely on it, whatever the platform's clock says, or ours.
+  const [recorded, now] = [timeOfId(id), Date.now()];
+  const occurredAt = new Date(Math.min(draft.occurredAt?.getTime() ?? now, now, recorded));
   const { type, key, knownBy } = draft;
   return {
     client_id: draft.clientId,
@@ -69,7 +75,7 @@ export function toNewEvent(id: string, draft: EventDraft, now: number): NewEvent
     ad_account_id: draft.adAccountId ?? null,
     message_id: draft.messageId ?? null,
     occurred_at: occurredAt,
-    is_late: now - occurredAt.getTime() > LATE,
+    is_late: recorded - occurredAt.getTime() > LATE,
     payload: payloadOf(id, draft, occurredAt),
     fingerprint: knownBy === undefined ? null : fingerprintOf(knownBy),
   };

@@ -1,4 +1,5 @@
 import { newId } from "../runtime/ids.ts";
+import type { Log } from "../runtime/log.ts";
 import type { EventKey } from "../schema/enumerations.ts";
 import type { SecretBox } from "../security/secret-box.ts";
 import { tokensOf } from "../security/webhook-tokens.ts";
@@ -14,13 +15,14 @@ export interface TestEventParts {
   db: Database;
   secretBox: SecretBox;
   poster: EventPoster;
+  log: Log;
 }
 
 const TYPE = "webhook.test";
 
 /** Sends one event now, once, whatever the switches say. Undefined when there is nowhere to send it. */
 export async function sendTestEvent(
-  { db, secretBox, poster }: TestEventParts,
+  { db, secretBox, poster, log }: TestEventParts,
   clientId: string,
   key: EventKey | null,
 ): Promise<EndedAttempt | undefined> {
@@ -28,7 +30,7 @@ export async function sendTestEvent(
   if (config.webhook_url === null) return undefined;
   const tokens = tokensOf(config, secretBox);
   const url = addressOf(config.webhook_url, key, TYPE);
-  const event = toNewEvent(newId("evt"), { clientId, type: TYPE, key, data: {} }, Date.now());
+  const event = toNewEvent(newId("evt"), { clientId, type: TYPE, key, data: {} });
   const { id, payload: body } = event;
   // Before it is sent: an event that a client has received must be in its history, even if we die here.
   if (!(await beginOnlyAttempt(db, clientId, { event, url }))) return undefined;
@@ -36,5 +38,17 @@ export async function sendTestEvent(
   const posted = await poster.post({ url, headers, body });
   const ended = { id, delivered: posted.outcome === "delivered", ...posted };
   await endOnlyAttempt(db, clientId, ended);
+  const { outcome, statusCode: status, error, durationMs: ms } = posted;
+  log.info("delivery.attempted", {
+    client: clientId,
+    event: id,
+    type: TYPE,
+    key,
+    attempt: 1,
+    outcome,
+    status,
+    error,
+    ms,
+  });
   return ended;
 }

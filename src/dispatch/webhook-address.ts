@@ -1,23 +1,12 @@
-import { lookup } from "node:dns/promises";
 import { SECOND } from "../runtime/durations.ts";
 import { within } from "../runtime/within.ts";
 import { type Destinations, literalIn, type Scheme } from "./destinations.ts";
-
-export interface ResolvedAddress {
-  address: string;
-  family: number;
-}
-
-/** The addresses of a name; throws when it has none. */
-export type Resolver = (host: string) => Promise<readonly ResolvedAddress[]>;
-
-/** Asks whom every other program of the machine asks. */
-export const systemResolver: Resolver = (host) => lookup(host, { all: true });
+import type { Resolver } from "./resolver.ts";
 
 export interface AddressRules {
   destinations: Destinations;
   publicUrl: string;
-  resolver?: Resolver | undefined;
+  resolver: Resolver;
 }
 
 export type CheckedAddress = { outcome: "accepted"; url: string } | { outcome: "refused"; message: string };
@@ -68,7 +57,7 @@ export async function checkAddress(text: string, rules: AddressRules): Promise<C
   const refusal = REFUSALS.find(({ is }) => is({ text, url, rules }));
   if (refusal) return { outcome: "refused", message: refusal.message };
   const scheme = url.protocol as Scheme;
-  const addresses = await addressesOf(url, rules.resolver ?? systemResolver);
+  const addresses = await addressesOf(url, rules.resolver);
   if (!addresses.every((address) => rules.destinations.isAllowed(address, scheme)))
     return { outcome: "refused", message: DENIED[scheme] };
   return { outcome: "accepted", url: url.href.replace(/\/+$/, "") };

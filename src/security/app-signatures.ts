@@ -1,4 +1,5 @@
 import { createHmac } from "node:crypto";
+import { parseJson } from "../runtime/json.ts";
 import { isSameText } from "./same-text.ts";
 
 /** What the platform signs with the secret of our app at it. */
@@ -25,8 +26,8 @@ export function createAppSignatures(secret: string): AppSignatures {
 
 function objectIn(json: string): Record<string, unknown> | undefined {
   try {
-    const value = JSON.parse(json);
-    return typeof value === "object" && value !== null ? value : undefined;
+    const value = parseJson(json); // ids may be numbers, too long for JSON.parse
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
   } catch {
     return undefined;
   }

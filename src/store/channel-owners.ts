@@ -41,22 +41,21 @@ const END = sql(`
   where client_id = $1
   and waba_id = $2
   and status <> 'disconnected'
-  and connected_at <= $3`);
+  and granted_at <= $3
+  returning ${COLUMNS}`);
 
-/** The platform has cut the connection at that time; one made since is another. */
-export async function endChannelsOfWaba(
+/** The platform has cut the connection at that time; one made since is another. Answers what has ended. */
+export const endChannelsOfWaba = (
   tx: Queryable,
   clientId: string,
   { wabaId, at }: { wabaId: string; at: Date },
-): Promise<void> {
-  await tx.query(END, [clientId, wabaId, at]);
-}
+): Promise<ChannelOwnerRow[]> => tx.query<ChannelOwnerRow>(END, [clientId, wabaId, at]);
 
 const END_TOKENS = sql(`
   update channels
   set status = 'needs_reauth', token_sealed = null
   where platform_user_id = $1
-  and connected_at <= $2
+  and granted_at <= $2
   and status = 'connected'
   returning ${COLUMNS}`);
 
@@ -71,7 +70,7 @@ const ERASE_USER = sql(`
   update channels
   set platform_user_id = null, token_sealed = null
   where platform_user_id = $1
-  and connected_at <= $2
+  and granted_at <= $2
   returning id`);
 
 /** Nothing of this person is left in what they had connected by then; answers in how many channels there was. */

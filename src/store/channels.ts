@@ -95,6 +95,7 @@ const RECONNECT = sql(`
     status = 'connected',
     connected_at = case status when 'connected' then connected_at else now() end,
     token_sealed = $3,
+    granted_at = now(),
     platform_user_id = $4,
     waba_id = $5,
     page_id = $6,

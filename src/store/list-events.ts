@@ -1,8 +1,8 @@
-import { MINUTE } from "../runtime/durations.ts";
 import { firstIdAt } from "../runtime/ids.ts";
 import type { Database } from "./database.ts";
 import { EVENT_COLUMNS, type EventRow, STATUS } from "./events.ts";
 import type { PageRequest } from "./pages.ts";
+import { LATE } from "./record-events.ts";
 
 export interface EventFilters {
   status?: string;
@@ -19,12 +19,6 @@ export interface EventSearch {
   page: PageRequest;
   filters: EventFilters;
 }
-
-/** What is recorded later than this after it occurred is marked as late. */
-const LATE = 5 * MINUTE;
-
-/** How far the clocks behind an id and behind its event's time may be apart. */
-const SLACK = MINUTE;
 
 /** Sorts after every id. */
 const NEWEST = "\x7f";
@@ -101,7 +95,7 @@ function conditionsOf({ page, filters }: EventSearch, bind: Bind): Conditions {
   const wanted = VALUES.filter((name) => filters[name] !== undefined);
   return {
     // Nothing is recorded before it occurred.
-    ids: [position, ...(since ? [`>= ${bind(idAt(since.getTime() - SLACK))}`] : [])],
+    ids: [position, ...(since ? [`>= ${bind(idAt(since.getTime()))}`] : [])],
     events: [
       ...wanted.map((name) => `e.${name} = ${bind(filters[name])}`),
       ...(since ? [`e.occurred_at >= ${bind(since)}`] : []),
@@ -115,7 +109,7 @@ function conditionsOf({ page, filters }: EventSearch, bind: Bind): Conditions {
 function slicesOf(conditions: Conditions, { until }: EventFilters, bind: Bind): Conditions[] {
   if (!until) return [conditions];
   const { ids, events, deliveries } = conditions;
-  const end = bind(idAt(until.getTime() + LATE + SLACK));
+  const end = bind(idAt(until.getTime() + LATE + 1));
   return [
     { ids: [...ids, `< ${end}`], events, deliveries },
     { ids: [...ids, `>= ${end}`], events: [...events, "e.is_late"], deliveries },

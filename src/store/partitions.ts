@@ -12,6 +12,9 @@ interface Range {
 
 const LOCK = sql("select pg_advisory_xact_lock(hashtext('herald:partitions'))");
 
+/** Who waits for the locks of these holds up everybody else. */
+const PATIENCE = "set local lock_timeout = '1s'";
+
 const LIST = sql(`
   select pg_get_expr(c.relpartbound, c.oid) as bound
   from pg_inherits i
@@ -61,7 +64,7 @@ async function makePartition(tx: Queryable, table: string, range: Range): Promis
     firstIdAt("evt", range.from),
     firstIdAt("evt", range.to),
   ];
-  await tx.query("set local lock_timeout = '5s'");
+  await tx.query(PATIENCE);
   await tx.query(`create table ${name} (like ${table} including defaults including constraints)`);
   // What came before its time: until it is moved, nobody may add to it.
   await tx.query(`lock table ${table}_default in access exclusive mode`);
@@ -81,7 +84,6 @@ export async function dropPartitions(db: Database, before: number): Promise<numb
 
 async function dropRange(tx: Queryable, range: Range): Promise<void> {
   await tx.query(LOCK);
-  // Who waits for this lock holds up everybody else.
-  await tx.query("set local lock_timeout = '2s'");
+  await tx.query(PATIENCE);
   for (const table of TABLES) await tx.query(`drop table if exists ${partitionOf(table, range)}`);
 }

@@ -1,4 +1,8 @@
+import { MINUTE } from "../runtime/durations.ts";
 import { type Queryable, sql } from "./database.ts";
+
+/** What is recorded later than this after it occurred counts as late. */
+export const LATE = 5 * MINUTE;
 
 /** An event as it is written down. */
 export interface NewEvent {
@@ -99,6 +103,17 @@ const RECORD = sql(`
  */
 export const insertEvents = (db: Queryable, events: readonly NewEvent[]): Promise<RecordedEvent[]> =>
   db.query<RecordedEvent>(RECORD, [JSON.stringify(events)]);
+
+const FIND_FINGERPRINT = sql(`
+  select 1 as one
+  from event_fingerprints
+  where client_id = $1
+  and fingerprint = $2`);
+
+export async function hasFingerprint(db: Queryable, clientId: string, fingerprint: string): Promise<boolean> {
+  const rows = await db.query(FIND_FINGERPRINT, [clientId, fingerprint]);
+  return rows.length > 0;
+}
 
 const FORGET_FINGERPRINTS = sql(`
   delete from event_fingerprints

@@ -8,9 +8,20 @@ const DELIVERY =
 const DUE_NOW =
   "state = 'pending', skip_reason = null, schedule_base = d.attempts, next_attempt_at = now(), delivered_at = null";
 
+/** Of an event that may be told now: its client has an address, and its key is not switched off. */
+const MAY_BE_TOLD = `exists (
+      select
+      from events e
+      join webhook_configs w on w.id = e.client_id
+      where e.client_id = $1
+      and e.id = $2
+      and w.webhook_url is not null
+      and (e.key = any(w.disabled_keys)) is not true
+    )`;
+
 /**
  * The row is held before it is looked at: what a concurrent attempt has just made of it counts, not what it was when the
- * statement began. One that is being sent is left as it is, for it is due already.
+ * statement began. One that is being sent right now is due already; should that attempt fail, the schedule begins anew.
  */
 const RETRY = sql(`
   with held as materialized (
@@ -24,14 +35,20 @@ const RETRY = sql(`
     update deliveries d
     set ${DUE_NOW}, is_bulk = false
     from held h
-    join events e on e.client_id = $1 and e.id = $2
-    join webhook_configs w on w.id = $1
     where d.client_id = $1
     and d.id = $2
     and h.state <> 'in_flight'
-    and w.webhook_url is not null
-    and (e.key = any(w.disabled_keys)) is not true
+    and ${MAY_BE_TOLD}
     returning ${DELIVERY}
+  ),
+  restarted as (
+    update deliveries d
+    set schedule_base = d.attempts, is_bulk = false
+    from held h
+    where d.client_id = $1
+    and d.id = $2
+    and h.state = 'in_flight'
+    and ${MAY_BE_TOLD}
   ),
   latest as (
     select ${DELIVERY}

@@ -1,9 +1,10 @@
-import { channelDisconnected } from "../dispatch/channel-events.ts";
+import { channelDisconnected, type DisconnectReason } from "../dispatch/channel-events.ts";
 import { sealChannelToken } from "../dispatch/channel-token.ts";
 import { recordEvents } from "../dispatch/record-events.ts";
 import { newId } from "../runtime/ids.ts";
 import type { SecretBox } from "../security/secret-box.ts";
 import { type Deed, recordAudit } from "../store/audit-log.ts";
+import { endChannelsOfWaba } from "../store/channel-owners.ts";
 import {
   type ChannelContent,
   type ChannelRow,
@@ -15,6 +16,7 @@ import {
   reserveAsset,
 } from "../store/channels.ts";
 import type { Database, Queryable } from "../store/database.ts";
+import { serviceDeed } from "./service-deed.ts";
 
 /** What a channel speaks for, as its platform names it. */
 export type ChannelAsset =
@@ -97,8 +99,18 @@ function contentOf(id: string, wish: ChannelWish, tokenSealed: string): ChannelC
 
 /** Who took it is another client's business: in the former one's log it was the service. */
 async function takeFrom(tx: Queryable, { client_id: clientId, id }: ChannelRow): Promise<void> {
-  const deed: Deed = { caller: { clientId, credential: { type: "service", id: "herald", name: "Herald" } } };
-  await end(tx, deed, { id, reason: "taken_over" });
+  await end(tx, serviceDeed(clientId), { id, reason: "taken_over" });
+}
+
+type Ended = Pick<ChannelRow, "id" | "platform" | "asset_id">;
+
+export async function auditEnd(
+  tx: Queryable,
+  deed: Deed,
+  { id, platform, asset_id, reason }: Ended & { reason: DisconnectReason },
+): Promise<void> {
+  const details = { platform, asset_id, reason };
+  await recordAudit(tx, deed, { action: "channel.disconnected", target: id, details });
 }
 
 /** Nothing is told of a channel that was disconnected before. */
@@ -110,8 +122,18 @@ async function end(
   const row = await markDisconnected(tx, deed.caller.clientId, id);
   if (!row) return;
   await recordEvents(tx, [channelDisconnected(row, reason)]);
-  const details = { platform: row.platform, asset_id: row.asset_id, reason };
-  await recordAudit(tx, deed, { action: "channel.disconnected", target: id, details });
+  await auditEnd(tx, deed, { ...row, reason });
+}
+
+/** The platform has cut a business off: its channels of this client that were connected by then have ended. False when none was. */
+export async function endByPlatform(
+  tx: Queryable,
+  clientId: string,
+  cut: { wabaId: string; at: Date },
+): Promise<boolean> {
+  const ended = await endChannelsOfWaba(tx, clientId, cut);
+  for (const row of ended) await auditEnd(tx, serviceDeed(clientId), { ...row, reason: "platform" });
+  return ended.length > 0;
 }
 
 /** True when the client has such a channel; disconnecting it twice changes nothing. */

@@ -1,11 +1,14 @@
-import { toAdAccount } from "../dispatch/ad-account-dto.ts";
+import { adAccountRevoked } from "../dispatch/ad-account-events.ts";
 import { channelDisconnected } from "../dispatch/channel-events.ts";
-import { type EventDraft, recordEvents } from "../dispatch/record-events.ts";
+import { recordEvents } from "../dispatch/record-events.ts";
 import { randomText } from "../security/random-text.ts";
 import { eraseConnections, revokeOfUser } from "../store/ad-accounts.ts";
+import { recordAudit } from "../store/audit-log.ts";
 import { endTokensOfUser, eraseUserFromChannels } from "../store/channel-owners.ts";
 import { insertDataDeletion } from "../store/data-deletions.ts";
 import type { Database, Queryable } from "../store/database.ts";
+import { auditEnd } from "./channels.ts";
+import { serviceDeed } from "./service-deed.ts";
 
 /** A person at the platform, and the moment at which they spoke: what they connect later is not meant. */
 export interface PlatformUser {
@@ -19,16 +22,14 @@ export async function deauthorize(tx: Queryable, { id, until }: PlatformUser): P
   const accounts = await revokeOfUser(tx, id, until);
   await recordEvents(tx, [
     ...channels.map((channel) => channelDisconnected(channel, "token_dead")),
-    ...accounts.map(
-      ({ previous_status, ...account }): EventDraft => ({
-        clientId: account.client_id,
-        type: "ad_account.revoked",
-        key: "marketing",
-        adAccountId: account.ad_account_id,
-        data: { ad_account: toAdAccount(account), previous_status },
-      }),
-    ),
+    ...accounts.map(adAccountRevoked),
   ]);
+  for (const channel of channels)
+    await auditEnd(tx, serviceDeed(channel.client_id), { ...channel, reason: "token_dead" });
+  for (const { client_id, id: target, ad_account_id, previous_status } of accounts) {
+    const details = { ad_account_id, previous_status, reason: "token_dead" };
+    await recordAudit(tx, serviceDeed(client_id), { action: "ad_account.revoked", target, details });
+  }
 }
 
 /** All of that, and what we knew of the person is gone: who they are, and their tokens. Answers the code that proves it. */

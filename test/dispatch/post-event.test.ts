@@ -6,7 +6,8 @@ import t, { type Test } from "tap";
 import { createDestinations } from "../../src/dispatch/destinations.ts";
 import { createEventPoster, type PosterParts } from "../../src/dispatch/post-event.ts";
 import { faultWord } from "../../src/dispatch/post-faults.ts";
-import { checkAddress, type Resolver } from "../../src/dispatch/webhook-address.ts";
+import { createResolver, type Resolver } from "../../src/dispatch/resolver.ts";
+import { checkAddress } from "../../src/dispatch/webhook-address.ts";
 import { SECOND } from "../../src/runtime/durations.ts";
 import { cidrs } from "../../src/runtime/setting-kinds.ts";
 import { startBackend, startTcpBackend } from "../fixtures/backends.ts";
@@ -24,7 +25,11 @@ const NOWHERE_PRIVATE = among("");
 
 /** A poster of the test's own, and how it posts. */
 function posting(t: Test, parts: Partial<PosterParts> = {}) {
-  const poster = createEventPoster({ destinations: LOOPBACK, ...parts });
+  const poster = createEventPoster({
+    destinations: LOOPBACK,
+    resolver: createResolver({ destinations: LOOPBACK }),
+    ...parts,
+  });
   t.teardown(() => poster.close());
   const headers = { "content-type": "application/json", "x-webhook-token": TOKEN };
   return (url: string, signal?: AbortSignal) => poster.post({ url, headers, body: PAYLOAD }, signal);

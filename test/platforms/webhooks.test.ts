@@ -160,9 +160,24 @@ t.test("notices of the chat platform", async (t) => {
       "channel.updated",
       { change: "account_update", after: "ACCOUNT_RESTRICTION" },
     ],
-    ["account_update", { event: "PARTNER_REMOVED" }, "channel.disconnected", { reason: "platform" }],
-    ["account_update", { event: "PARTNER_APP_UNINSTALLED" }, "channel.disconnected", { reason: "platform" }],
-    ["account_update", { event: "ACCOUNT_DELETED" }, "channel.disconnected", { reason: "platform" }],
+    [
+      "account_update",
+      { event: "PARTNER_REMOVED" },
+      "channel.updated",
+      { change: "account_update", after: "PARTNER_REMOVED" },
+    ],
+    [
+      "account_update",
+      { event: "PARTNER_APP_UNINSTALLED" },
+      "channel.updated",
+      { change: "account_update", after: "PARTNER_APP_UNINSTALLED" },
+    ],
+    [
+      "account_update",
+      { event: "ACCOUNT_DELETED" },
+      "channel.updated",
+      { change: "account_update", after: "ACCOUNT_DELETED" },
+    ],
     [
       "account_review_update",
       { decision: "APPROVED" },
@@ -194,12 +209,8 @@ t.test("notices of the chat platform", async (t) => {
       { change: "phone_number_quality_update", after: "ONBOARDING" },
     ],
     ["security", {}, "channel.updated", { change: "security" }],
-    [
-      "user_preferences",
-      { wa_id: "1" },
-      "platform.event",
-      { field: "user_preferences", value: { wa_id: "1" } },
-    ],
+    ["user_preferences", { value: "stop" }, "channel.updated", { change: "user_preferences", after: "stop" }],
+    ["calls", { a: 1 }, "channel.updated", { change: "calls" }],
     ["brand_new", { a: [1] }, "platform.event", { field: "brand_new", value: { a: [1] } }],
     ["constructor", { a: 1 }, "platform.event", { field: "constructor", value: { a: 1 } }],
   ];
@@ -212,7 +223,8 @@ t.test("notices of the chat platform", async (t) => {
     );
     t.same(found?.data, data, field);
     t.same(found?.raw, value);
-    t.equal(found?.ends, type === "channel.disconnected");
+    const ends = ["PARTNER_REMOVED", "PARTNER_APP_UNINSTALLED", "ACCOUNT_DELETED"];
+    t.equal(found?.ends, ends.includes((data as { after?: string }).after ?? ""));
   }
   const partner = notice("account_update", { event: "PARTNER_REMOVED", waba_info: { waba_id: "88" } });
   t.same(partner?.asset, { kind: "waba", id: "88" }, "the business it is about, not the one it came by");
@@ -492,4 +504,104 @@ t.test("what is about nothing we know says nothing", async (t) => {
   ])
     t.same(read(webhook).readings, []);
   t.match(read({ object: "permissions", entry: [{ id: "1" }, {}] }), { object: "unknown", updates: 2 });
+});
+
+t.test("a sender never gets the name of somebody else", async (t) => {
+  const contacts = [{ profile: { name: "Ana" }, wa_id: "111", user_id: "US.1" }];
+  const from = (message: object) =>
+    chat({ contacts, messages: [{ id: "w", type: "text", ...message }] })?.data.from;
+  t.same(from({ from: "222", from_user_id: "US.2" }), {
+    id: "222",
+    phone: "222",
+    business_scoped_id: "US.2",
+  });
+  t.same(from({ from: "222" }), { id: "222", phone: "222" });
+  t.match(from({}), { id: "111", name: "Ana" }, "where nothing contradicts it");
+});
+
+t.test("what was done to an old comment is known by when it was done", async (t) => {
+  const done = (verb: string, time: number) => {
+    const value = {
+      item: "comment",
+      verb,
+      comment_id: "1_2",
+      post_id: "1",
+      created_time: SECONDS - 90 * 86_400,
+    };
+    return readOne("page", { time, changes: [{ field: "feed", value }] });
+  };
+  const known = new Set(
+    ["edited", "edited", "hide", "unhide", "hide", "remove"].map(
+      (verb, index) => done(verb, SECONDS + index)?.knownBy,
+    ),
+  );
+  t.equal(known.size, 6);
+  t.equal(done("hide", SECONDS)?.knownBy, done("hide", SECONDS)?.knownBy);
+  t.match(done("remove", SECONDS), { occurredAt: new Date(AT), data: { at: AT } });
+  t.equal(
+    done("add", SECONDS)?.occurredAt?.getTime(),
+    (SECONDS - 90 * 86_400) * 1000,
+    "its beginning is its own",
+  );
+});
+
+t.test("posts are known by all that they say", async (t) => {
+  const known = (value: object) =>
+    readOne("page", {
+      changes: [{ field: "feed", value: { post_id: "5", verb: "add", created_time: SECONDS, ...value } }],
+    })?.knownBy;
+  t.not(known({ item: "photo", photo_id: "61" }), known({ item: "photo", photo_id: "62" }));
+  t.not(known({ item: "post", message: "one" }), known({ item: "post", message: "two" }));
+});
+
+t.test("leads and reactions are known whatever their envelope says of the time", async (t) => {
+  const lead = (time: number) =>
+    readOne("page", {
+      time,
+      changes: [{ field: "leadgen", value: { leadgen_id: 4, created_time: SECONDS } }],
+    })?.knownBy;
+  t.equal(lead(SECONDS), lead(SECONDS + 60));
+  const reaction = (time: number) =>
+    readOne("page", { time, messaging: [{ timestamp: 1, reaction: { mid: "m_1", action: "react" } }] })
+      ?.knownBy;
+  t.equal(reaction(SECONDS), reaction(SECONDS + 60));
+});
+
+t.test("a conversation's kind is found beside what we do not know", async (t) => {
+  const event = { hop_context: [], sender: { id: "9" }, message: { mid: "m_1", text: "Hi" } };
+  t.match(readOne("page", { messaging: [event] }), { type: "message.received" });
+});
+
+t.test("an event of a conversation without a time of its own has that of its envelope", async (t) => {
+  t.match(readOne("page", { messaging: [{ sender: { id: "9" }, postback: { payload: "GO" } }] }), {
+    occurredAt: new Date(AT),
+    data: { at: AT },
+  });
+});
+
+t.test("a message that the business itself takes back is no repetition of it", async (t) => {
+  const echo = conversation("instagram", { message: { mid: "m_1", is_echo: true, text: "a" } });
+  const gone = conversation("instagram", { message: { mid: "m_1", is_echo: true, is_deleted: true } });
+  t.equal(gone?.data.type, "deleted");
+  t.not(echo?.knownBy, gone?.knownBy);
+});
+
+t.test("a review without an outcome is not taken for a rejection", async (t) => {
+  for (const event of [undefined, null, {}])
+    t.equal(
+      notice("message_template_status_update", { message_template_id: 1, event })?.type,
+      "platform.event",
+    );
+});
+
+t.test("what tells of people is for whose number it is, or in confidence", async (t) => {
+  for (const field of ["messages", "smb_message_echoes", "history", "brand_new"]) {
+    t.same(
+      notice(field, { metadata: { phone_number_id: "106" }, x: 1 })?.asset,
+      { kind: "number", id: "106" },
+      field,
+    );
+    t.same(notice(field, { x: 1 })?.asset, { kind: "waba", id: "77", inConfidence: true }, field);
+  }
+  t.same(notice("account_review_update", {})?.asset, { kind: "waba", id: "77" });
 });

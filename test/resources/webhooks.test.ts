@@ -1,7 +1,7 @@
 import t, { type Test } from "tap";
 import { createDestinations } from "../../src/dispatch/destinations.ts";
 import { createEventPoster } from "../../src/dispatch/post-event.ts";
-import type { Resolver } from "../../src/dispatch/webhook-address.ts";
+import type { Resolver } from "../../src/dispatch/resolver.ts";
 import { webhookRoutes } from "../../src/resources/webhooks/routes.ts";
 import { MINUTE, SECOND } from "../../src/runtime/durations.ts";
 import { createSecretBox, sealedContext } from "../../src/security/secret-box.ts";
@@ -9,6 +9,7 @@ import { tokensOf } from "../../src/security/webhook-tokens.ts";
 import { deleteClient } from "../../src/store/clients.ts";
 import { findWebhookConfig } from "../../src/store/webhook-configs.ts";
 import { type Api, startApi } from "../fixtures/api.ts";
+import { keptLog } from "../fixtures/lines.ts";
 import { testConfig } from "../fixtures/settings.ts";
 import { watchStatements } from "../fixtures/statements.ts";
 import { makeTenant, type Tenant } from "../fixtures/tenants.ts";
@@ -43,7 +44,7 @@ async function start(
 ) {
   const config = await testConfig(t, { ...SETTINGS, ...settings });
   const destinations = createDestinations(config.PRIVATE_DESTINATIONS);
-  const poster = createEventPoster({ destinations });
+  const poster = createEventPoster({ destinations, resolver });
   t.teardown(() => poster.close());
   const addresses = {
     destinations,
@@ -51,7 +52,7 @@ async function start(
     resolver,
   };
   const secretBox = createSecretBox(config.ENCRYPTION_KEYS);
-  const routes = (db: Api["db"]) => webhookRoutes({ db, secretBox, poster, addresses });
+  const routes = (db: Api["db"]) => webhookRoutes({ db, secretBox, poster, addresses, log: keptLog().log });
   const api = await startApi(t, { config, routes, ...(database ? { database } : {}) });
   return { api, secretBox };
 }

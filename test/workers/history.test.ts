@@ -1,12 +1,16 @@
 import t, { type Test } from "tap";
 import { recordEvents } from "../../src/dispatch/record-events.ts";
-import { DAY, HOUR } from "../../src/runtime/durations.ts";
+import { DAY, HOUR, MINUTE } from "../../src/runtime/durations.ts";
 import { firstIdAt } from "../../src/runtime/ids.ts";
 import { createClient } from "../../src/store/clients.ts";
 import { createDatabase, type Database } from "../../src/store/database.ts";
+import { dropPartitions } from "../../src/store/partitions.ts";
+import { historyClock, historyRoom } from "../../workers/history-room.ts";
 import { keepHistory } from "../../workers/scheduler/history.ts";
+import { keptLog } from "../fixtures/lines.ts";
 import { rawClient } from "../fixtures/servers.ts";
 import { testConfig } from "../fixtures/settings.ts";
+import { until } from "../fixtures/until.ts";
 
 const NOON = Date.UTC(2030, 4, 10, 12);
 const KEPT = { EVENT_RETENTION_DAYS: 30 };
@@ -15,6 +19,7 @@ async function open(t: Test) {
   const config = await testConfig(t);
   const db = createDatabase(config, () => {});
   t.teardown(() => db.close());
+  await dropPartitions(db, Date.UTC(2100, 0)); // those that every process makes at its start
   return { db, config, clientId: (await createClient(db, "c")).id };
 }
 
@@ -40,6 +45,8 @@ async function placesOf(db: Database, table: string): Promise<Record<string, str
   );
   return Object.fromEntries(rows.map(({ id, place }) => [id, place]));
 }
+
+const BOUNDS = "select 1 from pg_inherits where inhparent = 'events'::regclass";
 
 const TABLES = ["events", "deliveries", "attempts"];
 
@@ -85,7 +92,7 @@ t.test("what is over is dropped as a whole, and what is not stays", async (t) =>
 t.test("a long history is divided into longer stretches", async (t) => {
   const { db } = await open(t);
   await keepHistory({ EVENT_RETENTION_DAYS: 3_650 }, db, NOON);
-  const bounds = await db.query("select 1 from pg_inherits where inhparent = 'events'::regclass");
+  const bounds = await db.query(BOUNDS);
   t.equal(bounds.length, 4);
   t.match(await keepHistory({ EVENT_RETENTION_DAYS: 3_650 }, db, NOON + 60 * DAY), { partitions_made: 1 });
   t.match(
@@ -99,7 +106,7 @@ t.test("two that make room at once make it once", async (t) => {
   const { db } = await open(t);
   const both = await Promise.all([keepHistory(KEPT, db, NOON), keepHistory(KEPT, db, NOON)]);
   t.equal(
-    both.reduce((sum, { partitions_made }) => sum + partitions_made, 0),
+    both.reduce((sum, { partitions_made = 0 }) => sum + partitions_made, 0),
     3,
   );
 });
@@ -141,4 +148,46 @@ t.test("what came in long ago is forgotten, what came lately is not", async (t) 
   await db.query("update event_fingerprints set seen_at = now() - interval '8 days 1 minute'");
   t.match(await keepHistory(KEPT, db), { fingerprints_forgotten: 2 });
   t.equal((await recordEvents(db, drafts)).length, 2);
+});
+
+t.test("a lock that is not had keeps nothing else from being done", async (t) => {
+  const { db, config } = await open(t);
+  await keepHistory(KEPT, db, NOON);
+  const reader = await rawClient(t, config.DATABASE_URL);
+  await reader.query("begin");
+  await reader.query("select 1 from events_default");
+  await db.query(
+    "insert into event_fingerprints values (gen_random_uuid(), gen_random_uuid(), now() - interval '20 days')",
+  );
+  await t.rejects(keepHistory(KEPT, db, NOON + 5 * DAY), { code: "55P03" });
+  t.same(await db.query("select 1 from event_fingerprints"), []);
+  await reader.query("commit");
+  t.match(await keepHistory(KEPT, db, NOON + 5 * DAY), { partitions_made: 5 });
+});
+
+t.test("of two clocks the one is believed that drops less", async (t) => {
+  const { db } = await open(t);
+  const now = Date.now;
+  t.teardown(() => {
+    Date.now = now;
+  });
+  Date.now = () => now() + 40 * DAY;
+  t.ok((await historyClock(db)) < now() + MINUTE);
+  Date.now = () => now() - 40 * DAY;
+  t.ok((await historyClock(db)) < now() - 39 * DAY);
+});
+
+t.test("every process makes room at its start, and again when it could not", async (t) => {
+  const { db } = await open(t);
+  const { log, lines } = keptLog();
+  let failing = true;
+  const query: Database["query"] = (statement, values) =>
+    failing ? Promise.reject(new Error("away")) : db.query(statement, values);
+  const room = historyRoom({ settings: KEPT, db: { ...db, query }, log, pauses: { again: 5, retry: 5 } });
+  const fail = () => void t.fail("it must not end the process");
+  await room.start?.({ fail });
+  t.match(lines, [{ event: "history.no_room_made" }]);
+  failing = false;
+  await until("there is room", async () => (await db.query(BOUNDS)).length === 4);
+  await room.close?.();
 });

@@ -7,12 +7,12 @@ type Fields = Record<string, unknown>;
 /** Somebody wrote. `contacts` stand beside the messages and know their writers' names. */
 export const messageReader =
   (contacts: unknown): Reader =>
-  (value) => {
+  (value, { time }) => {
     const message = asObject(value);
     const id = textOf(message.id);
     if (id === undefined) return "unknown";
     const type = textOf(message.type) ?? "unsupported";
-    const at = momentOf(message.timestamp);
+    const at = momentOf(message.timestamp) ?? time;
     const data = {
       platform_message_id: id,
       from: senderOf(message, contacts),
@@ -30,7 +30,9 @@ function senderOf(message: Fields, contacts: unknown): Fields {
   const [number, scoped] = [textOf(message.from), textOf(message.from_user_id)];
   const contact =
     known.find(({ wa_id, user_id }) => isSame(wa_id, number) || isSame(user_id, scoped)) ??
-    (known.length === 1 ? known[0] : undefined);
+    known.find(
+      ({ wa_id, user_id }) => known.length === 1 && !isOther(wa_id, number) && !isOther(user_id, scoped),
+    );
   const phone = number ?? textOf(contact?.wa_id);
   const scopedId = scoped ?? textOf(contact?.user_id);
   return present({
@@ -43,6 +45,9 @@ function senderOf(message: Fields, contacts: unknown): Fields {
 
 const isSame = (value: unknown, id: string | undefined) => id !== undefined && textOf(value) === id;
 
+const isOther = (value: unknown, id: string | undefined) =>
+  id !== undefined && textOf(value) !== undefined && textOf(value) !== id;
+
 function contextOf(value: unknown): Fields | undefined {
   const context = asObject(value);
   return Object.keys(context).length === 0
@@ -51,11 +56,11 @@ function contextOf(value: unknown): Fields | undefined {
 }
 
 /** How far a message has come. */
-export const readStatus: Reader = (value): Finding | "unknown" => {
+export const readStatus: Reader = (value, { time }): Finding | "unknown" => {
   const given = asObject(value);
   const [id, status] = [textOf(given.id), textOf(given.status)];
   if (id === undefined || status === undefined) return "unknown";
-  const at = momentOf(given.timestamp);
+  const at = momentOf(given.timestamp) ?? time;
   const data = {
     message_id: null,
     platform_message_id: id,

@@ -6,9 +6,10 @@ type Fields = Record<string, unknown>;
 
 /** What the platform tells about templates, numbers and the business itself, by the name of the field. */
 export const NOTICES: Readonly<Record<string, Reader>> = {
-  message_template_status_update: template("template.status_updated", (value) => {
-    const word = textOf(value.event) ?? "";
-    return { status: templateStatus(word), platform_status: word, reason: textOf(value.reason) };
+  message_template_status_update: template("template.status_updated", ({ event, reason }) => {
+    const word = textOf(event);
+    if (word === undefined) return undefined;
+    return { status: templateStatus(word), platform_status: word, reason: textOf(reason) };
   }),
   message_template_quality_update: template("template.quality_updated", (value) => ({
     before: textOf(value.previous_quality_score),
@@ -26,18 +27,37 @@ export const NOTICES: Readonly<Record<string, Reader>> = {
   phone_number_quality_update: change(({ event }) => event),
   business_username_updates: change(({ status }) => status),
   security: change(({ event }) => event),
+  message_template_components_update: change(() => undefined),
+  flows: change(({ event }) => event),
+  user_preferences: change(({ value }) => value),
+  user_id_update: change(() => undefined),
+  smb_app_state_sync: change(() => undefined),
+  smb_message_echoes: change(() => undefined),
+  history: change(() => undefined),
+  calls: change(() => undefined),
 };
 
-function template(type: Finding["type"], tell: (value: Fields) => Fields): Reader {
+/** These tell of people, or of what they say: not for everybody who has a number of the business. */
+export const IN_CONFIDENCE = [
+  "messages",
+  "user_preferences",
+  "user_id_update",
+  "smb_app_state_sync",
+  "smb_message_echoes",
+  "history",
+  "calls",
+];
+
+function template(type: Finding["type"], tell: (value: Fields) => Fields | undefined): Reader {
   return (given) => {
     const value = asObject(given);
-    const id = textOf(value.message_template_id);
-    if (id === undefined) return "unknown";
+    const [id, told] = [textOf(value.message_template_id), tell(value)];
+    if (id === undefined || told === undefined) return "unknown";
     const data = present({
       hsm_id: id,
       name: textOf(value.message_template_name ?? value.name),
       language: textOf(value.message_template_language ?? value.language)?.replace("-", "_"),
-      ...tell(value),
+      ...told,
     });
     return { type, data };
   };
@@ -53,10 +73,10 @@ function change(after: (value: Fields) => unknown): Reader {
 }
 
 /** Some tell of one number of the business, by how people write it. */
-const ofNumber = (asset: Asset, { display_phone_number }: Fields): Asset => ({
-  ...asset,
-  displayNumber: textOf(display_phone_number),
-});
+function ofNumber(asset: Asset, { display_phone_number }: Fields): Asset {
+  const displayNumber = textOf(display_phone_number);
+  return displayNumber === undefined ? asset : { ...asset, displayNumber, inConfidence: true };
+}
 
 /** These cut the service off from the business. */
 const ENDINGS = ["PARTNER_REMOVED", "PARTNER_APP_UNINSTALLED", "ACCOUNT_DELETED"];
@@ -64,10 +84,11 @@ const ENDINGS = ["PARTNER_REMOVED", "PARTNER_APP_UNINSTALLED", "ACCOUNT_DELETED"
 function readAccountUpdate(given: unknown, { field, asset }: Parameters<Reader>[1]): Finding {
   const value = asObject(given);
   const event = textOf(value.event);
-  // The envelope of a notice about a partner may name another business than the one that it is about.
-  const id = textOf(asObject(value.waba_info).waba_id) ?? asset.id;
-  const about = { asset: { ...asset, id } };
-  if (event !== undefined && ENDINGS.includes(event))
-    return { type: "channel.disconnected", data: { reason: "platform" }, ends: true, ...about };
-  return { type: "channel.updated", data: { change: field, ...present({ after: event }) }, ...about };
+  return {
+    type: "channel.updated",
+    data: { change: field, ...present({ after: event }) },
+    // The envelope of a notice about a partner may name another business than the one that it is about.
+    asset: { ...asset, id: textOf(asObject(value.waba_info).waba_id) ?? asset.id },
+    ends: event !== undefined && ENDINGS.includes(event),
+  };
 }

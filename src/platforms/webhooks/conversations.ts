@@ -1,6 +1,6 @@
 import { asList, asObject, lookUp, present, textOf } from "../client/shapes.ts";
 import { momentOf, toMoment } from "./moments.ts";
-import type { Finding, Reader } from "./reading.ts";
+import type { Finding, Reader, Update } from "./reading.ts";
 
 type Fields = Record<string, unknown>;
 
@@ -8,48 +8,51 @@ type Fields = Record<string, unknown>;
 const ENVELOPE = ["sender", "recipient", "timestamp"];
 
 /** An event of a conversation on a page or a photo account: its kind is the name of what stands in it. */
-export const readConversation: Reader = (value) => {
+export const readConversation: Reader = (value, update) => {
   const event = asObject(value);
-  return lookUp(KINDS, kindOf(event))?.(event) ?? "unknown";
+  return lookUp(KINDS, kindOf(event))?.(event, update) ?? "unknown";
 };
 
-export const kindOf = (value: unknown): string =>
-  Object.keys(asObject(value)).find((name) => !ENVELOPE.includes(name)) ?? "messaging";
+/** One that we know, whatever else stands beside it. */
+export function kindOf(value: unknown): string {
+  const names = Object.keys(asObject(value)).filter((name) => !ENVELOPE.includes(name));
+  return names.find((name) => Object.hasOwn(KINDS, name)) ?? names[0] ?? "messaging";
+}
 
-type Kind = (event: Fields) => Finding | "nothing" | "unknown";
+type Kind = (event: Fields, update: Update) => Finding | "nothing" | "unknown";
 
 const KINDS: Readonly<Record<string, Kind>> = {
-  message(event) {
+  message(event, update) {
     const message = asObject(event.message);
     const id = textOf(message.mid);
     if (id === undefined) return "unknown";
     const type = typeOf(message);
-    return received(event, { id, type, content: message, knownBy: `message ${id} ${type}` });
+    return received(event, update, { id, type, content: message, knownBy: `message ${id} ${type}` });
   },
-  postback(event) {
+  postback(event, update) {
     const id = textOf(asObject(event.postback).mid);
     const known = id === undefined ? {} : { id, knownBy: `message ${id} postback` };
-    return received(event, { type: "postback", content: event.postback, ...known });
+    return received(event, update, { type: "postback", content: event.postback, ...known });
   },
   /** It goes by the id of the message that it is about, so only its own text makes it known. */
-  reaction: (event) =>
-    received(event, {
+  reaction: (event, update) =>
+    received(event, update, {
       type: "reaction",
       content: event.reaction,
       id: textOf(asObject(event.reaction).mid),
     }),
   /** Of a message on the photo platform; elsewhere up to a time, which says something of messages of ours only. */
-  read(event) {
+  read(event, update) {
     const id = textOf(asObject(event.read).mid);
-    return id === undefined ? "nothing" : readReceipt(event, id);
+    return id === undefined ? "nothing" : readReceipt(event, update, id);
   },
   delivery: () => "nothing",
 };
 
 /** The platform has no word for it: a flag, the kind of the first attachment, or plain text. */
 function typeOf(message: Fields): string {
-  if (message.is_echo === true) return "echo";
   if (message.is_deleted === true) return "deleted";
+  if (message.is_echo === true) return "echo";
   return textOf(asObject(asList(message.attachments)[0]).type) ?? "text";
 }
 
@@ -60,8 +63,8 @@ interface Received {
   knownBy?: string;
 }
 
-function received(event: Fields, { type, content, id, knownBy }: Received): Finding {
-  const at = momentOf(event.timestamp);
+function received(event: Fields, update: Update, { type, content, id, knownBy }: Received): Finding {
+  const at = momentOf(event.timestamp) ?? update.time;
   const data = {
     ...present({ platform_message_id: id }),
     from: present({ id: textOf(asObject(event.sender).id) }),
@@ -69,7 +72,7 @@ function received(event: Fields, { type, content, id, knownBy }: Received): Find
     content: content ?? null,
     ...present({ context: repliedTo(content), at: toMoment(at) }),
   };
-  return { type: "message.received", data, at, knownBy };
+  return { type: "message.received", data, at, knownBy: knownBy ?? update.source.text };
 }
 
 /** A message, or a story. */
@@ -79,8 +82,8 @@ function repliedTo(content: unknown): Fields | undefined {
   return Object.keys(context).length === 0 ? undefined : context;
 }
 
-function readReceipt(event: Fields, id: string): Finding {
-  const at = momentOf(event.timestamp);
+function readReceipt(event: Fields, update: Update, id: string): Finding {
+  const at = momentOf(event.timestamp) ?? update.time;
   const data = {
     message_id: null,
     platform_message_id: id,

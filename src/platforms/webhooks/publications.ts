@@ -32,10 +32,12 @@ function readFeed(given: unknown, update: Update): ReturnType<Reader> {
   const id = textOf(item === "comment" ? value.comment_id : value.post_id);
   if (type === undefined || id === undefined) return "unknown";
   if (item === "comment" && isOwn(value, update)) return "nothing";
-  const at = momentOf(value.created_time) ?? update.time;
-  const parent = textOf(value.parent_id);
-  const post = textOf(value.post_id);
-  return published(type, { id, verb, at, value, parent: parent === post ? undefined : parent, post });
+  const created = momentOf(value.created_time);
+  // An old comment may be edited today.
+  const at = verb === "add" ? (created ?? update.time) : (update.time ?? created);
+  const [parent, post] = [textOf(value.parent_id), textOf(value.post_id)];
+  const found = published(type, { id, verb, at, value, parent: parent === post ? undefined : parent, post });
+  return item === "comment" ? known(found, id, verb) : found;
 }
 
 function readPhotoComment(given: unknown, update: Update): ReturnType<Reader> {
@@ -44,7 +46,8 @@ function readPhotoComment(given: unknown, update: Update): ReturnType<Reader> {
   if (id === undefined) return "unknown";
   if (isOwn(value, update)) return "nothing";
   const [parent, post] = [textOf(value.parent_id), textOf(asObject(value.media).id)];
-  return published("comment.created", { id, verb: "add", at: update.time, value, parent, post });
+  const found = published("comment.created", { id, verb: "add", at: update.time, value, parent, post });
+  return known(found, id, "add");
 }
 
 function readMention(given: unknown, { time: at }: Update): ReturnType<Reader> {
@@ -70,8 +73,14 @@ interface Publication {
 function published(type: Finding["type"], { id, verb, at, value, parent, post }: Publication): Finding {
   const text = textOf(value.message) ?? textOf(value.text);
   const rest = { parent_id: parent, post_id: post, from: value.from, text, verb, at: toMoment(at) };
-  return { type, data: { id, ...present(rest) }, at, knownBy: [type, id, verb, at?.getTime()].join(" ") };
+  return { type, data: { id, ...present(rest) }, at };
 }
+
+/** A comment is known by its id, what was done to it, and when. */
+const known = (found: Finding, id: string, verb: string): Finding => ({
+  ...found,
+  knownBy: ["comment", id, verb, found.at?.getTime()].join(" "),
+});
 
 /** What the person wrote into the form has to be fetched. */
 function readLead(given: unknown): Finding | "unknown" {
@@ -85,5 +94,6 @@ function readLead(given: unknown): Finding | "unknown" {
     page_id: textOf(value.page_id),
     created_at: toMoment(at),
   };
-  return { type: "lead.created", key: "marketing", data: { lead_id: id, ...present(rest) }, at };
+  const data = { lead_id: id, ...present(rest) };
+  return { type: "lead.created", key: "marketing", data, at, knownBy: `lead ${id}` };
 }

@@ -4,7 +4,7 @@ import type { Platform } from "../../schema/enumerations.ts";
 import { asObject, lookUp, textOf } from "../client/shapes.ts";
 import { AD_NOTICES } from "./ad-account.ts";
 import { messageReader, readStatus } from "./chat-messages.ts";
-import { NOTICES } from "./chat-notices.ts";
+import { IN_CONFIDENCE, NOTICES } from "./chat-notices.ts";
 import { kindOf, readConversation } from "./conversations.ts";
 import { momentOf } from "./moments.ts";
 import { PUBLICATIONS } from "./publications.ts";
@@ -77,24 +77,35 @@ const knownReader = (readers: Readonly<Record<string, Reader>>, field: string): 
 
 function readBusiness(entry: Entry): MaybeReading[] {
   return changesOf(entry).flatMap(({ field, value }) => {
-    const asset: Asset = { kind: "waba", id: entry.id };
-    const update: Update = { asset, key: "chatapp", field, time: entry.time, source: value };
+    const update: Update = {
+      asset: chatAsset(entry, field, value),
+      key: "chatapp",
+      field,
+      time: entry.time,
+      source: value,
+    };
     return field === "messages" ? readChat(update) : [read(update, knownReader(NOTICES, field))];
   });
 }
 
-/** Messages and statuses belong to one number; whatever else stands there is told as it is. */
+/** The number, where it is named; else the business, with what is nobody's business but one client's kept in confidence. */
+function chatAsset({ id }: Entry, field: string, value: JsonSource): Asset {
+  const number = textOf(asObject(valueIn(value.field("metadata"))).phone_number_id);
+  if (number !== undefined) return { kind: "number", id: number };
+  const isNotice = Object.hasOwn(NOTICES, field) && !IN_CONFIDENCE.includes(field);
+  return isNotice ? { kind: "waba", id } : { kind: "waba", id, inConfidence: true };
+}
+
+/** Messages and statuses; whatever else stands there is told as it is. */
 function readChat(update: Update): MaybeReading[] {
   const value = update.source;
-  const number = textOf(asObject(valueIn(value.field("metadata"))).phone_number_id);
-  const asset: Asset = number === undefined ? update.asset : { kind: "number", id: number };
   const each = (field: string, reader: Reader) =>
-    (value.field(field)?.items() ?? []).map((source) => read({ ...update, asset, source }, reader));
+    (value.field(field)?.items() ?? []).map((source) => read({ ...update, source }, reader));
   const found = [
     ...each("messages", messageReader(valueIn(value.field("contacts")))),
     ...each("statuses", readStatus),
   ];
-  return found.length > 0 ? found : [unread({ ...update, asset })];
+  return found.length > 0 ? found : [unread(update)];
 }
 
 /** Conversations belong to the platform; all else is publishing, but for leads. What other apps handle is not for us. */

@@ -9,6 +9,8 @@ export interface Asset {
   id: string;
   /** The number as people write it, where an update of a whole business tells of one of its numbers. */
   displayNumber?: string | undefined;
+  /** For one client alone: where several have a part in it and it is not known whose this is, nobody hears of it. */
+  inConfidence?: boolean;
 }
 
 /** One update as it came, not read yet. */
@@ -32,7 +34,7 @@ export interface Finding {
   /** Where these are others than the envelope's. */
   asset?: Asset;
   key?: DispatchKey;
-  /** The platform has cut the connection. */
+  /** The platform has cut the connection: what was connected by then has ended. */
   ends?: boolean;
 }
 

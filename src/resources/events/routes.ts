@@ -68,7 +68,7 @@ export function eventRoutes({ db }: { db: Database }): Route[] {
       path: "/api/webhooks/events/retry",
       scope: "webhooks:manage",
       summary: "Send all events of a time again that failed or were skipped",
-      description: "They never delay fresh events. Tests of the address are left out.",
+      description: "They never delay fresh events.",
       body: eventReplay,
       status: 202,
       reply: replayedEvents,

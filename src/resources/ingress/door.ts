@@ -1,5 +1,6 @@
 import { type Route, route } from "../../http/route.ts";
 import { readWebhook } from "../../platforms/webhooks/read-webhook.ts";
+import type { Asset } from "../../platforms/webhooks/reading.ts";
 import { ApiError } from "../../runtime/errors.ts";
 import { type JsonSource, openJson } from "../../runtime/json-source.ts";
 import type { Log } from "../../runtime/log.ts";
@@ -57,13 +58,14 @@ export function doorRoutes(parts: DoorParts): Route[] {
           throw new ApiError("unauthorized", "The signature is not the platform's");
         const began = performance.now();
         const content = readWebhook(opened(body, requestId, log));
-        const tally = await receive(db, content);
+        const { tally, strangers } = await receive(db, content);
         report(parts, content.object, tally);
         const ms = Math.round(performance.now() - began);
         log.info("webhook.received", {
           request_id: requestId,
           object: content.object,
           ...tally,
+          ...(strangers.length > 0 ? { strangers: namesOf(strangers) } : {}),
           bytes: body.length,
           ms,
         });
@@ -83,6 +85,14 @@ function opened(body: Buffer, requestId: string, log: Log): JsonSource {
   }
   log.warn("webhook.unreadable", { request_id: requestId, bytes: body.length });
   throw new ApiError("validation_failed", "The body must be a JSON object");
+}
+
+const MOST_NAMED = 5;
+
+/** What was nobody's, for whoever asks why nothing arrives. Only what looks like an id is repeated in the log. */
+function namesOf(strangers: readonly Asset[]): string {
+  const names = strangers.map(({ kind, id }) => `${kind} ${/^\d{1,32}$/.test(id) ? id : "?"}`);
+  return [...new Set(names)].slice(0, MOST_NAMED).join(", ");
 }
 
 const OUTCOMES = ["recorded", "duplicate", "foreign", "silent"] as const;

@@ -51,8 +51,16 @@ function chatOwnership(rows: readonly ChannelOwnerRow[]): Ownership {
     if (asset.kind === "number") return ofNumber(asset);
     const channels = rows.filter(({ waba_id }) => waba_id === asset.id);
     const named = channels.find(({ display_phone_number }) => isSameNumber(display_phone_number, asset));
-    return named ? [toOwner(named)] : oncePerClient(channels);
+    if (named) return [toOwner(named)];
+    const owners = oncePerClient(candidates(channels, asset));
+    return asset.inConfidence && owners.length > 1 ? [] : owners;
   };
+}
+
+/** A number that is nobody's as far as we know may be that of a channel whose number we do not know. */
+function candidates(channels: readonly ChannelOwnerRow[], { displayNumber }: Asset) {
+  const unknown = channels.filter(({ display_phone_number }) => display_phone_number === null);
+  return displayNumber === undefined || unknown.length === 0 ? channels : unknown;
 }
 
 const digitsOf = (text: string | null | undefined) => (text ?? "").replaceAll(/\D/g, "");

@@ -79,7 +79,7 @@ function userIn(body: Buffer, signatures: AppSignatures): PlatformUser {
   const request = signatures.openRequest(signed);
   if (!request) throw new ApiError("unauthorized", "The signed request is not the platform's");
   const { user_id, issued_at } = request;
-  const id = typeof user_id === "number" ? String(user_id) : user_id;
+  const id = typeof user_id === "number" || typeof user_id === "bigint" ? String(user_id) : user_id;
   if (typeof id !== "string" || !/^\d{1,32}$/.test(id))
     throw invalidField("/signed_request", "signed_request names no user_id");
   // To the second, so what was connected within it is meant too.

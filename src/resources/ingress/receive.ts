@@ -1,9 +1,9 @@
-import { type EventDraft, recordEvents } from "../../dispatch/record-events.ts";
+import { type EventDraft, isKnown, recordEvents } from "../../dispatch/record-events.ts";
 import type { WebhookContent } from "../../platforms/webhooks/read-webhook.ts";
-import type { Reading } from "../../platforms/webhooks/reading.ts";
+import type { Asset, Reading } from "../../platforms/webhooks/reading.ts";
 import { DAY, MINUTE } from "../../runtime/durations.ts";
-import { endChannelsOfWaba } from "../../store/channel-owners.ts";
 import type { Database, Queryable } from "../../store/database.ts";
+import { endByPlatform } from "../../tenancy/channels.ts";
 import { findOwners, type Owner } from "./owners.ts";
 
 /** What became of a webhook's updates. */
@@ -18,12 +18,18 @@ export interface Tally {
   silent: number;
 }
 
+export interface Received {
+  tally: Tally;
+  /** What the foreign ones are about. */
+  strangers: Asset[];
+}
+
 interface Draft extends EventDraft {
   reading: Reading;
 }
 
 /** Writes everything down that is somebody's, all or nothing: two statements, however many updates there are. */
-export async function receive(db: Database, { updates, readings }: WebhookContent): Promise<Tally> {
+export async function receive(db: Database, { updates, readings }: WebhookContent): Promise<Received> {
   const ownersOf = await findOwners(db, readings);
   const owned = readings.map((reading) => ({ reading, owners: ownersOf(reading.asset) }));
   const drafts = owned.flatMap(({ reading, owners }) => owners.map((owner) => toDraft(reading, owner)));
@@ -31,12 +37,16 @@ export async function receive(db: Database, { updates, readings }: WebhookConten
   const recorded = ends
     ? await db.transaction((tx) => recordAndEnd(tx, drafts))
     : await recordEvents(db, drafts);
+  const foreign = owned.filter(({ owners }) => owners.length === 0);
   return {
-    updates,
-    recorded: recorded.length,
-    duplicate: drafts.length - recorded.length,
-    foreign: owned.filter(({ owners }) => owners.length === 0).length,
-    silent: updates - readings.length,
+    tally: {
+      updates,
+      recorded: recorded.length,
+      duplicate: drafts.length - recorded.length,
+      foreign: foreign.length,
+      silent: updates - readings.length,
+    },
+    strangers: foreign.map(({ reading }) => reading.asset),
   };
 }
 
@@ -54,15 +64,20 @@ const toDraft = (reading: Reading, { clientId, channelId, adAccountId, externalR
   reading,
 });
 
-/** An end that is known already must not end what was connected since. */
+/** A client is told of an end only where something has ended. */
 async function recordAndEnd(tx: Queryable, drafts: readonly Draft[]) {
-  const recorded = await recordEvents(tx, drafts);
-  for (const { draft } of recorded) {
-    const { reading, clientId } = draft as Draft;
-    if (reading.ends)
-      await endChannelsOfWaba(tx, clientId, { wabaId: reading.asset.id, at: momentOfEnd(reading) });
-  }
-  return recorded;
+  const told: EventDraft[] = [];
+  for (const draft of drafts)
+    told.push((await hasEnded(tx, draft)) ? { ...draft, type: "channel.disconnected", data: ENDED } : draft);
+  return recordEvents(tx, told);
+}
+
+const ENDED = { reason: "platform" };
+
+/** What came before has had its effect, and must not end what was connected since. */
+async function hasEnded(tx: Queryable, { clientId, reading }: Draft): Promise<boolean> {
+  if (!reading.ends || (await isKnown(tx, clientId, reading.knownBy))) return false;
+  return endByPlatform(tx, clientId, { wabaId: reading.asset.id, at: momentOfEnd(reading) });
 }
 
 /** The platform repeats itself for seven days: what claims to be older tells the time wrongly. */

@@ -1,11 +1,9 @@
 import { isDispatchKey } from "../../dispatch/endpoints.ts";
-import type { EventPoster } from "../../dispatch/post-event.ts";
+import type { TestEventParts } from "../../dispatch/send-test-event.ts";
 import { type AddressRules, checkAddress } from "../../dispatch/webhook-address.ts";
 import { type Route, route } from "../../http/route.ts";
 import { ApiError, invalidField } from "../../runtime/errors.ts";
 import { DISPATCH_KEYS } from "../../schema/enumerations.ts";
-import type { SecretBox } from "../../security/secret-box.ts";
-import type { Database } from "../../store/database.ts";
 import { findWebhookConfig } from "../../store/webhook-configs.ts";
 import { changeWebhookConfig, generateSecret, switchDispatch } from "../../tenancy/webhook-configs.ts";
 import { toWebhookConfig } from "./config-dto.ts";
@@ -19,10 +17,7 @@ import {
 } from "./schema.ts";
 import { testRoute } from "./test-route.ts";
 
-export interface WebhookParts {
-  db: Database;
-  secretBox: SecretBox;
-  poster: EventPoster;
+export interface WebhookParts extends TestEventParts {
   addresses: AddressRules;
 }
 

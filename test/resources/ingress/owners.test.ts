@@ -46,21 +46,47 @@ t.test(
   },
 );
 
-t.test("a notice of one number goes to whose number it is", async (t) => {
+t.test("a notice of one number goes to whose number it is, or to nobody", async (t) => {
   const api = await startApi(t);
   const [one, other] = [await makeTenant(api), await makeTenant(api)];
   const wabaId = newPlatformId();
-  await connect(api, one, { wabaId, displayPhoneNumber: "+55 11 90000-0001" });
+  const first = await connect(api, one, { wabaId, displayPhoneNumber: "+55 11 90000-0001" });
   const second = await connect(api, other, { wabaId, displayPhoneNumber: "+55 11 90000-0002" });
-  await notice(api, wabaId, "phone_number_quality_update", {
-    display_phone_number: "5511900000002",
-    event: "X",
-  });
-  t.same(await channelsOf(api, one), []);
-  t.same(await channelsOf(api, other), [second]);
-  await notice(api, wabaId, "phone_number_quality_update", { display_phone_number: "4400", event: "X" });
-  t.equal((await channelsOf(api, one)).length, 1, "one that nobody knows concerns all of them");
-  t.equal((await channelsOf(api, other)).length, 2);
+  const flag = (number: string) =>
+    notice(api, wabaId, "phone_number_quality_update", { display_phone_number: number, event: "FLAGGED" });
+  await flag("5511900000002");
+  t.same([await channelsOf(api, one), await channelsOf(api, other)], [[], [second]]);
+  await flag("4400");
+  t.same(
+    [await channelsOf(api, one), await channelsOf(api, other)],
+    [[], [second]],
+    "a third one is neither's",
+  );
+  await api.db.query("update channels set display_phone_number = null where id = $1", [first]);
+  await flag("5511900000001");
+  t.same(
+    [await channelsOf(api, one), await channelsOf(api, other)],
+    [[first], [second]],
+    "whose we do not know",
+  );
+  await api.db.query("update channels set status = 'disconnected' where id = $1", [first]);
+  await flag("5511900000003");
+  t.equal((await channelsOf(api, other)).length, 2, "where only one is left, it is their business");
+});
+
+t.test("what people say reaches nobody but the owner of the number", async (t) => {
+  const api = await startApi(t);
+  const [one, other] = [await makeTenant(api), await makeTenant(api)];
+  const [wabaId, phoneNumberId] = [newPlatformId(), newPlatformId()];
+  const channel = await connect(api, one, { wabaId, phoneNumberId });
+  await connect(api, other, { wabaId });
+  const said = { id: "wamid.1", from: "1", type: "text", text: { body: "private" } };
+  await notice(api, wabaId, "messages", { messages: [said] });
+  await notice(api, wabaId, "smb_message_echoes", { message_echoes: [said] });
+  t.same([await channelsOf(api, one), await channelsOf(api, other)], [[], []]);
+  const metadata = { phone_number_id: phoneNumberId };
+  await notice(api, wabaId, "smb_message_echoes", { metadata, message_echoes: [said] });
+  t.same([await channelsOf(api, one), await channelsOf(api, other)], [[channel], []]);
 });
 
 t.test("pages and photo accounts have owners of their own, even where they are linked", async (t) => {
@@ -162,25 +188,73 @@ t.test("when the platform cuts a business off, its channels end", async (t) => {
     ]);
 });
 
+/** As if all that had been long ago. */
+const longAgo = (api: Api, channelId: string) =>
+  api.db.query(
+    "update channels set connected_at = now() - interval '1 day', granted_at = now() - interval '1 day' where id = $1",
+    [channelId],
+  );
+
 t.test("what was connected again is not ended by old news", async (t) => {
   const api = await startApi(t);
   const tenant = await makeTenant(api);
   const [wabaId, phoneNumberId] = [newPlatformId(), newPlatformId()];
   const channelId = await connect(api, tenant, { wabaId, phoneNumberId });
   const removed = { event: "PARTNER_REMOVED" };
+  const told = async () => (await eventsOf(api, tenant.id)).at(-1)?.payload;
   await notice(api, wabaId, "account_update", removed, TIME - 3600);
   t.equal((await statusOf(api, channelId))?.status, "connected", "it came late: connected since");
-  await api.db.query("update channels set connected_at = now() - interval '1 day' where id = $1", [
-    channelId,
-  ]);
+  t.match(await told(), {
+    type: "channel.updated",
+    data: { change: "account_update", after: "PARTNER_REMOVED" },
+  });
+  await longAgo(api, channelId);
+  await connect(api, tenant, { wabaId, phoneNumberId, token: "a-fresh-token" });
+  await notice(api, wabaId, "account_update", removed, TIME - 3000);
+  t.equal(
+    (await statusOf(api, channelId))?.status,
+    "connected",
+    "connected all the while, with another token since",
+  );
+  await longAgo(api, channelId);
   await notice(api, wabaId, "account_update", removed, TIME - 1800);
   t.equal((await statusOf(api, channelId))?.status, "disconnected");
+  t.match(await told(), { type: "channel.disconnected", data: { reason: "platform" } });
   await connect(api, tenant, { wabaId, phoneNumberId });
-  await api.db.query("update channels set connected_at = now() - interval '1 day' where id = $1", [
-    channelId,
-  ]);
+  await longAgo(api, channelId);
   await notice(api, wabaId, "account_update", removed, TIME - 1800);
   t.equal((await statusOf(api, channelId))?.status, "connected", "it came twice");
   await notice(api, wabaId, "account_update", removed, 1_700_000_000);
   t.equal((await statusOf(api, channelId))?.status, "disconnected", "nobody repeats what is years old");
+});
+
+t.test("one end is told once, and put down in the audit log", async (t) => {
+  const api = await startApi(t);
+  const tenant = await makeTenant(api);
+  const wabaId = newPlatformId();
+  const channelId = await connect(api, tenant, { wabaId });
+  const changes = ["PARTNER_APP_UNINSTALLED", "PARTNER_REMOVED"].map((event) => ({
+    field: "account_update",
+    value: { event },
+  }));
+  await sendWebhook(api, {
+    object: "whatsapp_business_account",
+    entry: [{ id: wabaId, time: TIME, changes }],
+  });
+  t.same(
+    (await eventsOf(api, tenant.id)).map(({ type }) => type),
+    ["channel.disconnected", "channel.updated"],
+  );
+  const audit = await api.db.query(
+    "select action, actor_type, target, details from audit_log where client_id = $1 order by id desc limit 1",
+    [tenant.id],
+  );
+  t.match(audit, [
+    {
+      action: "channel.disconnected",
+      actor_type: "service",
+      target: channelId,
+      details: { reason: "platform" },
+    },
+  ]);
 });

@@ -85,6 +85,14 @@ t.test("whoever removes the app revokes what they connected, at every client", a
     },
   ]);
   t.match(await eventsOf(api, other.id), [{ payload: { data: { previous_status: "available" } } }]);
+  const audit = await api.db.query(
+    "select action, target from audit_log where client_id = $1 and actor_type = 'service' order by id",
+    [one.id],
+  );
+  t.same(audit, [
+    { action: "channel.disconnected", target: channel },
+    { action: "ad_account.revoked", target: theirs[0]?.id },
+  ]);
   await post(api, "/platform/deauthorize", aboutUser(platformUserId));
   t.equal((await eventsOf(api, one.id)).length, 2, "the second time there is nothing left to revoke");
 });
@@ -98,6 +106,21 @@ t.test("what was connected after the person had spoken is not meant", async (t) 
   await post(api, "/platform/deauthorize", aboutUser(platformUserId, now() - 3600));
   t.match(await accountStatus(api, id), { status: "active" });
   t.match(await channelRow(api, channel), { status: "connected" });
+  await api.db.query("update channels set connected_at = now() - interval '1 day' where id = $1", [channel]);
+  await post(api, "/platform/deauthorize", aboutUser(platformUserId, now() - 3600));
+  t.match(await channelRow(api, channel), { status: "connected" }, "its token is younger than the channel");
+});
+
+t.test("a person is known by the whole id, also where it is a number too long for one", async (t) => {
+  const api = await startApi(t);
+  const tenant = await makeTenant(api);
+  const [meant, other] = [
+    await grantAdAccount(api, tenant, { platformUserId: "10222333444555667" }),
+    await grantAdAccount(api, tenant, { platformUserId: "10222333444555668" }),
+  ];
+  await post(api, "/platform/deauthorize", signedRequest('{"user_id":10222333444555667}'));
+  t.match(await accountStatus(api, meant.id), { status: "revoked" });
+  t.match(await accountStatus(api, other.id), { status: "active" });
 });
 
 t.test("what we know of a person is erased, and a page proves it", async (t) => {
