@@ -1,8 +1,8 @@
 import { type DependencyContainer, instanceCachingFactory } from "tsyringe";
-import type { Destinations } from "../dispatch/destinations.ts";
-import type { EventPoster } from "../dispatch/post-event.ts";
+import type { Destinations } from "../dispatch/posting/destinations.ts";
+import type { EventPoster } from "../dispatch/posting/post-event.ts";
+import type { Resolver } from "../dispatch/posting/resolver.ts";
 import type { RedisClient } from "../dispatch/redis.ts";
-import type { Resolver } from "../dispatch/resolver.ts";
 import type { Gate } from "../http/admission.ts";
 import type { CredentialScheme } from "../http/caller.ts";
 import type { Route } from "../http/route.ts";

@@ -1,8 +1,8 @@
 import type { DependencyContainer } from "tsyringe";
-import { createDestinations } from "../dispatch/destinations.ts";
-import { createEventPoster } from "../dispatch/post-event.ts";
+import { createDestinations } from "../dispatch/posting/destinations.ts";
+import { createEventPoster } from "../dispatch/posting/post-event.ts";
+import { createResolver } from "../dispatch/posting/resolver.ts";
 import { pingRedis } from "../dispatch/redis.ts";
-import { createResolver } from "../dispatch/resolver.ts";
 import { createApp } from "../http/app.ts";
 import type { CredentialScheme } from "../http/caller.ts";
 import { apiKeyScheme } from "../http/credentials/api-key.ts";

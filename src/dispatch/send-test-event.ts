@@ -7,9 +7,9 @@ import type { Database } from "../store/database.ts";
 import { beginOnlyAttempt, type EndedAttempt, endOnlyAttempt } from "../store/deliveries.ts";
 import { findWebhookConfig } from "../store/webhook-configs.ts";
 import { addressOf } from "./endpoints.ts";
-import type { EventPoster } from "./post-event.ts";
+import type { EventPoster } from "./posting/post-event.ts";
+import { attemptHeaders } from "./posting/signature.ts";
 import { toNewEvent } from "./record-events.ts";
-import { attemptHeaders } from "./signature.ts";
 
 export interface TestEventParts {
   db: Database;

@@ -1,4 +1,5 @@
-import { ApiError } from "../runtime/errors.ts";
+import { ApiError, invalidField } from "../runtime/errors.ts";
+import { nameOf, pointerTo } from "../schema/problems.ts";
 import { storableProblem } from "../schema/storable.ts";
 import { object, type TObject, type TSchema } from "../schema/types.ts";
 import type { Check, Validator } from "../schema/validate.ts";
@@ -44,12 +45,12 @@ function checked<T extends object>(value: T, whole: string, check: Check): T {
   throw new ApiError("validation_failed", first.message, { details: problems });
 }
 
-/** A name that stands twice becomes an array, which no schema takes: the caller hears of it. */
 function queryObject(search: string): Record<string, unknown> {
-  const values = new Map<string, string | string[]>();
+  const values = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(search)) {
-    const before = values.get(name);
-    values.set(name, before === undefined ? value : [before, value].flat());
+    if (values.has(name))
+      throw invalidField(pointerTo([name]), `${nameOf(pointerTo([name]), "")} must be given once`);
+    values.set(name, value);
   }
   return Object.fromEntries(values);
 }

@@ -64,8 +64,8 @@ interface Declared<A, P, Q, B, R> {
   body?: B;
   status?: number;
   reply?: R;
-  /** The other success, of the same shape: its status, and which replies have it. */
-  otherwise?: { status: number; when(reply: ReplyOf<R>): boolean };
+  /** The other success, of the same shape: its status, which replies have it, and what is different in them, as an example. */
+  otherwise?: { status: number; when(reply: ReplyOf<R>): boolean; example: Partial<ReplyOf<R>> };
   handle(context: Context<A, P, Q, B>): Promise<ReplyOf<R>> | ReplyOf<R>;
 }
 
@@ -76,7 +76,7 @@ export interface Route
     "handle" | "otherwise"
   > {
   handle(context: Context<Access, TObject, TObject, TSchema | RawBody>): unknown;
-  otherwise?: { status: number; when(reply: unknown): boolean };
+  otherwise?: { status: number; when(reply: unknown): boolean; example: object };
   /** The chapter of the documentation; given by the list of resources. */
   tag?: string;
 }

@@ -1,7 +1,25 @@
 import { EVENT_KEYS, EVENT_STATUSES, EVENT_TYPES, SKIP_REASONS } from "./enumerations.ts";
 import { nullable, object, oneOf, prefixedId, type Static, Type, timestamp } from "./types.ts";
+import { API_VERSION } from "./version.ts";
 
-const error = nullable(Type.String({ examples: ["The backend answered 503"] }));
+const error = nullable(Type.String({ examples: ["HTTP 503"] }));
+
+export const EVENT_EXAMPLE = {
+  id: "evt_01jc8m4t7v2x5k9w3r6y1b0nqd",
+  type: "message.received",
+  key: "chatapp",
+  channel_id: "ch_01jc8m4t7v2x5k9w3r6y1b0nqd",
+  ad_account_id: null,
+  status: "pending",
+  skip_reason: null,
+  attempts: 1,
+  last_status_code: 503,
+  last_error: "HTTP 503",
+  next_attempt_at: "2026-11-01T09:30:05.000Z",
+  url: "https://shop.example.com/herald/chat/receiveMessage",
+  occurred_at: "2026-11-01T09:30:00.000Z",
+  delivered_at: null,
+} as const;
 
 export const event = object(
   {
@@ -25,7 +43,7 @@ export const event = object(
     occurred_at: timestamp(),
     delivered_at: nullable(timestamp()),
   },
-  { title: "EventDto" },
+  { title: "EventDto", examples: [EVENT_EXAMPLE] },
 );
 
 export type EventDto = Static<typeof event>;
@@ -44,23 +62,36 @@ const deliveryAttempt = object(
   { title: "DeliveryAttemptDto" },
 );
 
+const PAYLOAD_EXAMPLE = {
+  id: EVENT_EXAMPLE.id,
+  type: EVENT_EXAMPLE.type,
+  api_version: API_VERSION,
+  key: EVENT_EXAMPLE.key,
+  channel_id: EVENT_EXAMPLE.channel_id,
+  occurred_at: EVENT_EXAMPLE.occurred_at,
+  data: {
+    platform_message_id: "wamid.HBgL",
+    from: { id: "5511988887777", phone: "5511988887777", name: "Ana" },
+    type: "text",
+    content: { body: "Oi" },
+    at: EVENT_EXAMPLE.occurred_at,
+  },
+  raw: {
+    from: "5511988887777",
+    id: "wamid.HBgL",
+    timestamp: "1793525400",
+    type: "text",
+    text: { body: "Oi" },
+  },
+};
+
 /** What is sent, as it is sent: never looked into on its way out. */
 const payload = Type.Object(
   {},
   {
     additionalProperties: true,
     description: "The body of each attempt, byte for byte",
-    examples: [
-      {
-        id: "evt_01jc8m4t7v2x5k9w3r6y1b0nqd",
-        type: "message.status",
-        api_version: "2026-11-01",
-        key: "chatapp",
-        channel_id: "ch_01jc8m4t7v2x5k9w3r6y1b0nqd",
-        occurred_at: "2026-11-01T09:30:00.000Z",
-        data: { message_id: "msg_01jc8m4t7v2x5k9w3r6y1b0nqd", status: "delivered" },
-      },
-    ],
+    examples: [PAYLOAD_EXAMPLE],
   },
 );
 
@@ -70,7 +101,25 @@ export const eventDetail = object(
     payload,
     delivery_attempts: Type.Array(deliveryAttempt),
   },
-  { title: "EventDetailDto" },
+  {
+    title: "EventDetailDto",
+    examples: [
+      {
+        ...EVENT_EXAMPLE,
+        payload: PAYLOAD_EXAMPLE,
+        delivery_attempts: [
+          {
+            attempt: 1,
+            at: "2026-11-01T09:30:00.120Z",
+            status_code: 503,
+            duration_ms: 184,
+            error: "HTTP 503",
+            response_excerpt: "upstream connect error",
+          },
+        ],
+      },
+    ],
+  },
 );
 
 export type EventDetailDto = Static<typeof eventDetail>;

@@ -69,7 +69,9 @@ function isEcho(error: ErrorObject, errors: readonly ErrorObject[]): boolean {
 }
 
 function toProblem(error: ErrorObject, errors: readonly ErrorObject[], whole: string): Problem {
-  const { "x-message": message, "x-field": field } = ownWords(error);
+  const { "x-message": own, "x-field": field } = ownWords(error);
+  // What is said of a text's form helps nobody who sent a number.
+  const message = error.keyword === "type" ? undefined : own;
   const { missingProperty, additionalProperty, unevaluatedProperty } = error.params;
   const inside = field ?? missingProperty ?? additionalProperty ?? unevaluatedProperty;
   const path = error.instancePath + (typeof inside === "string" ? pointerTo([inside]) : "");
@@ -89,7 +91,17 @@ function saying(error: ErrorObject, errors: readonly ErrorObject[]): string {
     case "const":
       return `must be ${JSON.stringify(params.allowedValue)}`;
     case "format":
-      return `must be a valid ${params.format}`;
+      return params.format === "date-time"
+        ? "must be a time such as 2026-11-01T09:30:00Z"
+        : `must be a valid ${params.format}`;
+    case "pattern":
+      return exampleIn(error) === undefined
+        ? (message ?? "is not valid")
+        : `must look like ${exampleIn(error)}`;
+    case "minLength":
+      return params.limit === 1 ? "must not be empty" : `must have at least ${params.limit} characters`;
+    case "maxLength":
+      return `must have at most ${params.limit} characters`;
     case "anyOf":
     case "oneOf": {
       const types = branchesOf(error, errors).map((branch) => branch.params.type);
@@ -99,3 +111,7 @@ function saying(error: ErrorObject, errors: readonly ErrorObject[]): string {
       return message ?? "is not valid";
   }
 }
+
+/** What its author wrote down for the documentation. */
+const exampleIn = ({ parentSchema }: ErrorObject): unknown =>
+  (parentSchema as { examples?: readonly unknown[] } | undefined)?.examples?.[0];

@@ -147,9 +147,9 @@ t.test("herald channel add", async (t) => {
       [/--page-id must have 1 to 32 digits/, [...SOCIALAPP, "--page-id", ""]],
       [/--page-id must have 1 to 32 digits/, [...SOCIALAPP, "--page-id", "1".repeat(33)]],
       [/--page-id must have 1 to 32 digits/, [...SOCIALAPP, "--page-id", "1\n"]],
-      [/--external-ref must NOT have fewer/, [...SOCIALAPP, "--page-id", "1", "--external-ref", ""]],
+      [/--external-ref must not be empty/, [...SOCIALAPP, "--page-id", "1", "--external-ref", ""]],
       [
-        /--external-ref must NOT have more/,
+        /--external-ref must have at most 256 characters/,
         [...SOCIALAPP, "--page-id", "1", "--external-ref", "x".repeat(257)],
       ],
       [/--name must have 1 to 200 characters/, [...SOCIALAPP, "--page-id", "1", "--name", " "]],

@@ -207,6 +207,7 @@ t.test("the history of events", async (t) => {
     const foreign = audit.body.paging.cursors.after;
     const bad: Record<string, string> = {
       "limit=0": "/limit",
+      "limit=5&limit=6": "/limit",
       "limit=101": "/limit",
       "limit=ten": "/limit",
       "after=x": "/after",

@@ -57,6 +57,14 @@ t.test("a test event", async (t) => {
     const token = (await generate({})).body.webhook_secret;
     await configure({ webhook_url: `${backend.url}/in` });
     const { status, body } = await send();
+    const line = api.lines.find(({ event }) => event === "delivery.attempted");
+    t.match(line, {
+      event: "delivery.attempted",
+      client: tenant.id,
+      type: "webhook.test",
+      outcome: "delivered",
+      status: 200,
+    });
     t.equal(status, 200);
     t.match(body, { event_id: /^evt_/, delivered: true, status_code: 200, error: null });
     t.equal(backend.received.length, 1);

@@ -1,7 +1,7 @@
 import t, { type Test } from "tap";
-import { createDestinations } from "../../src/dispatch/destinations.ts";
-import { createEventPoster } from "../../src/dispatch/post-event.ts";
-import type { Resolver } from "../../src/dispatch/resolver.ts";
+import { createDestinations } from "../../src/dispatch/posting/destinations.ts";
+import { createEventPoster } from "../../src/dispatch/posting/post-event.ts";
+import type { Resolver } from "../../src/dispatch/posting/resolver.ts";
 import { webhookRoutes } from "../../src/resources/webhooks/routes.ts";
 import { MINUTE, SECOND } from "../../src/runtime/durations.ts";
 import { createSecretBox, sealedContext } from "../../src/security/secret-box.ts";

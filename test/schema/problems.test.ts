@@ -12,6 +12,9 @@ const campaign = object(
     lifetime_budget: Type.Optional(Type.Integer({ minimum: 0 })),
     end_time: Type.Optional(timestamp()),
     secret: Type.Optional(nullable(Type.String({ minLength: 3 }))),
+    slug: Type.Optional(
+      Type.String({ pattern: "^[a-z]+$", "x-message": "slug must have small letters only" }),
+    ),
     places: Type.Optional(Type.Array(object({ channel: prefixedId("ch") }))),
   },
   {
@@ -44,7 +47,7 @@ const CASES: [string, unknown, { path: string; message: string }[]][] = [
   [
     "a time that is none",
     { name: "x", end_time: "soon" },
-    [{ path: "/end_time", message: "end_time must be a valid date-time" }],
+    [{ path: "/end_time", message: "end_time must be a time such as 2026-11-01T09:30:00Z" }],
   ],
   ["null where null has a meaning", { name: "x", secret: null }, []],
   [
@@ -55,7 +58,7 @@ const CASES: [string, unknown, { path: string; message: string }[]][] = [
   [
     "the right type, but too short",
     { name: "x", secret: "ab" },
-    [{ path: "/secret", message: "secret must NOT have fewer than 3 characters" }],
+    [{ path: "/secret", message: "secret must have at least 3 characters" }],
   ],
   [
     "two fields that exclude each other",
@@ -66,6 +69,22 @@ const CASES: [string, unknown, { path: string; message: string }[]][] = [
     "a field that needs another",
     { name: "x", lifetime_budget: 1 },
     [{ path: "/end_time", message: "lifetime_budget needs end_time" }],
+  ],
+  [
+    "an id of another form",
+    { name: "x", places: [{ channel: "ch_1" }] },
+    [{ path: "/places/0/channel", message: "places.0.channel must look like ch_01jc8m4t7v2x5k9w3r6y1b0nqd" }],
+  ],
+  ["a text that must not be empty", { name: "" }, [{ path: "/name", message: "name must not be empty" }]],
+  [
+    "another type than the one whose form is described",
+    { name: "x", slug: 5 },
+    [{ path: "/slug", message: "slug must be string" }],
+  ],
+  [
+    "a form that is described",
+    { name: "x", slug: "A" },
+    [{ path: "/slug", message: "slug must have small letters only" }],
   ],
   [
     "something deeper",
@@ -82,7 +101,7 @@ t.test("each item of a list is told what is wrong with it alone", async (t) => {
   const names = object({ names: Type.Array(nullable(Type.String({ minLength: 3 }))) });
   t.same(
     json(names)({ names: [5, "ab", null] }).map(({ message }) => message),
-    ["names.0 must be string or null", "names.1 must NOT have fewer than 3 characters"],
+    ["names.0 must be string or null", "names.1 must have at least 3 characters"],
   );
 });
 

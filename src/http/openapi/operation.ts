@@ -85,17 +85,26 @@ function success(route: Route, status: number, components: Components): Json {
   return {
     description: STATUS_CODES[status] ?? "Success",
     headers: describeHeaders(names, components),
-    ...(route.reply ? { content: replyContent(route, route.reply, components) } : {}),
+    ...(route.reply ? { content: replyContent(route, status, components) } : {}),
   };
 }
 
-function replyContent(route: Route, reply: NonNullable<Route["reply"]>, components: Components): Json {
-  if (!isMediaReply(reply)) return jsonContent(reply, `${nameOf(route)} reply`, components);
+function replyContent(route: Route, status: number, components: Components): Json {
+  const reply = route.reply as NonNullable<Route["reply"]>;
+  if (!isMediaReply(reply)) {
+    const { "application/json": content } = jsonContent(reply, `${nameOf(route)} reply`, components);
+    const different = route.otherwise?.status === status ? route.otherwise.example : undefined;
+    return {
+      "application/json": different
+        ? { ...content, example: { ...(content.example as object), ...different } }
+        : content,
+    };
+  }
   const [type = ""] = reply.mediaType.split(";");
   return { [type]: { schema: mediaSchema(type) } };
 }
 
-const jsonContent = (schema: TSchema, place: string, components: Components): Json => ({
+const jsonContent = (schema: TSchema, place: string, components: Components) => ({
   "application/json": { schema: components.schema(schema), example: exampleOf(schema, place) },
 });
 

@@ -43,6 +43,29 @@ not know.
 Lists take \`limit\`, \`after\` and \`before\`, and answer \`data\` with \`paging\`. Follow \`paging.cursors.after\` while
 \`paging.has_more\` is true. A cursor is opaque, and good for the list and the client it was made for.
 
+## Events
+
+What happens on the platforms is sent to your backend: set its address by \`PATCH /api/webhooks/config\`, and read there which
+event goes to which path below it. Each is a POST with a JSON body:
+
+\`\`\`json
+{
+  "id": "evt_01jc...", "type": "message.received", "api_version": "2026-11-01", "key": "chatapp",
+  "channel_id": "ch_01jc...", "occurred_at": "2026-11-01T09:30:00.000Z",
+  "data": { "what we made of it": "the same for all platforms" },
+  "raw": { "what the platform wrote": "as it wrote it" }
+}
+\`\`\`
+
+Answer with any 2xx. \`x-webhook-token\` carries your token (\`POST /api/webhooks/config/generate-secret\`); compare it, or
+verify the signature as [Standard Webhooks](https://www.standardwebhooks.com) defines it: \`webhook-signature\` is a list,
+separated by spaces, of \`v1,\` and the base64 HMAC-SHA256 of \`webhook-id\`, \`webhook-timestamp\` and the body, joined by dots. The
+key is what stands after \`whsec_\` in the token, decoded from base64; a token of your own in another form is the key as it is. Refuse what is
+old by its timestamp. An event may come twice, with the same \`webhook-id\`. \`x-webhook-event\` and \`x-webhook-attempt\` tell its
+type and which attempt it is. \`POST /api/webhooks/test\` sends one to try.
+
+Accept types and fields you do not know. Whatever was recorded can be read, and sent again, under \`/api/webhooks/events\`.
+
 ## Rate limits
 
 Requests are counted per client and minute. \`RateLimit-Limit\`, \`RateLimit-Remaining\` and \`RateLimit-Reset\` tell where

@@ -56,7 +56,11 @@ export function eventRoutes({ db }: { db: Database }): Route[] {
       params: eventParams,
       status: 202,
       reply: retriedEvent,
-      otherwise: { status: 200, when: ({ redispatched }) => !redispatched },
+      otherwise: {
+        status: 200,
+        when: ({ redispatched }) => !redispatched,
+        example: { status: "skipped", skip_reason: "disabled", next_attempt_at: null, redispatched: false },
+      },
       async handle({ caller, params }) {
         const row = await retryEvent(db, caller.clientId, params.id);
         if (!row) throw noSuchEvent();

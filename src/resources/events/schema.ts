@@ -1,6 +1,6 @@
 import { REPLAYABLE_STATUSES } from "../../dispatch/replay.ts";
 import { EVENT_KEYS, EVENT_STATUSES, EVENT_TYPES } from "../../schema/enumerations.ts";
-import { event } from "../../schema/events.ts";
+import { EVENT_EXAMPLE, event } from "../../schema/events.ts";
 import { object, oneOf, prefixedId, Type, timestamp } from "../../schema/types.ts";
 
 export const eventParams = object({ id: prefixedId("evt") });
@@ -32,7 +32,7 @@ export const retriedEvent = object(
       description: "False while its key is switched off or no webhook_url is set; it then stays as it was",
     }),
   },
-  { title: "RetriedEventDto" },
+  { title: "RetriedEventDto", examples: [{ ...EVENT_EXAMPLE, redispatched: true }] },
 );
 
 export const eventReplay = object(

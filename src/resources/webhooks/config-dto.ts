@@ -1,10 +1,11 @@
 import { describeEndpoint } from "../../dispatch/endpoints.ts";
 import { type DispatchKey, type EventKey, PLATFORMS, SERVICES } from "../../schema/enumerations.ts";
 import type { WebhookConfigRow } from "../../store/webhook-configs.ts";
-import type { WebhookConfigDto } from "./schema.ts";
+
+type Shown = Pick<WebhookConfigRow, "webhook_url" | "secret_last4" | "disabled_keys">;
 
 /** The configuration as its client sees it: all addresses, all switches, nothing of the token but its end. */
-export function toWebhookConfig(row: WebhookConfigRow): WebhookConfigDto {
+export function toWebhookConfig(row: Shown) {
   const { webhook_url: base, secret_last4: last4, disabled_keys } = row;
   const at = (key: EventKey) => {
     const { url, events } = describeEndpoint(base, key);
@@ -18,7 +19,7 @@ export function toWebhookConfig(row: WebhookConfigRow): WebhookConfigDto {
     webhook_secret_set: last4 !== null,
     webhook_secret_hint: last4 === null ? "" : `whsec_…${last4}`,
     configured: base !== null,
-    signature_header: "x-webhook-token",
+    signature_header: "x-webhook-token" as const,
     dispatch_urls: {
       platforms: byKey(PLATFORMS, (key) => ({ ...switched(key), routes: routes(key) })),
       services: byKey(SERVICES, switched),

@@ -1,6 +1,6 @@
 import { isDispatchKey } from "../../dispatch/endpoints.ts";
+import { type AddressRules, checkAddress } from "../../dispatch/posting/webhook-address.ts";
 import type { TestEventParts } from "../../dispatch/send-test-event.ts";
-import { type AddressRules, checkAddress } from "../../dispatch/webhook-address.ts";
 import { type Route, route } from "../../http/route.ts";
 import { ApiError, invalidField } from "../../runtime/errors.ts";
 import { DISPATCH_KEYS } from "../../schema/enumerations.ts";

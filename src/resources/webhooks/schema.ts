@@ -1,6 +1,7 @@
-import { LONGEST_ADDRESS } from "../../dispatch/webhook-address.ts";
+import { LONGEST_ADDRESS } from "../../dispatch/posting/webhook-address.ts";
 import { DISPATCH_KEYS, EVENT_KEYS, EVENT_TYPES, PLATFORMS, SERVICES } from "../../schema/enumerations.ts";
-import { nullable, object, oneOf, prefixedId, type Static, type TSchema, Type } from "../../schema/types.ts";
+import { nullable, object, oneOf, prefixedId, type TSchema, Type } from "../../schema/types.ts";
+import { toWebhookConfig } from "./config-dto.ts";
 
 const TOKEN = "whsec_pVvyWnTq0cUo3mB6s1dGx8kYhR2eJ5zL7aFi9NQtXkE=";
 
@@ -60,10 +61,17 @@ export const webhookConfig = object(
       { title: "DispatchUrlsDto" },
     ),
   },
-  { title: "WebhookConfigResponseDto" },
+  {
+    title: "WebhookConfigResponseDto",
+    examples: [
+      toWebhookConfig({
+        webhook_url: "https://shop.example.com/herald",
+        secret_last4: TOKEN.slice(-4),
+        disabled_keys: [],
+      }),
+    ],
+  },
 );
-
-export type WebhookConfigDto = Static<typeof webhookConfig>;
 
 export const configChanges = object(
   {
@@ -145,5 +153,16 @@ export const testResult = object(
       Type.String({ description: "Why it was not delivered, in a few words", examples: ["HTTP 503"] }),
     ),
   },
-  { title: "TestWebhookResultDto" },
+  {
+    title: "TestWebhookResultDto",
+    examples: [
+      {
+        event_id: "evt_01jc8m4t7v2x5k9w3r6y1b0nqd",
+        delivered: true,
+        status_code: 200,
+        duration_ms: 123,
+        error: null,
+      },
+    ],
+  },
 );

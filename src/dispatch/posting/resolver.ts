@@ -1,5 +1,5 @@
 import { Resolver as DnsResolver, lookup } from "node:dns/promises";
-import { SECOND } from "../runtime/durations.ts";
+import { SECOND } from "../../runtime/durations.ts";
 import type { Destinations } from "./destinations.ts";
 
 export interface ResolvedAddress {

@@ -1,5 +1,5 @@
 import { BlockList, isIP } from "node:net";
-import type { Cidr } from "../runtime/setting-kinds.ts";
+import type { Cidr } from "../../runtime/setting-kinds.ts";
 
 /** Ranges that belong to no server on the Internet: private, loopback, link-local, for documentation, tests or translation. */
 const DENIED_IPV4 = [

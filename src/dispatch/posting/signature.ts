@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
-import { SECOND } from "../runtime/durations.ts";
-import { packageVersion } from "../runtime/package-root.ts";
-import type { WebhookTokens } from "../security/webhook-tokens.ts";
+import { SECOND } from "../../runtime/durations.ts";
+import { packageVersion } from "../../runtime/package-root.ts";
+import type { WebhookTokens } from "../../security/webhook-tokens.ts";
 
 /** One try to tell an event. */
 export interface Attempt {

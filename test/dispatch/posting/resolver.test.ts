@@ -1,11 +1,11 @@
 import t from "tap";
-import { createDestinations } from "../../src/dispatch/destinations.ts";
-import { createEventPoster } from "../../src/dispatch/post-event.ts";
-import { createResolver } from "../../src/dispatch/resolver.ts";
-import { checkAddress } from "../../src/dispatch/webhook-address.ts";
-import { cidrs } from "../../src/runtime/setting-kinds.ts";
-import { startBackend } from "../fixtures/backends.ts";
-import { startNameServer, type Zone } from "../fixtures/name-server.ts";
+import { createDestinations } from "../../../src/dispatch/posting/destinations.ts";
+import { createEventPoster } from "../../../src/dispatch/posting/post-event.ts";
+import { createResolver } from "../../../src/dispatch/posting/resolver.ts";
+import { checkAddress } from "../../../src/dispatch/posting/webhook-address.ts";
+import { cidrs } from "../../../src/runtime/setting-kinds.ts";
+import { startBackend } from "../../fixtures/backends.ts";
+import { startNameServer, type Zone } from "../../fixtures/name-server.ts";
 
 const among = (ranges: string) => createDestinations(cidrs.parse(ranges) ?? []);
 

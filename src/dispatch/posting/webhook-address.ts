@@ -1,5 +1,5 @@
-import { SECOND } from "../runtime/durations.ts";
-import { within } from "../runtime/within.ts";
+import { SECOND } from "../../runtime/durations.ts";
+import { within } from "../../runtime/within.ts";
 import { type Destinations, literalIn, type Scheme } from "./destinations.ts";
 import type { Resolver } from "./resolver.ts";
 

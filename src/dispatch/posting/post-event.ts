@@ -1,5 +1,5 @@
 import { Agent, type Dispatcher } from "undici";
-import { SECOND } from "../runtime/durations.ts";
+import { SECOND } from "../../runtime/durations.ts";
 import { excerptOf, LOOKED_AT } from "./answer-excerpt.ts";
 import { type Destinations, literalIn, type Scheme } from "./destinations.ts";
 import { AddressNotAllowed, guardedConnector } from "./guarded-connector.ts";

@@ -1,6 +1,6 @@
 import type { LookupFunction, Socket } from "node:net";
 import { buildConnector } from "undici";
-import { SECOND } from "../runtime/durations.ts";
+import { SECOND } from "../../runtime/durations.ts";
 import type { Destinations, Scheme } from "./destinations.ts";
 import type { ResolvedAddress, Resolver } from "./resolver.ts";
 

@@ -1,6 +1,10 @@
 import t from "tap";
-import { createDestinations, type Destinations, literalIn } from "../../src/dispatch/destinations.ts";
-import { cidrs } from "../../src/runtime/setting-kinds.ts";
+import {
+  createDestinations,
+  type Destinations,
+  literalIn,
+} from "../../../src/dispatch/posting/destinations.ts";
+import { cidrs } from "../../../src/runtime/setting-kinds.ts";
 
 const destinations = (ranges = "") => createDestinations(cidrs.parse(ranges) ?? []);
 
