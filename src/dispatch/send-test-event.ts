@@ -41,7 +41,7 @@ export async function sendTestEvent(
   const { outcome, statusCode: status, error, durationMs: ms } = posted;
   log.info("delivery.attempted", {
     client: clientId,
-    event: id,
+    event_id: id,
     type: TYPE,
     key,
     attempt: 1,

@@ -61,6 +61,7 @@ t.test("a test event", async (t) => {
     t.match(line, {
       event: "delivery.attempted",
       client: tenant.id,
+      event_id: body.event_id,
       type: "webhook.test",
       outcome: "delivered",
       status: 200,
