@@ -22,7 +22,7 @@ export function openDesk(
     database = createDatabase(resolve(c, CONFIG), () => {}, "endless");
     return database;
   });
-  provide(container, PASSWORDS, createPasswords);
+  provide(container, PASSWORDS, () => createPasswords());
   provide(container, USER_TOKENS, (c) => createUserTokens(resolve(c, CONFIG)));
   provide(container, SECRET_BOX, (c) => createSecretBox(resolve(c, CONFIG).ENCRYPTION_KEYS));
   return {

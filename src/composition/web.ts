@@ -112,7 +112,7 @@ function credentialSchemes(container: DependencyContainer): CredentialScheme[] {
 }
 
 export function registerWeb(container: DependencyContainer): void {
-  provide(container, PASSWORDS, createPasswords);
+  provide(container, PASSWORDS, () => createPasswords());
   provide(container, SECRET_BOX, (c) => createSecretBox(resolve(c, CONFIG).ENCRYPTION_KEYS));
   provide(container, USER_TOKENS, (c) => createUserTokens(resolve(c, CONFIG)));
   provide(container, TRY_LIMIT, (c) => createTryLimit(resolve(c, REDIS)));

@@ -3,7 +3,7 @@ import { randomText } from "./random-text.ts";
 import { createTurns } from "./turns.ts";
 
 /** Slow on purpose: 32 MiB and about a fifth of a second for each guess. Kept with the hash, so that it can be raised. */
-const COST = { log2N: 15, r: 8, p: 3 };
+const COST: Cost = { log2N: 15, r: 8, p: 3 };
 const HASH_BYTES = 32;
 const SALT_BYTES = 16;
 
@@ -14,6 +14,12 @@ const SALT_BYTES = 16;
 const TRYING = { atOnce: 2, mostWaiting: 50, mostPerCaller: 25 };
 const SETTING = { atOnce: 1, mostWaiting: 50, mostPerCaller: 50 };
 
+interface Cost {
+  log2N: number;
+  r: number;
+  p: number;
+}
+
 export interface Passwords {
   hash(password: string): Promise<string>;
   /** Costs the same when there is no hash to compare with. `caller` is the address that the try comes from. */
@@ -22,25 +28,24 @@ export interface Passwords {
 
 export const generatePassword = (): string => randomText(20);
 
-export function createPasswords(): Passwords {
+export function createPasswords(cost = COST): Passwords {
   const [trying, setting] = [createTurns(TRYING), createTurns(SETTING)];
-  const nobody = encode(randomBytes(SALT_BYTES), randomBytes(HASH_BYTES));
+  const nobody = encode(cost, randomBytes(SALT_BYTES), randomBytes(HASH_BYTES));
   return {
     async hash(password) {
       const salt = randomBytes(SALT_BYTES);
-      return encode(salt, await setting("", () => derive(password, { ...COST, salt })));
+      return encode(cost, salt, await setting("", () => derive(password, { ...cost, salt })));
     },
     async matches(password, hash = nobody, caller = "") {
-      const { expected, ...cost } = decode(hash);
-      const given = await trying(caller, () => derive(password, cost));
+      const { expected, ...kept } = decode(hash);
+      const given = await trying(caller, () => derive(password, kept));
       return timingSafeEqual(given, expected);
     },
   };
 }
 
 /** `$scrypt$ln=15,r=8,p=3$salt$hash`, the usual written form. */
-function encode(salt: Buffer, hash: Buffer): string {
-  const { log2N, r, p } = COST;
+function encode({ log2N, r, p }: Cost, salt: Buffer, hash: Buffer): string {
   return ["", "scrypt", `ln=${log2N},r=${r},p=${p}`, salt.toString("base64"), hash.toString("base64")].join(
     "$",
   );
@@ -52,14 +57,7 @@ function decode(text: string) {
   return { log2N, r, p, salt: Buffer.from(salt, "base64"), expected: Buffer.from(hash, "base64") };
 }
 
-interface Cost {
-  log2N: number;
-  r: number;
-  p: number;
-  salt: Buffer;
-}
-
-function derive(password: string, { log2N, r, p, salt }: Cost): Promise<Buffer> {
+function derive(password: string, { log2N, r, p, salt }: Cost & { salt: Buffer }): Promise<Buffer> {
   const N = 2 ** log2N;
   const options: ScryptOptions = { N, r, p, maxmem: 256 * N * r };
   return new Promise((resolve, reject) =>
