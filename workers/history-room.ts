@@ -62,7 +62,7 @@ export function historyRoom({ settings, db, log, pauses = USUAL }: RoomParts): W
   };
 
   return {
-    name: "history room",
+    name: "history-room",
     // A database that hangs must not keep the process from starting.
     start: () => within(2 * SECOND, again(), () => {}),
     async close() {
