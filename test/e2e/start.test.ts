@@ -184,17 +184,9 @@ t.test("npm start", async (t) => {
     t.same(demoOf(folder), demo, "the same demo client, key and login");
     await pasteCommands(t, starter.output());
     const pids = pidsOf(folder);
-    t.equal(await starter.stop("SIGTERM"), 0);
-    await allEnded(pids);
-  });
-
-  t.test("ends with the process that ends, and says which", async (t) => {
-    const starter = start();
-    await until("up", isUp);
-    const pids = pidsOf(folder);
     process.kill(pids[0] as number, "SIGKILL");
     await until("ended", () => starter.child.exitCode !== null);
-    t.equal(starter.child.exitCode, 1);
+    t.equal(starter.child.exitCode, 1, "and ends with the process that ends");
     t.match(starter.output(), /web ended by SIGKILL/);
     await allEnded(pids);
   });
