@@ -13,12 +13,11 @@ import { type Count, say, total } from "./driver/count.ts";
 import { testEnvironment } from "./driver/environment.ts";
 import { runFiles, stopFiles, testFiles } from "./driver/test-files.ts";
 
-/** The checks run beside the light files, most of which wait more than they compute; so do the heavy ones, two at once. */
+/** The checks run beside the light files, most of which wait more than they compute. */
 async function runAll(chosen: readonly string[], env: Record<string, string>): Promise<Count[]> {
-  if (chosen.length > 0) return runFiles(chosen, { jobs: 1, env });
-  const { light, heavy } = testFiles();
-  const first = await Promise.all([runChecks(), runFiles(light, { jobs: availableParallelism() + 1, env })]);
-  return [...first.flat(), ...(await runFiles(heavy, { jobs: 2, env }))];
+  if (chosen.length > 0) return runFiles({ light: chosen, heavy: [], lanes: 1, env });
+  const lanes = availableParallelism() + 2;
+  return (await Promise.all([runChecks(), runFiles({ ...testFiles(), lanes, env })])).flat();
 }
 
 async function main(): Promise<Count> {

@@ -24,18 +24,26 @@ export const stopFiles = (): void => {
   for (const child of running) child.kill();
 };
 
-/** Runs the files, so many at once, says one line for each and in full what failed. */
-export async function runFiles(
-  files: readonly string[],
-  { jobs, env }: { jobs: number; env: Record<string, string> },
-): Promise<Count[]> {
-  const waiting = [...files];
+interface Lanes {
+  light: readonly string[];
+  heavy: readonly string[];
+  /** How many files run at once while there are light ones; the heavy ones after them in fewer lanes. */
+  lanes: number;
+  env: Record<string, string>;
+}
+
+const HEAVY_LANES = 2;
+
+/** Runs the files, says one line for each and in full what failed. A lane that has no light file left goes on with the heavy ones. */
+export async function runFiles({ light, heavy, lanes, env }: Lanes): Promise<Count[]> {
+  const waiting = { light: [...light], heavy: [...heavy] };
   const counts: Count[] = [];
-  const line = async () => {
-    while (waiting.length > 0 && !stopped)
-      counts.push(...(await runInTurn({ next: () => waiting.shift(), env, onChild: keep })));
+  const lane = async (takesHeavy: boolean) => {
+    const next = () => waiting.light.shift() ?? (takesHeavy ? waiting.heavy.shift() : undefined);
+    const hasNext = () => waiting.light.length + (takesHeavy ? waiting.heavy.length : 0) > 0;
+    while (hasNext() && !stopped) counts.push(...(await runInTurn({ next, env, onChild: keep })));
   };
-  await Promise.all(Array.from({ length: jobs }, line));
+  await Promise.all(Array.from({ length: lanes }, (_, index) => lane(index < HEAVY_LANES)));
   return counts;
 }
 
