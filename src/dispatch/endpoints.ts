@@ -1,4 +1,14 @@
-import { DISPATCH_KEYS, type DispatchKey, type EventKey, type EventType } from "../schema/enumerations.ts";
+import {
+  CHANNEL_EVENTS,
+  DISPATCH_KEYS,
+  type DispatchKey,
+  type EventKey,
+  type EventType,
+  MARKETING_EVENTS,
+  PUBLISHING_EVENTS,
+  SIGNUP_EVENTS,
+  TEMPLATE_EVENTS,
+} from "../schema/enumerations.ts";
 
 /** Some events have an address of their own below that of their key. */
 interface Branch {
@@ -13,10 +23,7 @@ interface Endpoint {
   branches?: readonly Branch[];
 }
 
-const TEMPLATE_BRANCH: Branch = {
-  path: "/updateTemplateStatus",
-  events: ["template.status_updated", "template.quality_updated", "template.category_updated"],
-};
+const TEMPLATE_BRANCH: Branch = { path: "/updateTemplateStatus", events: TEMPLATE_EVENTS };
 
 const messaging = (path: string, ...more: Branch[]): Endpoint => ({
   path,
@@ -26,7 +33,7 @@ const messaging = (path: string, ...more: Branch[]): Endpoint => ({
     { path: "/updateMessageStatus", events: ["message.status"] },
     { path: "/sendResult", events: ["message.send_result"] },
     ...more,
-    { path: "/updateChannel", events: ["channel.updated", "channel.disconnected"] },
+    { path: "/updateChannel", events: CHANNEL_EVENTS },
   ],
 });
 
@@ -35,37 +42,9 @@ const ENDPOINTS: Readonly<Record<EventKey, Endpoint>> = {
   chatapp: messaging("/chat", TEMPLATE_BRANCH),
   photoapp: messaging("/photo"),
   socialapp: messaging("/social"),
-  marketing: {
-    path: "/marketing/events",
-    events: [
-      "ad_account.connected",
-      "ad_account.updated",
-      "ad_account.revoked",
-      "ad_account.token_expiring",
-      "ad_object.status_changed",
-      "ad_object.with_issues",
-      "creative.fatigue",
-      "lead.created",
-      "insights.report.completed",
-      "insights.report.failed",
-      "platform.event",
-    ],
-  },
-  publishing: {
-    path: "/publishing/events",
-    events: [
-      "comment.created",
-      "comment.updated",
-      "comment.deleted",
-      "mention.created",
-      "post.updated",
-      "platform.event",
-    ],
-  },
-  embedded_signup: {
-    path: "/embedded-signup/events",
-    events: ["channel.connected", "embed_session.failed"],
-  },
+  marketing: { path: "/marketing/events", events: [...MARKETING_EVENTS, "platform.event"] },
+  publishing: { path: "/publishing/events", events: [...PUBLISHING_EVENTS, "platform.event"] },
+  embedded_signup: { path: "/embedded-signup/events", events: SIGNUP_EVENTS },
 };
 
 /** The address of an event below the base address; a test without a key goes to the base itself. */

@@ -4,13 +4,7 @@ import { type JsonText, stringifyJson } from "../runtime/json.ts";
 import type { EventKey, EventType } from "../schema/enumerations.ts";
 import { API_VERSION } from "../schema/version.ts";
 import type { Queryable } from "../store/database.ts";
-import {
-  hasFingerprint,
-  insertEvents,
-  LATE,
-  type NewEvent,
-  type RecordedEvent,
-} from "../store/record-events.ts";
+import { hasFingerprint, insertEvents, LATE, type NewEvent } from "../store/record-events.ts";
 
 /** Something that happened and is to be told to a client. */
 export interface EventDraft {
@@ -32,18 +26,10 @@ export interface EventDraft {
   knownBy?: string;
 }
 
-/** Writes events down with the telling of each, in one statement, and answers those that were not known yet. */
-export async function recordEvents(
-  db: Queryable,
-  drafts: readonly EventDraft[],
-): Promise<(RecordedEvent & { draft: EventDraft })[]> {
-  const drafted = new Map(distinct(drafts).map((draft) => [newId("evt"), draft]));
-  if (drafted.size === 0) return [];
-  const recorded = await insertEvents(
-    db,
-    [...drafted].map(([id, draft]) => toNewEvent(id, draft)),
-  );
-  return recorded.map((row) => ({ ...row, draft: drafted.get(row.id) as EventDraft }));
+/** Writes events down with the telling of each, in one statement, and answers the ids of those that were not known yet. */
+export async function recordEvents(db: Queryable, drafts: readonly EventDraft[]): Promise<string[]> {
+  const events = distinct(drafts).map((draft) => toNewEvent(newId("evt"), draft));
+  return events.length === 0 ? [] : insertEvents(db, events);
 }
 
 /** Whether it came before. */

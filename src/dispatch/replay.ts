@@ -28,12 +28,11 @@ export interface ReplayCounts {
 /** So many at a time: no statement is long, and no row is locked for long. */
 const BATCH = 2_000;
 
-/** Makes events due again that failed or were skipped. After each batch `onProgress` hears the counts so far. */
+/** Makes events due again that failed or were skipped. */
 export async function replayEvents(
   db: Database,
   clientId: string,
   { status, dryRun = false, ...filters }: ReplayWish,
-  onProgress: (counts: ReplayCounts) => void = () => {},
 ): Promise<ReplayCounts> {
   const counts = { queued: 0, not_redispatched: 0 };
   for (const each of status ? [status] : REPLAYABLE_STATUSES)
@@ -41,7 +40,6 @@ export async function replayEvents(
       const due = rows.filter(({ is_held }) => !is_held).map(({ id }) => id);
       counts.not_redispatched += rows.length - due.length;
       counts.queued += dryRun ? due.length : await replayDeliveries(db, clientId, { ids: due, status: each });
-      onProgress({ ...counts });
     }
   return counts;
 }

@@ -5,6 +5,7 @@ import type { SecretBox } from "../security/secret-box.ts";
 import { tokensOf } from "../security/webhook-tokens.ts";
 import type { Database } from "../store/database.ts";
 import { beginOnlyAttempt, type EndedAttempt, endOnlyAttempt } from "../store/deliveries.ts";
+import { insertEvents } from "../store/record-events.ts";
 import { findWebhookConfig } from "../store/webhook-configs.ts";
 import { addressOf } from "./endpoints.ts";
 import type { EventPoster } from "./posting/post-event.ts";
@@ -33,7 +34,12 @@ export async function sendTestEvent(
   const event = toNewEvent(newId("evt"), { clientId, type: TYPE, key, data: {} });
   const { id, payload: body } = event;
   // Before it is sent: an event that a client has received must be in its history, even if we die here.
-  if (!(await beginOnlyAttempt(db, clientId, { event, url }))) return undefined;
+  const [recorded] = await db.transaction(async (tx) => {
+    const ids = await insertEvents(tx, [event]);
+    for (const each of ids) await beginOnlyAttempt(tx, clientId, { id: each, url });
+    return ids;
+  });
+  if (recorded === undefined) return undefined; // its client was erased meanwhile
   const headers = attemptHeaders({ id, type: TYPE, payload: body, attempt: 1, tokens, at: new Date() });
   const posted = await poster.post({ url, headers, body });
   const ended = { id, delivered: posted.outcome === "delivered", ...posted };

@@ -1,5 +1,4 @@
 import { ApiError, invalidField } from "../runtime/errors.ts";
-import { nameOf, pointerTo } from "../schema/problems.ts";
 import { storableProblem } from "../schema/storable.ts";
 import { object, type TObject, type TSchema } from "../schema/types.ts";
 import type { Check, Validator } from "../schema/validate.ts";
@@ -25,13 +24,11 @@ export function createInputReader(route: Route, validator: Validator): InputRead
     const check = validator.texts(schema, whole);
     return (values: Record<string, unknown>) => checked(values, whole, check);
   };
-  const [params, query] = [
-    texts(route.params ?? NOTHING, "the path"),
-    texts(route.query ?? NOTHING, "the query"),
-  ];
+  const { params: pathSchema = NOTHING, query: querySchema = NOTHING } = route;
+  const [params, query] = [texts(pathSchema, "the path"), texts(querySchema, "the query")];
   return {
     params: (given) => params({ ...given }),
-    query: (search) => query(queryObject(search)),
+    query: (search) => query(queryObject(search, querySchema)),
     body: isRawBody(body) ? rawReader(body) : jsonReader(route.method, body, validator),
   };
 }
@@ -45,11 +42,12 @@ function checked<T extends object>(value: T, whole: string, check: Check): T {
   throw new ApiError("validation_failed", first.message, { details: problems });
 }
 
-function queryObject(search: string): Record<string, unknown> {
+/** Of a name that stands twice and means nothing here the last one counts. */
+function queryObject(search: string, { properties }: TObject): Record<string, unknown> {
   const values = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(search)) {
-    if (values.has(name))
-      throw invalidField(pointerTo([name]), `${nameOf(pointerTo([name]), "")} must be given once`);
+    if (values.has(name) && Object.hasOwn(properties, name))
+      throw invalidField(`/${name}`, `${name} must be given once`);
     values.set(name, value);
   }
   return Object.fromEntries(values);

@@ -45,6 +45,9 @@ export const ID_FORM = "[0-9a-hjkmnp-tv-z]{26}";
 export const isPrefixedId = (value: string, prefix: IdPrefix): boolean =>
   new RegExp(`^${prefix}_${ID_FORM}$`).test(value);
 
+/** Whether it has the form of an id that a platform gave; asked before a stranger's text reaches the database or the log. */
+export const isPlatformId = (value: string): boolean => /^\d{1,32}$/.test(value);
+
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Whether it has the form of a client's id; asked before a stranger's text reaches a uuid column. */

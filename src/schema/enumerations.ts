@@ -42,17 +42,17 @@ export type DispatchKey = (typeof DISPATCH_KEYS)[number];
 export const EVENT_KEYS = [...DISPATCH_KEYS, "embedded_signup"] as const;
 export type EventKey = (typeof EVENT_KEYS)[number];
 
-export const EVENT_TYPES = [
-  "message.received",
-  "message.status",
-  "message.send_result",
+export const TEMPLATE_EVENTS = [
   "template.status_updated",
   "template.quality_updated",
   "template.category_updated",
-  "channel.updated",
-  "channel.disconnected",
-  "channel.connected",
-  "embed_session.failed",
+] as const;
+
+export const CHANNEL_EVENTS = ["channel.updated", "channel.disconnected"] as const;
+
+export const SIGNUP_EVENTS = ["channel.connected", "embed_session.failed"] as const;
+
+export const MARKETING_EVENTS = [
   "ad_account.connected",
   "ad_account.updated",
   "ad_account.revoked",
@@ -63,11 +63,25 @@ export const EVENT_TYPES = [
   "lead.created",
   "insights.report.completed",
   "insights.report.failed",
+] as const;
+
+export const PUBLISHING_EVENTS = [
   "comment.created",
   "comment.updated",
   "comment.deleted",
   "mention.created",
   "post.updated",
+] as const;
+
+export const EVENT_TYPES = [
+  "message.received",
+  "message.status",
+  "message.send_result",
+  ...TEMPLATE_EVENTS,
+  ...CHANNEL_EVENTS,
+  ...SIGNUP_EVENTS,
+  ...MARKETING_EVENTS,
+  ...PUBLISHING_EVENTS,
   "platform.event",
   "webhook.test",
 ] as const;

@@ -1,32 +1,17 @@
 import { type Queryable, sql } from "./database.ts";
-import type { NewEvent } from "./record-events.ts";
 
 /** What is known of an attempt whose end nobody has written down: it may have arrived, or not. */
 const INTERRUPTED = "interrupted";
 
-/** The statement holds the client, for no row of an event refers to it by a constraint. */
 const BEGIN_ONLY_ATTEMPT = sql(`
-  with alive as (
-    select id
-    from clients
-    where id = $1
-    for key share
-  ),
-  recorded as (
-    insert into events (client_id, id, type, key, occurred_at, is_late, payload)
-    select id, $2, $3, $4, $5, $6, $7
-    from alive
-    returning client_id, id
-  ),
-  told as (
-    insert into deliveries (client_id, id, state, attempts, last_error, url)
-    select client_id, id, 'failed', 1, $9, $8
-    from recorded
+  with told as (
+    update deliveries
+    set state = 'failed', skip_reason = null, next_attempt_at = null, attempts = 1, last_error = $4, url = $3
+    where client_id = $1
+    and id = $2
   )
   insert into attempts (client_id, id, attempt, at, duration_ms, error)
-  select client_id, id, 1, now(), 0, $9
-  from recorded
-  returning id`);
+  values ($1, $2, 1, now(), 0, $4)`);
 
 /** A delivery that was asked for again meanwhile has a course of its own, which stays. */
 const END_ONLY_ATTEMPT = sql(`
@@ -49,19 +34,15 @@ const END_ONLY_ATTEMPT = sql(`
   and attempts = 1`);
 
 /**
- * Writes down an event that is attempted once, by whom it is recorded. It stands as failed from the beginning: whatever
- * becomes of that process, nobody takes it for due, and that it may have been sent is in the history. False when the
- * client is gone.
+ * For an event that is attempted once, by whom it is recorded, in the transaction that records it. It stands as failed from
+ * the beginning: whatever becomes of that process, nobody takes it for due, and that it may have been sent is in the history.
  */
 export async function beginOnlyAttempt(
-  db: Queryable,
+  tx: Queryable,
   clientId: string,
-  { event, url }: { event: NewEvent; url: string },
-): Promise<boolean> {
-  const { id, type, key, occurred_at, is_late, payload } = event;
-  const values = [clientId, id, type, key, occurred_at, is_late, payload, url, INTERRUPTED];
-  const rows = await db.query(BEGIN_ONLY_ATTEMPT, values);
-  return rows.length > 0;
+  { id, url }: { id: string; url: string },
+): Promise<void> {
+  await tx.query(BEGIN_ONLY_ATTEMPT, [clientId, id, url, INTERRUPTED]);
 }
 
 export interface EndedAttempt {

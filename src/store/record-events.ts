@@ -20,12 +20,6 @@ export interface NewEvent {
   fingerprint: string | null;
 }
 
-export interface RecordedEvent {
-  id: string;
-  /** Why it will not be told, or null: it is due. */
-  skip_reason: string | null;
-}
-
 /**
  * Over all clients: the events that are new, and the telling of each, in one statement. A client erased meanwhile gets
  * none; who erases one waits for the lock. Fingerprints are written in order, or two such statements could wait for each other.
@@ -94,15 +88,17 @@ const RECORD = sql(`
       case when skip_reason is null then now() end
     from accepted
   )
-  select id, skip_reason
+  select id
   from accepted`);
 
 /**
- * Those that are new. Of several with one fingerprint in the list itself none may be given. They go as one JSON text,
- * which is written and read several times faster than arrays of long texts.
+ * The ids of those that are new; no fingerprint may stand twice in the list itself. They go as one JSON text, which is
+ * written and read several times faster than arrays of long texts.
  */
-export const insertEvents = (db: Queryable, events: readonly NewEvent[]): Promise<RecordedEvent[]> =>
-  db.query<RecordedEvent>(RECORD, [JSON.stringify(events)]);
+export async function insertEvents(db: Queryable, events: readonly NewEvent[]): Promise<string[]> {
+  const rows = await db.query<{ id: string }>(RECORD, [JSON.stringify(events)]);
+  return rows.map(({ id }) => id);
+}
 
 const FIND_FINGERPRINT = sql(`
   select 1 as one

@@ -36,8 +36,8 @@ t.test("herald client delete", async (t) => {
     await connect(api, tenant);
     const ended = await connect(api, tenant, { platform: "socialapp" });
     await api.call("DELETE", `/api/channels/${ended}`, { headers });
-    const [recorded] = await recordEvents(api.db, [event(tenant, "e")]);
-    await writeAttempt(raw, tenant, recorded?.id as string);
+    const [id] = await recordEvents(api.db, [event(tenant, "e")]);
+    await writeAttempt(raw, tenant, id as string);
     await raw.query("insert into webhook_configs (id, webhook_url) values ($1, 'https://a.example')", [
       clientId,
     ]);
@@ -112,8 +112,7 @@ t.test("herald client delete", async (t) => {
 
   t.test("erases an attempt that is written at the same moment", async (t) => {
     const tenant = await makeTenant(api);
-    const [recorded] = await recordEvents(api.db, [event(tenant, "e")]);
-    const id = recorded?.id as string;
+    const [id] = (await recordEvents(api.db, [event(tenant, "e")])) as [string];
     const writer = await rawClient(t, api.config.DATABASE_URL);
     await writer.query("begin");
     await writer.query("update deliveries set attempts = 1 where client_id = $1 and id = $2", [

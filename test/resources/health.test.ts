@@ -14,7 +14,7 @@ t.test("a process that lives says so", async (t) => {
 
 t.test("it is ready when Postgres and Redis answer", async (t) => {
   const api = await startApi(t);
-  const reply = await api.call("GET", "/readyz?from=balancer");
+  const reply = await api.call("GET", "/readyz?from=balancer&from=elsewhere");
   t.equal(reply.status, 200);
   t.same(reply.body, { status: "ready", postgres: "ok", redis: "ok" });
 });

@@ -68,7 +68,7 @@ function requestBody(route: Route, body: NonNullable<Route["body"]>, components:
   if (isRawBody(body)) return rawBody(body);
   // An empty body is {}, so it may be left out where nothing in it is required.
   const required = ((body as Partial<TObject>).required ?? []).length > 0;
-  return { required, content: jsonContent(body, `${nameOf(route)} body`, components) };
+  return { required, content: jsonContent(body, exampleOf(body, `${nameOf(route)} body`), components) };
 }
 
 function rawBody({ limit, mediaTypes = ["*/*"] }: RawBody): Json {
@@ -90,22 +90,18 @@ function success(route: Route, status: number, components: Components): Json {
 }
 
 function replyContent(route: Route, status: number, components: Components): Json {
-  const reply = route.reply as NonNullable<Route["reply"]>;
-  if (!isMediaReply(reply)) {
-    const { "application/json": content } = jsonContent(reply, `${nameOf(route)} reply`, components);
-    const different = route.otherwise?.status === status ? route.otherwise.example : undefined;
-    return {
-      "application/json": different
-        ? { ...content, example: { ...(content.example as object), ...different } }
-        : content,
-    };
+  const { reply, otherwise } = route as Route & { reply: NonNullable<Route["reply"]> };
+  if (isMediaReply(reply)) {
+    const [type = ""] = reply.mediaType.split(";");
+    return { [type]: { schema: mediaSchema(type) } };
   }
-  const [type = ""] = reply.mediaType.split(";");
-  return { [type]: { schema: mediaSchema(type) } };
+  const usual = exampleOf(reply, `${nameOf(route)} reply`);
+  const example = otherwise?.status === status ? { ...(usual as object), ...otherwise.example } : usual;
+  return jsonContent(reply, example, components);
 }
 
-const jsonContent = (schema: TSchema, place: string, components: Components) => ({
-  "application/json": { schema: components.schema(schema), example: exampleOf(schema, place) },
+const jsonContent = (schema: TSchema, example: unknown, components: Components): Json => ({
+  "application/json": { schema: components.schema(schema), example },
 });
 
 /** As much as can be said of content that has no schema. */

@@ -64,7 +64,7 @@ key is what stands after \`whsec_\` in the token, decoded from base64; a token o
 old by its timestamp. An event may come twice, with the same \`webhook-id\`. \`x-webhook-event\` and \`x-webhook-attempt\` tell its
 type and which attempt it is. \`POST /api/webhooks/test\` sends one to try.
 
-Accept types and fields you do not know. Whatever was recorded can be read, and sent again, under \`/api/webhooks/events\`.
+So far only these tests are sent: all else is on record, and pending. Accept types and fields you do not know. Whatever was recorded can be read, and sent again, under \`/api/webhooks/events\`.
 
 ## Rate limits
 

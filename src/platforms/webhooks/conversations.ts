@@ -1,6 +1,6 @@
-import { asList, asObject, lookUp, present, textOf } from "../client/shapes.ts";
+import { asList, asObject, present, textOf } from "../client/shapes.ts";
 import { momentOf, toMoment } from "./moments.ts";
-import type { Finding, Reader, Update } from "./reading.ts";
+import { type Finding, type Reader, type Update, untold } from "./reading.ts";
 
 type Fields = Record<string, unknown>;
 
@@ -10,14 +10,13 @@ const ENVELOPE = ["sender", "recipient", "timestamp"];
 /** An event of a conversation on a page or a photo account: its kind is the name of what stands in it. */
 export const readConversation: Reader = (value, update) => {
   const event = asObject(value);
-  return lookUp(KINDS, kindOf(event))?.(event, update) ?? "unknown";
+  const names = Object.keys(event).filter((name) => !ENVELOPE.includes(name));
+  // One that we know, whatever else stands beside it.
+  const known = names.find((name) => Object.hasOwn(KINDS, name));
+  return known === undefined
+    ? untold(update, names[0] ?? update.field)
+    : (KINDS[known] as Kind)(event, update);
 };
-
-/** One that we know, whatever else stands beside it. */
-export function kindOf(value: unknown): string {
-  const names = Object.keys(asObject(value)).filter((name) => !ENVELOPE.includes(name));
-  return names.find((name) => Object.hasOwn(KINDS, name)) ?? names[0] ?? "messaging";
-}
 
 type Kind = (event: Fields, update: Update) => Finding | "nothing" | "unknown";
 

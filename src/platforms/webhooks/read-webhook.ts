@@ -5,7 +5,7 @@ import { asObject, lookUp, textOf } from "../client/shapes.ts";
 import { AD_NOTICES } from "./ad-account.ts";
 import { messageReader, readStatus } from "./chat-messages.ts";
 import { IN_CONFIDENCE, NOTICES } from "./chat-notices.ts";
-import { kindOf, readConversation } from "./conversations.ts";
+import { readConversation } from "./conversations.ts";
 import { momentOf } from "./moments.ts";
 import { PUBLICATIONS } from "./publications.ts";
 import { type Asset, type Reader, type Reading, read, type Update, unread } from "./reading.ts";
@@ -111,10 +111,9 @@ function readChat(update: Update): MaybeReading[] {
 /** Conversations belong to the platform; all else is publishing, but for leads. What other apps handle is not for us. */
 function readPage(entry: Entry, asset: Asset, platform: Platform): MaybeReading[] {
   const { time, source } = entry;
-  const events = (source.field("messaging")?.items() ?? []).map((event) => {
-    const field = kindOf(valueIn(event));
-    return read({ asset, key: platform, field, time, source: event }, readConversation);
-  });
+  const events = (source.field("messaging")?.items() ?? []).map((event) =>
+    read({ asset, key: platform, field: "messaging", time, source: event }, readConversation),
+  );
   const changes = changesOf(entry).map(({ field, value }) =>
     read({ asset, key: "publishing", field, time, source: value }, knownReader(PUBLICATIONS, field)),
   );

@@ -54,27 +54,29 @@ export function read(update: Update, reader: Reader): Reading | undefined {
   try {
     const found = reader(parseJson(update.source.text), update);
     if (found === "nothing") return undefined;
-    if (found !== "unknown") return toReading(update, found, new JsonText(stringifyJson(found.data)));
+    if (found !== "unknown") return toReading(update, found);
   } catch {
     // Nested too deep to be written again, for one: told as it stands, like all that is unknown.
   }
   return unread(update);
 }
 
-/** Told in the platform's own words. */
-export function unread(update: Update): Reading {
-  const data = { field: update.field, value: new JsonText(update.source.text) };
-  return toReading(update, { type: "platform.event", data }, new JsonText(stringifyJson(data)));
-}
+/** Told in the platform's own words, under its name for it. */
+export const untold = ({ source }: Update, field: string): Finding => ({
+  type: "platform.event",
+  data: { field, value: new JsonText(source.text) },
+});
 
-function toReading(update: Update, finding: Finding, data: JsonText): Reading {
+export const unread = (update: Update): Reading => toReading(update, untold(update, update.field));
+
+function toReading(update: Update, finding: Finding): Reading {
   const { asset, key, time, source } = update;
   return {
     asset: finding.asset ?? asset,
     key: finding.key ?? key,
     type: finding.type,
     occurredAt: finding.at ?? time,
-    data,
+    data: new JsonText(stringifyJson(finding.data)),
     raw: new JsonText(source.text),
     // The time too: what has been so before may become so again.
     knownBy: finding.knownBy ?? [update.field, asset.id, time?.getTime(), source.text].join(" "),

@@ -2,6 +2,7 @@ import { type Route, route } from "../../http/route.ts";
 import { readWebhook } from "../../platforms/webhooks/read-webhook.ts";
 import type { Asset } from "../../platforms/webhooks/reading.ts";
 import { ApiError } from "../../runtime/errors.ts";
+import { isPlatformId } from "../../runtime/ids.ts";
 import { type JsonSource, openJson } from "../../runtime/json-source.ts";
 import type { Log } from "../../runtime/log.ts";
 import type { Metrics } from "../../runtime/metrics.ts";
@@ -91,7 +92,7 @@ const MOST_NAMED = 5;
 
 /** What was nobody's, for whoever asks why nothing arrives. Only what looks like an id is repeated in the log. */
 function namesOf(strangers: readonly Asset[]): string {
-  const names = strangers.map(({ kind, id }) => `${kind} ${/^\d{1,32}$/.test(id) ? id : "?"}`);
+  const names = strangers.map(({ kind, id }) => `${kind} ${isPlatformId(id) ? id : "?"}`);
   return [...new Set(names)].slice(0, MOST_NAMED).join(", ");
 }
 

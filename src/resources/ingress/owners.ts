@@ -1,4 +1,5 @@
 import type { Asset, Reading } from "../../platforms/webhooks/reading.ts";
+import { isPlatformId } from "../../runtime/ids.ts";
 import { findHolders } from "../../store/ad-accounts.ts";
 import { type ChannelOwnerRow, findChannelOwners } from "../../store/channel-owners.ts";
 import type { Queryable } from "../../store/database.ts";
@@ -13,26 +14,29 @@ export interface Owner {
 
 export type Ownership = (asset: Asset) => Owner[];
 
-/** An id of the platform's: nothing else is worth a look, or can be kept from breaking the statement. */
-const isId = (id: string) => /^\d{1,32}$/.test(id);
-
 /** Finds the owners of everything that the readings are about, in one statement: a webhook is about one kind of object. */
 export async function findOwners(db: Queryable, readings: readonly Reading[]): Promise<Ownership> {
-  const idsOf = (...kinds: Asset["kind"][]) => [
+  const idsOf = (kind: Asset["kind"]) => [
     ...new Set(
-      readings.flatMap(({ asset }) => (kinds.includes(asset.kind) && isId(asset.id) ? [asset.id] : [])),
+      readings.flatMap(({ asset: { kind: own, id } }) => (own === kind && isPlatformId(id) ? [id] : [])),
     ),
   ];
-  const [numbers, wabas] = [idsOf("number"), idsOf("waba")];
-  if (numbers.length + wabas.length > 0)
-    return chatOwnership(await findChannelOwners(db, "chatapp", { assets: numbers, wabas }));
-  const [pages, photos, accounts] = [idsOf("page"), idsOf("photo account"), idsOf("ad account")];
-  if (pages.length > 0)
-    return byAsset(await findChannelOwners(db, "socialapp", { assets: pages, wabas: [] }));
-  if (photos.length > 0)
-    return byAsset(await findChannelOwners(db, "photoapp", { assets: photos, wabas: [] }));
+  const chat = { assets: idsOf("number"), wabas: idsOf("waba") };
+  if (chat.assets.length + chat.wabas.length > 0)
+    return chatOwnership(await findChannelOwners(db, "chatapp", chat));
+  for (const [kind, platform] of SINGLE_ASSETS) {
+    const assets = idsOf(kind);
+    if (assets.length > 0) return byAsset(await findChannelOwners(db, platform, { assets, wabas: [] }));
+  }
+  const accounts = idsOf("ad account");
   return accounts.length > 0 ? adAccountOwnership(db, accounts) : () => [];
 }
+
+/** Whose channels stand for themselves alone. */
+const SINGLE_ASSETS = [
+  ["page", "socialapp"],
+  ["photo account", "photoapp"],
+] as const;
 
 const toOwner = ({ client_id, id, external_ref }: ChannelOwnerRow): Owner => ({
   clientId: client_id,

@@ -1,6 +1,7 @@
 import { type Route, route } from "../../http/route.ts";
 import { SECOND } from "../../runtime/durations.ts";
 import { ApiError, invalidField } from "../../runtime/errors.ts";
+import { isPlatformId } from "../../runtime/ids.ts";
 import { anyQuery } from "../../schema/types.ts";
 import type { AppSignatures } from "../../security/app-signatures.ts";
 import { findDataDeletion } from "../../store/data-deletions.ts";
@@ -80,7 +81,7 @@ function userIn(body: Buffer, signatures: AppSignatures): PlatformUser {
   if (!request) throw new ApiError("unauthorized", "The signed request is not the platform's");
   const { user_id, issued_at } = request;
   const id = typeof user_id === "number" || typeof user_id === "bigint" ? String(user_id) : user_id;
-  if (typeof id !== "string" || !/^\d{1,32}$/.test(id))
+  if (typeof id !== "string" || !isPlatformId(id))
     throw invalidField("/signed_request", "signed_request names no user_id");
   // To the second, so what was connected within it is meant too.
   const until = typeof issued_at === "number" && issued_at > 0 ? (issued_at + 1) * SECOND : Date.now();

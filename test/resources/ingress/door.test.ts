@@ -6,6 +6,7 @@ import { eventsOf, sendWebhook, sign } from "../../fixtures/platform-door.ts";
 import { makeTenant } from "../../fixtures/tenants.ts";
 
 const DOOR = "/platform/webhook";
+const METRICS_TOKEN = "a-token-of-the-operator";
 
 /** A client with a chat number, and the webhooks that come for it. */
 async function withNumber(t: Test, options: Parameters<typeof startApi>[1] = {}) {
@@ -122,7 +123,7 @@ t.test("the same event is recorded once, whichever way it comes again", async (t
 });
 
 t.test("what belongs to nobody is dropped, and its neighbours are not", async (t) => {
-  const { api, tenant, wabaId, phoneNumberId } = await withNumber(t);
+  const { api, tenant, wabaId, phoneNumberId } = await withNumber(t, { settings: { METRICS_TOKEN } });
   const other = await makeTenant(api);
   const otherNumber = newPlatformId();
   await connect(api, other, { phoneNumberId: otherNumber });
@@ -152,8 +153,13 @@ t.test("what belongs to nobody is dropped, and its neighbours are not", async (t
     api.lines.find(({ event }) => event === "webhook.received"),
     { updates: 5, recorded: 2, foreign: 3, strangers: "number 999, number ?" },
   );
-  const metrics = await api.call("GET", "/metrics");
-  t.equal(metrics.status, 404, "counted for the operator, who asks elsewhere");
+  const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
+  const { text: metrics } = await api.call("GET", "/metrics", { headers });
+  for (const [outcome, count] of Object.entries({ recorded: 2, foreign: 3 }))
+    t.match(
+      metrics,
+      new RegExp(`herald_platform_updates_total\\{.*outcome="${outcome}".*\\} ${count}$`, "m"),
+    );
 });
 
 t.test("a disconnected channel receives nothing more", async (t) => {
