@@ -1,12 +1,88 @@
 import type { DependencyContainer } from "tsyringe";
+import { deliverEvent } from "../../workers/dispatcher/deliver-event.ts";
+import { createDeliveries } from "../../workers/dispatcher/deliveries.ts";
+import { dispatcher } from "../../workers/dispatcher/dispatcher.ts";
+import { createFinisher } from "../../workers/dispatcher/finisher.ts";
+import { createGate } from "../../workers/dispatcher/gate.ts";
 import { heartbeat } from "../../workers/dispatcher/heartbeat.ts";
+import { createReport } from "../../workers/dispatcher/report.ts";
+import { sweep } from "../../workers/dispatcher/sweeper.ts";
+import { lookAround, measure } from "../../workers/dispatcher/upkeep.ts";
+import { createBreakers } from "../dispatch/queue/breakers.ts";
+import { createParking } from "../dispatch/queue/parking.ts";
+import { createStreams } from "../dispatch/queue/streams.ts";
+import { connectReader } from "../dispatch/redis.ts";
+import { SECOND } from "../runtime/durations.ts";
 import { newId } from "../runtime/ids.ts";
+import { repeat } from "../runtime/repeat.ts";
+import type { Worker } from "../runtime/supervise.ts";
+import { registerPosting } from "./posting.ts";
 import { sharedWorkers } from "./shared.ts";
-import { DATABASE, LOG, provide, resolve, WORKERS } from "./tokens.ts";
+import {
+  CONFIG,
+  DATABASE,
+  EVENT_POSTER,
+  LOG,
+  METRICS,
+  PARTITIONS,
+  provide,
+  REDIS,
+  resolve,
+  SECRET_BOX,
+  WORKERS,
+} from "./tokens.ts";
 
 export function registerDispatcher(container: DependencyContainer): void {
-  provide(container, WORKERS, (c) => [
-    ...sharedWorkers(c),
-    heartbeat({ id: newId("wrk"), db: resolve(c, DATABASE), log: resolve(c, LOG) }),
-  ]);
+  registerPosting(container);
+  provide(container, WORKERS, (c) => [...sharedWorkers(c), ...dispatcherWorkers(c)]);
+}
+
+function dispatcherWorkers(c: DependencyContainer): Worker[] {
+  const [config, db, redis] = [resolve(c, CONFIG), resolve(c, DATABASE), resolve(c, REDIS)];
+  const [log, metrics, partitions] = [resolve(c, LOG), resolve(c, METRICS), resolve(c, PARTITIONS)];
+  const [secretBox, poster] = [resolve(c, SECRET_BOX), resolve(c, EVENT_POSTER)];
+  const worker = newId("wrk");
+  const streams = createStreams(redis, partitions);
+  const [parking, breakers] = [createParking(redis, partitions), createBreakers(redis, partitions)];
+  const gate = createGate({
+    slots: config.DISPATCHER_CONCURRENCY,
+    isUnhealthy: breakers.isUnhealthy,
+    isOnTrial: (clientId) => breakers.lastStateOf(clientId).state === "half_open",
+  });
+  const deliveries = createDeliveries({
+    worker,
+    db,
+    log,
+    gate,
+    parking,
+    finisher: createFinisher(db, log),
+    deliver: (row, signal) => deliverEvent({ secretBox, poster, breakers }, row, signal),
+    report: createReport(log, metrics),
+  });
+  const heart = heartbeat({ id: worker, db, log });
+  const { steadyFor } = heart;
+  const complain = (event: string) => (error: unknown) => log.warn(event, { err: error });
+  return [
+    { name: "event-poster", close: () => poster.close() },
+    heart,
+    dispatcher({ streams, gate, deliveries, log, connect: () => connectReader(config) }),
+    repeat({
+      name: "sweeper",
+      every: 1 * SECOND,
+      work: () => sweep({ db, streams, log, steadyFor }),
+      onFault: complain("sweep.failed"),
+    }),
+    repeat({
+      name: "lookout",
+      every: 1 * SECOND,
+      work: () => lookAround({ streams, parking, breakers, deliveries }),
+      onFault: () => {}, // Redis is away, which is said elsewhere
+    }),
+    repeat({
+      name: "gauges",
+      every: 5 * SECOND,
+      work: () => measure({ db, streams, parking, breakers, gate, metrics }),
+      onFault: complain("gauges.failed"),
+    }),
+  ];
 }

@@ -1,5 +1,6 @@
 import type { DependencyContainer } from "tsyringe";
 import { historyRoom } from "../../workers/history-room.ts";
+import { partitionsOf } from "../dispatch/queue/streams.ts";
 import { awaitConnection, connectProducer } from "../dispatch/redis.ts";
 import type { Config } from "../runtime/config.ts";
 import { SECOND } from "../runtime/durations.ts";
@@ -9,7 +10,7 @@ import { metricsServer } from "../runtime/metrics-server.ts";
 import type { Worker } from "../runtime/supervise.ts";
 import { within } from "../runtime/within.ts";
 import { createDatabase } from "../store/database.ts";
-import { CONFIG, DATABASE, LOG, METRICS, provide, REDIS, resolve } from "./tokens.ts";
+import { CONFIG, DATABASE, LOG, METRICS, PARTITIONS, provide, REDIS, resolve } from "./tokens.ts";
 
 /** What every process has. */
 export function registerShared(container: DependencyContainer, config: Config, processName: string): void {
@@ -20,6 +21,7 @@ export function registerShared(container: DependencyContainer, config: Config, p
     createDatabase(config, (error) => resolve(c, LOG).warn("postgres.connection_lost", { err: error })),
   );
   provide(container, REDIS, (c) => connectProducer(config, resolve(c, LOG)));
+  provide(container, PARTITIONS, () => partitionsOf(config));
 }
 
 /** The workers that every process starts first and closes last: its metrics, its connections, room for events. */

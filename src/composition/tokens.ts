@@ -2,6 +2,7 @@ import { type DependencyContainer, instanceCachingFactory } from "tsyringe";
 import type { Destinations } from "../dispatch/posting/destinations.ts";
 import type { EventPoster } from "../dispatch/posting/post-event.ts";
 import type { Resolver } from "../dispatch/posting/resolver.ts";
+import type { Doorbell } from "../dispatch/queue/doorbell.ts";
 import type { RedisClient } from "../dispatch/redis.ts";
 import type { Gate } from "../http/admission.ts";
 import type { CredentialScheme } from "../http/caller.ts";
@@ -35,6 +36,10 @@ export const TRY_LIMIT = token<TryLimit>("try limit");
 export const DESTINATIONS = token<Destinations>("destinations");
 /** Whose names they have. */
 export const RESOLVER = token<Resolver>("resolver");
+/** Into how many the queue is divided. */
+export const PARTITIONS = token<number>("partitions");
+/** Tells the dispatchers what was recorded. */
+export const DOORBELL = token<Doorbell & Worker>("doorbell");
 export const EVENT_POSTER = token<EventPoster>("event poster");
 export const ROUTES = token<readonly Route[]>("routes");
 export const CREDENTIALS = token<readonly CredentialScheme[]>("credentials");

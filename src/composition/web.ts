@@ -1,7 +1,6 @@
 import type { DependencyContainer } from "tsyringe";
-import { createDestinations } from "../dispatch/posting/destinations.ts";
-import { createEventPoster } from "../dispatch/posting/post-event.ts";
-import { createResolver } from "../dispatch/posting/resolver.ts";
+import { createDoorbell, type Doorbell } from "../dispatch/queue/doorbell.ts";
+import { createStreams } from "../dispatch/queue/streams.ts";
 import { pingRedis } from "../dispatch/redis.ts";
 import { createApp } from "../http/app.ts";
 import type { CredentialScheme } from "../http/caller.ts";
@@ -28,20 +27,22 @@ import { createAppSignatures } from "../security/app-signatures.ts";
 import { createConsoleCookie } from "../security/console-cookie.ts";
 import { createSigner } from "../security/derived-keys.ts";
 import { createPasswords } from "../security/passwords.ts";
-import { createSecretBox } from "../security/secret-box.ts";
 import { createTryLimit, type TryLimit } from "../security/try-limit.ts";
 import { createUserTokens } from "../security/user-tokens.ts";
+import { registerPosting } from "./posting.ts";
 import { sharedWorkers } from "./shared.ts";
 import {
   CONFIG,
   CREDENTIALS,
   DATABASE,
   DESTINATIONS,
+  DOORBELL,
   EVENT_POSTER,
   GATES,
   HTTP_SERVER,
   LOG,
   METRICS,
+  PARTITIONS,
   PASSWORDS,
   provide,
   REDIS,
@@ -65,6 +66,11 @@ function allRoutes(container: DependencyContainer): Route[] {
   const { issue } = resolve(container, USER_TOKENS);
   // Made at the first try: the table must not connect to anything.
   const tryLimit: TryLimit = (who, attempt) => resolve(container, TRY_LIMIT)(who, attempt);
+  // Likewise.
+  const doorbell: Doorbell = {
+    epoch: () => resolve(container, DOORBELL).epoch(),
+    ring: (refs) => resolve(container, DOORBELL).ring(refs),
+  };
   const production = config.NODE_ENV === "production";
   const signatures = createAppSignatures(config.PLATFORM_APP_SECRET);
   const { PUBLIC_URL: publicUrl, PLATFORM_VERIFY_TOKEN: verifyToken } = config;
@@ -78,7 +84,7 @@ function allRoutes(container: DependencyContainer): Route[] {
     ...tagged("Webhooks", webhookRoutes(webhookParts(container))),
     ...tagged("Events", eventRoutes({ db })),
     ...tagged("Audit log", auditRoutes({ db })),
-    ...tagged("Platforms", ingressRoutes({ db, signatures, verifyToken, publicUrl, log, metrics })),
+    ...tagged("Platforms", ingressRoutes({ db, doorbell, signatures, verifyToken, publicUrl, log, metrics })),
     ...tagged("Service", healthRoutes(healthParts(container))),
     ...tagged("Service", docsRoutes({ describe: () => productDocument(container) })),
   ];
@@ -113,14 +119,13 @@ function credentialSchemes(container: DependencyContainer): CredentialScheme[] {
 
 export function registerWeb(container: DependencyContainer): void {
   provide(container, PASSWORDS, () => createPasswords());
-  provide(container, SECRET_BOX, (c) => createSecretBox(resolve(c, CONFIG).ENCRYPTION_KEYS));
+  registerPosting(container);
   provide(container, USER_TOKENS, (c) => createUserTokens(resolve(c, CONFIG)));
   provide(container, TRY_LIMIT, (c) => createTryLimit(resolve(c, REDIS)));
-  provide(container, DESTINATIONS, (c) => createDestinations(resolve(c, CONFIG).PRIVATE_DESTINATIONS));
-  provide(container, RESOLVER, (c) => createResolver({ destinations: resolve(c, DESTINATIONS) }));
-  provide(container, EVENT_POSTER, (c) =>
-    createEventPoster({ destinations: resolve(c, DESTINATIONS), resolver: resolve(c, RESOLVER) }),
-  );
+  provide(container, DOORBELL, (c) => {
+    const [redis, db, log] = [resolve(c, REDIS), resolve(c, DATABASE), resolve(c, LOG)];
+    return createDoorbell({ redis, streams: createStreams(redis, resolve(c, PARTITIONS)), db, log });
+  });
   provide(container, ROUTES, allRoutes);
   provide(container, CREDENTIALS, credentialSchemes);
   provide(container, GATES, () => ({}));
@@ -141,6 +146,7 @@ export function registerWeb(container: DependencyContainer): void {
   provide(container, WORKERS, (c) => [
     ...sharedWorkers(c),
     { name: "event-poster", close: () => resolve(c, EVENT_POSTER).close() },
+    resolve(c, DOORBELL),
     resolve(c, HTTP_SERVER),
   ]);
 }

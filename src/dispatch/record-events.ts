@@ -5,6 +5,7 @@ import type { EventKey, EventType } from "../schema/enumerations.ts";
 import { API_VERSION } from "../schema/version.ts";
 import type { Queryable } from "../store/database.ts";
 import { hasFingerprint, insertEvents, LATE, type NewEvent } from "../store/record-events.ts";
+import type { Doorbell } from "./queue/doorbell.ts";
 
 /** Something that happened and is to be told to a client. */
 export interface EventDraft {
@@ -26,10 +27,21 @@ export interface EventDraft {
   knownBy?: string;
 }
 
-/** Writes events down with the telling of each, in one statement, and answers the ids of those that were not known yet. */
-export async function recordEvents(db: Queryable, drafts: readonly EventDraft[]): Promise<string[]> {
+/**
+ * Writes events down with the telling of each, in one statement, and answers the ids of those that were not known yet. With
+ * a doorbell the dispatchers hear of them at once, so never inside a transaction; without one, within a second.
+ */
+export async function recordEvents(
+  db: Queryable,
+  drafts: readonly EventDraft[],
+  doorbell?: Doorbell,
+): Promise<string[]> {
   const events = distinct(drafts).map((draft) => toNewEvent(newId("evt"), draft));
-  return events.length === 0 ? [] : insertEvents(db, events);
+  if (events.length === 0) return [];
+  const epoch = doorbell?.epoch() ?? null;
+  const recorded = await insertEvents(db, events, epoch);
+  if (epoch !== null) doorbell?.ring(recorded.filter(({ isDue }) => isDue));
+  return recorded.map(({ id }) => id);
 }
 
 /** Whether it came before. */

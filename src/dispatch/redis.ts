@@ -17,7 +17,7 @@ const retryStrategy = (attempt: number): number => Math.min(200 * 2 ** (attempt 
  * it hangs. Blocking reads need a connection of their own.
  */
 export function connectProducer(settings: Settings, log: Log): RedisClient {
-  const client = settings.REDIS_URL.cluster ? connectCluster(settings) : connectSingle(settings);
+  const client = connect(settings, FAIL_FAST);
   let away = false;
   client.on("error", (error) => {
     if (!away) log.warn("redis.away", { err: error });
@@ -30,22 +30,38 @@ export function connectProducer(settings: Settings, log: Log): RedisClient {
   return client;
 }
 
-const FAIL_FAST = { maxRetriesPerRequest: 1, commandTimeout: 500, connectTimeout: 5 * SECOND };
+/** For reads that wait for something to come: it belongs to one reader, and waits for Redis as long as it takes. */
+export function connectReader(settings: Settings): RedisClient {
+  const client = connect(settings, PATIENT);
+  client.on("error", () => {}); // said once, by the client of everything else
+  return client;
+}
+
+interface Manner {
+  /** Null: a command waits as long as Redis is away. */
+  maxRetriesPerRequest: number | null;
+  commandTimeout?: number;
+  connectTimeout: number;
+}
+
+const FAIL_FAST: Manner = { maxRetriesPerRequest: 1, commandTimeout: 500, connectTimeout: 5 * SECOND };
+const PATIENT: Manner = { maxRetriesPerRequest: null, connectTimeout: 5 * SECOND };
 
 const firstNode = ({ REDIS_URL }: Settings) => REDIS_URL.nodes[0] as string;
 
-function connectSingle(settings: Settings): Redis {
-  const options = { ...FAIL_FAST, ...tls(settings), enableOfflineQueue: false, retryStrategy };
-  return new Redis(firstNode(settings), options);
+function connect(settings: Settings, manner: Manner): RedisClient {
+  const enableOfflineQueue = manner.maxRetriesPerRequest === null;
+  if (settings.REDIS_URL.cluster) return connectCluster(settings, manner, enableOfflineQueue);
+  return new Redis(firstNode(settings), { ...tls(settings), ...manner, enableOfflineQueue, retryStrategy });
 }
 
-function connectCluster(settings: Settings): Cluster {
+function connectCluster(settings: Settings, manner: Manner, enableOfflineQueue: boolean): Cluster {
   const { username, password } = new URL(firstNode(settings));
   return new Cluster([...settings.REDIS_URL.nodes], {
-    enableOfflineQueue: false,
+    enableOfflineQueue,
     clusterRetryStrategy: retryStrategy,
     redisOptions: {
-      ...FAIL_FAST,
+      ...manner,
       ...tls(settings),
       ...(username ? { username: decodeURIComponent(username) } : {}),
       ...(password ? { password: decodeURIComponent(password) } : {}),

@@ -35,9 +35,9 @@ export async function sendTestEvent(
   const { id, payload: body } = event;
   // Before it is sent: an event that a client has received must be in its history, even if we die here.
   const [recorded] = await db.transaction(async (tx) => {
-    const ids = await insertEvents(tx, [event]);
-    for (const each of ids) await beginOnlyAttempt(tx, clientId, { id: each, url });
-    return ids;
+    const events = await insertEvents(tx, [event]);
+    for (const each of events) await beginOnlyAttempt(tx, clientId, { id: each.id, url });
+    return events;
   });
   if (recorded === undefined) return undefined; // its client was erased meanwhile
   const headers = attemptHeaders({ id, type: TYPE, payload: body, attempt: 1, tokens, at: new Date() });

@@ -36,6 +36,53 @@ export function createMetrics(processName: string) {
       labelNames: ["object", "outcome"],
       registers,
     }),
+    deliveries: new Counter({
+      name: "herald_deliveries_total",
+      help: "Deliveries of events that came to an end, by how",
+      labelNames: ["state"],
+      registers,
+    }),
+    attempts: new Counter({
+      name: "herald_delivery_attempts_total",
+      help: "Attempts to deliver an event, by outcome",
+      labelNames: ["outcome"],
+      registers,
+    }),
+    attemptSeconds: new Histogram({
+      name: "herald_delivery_attempt_duration_seconds",
+      help: "Time of an attempt, from the resolving of the name to the end of the answer",
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15],
+      registers,
+    }),
+    slotsUsed: new Gauge({
+      name: "herald_dispatcher_slots_used",
+      help: "Calls that this dispatcher has open, of DISPATCHER_CONCURRENCY",
+      registers,
+    }),
+    queueDepth: new Gauge({
+      name: "herald_queue_depth",
+      help: "Entries in the stream, as of a few seconds ago",
+      labelNames: ["stream"],
+      registers,
+    }),
+    queueOldest: new Gauge({
+      name: "herald_queue_oldest_due_seconds",
+      help: "How long the oldest delivery has been due and not taken up; 0 when there is none",
+      labelNames: ["stream"],
+      registers,
+    }),
+    queueInFlight: new Gauge({
+      name: "herald_queue_in_flight",
+      help: "Deliveries in the hands of any dispatcher",
+      labelNames: ["stream"],
+      registers,
+    }),
+    breakers: new Gauge({
+      name: "herald_breakers",
+      help: "Destinations that are left alone for a while, or on trial",
+      labelNames: ["state"],
+      registers,
+    }),
     cronRuns: new Counter({
       name: "herald_cron_runs_total",
       help: "Cron ticks that this process ran, by outcome",

@@ -1,5 +1,6 @@
 import { MINUTE } from "../runtime/durations.ts";
 import { type Queryable, sql } from "./database.ts";
+import type { DeliveryRef } from "./delivery-refs.ts";
 
 /** What is recorded later than this after it occurred counts as late. */
 export const LATE = 5 * MINUTE;
@@ -79,26 +80,36 @@ const RECORD = sql(`
     from accepted
   ),
   to_tell as (
-    insert into deliveries (client_id, id, state, skip_reason, next_attempt_at)
+    insert into deliveries (client_id, id, state, skip_reason, next_attempt_at, enqueued_at, queue_epoch)
     select
       client_id,
       id,
       case when skip_reason is null then 'pending' else 'skipped' end,
       skip_reason,
-      case when skip_reason is null then now() end
+      case when skip_reason is null then now() end,
+      case when skip_reason is null and $2::text is not null then now() end,
+      $2
     from accepted
   )
-  select id
+  select client_id as "clientId", id, skip_reason is null as "isDue"
   from accepted`);
 
-/**
- * The ids of those that are new; no fingerprint may stand twice in the list itself. They go as one JSON text, which is
- * written and read several times faster than arrays of long texts.
- */
-export async function insertEvents(db: Queryable, events: readonly NewEvent[]): Promise<string[]> {
-  const rows = await db.query<{ id: string }>(RECORD, [JSON.stringify(events)]);
-  return rows.map(({ id }) => id);
+/** An event that was not known yet. */
+export interface RecordedEvent extends DeliveryRef {
+  /** To be told now. */
+  isDue: boolean;
 }
+
+/**
+ * Those that are new; no fingerprint may stand twice in the list itself. They go as one JSON text, which is written and
+ * read several times faster than arrays of long texts. `epoch` is the life of Redis whose queue is given them at once,
+ * by the caller; null: the sweeper will do that.
+ */
+export const insertEvents = (
+  db: Queryable,
+  events: readonly NewEvent[],
+  epoch: string | null = null,
+): Promise<RecordedEvent[]> => db.query<RecordedEvent>(RECORD, [JSON.stringify(events), epoch]);
 
 const FIND_FINGERPRINT = sql(`
   select 1 as one

@@ -4,9 +4,9 @@ import { EVENT_COLUMNS, type EventRow, STATUS } from "./events.ts";
 const DELIVERY =
   "d.id, d.state, d.skip_reason, d.attempts, d.last_status_code, d.last_error, d.next_attempt_at, d.url, d.delivered_at";
 
-/** Due now. The schedule begins anew, while the attempts are counted on. */
+/** Due now, for the sweeper to take. The schedule begins anew, while the attempts are counted on. */
 const DUE_NOW =
-  "state = 'pending', skip_reason = null, schedule_base = d.attempts, next_attempt_at = now(), delivered_at = null";
+  "state = 'pending', skip_reason = null, schedule_base = d.attempts, next_attempt_at = now(), delivered_at = null, enqueued_at = null";
 
 /** Of an event that may be told now: its client has an address, and its key is not switched off. */
 const MAY_BE_TOLD = `exists (

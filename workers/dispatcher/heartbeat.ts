@@ -1,10 +1,13 @@
 import { SECOND } from "../../src/runtime/durations.ts";
 import type { Log } from "../../src/runtime/log.ts";
+import { repeat } from "../../src/runtime/repeat.ts";
 import type { Worker } from "../../src/runtime/supervise.ts";
 import type { Database } from "../../src/store/database.ts";
 import { beat, removeWorker } from "../../src/store/workers.ts";
 
 const EVERY = 2 * SECOND;
+/** Longer between two beats is a gap: the database was away, or this process stood still. */
+const GAP = 3 * EVERY;
 
 interface HeartbeatParts {
   id: string;
@@ -12,31 +15,36 @@ interface HeartbeatParts {
   log: Log;
 }
 
+export interface Heartbeat extends Worker {
+  /** For how many milliseconds it has beaten without a gap. */
+  steadyFor(): number;
+}
+
 /** Renews this dispatcher's row in `workers`. A failed beat is only logged: the next one mends it, or others take over. */
-export function heartbeat({ id, db, log }: HeartbeatParts): Worker {
-  let timer: NodeJS.Timeout | undefined;
-  let beating: Promise<void> = Promise.resolve();
-  let closed = false;
+export function heartbeat({ id, db, log }: HeartbeatParts): Heartbeat {
+  let since: number | undefined;
+  let last = 0;
   const complain = (error: unknown) => log.warn("heartbeat.failed", { worker: id, err: error });
+  const isAlive = () => since !== undefined && performance.now() - last < GAP;
 
-  /** The next beat is set when this one has ended: against a database that hangs they would pile up. */
-  const pulse = (): Promise<void> => {
-    beating = beat(db, id, "dispatcher")
-      .catch(complain)
-      .then(() => {
-        if (!closed) timer = setTimeout(pulse, EVERY);
-      });
-    return beating;
-  };
+  async function pulse(): Promise<void> {
+    await beat(db, id, "dispatcher");
+    const now = performance.now();
+    if (!isAlive()) since = now;
+    last = now;
+  }
 
+  const beating = repeat({ name: "heartbeat", every: EVERY, work: pulse, onFault: complain });
   return {
     name: "heartbeat",
-    start: pulse,
+    async start(lifecycle) {
+      await pulse().catch(complain);
+      await beating.start?.(lifecycle);
+    },
     async close() {
-      closed = true;
-      clearTimeout(timer);
-      await beating;
+      await beating.close?.();
       await removeWorker(db, id).catch(complain);
     },
+    steadyFor: () => (isAlive() ? performance.now() - (since as number) : 0),
   };
 }

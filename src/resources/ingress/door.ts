@@ -1,3 +1,4 @@
+import type { Doorbell } from "../../dispatch/queue/doorbell.ts";
 import { type Route, route } from "../../http/route.ts";
 import { readWebhook } from "../../platforms/webhooks/read-webhook.ts";
 import type { Asset } from "../../platforms/webhooks/reading.ts";
@@ -18,6 +19,7 @@ const LIMIT = 4 * 1_048_576;
 
 export interface DoorParts {
   db: Database;
+  doorbell: Doorbell;
   signatures: AppSignatures;
   verifyToken: string;
   log: Log;
@@ -26,7 +28,7 @@ export interface DoorParts {
 
 /** The one door of all platforms. */
 export function doorRoutes(parts: DoorParts): Route[] {
-  const { db, signatures, verifyToken, log } = parts;
+  const { signatures, verifyToken, log } = parts;
   return [
     route({
       method: "get",
@@ -59,7 +61,7 @@ export function doorRoutes(parts: DoorParts): Route[] {
           throw new ApiError("unauthorized", "The signature is not the platform's");
         const began = performance.now();
         const content = readWebhook(opened(body, requestId, log));
-        const { tally, strangers } = await receive(db, content);
+        const { tally, strangers } = await receive(parts, content);
         report(parts, content.object, tally);
         const ms = Math.round(performance.now() - began);
         log.info("webhook.received", {

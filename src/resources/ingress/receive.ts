@@ -1,3 +1,4 @@
+import type { Doorbell } from "../../dispatch/queue/doorbell.ts";
 import { type EventDraft, isKnown, recordEvents } from "../../dispatch/record-events.ts";
 import type { WebhookContent } from "../../platforms/webhooks/read-webhook.ts";
 import type { Asset, Reading } from "../../platforms/webhooks/reading.ts";
@@ -29,14 +30,17 @@ interface Draft extends EventDraft {
 }
 
 /** Writes everything down that is somebody's, all or nothing: two statements, however many updates there are. */
-export async function receive(db: Database, { updates, readings }: WebhookContent): Promise<Received> {
+export async function receive(
+  { db, doorbell }: { db: Database; doorbell: Doorbell },
+  { updates, readings }: WebhookContent,
+): Promise<Received> {
   const ownersOf = await findOwners(db, readings);
   const owned = readings.map((reading) => ({ reading, owners: ownersOf(reading.asset) }));
   const drafts = owned.flatMap(({ reading, owners }) => owners.map((owner) => toDraft(reading, owner)));
   const ends = drafts.some(({ reading }) => reading.ends);
   const recorded = ends
     ? await db.transaction((tx) => recordAndEnd(tx, drafts))
-    : await recordEvents(db, drafts);
+    : await recordEvents(db, drafts, doorbell);
   const foreign = owned.filter(({ owners }) => owners.length === 0);
   return {
     tally: {

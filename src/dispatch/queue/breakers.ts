@@ -1,0 +1,128 @@
+import { HOUR, SECOND } from "../../runtime/durations.ts";
+import type { RedisClient } from "../redis.ts";
+import { counted, isOver, isSick, newTally, restOf, type Tally } from "./health.ts";
+import { partitionOf, streamKey } from "./streams.ts";
+
+/** Where a client's events go: another origin is another destination. */
+export interface Destination {
+  clientId: string;
+  origin: string;
+}
+
+/** A destination that is left alone. */
+interface Breaker {
+  origin: string;
+  /** When a single call may try it again. */
+  until: number;
+  failedProbes: number;
+}
+
+/** closed: go on. open: not for `remaining` milliseconds. half_open: one call alone may try. */
+export type BreakerState =
+  | { state: "closed" }
+  | { state: "open"; remaining: number; rest: number }
+  | { state: "half_open" };
+
+const CLOSED: BreakerState = { state: "closed" };
+
+/** Longer than a call may last: who has died over it holds up the next one no longer. */
+const PROBE = 20 * SECOND;
+const FORGOTTEN_AFTER = 1 * HOUR;
+
+export type Breakers = ReturnType<typeof createBreakers>;
+
+/**
+ * Which destinations are left alone, known to every dispatcher: each counts for itself, and whoever finds one sick tells the
+ * others through Redis, which are to look once a second. Without Redis each goes by what it has found itself.
+ */
+export function createBreakers(redis: RedisClient, partitions: number) {
+  const known = new Map<string, Breaker>();
+  const tallies = new Map<string, Tally & { origin: string }>();
+  const tagOf = (clientId: string) => streamKey("events", partitionOf(clientId, partitions));
+  const hashOf = (clientId: string) => `${tagOf(clientId)}:breakers`;
+  const probeOf = (clientId: string) => `${tagOf(clientId)}:probe:${clientId}`;
+
+  const set = async (clientId: string, breaker: Breaker) => {
+    known.set(clientId, breaker);
+    tallies.delete(clientId);
+    await redis.hset(hashOf(clientId), clientId, JSON.stringify(breaker));
+    await redis.del(probeOf(clientId));
+  };
+  const close = async (clientId: string) => {
+    known.delete(clientId);
+    tallies.delete(clientId);
+    await redis.hdel(hashOf(clientId), clientId);
+    await redis.del(probeOf(clientId));
+  };
+  const breakerOf = ({ clientId, origin }: Destination): Breaker | undefined => {
+    const breaker = known.get(clientId);
+    return breaker?.origin === origin ? breaker : undefined;
+  };
+  const stateOf = (breaker: Breaker | undefined): BreakerState => {
+    if (!breaker) return CLOSED;
+    const remaining = breaker.until - Date.now();
+    const rest = restOf(breaker.failedProbes);
+    return remaining > 0 ? { state: "open", remaining, rest } : { state: "half_open" };
+  };
+
+  function count({ clientId, origin }: Destination, isBad: boolean): Tally {
+    const last = tallies.get(clientId);
+    const now = Date.now();
+    const tally = counted(last?.origin === origin ? last : newTally(now), isBad, now);
+    tallies.set(clientId, { ...tally, origin });
+    return tally;
+  }
+
+  /** What was learnt elsewhere. */
+  function learn(partition: number, table: Record<string, string>): void {
+    const ours = [...known.keys()].filter((clientId) => partitionOf(clientId, partitions) === partition);
+    for (const clientId of ours) if (!table[clientId]) known.delete(clientId);
+    for (const [clientId, text] of Object.entries(table)) known.set(clientId, JSON.parse(text));
+  }
+
+  return {
+    stateOf: (destination: Destination): BreakerState => stateOf(breakerOf(destination)),
+    /** The same where nobody has looked yet where the client's events go. */
+    lastStateOf: (clientId: string): BreakerState => stateOf(known.get(clientId)),
+    isUnhealthy: (clientId: string): boolean =>
+      known.has(clientId) || (tallies.get(clientId)?.inARow ?? 0) > 0,
+    /** Whether the caller is the one that may try. */
+    async mayProbe(clientId: string): Promise<boolean> {
+      const won = await redis.set(probeOf(clientId), "1", "PX", PROBE, "NX").catch(() => "OK");
+      return won === "OK";
+    },
+    /** How a call went. Never throws: without Redis the others find out by themselves. */
+    async note(
+      destination: Destination,
+      { isBad, isProbe }: { isBad: boolean; isProbe: boolean },
+    ): Promise<void> {
+      const { clientId, origin } = destination;
+      const breaker = breakerOf(destination);
+      const until = (failedProbes: number) => Date.now() + restOf(failedProbes);
+      const open = (failedProbes: number) =>
+        set(clientId, { origin, until: until(failedProbes), failedProbes });
+      const react = () => {
+        if (breaker && !isProbe) return undefined; // began before it was opened
+        if (breaker) return isBad ? open(breaker.failedProbes + 1) : close(clientId);
+        return isSick(count(destination, isBad)) ? open(0) : undefined;
+      };
+      await react()?.catch(() => {});
+    },
+    /** Looks at what the others have found. */
+    async look(): Promise<void> {
+      for (let partition = 0; partition < partitions; partition++) {
+        const hash = `${streamKey("events", partition)}:breakers`;
+        const table = await redis.hgetall(hash);
+        learn(partition, table);
+      }
+      const longAgo = Date.now() - FORGOTTEN_AFTER;
+      for (const [clientId, { until }] of known) if (until < longAgo) await close(clientId);
+      for (const [clientId, tally] of tallies) if (isOver(tally, Date.now())) tallies.delete(clientId);
+    },
+    counts(): Record<"open" | "half_open", number> {
+      const states = [...known.values()].map((breaker) => stateOf(breaker).state);
+      const of = (word: string) => states.filter((state) => state === word).length;
+      return { open: of("open"), half_open: of("half_open") };
+    },
+  };
+}

@@ -1,0 +1,60 @@
+import type { RedisClient } from "../redis.ts";
+import { type Lane, partitionOf, streamKey } from "./streams.ts";
+
+/** So many of one client wait here; the others wait in their rows. */
+const MOST = 1_000;
+
+/** Adds ids in the order of their coming while there is room, and answers those that there was none for. */
+const PARK = `
+  local left = {}
+  local room = tonumber(ARGV[2]) - redis.call("zcard", KEYS[1])
+  for i = 4, #ARGV do
+    if redis.call("zscore", KEYS[1], ARGV[i]) then
+    elseif room > 0 then
+      redis.call("zadd", KEYS[1], ARGV[3], ARGV[i])
+      room = room - 1
+    else
+      left[#left + 1] = ARGV[i]
+    end
+  end
+  redis.call("sadd", KEYS[2], ARGV[1])
+  return left`;
+
+const POP = `
+  local found = redis.call("zpopmin", KEYS[1], ARGV[2])
+  local ids = {}
+  for i = 1, #found, 2 do ids[#ids + 1] = found[i] end
+  if redis.call("exists", KEYS[1]) == 0 then redis.call("srem", KEYS[2], ARGV[1]) end
+  return ids`;
+
+export type Parking = ReturnType<typeof createParking>;
+
+/**
+ * Where the events of a client wait that has as many calls open as it may: out of everybody's way. Derived from the rows:
+ * what is lost here is found again by the sweeper.
+ */
+export function createParking(redis: RedisClient, partitions: number) {
+  const keysOf = (lane: Lane, clientId: string) => {
+    const stream = streamKey(lane, partitionOf(clientId, partitions));
+    return [`${stream}:parked:${clientId}`, `${stream}:parked`] as const;
+  };
+  return {
+    /** Answers those that there was no room for. */
+    async park(lane: Lane, clientId: string, ids: readonly string[]): Promise<string[]> {
+      const answer = await redis.eval(PARK, 2, ...keysOf(lane, clientId), clientId, MOST, Date.now(), ...ids);
+      return answer as string[];
+    },
+    async pop(lane: Lane, clientId: string, count: number): Promise<string[]> {
+      return (await redis.eval(POP, 2, ...keysOf(lane, clientId), clientId, count)) as string[];
+    },
+    /** Whose events wait here. */
+    async clients(lane: Lane, partition: number): Promise<string[]> {
+      return redis.smembers(`${streamKey(lane, partition)}:parked`);
+    },
+    async count(lane: Lane, partition: number): Promise<number> {
+      const clients = await this.clients(lane, partition);
+      const counts = await Promise.all(clients.map((clientId) => redis.zcard(keysOf(lane, clientId)[0])));
+      return counts.reduce((sum, count) => sum + count, 0);
+    },
+  };
+}

@@ -1,0 +1,58 @@
+import { SECOND } from "../../runtime/durations.ts";
+import { within } from "../../runtime/within.ts";
+import type { RedisClient } from "../redis.ts";
+import { CONSUMER, type Entry, GROUP, toEntries } from "./streams.ts";
+
+/** How long one read waits for something to come. */
+export const BLOCK = 1 * SECOND;
+/** A read that says nothing for that much longer hangs on a connection that is gone. */
+const SLACK = 3 * SECOND;
+
+export interface StreamReader {
+  /** What comes next, `count` at most; nothing when nothing came for a while. Throws where Redis is away. */
+  read(count: number): Promise<Entry[]>;
+  close(): void;
+}
+
+/** Reads one stream on a connection of its own: a read that waits would hold up every other command on it. */
+export function createStreamReader(key: string, connect: () => RedisClient): StreamReader {
+  let client: RedisClient | undefined;
+  const drop = () => {
+    client?.disconnect();
+    client = undefined;
+  };
+  const request = async (count: number) => {
+    client ??= connect();
+    const answer = await client.xreadgroup(
+      "GROUP",
+      GROUP,
+      CONSUMER,
+      "COUNT",
+      count,
+      "BLOCK",
+      BLOCK,
+      "STREAMS",
+      key,
+      ">",
+    );
+    const [stream] = (answer ?? []) as [string, unknown][];
+    return toEntries(stream?.[1]);
+  };
+  return {
+    async read(count) {
+      try {
+        return await within(BLOCK + SLACK, request(count), () => {
+          throw new Error("a read from Redis did not end");
+        });
+      } catch (error) {
+        if (!isMissingGroup(error)) drop();
+        throw error;
+      }
+    },
+    close: drop,
+  };
+}
+
+/** The stream is new, or Redis came back without it. */
+export const isMissingGroup = (error: unknown): boolean =>
+  error instanceof Error && error.message.startsWith("NOGROUP");

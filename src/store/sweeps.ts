@@ -1,0 +1,161 @@
+import { type Queryable, sql } from "./database.ts";
+import { columnsOf, type DeliveryRef } from "./delivery-refs.ts";
+
+/** Everything here is over all clients: it keeps the queue going, and nothing of it is shown to anybody. */
+
+const LOCK = sql("select pg_try_advisory_xact_lock(hashtext('herald:sweep')) as locked");
+
+/** One at a time; it lasts as long as the transaction, for a lock of the session would leak through a pooler. */
+export async function lockSweep(tx: Queryable): Promise<boolean> {
+  const [row] = await tx.query<{ locked: boolean }>(LOCK);
+  return row?.locked ?? false;
+}
+
+/** An attempt that nobody came back from: it may have arrived, or not. Whatever meets that so often is what kills us. */
+const RECOVER = sql(`
+  with lost as materialized (
+    select d.client_id, d.id, d.attempts + 1 as attempt, d.schedule_base, d.claimed_at
+    from deliveries d
+    where d.state = 'in_flight'
+    and (
+      d.claimed_at < now() - $2 * interval '1 millisecond'
+      or not exists (
+        select
+        from workers w
+        where w.id = d.worker_id
+        and w.heartbeat_at > now() - $1 * interval '1 millisecond'
+      )
+    )
+    for update of d skip locked
+  ),
+  tried as (
+    insert into attempts (client_id, id, attempt, at, duration_ms, error)
+    select client_id, id, attempt, claimed_at, 0, 'interrupted'
+    from lost
+  ),
+  recovered as (
+    update deliveries d
+    set
+      state = case when again.times < $3 then 'retrying' else 'failed' end,
+      attempts = l.attempt,
+      last_status_code = null,
+      last_error = 'interrupted',
+      next_attempt_at = case when again.times < $3 then now() end,
+      enqueued_at = null,
+      worker_id = null,
+      lease = null,
+      claimed_at = null
+    from lost l
+    cross join lateral (
+      select 1 + count(*) as times
+      from attempts a
+      where a.client_id = l.client_id
+      and a.id = l.id
+      and a.attempt > l.schedule_base
+      and a.error = 'interrupted'
+    ) again
+    where d.client_id = l.client_id
+    and d.id = l.id
+    returning 1 as one
+  )
+  select one
+  from recovered`);
+
+interface Silence {
+  /** Milliseconds after which a worker that says nothing is dead. */
+  deadAfter: number;
+  /** Milliseconds that nothing is in hand for, whoever says they live. */
+  longest: number;
+  /** How often the same one may be lost. */
+  losses: number;
+}
+
+/** Makes due again what is in the hands of the dead; answers how many. */
+export async function recoverDeliveries(tx: Queryable, { deadAfter, longest, losses }: Silence) {
+  const rows = await tx.query(RECOVER, [deadAfter, longest, losses]);
+  return rows.length;
+}
+
+const DUE = "state in ('pending', 'retrying') and is_bulk = $1 and next_attempt_at <= now()";
+const OF_PARTITIONS = "(get_byte(uuid_send(client_id), 15) % $5) = any($6::integer[])";
+
+const picked = (condition: string, order: string) => `
+    select client_id, id
+    from deliveries
+    where ${DUE}
+    and ${condition}
+    and ${OF_PARTITIONS}
+    order by ${order}
+    limit $4
+    for update skip locked`;
+
+/**
+ * Marks what must be given to the queue: what never was, what a former life of Redis was told, what was told and has not been
+ * taken up for long. Each on its own index; arrays in between, so that the planner expects few.
+ */
+const ENQUEUE = sql(`
+  with never as materialized (${picked("enqueued_at is null", "next_attempt_at")}
+  ),
+  before_epoch as materialized (${picked("enqueued_at is not null and queue_epoch < $2", "enqueued_at")}
+  ),
+  after_epoch as materialized (${picked("enqueued_at is not null and queue_epoch > $2", "enqueued_at")}
+  ),
+  stranded as materialized (${picked(
+    "enqueued_at is not null and queue_epoch = $2 and enqueued_at < now() - $3 * interval '1 millisecond'",
+    "enqueued_at",
+  )}
+  ),
+  chosen as materialized (
+    select client_id, id
+    from (
+      select client_id, id, 1 as rank from never
+      union all
+      select client_id, id, 2 from before_epoch
+      union all
+      select client_id, id, 2 from after_epoch
+      union all
+      select client_id, id, 3 from stranded
+    ) found
+    order by rank
+    limit $4
+  )
+  update deliveries d
+  set enqueued_at = now(), queue_epoch = $2
+  from unnest(array(select client_id from chosen), array(select id from chosen)) as c (client_id, id)
+  where d.client_id = c.client_id
+  and d.id = c.id
+  returning d.client_id as "clientId", d.id`);
+
+export interface EnqueueWish {
+  isBulk: boolean;
+  /** The life of Redis that it is now. */
+  epoch: string;
+  /** Milliseconds after which what was told counts as not told. */
+  strandedAfter: number;
+  limit: number;
+  /** How many partitions there are, and which of them take more. */
+  partitions: number;
+  open: readonly number[];
+}
+
+/** Marks those that are due as given to the queue, the oldest first, and answers them. */
+export function enqueueDue(tx: Queryable, wish: EnqueueWish): Promise<DeliveryRef[]> {
+  const { isBulk, epoch, strandedAfter, limit, partitions, open } = wish;
+  return tx.query<DeliveryRef>(ENQUEUE, [isBulk, epoch, strandedAfter, limit, partitions, open]);
+}
+
+const UNQUEUE = sql(`
+  update deliveries d
+  set
+    enqueued_at = null,
+    next_attempt_at = case when $3 = 0 then d.next_attempt_at else now() + $3 * interval '1 millisecond' end
+  from unnest($1::uuid[], $2::text[]) as u (client_id, id)
+  where d.client_id = u.client_id
+  and d.id = u.id
+  and d.state in ('pending', 'retrying')
+  and d.next_attempt_at <= now()`);
+
+/** Says of those that are due that they are in no queue; what is put off is due only after `delay` milliseconds. */
+export async function unqueue(db: Queryable, refs: readonly DeliveryRef[], delay = 0): Promise<void> {
+  await db.query(UNQUEUE, [...columnsOf(refs), delay]);
+}

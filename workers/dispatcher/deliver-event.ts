@@ -1,0 +1,73 @@
+import { addressOf } from "../../src/dispatch/endpoints.ts";
+import type { EventPost, EventPoster, PostedEvent } from "../../src/dispatch/posting/post-event.ts";
+import { attemptHeaders } from "../../src/dispatch/posting/signature.ts";
+import type { Breakers, Destination } from "../../src/dispatch/queue/breakers.ts";
+import { SECOND } from "../../src/runtime/durations.ts";
+import type { EventKey, EventType } from "../../src/schema/enumerations.ts";
+import type { SecretBox } from "../../src/security/secret-box.ts";
+import { tokensOf } from "../../src/security/webhook-tokens.ts";
+import type { ClaimedRow } from "../../src/store/claims.ts";
+import { type Ending, ended, postponed, skipped, spoiled } from "./endings.ts";
+
+export interface DeliveryParts {
+  secretBox: SecretBox;
+  poster: EventPoster;
+  breakers: Breakers;
+}
+
+/** One delivery in hand, from the look at where its client wants it now to how it goes on with it. Never throws. */
+export async function deliverEvent(
+  { secretBox, poster, breakers }: DeliveryParts,
+  row: ClaimedRow,
+  signal: AbortSignal,
+): Promise<Ending> {
+  if (row.is_off) return skipped("disabled");
+  if (row.webhook_url === null) return skipped("not_configured");
+  const post = built(row, row.webhook_url, secretBox);
+  if (post instanceof Error) return spoiled(row, post);
+  const destination = { clientId: row.client_id, origin: new URL(post.url).origin };
+  const passage = await passageTo(destination, breakers);
+  if (passage.outcome === "closed") return postponed(row, passage.delay);
+  const at = new Date();
+  const posted = await poster.post(post, signal);
+  if (!signal.aborted) await breakers.note(destination, { isBad: isBad(posted), isProbe: passage.isProbe });
+  return ended(row, {
+    ...posted,
+    at,
+    url: post.url,
+    isAborted: signal.aborted && posted.error === "aborted",
+  });
+}
+
+/** What cannot be built, because its token cannot be opened or the row makes no sense, will hardly be better later. */
+function built(row: ClaimedRow, base: string, secretBox: SecretBox): EventPost | Error {
+  try {
+    const { id, type, payload, attempts } = row;
+    const tokens = tokensOf({ ...row, id: row.client_id }, secretBox);
+    const url = addressOf(base, row.key as EventKey | null, type as EventType);
+    const headers = attemptHeaders({ id, type, payload, attempt: attempts + 1, tokens, at: new Date() });
+    return { url: new URL(url).href, headers, body: payload };
+  } catch (error) {
+    return error instanceof Error ? error : new Error("not built", { cause: error });
+  }
+}
+
+type Passage = { outcome: "free"; isProbe: boolean } | { outcome: "closed"; delay: number };
+
+/** How long those wait that come while another one tries. */
+const DURING_TRIAL = 5 * SECOND;
+
+async function passageTo(destination: Destination, breakers: Breakers): Promise<Passage> {
+  const found = breakers.stateOf(destination);
+  if (found.state === "closed") return { outcome: "free", isProbe: false };
+  // Spread, for all of them would otherwise be due in the same moment.
+  if (found.state === "open")
+    return { outcome: "closed", delay: found.remaining + Math.random() * Math.max(SECOND, found.rest / 5) };
+  return (await breakers.mayProbe(destination.clientId))
+    ? { outcome: "free", isProbe: true }
+    : { outcome: "closed", delay: DURING_TRIAL };
+}
+
+/** No connection, no answer in time, or one that says that the fault is on its side. */
+const isBad = ({ outcome, statusCode }: PostedEvent): boolean =>
+  outcome === "failed" || (statusCode !== null && statusCode >= 500);

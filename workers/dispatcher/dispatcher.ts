@@ -1,0 +1,114 @@
+import { createStreamReader, isMissingGroup } from "../../src/dispatch/queue/stream-reader.ts";
+import type { Entry, Stream, Streams } from "../../src/dispatch/queue/streams.ts";
+import type { RedisClient } from "../../src/dispatch/redis.ts";
+import { SECOND } from "../../src/runtime/durations.ts";
+import { isClientId, isPrefixedId } from "../../src/runtime/ids.ts";
+import type { Log } from "../../src/runtime/log.ts";
+import { pause, persist } from "../../src/runtime/pause.ts";
+import type { Worker } from "../../src/runtime/supervise.ts";
+import type { Deliveries } from "./deliveries.ts";
+import type { Gate } from "./gate.ts";
+
+export interface DispatcherParts {
+  streams: Streams;
+  gate: Gate;
+  deliveries: Deliveries;
+  connect(): RedisClient;
+  log: Log;
+}
+
+/** Longer than any call lasts: who has read it and not taken it off since is dead. */
+const ADOPTED_AFTER = 20 * SECOND;
+const ADOPT_EVERY = 5 * SECOND;
+/** So long what is out may come to its end before it is given up. */
+const PATIENCE = 18 * SECOND;
+
+/** Reads the streams and hands over what is named there; ends with nothing left in hand. */
+export function dispatcher(parts: DispatcherParts): Worker {
+  const { streams, deliveries, log } = parts;
+  const stopping = new AbortController();
+  let serving: Promise<unknown> = Promise.resolve();
+  return {
+    name: "dispatcher",
+    start() {
+      serving = Promise.all(
+        streams.all.flatMap((stream) => [
+          serve(parts, stream, stopping.signal),
+          adopt(parts, stream, stopping.signal),
+        ]),
+      );
+    },
+    async close() {
+      stopping.abort();
+      deliveries.stop();
+      const left = deliveries.inHand();
+      const ended = deliveries.idle();
+      const isInTime = await Promise.race([ended.then(() => true), pause(PATIENCE).then(() => false)]);
+      if (!isInTime) deliveries.abort();
+      await deliveries.idle();
+      await serving;
+      await deliveries.idle();
+      log.info("dispatcher.drained", { in_hand: left, aborted: !isInTime });
+    },
+  };
+}
+
+/** Never reads more than can be begun: what is read and waits looks abandoned after a while. */
+async function serve(parts: DispatcherParts, stream: Stream, signal: AbortSignal): Promise<void> {
+  const { streams, gate, log, connect } = parts;
+  const reader = createStreamReader(stream.key, connect);
+  const next = async (): Promise<Entry[]> => {
+    const room = await gate.room(stream.lane);
+    if (signal.aborted) return [];
+    try {
+      return await reader.read(Math.ceil(room / streams.partitions));
+    } catch (error) {
+      if (isMissingGroup(error)) await streams.makeGroup(stream.key);
+      throw error;
+    }
+  };
+  const onFault = (error: unknown) => {
+    if (!isMissingGroup(error)) log.warn("dispatcher.read_failed", { stream: stream.key, err: error });
+  };
+  while (!signal.aborted) {
+    const entries = (await persist(next, { signal, first: 200, most: 5 * SECOND, onFault })) ?? [];
+    if (signal.aborted) await handBack(parts, stream, entries);
+    else await accept(parts, stream, entries);
+  }
+  reader.close();
+}
+
+/** Whoever has read something and died leaves it to the others. */
+async function adopt(parts: DispatcherParts, stream: Stream, signal: AbortSignal): Promise<void> {
+  const { streams, gate } = parts;
+  while (!signal.aborted) {
+    await pause(ADOPT_EVERY, signal);
+    const count = signal.aborted ? 0 : gate.roomIn(stream.lane);
+    if (count === 0) continue;
+    const wish = { idle: ADOPTED_AFTER, count };
+    await accept(parts, stream, await streams.adopt(stream.key, wish).catch(() => []));
+  }
+}
+
+/** Once they are in somebody's hand, or set aside, or nobody's business, the stream is done with them. */
+async function accept(parts: DispatcherParts, stream: Stream, entries: readonly Entry[]): Promise<void> {
+  const { streams, deliveries } = parts;
+  const readable = entries.filter(({ clientId, id }) => isClientId(clientId) && isPrefixedId(id, "evt"));
+  if (!(await deliveries.take(stream.lane, readable))) return handBack(parts, stream, readable);
+  // What stays because Redis is away is adopted later, and found to be done.
+  await streams.remove(stream.key, entries).catch(() => {});
+}
+
+/** Read and not begun: given to the others at once. */
+async function handBack(
+  { streams }: DispatcherParts,
+  { lane, key }: Stream,
+  entries: readonly Entry[],
+): Promise<void> {
+  if (entries.length === 0) return;
+  const move = async () => {
+    await streams.add(lane, entries);
+    await streams.remove(key, entries);
+  };
+  await move().catch(() => {});
+}

@@ -1,0 +1,76 @@
+import { SECOND } from "../../src/runtime/durations.ts";
+import type { Log } from "../../src/runtime/log.ts";
+import { pause } from "../../src/runtime/pause.ts";
+import { type Finish, finishDeliveries } from "../../src/store/claims.ts";
+import type { Database } from "../../src/store/database.ts";
+import { DatabaseUnavailable } from "../../src/store/faults.ts";
+
+/** Few milliseconds, in which others come to their end too. */
+const GATHER = 3;
+const MOST = 100;
+
+interface Waiting {
+  finish: Finish;
+  written(): void;
+}
+
+export interface Finisher {
+  /** Resolves once it is written down, or somebody else holds the lease. */
+  finish(finish: Finish): Promise<void>;
+}
+
+/** Writes down many endings in one statement: the database's commits are what limits us. */
+export function createFinisher(db: Database, log: Log): Finisher {
+  let waiting: Waiting[] = [];
+  let busy = false;
+
+  async function flush(): Promise<void> {
+    busy = true;
+    await pause(GATHER);
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, MOST);
+      waiting = waiting.slice(MOST);
+      await write(batch.map(({ finish }) => finish));
+      for (const { written } of batch) written();
+    }
+    busy = false;
+  }
+
+  /** As long as the database is away, its rows are in our hands; what it refuses is tried one by one. */
+  async function write(finishes: readonly Finish[]): Promise<void> {
+    for (let delay = 200; ; delay = Math.min(delay * 2, 1 * SECOND))
+      try {
+        const held = new Set(await finishDeliveries(db, finishes));
+        const lost = finishes.filter(({ id }) => !held.has(id));
+        for (const { client_id, id } of lost) log.warn("delivery.lost", { client: client_id, event_id: id });
+        return;
+      } catch (error) {
+        if (!(error instanceof DatabaseUnavailable)) return writeSingly(finishes, error);
+        await pause(delay);
+      }
+  }
+
+  /** One that cannot be written must not keep its neighbours from it, nor come again for ever. */
+  async function writeSingly(finishes: readonly Finish[], error: unknown): Promise<void> {
+    const [only] = finishes;
+    if (finishes.length > 1) for (const finish of finishes) await write([finish]);
+    else if (only?.attempt && only.attempt.error !== UNWRITABLE) await write([bare(only)]);
+    else log.error("delivery.not_written", { client: only?.client_id, event_id: only?.id, err: error });
+  }
+
+  return {
+    finish: (finish) =>
+      new Promise<void>((written) => {
+        waiting.push({ finish, written });
+        if (!busy) void flush();
+      }),
+  };
+}
+
+const UNWRITABLE = "internal";
+
+/** Without anything that others have said. */
+const bare = ({ attempt, ...finish }: Finish): Finish => ({
+  ...finish,
+  attempt: attempt && { ...attempt, error: UNWRITABLE, response_excerpt: null },
+});

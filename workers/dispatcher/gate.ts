@@ -1,0 +1,70 @@
+import type { Lane } from "../../src/dispatch/queue/streams.ts";
+
+interface GateParts {
+  /** How many calls this process has open at most. */
+  slots: number;
+  /** Of a client whose backend fails, or just did. */
+  isUnhealthy(clientId: string): boolean;
+  /** Of one that a single call may try. */
+  isOnTrial(clientId: string): boolean;
+}
+
+/** While slots are short, or with an unhealthy backend. */
+const SMALL_SHARE = 0.1;
+/** With nobody else waiting. */
+const LARGE_SHARE = 0.5;
+/** Of all that is told again in bulk. */
+const BULK_SHARE = 0.1;
+/** With fewer free ones somebody may soon have to wait. */
+const SHORT = 0.25;
+
+export type Gate = ReturnType<typeof createGate>;
+
+/** Who may have how many of this process's slots: one client's slow backend must not take them from the others. */
+export function createGate({ slots, isUnhealthy, isOnTrial }: GateParts) {
+  const held = new Map<string, number>();
+  const taken = { events: 0, bulk: 0 };
+  let waiting: (() => void)[] = [];
+  const share = (part: number) => Math.max(1, Math.floor(slots * part));
+  const free = () => slots - taken.events - taken.bulk;
+
+  function capOf(clientId: string): number {
+    if (isOnTrial(clientId)) return 1;
+    const small = isUnhealthy(clientId) || free() < slots * SHORT;
+    return share(small ? SMALL_SHARE : LARGE_SHARE);
+  }
+
+  const roomIn = (lane: Lane): number =>
+    Math.max(0, lane === "bulk" ? Math.min(free(), share(BULK_SHARE) - taken.bulk) : free());
+
+  const roomFor = (lane: Lane, clientId: string): number =>
+    Math.max(0, Math.min(roomIn(lane), capOf(clientId) - (held.get(clientId) ?? 0)));
+
+  return {
+    roomIn,
+    roomFor,
+    /** How many are taken. */
+    used: () => slots - free(),
+    /** Waits until the lane has a free slot. */
+    async room(lane: Lane): Promise<number> {
+      while (roomIn(lane) === 0) await new Promise<void>((resolve) => waiting.push(resolve));
+      return roomIn(lane);
+    },
+    /** One slot, or false where the client has all that it may have. */
+    take(lane: Lane, clientId: string): boolean {
+      if (roomFor(lane, clientId) === 0) return false;
+      taken[lane] += 1;
+      held.set(clientId, (held.get(clientId) ?? 0) + 1);
+      return true;
+    },
+    give(lane: Lane, clientId: string): void {
+      taken[lane] -= 1;
+      const left = (held.get(clientId) ?? 1) - 1;
+      if (left > 0) held.set(clientId, left);
+      else held.delete(clientId);
+      const woken = waiting;
+      waiting = [];
+      for (const wake of woken) wake();
+    },
+  };
+}

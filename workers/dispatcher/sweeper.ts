@@ -1,0 +1,91 @@
+import { LANES, type Lane, type Streams } from "../../src/dispatch/queue/streams.ts";
+import { MINUTE, SECOND } from "../../src/runtime/durations.ts";
+import type { Log } from "../../src/runtime/log.ts";
+import type { Database, Queryable } from "../../src/store/database.ts";
+import type { DeliveryRef } from "../../src/store/delivery-refs.ts";
+import { enqueueDue, lockSweep, recoverDeliveries, unqueue } from "../../src/store/sweeps.ts";
+
+/** A worker that is silent for so long is dead. */
+const DEAD_AFTER = 10 * SECOND;
+/** Nothing is in hand for so long, whoever says they live: its claim was lost on the way. */
+const LONGEST_IN_HAND = 1 * MINUTE;
+const MOST_LOSSES = 5;
+const STRANDED_AFTER = 20 * SECOND;
+const BATCH = 500;
+/** A stream is given nothing more while so much lies in it. */
+const FULL = 2_000;
+
+export interface SweepParts {
+  db: Database;
+  streams: Streams;
+  log: Log;
+  /** For how many milliseconds this process's own heart has beaten without a gap. */
+  steadyFor(): number;
+}
+
+interface QueueState {
+  epoch: string;
+  /** In the order of the streams. */
+  depths: number[];
+}
+
+/**
+ * Gives to the queue whatever is due and not in it, for whatever reason, and takes from the dead what they had in hand. It is
+ * the timer of the retries too. Whoever else sweeps at the same moment lets us do it.
+ */
+export async function sweep(parts: SweepParts): Promise<void> {
+  const { db, streams, log } = parts;
+  const state = await stateOf(streams);
+  const taken = await db.transaction(async (tx) => {
+    if (!(await lockSweep(tx))) return [];
+    await recover(tx, parts);
+    return state ? enqueue(tx, streams, state) : [];
+  });
+  for (const [lane, refs] of taken) {
+    if (refs.length === 0) continue;
+    try {
+      await streams.add(lane, refs);
+    } catch (error) {
+      log.warn("sweep.not_queued", { lane, count: refs.length, err: error });
+      await unqueue(db, refs);
+    }
+  }
+  if (taken.some(([, refs]) => refs.length === BATCH)) await sweep(parts);
+}
+
+/** Undefined while Redis is away. */
+async function stateOf(streams: Streams): Promise<QueueState | undefined> {
+  try {
+    const [epoch, depths] = await Promise.all([
+      streams.epoch(),
+      Promise.all(streams.all.map(({ key }) => streams.depth(key))),
+    ]);
+    return { epoch, depths };
+  } catch {
+    return undefined;
+  }
+}
+
+/** After an outage everybody seems dead: who was silent themselves cannot tell, and waits until the others have spoken. */
+async function recover(tx: Queryable, { steadyFor, log }: SweepParts): Promise<void> {
+  if (steadyFor() < DEAD_AFTER) return;
+  const silence = { deadAfter: DEAD_AFTER, longest: LONGEST_IN_HAND, losses: MOST_LOSSES };
+  const count = await recoverDeliveries(tx, silence);
+  if (count > 0) log.warn("sweep.recovered", { count });
+}
+
+async function enqueue(
+  tx: Queryable,
+  { all, partitions }: Streams,
+  { epoch, depths }: QueueState,
+): Promise<[Lane, DeliveryRef[]][]> {
+  const taken: [Lane, DeliveryRef[]][] = [];
+  for (const lane of LANES) {
+    const open = all.flatMap((stream, index) =>
+      stream.lane === lane && (depths[index] ?? 0) < FULL ? [stream.partition] : [],
+    );
+    const wish = { isBulk: lane === "bulk", epoch, strandedAfter: STRANDED_AFTER, limit: BATCH };
+    taken.push([lane, open.length === 0 ? [] : await enqueueDue(tx, { ...wish, partitions, open })]);
+  }
+  return taken;
+}
