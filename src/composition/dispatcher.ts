@@ -5,17 +5,21 @@ import { dispatcher } from "../../workers/dispatcher/dispatcher.ts";
 import { createFinisher } from "../../workers/dispatcher/finisher.ts";
 import { createGate } from "../../workers/dispatcher/gate.ts";
 import { heartbeat } from "../../workers/dispatcher/heartbeat.ts";
+import { withLeadFields } from "../../workers/dispatcher/lead-fields.ts";
 import { createReport } from "../../workers/dispatcher/report.ts";
 import { sweep } from "../../workers/dispatcher/sweeper.ts";
 import { lookAround, measure } from "../../workers/dispatcher/upkeep.ts";
+import { createHolds } from "../dispatch/holds.ts";
 import { createBreakers } from "../dispatch/queue/breakers.ts";
 import { createParking } from "../dispatch/queue/parking.ts";
 import { createStreams } from "../dispatch/queue/streams.ts";
 import { connectReader } from "../dispatch/redis.ts";
+import { createPlatforms } from "../platforms/platforms.ts";
 import { SECOND } from "../runtime/durations.ts";
 import { newId } from "../runtime/ids.ts";
 import { repeat } from "../runtime/repeat.ts";
 import type { Worker } from "../runtime/supervise.ts";
+import type { ClaimedRow } from "../store/claims.ts";
 import { registerPosting } from "./posting.ts";
 import { sharedWorkers } from "./shared.ts";
 import {
@@ -44,6 +48,9 @@ function dispatcherWorkers(c: DependencyContainer): Worker[] {
   const worker = newId("wrk");
   const streams = createStreams(redis, partitions);
   const [parking, breakers] = [createParking(redis, partitions), createBreakers(redis, partitions)];
+  const platforms = createPlatforms(config, { holds: createHolds(redis), log });
+  const { pages } = platforms.social;
+  const complete = (row: ClaimedRow) => withLeadFields({ db, secretBox, pages, log }, row);
   const gate = createGate({
     slots: config.DISPATCHER_CONCURRENCY,
     isUnhealthy: breakers.isUnhealthy,
@@ -56,13 +63,13 @@ function dispatcherWorkers(c: DependencyContainer): Worker[] {
     gate,
     parking,
     finisher: createFinisher(db, log),
-    deliver: (row, signal) => deliverEvent({ secretBox, poster, breakers }, row, signal),
+    deliver: (row, signal) => deliverEvent({ secretBox, poster, breakers, complete }, row, signal),
     report: createReport(log, metrics),
   });
   const heart = heartbeat({ id: worker, db, log });
   const { steadyFor } = heart;
-  const complain = (event: string) => (error: unknown) => log.warn(event, { err: error });
   return [
+    { name: "platforms", close: () => platforms.close() },
     { name: "event-poster", close: () => poster.close() },
     heart,
     dispatcher({ streams, gate, deliveries, log, connect: () => connectReader(config) }),
@@ -70,19 +77,19 @@ function dispatcherWorkers(c: DependencyContainer): Worker[] {
       name: "sweeper",
       every: 1 * SECOND,
       work: () => sweep({ db, streams, log, steadyFor }),
-      onFault: complain("sweep.failed"),
+      log,
     }),
     repeat({
       name: "lookout",
       every: 1 * SECOND,
       work: () => lookAround({ streams, parking, breakers, deliveries }),
-      onFault: () => {}, // Redis is away, which is said elsewhere
+      log,
     }),
     repeat({
       name: "gauges",
       every: 5 * SECOND,
       work: () => measure({ db, streams, parking, breakers, gate, metrics }),
-      onFault: complain("gauges.failed"),
+      log,
     }),
   ];
 }

@@ -3,6 +3,7 @@ import { Cluster, Redis } from "ioredis";
 import type { Config } from "../runtime/config.ts";
 import { SECOND } from "../runtime/durations.ts";
 import type { Log } from "../runtime/log.ts";
+import { createOutage } from "../runtime/outage.ts";
 import { within } from "../runtime/within.ts";
 
 type Settings = Pick<Config, "REDIS_URL" | "REDIS_TLS_VERIFY">;
@@ -18,15 +19,9 @@ const retryStrategy = (attempt: number): number => Math.min(200 * 2 ** (attempt 
  */
 export function connectProducer(settings: Settings, log: Log): RedisClient {
   const client = connect(settings, FAIL_FAST);
-  let away = false;
-  client.on("error", (error) => {
-    if (!away) log.warn("redis.away", { err: error });
-    away = true;
-  });
-  client.on("ready", () => {
-    if (away) log.info("redis.back");
-    away = false;
-  });
+  const outage = createOutage(log, { away: "redis.away", back: "redis.back" });
+  client.on("error", outage.failed);
+  client.on("ready", outage.mended);
   return client;
 }
 

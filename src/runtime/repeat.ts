@@ -1,3 +1,5 @@
+import type { Log } from "./log.ts";
+import { createOutage } from "./outage.ts";
 import { pause } from "./pause.ts";
 import type { Worker } from "./supervise.ts";
 
@@ -6,16 +8,17 @@ interface Repetition {
   /** Milliseconds between the end of one time and the beginning of the next: they never pile up. */
   every: number;
   work(): Promise<void>;
-  onFault(error: unknown): void;
+  log: Log;
 }
 
-/** Does something again and again. What fails once is only told: the next time may mend it. */
-export function repeat({ name, every, work, onFault }: Repetition): Worker {
+/** Does something again and again. What fails is only told, once: the next time may mend it. */
+export function repeat({ name, every, work, log }: Repetition): Worker {
+  const outage = createOutage(log, { away: `${name}.failed`, back: `${name}.mended` });
   const closing = new AbortController();
   let running: Promise<void> = Promise.resolve();
   async function run(): Promise<void> {
     while (!closing.signal.aborted) {
-      await work().catch(onFault);
+      await work().then(outage.mended, outage.failed);
       await pause(every, closing.signal);
     }
   }

@@ -71,6 +71,21 @@ export async function findEvent(
   return row;
 }
 
+const REPLACE_PAYLOAD = sql(`
+  update events
+  set payload = $3
+  where client_id = $1
+  and id = $2`);
+
+/** For what had to be fetched before it could be told. */
+export async function replacePayload(
+  db: Queryable,
+  clientId: string,
+  { id, payload }: { id: string; payload: string },
+): Promise<void> {
+  await db.query(REPLACE_PAYLOAD, [clientId, id, payload]);
+}
+
 /** The oldest first. */
 export const listAttempts = (db: Queryable, clientId: string, eventId: string): Promise<AttemptRow[]> =>
   db.query<AttemptRow>(LIST_ATTEMPTS, [clientId, eventId]);

@@ -13,21 +13,37 @@ export interface DeliveryParts {
   secretBox: SecretBox;
   poster: EventPoster;
   breakers: Breakers;
+  /** The body, with what has to be fetched for it. */
+  complete(row: ClaimedRow): Promise<string>;
 }
 
-/** One delivery in hand, from the look at where its client wants it now to how it goes on with it. Never throws. */
+/**
+ * One delivery in hand, from the look at where its client wants it now to how it goes on with it. What cannot be built,
+ * because its token cannot be opened or the row makes no sense, will hardly be better later: it ends too.
+ */
 export async function deliverEvent(
-  { secretBox, poster, breakers }: DeliveryParts,
+  parts: DeliveryParts,
+  row: ClaimedRow,
+  signal: AbortSignal,
+): Promise<Ending> {
+  try {
+    return await attempted(parts, row, signal);
+  } catch (error) {
+    return spoiled(row, error instanceof Error ? error : new Error("not built", { cause: error }));
+  }
+}
+
+async function attempted(
+  { secretBox, poster, breakers, complete }: DeliveryParts,
   row: ClaimedRow,
   signal: AbortSignal,
 ): Promise<Ending> {
   if (row.is_off) return skipped("disabled");
   if (row.webhook_url === null) return skipped("not_configured");
-  const post = built(row, row.webhook_url, secretBox);
-  if (post instanceof Error) return spoiled(row, post);
-  const destination = { clientId: row.client_id, origin: new URL(post.url).origin };
+  const destination = { clientId: row.client_id, origin: new URL(row.webhook_url).origin };
   const passage = await passageTo(destination, breakers);
   if (passage.outcome === "closed") return postponed(row, passage.delay);
+  const post = built({ ...row, payload: await complete(row) }, row.webhook_url, secretBox);
   const at = new Date();
   const posted = await poster.post(post, signal);
   if (!signal.aborted) await breakers.note(destination, { isBad: isBad(posted), isProbe: passage.isProbe });
@@ -39,17 +55,11 @@ export async function deliverEvent(
   });
 }
 
-/** What cannot be built, because its token cannot be opened or the row makes no sense, will hardly be better later. */
-function built(row: ClaimedRow, base: string, secretBox: SecretBox): EventPost | Error {
-  try {
-    const { id, type, payload, attempts } = row;
-    const tokens = tokensOf({ ...row, id: row.client_id }, secretBox);
-    const url = addressOf(base, row.key as EventKey | null, type as EventType);
-    const headers = attemptHeaders({ id, type, payload, attempt: attempts + 1, tokens, at: new Date() });
-    return { url: new URL(url).href, headers, body: payload };
-  } catch (error) {
-    return error instanceof Error ? error : new Error("not built", { cause: error });
-  }
+function built(row: ClaimedRow, base: string, secretBox: SecretBox): EventPost {
+  const { id, type, payload, attempts } = row;
+  const tokens = tokensOf({ ...row, id: row.client_id }, secretBox);
+  const headers = attemptHeaders({ id, type, payload, attempt: attempts + 1, tokens, at: new Date() });
+  return { url: addressOf(base, row.key as EventKey | null, type as EventType), headers, body: payload };
 }
 
 type Passage = { outcome: "free"; isProbe: boolean } | { outcome: "closed"; delay: number };

@@ -3,6 +3,7 @@ import type { Parking } from "../../src/dispatch/queue/parking.ts";
 import type { Lane } from "../../src/dispatch/queue/streams.ts";
 import { SECOND } from "../../src/runtime/durations.ts";
 import type { Log } from "../../src/runtime/log.ts";
+import { createOutage } from "../../src/runtime/outage.ts";
 import { persist } from "../../src/runtime/pause.ts";
 import { type ClaimedRow, claimDeliveries } from "../../src/store/claims.ts";
 import type { Database } from "../../src/store/database.ts";
@@ -36,13 +37,14 @@ export function createDeliveries({ worker, db, log, gate, parking, finisher, ...
   const running = new Set<Promise<void>>();
   const unparking = new Set<string>();
   const parkedHere: Record<Lane, Set<string>> = { events: new Set(), bulk: new Set() };
-  const persistently = <T>(work: () => Promise<T>) =>
-    persist(work, {
-      signal: stopping.signal,
-      first: 200,
-      most: 5 * SECOND,
-      onFault: (error) => log.warn("dispatcher.database_away", { err: error }),
-    });
+  const outage = createOutage(log, { away: "claims.failed", back: "claims.mended" });
+  /** Undefined where it was given up, because the process ends. */
+  const persistently = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
+    const patience = { signal: stopping.signal, first: 200, most: 5 * SECOND, onFault: outage.failed };
+    const done = await persist(work, patience);
+    if (done !== undefined) outage.mended();
+    return done;
+  };
 
   /** False where it was given up, because the process ends: they are still in nobody's hand. */
   async function take(lane: Lane, refs: readonly DeliveryRef[]): Promise<boolean> {

@@ -4,6 +4,7 @@ import type { RedisClient } from "../../src/dispatch/redis.ts";
 import { SECOND } from "../../src/runtime/durations.ts";
 import { isClientId, isPrefixedId } from "../../src/runtime/ids.ts";
 import type { Log } from "../../src/runtime/log.ts";
+import { createOutage } from "../../src/runtime/outage.ts";
 import { pause, persist } from "../../src/runtime/pause.ts";
 import type { Worker } from "../../src/runtime/supervise.ts";
 import type { Deliveries } from "./deliveries.ts";
@@ -67,11 +68,13 @@ async function serve(parts: DispatcherParts, stream: Stream, signal: AbortSignal
       throw error;
     }
   };
+  const outage = createOutage(log, { away: "reader.failed", back: "reader.mended" });
   const onFault = (error: unknown) => {
-    if (!isMissingGroup(error)) log.warn("dispatcher.read_failed", { stream: stream.key, err: error });
+    if (!isMissingGroup(error)) outage.failed(error);
   };
   while (!signal.aborted) {
     const entries = (await persist(next, { signal, first: 200, most: 5 * SECOND, onFault })) ?? [];
+    if (!signal.aborted) outage.mended();
     if (signal.aborted) await handBack(parts, stream, entries);
     else await accept(parts, stream, entries);
   }

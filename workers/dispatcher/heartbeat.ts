@@ -20,11 +20,10 @@ export interface Heartbeat extends Worker {
   steadyFor(): number;
 }
 
-/** Renews this dispatcher's row in `workers`. A failed beat is only logged: the next one mends it, or others take over. */
+/** Renews this dispatcher's row in `workers`. A beat that fails is made up for by the next one, or others take over. */
 export function heartbeat({ id, db, log }: HeartbeatParts): Heartbeat {
   let since: number | undefined;
   let last = 0;
-  const complain = (error: unknown) => log.warn("heartbeat.failed", { worker: id, err: error });
   const isAlive = () => since !== undefined && performance.now() - last < GAP;
 
   async function pulse(): Promise<void> {
@@ -34,16 +33,19 @@ export function heartbeat({ id, db, log }: HeartbeatParts): Heartbeat {
     last = now;
   }
 
-  const beating = repeat({ name: "heartbeat", every: EVERY, work: pulse, onFault: complain });
+  const beating = repeat({ name: "heartbeat", every: EVERY, work: pulse, log });
   return {
     name: "heartbeat",
     async start(lifecycle) {
-      await pulse().catch(complain);
+      // Before anything is claimed in its name; while the database is away nothing is.
+      await pulse().catch(() => {});
       await beating.start?.(lifecycle);
     },
     async close() {
       await beating.close?.();
-      await removeWorker(db, id).catch(complain);
+      await removeWorker(db, id).catch((error) =>
+        log.warn("heartbeat.not_removed", { worker: id, err: error }),
+      );
     },
     steadyFor: () => (isAlive() ? performance.now() - (since as number) : 0),
   };
