@@ -68,17 +68,8 @@ function dispatcherWorkers(c: DependencyContainer): Worker[] {
   });
   const heart = heartbeat({ id: worker, db, log });
   const { steadyFor } = heart;
-  return [
-    { name: "platforms", close: () => platforms.close() },
-    { name: "event-poster", close: () => poster.close() },
-    heart,
-    dispatcher({ streams, gate, deliveries, log, connect: () => connectReader(config) }),
-    repeat({
-      name: "sweeper",
-      every: 1 * SECOND,
-      work: () => sweep({ db, streams, log, steadyFor }),
-      log,
-    }),
+  const chores = [
+    repeat({ name: "sweeper", every: 1 * SECOND, work: () => sweep({ db, streams, log, steadyFor }), log }),
     repeat({
       name: "lookout",
       every: 1 * SECOND,
@@ -91,5 +82,11 @@ function dispatcherWorkers(c: DependencyContainer): Worker[] {
       work: () => measure({ db, streams, parking, breakers, gate, metrics }),
       log,
     }),
+  ];
+  return [
+    { name: "platforms", close: () => platforms.close() },
+    { name: "event-poster", close: () => poster.close() },
+    heart,
+    dispatcher({ streams, gate, deliveries, chores, log, connect: () => connectReader(config) }),
   ];
 }

@@ -7,6 +7,7 @@ import type { Log } from "../../src/runtime/log.ts";
 import { createOutage } from "../../src/runtime/outage.ts";
 import { pause, persist } from "../../src/runtime/pause.ts";
 import type { Worker } from "../../src/runtime/supervise.ts";
+import { within } from "../../src/runtime/within.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { Gate } from "./gate.ts";
 
@@ -15,6 +16,8 @@ export interface DispatcherParts {
   gate: Gate;
   deliveries: Deliveries;
   connect(): RedisClient;
+  /** What is done beside it, and ends with it: nothing of it begins any more once the process is to end. */
+  chores: readonly Worker[];
   log: Log;
 }
 
@@ -26,12 +29,13 @@ const PATIENCE = 18 * SECOND;
 
 /** Reads the streams and hands over what is named there; ends with nothing left in hand. */
 export function dispatcher(parts: DispatcherParts): Worker {
-  const { streams, deliveries, log } = parts;
+  const { streams, deliveries, chores, log } = parts;
   const stopping = new AbortController();
   let serving: Promise<unknown> = Promise.resolve();
   return {
     name: "dispatcher",
-    start() {
+    async start(lifecycle) {
+      for (const chore of chores) await chore.start?.(lifecycle);
       serving = Promise.all(
         streams.all.flatMap((stream) => [
           serve(parts, stream, stopping.signal),
@@ -42,12 +46,12 @@ export function dispatcher(parts: DispatcherParts): Worker {
     async close() {
       stopping.abort();
       deliveries.stop();
+      const ending = Promise.all(chores.map((chore) => chore.close?.()));
       const left = deliveries.inHand();
-      const ended = deliveries.idle();
-      const isInTime = await Promise.race([ended.then(() => true), pause(PATIENCE).then(() => false)]);
+      const ended = deliveries.idle().then(() => true);
+      const isInTime = await within(PATIENCE, ended, () => false);
       if (!isInTime) deliveries.abort();
-      await deliveries.idle();
-      await serving;
+      await Promise.all([serving, ending]);
       await deliveries.idle();
       log.info("dispatcher.drained", { in_hand: left, aborted: !isInTime });
     },

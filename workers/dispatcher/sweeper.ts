@@ -1,6 +1,7 @@
 import { LANES, type Lane, type Streams } from "../../src/dispatch/queue/streams.ts";
 import { MINUTE, SECOND } from "../../src/runtime/durations.ts";
 import type { Log } from "../../src/runtime/log.ts";
+import { pause } from "../../src/runtime/pause.ts";
 import type { Database, Queryable } from "../../src/store/database.ts";
 import type { DeliveryRef } from "../../src/store/delivery-refs.ts";
 import { enqueueDue, lockSweep, recoverDeliveries, unqueue } from "../../src/store/sweeps.ts";
@@ -29,11 +30,22 @@ interface QueueState {
   depths: number[];
 }
 
+/** Long enough for the dispatchers to make some room. */
+const BREATH = 100;
+/** So many batches in a row: the process may have to end. */
+const MOST_BATCHES = 5;
+
 /**
  * Gives to the queue whatever is due and not in it, for whatever reason, and takes from the dead what they had in hand. It is
  * the timer of the retries too. Whoever else sweeps at the same moment lets us do it.
  */
 export async function sweep(parts: SweepParts): Promise<void> {
+  for (let batches = 1; (await sweepOnce(parts)) === BATCH && batches < MOST_BATCHES; batches++)
+    await pause(BREATH);
+}
+
+/** Answers the size of the largest batch. */
+async function sweepOnce(parts: SweepParts): Promise<number> {
   const { db, streams, log } = parts;
   const state = await stateOf(streams);
   const taken = await db.transaction(async (tx) => {
@@ -50,7 +62,7 @@ export async function sweep(parts: SweepParts): Promise<void> {
       await unqueue(db, refs);
     }
   }
-  if (taken.some(([, refs]) => refs.length === BATCH)) await sweep(parts);
+  return Math.max(0, ...taken.map(([, refs]) => refs.length));
 }
 
 /** Undefined while Redis is away. */

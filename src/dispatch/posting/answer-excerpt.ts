@@ -8,9 +8,11 @@ export const LOOKED_AT = KEPT + MARGIN;
 
 /** The beginning of an answer as a text that Postgres can keep; without the token, which some receivers send back. */
 export function excerptOf(bytes: Buffer, token: string | undefined): string | null {
+  if (bytes.length === 0) return null;
   const text = wellFormed(bytes.subarray(0, LOOKED_AT)).replaceAll("\u0000", "\ufffd");
   const silent = token === undefined ? text : text.replaceAll(anySpelling(token), "[token]");
-  return wellFormed(Buffer.from(silent).subarray(0, KEPT)) || null;
+  const kept = silent.length * 3 <= KEPT ? silent : wellFormed(Buffer.from(silent).subarray(0, KEPT));
+  return kept || null;
 }
 
 /** The token as it stands, and as JSON, URLs and HTML may write it. */
