@@ -46,6 +46,8 @@ function dispatcherWorkers(c: DependencyContainer): Worker[] {
   const [log, metrics, partitions] = [resolve(c, LOG), resolve(c, METRICS), resolve(c, PARTITIONS)];
   const [secretBox, poster] = [resolve(c, SECRET_BOX), resolve(c, EVENT_POSTER)];
   const worker = newId("wrk");
+  const heart = heartbeat({ id: worker, db, log });
+  const { steadyFor } = heart;
   const streams = createStreams(redis, partitions);
   const [parking, breakers] = [createParking(redis, partitions), createBreakers(redis, partitions)];
   const platforms = createPlatforms(config, { holds: createHolds(redis), log });
@@ -60,14 +62,13 @@ function dispatcherWorkers(c: DependencyContainer): Worker[] {
     worker,
     db,
     log,
+    isAlive: () => steadyFor() > 0,
     gate,
     parking,
     finisher: createFinisher(db, log),
     deliver: (row, signal) => deliverEvent({ secretBox, poster, breakers, complete }, row, signal),
     report: createReport(log, metrics),
   });
-  const heart = heartbeat({ id: worker, db, log });
-  const { steadyFor } = heart;
   const chores = [
     repeat({ name: "sweeper", every: 1 * SECOND, work: () => sweep({ db, streams, log, steadyFor }), log }),
     repeat({

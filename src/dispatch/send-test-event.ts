@@ -7,6 +7,7 @@ import type { Database } from "../store/database.ts";
 import { beginOnlyAttempt, type EndedAttempt, endOnlyAttempt } from "../store/deliveries.ts";
 import { insertEvents } from "../store/record-events.ts";
 import { findWebhookConfig } from "../store/webhook-configs.ts";
+import { logAttempt } from "./attempt-log.ts";
 import { addressOf } from "./endpoints.ts";
 import type { EventPoster } from "./posting/post-event.ts";
 import { attemptHeaders } from "./posting/signature.ts";
@@ -44,17 +45,7 @@ export async function sendTestEvent(
   const posted = await poster.post({ url, headers, body });
   const ended = { id, delivered: posted.outcome === "delivered", ...posted };
   await endOnlyAttempt(db, clientId, ended);
-  const { outcome, statusCode: status, error, durationMs: ms } = posted;
-  log.info("delivery.attempted", {
-    client: clientId,
-    event_id: id,
-    type: TYPE,
-    key,
-    attempt: 1,
-    outcome,
-    status,
-    error,
-    ms,
-  });
+  const about = { client: clientId, eventId: id, type: TYPE, key, attempt: 1, retryIn: null };
+  logAttempt(log, { ...about, ...posted, status: posted.statusCode });
   return ended;
 }

@@ -19,6 +19,8 @@ export interface DeliveriesParts {
   worker: string;
   db: Database;
   log: Log;
+  /** Whether the others can see that this dispatcher lives: what it claims otherwise they take for a dead one's. */
+  isAlive(): boolean;
   gate: Gate;
   parking: Parking;
   finisher: Finisher;
@@ -60,7 +62,10 @@ export function createDeliveries({ worker, db, log, gate, parking, finisher, ...
   async function begin(lane: Lane, refs: readonly DeliveryRef[]): Promise<boolean> {
     if (refs.length === 0) return true;
     const lease = { token: randomUUID(), worker };
-    const rows = await persistently(() => claimDeliveries(db, refs, lease));
+    const rows = await persistently(() => {
+      if (!parts.isAlive()) throw new Error("no heartbeat");
+      return claimDeliveries(db, refs, lease);
+    });
     const claimed = new Set(rows?.map(({ id }) => id));
     for (const { clientId, id } of refs) if (!claimed.has(id)) gate.give(lane, clientId);
     for (const row of rows ?? []) run(lane, row, lease.token);

@@ -1,3 +1,4 @@
+import { logAttempt } from "../../src/dispatch/attempt-log.ts";
 import { SECOND } from "../../src/runtime/durations.ts";
 import type { Log } from "../../src/runtime/log.ts";
 import type { Metrics } from "../../src/runtime/metrics.ts";
@@ -11,18 +12,18 @@ export function createReport(log: Log, metrics: Metrics) {
     if (!attempt || !outcome) return;
     metrics.attempts.inc({ outcome });
     metrics.attemptSeconds.observe(attempt.duration_ms / SECOND);
-    log[fault ? "error" : "info"]("delivery.attempted", {
+    logAttempt(log, {
       client: row.client_id,
-      event_id: row.id,
+      eventId: row.id,
       type: row.type,
       key: row.key,
       attempt: row.attempts + 1,
       outcome,
       status: attempt.status_code,
       error: attempt.error,
-      retry_in: delay_ms === null ? null : Math.round(delay_ms / SECOND),
-      ...(fault ? { err: fault } : {}),
-      ms: attempt.duration_ms,
+      retryIn: delay_ms,
+      durationMs: attempt.duration_ms,
+      fault,
     });
   };
 }

@@ -103,6 +103,7 @@ export function createBreakers(redis: RedisClient, partitions: number) {
         set(clientId, { origin, until: until(failedProbes), failedProbes });
       const react = () => {
         if (breaker && !isProbe) return undefined; // began before it was opened
+        if (!breaker && known.has(clientId)) return close(clientId); // of an address that is no longer used
         if (breaker) return isBad ? open(breaker.failedProbes + 1) : close(clientId);
         return isSick(count(destination, isBad)) ? open(0) : undefined;
       };
