@@ -53,7 +53,9 @@ t.test("herald queue status", async (t) => {
     await createParking(redis, 1).park("events", tenant.id, [parked]);
     const breakers = createBreakers(redis, 1);
     const destination = { clientId: tenant.id, origin: "https://backend.example" };
-    for (let call = 0; call < 5; call++) await breakers.note(destination, { isBad: true, isProbe: false });
+    // Then on probation, and worse each time, so that it is left alone for minutes.
+    for (let call = 0; call < 10; call++)
+      await breakers.note(destination, { isBad: true, isProbe: call >= 5 });
     const onTrial = JSON.stringify({
       origin: "https://other.example",
       until: Date.now() - 1,
