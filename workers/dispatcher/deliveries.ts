@@ -34,7 +34,7 @@ export type Deliveries = ReturnType<typeof createDeliveries>;
 export function createDeliveries({ worker, db, log, gate, parking, finisher, ...parts }: DeliveriesParts) {
   const stopping = new AbortController();
   const aborting = new AbortController();
-  setMaxListeners(0, aborting.signal); // every call listens, and that is no leak
+  setMaxListeners(0, aborting.signal); // one for each call that is out
   const running = new Set<Promise<void>>();
   const unparking = new Set<string>();
   const parkedHere: Record<Lane, Set<string>> = { events: new Set(), bulk: new Set() };
