@@ -1,9 +1,9 @@
 import { DAY, HOUR, MINUTE, SECOND } from "../runtime/durations.ts";
 import { type IdPrefix, isClientId, isPrefixedId } from "../runtime/ids.ts";
 import { externalRef, platformId, platformToken } from "../schema/channels.ts";
-import { PLATFORMS, ROLES, SCOPES, type Scope } from "../schema/enumerations.ts";
+import { EVENT_KEYS, PLATFORMS, ROLES, SCOPES, type Scope } from "../schema/enumerations.ts";
 import { email, givenName, password } from "../schema/people.ts";
-import { object, type Static, type TSchema } from "../schema/types.ts";
+import { object, type Static, type TSchema, timestamp } from "../schema/types.ts";
 import { createValidator } from "../schema/validate.ts";
 import { type Option, UsageError } from "./verb.ts";
 
@@ -28,7 +28,7 @@ function asInApi<S extends TSchema>(field: string, schema: S): (text: string) =>
   };
 }
 
-const listed =
+export const listed =
   <T extends string>(words: readonly T[]) =>
   (text: string): T => {
     if (!words.includes(text as T)) throw new UsageError(`must be one of ${words.join(", ")}`);
@@ -94,5 +94,11 @@ export const OPTION = {
     parse: asInApi("external_ref", externalRef),
   },
   scopes: { placeholder: "SCOPES", about: `comma-separated: ${SCOPES.join(", ")}`, parse: scopes },
+  eventKey: { placeholder: "KEY", about: EVENT_KEYS.join(", "), parse: listed(EVENT_KEYS) },
+  time: {
+    placeholder: "TIME",
+    about: "such as 2026-11-01T09:30:00Z",
+    parse: asInApi("time", timestamp({ "x-message": "time must be a time such as 2026-11-01T09:30:00Z" })),
+  },
   duration: { placeholder: "TIME", about: "such as 90d, 12h or 30m", parse: duration },
 } as const satisfies Record<string, Described<unknown>>;

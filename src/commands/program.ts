@@ -6,9 +6,11 @@ import { CHANNEL_VERBS } from "./channel.ts";
 import { CLIENT_VERBS } from "./client.ts";
 import { DEMO_VERB } from "./demo.ts";
 import { DOCTOR_VERB } from "./doctor/doctor.ts";
+import { EVENTS_VERBS } from "./events.ts";
 import { KEY_VERBS } from "./key.ts";
 import { MIGRATE_VERB } from "./migrate.ts";
 import { toText } from "./print.ts";
+import { QUEUE_VERBS } from "./queue.ts";
 import { SECRETS_VERBS } from "./secrets.ts";
 import { USER_VERBS } from "./user.ts";
 import { CommandError, type Desk, type Option, UsageError, type Verb } from "./verb.ts";
@@ -20,6 +22,8 @@ const VERBS: readonly Verb[] = [
   ...USER_VERBS,
   ...KEY_VERBS,
   ...CHANNEL_VERBS,
+  ...EVENTS_VERBS,
+  ...QUEUE_VERBS,
   ...SECRETS_VERBS,
   DOCTOR_VERB,
   DEMO_VERB,
@@ -53,7 +57,9 @@ type Act = (verb: Verb, given: Given) => Promise<void>;
 
 function createProgram({ out, err }: Streams, act: Act): Command {
   const program = new Command("herald")
-    .description("Looks after a Herald service: its clients, users, keys, channels, secrets and health.")
+    .description(
+      "Looks after a Herald service: its clients, users, keys, channels, events, queue, secrets and health.",
+    )
     .version(packageVersion())
     .exitOverride()
     .configureOutput({ writeOut: out, writeErr: err })

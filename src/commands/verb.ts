@@ -1,3 +1,4 @@
+import type { RedisClient } from "../dispatch/redis.ts";
 import type { Config } from "../runtime/config.ts";
 import type { Environment } from "../runtime/settings.ts";
 import type { Passwords } from "../security/passwords.ts";
@@ -11,6 +12,8 @@ export interface Desk {
   env: Environment;
   readonly config: Config;
   readonly db: Database;
+  /** Still dialling when it is first touched, and silent when it is away. */
+  readonly redis: RedisClient;
   readonly passwords: Passwords;
   readonly tokens: UserTokens;
   readonly secretBox: SecretBox;

@@ -3,13 +3,15 @@ import { createInterface } from "node:readline";
 import type { DependencyContainer } from "tsyringe";
 import { createProgress } from "../commands/progress.ts";
 import type { Desk } from "../commands/verb.ts";
+import { connectProducer, type RedisClient } from "../dispatch/redis.ts";
 import { readConfig } from "../runtime/config.ts";
+import { createLog } from "../runtime/log.ts";
 import type { Environment } from "../runtime/settings.ts";
 import { createPasswords } from "../security/passwords.ts";
 import { createSecretBox } from "../security/secret-box.ts";
 import { createUserTokens } from "../security/user-tokens.ts";
 import { createDatabase, type Database } from "../store/database.ts";
-import { CONFIG, DATABASE, PASSWORDS, provide, resolve, SECRET_BOX, USER_TOKENS } from "./tokens.ts";
+import { CONFIG, DATABASE, PASSWORDS, provide, REDIS, resolve, SECRET_BOX, USER_TOKENS } from "./tokens.ts";
 
 /** What the command line works with. Nothing is read or opened before a verb asks for it. */
 export function openDesk(
@@ -17,10 +19,15 @@ export function openDesk(
   env: Environment,
 ): Desk & { close(): Promise<void> } {
   let database: Database | undefined;
+  let redis: RedisClient | undefined;
   provide(container, CONFIG, () => readConfig(env));
   provide(container, DATABASE, (c) => {
     database = createDatabase(resolve(c, CONFIG), () => {}, "endless");
     return database;
+  });
+  provide(container, REDIS, (c) => {
+    redis = connectProducer(resolve(c, CONFIG), createLog(SILENT));
+    return redis;
   });
   provide(container, PASSWORDS, () => createPasswords());
   provide(container, USER_TOKENS, (c) => createUserTokens(resolve(c, CONFIG)));
@@ -32,6 +39,9 @@ export function openDesk(
     },
     get db() {
       return resolve(container, DATABASE);
+    },
+    get redis() {
+      return resolve(container, REDIS);
     },
     get passwords() {
       return resolve(container, PASSWORDS);
@@ -46,9 +56,15 @@ export function openDesk(
     say: (line) => void process.stderr.write(`${line}\n`),
     readLine: firstLine,
     progress: (label, total) => createProgress(process.stderr, label, total),
-    close: async () => database?.close(),
+    async close() {
+      redis?.disconnect();
+      await database?.close();
+    },
   };
 }
+
+/** What goes wrong is said by the verb. */
+const SILENT = { LOG_LEVEL: "silent", LOG_FORMAT: "json", process: "herald" } as const;
 
 /** A container's user may have a number and no name. */
 function accountName(): string {

@@ -17,6 +17,8 @@ export interface ReplayWish {
   until?: Date;
   /** Counts, and changes nothing. */
   dryRun?: boolean;
+  /** Told how many have been gone through since the last time. */
+  onBatch?(count: number): void;
 }
 
 export interface ReplayCounts {
@@ -32,7 +34,7 @@ const BATCH = 2_000;
 export async function replayEvents(
   db: Database,
   clientId: string,
-  { status, dryRun = false, ...filters }: ReplayWish,
+  { status, dryRun = false, onBatch, ...filters }: ReplayWish,
 ): Promise<ReplayCounts> {
   const counts = { queued: 0, not_redispatched: 0 };
   for (const each of status ? [status] : REPLAYABLE_STATUSES)
@@ -40,6 +42,7 @@ export async function replayEvents(
       const due = rows.filter(({ is_held }) => !is_held).map(({ id }) => id);
       counts.not_redispatched += rows.length - due.length;
       counts.queued += dryRun ? due.length : await replayDeliveries(db, clientId, { ids: due, status: each });
+      onBatch?.(rows.length);
     }
   return counts;
 }

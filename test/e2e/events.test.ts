@@ -8,16 +8,16 @@ import { until } from "../fixtures/until.ts";
 
 const NUMBER = "1400000000000301";
 
-/** Web and sandbox as they run for a developer, and a client whose backend is the sandbox's inbox. */
+/** Web, dispatcher and sandbox as they run for a developer, and a client whose backend is the sandbox's inbox. */
 async function startTogether(t: Test, runtime: Runtime) {
   const [PORT, SANDBOX_PORT] = [String(await freePort()), String(await freePort())];
   const settings = await testSettings(t, { PORT, SANDBOX_PORT, PRIVATE_DESTINATIONS: "127.0.0.0/8,::1/128" });
   const sandbox = startProcess(t, "sandbox", settings, { runtime });
-  const scheduler = startProcess(t, "scheduler", settings, { runtime });
+  const dispatcher = startProcess(t, "dispatcher", settings, { runtime });
   const web = await startWeb(t, settings, { runtime });
   await sandbox.line("process.ready");
-  await scheduler.line("process.ready");
-  const { client_id, api_key } = (await commandLine(t, settings)(["demo", "--json"])).json;
+  await dispatcher.line("process.ready");
+  const { api_key } = (await commandLine(t, settings)(["demo", "--json"])).json;
   const headers = { "x-svc-api-key": api_key };
   const api = (method: string, path: string, json?: object) => web.call(method, path, { headers, json });
   const origin = `http://localhost:${SANDBOX_PORT}`;
@@ -26,22 +26,30 @@ async function startTogether(t: Test, runtime: Runtime) {
       method: "POST",
       body: JSON.stringify({ channel: NUMBER, from: "5511988887777", type: "text", content: { body } }),
     });
+  const inbox = async () =>
+    ((await (await fetch(`${origin}/_sandbox/inbox`)).json()) as { data: object[] }).data;
   const newest = async () => (await api("GET", "/api/webhooks/events?limit=1")).body.data[0];
-  return { api, write, newest, origin, clientId: client_id };
+  return { api, write, newest, inbox };
 }
 
 for (const runtime of ["node", "deno"] as const)
-  t.test(`what somebody writes is in the history, under ${runtime}`, async (t) => {
-    const { api, write, newest, origin } = await startTogether(t, runtime);
+  t.test(`what somebody writes is in the history and in the inbox, under ${runtime}`, async (t) => {
+    const { api, write, newest, inbox } = await startTogether(t, runtime);
     t.equal((await write("Olá")).status, 202);
-    const event = await until("the message is on record", newest);
-    t.match(event, { type: "message.received", key: "chatapp", status: "pending", skip_reason: null });
+    const event = await until("the message is delivered", async () => {
+      const found = await newest();
+      return found?.status === "delivered" ? found : undefined;
+    });
+    t.match(event, { type: "message.received", key: "chatapp", attempts: 1, skip_reason: null });
     const { payload } = (await api("GET", `/api/webhooks/events/${event.id}`)).body;
     t.match(payload, {
       channel_id: event.channel_id,
       data: { from: { phone: "5511988887777" }, type: "text", content: { body: "Olá" } },
       raw: { from: "5511988887777", type: "text", text: { body: "Olá" } },
     });
+    t.match(await inbox(), [
+      { path: "/_sandbox/inbox/chat/receiveMessage", headers: { "webhook-id": event.id }, body: payload },
+    ]);
 
     await api("PATCH", "/api/webhooks/dispatch/chatapp", { enabled: false });
     await write("and again");
@@ -58,8 +66,7 @@ for (const runtime of ["node", "deno"] as const)
     const { webhook_secret } = (await api("POST", "/api/webhooks/config/generate-secret")).body;
     const tested = await api("POST", "/api/webhooks/test", { key: "chatapp" });
     t.match(tested.body, { delivered: true, status_code: 200, error: null });
-    const { data } = (await (await fetch(`${origin}/_sandbox/inbox`)).json()) as { data: object[] };
-    t.match(data[0], {
+    t.match((await inbox())[0], {
       path: "/_sandbox/inbox/chat",
       headers: { "x-webhook-token": webhook_secret, "webhook-id": tested.body.event_id },
       body: { type: "webhook.test", key: "chatapp", data: {} },

@@ -60,11 +60,11 @@ async function pasteCommands(t: Test, output: string): Promise<void> {
   t.same(platforms.sort(), ["chatapp", "photoapp", "socialapp"]);
   const before = paste(history).data[0]?.id;
   t.equal(paste(inbound).error, undefined);
-  const event = await until("the message is in the history", () => {
+  const event = await until("the message is delivered to the inbox", () => {
     const [newest] = paste(history).data;
-    return newest && newest.id !== before ? newest : undefined;
+    return newest && newest.id !== before && newest.status === "delivered" ? newest : undefined;
   });
-  t.match(event, { type: "message.received", key: "chatapp", status: "pending", channel_id: /^ch_/ });
+  t.match(event, { type: "message.received", key: "chatapp", attempts: 1, channel_id: /^ch_/ });
   t.match(event.url, /^http:\/\/localhost:\d+\/_sandbox\/inbox\/chat\/receiveMessage$/);
 }
 

@@ -29,6 +29,16 @@ const CLOSED: BreakerState = { state: "closed" };
 const PROBE = 20 * SECOND;
 const FORGOTTEN_AFTER = 1 * HOUR;
 
+/** Of both lanes: a client's backend is the same for either. */
+const tableKey = (partition: number) => `${streamKey("events", partition)}:breakers`;
+
+/** How many destinations are left alone right now, for those who only look. Throws where Redis is away. */
+export async function countOpen(redis: RedisClient, partition: number): Promise<number> {
+  const table = await redis.hgetall(tableKey(partition));
+  const breakers = Object.values(table).map((text): Breaker => JSON.parse(text));
+  return breakers.filter(({ until }) => until > Date.now()).length;
+}
+
 export type Breakers = ReturnType<typeof createBreakers>;
 
 /**
@@ -39,7 +49,7 @@ export function createBreakers(redis: RedisClient, partitions: number) {
   const known = new Map<string, Breaker>();
   const tallies = new Map<string, Tally & { origin: string }>();
   const tagOf = (clientId: string) => streamKey("events", partitionOf(clientId, partitions));
-  const hashOf = (clientId: string) => `${tagOf(clientId)}:breakers`;
+  const hashOf = (clientId: string) => tableKey(partitionOf(clientId, partitions));
   const probeOf = (clientId: string) => `${tagOf(clientId)}:probe:${clientId}`;
 
   const set = async (clientId: string, breaker: Breaker) => {
@@ -112,8 +122,7 @@ export function createBreakers(redis: RedisClient, partitions: number) {
     /** Looks at what the others have found. */
     async look(): Promise<void> {
       for (let partition = 0; partition < partitions; partition++) {
-        const hash = `${streamKey("events", partition)}:breakers`;
-        const table = await redis.hgetall(hash);
+        const table = await redis.hgetall(tableKey(partition));
         learn(partition, table);
       }
       const longAgo = Date.now() - FORGOTTEN_AFTER;

@@ -1,7 +1,9 @@
 import type { Queryable } from "../../store/database.ts";
 import { measureQueue } from "../../store/queue-figures.ts";
-import type { Parking } from "./parking.ts";
-import type { Stream, Streams } from "./streams.ts";
+import type { RedisClient } from "../redis.ts";
+import { countOpen } from "./breakers.ts";
+import { createParking, type Parking } from "./parking.ts";
+import { createStreams, type Stream, type Streams } from "./streams.ts";
 
 /** How it stands with one stream. What only Redis knows is null while it is away. */
 export interface StreamStatus {
@@ -34,4 +36,31 @@ async function streamStatus({ db, streams, parking }: QueueParts, stream: Stream
   ]);
   const age = oldest_due_at === null ? 0 : Math.max(0, Date.now() - oldest_due_at.getTime());
   return { stream: key, depth, oldest_due_seconds: Math.round(age / 1_000), in_flight, parked };
+}
+
+/** The same with what a dispatcher knows by itself. */
+export interface StreamReport extends StreamStatus {
+  /** Destinations left alone for a while. On both lanes, for it holds up a client's events on either. */
+  open_breakers: number | null;
+}
+
+interface ReportParts {
+  db: Queryable;
+  redis: RedisClient;
+  partitions: number;
+}
+
+/** For those who only look at the queue. */
+export function queueReport({ db, redis, partitions }: ReportParts): Promise<StreamReport[]> {
+  const streams = createStreams(redis, partitions);
+  const parts = { db, streams, parking: createParking(redis, partitions) };
+  return Promise.all(
+    streams.all.map(async (stream) => {
+      const [status, open_breakers] = await Promise.all([
+        streamStatus(parts, stream),
+        countOpen(redis, stream.partition).catch(() => null),
+      ]);
+      return { ...status, open_breakers };
+    }),
+  );
 }

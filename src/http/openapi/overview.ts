@@ -57,14 +57,22 @@ event goes to which path below it. Each is a POST with a JSON body:
 }
 \`\`\`
 
-Answer with any 2xx. \`x-webhook-token\` carries your token (\`POST /api/webhooks/config/generate-secret\`); compare it, or
+\`x-webhook-token\` carries your token (\`POST /api/webhooks/config/generate-secret\`); compare it, or
 verify the signature as [Standard Webhooks](https://www.standardwebhooks.com) defines it: \`webhook-signature\` is a list,
 separated by spaces, of \`v1,\` and the base64 HMAC-SHA256 of \`webhook-id\`, \`webhook-timestamp\` and the body, joined by dots. The
 key is what stands after \`whsec_\` in the token, decoded from base64; a token of your own in another form is the key as it is. Refuse what is
-old by its timestamp. An event may come twice, with the same \`webhook-id\`. \`x-webhook-event\` and \`x-webhook-attempt\` tell its
+old by its timestamp, which is that of the attempt. \`x-webhook-event\` and \`x-webhook-attempt\` tell its
 type and which attempt it is. \`POST /api/webhooks/test\` sends one to try.
 
-So far only these tests are sent: all else is on record, and pending. Accept types and fields you do not know. Whatever was recorded can be read, and sent again, under \`/api/webhooks/events\`.
+Answer with any 2xx within 15 seconds, and work on it afterwards. Everything else is a failure, a redirect too, and the event is
+sent again: after 5 and 30 seconds, 2, 10 and 30 minutes, 1, 2, 4, 8 and 12 hours, and twice after a day, each time a little sooner or
+later. \`Retry-After\` in your answer, in seconds or as a date, asks for more time, a day at most. After 13 attempts, or at once when you
+answer 410, the event is \`failed\`. While your backend fails again and again it is left alone for a while, ten minutes at most, without
+spending attempts.
+
+An event may come twice, and after one that happened later: remember the \`webhook-id\` of what you have worked on, which is the
+event's \`id\` and stays the same, and go by \`occurred_at\`. Accept types and fields you do not know. Whatever was recorded can be
+read, with each attempt, and sent again, one by one or all of a time, under \`/api/webhooks/events\`.
 
 ## Rate limits
 

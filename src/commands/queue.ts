@@ -1,0 +1,28 @@
+import { queueReport, type StreamReport } from "../dispatch/queue/queue-status.ts";
+import { partitionsOf } from "../dispatch/queue/streams.ts";
+import { awaitConnection } from "../dispatch/redis.ts";
+import { SECOND } from "../runtime/durations.ts";
+import { type Verb, verb } from "./verb.ts";
+
+const PATIENCE = 5 * SECOND;
+
+export const QUEUE_VERBS: readonly Verb[] = [
+  verb({
+    name: "queue status",
+    summary: "Show what waits in each stream, for how long, what is in hand, and the open breakers",
+    options: {},
+    async run(_, { db, redis, config, say }): Promise<{ data: StreamReport[] }> {
+      await awaitConnection(redis, PATIENCE);
+      const data = await queueReport({ db, redis, partitions: partitionsOf(config) });
+      if (!data.every(isWhole))
+        say(
+          "Redis gives no answer: depth, parked and open_breakers are not known; herald doctor looks further",
+        );
+      return { data };
+    },
+    // A script that watches the queue must not take half an answer for a whole one.
+    failed: ({ data }) => !data.every(isWhole),
+  }),
+];
+
+const isWhole = (stream: StreamReport) => Object.values(stream).every((value) => value !== null);

@@ -1,0 +1,112 @@
+import { Redis } from "ioredis";
+import t from "tap";
+import { createBreakers } from "../../src/dispatch/queue/breakers.ts";
+import { createParking } from "../../src/dispatch/queue/parking.ts";
+import { createStreams } from "../../src/dispatch/queue/streams.ts";
+import { readConfig } from "../../src/runtime/config.ts";
+import { createDatabase } from "../../src/store/database.ts";
+import { commandLine } from "../fixtures/command-line.ts";
+import { configure, deliveryIs, record } from "../fixtures/events.ts";
+import { startProcess } from "../fixtures/processes.ts";
+import { testSettings } from "../fixtures/settings.ts";
+import { makeTenant } from "../fixtures/tenants.ts";
+import { until } from "../fixtures/until.ts";
+
+const NONE = { depth: 0, oldest_due_seconds: 0, in_flight: 0, parked: 0, open_breakers: 0 };
+
+t.test("herald queue status", async (t) => {
+  const settings = await testSettings(t);
+  const config = readConfig(settings);
+  const db = createDatabase(config, () => {});
+  const redis = new Redis(settings.REDIS_URL as string);
+  t.teardown(async () => {
+    redis.disconnect();
+    await db.close();
+  });
+  const herald = commandLine(t, settings);
+
+  t.test("shows an empty queue", async (t) => {
+    const { code, json, err } = await herald("queue status --json");
+    t.equal(code, 0);
+    t.equal(err, "");
+    t.same(json, {
+      data: [
+        { stream: "{events:0}", ...NONE },
+        { stream: "{bulk:0}", ...NONE },
+      ],
+    });
+  });
+
+  t.test("shows what waits, for how long, what is in hand, and who is left alone", async (t) => {
+    const tenant = await makeTenant({ db, config });
+    await configure({ db }, tenant);
+    const ids = await record({ db }, tenant, {}, {}, {}, {}, {});
+    const [waiting = "", parked = "", again = "", inHand = "", later = ""] = ids;
+    const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000);
+    await deliveryIs({ db }, waiting, { next_attempt_at: ago(90), enqueued_at: ago(5), queue_epoch: "e" });
+    await deliveryIs({ db }, parked, { next_attempt_at: ago(30), enqueued_at: ago(4), queue_epoch: "e" });
+    await deliveryIs({ db }, again, { next_attempt_at: ago(7_200), is_bulk: true });
+    await deliveryIs({ db }, inHand, { state: "in_flight" });
+    await deliveryIs({ db }, later, { state: "retrying", next_attempt_at: ago(-600) });
+    const refs = ids.map((id) => ({ clientId: tenant.id, id }));
+    await createStreams(redis, 1).add("events", refs.slice(0, 3));
+    await createParking(redis, 1).park("events", tenant.id, [parked]);
+    const breakers = createBreakers(redis, 1);
+    const destination = { clientId: tenant.id, origin: "https://backend.example" };
+    // Then on probation, and worse each time, so that it is left alone for minutes.
+    for (let call = 0; call < 10; call++)
+      await breakers.note(destination, { isBad: true, isProbe: call >= 5 });
+    const onTrial = JSON.stringify({
+      origin: "https://other.example",
+      until: Date.now() - 1,
+      failedProbes: 0,
+    });
+    await redis.hset("{events:0}:breakers", "6f1d3c2a-8a54-4f0e-9d0b-3a1f5c7e9b21", onTrial);
+
+    const { code, json, err } = await herald("queue status --json");
+    t.equal(code, 0);
+    t.equal(err, "");
+    const [events, bulk] = json.data;
+    t.match(events, { stream: "{events:0}", depth: 3, in_flight: 1, parked: 1, open_breakers: 1 });
+    t.match(bulk, { stream: "{bulk:0}", depth: 0, in_flight: 0, parked: 0, open_breakers: 1 });
+    t.ok(events.oldest_due_seconds >= 90 && events.oldest_due_seconds < 600);
+    t.ok(bulk.oldest_due_seconds >= 7_200);
+
+    const { out } = await herald("queue status");
+    t.match(
+      out,
+      /^stream +depth +oldest_due_seconds +in_flight +parked +open_breakers\n\{events:0\} +3 +\d+ +1 +1 +\d\n/,
+    );
+  });
+
+  t.test("leaves no connection behind", async () => {
+    const connections = async () => {
+      const list = (await redis.client("LIST")) as string;
+      return list.split("\n").filter((line) => line.includes(` db=${redis.options.db} `)).length;
+    };
+    await until("only the test's own", async () => (await connections()) === 1);
+  });
+
+  t.test("shows what the rows know while Redis is away, says so, and fails", async (t) => {
+    const away = { ...settings, REDIS_URL: "redis://127.0.0.1:1" };
+    const { code, out, err } = await commandLine(t, away)("queue status");
+    t.equal(code, 1);
+    t.match(out, /\{events:0\} +- +\d+ +1 +- +-\n\{bulk:0\} +- +\d+ +0 +- +-\n/);
+    t.match(err, /^Redis gives no answer: [^\n]+\n$/);
+    const command = startProcess(t, "herald", away, { args: ["queue", "status", "--json"] });
+    await until("it ends by itself", () => command.child.exitCode !== null);
+    t.equal(command.child.exitCode, 1);
+    t.match(JSON.parse(command.output()).data, [
+      { depth: null, in_flight: 1, parked: null, open_breakers: null },
+      { depth: null },
+    ]);
+  });
+
+  t.test("fails where Postgres does not answer", async (t) => {
+    const away = { ...settings, DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" };
+    const { code, out, err } = await commandLine(t, away)("queue status");
+    t.equal(code, 1);
+    t.equal(out, "");
+    t.match(err, /herald doctor looks further/);
+  });
+});

@@ -1,0 +1,23 @@
+import type { ServerResponse } from "node:http";
+import t from "tap";
+import { startBackend } from "../../fixtures/backends.ts";
+import { startDispatcher } from "../../fixtures/dispatcher.ts";
+import { configure, record } from "../../fixtures/events.ts";
+import { makeTenant } from "../../fixtures/tenants.ts";
+import { until } from "../../fixtures/until.ts";
+
+t.test("many calls at once are no leak that the runtime warns of", async (t) => {
+  const warnings: string[] = [];
+  const keep = ({ message }: Error) => void warnings.push(message);
+  process.on("warning", keep);
+  t.teardown(() => process.off("warning", keep));
+  const held: ServerResponse[] = [];
+  const backend = await startBackend(t, (_, response) => held.push(response));
+  const dispatcher = await startDispatcher(t);
+  const tenant = await makeTenant(dispatcher);
+  await configure(dispatcher, tenant, { url: backend.url });
+  await record(dispatcher, tenant, ...Array.from({ length: 20 }, () => ({})));
+  await until("all are open at once", () => held.length === 20);
+  for (const response of held) response.end();
+  t.same(warnings, []);
+});
