@@ -1,4 +1,4 @@
-import { queueReport, type StreamReport } from "../dispatch/queue/queue-status.ts";
+import { queueStatus, type StreamStatus } from "../dispatch/queue/queue-status.ts";
 import { partitionsOf } from "../dispatch/queue/streams.ts";
 import { awaitConnection } from "../dispatch/redis.ts";
 import { SECOND } from "../runtime/durations.ts";
@@ -11,9 +11,9 @@ export const QUEUE_VERBS: readonly Verb[] = [
     name: "queue status",
     summary: "Show what waits in each stream, for how long, what is in hand, and the open breakers",
     options: {},
-    async run(_, { db, redis, config, say }): Promise<{ data: StreamReport[] }> {
+    async run(_, { db, redis, config, say }): Promise<{ data: StreamStatus[] }> {
       await awaitConnection(redis, PATIENCE);
-      const data = await queueReport({ db, redis, partitions: partitionsOf(config) });
+      const data = await queueStatus({ db, redis, partitions: partitionsOf(config) });
       if (!data.every(isWhole))
         say(
           "Redis gives no answer: depth, parked and open_breakers are not known; herald doctor looks further",
@@ -25,4 +25,4 @@ export const QUEUE_VERBS: readonly Verb[] = [
   }),
 ];
 
-const isWhole = (stream: StreamReport) => Object.values(stream).every((value) => value !== null);
+const isWhole = (stream: StreamStatus) => Object.values(stream).every((value) => value !== null);

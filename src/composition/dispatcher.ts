@@ -80,7 +80,7 @@ function dispatcherWorkers(c: DependencyContainer): Worker[] {
     repeat({
       name: "gauges",
       every: 5 * SECOND,
-      work: () => measure({ db, streams, parking, breakers, gate, metrics }),
+      work: () => measure({ db, redis, partitions, breakers, gate, metrics }),
       log,
     }),
   ];

@@ -1,9 +1,8 @@
 import type { Breakers } from "../../src/dispatch/queue/breakers.ts";
 import type { Parking } from "../../src/dispatch/queue/parking.ts";
-import { queueStatus } from "../../src/dispatch/queue/queue-status.ts";
+import { type QueueParts, queueStatus } from "../../src/dispatch/queue/queue-status.ts";
 import type { Streams } from "../../src/dispatch/queue/streams.ts";
 import type { Metrics } from "../../src/runtime/metrics.ts";
-import type { Database } from "../../src/store/database.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { Gate } from "./gate.ts";
 
@@ -21,8 +20,8 @@ export async function lookAround({ streams, parking, breakers, deliveries }: Upk
     for (const clientId of await parking.clients(lane, partition)) await deliveries.unpark(lane, clientId);
 }
 
-interface MeasuredParts extends Omit<UpkeepParts, "deliveries"> {
-  db: Database;
+interface MeasuredParts extends QueueParts {
+  breakers: Breakers;
   gate: Gate;
   metrics: Metrics;
 }
@@ -32,7 +31,7 @@ export async function measure({ metrics, gate, breakers, ...parts }: MeasuredPar
   metrics.slotsUsed.set(gate.used());
   for (const [state, count] of Object.entries(breakers.counts())) metrics.breakers.set({ state }, count);
   for (const { stream, depth, oldest_due_seconds, in_flight } of await queueStatus(parts)) {
-    if (depth !== null) metrics.queueDepth.set({ stream }, depth);
+    metrics.queueDepth.set({ stream }, depth ?? Number.NaN);
     metrics.queueOldest.set({ stream }, oldest_due_seconds);
     metrics.queueInFlight.set({ stream }, in_flight);
   }
