@@ -13,7 +13,7 @@ import { type Count, say, total } from "./driver/count.ts";
 import { testEnvironment } from "./driver/environment.ts";
 import { runFiles, stopFiles, testFiles } from "./driver/test-files.ts";
 
-/** The checks run beside the light files, most of which wait more than they compute. */
+/** The checks run beside the files, most of which wait more than they compute. */
 async function runAll(chosen: readonly string[], env: Record<string, string>): Promise<Count[]> {
   if (chosen.length > 0) return runFiles({ light: chosen, heavy: [], lanes: 1, env });
   const lanes = availableParallelism() + 2;

@@ -17,7 +17,7 @@ const NOTHING = object({});
 /** From here on a wrong body is told its first problem only. */
 const LARGE = 65_536;
 
-/** Compiles a route's schemas once; undeclared means that nothing may be sent there. */
+/** What a route's schemas make of its input; undeclared means that nothing may be sent there. */
 export function createInputReader(route: Route, validator: Validator): InputReader {
   const { body = NOTHING } = route;
   const texts = (schema: TObject, whole: string) => {

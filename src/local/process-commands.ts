@@ -14,8 +14,15 @@ export function processCommand(root: string, name: string, runtime: Runtime): [s
   return [denoProgram(root), "run", "--no-prompt", ...permissions, join(root, "bin", `${name}.ts`)];
 }
 
-/** The npm package wraps the real program in one that passes no signals on, so it is asked where that lies. */
+let foundDeno: string | undefined;
+
+/** The npm package wraps the real program in one that passes no signals on, so it is asked, once, where that lies. */
 function denoProgram(root: string): string {
+  foundDeno ??= askForDeno(root);
+  return foundDeno;
+}
+
+function askForDeno(root: string): string {
   const wrapper = join(root, "node_modules/deno/bin.cjs");
   const asked = spawnSync(process.execPath, [wrapper, "eval", "console.log(Deno.execPath())"], {
     encoding: "utf8",

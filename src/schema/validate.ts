@@ -1,4 +1,4 @@
-import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
+import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { type Problem, toProblems } from "./problems.ts";
 import { convertTexts } from "./texts.ts";
@@ -13,15 +13,16 @@ export type Check = (value: unknown, isLarge?: boolean) => Problem[];
 /** The one that stops at the first problem and the one that finds all; they know what they have compiled before. */
 const [quick, thorough] = [lazily(() => createAjv(false)), lazily(() => createAjv(true))];
 
-/** Compiles schemas, each once, when the routes are built. */
+/** Compiles schemas, each once, at the first value: compiling those of all routes would be half of a process's start. */
 export function createValidator() {
   const compile = (schema: TSchema, whole: string): Check => {
-    const isValid = quick().compile(schema);
-    let explain: ValidateFunction | undefined;
+    const first = lazily(() => quick().compile(schema));
+    const all = lazily(() => thorough().compile(schema));
     return (value, isLarge = false) => {
+      const isValid = first();
       if (isValid(value)) return [];
       if (isLarge) return toProblems(isValid.errors as ErrorObject[], whole);
-      explain ??= thorough().compile(schema);
+      const explain = all();
       explain(value);
       return toProblems(explain.errors as ErrorObject[], whole);
     };

@@ -1,17 +1,20 @@
 import type { ChildProcess } from "node:child_process";
-import { readdirSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { packageRoot } from "../../src/runtime/package-root.ts";
 import type { Count } from "./count.ts";
 import { runInTurn } from "./files-in-turn.ts";
 
-/** Those that share a process with what they test, and those that run whole processes of the product. */
+/** Those that share a process with what they test, and those that run whole processes of the product: the longest first, or one would be left to run alone. */
 export function testFiles(): { light: string[]; heavy: string[] } {
   const files = readdirSync(join(packageRoot(), "test"), { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".test.ts"))
     .map((file) => join("test", file))
     .sort();
-  const heavy = files.filter((file) => file.startsWith(join("test", "e2e")));
+  const size = (file: string) => statSync(join(packageRoot(), file)).size;
+  const heavy = files
+    .filter((file) => file.startsWith(join("test", "e2e")))
+    .sort((one, other) => size(other) - size(one));
   return { light: files.filter((file) => !heavy.includes(file)), heavy };
 }
 
@@ -27,23 +30,28 @@ export const stopFiles = (): void => {
 interface Lanes {
   light: readonly string[];
   heavy: readonly string[];
-  /** How many files run at once while there are light ones; the heavy ones after them in fewer lanes. */
+  /** How many files run at once. */
   lanes: number;
   env: Record<string, string>;
 }
 
-const HEAVY_LANES = 2;
-
-/** Runs the files, says one line for each and in full what failed. A lane that has no light file left goes on with the heavy ones. */
+/**
+ * Runs the files, says one line for each and in full what failed. One lane begins with the heavy files, which wait a
+ * lot, beside the light ones, which compute; a second one helps it later, and no third one, for each is many processes.
+ */
 export async function runFiles({ light, heavy, lanes, env }: Lanes): Promise<Count[]> {
-  const waiting = { light: [...light], heavy: [...heavy] };
+  const [lights, heavies] = [[...light], [...heavy]];
+  const orders = [
+    [heavies, lights],
+    [lights, heavies],
+  ];
   const counts: Count[] = [];
-  const lane = async (takesHeavy: boolean) => {
-    const next = () => waiting.light.shift() ?? (takesHeavy ? waiting.heavy.shift() : undefined);
-    const hasNext = () => waiting.light.length + (takesHeavy ? waiting.heavy.length : 0) > 0;
-    while (hasNext() && !stopped) counts.push(...(await runInTurn({ next, env, onChild: keep })));
+  const lane = async (queues: string[][]) => {
+    const nextQueue = () => queues.find((files) => files.length > 0);
+    const next = () => nextQueue()?.shift();
+    while (nextQueue() && !stopped) counts.push(...(await runInTurn({ next, env, onChild: keep })));
   };
-  await Promise.all(Array.from({ length: lanes }, (_, index) => lane(index < HEAVY_LANES)));
+  await Promise.all(Array.from({ length: lanes }, (_, index) => lane(orders[index] ?? [lights])));
   return counts;
 }
 

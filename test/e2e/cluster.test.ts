@@ -27,60 +27,54 @@ t.test("the three processes start, serve, and end in order at SIGTERM", async (t
   }
 });
 
-t.test("forks share a port, are replaced when they die, and count as one", async (t) => {
+t.test("forks", async (t) => {
   const port = await freePort();
   const metricsPort = String(await freePort());
   const own = { PORT: String(port), WEB_CONCURRENCY: "2", METRICS_TOKEN, METRICS_PORT: metricsPort };
   const web = startProcess(t, "web", await testSettings(t, own));
   await until("ready", () => web.lines().find((line) => line.workers === "metrics,forks"));
   const call = caller(`http://127.0.0.1:${port}`, productRoutes());
-  for (let count = 0; count < 20; count++) await call("GET", "/healthz");
-
-  const health = /herald_http_requests_total\{[^}]*route="\/healthz"[^}]*\} (\d+)/;
   const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
-  const shared = await call("GET", "/metrics", { headers });
-  t.equal(health.exec(shared.text)?.[1], "20", "asked of any fork");
-  const served = web.lines().find((line) => line.event === "metrics.listening")?.port;
-  const parent = await fetch(`http://127.0.0.1:${served}/`);
-  t.equal(health.exec(await parent.text())?.[1], "20", "asked of their parent");
+  const count = (event: string) => web.lines().filter((line) => line.event === event).length;
 
-  const [forkPid = 0] = web.children();
-  process.kill(forkPid, "SIGKILL");
-  await web.line("fork.died");
-  await until("replaced", () => web.lines().filter((line) => line.event === "http.listening").length === 3);
-  t.equal((await call("GET", "/healthz")).status, 200);
-  const forks = web.children();
-  t.equal(forks.length, 2);
-  t.equal(await web.stop(), 0);
-  for (const pid of forks) t.throws(() => process.kill(pid, 0), { code: "ESRCH" });
-});
+  t.test("share a port, are replaced when they die, and count as one", async (t) => {
+    for (let count = 0; count < 20; count++) await call("GET", "/healthz");
+    const health = /herald_http_requests_total\{[^}]*route="\/healthz"[^}]*\} (\d+)/;
+    const shared = await call("GET", "/metrics", { headers });
+    t.equal(health.exec(shared.text)?.[1], "20", "asked of any fork");
+    const served = web.lines().find((line) => line.event === "metrics.listening")?.port;
+    const parent = await fetch(`http://127.0.0.1:${served}/`);
+    t.equal(health.exec(await parent.text())?.[1], "20", "asked of their parent");
 
-t.test(
-  "a fork that dies while the metrics of all are gathered does not take the others with it",
-  async (t) => {
-    const port = String(await freePort());
-    const web = startProcess(
-      t,
-      "web",
-      await testSettings(t, { PORT: port, WEB_CONCURRENCY: "2", METRICS_TOKEN }),
-    );
-    await until("ready", () => web.lines().find((line) => line.workers === "metrics,forks"));
+    const [forkPid = 0] = web.children();
+    process.kill(forkPid, "SIGKILL");
+    await web.line("fork.died");
+    await until("replaced", () => count("http.listening") === 3);
+    t.equal((await call("GET", "/healthz")).status, 200);
+    t.equal(web.children().length, 2);
+  });
+
+  t.test("survive one that dies while the metrics of all are gathered", async (t) => {
     const [asking = 0, silent = 0] = web.children();
     process.kill(silent, "SIGSTOP");
     // Whichever fork a request reaches: of a few in a row one is the fork that still runs.
-    const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
     for (let count = 0; count < 4; count++)
       fetch(`http://127.0.0.1:${port}/metrics`, { headers }).catch(() => {});
     await new Promise((resolve) => setTimeout(resolve, 500));
     process.kill(asking, "SIGKILL");
-    await web.line("fork.died");
+    await until("died", () => count("fork.died") === 2);
     process.kill(silent, "SIGCONT");
-    await until("replaced", () => web.lines().filter((line) => line.event === "http.listening").length === 3);
-    const call = caller(`http://127.0.0.1:${port}`, productRoutes());
+    await until("replaced", () => count("http.listening") === 4);
     t.equal((await call("GET", "/metrics", { headers })).status, 200);
+  });
+
+  t.test("end with their parent", async (t) => {
+    const forks = web.children();
+    t.equal(forks.length, 2);
     t.equal(await web.stop(), 0);
-  },
-);
+    for (const pid of forks) t.throws(() => process.kill(pid, 0), { code: "ESRCH" });
+  });
+});
 
 t.test("a connection that asks for nothing does not hold up the stop", async (t) => {
   const web = await startWeb(t, await testSettings(t));
@@ -122,11 +116,13 @@ t.test("wrong settings stop each process at once, with one message", async (t) =
 });
 
 t.test("a port that is taken is said in the log", async (t) => {
-  const settings = await testSettings(t);
-  const first = await startWeb(t, settings);
+  const first = createServer().listen(0, "127.0.0.1");
+  t.teardown(() => first.close());
+  await once(first, "listening");
+  const { port } = first.address() as { port: number };
+  const settings = await testSettings(t, { PORT: String(port) });
   for (const forks of ["1", "2"]) {
-    const port = new URL(first.address).port;
-    const second = startProcess(t, "web", { ...settings, PORT: port, WEB_CONCURRENCY: forks });
+    const second = startProcess(t, "web", { ...settings, WEB_CONCURRENCY: forks });
     t.match(await second.line("process.failed"), { worker: "http", err: { code: "EADDRINUSE" } });
     await until("ended", () => second.child.exitCode !== null);
     t.equal(second.child.exitCode, 1);

@@ -130,6 +130,7 @@ t.test("npm start", async (t) => {
     startProcess(t, "start", { PORT, SANDBOX_PORT, ...env }, { args: ["--folder", folder] });
   let clientId = "";
   let demo: Record<string, string> = {};
+  let leftBehind: number[] = [];
 
   t.test("starts everything from nothing and says where it is", async (t) => {
     // What a first start leaves that was interrupted while it made the database.
@@ -164,22 +165,17 @@ t.test("npm start", async (t) => {
       /already runs from this folder .* at http:\/\/localhost:\d+; its API key and login stand in/,
     );
 
-    t.equal(await starter.stop("SIGINT"), 0);
-    await allEnded(pids);
+    await starter.stop("SIGKILL");
+    t.ok(isAlive(pids.at(-1) as number), "the servers outlived their starter");
+    leftBehind = pids;
   });
 
-  t.test("finds its data again, also after it was killed and left its servers behind", async (t) => {
-    const killed = start();
-    await until("up", isUp);
-    const before = pidsOf(folder);
-    await killed.stop("SIGKILL");
-    t.ok(isAlive(before.at(-1) as number), "the servers outlived their starter");
-
+  t.test("finds its data again after it was killed and left its servers behind", async (t) => {
     const settings = readEnvFile(join(folder, "env"));
     const starter = start(settings); // as in a terminal into which they were loaded
     await until("up again", () => starter.output().includes("Herald is up."));
     t.same(readEnvFile(join(folder, "env")), settings, "at the same addresses");
-    await allEnded(before);
+    await allEnded(leftBehind);
     t.match(await findClient(open(t, folder), clientId), { name: "kept" });
     t.same(demoOf(folder), demo, "the same demo client, key and login");
     await pasteCommands(t, starter.output());
@@ -214,7 +210,7 @@ t.test("npm start", async (t) => {
     t.equal(await starter.stop(), 0);
   });
 
-  t.test("keeps its settings from wrong ones, and the former keys from new ones", async (t) => {
+  t.test("keeps its data, its settings from wrong ones, and the former keys from new ones", async (t) => {
     const before = readFileSync(join(folder, "env"), "utf8");
     const wrong = start({ JWT_SECRET: "short" });
     await until("ended", () => wrong.child.exitCode !== null);
@@ -226,7 +222,10 @@ t.test("npm start", async (t) => {
     await until("up", () => other.output().includes("Herald is up."));
     t.match(other.output(), /the former settings are kept in .*env\.before/);
     t.equal(readFileSync(join(folder, "env.before"), "utf8"), before);
-    t.equal(await other.stop(), 0);
+    t.match(await findClient(open(t, folder), clientId), { name: "kept" });
+    const pids = pidsOf(folder);
+    t.equal(await other.stop("SIGINT"), 0);
+    await allEnded(pids);
   });
 
   t.test("is not for production", async (t) => {

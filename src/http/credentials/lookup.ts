@@ -10,7 +10,9 @@ export type Lookup<V> = (id: string) => Promise<V | undefined>;
 
 export function rememberedLookup<V>(load: Lookup<V>): Lookup<V> {
   const answers = new LRUCache<string, { value: V | undefined }>({
-    max: MOST,
+    // By size, each counting as one: by number, room for all of them would be made at once.
+    maxSize: MOST,
+    sizeCalculation: () => 1,
     ttl: KEPT,
     ttlResolution: 0,
     async fetchMethod(id, _stale, { options }) {

@@ -1,0 +1,21 @@
+import t from "tap";
+import { isMediaReply, isRawBody } from "../../src/http/route.ts";
+import { createValidator } from "../../src/schema/validate.ts";
+import { productRoutes } from "../fixtures/api.ts";
+
+t.test(
+  "every schema of every route can be compiled, which a process does not try before it needs it",
+  async (t) => {
+    const { json, texts } = createValidator();
+    for (const { method, path, params, query, body, reply } of productRoutes()) {
+      const checks = [
+        ...[params, query].flatMap((schema) => (schema ? [texts(schema, "the texts")] : [])),
+        ...(body && !isRawBody(body) ? [json(body)] : []),
+        ...(reply && !isMediaReply(reply) ? [json(reply)] : []),
+      ];
+      t.doesNotThrow(() => {
+        for (const check of checks) check({ unknown: {} });
+      }, `${method} ${path}`);
+    }
+  },
+);
