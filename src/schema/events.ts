@@ -2,7 +2,13 @@ import { EVENT_KEYS, EVENT_STATUSES, EVENT_TYPES, SKIP_REASONS } from "./enumera
 import { nullable, object, oneOf, prefixedId, type Static, Type, timestamp } from "./types.ts";
 import { API_VERSION } from "./version.ts";
 
-const error = nullable(Type.String({ examples: ["HTTP 503"] }));
+const error = nullable(
+  Type.String({
+    description:
+      "A few stable words, such as `HTTP 503`, `timeout`, `connection refused`. `interrupted`: we were, and it may have arrived. `internal`: the fault is ours",
+    examples: ["HTTP 503"],
+  }),
+);
 
 export const EVENT_EXAMPLE = {
   id: "evt_01jc8m4t7v2x5k9w3r6y1b0nqd",
