@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import type { Parking } from "../../src/dispatch/queue/parking.ts";
 import type { Lane } from "../../src/dispatch/queue/streams.ts";
 import { SECOND } from "../../src/runtime/durations.ts";
@@ -33,6 +34,7 @@ export type Deliveries = ReturnType<typeof createDeliveries>;
 export function createDeliveries({ worker, db, log, gate, parking, finisher, ...parts }: DeliveriesParts) {
   const stopping = new AbortController();
   const aborting = new AbortController();
+  setMaxListeners(0, aborting.signal); // each call that is out listens
   const running = new Set<Promise<void>>();
   const unparking = new Set<string>();
   const parkedHere: Record<Lane, Set<string>> = { events: new Set(), bulk: new Set() };
@@ -109,18 +111,23 @@ export function createDeliveries({ worker, db, log, gate, parking, finisher, ...
 
   /** Takes up what waits of this client, as far as it may have slots now. */
   async function unpark(lane: Lane, clientId: string): Promise<void> {
-    const room = gate.roomFor(lane, clientId);
     const name = `${lane} ${clientId}`;
-    if (room === 0 || unparking.has(name) || stopping.signal.aborted) return;
+    if (unparking.has(name)) return;
     unparking.add(name);
-    const ids = await parking.pop(lane, clientId, room).catch(() => []);
+    // Looked at again each time: of calls that end together, only the first one comes as far as this.
+    let room = roomFor(lane, clientId);
+    while (room > 0) {
+      const ids = await parking.pop(lane, clientId, room).catch(() => []);
+      const refs = ids.map((id) => ({ clientId, id }));
+      if (ids.length < room) parkedHere[lane].delete(clientId);
+      await take(lane, refs);
+      room = ids.length < room ? 0 : roomFor(lane, clientId);
+    }
     unparking.delete(name);
-    if (ids.length < room) parkedHere[lane].delete(clientId);
-    await take(
-      lane,
-      ids.map((id) => ({ clientId, id })),
-    );
   }
+
+  const roomFor = (lane: Lane, clientId: string): number =>
+    stopping.signal.aborted ? 0 : gate.roomFor(lane, clientId);
 
   return {
     take,

@@ -104,7 +104,9 @@ export function createBreakers(redis: RedisClient, partitions: number) {
       const react = () => {
         if (breaker && !isProbe) return undefined; // began before it was opened
         if (breaker) return isBad ? open(breaker.failedProbes + 1) : close(clientId);
-        return isSick(count(destination, isBad)) ? open(0) : undefined;
+        if (isSick(count(destination, isBad))) return open(0);
+        // Of an address that the client has left: its new one is well, and must not be held back for that.
+        return known.has(clientId) && !isBad ? close(clientId) : undefined;
       };
       await react()?.catch(() => {});
     },
