@@ -138,6 +138,28 @@ t.test("a bulk replay has a tenth of the slots, and fresh events pass it", async
   t.ok(most <= TENTH + 5);
 });
 
+t.test("a replay to a backend that fails delays no fresh event of the same client", async (t) => {
+  const { backend, client } = await startClient(t);
+  backend.answer = answering(410);
+  await tell(dispatcher, client, ...some(8));
+  await until("all have failed", async () => (await countIn(dispatcher, client, "failed")) === 8);
+  backend.answer = answering(503);
+  const [unlucky] = (await tell(dispatcher, client, {})) as [string];
+  await untilDelivery(dispatcher, unlucky, { state: "retrying" });
+  backend.hold();
+  await replayEvents(dispatcher.db, client.id, { since: new Date(Date.now() - HOUR) });
+  await until("the replay has a tenth", () => backend.open() === TENTH);
+  const fresh = new Set(await tell(dispatcher, client, ...some(3)));
+  const isOut = () => backend.received.filter(({ id }) => fresh.has(id)).length === 3;
+  await until("the fresh ones are out", isOut, 10 * SECOND);
+  backend.answer = answering(200);
+  backend.release();
+  await until(
+    "and the rest after them",
+    async () => (await countIn(dispatcher, client, "delivered")) >= 8 + 3,
+  );
+});
+
 t.test("of two clients on one host, the one that hangs does not delay the other", async (t) => {
   const backend = await startClientBackend(t);
   const [slow, quick] = [await makeTenant(dispatcher), await makeTenant(dispatcher)];
@@ -159,12 +181,17 @@ t.test("of two clients on one host, the one that hangs does not delay the other"
 
 t.test("what a dispatcher has set aside before it died, another one takes up", async (t) => {
   const { backend, client } = await startClient(t);
-  const ids = await record(dispatcher, client, ...some(3));
-  await dispatcher.db.query(
-    "update deliveries set enqueued_at = now() + interval '1 day' where client_id = $1",
-    [client.id],
-  );
-  // Should the sweeper have been quicker, it is delivered already, and these are set aside in vain.
+  const ids = await dispatcher.db.transaction(async (tx) => {
+    const recorded = await recordEvents(
+      tx,
+      times(3, () => draftOf(client.id)),
+    );
+    // Or the sweeper would take them.
+    await tx.query("update deliveries set enqueued_at = now() + interval '1 day' where client_id = $1", [
+      client.id,
+    ]);
+    return recorded;
+  });
   await createParking(dispatcher.redis, 1).park("events", client.id, ids);
   await allDelivered(client, 3);
   await until("nothing is left aside", async () => (await parkedOf(dispatcher, client)) === 0);
