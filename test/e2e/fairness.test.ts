@@ -11,7 +11,7 @@ import { configure, deliveryOf, record } from "../fixtures/events.ts";
 import { makeTenant, type Tenant } from "../fixtures/tenants.ts";
 import { until } from "../fixtures/until.ts";
 
-const SLOTS = 40;
+const SLOTS = 20;
 const HALF = SLOTS / 2;
 const TENTH = SLOTS / 10;
 
@@ -37,7 +37,7 @@ t.test("a backend that hangs, with a fifth of the traffic, delays nobody else", 
   const clients = await Promise.all(times(10, () => startClient(t)));
   const [hanging, ...others] = clients as [(typeof clients)[0], ...typeof clients];
   hanging.backend.hold();
-  const ofOthers = times(27, () => others.map(({ client }) => client.id)).flat();
+  const ofOthers = times(12, () => others.map(({ client }) => client.id)).flat();
   const drafts = ofOthers.flatMap((clientId, index) => [
     ...(index % 4 === 0 ? [draftOf(hanging.client.id)] : []),
     draftOf(clientId),
@@ -61,8 +61,8 @@ const draftOf = (clientId: string): EventDraft => ({
 t.test("one client alone has half of the slots, and never more", async (t) => {
   const { backend, client } = await startClient(t);
   backend.hold();
-  await tell(dispatcher, client, ...some(50));
-  await until("the rest is set aside", async () => (await parkedOf(dispatcher, client)) === 50 - HALF);
+  await tell(dispatcher, client, ...some(30));
+  await until("the rest is set aside", async () => (await parkedOf(dispatcher, client)) === 30 - HALF);
   await until("half of the slots are open", () => backend.open() === HALF);
   t.equal(backend.received.length, HALF);
   backend.release(3);
@@ -70,7 +70,7 @@ t.test("one client alone has half of the slots, and never more", async (t) => {
   t.equal(backend.open(), HALF);
   backend.answer = answering(200);
   backend.release();
-  await allDelivered(client, 50);
+  await allDelivered(client, 30);
   t.equal(backend.most(), HALF);
 });
 
@@ -96,14 +96,14 @@ t.test("a client whose backend has just failed has a tenth, until it answers aga
   const [failed] = (await tell(dispatcher, client, {})) as [string];
   await untilDelivery(dispatcher, failed, { state: "retrying" });
   backend.hold();
-  await tell(dispatcher, client, ...some(12));
-  await until("the rest is set aside", async () => (await parkedOf(dispatcher, client)) === 12 - TENTH);
+  await tell(dispatcher, client, ...some(8));
+  await until("the rest is set aside", async () => (await parkedOf(dispatcher, client)) === 8 - TENTH);
   await until("a tenth of the slots is open", () => backend.open() === TENTH);
   backend.release(1);
-  await until("it is trusted again", () => backend.open() === 11);
+  await until("it is trusted again", () => backend.open() === 7);
   backend.answer = answering(200);
   backend.release();
-  await allDelivered(client, 12);
+  await allDelivered(client, 8);
 });
 
 t.test("a bulk replay has a tenth of the slots, and fresh events pass it", async (t) => {
@@ -149,14 +149,14 @@ t.test("a replay to a backend that fails delays no fresh event of the same clien
   backend.hold();
   await replayEvents(dispatcher.db, client.id, { since: new Date(Date.now() - HOUR) });
   await until("the replay has a tenth", () => backend.open() === TENTH);
-  const fresh = new Set(await tell(dispatcher, client, ...some(3)));
-  const isOut = () => backend.received.filter(({ id }) => fresh.has(id)).length === 3;
+  const fresh = new Set(await tell(dispatcher, client, ...some(TENTH)));
+  const isOut = () => backend.received.filter(({ id }) => fresh.has(id)).length === TENTH;
   await until("the fresh ones are out", isOut, 10 * SECOND);
   backend.answer = answering(200);
   backend.release();
   await until(
     "and the rest after them",
-    async () => (await countIn(dispatcher, client, "delivered")) >= 8 + 3,
+    async () => (await countIn(dispatcher, client, "delivered")) >= 8 + TENTH,
   );
 });
 
