@@ -39,7 +39,7 @@ export function createDeliveries({ worker, db, log, gate, parking, finisher, ...
   const aborting = new AbortController();
   setMaxListeners(0, aborting.signal); // one for each call that is out
   const running = new Set<Promise<void>>();
-  const unparking = new Set<string>();
+  const unparking = new Map<string, Promise<void>>();
   const parkedHere: Record<Lane, Set<string>> = { events: new Set(), bulk: new Set() };
   const outage = createOutage(log, { away: "claims.failed", back: "claims.mended" });
   /** Undefined where it was given up, because the process ends. */
@@ -76,7 +76,7 @@ export function createDeliveries({ worker, db, log, gate, parking, finisher, ...
     const work = attempt(row, lease).finally(() => {
       running.delete(work);
       gate.give(lane, row.client_id);
-      if (parkedHere[lane].has(row.client_id)) void unpark(lane, row.client_id);
+      if (parkedHere[lane].has(row.client_id)) unpark(lane, row.client_id);
     });
     running.add(work);
   }
@@ -116,20 +116,31 @@ export function createDeliveries({ worker, db, log, gate, parking, finisher, ...
     return putOff ?? false;
   }
 
-  /** Takes up what waits of this client, as far as it may have slots now. */
-  async function unpark(lane: Lane, clientId: string): Promise<void> {
-    const room = gate.roomFor(lane, clientId);
+  /** Takes up what waits of this client, as far as it may have slots now; nobody need wait for that. */
+  function unpark(lane: Lane, clientId: string): void {
     const name = `${lane} ${clientId}`;
-    if (room === 0 || unparking.has(name) || stopping.signal.aborted) return;
-    unparking.add(name);
-    const ids = await parking.pop(lane, clientId, room).catch(() => []);
-    unparking.delete(name);
-    if (ids.length < room) parkedHere[lane].delete(clientId);
-    await take(
-      lane,
-      ids.map((id) => ({ clientId, id })),
-    );
+    if (!unparking.has(name) && roomFor(lane, clientId) > 0)
+      unparking.set(
+        name,
+        refill(lane, clientId, () => unparking.delete(name)),
+      );
   }
+
+  /** Looks at the room again each time: of calls that end together only the first one comes as far as this. */
+  async function refill(lane: Lane, clientId: string, onFull: () => void): Promise<void> {
+    let room = roomFor(lane, clientId);
+    while (room > 0) {
+      const ids = await parking.pop(lane, clientId, room).catch(() => []);
+      if (ids.length < room) parkedHere[lane].delete(clientId);
+      const refs = ids.map((id) => ({ clientId, id }));
+      if (!(await take(lane, refs))) await parking.park(lane, clientId, ids).catch(() => {});
+      room = ids.length < room ? 0 : roomFor(lane, clientId);
+    }
+    onFull();
+  }
+
+  const roomFor = (lane: Lane, clientId: string): number =>
+    stopping.signal.aborted ? 0 : gate.roomFor(lane, clientId);
 
   return {
     take,
@@ -139,7 +150,7 @@ export function createDeliveries({ worker, db, log, gate, parking, finisher, ...
     stop: () => stopping.abort(),
     /** When everything in hand has come to its end. */
     async idle(): Promise<void> {
-      while (running.size > 0) await Promise.all(running);
+      while (running.size + unparking.size > 0) await Promise.all([...running, ...unparking.values()]);
     },
     /** Gives up what is still out; none of it counts as an attempt. */
     abort: () => aborting.abort(),

@@ -22,10 +22,11 @@ export type Gate = ReturnType<typeof createGate>;
 
 /** Who may have how many of this process's slots: one client's slow backend must not take them from the others. */
 export function createGate({ slots, isUnhealthy, isOnTrial }: GateParts) {
-  const held = new Map<string, number>();
+  const held = new Map<string, Record<Lane, number>>();
   const taken = { events: 0, bulk: 0 };
   let waiting: (() => void)[] = [];
   const share = (part: number) => Math.max(1, Math.floor(slots * part));
+  const heldBy = (clientId: string) => held.get(clientId) ?? { events: 0, bulk: 0 };
   const free = () => slots - taken.events - taken.bulk;
 
   function capOf(clientId: string): number {
@@ -37,8 +38,14 @@ export function createGate({ slots, isUnhealthy, isOnTrial }: GateParts) {
   const roomIn = (lane: Lane): number =>
     Math.max(0, lane === "bulk" ? Math.min(free(), share(BULK_SHARE) - taken.bulk) : free());
 
+  /** What is told again counts for itself alone, or it would delay what is fresh; of a single trial there is but one. */
+  function heldBeside(lane: Lane, clientId: string): number {
+    const { events, bulk } = heldBy(clientId);
+    return lane === "bulk" || isOnTrial(clientId) ? events + bulk : events;
+  }
+
   const roomFor = (lane: Lane, clientId: string): number =>
-    Math.max(0, Math.min(roomIn(lane), capOf(clientId) - (held.get(clientId) ?? 0)));
+    Math.max(0, Math.min(roomIn(lane), capOf(clientId) - heldBeside(lane, clientId)));
 
   return {
     roomIn,
@@ -54,13 +61,15 @@ export function createGate({ slots, isUnhealthy, isOnTrial }: GateParts) {
     take(lane: Lane, clientId: string): boolean {
       if (roomFor(lane, clientId) === 0) return false;
       taken[lane] += 1;
-      held.set(clientId, (held.get(clientId) ?? 0) + 1);
+      const now = heldBy(clientId);
+      held.set(clientId, { ...now, [lane]: now[lane] + 1 });
       return true;
     },
     give(lane: Lane, clientId: string): void {
       taken[lane] -= 1;
-      const left = (held.get(clientId) ?? 1) - 1;
-      if (left > 0) held.set(clientId, left);
+      const now = heldBy(clientId);
+      const left = { ...now, [lane]: now[lane] - 1 };
+      if (left.events + left.bulk > 0) held.set(clientId, left);
       else held.delete(clientId);
       const woken = waiting;
       waiting = [];

@@ -17,7 +17,7 @@ interface UpkeepParts {
 export async function lookAround({ streams, parking, breakers, deliveries }: UpkeepParts): Promise<void> {
   await breakers.look();
   for (const { lane, partition } of streams.all)
-    for (const clientId of await parking.clients(lane, partition)) await deliveries.unpark(lane, clientId);
+    for (const clientId of await parking.clients(lane, partition)) deliveries.unpark(lane, clientId);
 }
 
 interface MeasuredParts extends QueueParts {

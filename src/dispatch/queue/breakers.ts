@@ -113,9 +113,10 @@ export function createBreakers(redis: RedisClient, partitions: number) {
         set(clientId, { origin, until: until(failedProbes), failedProbes });
       const react = () => {
         if (breaker && !isProbe) return undefined; // began before it was opened
-        if (!breaker && known.has(clientId)) return close(clientId); // of an address that is no longer used
         if (breaker) return isBad ? open(breaker.failedProbes + 1) : close(clientId);
-        return isSick(count(destination, isBad)) ? open(0) : undefined;
+        if (isSick(count(destination, isBad))) return open(0);
+        // Of an address that the client has left: its new one is well, and must not be held back for that.
+        return known.has(clientId) && !isBad ? close(clientId) : undefined;
       };
       await react()?.catch(() => {});
     },
