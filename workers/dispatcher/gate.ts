@@ -9,14 +9,18 @@ interface GateParts {
   isOnTrial(clientId: string): boolean;
 }
 
-/** While slots are short, or with an unhealthy backend. */
-const SMALL_SHARE = 0.1;
-/** With nobody else waiting. */
-const LARGE_SHARE = 0.5;
+/**
+ * How many one client may have, by how many are free: with fewer somebody may soon have to wait. The last ones are for those
+ * who have hardly any: many backends must hang at the same moment before the others wait for them.
+ */
+const SHARES = [
+  { free: 0.25, share: 0.5 },
+  { free: 0.1, share: 0.1 },
+  { free: 0, share: 0.01 },
+] as const;
+const UNHEALTHY_SHARE = 0.1;
 /** Of all that is told again in bulk. */
 const BULK_SHARE = 0.1;
-/** With fewer free ones somebody may soon have to wait. */
-const SHORT = 0.25;
 
 export type Gate = ReturnType<typeof createGate>;
 
@@ -31,8 +35,8 @@ export function createGate({ slots, isUnhealthy, isOnTrial }: GateParts) {
 
   function capOf(clientId: string): number {
     if (isOnTrial(clientId)) return 1;
-    const small = isUnhealthy(clientId) || free() < slots * SHORT;
-    return share(small ? SMALL_SHARE : LARGE_SHARE);
+    const part = SHARES.find((tier) => free() >= slots * tier.free)?.share ?? 0;
+    return share(isUnhealthy(clientId) ? Math.min(part, UNHEALTHY_SHARE) : part);
   }
 
   const roomIn = (lane: Lane): number =>
