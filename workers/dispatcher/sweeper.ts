@@ -81,11 +81,11 @@ async function enqueue(
 ): Promise<[Lane, DeliveryRef[]][]> {
   const taken: [Lane, DeliveryRef[]][] = [];
   for (const lane of LANES) {
-    const open = all.flatMap((stream, index) =>
-      stream.lane === lane && (depths[index] ?? 0) < FULL ? [stream.partition] : [],
+    const full = all.flatMap((stream, index) =>
+      stream.lane === lane && (depths[index] ?? 0) >= FULL ? [stream.partition] : [],
     );
     const wish = { isBulk: lane === "bulk", epoch, strandedAfter: STRANDED_AFTER, limit: BATCH };
-    taken.push([lane, open.length === 0 ? [] : await enqueueDue(tx, { ...wish, partitions, open })]);
+    taken.push([lane, full.length === partitions ? [] : await enqueueDue(tx, { ...wish, partitions, full })]);
   }
   return taken;
 }
