@@ -11,7 +11,10 @@ export async function lockSweep(tx: Queryable): Promise<boolean> {
   return row?.locked ?? false;
 }
 
-/** An attempt that nobody came back from: it may have arrived, or not. Whatever meets that so often is what kills us. */
+/**
+ * An attempt that nobody came back from: it may have arrived, or not. Whatever meets that so often is what kills us. A claim
+ * is a sign of life too: who could not reach the database for a while may take something up before their heart beats again.
+ */
 const RECOVER = sql(`
   with lost as materialized (
     select d.client_id, d.id, d.attempts + 1 as attempt, d.schedule_base, d.claimed_at
@@ -19,7 +22,7 @@ const RECOVER = sql(`
     where d.state = 'in_flight'
     and (
       d.claimed_at < now() - $2 * interval '1 millisecond'
-      or not exists (
+      or d.claimed_at < now() - $1 * interval '1 millisecond' and not exists (
         select
         from workers w
         where w.id = d.worker_id
@@ -32,6 +35,7 @@ const RECOVER = sql(`
     insert into attempts (client_id, id, attempt, at, duration_ms, error)
     select client_id, id, attempt, claimed_at, 0, 'interrupted'
     from lost
+    on conflict do nothing
   ),
   recovered as (
     update deliveries d
