@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setMaxListeners } from "node:events";
 import type { Parking } from "../../src/dispatch/queue/parking.ts";
 import type { Lane } from "../../src/dispatch/queue/streams.ts";
 import { SECOND } from "../../src/runtime/durations.ts";
@@ -33,6 +34,7 @@ export type Deliveries = ReturnType<typeof createDeliveries>;
 export function createDeliveries({ worker, db, log, gate, parking, finisher, ...parts }: DeliveriesParts) {
   const stopping = new AbortController();
   const aborting = new AbortController();
+  setMaxListeners(0, stopping.signal, aborting.signal); // one for each call, which Node would take for a leak
   const running = new Set<Promise<void>>();
   const unparking = new Set<string>();
   const parkedHere: Record<Lane, Set<string>> = { events: new Set(), bulk: new Set() };

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { createStreamReader, isMissingGroup } from "../../src/dispatch/queue/stream-reader.ts";
 import type { Entry, Stream, Streams } from "../../src/dispatch/queue/streams.ts";
 import type { RedisClient } from "../../src/dispatch/redis.ts";
@@ -27,6 +28,7 @@ const PATIENCE = 18 * SECOND;
 export function dispatcher(parts: DispatcherParts): Worker {
   const { streams, deliveries, log } = parts;
   const stopping = new AbortController();
+  setMaxListeners(0, stopping.signal); // two for each stream, which Node would take for a leak
   let serving: Promise<unknown> = Promise.resolve();
   return {
     name: "dispatcher",

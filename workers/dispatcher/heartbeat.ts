@@ -13,6 +13,8 @@ interface HeartbeatParts {
   id: string;
   db: Database;
   log: Log;
+  /** Milliseconds of a clock that nobody sets. */
+  now?: () => number;
 }
 
 export interface Heartbeat extends Worker {
@@ -21,17 +23,16 @@ export interface Heartbeat extends Worker {
 }
 
 /** Renews this dispatcher's row in `workers`. A failed beat is only logged: the next one mends it, or others take over. */
-export function heartbeat({ id, db, log }: HeartbeatParts): Heartbeat {
+export function heartbeat({ id, db, log, now = () => performance.now() }: HeartbeatParts): Heartbeat {
   let since: number | undefined;
   let last = 0;
   const complain = (error: unknown) => log.warn("heartbeat.failed", { worker: id, err: error });
-  const isAlive = () => since !== undefined && performance.now() - last < GAP;
+  const isAlive = () => since !== undefined && now() - last < GAP;
 
   async function pulse(): Promise<void> {
     await beat(db, id, "dispatcher");
-    const now = performance.now();
-    if (!isAlive()) since = now;
-    last = now;
+    if (!isAlive()) since = now();
+    last = now();
   }
 
   const beating = repeat({ name: "heartbeat", every: EVERY, work: pulse, onFault: complain });
@@ -45,6 +46,6 @@ export function heartbeat({ id, db, log }: HeartbeatParts): Heartbeat {
       await beating.close?.();
       await removeWorker(db, id).catch(complain);
     },
-    steadyFor: () => (isAlive() ? performance.now() - (since as number) : 0),
+    steadyFor: () => (isAlive() ? now() - (since as number) : 0),
   };
 }

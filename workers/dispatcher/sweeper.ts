@@ -34,23 +34,33 @@ interface QueueState {
  * the timer of the retries too. Whoever else sweeps at the same moment lets us do it.
  */
 export async function sweep(parts: SweepParts): Promise<void> {
-  const { db, streams, log } = parts;
+  const { db, streams } = parts;
   const state = await stateOf(streams);
   const taken = await db.transaction(async (tx) => {
     if (!(await lockSweep(tx))) return [];
     await recover(tx, parts);
     return state ? enqueue(tx, streams, state) : [];
   });
-  for (const [lane, refs] of taken) {
-    if (refs.length === 0) continue;
-    try {
-      await streams.add(lane, refs);
-    } catch (error) {
-      log.warn("sweep.not_queued", { lane, count: refs.length, err: error });
-      await unqueue(db, refs);
-    }
+  const told = await Promise.all(taken.map(([lane, refs]) => tell(parts, lane, refs)));
+  // What Redis did not take is due again: at once would be for ever.
+  if (told.every(Boolean) && taken.some(([, refs]) => refs.length === BATCH)) await sweep(parts);
+}
+
+/** Whether Redis has taken them. */
+async function tell(
+  { db, streams, log }: SweepParts,
+  lane: Lane,
+  refs: readonly DeliveryRef[],
+): Promise<boolean> {
+  if (refs.length === 0) return true;
+  try {
+    await streams.add(lane, refs);
+    return true;
+  } catch (error) {
+    log.warn("sweep.not_queued", { lane, count: refs.length, err: error });
+    await unqueue(db, refs);
+    return false;
   }
-  if (taken.some(([, refs]) => refs.length === BATCH)) await sweep(parts);
 }
 
 /** Undefined while Redis is away. */
