@@ -25,9 +25,14 @@ export function nextDelay(attempt: number): number | undefined {
   return delay === undefined ? undefined : delay * (1 - SPREAD + 2 * SPREAD * Math.random());
 }
 
+/** As HTTP writes it. Left to itself, Date.parse finds a year in almost anything. */
+const HTTP_DATE = /^[a-z]{3,9}, \d\d[ -][a-z]{3}[ -]\d{2,4} \d\d:\d\d:\d\d gmt$/i;
+
 /** Milliseconds that a Retry-After header asks for, a day at most; 0 when it asks for nothing that can be understood. */
 export function askedDelay(header: string | null, now: number): number {
-  if (header === null) return 0;
-  const milliseconds = /^\s*\d+\s*$/.test(header) ? Number(header) * SECOND : Date.parse(header) - now;
+  const asked = header?.trim() ?? "";
+  const milliseconds = HTTP_DATE.test(asked)
+    ? Date.parse(asked) - now
+    : Number(/^\d+$/.exec(asked)?.[0] ?? 0) * SECOND;
   return Math.min(Math.max(milliseconds || 0, 0), MOST_ASKED_FOR);
 }

@@ -1,5 +1,5 @@
 import { type Queryable, sql } from "./database.ts";
-import { columnsOf, type DeliveryRef, inOrder } from "./delivery-refs.ts";
+import { columnsOf, type DeliveryRef, inOrder, isOneOfFew } from "./delivery-refs.ts";
 
 export interface Lease {
   token: string;
@@ -28,8 +28,9 @@ const CLAIM = sql(`
   with claimed as (
     update deliveries d
     set state = 'in_flight', worker_id = $4, lease = $3, claimed_at = now()
-    from unnest($1::uuid[], $2::text[]) as wanted (client_id, id)
-    where d.client_id = wanted.client_id
+    from unnest((select $1::uuid[]), (select $2::text[])) as wanted (client_id, id)
+    where ${isOneOfFew("wanted.id")}
+    and d.client_id = wanted.client_id
     and d.id = wanted.id
     and (d.state in ('pending', 'retrying') and d.next_attempt_at <= now() or d.lease = $3)
     returning d.client_id, d.id, d.attempts, d.schedule_base
@@ -108,6 +109,7 @@ const FINISH = sql(`
       restart_delay_ms double precision,
       attempt json
     )
+    where ${isOneOfFew("i.id")}
   ),
   finished as (
     update deliveries d

@@ -13,3 +13,9 @@ export function columnsOf(refs: readonly DeliveryRef[]): [string[], string[]] {
   const ordered = inOrder(refs);
   return [ordered.map(({ clientId }) => clientId), ordered.map(({ id }) => id)];
 }
+
+/**
+ * True of every event's id. Nothing being known of a parameter, the planner expects it of one or two, and so looks each up by
+ * its key: expecting many it would read all partitions from end to end, for it does not foresee that one is asked for each.
+ */
+export const isOneOfFew = (id: string): string => `${id} like 'evt%'`;

@@ -1,5 +1,5 @@
 import { type Queryable, sql } from "./database.ts";
-import { columnsOf, type DeliveryRef } from "./delivery-refs.ts";
+import { columnsOf, type DeliveryRef, isOneOfFew } from "./delivery-refs.ts";
 
 /** Everything here is over all clients: it keeps the queue going, and nothing of it is shown to anybody. */
 
@@ -11,7 +11,10 @@ export async function lockSweep(tx: Queryable): Promise<boolean> {
   return row?.locked ?? false;
 }
 
-/** An attempt that nobody came back from: it may have arrived, or not. Whatever meets that so often is what kills us. */
+/**
+ * An attempt that nobody came back from: it may have arrived, or not. Whatever meets that so often is what kills us. A claim
+ * is a sign of life too: who could not reach the database for a while may take something up before their heart beats again.
+ */
 const RECOVER = sql(`
   with lost as materialized (
     select d.client_id, d.id, d.attempts + 1 as attempt, d.schedule_base, d.claimed_at
@@ -19,7 +22,7 @@ const RECOVER = sql(`
     where d.state = 'in_flight'
     and (
       d.claimed_at < now() - $2 * interval '1 millisecond'
-      or not exists (
+      or d.claimed_at < now() - $1 * interval '1 millisecond' and not exists (
         select
         from workers w
         where w.id = d.worker_id
@@ -32,6 +35,7 @@ const RECOVER = sql(`
     insert into attempts (client_id, id, attempt, at, duration_ms, error)
     select client_id, id, attempt, claimed_at, 0, 'interrupted'
     from lost
+    on conflict do nothing
   ),
   recovered as (
     update deliveries d
@@ -54,7 +58,8 @@ const RECOVER = sql(`
       and a.attempt > l.schedule_base
       and a.error = 'interrupted'
     ) again
-    where d.client_id = l.client_id
+    where ${isOneOfFew("l.id")}
+    and d.client_id = l.client_id
     and d.id = l.id
     returning 1 as one
   )
@@ -77,7 +82,8 @@ export async function recoverDeliveries(tx: Queryable, { deadAfter, longest, los
 }
 
 const DUE = "state in ('pending', 'retrying') and is_bulk = $1 and next_attempt_at <= now()";
-const OF_PARTITIONS = "(get_byte(uuid_send(client_id), 15) % $5) = any($6::integer[])";
+/** Said by those that are left out: of the others the planner would expect so few that it sorted all that is due. */
+const OF_PARTITIONS = "(get_byte(uuid_send(client_id), 15) % $5) <> all($6::integer[])";
 
 const picked = (condition: string, order: string) => `
     select client_id, id
@@ -96,9 +102,9 @@ const picked = (condition: string, order: string) => `
 const ENQUEUE = sql(`
   with never as materialized (${picked("enqueued_at is null", "next_attempt_at")}
   ),
-  before_epoch as materialized (${picked("enqueued_at is not null and queue_epoch < $2", "enqueued_at")}
+  before_epoch as materialized (${picked("enqueued_at is not null and queue_epoch < $2", "queue_epoch, enqueued_at")}
   ),
-  after_epoch as materialized (${picked("enqueued_at is not null and queue_epoch > $2", "enqueued_at")}
+  after_epoch as materialized (${picked("enqueued_at is not null and queue_epoch > $2", "queue_epoch, enqueued_at")}
   ),
   stranded as materialized (${picked(
     "enqueued_at is not null and queue_epoch = $2 and enqueued_at < now() - $3 * interval '1 millisecond'",
@@ -122,7 +128,8 @@ const ENQUEUE = sql(`
   update deliveries d
   set enqueued_at = now(), queue_epoch = $2
   from unnest(array(select client_id from chosen), array(select id from chosen)) as c (client_id, id)
-  where d.client_id = c.client_id
+  where ${isOneOfFew("c.id")}
+  and d.client_id = c.client_id
   and d.id = c.id
   returning d.client_id as "clientId", d.id`);
 
@@ -133,15 +140,15 @@ export interface EnqueueWish {
   /** Milliseconds after which what was told counts as not told. */
   strandedAfter: number;
   limit: number;
-  /** How many partitions there are, and which of them take more. */
+  /** How many partitions there are, and which of them take no more. */
   partitions: number;
-  open: readonly number[];
+  full: readonly number[];
 }
 
 /** Marks those that are due as given to the queue, the oldest first, and answers them. */
 export function enqueueDue(tx: Queryable, wish: EnqueueWish): Promise<DeliveryRef[]> {
-  const { isBulk, epoch, strandedAfter, limit, partitions, open } = wish;
-  return tx.query<DeliveryRef>(ENQUEUE, [isBulk, epoch, strandedAfter, limit, partitions, open]);
+  const { isBulk, epoch, strandedAfter, limit, partitions, full } = wish;
+  return tx.query<DeliveryRef>(ENQUEUE, [isBulk, epoch, strandedAfter, limit, partitions, full]);
 }
 
 const UNQUEUE = sql(`
@@ -149,8 +156,9 @@ const UNQUEUE = sql(`
   set
     enqueued_at = null,
     next_attempt_at = case when $3 = 0 then d.next_attempt_at else now() + $3 * interval '1 millisecond' end
-  from unnest($1::uuid[], $2::text[]) as u (client_id, id)
-  where d.client_id = u.client_id
+  from unnest((select $1::uuid[]), (select $2::text[])) as u (client_id, id)
+  where ${isOneOfFew("u.id")}
+  and d.client_id = u.client_id
   and d.id = u.id
   and d.state in ('pending', 'retrying')
   and d.next_attempt_at <= now()`);

@@ -37,7 +37,7 @@ export type Deliveries = ReturnType<typeof createDeliveries>;
 export function createDeliveries({ worker, db, log, gate, parking, finisher, ...parts }: DeliveriesParts) {
   const stopping = new AbortController();
   const aborting = new AbortController();
-  setMaxListeners(0, aborting.signal); // one for each call that is out
+  setMaxListeners(0, stopping.signal, aborting.signal); // one for each call, which Node would take for a leak
   const running = new Set<Promise<void>>();
   const unparking = new Map<string, Promise<void>>();
   const parkedHere: Record<Lane, Set<string>> = { events: new Set(), bulk: new Set() };

@@ -32,7 +32,7 @@ const PATIENCE = 18 * SECOND;
 export function dispatcher(parts: DispatcherParts): Worker {
   const { streams, deliveries, chores, log } = parts;
   const stopping = new AbortController();
-  setMaxListeners(0, stopping.signal); // some for each stream
+  setMaxListeners(0, stopping.signal); // two for each stream, which Node would take for a leak
   let serving: Promise<unknown> = Promise.resolve();
   return {
     name: "dispatcher",

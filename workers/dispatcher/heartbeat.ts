@@ -13,6 +13,8 @@ interface HeartbeatParts {
   id: string;
   db: Database;
   log: Log;
+  /** Milliseconds of a clock that nobody sets. */
+  now?: () => number;
 }
 
 export interface Heartbeat extends Worker {
@@ -21,16 +23,15 @@ export interface Heartbeat extends Worker {
 }
 
 /** Renews this dispatcher's row in `workers`. A beat that fails is made up for by the next one, or others take over. */
-export function heartbeat({ id, db, log }: HeartbeatParts): Heartbeat {
+export function heartbeat({ id, db, log, now = () => performance.now() }: HeartbeatParts): Heartbeat {
   let since: number | undefined;
   let last = 0;
-  const isAlive = () => since !== undefined && performance.now() - last < GAP;
+  const isAlive = () => since !== undefined && now() - last < GAP;
 
   async function pulse(): Promise<void> {
     await beat(db, id, "dispatcher");
-    const now = performance.now();
-    if (!isAlive()) since = now;
-    last = now;
+    if (!isAlive()) since = now();
+    last = now();
   }
 
   const beating = repeat({ name: "heartbeat", every: EVERY, work: pulse, log });
@@ -47,6 +48,6 @@ export function heartbeat({ id, db, log }: HeartbeatParts): Heartbeat {
         log.warn("heartbeat.not_removed", { worker: id, err: error }),
       );
     },
-    steadyFor: () => (isAlive() ? performance.now() - (since as number) : 0),
+    steadyFor: () => (isAlive() ? now() - (since as number) : 0),
   };
 }

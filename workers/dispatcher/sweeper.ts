@@ -40,29 +40,38 @@ const MOST_BATCHES = 5;
  * the timer of the retries too. Whoever else sweeps at the same moment lets us do it.
  */
 export async function sweep(parts: SweepParts): Promise<void> {
-  for (let batches = 1; (await sweepOnce(parts)) === BATCH && batches < MOST_BATCHES; batches++)
+  for (let batches = 1; (await sweepOnce(parts)) === "more" && batches < MOST_BATCHES; batches++)
     await pause(BREATH);
 }
 
-/** Answers the size of the largest batch. */
-async function sweepOnce(parts: SweepParts): Promise<number> {
-  const { db, streams, log } = parts;
+async function sweepOnce(parts: SweepParts): Promise<"more" | "done"> {
+  const { db, streams } = parts;
   const state = await stateOf(streams);
   const taken = await db.transaction(async (tx) => {
     if (!(await lockSweep(tx))) return [];
     await recover(tx, parts);
     return state ? enqueue(tx, streams, state) : [];
   });
-  for (const [lane, refs] of taken) {
-    if (refs.length === 0) continue;
-    try {
-      await streams.add(lane, refs);
-    } catch (error) {
-      log.warn("sweep.not_queued", { lane, count: refs.length, err: error });
-      await unqueue(db, refs);
-    }
+  const told = await Promise.all(taken.map(([lane, refs]) => tell(parts, lane, refs)));
+  // What Redis did not take is due again, but not at once.
+  return told.every(Boolean) && taken.some(([, refs]) => refs.length === BATCH) ? "more" : "done";
+}
+
+/** Whether Redis has taken them. */
+async function tell(
+  { db, streams, log }: SweepParts,
+  lane: Lane,
+  refs: readonly DeliveryRef[],
+): Promise<boolean> {
+  if (refs.length === 0) return true;
+  try {
+    await streams.add(lane, refs);
+    return true;
+  } catch (error) {
+    log.warn("sweep.not_queued", { lane, count: refs.length, err: error });
+    await unqueue(db, refs);
+    return false;
   }
-  return Math.max(0, ...taken.map(([, refs]) => refs.length));
 }
 
 /** Undefined while Redis is away. */
@@ -93,11 +102,11 @@ async function enqueue(
 ): Promise<[Lane, DeliveryRef[]][]> {
   const taken: [Lane, DeliveryRef[]][] = [];
   for (const lane of LANES) {
-    const open = all.flatMap((stream, index) =>
-      stream.lane === lane && (depths[index] ?? 0) < FULL ? [stream.partition] : [],
+    const full = all.flatMap((stream, index) =>
+      stream.lane === lane && (depths[index] ?? 0) >= FULL ? [stream.partition] : [],
     );
     const wish = { isBulk: lane === "bulk", epoch, strandedAfter: STRANDED_AFTER, limit: BATCH };
-    taken.push([lane, open.length === 0 ? [] : await enqueueDue(tx, { ...wish, partitions, open })]);
+    taken.push([lane, full.length === partitions ? [] : await enqueueDue(tx, { ...wish, partitions, full })]);
   }
   return taken;
 }

@@ -27,6 +27,8 @@ const CLOSED: BreakerState = { state: "closed" };
 
 /** Longer than a call may last: who has died over it holds up the next one no longer. */
 const PROBE = 20 * SECOND;
+/** By then every dispatcher has looked. */
+const KNOWN_TO_ALL_AFTER = 2 * SECOND;
 const FORGOTTEN_AFTER = 1 * HOUR;
 
 /** Of both lanes: a client's backend is the same for either. */
@@ -45,8 +47,10 @@ export type Breakers = ReturnType<typeof createBreakers>;
  * Which destinations are left alone, known to every dispatcher: each counts for itself, and whoever finds one sick tells the
  * others through Redis, which are to look once a second. Without Redis each goes by what it has found itself.
  */
-export function createBreakers(redis: RedisClient, partitions: number) {
+export function createBreakers(redis: RedisClient, partitions: number, now = Date.now) {
   const known = new Map<string, Breaker>();
+  /** Whom we try ourselves, and until when nobody else here does. */
+  const trials = new Map<string, number>();
   const tallies = new Map<string, Tally & { origin: string }>();
   const tagOf = (clientId: string) => streamKey("events", partitionOf(clientId, partitions));
   const hashOf = (clientId: string) => tableKey(partitionOf(clientId, partitions));
@@ -55,12 +59,15 @@ export function createBreakers(redis: RedisClient, partitions: number) {
   const set = async (clientId: string, breaker: Breaker) => {
     known.set(clientId, breaker);
     tallies.delete(clientId);
+    trials.delete(clientId);
     await redis.hset(hashOf(clientId), clientId, JSON.stringify(breaker));
-    await redis.del(probeOf(clientId));
+    // Not given up at once: to those who have not looked yet it would seem to be their turn.
+    await redis.pexpire(probeOf(clientId), KNOWN_TO_ALL_AFTER);
   };
   const close = async (clientId: string) => {
     known.delete(clientId);
     tallies.delete(clientId);
+    trials.delete(clientId);
     await redis.hdel(hashOf(clientId), clientId);
     await redis.del(probeOf(clientId));
   };
@@ -70,15 +77,14 @@ export function createBreakers(redis: RedisClient, partitions: number) {
   };
   const stateOf = (breaker: Breaker | undefined): BreakerState => {
     if (!breaker) return CLOSED;
-    const remaining = breaker.until - Date.now();
+    const remaining = breaker.until - now();
     const rest = restOf(breaker.failedProbes);
     return remaining > 0 ? { state: "open", remaining, rest } : { state: "half_open" };
   };
 
   function count({ clientId, origin }: Destination, isBad: boolean): Tally {
     const last = tallies.get(clientId);
-    const now = Date.now();
-    const tally = counted(last?.origin === origin ? last : newTally(now), isBad, now);
+    const tally = counted(last?.origin === origin ? last : newTally(now()), isBad, now());
     tallies.set(clientId, { ...tally, origin });
     return tally;
   }
@@ -98,7 +104,10 @@ export function createBreakers(redis: RedisClient, partitions: number) {
       known.has(clientId) || (tallies.get(clientId)?.inARow ?? 0) > 0,
     /** Whether the caller is the one that may try. */
     async mayProbe(clientId: string): Promise<boolean> {
+      if ((trials.get(clientId) ?? 0) > now()) return false;
+      trials.set(clientId, now() + PROBE);
       const won = await redis.set(probeOf(clientId), "1", "PX", PROBE, "NX").catch(() => "OK");
+      if (won !== "OK") trials.delete(clientId);
       return won === "OK";
     },
     /** How a call went. Never throws: without Redis the others find out by themselves. */
@@ -108,17 +117,17 @@ export function createBreakers(redis: RedisClient, partitions: number) {
     ): Promise<void> {
       const { clientId, origin } = destination;
       const breaker = breakerOf(destination);
-      const until = (failedProbes: number) => Date.now() + restOf(failedProbes);
+      const until = (failedProbes: number) => now() + restOf(failedProbes);
       const open = (failedProbes: number) =>
         set(clientId, { origin, until: until(failedProbes), failedProbes });
-      const react = () => {
-        if (breaker && !isProbe) return undefined; // began before it was opened
+      const react = async () => {
+        if (breaker && !isProbe) return; // began before it was opened
         if (breaker) return isBad ? open(breaker.failedProbes + 1) : close(clientId);
-        if (isSick(count(destination, isBad))) return open(0);
-        // Of an address that the client has left: its new one is well, and must not be held back for that.
-        return known.has(clientId) && !isBad ? close(clientId) : undefined;
+        // One of where its events went before would keep this client on trial, and nobody goes there any more.
+        if (known.has(clientId)) await close(clientId).catch(() => {});
+        if (isSick(count(destination, isBad))) await open(0);
       };
-      await react()?.catch(() => {});
+      await react().catch(() => {});
     },
     /** Looks at what the others have found. */
     async look(): Promise<void> {
@@ -126,9 +135,9 @@ export function createBreakers(redis: RedisClient, partitions: number) {
         const table = await redis.hgetall(tableKey(partition));
         learn(partition, table);
       }
-      const longAgo = Date.now() - FORGOTTEN_AFTER;
+      const longAgo = now() - FORGOTTEN_AFTER;
       for (const [clientId, { until }] of known) if (until < longAgo) await close(clientId);
-      for (const [clientId, tally] of tallies) if (isOver(tally, Date.now())) tallies.delete(clientId);
+      for (const [clientId, tally] of tallies) if (isOver(tally, now())) tallies.delete(clientId);
     },
     counts(): Record<"open" | "half_open", number> {
       const states = [...known.values()].map((breaker) => stateOf(breaker).state);

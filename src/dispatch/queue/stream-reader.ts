@@ -3,10 +3,15 @@ import { within } from "../../runtime/within.ts";
 import type { RedisClient } from "../redis.ts";
 import { CONSUMER, type Entry, GROUP, toEntries } from "./streams.ts";
 
-/** How long one read waits for something to come. */
-export const BLOCK = 1 * SECOND;
-/** A read that says nothing for that much longer hangs on a connection that is gone. */
-const SLACK = 3 * SECOND;
+/** In milliseconds. */
+interface Patience {
+  /** How long one read waits for something to come. */
+  block: number;
+  /** A read that says nothing for that much longer hangs on a connection that is gone. */
+  slack: number;
+}
+
+const USUAL: Patience = { block: 1 * SECOND, slack: 3 * SECOND };
 
 export interface StreamReader {
   /** What comes next, `count` at most; nothing when nothing came for a while. Throws where Redis is away. */
@@ -15,7 +20,11 @@ export interface StreamReader {
 }
 
 /** Reads one stream on a connection of its own: a read that waits would hold up every other command on it. */
-export function createStreamReader(key: string, connect: () => RedisClient): StreamReader {
+export function createStreamReader(
+  key: string,
+  connect: () => RedisClient,
+  { block, slack } = USUAL,
+): StreamReader {
   let client: RedisClient | undefined;
   const drop = () => {
     client?.disconnect();
@@ -30,7 +39,7 @@ export function createStreamReader(key: string, connect: () => RedisClient): Str
       "COUNT",
       count,
       "BLOCK",
-      BLOCK,
+      block,
       "STREAMS",
       key,
       ">",
@@ -41,7 +50,7 @@ export function createStreamReader(key: string, connect: () => RedisClient): Str
   return {
     async read(count) {
       try {
-        return await within(BLOCK + SLACK, request(count), () => {
+        return await within(block + slack, request(count), () => {
           throw new Error("a read from Redis did not end");
         });
       } catch (error) {

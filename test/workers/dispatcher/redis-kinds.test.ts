@@ -1,0 +1,91 @@
+import t, { type Test } from "tap";
+import { createDoorbell } from "../../../src/dispatch/queue/doorbell.ts";
+import { createStreams, GROUP } from "../../../src/dispatch/queue/streams.ts";
+import { recordEvents } from "../../../src/dispatch/record-events.ts";
+import { startBackend } from "../../fixtures/backends.ts";
+import { startDispatcher } from "../../fixtures/dispatcher.ts";
+import { configure, deliveryIs } from "../../fixtures/events.ts";
+import { keptLog } from "../../fixtures/lines.ts";
+import { clientEndingIn, dueRows, inSeconds } from "../../fixtures/queue-rows.ts";
+import { startCluster } from "../../fixtures/redis.ts";
+import { ownRedis } from "../../fixtures/servers.ts";
+import { until } from "../../fixtures/until.ts";
+
+/** A dispatcher, and clients in several partitions whose events go to one backend. */
+async function start(t: Test, REDIS_URL: string, partitions: number) {
+  const warnings: string[] = [];
+  const warned = ({ name }: Error) => void warnings.push(name);
+  process.on("warning", warned);
+  t.teardown(() => process.off("warning", warned));
+  const heard: string[] = [];
+  const backend = await startBackend(t, (request, response) => {
+    heard.push(request.headers["webhook-id"] as string);
+    request.resume().on("end", () => response.end());
+  });
+  const running = await startDispatcher(t, { settings: { REDIS_URL } });
+  const { db, redis, lines } = running;
+  const clients: string[] = [];
+  for (let byte = 0; byte < 10; byte++) {
+    const id = await clientEndingIn(db, byte);
+    await configure({ db }, { id }, { url: backend.url });
+    clients.push(id);
+  }
+  const streams = createStreams(redis, partitions);
+  const doorbell = createDoorbell({ redis, streams, db, log: keptLog().log });
+  await doorbell.start?.({ fail: (error) => t.fail(String(error)) });
+  t.teardown(() => doorbell.close?.());
+  const ring = () =>
+    recordEvents(
+      db,
+      clients.map((clientId) => ({ clientId, type: "message.received", key: "chatapp", data: {} })),
+      doorbell,
+    );
+  const hear = (ids: readonly string[]) =>
+    until("all are delivered", () => ids.every((id) => heard.includes(id)));
+  const complaints = () => lines.filter(({ level }) => level === "warn" || level === "error");
+  return { ...running, streams, clients, ring, hear, heard, complaints, warnings };
+}
+
+for (const [kind, address, partitions] of [
+  ["one Redis", ownRedis, 1],
+  ["a Redis Cluster", startCluster, 8],
+] as const)
+  t.test(`a dispatcher at ${kind}`, async (t) => {
+    const all = await start(t, await address(t), partitions);
+    const { db, redis, streams, clients, ring, hear, heard, complaints, warnings } = all;
+
+    t.test("delivers what the doorbell tells it, each once, and leaves nothing behind", async (t) => {
+      const ids = await ring();
+      t.equal(ids.length, 10);
+      await hear(ids);
+      const left = async () => Promise.all(streams.all.map(({ key }) => streams.depth(key)));
+      await until("the streams are empty", async () => (await left()).every((depth) => depth === 0));
+      await until("it is written", async () => {
+        const rows = await db.query("select 1 from deliveries where state = 'delivered' and attempts = 1");
+        return rows.length === 10;
+      });
+      t.equal(heard.length, 10);
+      t.same(complaints(), []);
+      t.same(warnings, [], "nor does Node complain");
+    });
+
+    t.test("drops entries that make no sense", async (t) => {
+      const key = streams.all[0]?.key as string;
+      await redis.xadd(key, "*", "id", "evt_nonsense", "d", "nobody");
+      await redis.xadd(key, "*", "something", "else");
+      await until("the stream is empty", async () => (await streams.depth(key)) === 0);
+      t.match(await redis.xpending(key, GROUP), [0]);
+    });
+
+    t.test("finds by itself what a Redis that lost everything was told", async (t) => {
+      const epoch = await streams.epoch();
+      const refs = await dueRows({ db, clientId: clients[0] as string }, 3);
+      // Told in that life, and so lately that it does not count as stranded.
+      for (const { id } of refs)
+        await deliveryIs({ db }, id, { queue_epoch: epoch, enqueued_at: inSeconds(3_600) });
+      await redis.flushdb();
+      await hear(refs.map(({ id }) => id));
+      t.not(await streams.epoch(), epoch);
+      await hear(await ring());
+    });
+  });
