@@ -85,18 +85,8 @@ export function createDeliveries({ worker, db, log, gate, parking, finisher, ...
     const ending = await parts.deliver(row, aborting.signal);
     parts.report(row, ending);
     const { client_id, id, schedule_base } = row;
-    const { state, skip_reason, delay_ms, restart_delay_ms, attempt } = ending;
-    await finisher.finish({
-      client_id,
-      id,
-      lease,
-      schedule_base,
-      state,
-      skip_reason,
-      delay_ms,
-      restart_delay_ms,
-      attempt,
-    });
+    const { outcome, fault, ...written } = ending;
+    await finisher.finish({ client_id, id, lease, schedule_base, ...written });
   }
 
   async function setAside(lane: Lane, refs: readonly DeliveryRef[]): Promise<boolean> {
