@@ -82,7 +82,9 @@ function makeCluster({ program, folder, data, account, durable }: ClusterOptions
     });
     if (status !== 0) throw new Error(`${name} failed:\n${stderr}`);
   };
-  const login = ["--username=herald", "--auth=scram-sha-256", `--pwfile=${passwordFile}`];
+  // The better way is slow on purpose, and tests log in thousands of times.
+  const way = durable ? "scram-sha-256" : "md5";
+  const login = ["--username=herald", `--auth=${way}`, `--pwfile=${passwordFile}`];
   const kind = ["--encoding=UTF8", "--locale=C", ...(durable ? [] : ["--no-sync"])];
   run("initdb", ["-D", unfinished, ...login, ...kind, "--no-instructions"]);
   // In single-user mode, so that the database is there before the server takes its first connection.

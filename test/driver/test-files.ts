@@ -1,20 +1,27 @@
 import type { ChildProcess } from "node:child_process";
-import { readdirSync, statSync } from "node:fs";
+import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { packageRoot } from "../../src/runtime/package-root.ts";
 import type { Count } from "./count.ts";
 import { runInTurn } from "./files-in-turn.ts";
 
-/** Those that share a process with what they test, and those that run whole processes of the product: the longest first, or one would be left to run alone. */
+/** Those that take longest, and mostly wait. Last, they would be waited for alone. */
+const LONGEST = ["chaos", "outages", "cluster", "start", "fairness"];
+
+const rankOf = (file: string): number => {
+  const rank = LONGEST.findIndex((name) => file.endsWith(join("e2e", `${name}.test.ts`)));
+  return rank < 0 ? LONGEST.length : rank;
+};
+
+/** Those that share a process with what they test, and those that run whole processes of the product, the longest first. */
 export function testFiles(): { light: string[]; heavy: string[] } {
   const files = readdirSync(join(packageRoot(), "test"), { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".test.ts"))
     .map((file) => join("test", file))
     .sort();
-  const size = (file: string) => statSync(join(packageRoot(), file)).size;
   const heavy = files
     .filter((file) => file.startsWith(join("test", "e2e")))
-    .sort((one, other) => size(other) - size(one));
+    .sort((one, other) => rankOf(one) - rankOf(other));
   return { light: files.filter((file) => !heavy.includes(file)), heavy };
 }
 
@@ -35,23 +42,23 @@ interface Lanes {
   env: Record<string, string>;
 }
 
+const HEAVY_LANES = 2;
+
 /**
- * Runs the files, says one line for each and in full what failed. One lane begins with the heavy files, which wait a
- * lot, beside the light ones, which compute; a second one helps it later, and no third one, for each is many processes.
+ * Runs the files, says one line for each and in full what failed. Two lanes begin with the heavy files, which wait a lot,
+ * beside the light ones, which compute; no third one, for each is many processes.
  */
 export async function runFiles({ light, heavy, lanes, env }: Lanes): Promise<Count[]> {
   const [lights, heavies] = [[...light], [...heavy]];
-  const orders = [
-    [heavies, lights],
-    [lights, heavies],
-  ];
   const counts: Count[] = [];
   const lane = async (queues: string[][]) => {
     const nextQueue = () => queues.find((files) => files.length > 0);
     const next = () => nextQueue()?.shift();
     while (nextQueue() && !stopped) counts.push(...(await runInTurn({ next, env, onChild: keep })));
   };
-  await Promise.all(Array.from({ length: lanes }, (_, index) => lane(orders[index] ?? [lights])));
+  await Promise.all(
+    Array.from({ length: lanes }, (_, index) => lane(index < HEAVY_LANES ? [heavies, lights] : [lights])),
+  );
   return counts;
 }
 
