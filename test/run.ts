@@ -16,7 +16,7 @@ import { runFiles, stopFiles, testFiles } from "./driver/test-files.ts";
 /** The checks run beside the files, most of which wait more than they compute. */
 async function runAll(chosen: readonly string[], env: Record<string, string>): Promise<Count[]> {
   if (chosen.length > 0) return runFiles({ light: chosen, heavy: [], lanes: 1, env });
-  const lanes = availableParallelism() + 2;
+  const lanes = availableParallelism() + 3;
   return (await Promise.all([runChecks(), runFiles({ ...testFiles(), lanes, env })])).flat();
 }
 

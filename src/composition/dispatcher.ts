@@ -77,13 +77,8 @@ function dispatcherWorkers(c: DependencyContainer): Worker[] {
       work: () => lookAround({ streams, parking, breakers, deliveries }),
       log,
     }),
-    repeat({
-      name: "gauges",
-      every: 5 * SECOND,
-      work: () => measure({ db, redis, partitions, breakers, gate, metrics }),
-      log,
-    }),
   ];
+  metrics.onReading(() => measure({ db, redis, partitions, breakers, gate, metrics }));
   return [
     { name: "platforms", close: () => platforms.close() },
     { name: "event-poster", close: () => poster.close() },

@@ -1,4 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
+import { SECOND } from "./durations.ts";
+import { within } from "./within.ts";
 
 /** Metrics as Prometheus reads them. */
 export interface MetricsText {
@@ -6,14 +8,23 @@ export interface MetricsText {
   text(): Promise<string>;
 }
 
+/** Whoever reads them does not wait long for a database that hangs. */
+const PATIENCE = 2 * SECOND;
+
 /** What a process counts, all of it in one registry of its own. */
 export function createMetrics(processName: string) {
   const registry = new Registry();
   registry.setDefaultLabels({ process: processName });
   const registers = [registry];
+  const looks: (() => Promise<void>)[] = [];
   return {
     contentType: registry.contentType,
-    text: () => registry.metrics(),
+    async text() {
+      await Promise.all(looks.map((look) => within(PATIENCE, look(), () => {}).catch(() => {})));
+      return registry.metrics();
+    },
+    /** What is not counted but looked up is, before each reading. What fails of it leaves the last values. */
+    onReading: (look: () => Promise<void>) => void looks.push(look),
     /** Memory, processor time, event-loop delay. Apart, because it starts timers. */
     collectProcess: () => collectDefaultMetrics({ register: registry }),
     registry,
@@ -61,7 +72,7 @@ export function createMetrics(processName: string) {
     }),
     queueDepth: new Gauge({
       name: "herald_queue_depth",
-      help: "Entries in the stream, as of a few seconds ago",
+      help: "Entries in the stream, read or not",
       labelNames: ["stream"],
       registers,
     }),

@@ -31,10 +31,7 @@ export interface DeliveriesParts {
 /** What there is no room for in Redis comes back after so long. */
 const PUT_OFF = 5 * SECOND;
 
-/**
- * So many calls are begun in one turn of the loop. In between it hears the answers that have come, and writes them down: the
- * fewer are told and not written down yet, the fewer are told twice after a crash.
- */
+/** So many calls are begun in one turn of the loop, which in between hears the answers that have come. */
 const AT_ONCE = 2;
 
 const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
@@ -76,11 +73,17 @@ export function createDeliveries({ worker, db, log, gate, parking, finisher, ...
     });
     const claimed = new Set(rows?.map(({ id }) => id));
     for (const { clientId, id } of refs) if (!claimed.has(id)) gate.give(lane, clientId);
-    for (const [index, row] of (rows ?? []).entries()) {
-      if (index > 0 && index % AT_ONCE === 0) await nextTurn();
-      run(lane, row, lease.token);
-    }
+    await start(lane, rows ?? [], lease.token);
     return rows !== undefined;
+  }
+
+  /** One after the other: the fewer are told and not written down yet, the fewer are told twice after a crash. */
+  async function start(lane: Lane, rows: readonly ClaimedRow[], lease: string): Promise<void> {
+    for (const [index, row] of rows.entries()) {
+      if (index % AT_ONCE === AT_ONCE - 1) await nextTurn();
+      await finisher.calm();
+      run(lane, row, lease);
+    }
   }
 
   function run(lane: Lane, row: ClaimedRow, lease: string): void {

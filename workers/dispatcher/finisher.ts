@@ -14,7 +14,12 @@ interface Waiting {
   written(): void;
 }
 
+/** So many may be told and not written down yet before nothing more is begun: after a crash those are told twice. */
+const UNWRITTEN = 10;
+
 export interface Finisher {
+  /** Waits until hardly anything is left to write down. */
+  calm(): Promise<void>;
   /** Resolves once it is written down, or somebody else holds the lease. */
   finish(finish: Finish): Promise<void>;
 }
@@ -23,6 +28,8 @@ export interface Finisher {
 export function createFinisher(db: Database, log: Log): Finisher {
   let waiting: Waiting[] = [];
   let busy = false;
+  let unwritten = 0;
+  let hurried: (() => void)[] = [];
 
   async function flush(): Promise<void> {
     busy = true;
@@ -32,6 +39,10 @@ export function createFinisher(db: Database, log: Log): Finisher {
       waiting = waiting.slice(MOST);
       await write(batch.map(({ finish }) => finish));
       for (const { written } of batch) written();
+      unwritten -= batch.length;
+      if (unwritten >= UNWRITTEN) continue;
+      for (const goOn of hurried) goOn();
+      hurried = [];
     }
     busy = false;
   }
@@ -59,8 +70,12 @@ export function createFinisher(db: Database, log: Log): Finisher {
   }
 
   return {
+    async calm() {
+      while (unwritten >= UNWRITTEN) await new Promise<void>((goOn) => hurried.push(goOn));
+    },
     finish: (finish) =>
       new Promise<void>((written) => {
+        unwritten += 1;
         waiting.push({ finish, written });
         if (!busy) void flush();
       }),
