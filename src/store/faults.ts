@@ -6,7 +6,7 @@ export class DatabaseUnavailable extends Error {
   }
 }
 
-/** Socket errors, and SQLSTATEs by which the server says that it is going, coming, full or unreachable. */
+/** Socket errors, and SQLSTATEs by which the server says that it is going, coming, full, only a replica or unreachable. */
 const CODES = new Set([
   ...[
     "ECONNREFUSED",
@@ -18,7 +18,20 @@ const CODES = new Set([
     "EHOSTUNREACH",
     "ENETUNREACH",
   ],
-  ...["57P01", "57P02", "57P03", "53300", "08000", "08001", "08003", "08004", "08006"],
+  ...[
+    "57P01",
+    "57P02",
+    "57P03",
+    "53100",
+    "53200",
+    "53300",
+    "25006",
+    "08000",
+    "08001",
+    "08003",
+    "08004",
+    "08006",
+  ],
 ]);
 
 /** pg reports some losses without a code. */

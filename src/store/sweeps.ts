@@ -97,7 +97,8 @@ const picked = (condition: string, order: string) => `
 
 /**
  * Marks what must be given to the queue: what never was, what a former life of Redis was told, what was told and has not been
- * taken up for long. Each on its own index; arrays in between, so that the planner expects few.
+ * taken up for long. Each on its own index, and in turns, so that none of them waits for the end of another; arrays in between,
+ * so that the planner expects few.
  */
 const ENQUEUE = sql(`
   with never as materialized (${picked("enqueued_at is null", "next_attempt_at")}
@@ -114,15 +115,15 @@ const ENQUEUE = sql(`
   chosen as materialized (
     select client_id, id
     from (
-      select client_id, id, 1 as rank from never
+      select client_id, id, row_number() over () as place from never
       union all
-      select client_id, id, 2 from before_epoch
+      select client_id, id, row_number() over () from before_epoch
       union all
-      select client_id, id, 2 from after_epoch
+      select client_id, id, row_number() over () from after_epoch
       union all
-      select client_id, id, 3 from stranded
+      select client_id, id, row_number() over () from stranded
     ) found
-    order by rank
+    order by place
     limit $4
   )
   update deliveries d
