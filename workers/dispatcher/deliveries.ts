@@ -73,7 +73,7 @@ export function createDeliveries({ worker, db, log, gate, parking, finisher, ...
     });
     const claimed = new Set(rows?.map(({ id }) => id));
     for (const { clientId, id } of refs) if (!claimed.has(id)) gate.give(lane, clientId);
-    await start(lane, rows ?? [], lease.token);
+    await inHand(start(lane, rows ?? [], lease.token));
     return rows !== undefined;
   }
 
@@ -87,12 +87,16 @@ export function createDeliveries({ worker, db, log, gate, parking, finisher, ...
   }
 
   function run(lane: Lane, row: ClaimedRow, lease: string): void {
-    const work = attempt(row, lease).finally(() => {
-      running.delete(work);
+    const ended = () => {
       gate.give(lane, row.client_id);
       if (parkedHere[lane].has(row.client_id)) unpark(lane, row.client_id);
-    });
+    };
+    void inHand(attempt(row, lease).finally(ended));
+  }
+
+  function inHand(work: Promise<void>): Promise<void> {
     running.add(work);
+    return work.finally(() => running.delete(work));
   }
 
   async function attempt(row: ClaimedRow, lease: string): Promise<void> {
@@ -149,7 +153,8 @@ export function createDeliveries({ worker, db, log, gate, parking, finisher, ...
   return {
     take,
     unpark,
-    inHand: () => running.size,
+    /** How much is in hand. */
+    size: () => running.size,
     /** From now on nothing is taken up. */
     stop: () => stopping.abort(),
     /** When everything in hand has come to its end. */

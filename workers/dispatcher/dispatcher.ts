@@ -49,7 +49,7 @@ export function dispatcher(parts: DispatcherParts): Worker {
       stopping.abort();
       deliveries.stop();
       const ending = Promise.all(chores.map((chore) => chore.close?.()));
-      const left = deliveries.inHand();
+      const left = deliveries.size();
       const ended = deliveries.idle().then(() => true);
       const isInTime = await within(PATIENCE, ended, () => false);
       if (!isInTime) deliveries.abort();
