@@ -36,8 +36,8 @@ export const EVENTS_VERBS: readonly Verb[] = [
     },
     show: ({ queued, not_redispatched: left }) =>
       left === 0
-        ? `${queued} events are sent again`
-        : `${queued} events are sent again, ${left} stay: their key is switched off, or no webhook_url is set`,
+        ? `sent again: ${queued}`
+        : `sent again: ${queued}; left: ${left}, whose key is switched off, or there is no webhook_url`,
   }),
 ];
 

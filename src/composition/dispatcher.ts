@@ -4,11 +4,12 @@ import { createDeliveries } from "../../workers/dispatcher/deliveries.ts";
 import { dispatcher } from "../../workers/dispatcher/dispatcher.ts";
 import { createFinisher } from "../../workers/dispatcher/finisher.ts";
 import { createGate } from "../../workers/dispatcher/gate.ts";
+import { setGauges } from "../../workers/dispatcher/gauges.ts";
 import { heartbeat } from "../../workers/dispatcher/heartbeat.ts";
 import { withLeadFields } from "../../workers/dispatcher/lead-fields.ts";
+import { lookAround } from "../../workers/dispatcher/lookout.ts";
 import { createReport } from "../../workers/dispatcher/report.ts";
 import { sweep } from "../../workers/dispatcher/sweeper.ts";
-import { lookAround, measure } from "../../workers/dispatcher/upkeep.ts";
 import { createHolds } from "../dispatch/holds.ts";
 import { createBreakers } from "../dispatch/queue/breakers.ts";
 import { createParking } from "../dispatch/queue/parking.ts";
@@ -49,7 +50,7 @@ function dispatcherWorkers(c: DependencyContainer): Worker[] {
   const heart = heartbeat({ id: worker, db, log });
   const { steadyFor } = heart;
   const streams = createStreams(redis, partitions);
-  const [parking, breakers] = [createParking(redis, partitions), createBreakers(redis, partitions)];
+  const [parking, breakers] = [createParking(redis, partitions), createBreakers(redis, partitions, { log })];
   const platforms = createPlatforms(config, { holds: createHolds(redis), log });
   const { pages } = platforms.social;
   const complete = (row: ClaimedRow) => withLeadFields({ db, secretBox, pages, log }, row);
@@ -78,7 +79,7 @@ function dispatcherWorkers(c: DependencyContainer): Worker[] {
       log,
     }),
   ];
-  metrics.onReading(() => measure({ db, redis, partitions, breakers, gate, metrics }));
+  metrics.onReading(() => setGauges({ db, redis, partitions, breakers, gate, metrics }));
   return [
     { name: "platforms", close: () => platforms.close() },
     { name: "event-poster", close: () => poster.close() },

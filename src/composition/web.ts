@@ -82,7 +82,7 @@ function allRoutes(container: DependencyContainer): Route[] {
     ...tagged("Users", userRoutes({ db, passwords, tryLimit })),
     ...tagged("Channels", channelRoutes({ db })),
     ...tagged("Webhooks", webhookRoutes(webhookParts(container))),
-    ...tagged("Events", eventRoutes({ db })),
+    ...tagged("Events", eventRoutes({ db, doorbell })),
     ...tagged("Audit log", auditRoutes({ db })),
     ...tagged("Platforms", ingressRoutes({ db, doorbell, signatures, verifyToken, publicUrl, log, metrics })),
     ...tagged("Service", healthRoutes(healthParts(container))),

@@ -9,6 +9,8 @@ export interface LoggedAttempt {
   key: string | null;
   attempt: number;
   outcome: string;
+  /** How it stands with the event from now on. */
+  state: string;
   status: number | null;
   error: string | null;
   /** Milliseconds until the next one; null where there is none. */
@@ -19,7 +21,7 @@ export interface LoggedAttempt {
 }
 
 export function logAttempt(log: Log, attempt: LoggedAttempt): void {
-  const { client, eventId, type, key, outcome, status, error, retryIn, durationMs, fault } = attempt;
+  const { client, eventId, type, key, outcome, state, status, error, retryIn, durationMs, fault } = attempt;
   log[fault ? "error" : "info"]("delivery.attempted", {
     client,
     event_id: eventId,
@@ -27,6 +29,7 @@ export function logAttempt(log: Log, attempt: LoggedAttempt): void {
     key,
     attempt: attempt.attempt,
     outcome,
+    state,
     status,
     error,
     retry_in: retryIn === null ? null : Math.round(retryIn / SECOND),

@@ -10,8 +10,8 @@ type Settings = Pick<Config, "REDIS_URL" | "REDIS_TLS_VERIFY">;
 
 export type RedisClient = Redis | Cluster;
 
-/** Backs off from 200 ms to 5 s, for ever: Redis may be away at the start and at any time after. */
-const retryStrategy = (attempt: number): number => Math.min(200 * 2 ** (attempt - 1), 5 * SECOND);
+/** Backs off from 200 ms, for ever: Redis may be away at the start and at any time after. */
+const backOff = (most: number) => (attempt: number) => Math.min(200 * 2 ** (attempt - 1), most);
 
 /**
  * The client of everything that must not wait for Redis: commands fail at once while it is away, and after 500 ms when
@@ -25,7 +25,7 @@ export function connectProducer(settings: Settings, log: Log): RedisClient {
   return client;
 }
 
-/** For reads that wait for something to come: it belongs to one reader, and waits for Redis as long as it takes. */
+/** For reads that wait for something to come: it belongs to one reader, whose patience alone ends them. */
 export function connectReader(settings: Settings): RedisClient {
   const client = connect(settings, PATIENT);
   client.on("error", () => {}); // said once, by the client of everything else
@@ -37,20 +37,35 @@ interface Manner {
   maxRetriesPerRequest: number | null;
   commandTimeout?: number;
   connectTimeout: number;
+  retryStrategy(attempt: number): number;
 }
 
-const FAIL_FAST: Manner = { maxRetriesPerRequest: 1, commandTimeout: 500, connectTimeout: 5 * SECOND };
-const PATIENT: Manner = { maxRetriesPerRequest: null, connectTimeout: 5 * SECOND };
+const FAIL_FAST: Manner = {
+  maxRetriesPerRequest: 1,
+  commandTimeout: 500,
+  connectTimeout: 5 * SECOND,
+  retryStrategy: backOff(5 * SECOND),
+};
+/** Everything waits for the readers once Redis is back. */
+const PATIENT: Manner = {
+  maxRetriesPerRequest: null,
+  connectTimeout: 5 * SECOND,
+  retryStrategy: backOff(500),
+};
 
 const firstNode = ({ REDIS_URL }: Settings) => REDIS_URL.nodes[0] as string;
 
 function connect(settings: Settings, manner: Manner): RedisClient {
   const enableOfflineQueue = manner.maxRetriesPerRequest === null;
   if (settings.REDIS_URL.cluster) return connectCluster(settings, manner, enableOfflineQueue);
-  return new Redis(firstNode(settings), { ...tls(settings), ...manner, enableOfflineQueue, retryStrategy });
+  return new Redis(firstNode(settings), { ...tls(settings), ...manner, enableOfflineQueue });
 }
 
-function connectCluster(settings: Settings, manner: Manner, enableOfflineQueue: boolean): Cluster {
+function connectCluster(
+  settings: Settings,
+  { retryStrategy, ...manner }: Manner,
+  enableOfflineQueue: boolean,
+): Cluster {
   const { username, password } = new URL(firstNode(settings));
   return new Cluster([...settings.REDIS_URL.nodes], {
     enableOfflineQueue,

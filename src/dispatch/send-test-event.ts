@@ -46,6 +46,7 @@ export async function sendTestEvent(
   const ended = { id, delivered: posted.outcome === "delivered", ...posted };
   await endOnlyAttempt(db, clientId, ended);
   const about = { client: clientId, eventId: id, type: TYPE, key, attempt: 1, retryIn: null };
-  logAttempt(log, { ...about, ...posted, status: posted.statusCode });
+  const state = ended.delivered ? "delivered" : "failed";
+  logAttempt(log, { ...about, ...posted, state, status: posted.statusCode });
   return ended;
 }

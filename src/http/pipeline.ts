@@ -4,6 +4,7 @@ import type { Log } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
 import type { Validator } from "../schema/validate.ts";
 import type { Signer } from "../security/derived-keys.ts";
+import { DatabaseUnavailable } from "../store/faults.ts";
 import { type AdmissionRules, admit } from "./admission.ts";
 import { incomingBody, MIB } from "./body.ts";
 import { bindCursors } from "./cursors.ts";
@@ -92,7 +93,8 @@ export async function replied(
       recorder.log.error("http.failed", {
         request_id: exchange.requestId,
         route: recorder.pattern,
-        err: thrown,
+        // An outage concerns every request, and has no place in our code to point at.
+        ...(thrown instanceof DatabaseUnavailable ? { error: thrown.message } : { err: thrown }),
       });
     for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
     reply = {

@@ -56,6 +56,7 @@ const FORMATS: Record<Config["LOG_FORMAT"], (write: Write) => Write> = {
       ignore: "pid,hostname,process",
       translateTime: "SYS:HH:MM:ss.l",
       singleLine: true,
+      errorLikeObjectKeys: ["err"], // `error` is a word of ours
     });
     return (line) => write(format(line));
   },

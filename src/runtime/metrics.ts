@@ -23,7 +23,7 @@ export function createMetrics(processName: string) {
       await Promise.all(looks.map((look) => within(PATIENCE, look(), () => {}).catch(() => {})));
       return registry.metrics();
     },
-    /** What is not counted but looked up is, before each reading. What fails of it leaves the last values. */
+    /** What is not counted but looked up is, before each reading. What fails of it is not told. */
     onReading: (look: () => Promise<void>) => void looks.push(look),
     /** Memory, processor time, event-loop delay. Apart, because it starts timers. */
     collectProcess: () => collectDefaultMetrics({ register: registry }),

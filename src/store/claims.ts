@@ -1,5 +1,5 @@
 import { type Queryable, sql } from "./database.ts";
-import { columnsOf, type DeliveryRef, inOrder, isOneOfFew } from "./delivery-refs.ts";
+import { columnsOf, type DeliveryRef, IS_WAITING, inOrder, isOneOfFew } from "./delivery-refs.ts";
 
 export interface Lease {
   token: string;
@@ -32,7 +32,7 @@ const CLAIM = sql(`
     where ${isOneOfFew("wanted.id")}
     and d.client_id = wanted.client_id
     and d.id = wanted.id
-    and (d.state in ('pending', 'retrying') and d.next_attempt_at <= now() or d.lease = $3)
+    and (d.${IS_WAITING} and d.next_attempt_at <= now() or d.lease = $3)
     returning d.client_id, d.id, d.attempts, d.schedule_base
   )
   select

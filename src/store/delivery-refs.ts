@@ -4,6 +4,12 @@ export interface DeliveryRef {
   id: string;
 }
 
+/** Of a delivery that is to be told, and in nobody's hand. */
+export const IS_WAITING = "state in ('pending', 'retrying')";
+
+/** By the last byte of the client's id, as partitionOf does it; the parameter says how many there are. */
+export const partitionBy = (parameter: string): string => `get_byte(uuid_send(client_id), 15) % ${parameter}`;
+
 /** Whoever writes several rows takes them in this order: two who want the same ones never wait for each other. */
 export const inOrder = <T extends { id: string }>(rows: readonly T[]): T[] =>
   [...rows].sort((one, other) => (one.id < other.id ? -1 : 1));

@@ -1,4 +1,5 @@
 import { type Queryable, sql } from "./database.ts";
+import { IS_WAITING, partitionBy } from "./delivery-refs.ts";
 
 export interface QueueFigures {
   /** When the oldest became due that nobody has in hand. */
@@ -6,7 +7,7 @@ export interface QueueFigures {
   in_flight: number;
 }
 
-const OF_LANE = "is_bulk = $1 and (get_byte(uuid_send(client_id), 15) % $2) = $3";
+const OF_LANE = `is_bulk = $1 and (${partitionBy("$2")}) = $3`;
 
 /** Of those in the queue the one that has been there longest stands for all: no index knows better. */
 const MEASURE = sql(`
@@ -14,7 +15,7 @@ const MEASURE = sql(`
     select next_attempt_at
     from deliveries
     where enqueued_at is null
-    and state in ('pending', 'retrying')
+    and ${IS_WAITING}
     and next_attempt_at <= now()
     and ${OF_LANE}
     order by next_attempt_at
@@ -24,7 +25,7 @@ const MEASURE = sql(`
     select next_attempt_at
     from deliveries
     where enqueued_at is not null
-    and state in ('pending', 'retrying')
+    and ${IS_WAITING}
     and ${OF_LANE}
     order by queue_epoch, enqueued_at
     limit 1

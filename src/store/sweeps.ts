@@ -1,5 +1,5 @@
 import { type Queryable, sql } from "./database.ts";
-import { columnsOf, type DeliveryRef, isOneOfFew } from "./delivery-refs.ts";
+import { columnsOf, type DeliveryRef, IS_WAITING, isOneOfFew, partitionBy } from "./delivery-refs.ts";
 
 /** Everything here is over all clients: it keeps the queue going, and nothing of it is shown to anybody. */
 
@@ -81,9 +81,9 @@ export async function recoverDeliveries(tx: Queryable, { deadAfter, longest, los
   return rows.length;
 }
 
-const DUE = "state in ('pending', 'retrying') and is_bulk = $1 and next_attempt_at <= now()";
+const DUE = `${IS_WAITING} and is_bulk = $1 and next_attempt_at <= now()`;
 /** Said by those that are left out: of the others the planner would expect so few that it sorted all that is due. */
-const OF_PARTITIONS = "(get_byte(uuid_send(client_id), 15) % $5) <> all($6::integer[])";
+const OF_PARTITIONS = `(${partitionBy("$5")}) <> all($6::integer[])`;
 
 const picked = (condition: string, order: string) => `
     select client_id, id
@@ -161,7 +161,7 @@ const UNQUEUE = sql(`
   where ${isOneOfFew("u.id")}
   and d.client_id = u.client_id
   and d.id = u.id
-  and d.state in ('pending', 'retrying')
+  and d.${IS_WAITING}
   and d.next_attempt_at <= now()`);
 
 /** Says of those that are due that they are in no queue; what is put off is due only after `delay` milliseconds. */

@@ -46,7 +46,7 @@ t.test("herald events replay", async (t) => {
     t.match(await deliveryOf(api, first), { attempts: 13, schedule_base: 13 });
     t.match(await deliveryOf(api, delivered), { state: "delivered", is_bulk: false });
     t.match(await deliveryOf(api, foreign), { state: "failed", is_bulk: false });
-    t.equal((await replay(one.id, "--since", ago(HOUR))).out, "0 events are sent again\n");
+    t.equal((await replay(one.id, "--since", ago(HOUR))).out, "sent again: 0\n");
   });
 
   t.test("follows status, key and time", async (t) => {
@@ -71,7 +71,7 @@ t.test("herald events replay", async (t) => {
     for (const id of ids) await failed(id);
     const { code, out } = await replay(tenant.id, "--since", ago(HOUR));
     t.equal(code, 0);
-    t.equal(out, "1 events are sent again, 1 stay: their key is switched off, or no webhook_url is set\n");
+    t.equal(out, "sent again: 1; left: 1, whose key is switched off, or there is no webhook_url\n");
   });
 
   t.test("shows how far it has come", async (t) => {

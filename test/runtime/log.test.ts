@@ -25,7 +25,7 @@ t.test("json: one object a line", async (t) => {
 });
 
 t.test("pretty: the event stands in the line", async (t) => {
-  const line = lineOf("pretty", { client: "c1" });
+  const line = lineOf("pretty", { client: "c1", error: "timeout" });
   t.match(line, /thing\.done/);
   t.match(line, /"client":"c1"/);
   t.equal(line.trim().split("\n").length, 1);

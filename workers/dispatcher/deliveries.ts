@@ -80,7 +80,7 @@ export function createDeliveries({ worker, db, log, gate, parking, finisher, ...
   /** One after the other: the fewer are told and not written down yet, the fewer are told twice after a crash. */
   async function start(lane: Lane, rows: readonly ClaimedRow[], lease: string): Promise<void> {
     for (const [index, row] of rows.entries()) {
-      if (index % AT_ONCE === AT_ONCE - 1) await nextTurn();
+      if (index > 0 && index % AT_ONCE === 0) await nextTurn();
       await finisher.calm();
       run(lane, row, lease);
     }
@@ -127,15 +127,12 @@ export function createDeliveries({ worker, db, log, gate, parking, finisher, ...
   /** Takes up what waits of this client, as far as it may have slots now; nobody need wait for that. */
   function unpark(lane: Lane, clientId: string): void {
     const name = `${lane} ${clientId}`;
-    if (!unparking.has(name) && roomFor(lane, clientId) > 0)
-      unparking.set(
-        name,
-        refill(lane, clientId, () => unparking.delete(name)),
-      );
+    if (unparking.has(name) || roomFor(lane, clientId) === 0) return;
+    unparking.set(name, refill(lane, clientId, name));
   }
 
   /** Looks at the room again each time: of calls that end together only the first one comes as far as this. */
-  async function refill(lane: Lane, clientId: string, onFull: () => void): Promise<void> {
+  async function refill(lane: Lane, clientId: string, name: string): Promise<void> {
     let room = roomFor(lane, clientId);
     while (room > 0) {
       const ids = await parking.pop(lane, clientId, room).catch(() => []);
@@ -144,7 +141,7 @@ export function createDeliveries({ worker, db, log, gate, parking, finisher, ...
       if (!(await take(lane, refs))) await parking.park(lane, clientId, ids).catch(() => {});
       room = ids.length < room ? 0 : roomFor(lane, clientId);
     }
-    onFull();
+    unparking.delete(name); // in the same moment as the last look, or a slot that is freed in between would be missed
   }
 
   const roomFor = (lane: Lane, clientId: string): number =>

@@ -22,7 +22,7 @@ export interface DispatcherParts {
   log: Log;
 }
 
-/** Longer than any call lasts: who has read it and not taken it off since is dead. */
+/** Who has read it and not taken it off since is dead, or waits for Postgres as everybody else does. */
 const ADOPTED_AFTER = 20 * SECOND;
 const ADOPT_EVERY = 5 * SECOND;
 /** So long what is out may come to its end before it is given up. */
@@ -70,16 +70,15 @@ async function serve(parts: DispatcherParts, stream: Stream, signal: AbortSignal
     try {
       return await reader.read(Math.ceil(room / streams.partitions));
     } catch (error) {
-      if (isMissingGroup(error)) await streams.makeGroup(stream.key);
-      throw error;
+      if (!isMissingGroup(error)) throw error;
+      await streams.makeGroup(stream.key);
+      return [];
     }
   };
-  const outage = createOutage(log, { away: "reader.failed", back: "reader.mended" });
-  const onFault = (error: unknown) => {
-    if (!isMissingGroup(error)) outage.failed(error);
-  };
+  const outage = createOutage(log, { away: "reader.failed", back: "reader.mended" }, { stream: stream.key });
+  const patience = { signal, first: 200, most: 1 * SECOND, onFault: outage.failed };
   while (!signal.aborted) {
-    const entries = (await persist(next, { signal, first: 200, most: 5 * SECOND, onFault })) ?? [];
+    const entries = (await persist(next, patience)) ?? [];
     if (!signal.aborted) outage.mended();
     if (signal.aborted) await handBack(parts, stream, entries);
     else await accept(parts, stream, entries);

@@ -1,5 +1,6 @@
 import { SECOND } from "../../src/runtime/durations.ts";
 import type { Log } from "../../src/runtime/log.ts";
+import { createOutage } from "../../src/runtime/outage.ts";
 import { pause } from "../../src/runtime/pause.ts";
 import { type Finish, finishDeliveries } from "../../src/store/claims.ts";
 import type { Database } from "../../src/store/database.ts";
@@ -30,6 +31,7 @@ export function createFinisher(db: Database, log: Log): Finisher {
   let busy = false;
   let unwritten = 0;
   let hurried: (() => void)[] = [];
+  const outage = createOutage(log, { away: "finisher.failed", back: "finisher.mended" });
 
   async function flush(): Promise<void> {
     busy = true;
@@ -52,11 +54,13 @@ export function createFinisher(db: Database, log: Log): Finisher {
     for (let delay = 200; ; delay = Math.min(delay * 2, 1 * SECOND))
       try {
         const held = new Set(await finishDeliveries(db, finishes));
+        outage.mended();
         const lost = finishes.filter(({ id }) => !held.has(id));
         for (const { client_id, id } of lost) log.warn("delivery.lost", { client: client_id, event_id: id });
         return;
       } catch (error) {
         if (!(error instanceof DatabaseUnavailable)) return writeSingly(finishes, error);
+        outage.failed(error);
         await pause(delay);
       }
   }

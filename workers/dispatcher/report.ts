@@ -19,6 +19,7 @@ export function createReport(log: Log, metrics: Metrics) {
       key: row.key,
       attempt: row.attempts + 1,
       outcome,
+      state,
       status: attempt.status_code,
       error: attempt.error,
       retryIn: delay_ms,

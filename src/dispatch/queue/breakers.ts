@@ -1,4 +1,5 @@
 import { HOUR, SECOND } from "../../runtime/durations.ts";
+import type { Log } from "../../runtime/log.ts";
 import type { RedisClient } from "../redis.ts";
 import { counted, isOver, isSick, newTally, restOf, type Tally } from "./health.ts";
 import { partitionOf, streamKey } from "./streams.ts";
@@ -25,8 +26,8 @@ export type BreakerState =
 
 const CLOSED: BreakerState = { state: "closed" };
 
-/** Longer than a call may last: who has died over it holds up the next one no longer. */
-const PROBE = 20 * SECOND;
+/** Longer than a call may last, with what is fetched for it: who has died over it holds up the next one no longer. */
+const PROBE = 30 * SECOND;
 /** By then every dispatcher has looked. */
 const KNOWN_TO_ALL_AFTER = 2 * SECOND;
 const FORGOTTEN_AFTER = 1 * HOUR;
@@ -41,13 +42,22 @@ export async function countOpen(redis: RedisClient, partition: number): Promise<
   return breakers.filter(({ until }) => until > Date.now()).length;
 }
 
+interface Options {
+  log?: Log;
+  now?: () => number;
+}
+
 export type Breakers = ReturnType<typeof createBreakers>;
 
 /**
  * Which destinations are left alone, known to every dispatcher: each counts for itself, and whoever finds one sick tells the
  * others through Redis, which are to look once a second. Without Redis each goes by what it has found itself.
  */
-export function createBreakers(redis: RedisClient, partitions: number, now = Date.now) {
+export function createBreakers(
+  redis: RedisClient,
+  partitions: number,
+  { log, now = Date.now }: Options = {},
+) {
   const known = new Map<string, Breaker>();
   /** Whom we try ourselves, and until when nobody else here does. */
   const trials = new Map<string, number>();
@@ -57,6 +67,8 @@ export function createBreakers(redis: RedisClient, partitions: number, now = Dat
   const probeOf = (clientId: string) => `${tagOf(clientId)}:probe:${clientId}`;
 
   const set = async (clientId: string, breaker: Breaker) => {
+    const { origin, until, failedProbes: failed_probes } = breaker;
+    log?.warn("breaker.opened", { client: clientId, origin, failed_probes, ms: until - now() });
     known.set(clientId, breaker);
     tallies.delete(clientId);
     trials.delete(clientId);
@@ -65,6 +77,7 @@ export function createBreakers(redis: RedisClient, partitions: number, now = Dat
     await redis.pexpire(probeOf(clientId), KNOWN_TO_ALL_AFTER);
   };
   const close = async (clientId: string) => {
+    log?.info("breaker.closed", { client: clientId, origin: known.get(clientId)?.origin });
     known.delete(clientId);
     tallies.delete(clientId);
     trials.delete(clientId);
@@ -117,9 +130,8 @@ export function createBreakers(redis: RedisClient, partitions: number, now = Dat
     ): Promise<void> {
       const { clientId, origin } = destination;
       const breaker = breakerOf(destination);
-      const until = (failedProbes: number) => now() + restOf(failedProbes);
       const open = (failedProbes: number) =>
-        set(clientId, { origin, until: until(failedProbes), failedProbes });
+        set(clientId, { origin, until: now() + restOf(failedProbes), failedProbes });
       const react = async () => {
         if (breaker && !isProbe) return; // began before it was opened
         if (breaker) return isBad ? open(breaker.failedProbes + 1) : close(clientId);

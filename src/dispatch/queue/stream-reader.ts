@@ -64,4 +64,4 @@ export function createStreamReader(
 
 /** The stream is new, or Redis came back without it. */
 export const isMissingGroup = (error: unknown): boolean =>
-  error instanceof Error && error.message.startsWith("NOGROUP");
+  error instanceof Error && /^(NOGROUP|UNBLOCKED)/.test(error.message);

@@ -67,7 +67,7 @@ type and which attempt it is. \`POST /api/webhooks/test\` sends one to try.
 Answer with any 2xx within 15 seconds, and work on it afterwards. Everything else is a failure, a redirect too, and the event is
 sent again: after 5 and 30 seconds, 2, 10 and 30 minutes, 1, 2, 4, 8 and 12 hours, and twice after a day, each time a little sooner or
 later. \`Retry-After\` in your answer, in seconds or as a date, asks for more time, a day at most. After 13 attempts, or at once when you
-answer 410, the event is \`failed\`. While your backend fails again and again it is left alone for a while, ten minutes at most, without
+answer 410, the event is \`failed\`. While your backend cannot be reached, or answers 5xx, again and again, it is left alone for a while, ten minutes at most, without
 spending attempts.
 
 An event may come twice, and after one that happened later: remember the \`webhook-id\` of what you have worked on, which is the

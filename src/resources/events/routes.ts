@@ -1,5 +1,6 @@
 import { isPossible } from "../../dispatch/endpoints.ts";
 import { toEvent, toEventDetail } from "../../dispatch/event-dto.ts";
+import type { Doorbell } from "../../dispatch/queue/doorbell.ts";
 import { replayEvents } from "../../dispatch/replay.ts";
 import { listById, listOf, listQuery, pageRequest } from "../../http/lists.ts";
 import { type Route, route } from "../../http/route.ts";
@@ -14,7 +15,7 @@ import { eventFilters, eventParams, eventReplay, replayedEvents, retriedEvent } 
 
 const noSuchEvent = () => new ApiError("not_found", "There is no such event");
 
-export function eventRoutes({ db }: { db: Database }): Route[] {
+export function eventRoutes({ db, doorbell }: { db: Database; doorbell: Doorbell }): Route[] {
   return [
     route({
       method: "get",
@@ -64,6 +65,7 @@ export function eventRoutes({ db }: { db: Database }): Route[] {
       async handle({ caller, params }) {
         const row = await retryEvent(db, caller.clientId, params.id);
         if (!row) throw noSuchEvent();
+        if (!row.is_held) doorbell.ring([{ clientId: caller.clientId, id: params.id }]);
         return { ...toEvent(row), redispatched: !row.is_held };
       },
     }),

@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import t, { type Test } from "tap";
 import { type Breakers, createBreakers, type Destination } from "../../../src/dispatch/queue/breakers.ts";
 import { HOUR, SECOND } from "../../../src/runtime/durations.ts";
+import { keptLog } from "../../fixtures/lines.ts";
 import { connectedRedis, producer, startCluster } from "../../fixtures/redis.ts";
 
 const CALL = { isBad: true, isProbe: false };
@@ -12,7 +13,7 @@ const newDestination = (): Destination => ({ clientId: randomUUID(), origin: "ht
 async function twoOf(t: Test, partitions = 1, url?: string) {
   const clock = { now: Date.now() };
   const redis = await connectedRedis(t, url);
-  const [one, other] = [1, 2].map(() => createBreakers(redis, partitions, () => clock.now));
+  const [one, other] = [1, 2].map(() => createBreakers(redis, partitions, { now: () => clock.now }));
   return { clock, redis, one: one as Breakers, other: other as Breakers };
 }
 
@@ -38,6 +39,20 @@ t.test("after five failures in a row a destination is left alone for 5 s, by all
   clock.now += 5 * SECOND;
   t.equal(other.stateOf(sick).state, "half_open");
   t.same(other.counts(), { open: 0, half_open: 1 });
+});
+
+t.test("an operator reads whose backend is left alone, and since when it no longer is", async (t) => {
+  const { log, lines } = keptLog();
+  const breakers = createBreakers(await connectedRedis(t), 1, { log });
+  const { clientId: client, origin } = newDestination();
+  await fail(breakers, { clientId: client, origin }, 5);
+  await breakers.note({ clientId: client, origin }, { isBad: true, isProbe: true });
+  await breakers.note({ clientId: client, origin }, { isBad: false, isProbe: true });
+  t.match(lines, [
+    { event: "breaker.opened", client, origin, failed_probes: 0 },
+    { event: "breaker.opened", client, origin, failed_probes: 1 },
+    { event: "breaker.closed", client, origin },
+  ]);
 });
 
 t.test("half of twenty calls does the same", async (t) => {
@@ -133,7 +148,7 @@ t.test("what is lost with Redis is found out anew", async (t) => {
 
 t.test("without Redis each dispatcher goes by what it has found itself", async (t) => {
   const clock = { now: Date.now() };
-  const alone = createBreakers(producer(t), 1, () => clock.now);
+  const alone = createBreakers(producer(t), 1, { now: () => clock.now });
   const sick = newDestination();
   await fail(alone, sick, 5);
   t.equal(alone.stateOf(sick).state, "open");
@@ -146,7 +161,7 @@ t.test("without Redis each dispatcher goes by what it has found itself", async (
   t.match(alone.stateOf(sick), { state: "open", rest: 10 * SECOND });
   clock.now += 10 * SECOND;
   t.equal(await alone.mayProbe(sick.clientId), true);
-  clock.now += 21 * SECOND;
+  clock.now += 31 * SECOND;
   t.equal(
     await alone.mayProbe(sick.clientId),
     true,

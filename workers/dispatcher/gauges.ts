@@ -1,0 +1,23 @@
+import type { Breakers } from "../../src/dispatch/queue/breakers.ts";
+import { type QueueParts, queueStatus } from "../../src/dispatch/queue/queue-status.ts";
+import type { Metrics } from "../../src/runtime/metrics.ts";
+import type { Gate } from "./gate.ts";
+
+interface GaugeParts extends QueueParts {
+  breakers: Breakers;
+  gate: Gate;
+  metrics: Metrics;
+}
+
+/** Sets the gauges. Each dispatcher shows the whole queue, but only its own slots. */
+export async function setGauges({ metrics, gate, breakers, ...parts }: GaugeParts): Promise<void> {
+  metrics.slotsUsed.set(gate.used());
+  for (const [state, count] of Object.entries(breakers.counts())) metrics.breakers.set({ state }, count);
+  // Until they are known: what was true before an outage must not look as if it still were.
+  for (const gauge of [metrics.queueDepth, metrics.queueOldest, metrics.queueInFlight]) gauge.reset();
+  for (const { stream, depth, oldest_due_seconds, in_flight } of await queueStatus(parts)) {
+    if (depth !== null) metrics.queueDepth.set({ stream }, depth);
+    metrics.queueOldest.set({ stream }, oldest_due_seconds);
+    metrics.queueInFlight.set({ stream }, in_flight);
+  }
+}
