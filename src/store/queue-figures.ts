@@ -1,7 +1,7 @@
 import { type Queryable, sql } from "./database.ts";
 import { IS_WAITING, partitionBy } from "./delivery-refs.ts";
 
-export interface QueueFigures {
+interface QueueFigures {
   /** When the oldest became due that nobody has in hand. */
   oldest_due_at: Date | null;
   in_flight: number;

@@ -134,7 +134,7 @@ const ENQUEUE = sql(`
   and d.id = c.id
   returning d.client_id as "clientId", d.id`);
 
-export interface EnqueueWish {
+interface EnqueueWish {
   isBulk: boolean;
   /** The life of Redis that it is now. */
   epoch: string;

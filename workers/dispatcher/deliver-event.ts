@@ -9,7 +9,7 @@ import { tokensOf } from "../../src/security/webhook-tokens.ts";
 import type { ClaimedRow } from "../../src/store/claims.ts";
 import { type Ending, ended, postponed, skipped, spoiled } from "./endings.ts";
 
-export interface DeliveryParts {
+interface DeliveryParts {
   secretBox: SecretBox;
   poster: EventPoster;
   breakers: Breakers;

@@ -14,7 +14,7 @@ import type { Ending } from "./endings.ts";
 import type { Finisher } from "./finisher.ts";
 import type { Gate } from "./gate.ts";
 
-export interface DeliveriesParts {
+interface DeliveriesParts {
   /** This dispatcher's name in the rows. */
   worker: string;
   db: Database;

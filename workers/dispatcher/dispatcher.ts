@@ -12,7 +12,7 @@ import { within } from "../../src/runtime/within.ts";
 import type { Deliveries } from "./deliveries.ts";
 import type { Gate } from "./gate.ts";
 
-export interface DispatcherParts {
+interface DispatcherParts {
   streams: Streams;
   gate: Gate;
   deliveries: Deliveries;

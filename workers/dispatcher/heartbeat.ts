@@ -17,7 +17,7 @@ interface HeartbeatParts {
   now?: () => number;
 }
 
-export interface Heartbeat extends Worker {
+interface Heartbeat extends Worker {
   /** For how many milliseconds it has beaten without a gap. */
   steadyFor(): number;
 }

@@ -14,7 +14,7 @@ import { replacePayload } from "../../src/store/events.ts";
 /** The event must not be held up for long: it is worth telling without them. */
 const PATIENCE = 10 * SECOND;
 
-export interface LeadParts {
+interface LeadParts {
   db: Database;
   secretBox: SecretBox;
   pages: Pages;

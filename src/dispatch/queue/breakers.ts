@@ -19,7 +19,7 @@ interface Breaker {
 }
 
 /** closed: go on. open: not for `remaining` milliseconds. half_open: one call alone may try. */
-export type BreakerState =
+type BreakerState =
   | { state: "closed" }
   | { state: "open"; remaining: number; rest: number }
   | { state: "half_open" };

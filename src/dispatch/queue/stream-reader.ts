@@ -13,7 +13,7 @@ interface Patience {
 
 const USUAL: Patience = { block: 1 * SECOND, slack: 3 * SECOND };
 
-export interface StreamReader {
+interface StreamReader {
   /** What comes next, `count` at most; nothing when nothing came for a while. Throws where Redis is away. */
   read(count: number): Promise<Entry[]>;
   close(): void;

@@ -98,7 +98,7 @@ async function epochOf(redis: RedisClient, key: string): Promise<string> {
 }
 
 /** The answers of all commands, or the first fault. */
-export async function answersOf(pipeline: ChainableCommander): Promise<unknown[]> {
+async function answersOf(pipeline: ChainableCommander): Promise<unknown[]> {
   const answers = (await pipeline.exec()) ?? [];
   return answers.map(([error, answer]) => {
     if (error) throw error;
