@@ -71,11 +71,16 @@ function dispatcherWorkers(c: DependencyContainer): Worker[] {
     report: createReport(log, metrics),
   });
   const chores = [
-    repeat({ name: "sweeper", every: 1 * SECOND, work: () => sweep({ db, streams, log, steadyFor }), log }),
+    repeat({
+      name: "sweeper",
+      every: 1 * SECOND,
+      work: () => sweep({ db, streams, parking, log, steadyFor }),
+      log,
+    }),
     repeat({
       name: "lookout",
       every: 1 * SECOND,
-      work: () => lookAround({ streams, parking, breakers, deliveries }),
+      work: () => lookAround({ streams, parking, breakers, gate, deliveries }),
       log,
     }),
   ];

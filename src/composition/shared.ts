@@ -28,7 +28,7 @@ export function registerShared(container: DependencyContainer, config: Config, p
 export function sharedWorkers(container: DependencyContainer): Worker[] {
   const [db, redis] = [resolve(container, DATABASE), resolve(container, REDIS)];
   const log = resolve(container, LOG);
-  const endConnections = () => within(5 * SECOND, db.close(), () => log.warn("postgres.not_closed"));
+  const endConnections = () => within(2 * SECOND, db.close(), () => log.warn("postgres.not_closed"));
   return [
     metricsServer(resolve(container, CONFIG), resolve(container, METRICS), log),
     { name: "postgres", close: endConnections },

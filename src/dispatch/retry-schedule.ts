@@ -1,7 +1,7 @@
 import { DAY, HOUR, MINUTE, SECOND } from "../runtime/durations.ts";
 
 /** After the first attempt, after the second, and so on. */
-const SCHEDULE = [
+export const SCHEDULE = [
   5 * SECOND,
   30 * SECOND,
   2 * MINUTE,

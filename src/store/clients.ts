@@ -55,9 +55,24 @@ export async function findClient(db: Queryable, clientId: string): Promise<Clien
 /** All clients, for the operator. */
 export const listClients = (db: Queryable): Promise<ClientRow[]> => db.query<ClientRow>(LIST);
 
+const FEW = 2_000;
+
+/** A few at a time: whoever writes to many clients' deliveries at once must not wait for the erasing of one. */
+const ERASE_SOME = sql(`
+  delete from deliveries
+  where client_id = $1
+  and id = any(array(
+    select id
+    from deliveries
+    where client_id = $1
+    limit $2
+  ))
+  returning 1 as one`);
+
 /** Erases everything of the client. Whoever records an event holds the client, so none comes in meanwhile. */
-export function deleteClient(db: Database, clientId: string): Promise<void> {
-  return db.transaction(async (tx) => {
+export async function deleteClient(db: Database, clientId: string): Promise<void> {
+  while ((await db.query(ERASE_SOME, [clientId, FEW])).length === FEW);
+  await db.transaction(async (tx) => {
     for (const statement of [LOCK, ...ERASE, DELETE]) await tx.query(statement, [clientId]);
   });
 }

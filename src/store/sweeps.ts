@@ -12,8 +12,9 @@ export async function lockSweep(tx: Queryable): Promise<boolean> {
 }
 
 /**
- * An attempt that nobody came back from: it may have arrived, or not. Whatever meets that so often is what kills us. A claim
- * is a sign of life too: who could not reach the database for a while may take something up before their heart beats again.
+ * An attempt that nobody came back from: it may have arrived, or not. It is made again at once; what meets that again may be
+ * what kills us, and goes by the schedule. A claim is a sign of life too: who could not reach the database for a while may take
+ * something up before their heart beats again.
  */
 const RECOVER = sql(`
   with lost as materialized (
@@ -40,24 +41,24 @@ const RECOVER = sql(`
   recovered as (
     update deliveries d
     set
-      state = case when again.times < $3 then 'retrying' else 'failed' end,
+      state = case when delay.ms is null then 'failed' else 'retrying' end,
       attempts = l.attempt,
       last_status_code = null,
       last_error = 'interrupted',
-      next_attempt_at = case when again.times < $3 then now() end,
+      next_attempt_at = now() + delay.ms * interval '1 millisecond',
       enqueued_at = null,
       worker_id = null,
       lease = null,
       claimed_at = null
     from lost l
     cross join lateral (
-      select 1 + count(*) as times
+      select case when count(*) = 0 then 0 else 1 end * ($3::double precision[])[l.attempt - l.schedule_base] as ms
       from attempts a
       where a.client_id = l.client_id
       and a.id = l.id
       and a.attempt > l.schedule_base
       and a.error = 'interrupted'
-    ) again
+    ) delay
     where ${isOneOfFew("l.id")}
     and d.client_id = l.client_id
     and d.id = l.id
@@ -71,13 +72,13 @@ interface Silence {
   deadAfter: number;
   /** Milliseconds that nothing is in hand for, whoever says they live. */
   longest: number;
-  /** How often the same one may be lost. */
-  losses: number;
+  /** Milliseconds until the next attempt after the first, after the second, and so on. */
+  schedule: readonly number[];
 }
 
 /** Makes due again what is in the hands of the dead; answers how many. */
-export async function recoverDeliveries(tx: Queryable, { deadAfter, longest, losses }: Silence) {
-  const rows = await tx.query(RECOVER, [deadAfter, longest, losses]);
+export async function recoverDeliveries(tx: Queryable, { deadAfter, longest, schedule }: Silence) {
+  const rows = await tx.query(RECOVER, [deadAfter, longest, schedule]);
   return rows.length;
 }
 
@@ -91,6 +92,7 @@ const picked = (condition: string, order: string) => `
     where ${DUE}
     and ${condition}
     and ${OF_PARTITIONS}
+    and client_id <> all($7::uuid[])
     order by ${order}
     limit $4
     for update skip locked`;
@@ -144,12 +146,15 @@ interface EnqueueWish {
   /** How many partitions there are, and which of them take no more. */
   partitions: number;
   full: readonly number[];
+  /** Clients of whom enough waits in Redis. */
+  crowded: readonly string[];
 }
 
 /** Marks those that are due as given to the queue, the oldest first, and answers them. */
 export function enqueueDue(tx: Queryable, wish: EnqueueWish): Promise<DeliveryRef[]> {
-  const { isBulk, epoch, strandedAfter, limit, partitions, full } = wish;
-  return tx.query<DeliveryRef>(ENQUEUE, [isBulk, epoch, strandedAfter, limit, partitions, full]);
+  const { isBulk, epoch, strandedAfter, limit, partitions, full, crowded } = wish;
+  const values = [isBulk, epoch, strandedAfter, limit, partitions, full, crowded];
+  return tx.query<DeliveryRef>(ENQUEUE, values);
 }
 
 const UNQUEUE = sql(`

@@ -7,13 +7,14 @@ import { HOUR, SECOND } from "../../src/runtime/durations.ts";
 import { answering, type ClientBackend, startClientBackend } from "../fixtures/client-backend.ts";
 import { countIn, doorbellOf, hasten, parkedOf, tell, times, untilDelivery } from "../fixtures/deliveries.ts";
 import { startDispatcher } from "../fixtures/dispatcher.ts";
-import { configure, deliveryOf, record } from "../fixtures/events.ts";
+import { configure, deliveryIs, deliveryOf, record } from "../fixtures/events.ts";
 import { makeTenant, type Tenant } from "../fixtures/tenants.ts";
 import { until } from "../fixtures/until.ts";
 
 const SLOTS = 20;
 const HALF = SLOTS / 2;
 const TENTH = SLOTS / 10;
+const TWENTIETH = SLOTS / 20;
 
 const dispatcher = await startDispatcher(t, { settings: { DISPATCHER_CONCURRENCY: String(SLOTS) } });
 
@@ -95,6 +96,7 @@ t.test("a client whose backend has just failed has a tenth, until it answers aga
   backend.answer = answering(503);
   const [failed] = (await tell(dispatcher, client, {})) as [string];
   await untilDelivery(dispatcher, failed, { state: "retrying" });
+  await deliveryIs(dispatcher, failed, { next_attempt_at: new Date(Date.now() + HOUR) });
   backend.hold();
   await tell(dispatcher, client, ...some(8));
   await until("the rest is set aside", async () => (await parkedOf(dispatcher, client)) === 8 - TENTH);
@@ -106,27 +108,33 @@ t.test("a client whose backend has just failed has a tenth, until it answers aga
   await allDelivered(client, 8);
 });
 
-t.test("a bulk replay has a tenth of the slots, and fresh events pass it", async (t) => {
+t.test("a bulk replay has a twentieth of the slots, and others pass it, fresh or not", async (t) => {
   const { backend, client } = await startClient(t);
   const other = await startClient(t);
   const since = new Date(Date.now() - HOUR);
   backend.answer = answering(410);
+  other.backend.answer = answering(410);
   const old = new Set(await tell(dispatcher, client, ...some(12)));
+  await tell(dispatcher, other.client, {});
   await until("all have failed", async () => (await countIn(dispatcher, client, "failed")) === 12);
+  await until("its too", async () => (await countIn(dispatcher, other.client, "failed")) === 1);
   backend.received.length = 0;
+  other.backend.answer = answering(200);
   backend.hold();
   t.same(await replayEvents(dispatcher.db, client.id, { since }), { queued: 12, not_redispatched: 0 });
-  await until("a tenth is open", () => backend.open() === TENTH);
-  const { depth } = createStreams(dispatcher.redis, 1);
-  await until("the rest waits", async () => (await depth("{bulk:0}")) === 12 - TENTH);
+  await until("a twentieth is open", () => backend.open() === TWENTIETH);
+  const parking = createParking(dispatcher.redis, 1);
+  await until("the rest is set aside", async () => (await parking.count("bulk", 0)) === 12 - TWENTIETH);
 
+  await replayEvents(dispatcher.db, other.client.id, { since });
+  await allDelivered(other.client, 1);
   await Promise.all([
     tell(dispatcher, client, ...some(5)),
     record(dispatcher, other.client, ...some(5)), // the sweeper takes fresh ones too before replayed ones
   ]);
-  await until("its own fresh ones are out", () => backend.open() === TENTH + 5);
-  await allDelivered(other.client, 5);
-  t.equal(backend.received.filter(({ id }) => old.has(id)).length, TENTH);
+  await until("its own fresh ones are out", () => backend.open() === TWENTIETH + 5);
+  await allDelivered(other.client, 1 + 5);
+  t.equal(backend.received.filter(({ id }) => old.has(id)).length, TWENTIETH);
 
   let most = 0;
   backend.answer = (response, event) => {
@@ -135,7 +143,7 @@ t.test("a bulk replay has a tenth of the slots, and fresh events pass it", async
   };
   backend.release();
   await allDelivered(client, 12 + 5);
-  t.ok(most <= TENTH + 5);
+  t.ok(most <= TWENTIETH + 5);
 });
 
 t.test("a replay to a backend that fails delays no fresh event of the same client", async (t) => {
@@ -148,7 +156,7 @@ t.test("a replay to a backend that fails delays no fresh event of the same clien
   await untilDelivery(dispatcher, unlucky, { state: "retrying" });
   backend.hold();
   await replayEvents(dispatcher.db, client.id, { since: new Date(Date.now() - HOUR) });
-  await until("the replay has a tenth", () => backend.open() === TENTH);
+  await until("the replay has a twentieth", () => backend.open() === TWENTIETH);
   const fresh = new Set(await tell(dispatcher, client, ...some(TENTH)));
   const isOut = () => backend.received.filter(({ id }) => fresh.has(id)).length === TENTH;
   await until("the fresh ones are out", isOut, 10 * SECOND);
@@ -201,7 +209,7 @@ t.test("what a dispatcher has set aside before it died, another one takes up", a
 t.test("a thousand are set aside, what comes after them is put off without an attempt", async (t) => {
   const { backend, client } = await startClient(t);
   backend.hold();
-  await record(dispatcher, client, ...some(1_010 + HALF));
+  await tell(dispatcher, client, ...some(1_010 + HALF));
   await until("a thousand are set aside", async () => (await parkedOf(dispatcher, client)) === 1_000);
   const putOff = await until("the others are put off", async () => {
     const rows = await dispatcher.db.query<Record<string, unknown>>(

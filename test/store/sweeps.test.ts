@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import t from "tap";
+import { SCHEDULE } from "../../src/dispatch/retry-schedule.ts";
 import type { DeliveryRef } from "../../src/store/delivery-refs.ts";
 import { enqueueDue, lockSweep, recoverDeliveries, unqueue } from "../../src/store/sweeps.ts";
 import { deliveryIs, deliveryOf } from "../fixtures/events.ts";
@@ -14,8 +15,16 @@ import {
 } from "../fixtures/queue-rows.ts";
 import { rawClient } from "../fixtures/servers.ts";
 
-const SILENCE = { deadAfter: 10_000, longest: 60_000, losses: 5 };
-const WISH = { isBulk: false, epoch: "now", strandedAfter: 20_000, limit: 500, partitions: 1, full: [] };
+const SILENCE = { deadAfter: 10_000, longest: 60_000, schedule: SCHEDULE };
+const WISH = {
+  isBulk: false,
+  epoch: "now",
+  strandedAfter: 20_000,
+  limit: 500,
+  partitions: 1,
+  full: [],
+  crowded: [],
+};
 
 const idsOf = (rows: readonly { id: string }[]) => rows.map(({ id }) => id);
 
@@ -67,14 +76,15 @@ t.test("what the dead had in hand is due again, and nothing else is taken from a
   }
 });
 
-t.test("what is lost five times since its schedule began is given up", async (t) => {
+t.test("what is lost again goes by the schedule, and is given up when that is over", async (t) => {
   const ground = await openQueue(t);
-  const times: [string, number, number, string][] = [
-    ["four times before", 4, 0, "failed"],
-    ["three times before", 3, 0, "retrying"],
-    ["four times, but two before the schedule began anew", 4, 2, "retrying"],
+  const cases: [string, number, number, number | undefined][] = [
+    ["for the first time", 0, 0, 0],
+    ["for the second time", 1, 0, 30],
+    ["for the third time, and twice before the schedule began anew", 4, 2, 120],
+    ["for the thirteenth time", 12, 0, undefined],
   ];
-  for (const [name, attempts, schedule_base, state] of times) {
+  for (const [name, attempts, schedule_base, seconds] of cases) {
     const columns = { ...inHand("wrk_gone", 30), attempts, schedule_base };
     const [ref] = (await dueRows(ground, 1, columns)) as [DeliveryRef];
     await ground.db.query(
@@ -84,9 +94,24 @@ t.test("what is lost five times since its schedule began is given up", async (t)
     );
     await recoverDeliveries(ground.db, SILENCE);
     const row = await deliveryOf(ground, ref.id);
+    const state = seconds === undefined ? "failed" : "retrying";
     t.match(row, { state, attempts: attempts + 1, last_error: "interrupted" }, name);
-    t.equal(row.next_attempt_at === null, state === "failed");
+    if (seconds === undefined) t.equal(row.next_attempt_at, null);
+    else {
+      const [earliest, latest] = [inSeconds(seconds - 10).getTime(), inSeconds(seconds).getTime()];
+      const next = (row.next_attempt_at as Date).getTime();
+      t.ok(next > earliest && next <= latest, `${name}: ${(next - latest) / 1_000} s off`);
+    }
   }
+});
+
+t.test("of whom enough waits already is left out", async (t) => {
+  const ground = await openQueue(t);
+  const [greedy] = (await dueRows(ground, 1)) as [DeliveryRef];
+  const modest = { ...ground, clientId: await clientEndingIn(ground.db, 0x01) };
+  const [other] = (await dueRows(modest, 1)) as [DeliveryRef];
+  t.same(await enqueueDue(ground.db, { ...WISH, crowded: [greedy.clientId] }), [other]);
+  t.same(await enqueueDue(ground.db, WISH), [greedy]);
 });
 
 t.test("one that somebody holds, or whose attempt is on record already, holds up nothing", async (t) => {

@@ -10,7 +10,7 @@ import { type ClaimedRow, claimDeliveries } from "../../src/store/claims.ts";
 import type { Database } from "../../src/store/database.ts";
 import type { DeliveryRef } from "../../src/store/delivery-refs.ts";
 import { unqueue } from "../../src/store/sweeps.ts";
-import type { Ending } from "./endings.ts";
+import { type Ending, postponed } from "./endings.ts";
 import type { Finisher } from "./finisher.ts";
 import type { Gate } from "./gate.ts";
 
@@ -28,8 +28,17 @@ interface DeliveriesParts {
   report(row: ClaimedRow, ending: Ending): void;
 }
 
+interface Claim {
+  lease: string;
+  /** When it was asked for. */
+  began: number;
+}
+
 /** What there is no room for in Redis comes back after so long. */
 const PUT_OFF = 5 * SECOND;
+
+/** What was claimed longer ago is not begun any more: the others may take this dispatcher for dead. */
+const LATEST_BEGINNING = 5 * SECOND;
 
 /** So many calls are begun in one turn of the loop, which in between hears the answers that have come. */
 const AT_ONCE = 2;
@@ -67,31 +76,33 @@ export function createDeliveries({ worker, db, log, gate, parking, finisher, ...
   async function begin(lane: Lane, refs: readonly DeliveryRef[]): Promise<boolean> {
     if (refs.length === 0) return true;
     const lease = { token: randomUUID(), worker };
+    const began = performance.now();
     const rows = await persistently(() => {
       if (!parts.isAlive()) throw new Error("no heartbeat");
       return claimDeliveries(db, refs, lease);
     });
     const claimed = new Set(rows?.map(({ id }) => id));
     for (const { clientId, id } of refs) if (!claimed.has(id)) gate.give(lane, clientId);
-    await inHand(start(lane, rows ?? [], lease.token));
+    await inHand(start(lane, rows ?? [], { lease: lease.token, began }));
     return rows !== undefined;
   }
 
   /** One after the other: the fewer are told and not written down yet, the fewer are told twice after a crash. */
-  async function start(lane: Lane, rows: readonly ClaimedRow[], lease: string): Promise<void> {
+  async function start(lane: Lane, rows: readonly ClaimedRow[], { lease, began }: Claim): Promise<void> {
     for (const [index, row] of rows.entries()) {
       if (index > 0 && index % AT_ONCE === 0) await nextTurn();
       await finisher.calm();
-      run(lane, row, lease);
+      const isLate = stopping.signal.aborted || performance.now() - began > LATEST_BEGINNING;
+      run(lane, row, isLate ? giveBack(row, lease) : attempt(row, lease));
     }
   }
 
-  function run(lane: Lane, row: ClaimedRow, lease: string): void {
+  function run(lane: Lane, row: ClaimedRow, work: Promise<void>): void {
     const ended = () => {
       gate.give(lane, row.client_id);
-      if (parkedHere[lane].has(row.client_id)) unpark(lane, row.client_id);
+      if (parkedHere[lane].has(row.client_id)) void unpark(lane, row.client_id);
     };
-    void inHand(attempt(row, lease).finally(ended));
+    void inHand(work.finally(ended));
   }
 
   function inHand(work: Promise<void>): Promise<void> {
@@ -102,9 +113,19 @@ export function createDeliveries({ worker, db, log, gate, parking, finisher, ...
   async function attempt(row: ClaimedRow, lease: string): Promise<void> {
     const ending = await parts.deliver(row, aborting.signal);
     parts.report(row, ending);
-    const { client_id, id, schedule_base } = row;
+    await finish(row, lease, ending);
+  }
+
+  /** Due at once, for whoever comes first. */
+  const giveBack = (row: ClaimedRow, lease: string): Promise<void> => finish(row, lease, postponed(row, 0));
+
+  function finish(
+    { client_id, id, schedule_base }: ClaimedRow,
+    lease: string,
+    ending: Ending,
+  ): Promise<void> {
     const { outcome, fault, ...written } = ending;
-    await finisher.finish({ client_id, id, lease, schedule_base, ...written });
+    return finisher.finish({ client_id, id, lease, schedule_base, ...written });
   }
 
   async function setAside(lane: Lane, refs: readonly DeliveryRef[]): Promise<boolean> {
@@ -124,11 +145,12 @@ export function createDeliveries({ worker, db, log, gate, parking, finisher, ...
     return putOff ?? false;
   }
 
-  /** Takes up what waits of this client, as far as it may have slots now; nobody need wait for that. */
-  function unpark(lane: Lane, clientId: string): void {
+  /** Takes up what waits of this client, as far as it may have slots now. */
+  async function unpark(lane: Lane, clientId: string): Promise<void> {
     const name = `${lane} ${clientId}`;
-    if (unparking.has(name) || roomFor(lane, clientId) === 0) return;
-    unparking.set(name, refill(lane, clientId, name));
+    if (!unparking.has(name) && roomFor(lane, clientId) > 0)
+      unparking.set(name, refill(lane, clientId, name));
+    await unparking.get(name);
   }
 
   /** Looks at the room again each time: of calls that end together only the first one comes as far as this. */
@@ -160,6 +182,8 @@ export function createDeliveries({ worker, db, log, gate, parking, finisher, ...
     },
     /** Gives up what is still out; none of it counts as an attempt. */
     abort: () => aborting.abort(),
+    /** Gives up writing down how it ended: the others will find it in the hands of a dead one. */
+    giveUp: () => finisher.giveUp(),
   };
 }
 

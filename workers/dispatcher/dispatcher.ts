@@ -25,8 +25,10 @@ interface DispatcherParts {
 /** Who has read it and not taken it off since is dead, or waits for Postgres as everybody else does. */
 const ADOPTED_AFTER = 20 * SECOND;
 const ADOPT_EVERY = 5 * SECOND;
-/** So long what is out may come to its end before it is given up. */
-const PATIENCE = 18 * SECOND;
+/** After so long what is still out is given up, then the writing down of what has ended, then the waiting for anything. */
+const [ABORT_AFTER, GIVE_UP_AFTER, LEAVE_AFTER] = [18 * SECOND, 18.5 * SECOND, 19.5 * SECOND];
+/** What is done beside may hang in a query, and holds nothing. */
+const CHORES_END_WITHIN = 2 * SECOND;
 
 /** Reads the streams and hands over what is named there; ends with nothing left in hand. */
 export function dispatcher(parts: DispatcherParts): Worker {
@@ -48,14 +50,20 @@ export function dispatcher(parts: DispatcherParts): Worker {
     async close() {
       stopping.abort();
       deliveries.stop();
-      const ending = Promise.all(chores.map((chore) => chore.close?.()));
-      const left = deliveries.size();
-      const ended = deliveries.idle().then(() => true);
-      const isInTime = await within(PATIENCE, ended, () => false);
-      if (!isInTime) deliveries.abort();
-      await Promise.all([serving, ending]);
-      await deliveries.idle();
-      log.info("dispatcher.drained", { in_hand: left, aborted: !isInTime });
+      const began = performance.now();
+      const inHand = deliveries.size();
+      const timers = [
+        setTimeout(deliveries.abort, ABORT_AFTER),
+        setTimeout(deliveries.giveUp, GIVE_UP_AFTER),
+      ];
+      const ending = chores.map(async (chore) =>
+        within(CHORES_END_WITHIN, Promise.resolve(chore.close?.()), () => {}),
+      );
+      const ended = Promise.all([serving, ...ending]).then(deliveries.idle);
+      await within(LEAVE_AFTER, ended, () => {});
+      for (const timer of timers) clearTimeout(timer);
+      const ms = Math.round(performance.now() - began);
+      log.info("dispatcher.drained", { in_hand: inHand, left: deliveries.size(), ms });
     },
   };
 }

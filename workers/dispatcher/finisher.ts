@@ -21,8 +21,10 @@ const UNWRITTEN = 10;
 export interface Finisher {
   /** Waits until hardly anything is left to write down. */
   calm(): Promise<void>;
-  /** Resolves once it is written down, or somebody else holds the lease. */
+  /** Resolves once it is written down, or somebody else holds the lease, or it was given up. */
   finish(finish: Finish): Promise<void>;
+  /** Waits for the database no longer. */
+  giveUp(): void;
 }
 
 /** Writes down many endings in one statement: the database's commits are what limits us. */
@@ -32,6 +34,10 @@ export function createFinisher(db: Database, log: Log): Finisher {
   let unwritten = 0;
   let hurried: (() => void)[] = [];
   const outage = createOutage(log, { away: "finisher.failed", back: "finisher.mended" });
+  const givingUp = new AbortController();
+  const givenUp = new Promise<void>((resolve) => {
+    givingUp.signal.addEventListener("abort", () => resolve());
+  });
 
   async function flush(): Promise<void> {
     busy = true;
@@ -39,7 +45,7 @@ export function createFinisher(db: Database, log: Log): Finisher {
     while (waiting.length > 0) {
       const batch = waiting.slice(0, MOST);
       waiting = waiting.slice(MOST);
-      await write(batch.map(({ finish }) => finish));
+      await Promise.race([write(batch.map(({ finish }) => finish)), givenUp]);
       for (const { written } of batch) written();
       unwritten -= batch.length;
       if (unwritten >= UNWRITTEN) continue;
@@ -51,7 +57,7 @@ export function createFinisher(db: Database, log: Log): Finisher {
 
   /** As long as the database is away, its rows are in our hands; what it refuses is tried one by one. */
   async function write(finishes: readonly Finish[]): Promise<void> {
-    for (let delay = 200; ; delay = Math.min(delay * 2, 1 * SECOND))
+    for (let delay = 200; !givingUp.signal.aborted; delay = Math.min(delay * 2, 1 * SECOND))
       try {
         const held = new Set(await finishDeliveries(db, finishes));
         outage.mended();
@@ -61,7 +67,7 @@ export function createFinisher(db: Database, log: Log): Finisher {
       } catch (error) {
         if (!(error instanceof DatabaseUnavailable)) return writeSingly(finishes, error);
         outage.failed(error);
-        await pause(delay);
+        await pause(delay, givingUp.signal);
       }
   }
 
@@ -76,6 +82,10 @@ export function createFinisher(db: Database, log: Log): Finisher {
   return {
     async calm() {
       while (unwritten >= UNWRITTEN) await new Promise<void>((goOn) => hurried.push(goOn));
+    },
+    giveUp() {
+      if (unwritten > 0) log.error("finisher.gave_up", { count: unwritten });
+      givingUp.abort();
     },
     finish: (finish) =>
       new Promise<void>((written) => {

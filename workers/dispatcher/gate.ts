@@ -19,8 +19,9 @@ const SHARES = [
   { free: 0, share: 0.01 },
 ] as const;
 const UNHEALTHY_SHARE = 0.1;
-/** Of all that is told again in bulk. */
+/** Of all that is told again in bulk, and of one client in that. */
 const BULK_SHARE = 0.1;
+const BULK_SHARE_OF_ONE = 0.05;
 
 export type Gate = ReturnType<typeof createGate>;
 
@@ -48,8 +49,11 @@ export function createGate({ slots, isUnhealthy, isOnTrial }: GateParts) {
     return lane === "bulk" || isOnTrial(clientId) ? events + bulk : events;
   }
 
-  const roomFor = (lane: Lane, clientId: string): number =>
-    Math.max(0, Math.min(roomIn(lane), capOf(clientId) - heldBeside(lane, clientId)));
+  function roomFor(lane: Lane, clientId: string): number {
+    const room = Math.min(roomIn(lane), capOf(clientId) - heldBeside(lane, clientId));
+    const bulk = lane === "bulk" ? share(BULK_SHARE_OF_ONE) - heldBy(clientId).bulk : room;
+    return Math.max(0, Math.min(room, bulk));
+  }
 
   return {
     roomIn,

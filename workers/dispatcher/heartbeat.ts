@@ -2,12 +2,16 @@ import { SECOND } from "../../src/runtime/durations.ts";
 import type { Log } from "../../src/runtime/log.ts";
 import { repeat } from "../../src/runtime/repeat.ts";
 import type { Worker } from "../../src/runtime/supervise.ts";
+import { within } from "../../src/runtime/within.ts";
 import type { Database } from "../../src/store/database.ts";
 import { beat, removeWorker } from "../../src/store/workers.ts";
 
 const EVERY = 2 * SECOND;
 /** Longer between two beats is a gap: the database was away, or this process stood still. */
 const GAP = 3 * EVERY;
+
+/** Without it the others wait until it has been silent for long enough. */
+const LAST_WORD = 1 * SECOND;
 
 interface HeartbeatParts {
   id: string;
@@ -43,10 +47,10 @@ export function heartbeat({ id, db, log, now = () => performance.now() }: Heartb
       await beating.start?.(lifecycle);
     },
     async close() {
-      await beating.close?.();
-      await removeWorker(db, id).catch((error) =>
-        log.warn("heartbeat.not_removed", { worker: id, err: error }),
-      );
+      const complain = (error: unknown) => log.warn("heartbeat.not_removed", { worker: id, err: error });
+      const late = () => complain(new Error("the database does not answer"));
+      const removed = Promise.resolve(beating.close?.()).then(() => removeWorker(db, id));
+      await within(LAST_WORD, removed, late).catch(complain);
     },
     steadyFor: () => (isAlive() ? now() - (since as number) : 0),
   };

@@ -2,17 +2,26 @@ import type { Breakers } from "../../src/dispatch/queue/breakers.ts";
 import type { Parking } from "../../src/dispatch/queue/parking.ts";
 import type { Streams } from "../../src/dispatch/queue/streams.ts";
 import type { Deliveries } from "./deliveries.ts";
+import type { Gate } from "./gate.ts";
 
 interface LookoutParts {
   streams: Streams;
   parking: Parking;
   breakers: Breakers;
+  gate: Gate;
   deliveries: Deliveries;
 }
 
 /** What the others have found out, and what they have set aside: who did that may be dead. */
-export async function lookAround({ streams, parking, breakers, deliveries }: LookoutParts): Promise<void> {
+export async function lookAround(parts: LookoutParts): Promise<void> {
+  const { streams, parking, breakers, gate, deliveries } = parts;
   await breakers.look();
-  for (const { lane, partition } of streams.all)
-    for (const clientId of await parking.clients(lane, partition)) deliveries.unpark(lane, clientId);
+  for (const { lane, partition } of streams.all) {
+    const clients = await parking.clients(lane, partition);
+    // In another order each time: there may not be room for all of them.
+    for (const clientId of clients.sort(() => Math.random() - 0.5)) {
+      if (gate.roomIn(lane) === 0) break;
+      await deliveries.unpark(lane, clientId);
+    }
+  }
 }

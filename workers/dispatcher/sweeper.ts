@@ -1,4 +1,6 @@
+import type { Parking } from "../../src/dispatch/queue/parking.ts";
 import { LANES, type Lane, type Streams } from "../../src/dispatch/queue/streams.ts";
+import { SCHEDULE } from "../../src/dispatch/retry-schedule.ts";
 import { MINUTE, SECOND } from "../../src/runtime/durations.ts";
 import type { Log } from "../../src/runtime/log.ts";
 import { pause } from "../../src/runtime/pause.ts";
@@ -10,7 +12,6 @@ import { enqueueDue, lockSweep, recoverDeliveries, unqueue } from "../../src/sto
 const DEAD_AFTER = 10 * SECOND;
 /** Nothing is in hand for so long, whoever says they live: its claim was lost on the way. */
 const LONGEST_IN_HAND = 1 * MINUTE;
-const MOST_LOSSES = 5;
 const STRANDED_AFTER = 20 * SECOND;
 const BATCH = 500;
 /** A stream is given nothing more while so much lies in it. */
@@ -19,6 +20,7 @@ const FULL = 2_000;
 export interface SweepParts {
   db: Database;
   streams: Streams;
+  parking: Pick<Parking, "crowded">;
   log: Log;
   /** For how many milliseconds this process's own heart has beaten without a gap. */
   steadyFor(): number;
@@ -28,6 +30,8 @@ interface QueueState {
   epoch: string;
   /** In the order of the streams. */
   depths: number[];
+  /** Clients of whom enough is set aside: more of theirs would only be in the way of the others. */
+  crowded: Record<Lane, string[]>;
 }
 
 /** Long enough for the dispatchers to make some room. */
@@ -46,7 +50,7 @@ export async function sweep(parts: SweepParts): Promise<void> {
 
 async function sweepOnce(parts: SweepParts): Promise<"more" | "done"> {
   const { db, streams } = parts;
-  const state = await stateOf(streams);
+  const state = await stateOf(parts);
   const taken = await db.transaction(async (tx) => {
     if (!(await lockSweep(tx))) return [];
     await recover(tx, parts);
@@ -75,13 +79,15 @@ async function tell(
 }
 
 /** Undefined while Redis is away. */
-async function stateOf(streams: Streams): Promise<QueueState | undefined> {
+async function stateOf({ streams, parking }: SweepParts): Promise<QueueState | undefined> {
   try {
-    const [epoch, depths] = await Promise.all([
+    const [epoch, depths, events, bulk] = await Promise.all([
       streams.epoch(),
       Promise.all(streams.all.map(({ key }) => streams.depth(key))),
+      parking.crowded("events"),
+      parking.crowded("bulk"),
     ]);
-    return { epoch, depths };
+    return { epoch, depths, crowded: { events, bulk } };
   } catch {
     return undefined;
   }
@@ -90,7 +96,7 @@ async function stateOf(streams: Streams): Promise<QueueState | undefined> {
 /** After an outage everybody seems dead: who was silent themselves cannot tell, and waits until the others have spoken. */
 async function recover(tx: Queryable, { steadyFor, log }: SweepParts): Promise<void> {
   if (steadyFor() < DEAD_AFTER) return;
-  const silence = { deadAfter: DEAD_AFTER, longest: LONGEST_IN_HAND, losses: MOST_LOSSES };
+  const silence = { deadAfter: DEAD_AFTER, longest: LONGEST_IN_HAND, schedule: SCHEDULE };
   const count = await recoverDeliveries(tx, silence);
   if (count > 0) log.warn("sweep.recovered", { count });
 }
@@ -98,15 +104,16 @@ async function recover(tx: Queryable, { steadyFor, log }: SweepParts): Promise<v
 async function enqueue(
   tx: Queryable,
   { all, partitions }: Streams,
-  { epoch, depths }: QueueState,
+  { epoch, depths, crowded }: QueueState,
 ): Promise<[Lane, DeliveryRef[]][]> {
   const taken: [Lane, DeliveryRef[]][] = [];
   for (const lane of LANES) {
     const full = all.flatMap((stream, index) =>
       stream.lane === lane && (depths[index] ?? 0) >= FULL ? [stream.partition] : [],
     );
+    if (full.length === partitions) continue;
     const wish = { isBulk: lane === "bulk", epoch, strandedAfter: STRANDED_AFTER, limit: BATCH };
-    taken.push([lane, full.length === partitions ? [] : await enqueueDue(tx, { ...wish, partitions, full })]);
+    taken.push([lane, await enqueueDue(tx, { ...wish, partitions, full, crowded: crowded[lane] })]);
   }
   return taken;
 }

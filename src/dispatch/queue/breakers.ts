@@ -90,8 +90,8 @@ export function createBreakers(
   };
   const stateOf = (breaker: Breaker | undefined): BreakerState => {
     if (!breaker) return CLOSED;
-    const remaining = breaker.until - now();
     const rest = restOf(breaker.failedProbes);
+    const remaining = Math.min(breaker.until - now(), rest); // whoever set it may have another clock
     return remaining > 0 ? { state: "open", remaining, rest } : { state: "half_open" };
   };
 

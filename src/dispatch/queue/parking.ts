@@ -3,6 +3,8 @@ import { type Lane, partitionOf, streamKey } from "./streams.ts";
 
 /** So many of one client wait here; the others wait in their rows. */
 const MOST = 1_000;
+/** With so many there is enough to do for a while. */
+const ENOUGH = MOST / 2;
 
 /** Adds ids in the order of their coming while there is room, and answers those that there was none for. */
 const PARK = `
@@ -38,6 +40,10 @@ export function createParking(redis: RedisClient, partitions: number) {
     const stream = streamKey(lane, partitionOf(clientId, partitions));
     return [`${stream}:parked:${clientId}`, `${stream}:parked`] as const;
   };
+  const clientsOf = (lane: Lane, partition: number): Promise<string[]> =>
+    redis.smembers(`${streamKey(lane, partition)}:parked`);
+  const countsOf = (lane: Lane, clients: readonly string[]): Promise<number[]> =>
+    Promise.all(clients.map((clientId) => redis.zcard(keysOf(lane, clientId)[0])));
   return {
     /** Answers those that there was no room for. */
     async park(lane: Lane, clientId: string, ids: readonly string[]): Promise<string[]> {
@@ -48,13 +54,17 @@ export function createParking(redis: RedisClient, partitions: number) {
       return (await redis.eval(POP, 2, ...keysOf(lane, clientId), clientId, count)) as string[];
     },
     /** Whose events wait here. */
-    async clients(lane: Lane, partition: number): Promise<string[]> {
-      return redis.smembers(`${streamKey(lane, partition)}:parked`);
-    },
+    clients: clientsOf,
     async count(lane: Lane, partition: number): Promise<number> {
-      const clients = await this.clients(lane, partition);
-      const counts = await Promise.all(clients.map((clientId) => redis.zcard(keysOf(lane, clientId)[0])));
+      const counts = await countsOf(lane, await clientsOf(lane, partition));
       return counts.reduce((sum, count) => sum + count, 0);
+    },
+    /** The clients of whom enough waits here. */
+    async crowded(lane: Lane): Promise<string[]> {
+      const all = Array.from({ length: partitions }, (_, partition) => clientsOf(lane, partition));
+      const clients = (await Promise.all(all)).flat();
+      const counts = await countsOf(lane, clients);
+      return clients.filter((_, index) => (counts[index] ?? 0) >= ENOUGH);
     },
   };
 }

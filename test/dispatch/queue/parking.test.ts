@@ -24,6 +24,14 @@ for (const [kind, start, partitions] of [
       t.same(await parking.pop("events", clientId, 100), []);
     });
 
+    t.test("names those of whom it is enough", async (t) => {
+      const [crowded, modest] = [randomUUID(), randomUUID()];
+      await parking.park("bulk", crowded, ids(500));
+      await parking.park("bulk", modest, ids(499));
+      await parking.park("events", modest, ids(500));
+      t.same(await parking.crowded("bulk"), [crowded]);
+    });
+
     t.test("is a thousand of one client at most, each of them once", async (t) => {
       const [clientId, other, all] = [randomUUID(), randomUUID(), ids(1_003)];
       t.same(await parking.park("events", clientId, all.slice(0, 998)), []);

@@ -46,8 +46,9 @@ t.test(
   async (t) => {
     const gate = createGate({ slots: 200, ...HEALTHY });
     t.equal(gate.roomIn("bulk"), 20);
-    t.equal(fill(gate, "a", "bulk"), 20);
-    t.equal(fill(gate, "b", "bulk"), 0);
+    t.equal(fill(gate, "a", "bulk"), 10, "and one client half of that");
+    t.equal(fill(gate, "b", "bulk"), 10);
+    t.equal(fill(gate, "c", "bulk"), 0);
     t.equal(gate.roomIn("events"), 180);
     t.equal(fill(gate, "a"), 100);
   },

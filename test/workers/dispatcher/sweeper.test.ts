@@ -1,5 +1,6 @@
 import { randomUUID } from "node:crypto";
 import t, { type Test } from "tap";
+import { createParking } from "../../../src/dispatch/queue/parking.ts";
 import { createStreams, type Streams } from "../../../src/dispatch/queue/streams.ts";
 import type { RedisClient } from "../../../src/dispatch/redis.ts";
 import { MINUTE } from "../../../src/runtime/durations.ts";
@@ -15,9 +16,10 @@ import { until } from "../../fixtures/until.ts";
 
 async function open(t: Test, redis?: RedisClient) {
   const ground = await openQueue(t);
-  const streams = createStreams(redis ?? (await connectedRedis(t)), 1);
+  const client = redis ?? (await connectedRedis(t));
+  const [streams, parking] = [createStreams(client, 1), createParking(client, 1)];
   const { log, events } = keptLog();
-  const parts: SweepParts = { db: ground.db, streams, log, steadyFor: () => MINUTE };
+  const parts: SweepParts = { db: ground.db, streams, parking, log, steadyFor: () => MINUTE };
   return { ground, streams, parts, events };
 }
 

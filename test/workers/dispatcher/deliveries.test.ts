@@ -1,0 +1,84 @@
+import { randomUUID } from "node:crypto";
+import t from "tap";
+import type { Parking } from "../../../src/dispatch/queue/parking.ts";
+import { newId } from "../../../src/runtime/ids.ts";
+import type { ClaimedRow, Finish } from "../../../src/store/claims.ts";
+import type { Database } from "../../../src/store/database.ts";
+import { createDeliveries } from "../../../workers/dispatcher/deliveries.ts";
+import { createGate } from "../../../workers/dispatcher/gate.ts";
+import { keptLog } from "../../fixtures/lines.ts";
+import { until } from "../../fixtures/until.ts";
+
+const newRow = (): ClaimedRow => ({
+  client_id: randomUUID(),
+  id: newId("evt"),
+  attempts: 0,
+  schedule_base: 0,
+  type: "message.received",
+  key: "chatapp",
+  channel_id: null,
+  payload: "{}",
+  webhook_url: "https://backend.example",
+  is_off: false,
+  secret_sealed: null,
+  former_secret_sealed: null,
+  former_secret_until: null,
+});
+
+/** A database that hands out these rows, and a finisher that lets nothing begin before it is told to. */
+function open(rows: readonly ClaimedRow[]) {
+  const finishes: Finish[] = [];
+  const begun: string[] = [];
+  let calm = () => {};
+  let asked = 0;
+  const gate = createGate({ slots: 20, isUnhealthy: () => false, isOnTrial: () => false });
+  const deliveries = createDeliveries({
+    worker: "wrk_1",
+    db: { query: async () => rows } as unknown as Database,
+    log: keptLog().log,
+    isAlive: () => true,
+    gate,
+    parking: {} as Parking,
+    finisher: {
+      calm: () => {
+        asked += 1;
+        return new Promise<void>((resolve) => {
+          calm = resolve;
+        });
+      },
+      finish: async (finish) => void finishes.push(finish),
+      giveUp: () => {},
+    },
+    async deliver(row) {
+      begun.push(row.id);
+      throw new Error("nothing is to be begun");
+    },
+    report: () => {},
+  });
+  const isAsked = () => until("it waits for its turn", () => asked > finishes.length);
+  return { deliveries, gate, finishes, begun, isAsked, goOn: () => calm() };
+}
+
+t.test("what was claimed and not begun is given back when the process is to end", async (t) => {
+  const rows = [newRow(), newRow()];
+  const { deliveries, gate, finishes, begun, isAsked, goOn } = open(rows);
+  const taken = deliveries.take(
+    "events",
+    rows.map(({ client_id, id }) => ({ clientId: client_id, id })),
+  );
+  await isAsked();
+  t.equal(gate.used(), 2);
+  deliveries.stop();
+  for (const _ of rows) {
+    await isAsked();
+    goOn();
+  }
+  t.equal(await taken, true);
+  await deliveries.idle();
+  t.same(begun, []);
+  t.match(finishes, [
+    { id: rows[0]?.id, state: "pending", delay_ms: 0, attempt: null },
+    { id: rows[1]?.id, state: "pending", delay_ms: 0, attempt: null },
+  ]);
+  t.equal(gate.used(), 0);
+});
