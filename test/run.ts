@@ -13,14 +13,17 @@ import { type Count, say, total } from "./driver/count.ts";
 import { testEnvironment } from "./driver/environment.ts";
 import { runFiles, stopFiles, testFiles } from "./driver/test-files.ts";
 
-/** The checks run beside the files, most of which wait more than they compute. */
-async function runAll(chosen: readonly string[], env: Record<string, string>): Promise<Count[]> {
-  if (chosen.length > 0) return runFiles({ light: chosen, heavy: [], lanes: 1, env });
-  const lanes = availableParallelism() + 3;
-  return (await Promise.all([runChecks(), runFiles({ ...testFiles(), lanes, env })])).flat();
-}
+/** Most files wait more than they compute. */
+const LANES = availableParallelism() + 3;
 
-async function main(): Promise<Count> {
+const runChosen = (chosen: readonly string[], env: Record<string, string>): Promise<Count[]> =>
+  chosen.length > 0
+    ? runFiles({ light: chosen, heavy: [], lanes: 1, env })
+    : runFiles({ ...testFiles(), lanes: LANES, env });
+
+async function main(chosen: readonly string[]): Promise<Count> {
+  // They need no servers, and begin while those start.
+  const checks = chosen.length > 0 ? Promise.resolve([]) : runChecks();
   const folder = mkdtempSync(join(tmpdir(), "herald-test-"));
   chmodSync(folder, 0o711);
   const options = { folder, env: testEnvironment(), durable: false, redisDatabases: 1_000, say };
@@ -28,7 +31,7 @@ async function main(): Promise<Count> {
   try {
     await makeTemplate(DATABASE_URL, REDIS_URL);
     const servers = { TEST_DATABASE_URL: DATABASE_URL, TEST_REDIS_URL: REDIS_URL };
-    return total(await runAll(process.argv.slice(2), testEnvironment(servers)));
+    return total([...(await runChosen(chosen, testEnvironment(servers))), ...(await checks)]);
   } finally {
     await stop();
     rmSync(folder, { recursive: true, force: true });
@@ -51,7 +54,7 @@ async function makeTemplate(DATABASE_URL: string, REDIS_URL: string): Promise<vo
 // Whoever ends the run ends the files; this process still has to stop the servers.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, stopFiles);
 
-const { passed, failed } = await main().catch((error: unknown): Count => {
+const { passed, failed } = await main(process.argv.slice(2)).catch((error: unknown): Count => {
   say(error instanceof Error ? (error.stack ?? error.message) : String(error));
   return { passed: 0, failed: 1 };
 });
