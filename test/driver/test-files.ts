@@ -6,7 +6,7 @@ import type { Count } from "./count.ts";
 import { runInTurn } from "./files-in-turn.ts";
 
 /** Those that take longest, and mostly wait. Last, they would be waited for alone. */
-const LONGEST = ["chaos", "outages", "shutdown", "cluster", "start", "fairness"];
+const LONGEST = ["outages", "cluster", "chaos", "start", "shutdown", "fairness"];
 
 const rankOf = (file: string): number => {
   const rank = LONGEST.findIndex((name) => file.endsWith(join("e2e", `${name}.test.ts`)));

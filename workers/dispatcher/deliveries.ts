@@ -6,6 +6,7 @@ import { SECOND } from "../../src/runtime/durations.ts";
 import type { Log } from "../../src/runtime/log.ts";
 import { createOutage } from "../../src/runtime/outage.ts";
 import { persist } from "../../src/runtime/pause.ts";
+import { within } from "../../src/runtime/within.ts";
 import { type ClaimedRow, claimDeliveries } from "../../src/store/claims.ts";
 import type { Database } from "../../src/store/database.ts";
 import type { DeliveryRef } from "../../src/store/delivery-refs.ts";
@@ -43,7 +44,18 @@ const LATEST_BEGINNING = 5 * SECOND;
 /** So many calls are begun in one turn of the loop, which in between hears the answers that have come. */
 const AT_ONCE = 2;
 
-const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
+/** A turn that takes longer says that this process has more to do than it can: answers are heard late. */
+const LONG_TURN = 10;
+/** Then it has no more calls out than this, unless none of them ends for a while. */
+const OUT_WHEN_BUSY = 8;
+const A_WHILE = 20;
+
+/** Answers how many milliseconds it took. */
+async function nextTurn(): Promise<number> {
+  const began = performance.now();
+  await new Promise<void>((resolve) => setImmediate(resolve));
+  return performance.now() - began;
+}
 
 export type Deliveries = ReturnType<typeof createDeliveries>;
 
@@ -53,6 +65,7 @@ export function createDeliveries({ worker, db, log, gate, parking, finisher, ...
   const aborting = new AbortController();
   setMaxListeners(0, stopping.signal, aborting.signal); // one for each call, which Node would take for a leak
   const running = new Set<Promise<void>>();
+  const out = new Set<Promise<unknown>>();
   const unparking = new Map<string, Promise<void>>();
   const parkedHere: Record<Lane, Set<string>> = { events: new Set(), bulk: new Set() };
   const outage = createOutage(log, { away: "claims.failed", back: "claims.mended" });
@@ -90,7 +103,8 @@ export function createDeliveries({ worker, db, log, gate, parking, finisher, ...
   /** One after the other: the fewer are told and not written down yet, the fewer are told twice after a crash. */
   async function start(lane: Lane, rows: readonly ClaimedRow[], { lease, began }: Claim): Promise<void> {
     for (const [index, row] of rows.entries()) {
-      if (index > 0 && index % AT_ONCE === 0) await nextTurn();
+      if (index % AT_ONCE === AT_ONCE - 1 && (await nextTurn()) > LONG_TURN && out.size > OUT_WHEN_BUSY)
+        await within(A_WHILE, Promise.race(out), () => {});
       await finisher.calm();
       const isLate = stopping.signal.aborted || performance.now() - began > LATEST_BEGINNING;
       run(lane, row, isLate ? giveBack(row, lease) : attempt(row, lease));
@@ -111,7 +125,9 @@ export function createDeliveries({ worker, db, log, gate, parking, finisher, ...
   }
 
   async function attempt(row: ClaimedRow, lease: string): Promise<void> {
-    const ending = await parts.deliver(row, aborting.signal);
+    const call = parts.deliver(row, aborting.signal);
+    out.add(call);
+    const ending = await call.finally(() => out.delete(call));
     parts.report(row, ending);
     await finish(row, lease, ending);
   }
