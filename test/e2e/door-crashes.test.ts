@@ -4,7 +4,7 @@ import { startPostgres } from "../../src/local/postgres.ts";
 import { freePort } from "../../src/local/server-process.ts";
 import { commandLine } from "../fixtures/command-line.ts";
 import { openFolder } from "../fixtures/folders.ts";
-import { sign } from "../fixtures/platform-door.ts";
+import { pageWebhook, postWebhook } from "../fixtures/platform-door.ts";
 import { startProcess, startWeb } from "../fixtures/processes.ts";
 import { postgresProgram } from "../fixtures/programs.ts";
 import { rawClient } from "../fixtures/servers.ts";
@@ -13,19 +13,7 @@ import { until } from "../fixtures/until.ts";
 
 const [WEBHOOKS, MESSAGES, SENDERS] = [120, 5, 12];
 
-const webhook = (number: number) =>
-  JSON.stringify({
-    object: "page",
-    entry: [
-      {
-        id: "7",
-        messaging: Array.from({ length: MESSAGES }, (_, index) => ({
-          sender: { id: "9" },
-          message: { mid: `m_${number}_${index}`, text: "Hi" },
-        })),
-      },
-    ],
-  });
+const messagesOf = (number: number) => Array.from({ length: MESSAGES }, (_, index) => `m_${number}_${index}`);
 
 t.test("whatever was answered 200 is on record once, whoever was killed meanwhile", async (t) => {
   const folder = openFolder(t);
@@ -51,16 +39,8 @@ t.test("whatever was answered 200 is on record once, whoever was killed meanwhil
   let answered = 0;
   /** As the platform does: again and again until it is taken, at whichever web is there. */
   const deliver = async (number: number) => {
-    const body = webhook(number);
-    const send = (port: string | undefined) =>
-      fetch(`http://127.0.0.1:${port}/platform/webhook`, {
-        method: "POST",
-        body,
-        headers: { "x-hub-signature-256": sign(body) },
-      }).then(
-        ({ status }) => status,
-        () => 0,
-      );
+    const body = pageWebhook("7", messagesOf(number));
+    const send = (port: string | undefined) => postWebhook(`http://127.0.0.1:${port}`, body);
     let tries = number;
     await until(`webhook ${number} is taken`, async () => (await send(ports[tries++ % 2])) === 200);
     answered++;
@@ -85,8 +65,6 @@ t.test("whatever was answered 200 is on record once, whoever was killed meanwhil
   const { rows } = await raw.query(
     "select payload::json -> 'data' ->> 'platform_message_id' as mid from events join deliveries using (client_id, id)",
   );
-  const expected = Array.from({ length: WEBHOOKS }, (_, number) =>
-    Array.from({ length: MESSAGES }, (_, index) => `m_${number}_${index}`),
-  ).flat();
+  const expected = Array.from({ length: WEBHOOKS }, (_, number) => messagesOf(number)).flat();
   t.same(rows.map(({ mid }) => mid).sort(), expected.sort());
 });

@@ -4,9 +4,9 @@ import t, { type Test } from "tap";
 import type { Resolver } from "../../src/dispatch/posting/resolver.ts";
 import { SECOND } from "../../src/runtime/durations.ts";
 import { startBackend, startTcpBackend } from "../fixtures/backends.ts";
-import { attemptsOf, hasten, tellOne, times, untilDelivery } from "../fixtures/deliveries.ts";
+import { hasten, tellOne, times, untilDelivery } from "../fixtures/deliveries.ts";
 import { type RunningDispatcher, startDispatcher } from "../fixtures/dispatcher.ts";
-import { configure } from "../fixtures/events.ts";
+import { attemptsOf, configure } from "../fixtures/events.ts";
 import { makeTenant } from "../fixtures/tenants.ts";
 import { until } from "../fixtures/until.ts";
 

@@ -10,9 +10,9 @@ import {
   type ReceivedEvent,
   startClientBackend,
 } from "../fixtures/client-backend.ts";
-import { attemptsOf, hasten, tellOne, untilDelivery } from "../fixtures/deliveries.ts";
+import { hasten, tellOne, untilDelivery } from "../fixtures/deliveries.ts";
 import { startDispatcher } from "../fixtures/dispatcher.ts";
-import { configure, deliveryIs } from "../fixtures/events.ts";
+import { attemptsOf, configure, deliveryIs } from "../fixtures/events.ts";
 import { makeTenant } from "../fixtures/tenants.ts";
 import { until } from "../fixtures/until.ts";
 

@@ -3,9 +3,8 @@ import t from "tap";
 import { SCHEDULE } from "../../src/dispatch/retry-schedule.ts";
 import type { DeliveryRef } from "../../src/store/delivery-refs.ts";
 import { enqueueDue, lockSweep, recoverDeliveries, unqueue } from "../../src/store/sweeps.ts";
-import { deliveryIs, deliveryOf } from "../fixtures/events.ts";
+import { attemptsOf, deliveryIs, deliveryOf } from "../fixtures/events.ts";
 import {
-  attemptsOf,
   clientEndingIn,
   dueRows,
   impatient,
@@ -64,13 +63,13 @@ t.test("what the dead had in hand is due again, and nothing else is taken from a
     const row = await deliveryOf(ground, ref.id);
     if (!isLost) {
       t.same(row, before[index], name);
-      t.same(await attemptsOf(ground, ref), []);
+      t.same(await attemptsOf(ground, ref.id), []);
       continue;
     }
     const nobodys = { enqueued_at: null, worker_id: null, lease: null, claimed_at: null };
     t.match(row, { state: "retrying", attempts: 3, last_error: "interrupted", ...nobodys }, name);
     t.ok((row.next_attempt_at as Date).getTime() <= inSeconds(1).getTime());
-    t.match(await attemptsOf(ground, ref), [
+    t.match(await attemptsOf(ground, ref.id), [
       { attempt: 3, error: "interrupted", status_code: null, at: before[index]?.claimed_at },
     ]);
   }

@@ -87,9 +87,12 @@ async function serve(parts: DispatcherParts, stream: Stream, signal: AbortSignal
   const patience = { signal, first: 200, most: 1 * SECOND, onFault: outage.failed };
   while (!signal.aborted) {
     const entries = (await persist(next, patience)) ?? [];
-    if (!signal.aborted) outage.mended();
-    if (signal.aborted) await handBack(parts, stream, entries);
-    else await accept(parts, stream, entries);
+    if (signal.aborted) {
+      await handBack(parts, stream, entries);
+      break;
+    }
+    outage.mended();
+    await accept(parts, stream, entries);
   }
   reader.close();
 }

@@ -82,7 +82,6 @@ export function createStreams(redis: RedisClient, partitions: number) {
     },
     /** How much lies in it, read or not. */
     depth: (key: string) => redis.xlen(key),
-
     /** The name of this life of Redis: another one once any part of it came back empty. */
     async epoch(): Promise<string> {
       const parts = await Promise.all(all.map(({ key }) => epochOf(redis, `${key}:epoch`)));

@@ -3,9 +3,9 @@ import type { Database } from "../../../src/store/database.ts";
 import type { DeliveryRef } from "../../../src/store/delivery-refs.ts";
 import { DatabaseUnavailable } from "../../../src/store/faults.ts";
 import { createFinisher } from "../../../workers/dispatcher/finisher.ts";
-import { deliveryIs, deliveryOf } from "../../fixtures/events.ts";
+import { attemptsOf, deliveryIs, deliveryOf } from "../../fixtures/events.ts";
 import { keptLog } from "../../fixtures/lines.ts";
-import { attemptsOf, claimed, dueRows, finishOf, openQueue } from "../../fixtures/queue-rows.ts";
+import { claimed, dueRows, finishOf, openQueue } from "../../fixtures/queue-rows.ts";
 import { watchStatements } from "../../fixtures/statements.ts";
 import { until } from "../../fixtures/until.ts";
 
@@ -64,8 +64,10 @@ t.test(
       finish(last),
     ]);
     for (const ref of [first, last])
-      t.match(await attemptsOf(ground, ref), [{ error: "HTTP 500", response_excerpt: "oh no" }]);
-    t.match(await attemptsOf(ground, bad), [{ error: "internal", response_excerpt: null, status_code: 500 }]);
+      t.match(await attemptsOf(ground, ref.id), [{ error: "HTTP 500", response_excerpt: "oh no" }]);
+    t.match(await attemptsOf(ground, bad.id), [
+      { error: "internal", response_excerpt: null, status_code: 500 },
+    ]);
     t.match(await deliveryOf(ground, bad.id), { state: "retrying", last_error: "internal", lease: null });
     t.same(lines, []);
   },
@@ -86,6 +88,6 @@ t.test("who has lost the lease says so, and goes on", async (t) => {
   await deliveryIs(ground, lost.id, { state: "retrying", lease: null });
   await Promise.all([finish(lost), finish(kept)]);
   t.match(lines, [{ event: "delivery.lost", event_id: lost.id }]);
-  t.same(await attemptsOf(ground, lost), []);
-  t.equal((await attemptsOf(ground, kept)).length, 1);
+  t.same(await attemptsOf(ground, lost.id), []);
+  t.equal((await attemptsOf(ground, kept.id)).length, 1);
 });
