@@ -50,8 +50,10 @@ export function createDatabase(
     ...(patience === "endless" ? {} : { query_timeout: patience }),
   });
   // A connection may break while it idles or between two statements of a transaction. It is replaced at the next use;
-  // without listeners on both it would end the process.
-  pool.on("connect", (client) => client.on("error", onFault));
+  // without listeners on both it would end the process. The pool has closed before its connections have: what breaks
+  // then is nobody's fault.
+  let closing = false;
+  pool.on("connect", (client) => client.on("error", (error) => closing || onFault(error)));
   pool.on("error", () => {});
   const prepared = settings.DATABASE_PREPARED;
 
@@ -111,7 +113,10 @@ export function createDatabase(
         throw new DatabaseUnavailable(new Error(`no answer within ${deadline} ms`));
       });
     },
-    close: () => pool.end(),
+    async close() {
+      closing = true;
+      await pool.end();
+    },
   };
 }
 

@@ -100,6 +100,33 @@ t.test("connections that the server ends are replaced", async (t) => {
   t.same(await db.query("select name from clients where name = 'halfway'"), []);
 });
 
+t.test("a connection that breaks is a fault to hear of, unless we are closing", async (t) => {
+  const url = await cloneDatabase(t);
+  const admin = await rawClient(t, url);
+  for (const closing of [false, true]) {
+    const faults: string[] = [];
+    const settings = { DATABASE_URL: url, DATABASE_POOL: 1, DATABASE_PREPARED: true };
+    const db = createDatabase(settings, (error) => faults.push(error.message));
+    let closed: Promise<void> | undefined;
+    const broken = db.transaction(async (tx) => {
+      const [own] = await tx.query<{ pid: number }>("select pg_backend_pid() as pid");
+      if (closing) closed = db.close();
+      await admin.query("select pg_terminate_backend($1)", [own?.pid]);
+      await until("broken", () =>
+        tx.query("select 1").then(
+          () => undefined,
+          (error: Error) => error,
+        ),
+      );
+      if (!closing) await until("heard of", () => faults.length > 0);
+      await tx.query("select 1");
+    });
+    await t.rejects(broken, DatabaseUnavailable);
+    await (closed ?? db.close());
+    if (closing) t.same(faults, []);
+  }
+});
+
 t.test("a ping gives up on a pool that has no connection to give", async (t) => {
   const db = open(t, await cloneDatabase(t), { DATABASE_POOL: 1 });
   await db.transaction(async () => {
