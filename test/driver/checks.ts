@@ -5,6 +5,7 @@ import { processCommand } from "../../src/local/process-commands.ts";
 import { packageRoot } from "../../src/runtime/package-root.ts";
 import { type Count, say, sayOutcome } from "./count.ts";
 import { testEnvironment } from "./environment.ts";
+import { yieldProcessor } from "./priority.ts";
 
 /** What is looked at without being run: lint, types, the description of the API. Each counts as one assertion. */
 export async function runChecks(): Promise<Count[]> {
@@ -21,6 +22,7 @@ async function check(name: string, command: string, args: readonly string[]): Pr
     cwd: packageRoot(),
     env: testEnvironment({ REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" }),
   });
+  yieldProcessor(child);
   const output: string[] = [];
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => output.push(String(chunk)));
   const code = await new Promise<number | null>((resolve) => child.once("close", resolve));

@@ -5,6 +5,7 @@ import type { Readable } from "node:stream";
 import { Parser } from "tap-parser";
 import { packageRoot } from "../../src/runtime/package-root.ts";
 import { type Count, say, sayOutcome } from "./count.ts";
+import { yieldProcessor } from "./priority.ts";
 
 /** The test that a runner adds after those of a file. */
 export const END_OF_FILE = "(end of file)";
@@ -23,13 +24,16 @@ interface InTurn {
   /** The next file to run, undefined when there is none. */
   next(): string | undefined;
   env: Record<string, string>;
+  /** Whether it leaves the processor to those that are not. */
+  yields: boolean;
   onChild(child: ChildProcess): void;
 }
 
 /** Runs files in one process until there are none left, or the process dies: then the one that ran has failed. */
-export async function runInTurn({ next, env, onChild }: InTurn): Promise<Count[]> {
+export async function runInTurn({ next, env, yields, onChild }: InTurn): Promise<Count[]> {
   const counts: Count[] = [];
   const child = startRunner(env);
+  if (yields) yieldProcessor(child);
   onChild(child);
   let turn: Turn | undefined;
   const begin = () => {

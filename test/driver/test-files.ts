@@ -46,18 +46,20 @@ const HEAVY_LANES = 2;
 
 /**
  * Runs the files, says one line for each and in full what failed. Two lanes begin with the heavy files, which wait a lot,
- * beside the light ones, which compute; no third one, for each is many processes.
+ * beside the light ones, which compute, and let them go first; no third one, for each is many processes.
  */
 export async function runFiles({ light, heavy, lanes, env }: Lanes): Promise<Count[]> {
   const [lights, heavies] = [[...light], [...heavy]];
   const counts: Count[] = [];
-  const lane = async (queues: string[][]) => {
+  const lane = async (queues: string[][], yields: boolean) => {
     const nextQueue = () => queues.find((files) => files.length > 0);
     const next = () => nextQueue()?.shift();
-    while (nextQueue() && !stopped) counts.push(...(await runInTurn({ next, env, onChild: keep })));
+    while (nextQueue() && !stopped) counts.push(...(await runInTurn({ next, env, yields, onChild: keep })));
   };
   await Promise.all(
-    Array.from({ length: lanes }, (_, index) => lane(index < HEAVY_LANES ? [heavies, lights] : [lights])),
+    Array.from({ length: lanes }, (_, index) =>
+      index < HEAVY_LANES ? lane([heavies, lights], false) : lane([lights], true),
+    ),
   );
   return counts;
 }
