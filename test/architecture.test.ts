@@ -8,7 +8,15 @@ const ROOT = packageRoot();
 /** Who may import whom. A room not named on the right is closed to the one on the left; a single file may be opened alone. */
 const ARROWS: Record<string, readonly string[]> = {
   bin: ["src", "workers"],
-  workers: ["src/runtime", "src/schema", "src/store", "src/security", "src/dispatch", "src/platforms"],
+  workers: [
+    "src/runtime",
+    "src/schema",
+    "src/store",
+    "src/security",
+    "src/dispatch",
+    "src/platforms",
+    "src/tenancy",
+  ],
   "src/composition": ["src", "workers"],
   "src/resources": [
     "src/http/route.ts",
@@ -24,7 +32,7 @@ const ARROWS: Record<string, readonly string[]> = {
   "src/http": ["src/schema", "src/store", "src/security", "src/runtime"],
   "src/dispatch": ["src/schema", "src/store", "src/security", "src/runtime"],
   "src/commands": ["src/tenancy", "src/schema", "src/dispatch", "src/store", "src/security", "src/runtime"],
-  "src/tenancy": ["src/dispatch", "src/schema", "src/store", "src/security", "src/runtime"],
+  "src/tenancy": ["src/dispatch", "src/platforms", "src/schema", "src/store", "src/security", "src/runtime"],
   "src/platforms": ["src/schema", "src/security", "src/runtime"],
   "src/store": ["src/runtime"],
   "src/security": ["src/runtime"],

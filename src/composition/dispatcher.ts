@@ -10,17 +10,16 @@ import { withLeadFields } from "../../workers/dispatcher/lead-fields.ts";
 import { lookAround } from "../../workers/dispatcher/lookout.ts";
 import { createReport } from "../../workers/dispatcher/report.ts";
 import { sweep } from "../../workers/dispatcher/sweeper.ts";
-import { createHolds } from "../dispatch/holds.ts";
 import { createBreakers } from "../dispatch/queue/breakers.ts";
 import { createParking } from "../dispatch/queue/parking.ts";
 import { createStreams } from "../dispatch/queue/streams.ts";
 import { connectReader } from "../dispatch/redis.ts";
-import { createPlatforms } from "../platforms/platforms.ts";
 import { SECOND } from "../runtime/durations.ts";
 import { newId } from "../runtime/ids.ts";
 import { repeat } from "../runtime/repeat.ts";
 import type { Worker } from "../runtime/supervise.ts";
 import type { ClaimedRow } from "../store/claims.ts";
+import { platformConnections, registerPlatforms } from "./outside.ts";
 import { registerPosting } from "./posting.ts";
 import { sharedWorkers } from "./shared.ts";
 import {
@@ -30,6 +29,7 @@ import {
   LOG,
   METRICS,
   PARTITIONS,
+  PLATFORMS,
   provide,
   REDIS,
   resolve,
@@ -39,6 +39,7 @@ import {
 
 export function registerDispatcher(container: DependencyContainer): void {
   registerPosting(container);
+  registerPlatforms(container);
   provide(container, WORKERS, (c) => [...sharedWorkers(c), ...dispatcherWorkers(c)]);
 }
 
@@ -51,8 +52,7 @@ function dispatcherWorkers(c: DependencyContainer): Worker[] {
   const { steadyFor } = heart;
   const streams = createStreams(redis, partitions);
   const [parking, breakers] = [createParking(redis, partitions), createBreakers(redis, partitions, { log })];
-  const platforms = createPlatforms(config, { holds: createHolds(redis), log });
-  const { pages } = platforms.social;
+  const { pages } = resolve(c, PLATFORMS).social;
   const complete = (row: ClaimedRow) => withLeadFields({ db, secretBox, pages, log }, row);
   const gate = createGate({
     slots: config.DISPATCHER_CONCURRENCY,
@@ -86,7 +86,7 @@ function dispatcherWorkers(c: DependencyContainer): Worker[] {
   ];
   metrics.onReading(() => setGauges({ db, redis, partitions, breakers, gate, metrics }));
   return [
-    { name: "platforms", close: () => platforms.close() },
+    platformConnections(c),
     { name: "event-poster", close: () => poster.close() },
     heart,
     dispatcher({ streams, gate, deliveries, chores, log, connect: () => connectReader(config) }),

@@ -8,6 +8,7 @@ import type { Gate } from "../http/admission.ts";
 import type { CredentialScheme } from "../http/caller.ts";
 import type { Route } from "../http/route.ts";
 import type { HttpServer } from "../http/server.ts";
+import type { Platforms } from "../platforms/platforms.ts";
 import type { Config } from "../runtime/config.ts";
 import type { Log } from "../runtime/log.ts";
 import type { Metrics } from "../runtime/metrics.ts";
@@ -40,6 +41,9 @@ export const RESOLVER = token<Resolver>("resolver");
 export const PARTITIONS = token<number>("partitions");
 /** Tells the dispatchers what was recorded. */
 export const DOORBELL = token<Doorbell & Worker>("doorbell");
+/** The same for messages to people. */
+export const OUTBOUND_DOORBELL = token<Doorbell & Worker>("doorbell of messages");
+export const PLATFORMS = token<Platforms>("platforms");
 export const EVENT_POSTER = token<EventPoster>("event poster");
 export const ROUTES = token<readonly Route[]>("routes");
 export const CREDENTIALS = token<readonly CredentialScheme[]>("credentials");

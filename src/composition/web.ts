@@ -1,6 +1,6 @@
 import type { DependencyContainer } from "tsyringe";
 import { createDoorbell, type Doorbell } from "../dispatch/queue/doorbell.ts";
-import { createStreams } from "../dispatch/queue/streams.ts";
+import { createStreams, type Lane } from "../dispatch/queue/streams.ts";
 import { pingRedis } from "../dispatch/redis.ts";
 import { createApp } from "../http/app.ts";
 import type { CredentialScheme } from "../http/caller.ts";
@@ -29,6 +29,9 @@ import { createSigner } from "../security/derived-keys.ts";
 import { createPasswords } from "../security/passwords.ts";
 import { createTryLimit, type TryLimit } from "../security/try-limit.ts";
 import { createUserTokens } from "../security/user-tokens.ts";
+import { unqueueSends } from "../store/sends.ts";
+import { unqueue } from "../store/sweeps.ts";
+import { platformConnections, registerPlatforms } from "./outside.ts";
 import { registerPosting } from "./posting.ts";
 import { sharedWorkers } from "./shared.ts";
 import {
@@ -42,6 +45,7 @@ import {
   HTTP_SERVER,
   LOG,
   METRICS,
+  OUTBOUND_DOORBELL,
   PARTITIONS,
   PASSWORDS,
   provide,
@@ -112,6 +116,13 @@ const healthParts = (container: DependencyContainer): HealthParts => ({
   metricsToken: resolve(container, CONFIG).METRICS_TOKEN,
 });
 
+function doorbellOf(container: DependencyContainer, lane: Lane, takeBack: typeof unqueue) {
+  const [redis, db] = [resolve(container, REDIS), resolve(container, DATABASE)];
+  const streams = createStreams(redis, resolve(container, PARTITIONS));
+  const parts = { redis, streams, lane, log: resolve(container, LOG) };
+  return createDoorbell({ ...parts, unqueue: (refs) => takeBack(db, refs) });
+}
+
 function credentialSchemes(container: DependencyContainer): CredentialScheme[] {
   const [db, log] = [resolve(container, DATABASE), resolve(container, LOG)];
   return [...userTokenSchemes({ db, tokens: resolve(container, USER_TOKENS), log }), apiKeyScheme(db, log)];
@@ -120,12 +131,11 @@ function credentialSchemes(container: DependencyContainer): CredentialScheme[] {
 export function registerWeb(container: DependencyContainer): void {
   provide(container, PASSWORDS, () => createPasswords());
   registerPosting(container);
+  registerPlatforms(container);
   provide(container, USER_TOKENS, (c) => createUserTokens(resolve(c, CONFIG)));
   provide(container, TRY_LIMIT, (c) => createTryLimit(resolve(c, REDIS)));
-  provide(container, DOORBELL, (c) => {
-    const [redis, db, log] = [resolve(c, REDIS), resolve(c, DATABASE), resolve(c, LOG)];
-    return createDoorbell({ redis, streams: createStreams(redis, resolve(c, PARTITIONS)), db, log });
-  });
+  provide(container, DOORBELL, (c) => doorbellOf(c, "events", unqueue));
+  provide(container, OUTBOUND_DOORBELL, (c) => doorbellOf(c, "outbound", unqueueSends));
   provide(container, ROUTES, allRoutes);
   provide(container, CREDENTIALS, credentialSchemes);
   provide(container, GATES, () => ({}));
@@ -146,7 +156,9 @@ export function registerWeb(container: DependencyContainer): void {
   provide(container, WORKERS, (c) => [
     ...sharedWorkers(c),
     { name: "event-poster", close: () => resolve(c, EVENT_POSTER).close() },
+    platformConnections(c),
     resolve(c, DOORBELL),
+    resolve(c, OUTBOUND_DOORBELL),
     resolve(c, HTTP_SERVER),
   ]);
 }

@@ -115,6 +115,44 @@ const DISCONNECT = sql(`
   and status <> 'disconnected'
   returning ${COLUMNS}`);
 
+const FIND_TOKEN = sql(`
+  select ${COLUMNS}, token_sealed
+  from channels
+  where client_id = $1
+  and id = $2`);
+
+/** With the token that speaks for it, null where it has none any more. */
+export type ChannelTokenRow = ChannelRow & { token_sealed: string | null };
+
+export async function findChannelToken(
+  db: Queryable,
+  clientId: string,
+  id: string,
+): Promise<ChannelTokenRow | undefined> {
+  const [row] = await db.query<ChannelTokenRow>(FIND_TOKEN, [clientId, id]);
+  return row;
+}
+
+/** A token that was replaced meanwhile is another one. */
+const END_TOKEN = sql(`
+  update channels
+  set status = 'needs_reauth', token_sealed = null
+  where client_id = $1
+  and id = $2
+  and status = 'connected'
+  and token_sealed = $3
+  returning ${COLUMNS}`);
+
+/** The platform takes this token no more; undefined when that was known, or it is not the channel's any more. */
+export async function markTokenDead(
+  tx: Queryable,
+  clientId: string,
+  { id, token_sealed }: { id: string; token_sealed: string },
+): Promise<ChannelRow | undefined> {
+  const [row] = await tx.query<ChannelRow>(END_TOKEN, [clientId, id, token_sealed]);
+  return row;
+}
+
 const FIND_PAGE_TOKEN = sql(`
   select page_id, token_sealed
   from channels

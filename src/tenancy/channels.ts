@@ -12,6 +12,7 @@ import {
   insertChannel,
   lockClaims,
   markDisconnected,
+  markTokenDead,
   reconnectChannel,
   reserveAsset,
 } from "../store/channels.ts";
@@ -134,6 +135,19 @@ export async function endByPlatform(
   const ended = await endChannelsOfWaba(tx, clientId, cut);
   for (const row of ended) await auditEnd(tx, serviceDeed(clientId), { ...row, reason: "platform" });
   return ended.length > 0;
+}
+
+/** The platform calls the channel's token dead: it must be connected again, and its client hears of it, once. */
+export async function endDeadToken(
+  db: Database,
+  channel: { client_id: string; id: string; token_sealed: string },
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    const row = await markTokenDead(tx, channel.client_id, channel);
+    if (!row) return;
+    await recordEvents(tx, [channelDisconnected(row, "token_dead")]);
+    await auditEnd(tx, serviceDeed(row.client_id), { ...row, reason: "token_dead" });
+  });
 }
 
 /** True when the client has such a channel; disconnecting it twice changes nothing. */

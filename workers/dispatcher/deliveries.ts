@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import type { Parking } from "../../src/dispatch/queue/parking.ts";
-import type { Lane } from "../../src/dispatch/queue/streams.ts";
+import type { EventLane } from "../../src/dispatch/queue/streams.ts";
 import { SECOND } from "../../src/runtime/durations.ts";
 import type { Log } from "../../src/runtime/log.ts";
 import { createOutage } from "../../src/runtime/outage.ts";
@@ -67,7 +67,7 @@ export function createDeliveries({ worker, db, log, gate, parking, finisher, ...
   const running = new Set<Promise<void>>();
   const out = new Set<Promise<unknown>>();
   const unparking = new Map<string, Promise<void>>();
-  const parkedHere: Record<Lane, Set<string>> = { events: new Set(), bulk: new Set() };
+  const parkedHere: Record<EventLane, Set<string>> = { events: new Set(), bulk: new Set() };
   const outage = createOutage(log, { away: "claims.failed", back: "claims.mended" });
   /** Undefined where it was given up, because the process ends. */
   const persistently = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
@@ -78,7 +78,7 @@ export function createDeliveries({ worker, db, log, gate, parking, finisher, ...
   };
 
   /** False where it was given up, because the process ends: they are still in nobody's hand. */
-  async function take(lane: Lane, refs: readonly DeliveryRef[]): Promise<boolean> {
+  async function take(lane: EventLane, refs: readonly DeliveryRef[]): Promise<boolean> {
     const admitted: DeliveryRef[] = [];
     const over: DeliveryRef[] = [];
     for (const ref of distinct(refs)) (gate.take(lane, ref.clientId) ? admitted : over).push(ref);
@@ -86,7 +86,7 @@ export function createDeliveries({ worker, db, log, gate, parking, finisher, ...
     return begun && aside;
   }
 
-  async function begin(lane: Lane, refs: readonly DeliveryRef[]): Promise<boolean> {
+  async function begin(lane: EventLane, refs: readonly DeliveryRef[]): Promise<boolean> {
     if (refs.length === 0) return true;
     const lease = { token: randomUUID(), worker };
     const began = performance.now();
@@ -101,7 +101,7 @@ export function createDeliveries({ worker, db, log, gate, parking, finisher, ...
   }
 
   /** One after the other: the fewer are told and not written down yet, the fewer are told twice after a crash. */
-  async function start(lane: Lane, rows: readonly ClaimedRow[], { lease, began }: Claim): Promise<void> {
+  async function start(lane: EventLane, rows: readonly ClaimedRow[], { lease, began }: Claim): Promise<void> {
     for (const [index, row] of rows.entries()) {
       if (index % AT_ONCE === AT_ONCE - 1 && (await nextTurn()) > LONG_TURN && out.size > OUT_WHEN_BUSY)
         await within(A_WHILE, Promise.race(out), () => {});
@@ -111,7 +111,7 @@ export function createDeliveries({ worker, db, log, gate, parking, finisher, ...
     }
   }
 
-  function run(lane: Lane, row: ClaimedRow, work: Promise<void>): void {
+  function run(lane: EventLane, row: ClaimedRow, work: Promise<void>): void {
     const ended = () => {
       gate.give(lane, row.client_id);
       if (parkedHere[lane].has(row.client_id)) void unpark(lane, row.client_id);
@@ -144,7 +144,7 @@ export function createDeliveries({ worker, db, log, gate, parking, finisher, ...
     return finisher.finish({ client_id, id, lease, schedule_base, ...written });
   }
 
-  async function setAside(lane: Lane, refs: readonly DeliveryRef[]): Promise<boolean> {
+  async function setAside(lane: EventLane, refs: readonly DeliveryRef[]): Promise<boolean> {
     const byClient = new Map<string, string[]>();
     for (const { clientId, id } of refs) byClient.set(clientId, [...(byClient.get(clientId) ?? []), id]);
     const left: DeliveryRef[] = [];
@@ -162,7 +162,7 @@ export function createDeliveries({ worker, db, log, gate, parking, finisher, ...
   }
 
   /** Takes up what waits of this client, as far as it may have slots now. */
-  async function unpark(lane: Lane, clientId: string): Promise<void> {
+  async function unpark(lane: EventLane, clientId: string): Promise<void> {
     const name = `${lane} ${clientId}`;
     if (!unparking.has(name) && roomFor(lane, clientId) > 0)
       unparking.set(name, refill(lane, clientId, name));
@@ -170,7 +170,7 @@ export function createDeliveries({ worker, db, log, gate, parking, finisher, ...
   }
 
   /** Looks at the room again each time: of calls that end together only the first one comes as far as this. */
-  async function refill(lane: Lane, clientId: string, name: string): Promise<void> {
+  async function refill(lane: EventLane, clientId: string, name: string): Promise<void> {
     let room = roomFor(lane, clientId);
     while (room > 0) {
       const ids = await parking.pop(lane, clientId, room).catch(() => []);
@@ -182,7 +182,7 @@ export function createDeliveries({ worker, db, log, gate, parking, finisher, ...
     unparking.delete(name); // in the same moment as the last look, or a slot that is freed in between would be missed
   }
 
-  const roomFor = (lane: Lane, clientId: string): number =>
+  const roomFor = (lane: EventLane, clientId: string): number =>
     stopping.signal.aborted ? 0 : gate.roomFor(lane, clientId);
 
   return {

@@ -1,6 +1,6 @@
 import { setMaxListeners } from "node:events";
 import { createStreamReader, isMissingGroup } from "../../src/dispatch/queue/stream-reader.ts";
-import type { Entry, Stream, Streams } from "../../src/dispatch/queue/streams.ts";
+import type { Entry, EventLane, Stream, Streams } from "../../src/dispatch/queue/streams.ts";
 import type { RedisClient } from "../../src/dispatch/redis.ts";
 import { SECOND } from "../../src/runtime/durations.ts";
 import { isClientId, isPrefixedId } from "../../src/runtime/ids.ts";
@@ -41,7 +41,7 @@ export function dispatcher(parts: DispatcherParts): Worker {
     async start(lifecycle) {
       for (const chore of chores) await chore.start?.(lifecycle);
       serving = Promise.all(
-        streams.all.flatMap((stream) => [
+        streams.ofEvents.flatMap((stream) => [
           serve(parts, stream, stopping.signal),
           adopt(parts, stream, stopping.signal),
         ]),
@@ -69,7 +69,7 @@ export function dispatcher(parts: DispatcherParts): Worker {
 }
 
 /** Never reads more than can be begun: what is read and waits looks abandoned after a while. */
-async function serve(parts: DispatcherParts, stream: Stream, signal: AbortSignal): Promise<void> {
+async function serve(parts: DispatcherParts, stream: Stream<EventLane>, signal: AbortSignal): Promise<void> {
   const { streams, gate, log, connect } = parts;
   const reader = createStreamReader(stream.key, connect);
   const next = async (): Promise<Entry[]> => {
@@ -98,7 +98,7 @@ async function serve(parts: DispatcherParts, stream: Stream, signal: AbortSignal
 }
 
 /** Whoever has read something and died leaves it to the others. */
-async function adopt(parts: DispatcherParts, stream: Stream, signal: AbortSignal): Promise<void> {
+async function adopt(parts: DispatcherParts, stream: Stream<EventLane>, signal: AbortSignal): Promise<void> {
   const { streams, gate } = parts;
   while (!signal.aborted) {
     await pause(ADOPT_EVERY, signal);
@@ -110,7 +110,11 @@ async function adopt(parts: DispatcherParts, stream: Stream, signal: AbortSignal
 }
 
 /** Once they are in somebody's hand, or set aside, or nobody's business, the stream is done with them. */
-async function accept(parts: DispatcherParts, stream: Stream, entries: readonly Entry[]): Promise<void> {
+async function accept(
+  parts: DispatcherParts,
+  stream: Stream<EventLane>,
+  entries: readonly Entry[],
+): Promise<void> {
   const { streams, deliveries } = parts;
   const readable = entries.filter(({ clientId, id }) => isClientId(clientId) && isPrefixedId(id, "evt"));
   if (!(await deliveries.take(stream.lane, readable))) return handBack(parts, stream, readable);
@@ -121,7 +125,7 @@ async function accept(parts: DispatcherParts, stream: Stream, entries: readonly 
 /** Read and not begun: given to the others at once. */
 async function handBack(
   { streams }: DispatcherParts,
-  { lane, key }: Stream,
+  { lane, key }: Stream<EventLane>,
   entries: readonly Entry[],
 ): Promise<void> {
   if (entries.length === 0) return;

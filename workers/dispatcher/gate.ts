@@ -1,4 +1,4 @@
-import type { Lane } from "../../src/dispatch/queue/streams.ts";
+import type { EventLane } from "../../src/dispatch/queue/streams.ts";
 
 interface GateParts {
   /** How many calls this process has open at most. */
@@ -27,7 +27,7 @@ export type Gate = ReturnType<typeof createGate>;
 
 /** Who may have how many of this process's slots: one client's slow backend must not take them from the others. */
 export function createGate({ slots, isUnhealthy, isOnTrial }: GateParts) {
-  const held = new Map<string, Record<Lane, number>>();
+  const held = new Map<string, Record<EventLane, number>>();
   const taken = { events: 0, bulk: 0 };
   let waiting: (() => void)[] = [];
   const share = (part: number) => Math.max(1, Math.floor(slots * part));
@@ -40,16 +40,16 @@ export function createGate({ slots, isUnhealthy, isOnTrial }: GateParts) {
     return share(isUnhealthy(clientId) ? Math.min(part, UNHEALTHY_SHARE) : part);
   }
 
-  const roomIn = (lane: Lane): number =>
+  const roomIn = (lane: EventLane): number =>
     Math.max(0, lane === "bulk" ? Math.min(free(), share(BULK_SHARE) - taken.bulk) : free());
 
   /** What is told again counts for itself alone, or it would delay what is fresh; of a single trial there is but one. */
-  function heldBeside(lane: Lane, clientId: string): number {
+  function heldBeside(lane: EventLane, clientId: string): number {
     const { events, bulk } = heldBy(clientId);
     return lane === "bulk" || isOnTrial(clientId) ? events + bulk : events;
   }
 
-  function roomFor(lane: Lane, clientId: string): number {
+  function roomFor(lane: EventLane, clientId: string): number {
     const room = Math.min(roomIn(lane), capOf(clientId) - heldBeside(lane, clientId));
     const bulk = lane === "bulk" ? share(BULK_SHARE_OF_ONE) - heldBy(clientId).bulk : room;
     return Math.max(0, Math.min(room, bulk));
@@ -61,19 +61,19 @@ export function createGate({ slots, isUnhealthy, isOnTrial }: GateParts) {
     /** How many are taken. */
     used: () => slots - free(),
     /** Waits until the lane has a free slot. */
-    async room(lane: Lane): Promise<number> {
+    async room(lane: EventLane): Promise<number> {
       while (roomIn(lane) === 0) await new Promise<void>((resolve) => waiting.push(resolve));
       return roomIn(lane);
     },
     /** One slot, or false where the client has all that it may have. */
-    take(lane: Lane, clientId: string): boolean {
+    take(lane: EventLane, clientId: string): boolean {
       if (roomFor(lane, clientId) === 0) return false;
       taken[lane] += 1;
       const now = heldBy(clientId);
       held.set(clientId, { ...now, [lane]: now[lane] + 1 });
       return true;
     },
-    give(lane: Lane, clientId: string): void {
+    give(lane: EventLane, clientId: string): void {
       taken[lane] -= 1;
       const now = heldBy(clientId);
       const left = { ...now, [lane]: now[lane] - 1 };

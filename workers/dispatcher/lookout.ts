@@ -16,7 +16,7 @@ interface LookoutParts {
 export async function lookAround(parts: LookoutParts): Promise<void> {
   const { streams, parking, breakers, gate, deliveries } = parts;
   await breakers.look();
-  for (const { lane, partition } of streams.all) {
+  for (const { lane, partition } of streams.ofEvents) {
     const clients = await parking.clients(lane, partition);
     // In another order each time: there may not be room for all of them.
     for (const clientId of clients.sort(() => Math.random() - 0.5)) {

@@ -1,5 +1,5 @@
 import type { Parking } from "../../src/dispatch/queue/parking.ts";
-import { LANES, type Lane, type Streams } from "../../src/dispatch/queue/streams.ts";
+import { EVENT_LANES, type EventLane, type Streams } from "../../src/dispatch/queue/streams.ts";
 import { SCHEDULE } from "../../src/dispatch/retry-schedule.ts";
 import { MINUTE, SECOND } from "../../src/runtime/durations.ts";
 import type { Log } from "../../src/runtime/log.ts";
@@ -31,7 +31,7 @@ interface QueueState {
   /** In the order of the streams. */
   depths: number[];
   /** Clients of whom enough is set aside: more of theirs would only be in the way of the others. */
-  crowded: Record<Lane, string[]>;
+  crowded: Record<EventLane, string[]>;
 }
 
 /** Long enough for the dispatchers to make some room. */
@@ -64,7 +64,7 @@ async function sweepOnce(parts: SweepParts): Promise<"more" | "done"> {
 /** Whether Redis has taken them. */
 async function tell(
   { db, streams, log }: SweepParts,
-  lane: Lane,
+  lane: EventLane,
   refs: readonly DeliveryRef[],
 ): Promise<boolean> {
   if (refs.length === 0) return true;
@@ -83,7 +83,7 @@ async function stateOf({ streams, parking }: SweepParts): Promise<QueueState | u
   try {
     const [epoch, depths, events, bulk] = await Promise.all([
       streams.epoch(),
-      Promise.all(streams.all.map(({ key }) => streams.depth(key))),
+      Promise.all(streams.ofEvents.map(({ key }) => streams.depth(key))),
       parking.crowded("events"),
       parking.crowded("bulk"),
     ]);
@@ -103,12 +103,12 @@ async function recover(tx: Queryable, { steadyFor, log }: SweepParts): Promise<v
 
 async function enqueue(
   tx: Queryable,
-  { all, partitions }: Streams,
+  { ofEvents, partitions }: Streams,
   { epoch, depths, crowded }: QueueState,
-): Promise<[Lane, DeliveryRef[]][]> {
-  const taken: [Lane, DeliveryRef[]][] = [];
-  for (const lane of LANES) {
-    const full = all.flatMap((stream, index) =>
+): Promise<[EventLane, DeliveryRef[]][]> {
+  const taken: [EventLane, DeliveryRef[]][] = [];
+  for (const lane of EVENT_LANES) {
+    const full = ofEvents.flatMap((stream, index) =>
       stream.lane === lane && (depths[index] ?? 0) >= FULL ? [stream.partition] : [],
     );
     if (full.length === partitions) continue;

@@ -1,11 +1,9 @@
 import { SECOND } from "../../runtime/durations.ts";
 import type { Log } from "../../runtime/log.ts";
 import type { Worker } from "../../runtime/supervise.ts";
-import type { Database } from "../../store/database.ts";
 import type { DeliveryRef } from "../../store/delivery-refs.ts";
-import { unqueue } from "../../store/sweeps.ts";
 import type { RedisClient } from "../redis.ts";
-import type { Streams } from "./streams.ts";
+import type { Lane, Streams } from "./streams.ts";
 
 /** Tells the dispatchers at once what has just been recorded, so that it does not wait for the sweeper. */
 export interface Doorbell {
@@ -18,14 +16,16 @@ export interface Doorbell {
 interface DoorbellParts {
   redis: RedisClient;
   streams: Streams;
-  db: Database;
+  lane: Lane;
+  /** Says of rows that they are in no queue. */
+  unqueue(refs: readonly DeliveryRef[]): Promise<void>;
   log: Log;
 }
 
 /** How soon it is noticed that Redis was emptied without going away. */
 const LOOK_EVERY = 5 * SECOND;
 
-export function createDoorbell({ redis, streams, db, log }: DoorbellParts): Doorbell & Worker {
+export function createDoorbell({ redis, streams, lane, unqueue, log }: DoorbellParts): Doorbell & Worker {
   let epoch: string | null = null;
   let waiting: DeliveryRef[] = [];
   let timer: NodeJS.Timeout | undefined;
@@ -37,10 +37,10 @@ export function createDoorbell({ redis, streams, db, log }: DoorbellParts): Door
 
   async function announce(refs: readonly DeliveryRef[]): Promise<void> {
     try {
-      await streams.add("events", refs);
+      await streams.add(lane, refs);
     } catch {
       epoch = null; // until the next look: what is recorded meanwhile is the sweeper's at once
-      await unqueue(db, refs).catch((error) => log.warn("doorbell.not_taken_back", { err: error }));
+      await unqueue(refs).catch((error) => log.warn("doorbell.not_taken_back", { err: error }));
     }
   }
 
@@ -53,7 +53,7 @@ export function createDoorbell({ redis, streams, db, log }: DoorbellParts): Door
   };
 
   return {
-    name: "doorbell",
+    name: `doorbell of ${lane}`,
     epoch: () => epoch,
     ring(refs) {
       if (refs.length === 0) return;

@@ -1,5 +1,5 @@
 import type { RedisClient } from "../redis.ts";
-import { type Lane, partitionOf, streamKey } from "./streams.ts";
+import { type EventLane, partitionOf, streamKey } from "./streams.ts";
 
 /** So many of one client wait here; the others wait in their rows. */
 const MOST = 1_000;
@@ -36,31 +36,31 @@ export type Parking = ReturnType<typeof createParking>;
  * what is lost here is found again by the sweeper.
  */
 export function createParking(redis: RedisClient, partitions: number) {
-  const keysOf = (lane: Lane, clientId: string) => {
+  const keysOf = (lane: EventLane, clientId: string) => {
     const stream = streamKey(lane, partitionOf(clientId, partitions));
     return [`${stream}:parked:${clientId}`, `${stream}:parked`] as const;
   };
-  const clientsOf = (lane: Lane, partition: number): Promise<string[]> =>
+  const clientsOf = (lane: EventLane, partition: number): Promise<string[]> =>
     redis.smembers(`${streamKey(lane, partition)}:parked`);
-  const countsOf = (lane: Lane, clients: readonly string[]): Promise<number[]> =>
+  const countsOf = (lane: EventLane, clients: readonly string[]): Promise<number[]> =>
     Promise.all(clients.map((clientId) => redis.zcard(keysOf(lane, clientId)[0])));
   return {
     /** Answers those that there was no room for. */
-    async park(lane: Lane, clientId: string, ids: readonly string[]): Promise<string[]> {
+    async park(lane: EventLane, clientId: string, ids: readonly string[]): Promise<string[]> {
       const answer = await redis.eval(PARK, 2, ...keysOf(lane, clientId), clientId, MOST, Date.now(), ...ids);
       return answer as string[];
     },
-    async pop(lane: Lane, clientId: string, count: number): Promise<string[]> {
+    async pop(lane: EventLane, clientId: string, count: number): Promise<string[]> {
       return (await redis.eval(POP, 2, ...keysOf(lane, clientId), clientId, count)) as string[];
     },
     /** Whose events wait here. */
     clients: clientsOf,
-    async count(lane: Lane, partition: number): Promise<number> {
+    async count(lane: EventLane, partition: number): Promise<number> {
       const counts = await countsOf(lane, await clientsOf(lane, partition));
       return counts.reduce((sum, count) => sum + count, 0);
     },
     /** The clients of whom enough waits here. */
-    async crowded(lane: Lane): Promise<string[]> {
+    async crowded(lane: EventLane): Promise<string[]> {
       const all = Array.from({ length: partitions }, (_, partition) => clientsOf(lane, partition));
       const clients = (await Promise.all(all)).flat();
       const counts = await countsOf(lane, clients);

@@ -30,7 +30,7 @@ export function queueStatus({ db, redis, partitions }: QueueParts): Promise<Stre
   const [streams, parking] = [createStreams(redis, partitions), createParking(redis, partitions)];
   const known = (answer: Promise<number>) => answer.catch(() => null);
   return Promise.all(
-    streams.all.map(async ({ lane, partition, key }) => {
+    streams.ofEvents.map(async ({ lane, partition, key }) => {
       const [depth, parked, open_breakers, { oldest_due_at, in_flight }] = await Promise.all([
         known(streams.depth(key)),
         known(parking.count(lane, partition)),

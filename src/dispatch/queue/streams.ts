@@ -4,12 +4,16 @@ import type { Config } from "../../runtime/config.ts";
 import type { DeliveryRef } from "../../store/delivery-refs.ts";
 import type { RedisClient } from "../redis.ts";
 
-/** Fresh events, and those that are told again in bulk, which never delay fresh ones. */
-export const LANES = ["events", "bulk"] as const;
+/** Of events: fresh ones, and those that are told again in bulk, which never delay fresh ones. */
+export const EVENT_LANES = ["events", "bulk"] as const;
+export type EventLane = (typeof EVENT_LANES)[number];
+
+/** And messages to people. */
+const LANES = [...EVENT_LANES, "outbound"] as const;
 export type Lane = (typeof LANES)[number];
 
-export interface Stream {
-  lane: Lane;
+export interface Stream<L extends Lane = Lane> {
+  lane: L;
   partition: number;
   /** In braces: a cluster keeps everything under the same name on one node. */
   key: string;
@@ -36,16 +40,18 @@ export const streamKey = (lane: string, partition: number): string => `{${lane}:
 export type Streams = ReturnType<typeof createStreams>;
 
 export function createStreams(redis: RedisClient, partitions: number) {
-  const all: Stream[] = LANES.flatMap((lane) =>
+  const streamsOf = <L extends Lane>(lane: L): Stream<L>[] =>
     Array.from({ length: partitions }, (_, partition) => ({
       lane,
       partition,
       key: streamKey(lane, partition),
-    })),
-  );
+    }));
+  const all = LANES.flatMap((lane): Stream[] => streamsOf(lane));
   const keyOf = (lane: Lane, clientId: string) => streamKey(lane, partitionOf(clientId, partitions));
   return {
     all,
+    /** Those of the events alone. */
+    ofEvents: EVENT_LANES.flatMap((lane): Stream<EventLane>[] => streamsOf(lane)),
     partitions,
     /** Throws where Redis has not taken all of them. */
     async add(lane: Lane, refs: readonly DeliveryRef[]): Promise<void> {

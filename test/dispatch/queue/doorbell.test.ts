@@ -4,6 +4,7 @@ import { createStreams, type Streams } from "../../../src/dispatch/queue/streams
 import { type EventDraft, recordEvents } from "../../../src/dispatch/record-events.ts";
 import type { RedisClient } from "../../../src/dispatch/redis.ts";
 import type { DeliveryRef } from "../../../src/store/delivery-refs.ts";
+import { unqueue } from "../../../src/store/sweeps.ts";
 import { deliveryOf } from "../../fixtures/events.ts";
 import { keptLog } from "../../fixtures/lines.ts";
 import { openQueue, type QueueGround } from "../../fixtures/queue-rows.ts";
@@ -26,7 +27,13 @@ async function hang(t: Test, options: Options = {}) {
     return (options.add ?? streams.add)(lane, refs);
   };
   const { log, events } = keptLog();
-  const doorbell = createDoorbell({ redis, streams: { ...streams, add }, db: ground.db, log });
+  const doorbell = createDoorbell({
+    redis,
+    streams: { ...streams, add },
+    lane: "events",
+    unqueue: (refs) => unqueue(ground.db, refs),
+    log,
+  });
   await doorbell.start?.({ fail: (error) => t.fail(String(error)) });
   t.teardown(() => doorbell.close?.());
   const record = (count: number) => recordEvents(ground.db, drafts(ground, count), doorbell);

@@ -40,7 +40,7 @@ const KINDS: Record<string, [(t: Test) => Promise<string>, number]> = {
 for (const [kind, [start, partitions]] of Object.entries(KINDS))
   t.test(`streams in ${kind}`, async (t) => {
     const { redis, streams, reader } = await open(t, await start(t));
-    t.equal(streams.all.length, 2 * partitions);
+    t.equal(streams.all.length, 3 * partitions);
 
     t.test("many go in one write, each to the stream of its client, and are read as they came", async (t) => {
       const refs = ["00", "09", "fa", "0b", "00"].map((byte) => refOf(clientEnding(byte)));

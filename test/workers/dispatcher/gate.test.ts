@@ -1,11 +1,11 @@
 import t from "tap";
-import type { Lane } from "../../../src/dispatch/queue/streams.ts";
+import type { EventLane } from "../../../src/dispatch/queue/streams.ts";
 import { createGate, type Gate } from "../../../workers/dispatcher/gate.ts";
 
 const HEALTHY = { isUnhealthy: () => false, isOnTrial: () => false };
 
 /** Takes as many as there are for this client, and answers how many. */
-function fill(gate: Gate, clientId: string, lane: Lane = "events"): number {
+function fill(gate: Gate, clientId: string, lane: EventLane = "events"): number {
   let count = 0;
   while (gate.take(lane, clientId)) count += 1;
   return count;

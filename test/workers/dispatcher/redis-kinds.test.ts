@@ -2,6 +2,7 @@ import t, { type Test } from "tap";
 import { createDoorbell } from "../../../src/dispatch/queue/doorbell.ts";
 import { createStreams, GROUP } from "../../../src/dispatch/queue/streams.ts";
 import { recordEvents } from "../../../src/dispatch/record-events.ts";
+import { unqueue } from "../../../src/store/sweeps.ts";
 import { startBackend } from "../../fixtures/backends.ts";
 import { startDispatcher } from "../../fixtures/dispatcher.ts";
 import { configure, deliveryIs } from "../../fixtures/events.ts";
@@ -31,7 +32,13 @@ async function start(t: Test, REDIS_URL: string, partitions: number) {
     clients.push(id);
   }
   const streams = createStreams(redis, partitions);
-  const doorbell = createDoorbell({ redis, streams, db, log: keptLog().log });
+  const doorbell = createDoorbell({
+    redis,
+    streams,
+    lane: "events",
+    unqueue: (refs) => unqueue(db, refs),
+    log: keptLog().log,
+  });
   await doorbell.start?.({ fail: (error) => t.fail(String(error)) });
   t.teardown(() => doorbell.close?.());
   const ring = () =>
@@ -70,7 +77,7 @@ for (const [kind, address, partitions] of [
     });
 
     t.test("drops entries that make no sense", async (t) => {
-      const key = streams.all[0]?.key as string;
+      const key = streams.ofEvents[0]?.key as string;
       await redis.xadd(key, "*", "id", "evt_nonsense", "d", "nobody");
       await redis.xadd(key, "*", "something", "else");
       await until("the stream is empty", async () => (await streams.depth(key)) === 0);
