@@ -53,6 +53,8 @@ create table sends (
   attempts integer not null default 0,
   -- When it is due; of an unknown one, until when word of it is waited for.
   next_attempt_at timestamptz not null default now(),
+  -- The moment that the channel's rate has kept for it.
+  slot_at timestamptz,
   -- What could not be sent by then fails.
   expires_at timestamptz not null,
   -- Where a message is several requests: how many of them are done, and what they were known by.

@@ -2,6 +2,7 @@ import type { DependencyContainer } from "tsyringe";
 import { deliverEvent } from "../../workers/dispatcher/deliver-event.ts";
 import { createDeliveries } from "../../workers/dispatcher/deliveries.ts";
 import { dispatcher } from "../../workers/dispatcher/dispatcher.ts";
+import { bare } from "../../workers/dispatcher/endings.ts";
 import { createFinisher } from "../../workers/dispatcher/finisher.ts";
 import { createGate } from "../../workers/dispatcher/gate.ts";
 import { setGauges } from "../../workers/dispatcher/gauges.ts";
@@ -11,16 +12,20 @@ import { lookAround } from "../../workers/dispatcher/lookout.ts";
 import { createReport } from "../../workers/dispatcher/report.ts";
 import { sweep } from "../../workers/dispatcher/sweeper.ts";
 import { createBreakers } from "../dispatch/queue/breakers.ts";
+import { createDoorbell } from "../dispatch/queue/doorbell.ts";
 import { createParking } from "../dispatch/queue/parking.ts";
-import { createStreams } from "../dispatch/queue/streams.ts";
+import { createStreams, type Entry, EVENT_LANES } from "../dispatch/queue/streams.ts";
 import { connectReader } from "../dispatch/redis.ts";
 import { SECOND } from "../runtime/durations.ts";
 import { newId } from "../runtime/ids.ts";
 import { repeat } from "../runtime/repeat.ts";
 import type { Worker } from "../runtime/supervise.ts";
-import type { ClaimedRow } from "../store/claims.ts";
+import { type ClaimedRow, finishDeliveries } from "../store/claims.ts";
+import type { SendRef } from "../store/sends.ts";
+import { unqueue } from "../store/sweeps.ts";
 import { platformConnections, registerPlatforms } from "./outside.ts";
 import { registerPosting } from "./posting.ts";
+import { sending } from "./sending.ts";
 import { sharedWorkers } from "./shared.ts";
 import {
   CONFIG,
@@ -51,6 +56,14 @@ function dispatcherWorkers(c: DependencyContainer): Worker[] {
   const heart = heartbeat({ id: worker, db, log });
   const { steadyFor } = heart;
   const streams = createStreams(redis, partitions);
+  const doorbell = createDoorbell({
+    redis,
+    streams,
+    lane: "events",
+    unqueue: (refs) => unqueue(db, refs),
+    log,
+  });
+  const outbound = sending(c, { worker, steadyFor, streams, doorbell });
   const [parking, breakers] = [createParking(redis, partitions), createBreakers(redis, partitions, { log })];
   const { pages } = resolve(c, PLATFORMS).social;
   const complete = (row: ClaimedRow) => withLeadFields({ db, secretBox, pages, log }, row);
@@ -66,7 +79,12 @@ function dispatcherWorkers(c: DependencyContainer): Worker[] {
     isAlive: () => steadyFor() > 0,
     gate,
     parking,
-    finisher: createFinisher(db, log),
+    finisher: createFinisher({
+      what: "delivery",
+      write: (finishes) => finishDeliveries(db, finishes),
+      bare,
+      log,
+    }),
     deliver: (row, signal) => deliverEvent({ secretBox, poster, breakers, complete }, row, signal),
     report: createReport(log, metrics),
   });
@@ -89,6 +107,32 @@ function dispatcherWorkers(c: DependencyContainer): Worker[] {
     platformConnections(c),
     { name: "event-poster", close: () => poster.close() },
     heart,
-    dispatcher({ streams, gate, deliveries, chores, log, connect: () => connectReader(config) }),
+    doorbell,
+    dispatcher({
+      streams,
+      lanes: [
+        ...EVENT_LANES.map((lane) => ({
+          lane,
+          prefix: "evt" as const,
+          room: () => gate.room(lane),
+          roomNow: () => gate.roomIn(lane),
+          take: (entries: readonly Entry[]) => deliveries.take(lane, entries),
+        })),
+        {
+          lane: "outbound",
+          prefix: "msg",
+          room: () => outbound.gate.room("events"),
+          roomNow: () => outbound.gate.roomIn("events"),
+          take: (entries) => outbound.sends.take(entries.filter(isSend)),
+        },
+      ],
+      crews: [deliveries, outbound.sends],
+      chores: [...chores, outbound.sweeper],
+      log,
+      connect: () => connectReader(config),
+    }),
   ];
 }
+
+/** Of a message its entry says whose channel says it. */
+const isSend = (entry: Entry): entry is Entry & SendRef => entry.channelId !== undefined;

@@ -18,6 +18,7 @@ import type { SecretBox } from "../security/secret-box.ts";
 import type { TryLimit } from "../security/try-limit.ts";
 import type { UserTokens } from "../security/user-tokens.ts";
 import type { Database } from "../store/database.ts";
+import type { SendRef } from "../store/sends.ts";
 
 /** A name in the container, which the compiler knows the type of. */
 export type Token<T> = symbol & { readonly provides?: T };
@@ -42,7 +43,7 @@ export const PARTITIONS = token<number>("partitions");
 /** Tells the dispatchers what was recorded. */
 export const DOORBELL = token<Doorbell & Worker>("doorbell");
 /** The same for messages to people. */
-export const OUTBOUND_DOORBELL = token<Doorbell & Worker>("doorbell of messages");
+export const OUTBOUND_DOORBELL = token<Doorbell<SendRef> & Worker>("doorbell of messages");
 export const PLATFORMS = token<Platforms>("platforms");
 export const EVENT_POSTER = token<EventPoster>("event poster");
 export const ROUTES = token<readonly Route[]>("routes");

@@ -1,6 +1,6 @@
 import type { DependencyContainer } from "tsyringe";
 import { createDoorbell, type Doorbell } from "../dispatch/queue/doorbell.ts";
-import { createStreams, type Lane } from "../dispatch/queue/streams.ts";
+import { createStreams, type Lane, type QueueRef } from "../dispatch/queue/streams.ts";
 import { pingRedis } from "../dispatch/redis.ts";
 import { createApp } from "../http/app.ts";
 import type { CredentialScheme } from "../http/caller.ts";
@@ -29,6 +29,7 @@ import { createSigner } from "../security/derived-keys.ts";
 import { createPasswords } from "../security/passwords.ts";
 import { createTryLimit, type TryLimit } from "../security/try-limit.ts";
 import { createUserTokens } from "../security/user-tokens.ts";
+import type { Database } from "../store/database.ts";
 import { unqueueSends } from "../store/sends.ts";
 import { unqueue } from "../store/sweeps.ts";
 import { platformConnections, registerPlatforms } from "./outside.ts";
@@ -116,11 +117,16 @@ const healthParts = (container: DependencyContainer): HealthParts => ({
   metricsToken: resolve(container, CONFIG).METRICS_TOKEN,
 });
 
-function doorbellOf(container: DependencyContainer, lane: Lane, takeBack: typeof unqueue) {
+/** `takeBack`: says of rows that they are in no queue. */
+function doorbellOf<R extends QueueRef>(
+  container: DependencyContainer,
+  lane: Lane,
+  takeBack: (db: Database, refs: readonly R[]) => Promise<void>,
+) {
   const [redis, db] = [resolve(container, REDIS), resolve(container, DATABASE)];
   const streams = createStreams(redis, resolve(container, PARTITIONS));
   const parts = { redis, streams, lane, log: resolve(container, LOG) };
-  return createDoorbell({ ...parts, unqueue: (refs) => takeBack(db, refs) });
+  return createDoorbell<R>({ ...parts, unqueue: (refs) => takeBack(db, refs) });
 }
 
 function credentialSchemes(container: DependencyContainer): CredentialScheme[] {

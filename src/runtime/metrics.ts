@@ -65,6 +65,18 @@ export function createMetrics(processName: string) {
       buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15],
       registers,
     }),
+    sends: new Counter({
+      name: "herald_sends_total",
+      help: "Attempts to send a message, by outcome",
+      labelNames: ["platform", "outcome"],
+      registers,
+    }),
+    sendSeconds: new Histogram({
+      name: "herald_send_duration_seconds",
+      help: "Time of an attempt to send a message",
+      buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15],
+      registers,
+    }),
     slotsUsed: new Gauge({
       name: "herald_dispatcher_slots_used",
       help: "Calls that this dispatcher has open, of DISPATCHER_CONCURRENCY",

@@ -39,16 +39,37 @@ const MEASURE = sql(`
       and ${OF_LANE}
     ) as in_flight`);
 
+const MEASURE_SENDS = sql(`
+  select
+    (
+      select min(next_attempt_at)
+      from sends
+      where state = 'waiting'
+      and next_attempt_at <= now()
+      and (${partitionBy("$1")}) = $2
+    ) as oldest_due_at,
+    (
+      select count(*)::integer
+      from sends
+      where state = 'in_hand'
+      and (${partitionBy("$1")}) = $2
+    ) as in_flight`);
+
 interface Place {
-  isBulk: boolean;
   partitions: number;
   partition: number;
 }
 
-/** Over all clients: what the rows say of one stream. */
+/** Over all clients: what the rows say of one stream of messages. */
+export async function measureSends(db: Queryable, { partitions, partition }: Place): Promise<QueueFigures> {
+  const [row] = await db.query<QueueFigures>(MEASURE_SENDS, [partitions, partition]);
+  return row as QueueFigures;
+}
+
+/** The same of one stream of events. */
 export async function measureQueue(
   db: Queryable,
-  { isBulk, partitions, partition }: Place,
+  { isBulk, partitions, partition }: Place & { isBulk: boolean },
 ): Promise<QueueFigures> {
   const [row] = await db.query<QueueFigures>(MEASURE, [isBulk, partitions, partition]);
   return row as QueueFigures;

@@ -17,6 +17,7 @@ import {
   reserveAsset,
 } from "../store/channels.ts";
 import type { Database, Queryable } from "../store/database.ts";
+import { resumeSends } from "../store/send-sweeps.ts";
 import { serviceDeed } from "./service-deed.ts";
 
 /** What a channel speaks for, as its platform names it. */
@@ -65,6 +66,7 @@ export async function connectChannel(
     ? await reconnectChannel(tx, clientId, content)
     : await insertChannel(tx, clientId, { ...NO_IDS, ...wish.asset, ...content });
   if (!row) return { outcome: "taken" };
+  if (own) await resumeSends(tx, clientId, id);
   const details = { platform: asset.platform, asset_id: asset.assetId };
   await recordAudit(tx, deed, { action: "channel.connected", target: id, details });
   return { outcome: "connected", row };

@@ -7,7 +7,7 @@ import type { Log } from "../../src/runtime/log.ts";
 import { createOutage } from "../../src/runtime/outage.ts";
 import { persist } from "../../src/runtime/pause.ts";
 import { within } from "../../src/runtime/within.ts";
-import { type ClaimedRow, claimDeliveries } from "../../src/store/claims.ts";
+import { type ClaimedRow, claimDeliveries, type Finish } from "../../src/store/claims.ts";
 import type { Database } from "../../src/store/database.ts";
 import type { DeliveryRef } from "../../src/store/delivery-refs.ts";
 import { unqueue } from "../../src/store/sweeps.ts";
@@ -24,7 +24,7 @@ interface DeliveriesParts {
   isAlive(): boolean;
   gate: Gate;
   parking: Parking;
-  finisher: Finisher;
+  finisher: Finisher<Finish>;
   deliver(row: ClaimedRow, signal: AbortSignal): Promise<Ending>;
   report(row: ClaimedRow, ending: Ending): void;
 }

@@ -1,21 +1,45 @@
 import { setMaxListeners } from "node:events";
 import { createStreamReader, isMissingGroup } from "../../src/dispatch/queue/stream-reader.ts";
-import type { Entry, EventLane, Stream, Streams } from "../../src/dispatch/queue/streams.ts";
+import type { Entry, Lane, Stream, Streams } from "../../src/dispatch/queue/streams.ts";
 import type { RedisClient } from "../../src/dispatch/redis.ts";
 import { SECOND } from "../../src/runtime/durations.ts";
-import { isClientId, isPrefixedId } from "../../src/runtime/ids.ts";
+import { type IdPrefix, isClientId, isPrefixedId } from "../../src/runtime/ids.ts";
 import type { Log } from "../../src/runtime/log.ts";
 import { createOutage } from "../../src/runtime/outage.ts";
 import { pause, persist } from "../../src/runtime/pause.ts";
 import type { Worker } from "../../src/runtime/supervise.ts";
 import { within } from "../../src/runtime/within.ts";
-import type { Deliveries } from "./deliveries.ts";
-import type { Gate } from "./gate.ts";
+
+/** Takes up what the streams of one lane name. */
+export interface LaneParts {
+  lane: Lane;
+  /** How much may be read: waits until there is room, or tells how much there is now. */
+  room(): Promise<number>;
+  roomNow(): number;
+  /** What the ids of its rows begin with. */
+  prefix: IdPrefix;
+  /** False where it was given up, because the process ends: they are still in nobody's hand. */
+  take(entries: readonly Entry[]): Promise<boolean>;
+}
+
+/** Who has something in hand. */
+export interface Crew {
+  /** How much. */
+  size(): number;
+  /** From now on nothing is taken up. */
+  stop(): void;
+  /** When everything in hand has come to its end. */
+  idle(): Promise<void>;
+  /** Gives up what is still out, where that does no harm. */
+  abort(): void;
+  /** Gives up writing down how it ended: the others will find it in the hands of a dead one. */
+  giveUp(): void;
+}
 
 interface DispatcherParts {
   streams: Streams;
-  gate: Gate;
-  deliveries: Deliveries;
+  lanes: readonly LaneParts[];
+  crews: readonly Crew[];
   connect(): RedisClient;
   /** What is done beside it, and ends with it: nothing of it begins any more once the process is to end. */
   chores: readonly Worker[];
@@ -32,7 +56,11 @@ const CHORES_END_WITHIN = 2 * SECOND;
 
 /** Reads the streams and hands over what is named there; ends with nothing left in hand. */
 export function dispatcher(parts: DispatcherParts): Worker {
-  const { streams, deliveries, chores, log } = parts;
+  const { streams, lanes, crews, chores, log } = parts;
+  const each = (what: "stop" | "abort" | "giveUp") => () => {
+    for (const crew of crews) crew[what]();
+  };
+  const size = () => crews.reduce((sum, crew) => sum + crew.size(), 0);
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal); // two for each stream, which Node would take for a leak
   let serving: Promise<unknown> = Promise.resolve();
@@ -41,39 +69,44 @@ export function dispatcher(parts: DispatcherParts): Worker {
     async start(lifecycle) {
       for (const chore of chores) await chore.start?.(lifecycle);
       serving = Promise.all(
-        streams.ofEvents.flatMap((stream) => [
-          serve(parts, stream, stopping.signal),
-          adopt(parts, stream, stopping.signal),
-        ]),
+        lanes.flatMap((lane) =>
+          streams.all
+            .filter((stream) => stream.lane === lane.lane)
+            .flatMap((stream) => {
+              const post = { ...parts, ...lane, stream };
+              return [serve(post, stopping.signal), adopt(post, stopping.signal)];
+            }),
+        ),
       );
     },
     async close() {
       stopping.abort();
-      deliveries.stop();
+      each("stop")();
       const began = performance.now();
-      const inHand = deliveries.size();
-      const timers = [
-        setTimeout(deliveries.abort, ABORT_AFTER),
-        setTimeout(deliveries.giveUp, GIVE_UP_AFTER),
-      ];
+      const inHand = size();
+      const timers = [setTimeout(each("abort"), ABORT_AFTER), setTimeout(each("giveUp"), GIVE_UP_AFTER)];
       const ending = chores.map(async (chore) =>
         within(CHORES_END_WITHIN, Promise.resolve(chore.close?.()), () => {}),
       );
-      const ended = Promise.all([serving, ...ending]).then(deliveries.idle);
+      const idle = () => Promise.all(crews.map((crew) => crew.idle()));
+      const ended = Promise.all([serving, ...ending]).then(idle);
       await within(LEAVE_AFTER, ended, () => {});
       for (const timer of timers) clearTimeout(timer);
       const ms = Math.round(performance.now() - began);
-      log.info("dispatcher.drained", { in_hand: inHand, left: deliveries.size(), ms });
+      log.info("dispatcher.drained", { in_hand: inHand, left: size(), ms });
     },
   };
 }
 
+/** One stream, and who takes up what it names. */
+type Post = DispatcherParts & LaneParts & { stream: Stream };
+
 /** Never reads more than can be begun: what is read and waits looks abandoned after a while. */
-async function serve(parts: DispatcherParts, stream: Stream<EventLane>, signal: AbortSignal): Promise<void> {
-  const { streams, gate, log, connect } = parts;
+async function serve(post: Post, signal: AbortSignal): Promise<void> {
+  const { streams, stream, log, connect } = post;
   const reader = createStreamReader(stream.key, connect);
   const next = async (): Promise<Entry[]> => {
-    const room = await gate.room(stream.lane);
+    const room = await post.room();
     if (signal.aborted) return [];
     try {
       return await reader.read(Math.ceil(room / streams.partitions));
@@ -88,46 +121,38 @@ async function serve(parts: DispatcherParts, stream: Stream<EventLane>, signal: 
   while (!signal.aborted) {
     const entries = (await persist(next, patience)) ?? [];
     if (signal.aborted) {
-      await handBack(parts, stream, entries);
+      await handBack(post, entries);
       break;
     }
     outage.mended();
-    await accept(parts, stream, entries);
+    await accept(post, entries);
   }
   reader.close();
 }
 
 /** Whoever has read something and died leaves it to the others. */
-async function adopt(parts: DispatcherParts, stream: Stream<EventLane>, signal: AbortSignal): Promise<void> {
-  const { streams, gate } = parts;
+async function adopt(post: Post, signal: AbortSignal): Promise<void> {
+  const { streams, stream } = post;
   while (!signal.aborted) {
     await pause(ADOPT_EVERY, signal);
-    const count = signal.aborted ? 0 : gate.roomIn(stream.lane);
+    const count = signal.aborted ? 0 : post.roomNow();
     if (count === 0) continue;
     const wish = { idle: ADOPTED_AFTER, count };
-    await accept(parts, stream, await streams.adopt(stream.key, wish).catch(() => []));
+    await accept(post, await streams.adopt(stream.key, wish).catch(() => []));
   }
 }
 
 /** Once they are in somebody's hand, or set aside, or nobody's business, the stream is done with them. */
-async function accept(
-  parts: DispatcherParts,
-  stream: Stream<EventLane>,
-  entries: readonly Entry[],
-): Promise<void> {
-  const { streams, deliveries } = parts;
-  const readable = entries.filter(({ clientId, id }) => isClientId(clientId) && isPrefixedId(id, "evt"));
-  if (!(await deliveries.take(stream.lane, readable))) return handBack(parts, stream, readable);
+async function accept(post: Post, entries: readonly Entry[]): Promise<void> {
+  const { streams, stream, prefix } = post;
+  const readable = entries.filter(({ clientId, id }) => isClientId(clientId) && isPrefixedId(id, prefix));
+  if (!(await post.take(readable))) return handBack(post, readable);
   // What stays because Redis is away is adopted later, and found to be done.
   await streams.remove(stream.key, entries).catch(() => {});
 }
 
 /** Read and not begun: given to the others at once. */
-async function handBack(
-  { streams }: DispatcherParts,
-  { lane, key }: Stream<EventLane>,
-  entries: readonly Entry[],
-): Promise<void> {
+async function handBack({ streams, stream: { lane, key } }: Post, entries: readonly Entry[]): Promise<void> {
   if (entries.length === 0) return;
   const move = async () => {
     await streams.add(lane, entries);

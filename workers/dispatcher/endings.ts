@@ -41,6 +41,15 @@ export function ended(row: ClaimedRow, made: MadeAttempt): Ending {
   return { ...again(row, { asked: askedDelay(made.retryAfter, Date.now()) }), outcome, attempt };
 }
 
+/** Of whom something was said that no database can keep. */
+const UNWRITABLE = "internal";
+
+/** Without anything that others have said; undefined where nothing can be left out any more. */
+export function bare({ attempt, ...finish }: Finish): Finish | undefined {
+  if (!attempt || attempt.error === UNWRITABLE) return undefined;
+  return { ...finish, attempt: { ...attempt, error: UNWRITABLE, response_excerpt: null } };
+}
+
 const GONE = 410;
 /** So often is tried what we cannot even build. */
 const MOST_SPOILED = 5;

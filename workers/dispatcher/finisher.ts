@@ -2,38 +2,53 @@ import { SECOND } from "../../src/runtime/durations.ts";
 import type { Log } from "../../src/runtime/log.ts";
 import { createOutage } from "../../src/runtime/outage.ts";
 import { pause } from "../../src/runtime/pause.ts";
-import { type Finish, finishDeliveries } from "../../src/store/claims.ts";
-import type { Database } from "../../src/store/database.ts";
 import { DatabaseUnavailable } from "../../src/store/faults.ts";
 
 /** Few milliseconds, in which others come to their end too. */
 const GATHER = 3;
 const MOST = 100;
 
-interface Waiting {
-  finish: Finish;
+/** What is written down, and whose it is. */
+interface Owned {
+  client_id: string;
+  id: string;
+}
+
+interface FinisherParts<F extends Owned> {
+  /** For the log: what it is that comes to an end. */
+  what: "delivery" | "message";
+  /** Answers whose lease still held. */
+  write(finishes: readonly F[]): Promise<readonly string[]>;
+  /** Without anything that others have said; undefined where nothing can be left out any more. */
+  bare(finish: F): F | undefined;
+  log: Log;
+}
+
+interface Waiting<F> {
+  finish: F;
   written(): void;
 }
 
 /** So many may be told and not written down yet before nothing more is begun: after a crash those are told twice. */
 const UNWRITTEN = 10;
 
-export interface Finisher {
+export interface Finisher<F> {
   /** Waits until hardly anything is left to write down. */
   calm(): Promise<void>;
   /** Resolves once it is written down, or somebody else holds the lease, or it was given up. */
-  finish(finish: Finish): Promise<void>;
+  finish(finish: F): Promise<void>;
   /** Waits for the database no longer. */
   giveUp(): void;
 }
 
 /** Writes down many endings in one statement: the database's commits are what limits us. */
-export function createFinisher(db: Database, log: Log): Finisher {
-  let waiting: Waiting[] = [];
+export function createFinisher<F extends Owned>({ what, log, ...parts }: FinisherParts<F>): Finisher<F> {
+  let waiting: Waiting<F>[] = [];
   let busy = false;
   let unwritten = 0;
   let hurried: (() => void)[] = [];
-  const outage = createOutage(log, { away: "finisher.failed", back: "finisher.mended" });
+  const outage = createOutage(log, { away: "finisher.failed", back: "finisher.mended" }, { what });
+  const named = ({ client_id: client, id }: Owned) => ({ client, [IDS[what]]: id });
   const givingUp = new AbortController();
   const givenUp = new Promise<void>((resolve) => {
     givingUp.signal.addEventListener("abort", () => resolve());
@@ -56,13 +71,13 @@ export function createFinisher(db: Database, log: Log): Finisher {
   }
 
   /** As long as the database is away, its rows are in our hands; what it refuses is tried one by one. */
-  async function write(finishes: readonly Finish[]): Promise<void> {
+  async function write(finishes: readonly F[]): Promise<void> {
     for (let delay = 200; !givingUp.signal.aborted; delay = Math.min(delay * 2, 1 * SECOND))
       try {
-        const held = new Set(await finishDeliveries(db, finishes));
+        const held = new Set(await parts.write(finishes));
         outage.mended();
         const lost = finishes.filter(({ id }) => !held.has(id));
-        for (const { client_id, id } of lost) log.warn("delivery.lost", { client: client_id, event_id: id });
+        for (const finish of lost) log.warn(`${what}.lost`, named(finish));
         return;
       } catch (error) {
         if (!(error instanceof DatabaseUnavailable)) return writeSingly(finishes, error);
@@ -72,11 +87,15 @@ export function createFinisher(db: Database, log: Log): Finisher {
   }
 
   /** One that cannot be written must not keep its neighbours from it, nor come again for ever. */
-  async function writeSingly(finishes: readonly Finish[], error: unknown): Promise<void> {
-    const [only] = finishes;
+  async function writeSingly(finishes: readonly F[], error: unknown): Promise<void> {
     if (finishes.length > 1) for (const finish of finishes) await write([finish]);
-    else if (only?.attempt && only.attempt.error !== UNWRITABLE) await write([bare(only)]);
-    else log.error("delivery.not_written", { client: only?.client_id, event_id: only?.id, err: error });
+    else for (const only of finishes) await writeBare(only, error);
+  }
+
+  async function writeBare(only: F, error: unknown): Promise<void> {
+    const bare = parts.bare(only);
+    if (bare) await write([bare]);
+    else log.error(`${what}.not_written`, { ...named(only), err: error });
   }
 
   return {
@@ -84,7 +103,7 @@ export function createFinisher(db: Database, log: Log): Finisher {
       while (unwritten >= UNWRITTEN) await new Promise<void>((goOn) => hurried.push(goOn));
     },
     giveUp() {
-      if (unwritten > 0) log.error("finisher.gave_up", { count: unwritten });
+      if (unwritten > 0) log.error("finisher.gave_up", { what, count: unwritten });
       givingUp.abort();
     },
     finish: (finish) =>
@@ -96,10 +115,4 @@ export function createFinisher(db: Database, log: Log): Finisher {
   };
 }
 
-const UNWRITABLE = "internal";
-
-/** Without anything that others have said. */
-const bare = ({ attempt, ...finish }: Finish): Finish => ({
-  ...finish,
-  attempt: attempt && { ...attempt, error: UNWRITABLE, response_excerpt: null },
-});
+const IDS = { delivery: "event_id", message: "message_id" } as const;

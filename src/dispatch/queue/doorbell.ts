@@ -1,33 +1,48 @@
 import { SECOND } from "../../runtime/durations.ts";
 import type { Log } from "../../runtime/log.ts";
 import type { Worker } from "../../runtime/supervise.ts";
-import type { DeliveryRef } from "../../store/delivery-refs.ts";
 import type { RedisClient } from "../redis.ts";
-import type { Lane, Streams } from "./streams.ts";
+import type { Lane, QueueRef, Streams } from "./streams.ts";
 
 /** Tells the dispatchers at once what has just been recorded, so that it does not wait for the sweeper. */
-export interface Doorbell {
+export interface Doorbell<R extends QueueRef = QueueRef> {
   /** The life of Redis that would hear it; null while it would not. Recorded with the row. */
   epoch(): string | null;
   /** After the commit; nobody waits for it. What is not heard is left to the sweeper. */
-  ring(refs: readonly DeliveryRef[]): void;
+  ring(refs: readonly R[]): void;
 }
 
-interface DoorbellParts {
+/** For what is recorded in a transaction: rings only once that is over. */
+export function heldBack(doorbell: Doorbell): Doorbell & { release(): void } {
+  const held: QueueRef[] = [];
+  return {
+    epoch: doorbell.epoch,
+    ring: (refs) => void held.push(...refs),
+    release: () => doorbell.ring(held),
+  };
+}
+
+interface DoorbellParts<R extends QueueRef> {
   redis: RedisClient;
   streams: Streams;
   lane: Lane;
   /** Says of rows that they are in no queue. */
-  unqueue(refs: readonly DeliveryRef[]): Promise<void>;
+  unqueue(refs: readonly R[]): Promise<void>;
   log: Log;
 }
 
 /** How soon it is noticed that Redis was emptied without going away. */
 const LOOK_EVERY = 5 * SECOND;
 
-export function createDoorbell({ redis, streams, lane, unqueue, log }: DoorbellParts): Doorbell & Worker {
+export function createDoorbell<R extends QueueRef = QueueRef>({
+  redis,
+  streams,
+  lane,
+  unqueue,
+  log,
+}: DoorbellParts<R>): Doorbell<R> & Worker {
   let epoch: string | null = null;
-  let waiting: DeliveryRef[] = [];
+  let waiting: R[] = [];
   let timer: NodeJS.Timeout | undefined;
   const ringing = new Set<Promise<void>>();
 
@@ -35,7 +50,7 @@ export function createDoorbell({ redis, streams, lane, unqueue, log }: DoorbellP
     epoch = await streams.epoch().catch(() => null);
   }
 
-  async function announce(refs: readonly DeliveryRef[]): Promise<void> {
+  async function announce(refs: readonly R[]): Promise<void> {
     try {
       await streams.add(lane, refs);
     } catch {

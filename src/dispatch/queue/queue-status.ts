@@ -1,6 +1,6 @@
 import { SECOND } from "../../runtime/durations.ts";
 import type { Queryable } from "../../store/database.ts";
-import { measureQueue } from "../../store/queue-figures.ts";
+import { measureQueue, measureSends } from "../../store/queue-figures.ts";
 import type { RedisClient } from "../redis.ts";
 import { countOpen } from "./breakers.ts";
 import { createParking } from "./parking.ts";
@@ -30,12 +30,14 @@ export function queueStatus({ db, redis, partitions }: QueueParts): Promise<Stre
   const [streams, parking] = [createStreams(redis, partitions), createParking(redis, partitions)];
   const known = (answer: Promise<number>) => answer.catch(() => null);
   return Promise.all(
-    streams.ofEvents.map(async ({ lane, partition, key }) => {
+    streams.all.map(async ({ lane, partition, key }) => {
+      const place = { partitions, partition };
+      const isOfEvents = lane !== "outbound";
       const [depth, parked, open_breakers, { oldest_due_at, in_flight }] = await Promise.all([
         known(streams.depth(key)),
-        known(parking.count(lane, partition)),
-        known(countOpen(redis, partition)),
-        measureQueue(db, { isBulk: lane === "bulk", partitions, partition }),
+        isOfEvents ? known(parking.count(lane, partition)) : 0,
+        isOfEvents ? known(countOpen(redis, partition)) : 0,
+        isOfEvents ? measureQueue(db, { ...place, isBulk: lane === "bulk" }) : measureSends(db, place),
       ]);
       const age = oldest_due_at === null ? 0 : Math.max(0, Date.now() - oldest_due_at.getTime());
       const oldest_due_seconds = Math.round(age / SECOND);

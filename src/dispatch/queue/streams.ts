@@ -19,8 +19,14 @@ export interface Stream<L extends Lane = Lane> {
   key: string;
 }
 
+/** A row to look at. Of a message also who says it, and the moment that was kept for it. */
+export interface QueueRef extends DeliveryRef {
+  channelId?: string;
+  slotAt?: number | undefined;
+}
+
 /** A note that there is something to do: it says where to look, and nothing else. */
-export interface Entry extends DeliveryRef {
+export interface Entry extends QueueRef {
   entryId: string;
 }
 
@@ -54,12 +60,12 @@ export function createStreams(redis: RedisClient, partitions: number) {
     ofEvents: EVENT_LANES.flatMap((lane): Stream<EventLane>[] => streamsOf(lane)),
     partitions,
     /** Throws where Redis has not taken all of them. */
-    async add(lane: Lane, refs: readonly DeliveryRef[]): Promise<void> {
+    async add(lane: Lane, refs: readonly QueueRef[]): Promise<void> {
       const byKey = new Map<string, ChainableCommander>();
-      for (const { clientId, id } of refs) {
-        const key = keyOf(lane, clientId);
+      for (const ref of refs) {
+        const key = keyOf(lane, ref.clientId);
         const pipeline = byKey.get(key) ?? redis.pipeline();
-        byKey.set(key, pipeline.xadd(key, "*", "id", id, "d", clientId));
+        byKey.set(key, pipeline.xadd(key, "*", ...toFields(ref)));
       }
       // One for each: a pipeline must not span the nodes of a cluster.
       await Promise.all([...byKey.values()].map(answersOf));
@@ -111,11 +117,23 @@ async function answersOf(pipeline: ChainableCommander): Promise<unknown[]> {
   });
 }
 
+const toFields = ({ id, clientId, channelId, slotAt }: QueueRef): string[] => [
+  ...["id", id, "d", clientId],
+  ...(channelId === undefined ? [] : ["c", channelId]),
+  ...(slotAt === undefined ? [] : ["t", String(slotAt)]),
+];
+
 /** Fields are a flat list of names and values; an entry that was deleted meanwhile has none. */
 export function toEntries(answer: unknown): Entry[] {
   const rows = (answer ?? []) as [string, string[] | null][];
   return rows.map(([entryId, fields]) => {
-    const [, id = "", , clientId = ""] = fields ?? [];
-    return { entryId, id, clientId };
+    const [, id = "", , clientId = "", , channelId, , slotAt] = fields ?? [];
+    return {
+      entryId,
+      id,
+      clientId,
+      ...(channelId === undefined ? {} : { channelId }),
+      ...(slotAt === undefined ? {} : { slotAt: Number(slotAt) }),
+    };
   });
 }

@@ -1,7 +1,9 @@
 import t, { type Test } from "tap";
+import { type Finish, finishDeliveries } from "../../../src/store/claims.ts";
 import type { Database } from "../../../src/store/database.ts";
 import type { DeliveryRef } from "../../../src/store/delivery-refs.ts";
 import { DatabaseUnavailable } from "../../../src/store/faults.ts";
+import { bare } from "../../../workers/dispatcher/endings.ts";
 import { createFinisher } from "../../../workers/dispatcher/finisher.ts";
 import { attemptsOf, deliveryIs, deliveryOf } from "../../fixtures/events.ts";
 import { keptLog } from "../../fixtures/lines.ts";
@@ -17,7 +19,12 @@ async function begin(t: Test, count: number, before?: () => Promise<void>) {
   const watched = watchStatements(before);
   const { log, lines } = keptLog();
   const db: Database = watched.database(ground.db);
-  const finisher = createFinisher(db, log);
+  const finisher = createFinisher({
+    what: "delivery",
+    write: (finishes: readonly Finish[]) => finishDeliveries(db, finishes),
+    bare,
+    log,
+  });
   const finish = (ref: DeliveryRef, change: Parameters<typeof finishOf>[2] = {}) =>
     finisher.finish(finishOf(ref, lease, change));
   return { ground, refs, finish, lease, statements: watched.statements, lines };

@@ -1,0 +1,34 @@
+/** Why a message did not reach its person: the platform's number, or a word of ours. */
+export interface MessageError {
+  code: number | string;
+  title: string;
+  message: string;
+  details: string | null;
+}
+
+const own = (code: string, title: string, message: string): MessageError => ({
+  code,
+  title,
+  message,
+  details: null,
+});
+
+export const OUTCOME_UNKNOWN = own(
+  "outcome_unknown",
+  "Outcome unknown",
+  "The message may have been sent, and the platform has not said what became of it; it was not sent again",
+);
+
+export const CHANNEL_DISCONNECTED = own(
+  "channel_disconnected",
+  "Channel disconnected",
+  "The channel was not connected, so the message was not sent",
+);
+
+export const EXPIRED = own(
+  "expired",
+  "Not sent in time",
+  "The message could not be sent within 24 hours of its acceptance",
+);
+
+export const NOT_BUILT = own("internal", "Internal error", "The message could not be built");

@@ -1,0 +1,86 @@
+import type { SendOutcome } from "../../../src/platforms/sends.ts";
+import type { ClaimedSend, SendMark } from "../../../src/store/sends.ts";
+import { type RequestParts, requestsOf } from "./requests.ts";
+import {
+  accepted,
+  again,
+  type Progress,
+  refused,
+  type SendEnding,
+  spoiled,
+  toMessageError,
+  unknown,
+  untried,
+} from "./send-endings.ts";
+
+export interface SendParts extends RequestParts {
+  /** Writes down that a request is about to go out; false where it is not ours to send any more. */
+  mark(mark: Omit<SendMark, "lease">): Promise<boolean>;
+  /** The platform calls the channel's token dead. */
+  onDeadToken(row: ClaimedSend): Promise<void>;
+  /** Milliseconds that word of an unknown outcome is waited for. */
+  unknownFor: number;
+}
+
+/** One message in hand, to how it goes on with it; undefined where somebody else decides that by now. */
+export async function sendMessage(parts: SendParts, row: ClaimedSend): Promise<SendEnding | undefined> {
+  const ids = row.parts_sent > 0 ? [row.platform_message_id] : [];
+  const progress = (): Progress => ({ ids, at: new Date(), unknownFor: parts.unknownFor });
+  try {
+    for (const request of requestsOf(parts, row).slice(ids.length)) {
+      const marked = await markOf(parts, row, ids);
+      if (marked !== "marked") return marked === "lost" ? undefined : untried(row, progress());
+      // Whatever is thrown here, the request may have left.
+      const outcome = await request().catch((): SendOutcome => ({ outcome: "unknown" }));
+      if (outcome.outcome !== "accepted") return await ended(parts, row, { outcome, progress: progress() });
+      ids.push(outcome.platformMessageId ?? null);
+    }
+    return accepted(row, progress());
+  } catch (error) {
+    return spoiled(
+      row,
+      progress(),
+      error instanceof Error ? error : new Error("not built", { cause: error }),
+    );
+  }
+}
+
+type Marked = "marked" | "lost" | "not written";
+
+/** Without it nothing is sent: after a crash nobody could tell. */
+async function markOf(
+  { mark }: SendParts,
+  row: ClaimedSend,
+  ids: readonly (string | null)[],
+): Promise<Marked> {
+  const { client_id, id } = row;
+  const about = { client_id, id, parts_sent: ids.length, platform_message_id: ids[0] ?? null };
+  return mark(about).then(
+    (isOurs) => (isOurs ? "marked" : "lost"),
+    () => "not written",
+  );
+}
+
+interface Stopped {
+  outcome: Exclude<SendOutcome, { outcome: "accepted" }>;
+  progress: Progress;
+}
+
+async function ended(
+  parts: SendParts,
+  row: ClaimedSend,
+  { outcome, progress }: Stopped,
+): Promise<SendEnding> {
+  switch (outcome.outcome) {
+    case "retry":
+      return again(row, progress, outcome);
+    case "unknown":
+      return unknown(row, progress);
+    case "refused": {
+      if (!outcome.tokenDead) return refused(row, progress, toMessageError(outcome.error));
+      // The message waits for the channel to be connected again.
+      await parts.onDeadToken(row);
+      return again(row, progress, { outcome: "retry", error: outcome.error, pair: false });
+    }
+  }
+}

@@ -1,0 +1,115 @@
+import {
+  CHANNEL_DISCONNECTED,
+  EXPIRED,
+  type MessageError,
+  OUTCOME_UNKNOWN,
+} from "../../../src/dispatch/message-errors.ts";
+import { messageStatus, sendResult } from "../../../src/dispatch/message-events.ts";
+import { type Doorbell, heldBack } from "../../../src/dispatch/queue/doorbell.ts";
+import type { Streams } from "../../../src/dispatch/queue/streams.ts";
+import { type EventDraft, recordEvents } from "../../../src/dispatch/record-events.ts";
+import { MINUTE, SECOND } from "../../../src/runtime/durations.ts";
+import type { Log } from "../../../src/runtime/log.ts";
+import type { Database, Queryable } from "../../../src/store/database.ts";
+import {
+  doubtSends,
+  enqueueSends,
+  failDisconnected,
+  failExpired,
+  failUnknown,
+  lockSendSweep,
+  putOffUnconnected,
+  releaseSends,
+  type SettledSend,
+} from "../../../src/store/send-sweeps.ts";
+import { type SendRef, unqueueSends } from "../../../src/store/sends.ts";
+
+/** A worker that is silent for so long is dead; nothing is in hand longer than that, whoever says they live. */
+const SILENCE = { deadAfter: 10 * SECOND, longest: 1 * MINUTE };
+const STRANDED_AFTER = 20 * SECOND;
+const BATCH = 500;
+/** The streams are given nothing more while so much lies in one of them. */
+const FULL = 2_000;
+
+export interface SendSweepParts {
+  db: Database;
+  streams: Streams;
+  /** Of the events. */
+  doorbell: Doorbell;
+  log: Log;
+  /** For how many milliseconds this process's own heart has beaten without a gap. */
+  steadyFor(): number;
+  /** Milliseconds that word of an unknown outcome is waited for. */
+  unknownFor: number;
+}
+
+/**
+ * Gives to the queue whatever may go out and is not in it, takes from the dead what they had in hand, and ends what has waited
+ * long enough. It is the timer of the retries too. Whoever else does it at the same moment lets us.
+ */
+export async function sweepSends(parts: SendSweepParts): Promise<void> {
+  const { db, streams, doorbell } = parts;
+  const epoch = await epochOf(streams);
+  const bell = heldBack(doorbell);
+  const due = await db.transaction(async (tx) => {
+    if (!(await lockSendSweep(tx))) return [];
+    await recordEvents(tx, [...(await recovered(tx, parts)), ...(await ended(tx))], bell);
+    await putOffUnconnected(tx);
+    return epoch ? enqueueSends(tx, { epoch, strandedAfter: STRANDED_AFTER, limit: BATCH }) : [];
+  });
+  bell.release();
+  if (due.length > 0) await tell(parts, due);
+}
+
+/** The life of Redis that would hear of something due; undefined while it is away, or has enough to do. */
+async function epochOf(streams: Streams): Promise<string | undefined> {
+  const own = streams.all.filter(({ lane }) => lane === "outbound");
+  try {
+    const [epoch, ...depths] = await Promise.all([
+      streams.epoch(),
+      ...own.map(({ key }) => streams.depth(key)),
+    ]);
+    return depths.some((depth) => depth >= FULL) ? undefined : epoch;
+  } catch {
+    return undefined;
+  }
+}
+
+async function tell({ db, streams, log }: SendSweepParts, due: readonly SendRef[]): Promise<void> {
+  try {
+    await streams.add("outbound", due);
+  } catch (error) {
+    log.warn("sweep.not_queued", { lane: "outbound", count: due.length, err: error });
+    await unqueueSends(db, due);
+  }
+}
+
+/** After an outage everybody seems dead: who was silent themselves cannot tell, and waits until the others have spoken. */
+async function recovered(tx: Queryable, parts: SendSweepParts): Promise<EventDraft[]> {
+  if (parts.steadyFor() < SILENCE.deadAfter) return [];
+  const released = await releaseSends(tx, SILENCE);
+  const doubted = await doubtSends(tx, { ...SILENCE, wait: parts.unknownFor });
+  if (released + doubted.length > 0)
+    parts.log.warn("sweep.recovered", { lane: "outbound", released, unknown: doubted.length });
+  return doubted.map((row) => sendResult(row, OUTCOMES[row.status] ?? "accepted"));
+}
+
+/** What the platform has told meanwhile says whether it took the message. */
+const OUTCOMES: Readonly<Record<string, "unknown" | "rejected">> = { unknown: "unknown", failed: "rejected" };
+
+/** What has waited long enough for word, for a channel, or for its turn. */
+async function ended(tx: Queryable): Promise<EventDraft[]> {
+  const [unconnected, expired] = [JSON.stringify(CHANNEL_DISCONNECTED), JSON.stringify(EXPIRED)];
+  const unknown = await failUnknown(tx, JSON.stringify(OUTCOME_UNKNOWN));
+  const late = await failExpired(tx, { expired, unconnected });
+  const homeless = await failDisconnected(tx, unconnected);
+  return [
+    ...unknown.map(failed),
+    ...[...late, ...homeless].flatMap((row) => [sendResult(row, "rejected", errorOf(row)), failed(row)]),
+  ];
+}
+
+const errorOf = ({ error }: SettledSend): MessageError => JSON.parse(error ?? "{}");
+
+const failed = (row: SettledSend): EventDraft =>
+  messageStatus(row, "failed", { at: new Date(), error: errorOf(row) });

@@ -1,0 +1,143 @@
+import { randomUUID } from "node:crypto";
+import { setMaxListeners } from "node:events";
+import type { Rate } from "../../../src/dispatch/queue/rate.ts";
+import { SECOND } from "../../../src/runtime/durations.ts";
+import { gather } from "../../../src/runtime/gather.ts";
+import type { Log } from "../../../src/runtime/log.ts";
+import { createOutage } from "../../../src/runtime/outage.ts";
+import { pause } from "../../../src/runtime/pause.ts";
+import type { Database } from "../../../src/store/database.ts";
+import { type ClaimedSend, claimSends, type SendRef, unqueueSends } from "../../../src/store/sends.ts";
+import type { Crew } from "../dispatcher.ts";
+import type { Finisher } from "../finisher.ts";
+import type { Gate } from "../gate.ts";
+import type { SendEnding } from "./send-endings.ts";
+import type { EndedSend } from "./send-finishes.ts";
+
+interface SendsParts {
+  /** This dispatcher's name in the rows. */
+  worker: string;
+  db: Database;
+  log: Log;
+  /** Whether the others can see that this dispatcher lives: what it claims otherwise they take for a dead one's. */
+  isAlive(): boolean;
+  /** By channel. */
+  gate: Gate;
+  rate: Rate;
+  finisher: Finisher<EndedSend>;
+  /** Undefined where somebody else decides by now how it goes on. */
+  send(row: ClaimedSend, lease: string): Promise<SendEnding | undefined>;
+  report(row: ClaimedSend, ending: SendEnding, ms: number): void;
+}
+
+/** So long a message waits here for its moment; what has to wait longer does so in its row. */
+const HORIZON = 1 * SECOND;
+/** A moment that was kept for a message and is longer ago has been missed: it needs another one. */
+const STALE = 3 * SECOND;
+const BATCH = 100;
+const LANE = "events";
+
+/** A message, and in how many milliseconds it may go out. */
+interface Planned extends SendRef {
+  slotAt: number;
+  wait: number;
+}
+
+export type Sends = ReturnType<typeof createSends>;
+
+/**
+ * The messages that this dispatcher sends. Each has its slot and its moment before its row is taken, so that nothing is in hand
+ * that does not go out at once.
+ */
+export function createSends({ worker, db, log, gate, rate, finisher, ...parts }: SendsParts) {
+  const stopping = new AbortController();
+  setMaxListeners(0, stopping.signal); // one for each that waits, which Node would take for a leak
+  const running = new Set<Promise<void>>();
+  const outage = createOutage(log, { away: "send_claims.failed", back: "send_claims.mended" });
+
+  const claim = gather(async (refs: readonly SendRef[]) => {
+    if (!parts.isAlive()) throw new Error("no heartbeat");
+    const token = randomUUID();
+    const rows = new Map((await claimSends(db, refs, { token, worker })).map((row) => [row.id, row]));
+    return ({ id }) => ({ row: rows.get(id), lease: token });
+  }, BATCH);
+
+  const giveBack = gather(async (refs: readonly SendRef[]) => {
+    await unqueueSends(db, refs);
+    return () => {};
+  }, BATCH);
+
+  async function take(refs: readonly SendRef[]): Promise<true> {
+    const planned = await Promise.all([...byChannel(refs).values()].map(plan));
+    const over: SendRef[] = [];
+    for (const one of planned.flat())
+      if (one.wait <= HORIZON && !stopping.signal.aborted && gate.take(LANE, one.channelId)) begin(one);
+      else over.push(one);
+    // What cannot be written is found by the sweeper, as whatever was queued and not taken up.
+    if (over.length > 0) await unqueueSends(db, over).catch(() => {});
+    return true;
+  }
+
+  /** Of one channel. A moment that was kept for one and has just come is good; the others get one of their own. */
+  async function plan(refs: readonly SendRef[]): Promise<Planned[]> {
+    const now = Date.now();
+    const without = refs.filter(({ slotAt = 0 }) => slotAt < now - STALE);
+    const waits = new Map<string, number>();
+    if (without.length > 0) {
+      const [first] = without as [SendRef];
+      const taken = await rate.take(first, without.length).catch(() => without.map(() => SECOND));
+      for (const [index, { id }] of without.entries()) waits.set(id, taken[index] ?? 0);
+    }
+    return refs.map((ref) => {
+      const wait = waits.get(ref.id) ?? Math.max(0, (ref.slotAt ?? now) - now);
+      return { ...ref, slotAt: Math.round(now + wait), wait };
+    });
+  }
+
+  function begin(planned: Planned): void {
+    const work = run(planned).finally(() => {
+      gate.give(LANE, planned.channelId);
+      running.delete(work);
+    });
+    running.add(work);
+  }
+
+  async function run({ wait, ...ref }: Planned): Promise<void> {
+    if (wait > 0) await pause(wait, stopping.signal);
+    if (stopping.signal.aborted) return giveBack(ref).catch(() => {});
+    const claimed = await claim(ref).then((found) => {
+      outage.mended();
+      return found;
+    }, outage.failed);
+    if (claimed?.row) await attempt(claimed.row, claimed.lease);
+  }
+
+  async function attempt(row: ClaimedSend, lease: string): Promise<void> {
+    const began = performance.now();
+    const ending = await parts.send(row, lease);
+    if (!ending) return log.warn("message.lost", { client: row.client_id, message_id: row.id });
+    parts.report(row, ending, Math.round(performance.now() - began));
+    const { client_id, id } = row;
+    await finisher.finish({ client_id, id, lease, ...ending.finish, events: ending.events });
+  }
+
+  const crew: Crew = {
+    size: () => running.size,
+    stop: () => stopping.abort(),
+    async idle() {
+      while (running.size > 0) await Promise.all(running);
+    },
+    // A request that is out is awaited: given up, nobody would know what became of it.
+    abort: () => {},
+    giveUp: () => finisher.giveUp(),
+  };
+  return { take, ...crew };
+}
+
+/** The queue may name one twice. */
+function byChannel(refs: readonly SendRef[]): Map<string, SendRef[]> {
+  const channels = new Map<string, SendRef[]>();
+  for (const ref of new Map(refs.map((one) => [one.id, one])).values())
+    channels.set(ref.channelId, [...(channels.get(ref.channelId) ?? []), ref]);
+  return channels;
+}
