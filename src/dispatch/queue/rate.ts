@@ -34,7 +34,9 @@ export function createRate(
     async take(speaker: Speaker, count: number): Promise<number[]> {
       const answer = await redis.eval(TAKE, 1, keyOf(speaker), interval, count);
       const [now = 0, full = 0] = (answer as string[]).map(Number);
-      return Array.from({ length: count }, (_, index) => Math.max(0, full + index * interval - SECOND - now));
+      return Array.from({ length: count }, (_, index) =>
+        Math.max(0, full + (index + 1) * interval - SECOND - now),
+      );
     },
   };
 }
