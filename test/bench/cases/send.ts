@@ -1,0 +1,95 @@
+import { randomBytes, randomInt, randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { processCommand } from "../../../src/local/process-commands.ts";
+import { readConfig } from "../../../src/runtime/config.ts";
+import { packageRoot } from "../../../src/runtime/package-root.ts";
+import { createSecretBox } from "../../../src/security/secret-box.ts";
+import { createClient } from "../../../src/store/clients.ts";
+import { createDatabase } from "../../../src/store/database.ts";
+import { makeKey } from "../../../src/tenancy/api-keys.ts";
+import { connectChannel } from "../../../src/tenancy/channels.ts";
+import type { Case } from "../case.ts";
+import { startListening } from "../processes.ts";
+
+/** Makes a client with a key and a channel, as the command line does. */
+async function makeTenant(settings: Record<string, string>): Promise<{ key: string; channelId: string }> {
+  const config = readConfig(settings);
+  const db = createDatabase(config, () => {});
+  try {
+    return await db.transaction(async (tx) => {
+      const { id: clientId } = await createClient(tx, "Bench");
+      const deed = { caller: { clientId, credential: { type: "operator", id: "bench", name: "bench" } } };
+      const wish = { name: "bench", scopes: ["messages:send"] as const, expiresAt: null, production: false };
+      const { text: key } = await makeKey(tx, deed, wish);
+      const asset = { platform: "chatapp", phoneNumberId: "1", wabaId: "2" } as const;
+      const secretBox = createSecretBox(config.ENCRYPTION_KEYS);
+      const made = await connectChannel({ tx, secretBox }, deed, { asset, token: "bench" });
+      if (made.outcome === "taken") throw new Error("the channel is taken");
+      return { key, channelId: made.row.id };
+    });
+  } finally {
+    await db.close();
+  }
+}
+
+const person = () => `55119${randomInt(10_000_000, 99_999_999)}`;
+
+const TEXT = { body: "Your order has been shipped and will arrive on Monday." };
+
+/** The intake of messages, with all that is checked and promised, beside a handler that only writes. */
+export const SEND: Case = {
+  name: "POST /api/outbound/send",
+  least: 1.5,
+  async start(servers) {
+    const settings = {
+      ...servers,
+      ENCRYPTION_KEYS: `bench:${randomBytes(32).toString("base64")}`,
+      JWT_SECRET: randomBytes(32).toString("hex"),
+      RATE_LIMIT_PER_MINUTE: "1000000000",
+      HOST: "127.0.0.1",
+      PORT: "0",
+    };
+    const { key, channelId } = await makeTenant(settings);
+    const logged = { LOG_FORMAT: "logfmt", LOG_LEVEL: "info" };
+    const web = await startListening(
+      processCommand(packageRoot(), "web", "node"),
+      { ...settings, ...logged },
+      /http\.listening.*port=(\d+)/,
+    );
+    const plain = await startListening(
+      [process.execPath, join(packageRoot(), "dist/test/bench/plain-server.js")],
+      servers,
+      /^(\d+)$/m,
+    );
+    const bodyOf = () => ({ channel_id: channelId, to: person(), type: "text", text: TEXT });
+    return {
+      ours: {
+        name: "herald",
+        origin: `http://127.0.0.1:${web.port}`,
+        path: "/api/outbound/send",
+        status: 202,
+        request: () => ({
+          headers: {
+            "x-svc-api-key": key,
+            "idempotency-key": randomUUID(),
+            "content-type": "application/json",
+          },
+          body: JSON.stringify(bodyOf()),
+        }),
+      },
+      plain: {
+        name: "plain",
+        origin: `http://127.0.0.1:${plain.port}`,
+        path: "/send",
+        status: 202,
+        request: () => ({
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify(bodyOf()),
+        }),
+      },
+      async stop() {
+        await Promise.all([web.stop(), plain.stop()]);
+      },
+    };
+  },
+};
