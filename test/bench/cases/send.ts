@@ -45,7 +45,7 @@ export const SEND: Case = {
       ...servers,
       ENCRYPTION_KEYS: `bench:${randomBytes(32).toString("base64")}`,
       JWT_SECRET: randomBytes(32).toString("hex"),
-      RATE_LIMIT_PER_MINUTE: "1000000000",
+      RATE_LIMIT_PER_MINUTE: "10000000",
       HOST: "127.0.0.1",
       PORT: "0",
     };
