@@ -1,6 +1,7 @@
 import { RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
 import { MINUTE, SECOND } from "../runtime/durations.ts";
 import { ApiError } from "../runtime/errors.ts";
+import { gather } from "../runtime/gather.ts";
 import type { Log } from "../runtime/log.ts";
 
 /** Counts one request of a client. `headers` tell it where it stands; over the limit it throws, with the same headers. */
@@ -27,24 +28,55 @@ export function createRateLimit({ perMinute, redis, log }: RateLimitOptions): Ra
   });
   let restsUntil = 0;
 
-  return async (clientId) => {
-    if (Date.now() < restsUntil) return {};
-    const state = await limiter.consume(clientId).catch((refusal: unknown) => refusal);
-    if (state instanceof RateLimiterRes) return accept(state, perMinute);
+  const count = async (clientId: string, requests: number): Promise<RateLimiterRes | undefined> => {
+    const state = await limiter.consume(clientId, requests).catch((refusal: unknown) => refusal);
+    if (state instanceof RateLimiterRes) return state;
     restsUntil = Date.now() + REST;
     log.warn("rate_limit.skipped", { client: clientId, err: state });
-    return {};
+    return undefined;
+  };
+
+  /** Requests that come in the same moment are counted together, and each gets its own place among them. */
+  const stand = gather(async (requests: readonly CountedRequest[]) => {
+    const together = new Map<string, number>();
+    for (const request of requests) {
+      request.place = (together.get(request.clientId) ?? 0) + 1;
+      together.set(request.clientId, request.place);
+    }
+    const states = new Map<string, RateLimiterRes | undefined>();
+    if (Date.now() >= restsUntil)
+      await Promise.all([...together].map(async ([id, size]) => states.set(id, await count(id, size))));
+    return ({ clientId, place }) => {
+      const state = states.get(clientId);
+      return state && { state, used: state.consumedPoints - (together.get(clientId) as number) + place };
+    };
+  }, MOST_COUNTED);
+
+  return async (clientId) => {
+    const standing = Date.now() < restsUntil ? undefined : await stand({ clientId, place: 0 });
+    return standing ? accept(standing.state, { limit: perMinute, used: standing.used }) : {};
   };
 }
 
-function accept(state: RateLimiterRes, limit: number): Record<string, string> {
-  const reset = String(Math.ceil(state.msBeforeNext / SECOND));
+interface CountedRequest {
+  clientId: string;
+  /** Among those of its client that are counted with it, from 1. */
+  place: number;
+}
+
+const MOST_COUNTED = 1_000;
+
+function accept(
+  { msBeforeNext }: RateLimiterRes,
+  { limit, used }: { limit: number; used: number },
+): Record<string, string> {
+  const reset = String(Math.ceil(msBeforeNext / SECOND));
   const headers = {
     "RateLimit-Limit": String(limit),
-    "RateLimit-Remaining": String(state.remainingPoints),
+    "RateLimit-Remaining": String(Math.max(0, limit - used)),
     "RateLimit-Reset": reset,
   };
-  if (state.consumedPoints <= limit) return headers;
+  if (used <= limit) return headers;
   throw new ApiError("rate_limited", `More than ${limit} requests in a minute`, {
     headers: { ...headers, "Retry-After": reset },
   });

@@ -19,16 +19,44 @@ interface LogOptions extends Pick<Config, "LOG_LEVEL" | "LOG_FORMAT"> {
   write?: (line: string) => void;
 }
 
-export function createLog({ LOG_LEVEL, LOG_FORMAT, process: name, write = writeStdout }: LogOptions): Log {
+export function createLog({ LOG_LEVEL, LOG_FORMAT, process: name, write = toStdout() }: LogOptions): Log {
+  const written = { level: LOG_LEVEL, name, write };
+  return LOG_FORMAT === "logfmt" ? logfmtLog(written) : pinoLog(LOG_FORMAT, written);
+}
+
+interface Written {
+  level: Config["LOG_LEVEL"];
+  name: string;
+  write: Write;
+}
+
+type Level = keyof Log;
+
+const ORDER: readonly string[] = ["trace", "debug", "info", "warn", "error", "fatal", "silent"];
+
+/** The form of production, made at once: read from JSON again, a line would cost several times as much. */
+function logfmtLog({ level: least, name, write }: Written): Log {
+  const at = (level: Level) => {
+    if (ORDER.indexOf(level) < ORDER.indexOf(least)) return () => {};
+    return (event: string, { err, ...fields }: Fields = {}) => {
+      const error = err === undefined ? {} : { err: describeError(err) };
+      const time = new Date().toISOString();
+      write(`${toLogfmt({ time, level, process: name, event, ...fields, ...error })}\n`);
+    };
+  };
+  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+}
+
+function pinoLog(format: "json" | "pretty", { level, name, write }: Written): Log {
   const options = {
-    level: LOG_LEVEL,
+    level,
     base: { process: name },
     messageKey: "event",
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
     serializers: { err: describeError },
   };
-  const logger = pino(options, { write: FORMATS[LOG_FORMAT](write) });
+  const logger = pino(options, { write: FORMATS[format](write) });
   return {
     debug: at(logger, "debug"),
     info: at(logger, "info"),
@@ -38,18 +66,29 @@ export function createLog({ LOG_LEVEL, LOG_FORMAT, process: name, write = writeS
 }
 
 const at =
-  (logger: Logger, level: "debug" | "info" | "warn" | "error") =>
+  (logger: Logger, level: Level) =>
   (event: string, fields: Fields = {}): void =>
     logger[level](fields, event);
 
 type Write = (line: string) => void;
 
-const writeStdout: Write = (line) => void process.stdout.write(line);
+/** All lines of one turn of the loop in one write: under load a write for each would cost more than the line. */
+function toStdout(): Write {
+  let lines = "";
+  const flush = () => {
+    if (lines !== "") process.stdout.write(lines);
+    lines = "";
+  };
+  process.once("exit", flush);
+  return (line) => {
+    if (lines === "") setImmediate(flush);
+    lines += line;
+  };
+}
 
 /** How a line of JSON as pino makes it becomes what the operator reads. */
-const FORMATS: Record<Config["LOG_FORMAT"], (write: Write) => Write> = {
+const FORMATS: Record<"json" | "pretty", (write: Write) => Write> = {
   json: (write) => write,
-  logfmt: (write) => (line) => write(`${toLogfmt(eventFirst(JSON.parse(line)))}\n`),
   pretty: (write) => {
     const format = pretty.prettyFactory({
       messageKey: "event",
@@ -61,11 +100,6 @@ const FORMATS: Record<Config["LOG_FORMAT"], (write: Write) => Write> = {
     return (line) => write(format(line));
   },
 };
-
-/** pino writes the message last; a reader of plain lines wants to know first what happened. */
-function eventFirst({ time, level, process: name, event, ...rest }: Fields): Fields {
-  return { time, level, process: name, event, ...rest };
-}
 
 /**
  * An error as it may be logged: what it is and where it came from. Other properties stay out, for libraries hang

@@ -23,7 +23,10 @@ async function portIn(child: ChildProcess & { stdout: Readable }, form: RegExp):
     child.stdout.on("data", (chunk) => {
       said = `${said}${chunk}`.slice(-4_096);
       const [, port] = form.exec(said) ?? [];
-      if (port) resolve(Number(port));
+      if (!port) return;
+      // What it says from now on is read and dropped: looking at it would take time from what is measured.
+      child.stdout.removeAllListeners("data").resume();
+      resolve(Number(port));
     });
   });
   const ended = once(child, "exit").then(() => {

@@ -48,6 +48,7 @@ export function doorRoutes(parts: DoorParts): Route[] {
     route({
       method: "post",
       path: "/platform/webhook",
+      hot: true,
       scope: "public",
       summary: "What the platforms tell",
       description:
