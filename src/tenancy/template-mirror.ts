@@ -21,24 +21,19 @@ export const asOfAnswer = (asked: Date): Date => new Date(asked.getTime() - LEEW
 
 /** Of a template that is told of several times only the last is kept. */
 export async function rememberTemplates(db: Queryable, news: readonly TemplateNews[]): Promise<void> {
-  const inOrder = news
-    .filter(isKeepable)
-    .toSorted((one, other) => Number(one.updated_at) - Number(other.updated_at));
+  const inOrder = news.filter(isKeepable).toSorted((one, other) => +one.updated_at - +other.updated_at);
   const newest = new Map(inOrder.map((one) => [nameOf(one), one]));
   if (newest.size > 0) await keepTemplates(db, [...newest.values()]);
 }
 
-/** Of what is told several times the last counts. */
+/** Likewise, each trait by itself. */
 export async function rememberTraits(db: Queryable, traits: readonly TemplateTraits[]): Promise<void> {
   const newest = new Map<string, TemplateTraits>();
-  for (const one of traits.filter(isKeepable).toSorted((one, other) => Number(one.at) - Number(other.at))) {
+  for (const one of traits.filter(isKeepable).toSorted((one, other) => +one.at - +other.at)) {
     const before = newest.get(nameOf(one));
     const category = one.category ?? before?.category ?? null;
-    newest.set(nameOf(one), {
-      ...one,
-      category,
-      quality_score: one.quality_score ?? before?.quality_score ?? null,
-    });
+    const quality_score = one.quality_score ?? before?.quality_score ?? null;
+    newest.set(nameOf(one), { ...one, category, quality_score });
   }
   if (newest.size > 0) await changeTemplateTraits(db, [...newest.values()]);
 }

@@ -1,6 +1,6 @@
 import { templateStatus } from "../../platforms/chat/template-status.ts";
 import type { Fields } from "../../platforms/client/body.ts";
-import { asList, asObject, isObject, present, textOf } from "../../platforms/client/shapes.ts";
+import { asObject, isObject, present, textOf } from "../../platforms/client/shapes.ts";
 import type { TemplateNews } from "../../store/templates.ts";
 import type { TemplateDto } from "./schema.ts";
 
@@ -17,7 +17,7 @@ export function toTemplate(item: Fields): TemplateDto | undefined {
     platform_status: word,
     rejected_reason: textOf(item.rejected_reason),
     quality_score: textOf(item.quality_score) ?? textOf(asObject(item.quality_score).score),
-    components: Array.isArray(item.components) ? asList(item.components).filter(isObject) : undefined,
+    components: Array.isArray(item.components) ? item.components.filter(isObject) : undefined,
   };
   return present(known) as TemplateDto;
 }
