@@ -18,6 +18,7 @@ import { eventRoutes } from "../resources/events/routes.ts";
 import { type HealthParts, healthRoutes } from "../resources/health/routes.ts";
 import { ingressRoutes } from "../resources/ingress/routes.ts";
 import { keyRoutes } from "../resources/keys/routes.ts";
+import { type TemplateParts, templateRoutes } from "../resources/templates/routes.ts";
 import { userRoutes } from "../resources/users/routes.ts";
 import { type WebhookParts, webhookRoutes } from "../resources/webhooks/routes.ts";
 import { createForks, sharedMetrics } from "../runtime/forks.ts";
@@ -49,6 +50,7 @@ import {
   OUTBOUND_DOORBELL,
   PARTITIONS,
   PASSWORDS,
+  PLATFORMS,
   provide,
   REDIS,
   RESOLVER,
@@ -86,6 +88,7 @@ function allRoutes(container: DependencyContainer): Route[] {
     ...tagged("API keys", keyRoutes({ db, production })),
     ...tagged("Users", userRoutes({ db, passwords, tryLimit })),
     ...tagged("Channels", channelRoutes({ db })),
+    ...tagged("Templates", templateRoutes(templateParts(container))),
     ...tagged("Webhooks", webhookRoutes(webhookParts(container))),
     ...tagged("Events", eventRoutes({ db, doorbell })),
     ...tagged("Audit log", auditRoutes({ db })),
@@ -94,6 +97,13 @@ function allRoutes(container: DependencyContainer): Route[] {
     ...tagged("Service", docsRoutes({ describe: () => productDocument(container) })),
   ];
 }
+
+const templateParts = (container: DependencyContainer): TemplateParts => ({
+  db: resolve(container, DATABASE),
+  secretBox: resolve(container, SECRET_BOX),
+  log: resolve(container, LOG),
+  chat: () => resolve(container, PLATFORMS).chat,
+});
 
 function webhookParts(container: DependencyContainer): WebhookParts {
   const { PUBLIC_URL: publicUrl } = resolve(container, CONFIG);

@@ -29,6 +29,10 @@ export type Platform = (typeof PLATFORMS)[number];
 export const CHANNEL_STATUSES = ["connected", "needs_reauth", "disconnected"] as const;
 export type ChannelStatus = (typeof CHANNEL_STATUSES)[number];
 
+/** How a template stands. The chat platform has more words; APPROVED always means that it can be sent. */
+export const TEMPLATE_STATUSES = ["PENDING", "APPROVED", "REJECTED"] as const;
+export type TemplateStatus = (typeof TEMPLATE_STATUSES)[number];
+
 export const AD_ACCOUNT_STATUSES = ["available", "active", "disabled", "revoked"] as const;
 export type AdAccountStatus = (typeof AD_ACCOUNT_STATUSES)[number];
 

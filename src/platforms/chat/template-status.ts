@@ -1,5 +1,25 @@
+import type { TemplateStatus } from "../../schema/enumerations.ts";
+
+/** The platform's own words, in its lists and its notices. It may come to have others. */
+export const TEMPLATE_WORDS = [
+  "APPROVED",
+  "ARCHIVED",
+  "DELETED",
+  "DISABLED",
+  "FLAGGED",
+  "IN_APPEAL",
+  "LIMIT_EXCEEDED",
+  "LOCKED",
+  "PAUSED",
+  "PENDING",
+  "PENDING_DELETION",
+  "REINSTATED",
+  "REJECTED",
+  "UNARCHIVED",
+] as const;
+
 /** Of our three words, so that APPROVED always means sendable; undefined where the platform's word leaves it as it was. */
-export function templateStatus(word: string): "PENDING" | "APPROVED" | "REJECTED" | undefined {
+export function templateStatus(word: string): TemplateStatus | undefined {
   switch (word) {
     case "PENDING":
     case "IN_APPEAL":

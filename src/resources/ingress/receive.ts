@@ -6,6 +6,7 @@ import { DAY, MINUTE } from "../../runtime/durations.ts";
 import type { Database, Queryable } from "../../store/database.ts";
 import { endByPlatform } from "../../tenancy/channels.ts";
 import { findOwners, type Owner } from "./owners.ts";
+import { mirrorTemplates } from "./templates.ts";
 
 /** What became of a webhook's updates. */
 export interface Tally {
@@ -29,14 +30,15 @@ interface Draft extends EventDraft {
   reading: Reading;
 }
 
-/** Writes everything down that is somebody's, all or nothing: two statements, however many updates there are. */
+/** Writes everything down that is somebody's, all or nothing: a few statements, however many updates there are. */
 export async function receive(
   { db, doorbell }: { db: Database; doorbell: Doorbell },
   { updates, readings }: WebhookContent,
 ): Promise<Received> {
   const ownersOf = await findOwners(db, readings);
   const owned = readings.map((reading) => ({ reading, owners: ownersOf(reading.asset) }));
-  const drafts = owned.flatMap(({ reading, owners }) => owners.map((owner) => toDraft(reading, owner)));
+  const read = owned.flatMap(({ reading, owners }) => owners.map((owner) => toDraft(reading, owner)));
+  const drafts = await mirrorTemplates(db, read);
   const ends = drafts.some(({ reading }) => reading.ends);
   const recorded = ends
     ? await db.transaction((tx) => recordAndEnd(tx, drafts))

@@ -1,0 +1,49 @@
+import type { Refused } from "../../platforms/client/call.ts";
+import type { Platforms } from "../../platforms/platforms.ts";
+import { invalidField } from "../../runtime/errors.ts";
+import type { Log } from "../../runtime/log.ts";
+import type { SecretBox } from "../../security/secret-box.ts";
+import { findChannel } from "../../store/channels.ts";
+import type { Database } from "../../store/database.ts";
+import { type ChannelAccess, openChannel } from "../../tenancy/channel-access.ts";
+import { endDeadToken } from "../../tenancy/channels.ts";
+
+export interface TemplateParts {
+  db: Database;
+  secretBox: SecretBox;
+  log: Log;
+  /** Made at the first use. */
+  chat: () => Platforms["chat"];
+}
+
+/** Only chatapp has templates: of another channel this is said before what state it is in. */
+export async function openChatChannel(
+  parts: TemplateParts,
+  clientId: string,
+  channelId: string,
+): Promise<ChannelAccess> {
+  const row = await findChannel(parts.db, clientId, channelId);
+  if (row && row.platform !== "chatapp")
+    throw invalidField(
+      "/channel_id",
+      `channel_id must name a chatapp channel: ${row.platform} has no templates`,
+    );
+  return openChannel(parts, clientId, channelId);
+}
+
+/** A refusal is answered as the platform said it; but a client whose token is dead hears of it all the same. */
+export async function reasonOf(
+  { db }: TemplateParts,
+  { row }: ChannelAccess,
+  { verdict, error, status }: Refused,
+): Promise<string> {
+  if (verdict === "token_dead") await endDeadToken(db, row);
+  return error?.userMessage ?? error?.message ?? `The platform refused with status ${status}`;
+}
+
+/** The platform is the truth: that something of it could not be kept here must not hide what it has done. */
+export async function kept({ log }: TemplateParts, { row }: ChannelAccess, keep: () => Promise<void>) {
+  await keep().catch((err: unknown) =>
+    log.warn("template.not_kept", { client: row.client_id, channel: row.id, err }),
+  );
+}

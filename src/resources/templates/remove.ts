@@ -1,0 +1,23 @@
+import type { Static } from "../../schema/types.ts";
+import { deleteTemplates } from "../../store/templates.ts";
+import { asChatNumber } from "../../tenancy/channel-access.ts";
+import { kept, openChatChannel, reasonOf, type TemplateParts } from "./chat-channel.ts";
+import type { DeletedDto, deletion } from "./schema.ts";
+
+export async function removeTemplate(
+  parts: TemplateParts,
+  clientId: string,
+  { channel_id, template_name: name, hsm_id: hsmId }: Static<typeof deletion>,
+): Promise<DeletedDto> {
+  const access = await openChatChannel(parts, clientId, channel_id);
+  const number = asChatNumber(access);
+  const answer = await parts.chat().templates.remove(number, { name, hsmId });
+  const { status: status_code } = answer;
+  if (answer.outcome === "refused")
+    return { success: false, status_code, message: await reasonOf(parts, access, answer) };
+  if (String(answer.body.success) === "false")
+    return { success: false, status_code, message: "The platform did not carry it out" };
+  const { wabaId } = number;
+  await kept(parts, access, () => deleteTemplates(parts.db, clientId, { wabaId, name, hsmId }));
+  return { success: true, status_code };
+}

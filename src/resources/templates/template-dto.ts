@@ -1,0 +1,50 @@
+import { templateStatus } from "../../platforms/chat/template-status.ts";
+import type { Fields } from "../../platforms/client/body.ts";
+import { asObject, isObject, present, textOf } from "../../platforms/client/shapes.ts";
+import type { TemplateNews } from "../../store/templates.ts";
+import type { TemplateDto } from "./schema.ts";
+
+/** Undefined for what has no id. */
+export function toTemplate(item: Fields): TemplateDto | undefined {
+  const [hsm_id, word] = [textOf(item.id), textOf(item.status)];
+  if (hsm_id === undefined) return undefined;
+  const known = {
+    hsm_id,
+    name: textOf(item.name),
+    language: textOf(item.language),
+    category: textOf(item.category),
+    status: word === undefined ? undefined : templateStatus(word),
+    platform_status: word,
+    rejected_reason: textOf(item.rejected_reason),
+    quality_score: textOf(item.quality_score) ?? textOf(asObject(item.quality_score).score),
+    components: Array.isArray(item.components) ? item.components.filter(isObject) : undefined,
+  };
+  return present(known) as TemplateDto;
+}
+
+interface Of {
+  clientId: string;
+  wabaId: string;
+  at: Date;
+}
+
+/** What of it is kept; nothing where its name or language is not known. */
+export function toNews(template: TemplateDto, { clientId, wabaId, at }: Of): TemplateNews[] {
+  const { hsm_id, name, language } = template;
+  if (name === undefined || language === undefined) return [];
+  return [
+    {
+      client_id: clientId,
+      waba_id: wabaId,
+      hsm_id,
+      name,
+      language,
+      category: template.category ?? null,
+      status: template.status ?? null,
+      platform_status: template.platform_status ?? null,
+      reason: template.rejected_reason ?? null,
+      quality_score: template.quality_score ?? null,
+      updated_at: at,
+    },
+  ];
+}
