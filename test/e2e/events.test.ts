@@ -1,40 +1,17 @@
-import t, { type Test } from "tap";
-import type { Runtime } from "../../src/local/process-commands.ts";
-import { freePort } from "../../src/local/server-process.ts";
-import { commandLine } from "../fixtures/command-line.ts";
-import { startProcess, startWeb } from "../fixtures/processes.ts";
-import { testSettings } from "../fixtures/settings.ts";
+import t from "tap";
+import { startTogether, type Together } from "../fixtures/together.ts";
 import { until } from "../fixtures/until.ts";
 
-const NUMBER = "1400000000000301";
-
-/** Web, dispatcher and sandbox as they run for a developer, and a client whose backend is the sandbox's inbox. */
-async function startTogether(t: Test, runtime: Runtime) {
-  const [PORT, SANDBOX_PORT] = [String(await freePort()), String(await freePort())];
-  const settings = await testSettings(t, { PORT, SANDBOX_PORT, PRIVATE_DESTINATIONS: "127.0.0.0/8,::1/128" });
-  const sandbox = startProcess(t, "sandbox", settings, { runtime });
-  const dispatcher = startProcess(t, "dispatcher", settings, { runtime });
-  const web = await startWeb(t, settings, { runtime });
-  await sandbox.line("process.ready");
-  await dispatcher.line("process.ready");
-  const { api_key } = (await commandLine(t, settings)(["demo", "--json"])).json;
-  const headers = { "x-svc-api-key": api_key };
-  const api = (method: string, path: string, json?: object) => web.call(method, path, { headers, json });
-  const origin = `http://localhost:${SANDBOX_PORT}`;
-  const write = (body: string) =>
-    fetch(`${origin}/_sandbox/inbound`, {
-      method: "POST",
-      body: JSON.stringify({ channel: NUMBER, from: "5511988887777", type: "text", content: { body } }),
-    });
-  const inbox = async () =>
-    ((await (await fetch(`${origin}/_sandbox/inbox`)).json()) as { data: object[] }).data;
-  const newest = async () => (await api("GET", "/api/webhooks/events?limit=1")).body.data[0];
-  return { api, write, newest, inbox };
-}
+const newestOf =
+  ({ api }: Together) =>
+  async () =>
+    (await api("GET", "/api/webhooks/events?limit=1")).body.data[0];
 
 for (const runtime of ["node", "deno"] as const)
   t.test(`what somebody writes is in the history and in the inbox, under ${runtime}`, async (t) => {
-    const { api, write, newest, inbox } = await startTogether(t, runtime);
+    const together = await startTogether(t, { runtime });
+    const { api, write, inbox } = together;
+    const newest = newestOf(together);
     t.equal((await write("Olá")).status, 202);
     const event = await until("the message is delivered", async () => {
       const found = await newest();
