@@ -1,5 +1,5 @@
 import { type Route, route } from "../../http/route.ts";
-import { invalidField } from "../../runtime/errors.ts";
+import { ApiError } from "../../runtime/errors.ts";
 import { CHAT_REFUSALS, type ChatParts, inChat } from "./chat.ts";
 import { channelParams, mediaParams, uploadedMedia } from "./schema.ts";
 
@@ -44,7 +44,8 @@ export function mediaRoutes(parts: ChatParts): Route[] {
       status: 201,
       reply: uploadedMedia,
       async handle(context) {
-        if (context.body.size === 0) throw invalidField("", "the body must be the file: it is empty");
+        if (context.body.size === 0)
+          throw new ApiError("validation_failed", "The body is empty: it must be the file");
         const file = { filename: "file", ...context.body };
         return {
           media_id: await inChat(parts, context, ({ media }, number) => media.upload(number, file)),
