@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { type ClientRequest, type IncomingMessage, request, type ServerResponse } from "node:http";
+import { Agent, type ClientRequest, type IncomingMessage, request, type ServerResponse } from "node:http";
 import type { Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
 import t from "tap";
@@ -70,13 +70,13 @@ t.test("files on their way", async (t) => {
 
   let count = 0;
   /** Named, so that its line in the log can be found. */
-  const open = (method: string, extra: Record<string, string> = {}) => {
+  const open = (method: string, extra: Record<string, string> = {}, agent: Agent | false = false) => {
     const id = `stream-${count++}`;
     const path = method === "POST" ? base : `${base}/1`;
     const outgoing = request(`${api.address}${path}`, {
       method,
       headers: { ...headers, "x-request-id": id, "content-type": "application/pdf", ...extra },
-      agent: false,
+      agent,
     });
     outgoing.on("error", () => {});
     const line = () =>
@@ -282,13 +282,21 @@ t.test("files on their way", async (t) => {
         incoming.resume();
       });
     };
-    for (const extra of [{}, { "content-length": String(5 * MIB) }]) {
-      const { outgoing, answer } = open("POST", extra as Record<string, string>);
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const length = { "content-length": String(5 * MIB) };
+    for (const [extra, reused] of [
+      [{}, false],
+      [length, true],
+      [{}, true],
+    ] as const) {
+      const { outgoing, answer } = open("POST", extra, agent);
       pour(outgoing, 5 * MIB);
       const response = await answer;
       t.equal(response.statusCode, 400);
+      t.equal(outgoing.reusedSocket, reused);
       t.match(JSON.parse(await textOf(response)), { error: "platform_invalid_request" });
     }
+    agent.destroy();
   });
 
   t.test("nothing of it leaves a token or an address in the log", async (t) => {

@@ -37,6 +37,9 @@ interface Upload {
   type?: string | undefined;
   bytes: Buffer;
   chunked?: boolean;
+  /** Whose credential, and to which channel. */
+  as?: Headers;
+  to?: string;
 }
 
 /** What a backend with the scope does with a channel. */
@@ -50,10 +53,10 @@ async function mediaOf(api: Api, tenant: Tenant, channel: string) {
     fetch: (id: string, method = "GET") => fetch(`${api.address}${base}/media/${id}`, { method, headers }),
     download: (id: string, query = "") => api.call("GET", `${base}/media/${id}${query}`, { headers }),
     read: (json: unknown) => api.call("POST", `${base}/read`, { headers, json }),
-    async upload({ type = PDF, bytes, chunked = false }: Upload) {
+    async upload({ type = PDF, bytes, chunked = false, as = headers, to = channel }: Upload) {
       const body = chunked ? inPieces(bytes) : new Uint8Array(bytes);
-      const init = { method: "POST", headers: { ...headers, "content-type": type }, body, duplex: "half" };
-      const reply = await fetch(`${api.address}${base}/media`, init as RequestInit);
+      const init = { method: "POST", headers: { ...as, "content-type": type }, body, duplex: "half" };
+      const reply = await fetch(`${api.address}/api/channels/${to}/media`, init as RequestInit);
       return { status: reply.status, body: (await reply.json()) as { media_id: string; error: string } };
     },
   };
@@ -132,6 +135,17 @@ t.test("files of a channel", async (t) => {
       const reply = await media.upload({ bytes: Buffer.alloc(LIMIT + 1), chunked });
       t.equal(reply.status, 413);
       t.equal(reply.body.error, "payload_too_large");
+    }
+    for (const [wrong, status] of [
+      [{ as: {} }, 401],
+      [{ to: "ch_1" }, 400],
+      [{ to: ABSENT }, 404],
+      [{ type: "pdf" }, 415],
+    ] as const) {
+      const upload = async (size: number) =>
+        (await media.upload({ bytes: Buffer.alloc(size), chunked: true, ...wrong })).status;
+      t.equal(await upload(LIMIT + 1), 413, "whatever else is wrong with it");
+      t.equal(await upload(LIMIT), status);
     }
     t.equal((await calls("/media")).length, before);
   });
