@@ -12,9 +12,10 @@ export type CutOff = "caller_gone" | "source_broken";
  */
 export async function handOver(
   response: ServerResponse,
-  { type, size, body }: OutgoingFile,
+  { status, file: { type, size, body } }: { status: number; file: OutgoingFile },
   headOnly: boolean,
 ): Promise<CutOff | undefined> {
+  response.statusCode = status;
   response.setHeader("Content-Type", isMediaType(type) ? type : "application/octet-stream");
   if (size !== undefined) response.setHeader("Content-Length", size);
   let cutOff: CutOff = "caller_gone";

@@ -82,13 +82,16 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
 
 const JSON_TYPE = "application/json; charset=utf-8";
 
-interface WholeReply {
+interface Reply {
   status: number;
   type: string;
   body: string | Buffer | undefined;
 }
 
-type Reply = WholeReply | { status: number; file: OutgoingFile };
+interface FileReply {
+  status: number;
+  file: OutgoingFile;
+}
 
 type Recorder = Pick<PipelineParts, "log" | "metrics" | "trustedProxies"> & { pattern: string };
 
@@ -97,12 +100,12 @@ export async function replied(
   request: IncomingMessage,
   response: ServerResponse,
   recorder: Recorder,
-  work: (exchange: OpenExchange) => Promise<Reply>,
+  work: (exchange: OpenExchange) => Promise<Reply | FileReply>,
 ): Promise<void> {
   const began = performance.now();
   const exchange = openExchange(request, response, recorder.trustedProxies);
   let code: string | undefined;
-  let reply: Reply;
+  let reply: Reply | FileReply;
   try {
     reply = await work(exchange);
   } catch (thrown) {
@@ -122,9 +125,8 @@ export async function replied(
       body: JSON.stringify(toErrorBody(error, exchange.requestId)),
     };
   }
-  response.statusCode = reply.status;
   const headOnly = request.method === "HEAD";
-  if ("file" in reply) code = await handOver(response, reply.file, headOnly);
+  if ("file" in reply) code = await handOver(response, reply, headOnly);
   else send(response, reply, headOnly);
   record(request, exchange, recorder, {
     status: reply.status,
@@ -133,7 +135,8 @@ export async function replied(
   });
 }
 
-function send(response: ServerResponse, { type, body }: WholeReply, headOnly: boolean): void {
+function send(response: ServerResponse, { status, type, body }: Reply, headOnly: boolean): void {
+  response.statusCode = status;
   if (body === undefined) return void response.end();
   response.setHeader("Content-Type", type);
   response.setHeader("Content-Length", Buffer.byteLength(body));

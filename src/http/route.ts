@@ -13,7 +13,7 @@ export type Access = Scope | readonly [Scope, ...Scope[]] | "any credential" | "
 /** A body that is not JSON: its bytes reach the handler as they came. */
 export interface RawBody {
   limit: number;
-  /** Accepted Content-Types, e.g. `image/png`, `image/*`, or any one at all by a star for each half; absent: all, or none. */
+  // Accepted Content-Types: `image/png`, `image/*`, or `*/*` for any as long as there is one. Absent: it may be missing too.
   mediaTypes?: readonly string[];
 }
 

@@ -2,7 +2,7 @@ import { openChannelToken } from "../dispatch/channel-token.ts";
 import type { ChatNumber } from "../platforms/chat/access.ts";
 import { PlatformFailure } from "../platforms/errors/failure.ts";
 import type { PageAccess } from "../platforms/pages/access.ts";
-import { ApiError } from "../runtime/errors.ts";
+import { ApiError, invalidField } from "../runtime/errors.ts";
 import type { SecretBox } from "../security/secret-box.ts";
 import { type ChannelTokenRow, findChannelToken } from "../store/channels.ts";
 import type { Database } from "../store/database.ts";
@@ -20,13 +20,29 @@ interface Parts {
 }
 
 /** 404 for a channel that the client does not have, 409 for one that is not connected. */
-export async function openChannel(
-  { db, secretBox }: Parts,
+export async function openChannel(parts: Parts, clientId: string, channelId: string): Promise<ChannelAccess> {
+  return opened(parts, await existing(parts, clientId, channelId));
+}
+
+/** The same where only chatapp will do: of another channel this is said before what state it is in. */
+export async function openChatChannel(
+  parts: Parts,
   clientId: string,
   channelId: string,
 ): Promise<ChannelAccess> {
+  const row = await existing(parts, clientId, channelId);
+  if (row.platform !== "chatapp")
+    throw invalidField("/channel_id", `channel_id must name a chatapp channel, not one of ${row.platform}`);
+  return opened(parts, row);
+}
+
+async function existing({ db }: Parts, clientId: string, channelId: string): Promise<ChannelTokenRow> {
   const row = await findChannelToken(db, clientId, channelId);
   if (!row) throw new ApiError("not_found", "There is no such channel");
+  return row;
+}
+
+function opened({ secretBox }: Parts, row: ChannelTokenRow): ChannelAccess {
   const { token_sealed } = row;
   if (row.status !== "connected" || token_sealed === null)
     throw new ApiError("channel_disconnected", `The channel is ${row.status}: connect it again`);

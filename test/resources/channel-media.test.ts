@@ -258,10 +258,14 @@ t.test("files of a channel", async (t) => {
     async (t) => {
       const before = (await calls("")).length;
       const stranger = await makeTenant(api);
-      const ended = await connect(api, tenant);
-      await api.db.query("update channels set status = 'disconnected', token_sealed = null where id = $1", [
-        ended,
-      ]);
+      const [ended, endedPage] = [
+        await connect(api, tenant),
+        await connect(api, tenant, { platform: "photoapp" }),
+      ];
+      for (const id of [ended, endedPage])
+        await api.db.query("update channels set status = 'disconnected', token_sealed = null where id = $1", [
+          id,
+        ]);
       const waiting = await connect(api, tenant);
       await api.db.query("update channels set status = 'needs_reauth' where id = $1", [waiting]);
       const CASES: [Tenant, string, number, string][] = [
@@ -270,6 +274,7 @@ t.test("files of a channel", async (t) => {
         [tenant, ended, 409, "channel_disconnected"],
         [tenant, waiting, 409, "channel_disconnected"],
         [tenant, await connect(api, tenant, { platform: "photoapp" }), 400, "validation_failed"],
+        [tenant, endedPage, 400, "validation_failed"],
         [tenant, await connect(api, tenant, { platform: "socialapp" }), 400, "validation_failed"],
       ];
       for (const [who, id, status, error] of CASES)

@@ -1,9 +1,9 @@
 import type { ChatNumber } from "../../platforms/chat/access.ts";
 import type { Platforms } from "../../platforms/platforms.ts";
-import { type ErrorCode, invalidField } from "../../runtime/errors.ts";
+import type { ErrorCode } from "../../runtime/errors.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
 import type { Database } from "../../store/database.ts";
-import { asChatNumber, openChannel, speakingFor } from "../../tenancy/channel-access.ts";
+import { asChatNumber, openChatChannel, speakingFor } from "../../tenancy/channel-access.ts";
 
 export interface ChatParts {
   db: Database;
@@ -36,11 +36,6 @@ export async function inChat<T>(
   { caller, params }: Named,
   say: (chat: Platforms["chat"], number: ChatNumber) => Promise<T>,
 ): Promise<T> {
-  const access = await openChannel({ db, secretBox }, caller.clientId, params.channel_id);
-  if (access.row.platform !== "chatapp")
-    throw invalidField(
-      "/channel_id",
-      `channel_id must be of a chatapp channel, not of ${access.row.platform}`,
-    );
+  const access = await openChatChannel({ db, secretBox }, caller.clientId, params.channel_id);
   return speakingFor(db, access, () => say(platforms().chat, asChatNumber(access)));
 }

@@ -10,7 +10,7 @@ export const readRoute = (parts: ChatParts): Route =>
     scope: "messages:send",
     summary: "Mark a received message as read",
     description:
-      "With `typing` the person also sees that you are typing, until you send something or for about 25 seconds; chatapp channels only.",
+      "With `typing` the person also sees that you are typing, until you send something or a little while has passed; chatapp channels only.",
     params: channelParams,
     errors: CHAT_REFUSALS,
     body: readMark,
