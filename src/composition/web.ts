@@ -78,6 +78,8 @@ function allRoutes(container: DependencyContainer): Route[] {
     epoch: () => resolve(container, DOORBELL).epoch(),
     ring: (refs) => resolve(container, DOORBELL).ring(refs),
   };
+  const platforms = () => resolve(container, PLATFORMS);
+  const secretBox = resolve(container, SECRET_BOX);
   const production = config.NODE_ENV === "production";
   const signatures = createAppSignatures(config.PLATFORM_APP_SECRET);
   const { PUBLIC_URL: publicUrl, PLATFORM_VERIFY_TOKEN: verifyToken } = config;
@@ -87,7 +89,7 @@ function allRoutes(container: DependencyContainer): Route[] {
     ...tagged("Authentication", authRoutes({ db, passwords, tryLimit, cookie, issue })),
     ...tagged("API keys", keyRoutes({ db, production })),
     ...tagged("Users", userRoutes({ db, passwords, tryLimit })),
-    ...tagged("Channels", channelRoutes({ db })),
+    ...tagged("Channels", channelRoutes({ db, secretBox, platforms })),
     ...tagged("Templates", templateRoutes(templateParts(container))),
     ...tagged("Webhooks", webhookRoutes(webhookParts(container))),
     ...tagged("Events", eventRoutes({ db, doorbell })),

@@ -3,13 +3,14 @@ import { storableProblem } from "../schema/storable.ts";
 import { object, type TObject, type TSchema } from "../schema/types.ts";
 import type { Check, Validator } from "../schema/validate.ts";
 import { parseJsonBody } from "./json-body.ts";
-import { isRawBody, type Method, type RawBody, type Route } from "./route.ts";
+import { isMediaType } from "./media-type.ts";
+import { type IncomingFile, isRawBody, type Method, type RawBody, type Route } from "./route.ts";
 
 /** The checked input of one route. */
 export interface InputReader {
   params(given: Record<string, unknown>): Record<string, unknown>;
   query(search: string): Record<string, unknown>;
-  body(bytes: Buffer, contentType: string | undefined): unknown;
+  body(content: Buffer | IncomingFile, contentType: string | undefined): unknown;
 }
 
 const NOTHING = object({});
@@ -57,7 +58,8 @@ function jsonReader(method: Method, schema: TSchema, validator: Validator) {
   const whole = "the body";
   const check = validator.json(schema, whole);
   const nullIsAbsent = method === "patch" ? droppableNulls(schema) : new Set<string>();
-  return (bytes: Buffer) => {
+  return (content: Buffer | IncomingFile) => {
+    const bytes = content as Buffer; // what is streamed is never JSON
     const body = parseJsonBody(bytes);
     for (const field of nullIsAbsent) if (body[field] === null) delete body[field];
     return checked(body, whole, (value) => check(value, bytes.length > LARGE));
@@ -76,17 +78,18 @@ function takesNull(schema: TSchema): boolean {
 }
 
 function rawReader({ mediaTypes }: RawBody) {
-  return (bytes: Buffer, contentType: string | undefined) => {
+  return (content: Buffer | IncomingFile, contentType: string | undefined) => {
     if (mediaTypes && !mediaTypes.some((accepted) => matches(accepted, contentType)))
       throw new ApiError(
         "unsupported_media_type",
         `The Content-Type must be one of ${mediaTypes.join(", ")}`,
       );
-    return bytes;
+    return content;
   };
 }
 
 function matches(accepted: string, contentType = ""): boolean {
+  if (accepted === "*/*") return isMediaType(contentType);
   const given = contentType.split(";")[0]?.trim().toLowerCase() ?? "";
   return accepted.endsWith("/*") ? given.startsWith(accepted.slice(0, -1)) : given === accepted;
 }

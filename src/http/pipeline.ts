@@ -6,12 +6,21 @@ import type { Validator } from "../schema/validate.ts";
 import type { Signer } from "../security/derived-keys.ts";
 import { DatabaseUnavailable } from "../store/faults.ts";
 import { type AdmissionRules, admit } from "./admission.ts";
-import { incomingBody, MIB } from "./body.ts";
+import { type IncomingBody, incomingBody, MIB } from "./body.ts";
 import { bindCursors } from "./cursors.ts";
 import { toApiError, toErrorBody } from "./error-reply.ts";
 import { type OpenExchange, openExchange } from "./exchange.ts";
+import { handOver } from "./hand-over.ts";
 import { createInputReader } from "./input.ts";
-import { isMediaReply, isRawBody, type Route, statusOf } from "./route.ts";
+import {
+  isMediaReply,
+  isRawBody,
+  isStreamBody,
+  isStreamReply,
+  type OutgoingFile,
+  type Route,
+  statusOf,
+} from "./route.ts";
 
 const BODY_LIMIT = 10 * MIB;
 
@@ -29,6 +38,12 @@ export interface Target {
   search: string;
 }
 
+interface Arrival {
+  request: IncomingMessage;
+  incoming: IncomingBody;
+  target: Target;
+}
+
 export type Pipeline = (request: IncomingMessage, response: ServerResponse, target: Target) => Promise<void>;
 
 /** Everything that happens to a request of this route, in the contract's order of checks. */
@@ -36,18 +51,15 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
   const input = createInputReader(route, parts.validator);
   const limit = isRawBody(route.body) ? route.body.limit : BODY_LIMIT;
 
-  async function answer(request: IncomingMessage, target: Target, exchange: OpenExchange): Promise<unknown> {
-    const incoming = incomingBody(request, limit);
-    const caller = await admit(route, request.headers, exchange, parts).catch(async (refusal) => {
-      await incoming.measure(); // size comes before every refusal, also where the length was not declared
-      throw refusal;
-    });
+  async function answer({ request, incoming, target }: Arrival, exchange: OpenExchange): Promise<unknown> {
+    const caller = await admit(route, request.headers, exchange, parts);
     const hasBody = request.method !== "GET" && request.method !== "HEAD";
-    const bytes = hasBody ? await incoming.read() : Buffer.alloc(0);
+    const read = isStreamBody(route.body) ? incoming.stream : incoming.read;
+    const content = hasBody ? await read() : Buffer.alloc(0);
     const checkedInput = {
       params: input.params(target.params),
       query: input.query(target.search),
-      body: input.body(bytes, request.headers["content-type"]),
+      body: input.body(content, request.headers["content-type"]),
     };
     const cursors = bindCursors(parts.cursorSigner, caller?.clientId ?? "", `${route.method} ${route.path}`);
     return route.handle({ ...exchange, ...checkedInput, caller, cursors } as Parameters<Route["handle"]>[0]);
@@ -55,8 +67,13 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
 
   return (request, response, target) =>
     replied(request, response, { pattern: route.path, ...parts }, async (exchange) => {
-      const value = await answer(request, target, exchange);
+      const incoming = incomingBody(request, limit);
+      const value = await answer({ request, incoming, target }, exchange).catch(async (refusal) => {
+        await incoming.measure(); // size comes before every refusal, also where the length was not declared
+        throw refusal;
+      });
       const status = statusOf(route, value);
+      if (isStreamReply(route.reply)) return { status, file: value as OutgoingFile };
       if (isMediaReply(route.reply))
         return { status, type: route.reply.mediaType, body: value as string | Buffer };
       return { status, type: JSON_TYPE, body: route.reply ? stringifyJson(value) : undefined };
@@ -71,6 +88,11 @@ interface Reply {
   body: string | Buffer | undefined;
 }
 
+interface FileReply {
+  status: number;
+  file: OutgoingFile;
+}
+
 type Recorder = Pick<PipelineParts, "log" | "metrics" | "trustedProxies"> & { pattern: string };
 
 /** Answers what `work` makes of the request, or its error; then one line in the log and one count, whatever happened. */
@@ -78,12 +100,12 @@ export async function replied(
   request: IncomingMessage,
   response: ServerResponse,
   recorder: Recorder,
-  work: (exchange: OpenExchange) => Promise<Reply>,
+  work: (exchange: OpenExchange) => Promise<Reply | FileReply>,
 ): Promise<void> {
   const began = performance.now();
   const exchange = openExchange(request, response, recorder.trustedProxies);
   let code: string | undefined;
-  let reply: Reply;
+  let reply: Reply | FileReply;
   try {
     reply = await work(exchange);
   } catch (thrown) {
@@ -103,7 +125,9 @@ export async function replied(
       body: JSON.stringify(toErrorBody(error, exchange.requestId)),
     };
   }
-  send(response, reply, request.method === "HEAD");
+  const headOnly = request.method === "HEAD";
+  if ("file" in reply) code = await handOver(response, reply, headOnly);
+  else send(response, reply, headOnly);
   record(request, exchange, recorder, {
     status: reply.status,
     code,

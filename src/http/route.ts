@@ -1,3 +1,4 @@
+import type { Readable } from "node:stream";
 import type { ErrorCode } from "../runtime/errors.ts";
 import { MANAGING_ROLES, type Role, type Scope } from "../schema/enumerations.ts";
 import type { Static, TObject, TSchema } from "../schema/types.ts";
@@ -12,8 +13,13 @@ export type Access = Scope | readonly [Scope, ...Scope[]] | "any credential" | "
 /** A body that is not JSON: its bytes reach the handler as they came. */
 export interface RawBody {
   limit: number;
-  /** Accepted Content-Types, e.g. `image/png` or `image/*`; absent: all. */
+  // Accepted Content-Types: `image/png`, `image/*`, or `*/*` for any as long as there is one. Absent: it may be missing too.
   mediaTypes?: readonly string[];
+}
+
+/** The same, handed to the handler while it comes in: it is never in memory as a whole. */
+export interface StreamBody extends RawBody {
+  stream: true;
 }
 
 /** A reply that is not JSON: the handler answers its text or bytes. */
@@ -21,9 +27,43 @@ export interface MediaReply {
   mediaType: string;
 }
 
-type BodyOf<B> = B extends TSchema ? Static<B> : B extends RawBody ? Buffer : Record<string, never>;
-// biome-ignore lint/suspicious/noConfusingVoidType: a handler that answers nothing need not say so
-type ReplyOf<R> = R extends TSchema ? Static<R> : R extends MediaReply ? string | Buffer : void;
+/** The same, handed on while the handler's source gives it, whose own type it has. `mediaType` is for the documentation. */
+export interface StreamReply extends MediaReply {
+  stream: true;
+}
+
+/** A body that is still coming in. A handler that succeeds has read it. */
+export interface IncomingFile {
+  /** Its Content-Type; empty where the sender gave none. */
+  type: string;
+  /** In bytes, where the sender said it. */
+  size: number | undefined;
+  /** Fails when there is more than the limit, and when the sender goes away. */
+  content: AsyncIterable<Uint8Array>;
+}
+
+/** A reply that is still being fetched. What stops it in the middle ends the caller's connection, and the other way round. */
+export interface OutgoingFile {
+  type: string;
+  size?: number;
+  body: Readable;
+}
+
+type BodyOf<B> = B extends TSchema
+  ? Static<B>
+  : B extends StreamBody
+    ? IncomingFile
+    : B extends RawBody
+      ? Buffer
+      : Record<string, never>;
+type ReplyOf<R> = R extends TSchema
+  ? Static<R>
+  : R extends StreamReply
+    ? OutgoingFile
+    : R extends MediaReply
+      ? string | Buffer
+      : // biome-ignore lint/suspicious/noConfusingVoidType: a handler that answers nothing need not say so
+        void;
 type CallerOf<A> = A extends "public" ? undefined : Caller;
 
 export interface Exchange {
@@ -74,7 +114,7 @@ interface Declared<A, P, Q, B, R> {
 /** An endpoint as data, its types folded away; the pipeline treats them all alike. */
 export interface Route
   extends Omit<
-    Declared<Access, TObject, TObject, TSchema | RawBody, TSchema | MediaReply>,
+    Declared<Access, TObject, TObject, TSchema | RawBody | StreamBody, TSchema | MediaReply | StreamReply>,
     "handle" | "otherwise"
   > {
   handle(context: Context<Access, TObject, TObject, TSchema | RawBody>): unknown;
@@ -92,8 +132,8 @@ export function route<
   const A extends Access,
   P extends TObject | undefined = undefined,
   Q extends TObject | undefined = undefined,
-  B extends TSchema | RawBody | undefined = undefined,
-  R extends TSchema | MediaReply | undefined = undefined,
+  B extends TSchema | RawBody | StreamBody | undefined = undefined,
+  R extends TSchema | MediaReply | StreamReply | undefined = undefined,
 >(declared: Declared<A, P, Q, B, R>): Route {
   return declared as unknown as Route;
 }
@@ -103,8 +143,13 @@ export const BY_MANAGERS = { scope: "any credential", consoleOnly: true, roles: 
 
 export const isRawBody = (body: Route["body"]): body is RawBody => body !== undefined && "limit" in body;
 
+export const isStreamBody = (body: Route["body"]): body is StreamBody => isRawBody(body) && "stream" in body;
+
 export const isMediaReply = (reply: Route["reply"]): reply is MediaReply =>
   reply !== undefined && "mediaType" in reply;
+
+export const isStreamReply = (reply: Route["reply"]): reply is StreamReply =>
+  isMediaReply(reply) && "stream" in reply;
 
 /** The statuses of a success, the usual one first. */
 export const statusesOf = ({ status, reply, otherwise }: Route): [number, ...number[]] => [

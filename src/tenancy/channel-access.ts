@@ -1,8 +1,7 @@
 import { openChannelToken } from "../dispatch/channel-token.ts";
 import type { ChatNumber } from "../platforms/chat/access.ts";
 import { PlatformFailure } from "../platforms/errors/failure.ts";
-import type { PageAccess } from "../platforms/pages/access.ts";
-import { ApiError } from "../runtime/errors.ts";
+import { ApiError, invalidField } from "../runtime/errors.ts";
 import type { SecretBox } from "../security/secret-box.ts";
 import { type ChannelTokenRow, findChannelToken } from "../store/channels.ts";
 import type { Database } from "../store/database.ts";
@@ -19,35 +18,28 @@ interface Parts {
   secretBox: SecretBox;
 }
 
-/** 404 for a channel that the client does not have, 409 for one that is not connected. */
-export async function openChannel(
+/** 404 for a channel that the client does not have, 400 for one of another platform, 409 for one that is not connected. */
+export async function openChatChannel(
   { db, secretBox }: Parts,
   clientId: string,
   channelId: string,
 ): Promise<ChannelAccess> {
   const row = await findChannelToken(db, clientId, channelId);
   if (!row) throw new ApiError("not_found", "There is no such channel");
+  if (row.platform !== "chatapp")
+    throw invalidField("/channel_id", `channel_id must name a chatapp channel, not one of ${row.platform}`);
   const { token_sealed } = row;
   if (row.status !== "connected" || token_sealed === null)
     throw new ApiError("channel_disconnected", `The channel is ${row.status}: connect it again`);
   return { row: { ...row, token_sealed }, token: openChannelToken(secretBox, row.id, token_sealed) };
 }
 
-const aboutOf = ({ row }: ChannelAccess) => ({ client: row.client_id, channel: row.id });
-
-/** Of a chatapp channel, which has both ids. */
-export const asChatNumber = (access: ChannelAccess): ChatNumber => ({
-  wabaId: access.row.waba_id as string,
-  phoneNumberId: access.row.phone_number_id as string,
-  token: access.token,
-  about: aboutOf(access),
-});
-
-/** Of a photoapp or socialapp channel, which has a page. */
-export const asPage = (access: ChannelAccess): PageAccess => ({
-  pageId: access.row.page_id as string,
-  token: access.token,
-  about: aboutOf(access),
+/** Its number, for a chatapp channel has both ids. */
+export const asChatNumber = ({ row, token }: ChannelAccess): ChatNumber => ({
+  wabaId: row.waba_id as string,
+  phoneNumberId: row.phone_number_id as string,
+  token,
+  about: { client: row.client_id, channel: row.id },
 });
 
 /** What is said in a channel's name. Where the platform calls its token dead, its client hears of it, whatever is answered. */

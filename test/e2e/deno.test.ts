@@ -14,7 +14,9 @@ t.test("the same sources run under Deno, unbuilt and with the permissions they n
     METRICS_TOKEN,
     CRON_MAINTENANCE: "* * * * * *",
   };
-  const settings = await testSettings(t, { ...own, WEB_CONCURRENCY: "2" });
+  const sandbox = await startSandbox(t);
+  const SANDBOX_PORT = new URL(sandbox.origin).port;
+  const settings = await testSettings(t, { ...own, SANDBOX_PORT, WEB_CONCURRENCY: "2" });
   const migrate = startProcess(t, "migrate", settings, { runtime });
   await migrate.line("migrations.applied");
 
@@ -42,6 +44,11 @@ t.test("the same sources run under Deno, unbuilt and with the permissions they n
   t.match(login.body, { token: /^ey/, user: { role: "owner" } });
   for (const headers of [{ "x-svc-api-key": api_key }, { authorization: `Bearer ${login.body.token}` }])
     t.match((await web.call("GET", "/api/auth/me", { headers })).body, { client_name: "Demo client" });
+  const headers = { "x-svc-api-key": api_key };
+  const [{ channel_id }] = (await web.call("GET", "/api/channels?platform=chatapp", { headers })).body.data;
+  const raw = "coffee ".repeat(100_000);
+  const { media_id } = (await web.call("POST", `/api/channels/${channel_id}/media`, { headers, raw })).body;
+  t.equal((await web.call("GET", `/api/channels/${channel_id}/media/${media_id}`, { headers })).text, raw);
   t.equal((await web.call("GET", "/api/docs")).status, 200);
   t.equal((await web.call("GET", "/api/openapi.json")).body.openapi, "3.1.0");
 

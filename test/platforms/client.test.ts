@@ -1,6 +1,8 @@
 import { createHmac } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { createHolds } from "../../src/dispatch/holds.ts";
 import { connectProducer } from "../../src/dispatch/redis.ts";
@@ -8,6 +10,7 @@ import { createPlatformClient } from "../../src/platforms/client/client.ts";
 import { createExchanges } from "../../src/platforms/client/exchange.ts";
 import { readConfig } from "../../src/runtime/config.ts";
 import { listen } from "../../src/runtime/listen.ts";
+import { startBackend } from "../fixtures/backends.ts";
 import { keptLog } from "../fixtures/lines.ts";
 import { ACCOUNT, connectPlatforms, NUMBER, startScene } from "../fixtures/platforms.ts";
 import { SANDBOX_SETTINGS } from "../fixtures/sandbox.ts";
@@ -145,6 +148,34 @@ t.test("a slow answer ends at the deadline", async (t) => {
   });
   const create = { ...call, path: `${path}/campaigns`, effect: "create", method: "POST" } as const;
   await t.rejects(client.ask(create), { code: "platform_timeout", retryable: false, ambiguous: true });
+});
+
+t.test("a body that others send may take its time, the answer to it may not", async (t) => {
+  const { url } = await startBackend(t, (request, response) => {
+    request.resume();
+    request.on("end", () => request.url === "/answered" && response.end("{}"));
+  });
+  const exchanges = createExchanges();
+  t.teardown(exchanges.close);
+  async function* slowly() {
+    for (let piece = 0; piece < 6; piece++) {
+      yield Buffer.from("x");
+      await sleep(100);
+    }
+  }
+  const post = (path: string, sending?: number) =>
+    exchanges.run({
+      method: "POST",
+      url: new URL(path, url),
+      headers: {},
+      body: Readable.from(slowly(), { objectMode: false }),
+      deadline: 300,
+      sending,
+    });
+  t.match(await post("/answered", 60_000), { outcome: "answered", text: "{}" });
+  t.match(await post("/silent", 60_000), { outcome: "timeout", left: true, reason: "response" });
+  t.match(await post("/answered"), { outcome: "timeout", reason: "request" });
+  t.match(await post("/answered", 1), { outcome: "timeout", reason: "request" });
 });
 
 t.test("further tries stay within the deadline of the call", async (t) => {

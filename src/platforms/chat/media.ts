@@ -1,4 +1,5 @@
 import type { Readable } from "node:stream";
+import { MINUTE } from "../../runtime/durations.ts";
 import { type FileForm, multipartBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
 import { refusalByStatus } from "../client/read-answer.ts";
@@ -15,6 +16,9 @@ export interface MediaDownload {
   body: Readable;
 }
 
+/** As long as a request to us may take: the file comes from its caller. */
+const SENDING = 2 * MINUTE;
+
 export interface ChatMedia {
   /** Streams the file through; answers its id. */
   upload(number: ChatNumber, file: MediaUpload): Promise<string>;
@@ -28,7 +32,8 @@ export function createChatMedia(client: PlatformClient, hosts: readonly string[]
     async upload(number, { type, ...file }) {
       const fields = { messaging_product: "whatsapp", type };
       const body = multipartBody({ ...file, type, field: "file", fields });
-      const { id } = await forBusiness(client, number).change(`/${number.phoneNumberId}/media`, body);
+      const path = `/${number.phoneNumberId}/media`;
+      const { id } = await forBusiness(client, number).change(path, body, { sending: SENDING });
       const mediaId = textOf(id);
       if (mediaId === undefined) throw unavailable("The platform took the file and gave no id");
       return mediaId;

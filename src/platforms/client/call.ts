@@ -31,6 +31,8 @@ export interface PlatformCall {
   quota?: Quota;
   /** Milliseconds for the whole call, further tries included. */
   deadline?: number;
+  /** Milliseconds beside them for the body, where it comes from somebody who sends it at a pace of their own. */
+  sending?: number;
   /** Ids for the log line, such as the client's. */
   about?: Fields;
 }

@@ -70,7 +70,7 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
   }
 
   async function attempt(call: PlatformCall, deadline: number): Promise<Omit<Attempt, "tries">> {
-    const { method, body, token, owner = "none", secrets = [] } = call;
+    const { method, body, sending, token, owner = "none", secrets = [] } = call;
     const headers = { accept: "application/json", ...authorisation(token), ...body?.headers };
     const exchange = await exchanges.run({
       method,
@@ -78,6 +78,7 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
       headers,
       body: body?.body,
       deadline,
+      sending,
     });
     const usage = readUsage(exchange.outcome === "answered" ? exchange.headers : {});
     const context = { owner, secrets: [token ?? "", app.secret, ...secrets] };
@@ -120,7 +121,9 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
     },
     async open({ url, token, about }) {
       const began = Date.now();
-      const request = { method: "GET", url, headers: authorisation(token), deadline: DEADLINE } as const;
+      // Compressed, it would arrive without its length, and cost us the work.
+      const headers = { ...authorisation(token), "accept-encoding": "identity" };
+      const request = { method: "GET", url, headers, deadline: DEADLINE } as const;
       const opened = await exchanges.open(request);
       const { outcome } = opened;
       const told = { outcome, ...(outcome === "answered" ? { status: opened.status } : {}), tries: 1 };

@@ -12,6 +12,8 @@ export interface HttpRequest {
   body?: string | Readable | undefined;
   /** Milliseconds for the whole exchange. */
   deadline: number;
+  /** Milliseconds that the body may take before that, where somebody else sends it, at a pace of their own. */
+  sending?: number | undefined;
 }
 
 /** How one exchange ended. */
@@ -49,7 +51,7 @@ export function createExchanges(): Exchanges {
   return {
     async run(request) {
       const trace = { left: false };
-      const timeout = { request: Math.max(1, request.deadline) };
+      const timeout = timeouts(request);
       const asked = client(request.url, { ...options(request), timeout, responseType: "text" });
       asked.on(
         "request",
@@ -73,9 +75,10 @@ export function createExchanges(): Exchanges {
         watch(trace, () => body.destroy(new Error("another protocol"))),
       );
       return new Promise((resolve) => {
-        body.once("response", ({ statusCode: status, headers }: Response) =>
-          resolve({ outcome: "answered", status, headers, body }),
-        );
+        body.once("response", ({ statusCode: status, headers }: Response) => {
+          // With its first bytes, or its end: an answer that breaks before them is none.
+          body.once("readable", () => resolve({ outcome: "answered", status, headers, body }));
+        });
         body.once("error", (error) => resolve(unanswered(error, trace.left)));
       });
     },
@@ -84,6 +87,12 @@ export function createExchanges(): Exchanges {
       agent.https.destroy();
     },
   };
+}
+
+function timeouts({ deadline, sending }: HttpRequest) {
+  const own = Math.max(1, deadline);
+  if (sending === undefined) return { request: own };
+  return { lookup: own, connect: own, secureConnect: own, response: own, request: own + sending };
 }
 
 /** A large file may take its time as long as it flows. */

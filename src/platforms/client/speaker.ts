@@ -14,7 +14,11 @@ export interface Speaker {
   page(path: string, query: Fields, page: PageRequest): Promise<PlatformPage>;
   allPages(path: string, query: Fields): Promise<Fields[]>;
   /** May be repeated by whoever asked for it. */
-  change(path: string, body?: EncodedBody): Promise<Record<string, unknown>>;
+  change(
+    path: string,
+    body?: EncodedBody,
+    pace?: Pick<PlatformCall, "sending">,
+  ): Promise<Record<string, unknown>>;
   /** Is never repeated. */
   create(path: string, body: EncodedBody): Promise<Record<string, unknown>>;
   attempt(call: Omit<PlatformCall, keyof Speaking>): Promise<Outcome>;
@@ -27,8 +31,14 @@ export function speaker(client: PlatformClient, speaking: Speaking): Speaker {
     get: (path, query = {}) => ask({ effect: "read", method: "GET", path, query }),
     page: (path, query, page) => readPage(client, { path, query, ...speaking }, page),
     allPages: (path, query) => readAllPages(client, { path, query, ...speaking }),
-    async change(path, body) {
-      const answer = await ask({ effect: "change", method: "POST", path, ...(body ? { body } : {}) });
+    async change(path, body, pace = {}) {
+      const answer = await ask({
+        effect: "change",
+        method: "POST",
+        path,
+        ...(body ? { body } : {}),
+        ...pace,
+      });
       if (String(answer.success) === "false") throw unavailable("The platform did not carry it out");
       return answer;
     },

@@ -4,8 +4,10 @@ import { type Route, route } from "../../http/route.ts";
 import { ApiError } from "../../runtime/errors.ts";
 import { channel } from "../../schema/channels.ts";
 import { findChannel, listChannels } from "../../store/channels.ts";
-import type { Database } from "../../store/database.ts";
 import { disconnectChannel } from "../../tenancy/channels.ts";
+import type { ChatParts } from "./chat.ts";
+import { mediaRoutes } from "./media-routes.ts";
+import { readRoute } from "./read-route.ts";
 import { channelFilters, channelParams } from "./schema.ts";
 
 /** Whoever works with channels in any way may see them. */
@@ -13,7 +15,8 @@ const READERS = ["templates:manage", "messages:send", "webhooks:manage"] as cons
 
 const noSuchChannel = () => new ApiError("not_found", "There is no such channel");
 
-export function channelRoutes({ db }: { db: Database }): Route[] {
+export function channelRoutes(parts: ChatParts): Route[] {
+  const { db } = parts;
   return [
     route({
       method: "get",
@@ -55,5 +58,7 @@ export function channelRoutes({ db }: { db: Database }): Route[] {
         if (!known) throw noSuchChannel();
       },
     }),
+    readRoute(parts),
+    ...mediaRoutes(parts),
   ];
 }

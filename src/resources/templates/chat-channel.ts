@@ -1,11 +1,9 @@
 import type { Refused } from "../../platforms/client/call.ts";
 import type { Platforms } from "../../platforms/platforms.ts";
-import { invalidField } from "../../runtime/errors.ts";
 import type { Log } from "../../runtime/log.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
-import { findChannel } from "../../store/channels.ts";
 import type { Database } from "../../store/database.ts";
-import { type ChannelAccess, openChannel } from "../../tenancy/channel-access.ts";
+import type { ChannelAccess } from "../../tenancy/channel-access.ts";
 import { endDeadToken } from "../../tenancy/channels.ts";
 
 export interface TemplateParts {
@@ -14,21 +12,6 @@ export interface TemplateParts {
   log: Log;
   /** Made at the first use. */
   chat: () => Platforms["chat"];
-}
-
-/** Only chatapp has templates: of another channel this is said before what state it is in. */
-export async function openChatChannel(
-  parts: TemplateParts,
-  clientId: string,
-  channelId: string,
-): Promise<ChannelAccess> {
-  const row = await findChannel(parts.db, clientId, channelId);
-  if (row && row.platform !== "chatapp")
-    throw invalidField(
-      "/channel_id",
-      `channel_id must name a chatapp channel: ${row.platform} has no templates`,
-    );
-  return openChannel(parts, clientId, channelId);
 }
 
 /** A refusal is answered as the platform said it; but a client whose token is dead hears of it all the same. */

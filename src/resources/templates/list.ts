@@ -5,9 +5,14 @@ import { textOf } from "../../platforms/client/shapes.ts";
 import { invalidField } from "../../runtime/errors.ts";
 import { keepTemplateNamespace } from "../../store/template-namespaces.ts";
 import { deleteOtherTemplates } from "../../store/templates.ts";
-import { asChatNumber, type ChannelAccess, speakingFor } from "../../tenancy/channel-access.ts";
+import {
+  asChatNumber,
+  type ChannelAccess,
+  openChatChannel,
+  speakingFor,
+} from "../../tenancy/channel-access.ts";
 import { asOfAnswer, rememberTemplates } from "../../tenancy/template-mirror.ts";
-import { kept, openChatChannel, type TemplateParts } from "./chat-channel.ts";
+import { kept, type TemplateParts } from "./chat-channel.ts";
 import { type Collection, collect, type Position } from "./collect.ts";
 import type { Listing, TemplateDto } from "./schema.ts";
 import { toNews, toTemplate } from "./template-dto.ts";

@@ -1,7 +1,7 @@
 import type { Static } from "../../schema/types.ts";
 import { deleteTemplates } from "../../store/templates.ts";
-import { asChatNumber } from "../../tenancy/channel-access.ts";
-import { kept, openChatChannel, reasonOf, type TemplateParts } from "./chat-channel.ts";
+import { asChatNumber, openChatChannel } from "../../tenancy/channel-access.ts";
+import { kept, reasonOf, type TemplateParts } from "./chat-channel.ts";
 import type { DeletedDto, deletion } from "./schema.ts";
 
 export async function removeTemplate(

@@ -1,0 +1,56 @@
+import { type Route, route } from "../../http/route.ts";
+import { ApiError } from "../../runtime/errors.ts";
+import { CHAT_REFUSALS, type ChatParts, inChat } from "./chat.ts";
+import { channelParams, mediaParams, uploadedMedia } from "./schema.ts";
+
+const LARGEST_UPLOAD = 10 * 1_048_576;
+
+/** Somebody's file must not act as a page of ours, whatever it says it is. */
+const HARMLESS = {
+  "Content-Disposition": "attachment",
+  "Content-Security-Policy": "default-src 'none'; sandbox",
+};
+
+/** Files of a channel pass through from one side to the other; neither direction holds one in memory. */
+export function mediaRoutes(parts: ChatParts): Route[] {
+  return [
+    route({
+      method: "get",
+      path: "/api/channels/{channel_id}/media/{media_id}",
+      scope: "messages:send",
+      summary: "Download a file that was received",
+      description:
+        "Streams the file from the platform, with the Content-Type it has there; chatapp channels only. Should it break off in the middle, so does the connection. The platform keeps what was received for 7 days.",
+      params: mediaParams,
+      errors: CHAT_REFUSALS,
+      reply: { stream: true, mediaType: "*/*" },
+      async handle(context) {
+        const { media_id } = context.params;
+        const file = await inChat(parts, context, ({ media }, number) => media.download(number, media_id));
+        for (const [name, value] of Object.entries(HARMLESS)) context.setHeader(name, value);
+        return file;
+      },
+    }),
+    route({
+      method: "post",
+      path: "/api/channels/{channel_id}/media",
+      scope: "messages:send",
+      summary: "Upload a file, to be sent in messages",
+      description:
+        "The body is the file itself, the Content-Type its type. It is streamed to the platform, which decides what it takes; chatapp channels only.",
+      params: channelParams,
+      errors: CHAT_REFUSALS,
+      body: { stream: true, limit: LARGEST_UPLOAD, mediaTypes: ["*/*"] },
+      status: 201,
+      reply: uploadedMedia,
+      async handle(context) {
+        if (context.body.size === 0)
+          throw new ApiError("validation_failed", "The body is empty: it must be the file");
+        const file = { filename: "file", ...context.body };
+        return {
+          media_id: await inChat(parts, context, ({ media }, number) => media.upload(number, file)),
+        };
+      },
+    }),
+  ];
+}

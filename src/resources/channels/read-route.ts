@@ -1,0 +1,23 @@
+import { type Route, route } from "../../http/route.ts";
+import { CHAT_REFUSALS, type ChatParts, inChat } from "./chat.ts";
+import { channelParams, readMark } from "./schema.ts";
+
+/** Marking what a person wrote as read. */
+export const readRoute = (parts: ChatParts): Route =>
+  route({
+    method: "post",
+    path: "/api/channels/{channel_id}/read",
+    scope: "messages:send",
+    summary: "Mark a received message as read",
+    description:
+      "With `typing` the person also sees that you are typing, until you send something or a little while has passed; chatapp channels only.",
+    params: channelParams,
+    errors: CHAT_REFUSALS,
+    body: readMark,
+    async handle(context) {
+      const { message_id, typing = false } = context.body;
+      await inChat(parts, context, ({ messages }, number) =>
+        messages.markRead(number, message_id, { typing }),
+      );
+    },
+  });
