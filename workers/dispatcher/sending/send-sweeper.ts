@@ -11,18 +11,11 @@ import { type EventDraft, recordEvents } from "../../../src/dispatch/record-even
 import { MINUTE, SECOND } from "../../../src/runtime/durations.ts";
 import type { Log } from "../../../src/runtime/log.ts";
 import type { Database, Queryable } from "../../../src/store/database.ts";
-import {
-  doubtSends,
-  enqueueSends,
-  failDisconnected,
-  failExpired,
-  failUnknown,
-  lockSendSweep,
-  putOffUnconnected,
-  releaseSends,
-  type SettledSend,
-} from "../../../src/store/send-sweeps.ts";
+import { failDisconnected, failExpired, failUnknown } from "../../../src/store/send-ends.ts";
+import { doubtSends, releaseSends } from "../../../src/store/send-recovery.ts";
+import { enqueueSends, lockSendSweep, putOffUnconnected } from "../../../src/store/send-sweeps.ts";
 import { type SendRef, unqueueSends } from "../../../src/store/sends.ts";
+import type { SettledSend } from "../../../src/store/settled-sends.ts";
 
 /** A worker that is silent for so long is dead; nothing is in hand longer than that, whoever says they live. */
 const SILENCE = { deadAfter: 10 * SECOND, longest: 1 * MINUTE };
