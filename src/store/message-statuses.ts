@@ -19,8 +19,8 @@ const isOneOfFew = (id: string): string => `${id} like 'msg%'`;
 /** What the platform says of one message in one go: when it reached each status, as ISO 8601. */
 export interface MessageNews {
   client_id: string;
-  /** Ours, where the platform gave it back. */
-  named: string | null;
+  /** Ours; null while only the platform's is known. */
+  id: string | null;
   platform_message_id: string | null;
   sent?: string;
   delivered?: string;
@@ -31,42 +31,17 @@ export interface MessageNews {
 }
 
 /**
- * Each message is found by our id, else by the platform's, one of which may be its caption's; never another client's. The sends
- * are locked before the messages and both in the order of their ids, as the dispatchers do it; what the platform has is not sent
- * again, but one in hand stays for who has it. A failure does not undo an arrival, which is proven; nothing undoes a failure,
- * unless it was only that we had given up.
+ * A message that the platform is known to call otherwise is not meant. The sends are locked before the messages and both in the
+ * order of their ids, as the dispatchers do it; what the platform has is not sent again, but one in hand stays for who has it.
+ * A failure does not undo an arrival, which is proven; nothing undoes a failure, unless it was only that we had given up.
  */
 const APPLY = sql(`
   with input as materialized (
-    select
-      i.*,
-      coalesce(
-        (
-          select m.id
-          from messages m
-          where m.client_id = i.client_id
-          and m.id = i.named
-          and coalesce(m.platform_message_id = i.platform_message_id, true)
-        ),
-        (
-          select m.id
-          from messages m
-          where m.client_id = i.client_id
-          and m.platform_message_id = i.platform_message_id
-          limit 1
-        ),
-        (
-          select m.id
-          from messages m
-          where m.client_id = i.client_id
-          and m.caption_message_id = i.platform_message_id
-          limit 1
-        )
-      ) as id
+    select *
     from json_to_recordset($1) as i (
       place integer,
       client_id uuid,
-      named text,
+      id text,
       platform_message_id text,
       sent text,
       delivered text,
@@ -75,22 +50,14 @@ const APPLY = sql(`
       error text
     )
   ),
-  unneeded as materialized (
-    select s.client_id, s.id
+  unsent as materialized (
+    select s.id
     from input i
     join sends s on s.client_id = i.client_id and s.id = i.id
     where ${isOneOfFew("i.id")}
-    and coalesce(i.sent, i.delivered, i.read, i.failed) is not null
     and s.state <> 'in_hand'
     order by s.id
     for update of s
-  ),
-  settled as (
-    delete from sends s
-    using unneeded u
-    where ${isOneOfFew("u.id")}
-    and s.client_id = u.client_id
-    and s.id = u.id
   ),
   held as materialized (
     select
@@ -104,9 +71,20 @@ const APPLY = sql(`
     from input i
     join messages m on m.client_id = i.client_id and m.id = i.id
     where ${isOneOfFew("i.id")}
-    and (select count(*) from unneeded) >= 0
+    and (m.platform_message_id is null or i.platform_message_id in (m.platform_message_id, m.caption_message_id))
+    and m.id between $2 and $3
+    and (select count(*) from unsent) >= 0
     order by m.id
     for update of m
+  ),
+  settled as (
+    delete from sends s
+    using held h
+    where ${isOneOfFew("h.id")}
+    and coalesce(h.sent, h.delivered, h.read, h.failed) is not null
+    and s.client_id = h.client_id
+    and s.id = h.id
+    and s.state <> 'in_hand'
   ),
   judged as materialized (
     select
@@ -114,7 +92,7 @@ const APPLY = sql(`
       case
         when h.read is not null and h.step < ${step("read")} then 'read'
         when h.delivered is not null and h.step < ${step("delivered")} then 'delivered'
-        when h.failed is not null and h.step < ${step("delivered")} and coalesce(h.delivered, h.read) is null then 'failed'
+        when h.failed is not null and h.step < ${step("delivered")} then 'failed'
         when h.sent is not null and h.step < ${step("sent")} then 'sent'
       end as status
     from held h
@@ -139,6 +117,7 @@ const APPLY = sql(`
     and j.status is not null
     and m.client_id = j.client_id
     and m.id = j.id
+    and m.id between $2 and $3
   )
   select place, id, external_ref, status is not null as moved
   from judged`);
@@ -151,13 +130,49 @@ export interface TouchedMessage {
   moved: boolean;
 }
 
-/** Over all clients: applies what is said of each message; answers in the order of the news, undefined for what is not ours. */
+/** As a list for a statement, each with its place in it. */
+const placed = (news: readonly MessageNews[]): string =>
+  JSON.stringify(news.map((one, place) => ({ place, ...one })));
+
+/** The first and the last id: the planner need not look at partitions beyond. */
+function boundsOf(news: readonly MessageNews[]): [string, string] {
+  const ids = news.flatMap(({ id }) => id ?? []).sort();
+  return [ids[0] ?? "", ids.at(-1) ?? ""];
+}
+
+/** Over all clients: applies what is said of each message, by our id of it; answers those that are the client's. */
 export async function applyNews(
   db: Queryable,
   news: readonly MessageNews[],
-): Promise<(TouchedMessage | undefined)[]> {
-  const placed = news.map((one, place) => ({ place, ...one }));
-  const rows = await db.query<TouchedMessage & { place: number }>(APPLY, [JSON.stringify(placed)]);
-  const touched = new Map(rows.map((row) => [row.place, row]));
-  return news.map((_, place) => touched.get(place));
+): Promise<Map<MessageNews, TouchedMessage>> {
+  if (news.length === 0) return new Map();
+  const rows = await db.query<TouchedMessage & { place: number }>(APPLY, [placed(news), ...boundsOf(news)]);
+  return new Map(rows.map((row) => [news[row.place] as MessageNews, row]));
+}
+
+const idBy = (column: string) => `
+      (
+        select m.id
+        from messages m
+        where m.client_id = i.client_id
+        and m.${column} = i.platform_message_id
+        limit 1
+      )`;
+
+const FIND = sql(`
+  select
+    i.place,
+    coalesce(${idBy("platform_message_id")},${idBy("caption_message_id")}
+    ) as id
+  from json_to_recordset($1) as i (place integer, client_id uuid, platform_message_id text)`);
+
+/** Over all clients: gives our id to the news of messages that are the client's, by the platform's of them or of their captions. */
+export async function findNews(db: Queryable, news: readonly MessageNews[]): Promise<MessageNews[]> {
+  if (news.length === 0) return [];
+  const rows = await db.query<{ place: number; id: string | null }>(FIND, [placed(news)]);
+  return rows.flatMap(({ place, id }) => {
+    const one = news[place] as MessageNews;
+    one.id = id;
+    return id === null ? [] : [one];
+  });
 }

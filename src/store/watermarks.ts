@@ -42,7 +42,6 @@ const FIND = sql(`
     recipient text,
     word text,
     left_by timestamptz,
-    first_id text,
     end_id text
   )
   cross join lateral (
@@ -50,7 +49,7 @@ const FIND = sql(`
     from messages
     where client_id = w.client_id
     and recipient = w.recipient
-    and id >= w.first_id
+    and id >= $2
     and id < w.end_id
     and channel_id = w.channel_id
     and status in ('accepted', 'sent', 'delivered')
@@ -62,11 +61,15 @@ const FIND = sql(`
       and s.at > w.left_by
     )
     order by id desc
-    limit $2
+    limit $3
   ) m`);
 
 /** Over all clients: which messages the watermarks are about. */
-export function findReached(db: Queryable, watermarks: readonly WatermarkOf[]): Promise<ReachedMessage[]> {
+export async function findReached(
+  db: Queryable,
+  watermarks: readonly WatermarkOf[],
+): Promise<ReachedMessage[]> {
+  if (watermarks.length === 0) return [];
   const rows = watermarks.map(({ clientId, channelId, recipient, word, until }, place) => ({
     place,
     client_id: clientId,
@@ -74,8 +77,8 @@ export function findReached(db: Queryable, watermarks: readonly WatermarkOf[]): 
     recipient,
     word,
     left_by: new Date(until.getTime() + SLACK),
-    first_id: firstIdAt("msg", until.getTime() - OLDEST),
     end_id: firstIdAt("msg", until.getTime() + 1),
   }));
-  return db.query<ReachedMessage>(FIND, [JSON.stringify(rows), MOST]);
+  const earliest = Math.min(...watermarks.map(({ until }) => until.getTime()));
+  return db.query<ReachedMessage>(FIND, [JSON.stringify(rows), firstIdAt("msg", earliest - OLDEST), MOST]);
 }

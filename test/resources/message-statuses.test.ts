@@ -3,7 +3,13 @@ import { SECOND } from "../../src/runtime/durations.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { type Api, startApi } from "../fixtures/api.ts";
 import { connect, newPlatformId } from "../fixtures/channels.ts";
-import { insertMessage, insertSend, messageState, pendingSends } from "../fixtures/messages.ts";
+import {
+  insertMessage,
+  insertSend,
+  messageState,
+  messageStates,
+  pendingSends,
+} from "../fixtures/messages.ts";
 import { conversationWebhook, eventsOf, sendWebhook, statusWebhook } from "../fixtures/platform-door.ts";
 import { rawClient } from "../fixtures/servers.ts";
 import { watchStatements } from "../fixtures/statements.ts";
@@ -100,12 +106,14 @@ t.test("a status moves a message forward, and never back", async (t) => {
     }),
   );
   t.equal((await say(...made.map(({ wamid, word }) => status(wamid, word)))).status, 200);
-  for (const { name, word, wamid, timeline, id } of made) {
+  const ids = made.map(({ id }) => id);
+  const states = await messageStates(api, ids);
+  for (const [place, { name, word, wamid, timeline }] of made.entries()) {
     const becomes = MOVED_BY[name].includes(word) ? stepBy(word) : undefined;
     const reached = [...timeline, { status: becomes, at: at() }];
     const { error: formerly, status: was } = BEGINNINGS[name] as { error?: string; status: string };
     t.same(
-      await messageState(api, id),
+      states[place],
       {
         status: becomes ?? was,
         timeline: becomes && becomes !== was ? reached : timeline,
@@ -124,9 +132,10 @@ t.test("a status moves a message forward, and never back", async (t) => {
   t.match(lastLine(api), { updates: made.length, recorded: made.length, duplicate: 0, silent: 0 });
   await say(...made.map(({ wamid, word }) => status(wamid, word, { timestamp: String(AT + 9) })));
   t.match(lastLine(api), { recorded: 0, duplicate: made.length });
-  for (const { name, word, timeline, id } of made)
+  const again = await messageStates(api, ids);
+  for (const [place, { name, word, timeline }] of made.entries())
     t.equal(
-      (await messageState(api, id)).timeline.length,
+      again[place]?.timeline.length,
       timeline.length + (MOVED_BY[name].includes(word) && name + word !== "given upfailed" ? 1 : 0),
       `${name}, ${word} again`,
     );
@@ -351,10 +360,11 @@ t.test("what the platform has is not sent again, unless it is in somebody's hand
     about(failed, "failed"),
   );
   t.same(await pendingSends(api), [inHand, held, bystander].sort());
-  const states = [];
-  for (const id of [waiting, inHand, unknown, held, failed, bystander])
-    states.push((await messageState(api, id)).status);
-  t.same(states, ["delivered", "sent", "sent", "queued", "failed", "queued"]);
+  const states = await messageStates(api, [waiting, inHand, unknown, held, failed, bystander]);
+  t.same(
+    states.map((state) => state.status),
+    ["delivered", "sent", "sent", "queued", "failed", "queued"],
+  );
   await api.db.query("update sends set state = 'waiting' where id = $1", [inHand]);
   await say(about(inHand, "sent"));
   t.same(await pendingSends(api), [held, bystander].sort(), "put back meanwhile, and said again");
@@ -375,8 +385,7 @@ t.test(
     const said = ["read", "sent", "delivered"].flatMap((word) =>
       messages.map((id) => status(`wamid.${id}`, word, { biz_opaque_callback_data: id })),
     );
-    const strangers = Array.from({ length: 100 }, (_, index) => status(`wamid.s${index}`, "sent"));
-    const webhook = JSON.stringify(statusWebhook(phoneNumberId, [...said, ...strangers]));
+    const webhook = JSON.stringify(statusWebhook(phoneNumberId, said));
     const sender = await rawClient(t, api.config.DATABASE_URL);
     await insertSend(api, tenant, { id: messages[7] as string, state: "unknown" });
     await sender.query("begin");
@@ -402,7 +411,11 @@ t.test(
       { status: "failed", count: "1" },
       { status: "read", count: "399" },
     ]);
-    t.equal((await eventsOf(api, tenant.id)).length, 1_300);
+    t.equal((await eventsOf(api, tenant.id)).length, 1_200);
+    const strangers = Array.from({ length: 200 }, (_, index) => status(`wamid.s${index}`, "sent"));
+    statements.length = 0;
+    await sendWebhook(api, statusWebhook(phoneNumberId, strangers));
+    t.equal(statements.length, 3, "and so are those of nobody's");
   },
 );
 

@@ -7,7 +7,7 @@ import type { Database, Queryable } from "../../store/database.ts";
 import { endByPlatform } from "../../tenancy/channels.ts";
 import { findOwners, type Owner } from "./owners.ts";
 import { applyStatuses } from "./statuses.ts";
-import { applyWatermarks } from "./watermarks.ts";
+import { applyWatermarks, isMark } from "./watermarks.ts";
 
 /** What became of a webhook's updates. */
 export interface Tally {
@@ -43,7 +43,6 @@ export async function receive(
   const ownersOf = await findOwners(db, readings);
   const owned = readings.map((reading) => ({ reading, owners: ownersOf(reading.asset) }));
   const all = owned.flatMap(({ reading, owners }) => owners.map((owner) => toDraft(reading, owner)));
-  const isMark = ({ reading }: Draft) => reading.watermark !== undefined;
   const drafts = await applyStatuses(
     db,
     all.filter((draft) => !isMark(draft)),

@@ -1,7 +1,7 @@
 import type { MessageStatus } from "../../platforms/webhooks/statuses.ts";
 import { isPrefixedId } from "../../runtime/ids.ts";
 import type { Queryable } from "../../store/database.ts";
-import { applyNews, type MessageNews, type TouchedMessage } from "../../store/message-statuses.ts";
+import { applyNews, findNews, type MessageNews, type TouchedMessage } from "../../store/message-statuses.ts";
 import type { Draft } from "./receive.ts";
 
 /** What a message reaches by each of the platform's words; another word says nothing of how far it is. */
@@ -39,17 +39,15 @@ export async function applySaid(
 ): Promise<(TouchedMessage | undefined)[]> {
   const news = new Map<string, MessageNews>();
   for (const one of said) news.set(keyOf(one), joined(news.get(keyOf(one)), one));
-  if (news.size === 0) return [];
-  const touched = await applyNews(db, [...news.values()]);
-  const byKey = new Map([...news.keys()].map((key, place) => [key, touched[place]]));
-  return said.map((one) => byKey.get(keyOf(one)));
+  const touched = await applyAll(db, [...news.values()]);
+  return said.map((one) => touched.get(news.get(keyOf(one)) as MessageNews));
 }
 
 function joined(before: MessageNews | undefined, one: Said): MessageNews {
   const { clientId, platformMessageId, callback, word, error } = one;
-  const named = callback !== undefined && isPrefixedId(callback, "msg") ? callback : null;
-  const news = before ?? { client_id: clientId, named, platform_message_id: platformMessageId };
-  news.named ??= named;
+  const id = callback !== undefined && isPrefixedId(callback, "msg") ? callback : null;
+  const news = before ?? { client_id: clientId, id, platform_message_id: platformMessageId };
+  news.id ??= id;
   if (!isKnownWord(word)) return news;
   const [step, at] = [REACHED[word], (one.at ?? new Date()).toISOString()];
   const known = news[step];
@@ -58,9 +56,23 @@ function joined(before: MessageNews | undefined, one: Said): MessageNews {
   return news;
 }
 
+/** By our own id, which the chat platform gives back; what is left by the platform's, which may lie in any partition. */
+async function applyAll(
+  db: Queryable,
+  news: readonly MessageNews[],
+): Promise<Map<MessageNews, TouchedMessage>> {
+  const named = await applyNews(
+    db,
+    news.filter(({ id }) => id !== null),
+  );
+  const rest = news.filter((one) => !named.has(one));
+  const known = await findNews(db, rest);
+  return new Map([...named, ...(await applyNews(db, known))]);
+}
+
 /** Moves the messages that the statuses are about, and tells of each by its own id. To do it again changes nothing. */
 export async function applyStatuses(db: Queryable, drafts: readonly Draft[]): Promise<Draft[]> {
-  const said = new Map(drafts.flatMap((draft) => saidBy(draft)));
+  const said = new Map(drafts.flatMap(saidBy));
   const touched = await applySaid(db, [...said.values()]);
   const messages = new Map([...said.keys()].map((draft, place) => [draft, touched[place]]));
   return drafts.map((draft) => ofMessage(draft, messages.get(draft)));

@@ -14,9 +14,16 @@ export interface Marked {
   silent: number;
 }
 
+/** An event for each of the messages that it is about. */
+interface MarkDraft extends Draft {
+  reading: Draft["reading"] & { watermark: Watermark };
+}
+
+export const isMark = (draft: Draft): draft is MarkDraft => draft.reading.watermark !== undefined;
+
 /** A watermark, and one of the messages that it is about. */
 interface Reached {
-  draft: Draft;
+  draft: MarkDraft;
   message: ReachedMessage;
 }
 
@@ -24,16 +31,10 @@ interface Reached {
  * Moves every message that a watermark is about, and tells of each as if the platform had named it. The two are done as one,
  * for a message that has moved is not found again.
  */
-export async function applyWatermarks(db: Database, drafts: readonly Draft[]): Promise<Marked> {
-  const marks = drafts.flatMap((draft) => markOf(draft));
-  const found =
-    marks.length > 0
-      ? await findReached(
-          db,
-          marks.map(({ mark }) => mark),
-        )
-      : [];
-  const reached = found.map((message): Reached => ({ draft: (marks[message.place] as Mark).draft, message }));
+export async function applyWatermarks(db: Database, drafts: readonly MarkDraft[]): Promise<Marked> {
+  const marks = drafts.filter(({ reading }) => isPlatformId(reading.watermark.person));
+  const found = await findReached(db, marks.map(toMark));
+  const reached = found.map((message): Reached => ({ draft: marks[message.place] as MarkDraft, message }));
   const told = reached.length > 0 ? await db.transaction((tx) => moveAndTell(tx, reached)) : NOTHING;
   const speaking = new Set(reached.map(({ draft }) => draft));
   return { ...told, silent: drafts.length - speaking.size };
@@ -41,16 +42,9 @@ export async function applyWatermarks(db: Database, drafts: readonly Draft[]): P
 
 const NOTHING = { recorded: 0, duplicate: 0 };
 
-interface Mark {
-  draft: Draft;
-  mark: WatermarkOf;
-}
-
-function markOf(draft: Draft): Mark[] {
-  const { clientId, channelId, reading } = draft;
-  const { person: recipient, word, until } = reading.watermark as Watermark;
-  if (!channelId || !isPlatformId(recipient)) return [];
-  return [{ draft, mark: { clientId, channelId, recipient, word, until } }];
+function toMark({ clientId, channelId, reading }: MarkDraft): WatermarkOf {
+  const { person: recipient, word, until } = reading.watermark;
+  return { clientId, channelId: channelId ?? "", recipient, word, until };
 }
 
 async function moveAndTell(tx: Queryable, reached: readonly Reached[]) {
@@ -67,13 +61,13 @@ const toSaid = ({ draft: { clientId, reading }, message }: Reached): Said => ({
   clientId,
   platformMessageId: message.platform_message_id,
   callback: message.id,
-  word: (reading.watermark as Watermark).word,
+  word: reading.watermark.word,
   at: reading.occurredAt,
 });
 
 /** The draft as it would be, had the platform named the message. */
-function naming(draft: Draft, { id, platform_message_id }: ReachedMessage): Draft {
-  const { word } = draft.reading.watermark as Watermark;
+function naming(draft: MarkDraft, { id, platform_message_id }: ReachedMessage): Draft {
+  const { word } = draft.reading.watermark;
   const fields = { ...draft.reading.fields, platform_message_id };
   const reading = { ...draft.reading, fields };
   return { ...draft, reading, knownBy: `status ${platform_message_id ?? id} ${word}` };
