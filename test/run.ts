@@ -47,7 +47,7 @@ async function makeTemplate(DATABASE_URL: string, REDIS_URL: string): Promise<vo
   if (status !== 0) throw new Error("the migrations could not be applied");
   // Here once, or every process of every test would make it in its own clone.
   const db = createDatabase({ DATABASE_URL, DATABASE_POOL: 1, DATABASE_PREPARED: true }, () => {});
-  await makeRoom({ EVENT_RETENTION_DAYS: 30 }, db, Date.now());
+  await makeRoom({ EVENT_RETENTION_DAYS: 30, MESSAGE_RETENTION_DAYS: 90 }, db, Date.now());
   await db.close();
 }
 

@@ -5,17 +5,40 @@ import type { Worker } from "../src/runtime/supervise.ts";
 import { within } from "../src/runtime/within.ts";
 import type { Database, Queryable } from "../src/store/database.ts";
 import { databaseTime } from "../src/store/database-time.ts";
-import { makePartitions } from "../src/store/partitions.ts";
+import { EVENT_HISTORY, type History, MESSAGE_HISTORY, makePartitions } from "../src/store/partitions.ts";
+import { doEach, type Step } from "./do-each.ts";
 
-export type HistorySettings = Pick<Config, "EVENT_RETENTION_DAYS">;
+/** What is kept, and for how many days. */
+const HISTORIES = {
+  event: { history: EVENT_HISTORY, days: "EVENT_RETENTION_DAYS" },
+  message: { history: MESSAGE_HISTORY, days: "MESSAGE_RETENTION_DAYS" },
+} as const;
+
+export type HistorySettings = Pick<Config, (typeof HISTORIES)[keyof typeof HISTORIES]["days"]>;
 
 /** Each read may have to look into every partition, so there are never many more than this. */
 const MOST_PARTITIONS = 60;
 
-const spanOf = ({ EVENT_RETENTION_DAYS: days }: HistorySettings) => Math.ceil(days / MOST_PARTITIONS) * DAY;
+const spanOf = (days: number) => Math.ceil(days / MOST_PARTITIONS) * DAY;
 
-export const makeRoom = (settings: HistorySettings, db: Database, now: number): Promise<number> =>
-  makePartitions(db, { now, span: spanOf(settings) });
+/** The same for each of them, by the name of what it counts. */
+export const historySteps = (
+  settings: HistorySettings,
+  outcome: "made" | "dropped",
+  work: (history: History, days: number) => Promise<number>,
+): Record<string, Step> =>
+  Object.fromEntries(
+    Object.entries(HISTORIES).map(([name, { history, days }]) => [
+      `${name}_partitions_${outcome}`,
+      () => work(history, settings[days]),
+    ]),
+  );
+
+export const roomSteps = (settings: HistorySettings, db: Database, now: number): Record<string, Step> =>
+  historySteps(settings, "made", (history, days) => makePartitions(db, history, { now, span: spanOf(days) }));
+
+export const makeRoom = (settings: HistorySettings, db: Database, now: number) =>
+  doEach(roomSteps(settings, db, now));
 
 /** What is dropped is gone: of two clocks that differ the one that drops less is believed. */
 export const historyClock = async (db: Queryable): Promise<number> =>
@@ -37,7 +60,7 @@ interface RoomParts {
 }
 
 /**
- * Every process sees to it that there is room for the events to come, at its start and each hour: what has filled the
+ * Every process sees to it that there is room for what is to come, at its start and each hour: what has filled the
  * default partition is moved under a lock that nobody can record beside, so it must never get that far.
  */
 export function historyRoom({ settings, db, log, pauses = USUAL }: RoomParts): Worker {

@@ -168,7 +168,10 @@ export const SETTINGS = {
     meaning: "comma-separated CIDRs that `webhook_url` may reach although private, by http too",
   }),
   EVENT_RETENTION_DAYS: setting(integer(1, 3_650), { fallback: "30", meaning: "event history" }),
-  MESSAGE_RETENTION_DAYS: setting(integer(1, 3_650), { fallback: "90", meaning: "message content" }),
+  MESSAGE_RETENTION_DAYS: setting(integer(1, 3_650), {
+    fallback: "90",
+    meaning: "messages, content and status",
+  }),
   CRON_TOKENS: setting(cronExpression, {
     fallback: "0 */15 * * * *",
     meaning: "token check (seconds first)",

@@ -1,8 +1,14 @@
-import { firstIdAt, timeOfId } from "../runtime/ids.ts";
+import { firstIdAt, type IdPrefix, timeOfId } from "../runtime/ids.ts";
 import { type Database, type Queryable, sql } from "./database.ts";
 
-/** Divided alike, by the time in the event's id. */
-const TABLES = ["events", "deliveries", "attempts"] as const;
+/** Tables that are divided alike, by the time in the ids of one kind. */
+export interface History {
+  prefix: IdPrefix;
+  tables: readonly [string, ...string[]];
+}
+
+export const EVENT_HISTORY: History = { prefix: "evt", tables: ["events", "deliveries", "attempts"] };
+export const MESSAGE_HISTORY: History = { prefix: "msg", tables: ["messages"] };
 
 /** A stretch of time, in milliseconds since 1970. */
 interface Range {
@@ -19,12 +25,12 @@ const LIST = sql(`
   select pg_get_expr(c.relpartbound, c.oid) as bound
   from pg_inherits i
   join pg_class c on c.oid = i.inhrelid
-  where i.inhparent = 'events'::regclass`);
+  where i.inhparent = $1::regclass`);
 
-async function rangesIn(db: Queryable): Promise<Range[]> {
-  const rows = await db.query<{ bound: string }>(LIST);
+async function rangesIn(db: Queryable, { tables: [first] }: History): Promise<Range[]> {
+  const rows = await db.query<{ bound: string }>(LIST, [first]);
   const ranges = rows.flatMap(({ bound }) => {
-    const [from, to] = [...bound.matchAll(/'(evt_[0-9a-z]+)'/g)].map(([, id]) => timeOfId(id as string));
+    const [from, to] = [...bound.matchAll(/'([a-z]+_[0-9a-z]+)'/g)].map(([, id]) => timeOfId(id as string));
     return from === undefined || to === undefined ? [] : [{ from, to }];
   });
   return ranges.sort((one, other) => one.from - other.from);
@@ -41,28 +47,33 @@ interface Wanted {
 }
 
 /** Sees to it that there is a partition for now and for the next two stretches; answers how many it made. */
-export async function makePartitions(db: Database, wanted: Wanted): Promise<number> {
+export async function makePartitions(db: Database, history: History, wanted: Wanted): Promise<number> {
   let made = 0;
-  while (await db.transaction((tx) => makeNext(tx, wanted))) made++;
+  while (await db.transaction((tx) => makeNext(tx, history, wanted))) made++;
   return made;
 }
 
 /** One at a time, so that nobody waits long for its locks. */
-async function makeNext(tx: Queryable, { now, span }: Wanted): Promise<boolean> {
+async function makeNext(tx: Queryable, history: History, { now, span }: Wanted): Promise<boolean> {
   await tx.query(LOCK);
-  const last = (await rangesIn(tx)).at(-1);
+  const last = (await rangesIn(tx, history)).at(-1);
   const from = last?.to ?? now - (now % span);
   if (from > now + 2 * span) return false;
-  for (const table of TABLES) await makePartition(tx, table, { from, to: from + span });
+  const { prefix, tables } = history;
+  for (const table of tables) await makePartition(tx, { prefix, table }, { from, to: from + span });
   return true;
 }
 
 /** Made aside and then attached, which holds up nobody who reads or writes elsewhere in the table. */
-async function makePartition(tx: Queryable, table: string, range: Range): Promise<void> {
+async function makePartition(
+  tx: Queryable,
+  { prefix, table }: { prefix: IdPrefix; table: string },
+  range: Range,
+): Promise<void> {
   const [name, from, to] = [
     partitionOf(table, range),
-    firstIdAt("evt", range.from),
-    firstIdAt("evt", range.to),
+    firstIdAt(prefix, range.from),
+    firstIdAt(prefix, range.to),
   ];
   await tx.query(PATIENCE);
   await tx.query(`create table ${name} (like ${table} including defaults including constraints)`);
@@ -74,16 +85,16 @@ async function makePartition(tx: Queryable, table: string, range: Range): Promis
 }
 
 /** Drops what lies before that time as a whole; answers how many stretches those were. */
-export async function dropPartitions(db: Database, before: number): Promise<number> {
-  const old = (await rangesIn(db)).filter(({ to }) => to <= before);
-  for (const range of old) await db.transaction((tx) => dropRange(tx, range));
-  for (const table of TABLES)
-    await db.query(`delete from ${table}_default where id < '${firstIdAt("evt", before)}'`);
+export async function dropPartitions(db: Database, history: History, before: number): Promise<number> {
+  const old = (await rangesIn(db, history)).filter(({ to }) => to <= before);
+  for (const range of old) await db.transaction((tx) => dropRange(tx, history, range));
+  for (const table of history.tables)
+    await db.query(`delete from ${table}_default where id < '${firstIdAt(history.prefix, before)}'`);
   return old.length;
 }
 
-async function dropRange(tx: Queryable, range: Range): Promise<void> {
+async function dropRange(tx: Queryable, { tables }: History, range: Range): Promise<void> {
   await tx.query(LOCK);
   await tx.query(PATIENCE);
-  for (const table of TABLES) await tx.query(`drop table if exists ${partitionOf(table, range)}`);
+  for (const table of tables) await tx.query(`drop table if exists ${partitionOf(table, range)}`);
 }

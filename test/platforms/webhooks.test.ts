@@ -114,6 +114,21 @@ t.test("statuses of the chat platform", async (t) => {
     type: "message.status",
     data: { status: "failed", recipient: null, errors },
   });
+  const error_data = { details: "why" };
+  t.same(
+    chat({
+      statuses: [
+        { ...status, status: "failed", errors: [{ code: 1, error_data }], biz_opaque_callback_data: "ours" },
+      ],
+    })?.status,
+    {
+      platformMessageId: "wamid.x",
+      word: "failed",
+      callback: "ours",
+      error: { code: 1, title: null, message: null, details: "why" },
+    },
+    "what it means for the message",
+  );
   t.match(chat({ statuses: [{ ...status, status: "teleported", recipient_user_id: "US.1" }] })?.data, {
     status: "teleported",
     recipient: "US.1",
@@ -292,6 +307,17 @@ t.test("conversations of pages and photo accounts", async (t) => {
     key: "socialapp",
     data: { field: "referral", value: { referral: { ref: "x" } } },
   });
+  const until = new Date(1790000000000);
+  for (const [event, word] of [
+    [{ delivery: { mids: ["m_1"], watermark: until.getTime() } }, "delivered"],
+    [{ read: { watermark: until.getTime() } }, "read"],
+  ] as const)
+    t.match(conversation("page", event), {
+      type: "message.status",
+      watermark: { word, person: "9", until },
+      data: { message_id: null, platform_message_id: null, status: word, recipient: "9" },
+      raw: event,
+    });
   const silent = [{ delivery: { mids: ["m_1"], watermark: 1 } }, { read: { watermark: 1790000000000 } }];
   t.match(read({ object: "page", entry: [{ id: "77", messaging: silent, standby: [{ message: {} }] }] }), {
     updates: 2,

@@ -74,7 +74,7 @@ t.test("maintenance forgets old ticks and workers that are long silent", async (
     "insert into workers (id, process, heartbeat_at) values ('old', 'dispatcher', now() - interval '2 days'), ('new', 'dispatcher', now())",
   );
   const maintenance = jobs(config, db).find((job) => job.name === "maintenance");
-  t.match(await maintenance?.run(), { ticks_forgotten: 1, workers_forgotten: 1, partitions_made: 0 });
+  t.match(await maintenance?.run(), { ticks_forgotten: 1, workers_forgotten: 1, event_partitions_made: 0 });
   t.same(await db.query("select job from cron_runs"), [{ job: "new" }]);
   t.same(await db.query("select id from workers"), [{ id: "new" }]);
 });

@@ -4,38 +4,47 @@ import { DAY, HOUR, MINUTE } from "../../src/runtime/durations.ts";
 import { firstIdAt } from "../../src/runtime/ids.ts";
 import { createClient } from "../../src/store/clients.ts";
 import { createDatabase, type Database } from "../../src/store/database.ts";
-import { dropPartitions } from "../../src/store/partitions.ts";
+import { dropPartitions, EVENT_HISTORY, MESSAGE_HISTORY } from "../../src/store/partitions.ts";
 import { historyClock, historyRoom } from "../../workers/history-room.ts";
 import { keepHistory } from "../../workers/scheduler/history.ts";
 import { keptLog } from "../fixtures/lines.ts";
+import { insertMessage } from "../fixtures/messages.ts";
 import { rawClient } from "../fixtures/servers.ts";
 import { testConfig } from "../fixtures/settings.ts";
 import { until } from "../fixtures/until.ts";
 
 const NOON = Date.UTC(2030, 4, 10, 12);
-const KEPT = { EVENT_RETENTION_DAYS: 30 };
+const KEPT = { EVENT_RETENTION_DAYS: 30, MESSAGE_RETENTION_DAYS: 30 };
 
 async function open(t: Test) {
   const config = await testConfig(t);
   const db = createDatabase(config, () => {});
   t.teardown(() => db.close());
-  await dropPartitions(db, Date.UTC(2100, 0)); // those that every process makes at its start
+  for (const history of [EVENT_HISTORY, MESSAGE_HISTORY])
+    await dropPartitions(db, history, Date.UTC(2100, 0)); // those that every process makes at its start
   return { db, config, clientId: (await createClient(db, "c")).id };
 }
 
-/** An event of that time, with its delivery and an attempt. */
-async function makeEvent(db: Database, clientId: string, time: number): Promise<string> {
-  const id = `${firstIdAt("evt", time)}0000000000000000`;
-  await db.query(
-    "insert into events (client_id, id, type, occurred_at, is_late, payload) values ($1, $2, 'webhook.test', $3, false, '{}')",
-    [clientId, id, new Date(time)],
+/** What an id tells of its time, whatever it is the id of. */
+const withoutPrefix = (id: string) => id.slice(id.indexOf("_") + 1);
+
+/** An event of that time, with its delivery and an attempt, and a message; answers what their ids have in common. */
+async function makeRows(db: Database, clientId: string, time: number): Promise<string> {
+  const [event, message] = (["evt", "msg"] as const).map(
+    (prefix) => `${firstIdAt(prefix, time)}${"0".repeat(16)}`,
   );
-  await db.query("insert into deliveries (client_id, id, state) values ($1, $2, 'failed')", [clientId, id]);
+  const values = [clientId, event];
+  await db.query(
+    "insert into events (client_id, id, type, occurred_at, is_late, payload) values ($1, $2, 'webhook.test', now(), false, '{}')",
+    values,
+  );
+  await db.query("insert into deliveries (client_id, id, state) values ($1, $2, 'failed')", values);
   await db.query(
     "insert into attempts (client_id, id, attempt, at, duration_ms) values ($1, $2, 1, now(), 5)",
-    [clientId, id],
+    values,
   );
-  return id;
+  await insertMessage({ db }, { id: clientId }, { id: message as string });
+  return withoutPrefix(event as string);
 }
 
 /** Where the rows of a table lie. */
@@ -43,27 +52,35 @@ async function placesOf(db: Database, table: string): Promise<Record<string, str
   const rows = await db.query<{ id: string; place: string }>(
     `select id, tableoid::regclass::text as place from ${table} order by id`,
   );
-  return Object.fromEntries(rows.map(({ id, place }) => [id, place]));
+  return Object.fromEntries(rows.map(({ id, place }) => [withoutPrefix(id), place]));
 }
 
 const BOUNDS = "select 1 from pg_inherits where inhparent = 'events'::regclass";
 
-const TABLES = ["events", "deliveries", "attempts"];
+/** So many of events, and so many of messages. */
+const both = (counts: { made?: number; dropped?: number }) =>
+  Object.fromEntries(
+    Object.entries(counts).flatMap(([outcome, count]) =>
+      ["event", "message"].map((kind) => [`${kind}_partitions_${outcome}`, count]),
+    ),
+  );
+
+const TABLES = [...EVENT_HISTORY.tables, ...MESSAGE_HISTORY.tables];
 
 t.test("there is room for today and the next two days, made once", async (t) => {
   const { db, clientId } = await open(t);
-  t.match(await keepHistory(KEPT, db, NOON), { partitions_made: 3, partitions_dropped: 0 });
-  t.match(await keepHistory(KEPT, db, NOON), { partitions_made: 0 });
-  t.match(await keepHistory(KEPT, db, NOON + DAY), { partitions_made: 1 });
-  const id = await makeEvent(db, clientId, NOON);
-  const last = await makeEvent(db, clientId, NOON + 2 * DAY + 11 * HOUR);
+  t.match(await keepHistory(KEPT, db, NOON), both({ made: 3, dropped: 0 }));
+  t.match(await keepHistory(KEPT, db, NOON), both({ made: 0 }));
+  t.match(await keepHistory(KEPT, db, NOON + DAY), both({ made: 1 }));
+  const id = await makeRows(db, clientId, NOON);
+  const last = await makeRows(db, clientId, NOON + 2 * DAY + 11 * HOUR);
   for (const table of TABLES)
     t.same(await placesOf(db, table), { [id]: `${table}_20300510`, [last]: `${table}_20300512` });
 });
 
 t.test("what came while there was no room is moved to where it belongs", async (t) => {
   const { db, clientId } = await open(t);
-  const [early, late] = [await makeEvent(db, clientId, NOON - DAY), await makeEvent(db, clientId, NOON)];
+  const [early, late] = [await makeRows(db, clientId, NOON - DAY), await makeRows(db, clientId, NOON)];
   t.equal((await placesOf(db, "events"))[late], "events_default");
   await keepHistory(KEPT, db, NOON);
   for (const table of TABLES)
@@ -73,42 +90,58 @@ t.test("what came while there was no room is moved to where it belongs", async (
 t.test("a scheduler that was away for days finds its way back", async (t) => {
   const { db, clientId } = await open(t);
   await keepHistory(KEPT, db, NOON);
-  const id = await makeEvent(db, clientId, NOON + 5 * DAY);
-  t.match(await keepHistory(KEPT, db, NOON + 6 * DAY), { partitions_made: 6 });
+  const id = await makeRows(db, clientId, NOON + 5 * DAY);
+  t.match(await keepHistory(KEPT, db, NOON + 6 * DAY), both({ made: 6 }));
   t.equal((await placesOf(db, "attempts"))[id], "attempts_20300515");
 });
 
 t.test("what is over is dropped as a whole, and what is not stays", async (t) => {
   const { db, clientId } = await open(t);
-  const stray = await makeEvent(db, clientId, NOON - 40 * DAY);
+  const stray = await makeRows(db, clientId, NOON - 40 * DAY);
   await keepHistory(KEPT, db, NOON);
-  const [first, second] = [await makeEvent(db, clientId, NOON), await makeEvent(db, clientId, NOON + DAY)];
-  t.match(await keepHistory(KEPT, db, NOON + 30 * DAY), { partitions_dropped: 0 });
+  const [first, second] = [await makeRows(db, clientId, NOON), await makeRows(db, clientId, NOON + DAY)];
+  t.match(await keepHistory(KEPT, db, NOON + 30 * DAY), both({ dropped: 0 }));
   t.same(Object.keys(await placesOf(db, "events")), [first, second], `${stray} lay in the default partition`);
-  t.match(await keepHistory(KEPT, db, NOON + 30 * DAY + 13 * HOUR), { partitions_dropped: 1 });
+  t.match(await keepHistory(KEPT, db, NOON + 30 * DAY + 13 * HOUR), both({ dropped: 1 }));
   for (const table of TABLES) t.same(Object.keys(await placesOf(db, table)), [second]);
 });
 
+const LONG = { EVENT_RETENTION_DAYS: 3_650, MESSAGE_RETENTION_DAYS: 3_650 };
+
 t.test("a long history is divided into longer stretches", async (t) => {
   const { db } = await open(t);
-  await keepHistory({ EVENT_RETENTION_DAYS: 3_650 }, db, NOON);
+  await keepHistory(LONG, db, NOON);
   const bounds = await db.query(BOUNDS);
   t.equal(bounds.length, 4);
-  t.match(await keepHistory({ EVENT_RETENTION_DAYS: 3_650 }, db, NOON + 60 * DAY), { partitions_made: 1 });
-  t.match(
-    await keepHistory(KEPT, db, NOON + 240 * DAY),
-    { partitions_dropped: 3 },
-    "and shorter ones follow",
-  );
+  t.match(await keepHistory(LONG, db, NOON + 60 * DAY), both({ made: 1 }));
+  t.match(await keepHistory(KEPT, db, NOON + 240 * DAY), both({ dropped: 3 }), "and shorter ones follow");
+});
+
+t.test("messages and events have each their own time", async (t) => {
+  const { db, clientId } = await open(t);
+  const settings = { EVENT_RETENTION_DAYS: 30, MESSAGE_RETENTION_DAYS: 90 };
+  const stray = await makeRows(db, clientId, NOON - 40 * DAY);
+  await keepHistory(settings, db, NOON);
+  const id = await makeRows(db, clientId, NOON);
+  t.same(await placesOf(db, "messages"), { [stray]: "messages_default", [id]: "messages_20300510" });
+  t.match(await keepHistory(settings, db, NOON + 31 * DAY), {
+    event_partitions_dropped: 1,
+    message_partitions_dropped: 0,
+  });
+  t.same(await placesOf(db, "events"), {});
+  t.same(Object.keys(await placesOf(db, "messages")), [stray, id]);
+  t.match(await keepHistory(settings, db, NOON + 92 * DAY), { message_partitions_dropped: 1 });
+  t.same(await placesOf(db, "messages"), {});
 });
 
 t.test("two that make room at once make it once", async (t) => {
   const { db } = await open(t);
-  const both = await Promise.all([keepHistory(KEPT, db, NOON), keepHistory(KEPT, db, NOON)]);
-  t.equal(
-    both.reduce((sum, { partitions_made = 0 }) => sum + partitions_made, 0),
-    3,
-  );
+  const two = await Promise.all([keepHistory(KEPT, db, NOON), keepHistory(KEPT, db, NOON)]);
+  for (const name of Object.keys(both({ made: 3 })))
+    t.equal(
+      two.reduce((sum, { [name]: made = 0 }) => sum + made, 0),
+      3,
+    );
 });
 
 t.test("nobody who records meanwhile is refused", async (t) => {
@@ -131,7 +164,7 @@ t.test("nobody who records meanwhile is refused", async (t) => {
   );
   await other.query("commit");
   const [id] = await recording;
-  t.same(await placesOf(db, "events"), { [id as string]: "events_now" });
+  t.same(await placesOf(db, "events"), { [withoutPrefix(id as string)]: "events_now" });
 });
 
 t.test("what came in long ago is forgotten, what came lately is not", async (t) => {
@@ -162,7 +195,10 @@ t.test("a lock that is not had keeps nothing else from being done", async (t) =>
   await t.rejects(keepHistory(KEPT, db, NOON + 5 * DAY), { code: "55P03" });
   t.same(await db.query("select 1 from event_fingerprints"), []);
   await reader.query("commit");
-  t.match(await keepHistory(KEPT, db, NOON + 5 * DAY), { partitions_made: 5 });
+  t.match(await keepHistory(KEPT, db, NOON + 5 * DAY), {
+    event_partitions_made: 5,
+    message_partitions_made: 0, // there was no lock on these
+  });
 });
 
 t.test("of two clocks the one is believed that drops less", async (t) => {

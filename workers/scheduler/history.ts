@@ -2,31 +2,21 @@ import { DAY } from "../../src/runtime/durations.ts";
 import type { Database } from "../../src/store/database.ts";
 import { dropPartitions } from "../../src/store/partitions.ts";
 import { forgetFingerprints } from "../../src/store/record-events.ts";
-import { type HistorySettings, historyClock, makeRoom } from "../history-room.ts";
+import { doEach } from "../do-each.ts";
+import { type HistorySettings, historyClock, historySteps, roomSteps } from "../history-room.ts";
 
 /** The platforms repeat for seven days what was not taken. */
 const FINGERPRINTS_KEPT = 8 * DAY;
 const BATCH = 10_000;
 
-/** Makes room for the events to come, and drops those whose time is over. What fails of it does not keep the rest from being done. */
+/** Makes room for what is to come, and drops that whose time is over. */
 export async function keepHistory(settings: HistorySettings, db: Database, given?: number) {
   const now = given ?? (await historyClock(db));
-  const steps = {
-    partitions_made: () => makeRoom(settings, db, now),
-    partitions_dropped: () => dropPartitions(db, now - settings.EVENT_RETENTION_DAYS * DAY),
+  return doEach({
+    ...roomSteps(settings, db, now),
+    ...historySteps(settings, "dropped", (history, days) => dropPartitions(db, history, now - days * DAY)),
     fingerprints_forgotten: () => forgetAllFingerprints(db),
-  };
-  const done: Record<string, number> = {};
-  const faults: unknown[] = [];
-  for (const [name, step] of Object.entries(steps))
-    await step().then(
-      (count) => {
-        done[name] = count;
-      },
-      (fault: unknown) => void faults.push(fault),
-    );
-  if (faults.length > 0) throw faults[0];
-  return done;
+  });
 }
 
 async function forgetAllFingerprints(db: Database): Promise<number> {

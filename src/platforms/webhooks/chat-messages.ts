@@ -1,6 +1,9 @@
+import { JsonText } from "../../runtime/json.ts";
+import type { JsonSource } from "../../runtime/json-source.ts";
 import { asList, asObject, present, textOf } from "../client/shapes.ts";
 import { momentOf, toMoment } from "./moments.ts";
 import type { Finding, Reader } from "./reading.ts";
+import { errorIn, statusData } from "./statuses.ts";
 
 type Fields = Record<string, unknown>;
 
@@ -55,20 +58,30 @@ function contextOf(value: unknown): Fields | undefined {
     : { ...context, ...present({ message_id: textOf(context.id) }) };
 }
 
-/** How far a message has come. */
-export const readStatus: Reader = (value, { time }): Finding | "unknown" => {
+/** How far a message has come. Nested in it may be whatever the platform likes, so that is passed on as it was written. */
+export const readStatus: Reader = (value, { time, source }): Finding | "unknown" => {
   const given = asObject(value);
-  const [id, status] = [textOf(given.id), textOf(given.status)];
-  if (id === undefined || status === undefined) return "unknown";
+  const [id, word] = [textOf(given.id), textOf(given.status)];
+  if (id === undefined || word === undefined) return "unknown";
   const at = momentOf(given.timestamp) ?? time;
-  const data = {
-    message_id: null,
-    platform_message_id: id,
-    status,
-    ...present({ at: toMoment(at) }),
-    recipient: textOf(given.recipient_id) ?? textOf(given.recipient_user_id) ?? null,
-    errors: asList(given.errors),
-    ...present({ pricing: given.pricing }),
+  const data = statusData({
+    platformMessageId: id,
+    word,
+    at,
+    recipient: textOf(given.recipient_id) ?? textOf(given.recipient_user_id),
+    errors: Array.isArray(given.errors) ? asWritten(source, "errors") : undefined,
+    pricing: given.pricing === null ? undefined : asWritten(source, "pricing"),
+  });
+  const status = {
+    platformMessageId: id,
+    word,
+    callback: textOf(given.biz_opaque_callback_data),
+    error: errorIn(given.errors),
   };
-  return { type: "message.status", data, at, knownBy: `status ${id} ${status}` };
+  return { type: "message.status", data, at, knownBy: `status ${id} ${word}`, status };
 };
+
+function asWritten(source: JsonSource, name: string): JsonText | undefined {
+  const field = source.field(name);
+  return field && new JsonText(field.text);
+}

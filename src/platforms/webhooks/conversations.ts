@@ -1,6 +1,7 @@
 import { asList, asObject, present, textOf } from "../client/shapes.ts";
 import { momentOf, toMoment } from "./moments.ts";
 import { type Finding, type Reader, type Update, untold } from "./reading.ts";
+import { statusData, type Watermark } from "./statuses.ts";
 
 type Fields = Record<string, unknown>;
 
@@ -40,12 +41,13 @@ const KINDS: Readonly<Record<string, Kind>> = {
       content: event.reaction,
       id: textOf(asObject(event.reaction).mid),
     }),
-  /** Of a message on the photo platform; elsewhere up to a time, which says something of messages of ours only. */
+  /** Of a message on the photo platform; elsewhere of all up to a time. */
   read(event, update) {
-    const id = textOf(asObject(event.read).mid);
-    return id === undefined ? "nothing" : readReceipt(event, update, id);
+    const { mid, watermark } = asObject(event.read);
+    const id = textOf(mid);
+    return id === undefined ? readWatermark(event, "read", watermark) : readReceipt(event, update, id);
   },
-  delivery: () => "nothing",
+  delivery: (event) => readWatermark(event, "delivered", asObject(event.delivery).watermark),
 };
 
 /** The platform has no word for it: a flag, the kind of the first attachment, or plain text. */
@@ -66,7 +68,7 @@ function received(event: Fields, update: Update, { type, content, id, knownBy }:
   const at = momentOf(event.timestamp) ?? update.time;
   const data = {
     ...present({ platform_message_id: id }),
-    from: present({ id: textOf(asObject(event.sender).id) }),
+    from: present({ id: personIn(event) }),
     type,
     content: content ?? null,
     ...present({ context: repliedTo(content), at: toMoment(at) }),
@@ -81,15 +83,20 @@ function repliedTo(content: unknown): Fields | undefined {
   return Object.keys(context).length === 0 ? undefined : context;
 }
 
+const personIn = ({ sender }: Fields) => textOf(asObject(sender).id);
+
 function readReceipt(event: Fields, update: Update, id: string): Finding {
   const at = momentOf(event.timestamp) ?? update.time;
-  const data = {
-    message_id: null,
-    platform_message_id: id,
-    status: "read",
-    ...present({ at: toMoment(at) }),
-    recipient: textOf(asObject(event.sender).id) ?? null,
-    errors: [],
-  };
-  return { type: "message.status", data, at, knownBy: `status ${id} read` };
+  const status = { platformMessageId: id, word: "read" };
+  const data = statusData({ ...status, at, recipient: personIn(event) });
+  return { type: "message.status", data, at, knownBy: `status ${id} read`, status };
+}
+
+/** Says something of messages of ours only: nobody else can know which are meant. */
+function readWatermark(event: Fields, word: Watermark["word"], time: unknown): Finding | "nothing" {
+  const [until, person] = [momentOf(time), personIn(event)];
+  if (until === undefined || person === undefined) return "nothing";
+  const at = momentOf(event.timestamp) ?? until;
+  const data = statusData({ platformMessageId: null, word, at, recipient: person });
+  return { type: "message.status", data, at, watermark: { word, person, until } };
 }

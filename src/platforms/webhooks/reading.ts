@@ -2,6 +2,7 @@ import { JsonText, parseJson, stringifyJson } from "../../runtime/json.ts";
 import type { JsonSource } from "../../runtime/json-source.ts";
 import type { DispatchKey, EventType } from "../../schema/enumerations.ts";
 import type { Fields } from "../client/body.ts";
+import type { MessageStatus, Watermark } from "./statuses.ts";
 
 /** What an update is about, by the platform's id. Whose that is, is not for the platform to say. */
 export interface Asset {
@@ -36,12 +37,19 @@ export interface Finding {
   key?: DispatchKey;
   /** The platform has cut the connection: what was connected by then has ended. */
   ends?: boolean;
+  /** What it says of a message that was sent, or of many. */
+  status?: MessageStatus;
+  watermark?: Watermark;
 }
 
 /** An update that was read: an event to be. */
-export interface Reading extends Required<Pick<Finding, "type" | "asset" | "key" | "ends">> {
+export interface Reading
+  extends Required<Pick<Finding, "type" | "asset" | "key" | "ends">>,
+    Pick<Finding, "status" | "watermark"> {
   occurredAt: Date | undefined;
   data: JsonText;
+  /** The same as fields, for whom can add to it. */
+  fields: Fields;
   raw: JsonText;
   knownBy: string;
 }
@@ -71,15 +79,19 @@ export const unread = (update: Update): Reading => toReading(update, untold(upda
 
 function toReading(update: Update, finding: Finding): Reading {
   const { asset, key, time, source } = update;
+  const { status, watermark } = finding;
   return {
     asset: finding.asset ?? asset,
     key: finding.key ?? key,
     type: finding.type,
     occurredAt: finding.at ?? time,
     data: new JsonText(stringifyJson(finding.data)),
+    fields: finding.data,
     raw: new JsonText(source.text),
     // The time too: what has been so before may become so again.
     knownBy: finding.knownBy ?? [update.field, asset.id, time?.getTime(), source.text].join(" "),
     ends: finding.ends ?? false,
+    ...(status ? { status } : {}),
+    ...(watermark ? { watermark } : {}),
   };
 }

@@ -6,7 +6,9 @@ import { DAY, MINUTE } from "../../runtime/durations.ts";
 import type { Database, Queryable } from "../../store/database.ts";
 import { endByPlatform } from "../../tenancy/channels.ts";
 import { findOwners, type Owner } from "./owners.ts";
+import { applyStatuses } from "./statuses.ts";
 import { mirrorTemplates } from "./templates.ts";
+import { applyWatermarks, isMark } from "./watermarks.ts";
 
 /** What became of a webhook's updates. */
 export interface Tally {
@@ -26,31 +28,40 @@ export interface Received {
   strangers: Asset[];
 }
 
-interface Draft extends EventDraft {
+/** An event to be, and what it was read from. */
+export interface Draft extends EventDraft {
   reading: Reading;
 }
 
-/** Writes everything down that is somebody's, all or nothing: a few statements, however many updates there are. */
+/**
+ * Writes everything down that is somebody's, all or nothing: a few statements, however many updates there are. What is said of
+ * messages and templates is applied to them before: whoever dies in between gets it again, for nothing was acknowledged.
+ */
 export async function receive(
   { db, doorbell }: { db: Database; doorbell: Doorbell },
   { updates, readings }: WebhookContent,
 ): Promise<Received> {
   const ownersOf = await findOwners(db, readings);
   const owned = readings.map((reading) => ({ reading, owners: ownersOf(reading.asset) }));
-  const read = owned.flatMap(({ reading, owners }) => owners.map((owner) => toDraft(reading, owner)));
-  const drafts = await mirrorTemplates(db, read);
+  const all = owned.flatMap(({ reading, owners }) => owners.map((owner) => toDraft(reading, owner)));
+  const told = await applyStatuses(
+    db,
+    all.filter((draft) => !isMark(draft)),
+  );
+  const drafts = await mirrorTemplates(db, told);
   const ends = drafts.some(({ reading }) => reading.ends);
   const recorded = ends
     ? await db.transaction((tx) => recordAndEnd(tx, drafts))
     : await recordEvents(db, drafts, doorbell);
+  const marked = await applyWatermarks(db, all.filter(isMark));
   const foreign = owned.filter(({ owners }) => owners.length === 0);
   return {
     tally: {
       updates,
-      recorded: recorded.length,
-      duplicate: drafts.length - recorded.length,
+      recorded: recorded.length + marked.recorded,
+      duplicate: drafts.length - recorded.length + marked.duplicate,
       foreign: foreign.length,
-      silent: updates - readings.length,
+      silent: updates - readings.length + marked.silent,
     },
     strangers: foreign.map(({ reading }) => reading.asset),
   };
