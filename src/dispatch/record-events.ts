@@ -29,7 +29,8 @@ export interface EventDraft {
 
 /**
  * Writes events down with the telling of each, in one statement, and answers the ids of those that were not known yet. With
- * a doorbell the dispatchers hear of them at once, so never inside a transaction; without one, within a second.
+ * a doorbell the dispatchers hear of them at once, so inside a transaction it must be one that is held back; without one, within
+ * a second.
  */
 export async function recordEvents(
   db: Queryable,

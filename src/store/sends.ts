@@ -74,14 +74,29 @@ export interface ClaimedSend {
   token_sealed: string;
 }
 
-/** What is not taken, because another one comes first or its channel is not connected, is in no queue any more. */
+/**
+ * What is not taken, because another one comes first or its channel is not connected, is in no queue any more. What the platform
+ * has told of since it went back is not sent again.
+ */
 const CLAIM = sql(`
-  with claimed as (
+  with told as (
+    delete from sends s
+    using ${WANTED}
+    join messages m on m.client_id = w.client_id and m.id = w.id
+    where w.id like 'msg%'
+    and s.client_id = w.client_id
+    and s.id = w.id
+    and s.state = 'waiting'
+    and m.status <> 'queued'
+    returning s.id
+  ),
+  claimed as (
     update sends s
     set state = 'in_hand', worker_id = $5, lease = $4, claimed_at = now()
     from ${WANTED}, channels c
     where s.client_id = w.client_id
     and s.id = w.id
+    and s.id not in (select id from told)
     and c.id = s.channel_id
     and c.status = 'connected'
     and c.token_sealed is not null
@@ -103,7 +118,7 @@ const CLAIM = sql(`
     where s.client_id = w.client_id
     and s.id = w.id
     and s.state = 'waiting'
-    and s.id not in (select id from claimed)
+    and s.id not in (select id from claimed union all select id from told)
   )
   select
     c.client_id, c.id, c.attempts, c.parts_sent, c.platform_message_id, c.expires_at, c.recipient, c.channel_id,

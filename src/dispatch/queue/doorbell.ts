@@ -18,7 +18,7 @@ export function heldBack(doorbell: Doorbell): Doorbell & { release(): void } {
   return {
     epoch: doorbell.epoch,
     ring: (refs) => void held.push(...refs),
-    release: () => doorbell.ring(held),
+    release: () => doorbell.ring(held.splice(0)),
   };
 }
 

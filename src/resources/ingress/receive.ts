@@ -1,4 +1,4 @@
-import type { Doorbell } from "../../dispatch/queue/doorbell.ts";
+import { type Doorbell, heldBack } from "../../dispatch/queue/doorbell.ts";
 import { type EventDraft, isKnown, recordEvents } from "../../dispatch/record-events.ts";
 import type { WebhookContent } from "../../platforms/webhooks/read-webhook.ts";
 import type { Asset, Reading } from "../../platforms/webhooks/reading.ts";
@@ -41,6 +41,7 @@ export async function receive(
   { db, doorbell }: { db: Database; doorbell: Doorbell },
   { updates, readings }: WebhookContent,
 ): Promise<Received> {
+  const bell = heldBack(doorbell);
   const ownersOf = await findOwners(db, readings);
   const owned = readings.map((reading) => ({ reading, owners: ownersOf(reading.asset) }));
   const all = owned.flatMap(({ reading, owners }) => owners.map((owner) => toDraft(reading, owner)));
@@ -51,9 +52,10 @@ export async function receive(
   const drafts = await mirrorTemplates(db, told);
   const ends = drafts.some(({ reading }) => reading.ends);
   const recorded = ends
-    ? await db.transaction((tx) => recordAndEnd(tx, drafts))
-    : await recordEvents(db, drafts, doorbell);
-  const marked = await applyWatermarks(db, all.filter(isMark));
+    ? await db.transaction((tx) => recordAndEnd(tx, drafts, bell))
+    : await recordEvents(db, drafts, bell);
+  const marked = await applyWatermarks(db, all.filter(isMark), bell);
+  bell.release();
   const foreign = owned.filter(({ owners }) => owners.length === 0);
   return {
     tally: {
@@ -82,11 +84,11 @@ const toDraft = (reading: Reading, { clientId, channelId, adAccountId, externalR
 });
 
 /** A client is told of an end only where something has ended. */
-async function recordAndEnd(tx: Queryable, drafts: readonly Draft[]) {
+async function recordAndEnd(tx: Queryable, drafts: readonly Draft[], bell: Doorbell) {
   const told: EventDraft[] = [];
   for (const draft of drafts)
     told.push((await hasEnded(tx, draft)) ? { ...draft, type: "channel.disconnected", data: ENDED } : draft);
-  return recordEvents(tx, told);
+  return recordEvents(tx, told, bell);
 }
 
 const ENDED = { reason: "platform" };

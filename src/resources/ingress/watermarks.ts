@@ -1,3 +1,4 @@
+import type { Doorbell } from "../../dispatch/queue/doorbell.ts";
 import { recordEvents } from "../../dispatch/record-events.ts";
 import type { Watermark } from "../../platforms/webhooks/statuses.ts";
 import { isPlatformId } from "../../runtime/ids.ts";
@@ -31,11 +32,15 @@ interface Reached {
  * Moves every message that a watermark is about, and tells of each as if the platform had named it. The two are done as one,
  * for a message that has moved is not found again.
  */
-export async function applyWatermarks(db: Database, drafts: readonly MarkDraft[]): Promise<Marked> {
+export async function applyWatermarks(
+  db: Database,
+  drafts: readonly MarkDraft[],
+  bell: Doorbell,
+): Promise<Marked> {
   const marks = drafts.filter(({ reading }) => isPlatformId(reading.watermark.person));
   const found = await findReached(db, marks.map(toMark));
   const reached = found.map((message): Reached => ({ draft: marks[message.place] as MarkDraft, message }));
-  const told = reached.length > 0 ? await db.transaction((tx) => moveAndTell(tx, reached)) : NOTHING;
+  const told = reached.length > 0 ? await db.transaction((tx) => moveAndTell(tx, reached, bell)) : NOTHING;
   const speaking = new Set(reached.map(({ draft }) => draft));
   return { ...told, silent: drafts.length - speaking.size };
 }
@@ -47,13 +52,13 @@ function toMark({ clientId, channelId, reading }: MarkDraft): WatermarkOf {
   return { clientId, channelId: channelId ?? "", recipient, word, until };
 }
 
-async function moveAndTell(tx: Queryable, reached: readonly Reached[]) {
+async function moveAndTell(tx: Queryable, reached: readonly Reached[], bell: Doorbell) {
   const touched = await applySaid(tx, reached.map(toSaid));
   const drafts = reached.flatMap(({ draft, message }, place) => {
     const one = touched[place];
     return one?.moved ? [ofMessage(naming(draft, message), one)] : [];
   });
-  const recorded = await recordEvents(tx, drafts);
+  const recorded = await recordEvents(tx, drafts, bell);
   return { recorded: recorded.length, duplicate: drafts.length - recorded.length };
 }
 

@@ -33,7 +33,7 @@ export async function sendMessage(parts: SendParts, row: ClaimedSend): Promise<S
       // Whatever is thrown here, the request may have left.
       const outcome = await request().catch((): SendOutcome => ({ outcome: "unknown" }));
       if (outcome.outcome !== "accepted") return await ended(parts, row, { outcome, progress: progress() });
-      ids.push(outcome.platformMessageId ?? null);
+      ids.push(storable(outcome.platformMessageId));
     }
     return accepted(row, progress());
   } catch (error) {
@@ -44,6 +44,10 @@ export async function sendMessage(parts: SendParts, row: ClaimedSend): Promise<S
     );
   }
 }
+
+/** What no index could take is not kept: nothing the platform says later is matched by it. */
+const storable = (id: string | undefined): string | null =>
+  id !== undefined && /^[\x21-\x7e]{1,512}$/.test(id) ? id : null;
 
 type Marked = "marked" | "lost" | "not written";
 
