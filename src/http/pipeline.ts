@@ -10,6 +10,7 @@ import { incomingBody, MIB } from "./body.ts";
 import { bindCursors } from "./cursors.ts";
 import { toApiError, toErrorBody } from "./error-reply.ts";
 import { type OpenExchange, openExchange } from "./exchange.ts";
+import { FirstReply, type HandlerContext, type Idempotency, keyIn } from "./idempotency.ts";
 import { createInputReader } from "./input.ts";
 import { isMediaReply, isRawBody, type Route, statusOf } from "./route.ts";
 
@@ -21,6 +22,7 @@ export interface PipelineParts extends AdmissionRules {
   log: Log;
   metrics: Metrics;
   trustedProxies: number;
+  idempotency: Idempotency;
 }
 
 /** What the router found in the URL. */
@@ -44,18 +46,22 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
     });
     const hasBody = request.method !== "GET" && request.method !== "HEAD";
     const bytes = hasBody ? await incoming.read() : Buffer.alloc(0);
+    const key = route.idempotent && keyIn(request.headers);
     const checkedInput = {
       params: input.params(target.params),
       query: input.query(target.search),
       body: input.body(bytes, request.headers["content-type"]),
     };
     const cursors = bindCursors(parts.cursorSigner, caller?.clientId ?? "", `${route.method} ${route.path}`);
-    return route.handle({ ...exchange, ...checkedInput, caller, cursors } as Parameters<Route["handle"]>[0]);
+    const context = { ...exchange, ...checkedInput, caller, cursors, operation: undefined } as HandlerContext;
+    return key === undefined ? route.handle(context) : parts.idempotency(route, context, key);
   }
 
   return (request, response, target) =>
     replied(request, response, { pattern: route.path, ...parts }, async (exchange) => {
       const value = await answer(request, target, exchange);
+      if (value instanceof FirstReply) return value;
+      if (route.location) exchange.setHeader("Location", route.location(value));
       const status = statusOf(route, value);
       if (isMediaReply(route.reply))
         return { status, type: route.reply.mediaType, body: value as string | Buffer };
@@ -69,6 +75,7 @@ interface Reply {
   status: number;
   type: string;
   body: string | Buffer | undefined;
+  headers?: Readonly<Record<string, string>>;
 }
 
 type Recorder = Pick<PipelineParts, "log" | "metrics" | "trustedProxies"> & { pattern: string };
@@ -111,8 +118,13 @@ export async function replied(
   });
 }
 
-function send(response: ServerResponse, { status, type, body }: Reply, headOnly: boolean): void {
+function send(
+  response: ServerResponse,
+  { status, type, body, headers = {} }: Reply,
+  headOnly: boolean,
+): void {
   response.statusCode = status;
+  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   if (body === undefined) return void response.end();
   response.setHeader("Content-Type", type);
   response.setHeader("Content-Length", Buffer.byteLength(body));
