@@ -1,5 +1,6 @@
 import { DAY } from "../../src/runtime/durations.ts";
 import type { Database } from "../../src/store/database.ts";
+import { forgetKeys } from "../../src/store/idempotency-keys.ts";
 import { dropPartitions } from "../../src/store/partitions.ts";
 import { forgetFingerprints } from "../../src/store/record-events.ts";
 import { type HistorySettings, historyClock, makeRoom } from "../history-room.ts";
@@ -8,13 +9,14 @@ import { type HistorySettings, historyClock, makeRoom } from "../history-room.ts
 const FINGERPRINTS_KEPT = 8 * DAY;
 const BATCH = 10_000;
 
-/** Makes room for the events to come, and drops those whose time is over. What fails of it does not keep the rest from being done. */
+/** Makes room for the events to come, and drops what is over. What fails of it does not keep the rest from being done. */
 export async function keepHistory(settings: HistorySettings, db: Database, given?: number) {
   const now = given ?? (await historyClock(db));
   const steps = {
     partitions_made: () => makeRoom(settings, db, now),
     partitions_dropped: () => dropPartitions(db, now - settings.EVENT_RETENTION_DAYS * DAY),
-    fingerprints_forgotten: () => forgetAllFingerprints(db),
+    fingerprints_forgotten: () => inBatches((limit) => forgetFingerprints(db, FINGERPRINTS_KEPT, limit)),
+    idempotency_keys_forgotten: () => inBatches((limit) => forgetKeys(db, limit)),
   };
   const done: Record<string, number> = {};
   const faults: unknown[] = [];
@@ -29,10 +31,11 @@ export async function keepHistory(settings: HistorySettings, db: Database, given
   return done;
 }
 
-async function forgetAllFingerprints(db: Database): Promise<number> {
+/** So that nobody waits long for what is deleted at once. */
+async function inBatches(forget: (limit: number) => Promise<number>): Promise<number> {
   let forgotten = 0;
   for (;;) {
-    const count = await forgetFingerprints(db, FINGERPRINTS_KEPT, BATCH);
+    const count = await forget(BATCH);
     forgotten += count;
     if (count < BATCH) return forgotten;
   }
