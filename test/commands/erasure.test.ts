@@ -8,6 +8,7 @@ import { startApi } from "../fixtures/api.ts";
 import { untilBlocked } from "../fixtures/blocked.ts";
 import { connect } from "../fixtures/channels.ts";
 import { commandLine } from "../fixtures/command-line.ts";
+import { send, textTo } from "../fixtures/messages.ts";
 import { rawClient } from "../fixtures/servers.ts";
 import { testSettings } from "../fixtures/settings.ts";
 import { makeTenant, type Tenant } from "../fixtures/tenants.ts";
@@ -33,7 +34,7 @@ t.test("herald client delete", async (t) => {
   async function furnish(tenant: Tenant): Promise<void> {
     const [{ id: clientId }, { headers }] = [tenant, await tenant.key("webhooks:manage")];
     await tenant.person("owner");
-    await connect(api, tenant);
+    await send(api, tenant, {}, { "idempotency-key": "k" });
     const ended = await connect(api, tenant, { platform: "socialapp" });
     await api.call("DELETE", `/api/channels/${ended}`, { headers });
     const [id] = await recordEvents(api.db, [event(tenant, "e")]);
@@ -41,6 +42,10 @@ t.test("herald client delete", async (t) => {
     await raw.query("insert into webhook_configs (id, webhook_url) values ($1, 'https://a.example')", [
       clientId,
     ]);
+    await raw.query(
+      "insert into templates (client_id, waba_id, hsm_id, name, language) values ($1, '1', '1', 'n', 'en')",
+      [clientId],
+    );
     const connection = newId("con");
     const place = sealedContext({ table: "ad_connections", column: "token_sealed", id: connection });
     await raw.query(
@@ -107,6 +112,25 @@ t.test("herald client delete", async (t) => {
     });
     t.equal((await erasing).code, 0);
     t.same(await recordEvents(api.db, [event(tenant, "late")]), []);
+    t.same(await traces(tenant), {});
+  });
+
+  t.test("waits for who accepts a message, and erases it too; later ones are not accepted", async (t) => {
+    const tenant = await makeTenant(api);
+    const { headers } = await tenant.key("messages:send");
+    const json = textTo(await connect(api, tenant));
+    const post = () => api.call("POST", "/api/outbound/send", { headers, json });
+    const holder = await rawClient(t, api.config.DATABASE_URL);
+    await holder.query("begin");
+    await holder.query("lock table sends in share mode");
+    const sending = post();
+    await untilBlocked(raw, 1);
+    const erasing = erase(tenant);
+    await untilBlocked(raw, 2);
+    await holder.query("commit");
+    t.equal((await erasing).code, 0);
+    t.ok([202, 404].includes((await sending).status));
+    t.ok([401, 404].includes((await post()).status));
     t.same(await traces(tenant), {});
   });
 

@@ -150,6 +150,19 @@ t.test("what came in long ago is forgotten, what came lately is not", async (t) 
   t.equal((await recordEvents(db, drafts)).length, 2);
 });
 
+t.test("operations are known by their keys for a day", async (t) => {
+  const { db, clientId } = await open(t);
+  await db.query(
+    `insert into idempotency_keys (id, client_id, fingerprint, reply_sealed, created_at)
+    select gen_random_uuid(), $1, gen_random_uuid(), 'x', now() - age
+    from unnest('{23 hours 59 minutes, 24 hours 1 minute, 30 days}'::interval[]) as age`,
+    [clientId],
+  );
+  t.match(await keepHistory(KEPT, db), { idempotency_keys_forgotten: 2 });
+  t.match(await keepHistory(KEPT, db), { idempotency_keys_forgotten: 0 });
+  t.equal((await db.query("select 1 from idempotency_keys")).length, 1);
+});
+
 t.test("a lock that is not had keeps nothing else from being done", async (t) => {
   const { db, config } = await open(t);
   await keepHistory(KEPT, db, NOON);
