@@ -29,7 +29,7 @@ interface Waiting {
 const AT_ONCE = 2;
 const MOST_ROWS = 200;
 const MOST_CHARACTERS = 1_000_000;
-/** Who waits longer than these would has given up. */
+/** More would wait longer than anybody does. */
 const MOST_WAITING = 10_000;
 const MOST_TRIES = 3;
 
@@ -65,37 +65,41 @@ export function createIntake({ db, doorbell }: { db: Database; doorbell: Doorbel
     plan();
   }
 
-  /** One that cannot be written must not keep its neighbours from it. */
   async function settle(batch: readonly Waiting[]): Promise<void> {
     try {
-      await write(batch);
+      const refused = await write(batch);
+      if (refused.length > 0) await explain(refused).catch((error) => rejectAll(refused, error));
     } catch (error) {
-      if (batch.length > 1 && !(error instanceof DatabaseUnavailable))
-        for (const one of batch) await settle([one]);
-      else for (const { reject } of batch) reject(error);
+      await settleSingly(batch, error);
     }
   }
 
-  async function write(batch: readonly Waiting[]): Promise<void> {
+  /** One that cannot be written must not keep its neighbours from it. What was lost with the connection may be written already. */
+  async function settleSingly(batch: readonly Waiting[], error: unknown): Promise<void> {
+    if (batch.length === 1 || error instanceof DatabaseUnavailable) rejectAll(batch, error);
+    else for (const one of batch) await settle([one]);
+  }
+
+  /** Answers those that were not accepted. */
+  async function write(batch: readonly Waiting[]): Promise<Waiting[]> {
     const epoch = doorbell.epoch();
     const messages = batch.map(({ message }) => message);
     const accepted = await acceptMessages(db, messages, epoch);
     if (epoch !== null) doorbell.ring(refsOf(messages, accepted));
-    for (const { message, resolve } of batch) if (accepted.has(message.id)) resolve({ outcome: "accepted" });
-    if (accepted.size < batch.length) await explain(batch.filter(({ message }) => !accepted.has(message.id)));
+    return batch.filter(({ message, resolve }) => {
+      if (accepted.has(message.id)) resolve({ outcome: "accepted" });
+      return !accepted.has(message.id);
+    });
   }
 
   async function explain(refused: readonly Waiting[]): Promise<void> {
-    const obstacles = await findObstacles(
-      db,
-      refused.map(({ message }) => message),
-    );
-    const byId = new Map(obstacles.map((obstacle) => [obstacle.id, obstacle]));
+    const messages = refused.map(({ message }) => message);
+    const obstacles = new Map((await findObstacles(db, messages)).map((obstacle) => [obstacle.id, obstacle]));
     for (const one of refused) {
-      const acceptance = toAcceptance(byId.get(one.message.id));
+      const acceptance = toAcceptance(obstacles.get(one.message.id));
       if (acceptance) one.resolve(acceptance);
       else if (one.tries < MOST_TRIES) enter({ ...one, tries: one.tries + 1 });
-      else one.reject(new Error("a message is refused again and again, and nothing stands in its way"));
+      else one.reject(notNow());
     }
   }
 
@@ -107,6 +111,14 @@ export function createIntake({ db, doorbell }: { db: Database; doorbell: Doorbel
       }),
   };
 }
+
+const rejectAll = (batch: readonly Waiting[], error: unknown) => {
+  for (const { reject } of batch) reject(error);
+};
+
+/** Its client is being erased, or its channel comes and goes. */
+const notNow = () =>
+  new ApiError("temporarily_unavailable", "The message cannot be taken at this moment, please try again");
 
 const overloaded = () =>
   new ApiError("overloaded", "There is too much to do at this moment, please try again");

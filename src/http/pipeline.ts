@@ -118,13 +118,9 @@ export async function replied(
   });
 }
 
-function send(
-  response: ServerResponse,
-  { status, type, body, headers = {} }: Reply,
-  headOnly: boolean,
-): void {
+function send(response: ServerResponse, { status, type, body, headers }: Reply, headOnly: boolean): void {
   response.statusCode = status;
-  for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
+  if (headers) for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   if (body === undefined) return void response.end();
   response.setHeader("Content-Type", type);
   response.setHeader("Content-Length", Buffer.byteLength(body));

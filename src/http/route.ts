@@ -5,6 +5,8 @@ import type { Caller } from "./caller.ts";
 import type { Cursors } from "./cursors.ts";
 import type { FirstReply, Operation } from "./idempotency.ts";
 
+export type { Operation } from "./idempotency.ts";
+
 export type Method = "get" | "post" | "patch" | "put" | "delete";
 
 /** Which scope a caller needs: one, any of several, any good credential at all, or none because everybody may ask. */

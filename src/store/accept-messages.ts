@@ -23,8 +23,9 @@ const SENDABLE = 1 * DAY;
 
 /**
  * Over all clients: the messages whose channel is connected and whose operation is new, and the sending of each, in one statement.
- * A client erased meanwhile gets none; who erases one waits for the lock. Keys are written in order, or two such statements could
- * wait for each other; one that is too old to count is as good as none. Ids are in the order in which one process took them.
+ * Who erases a client waits for the lock; whose client is being erased gets none, and does not hold up the others. Keys are
+ * written in order, or two such statements could wait for each other; one that is too old to count is as good as none. Ids are in
+ * the order in which one process took them.
  */
 const ACCEPT = sql(`
   with input as (
@@ -49,7 +50,7 @@ const ACCEPT = sql(`
     from clients
     where id in (select client_id from input)
     order by id
-    for key share
+    for key share skip locked
   ),
   sendable as materialized (
     select i.*, c.platform

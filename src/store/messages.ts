@@ -113,13 +113,13 @@ function conditionsOf(filters: MessageFilters, bind: Bind): string[] {
   ];
 }
 
-const BEGUN = `exists (
-      select
+/** As a value, and looked up for one row after the other: as a join it may read all that is still to be sent. */
+const BEGUN = `coalesce((
+      select ${IS_BEGUN}
       from sends s
       where s.client_id = m.client_id
       and s.id = m.id
-      and ${IS_BEGUN}
-    )`;
+    ), false)`;
 
 /** What is being sent is queued as far as its own row knows. */
 function statusConditions(status: string | undefined, bind: Bind): string[] {

@@ -172,6 +172,23 @@ t.test("the intake", async (t) => {
     t.same(await intake.accept(messageOf(tenant, channel)), ACCEPTED);
   });
 
+  t.test("writes nothing twice where it cannot find out why others were refused", async (t) => {
+    const { intake, statements } = open({
+      api,
+      before: async (text) => {
+        if (text.includes("channel_status")) throw new Error("a fault of the second statement");
+      },
+    });
+    const { tenant, channel } = await ready();
+    const [good, bad] = await Promise.allSettled([
+      intake.accept(messageOf(tenant, channel)),
+      intake.accept(messageOf(tenant, newId("ch"))),
+    ]);
+    t.match(good, { status: "fulfilled", value: ACCEPTED });
+    t.match(bad, { status: "rejected", reason: /second statement/ });
+    t.equal(statements.length, 2);
+  });
+
   t.test("leaves to the sweeper what Redis would not hear", async (t) => {
     const { intake, rung } = open({ api, epoch: null });
     const { tenant, channel } = await ready();

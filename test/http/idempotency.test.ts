@@ -36,10 +36,10 @@ function making(path: string, work: Work): Route {
     reply,
     location: ({ id }) => `/things/${id}`,
     async handle({ body, operation }) {
-      work.begun += 1;
-      await work.gate;
       const known = operation && kept.get(operation.id);
       if (known) return operation.repeat(known);
+      work.begun += 1;
+      await work.gate;
       if (body.fail) throw new ApiError("channel_taken", "Refused");
       made += 1;
       const thing = { id: made };
@@ -164,6 +164,7 @@ t.test("an operation that its caller has named", async (t) => {
     t.ok(replies.every(({ status }) => status === 201));
     t.equal(new Set(replies.map(({ headers }) => headers.get("location"))).size, 1);
     t.equal((await another).status, 422);
+    t.equal(work.begun, before + 1);
   });
 
   t.test("whose first try fails is tried by the next, one after the other", async (t) => {

@@ -1,10 +1,10 @@
 import type { PlatformOf } from "../../dispatch/channel-platforms.ts";
 import type { Intake } from "../../dispatch/intake.ts";
 import { toQueuedMessage } from "../../dispatch/message-dto.ts";
-import { type Route, route } from "../../http/route.ts";
+import { type Operation, type Route, route } from "../../http/route.ts";
 import { ApiError } from "../../runtime/errors.ts";
 import { newId } from "../../runtime/ids.ts";
-import { queuedMessage } from "../../schema/messages.ts";
+import { type QueuedMessageDto, queuedMessage } from "../../schema/messages.ts";
 import type { Queryable } from "../../store/database.ts";
 import { findKey } from "../../store/idempotency-keys.ts";
 import { createPlatformRules } from "./platform-rules.ts";
@@ -20,6 +20,14 @@ const noSuchChannel = () => new ApiError("not_found", "There is no such channel"
 
 export function sendRoute({ db, intake, platformOf }: SendParts): Route {
   const kindOfRecipient = createPlatformRules();
+
+  /** Whether it repeats an operation comes before whether its channel is there. */
+  async function withoutChannel(clientId: string, operation: Operation | undefined) {
+    const key = operation && (await findKey(db, clientId, operation.id));
+    if (key) return operation.repeat(key);
+    throw noSuchChannel();
+  }
+
   return route({
     method: "post",
     path: "/api/outbound/send",
@@ -41,26 +49,15 @@ export function sendRoute({ db, intake, platformOf }: SendParts): Route {
     location: ({ message_id }) => `/api/outbound/messages/${message_id}`,
     async handle({ caller: { clientId }, body, operation }) {
       const platform = await platformOf(clientId, body.channel_id);
-      if (!platform) {
-        const key = operation && (await findKey(db, clientId, operation.id));
-        if (operation && key) return operation.repeat(key);
-        throw noSuchChannel();
-      }
+      if (!platform) return withoutChannel(clientId, operation);
       const message = toNewMessage(body, kindOfRecipient(platform, body));
       const reply = toQueuedMessage({ ...message, platform });
-      const acceptance = await intake.accept({
-        client_id: clientId,
-        ...message,
-        key_id: operation?.id ?? null,
-        fingerprint: operation?.fingerprint ?? null,
-        reply_sealed: operation?.seal(reply) ?? null,
-      });
+      const acceptance = await intake.accept({ client_id: clientId, ...message, ...keyOf(operation, reply) });
       switch (acceptance.outcome) {
         case "accepted":
           return reply;
-        case "known":
-          if (operation) return operation.repeat(acceptance.key);
-          throw new Error("a message without a key met one");
+        case "known": // so it has a key
+          return (operation as Operation).repeat(acceptance.key);
         case "not_connected":
           throw new ApiError("channel_disconnected", `The channel is ${acceptance.status}: connect it again`);
         case "no_channel":
@@ -69,6 +66,12 @@ export function sendRoute({ db, intake, platformOf }: SendParts): Route {
     },
   });
 }
+
+const keyOf = (operation: Operation | undefined, reply: QueuedMessageDto) => ({
+  key_id: operation?.id ?? null,
+  fingerprint: operation?.fingerprint ?? null,
+  reply_sealed: operation?.seal(reply) ?? null,
+});
 
 const toNewMessage = (body: SendMessageDto, recipientKind: string) => ({
   id: newId("msg"),
