@@ -52,7 +52,7 @@ const HOMES: Record<string, readonly string[]> = {
   express: ["src/http"],
   got: ["src/platforms"],
   jose: ["src/security"],
-  "lru-cache": ["src/http", "src/platforms"],
+  "lru-cache": ["src/http", "src/platforms", "src/dispatch"],
   ioredis: ["src/dispatch", "src/composition"],
   "node-cron": ["workers/scheduler"],
   pg: ["src/store"],

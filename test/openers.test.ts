@@ -6,6 +6,7 @@ import { type TObject, type TSchema, Type } from "../src/schema/types.ts";
 import { type Api, productRoutes, startApi } from "./fixtures/api.ts";
 import { connect } from "./fixtures/channels.ts";
 import { record } from "./fixtures/events.ts";
+import { send } from "./fixtures/messages.ts";
 import { makeTenant, type Tenant } from "./fixtures/tenants.ts";
 
 /** How every endpoint opens: no credential, two, too little of one, another client's object. Made from the route table. */
@@ -24,6 +25,7 @@ const OBJECTS: Record<string, (tenant: Tenant, api: Api) => Promise<Record<strin
   }),
   "/api/keys/{id}": async (tenant) => ({ id: (await tenant.key("messages:send")).id }),
   "/api/webhooks/events/{id}": async (tenant, api) => ({ id: (await record(api, tenant, {}))[0] as string }),
+  "/api/outbound/messages/{message_id}": async (tenant, api) => ({ message_id: await send(api, tenant) }),
   "/api/users/{id}": async (tenant) => ({ id: (await tenant.person("member")).id }),
 };
 

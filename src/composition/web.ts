@@ -1,4 +1,6 @@
 import type { DependencyContainer } from "tsyringe";
+import { rememberPlatforms } from "../dispatch/channel-platforms.ts";
+import { createIntake } from "../dispatch/intake.ts";
 import { createDoorbell, type Doorbell } from "../dispatch/queue/doorbell.ts";
 import { createStreams, type Lane, type QueueRef } from "../dispatch/queue/streams.ts";
 import { pingRedis } from "../dispatch/redis.ts";
@@ -6,6 +8,7 @@ import { createApp } from "../http/app.ts";
 import type { CredentialScheme } from "../http/caller.ts";
 import { apiKeyScheme } from "../http/credentials/api-key.ts";
 import { userTokenSchemes } from "../http/credentials/user-token.ts";
+import { createIdempotency } from "../http/idempotency.ts";
 import { type ApiDocument, describeApi } from "../http/openapi/describe-api.ts";
 import { createRateLimit } from "../http/rate-limit.ts";
 import { type Route, tagged } from "../http/route.ts";
@@ -18,11 +21,13 @@ import { eventRoutes } from "../resources/events/routes.ts";
 import { type HealthParts, healthRoutes } from "../resources/health/routes.ts";
 import { ingressRoutes } from "../resources/ingress/routes.ts";
 import { keyRoutes } from "../resources/keys/routes.ts";
+import { type OutboundParts, outboundRoutes } from "../resources/outbound/routes.ts";
 import { type TemplateParts, templateRoutes } from "../resources/templates/routes.ts";
 import { userRoutes } from "../resources/users/routes.ts";
 import { type WebhookParts, webhookRoutes } from "../resources/webhooks/routes.ts";
 import { createForks, sharedMetrics } from "../runtime/forks.ts";
 import { metricsServer } from "../runtime/metrics-server.ts";
+import type { Worker } from "../runtime/supervise.ts";
 import { createValidator } from "../schema/validate.ts";
 import { createAppSignatures } from "../security/app-signatures.ts";
 import { createConsoleCookie } from "../security/console-cookie.ts";
@@ -57,6 +62,7 @@ import {
   ROUTES,
   resolve,
   SECRET_BOX,
+  type Token,
   TRY_LIMIT,
   USER_TOKENS,
   WORKERS,
@@ -66,6 +72,15 @@ import {
 export const productDocument = (container: DependencyContainer): ApiDocument =>
   describeApi(resolve(container, ROUTES), { publicUrl: resolve(container, CONFIG).PUBLIC_URL });
 
+/** Resolved when it is first asked: the table of routes must not connect to anything. */
+const doorbellIn = <R extends QueueRef>(
+  container: DependencyContainer,
+  name: Token<Doorbell<R> & Worker>,
+): Doorbell<R> => ({
+  epoch: () => resolve(container, name).epoch(),
+  ring: (refs) => resolve(container, name).ring(refs),
+});
+
 /** The list of resources: a new one adds its line here. */
 function allRoutes(container: DependencyContainer): Route[] {
   const config = resolve(container, CONFIG);
@@ -73,11 +88,7 @@ function allRoutes(container: DependencyContainer): Route[] {
   const { issue } = resolve(container, USER_TOKENS);
   // Made at the first try: the table must not connect to anything.
   const tryLimit: TryLimit = (who, attempt) => resolve(container, TRY_LIMIT)(who, attempt);
-  // Likewise.
-  const doorbell: Doorbell = {
-    epoch: () => resolve(container, DOORBELL).epoch(),
-    ring: (refs) => resolve(container, DOORBELL).ring(refs),
-  };
+  const doorbell = doorbellIn(container, DOORBELL);
   const platforms = () => resolve(container, PLATFORMS);
   const secretBox = resolve(container, SECRET_BOX);
   const production = config.NODE_ENV === "production";
@@ -90,6 +101,7 @@ function allRoutes(container: DependencyContainer): Route[] {
     ...tagged("API keys", keyRoutes({ db, production })),
     ...tagged("Users", userRoutes({ db, passwords, tryLimit })),
     ...tagged("Channels", channelRoutes({ db, secretBox, platforms })),
+    ...tagged("Messages", outboundRoutes(outboundParts(container))),
     ...tagged("Templates", templateRoutes(templateParts(container))),
     ...tagged("Webhooks", webhookRoutes(webhookParts(container))),
     ...tagged("Events", eventRoutes({ db, doorbell })),
@@ -98,6 +110,12 @@ function allRoutes(container: DependencyContainer): Route[] {
     ...tagged("Service", healthRoutes(healthParts(container))),
     ...tagged("Service", docsRoutes({ describe: () => productDocument(container) })),
   ];
+}
+
+function outboundParts(container: DependencyContainer): OutboundParts {
+  const db = resolve(container, DATABASE);
+  const intake = createIntake({ db, doorbell: doorbellIn(container, OUTBOUND_DOORBELL) });
+  return { db, intake, platformOf: rememberPlatforms(db) };
 }
 
 const templateParts = (container: DependencyContainer): TemplateParts => ({
@@ -168,6 +186,7 @@ export function registerWeb(container: DependencyContainer): void {
       metrics: resolve(c, METRICS),
       log,
       trustedProxies: config.TRUST_PROXY,
+      idempotency: createIdempotency(resolve(c, SECRET_BOX)),
     });
     return httpServer(app, { port: config.PORT, host: config.HOST, log });
   });

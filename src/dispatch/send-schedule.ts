@@ -1,7 +1,4 @@
-import { DAY, MINUTE, SECOND } from "../runtime/durations.ts";
-
-/** What could not be sent within so long fails. */
-export const SEND_WITHIN = 1 * DAY;
+import { MINUTE, SECOND } from "../runtime/durations.ts";
 
 /** After the first attempt, after the second, and so on; then always the last. */
 const SCHEDULE = [2 * SECOND, 10 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE] as const;

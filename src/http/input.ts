@@ -1,4 +1,4 @@
-import { ApiError, invalidField } from "../runtime/errors.ts";
+import { ApiError, invalidField, invalidFields } from "../runtime/errors.ts";
 import { storableProblem } from "../schema/storable.ts";
 import { object, type TObject, type TSchema } from "../schema/types.ts";
 import type { Check, Validator } from "../schema/validate.ts";
@@ -38,9 +38,8 @@ export function createInputReader(route: Route, validator: Validator): InputRead
 function checked<T extends object>(value: T, whole: string, check: Check): T {
   const unstorable = storableProblem(value, whole);
   const problems = unstorable ? [unstorable] : check(value);
-  const [first] = problems;
-  if (!first) return value;
-  throw new ApiError("validation_failed", first.message, { details: problems });
+  if (problems.length === 0) return value;
+  throw invalidFields(problems);
 }
 
 /** Of a name that stands twice and means nothing here the last one counts. */

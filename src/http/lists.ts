@@ -1,4 +1,5 @@
 import { invalidField } from "../runtime/errors.ts";
+import { type GivenPeriod, readPeriod } from "../schema/period.ts";
 import { nullable, object, type TProperties, type TSchema, Type } from "../schema/types.ts";
 import type { PageRequest } from "../store/pages.ts";
 import type { Cursors } from "./cursors.ts";
@@ -68,6 +69,16 @@ export function pageRequest(query: PagingQuery, cursors: Cursors): PageRequest {
     ...(query.after === undefined ? {} : { after: cursors.open(query.after, "after") }),
     ...(query.before === undefined ? {} : { before: cursors.open(query.before, "before") }),
   };
+}
+
+/** Its times as such, each optional where it was. */
+type PeriodOf<G> = { [F in keyof Pick<G, keyof G & keyof GivenPeriod>]: Date };
+
+/** The times of a request, or 400 naming the one that is wrong. */
+export function periodOf<G extends GivenPeriod>(given: G): PeriodOf<G> {
+  const period = readPeriod(given);
+  if ("field" in period) throw invalidField(`/${period.field}`, `${period.field} ${period.problem}`);
+  return period as PeriodOf<G>;
 }
 
 /** The wire form of a page. */

@@ -11,6 +11,7 @@ import { bindCursors } from "./cursors.ts";
 import { toApiError, toErrorBody } from "./error-reply.ts";
 import { type OpenExchange, openExchange } from "./exchange.ts";
 import { handOver } from "./hand-over.ts";
+import { FirstReply, type HandlerContext, type Idempotency, keyIn } from "./idempotency.ts";
 import { createInputReader } from "./input.ts";
 import {
   isMediaReply,
@@ -30,6 +31,7 @@ export interface PipelineParts extends AdmissionRules {
   log: Log;
   metrics: Metrics;
   trustedProxies: number;
+  idempotency: Idempotency;
 }
 
 /** What the router found in the URL. */
@@ -56,13 +58,15 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
     const hasBody = request.method !== "GET" && request.method !== "HEAD";
     const read = isStreamBody(route.body) ? incoming.stream : incoming.read;
     const content = hasBody ? await read() : Buffer.alloc(0);
+    const key = route.idempotent && keyIn(request.headers);
     const checkedInput = {
       params: input.params(target.params),
       query: input.query(target.search),
       body: input.body(content, request.headers["content-type"]),
     };
     const cursors = bindCursors(parts.cursorSigner, caller?.clientId ?? "", `${route.method} ${route.path}`);
-    return route.handle({ ...exchange, ...checkedInput, caller, cursors } as Parameters<Route["handle"]>[0]);
+    const context = { ...exchange, ...checkedInput, caller, cursors, operation: undefined } as HandlerContext;
+    return key === undefined ? route.handle(context) : parts.idempotency(route, context, key);
   }
 
   return (request, response, target) =>
@@ -72,6 +76,8 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
         await incoming.measure(); // size comes before every refusal, also where the length was not declared
         throw refusal;
       });
+      if (value instanceof FirstReply) return value;
+      if (route.location) exchange.setHeader("Location", route.location(value));
       const status = statusOf(route, value);
       if (isStreamReply(route.reply)) return { status, file: value as OutgoingFile };
       if (isMediaReply(route.reply))
@@ -86,6 +92,7 @@ interface Reply {
   status: number;
   type: string;
   body: string | Buffer | undefined;
+  headers?: Readonly<Record<string, string>>;
 }
 
 interface FileReply {
@@ -135,8 +142,9 @@ export async function replied(
   });
 }
 
-function send(response: ServerResponse, { status, type, body }: Reply, headOnly: boolean): void {
+function send(response: ServerResponse, { status, type, body, headers }: Reply, headOnly: boolean): void {
   response.statusCode = status;
+  if (headers) for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
   if (body === undefined) return void response.end();
   response.setHeader("Content-Type", type);
   response.setHeader("Content-Length", Buffer.byteLength(body));

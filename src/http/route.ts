@@ -4,6 +4,9 @@ import { MANAGING_ROLES, type Role, type Scope } from "../schema/enumerations.ts
 import type { Static, TObject, TSchema } from "../schema/types.ts";
 import type { Caller } from "./caller.ts";
 import type { Cursors } from "./cursors.ts";
+import type { FirstReply, Operation } from "./idempotency.ts";
+
+export type { Operation } from "./idempotency.ts";
 
 export type Method = "get" | "post" | "patch" | "put" | "delete";
 
@@ -81,6 +84,8 @@ export interface Context<A, P, Q, B> extends Exchange {
   body: BodyOf<B>;
   /** Seals and opens list positions for this client and this route. */
   cursors: Cursors;
+  /** What the caller has named by an Idempotency-Key; undefined where it has not, or the route takes none. */
+  operation: Operation | undefined;
 }
 
 interface Declared<A, P, Q, B, R> {
@@ -101,23 +106,28 @@ interface Declared<A, P, Q, B, R> {
   roles?: readonly [Role, ...Role[]];
   /** A named condition on the client, checked on each request after scope and role. */
   gate?: string;
+  /** Takes an Idempotency-Key: who repeats an operation gets its first answer. The handler keeps it, with what it does. */
+  idempotent?: true;
   params?: P;
   query?: Q;
   body?: B;
   status?: number;
   reply?: R;
+  /** Where that which was made can be read. */
+  location?(reply: ReplyOf<R>): string;
   /** The other success, of the same shape: its status, which replies have it, and what is different in them, as an example. */
   otherwise?: { status: number; when(reply: ReplyOf<R>): boolean; example: Partial<ReplyOf<R>> };
-  handle(context: Context<A, P, Q, B>): Promise<ReplyOf<R>> | ReplyOf<R>;
+  handle(context: Context<A, P, Q, B>): Promise<ReplyOf<R> | FirstReply> | ReplyOf<R>;
 }
 
 /** An endpoint as data, its types folded away; the pipeline treats them all alike. */
 export interface Route
   extends Omit<
     Declared<Access, TObject, TObject, TSchema | RawBody | StreamBody, TSchema | MediaReply | StreamReply>,
-    "handle" | "otherwise"
+    "handle" | "location" | "otherwise"
   > {
   handle(context: Context<Access, TObject, TObject, TSchema | RawBody>): unknown;
+  location?(reply: unknown): string;
   otherwise?: { status: number; when(reply: unknown): boolean; example: object };
   /** The chapter of the documentation; given by the list of resources. */
   tag?: string;

@@ -49,6 +49,7 @@ export const ERROR_CODES = Object.keys(ERROR_STATUS) as ErrorCode[];
 /** What an answer with this code always tells, unless it knows better. */
 const ERROR_HEADERS: { readonly [C in ErrorCode]?: Readonly<Record<string, string>> } = {
   unauthorized: { "WWW-Authenticate": 'Bearer realm="herald"' },
+  idempotency_in_progress: { "Retry-After": "1" },
   overloaded: { "Retry-After": "5" },
   temporarily_unavailable: { "Retry-After": "5" },
 };
@@ -85,6 +86,12 @@ export class ApiError extends Error {
   }
 }
 
+/** What is wrong with the fields of a request. The first problem says it all, and may have a code of its own. */
+export function invalidFields(problems: readonly (ErrorDetail & { code?: string })[]): ApiError {
+  const { code = "validation_failed", message = "The request is not valid" } = problems[0] ?? {};
+  const details = problems.map(({ path, message }) => ({ path, message }));
+  return new ApiError(code as ErrorCode, message, { details });
+}
+
 /** One problem with one field, named in the message and in the details. */
-export const invalidField = (path: string, message: string): ApiError =>
-  new ApiError("validation_failed", message, { details: [{ path, message }] });
+export const invalidField = (path: string, message: string): ApiError => invalidFields([{ path, message }]);

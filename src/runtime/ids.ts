@@ -1,4 +1,4 @@
-import { randomFillSync } from "node:crypto";
+import { createHash, randomFillSync } from "node:crypto";
 import { decodeTime, encodeTime, monotonicFactory } from "ulid";
 
 /** What a prefixed id names. Client and ad account ids are UUIDs instead. */
@@ -52,3 +52,11 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
 /** Whether it has the form of a client's id; asked before a stranger's text reaches a uuid column. */
 export const isClientId = (value: unknown): value is string => typeof value === "string" && UUID.test(value);
+
+/** 128 bits of a hash of the text, as a UUID is written: the form that the database keeps in the least space. */
+export const uuidOf = (text: string): string =>
+  createHash("sha256")
+    .update(text)
+    .digest("hex")
+    .slice(0, 32)
+    .replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");

@@ -29,6 +29,40 @@ export type Platform = (typeof PLATFORMS)[number];
 export const CHANNEL_STATUSES = ["connected", "needs_reauth", "disconnected"] as const;
 export type ChannelStatus = (typeof CHANNEL_STATUSES)[number];
 
+export const MESSAGE_TYPES = [
+  "text",
+  "template",
+  "image",
+  "video",
+  "audio",
+  "document",
+  "sticker",
+  "location",
+  "contacts",
+  "interactive",
+  "reaction",
+] as const;
+export type MessageType = (typeof MESSAGE_TYPES)[number];
+
+/** How far a message has come, as tenants see it. */
+export const MESSAGE_STATUSES = [
+  "queued",
+  "sending",
+  "accepted",
+  "sent",
+  "delivered",
+  "read",
+  "failed",
+  "unknown",
+] as const;
+export type MessageStatus = (typeof MESSAGE_STATUSES)[number];
+
+/** How a recipient is named: by phone number, by an id that only this business sees, by one that only this page sees. */
+export const RECIPIENT_KINDS = ["phone", "business_scoped", "scoped_id"] as const;
+export type RecipientKind = (typeof RECIPIENT_KINDS)[number];
+
+/** Why a page writes to a person. */
+export const MESSAGING_TYPES = ["RESPONSE", "UPDATE", "MESSAGE_TAG", "UTILITY"] as const;
 /** How a template stands. The chat platform has more words; APPROVED always means that it can be sent. */
 export const TEMPLATE_STATUSES = ["PENDING", "APPROVED", "REJECTED"] as const;
 export type TemplateStatus = (typeof TEMPLATE_STATUSES)[number];

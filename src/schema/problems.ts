@@ -4,6 +4,8 @@ import type { ErrorObject } from "ajv";
 export interface Problem {
   path: string;
   message: string;
+  /** What the refusal is called, where it has a name of its own. */
+  code?: string;
 }
 
 const MOST_ERRORS = 100;
@@ -20,7 +22,10 @@ export function toProblems(all: readonly ErrorObject[], whole: string): Problem[
     const problem = toProblem(error, errors, whole);
     problems.set(`${problem.path} ${problem.message}`, problem);
   }
-  return [...problems.values()].slice(0, MOST_PROBLEMS);
+  const found = [...problems.values()];
+  const named = found.filter(({ code }) => code !== undefined);
+  // What is wrong besides may only follow from it: of a kind that is not known, no field is known either.
+  return (named.length > 0 ? named : found).slice(0, MOST_PROBLEMS);
 }
 
 /** A JSON pointer. A caller's own names stand in it, so they are cut to what a person would read. */
@@ -36,6 +41,7 @@ export const nameOf = (pointer: string, whole: string): string =>
 interface OwnWords {
   "x-message"?: string;
   "x-field"?: string;
+  "x-code"?: string;
 }
 
 const ownWords = (error: ErrorObject): OwnWords => (error.parentSchema ?? {}) as OwnWords;
@@ -69,13 +75,17 @@ function isEcho(error: ErrorObject, errors: readonly ErrorObject[]): boolean {
 }
 
 function toProblem(error: ErrorObject, errors: readonly ErrorObject[], whole: string): Problem {
-  const { "x-message": own, "x-field": field } = ownWords(error);
+  const { "x-message": own, "x-field": field, "x-code": code } = ownWords(error);
   // What is said of a text's form helps nobody who sent a number.
   const message = error.keyword === "type" ? undefined : own;
   const { missingProperty, additionalProperty, unevaluatedProperty } = error.params;
   const inside = field ?? missingProperty ?? additionalProperty ?? unevaluatedProperty;
   const path = error.instancePath + (typeof inside === "string" ? pointerTo([inside]) : "");
-  return { path, message: message ?? `${nameOf(path, whole)} ${saying(error, errors)}` };
+  return {
+    path,
+    message: message ?? `${nameOf(path, whole)} ${saying(error, errors)}`,
+    ...(code === undefined || error.keyword === "type" ? {} : { code }),
+  };
 }
 
 function saying(error: ErrorObject, errors: readonly ErrorObject[]): string {
@@ -102,6 +112,8 @@ function saying(error: ErrorObject, errors: readonly ErrorObject[]): string {
       return params.limit === 1 ? "must not be empty" : `must have at least ${params.limit} characters`;
     case "maxLength":
       return `must have at most ${params.limit} characters`;
+    case "x-max-bytes":
+      return `must have at most ${error.schema} bytes in UTF-8`;
     case "anyOf":
     case "oneOf": {
       const types = branchesOf(error, errors).map((branch) => branch.params.type);

@@ -11,6 +11,8 @@ interface Described {
   examples?: readonly unknown[];
   /** Said instead of the validator's own words when this schema does not hold. */
   "x-message"?: string;
+  /** Answered instead of `validation_failed` then. */
+  "x-code"?: string;
 }
 
 /** A condition across the fields of an object: about which field, the sentence said when it does not hold, the schema. */
@@ -20,13 +22,21 @@ export const rule = (field: string, message: string, schema: object) => ({
   "x-message": message,
 });
 
+/** Where the first holds, the second must. */
+// biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+export const implies = (condition: object, consequence: object) => ({ if: condition, then: consequence });
+
 interface ObjectOptions extends Described {
-  allOf?: ReturnType<typeof rule>[];
+  allOf?: object[];
 }
 
 /** An object whose fields are listed: any other field is refused by name. */
 export const object = <P extends TProperties>(properties: P, options: ObjectOptions = {}) =>
   Type.Object(properties, { additionalProperties: false, ...options });
+
+/** An object of which only some fields are looked at: all others pass through. */
+export const openObject = <P extends TProperties>(properties: P, options: ObjectOptions = {}) =>
+  Type.Object(properties, { additionalProperties: true, ...options });
 
 export const timestamp = (options: Described = {}) =>
   Type.String({ format: "date-time", examples: ["2026-11-01T09:30:00.000Z"], ...options });

@@ -48,6 +48,13 @@ function createAjv(allErrors: boolean): Ajv2020 {
   addFormats.default(ajv);
   ajv.addKeyword({ keyword: "x-message", schemaType: "string" });
   ajv.addKeyword({ keyword: "x-field", schemaType: "string" });
+  ajv.addKeyword({ keyword: "x-code", schemaType: "string" });
+  ajv.addKeyword({
+    keyword: "x-max-bytes",
+    type: "string",
+    schemaType: "number",
+    validate: (most: number, text: string) => Buffer.byteLength(text) <= most,
+  });
   return ajv;
 }
 

@@ -32,7 +32,15 @@ const LOCK = sql(`
  * What no constraint ties to the client. Whoever writes an attempt holds its delivery, so deliveries go first: the
  * attempts of those that were waited for are seen after them.
  */
-const ERASE = ["deliveries", "attempts", "events", "event_fingerprints"].map((table) =>
+const ERASE = [
+  "deliveries",
+  "attempts",
+  "events",
+  "event_fingerprints",
+  "sends",
+  "messages",
+  "idempotency_keys",
+].map((table) =>
   sql(`
   delete from ${table}
   where client_id = $1`),
@@ -57,21 +65,23 @@ export const listClients = (db: Queryable): Promise<ClientRow[]> => db.query<Cli
 
 const FEW = 2_000;
 
-/** A few at a time: whoever writes to many clients' deliveries at once must not wait for the erasing of one. */
-const ERASE_SOME = sql(`
-  delete from deliveries
+/** A few at a time: whoever writes to many clients' rows of a queue at once must not wait for the erasing of one. */
+const ERASE_SOME = ["deliveries", "sends"].map((table) =>
+  sql(`
+  delete from ${table}
   where client_id = $1
   and id = any(array(
     select id
-    from deliveries
+    from ${table}
     where client_id = $1
     limit $2
   ))
-  returning 1 as one`);
+  returning 1 as one`),
+);
 
-/** Erases everything of the client. Whoever records an event holds the client, so none comes in meanwhile. */
+/** Erases everything of the client. Whoever records an event or a message holds the client, so none comes in meanwhile. */
 export async function deleteClient(db: Database, clientId: string): Promise<void> {
-  while ((await db.query(ERASE_SOME, [clientId, FEW])).length === FEW);
+  for (const statement of ERASE_SOME) while ((await db.query(statement, [clientId, FEW])).length === FEW);
   await db.transaction(async (tx) => {
     for (const statement of [LOCK, ...ERASE, DELETE]) await tx.query(statement, [clientId]);
   });

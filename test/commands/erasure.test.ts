@@ -2,12 +2,13 @@ import { randomUUID } from "node:crypto";
 import t from "tap";
 import { recordEvents } from "../../src/dispatch/record-events.ts";
 import { readConfig } from "../../src/runtime/config.ts";
-import { newId } from "../../src/runtime/ids.ts";
+import { newId, uuidOf } from "../../src/runtime/ids.ts";
 import { createSecretBox, sealedContext } from "../../src/security/secret-box.ts";
 import { startApi } from "../fixtures/api.ts";
 import { untilBlocked } from "../fixtures/blocked.ts";
 import { connect } from "../fixtures/channels.ts";
 import { commandLine } from "../fixtures/command-line.ts";
+import { makeSender, send, textTo } from "../fixtures/messages.ts";
 import { rawClient } from "../fixtures/servers.ts";
 import { testSettings } from "../fixtures/settings.ts";
 import { makeTenant, type Tenant } from "../fixtures/tenants.ts";
@@ -33,7 +34,7 @@ t.test("herald client delete", async (t) => {
   async function furnish(tenant: Tenant): Promise<void> {
     const [{ id: clientId }, { headers }] = [tenant, await tenant.key("webhooks:manage")];
     await tenant.person("owner");
-    await connect(api, tenant);
+    await send(api, tenant, {}, { "idempotency-key": "k" });
     const ended = await connect(api, tenant, { platform: "socialapp" });
     await api.call("DELETE", `/api/channels/${ended}`, { headers });
     const [id] = await recordEvents(api.db, [event(tenant, "e")]);
@@ -41,6 +42,10 @@ t.test("herald client delete", async (t) => {
     await raw.query("insert into webhook_configs (id, webhook_url) values ($1, 'https://a.example')", [
       clientId,
     ]);
+    await raw.query(
+      "insert into templates (client_id, waba_id, hsm_id, name, language) values ($1, '1', '1', 'n', 'en')",
+      [clientId],
+    );
     const connection = newId("con");
     const place = sealedContext({ table: "ad_connections", column: "token_sealed", id: connection });
     await raw.query(
@@ -108,6 +113,41 @@ t.test("herald client delete", async (t) => {
     t.equal((await erasing).code, 0);
     t.same(await recordEvents(api.db, [event(tenant, "late")]), []);
     t.same(await traces(tenant), {});
+  });
+
+  t.test("waits for who accepts a message, and erases it too", async (t) => {
+    const tenant = await makeTenant(api);
+    const holder = await rawClient(t, api.config.DATABASE_URL);
+    await holder.query("begin");
+    // Whoever accepts it has the client and waits for the end of this.
+    const key = uuidOf(JSON.stringify([tenant.id, "post", "/api/outbound/send", "k"]));
+    await holder.query(
+      "insert into idempotency_keys (id, client_id, fingerprint, reply_sealed) values ($1, $2, $1, 'x')",
+      [key, tenant.id],
+    );
+    const sending = send(api, tenant, {}, { "idempotency-key": "k" });
+    await untilBlocked(raw, 1);
+    const erasing = erase(tenant);
+    await untilBlocked(raw, 2);
+    await holder.query("rollback");
+    await sending;
+    t.equal((await erasing).code, 0);
+    t.same(await traces(tenant), {});
+  });
+
+  t.test("holds up nobody who sends for others, nor for the client itself", async (t) => {
+    const [gone, other] = [await makeSender(api), await makeSender(api)];
+    const messages = await Promise.all(
+      [gone, other].map(async ({ tenant }) => textTo(await connect(api, tenant))),
+    );
+    const holder = await rawClient(t, api.config.DATABASE_URL);
+    await holder.query("begin");
+    await holder.query("select 1 from clients where id = $1 for update", [gone.tenant.id]);
+    const [refused, accepted] = await Promise.all([gone.send(messages[0]), other.send(messages[1])]);
+    t.equal(refused.status, 503);
+    t.equal(accepted.status, 202);
+    await holder.query("rollback");
+    t.equal((await gone.send(messages[0])).status, 202);
   });
 
   t.test("erases an attempt that is written at the same moment", async (t) => {

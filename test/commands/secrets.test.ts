@@ -4,7 +4,10 @@ import { readConfig } from "../../src/runtime/config.ts";
 import { createSecretBox, sealedContext } from "../../src/security/secret-box.ts";
 import { createDatabase } from "../../src/store/database.ts";
 import { replaceSealed } from "../../src/store/sealed-columns.ts";
+import { startApi } from "../fixtures/api.ts";
+import { connect } from "../fixtures/channels.ts";
 import { commandLine } from "../fixtures/command-line.ts";
+import { makeSender, textTo } from "../fixtures/messages.ts";
 import { rawClient } from "../fixtures/servers.ts";
 import { testSettings } from "../fixtures/settings.ts";
 
@@ -107,4 +110,23 @@ t.test("herald secrets rotate", async (t) => {
     t.equal(await replaceSealed(db, column, values), 0);
     t.same((await raw.query("select id from vaults where token_sealed = 'late'")).rows, []);
   });
+});
+
+t.test("a reply that was kept before a rotation is answered after it", async (t) => {
+  const settings = { ...(await testSettings(t)), ENCRYPTION_KEYS: OLD };
+  const before = await startApi(t, { config: readConfig(settings) });
+  const sender = await makeSender(before);
+  const message = textTo(await connect(before, sender.tenant));
+  const first = await sender.send(message, { "idempotency-key": "k" });
+  t.equal(first.status, 202);
+  const { code } = await commandLine(t, { ...settings, ENCRYPTION_KEYS: `${NEW},${OLD}` })([
+    "secrets",
+    "rotate",
+  ]);
+  t.equal(code, 0);
+  const after = await startApi(t, { config: readConfig({ ...settings, ENCRYPTION_KEYS: NEW }) });
+  const headers = { ...sender.headers, "idempotency-key": "k" };
+  const again = await after.call("POST", "/api/outbound/send", { headers, json: message });
+  t.equal(again.headers.get("idempotent-replay"), "true");
+  t.equal(again.text, first.text);
 });

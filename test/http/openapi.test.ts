@@ -237,7 +237,7 @@ function examplesIn(node: Loose): Found[] {
 function wrongExamples(document: Loose): string[] {
   const ajv = new Ajv2020({ strict: true, strictRequired: false });
   addFormats.default(ajv);
-  for (const keyword of ["x-message", "x-field"]) ajv.addKeyword(keyword);
+  for (const keyword of ["x-message", "x-field", "x-code"]) ajv.addKeyword(keyword);
   // A schema alone has its shared parts under another name than a document.
   const local = JSON.parse(JSON.stringify(document).replaceAll("#/components/schemas/", "#/$defs/"));
   return examplesIn(local).flatMap(({ schema, example }) => {

@@ -9,7 +9,7 @@ import {
   messageState,
   messageStates,
   pendingSends,
-} from "../fixtures/messages.ts";
+} from "../fixtures/message-rows.ts";
 import { conversationWebhook, eventsOf, sendWebhook, statusWebhook } from "../fixtures/platform-door.ts";
 import { rawClient } from "../fixtures/servers.ts";
 import { watchStatements } from "../fixtures/statements.ts";

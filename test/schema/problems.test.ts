@@ -112,6 +112,27 @@ t.test("a value that fits two forms of which it may have one is refused in words
   ]);
 });
 
+t.test("a refusal that has a name of its own is told alone, whatever else may follow from it", async (t) => {
+  const kind = oneOf(["call", "visit"], { "x-code": "unsupported_message_type" });
+  const visit = object({ kind, at: timestamp() });
+  t.match(json(visit)({ kind: "fax", fax: 1 }), [
+    { path: "/kind", message: "kind must be one of call, visit", code: "unsupported_message_type" },
+  ]);
+  t.same(
+    json(visit)({ kind: "call", fax: 1 }).map(({ code }) => code),
+    [undefined, undefined],
+  );
+});
+
+t.test("a text may be limited by its bytes", async (t) => {
+  const note = object({ text: Type.Unsafe<string>({ type: "string", "x-max-bytes": 4 }) });
+  t.same(json(note)({ text: "éé" }), []);
+  t.same(json(note)({ text: "ééx" }), [
+    { path: "/text", message: "text must have at most 4 bytes in UTF-8" },
+  ]);
+  t.same(json(note)({ text: 5 }), [{ path: "/text", message: "text must be string" }]);
+});
+
 t.test("the whole value has a name too", async (t) => {
   t.same(json(object({}))([]), [{ path: "", message: "the body must be object" }]);
 });

@@ -8,6 +8,7 @@ import { createDatabase, type Database } from "../../src/store/database.ts";
 import { type EventFilters, listEvents, listStatement } from "../../src/store/list-events.ts";
 import { insertEvents, type NewEvent } from "../../src/store/record-events.ts";
 import { deliveryIs, newEvent, recordAt } from "../fixtures/events.ts";
+import { rowsRead } from "../fixtures/plans.ts";
 import { testSettings } from "../fixtures/settings.ts";
 
 const START = Date.parse("2026-06-01T00:00:00Z");
@@ -53,30 +54,6 @@ async function walk(db: Database, clientId: string, filters: EventFilters, backw
 }
 
 type PositionOnly = { after?: string; before?: string };
-
-interface Plan {
-  "Actual Rows": number;
-  "Actual Loops": number;
-  "Rows Removed by Filter"?: number;
-  Plans?: Plan[];
-}
-
-/** How many rows a statement took into its hands, those that it let go again included. */
-async function rowsRead(
-  db: Database,
-  { text, values }: { text: string; values: unknown[] },
-): Promise<number> {
-  const [row] = await db.query<{ "QUERY PLAN": [{ Plan: Plan }] }>(
-    `explain (analyze, timing off, format json) ${text}`,
-    values,
-  );
-  const count = (plan: Plan): number => {
-    const { Plans = [], "Rows Removed by Filter": removed = 0 } = plan;
-    const own = (plan["Actual Rows"] + removed) * plan["Actual Loops"];
-    return Plans.length === 0 ? own : Plans.reduce((sum, inner) => sum + count(inner), removed);
-  };
-  return row ? count(row["QUERY PLAN"][0].Plan) : Number.NaN;
-}
 
 t.test("lists of events", async (t) => {
   const db = await openDatabase(t);

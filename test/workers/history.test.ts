@@ -8,7 +8,7 @@ import { dropPartitions, EVENT_HISTORY, MESSAGE_HISTORY } from "../../src/store/
 import { historyClock, historyRoom } from "../../workers/history-room.ts";
 import { keepHistory } from "../../workers/scheduler/history.ts";
 import { keptLog } from "../fixtures/lines.ts";
-import { insertMessage } from "../fixtures/messages.ts";
+import { insertMessage } from "../fixtures/message-rows.ts";
 import { rawClient } from "../fixtures/servers.ts";
 import { testConfig } from "../fixtures/settings.ts";
 import { until } from "../fixtures/until.ts";
@@ -181,6 +181,19 @@ t.test("what came in long ago is forgotten, what came lately is not", async (t) 
   await db.query("update event_fingerprints set seen_at = now() - interval '8 days 1 minute'");
   t.match(await keepHistory(KEPT, db), { fingerprints_forgotten: 2 });
   t.equal((await recordEvents(db, drafts)).length, 2);
+});
+
+t.test("operations are known by their keys for a day", async (t) => {
+  const { db, clientId } = await open(t);
+  await db.query(
+    `insert into idempotency_keys (id, client_id, fingerprint, reply_sealed, created_at)
+    select gen_random_uuid(), $1, gen_random_uuid(), 'x', now() - age
+    from unnest('{23 hours 59 minutes, 24 hours 1 minute, 30 days}'::interval[]) as age`,
+    [clientId],
+  );
+  t.match(await keepHistory(KEPT, db), { idempotency_keys_forgotten: 2 });
+  t.match(await keepHistory(KEPT, db), { idempotency_keys_forgotten: 0 });
+  t.equal((await db.query("select 1 from idempotency_keys")).length, 1);
 });
 
 t.test("a lock that is not had keeps nothing else from being done", async (t) => {

@@ -1,5 +1,6 @@
 import { DAY } from "../../src/runtime/durations.ts";
 import type { Database } from "../../src/store/database.ts";
+import { forgetKeys } from "../../src/store/idempotency-keys.ts";
 import { dropPartitions } from "../../src/store/partitions.ts";
 import { forgetFingerprints } from "../../src/store/record-events.ts";
 import { doEach } from "../do-each.ts";
@@ -15,14 +16,16 @@ export async function keepHistory(settings: HistorySettings, db: Database, given
   return doEach({
     ...roomSteps(settings, db, now),
     ...historySteps(settings, "dropped", (history, days) => dropPartitions(db, history, now - days * DAY)),
-    fingerprints_forgotten: () => forgetAllFingerprints(db),
+    fingerprints_forgotten: () => inBatches((limit) => forgetFingerprints(db, FINGERPRINTS_KEPT, limit)),
+    idempotency_keys_forgotten: () => inBatches((limit) => forgetKeys(db, limit)),
   });
 }
 
-async function forgetAllFingerprints(db: Database): Promise<number> {
+/** So that nobody waits long for what is deleted at once. */
+async function inBatches(forget: (limit: number) => Promise<number>): Promise<number> {
   let forgotten = 0;
   for (;;) {
-    const count = await forgetFingerprints(db, FINGERPRINTS_KEPT, BATCH);
+    const count = await forget(BATCH);
     forgotten += count;
     if (count < BATCH) return forgotten;
   }

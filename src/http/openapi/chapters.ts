@@ -4,6 +4,7 @@ export const CHAPTERS: Readonly<Record<string, string>> = {
   "API keys": "The keys of your backends: made, rotated and revoked by owners and admins.",
   Users: "The people of your client who sign in to the console.",
   Channels: "The phone numbers, pages and photo accounts through which your client speaks with people.",
+  Messages: "What you say to people, and how far each message has come.",
   Templates: "The messages that the chat platform has to approve before they may open a conversation.",
   Webhooks: "Where your events go, and the token by which you know that they are ours.",
   Events: "What happened, how far the telling of it to your backend is, and telling it again.",

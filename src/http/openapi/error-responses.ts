@@ -13,6 +13,11 @@ const HEADERS_OF: Readonly<Record<number, readonly HeaderName[]>> = {
   503: ["Retry-After"],
 };
 
+function headersOf(status: number, errors: readonly ApiError[]): HeaderName[] {
+  const isPassing = errors.some(({ code }) => code === "idempotency_in_progress");
+  return [...COMMON_HEADERS, ...(isPassing ? (["Retry-After"] as const) : []), ...(HEADERS_OF[status] ?? [])];
+}
+
 /** The answers to refused requests, one per status. Routes that can be refused alike share them. */
 export function describeErrors(
   codes: readonly ErrorCode[],
@@ -33,7 +38,7 @@ function describeResponse(status: number, errors: readonly ApiError[], component
   const examples = errors.map((error) => [error.code, { value: toErrorBody(error, REQUEST_ID) }]);
   return {
     description: errors.map(({ code }) => `\`${code}\`: ${ERROR_NOTES[code].when}`).join("\n\n"),
-    headers: describeHeaders([...COMMON_HEADERS, ...(HEADERS_OF[status] ?? [])], components),
+    headers: describeHeaders(headersOf(status, errors), components),
     content: {
       "application/json": { schema: components.schema(errorBody), examples: Object.fromEntries(examples) },
     },

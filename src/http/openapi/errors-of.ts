@@ -19,6 +19,10 @@ const CONSEQUENCES: readonly Consequence[] = [
   { of: (route) => isProtected(route) && route.scope !== "any credential", codes: ["insufficient_scope"] },
   { of: ({ roles }) => roles !== undefined, codes: ["role_insufficient"] },
   { of: ({ gate }) => gate === "terms", codes: ["terms_not_accepted"] },
+  {
+    of: ({ idempotent }) => idempotent === true,
+    codes: ["idempotency_in_progress", "idempotency_key_reused"],
+  },
   // Of every route: it may be sent a parameter it does not know, or a text that no database can keep.
   { of: () => true, codes: ["validation_failed", "internal_error"] },
   { of: ({ path }) => path.includes("{"), codes: ["not_found"] },

@@ -7,7 +7,7 @@ import type { Components, Json } from "./components.ts";
 import { describeErrors } from "./error-responses.ts";
 import { errorsOf } from "./errors-of.ts";
 import { exampleOf } from "./example-of.ts";
-import { COMMON_HEADERS, describeHeaders, RATE_LIMIT_HEADERS } from "./response-headers.ts";
+import { COMMON_HEADERS, describeHeaders, type HeaderName, RATE_LIMIT_HEADERS } from "./response-headers.ts";
 
 /** One endpoint of the document. */
 export function describeOperation(route: Route, components: Components): Json {
@@ -43,7 +43,17 @@ const nameOf = ({ method, path }: Route) => `${method.toUpperCase()} ${path}`;
 const parametersOf = (route: Route, components: Components): Json[] => [
   ...parametersIn("path", route, components),
   ...parametersIn("query", route, components),
+  ...(route.idempotent ? [IDEMPOTENCY_KEY] : []),
 ];
+
+const IDEMPOTENCY_KEY: Json = {
+  name: "Idempotency-Key",
+  in: "header",
+  required: false,
+  description:
+    "Names the operation, for a day: with the same key and an equal body the first answer comes again, and nothing is done twice. 1 to 255 visible ASCII characters.",
+  schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x21-\\x7e]+$" },
+};
 
 function parametersIn(place: "path" | "query", route: Route, components: Components): Json[] {
   const { properties = {}, required = [] } =
@@ -80,11 +90,17 @@ function rawBody({ limit, mediaTypes = ["*/*"] }: RawBody): Json {
   };
 }
 
+const headersOf = ({ scope, location, idempotent }: Route): HeaderName[] => [
+  ...COMMON_HEADERS,
+  ...(scope === "public" ? [] : RATE_LIMIT_HEADERS),
+  ...(location ? (["Location"] as const) : []),
+  ...(idempotent ? (["Idempotent-Replay"] as const) : []),
+];
+
 function success(route: Route, status: number, components: Components): Json {
-  const names = [...COMMON_HEADERS, ...(route.scope === "public" ? [] : RATE_LIMIT_HEADERS)];
   return {
     description: STATUS_CODES[status] ?? "Success",
-    headers: describeHeaders(names, components),
+    headers: describeHeaders(headersOf(route), components),
     ...(route.reply ? { content: replyContent(route, status, components) } : {}),
   };
 }

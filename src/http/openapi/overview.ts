@@ -38,6 +38,13 @@ Every answer from 400 up has one body:
 problem by a JSON pointer. Some codes bring fields of their own, such as \`required_scope\`. Accept codes and fields you do
 not know.
 
+## Repeating a request
+
+Where an endpoint takes an \`Idempotency-Key\`, send one that you make up for each operation, a UUID for instance, and repeat the request with the
+same key whenever you do not know what became of it: the operation is done once, and each repetition gets the first answer, with
+\`Idempotent-Replay: true\`. A key is good for a day, for your client and for one endpoint. The same key with another body is 422; while the first
+request is still at work, the answer may be 409 with \`Retry-After\`. Only a success is kept: after a refusal the key is free again.
+
 ## Lists
 
 Lists take \`limit\`, \`after\` and \`before\`, and answer \`data\` with \`paging\`. Follow \`paging.cursors.after\` while

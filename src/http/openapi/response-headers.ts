@@ -24,6 +24,11 @@ const HEADERS = {
   "RateLimit-Remaining": count("Requests that are left in this minute.", 11_984),
   "RateLimit-Reset": count("Seconds until the count begins anew.", 42),
   "Retry-After": count("Seconds after which another try makes sense.", 5),
+  Location: text("Where it can be read.", "/api/outbound/messages/msg_01jc8m4t7v2x5k9w3r6y1b0nqd"),
+  "Idempotent-Replay": text(
+    "`true` where this is the first answer to an operation that was repeated; else absent.",
+    "true",
+  ),
   "WWW-Authenticate": text("The kinds of credential that are taken.", "Bearer"),
 } as const;
 

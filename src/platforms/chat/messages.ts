@@ -46,7 +46,7 @@ export function createChatMessages(client: PlatformClient): ChatMessages {
 const toBody = ({ id, to, type, content, context }: ChatMessage): Fields => ({
   messaging_product: "whatsapp",
   recipient_type: "individual",
-  ...(recipientKind(to) === "business_scoped" ? { recipient: to } : { to }),
+  ...(recipientKind(to, "chatapp") === "business_scoped" ? { recipient: to } : { to }),
   type,
   [type]: content,
   ...(context ? { context } : {}),

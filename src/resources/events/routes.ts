@@ -2,7 +2,7 @@ import { isPossible } from "../../dispatch/endpoints.ts";
 import { toEvent, toEventDetail } from "../../dispatch/event-dto.ts";
 import type { Doorbell } from "../../dispatch/queue/doorbell.ts";
 import { replayEvents } from "../../dispatch/replay.ts";
-import { listById, listOf, listQuery, pageRequest } from "../../http/lists.ts";
+import { listById, listOf, listQuery, pageRequest, periodOf } from "../../http/lists.ts";
 import { type Route, route } from "../../http/route.ts";
 import { ApiError } from "../../runtime/errors.ts";
 import { event, eventDetail } from "../../schema/events.ts";
@@ -10,7 +10,6 @@ import type { Database } from "../../store/database.ts";
 import { findEvent, listAttempts } from "../../store/events.ts";
 import { listEvents } from "../../store/list-events.ts";
 import { retryEvent } from "../../store/replays.ts";
-import { periodOf } from "./period.ts";
 import { eventFilters, eventParams, eventReplay, replayedEvents, retriedEvent } from "./schema.ts";
 
 const noSuchEvent = () => new ApiError("not_found", "There is no such event");

@@ -3,7 +3,7 @@ import { DAY, HOUR, MINUTE, SECOND } from "../../../src/runtime/durations.ts";
 import { firstIdAt } from "../../../src/runtime/ids.ts";
 import { type Api, startApi } from "../../fixtures/api.ts";
 import { connect, newPlatformId } from "../../fixtures/channels.ts";
-import { insertMessage, messageState, messageStates } from "../../fixtures/messages.ts";
+import { insertMessage, messageState, messageStates } from "../../fixtures/message-rows.ts";
 import { conversationWebhook, eventsOf, sendWebhook } from "../../fixtures/platform-door.ts";
 import { makeTenant } from "../../fixtures/tenants.ts";
 

@@ -1,0 +1,117 @@
+import type { MessageType } from "../../schema/enumerations.ts";
+import { oneOf, openObject, rule, type TSchema, Type } from "../../schema/types.ts";
+
+/** The content of each type of message, in the chat platform's own form. What is not named here passes through. */
+
+const some = (example: string) => Type.String({ minLength: 1, examples: [example] });
+
+const text = openObject(
+  {
+    body: Type.String({ minLength: 1, maxLength: 4096, examples: ["Your order is on its way"] }),
+    preview_url: Type.Optional(
+      Type.Boolean({ description: "Whether the first link is shown with a picture" }),
+    ),
+  },
+  { title: "TextContent" },
+);
+
+const link = Type.String({
+  pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^\\s/?#]\\S*$",
+  description: "Where the platform fetches the file: http or https",
+  examples: ["https://shop.example.com/receipt.pdf"],
+});
+
+const caption = Type.Optional(
+  Type.String({ description: "On photoapp and socialapp it follows as a text", examples: ["Your receipt"] }),
+);
+
+const media = <P extends Record<string, TSchema>>(type: MessageType, title: string, more: P) =>
+  openObject(
+    {
+      id: Type.Optional(
+        Type.String({ minLength: 1, description: "Of an uploaded file", examples: ["1166"] }),
+      ),
+      link: Type.Optional(link),
+      ...more,
+    },
+    {
+      title,
+      allOf: [
+        rule("link", `${type} must have an id or a link, and not both`, {
+          oneOf: [{ required: ["id"] }, { required: ["link"] }],
+        }),
+      ],
+    },
+  );
+
+const numberWithin = (name: string, most: number, digits: string) =>
+  Type.Unsafe<number | string>({
+    anyOf: [
+      { type: "number", minimum: -most, maximum: most },
+      { type: "string", pattern: `^[+-]?(${most}(\\.0*)?|${digits}(\\.\\d*)?)$` },
+    ],
+    "x-message": `location.${name} must be a number between -${most} and ${most}`,
+  });
+
+const location = openObject(
+  {
+    latitude: numberWithin("latitude", 90, "[0-8]?\\d"),
+    longitude: numberWithin("longitude", 180, "(1[0-7]\\d|\\d{1,2})"),
+    name: Type.Optional(Type.String({ examples: ["Our shop"] })),
+    address: Type.Optional(Type.String({ examples: ["Rua Augusta 100, São Paulo"] })),
+  },
+  { title: "LocationContent" },
+);
+
+const contact = openObject({ name: openObject({ formatted_name: some("Ana Souza") }) }, { title: "Contact" });
+
+const INTERACTIVE_TYPES = [
+  "button",
+  "list",
+  "product",
+  "product_list",
+  "catalog_message",
+  "flow",
+  "cta_url",
+  "location_request_message",
+  "call_permission_request",
+  "request_contact_info",
+] as const;
+
+const template = openObject(
+  {
+    name: Type.String({ minLength: 1, maxLength: 512, examples: ["order_update"] }),
+    language: openObject({ code: some("pt_BR") }),
+    components: Type.Optional(Type.Array(openObject({}), { description: "The values of its variables" })),
+  },
+  { title: "TemplateContent" },
+);
+
+const reaction = openObject(
+  {
+    message_id: Type.String({
+      minLength: 1,
+      description: "The platform's id of the message",
+      examples: ["wamid.x"],
+    }),
+    emoji: Type.String({ description: 'What is felt about it; "" takes it back', examples: ["👍"] }),
+  },
+  { title: "ReactionContent" },
+);
+
+export const CONTENT = {
+  text,
+  template,
+  image: media("image", "ImageContent", { caption }),
+  video: media("video", "VideoContent", { caption }),
+  audio: media("audio", "AudioContent", {}),
+  document: media("document", "DocumentContent", {
+    caption,
+    filename: Type.Optional(Type.String({ examples: ["receipt.pdf"] })),
+  }),
+  sticker: media("sticker", "StickerContent", {}),
+  location,
+  contacts: Type.Array(contact, { minItems: 1 }),
+  interactive: openObject({ type: oneOf(INTERACTIVE_TYPES) }, { title: "InteractiveContent" }),
+  reaction,
+} satisfies Record<MessageType, TSchema>;

@@ -1,0 +1,49 @@
+import { toMessage } from "../../dispatch/message-dto.ts";
+import { listOf, listQuery, listReply, pageOf, pageRequest, periodOf } from "../../http/lists.ts";
+import { type Route, route } from "../../http/route.ts";
+import { ApiError } from "../../runtime/errors.ts";
+import { message } from "../../schema/messages.ts";
+import type { Database } from "../../store/database.ts";
+import { findMessage, listMessages } from "../../store/messages.ts";
+import { messageFilters, messageParams } from "./schema.ts";
+import { type SendParts, sendRoute } from "./send-route.ts";
+
+export interface OutboundParts extends SendParts {
+  db: Database;
+}
+
+export function outboundRoutes(parts: OutboundParts): Route[] {
+  const { db } = parts;
+  return [
+    sendRoute(parts),
+    route({
+      method: "get",
+      path: "/api/outbound/messages",
+      scope: "messages:send",
+      summary: "List the messages that were sent, newest first",
+      query: listQuery(messageFilters),
+      reply: listOf(message),
+      async handle({ caller, query, cursors }) {
+        const { since, until, limit, after, before, ...values } = query;
+        const page = pageRequest(query, cursors);
+        const filters = { ...values, ...periodOf(query) };
+        const rows = await listMessages(db, caller.clientId, { page, filters });
+        const found = pageOf(rows, page, ({ id }) => id);
+        return listReply({ ...found, data: found.data.map(toMessage) }, cursors);
+      },
+    }),
+    route({
+      method: "get",
+      path: "/api/outbound/messages/{message_id}",
+      scope: "messages:send",
+      summary: "Read a message and how far it has come",
+      params: messageParams,
+      reply: message,
+      async handle({ caller, params }) {
+        const row = await findMessage(db, caller.clientId, params.message_id);
+        if (!row) throw new ApiError("not_found", "There is no such message");
+        return toMessage(row);
+      },
+    }),
+  ];
+}

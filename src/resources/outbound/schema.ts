@@ -1,0 +1,107 @@
+import { externalRef } from "../../schema/channels.ts";
+import { MESSAGE_STATUSES, MESSAGE_TYPES, MESSAGING_TYPES, PLATFORMS } from "../../schema/enumerations.ts";
+import {
+  implies,
+  object,
+  oneOf,
+  prefixedId,
+  rule,
+  type Static,
+  Type,
+  timestamp,
+} from "../../schema/types.ts";
+import { CONTENT } from "./content.ts";
+
+/** Looked at before all else: what is wrong besides may only follow from it. */
+const type = oneOf(MESSAGE_TYPES, {
+  description:
+    "The content stands under this name, in the chat platform's own form. photoapp and socialapp take text, image, video, audio and reaction, socialapp also document",
+  "x-code": "unsupported_message_type",
+});
+
+/** One content object, and it bears the name of the type. */
+const contentRules = MESSAGE_TYPES.flatMap((type) => [
+  rule(
+    type,
+    `${type} is required in a message of type ${type}`,
+    implies({ required: ["type"], properties: { type: { const: type } } }, { required: [type] }),
+  ),
+  rule(type, `${type} does not belong to a message of another type`, {
+    not: {
+      required: ["type", type],
+      properties: { type: { enum: MESSAGE_TYPES.filter((other) => other !== type) } },
+    },
+  }),
+]);
+
+export const sendMessage = object(
+  {
+    channel_id: prefixedId("ch"),
+    to: Type.String({
+      description:
+        "chatapp: a phone number with its country code, digits only, or a business-scoped id; elsewhere the id of the person at the page or account",
+      examples: ["5511988887777", "US.13491208655302741918"],
+    }),
+    type,
+    ...Type.Partial(Type.Object(CONTENT)).properties,
+    context: Type.Optional(
+      object(
+        { message_id: Type.String({ minLength: 1, examples: ["wamid.HBgLNTUxMTk4ODg4Nzc3Nw"] }) },
+        { description: "The message that it answers, by the platform's id" },
+      ),
+    ),
+    external_ref: Type.Optional(externalRef),
+    messaging_type: Type.Optional(
+      oneOf(MESSAGING_TYPES, { description: "photoapp and socialapp; absent: RESPONSE" }),
+    ),
+    tag: Type.Optional(
+      Type.String({
+        pattern: "^[A-Z_]{1,64}$",
+        description: "photoapp and socialapp",
+        examples: ["HUMAN_AGENT"],
+      }),
+    ),
+    platform: Type.Optional(oneOf(PLATFORMS, { description: "Must be the channel's" })),
+  },
+  {
+    title: "SendMessageDto",
+    examples: [
+      {
+        channel_id: "ch_01jc8m4t7v2x5k9w3r6y1b0nqd",
+        to: "5511988887777",
+        type: "text",
+        text: { body: "Your order is on its way" },
+        external_ref: "order-1042",
+      },
+    ],
+    allOf: [
+      { properties: { type } },
+      ...contentRules,
+      rule(
+        "tag",
+        "messaging_type MESSAGE_TAG needs a tag",
+        implies(
+          { required: ["messaging_type"], properties: { messaging_type: { const: "MESSAGE_TAG" } } },
+          { required: ["tag"] },
+        ),
+      ),
+    ],
+  },
+);
+
+export type SendMessageDto = Static<typeof sendMessage>;
+
+export const messageParams = object({ message_id: prefixedId("msg") });
+
+export const messageFilters = {
+  channel_id: Type.Optional(prefixedId("ch")),
+  status: Type.Optional(oneOf(MESSAGE_STATUSES)),
+  to: Type.Optional(Type.String({ minLength: 1, maxLength: 160, examples: ["5511988887777"] })),
+  external_ref: Type.Optional(externalRef),
+  since: Type.Optional(
+    timestamp({ description: "Created then or later", examples: ["2026-11-01T00:00:00.000Z"] }),
+  ),
+  until: Type.Optional(
+    timestamp({ description: "Created then or earlier", examples: ["2026-11-02T00:00:00.000Z"] }),
+  ),
+};

@@ -1,0 +1,92 @@
+import type { PlatformOf } from "../../dispatch/channel-platforms.ts";
+import type { Intake } from "../../dispatch/intake.ts";
+import { toQueuedMessage } from "../../dispatch/message-dto.ts";
+import { type Operation, type Route, route } from "../../http/route.ts";
+import { ApiError } from "../../runtime/errors.ts";
+import { newId } from "../../runtime/ids.ts";
+import { type QueuedMessageDto, queuedMessage } from "../../schema/messages.ts";
+import type { Queryable } from "../../store/database.ts";
+import { findKey } from "../../store/idempotency-keys.ts";
+import { createPlatformRules } from "./platform-rules.ts";
+import { type SendMessageDto, sendMessage } from "./schema.ts";
+
+export interface SendParts {
+  db: Queryable;
+  intake: Intake;
+  platformOf: PlatformOf;
+}
+
+const noSuchChannel = () => new ApiError("not_found", "There is no such channel");
+
+export function sendRoute({ db, intake, platformOf }: SendParts): Route {
+  const kindOfRecipient = createPlatformRules();
+
+  /** Whether it repeats an operation comes before whether its channel is there. */
+  async function withoutChannel(clientId: string, operation: Operation | undefined) {
+    const key = operation && (await findKey(db, clientId, operation.id));
+    if (key) return operation.repeat(key);
+    throw noSuchChannel();
+  }
+
+  return route({
+    method: "post",
+    path: "/api/outbound/send",
+    hot: true,
+    scope: "messages:send",
+    idempotent: true,
+    summary: "Send a message",
+    description:
+      "It is queued for the channel, and sent as soon as the platform takes it, for up to 24 hours. What becomes of it is told by the events `message.send_result` and `message.status`, and can be read. Messages to one person go out in the order in which they were accepted.",
+    errors: [
+      "unsupported_message_type",
+      "invalid_recipient",
+      "not_found",
+      "channel_disconnected",
+      "overloaded",
+    ],
+    body: sendMessage,
+    status: 202,
+    reply: queuedMessage,
+    location: ({ message_id }) => `/api/outbound/messages/${message_id}`,
+    async handle({ caller: { clientId }, body, operation }) {
+      const platform = await platformOf(clientId, body.channel_id);
+      if (!platform) return withoutChannel(clientId, operation);
+      const message = toNewMessage(body, kindOfRecipient(platform, body));
+      const reply = toQueuedMessage({ ...message, platform });
+      const acceptance = await intake.accept({ client_id: clientId, ...message, ...keyOf(operation, reply) });
+      switch (acceptance.outcome) {
+        case "accepted":
+          return reply;
+        case "known": // so it has a key
+          return (operation as Operation).repeat(acceptance.key);
+        case "not_connected":
+          throw new ApiError("channel_disconnected", `The channel is ${acceptance.status}: connect it again`);
+        case "no_channel":
+          throw noSuchChannel();
+      }
+    },
+  });
+}
+
+const keyOf = (operation: Operation | undefined, reply: QueuedMessageDto) => ({
+  key_id: operation?.id ?? null,
+  fingerprint: operation?.fingerprint ?? null,
+  reply_sealed: operation?.seal(reply) ?? null,
+});
+
+const toNewMessage = (body: SendMessageDto, recipientKind: string) => ({
+  id: newId("msg"),
+  channel_id: body.channel_id,
+  recipient: body.to,
+  recipient_kind: recipientKind,
+  type: body.type,
+  content: JSON.stringify(body[body.type]),
+  options: optionsOf(body),
+  external_ref: body.external_ref ?? null,
+});
+
+/** What else was said of how to send it, null where nothing was. */
+function optionsOf({ context, messaging_type, tag }: SendMessageDto): string | null {
+  if (context === undefined && messaging_type === undefined && tag === undefined) return null;
+  return JSON.stringify({ context, messaging_type, tag });
+}

@@ -1,0 +1,88 @@
+import { externalRef } from "./channels.ts";
+import { MESSAGE_STATUSES, PLATFORMS, RECIPIENT_KINDS } from "./enumerations.ts";
+import { nullable, object, oneOf, prefixedId, type Static, Type, timestamp } from "./types.ts";
+
+const QUEUED_EXAMPLE = {
+  message_id: "msg_01jc8m4t7v2x5k9w3r6y1b0nqd",
+  status: "queued",
+  channel_id: "ch_01jc8m4t7v2x5k9w3r6y1b0nqd",
+  platform: "chatapp",
+  to: "5511988887777",
+  to_type: "phone",
+  external_ref: "order-1042",
+  created_at: "2026-11-01T09:30:00.000Z",
+} as const;
+
+/** A message as it stands in the answer to its sending. */
+export const queuedMessage = object(
+  {
+    message_id: prefixedId("msg"),
+    status: oneOf(MESSAGE_STATUSES, {
+      description:
+        "accepted: the platform took it, which is not yet sent. unknown: it may have reached the person; the platform's word is waited for",
+    }),
+    channel_id: prefixedId("ch"),
+    platform: oneOf(PLATFORMS),
+    to: Type.String({ examples: [QUEUED_EXAMPLE.to] }),
+    to_type: oneOf(RECIPIENT_KINDS, { description: "How the recipient is named" }),
+    external_ref: nullable(externalRef),
+    created_at: timestamp(),
+  },
+  { title: "SendMessageResponseDto", examples: [QUEUED_EXAMPLE] },
+);
+
+export type QueuedMessageDto = Static<typeof queuedMessage>;
+
+const messageError = object(
+  {
+    code: Type.Union([Type.Integer(), Type.String()], {
+      description: "The platform's number, or a word of ours: outcome_unknown, channel_disconnected, expired",
+      examples: [131026],
+    }),
+    title: nullable(Type.String({ examples: ["Message undeliverable"] })),
+    message: nullable(Type.String({ examples: ["The message could not be delivered"] })),
+    details: nullable(Type.String({ examples: ["The number is not registered with the platform"] })),
+  },
+  { title: "MessageErrorDto" },
+);
+
+export type MessageErrorDto = Static<typeof messageError>;
+
+const reachedStatus = object(
+  { status: oneOf(MESSAGE_STATUSES), at: timestamp({ description: "When it was first reached" }) },
+  { title: "MessageStatusDto" },
+);
+
+export const message = object(
+  {
+    ...queuedMessage.properties,
+    platform_message_id: nullable(
+      Type.String({
+        description: "Known once the platform took it",
+        examples: ["wamid.HBgLNTUxMTk4ODg4Nzc3Nw"],
+      }),
+    ),
+    statuses: Type.Array(reachedStatus, { description: "What it has reached, the earliest first" }),
+    error: nullable(messageError),
+    attempts: Type.Integer({ minimum: 0, description: "How often it was given to the platform" }),
+  },
+  {
+    title: "MessageDto",
+    examples: [
+      {
+        ...QUEUED_EXAMPLE,
+        status: "accepted",
+        platform_message_id: "wamid.HBgLNTUxMTk4ODg4Nzc3Nw",
+        statuses: [
+          { status: "queued", at: QUEUED_EXAMPLE.created_at },
+          { status: "sending", at: "2026-11-01T09:30:00.040Z" },
+          { status: "accepted", at: "2026-11-01T09:30:00.310Z" },
+        ],
+        error: null,
+        attempts: 1,
+      },
+    ],
+  },
+);
+
+export type MessageDto = Static<typeof message>;

@@ -1,0 +1,236 @@
+import { request } from "node:http";
+import t, { type Test } from "tap";
+import { describeApi } from "../../src/http/openapi/describe-api.ts";
+import { type Route, route } from "../../src/http/route.ts";
+import { ApiError } from "../../src/runtime/errors.ts";
+import { object, Type } from "../../src/schema/types.ts";
+import { type Api, asCaller, startApi } from "../fixtures/api.ts";
+import { until } from "../fixtures/until.ts";
+
+const body = object({
+  n: Type.Optional(Type.Unknown({ examples: [1] })),
+  fail: Type.Optional(Type.Boolean()),
+});
+const reply = object({ id: Type.Integer() });
+
+interface Work {
+  /** How many have begun. */
+  begun: number;
+  /** Each waits for it. */
+  gate: Promise<void>;
+}
+
+/** Makes things, each with a number of its own, and keeps the replies as a table would. */
+function making(path: string, work: Work): Route {
+  const kept = new Map<string, { fingerprint: string; reply_sealed: string }>();
+  let made = 0;
+  return route({
+    method: "post",
+    path,
+    scope: "any credential",
+    idempotent: true,
+    summary: "Make a thing",
+    errors: ["channel_taken"],
+    body,
+    status: 201,
+    reply,
+    location: ({ id }) => `/things/${id}`,
+    async handle({ body, operation }) {
+      const known = operation && kept.get(operation.id);
+      if (known) return operation.repeat(known);
+      work.begun += 1;
+      await work.gate;
+      if (body.fail) throw new ApiError("channel_taken", "Refused");
+      made += 1;
+      const thing = { id: made };
+      const { id, fingerprint } = operation ?? {};
+      if (id && fingerprint) kept.set(id, { fingerprint, reply_sealed: operation?.seal(thing) ?? "" });
+      return thing;
+    },
+  });
+}
+
+async function start(t: Test) {
+  const work: Work = { begun: 0, gate: Promise.resolve() };
+  const plain = route({
+    method: "post",
+    path: "/plain",
+    scope: "any credential",
+    summary: "Takes no key",
+    body,
+    reply,
+    handle: ({ operation }) => ({ id: operation ? 1 : 0 }),
+  });
+  const routes = () => [making("/things", work), making("/others", work), plain];
+  const api = await startApi(t, { routes });
+  const headers = await asCaller(api.db);
+  return { api, work, headers, post: poster(api, headers) };
+}
+
+const poster =
+  (api: Api, headers: Record<string, string>) =>
+  (key: string | undefined, json: unknown = {}, path = "/things") =>
+    api.call("POST", path, {
+      headers: { ...headers, ...(key === undefined ? {} : { "idempotency-key": key }) },
+      json,
+    });
+
+const isReplay = ({ headers }: { headers: Headers }) => headers.get("idempotent-replay");
+
+/** Holds what works back until it is let go. */
+function hold(work: Work): () => void {
+  let go = () => {};
+  work.gate = new Promise((resolve) => {
+    go = resolve;
+  });
+  return () => go();
+}
+
+t.test("an operation that its caller has named", async (t) => {
+  const { api, work, headers, post } = await start(t);
+
+  t.test("is done once, and its first answer comes again, headers and all", async (t) => {
+    const first = await post("once", { n: [1, { a: "é", b: null }] });
+    t.equal(first.status, 201);
+    t.equal(isReplay(first), null);
+    const again = await post("once", { n: [1, { b: null, a: "é" }] });
+    t.equal(again.status, 201);
+    t.equal(again.text, first.text);
+    t.equal(again.headers.get("location"), first.headers.get("location"));
+    t.equal(again.headers.get("content-type"), first.headers.get("content-type"));
+    t.equal(isReplay(again), "true");
+    t.not(again.headers.get("x-request-id"), first.headers.get("x-request-id"));
+  });
+
+  t.test("is known by equal values, however they are written", async (t) => {
+    const raw = (text: string) =>
+      api.call("POST", "/things", { headers: { ...headers, "idempotency-key": "equal" }, raw: text });
+    t.equal((await raw('{"n":{"a":1,"b":[1,2]},"fail":false}')).status, 201);
+    t.equal(isReplay(await raw(' { "fail" : false, "n": {"b":[1.0,2e0],"a":1} }')), "true");
+    for (const other of [
+      '{"n":{"a":1,"b":[2,1]},"fail":false}',
+      '{"n":{"a":1,"b":[1,2]}}',
+      '{"n":{"a":"1","b":[1,2]},"fail":false}',
+    ]) {
+      const refused = await raw(other);
+      t.equal(refused.status, 422, other);
+      t.equal(refused.body.error, "idempotency_key_reused");
+      t.equal(isReplay(refused), null);
+    }
+    t.equal(isReplay(await raw('{"n":{"a":1,"b":[1,2]},"fail":false}')), "true", "and stays what it was");
+  });
+
+  t.test("belongs to its client and its route; the key's case counts", async (t) => {
+    const first = await post("Mine");
+    const stranger = poster(api, await asCaller(api.db));
+    for (const [what, other] of [
+      ["another client", await stranger("Mine")],
+      ["another route", await post("Mine", {}, "/others")],
+      ["another key", await post("mine")],
+    ] as const) {
+      t.equal(other.status, 201, what);
+      t.equal(isReplay(other), null, what);
+    }
+    t.equal(isReplay(await post("Mine")), "true");
+    t.equal((await post("Mine")).text, first.text);
+  });
+
+  t.test("without a name is done each time", async (t) => {
+    const [first, second] = [await post(undefined), await post(undefined)];
+    t.not(first.text, second.text);
+    t.equal((await post("any", {}, "/plain")).body.id, 0, "a route that takes no key does not look at it");
+    t.equal((await post("\t", {}, "/plain")).status, 200);
+  });
+
+  t.test("keeps a success only: what was refused may be tried again", async (t) => {
+    t.equal((await post("failing", { fail: true })).status, 409);
+    t.equal((await post("failing", { fail: true })).body.error, "channel_taken");
+    const first = await post("failing");
+    t.equal(first.status, 201);
+    t.equal(isReplay(first), null);
+    t.equal((await post("failing", { fail: true })).status, 422);
+  });
+
+  t.test("is done once for fifty who ask at once, and all get the same answer", async (t) => {
+    const go = hold(work);
+    const before = work.begun;
+    const asked = Array.from({ length: 50 }, () => post("fifty"));
+    await until("one has begun", () => work.begun > before);
+    const another = post("fifty", { n: 1 });
+    go();
+    const replies = await Promise.all(asked);
+    t.equal(new Set(replies.map(({ text }) => text)).size, 1);
+    t.equal(replies.filter((reply) => isReplay(reply) === "true").length, 49);
+    t.ok(replies.every(({ status }) => status === 201));
+    t.equal(new Set(replies.map(({ headers }) => headers.get("location"))).size, 1);
+    t.equal((await another).status, 422);
+    t.equal(work.begun, before + 1);
+  });
+
+  t.test("whose first try fails is tried by the next, one after the other", async (t) => {
+    const go = hold(work);
+    const before = work.begun;
+    const failing = post("handed-on", { fail: true });
+    await until("the first has begun", () => work.begun > before);
+    const others = [1, 2, 3].map(() => post("handed-on"));
+    const late = post("handed-on", { fail: true });
+    t.equal(work.begun, before + 1);
+    go();
+    t.equal((await failing).status, 409);
+    const replies = await Promise.all(others);
+    t.equal(new Set(replies.map(({ text }) => text)).size, 1);
+    t.ok(replies.every(({ status }) => status === 201));
+    t.ok([409, 422].includes((await late).status));
+  });
+
+  t.test("has a key of 1 to 255 visible ASCII characters", async (t) => {
+    for (const key of ["k", "x".repeat(255), '!"#$%&()*+,-./:;<=>?@[]^_`{|}~'])
+      t.equal((await post(key)).status, 201, key);
+    for (const key of ["", "x".repeat(256), "a b", "é", "a\tb"]) {
+      const { status, body } = await post(key);
+      t.equal(status, 400, key);
+      t.match(body, { error: "validation_failed", details: [{ path: "/Idempotency-Key" }] }, key);
+    }
+  });
+
+  t.test("the header's name may be written in any way, but once", async (t) => {
+    /** fetch writes every name in small letters. */
+    const send = (lines: string[]) =>
+      new Promise<{ status: number; replay: unknown }>((resolve, reject) => {
+        const outgoing = request(`${api.address}/things`, { method: "POST" });
+        for (const [name, value] of Object.entries(headers)) outgoing.setHeader(name, value);
+        outgoing.setHeader("IDEMPOTENCY-Key", lines);
+        outgoing.on("response", (response) => {
+          response.resume();
+          resolve({ status: response.statusCode ?? 0, replay: response.headers["idempotent-replay"] });
+        });
+        outgoing.on("error", reject).end();
+      });
+    t.same(await send(["spelt"]), { status: 201, replay: undefined });
+    t.same(await send(["spelt"]), { status: 201, replay: "true" });
+    t.equal((await send(["spelt", "spelt"])).status, 400);
+  });
+
+  t.test("the key is looked at before the content, and the content before what was kept", async (t) => {
+    const bad = { headers: { ...headers, "idempotency-key": "a b" }, raw: "not json" };
+    t.match((await api.call("POST", "/things", bad)).body.message, /Idempotency-Key/);
+    t.equal((await post("checked")).status, 201);
+    t.equal((await post("checked", { color: 1 })).status, 400);
+    const stranger = { headers: { "idempotency-key": "a b" } };
+    t.equal((await api.call("POST", "/things", stranger)).status, 401);
+  });
+});
+
+t.test("the documentation says so where a route takes a key", async (t) => {
+  const work: Work = { begun: 0, gate: Promise.resolve() };
+  const document = describeApi([{ ...making("/things", work), tag: "Service" }], {
+    publicUrl: "https://x.example",
+  });
+  // biome-ignore lint/suspicious/noExplicitAny: a test looks into a document of which it knows the shape
+  const operation = document.paths["/things"]?.post as any;
+  t.match(operation.parameters, [{ name: "Idempotency-Key", in: "header", required: false }]);
+  for (const status of ["201", "409", "422"]) t.ok(status in operation.responses, status);
+  t.match(operation.responses["201"].headers, { Location: {}, "Idempotent-Replay": {} });
+  const { responses } = document.components as { responses: Record<string, { headers: object }> };
+  t.ok("Retry-After" in (responses.IdempotencyInProgressOrChannelTaken?.headers ?? {}));
+});
