@@ -27,7 +27,6 @@ await build({
   format: "esm",
   external: UNBUNDLED,
   banner: { js: OLD_NAMES },
-  keepNames: true, // the log tells errors by the names of their classes
   sourcemap: true,
   sourcesContent: false,
   logLevel: "warning",

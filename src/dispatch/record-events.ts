@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { newId, timeOfId } from "../runtime/ids.ts";
 import { type JsonText, stringifyJson } from "../runtime/json.ts";
 import type { EventKey, EventType } from "../schema/enumerations.ts";
@@ -98,5 +98,4 @@ function payloadOf(id: string, draft: EventDraft, occurredAt: Date): string {
 }
 
 /** 128 bits of a hash, in the form that the database keeps in the least space. */
-const fingerprintOf = (known: string): string =>
-  createHash("sha256").update(known).digest("hex").slice(0, 32);
+const fingerprintOf = (known: string): string => hash("sha256", known).slice(0, 32);

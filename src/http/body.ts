@@ -78,20 +78,17 @@ function consume(request: IncomingMessage, limit: number, keep: (chunk: Buffer) 
     // The sender may have gone while its credential was looked up; its events have passed by then.
     if (request.destroyed) return reject(incomplete());
     let size = 0;
-    const settle = (error?: Error) => {
-      request.off("data", onData).off("end", onEnd).off("error", onBroken).off("close", onBroken);
-      if (error) reject(error);
-      else resolve();
-    };
     const onData = (chunk: Buffer) => {
       size += chunk.length;
       if (size <= limit) return keep(chunk);
-      settle(tooLarge(limit));
-      request.resume(); // the rest is dropped, so that the sender can finish and read the answer
+      reject(tooLarge(limit));
+      request.off("data", onData).resume(); // the rest is dropped, so that the sender can finish and read the answer
     };
-    const onEnd = () => settle();
-    const onBroken = () => settle(incomplete());
-    request.on("data", onData).on("end", onEnd).on("error", onBroken).on("close", onBroken);
+    // A request that breaks is closed, too; one that is complete is closed later.
+    request
+      .on("data", onData)
+      .on("end", resolve)
+      .on("close", () => request.complete || reject(incomplete()));
   });
 }
 

@@ -1,4 +1,4 @@
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { newId } from "../runtime/ids.ts";
 import { API_VERSION } from "../schema/version.ts";
 import type { Exchange } from "./route.ts";
@@ -6,25 +6,28 @@ import type { Exchange } from "./route.ts";
 export interface OpenExchange extends Exchange {
   /** Known once the caller is; for the log. */
   clientId: string | undefined;
+  /** Of the answer, written with it: set one by one on the response they would cost more. */
+  headers: Record<string, string | number>;
 }
 
 /** Opens the answer to one request: its id, and the headers that every answer of ours carries. */
-export function openExchange(
-  request: IncomingMessage,
-  response: ServerResponse,
-  trustedProxies: number,
-): OpenExchange {
+export function openExchange(request: IncomingMessage, trustedProxies: number): OpenExchange {
   const requestId = givenRequestId(request) ?? newId("req");
-  response.setHeader("X-Request-Id", requestId);
-  response.setHeader("X-Api-Version", API_VERSION);
-  response.setHeader("X-Content-Type-Options", "nosniff");
-  response.setHeader("Cache-Control", "no-store");
+  const headers: OpenExchange["headers"] = {
+    "X-Request-Id": requestId,
+    "X-Api-Version": API_VERSION,
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+  };
   return {
     requestId,
     clientId: undefined,
+    headers,
     address: callerAddress(request, trustedProxies),
     header: (name) => single(request.headers[name.toLowerCase()]),
-    setHeader: (name, value) => void response.setHeader(name, value),
+    setHeader(name, value) {
+      headers[name] = value;
+    },
   };
 }
 
@@ -37,6 +40,7 @@ function givenRequestId(request: IncomingMessage): string | undefined {
 
 /** The socket's peer, or, behind proxies that are trusted, what the outermost of them saw. */
 function callerAddress(request: IncomingMessage, trustedProxies: number): string {
+  if (trustedProxies === 0) return request.socket.remoteAddress ?? "";
   const forwarded = single(request.headers["x-forwarded-for"])?.split(",") ?? [];
   const hops = [...forwarded.map((hop) => hop.trim()), request.socket.remoteAddress ?? ""];
   return hops[Math.max(0, hops.length - 1 - trustedProxies)] ?? "";

@@ -3,6 +3,14 @@ import { pipeline } from "node:stream/promises";
 import { isMediaType } from "./media-type.ts";
 import type { OutgoingFile } from "./route.ts";
 
+/** An answer that is about to be written. */
+export interface Answer {
+  response: ServerResponse;
+  headers: Record<string, string | number>;
+  /** Whoever asks wants to know of it, not to have it. */
+  headOnly: boolean;
+}
+
 /** Why an answer has no end: whoever asked has gone, or its source broke. */
 export type CutOff = "caller_gone" | "source_broken";
 
@@ -11,13 +19,14 @@ export type CutOff = "caller_gone" | "source_broken";
  * end would say that this was all. The source's own error goes no further, for it may quote what it was asked with.
  */
 export async function handOver(
-  response: ServerResponse,
+  { response, headers, headOnly }: Answer,
   { status, file: { type, size, body } }: { status: number; file: OutgoingFile },
-  headOnly: boolean,
 ): Promise<CutOff | undefined> {
-  response.statusCode = status;
-  response.setHeader("Content-Type", isMediaType(type) ? type : "application/octet-stream");
-  if (size !== undefined) response.setHeader("Content-Length", size);
+  response.writeHead(status, {
+    ...headers,
+    "Content-Type": isMediaType(type) ? type : "application/octet-stream",
+    ...(size === undefined ? {} : { "Content-Length": size }),
+  });
   let cutOff: CutOff = "caller_gone";
   body.once("error", () => {
     if (!response.destroyed) cutOff = "source_broken";

@@ -78,14 +78,15 @@ export function createIdempotency(box: SecretBox): Idempotency {
   const atWork = new Map<string, Promise<Outcome | undefined>>();
 
   return async (route, context, key) => {
-    const operation = operationOf({ route, box, key, ...context });
+    const operation = operationOf({ route, box, key, caller: context.caller, body: context.body });
     const { id, fingerprint } = operation;
     const deadline = Date.now() + PATIENCE;
     for (let first = atWork.get(id); first; first = atWork.get(id)) {
       const outcome = await within(Math.max(0, deadline - Date.now()), first, stillAtWork);
       if (outcome) return firstReply(route, sameOperation(operation, outcome).value);
     }
-    const work = Promise.resolve(route.handle({ ...context, operation }));
+    context.operation = operation;
+    const work = Promise.resolve(route.handle(context));
     const end = (outcome?: Outcome) => {
       atWork.delete(id);
       return outcome;

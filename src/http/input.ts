@@ -28,8 +28,9 @@ export function createInputReader(route: Route, validator: Validator): InputRead
   const { params: pathSchema = NOTHING, query: querySchema = NOTHING } = route;
   const [params, query] = [texts(pathSchema, "the path"), texts(querySchema, "the query")];
   return {
-    params: (given) => params({ ...given }),
-    query: (search) => query(queryObject(search, querySchema)),
+    // What is neither declared nor given needs no look, nor does the router's own object where nothing is in the path.
+    params: (given) => (route.params ? params({ ...given }) : {}),
+    query: (search) => (route.query || search !== "" ? query(queryObject(search, querySchema)) : {}),
     body: isRawBody(body) ? rawReader(body) : jsonReader(route.method, body, validator),
   };
 }

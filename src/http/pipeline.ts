@@ -10,7 +10,7 @@ import { type IncomingBody, incomingBody, MIB } from "./body.ts";
 import { bindCursors } from "./cursors.ts";
 import { toApiError, toErrorBody } from "./error-reply.ts";
 import { type OpenExchange, openExchange } from "./exchange.ts";
-import { handOver } from "./hand-over.ts";
+import { type Answer, handOver } from "./hand-over.ts";
 import { FirstReply, type HandlerContext, type Idempotency, keyIn } from "./idempotency.ts";
 import { createInputReader } from "./input.ts";
 import {
@@ -59,18 +59,28 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
     const read = isStreamBody(route.body) ? incoming.stream : incoming.read;
     const content = hasBody ? await read() : Buffer.alloc(0);
     const key = route.idempotent && keyIn(request.headers);
-    const checkedInput = {
+    const { requestId, address, header, setHeader } = exchange;
+    // Written out: under load, taking it apart and putting it together again would be felt.
+    const context = {
+      requestId,
+      address,
+      header,
+      setHeader,
       params: input.params(target.params),
       query: input.query(target.search),
       body: input.body(content, request.headers["content-type"]),
-    };
-    const cursors = bindCursors(parts.cursorSigner, caller?.clientId ?? "", `${route.method} ${route.path}`);
-    const context = { ...exchange, ...checkedInput, caller, cursors, operation: undefined } as HandlerContext;
+      caller,
+      get cursors() {
+        return bindCursors(parts.cursorSigner, caller?.clientId ?? "", `${route.method} ${route.path}`);
+      },
+      operation: undefined,
+    } as HandlerContext;
     return key === undefined ? route.handle(context) : parts.idempotency(route, context, key);
   }
 
+  const recorder = { pattern: route.path, ...parts };
   return (request, response, target) =>
-    replied(request, response, { pattern: route.path, ...parts }, async (exchange) => {
+    replied(request, response, recorder, async (exchange) => {
       const incoming = incomingBody(request, limit);
       const value = await answer({ request, incoming, target }, exchange).catch(async (refusal) => {
         await incoming.measure(); // size comes before every refusal, also where the length was not declared
@@ -110,7 +120,7 @@ export async function replied(
   work: (exchange: OpenExchange) => Promise<Reply | FileReply>,
 ): Promise<void> {
   const began = performance.now();
-  const exchange = openExchange(request, response, recorder.trustedProxies);
+  const exchange = openExchange(request, recorder.trustedProxies);
   let code: string | undefined;
   let reply: Reply | FileReply;
   try {
@@ -125,7 +135,7 @@ export async function replied(
         // An outage concerns every request, and has no place in our code to point at.
         ...(thrown instanceof DatabaseUnavailable ? { error: thrown.message } : { err: thrown }),
       });
-    for (const [name, value] of Object.entries(error.headers)) response.setHeader(name, value);
+    Object.assign(exchange.headers, error.headers);
     reply = {
       status: error.status,
       type: JSON_TYPE,
@@ -133,8 +143,9 @@ export async function replied(
     };
   }
   const headOnly = request.method === "HEAD";
-  if ("file" in reply) code = await handOver(response, reply, headOnly);
-  else send(response, reply, headOnly);
+  const answer = { response, headers: exchange.headers, headOnly };
+  if ("file" in reply) code = await handOver(answer, reply);
+  else send(answer, reply);
   record(request, exchange, recorder, {
     status: reply.status,
     code,
@@ -142,12 +153,13 @@ export async function replied(
   });
 }
 
-function send(response: ServerResponse, { status, type, body, headers }: Reply, headOnly: boolean): void {
-  response.statusCode = status;
-  if (headers) for (const [name, value] of Object.entries(headers)) response.setHeader(name, value);
-  if (body === undefined) return void response.end();
-  response.setHeader("Content-Type", type);
-  response.setHeader("Content-Length", Buffer.byteLength(body));
+function send({ response, headers, headOnly }: Answer, { status, type, body, headers: own }: Reply): void {
+  if (own) Object.assign(headers, own);
+  if (body !== undefined) {
+    headers["Content-Type"] = type;
+    headers["Content-Length"] = Buffer.byteLength(body);
+  }
+  response.writeHead(status, headers);
   response.end(headOnly ? undefined : body);
 }
 

@@ -97,8 +97,6 @@ interface Declared<A, P, Q, B, R> {
   description?: string;
   /** Refusals of its own, beyond those that follow from its scope and its inputs. */
   errors?: readonly ErrorCode[];
-  /** Asked far more often than the others: the router finds it first. */
-  hot?: true;
   /** Left out of the documentation: assets and pages. */
   undocumented?: true;
   scope: A;
@@ -171,9 +169,8 @@ export const statusesOf = ({ status, reply, otherwise }: Route): [number, ...num
 export const statusOf = (route: Route, reply: unknown): number =>
   route.otherwise?.when(reply) ? route.otherwise.status : statusesOf(route)[0];
 
-/** Orders a table so that `/a/list` is found before `/a/{id}`, in whichever order they were declared, and hot ones before all. */
+/** Orders a table so that `/a/list` is found before `/a/{id}`, in whichever order they were declared. */
 export const literalFirst = (one: Route, other: Route): number => {
-  if (one.hot !== other.hot) return one.hot ? -1 : 1;
   const [first, second] = [one, other].map(({ path }) => path.replace(/\{\w+\}/g, "\uffff")) as [
     string,
     string,

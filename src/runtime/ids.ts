@@ -1,4 +1,4 @@
-import { createHash, randomFillSync } from "node:crypto";
+import { hash, randomFillSync } from "node:crypto";
 import { decodeTime, encodeTime, monotonicFactory } from "ulid";
 
 /** What a prefixed id names. Client and ad account ids are UUIDs instead. */
@@ -54,9 +54,8 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 export const isClientId = (value: unknown): value is string => typeof value === "string" && UUID.test(value);
 
 /** 128 bits of a hash of the text, as a UUID is written: the form that the database keeps in the least space. */
-export const uuidOf = (text: string): string =>
-  createHash("sha256")
-    .update(text)
-    .digest("hex")
-    .slice(0, 32)
-    .replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
+export function uuidOf(text: string): string {
+  const digits = hash("sha256", text);
+  const part = (from: number, to: number) => digits.slice(from, to);
+  return `${part(0, 8)}-${part(8, 12)}-${part(12, 16)}-${part(16, 20)}-${part(20, 32)}`;
+}

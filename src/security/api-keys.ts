@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
 import { ID_FORM, newId } from "../runtime/ids.ts";
 import { randomText } from "./random-text.ts";
 
@@ -45,4 +45,4 @@ export function parseApiKey(text: string): PresentedApiKey | undefined {
 export const isSecretOf = (secret: string, secretHash: Buffer): boolean =>
   timingSafeEqual(digest(secret), secretHash);
 
-const digest = (secret: string) => createHash("sha256").update(secret).digest();
+const digest = (secret: string) => hash("sha256", secret, "buffer");

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, randomFillSync } from "node:crypto";
 import type { EncryptionKey } from "../runtime/setting-kinds.ts";
 
 const NONCE_BYTES = 12;
@@ -24,13 +24,28 @@ export class SecretBoxError extends Error {
   override name = "SecretBoxError";
 }
 
+/** From a block of random bytes: asking the system for each would take longer than the sealing. */
+function createNonces(): () => Buffer {
+  const block = Buffer.alloc(NONCE_BYTES * 64);
+  let used = block.length;
+  return () => {
+    if (used === block.length) {
+      randomFillSync(block);
+      used = 0;
+    }
+    used += NONCE_BYTES;
+    return block.subarray(used - NONCE_BYTES, used);
+  };
+}
+
 export function createSecretBox(keys: readonly EncryptionKey[]): SecretBox {
   const current = keys[0] as EncryptionKey;
+  const nextNonce = createNonces();
   const byId = new Map(keys.map((key) => [key.id, key.bytes]));
   return {
     keyId: current.id,
     seal(secret, context) {
-      const nonce = randomBytes(NONCE_BYTES);
+      const nonce = nextNonce();
       const cipher = createCipheriv("aes-256-gcm", current.bytes, nonce).setAAD(Buffer.from(context));
       const parts = [nonce, cipher.update(secret, "utf8"), cipher.final(), cipher.getAuthTag()];
       return `${current.id}.${Buffer.concat(parts).toString("base64url")}`;

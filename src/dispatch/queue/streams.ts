@@ -43,6 +43,12 @@ export const partitionOf = (clientId: string, partitions: number): number =>
 
 export const streamKey = (lane: string, partition: number): string => `{${lane}:${partition}}`;
 
+/** Many in one command: for us each command costs more than its entry. */
+const ADD = `
+  for i = 1, #ARGV, 4 do
+    redis.call("xadd", KEYS[1], "*", "id", ARGV[i], "d", ARGV[i + 1], "c", ARGV[i + 2], "t", ARGV[i + 3])
+  end`;
+
 export type Streams = ReturnType<typeof createStreams>;
 
 export function createStreams(redis: RedisClient, partitions: number) {
@@ -61,14 +67,15 @@ export function createStreams(redis: RedisClient, partitions: number) {
     partitions,
     /** Throws where Redis has not taken all of them. */
     async add(lane: Lane, refs: readonly QueueRef[]): Promise<void> {
-      const byKey = new Map<string, ChainableCommander>();
+      const byKey = new Map<string, string[]>();
       for (const ref of refs) {
         const key = keyOf(lane, ref.clientId);
-        const pipeline = byKey.get(key) ?? redis.pipeline();
-        byKey.set(key, pipeline.xadd(key, "*", ...toFields(ref)));
+        const fields = byKey.get(key) ?? [];
+        byKey.set(key, fields);
+        fields.push(ref.id, ref.clientId, ref.channelId ?? "", String(ref.slotAt ?? ""));
       }
-      // One for each: a pipeline must not span the nodes of a cluster.
-      await Promise.all([...byKey.values()].map(answersOf));
+      // One for each: a command must not span the nodes of a cluster.
+      await Promise.all([...byKey].map(([key, fields]) => redis.eval(ADD, 1, key, ...fields)));
     },
     /** Takes them off the stream, for good. */
     async remove(key: string, entries: readonly Entry[]): Promise<void> {
@@ -117,12 +124,6 @@ async function answersOf(pipeline: ChainableCommander): Promise<unknown[]> {
   });
 }
 
-const toFields = ({ id, clientId, channelId, slotAt }: QueueRef): string[] => [
-  ...["id", id, "d", clientId],
-  ...(channelId === undefined ? [] : ["c", channelId]),
-  ...(slotAt === undefined ? [] : ["t", String(slotAt)]),
-];
-
 /** Fields are a flat list of names and values; an entry that was deleted meanwhile has none. */
 export function toEntries(answer: unknown): Entry[] {
   const rows = (answer ?? []) as [string, string[] | null][];
@@ -132,8 +133,8 @@ export function toEntries(answer: unknown): Entry[] {
       entryId,
       id,
       clientId,
-      ...(channelId === undefined ? {} : { channelId }),
-      ...(slotAt === undefined ? {} : { slotAt: Number(slotAt) }),
+      ...(channelId ? { channelId } : {}),
+      ...(slotAt ? { slotAt: Number(slotAt) } : {}),
     };
   });
 }

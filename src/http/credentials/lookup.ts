@@ -23,5 +23,5 @@ export function rememberedLookup<V>(load: Lookup<V>): Lookup<V> {
       return { value };
     },
   });
-  return async (id) => (await answers.fetch(id))?.value;
+  return async (id) => (answers.get(id) ?? (await answers.fetch(id)))?.value;
 }

@@ -48,7 +48,6 @@ export function doorRoutes(parts: DoorParts): Route[] {
     route({
       method: "post",
       path: "/platform/webhook",
-      hot: true,
       scope: "public",
       summary: "What the platforms tell",
       description:

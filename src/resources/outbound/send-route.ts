@@ -31,7 +31,6 @@ export function sendRoute({ db, intake, platformOf }: SendParts): Route {
   return route({
     method: "post",
     path: "/api/outbound/send",
-    hot: true,
     scope: "messages:send",
     idempotent: true,
     summary: "Send a message",

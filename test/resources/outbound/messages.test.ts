@@ -119,7 +119,12 @@ t.test("messages that were sent", async (t) => {
   t.test("each status is found by its name, queued and sending too", async (t) => {
     const { sender, ids } = await withMessages({}, {}, {}, {}, {}, {}, {}, {});
     const [queued, inHand, tried, ...settled] = ids as [string, string, string, ...string[]];
-    await rowIs(api, "sends", { id: inHand, state: "in_hand", started_at: new Date(), sending_at: new Date() });
+    await rowIs(api, "sends", {
+      id: inHand,
+      state: "in_hand",
+      started_at: new Date(),
+      sending_at: new Date(),
+    });
     await rowIs(api, "sends", { id: tried, started_at: new Date(), attempts: 1 });
     const ends = ["accepted", "sent", "delivered", "read", "failed"];
     for (const [index, status] of ends.entries()) await settle(api, settled[index] as string, { status });
