@@ -28,7 +28,10 @@ export function createApp(routes: readonly Route[], parts: PipelineParts): Reque
       );
     // A path that stands in the table as it is needs no search, which under load costs more than most handlers.
     const known = table.get(pathOf(request.url as string));
-    if (known) return void dispatch(known, request, response, parts);
+    if (known)
+      return void dispatch(known, request, response, parts).catch((fault) =>
+        refuse(request, response, parts, fault),
+      );
     // Its own last resort is a page of HTML.
     app(request as Request, response as Response, () => void refuse(request, response, parts, nothingHere()));
   };

@@ -76,12 +76,15 @@ type Write = (line: string) => void;
 function toStdout(): Write {
   let lines = "";
   const flush = () => {
-    if (lines !== "") process.stdout.write(lines);
+    process.off("exit", flush);
+    process.stdout.write(lines);
     lines = "";
   };
-  process.once("exit", flush);
   return (line) => {
-    if (lines === "") setImmediate(flush);
+    if (lines === "") {
+      setImmediate(flush);
+      process.once("exit", flush); // whoever ends the process in this turn has said why in these lines
+    }
     lines += line;
   };
 }

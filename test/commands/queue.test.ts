@@ -33,6 +33,7 @@ t.test("herald queue status", async (t) => {
       data: [
         { stream: "{events:0}", ...NONE },
         { stream: "{bulk:0}", ...NONE },
+        { stream: "{outbound:0}", ...NONE },
       ],
     });
   });

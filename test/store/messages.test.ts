@@ -27,8 +27,10 @@ t.test("lists of messages read no more rows the more there are", async (t) => {
     [clientId, ids, channel, rare],
   );
   await db.query(
-    `insert into sends (client_id, id, channel_id, recipient, expires_at, attempts)
-    select client_id, id, channel_id, recipient, now(), (row_number() over (order by id))::integer % 2
+    `insert into sends (client_id, id, channel_id, recipient, expires_at, started_at)
+    select
+      client_id, id, channel_id, recipient, now(),
+      case when (row_number() over (order by id))::integer % 2 = 1 then now() end
     from messages
     where status = 'queued'`,
   );

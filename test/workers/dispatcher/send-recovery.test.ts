@@ -48,13 +48,13 @@ t.test("what a dispatcher leaves behind", async (t) => {
     const sending = { sending_at: new Date(), started_at: new Date() };
     const id = await queueOne(scene, {
       to: "5511900000003",
-      send: { ...dead(), ...sending, state: "waiting", next_attempt_at: new Date(Date.now() + MINUTE) },
+      send: { ...dead(), ...sending, claimed_at: new Date() },
     });
     await scene.db.query(
       'update messages set status = \'delivered\', timeline = \'[{"status": "delivered", "at": "2026-11-01T09:30:00Z"}]\' where id = $1',
       [id],
     );
-    await scene.db.query("update sends set state = 'in_hand' where id = $1", [id]);
+    await scene.db.query("update sends set claimed_at = now() - interval '1 minute' where id = $1", [id]);
     const [event] = await until("told", async () => {
       const events = await eventsAbout(scene, id);
       return events.length > 0 ? events : undefined;
