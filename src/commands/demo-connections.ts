@@ -23,9 +23,18 @@ const CHANNELS: readonly ChannelWish[] = [
   { asset: { platform: "socialapp", pageId }, token: pageToken, displayName },
 ];
 
-/** Connects a demo client that has no channel at all, and leads its events to the sandbox's inbox while nothing else is set. */
-export async function connectDemo(desk: Desk, clientId: string): Promise<void> {
-  if (!playsPlatforms(desk)) return;
+/**
+ * Connects a demo client that has no channel at all, and leads its events to the sandbox's inbox while nothing else is set.
+ * Answers the channel by which it can send, where it has one.
+ */
+export async function connectDemo(desk: Desk, clientId: string): Promise<string | null> {
+  if (playsPlatforms(desk)) await connectToSandbox(desk, clientId);
+  const connected = { platform: "chatapp", status: "connected", page: { limit: 1 } };
+  const [channel] = await listChannels(desk.db, clientId, connected);
+  return channel?.id ?? null;
+}
+
+async function connectToSandbox(desk: Desk, clientId: string): Promise<void> {
   const deed = operatorDeed(desk, clientId);
   if (await hasNoChannel(desk.db, clientId))
     await desk.db.transaction(async (tx) => {

@@ -29,14 +29,13 @@ export const DEMO_VERB: Verb = verb({
   name: "demo",
   summary: "Migrate, and make the demo client or find it again; not in production",
   options: {},
-  async run(_, desk): Promise<Demo> {
+  async run(_, desk): Promise<Demo & { chat_channel_id: string | null }> {
     if (desk.config.NODE_ENV === "production")
       throw new CommandError("there is no demo client in production");
     await applyMigrations(desk.config.DATABASE_DIRECT_URL);
     const owner = await findUserByEmail(desk.db, EMAIL);
     const demo = owner ? await found(desk, owner) : await made(desk);
-    await connectDemo(desk, demo.client_id);
-    return demo;
+    return { ...demo, chat_channel_id: await connectDemo(desk, demo.client_id) };
   },
 });
 

@@ -1,5 +1,8 @@
 /** The demo client, as it is kept among the settings of a local cluster. */
-export type DemoSettings = Record<"DEMO_CLIENT_ID" | "DEMO_EMAIL" | "DEMO_PASSWORD" | "DEMO_API_KEY", string>;
+export type DemoSettings = Record<
+  "DEMO_CLIENT_ID" | "DEMO_EMAIL" | "DEMO_PASSWORD" | "DEMO_API_KEY" | "DEMO_CHAT_CHANNEL_ID",
+  string
+>;
 
 interface ScreenParts {
   address: string;
@@ -21,11 +24,11 @@ export function screen({ address, sandbox, envFile, demo }: ScreenParts): string
     login      ${demo.DEMO_EMAIL}  ${demo.DEMO_PASSWORD}
     settings   ${envFile}
 
-  The channels of the demo client; let somebody write to its phone number; see it in the event history:
+  Send a message from the demo client's phone number; let somebody write to it; see both in what its backend was told:
 
-curl -s ${address}/api/channels ${key}
+curl -s ${address}/api/outbound/send ${key} -d '{"channel_id": "${demo.DEMO_CHAT_CHANNEL_ID}", "to": "5511988887777", "type": "text", "text": {"body": "Hello"}}'
 curl -s ${sandbox}/_sandbox/inbound -d '{"channel": "1400000000000301", "from": "5511988887777", "type": "text", "content": {"body": "Oi"}}'
-curl -s '${address}/api/webhooks/events?limit=1' ${key}
+curl -s ${sandbox}/_sandbox/inbox
 
   For the command line in another terminal, in this folder: set -a; . '${envFile}'; set +a; npx herald --help
   Ctrl-C stops everything; the data is kept for the next start.

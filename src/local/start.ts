@@ -123,8 +123,14 @@ async function prepareDemo(
   child.stdout.on("data", (chunk) => (output += chunk));
   const [code] = await once(child, "close");
   if (code !== 0) throw new Error("the database could not be prepared; herald doctor looks further");
-  const { client_id, email, password, api_key } = JSON.parse(output);
-  return { DEMO_CLIENT_ID: client_id, DEMO_EMAIL: email, DEMO_PASSWORD: password, DEMO_API_KEY: api_key };
+  const { client_id, email, password, api_key, chat_channel_id } = JSON.parse(output);
+  return {
+    DEMO_CLIENT_ID: client_id,
+    DEMO_EMAIL: email,
+    DEMO_PASSWORD: password,
+    DEMO_API_KEY: api_key,
+    DEMO_CHAT_CHANNEL_ID: chat_channel_id ?? "",
+  };
 }
 
 /** Where web listens, as seen from this machine. */
