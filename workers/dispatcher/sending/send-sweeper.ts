@@ -10,6 +10,7 @@ import type { Streams } from "../../../src/dispatch/queue/streams.ts";
 import { type EventDraft, recordEvents } from "../../../src/dispatch/record-events.ts";
 import { MINUTE, SECOND } from "../../../src/runtime/durations.ts";
 import type { Log } from "../../../src/runtime/log.ts";
+import { pause } from "../../../src/runtime/pause.ts";
 import type { Database, Queryable } from "../../../src/store/database.ts";
 import { failDisconnected, failExpired, failUnknown } from "../../../src/store/send-ends.ts";
 import { doubtSends, releaseSends } from "../../../src/store/send-recovery.ts";
@@ -23,6 +24,8 @@ const STRANDED_AFTER = 20 * SECOND;
 const BATCH = 500;
 /** The streams are given nothing more while so much lies in one of them. */
 const FULL = 2_000;
+/** Long enough for the dispatchers to make some room; so many batches in a row: the process may have to end. */
+const [BREATH, MOST_BATCHES] = [100, 5];
 
 export interface SendSweepParts {
   db: Database;
@@ -41,6 +44,11 @@ export interface SendSweepParts {
  * long enough. It is the timer of the retries too. Whoever else does it at the same moment lets us.
  */
 export async function sweepSends(parts: SendSweepParts): Promise<void> {
+  for (let batches = 1; (await sweepOnce(parts)) === "more" && batches < MOST_BATCHES; batches++)
+    await pause(BREATH);
+}
+
+async function sweepOnce(parts: SendSweepParts): Promise<"more" | "done"> {
   const { db, streams, doorbell } = parts;
   const epoch = await epochOf(streams);
   const bell = heldBack(doorbell);
@@ -51,7 +59,8 @@ export async function sweepSends(parts: SendSweepParts): Promise<void> {
     return epoch ? enqueueSends(tx, { epoch, strandedAfter: STRANDED_AFTER, limit: BATCH }) : [];
   });
   bell.release();
-  if (due.length > 0) await tell(parts, due);
+  const isTold = due.length === 0 || (await tell(parts, due));
+  return isTold && due.length >= BATCH ? "more" : "done";
 }
 
 /** The life of Redis that would hear of something due; undefined while it is away, or has enough to do. */
@@ -68,12 +77,15 @@ async function epochOf(streams: Streams): Promise<string | undefined> {
   }
 }
 
-async function tell({ db, streams, log }: SendSweepParts, due: readonly SendRef[]): Promise<void> {
+/** Whether Redis has taken them. */
+async function tell({ db, streams, log }: SendSweepParts, due: readonly SendRef[]): Promise<boolean> {
   try {
     await streams.add("outbound", due);
+    return true;
   } catch (error) {
     log.warn("sweep.not_queued", { lane: "outbound", count: due.length, err: error });
     await unqueueSends(db, due);
+    return false;
   }
 }
 
