@@ -102,7 +102,9 @@ function dispatcherWorkers(c: DependencyContainer): Worker[] {
       log,
     }),
   ];
-  metrics.onReading(() => setGauges({ db, redis, partitions, breakers, gate, metrics }));
+  metrics.onReading(() =>
+    setGauges({ db, redis, partitions, breakers, gates: { events: gate, messages: outbound.gate }, metrics }),
+  );
   return [
     platformConnections(c),
     { name: "event-poster", close: () => poster.close() },

@@ -3,7 +3,7 @@ import { createFinisher } from "../../workers/dispatcher/finisher.ts";
 import { createGate } from "../../workers/dispatcher/gate.ts";
 import { bareSend, writeSends } from "../../workers/dispatcher/sending/send-finishes.ts";
 import { sendMessage } from "../../workers/dispatcher/sending/send-message.ts";
-import { createSendReport } from "../../workers/dispatcher/sending/send-report.ts";
+import { createGivenUpReport, createSendReport } from "../../workers/dispatcher/sending/send-report.ts";
 import { sweepSends } from "../../workers/dispatcher/sending/send-sweeper.ts";
 import { createSends } from "../../workers/dispatcher/sending/sends.ts";
 import type { Doorbell } from "../dispatch/queue/doorbell.ts";
@@ -77,10 +77,11 @@ export function sending(c: DependencyContainer, { worker, steadyFor, streams, do
       ),
     report: createSendReport(log, resolve(c, METRICS)),
   });
+  const onGivenUp = createGivenUpReport(log, resolve(c, METRICS));
   const sweeper = repeat({
     name: "send-sweeper",
     every: 1 * SECOND,
-    work: () => sweepSends({ db, streams, doorbell, log, steadyFor, unknownFor }),
+    work: () => sweepSends({ db, streams, doorbell, log, steadyFor, unknownFor, onGivenUp }),
     log,
   });
   return { sends, gate, sweeper };

@@ -4,8 +4,35 @@ import { ApiError } from "../runtime/errors.ts";
 import { createPipeline, type Pipeline, type PipelineParts, replied } from "./pipeline.ts";
 import { literalFirst, type Route } from "./route.ts";
 
+export interface App {
+  listener: RequestListener;
+  /** When every request that was begun is done with, also those whose callers have gone. */
+  idle(): Promise<void>;
+}
+
 /** The HTTP surface: a table of routes, one pipeline for all of them, and JSON for whatever is not in the table. */
-export function createApp(routes: readonly Route[], parts: PipelineParts): RequestListener {
+export function createApp(routes: readonly Route[], given: Omit<PipelineParts, "onWork">): App {
+  let running = 0;
+  let onIdle = () => {};
+  const end = () => {
+    running -= 1;
+    if (running === 0) onIdle();
+  };
+  const onWork = (work: Promise<unknown>) => {
+    running += 1;
+    work.then(end, end);
+  };
+  return {
+    listener: listenerOf(routes, { ...given, onWork }),
+    idle: () =>
+      new Promise((resolve) => {
+        onIdle = resolve;
+        if (running === 0) resolve();
+      }),
+  };
+}
+
+function listenerOf(routes: readonly Route[], parts: PipelineParts): RequestListener {
   const app = express();
   app.disable("x-powered-by").disable("etag").disable("query parser");
   app.enable("case sensitive routing").enable("strict routing");

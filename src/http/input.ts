@@ -82,7 +82,9 @@ function rawReader({ mediaTypes }: RawBody) {
     if (mediaTypes && !mediaTypes.some((accepted) => matches(accepted, contentType)))
       throw new ApiError(
         "unsupported_media_type",
-        `The Content-Type must be one of ${mediaTypes.join(", ")}`,
+        mediaTypes.includes("*/*")
+          ? "A Content-Type is required"
+          : `The Content-Type must be one of ${mediaTypes.join(", ")}`,
       );
     return content;
   };

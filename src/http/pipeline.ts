@@ -32,6 +32,8 @@ export interface PipelineParts extends AdmissionRules {
   metrics: Metrics;
   trustedProxies: number;
   idempotency: Idempotency;
+  /** Hears of each request that is begun. */
+  onWork(work: Promise<unknown>): void;
 }
 
 /** What the router found in the URL. */
@@ -82,7 +84,9 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
   return (request, response, target) =>
     replied(request, response, recorder, async (exchange) => {
       const incoming = incomingBody(request, limit);
-      const value = await answer({ request, incoming, target }, exchange).catch(async (refusal) => {
+      const work = answer({ request, incoming, target }, exchange);
+      parts.onWork(work);
+      const value = await work.catch(async (refusal) => {
         await incoming.measure(); // size comes before every refusal, also where the length was not declared
         throw refusal;
       });

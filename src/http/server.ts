@@ -1,4 +1,4 @@
-import { createServer, type RequestListener } from "node:http";
+import { createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { MINUTE, SECOND } from "../runtime/durations.ts";
 import { ApiError } from "../runtime/errors.ts";
@@ -6,8 +6,13 @@ import { newId } from "../runtime/ids.ts";
 import { listen, trackConnections } from "../runtime/listen.ts";
 import type { Log } from "../runtime/log.ts";
 import type { Worker } from "../runtime/supervise.ts";
+import { within } from "../runtime/within.ts";
 import { API_VERSION } from "../schema/version.ts";
+import type { App } from "./app.ts";
 import { toErrorBody } from "./error-reply.ts";
+
+/** Together with the last answers less than a process has for its end. */
+const LAST_WORK = 5 * SECOND;
 
 interface ServerOptions {
   port: number;
@@ -21,10 +26,10 @@ export interface HttpServer extends Worker {
 }
 
 /** The listening side of web as a worker: closing it finishes the answers under way. */
-export function httpServer(app: RequestListener, { port, host, log }: ServerOptions): HttpServer {
+export function httpServer({ listener, idle }: App, { port, host, log }: ServerOptions): HttpServer {
   const limits = { requestTimeout: 2 * MINUTE, headersTimeout: 20 * SECOND };
   // Node would answer a missing Host or an unknown Expect by itself, without our headers and body.
-  const server = createServer({ ...limits, requireHostHeader: false }, app);
+  const server = createServer({ ...limits, requireHostHeader: false }, listener);
   server.on("checkExpectation", (request, response) => server.emit("request", request, response));
   // Longer than the idle time of the usual routers in front, which otherwise reuse a connection that we just closed.
   server.keepAliveTimeout = 95 * SECOND;
@@ -45,6 +50,8 @@ export function httpServer(app: RequestListener, { port, host, log }: ServerOpti
     },
     async close() {
       if (server.listening) await connections.close();
+      // Who has gone is not waited for above, but what they asked for is under way.
+      await within(LAST_WORK, idle(), () => log.warn("http.not_finished"));
     },
   };
 }

@@ -79,7 +79,8 @@ export function createMetrics(processName: string) {
     }),
     slotsUsed: new Gauge({
       name: "herald_dispatcher_slots_used",
-      help: "Calls that this dispatcher has open, of DISPATCHER_CONCURRENCY",
+      help: "Calls that this dispatcher has open, of DISPATCHER_CONCURRENCY for events and as many for messages",
+      labelNames: ["pool"],
       registers,
     }),
     queueDepth: new Gauge({

@@ -36,7 +36,8 @@ export type QueuedMessageDto = Static<typeof queuedMessage>;
 const messageError = object(
   {
     code: Type.Union([Type.Integer(), Type.String()], {
-      description: "The platform's number, or a word of ours: outcome_unknown, channel_disconnected, expired",
+      description:
+        "The platform's number, or a word of ours: outcome_unknown, channel_disconnected, expired, internal",
       examples: [131026],
     }),
     title: nullable(Type.String({ examples: ["Message undeliverable"] })),

@@ -72,6 +72,7 @@ const FINISH = sql(`
       parts_sent = i.parts_sent,
       platform_message_id = i.platform_message_id,
       last_error = coalesce(i.error, s.last_error),
+      started_at = case when s.attempts + i.attempt > 0 then s.started_at end,
       sending_at = case i.outcome when 'unknown' then s.sending_at end,
       enqueued_at = null,
       worker_id = null,

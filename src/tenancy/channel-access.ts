@@ -29,10 +29,17 @@ export async function openChatChannel(
   if (row.platform !== "chatapp")
     throw invalidField("/channel_id", `channel_id must name a chatapp channel, not one of ${row.platform}`);
   const { token_sealed } = row;
-  if (row.status !== "connected" || token_sealed === null)
-    throw new ApiError("channel_disconnected", `The channel is ${row.status}: connect it again`);
+  if (row.status !== "connected" || token_sealed === null) throw notConnected(row.status);
   return { row: { ...row, token_sealed }, token: openChannelToken(secretBox, row.id, token_sealed) };
 }
+
+export const notConnected = (status: string): ApiError =>
+  new ApiError(
+    "channel_disconnected",
+    status === "needs_reauth"
+      ? "The platform takes the channel's token no more: connect it again"
+      : "The channel is disconnected: connect it again",
+  );
 
 /** Its number, for a chatapp channel has both ids. */
 export const asChatNumber = ({ row, token }: ChannelAccess): ChatNumber => ({

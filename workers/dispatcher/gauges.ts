@@ -5,13 +5,14 @@ import type { Gate } from "./gate.ts";
 
 interface GaugeParts extends QueueParts {
   breakers: Breakers;
-  gate: Gate;
+  gates: Record<"events" | "messages", Gate>;
   metrics: Metrics;
 }
 
 /** Sets the gauges. Each dispatcher shows the whole queue, but only its own slots. */
-export async function setGauges({ metrics, gate, breakers, ...parts }: GaugeParts): Promise<void> {
-  metrics.slotsUsed.set(gate.used());
+export async function setGauges({ metrics, gates, breakers, ...parts }: GaugeParts): Promise<void> {
+  metrics.slotsUsed.set({ pool: "events" }, gates.events.used());
+  metrics.slotsUsed.set({ pool: "messages" }, gates.messages.used());
   for (const [state, count] of Object.entries(breakers.counts())) metrics.breakers.set({ state }, count);
   // Until they are known: what was true before an outage must not look as if it still were.
   for (const gauge of [metrics.queueDepth, metrics.queueOldest, metrics.queueInFlight]) gauge.reset();

@@ -51,7 +51,7 @@ export function channelRoutes(parts: ChatParts): Route[] {
       scope: "webhooks:manage",
       summary: "Disconnect a channel",
       description:
-        "Its token is erased and `channel.disconnected` (requested) is sent; the channel stays readable, with its history.",
+        "Its token is erased and `channel.disconnected` (requested) is sent; the channel stays readable, with its history. Messages that were queued for it fail.",
       params: channelParams,
       async handle(context) {
         const known = await disconnectChannel(db, context, context.params.channel_id);

@@ -37,7 +37,7 @@ const RULES: Readonly<Record<Platform, TSchema>> = {
 
 const RECIPIENTS: Readonly<Record<Platform, string>> = {
   chatapp:
-    "a phone number with its country code, 7 to 15 digits, or a business-scoped id such as US.13491208655302741918",
+    "a phone number with its country code, 7 to 15 digits of which the first is not 0, or a business-scoped id such as US.13491208655302741918",
   photoapp: "the id of a person at the account, digits only",
   socialapp: "the id of a person at the page, digits only",
 };

@@ -26,12 +26,16 @@ const contentRules = MESSAGE_TYPES.flatMap((type) => [
     `${type} is required in a message of type ${type}`,
     implies({ required: ["type"], properties: { type: { const: type } } }, { required: [type] }),
   ),
-  rule(type, `${type} does not belong to a message of another type`, {
-    not: {
-      required: ["type", type],
-      properties: { type: { enum: MESSAGE_TYPES.filter((other) => other !== type) } },
+  rule(
+    type,
+    `${type} is the content of another type of message: there must be one content, under the name of its type`,
+    {
+      not: {
+        required: ["type", type],
+        properties: { type: { enum: MESSAGE_TYPES.filter((other) => other !== type) } },
+      },
     },
-  }),
+  ),
 ]);
 
 export const sendMessage = object(

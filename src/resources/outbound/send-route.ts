@@ -7,6 +7,7 @@ import { newId } from "../../runtime/ids.ts";
 import { type QueuedMessageDto, queuedMessage } from "../../schema/messages.ts";
 import type { Queryable } from "../../store/database.ts";
 import { findKey } from "../../store/idempotency-keys.ts";
+import { notConnected } from "../../tenancy/channel-access.ts";
 import { createPlatformRules } from "./platform-rules.ts";
 import { type SendMessageDto, sendMessage } from "./schema.ts";
 
@@ -59,7 +60,7 @@ export function sendRoute({ db, intake, platformOf }: SendParts): Route {
         case "known": // so it has a key
           return (operation as Operation).repeat(acceptance.key);
         case "not_connected":
-          throw new ApiError("channel_disconnected", `The channel is ${acceptance.status}: connect it again`);
+          throw notConnected(acceptance.status);
         case "no_channel":
           throw noSuchChannel();
       }

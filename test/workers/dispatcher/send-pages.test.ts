@@ -73,7 +73,7 @@ t.test("a message of a page", async (t) => {
     platform.answer = (response) => (++parts === 2 ? refuse(response, 551) : accept(response, "m_picture"));
     const id = await queue("1004", { type: "image", content: PICTURE });
     const row = await untilMessage(scene, id, { status: "failed" });
-    t.match(JSON.parse(row.error ?? ""), { code: 551 });
+    t.match(JSON.parse(row.error ?? ""), { code: 551, details: /^The media was sent/ });
     t.equal(row.platform_message_id, "m_picture");
   });
 

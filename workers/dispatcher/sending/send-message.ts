@@ -1,3 +1,5 @@
+import type { MessageError } from "../../../src/dispatch/message-errors.ts";
+import type { PlatformError } from "../../../src/platforms/errors/platform-error.ts";
 import type { SendOutcome } from "../../../src/platforms/sends.ts";
 import type { ClaimedSend, SendMark } from "../../../src/store/sends.ts";
 import { type RequestParts, requestsOf } from "./requests.ts";
@@ -65,6 +67,14 @@ async function markOf(
   );
 }
 
+/** Whoever sends it again must know what has arrived. */
+function reasonOf(refusal: PlatformError, { ids }: Progress): MessageError {
+  const error = toMessageError(refusal);
+  if (ids.length === 0) return error;
+  const sent = "The media was sent, its caption was not";
+  return { ...error, details: error.details === null ? sent : `${sent}: ${error.details}` };
+}
+
 interface Stopped {
   outcome: Exclude<SendOutcome, { outcome: "accepted" }>;
   progress: Progress;
@@ -81,7 +91,7 @@ async function ended(
     case "unknown":
       return unknown(row, progress);
     case "refused": {
-      if (!outcome.tokenDead) return refused(row, progress, toMessageError(outcome.error));
+      if (!outcome.tokenDead) return refused(row, progress, reasonOf(outcome.error, progress));
       // The message waits for the channel to be connected again.
       await parts.onDeadToken(row);
       return again(row, progress, { outcome: "retry", error: outcome.error, pair: false });

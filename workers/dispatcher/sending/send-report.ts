@@ -1,17 +1,26 @@
+import type { MessageError } from "../../../src/dispatch/message-errors.ts";
 import { SECOND } from "../../../src/runtime/durations.ts";
 import type { Log } from "../../../src/runtime/log.ts";
 import type { Metrics } from "../../../src/runtime/metrics.ts";
 import type { ClaimedSend } from "../../../src/store/sends.ts";
+import type { SettledSend } from "../../../src/store/settled-sends.ts";
 import type { SendEnding } from "./send-endings.ts";
+
+/** One line for each message that is given up: what it waited for has not come. */
+export const createGivenUpReport =
+  (log: Log, metrics: Metrics) =>
+  ({ client_id: client, id, channel_id: channel, platform }: SettledSend, { code }: MessageError): void => {
+    metrics.sends.inc({ platform, outcome: "given_up" });
+    log.warn("message.given_up", { client, message_id: id, channel, platform, code });
+  };
 
 /** One line for each attempt to send, and what is counted of it: nothing of what was said, or to whom. */
 export function createSendReport(log: Log, metrics: Metrics) {
   return (row: ClaimedSend, { finish, error, fault }: SendEnding, ms: number): void => {
     const { outcome, attempt, delay_ms } = finish;
-    if (attempt > 0) {
-      metrics.sends.inc({ platform: row.platform, outcome });
-      metrics.sendSeconds.observe(ms / SECOND);
-    }
+    if (attempt === 0) return; // the platform was not asked, as its own line says
+    metrics.sends.inc({ platform: row.platform, outcome });
+    metrics.sendSeconds.observe(ms / SECOND);
     log[fault ? "error" : "info"]("message.sent", {
       client: row.client_id,
       message_id: row.id,

@@ -37,6 +37,8 @@ export interface SendSweepParts {
   steadyFor(): number;
   /** Milliseconds that word of an unknown outcome is waited for. */
   unknownFor: number;
+  /** Of each message that has failed without being tried again. */
+  onGivenUp(row: SettledSend, error: MessageError): void;
 }
 
 /**
@@ -54,7 +56,8 @@ async function sweepOnce(parts: SendSweepParts): Promise<"more" | "done"> {
   const bell = heldBack(doorbell);
   const due = await db.transaction(async (tx) => {
     if (!(await lockSendSweep(tx))) return [];
-    await recordEvents(tx, [...(await recovered(tx, parts)), ...(await ended(tx))], bell);
+    const events = [...(await recovered(tx, parts)), ...(await ended(tx, parts))];
+    await recordEvents(tx, events, bell);
     await putOffUnconnected(tx);
     return epoch ? enqueueSends(tx, { epoch, strandedAfter: STRANDED_AFTER, limit: BATCH }) : [];
   });
@@ -103,11 +106,12 @@ async function recovered(tx: Queryable, parts: SendSweepParts): Promise<EventDra
 const OUTCOMES: Readonly<Record<string, "unknown" | "rejected">> = { unknown: "unknown", failed: "rejected" };
 
 /** What has waited long enough for word, for a channel, or for its turn. */
-async function ended(tx: Queryable): Promise<EventDraft[]> {
+async function ended(tx: Queryable, { onGivenUp }: SendSweepParts): Promise<EventDraft[]> {
   const [unconnected, expired] = [JSON.stringify(CHANNEL_DISCONNECTED), JSON.stringify(EXPIRED)];
   const unknown = await failUnknown(tx, JSON.stringify(OUTCOME_UNKNOWN));
   const late = await failExpired(tx, { expired, unconnected });
   const homeless = await failDisconnected(tx, unconnected);
+  for (const row of [...unknown, ...late, ...homeless]) onGivenUp(row, errorOf(row));
   return [
     ...unknown.map(failed),
     ...[...late, ...homeless].flatMap((row) => [sendResult(row, "rejected", errorOf(row)), failed(row)]),

@@ -1,0 +1,51 @@
+import { connect } from "node:net";
+import t from "tap";
+import { createApp } from "../../src/http/app.ts";
+import { route } from "../../src/http/route.ts";
+import { httpServer } from "../../src/http/server.ts";
+import { createMetrics } from "../../src/runtime/metrics.ts";
+import { createValidator } from "../../src/schema/validate.ts";
+import { keptLog } from "../fixtures/lines.ts";
+import { until } from "../fixtures/until.ts";
+
+t.test("a server that closes waits for what a caller had asked for who has gone", async (t) => {
+  const { log } = keptLog();
+  const order: string[] = [];
+  let finish = () => {};
+  const slow = route({
+    method: "get",
+    path: "/slow",
+    scope: "public",
+    summary: "Takes its time",
+    async handle() {
+      order.push("begun");
+      await new Promise<void>((resolve) => {
+        finish = resolve;
+      });
+      order.push("done");
+    },
+  });
+  const app = createApp([slow], {
+    credentials: [],
+    gates: {},
+    rateLimit: async () => ({}),
+    cursorSigner: { sign: () => "", verify: () => false },
+    validator: createValidator(),
+    metrics: createMetrics("test"),
+    log,
+    trustedProxies: 0,
+    idempotency: async () => undefined,
+  });
+  const server = httpServer(app, { port: 0, host: "127.0.0.1", log });
+  await server.start?.({ fail: (error) => t.fail(String(error)) });
+  const socket = connect(server.port(), "127.0.0.1", () =>
+    socket.write("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n"),
+  );
+  await until("it has begun", () => order.length === 1);
+  socket.destroy();
+  const closed = Promise.resolve(server.close?.()).then(() => order.push("closed"));
+  await until("the connection is gone", () => socket.destroyed);
+  setImmediate(() => finish());
+  await closed;
+  t.same(order, ["begun", "done", "closed"]);
+});
