@@ -6,45 +6,8 @@ import { uuidOf } from "../runtime/ids.ts";
 import { stringifyJson } from "../runtime/json.ts";
 import { within } from "../runtime/within.ts";
 import { type SecretBox, sealedContext } from "../security/secret-box.ts";
+import { FirstReply, type KeptReply, type Operation } from "./operation.ts";
 import { type Route, statusOf } from "./route.ts";
-
-/** An operation that its caller has named. Its row is written by the handler, together with what it does. */
-export interface Operation {
-  /** Of its row; made from client, route and key. */
-  id: string;
-  /** Of the body: the same key with another one is a mistake. */
-  fingerprint: string;
-  /** The reply as it is kept. */
-  seal(reply: unknown): string;
-  /** The reply that was kept, to be answered again; 422 where it was kept for another body. */
-  repeat(known: KnownOperation): FirstReply;
-}
-
-/** An operation as it was written down. */
-export interface KnownOperation {
-  fingerprint: string;
-  reply_sealed: string;
-}
-
-interface KeptReply {
-  status: number;
-  headers: Record<string, string>;
-  body: string | undefined;
-}
-
-/** What was answered to an operation at the first time. */
-export class FirstReply {
-  readonly status: number;
-  readonly headers: Record<string, string>;
-  readonly body: string | undefined;
-  readonly type = "application/json; charset=utf-8";
-
-  constructor({ status, headers, body }: KeptReply) {
-    this.status = status;
-    this.headers = { ...headers, "Idempotent-Replay": "true" };
-    this.body = body;
-  }
-}
 
 const HEADER = "idempotency-key";
 

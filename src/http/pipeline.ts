@@ -11,8 +11,9 @@ import { bindCursors } from "./cursors.ts";
 import { toApiError, toErrorBody } from "./error-reply.ts";
 import { type OpenExchange, openExchange } from "./exchange.ts";
 import { type Answer, handOver } from "./hand-over.ts";
-import { FirstReply, type HandlerContext, type Idempotency, keyIn } from "./idempotency.ts";
+import { type HandlerContext, type Idempotency, keyIn } from "./idempotency.ts";
 import { createInputReader } from "./input.ts";
+import { FirstReply } from "./operation.ts";
 import {
   isMediaReply,
   isRawBody,

@@ -4,9 +4,9 @@ import { MANAGING_ROLES, type Role, type Scope } from "../schema/enumerations.ts
 import type { Static, TObject, TSchema } from "../schema/types.ts";
 import type { Caller } from "./caller.ts";
 import type { Cursors } from "./cursors.ts";
-import type { FirstReply, Operation } from "./idempotency.ts";
+import type { FirstReply, Operation } from "./operation.ts";
 
-export type { Operation } from "./idempotency.ts";
+export type { Operation } from "./operation.ts";
 
 export type Method = "get" | "post" | "patch" | "put" | "delete";
 

@@ -5,6 +5,7 @@ import type { Asset, Reading } from "../../platforms/webhooks/reading.ts";
 import { DAY, MINUTE } from "../../runtime/durations.ts";
 import type { Database, Queryable } from "../../store/database.ts";
 import { endByPlatform } from "../../tenancy/channels.ts";
+import type { Draft } from "./draft.ts";
 import { findOwners, type Owner } from "./owners.ts";
 import { applyStatuses } from "./statuses.ts";
 import { mirrorTemplates } from "./templates.ts";
@@ -26,11 +27,6 @@ export interface Received {
   tally: Tally;
   /** What the foreign ones are about. */
   strangers: Asset[];
-}
-
-/** An event to be, and what it was read from. */
-export interface Draft extends EventDraft {
-  reading: Reading;
 }
 
 /**

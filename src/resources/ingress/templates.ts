@@ -1,15 +1,9 @@
-import type { EventDraft } from "../../dispatch/record-events.ts";
-import type { Reading } from "../../platforms/webhooks/reading.ts";
 import { isPlatformId } from "../../runtime/ids.ts";
 import { TEMPLATE_EVENTS } from "../../schema/enumerations.ts";
 import type { Queryable } from "../../store/database.ts";
 import { findTemplateStatuses, type TemplateNews, type TemplateTraits } from "../../store/templates.ts";
 import { rememberTemplates, rememberTraits } from "../../tenancy/template-mirror.ts";
-
-/** What a reading becomes for one of its owners. */
-interface Draft extends EventDraft {
-  reading: Reading;
-}
+import type { Draft } from "./draft.ts";
 
 /** What the platform tells of a template, as its event says it. */
 interface Told {
@@ -32,12 +26,12 @@ interface Notice {
  * Keeps what the platform tells of templates, and answers the drafts, those that leave a status as it was with the one that
  * is known. It may be done any number of times: what is repeated changes nothing, and what is older neither.
  */
-export async function mirrorTemplates<D extends Draft>(db: Queryable, drafts: readonly D[]): Promise<D[]> {
+export async function mirrorTemplates(db: Queryable, drafts: readonly Draft[]): Promise<Draft[]> {
   const notices = drafts.filter(isAboutTemplate).map(toNotice);
   await rememberTemplates(db, notices.flatMap(toNews));
   await rememberTraits(db, notices.flatMap(toTraits));
   const completed = await withStatuses(db, notices.filter(lacksStatus));
-  return drafts.map((draft) => (completed.get(draft) as D | undefined) ?? draft);
+  return drafts.map((draft) => completed.get(draft) ?? draft);
 }
 
 /** Templates belong to a whole business. */

@@ -4,7 +4,7 @@ import type { Watermark } from "../../platforms/webhooks/statuses.ts";
 import { isPlatformId } from "../../runtime/ids.ts";
 import type { Database, Queryable } from "../../store/database.ts";
 import { findReached, type ReachedMessage, type WatermarkOf } from "../../store/watermarks.ts";
-import type { Draft } from "./receive.ts";
+import type { Draft } from "./draft.ts";
 import { applySaid, ofMessage, type Said } from "./statuses.ts";
 
 /** What became of the watermarks in a webhook. */
