@@ -48,12 +48,13 @@ create table sends (
   recipient text collate "C" not null,
   -- The order of acceptance, in which one person's messages go out. Ids do not tell: clocks differ.
   place bigint generated always as identity,
-  -- in_hand: a dispatcher has it. unknown: it may have reached the person, so it is never sent again.
-  state text not null default 'waiting' check (state in ('waiting', 'in_hand', 'unknown')),
+  -- behind: an earlier one to this person comes first. in_hand: a dispatcher has it. unknown: it may have reached the person,
+  -- so it is never sent again.
+  state text not null default 'waiting' check (state in ('behind', 'waiting', 'in_hand', 'unknown')),
   attempts integer not null default 0,
   -- When it is due; of an unknown one, until when word of it is waited for.
   next_attempt_at timestamptz not null default now(),
-  -- The moment that the channel's rate has kept for it.
+  -- Where the channel's rate made it wait: when its turn was to come.
   slot_at timestamptz,
   -- What could not be sent by then fails.
   expires_at timestamptz not null,
@@ -76,9 +77,10 @@ create table sends (
 );
 
 create index sends_place on sends (channel_id, recipient, place);
+create index sends_behind on sends (channel_id, recipient, place) where state = 'behind';
 create index sends_due on sends (next_attempt_at) where state = 'waiting' and enqueued_at is null;
 create index sends_queued on sends (queue_epoch, enqueued_at) where state = 'waiting' and enqueued_at is not null;
-create index sends_expires_at on sends (expires_at) where state = 'waiting';
+create index sends_expires_at on sends (expires_at) where state in ('behind', 'waiting');
 create index sends_in_hand on sends (worker_id, claimed_at) where state = 'in_hand';
 create index sends_unknown on sends (next_attempt_at) where state = 'unknown';
 

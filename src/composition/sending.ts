@@ -46,7 +46,6 @@ export function sending(c: DependencyContainer, { worker, steadyFor, streams, do
     slots: config.DISPATCHER_CONCURRENCY,
     isUnhealthy: () => false,
     isOnTrial: () => false,
-    most: perSecond,
   });
   const mark = gather(async (marks: readonly SendMark[]) => {
     const marked = new Set(await markSending(db, marks));

@@ -135,9 +135,9 @@ function batchSize(waiting: readonly Waiting[]): number {
   return size;
 }
 
-const refsOf = (messages: readonly NewMessage[], accepted: ReadonlySet<string>) =>
+const refsOf = (messages: readonly NewMessage[], accepted: ReadonlyMap<string, boolean>) =>
   messages
-    .filter(({ id }) => accepted.has(id))
+    .filter(({ id }) => accepted.get(id))
     .map(({ client_id, id, channel_id }): SendRef => ({ clientId: client_id, id, channelId: channel_id }));
 
 /** Undefined where nothing stands in its way any more. */

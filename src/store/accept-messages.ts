@@ -1,6 +1,7 @@
 import { DAY } from "../runtime/durations.ts";
 import { type Queryable, sql } from "./database.ts";
 import { KEYS_KEPT } from "./idempotency-keys.ts";
+import { goesFirst } from "./sends.ts";
 
 /** A message as it is accepted, and by what its sender knows the operation, where that has a name. */
 export interface NewMessage {
@@ -83,34 +84,49 @@ const ACCEPT = sql(`
     select client_id, id, channel_id, platform, recipient, recipient_kind, type, content, options, external_ref
     from accepted
   ),
+  placed as (
+    select
+      a.*,
+      row_number() over (partition by a.channel_id, a.recipient order by a.id) > 1 or exists (
+        select
+        from sends earlier
+        where earlier.channel_id = a.channel_id
+        and earlier.recipient = a.recipient
+        and ${goesFirst("earlier")}
+      ) as is_behind
+    from accepted a
+  ),
   to_send as (
-    insert into sends (client_id, id, channel_id, recipient, expires_at, enqueued_at, queue_epoch)
+    insert into sends (client_id, id, channel_id, recipient, state, expires_at, enqueued_at, queue_epoch)
     select
       client_id,
       id,
       channel_id,
       recipient,
+      case when is_behind then 'behind' else 'waiting' end,
       now() + $4 * interval '1 millisecond',
-      case when $2::text is not null then now() end,
+      case when $2::text is not null and not is_behind then now() end,
       $2
-    from accepted
+    from placed
     order by id
+    returning id, state
   )
-  select id
-  from accepted`);
+  select id, state = 'waiting' as "isDue"
+  from to_send`);
 
 /**
- * The ids of those that were accepted; no key may stand twice in the list. `epoch` is the life of Redis whose queue is given them
- * at once, by the caller; null: the sweeper will do that.
+ * The ids of those that were accepted, and whether each may go out now or is behind another one to the same person; no key may
+ * stand twice in the list. `epoch` is the life of Redis whose queue is given them at once, by the caller; null: the sweeper will
+ * do that.
  */
 export async function acceptMessages(
   db: Queryable,
   messages: readonly NewMessage[],
   epoch: string | null,
-): Promise<Set<string>> {
+): Promise<Map<string, boolean>> {
   const values = [JSON.stringify(messages), epoch, KEYS_KEPT, SENDABLE];
-  const rows = await db.query<{ id: string }>(ACCEPT, values);
-  return new Set(rows.map(({ id }) => id));
+  const rows = await db.query<{ id: string; isDue: boolean }>(ACCEPT, values);
+  return new Map(rows.map(({ id, isDue }) => [id, isDue]));
 }
 
 /** What there is in the place of a message that was not accepted. */

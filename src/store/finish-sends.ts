@@ -48,7 +48,10 @@ const FINISH = sql(`
     where i.id like 'msg%'
   ),
   held as materialized (
-    select s.client_id, s.id, s.attempts, s.channel_id, s.recipient, s.place, s.started_at
+    select
+      s.client_id, s.id, s.channel_id, s.recipient, s.started_at,
+      -- One that was given up for dead was counted then.
+      s.attempts + case s.state when 'in_hand' then i.attempt else 0 end as attempts
     from sends s
     join input i on i.client_id = s.client_id and i.id = s.id and i.lease = s.lease
     order by s.id
@@ -66,13 +69,13 @@ const FINISH = sql(`
     update sends s
     set
       state = case i.outcome when 'unknown' then 'unknown' else 'waiting' end,
-      attempts = s.attempts + i.attempt,
+      attempts = h.attempts,
       next_attempt_at = now() + i.delay_ms * interval '1 millisecond',
       slot_at = null,
       parts_sent = i.parts_sent,
       platform_message_id = i.platform_message_id,
       last_error = coalesce(i.error, s.last_error),
-      started_at = case when s.attempts + i.attempt > 0 then s.started_at end,
+      started_at = case when h.attempts > 0 then s.started_at end,
       sending_at = case i.outcome when 'unknown' then s.sending_at end,
       enqueued_at = null,
       worker_id = null,
@@ -101,40 +104,22 @@ const FINISH = sql(`
       platform_message_id = coalesce(i.platform_message_id, m.platform_message_id),
       caption_message_id = coalesce(i.caption_message_id, m.caption_message_id),
       error = case when m.status in ('queued', 'unknown') then i.error else m.error end,
-      attempts = h.attempts + i.attempt
+      attempts = h.attempts
     from held h
     join input i on i.client_id = h.client_id and i.id = h.id
     where m.client_id = h.client_id
     and m.id = h.id
     and i.outcome <> 'waiting'
   )
-  select
-    h.id,
-    n.client_id as next_client_id,
-    n.id as next_id,
-    n.channel_id as next_channel_id,
-    n.slot_at as next_slot_at
-  from held h
-  left join lateral (
-    select s.client_id, s.id, s.channel_id, s.slot_at
-    from sends s
-    where s.channel_id = h.channel_id
-    and s.recipient = h.recipient
-    and s.place > h.place
-    and s.state = 'waiting'
-    order by s.place
-    limit 1
-  ) n on true`);
+  select h.id, h.channel_id, h.recipient
+  from held h`);
 
 interface FinishedSend {
   id: string;
-  /** The message that this person gets after it, where there is one. */
-  next_client_id: string | null;
-  next_id: string;
-  next_channel_id: string;
-  next_slot_at: Date | null;
+  channel_id: string;
+  recipient: string;
 }
 
-/** Over all clients: writes down how it goes on with these; answers whose lease still held, and who comes after them. */
+/** Over all clients: writes down how it goes on with these; answers whose lease still held. */
 export const finishSends = (tx: Queryable, finishes: readonly SendFinish[]): Promise<FinishedSend[]> =>
   tx.query<FinishedSend>(FINISH, [JSON.stringify(inOrder(finishes))]);

@@ -30,6 +30,7 @@ const FORGET = sql(`
     where created_at < now() - $1 * interval '1 millisecond'
     limit $2
   ))
+  and created_at < now() - $1 * interval '1 millisecond'
   returning 1 as one`);
 
 /** Over all clients: up to `limit` of those that count no more. */

@@ -5,7 +5,7 @@ import { SETTLED, type SettledSend } from "./settled-sends.ts";
 
 const failing = (which: string, error: string) => `
   with over as materialized (
-    select s.client_id, s.id, s.attempts, s.started_at, ${error} as error
+    select s.client_id, s.id, s.attempts, s.started_at, s.platform_message_id, ${error} as error
     from sends s
     join channels c on c.id = s.channel_id
     where ${which}
@@ -26,7 +26,8 @@ const failing = (which: string, error: string) => `
       else m.timeline || jsonb_build_array(jsonb_build_object('status', 'sending', 'at', o.started_at))
     end || jsonb_build_array(jsonb_build_object('status', 'failed', 'at', now())),
     error = o.error,
-    attempts = o.attempts
+    attempts = o.attempts,
+    platform_message_id = coalesce(m.platform_message_id, o.platform_message_id)
   from over o
   where o.id like 'msg%'
   and m.client_id = o.client_id
@@ -38,17 +39,16 @@ const FAIL_UNKNOWN = sql(failing("s.state = 'unknown' and s.next_attempt_at <= n
 
 const FAIL_EXPIRED = sql(
   failing(
-    "s.state = 'waiting' and s.expires_at <= now()",
+    "s.state in ('behind', 'waiting') and s.expires_at <= now()",
     "case when c.status <> 'connected' then $2 else coalesce(s.last_error, $1) end",
   ),
 );
 
-const FAIL_DISCONNECTED = sql(
-  failing(
-    "s.state = 'waiting' and s.enqueued_at is null and s.next_attempt_at <= now() and c.status = 'disconnected'",
-    "$1",
-  ),
-);
+/** Those that are due, and those behind them: each found by its own index. */
+const FAIL_DISCONNECTED = [
+  "s.state = 'waiting' and s.enqueued_at is null and s.next_attempt_at <= now()",
+  "s.state = 'behind'",
+].map((which) => sql(failing(`${which} and c.status = 'disconnected'`, "$1")));
 
 /** Nobody has said what became of these, and nobody will. */
 export const failUnknown = (tx: Queryable, error: string): Promise<SettledSend[]> =>
@@ -61,5 +61,9 @@ export const failExpired = (
 ): Promise<SettledSend[]> => tx.query<SettledSend>(FAIL_EXPIRED, [expired, unconnected]);
 
 /** Their channel was given up. */
-export const failDisconnected = (tx: Queryable, error: string): Promise<SettledSend[]> =>
-  tx.query<SettledSend>(FAIL_DISCONNECTED, [error]);
+export async function failDisconnected(tx: Queryable, error: string): Promise<SettledSend[]> {
+  const failed: SettledSend[] = [];
+  for (const statement of FAIL_DISCONNECTED)
+    failed.push(...(await tx.query<SettledSend>(statement, [error])));
+  return failed;
+}

@@ -23,7 +23,7 @@ const RELEASE = sql(`
 /** Whose request may have been written is not sent again. Of what the platform has told meanwhile nothing is unknown. */
 const DOUBT = sql(`
   with lost as materialized (
-    select s.client_id, s.id, s.attempts + 1 as attempts, s.started_at
+    select s.client_id, s.id, s.attempts + 1 as attempts, s.started_at, s.platform_message_id
     from sends s
     where s.state = 'in_hand'
     and s.sending_at is not null
@@ -60,7 +60,8 @@ const DOUBT = sql(`
       when 'queued' then jsonb_build_array(jsonb_build_object('status', 'unknown', 'at', now()))
       else m.timeline
     end,
-    attempts = l.attempts
+    attempts = l.attempts,
+    platform_message_id = coalesce(m.platform_message_id, l.platform_message_id)
   from lost l
   where l.id like 'msg%'
   and m.client_id = l.client_id

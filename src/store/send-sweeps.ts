@@ -1,5 +1,5 @@
 import { type Queryable, sql } from "./database.ts";
-import { IS_FIRST, type SendRef } from "./sends.ts";
+import type { SendRef } from "./sends.ts";
 
 /** Everything here is over all clients: it keeps the sending going, whoever has died over it. */
 
@@ -11,11 +11,9 @@ export async function lockSendSweep(tx: Queryable): Promise<boolean> {
   return row?.locked ?? false;
 }
 
-/** What waits for a reconnect is looked at once a minute; the reconnect itself makes it due. */
+/** What waits for a reconnect is looked at rarely; the reconnect itself makes it due. */
 const PUT_OFF = sql(`
-  update sends
-  set next_attempt_at = least(expires_at, now() + interval '1 minute')
-  where (client_id, id) in (
+  with unconnected as materialized (
     select s.client_id, s.id
     from sends s
     join channels c on c.id = s.channel_id
@@ -24,18 +22,34 @@ const PUT_OFF = sql(`
     and s.next_attempt_at <= now()
     and c.status = 'needs_reauth'
     limit 1000
-  )`);
+    for update of s skip locked
+  )
+  update sends s
+  set next_attempt_at = least(s.expires_at, now() + interval '30 minutes')
+  from unconnected u
+  where s.client_id = u.client_id
+  and s.id = u.id`);
 
 export async function putOffUnconnected(tx: Queryable): Promise<void> {
   await tx.query(PUT_OFF);
 }
 
+/** In the order in which everybody writes them. */
 const RESUME = sql(`
-  update sends
+  with waiting as materialized (
+    select client_id, id
+    from sends
+    where channel_id = $1
+    and client_id = $2
+    and state = 'waiting'
+    order by id
+    for update
+  )
+  update sends s
   set next_attempt_at = now(), enqueued_at = null
-  where channel_id = $1
-  and client_id = $2
-  and state = 'waiting'`);
+  from waiting w
+  where s.client_id = w.client_id
+  and s.id = w.id`);
 
 /** What has waited for the channel is due. */
 export async function resumeSends(tx: Queryable, clientId: string, channelId: string): Promise<void> {
@@ -49,7 +63,6 @@ const picked = (condition: string, order: string) => `
     where s.state = 'waiting'
     and s.next_attempt_at <= now()
     and ${condition}
-    and ${IS_FIRST}
     order by ${order}
     limit $3
     for update of s skip locked`;

@@ -3,7 +3,7 @@ import { inOrder } from "./delivery-refs.ts";
 
 /** Everything here is over all clients: the queue of what is to be said to people, whoever says it. */
 
-/** A message to be sent, and the moment that its channel's rate has kept for it, in milliseconds since 1970. */
+/** A message to be sent; where its channel's rate made it wait, when its turn was to come, in milliseconds since 1970. */
 export interface SendRef {
   clientId: string;
   id: string;
@@ -38,24 +38,19 @@ export async function unqueueSends(db: Queryable, refs: readonly SendRef[]): Pro
 }
 
 /**
- * One person's messages begin in the order of their acceptance: an earlier one that was not begun yet is waited for, one that
- * must be repeated only while that is soon.
+ * Of a send: whether those to the same person that were accepted after it wait for it. One that must be repeated is waited for
+ * only while that is soon.
  */
-export const IS_FIRST = `not exists (
-      select
-      from sends earlier
-      where earlier.channel_id = s.channel_id
-      and earlier.recipient = s.recipient
-      and earlier.place < s.place
-      and earlier.state <> 'unknown'
-      and (earlier.attempts = 0 or earlier.next_attempt_at < now() + interval '1 minute')
-    )`;
+export const goesFirst = (send: string): string =>
+  `(${send}.state in ('behind', 'waiting', 'in_hand') and (${send}.attempts = 0 or ${send}.next_attempt_at < now() + interval '1 minute'))`;
 
 /** A message in hand, and the channel that is to say it. */
 export interface ClaimedSend {
   client_id: string;
   id: string;
   attempts: number;
+  /** Why it has to be repeated, as JSON; null at the first time. */
+  last_error: string | null;
   parts_sent: number;
   /** Of the part that went out before. */
   platform_message_id: string | null;
@@ -75,8 +70,9 @@ export interface ClaimedSend {
 }
 
 /**
- * What is not taken, because another one comes first or its channel is not connected, is in no queue any more. What the platform
- * has told of since it went back is not sent again.
+ * What is not taken, because its channel is not connected or its time is over, is in no queue any more. What the platform has
+ * told of since it went back is not sent again; one that is unknown, although its sender came back and said that it was refused,
+ * is.
  */
 const CLAIM = sql(`
   with told as (
@@ -87,7 +83,7 @@ const CLAIM = sql(`
     and s.client_id = w.client_id
     and s.id = w.id
     and s.state = 'waiting'
-    and m.status <> 'queued'
+    and m.status not in ('queued', 'unknown')
     returning s.id
   ),
   claimed as (
@@ -104,11 +100,10 @@ const CLAIM = sql(`
       s.state = 'waiting'
       and s.next_attempt_at <= now() + interval '1 second'
       and s.expires_at > now()
-      and ${IS_FIRST}
       or s.state = 'in_hand' and s.lease = $4
     )
     returning
-      s.client_id, s.id, s.attempts, s.parts_sent, s.platform_message_id, s.expires_at, s.recipient, s.channel_id,
+      s.client_id, s.id, s.attempts, s.last_error, s.parts_sent, s.platform_message_id, s.expires_at, s.recipient, s.channel_id,
       c.waba_id, c.phone_number_id, c.page_id, c.token_sealed, c.external_ref as channel_ref
   ),
   left_over as (
@@ -121,7 +116,7 @@ const CLAIM = sql(`
     and s.id not in (select id from claimed union all select id from told)
   )
   select
-    c.client_id, c.id, c.attempts, c.parts_sent, c.platform_message_id, c.expires_at, c.recipient, c.channel_id,
+    c.client_id, c.id, c.attempts, c.last_error, c.parts_sent, c.platform_message_id, c.expires_at, c.recipient, c.channel_id,
     c.waba_id, c.phone_number_id, c.page_id, c.token_sealed, m.platform, m.type, m.content, m.options,
     coalesce(m.external_ref, c.channel_ref) as external_ref
   from claimed c

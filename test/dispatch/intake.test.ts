@@ -6,18 +6,21 @@ import type { DeliveryRef } from "../../src/store/delivery-refs.ts";
 import { DatabaseUnavailable } from "../../src/store/faults.ts";
 import { type Api, startApi } from "../fixtures/api.ts";
 import { connect } from "../fixtures/channels.ts";
-import { PHONE, rowsOf } from "../fixtures/messages.ts";
+import { rowsOf } from "../fixtures/messages.ts";
 import { watchStatements } from "../fixtures/statements.ts";
 import { makeTenant, type Tenant } from "../fixtures/tenants.ts";
 
 /** A message to be accepted, with a key where one is given. */
+let people = 5511900000000;
+
+/** Each to somebody else, unless told. */
 const messageOf = (tenant: Tenant, channel: string, change: Partial<NewMessage> & { key?: string } = {}) => {
   const { key, ...columns } = change;
   return {
     client_id: tenant.id,
     id: newId("msg"),
     channel_id: channel,
-    recipient: PHONE,
+    recipient: String(++people),
     recipient_kind: "phone",
     type: "text",
     content: '{"body":"Hi"}',
@@ -46,6 +49,7 @@ function open({ api, before, epoch = "epoch" }: Ground) {
 }
 
 const ACCEPTED = { outcome: "accepted" };
+const PHONE = "5511988887777";
 
 t.test("the intake", async (t) => {
   const api = await startApi(t);
@@ -101,6 +105,24 @@ t.test("the intake", async (t) => {
       [tenant.id],
     );
     t.equal(rows.length, 453);
+  });
+
+  t.test("lets one person's messages wait for those before them", async (t) => {
+    const { intake, rung } = open({ api });
+    const { tenant, channel } = await ready();
+    const toOne = () => intake.accept(messageOf(tenant, channel, { recipient: PHONE }));
+    await Promise.all([toOne(), toOne()]);
+    await toOne();
+    await intake.accept(messageOf(tenant, await connect(api, tenant), { recipient: PHONE }));
+    const rows = await rowsOf(api, "sends", tenant);
+    t.same(
+      rows.map(({ state }) => state),
+      ["waiting", "behind", "behind", "waiting"],
+    );
+    t.same(
+      rung.map(({ id }) => id),
+      rows.filter(({ state }) => state === "waiting").map(({ id }) => id),
+    );
   });
 
   t.test("tells each that was not accepted why, and its neighbours do not suffer", async (t) => {

@@ -7,8 +7,6 @@ interface GateParts {
   isUnhealthy(clientId: string): boolean;
   /** Of one that a single call may try. */
   isOnTrial(clientId: string): boolean;
-  /** No more than this for one, however many are free. */
-  most?: number;
 }
 
 /**
@@ -28,7 +26,7 @@ const BULK_SHARE_OF_ONE = 0.05;
 export type Gate = ReturnType<typeof createGate>;
 
 /** Who may have how many of this process's slots: one client's slow backend must not take them from the others. */
-export function createGate({ slots, isUnhealthy, isOnTrial, most = slots }: GateParts) {
+export function createGate({ slots, isUnhealthy, isOnTrial }: GateParts) {
   const held = new Map<string, Record<EventLane, number>>();
   const taken = { events: 0, bulk: 0 };
   let waiting: (() => void)[] = [];
@@ -39,7 +37,7 @@ export function createGate({ slots, isUnhealthy, isOnTrial, most = slots }: Gate
   function capOf(clientId: string): number {
     if (isOnTrial(clientId)) return 1;
     const part = SHARES.find((tier) => free() >= slots * tier.free)?.share ?? 0;
-    return Math.min(most, share(isUnhealthy(clientId) ? Math.min(part, UNHEALTHY_SHARE) : part));
+    return share(isUnhealthy(clientId) ? Math.min(part, UNHEALTHY_SHARE) : part);
   }
 
   const roomIn = (lane: EventLane): number =>

@@ -16,7 +16,7 @@ t.test("a message of a page", async (t) => {
   const scene = await startSending(t, { channel: { platform: "socialapp", pageId: "1300000000000777" } });
   const { platform } = scene;
   const bodiesTo = (to: string) => bodiesAt(platform).filter(({ recipient }) => recipient.id === to);
-  const queue = (to: string, message: object) => queueOne(scene, { platform: "socialapp", to, ...message });
+  const queue = (to: string, message: object) => queueOne(scene, { to, ...message });
 
   t.test("is sent once it is taken, for nobody will tell later", async (t) => {
     const options = { context: { message_id: "m_0" }, messaging_type: "MESSAGE_TAG", tag: "HUMAN_AGENT" };

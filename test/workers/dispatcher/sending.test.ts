@@ -1,4 +1,5 @@
 import t from "tap";
+import { NOT_BUILT } from "../../../src/dispatch/message-errors.ts";
 import { connect } from "../../fixtures/channels.ts";
 import {
   accept,
@@ -124,7 +125,12 @@ t.test("a message", async (t) => {
     });
 
   t.test("that cannot be built ends after five tries, and says that the fault is ours", async (t) => {
-    const id = await queueOne(scene, { to: somebody(), send: { attempts: 4 }, content: "no json" });
+    const last_error = JSON.stringify(NOT_BUILT);
+    const id = await queueOne(scene, {
+      to: somebody(),
+      send: { attempts: 4, last_error },
+      content: "no json",
+    });
     const row = await untilMessage(scene, id, { status: "failed" });
     t.match(JSON.parse(row.error ?? ""), { code: "internal" });
     t.equal(row.attempts, 5);
@@ -144,11 +150,19 @@ t.test("a message", async (t) => {
 
   t.test("is not sent by a channel that was given up", async (t) => {
     const channelId = await connect(scene, scene.tenant);
+    const to = somebody();
+    const waits = { next_attempt_at: new Date(Date.now() + 60_000), enqueued_at: null };
+    const [id = "", behind = ""] = await queueMessages(
+      { ...scene },
+      { ...scene, channelId },
+      { to, send: waits },
+      { to },
+    );
     await scene.db.query("update channels set status = 'disconnected', token_sealed = null where id = $1", [
       channelId,
     ]);
-    const to = somebody();
-    const id = await queueOne({ ...scene, channelId }, { to });
+    await scene.db.query("update sends set next_attempt_at = now() where id = $1", [id]);
+    await untilMessage(scene, behind, { status: "failed" });
     const row = await untilMessage(scene, id, { status: "failed" });
     t.match(JSON.parse(row.error ?? ""), { code: "channel_disconnected" });
     t.equal(callsTo(to), 0);
@@ -160,6 +174,9 @@ t.test("a message", async (t) => {
     const channelId = await connect(scene, scene.tenant, channel);
     const own = { ...scene, channelId };
     platform.answer = (response) => refuse(response, 190);
+    const to = somebody();
+    const later = { next_attempt_at: new Date(Date.now() + 3_600_000), enqueued_at: null };
+    const second = await queueOne(own, { to, send: later });
     const first = await queueOne(own, { to: somebody() });
     await untilMessage(scene, first, { state: "waiting", send_attempts: 1 });
     const statusOf = async () =>
@@ -171,8 +188,7 @@ t.test("a message", async (t) => {
       [channelId],
     );
     t.match(JSON.parse(ended?.payload ?? "{}"), { data: { reason: "token_dead" } });
-    const to = somebody();
-    const second = await queueOne(own, { to });
+    await scene.db.query("update sends set next_attempt_at = now() where id = $1", [second]);
     await until("put off", async () => dueIn(await messageOf(scene, second)) > 30_000);
     t.equal(callsTo(to), 0);
     platform.answer = (response) => accept(response, "wamid.again");

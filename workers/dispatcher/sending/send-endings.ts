@@ -101,9 +101,12 @@ export const unknown = (row: ClaimedSend, progress: Progress): SendEnding => ({
 });
 
 export function spoiled(row: ClaimedSend, progress: Progress, fault: Error): SendEnding {
-  if (row.attempts + 1 >= MOST_SPOILED) return { ...refused(row, progress, NOT_BUILT), fault };
-  const finish = { ...back(row, progress, nextSend(row.attempts + 1)), attempt: 1 };
-  return { finish: { ...finish, error: JSON.stringify(NOT_BUILT) }, events: [], error: NOT_BUILT, fault };
+  const error = JSON.stringify(NOT_BUILT);
+  // What was tried in vain for other reasons before may get better.
+  const isHopeless = row.attempts + 1 >= MOST_SPOILED && row.last_error === error;
+  if (isHopeless) return { ...refused(row, progress, NOT_BUILT), fault };
+  const finish = { ...back(row, progress, nextSend(row.attempts + 1)), attempt: 1, error };
+  return { finish, events: [], error: NOT_BUILT, fault };
 }
 
 const stepOf = (status: string, at: Date) => ({ status, at: at.toISOString() });

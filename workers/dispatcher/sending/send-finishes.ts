@@ -3,6 +3,7 @@ import type { Streams } from "../../../src/dispatch/queue/streams.ts";
 import { type EventDraft, recordEvents } from "../../../src/dispatch/record-events.ts";
 import type { Database } from "../../../src/store/database.ts";
 import { finishSends, type SendFinish } from "../../../src/store/finish-sends.ts";
+import { releaseAfter } from "../../../src/store/send-order.ts";
 
 /** How it goes on with a message, and what its client is told of it. */
 export interface EndedSend extends SendFinish {
@@ -36,20 +37,10 @@ export async function writeSends(
     return rows;
   });
   bell.release();
-  // Whoever has waited for one of these; what is not heard is left to the sweeper.
-  const next = finished.flatMap(({ next_client_id, next_id, next_channel_id, next_slot_at }) =>
-    next_client_id === null
-      ? []
-      : [
-          {
-            clientId: next_client_id,
-            id: next_id,
-            channelId: next_channel_id,
-            slotAt: next_slot_at?.getTime(),
-          },
-        ],
-  );
-  if (next.length > 0) await streams.add("outbound", next).catch(() => {});
+  // Whoever has waited for one of these. What fails of it is left to the sweeper.
+  await releaseAfter(db, finished)
+    .then((next) => (next.length > 0 ? streams.add("outbound", next) : undefined))
+    .catch(() => {});
   return finished.map(({ id }) => id);
 }
 

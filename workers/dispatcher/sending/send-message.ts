@@ -1,6 +1,7 @@
 import type { MessageError } from "../../../src/dispatch/message-errors.ts";
 import type { PlatformError } from "../../../src/platforms/errors/platform-error.ts";
 import type { SendOutcome } from "../../../src/platforms/sends.ts";
+import { SECOND } from "../../../src/runtime/durations.ts";
 import type { ClaimedSend, SendMark } from "../../../src/store/sends.ts";
 import { type RequestParts, requestsOf } from "./requests.ts";
 import {
@@ -61,11 +62,15 @@ async function markOf(
 ): Promise<Marked> {
   const { client_id, id } = row;
   const about = { client_id, id, parts_sent: ids.length, platform_message_id: ids[0] ?? null };
+  const began = performance.now();
   return mark(about).then(
-    (isOurs) => (isOurs ? "marked" : "lost"),
+    (isOurs) => (performance.now() - began > LATEST ? "not written" : isOurs ? "marked" : "lost"),
     () => "not written",
   );
 }
+
+/** Who stood still for longer may have been given up for dead, and what they were to send may have failed. */
+const LATEST = 5 * SECOND;
 
 /** Whoever sends it again must know what has arrived. */
 function reasonOf(refusal: PlatformError, { ids }: Progress): MessageError {
@@ -92,8 +97,8 @@ async function ended(
       return unknown(row, progress);
     case "refused": {
       if (!outcome.tokenDead) return refused(row, progress, reasonOf(outcome.error, progress));
-      // The message waits for the channel to be connected again.
-      await parts.onDeadToken(row);
+      // The message waits for the channel to be connected again; what cannot be written is noticed by the next one.
+      await parts.onDeadToken(row).catch(() => {});
       return again(row, progress, { outcome: "retry", error: outcome.error, pair: false });
     }
   }

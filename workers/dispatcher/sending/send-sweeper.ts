@@ -13,6 +13,7 @@ import type { Log } from "../../../src/runtime/log.ts";
 import { pause } from "../../../src/runtime/pause.ts";
 import type { Database, Queryable } from "../../../src/store/database.ts";
 import { failDisconnected, failExpired, failUnknown } from "../../../src/store/send-ends.ts";
+import { releaseAll } from "../../../src/store/send-order.ts";
 import { doubtSends, releaseSends } from "../../../src/store/send-recovery.ts";
 import { enqueueSends, lockSendSweep, putOffUnconnected } from "../../../src/store/send-sweeps.ts";
 import { type SendRef, unqueueSends } from "../../../src/store/sends.ts";
@@ -59,6 +60,7 @@ async function sweepOnce(parts: SendSweepParts): Promise<"more" | "done"> {
     const events = [...(await recovered(tx, parts)), ...(await ended(tx, parts))];
     await recordEvents(tx, events, bell);
     await putOffUnconnected(tx);
+    await releaseAll(tx);
     return epoch ? enqueueSends(tx, { epoch, strandedAfter: STRANDED_AFTER, limit: BATCH }) : [];
   });
   bell.release();

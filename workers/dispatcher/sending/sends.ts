@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
-import type { Rate } from "../../../src/dispatch/queue/rate.ts";
-import { SECOND } from "../../../src/runtime/durations.ts";
+import { HORIZON, type Rate } from "../../../src/dispatch/queue/rate.ts";
 import { gather } from "../../../src/runtime/gather.ts";
 import type { Log } from "../../../src/runtime/log.ts";
 import { createOutage } from "../../../src/runtime/outage.ts";
@@ -30,10 +29,8 @@ interface SendsParts {
   report(row: ClaimedSend, ending: SendEnding, ms: number): void;
 }
 
-/** So long a message waits here for its moment; what has to wait longer does so in its row. */
-const HORIZON = 1 * SECOND;
-/** A moment that was kept for a message and is longer ago has been missed: it needs another one. */
-const STALE = 3 * SECOND;
+/** Whoever's turn has come, and cannot go yet, comes again so much later; so does everybody while Redis does not answer. */
+const COME_AGAIN = HORIZON + 100;
 const BATCH = 100;
 const LANE = "events";
 
@@ -78,20 +75,21 @@ export function createSends({ worker, db, log, gate, rate, finisher, ...parts }:
     return true;
   }
 
-  /** Of one channel. A moment that was kept for one and has just come is good; the others get one of their own. */
+  /** Of one channel: in how many milliseconds each may go out, by whether its turn has come before. */
   async function plan(refs: readonly SendRef[]): Promise<Planned[]> {
+    const [speaker] = refs as [SendRef, ...SendRef[]];
+    const due = refs.filter(({ slotAt }) => slotAt !== undefined);
+    const fresh = refs.filter(({ slotAt }) => slotAt === undefined);
+    const moments = await rate.take(speaker, { due: due.length, fresh: fresh.length }).catch(() => undefined);
     const now = Date.now();
-    const without = refs.filter(({ slotAt = 0 }) => slotAt < now - STALE);
-    const waits = new Map<string, number>();
-    if (without.length > 0) {
-      const [first] = without as [SendRef];
-      const taken = await rate.take(first, without.length).catch(() => without.map(() => SECOND));
-      for (const [index, { id }] of without.entries()) waits.set(id, taken[index] ?? 0);
-    }
-    return refs.map((ref) => {
-      const wait = waits.get(ref.id) ?? Math.max(0, (ref.slotAt ?? now) - now);
-      return { ...ref, slotAt: Math.round(now + wait), wait };
-    });
+    return [
+      ...due.map((ref, index) => ({ ...ref, wait: moments?.due.now[index] ?? COME_AGAIN })),
+      ...fresh.map((ref, index) => {
+        const { now: soon = [], later = [] } = moments?.fresh ?? {};
+        const wait = soon[index] ?? later[index - soon.length] ?? COME_AGAIN;
+        return { ...ref, wait };
+      }),
+    ].map((one) => ({ ...one, slotAt: Math.round(now + one.wait) }));
   }
 
   function begin(planned: Planned): void {
