@@ -13,9 +13,7 @@ interface Manifest {
 const textOf = (file: string) => readFileSync(join(packageRoot(), file), "utf8");
 const manifest: Manifest = JSON.parse(textOf("app.json"));
 const processes: Record<string, string> = Object.fromEntries(
-  [...textOf("Procfile").matchAll(/^(\w+): node --enable-source-maps dist\/(.+)\.js$/gm)].map(
-    ([, type, file]) => [type, file],
-  ),
+  [...textOf("Procfile").matchAll(/^(\w+): node dist\/(.+)\.js$/gm)].map(([, type, file]) => [type, file]),
 );
 
 t.test("the Procfile names entries that exist, and app.json runs them", async (t) => {

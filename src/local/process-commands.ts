@@ -8,8 +8,7 @@ export type Runtime = "node" | "deno";
 
 /** The program and arguments that run one file of bin/: built under Node, as it stands under Deno. */
 export function processCommand(root: string, name: string, runtime: Runtime): [string, ...string[]] {
-  if (runtime === "node")
-    return [process.execPath, "--enable-source-maps", join(root, "dist/bin", `${name}.js`)];
+  if (runtime === "node") return [process.execPath, join(root, "dist/bin", `${name}.js`)];
   const permissions = [...DENO_PERMISSIONS, ...(name === "herald" ? ["--allow-write"] : [])];
   return [denoProgram(root), "run", "--no-prompt", ...permissions, join(root, "bin", `${name}.ts`)];
 }

@@ -2,6 +2,7 @@ import { type Logger, pino, stdTimeFunctions } from "pino";
 import pretty from "pino-pretty";
 import type { Config } from "./config.ts";
 import { toLogfmt } from "./logfmt.ts";
+import { sourceStack } from "./source-stack.ts";
 
 export type Fields = Record<string, unknown>;
 
@@ -115,7 +116,7 @@ function describeError(error: unknown): Fields {
     type: error.name,
     message: error.message,
     ...(typeof code === "string" ? { code } : {}),
-    stack: error.stack,
+    stack: error.stack === undefined ? undefined : sourceStack(error.stack),
     ...(error.cause === undefined ? {} : { cause: describeError(error.cause) }),
   };
 }
