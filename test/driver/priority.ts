@@ -3,5 +3,5 @@ import { setPriority } from "node:os";
 
 /** So that what is measured by time does not depend on how much else there is to do. Its own children inherit it. */
 export function yieldProcessor({ pid }: ChildProcess): void {
-  if (pid !== undefined) setPriority(pid, 10);
+  if (pid !== undefined) setPriority(pid, 4);
 }
