@@ -123,8 +123,8 @@ function dispatcherWorkers(c: DependencyContainer): Worker[] {
         {
           lane: "outbound",
           prefix: "msg",
-          room: () => outbound.gate.room("events"),
-          roomNow: () => outbound.gate.roomIn("events"),
+          room: outbound.sends.room,
+          roomNow: outbound.sends.roomNow,
           take: (entries) => outbound.sends.take(entries.filter(isSend)),
         },
       ],

@@ -1,17 +1,7 @@
 import type { Platform } from "../schema/enumerations.ts";
+import type { ToldMessage } from "../store/settled-sends.ts";
 import type { MessageError } from "./message-errors.ts";
 import type { EventDraft } from "./record-events.ts";
-
-/** A message that its client is told of. */
-export interface ToldMessage {
-  client_id: string;
-  id: string;
-  channel_id: string;
-  platform: string;
-  recipient: string;
-  external_ref: string | null;
-  platform_message_id: string | null;
-}
 
 const about = (message: ToldMessage, type: EventDraft["type"], data: object): EventDraft => ({
   clientId: message.client_id,

@@ -153,27 +153,6 @@ export async function markTokenDead(
   return row;
 }
 
-const FIND_PAGE_TOKEN = sql(`
-  select page_id, token_sealed
-  from channels
-  where client_id = $1
-  and id = $2
-  and page_id is not null
-  and token_sealed is not null`);
-
-/** By what a channel's page is spoken for; undefined where it has no page, or is disconnected. */
-export async function findPageToken(
-  db: Queryable,
-  clientId: string,
-  channelId: string,
-): Promise<{ page_id: string; token_sealed: string } | undefined> {
-  const [row] = await db.query<{ page_id: string; token_sealed: string }>(FIND_PAGE_TOKEN, [
-    clientId,
-    channelId,
-  ]);
-  return row;
-}
-
 export const listChannels = (
   db: Queryable,
   clientId: string,

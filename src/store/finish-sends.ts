@@ -1,5 +1,6 @@
 import { type Queryable, sql } from "./database.ts";
 import { inOrder } from "./delivery-refs.ts";
+import { firstStep } from "./settled-sends.ts";
 
 /**
  * How it goes on with a message that was in hand. accepted: the platform has it. refused: it never will. unknown: nobody knows.
@@ -94,10 +95,7 @@ const FINISH = sql(`
         when m.status in ('queued', 'unknown') then coalesce(i.steps -> -1 ->> 'status', m.status)
         else m.status
       end,
-      timeline = case
-        when h.started_at is null or m.timeline @> '[{"status": "sending"}]' then '[]'
-        else jsonb_build_array(jsonb_build_object('status', 'sending', 'at', h.started_at))
-      end || case
+      timeline = ${firstStep("h.started_at")} || case
         when m.status in ('queued', 'unknown') then m.timeline || i.steps
         else i.steps || m.timeline
       end,

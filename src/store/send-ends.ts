@@ -1,5 +1,5 @@
 import { type Queryable, sql } from "./database.ts";
-import { SETTLED, type SettledSend } from "./settled-sends.ts";
+import { firstStep, SETTLED, type SettledSend } from "./settled-sends.ts";
 
 /** Everything here is over all clients: messages that have waited long enough, and fail. */
 
@@ -21,10 +21,7 @@ const failing = (which: string, error: string) => `
   update messages m
   set
     status = 'failed',
-    timeline = case
-      when o.started_at is null or m.timeline @> '[{"status": "sending"}]' then m.timeline
-      else m.timeline || jsonb_build_array(jsonb_build_object('status', 'sending', 'at', o.started_at))
-    end || jsonb_build_array(jsonb_build_object('status', 'failed', 'at', now())),
+    timeline = ${firstStep("o.started_at")} || m.timeline || jsonb_build_array(jsonb_build_object('status', 'failed', 'at', now())),
     error = o.error,
     attempts = o.attempts,
     platform_message_id = coalesce(m.platform_message_id, o.platform_message_id)

@@ -1,23 +1,16 @@
 import { type Queryable, sql } from "./database.ts";
-import { SETTLED, type SettledSend } from "./settled-sends.ts";
+import { firstStep, SETTLED, type SettledSend } from "./settled-sends.ts";
+import { isInDeadHands, type Silence } from "./workers.ts";
 
 /** Everything here is over all clients: what becomes of the messages that a dead dispatcher had in hand. */
 
 /** Whose request was not written yet is due again, at once. */
 const RELEASE = sql(`
-  update sends
+  update sends s
   set state = 'waiting', enqueued_at = null, worker_id = null, lease = null, claimed_at = null
-  where state = 'in_hand'
-  and sending_at is null
-  and (
-    claimed_at < now() - $2 * interval '1 millisecond'
-    or claimed_at < now() - $1 * interval '1 millisecond' and not exists (
-      select
-      from workers w
-      where w.id = worker_id
-      and w.heartbeat_at > now() - $1 * interval '1 millisecond'
-    )
-  )
+  where s.state = 'in_hand'
+  and s.sending_at is null
+  and ${isInDeadHands("s")}
   returning 1 as one`);
 
 /** Whose request may have been written is not sent again. Of what the platform has told meanwhile nothing is unknown. */
@@ -27,15 +20,7 @@ const DOUBT = sql(`
     from sends s
     where s.state = 'in_hand'
     and s.sending_at is not null
-    and (
-      s.claimed_at < now() - $2 * interval '1 millisecond'
-      or s.claimed_at < now() - $1 * interval '1 millisecond' and not exists (
-        select
-        from workers w
-        where w.id = s.worker_id
-        and w.heartbeat_at > now() - $1 * interval '1 millisecond'
-      )
-    )
+    and ${isInDeadHands("s")}
     order by s.id
     limit 500
     for update of s skip locked
@@ -56,7 +41,7 @@ const DOUBT = sql(`
   update messages m
   set
     status = case m.status when 'queued' then 'unknown' else m.status end,
-    timeline = jsonb_build_array(jsonb_build_object('status', 'sending', 'at', l.started_at)) || case m.status
+    timeline = ${firstStep("l.started_at")} || case m.status
       when 'queued' then jsonb_build_array(jsonb_build_object('status', 'unknown', 'at', now()))
       else m.timeline
     end,
@@ -67,13 +52,6 @@ const DOUBT = sql(`
   and m.client_id = l.client_id
   and m.id = l.id
   returning ${SETTLED}, m.status`);
-
-interface Silence {
-  /** Milliseconds after which a worker that says nothing is dead. */
-  deadAfter: number;
-  /** Milliseconds that nothing is in hand for, whoever says they live. */
-  longest: number;
-}
 
 /** Makes due again what the dead had not begun to send; answers how much. */
 export async function releaseSends(tx: Queryable, { deadAfter, longest }: Silence): Promise<number> {

@@ -3,14 +3,6 @@ import type { SendRef } from "./sends.ts";
 
 /** Everything here is over all clients: it keeps the sending going, whoever has died over it. */
 
-const LOCK = sql("select pg_try_advisory_xact_lock(hashtext('herald:sweep sends')) as locked");
-
-/** One at a time; it lasts as long as the transaction. */
-export async function lockSendSweep(tx: Queryable): Promise<boolean> {
-  const [row] = await tx.query<{ locked: boolean }>(LOCK);
-  return row?.locked ?? false;
-}
-
 /** What waits for a reconnect is looked at rarely; the reconnect itself makes it due. */
 const PUT_OFF = sql(`
   with unconnected as materialized (

@@ -1,12 +1,16 @@
-/** A message of which its client is to hear. */
-export interface SettledSend {
+/** A message that its client is told of. */
+export interface ToldMessage {
   client_id: string;
   id: string;
   channel_id: string;
   platform: string;
   recipient: string;
+  /** The message's own, or its channel's. */
   external_ref: string | null;
   platform_message_id: string | null;
+}
+
+export interface SettledSend extends ToldMessage {
   /** Why it failed, as JSON. */
   error: string | null;
 }
@@ -15,3 +19,9 @@ export interface SettledSend {
 export const SETTLED = `
     m.client_id, m.id, m.channel_id, m.platform, m.recipient, m.platform_message_id, m.error,
     coalesce(m.external_ref, (select c.external_ref from channels c where c.id = m.channel_id)) as external_ref`;
+
+/** What goes before the timeline of the message `m`: that it was begun, where that is so and not written down yet. */
+export const firstStep = (startedAt: string): string => `case
+      when ${startedAt} is null or m.timeline @> '[{"status": "sending"}]' then '[]'
+      else jsonb_build_array(jsonb_build_object('status', 'sending', 'at', ${startedAt}))
+    end`;

@@ -1,35 +1,30 @@
 import { type Queryable, sql } from "./database.ts";
 import { columnsOf, type DeliveryRef, IS_WAITING, isOneOfFew, partitionBy } from "./delivery-refs.ts";
+import { isInDeadHands, type Silence } from "./workers.ts";
 
 /** Everything here is over all clients: it keeps the queue going, and nothing of it is shown to anybody. */
 
-const LOCK = sql("select pg_try_advisory_xact_lock(hashtext('herald:sweep')) as locked");
+const LOCK = sql("select pg_try_advisory_xact_lock(hashtext('herald:sweep ' || $1::text)) as locked");
 
 /** One at a time; it lasts as long as the transaction, for a lock of the session would leak through a pooler. */
-export async function lockSweep(tx: Queryable): Promise<boolean> {
-  const [row] = await tx.query<{ locked: boolean }>(LOCK);
+export async function lockSweep(
+  tx: Queryable,
+  what: "deliveries" | "sends" = "deliveries",
+): Promise<boolean> {
+  const [row] = await tx.query<{ locked: boolean }>(LOCK, [what]);
   return row?.locked ?? false;
 }
 
 /**
  * An attempt that nobody came back from: it may have arrived, or not. It is made again at once; what meets that again may be
- * what kills us, and goes by the schedule. A claim is a sign of life too: who could not reach the database for a while may take
- * something up before their heart beats again.
+ * what kills us, and goes by the schedule.
  */
 const RECOVER = sql(`
   with lost as materialized (
     select d.client_id, d.id, d.attempts + 1 as attempt, d.schedule_base, d.claimed_at
     from deliveries d
     where d.state = 'in_flight'
-    and (
-      d.claimed_at < now() - $2 * interval '1 millisecond'
-      or d.claimed_at < now() - $1 * interval '1 millisecond' and not exists (
-        select
-        from workers w
-        where w.id = d.worker_id
-        and w.heartbeat_at > now() - $1 * interval '1 millisecond'
-      )
-    )
+    and ${isInDeadHands("d")}
     for update of d skip locked
   ),
   tried as (
@@ -67,17 +62,13 @@ const RECOVER = sql(`
   select one
   from recovered`);
 
-interface Silence {
-  /** Milliseconds after which a worker that says nothing is dead. */
-  deadAfter: number;
-  /** Milliseconds that nothing is in hand for, whoever says they live. */
-  longest: number;
+interface Recovery extends Silence {
   /** Milliseconds until the next attempt after the first, after the second, and so on. */
   schedule: readonly number[];
 }
 
 /** Makes due again what is in the hands of the dead; answers how many. */
-export async function recoverDeliveries(tx: Queryable, { deadAfter, longest, schedule }: Silence) {
+export async function recoverDeliveries(tx: Queryable, { deadAfter, longest, schedule }: Recovery) {
   const rows = await tx.query(RECOVER, [deadAfter, longest, schedule]);
   return rows.length;
 }

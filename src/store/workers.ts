@@ -29,3 +29,25 @@ export async function forgetSilentWorkers(db: Queryable, age: number): Promise<n
   const rows = await db.query(FORGET, [age]);
   return rows.length;
 }
+
+/** When something that is in hand counts as lost. */
+export interface Silence {
+  /** Milliseconds after which a worker that says nothing is dead. */
+  deadAfter: number;
+  /** Milliseconds that nothing is in hand for, whoever says they live. */
+  longest: number;
+}
+
+/**
+ * Of a row in somebody's hand, with the silence as $1 and $2. A claim is a sign of life too: who could not reach the database for a
+ * while may take something up before their heart beats again.
+ */
+export const isInDeadHands = (row: string): string => `(
+      ${row}.claimed_at < now() - $2 * interval '1 millisecond'
+      or ${row}.claimed_at < now() - $1 * interval '1 millisecond' and not exists (
+        select
+        from workers w
+        where w.id = ${row}.worker_id
+        and w.heartbeat_at > now() - $1 * interval '1 millisecond'
+      )
+    )`;

@@ -6,7 +6,7 @@ import { openJson } from "../../src/runtime/json-source.ts";
 import type { Log } from "../../src/runtime/log.ts";
 import { within } from "../../src/runtime/within.ts";
 import type { SecretBox } from "../../src/security/secret-box.ts";
-import { findPageToken } from "../../src/store/channels.ts";
+import { findChannelToken } from "../../src/store/channels.ts";
 import type { ClaimedRow } from "../../src/store/claims.ts";
 import type { Database } from "../../src/store/database.ts";
 import { replacePayload } from "../../src/store/events.ts";
@@ -43,8 +43,8 @@ export async function withLeadFields(parts: LeadParts, row: ClaimedRow): Promise
 async function fetched({ db, secretBox, pages }: LeadParts, row: ClaimedRow): Promise<string | undefined> {
   const whole = JSON.parse(row.payload);
   if (whole.data?.fields !== undefined || row.channel_id === null) return undefined;
-  const channel = await findPageToken(db, row.client_id, row.channel_id);
-  if (!channel) return undefined;
+  const channel = await findChannelToken(db, row.client_id, row.channel_id);
+  if (!channel?.page_id || !channel.token_sealed) return undefined;
   const token = openChannelToken(secretBox, row.channel_id, channel.token_sealed);
   const page = { pageId: channel.page_id, token, about: { client: row.client_id, channel: row.channel_id } };
   const { fields } = await pages.readLead(page, whole.data.lead_id);

@@ -1,21 +1,11 @@
 import type { Parking } from "../../src/dispatch/queue/parking.ts";
 import { EVENT_LANES, type EventLane, type Streams } from "../../src/dispatch/queue/streams.ts";
 import { SCHEDULE } from "../../src/dispatch/retry-schedule.ts";
-import { MINUTE, SECOND } from "../../src/runtime/durations.ts";
 import type { Log } from "../../src/runtime/log.ts";
-import { pause } from "../../src/runtime/pause.ts";
 import type { Database, Queryable } from "../../src/store/database.ts";
 import type { DeliveryRef } from "../../src/store/delivery-refs.ts";
 import { enqueueDue, lockSweep, recoverDeliveries, unqueue } from "../../src/store/sweeps.ts";
-
-/** A worker that is silent for so long is dead. */
-const DEAD_AFTER = 10 * SECOND;
-/** Nothing is in hand for so long, whoever says they live: its claim was lost on the way. */
-const LONGEST_IN_HAND = 1 * MINUTE;
-const STRANDED_AFTER = 20 * SECOND;
-const BATCH = 500;
-/** A stream is given nothing more while so much lies in it. */
-const FULL = 2_000;
+import { BATCH, FULL, SILENCE, STRANDED_AFTER, sweepOn } from "./sweeping.ts";
 
 export interface SweepParts {
   db: Database;
@@ -34,19 +24,11 @@ interface QueueState {
   crowded: Record<EventLane, string[]>;
 }
 
-/** Long enough for the dispatchers to make some room. */
-const BREATH = 100;
-/** So many batches in a row: the process may have to end. */
-const MOST_BATCHES = 5;
-
 /**
  * Gives to the queue whatever is due and not in it, for whatever reason, and takes from the dead what they had in hand. It is
  * the timer of the retries too. Whoever else sweeps at the same moment lets us do it.
  */
-export async function sweep(parts: SweepParts): Promise<void> {
-  for (let batches = 1; (await sweepOnce(parts)) === "more" && batches < MOST_BATCHES; batches++)
-    await pause(BREATH);
-}
+export const sweep = (parts: SweepParts): Promise<void> => sweepOn(() => sweepOnce(parts));
 
 async function sweepOnce(parts: SweepParts): Promise<"more" | "done"> {
   const { db, streams } = parts;
@@ -95,9 +77,8 @@ async function stateOf({ streams, parking }: SweepParts): Promise<QueueState | u
 
 /** After an outage everybody seems dead: who was silent themselves cannot tell, and waits until the others have spoken. */
 async function recover(tx: Queryable, { steadyFor, log }: SweepParts): Promise<void> {
-  if (steadyFor() < DEAD_AFTER) return;
-  const silence = { deadAfter: DEAD_AFTER, longest: LONGEST_IN_HAND, schedule: SCHEDULE };
-  const count = await recoverDeliveries(tx, silence);
+  if (steadyFor() < SILENCE.deadAfter) return;
+  const count = await recoverDeliveries(tx, { ...SILENCE, schedule: SCHEDULE });
   if (count > 0) log.warn("sweep.recovered", { count });
 }
 

@@ -6,9 +6,11 @@ import {
   accept,
   bodiesAt,
   eventsAbout,
+  hastenSend,
   messageOf,
   queueMessages,
   queueOne,
+  refuse,
   startSending,
   untilMessage,
 } from "../../fixtures/sending.ts";
@@ -66,6 +68,26 @@ t.test("what a dispatcher leaves behind", async (t) => {
       row.timeline.map(({ status }) => status),
       ["sending", "delivered"],
     );
+  });
+
+  t.test("is sent again when its sender was only slow, and knows that the platform refused it", async (t) => {
+    const to = "5511900000005";
+    platform.hold();
+    const id = await queueOne(scene, { to });
+    await until("it is out", () => platform.open() === 1);
+    // As another dispatcher leaves it that takes this one for dead.
+    await scene.db.query(
+      "update sends set state = 'unknown', attempts = 1, claimed_at = null where id = $1",
+      [id],
+    );
+    await scene.db.query("update messages set status = 'unknown' where id = $1", [id]);
+    platform.release(1, (response) => refuse(response, 130429));
+    const waiting = await untilMessage(scene, id, { state: "waiting" });
+    t.equal(waiting.send_attempts, 1, "counted once");
+    platform.answer = (response) => accept(response, "wamid.later");
+    await hastenSend(scene, id);
+    await untilMessage(scene, id, { status: "accepted", state: null, attempts: 2 });
+    t.equal(callsTo(to), 2);
   });
 
   t.test("is sent when Redis comes back empty", async (t) => {

@@ -8,25 +8,16 @@ import { messageStatus, sendResult } from "../../../src/dispatch/message-events.
 import { type Doorbell, heldBack } from "../../../src/dispatch/queue/doorbell.ts";
 import type { Streams } from "../../../src/dispatch/queue/streams.ts";
 import { type EventDraft, recordEvents } from "../../../src/dispatch/record-events.ts";
-import { MINUTE, SECOND } from "../../../src/runtime/durations.ts";
 import type { Log } from "../../../src/runtime/log.ts";
-import { pause } from "../../../src/runtime/pause.ts";
 import type { Database, Queryable } from "../../../src/store/database.ts";
 import { failDisconnected, failExpired, failUnknown } from "../../../src/store/send-ends.ts";
 import { releaseAll } from "../../../src/store/send-order.ts";
 import { doubtSends, releaseSends } from "../../../src/store/send-recovery.ts";
-import { enqueueSends, lockSendSweep, putOffUnconnected } from "../../../src/store/send-sweeps.ts";
+import { enqueueSends, putOffUnconnected } from "../../../src/store/send-sweeps.ts";
 import { type SendRef, unqueueSends } from "../../../src/store/sends.ts";
 import type { SettledSend } from "../../../src/store/settled-sends.ts";
-
-/** A worker that is silent for so long is dead; nothing is in hand longer than that, whoever says they live. */
-const SILENCE = { deadAfter: 10 * SECOND, longest: 1 * MINUTE };
-const STRANDED_AFTER = 20 * SECOND;
-const BATCH = 500;
-/** The streams are given nothing more while so much lies in one of them. */
-const FULL = 2_000;
-/** Long enough for the dispatchers to make some room; so many batches in a row: the process may have to end. */
-const [BREATH, MOST_BATCHES] = [100, 5];
+import { lockSweep } from "../../../src/store/sweeps.ts";
+import { BATCH, FULL, SILENCE, STRANDED_AFTER, sweepOn } from "../sweeping.ts";
 
 export interface SendSweepParts {
   db: Database;
@@ -46,17 +37,14 @@ export interface SendSweepParts {
  * Gives to the queue whatever may go out and is not in it, takes from the dead what they had in hand, and ends what has waited
  * long enough. It is the timer of the retries too. Whoever else does it at the same moment lets us.
  */
-export async function sweepSends(parts: SendSweepParts): Promise<void> {
-  for (let batches = 1; (await sweepOnce(parts)) === "more" && batches < MOST_BATCHES; batches++)
-    await pause(BREATH);
-}
+export const sweepSends = (parts: SendSweepParts): Promise<void> => sweepOn(() => sweepOnce(parts));
 
 async function sweepOnce(parts: SendSweepParts): Promise<"more" | "done"> {
   const { db, streams, doorbell } = parts;
   const epoch = await epochOf(streams);
   const bell = heldBack(doorbell);
   const due = await db.transaction(async (tx) => {
-    if (!(await lockSendSweep(tx))) return [];
+    if (!(await lockSweep(tx, "sends"))) return [];
     const events = [...(await recovered(tx, parts)), ...(await ended(tx, parts))];
     await recordEvents(tx, events, bell);
     await putOffUnconnected(tx);

@@ -129,7 +129,7 @@ export function createSends({ worker, db, log, gate, rate, finisher, ...parts }:
     abort: () => {},
     giveUp: () => finisher.giveUp(),
   };
-  return { take, ...crew };
+  return { take, room: () => gate.room(LANE), roomNow: () => gate.roomIn(LANE), ...crew };
 }
 
 /** The queue may name one twice. */
