@@ -13,6 +13,7 @@ import { type ApiDocument, describeApi } from "../http/openapi/describe-api.ts";
 import { createRateLimit } from "../http/rate-limit.ts";
 import { type Route, tagged } from "../http/route.ts";
 import { httpServer } from "../http/server.ts";
+import { adAccountRoutes } from "../resources/ad-accounts/routes.ts";
 import { auditRoutes } from "../resources/audit/routes.ts";
 import { authRoutes } from "../resources/auth/routes.ts";
 import { channelRoutes } from "../resources/channels/routes.ts";
@@ -21,10 +22,12 @@ import { eventRoutes } from "../resources/events/routes.ts";
 import { type HealthParts, healthRoutes } from "../resources/health/routes.ts";
 import { ingressRoutes } from "../resources/ingress/routes.ts";
 import { keyRoutes } from "../resources/keys/routes.ts";
+import { oauthRoutes } from "../resources/oauth/routes.ts";
 import { type OutboundParts, outboundRoutes } from "../resources/outbound/routes.ts";
 import { type TemplateParts, templateRoutes } from "../resources/templates/routes.ts";
 import { userRoutes } from "../resources/users/routes.ts";
 import { type WebhookParts, webhookRoutes } from "../resources/webhooks/routes.ts";
+import type { Config } from "../runtime/config.ts";
 import { createForks, sharedMetrics } from "../runtime/forks.ts";
 import { metricsServer } from "../runtime/metrics-server.ts";
 import type { Worker } from "../runtime/supervise.ts";
@@ -33,6 +36,7 @@ import { createAppSignatures } from "../security/app-signatures.ts";
 import { createConsoleCookie } from "../security/console-cookie.ts";
 import { createSigner } from "../security/derived-keys.ts";
 import { createPasswords } from "../security/passwords.ts";
+import { createSignedStates } from "../security/signed-states.ts";
 import { createTryLimit, type TryLimit } from "../security/try-limit.ts";
 import { createUserTokens } from "../security/user-tokens.ts";
 import type { Database } from "../store/database.ts";
@@ -105,12 +109,20 @@ function allRoutes(container: DependencyContainer): Route[] {
     ...tagged("Templates", templateRoutes(templateParts(container))),
     ...tagged("Webhooks", webhookRoutes(webhookParts(container))),
     ...tagged("Events", eventRoutes({ db, doorbell })),
+    ...tagged(
+      "Ad accounts",
+      oauthRoutes({ db, secretBox, states: oauthStates(config), settings: config, platforms }),
+    ),
+    ...tagged("Ad accounts", adAccountRoutes({ db, secretBox, log, platforms })),
     ...tagged("Audit log", auditRoutes({ db })),
     ...tagged("Platforms", ingressRoutes({ db, doorbell, signatures, verifyToken, publicUrl, log, metrics })),
     ...tagged("Service", healthRoutes(healthParts(container))),
     ...tagged("Service", docsRoutes({ describe: () => productDocument(container) })),
   ];
 }
+
+const oauthStates = ({ ENCRYPTION_KEYS }: Config) =>
+  createSignedStates(createSigner(ENCRYPTION_KEYS, "oauth-state"));
 
 function outboundParts(container: DependencyContainer): OutboundParts {
   const db = resolve(container, DATABASE);

@@ -3,7 +3,8 @@ import type { Effect } from "./client/call.ts";
 import { appToken, type PlatformClient } from "./client/client.ts";
 import { asList, asObject, dateOf, numberOf, textOf, texts } from "./client/shapes.ts";
 import { unavailable } from "./errors/failure.ts";
-import { struckOut } from "./errors/platform-error.ts";
+import { readPlatformError, struckOut } from "./errors/platform-error.ts";
+import { judge } from "./errors/verdicts.ts";
 
 export interface IssuedToken {
   token: string;
@@ -13,6 +14,8 @@ export interface IssuedToken {
 
 export interface TokenReport {
   valid: boolean;
+  /** For good; else a token that is not valid will be again once its person has done what the platform asks of them. */
+  dead: boolean;
   /** Null: never. */
   expiresAt: Date | null;
   userId?: string;
@@ -82,12 +85,19 @@ function toReport(body: unknown, token: string): TokenReport {
   const reason = textOf(asObject(data.error).message);
   return {
     valid: data.is_valid,
+    dead: !data.is_valid && meansDeath(asObject(data.error)),
     expiresAt: numberOf(data.expires_at) ? (dateOf(data.expires_at) ?? null) : null,
     ...(userId === undefined ? {} : { userId }),
     scopes: texts(data.scopes),
     granted: asList(data.granular_scopes).map(asObject).map(toGranted),
     ...(reason === undefined ? {} : { reason: struckOut(reason, [token]) }),
   };
+}
+
+/** Here the platform calls a subcode by another name. Without a code there is nothing that could be mended. */
+function meansDeath({ subcode, ...error }: Record<string, unknown>): boolean {
+  const told = readPlatformError({ error: { ...error, error_subcode: subcode } });
+  return told === undefined || judge(told, "none").verdict === "token_dead";
 }
 
 const toGranted = ({ scope, target_ids }: Record<string, unknown>) => ({

@@ -1,4 +1,4 @@
-import { hash, randomFillSync } from "node:crypto";
+import { hash, randomFillSync, randomUUID } from "node:crypto";
 import { decodeTime, encodeTime, monotonicFactory } from "ulid";
 
 /** What a prefixed id names. Client and ad account ids are UUIDs instead. */
@@ -47,6 +47,12 @@ export const isPrefixedId = (value: string, prefix: IdPrefix): boolean =>
 
 /** Whether it has the form of an id that a platform gave; asked before a stranger's text reaches the database or the log. */
 export const isPlatformId = (value: string): boolean => /^\d{1,32}$/.test(value);
+
+/** A new UUID of version 7, which sorts by the millisecond in which it was made. */
+export function newUuid(): string {
+  const time = Date.now().toString(16).padStart(12, "0");
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${randomUUID().slice(15)}`;
+}
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 

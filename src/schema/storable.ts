@@ -49,5 +49,11 @@ function textFlaw(text: string): Flaw | undefined {
   return isWellFormed(text) ? undefined : { saying: "is not well-formed Unicode", trail: [] };
 }
 
-/** Node 20 has it, the ECMAScript 2023 types do not; the later ones promise what Node 20 has not. */
-const isWellFormed = (text: string) => (text as string & { isWellFormed(): boolean }).isWellFormed();
+/** Node 20 has them, the ECMAScript 2023 types do not; the later ones promise what Node 20 has not. */
+type WellFormable = string & { isWellFormed(): boolean; toWellFormed(): string };
+
+const isWellFormed = (text: string) => (text as WellFormable).isWellFormed();
+
+/** The text of somebody whom we cannot refuse, with a sign in the place of what Postgres cannot keep. */
+export const toStorable = (text: string): string =>
+  (text as WellFormable).toWellFormed().replaceAll("\u0000", "\ufffd");

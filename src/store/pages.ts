@@ -10,13 +10,15 @@ export interface PageRequest {
 export interface PageStatements {
   forwards: Statement;
   backwards: Statement;
+  /** Sorts after every id. */
+  newest: string;
 }
 
 /**
  * A list ordered by time-ordered ids, newest first: `select` ends in its conditions, in which $1 is the client and $4
  * and up are filters. Each page is a range of the index, however deep it lies.
  */
-export const byNewest = (select: string): PageStatements => ({
+export const byNewest = (select: string, newest = NEWEST): PageStatements => ({
   forwards: sql(`${select}
   and id < $2
   order by id desc
@@ -25,10 +27,13 @@ export const byNewest = (select: string): PageStatements => ({
   and id > $2
   order by id
   limit $3`),
+  newest,
 });
 
-/** Sorts after every id. */
 const NEWEST = "\x7f";
+
+/** For a list whose ids are UUIDs; their texts sort as they do. */
+export const NEWEST_UUID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 /** One row more than the limit, if there is one, so that the caller knows whether the list goes on. */
 export function readPage<Row extends object>(
@@ -42,6 +47,6 @@ export function readPage<Row extends object>(
 ): Promise<Row[]> {
   const { limit, after, before } = page;
   const [statement, position] =
-    before === undefined ? [statements.forwards, after ?? NEWEST] : [statements.backwards, before];
+    before === undefined ? [statements.forwards, after ?? statements.newest] : [statements.backwards, before];
   return db.query<Row>(statement, [clientId, position, limit + 1, ...filters]);
 }

@@ -1,12 +1,11 @@
-import { adAccountRevoked } from "../dispatch/ad-account-events.ts";
 import { channelDisconnected } from "../dispatch/channel-events.ts";
 import { recordEvents } from "../dispatch/record-events.ts";
 import { randomText } from "../security/random-text.ts";
-import { eraseConnections, revokeOfUser } from "../store/ad-accounts.ts";
-import { recordAudit } from "../store/audit-log.ts";
+import { connectionsOfUser } from "../store/ad-connections.ts";
 import { endTokensOfUser, eraseUserFromChannels } from "../store/channel-owners.ts";
 import { insertDataDeletion } from "../store/data-deletions.ts";
 import type { Database, Queryable } from "../store/database.ts";
+import { revokeConnections } from "./ad-accounts.ts";
 import { auditEnd } from "./channels.ts";
 import { serviceDeed } from "./service-deed.ts";
 
@@ -17,28 +16,28 @@ export interface PlatformUser {
 }
 
 /** The person has removed the app: every token they had granted is dead, and whoever used one hears of it. */
-export async function deauthorize(tx: Queryable, { id, until }: PlatformUser): Promise<void> {
+export async function deauthorize(
+  tx: Queryable,
+  { id, until }: PlatformUser,
+): Promise<{ connections: number }> {
   const channels = await endTokensOfUser(tx, id, until);
-  const accounts = await revokeOfUser(tx, id, until);
-  await recordEvents(tx, [
-    ...channels.map((channel) => channelDisconnected(channel, "token_dead")),
-    ...accounts.map(adAccountRevoked),
-  ]);
+  await recordEvents(
+    tx,
+    channels.map((channel) => channelDisconnected(channel, "token_dead")),
+  );
   for (const channel of channels)
     await auditEnd(tx, serviceDeed(channel.client_id), { ...channel, reason: "token_dead" });
-  for (const { client_id, id: target, ad_account_id, previous_status } of accounts) {
-    const details = { ad_account_id, previous_status, reason: "token_dead" };
-    await recordAudit(tx, serviceDeed(client_id), { action: "ad_account.revoked", target, details });
-  }
+  const connections = await connectionsOfUser(tx, id, until);
+  await revokeConnections(tx, connections);
+  return { connections: connections.length };
 }
 
 /** All of that, and what we knew of the person is gone: who they are, and their tokens. Answers the code that proves it. */
 export function eraseUser(db: Database, user: PlatformUser): Promise<string> {
   const confirmation_code = randomText(20);
   return db.transaction(async (tx) => {
-    await deauthorize(tx, user);
+    const { connections } = await deauthorize(tx, user);
     const channels = await eraseUserFromChannels(tx, user.id, user.until);
-    const connections = await eraseConnections(tx, user.id, user.until);
     await insertDataDeletion(tx, { confirmation_code, connections, channels });
     return confirmation_code;
   });

@@ -1,3 +1,5 @@
+import { SECOND } from "../../runtime/durations.ts";
+import { isPlatformId } from "../../runtime/ids.ts";
 import type { PlatformClient } from "../client/client.ts";
 import { asObject, numberOf, present, textOf } from "../client/shapes.ts";
 import { speaker } from "../client/speaker.ts";
@@ -20,6 +22,9 @@ export interface PlatformAdAccount {
 const FIELDS =
   "id,account_id,name,account_status,currency,timezone_name,business{id,name},business_name" as const;
 
+/** Somebody may wait for it who has got what they asked for already. */
+const SUBSCRIBE_WITHIN = 5 * SECOND;
+
 export interface AdAccounts {
   /** Every account that the token reaches. */
   listAll(token: string): Promise<PlatformAdAccount[]>;
@@ -41,17 +46,18 @@ export function createAdAccounts(client: PlatformClient): AdAccounts {
       return account;
     },
     async subscribe(access) {
-      await forAccount(client, access).change(`/${access.account}/subscribed_apps`);
+      const path = `/${access.account}/subscribed_apps`;
+      await forAccount(client, access).change(path, undefined, { deadline: SUBSCRIBE_WITHIN });
     },
   };
 }
 
-/** Undefined for what has no id. */
+/** Undefined for what has no id that could be one. */
 function toAdAccount(row: unknown): PlatformAdAccount | undefined {
   const fields = asObject(row);
   const business = asObject(fields.business);
   const accountId = textOf(fields.account_id) ?? textOf(fields.id)?.replace(/^act_/, "");
-  if (accountId === undefined) return undefined;
+  if (accountId === undefined || !isPlatformId(accountId)) return undefined;
   const flat = {
     business_id: textOf(business.id),
     business_name: textOf(business.name) ?? textOf(fields.business_name),
@@ -60,9 +66,17 @@ function toAdAccount(row: unknown): PlatformAdAccount | undefined {
     ad_account_id: `act_${accountId}`,
     account_id: accountId,
     name: textOf(fields.name) ?? accountId,
-    account_status: numberOf(fields.account_status) ?? 0,
+    account_status: statusOf(fields.account_status),
     currency: textOf(fields.currency) ?? "",
     timezone_name: textOf(fields.timezone_name) ?? "",
     ...present(flat),
   };
+}
+
+const LARGEST_STATUS = 2 ** 31 - 1;
+
+/** 0, which means nothing, where it is no number of the kind. */
+function statusOf(value: unknown): number {
+  const status = numberOf(value);
+  return status !== undefined && Number.isInteger(status) && Math.abs(status) <= LARGEST_STATUS ? status : 0;
 }

@@ -17,7 +17,7 @@ export interface Speaker {
   change(
     path: string,
     body?: EncodedBody,
-    pace?: Pick<PlatformCall, "sending">,
+    pace?: Pick<PlatformCall, "sending" | "deadline">,
   ): Promise<Record<string, unknown>>;
   /** Is never repeated. */
   create(path: string, body: EncodedBody): Promise<Record<string, unknown>>;

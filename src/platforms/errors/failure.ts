@@ -45,6 +45,12 @@ const CODES: Record<Exclude<Verdict, "token_dead">, ErrorCode> = {
   invalid: "platform_invalid_request",
 };
 
+/** Every answer to a call that a platform refuses or does not answer, but for that to a dead token. */
+export const PLATFORM_REFUSALS = [
+  ...Object.values(CODES),
+  "platform_timeout",
+] as const satisfies readonly ErrorCode[];
+
 const DEAD_TOKEN: Record<TokenOwner, ErrorCode> = {
   ad_account: "ad_account_revoked",
   channel: "channel_disconnected",

@@ -1,4 +1,5 @@
 import type { ChatNumber } from "../../platforms/chat/access.ts";
+import { PLATFORM_REFUSALS } from "../../platforms/errors/failure.ts";
 import type { Platforms } from "../../platforms/platforms.ts";
 import type { ErrorCode } from "../../runtime/errors.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
@@ -13,16 +14,7 @@ export interface ChatParts {
 }
 
 /** What becomes of a call in a channel's name that does not succeed. */
-export const CHAT_REFUSALS = [
-  "channel_disconnected",
-  "platform_invalid_request",
-  "platform_permission_denied",
-  "platform_policy_blocked",
-  "platform_object_not_found",
-  "platform_rate_limited",
-  "platform_unavailable",
-  "platform_timeout",
-] as const satisfies readonly ErrorCode[];
+export const CHAT_REFUSALS: readonly ErrorCode[] = ["channel_disconnected", ...PLATFORM_REFUSALS];
 
 /** Whose channel it is, and which. */
 interface Named {

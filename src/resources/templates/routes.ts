@@ -1,5 +1,6 @@
 import { listOf } from "../../http/lists.ts";
 import { type Route, route } from "../../http/route.ts";
+import { PLATFORM_REFUSALS } from "../../platforms/errors/failure.ts";
 import type { TemplateParts } from "./chat-channel.ts";
 import { listTemplates } from "./list.ts";
 import { removeTemplate } from "./remove.ts";
@@ -37,13 +38,7 @@ export function templateRoutes(parts: TemplateParts): Route[] {
       scope: "templates:manage",
       summary: "List the templates of a channel, each translation by itself",
       description: "As the chat platform has them now, in its order. Without `limit` the answer has all.",
-      errors: [
-        ...OBSTACLES,
-        "platform_permission_denied",
-        "platform_policy_blocked",
-        "platform_object_not_found",
-        "platform_invalid_request",
-      ],
+      errors: [...OBSTACLES, ...PLATFORM_REFUSALS],
       body: listing,
       reply: listOf(template, { namespace }),
       handle: ({ caller, body, cursors }) =>

@@ -1,0 +1,10 @@
+import { type SecretBox, sealedContext } from "../security/secret-box.ts";
+
+const placeOf = (id: string) => sealedContext({ table: "ad_connections", column: "token_sealed", id });
+
+/** The token of an ad connection as it is kept. */
+export const sealConnectionToken = (box: SecretBox, id: string, token: string): string =>
+  box.seal(token, placeOf(id));
+
+export const openConnectionToken = (box: SecretBox, id: string, sealed: string): string =>
+  box.open(sealed, placeOf(id));

@@ -1,0 +1,29 @@
+import { unavailable } from "../../platforms/errors/failure.ts";
+import type { Platforms } from "../../platforms/platforms.ts";
+import { isPlatformId } from "../../runtime/ids.ts";
+import type { Grant } from "../../tenancy/ad-grants.ts";
+import { checkPermissions } from "./permissions.ts";
+
+interface Returned {
+  code: string;
+  redirectUri: string;
+}
+
+/** All that the platform has to say of what the person granted; any of it missing, there is no grant. */
+export async function obtainGrant(
+  { tokens, accounts }: Pick<Platforms["ads"], "tokens" | "accounts">,
+  { code, redirectUri }: Returned,
+): Promise<Grant> {
+  const brief = await tokens.exchangeCode(code, redirectUri);
+  const { token, expiresAt } = await tokens.prolong(brief.token);
+  const [permissions, report] = await Promise.all([tokens.permissions(token), tokens.inspect(token)]);
+  checkPermissions(permissions);
+  const { userId = "" } = report;
+  if (!report.valid || !isPlatformId(userId)) throw unavailable("The platform did not say whose token it is");
+  return {
+    platformUserId: userId,
+    token,
+    expiresAt: report.expiresAt ?? expiresAt ?? null,
+    accounts: await accounts.listAll(token),
+  };
+}

@@ -1,0 +1,183 @@
+import { type AdAccountFacts, type AdAccountRow, COLUMNS } from "./ad-accounts.ts";
+import { type Queryable, sql } from "./database.ts";
+
+/** An account as a grant names it. */
+export interface GrantedAccount extends AdAccountFacts {
+  /** Its own id, should it be new. */
+  id: string;
+  ad_account_id: string;
+}
+
+const RESERVE = sql(`
+  select pg_advisory_xact_lock(hashtextextended('ad accounts of ' || $1::text, 0))`);
+
+/** Nobody else connects ad accounts of this client until the transaction ends. */
+export async function reserveGrants(tx: Queryable, clientId: string): Promise<void> {
+  await tx.query(RESERVE, [clientId]);
+}
+
+const LOCK_NAMED = sql(`
+  select ${COLUMNS}
+  from ad_accounts a
+  where a.client_id = $1
+  and a.ad_account_id = any($2)
+  order by a.id
+  for update`);
+
+/** Those of these accounts that the client has, held until the transaction ends. */
+export const lockNamed = (
+  tx: Queryable,
+  clientId: string,
+  adAccountIds: readonly string[],
+): Promise<AdAccountRow[]> => tx.query<AdAccountRow>(LOCK_NAMED, [clientId, adAccountIds]);
+
+/** One that was revoked begins anew; any other keeps its state. All take the new token. */
+const SAVE_GRANTED = sql(`
+  insert into ad_accounts as a (
+    client_id, connection_id, id, ad_account_id, name, currency, timezone_name, account_status, business_id,
+    business_name
+  )
+  select $1, $2, g.*
+  from unnest($3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::integer[], $9::text[], $10::text[]) as g
+  on conflict (client_id, ad_account_id) do update
+  set
+    connection_id = excluded.connection_id,
+    name = excluded.name,
+    currency = excluded.currency,
+    timezone_name = excluded.timezone_name,
+    account_status = excluded.account_status,
+    business_id = excluded.business_id,
+    business_name = excluded.business_name,
+    status = case a.status when 'revoked' then 'available' else a.status end,
+    last_synced_at = now()
+  returning ${COLUMNS}`);
+
+const factsOf = (accounts: readonly AdAccountFacts[]): unknown[] => [
+  accounts.map(({ name }) => name),
+  accounts.map(({ currency }) => currency),
+  accounts.map(({ timezone_name }) => timezone_name),
+  accounts.map(({ account_status }) => account_status),
+  accounts.map(({ business_id }) => business_id),
+  accounts.map(({ business_name }) => business_name),
+];
+
+export const saveGranted = (
+  tx: Queryable,
+  clientId: string,
+  { connectionId, accounts }: { connectionId: string; accounts: readonly GrantedAccount[] },
+): Promise<AdAccountRow[]> =>
+  tx.query<AdAccountRow>(SAVE_GRANTED, [
+    clientId,
+    connectionId,
+    accounts.map(({ id }) => id),
+    accounts.map(({ ad_account_id }) => ad_account_id),
+    ...factsOf(accounts),
+  ]);
+
+const SYNC = sql(`
+  with given as (
+    select *
+    from unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::integer[], $7::text[], $8::text[]) as g (
+      id, name, currency, timezone_name, account_status, business_id, business_name
+    )
+  ),
+  former as (
+    select a.id, a.name, a.currency, a.timezone_name, a.account_status, a.business_id, a.business_name
+    from ad_accounts a
+    join given g on g.id = a.id
+    where a.connection_id = $1
+    order by a.id
+    for update of a
+  )
+  update ad_accounts a
+  set
+    name = g.name,
+    currency = g.currency,
+    timezone_name = g.timezone_name,
+    account_status = g.account_status,
+    business_id = g.business_id,
+    business_name = g.business_name,
+    last_synced_at = now()
+  from given g
+  join former f on f.id = g.id
+  where a.id = g.id
+  returning ${COLUMNS}, (f.*) is distinct from (g.*) as has_changed`);
+
+/** An account as it was read from the platform just now, and whether that is news. */
+export type SyncedRow = AdAccountRow & { has_changed: boolean };
+
+/** Over all clients, for a connection is of one: what was read with its token. An account that has another by now is left alone. */
+export const syncAccounts = (
+  tx: Queryable,
+  connectionId: string,
+  read: readonly (AdAccountFacts & { id: string })[],
+): Promise<SyncedRow[]> =>
+  tx.query<SyncedRow>(SYNC, [connectionId, read.map(({ id }) => id), ...factsOf(read)]);
+
+const LOCK = sql(`
+  select ${COLUMNS}
+  from ad_accounts a
+  where a.client_id = $1
+  and a.id = $2
+  for update`);
+
+/** Held until the transaction ends. */
+export async function lockAdAccount(
+  tx: Queryable,
+  clientId: string,
+  id: string,
+): Promise<AdAccountRow | undefined> {
+  const [row] = await tx.query<AdAccountRow>(LOCK, [clientId, id]);
+  return row;
+}
+
+const SET_STATUS = sql(`
+  update ad_accounts a
+  set status = $3
+  where a.client_id = $1
+  and a.id = $2
+  returning ${COLUMNS}`);
+
+export async function setAdAccountStatus(
+  tx: Queryable,
+  clientId: string,
+  { id, status }: { id: string; status: string },
+): Promise<AdAccountRow> {
+  const [row] = await tx.query<AdAccountRow>(SET_STATUS, [clientId, id, status]);
+  return row as AdAccountRow;
+}
+
+const MARK_SUBSCRIBED = sql(`
+  update ad_accounts
+  set subscribed_at = now()
+  where client_id = $1
+  and id = $2
+  and status <> 'revoked'`);
+
+export async function markSubscribed(db: Queryable, clientId: string, id: string): Promise<void> {
+  await db.query(MARK_SUBSCRIBED, [clientId, id]);
+}
+
+/** Who removes the app ends its subscriptions too. */
+const REVOKE = sql(`
+  with former as (
+    select id, status
+    from ad_accounts
+    where connection_id = any($1)
+    order by id
+    for update
+  )
+  update ad_accounts a
+  set
+    status = 'revoked',
+    connection_id = null,
+    subscribed_at = null
+  from former
+  where a.id = former.id
+  returning ${COLUMNS}, former.status as previous_status`);
+
+export type RevokedRow = AdAccountRow & { previous_status: string };
+
+/** Over all clients: the tokens of these connections are dead. Answers the accounts that they reached. */
+export const revokeAccounts = (tx: Queryable, connectionIds: readonly string[]): Promise<RevokedRow[]> =>
+  tx.query<RevokedRow>(REVOKE, [connectionIds]);

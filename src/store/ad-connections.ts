@@ -1,0 +1,120 @@
+import { type Queryable, sql } from "./database.ts";
+
+export interface NewConnection {
+  id: string;
+  platformUserId: string;
+  tokenSealed: string;
+  /** Null: never, or not known. */
+  expiresAt: Date | null;
+}
+
+const INSERT = sql(`
+  insert into ad_connections (client_id, id, platform_user_id, token_sealed, expires_at)
+  values ($1, $2, $3, $4, $5)`);
+
+export async function insertConnection(tx: Queryable, clientId: string, made: NewConnection): Promise<void> {
+  await tx.query(INSERT, [clientId, made.id, made.platformUserId, made.tokenSealed, made.expiresAt]);
+}
+
+const DELETE_UNUSED = sql(`
+  delete from ad_connections c
+  where c.client_id = $1
+  and not exists (
+    select
+    from ad_accounts a
+    where a.connection_id = c.id
+  )`);
+
+/** Those whose accounts have all got another token. */
+export async function deleteUnused(tx: Queryable, clientId: string): Promise<void> {
+  await tx.query(DELETE_UNUSED, [clientId]);
+}
+
+const OF_USER = sql(`
+  select id
+  from ad_connections
+  where platform_user_id = $1
+  and created_at <= $2`);
+
+/** Over all clients: what this person had granted by then. */
+export async function connectionsOfUser(
+  tx: Queryable,
+  platformUserId: string,
+  until: Date,
+): Promise<string[]> {
+  const rows = await tx.query<{ id: string }>(OF_USER, [platformUserId, until]);
+  return rows.map(({ id }) => id);
+}
+
+const DELETE = sql(`
+  delete from ad_connections
+  where id = any($1)`);
+
+/** Over all clients: their tokens are dead. */
+export async function deleteConnections(tx: Queryable, ids: readonly string[]): Promise<void> {
+  await tx.query(DELETE, [ids]);
+}
+
+export interface ConnectionRow {
+  id: string;
+  client_id: string;
+  token_sealed: string;
+}
+
+const NEXT_TO_CHECK = sql(`
+  select id, client_id, token_sealed
+  from ad_connections
+  where checked_in is null
+  or checked_in < $1
+  order by checked_in nulls first, id
+  limit $2`);
+
+/** Over all clients: what this tick of the check has not looked at yet, the longest unseen first. */
+export const nextToCheck = (db: Queryable, tick: Date, limit: number): Promise<ConnectionRow[]> =>
+  db.query<ConnectionRow>(NEXT_TO_CHECK, [tick, limit]);
+
+const COUNT_LEFT = sql(`
+  select count(*)::integer as count
+  from ad_connections
+  where checked_in is null
+  or checked_in < $1`);
+
+/** Over all clients. */
+export async function countLeft(db: Queryable, tick: Date): Promise<number> {
+  const [row] = await db.query<{ count: number }>(COUNT_LEFT, [tick]);
+  return row?.count ?? 0;
+}
+
+const MARK_CHECKED = sql(`
+  update ad_connections
+  set checked_in = $2
+  where id = $1`);
+
+/** Over all clients. */
+export async function markChecked(db: Queryable, id: string, tick: Date): Promise<void> {
+  await db.query(MARK_CHECKED, [id, tick]);
+}
+
+const SET_EXPIRY = sql(`
+  update ad_connections
+  set expires_at = $2
+  where id = $1
+  and expires_at is distinct from $2`);
+
+/** Over all clients. Null: never. */
+export async function setExpiry(tx: Queryable, id: string, expiresAt: Date | null): Promise<void> {
+  await tx.query(SET_EXPIRY, [id, expiresAt]);
+}
+
+const SET_WARNED = sql(`
+  update ad_connections
+  set warned_days = $2
+  where id = $1
+  and (warned_days is null or warned_days > $2)
+  returning id`);
+
+/** Over all clients. True where nobody was warned of so few days yet. */
+export async function setWarned(tx: Queryable, id: string, days: number): Promise<boolean> {
+  const rows = await tx.query(SET_WARNED, [id, days]);
+  return rows.length === 1;
+}

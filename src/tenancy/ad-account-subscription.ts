@@ -1,0 +1,29 @@
+import type { AdAccounts } from "../platforms/ads/accounts.ts";
+import { PlatformFailure } from "../platforms/errors/failure.ts";
+import type { Log } from "../runtime/log.ts";
+import { markSubscribed } from "../store/ad-account-changes.ts";
+import type { Database } from "../store/database.ts";
+import { type AdAccountAccess, speakingBy } from "./ad-account-access.ts";
+
+interface Parts {
+  db: Database;
+  accounts: AdAccounts;
+  log: Log;
+}
+
+/** Asks the platform to tell us of the account's changes. True when it will; where it does not, the token check asks again. */
+export async function subscribe(
+  { db, accounts, log }: Parts,
+  { row, access }: AdAccountAccess,
+): Promise<boolean> {
+  try {
+    await speakingBy(db, row.connection_id, () => accounts.subscribe(access));
+    await markSubscribed(db, row.client_id, row.id);
+    return true;
+  } catch (error) {
+    if (!(error instanceof PlatformFailure)) throw error;
+    const { client_id: client, ad_account_id: ad_account } = row;
+    log.warn("ad_account.not_subscribed", { client, ad_account, error: error.code });
+    return false;
+  }
+}

@@ -1,0 +1,81 @@
+import { adAccountRevoked, adAccountUpdated } from "../dispatch/ad-account-events.ts";
+import { recordEvents } from "../dispatch/record-events.ts";
+import { ApiError } from "../runtime/errors.ts";
+import type { AdAccountStatus } from "../schema/enumerations.ts";
+import {
+  lockAdAccount,
+  revokeAccounts,
+  type SyncedRow,
+  setAdAccountStatus,
+  syncAccounts,
+} from "../store/ad-account-changes.ts";
+import type { AdAccountFacts, AdAccountRow } from "../store/ad-accounts.ts";
+import { deleteConnections } from "../store/ad-connections.ts";
+import { type Deed, recordAudit } from "../store/audit-log.ts";
+import type { Database, Queryable } from "../store/database.ts";
+import { serviceDeed } from "./service-deed.ts";
+
+/** What a client may make of its account. */
+export const CHOSEN_STATUSES = ["active", "disabled"] as const satisfies readonly AdAccountStatus[];
+export type ChosenStatus = (typeof CHOSEN_STATUSES)[number];
+
+type Move = "goes" | "stays" | "invalid_state_transition" | "ad_account_revoked";
+
+/** What becomes of an account in a state, by the state that is chosen. */
+const MOVES: Readonly<Record<AdAccountStatus, Readonly<Record<ChosenStatus, Move>>>> = {
+  available: { active: "goes", disabled: "invalid_state_transition" },
+  active: { active: "stays", disabled: "goes" },
+  disabled: { active: "goes", disabled: "stays" },
+  revoked: { active: "ad_account_revoked", disabled: "ad_account_revoked" },
+};
+
+const REFUSALS = {
+  invalid_state_transition: "An account that was never active cannot be disabled",
+  ad_account_revoked: "The platform takes the account's token no more: connect it again",
+} as const;
+
+export const accountRevoked = (): ApiError => new ApiError("ad_account_revoked", REFUSALS.ad_account_revoked);
+
+/** Undefined where the client has no such account; `moved`: whether it was in another state before. */
+export function chooseStatus(
+  db: Database,
+  deed: Deed,
+  { id, status }: { id: string; status: ChosenStatus },
+): Promise<{ row: AdAccountRow; moved: boolean } | undefined> {
+  const { clientId } = deed.caller;
+  return db.transaction(async (tx) => {
+    const former = await lockAdAccount(tx, clientId, id);
+    if (!former) return undefined;
+    const move = MOVES[former.status as AdAccountStatus][status];
+    if (move === "stays") return { row: former, moved: false };
+    if (move !== "goes") throw new ApiError(move, REFUSALS[move]);
+    const row = await setAdAccountStatus(tx, clientId, { id, status });
+    const details = { ad_account_id: row.ad_account_id, from: former.status, to: status };
+    await recordAudit(tx, deed, { action: "ad_account.status_changed", target: id, details });
+    return { row, moved: true };
+  });
+}
+
+/** What was read of accounts with the token of a connection; its client hears of what is new. */
+export async function recordSync(
+  tx: Queryable,
+  connectionId: string,
+  read: readonly (AdAccountFacts & { id: string })[],
+): Promise<SyncedRow[]> {
+  const rows = await syncAccounts(tx, connectionId, read);
+  await recordEvents(tx, rows.filter(({ has_changed }) => has_changed).map(adAccountUpdated));
+  return rows;
+}
+
+/** The tokens of these connections are dead: they are erased, and whoever used one hears of each account, once. */
+export async function revokeConnections(tx: Queryable, ids: readonly string[]): Promise<number> {
+  if (ids.length === 0) return 0;
+  const accounts = await revokeAccounts(tx, ids);
+  await deleteConnections(tx, ids);
+  await recordEvents(tx, accounts.map(adAccountRevoked));
+  for (const { client_id, id: target, ad_account_id, previous_status } of accounts) {
+    const details = { ad_account_id, previous_status, reason: "token_dead" };
+    await recordAudit(tx, serviceDeed(client_id), { action: "ad_account.revoked", target, details });
+  }
+  return accounts.length;
+}

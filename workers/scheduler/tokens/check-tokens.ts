@@ -1,0 +1,99 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { PlatformFailure } from "../../../src/platforms/errors/failure.ts";
+import { SECOND } from "../../../src/runtime/durations.ts";
+import {
+  type ConnectionRow,
+  countLeft,
+  markChecked,
+  nextToCheck,
+} from "../../../src/store/ad-connections.ts";
+import { type CheckParts, checkConnection, type Findings, PlatformPause } from "./check-connection.ts";
+
+interface Tick {
+  scheduledAt: Date;
+  signal: AbortSignal;
+}
+
+const BATCH = 100;
+/** Of many connections the calls are spread: so many a second are begun, and so many are under way at once. */
+const PER_SECOND = 20;
+const AT_ONCE = 4;
+/** So many in a row that the platform says nothing of, and it is away. */
+const PATIENCE = 5;
+
+type Totals = Findings & { checked: number; failed: number };
+
+/**
+ * Looks at every connection once in a tick, the longest unseen first. One that is stopped, by its process or by the
+ * platform's pauses, goes on there: whoever runs the same tick again, or the next.
+ */
+export async function checkTokens(
+  parts: CheckParts,
+  { scheduledAt, signal }: Tick,
+): Promise<Record<string, number>> {
+  const totals: Totals = { checked: 0, failed: 0, revoked: 0, updated: 0, warned: 0, subscribed: 0 };
+  let silent = 0;
+  let stopped: unknown;
+  let trouble: unknown;
+  const isOver = () => signal.aborted || stopped !== undefined;
+
+  function failed(connection: ConnectionRow, error: unknown): void {
+    totals.failed += 1;
+    trouble = error;
+    tell(parts, connection, error);
+    if (isSilence(error) && ++silent >= PATIENCE) stopped = error;
+  }
+
+  async function check(connection: ConnectionRow): Promise<void> {
+    try {
+      const findings = await checkConnection(parts, connection);
+      for (const name of Object.keys(findings) as (keyof Findings)[]) totals[name] += findings[name];
+      totals.checked += 1;
+      silent = 0;
+    } catch (error) {
+      if (error instanceof PlatformPause) {
+        stopped = error;
+        return;
+      }
+      failed(connection, error);
+    }
+    await markChecked(parts.db, connection.id, scheduledAt);
+  }
+
+  while (!isOver()) {
+    const batch = await nextToCheck(parts.db, scheduledAt, BATCH);
+    if (batch.length === 0) break;
+    await spread(batch, check, isOver);
+  }
+  // Nothing was found out: the operator should not read that all is well.
+  if (totals.checked === 0 && trouble !== undefined) throw trouble;
+  return { ...totals, left: isOver() ? await countLeft(parts.db, scheduledAt) : 0 };
+}
+
+const isSilence = (error: unknown): boolean =>
+  error instanceof PlatformFailure && ["platform_unavailable", "platform_timeout"].includes(error.code);
+
+function tell(
+  { log }: CheckParts,
+  { id: connection, client_id: client }: ConnectionRow,
+  error: unknown,
+): void {
+  const why = error instanceof PlatformFailure ? { error: error.code } : { err: error };
+  log.warn("ad_connection.not_checked", { client, connection, ...why });
+}
+
+async function spread<T>(
+  items: readonly T[],
+  work: (item: T) => Promise<void>,
+  isOver: () => boolean,
+): Promise<void> {
+  const waiting = [...items];
+  const lane = async () => {
+    for (let item = waiting.shift(); item !== undefined && !isOver(); item = waiting.shift()) {
+      const turn = sleep((AT_ONCE * SECOND) / PER_SECOND);
+      await work(item);
+      if (waiting.length > 0) await turn;
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, lane));
+}
