@@ -45,7 +45,6 @@ const LIST = byNewest(
   and (
     $5::text is null
     or position(lower($5) in lower(name)) > 0
-    or position(lower($5) in lower(business_name)) > 0
     or position(lower($5) in ad_account_id) > 0
   )`,
   NEWEST_UUID,

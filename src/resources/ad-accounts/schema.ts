@@ -8,7 +8,7 @@ export const adAccountFilters = {
     Type.String({
       minLength: 1,
       maxLength: 200,
-      description: "Part of the name, the business's name or the ad platform's id, in any case",
+      description: "Part of the name or of the ad platform's id, in any case",
       examples: ["coffee"],
     }),
   ),

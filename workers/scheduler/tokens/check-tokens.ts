@@ -33,15 +33,16 @@ export async function checkTokens(
 ): Promise<Record<string, number>> {
   const totals: Totals = { checked: 0, failed: 0, revoked: 0, updated: 0, warned: 0, subscribed: 0 };
   let silent = 0;
-  let stopped: unknown;
+  let paused = false;
   let trouble: unknown;
-  const isOver = () => signal.aborted || stopped !== undefined;
+  const isAway = () => silent >= PATIENCE;
+  const isOver = () => signal.aborted || paused || isAway();
 
   function failed(connection: ConnectionRow, error: unknown): void {
     totals.failed += 1;
     trouble = error;
     tell(parts, connection, error);
-    if (isSilence(error) && ++silent >= PATIENCE) stopped = error;
+    if (isSilence(error)) silent += 1;
   }
 
   async function check(connection: ConnectionRow): Promise<void> {
@@ -52,7 +53,7 @@ export async function checkTokens(
       silent = 0;
     } catch (error) {
       if (error instanceof PlatformPause) {
-        stopped = error;
+        paused = true;
         return;
       }
       failed(connection, error);
@@ -65,8 +66,8 @@ export async function checkTokens(
     if (batch.length === 0) break;
     await spread(batch, check, isOver);
   }
-  // Nothing was found out: the operator should not read that all is well.
-  if (totals.checked === 0 && trouble !== undefined) throw trouble;
+  // Where nothing was found out, or not the rest, the operator should not read that all is well.
+  if (trouble !== undefined && (totals.checked === 0 || isAway())) throw trouble;
   return { ...totals, left: isOver() ? await countLeft(parts.db, scheduledAt) : 0 };
 }
 
