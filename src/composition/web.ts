@@ -23,6 +23,7 @@ import { ingressRoutes } from "../resources/ingress/routes.ts";
 import { keyRoutes } from "../resources/keys/routes.ts";
 import { type OutboundParts, outboundRoutes } from "../resources/outbound/routes.ts";
 import { type TemplateParts, templateRoutes } from "../resources/templates/routes.ts";
+import { termsRoutes } from "../resources/terms/routes.ts";
 import { userRoutes } from "../resources/users/routes.ts";
 import { type WebhookParts, webhookRoutes } from "../resources/webhooks/routes.ts";
 import { createForks, sharedMetrics } from "../runtime/forks.ts";
@@ -38,6 +39,7 @@ import { createUserTokens } from "../security/user-tokens.ts";
 import type { Database } from "../store/database.ts";
 import { unqueueSends } from "../store/sends.ts";
 import { unqueue } from "../store/sweeps.ts";
+import { termsGate } from "../tenancy/terms.ts";
 import { platformConnections, registerPlatforms } from "./outside.ts";
 import { registerPosting } from "./posting.ts";
 import { sharedWorkers } from "./shared.ts";
@@ -105,6 +107,7 @@ function allRoutes(container: DependencyContainer): Route[] {
     ...tagged("Templates", templateRoutes(templateParts(container))),
     ...tagged("Webhooks", webhookRoutes(webhookParts(container))),
     ...tagged("Events", eventRoutes({ db, doorbell })),
+    ...tagged("Terms", termsRoutes({ db })),
     ...tagged("Audit log", auditRoutes({ db })),
     ...tagged("Platforms", ingressRoutes({ db, doorbell, signatures, verifyToken, publicUrl, log, metrics })),
     ...tagged("Service", healthRoutes(healthParts(container))),
@@ -174,7 +177,7 @@ export function registerWeb(container: DependencyContainer): void {
   provide(container, OUTBOUND_DOORBELL, (c) => doorbellOf(c, "outbound", unqueueSends));
   provide(container, ROUTES, allRoutes);
   provide(container, CREDENTIALS, credentialSchemes);
-  provide(container, GATES, () => ({}));
+  provide(container, GATES, (c) => ({ terms: termsGate(resolve(c, DATABASE)) }));
   provide(container, HTTP_SERVER, (c) => {
     const [config, log] = [resolve(c, CONFIG), resolve(c, LOG)];
     const app = createApp(resolve(c, ROUTES), {
