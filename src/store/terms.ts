@@ -54,6 +54,13 @@ const ACCEPT = sql(`
   on conflict (client_id, version) do nothing
   returning version`);
 
+const CURRENT = `(
+    select version
+    from terms_versions
+    order by number desc
+    limit 1
+  ) current`;
+
 const IS_ACCEPTED = sql(`
   select current.version, exists (
     select
@@ -61,23 +68,13 @@ const IS_ACCEPTED = sql(`
     where client_id = $1
     and version = current.version
   ) as accepted
-  from (
-    select version
-    from terms_versions
-    order by number desc
-    limit 1
-  ) current`);
+  from ${CURRENT}`);
 
 /** By the order of publishing: only what is in force is ever accepted, so the last acceptance is that of the latest version. */
 const STATUS = sql(`
   select current.version, last.version is not distinct from current.version as accepted,
     last.accepted_at, last.user_id, last.name, last.email, last.role
-  from (
-    select version
-    from terms_versions
-    order by number desc
-    limit 1
-  ) current
+  from ${CURRENT}
   left join lateral (
     select a.version, a.accepted_at, a.user_id, a.name, a.email, a.role
     from terms_acceptances a
