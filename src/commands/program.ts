@@ -12,6 +12,7 @@ import { MIGRATE_VERB } from "./migrate.ts";
 import { toText } from "./print.ts";
 import { QUEUE_VERBS } from "./queue.ts";
 import { SECRETS_VERBS } from "./secrets.ts";
+import { TERMS_VERBS } from "./terms.ts";
 import { USER_VERBS } from "./user.ts";
 import { CommandError, type Desk, type Option, UsageError, type Verb } from "./verb.ts";
 
@@ -22,6 +23,7 @@ const VERBS: readonly Verb[] = [
   ...USER_VERBS,
   ...KEY_VERBS,
   ...CHANNEL_VERBS,
+  ...TERMS_VERBS,
   ...EVENTS_VERBS,
   ...QUEUE_VERBS,
   ...SECRETS_VERBS,
@@ -58,9 +60,11 @@ type Act = (verb: Verb, given: Given) => Promise<void>;
 function createProgram({ out, err }: Streams, act: Act): Command {
   const program = new Command("herald")
     .description(
-      "Looks after a Herald service: its clients, users, keys, channels, events, queue, secrets and health.",
+      "Looks after a Herald service: its clients, users, keys, channels, terms, events, queue, secrets and health.",
     )
     .version(packageVersion())
+    // Its own options come first: further on, --version is that of the terms.
+    .enablePositionalOptions()
     .exitOverride()
     .configureOutput({ writeOut: out, writeErr: err })
     .showHelpAfterError("(add --help for what is possible)");

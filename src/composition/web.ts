@@ -22,12 +22,12 @@ import { eventRoutes } from "../resources/events/routes.ts";
 import { type HealthParts, healthRoutes } from "../resources/health/routes.ts";
 import { ingressRoutes } from "../resources/ingress/routes.ts";
 import { keyRoutes } from "../resources/keys/routes.ts";
-import { oauthRoutes } from "../resources/oauth/routes.ts";
+import { type OauthParts, oauthRoutes } from "../resources/oauth/routes.ts";
 import { type OutboundParts, outboundRoutes } from "../resources/outbound/routes.ts";
 import { type TemplateParts, templateRoutes } from "../resources/templates/routes.ts";
+import { termsRoutes } from "../resources/terms/routes.ts";
 import { userRoutes } from "../resources/users/routes.ts";
 import { type WebhookParts, webhookRoutes } from "../resources/webhooks/routes.ts";
-import type { Config } from "../runtime/config.ts";
 import { createForks, sharedMetrics } from "../runtime/forks.ts";
 import { metricsServer } from "../runtime/metrics-server.ts";
 import type { Worker } from "../runtime/supervise.ts";
@@ -42,6 +42,7 @@ import { createUserTokens } from "../security/user-tokens.ts";
 import type { Database } from "../store/database.ts";
 import { unqueueSends } from "../store/sends.ts";
 import { unqueue } from "../store/sweeps.ts";
+import { termsGate } from "../tenancy/terms.ts";
 import { platformConnections, registerPlatforms } from "./outside.ts";
 import { registerPosting } from "./posting.ts";
 import { sharedWorkers } from "./shared.ts";
@@ -109,10 +110,8 @@ function allRoutes(container: DependencyContainer): Route[] {
     ...tagged("Templates", templateRoutes(templateParts(container))),
     ...tagged("Webhooks", webhookRoutes(webhookParts(container))),
     ...tagged("Events", eventRoutes({ db, doorbell })),
-    ...tagged(
-      "Ad accounts",
-      oauthRoutes({ db, secretBox, states: oauthStates(config), settings: config, platforms }),
-    ),
+    ...tagged("Terms", termsRoutes({ db })),
+    ...tagged("Ad accounts", oauthRoutes(oauthParts(container))),
     ...tagged("Ad accounts", adAccountRoutes({ db, secretBox, log, platforms })),
     ...tagged("Audit log", auditRoutes({ db })),
     ...tagged("Platforms", ingressRoutes({ db, doorbell, signatures, verifyToken, publicUrl, log, metrics })),
@@ -121,8 +120,16 @@ function allRoutes(container: DependencyContainer): Route[] {
   ];
 }
 
-const oauthStates = ({ ENCRYPTION_KEYS }: Config) =>
-  createSignedStates(createSigner(ENCRYPTION_KEYS, "oauth-state"));
+function oauthParts(container: DependencyContainer): OauthParts {
+  const settings = resolve(container, CONFIG);
+  return {
+    db: resolve(container, DATABASE),
+    secretBox: resolve(container, SECRET_BOX),
+    states: createSignedStates(createSigner(settings.ENCRYPTION_KEYS, "oauth-state")),
+    settings,
+    platforms: () => resolve(container, PLATFORMS),
+  };
+}
 
 function outboundParts(container: DependencyContainer): OutboundParts {
   const db = resolve(container, DATABASE);
@@ -186,7 +193,7 @@ export function registerWeb(container: DependencyContainer): void {
   provide(container, OUTBOUND_DOORBELL, (c) => doorbellOf(c, "outbound", unqueueSends));
   provide(container, ROUTES, allRoutes);
   provide(container, CREDENTIALS, credentialSchemes);
-  provide(container, GATES, () => ({}));
+  provide(container, GATES, (c) => ({ terms: termsGate(resolve(c, DATABASE)) }));
   provide(container, HTTP_SERVER, (c) => {
     const [config, log] = [resolve(c, CONFIG), resolve(c, LOG)];
     const app = createApp(resolve(c, ROUTES), {

@@ -6,7 +6,13 @@ import type { Role, Scope } from "../schema/enumerations.ts";
 export interface Caller {
   clientId: string;
   clientName: string;
-  credential: { type: "api_key" | "user"; id: string; name: string };
+  credential: {
+    type: "api_key" | "user";
+    id: string;
+    name: string;
+    /** A user's, where anybody has told it. */
+    email?: string | null;
+  };
   role: Role | null;
   scopes: ReadonlySet<Scope>;
 }

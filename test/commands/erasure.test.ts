@@ -4,6 +4,7 @@ import { recordEvents } from "../../src/dispatch/record-events.ts";
 import { readConfig } from "../../src/runtime/config.ts";
 import { newId, uuidOf } from "../../src/runtime/ids.ts";
 import { createSecretBox, sealedContext } from "../../src/security/secret-box.ts";
+import { findTermsInForce } from "../../src/store/terms.ts";
 import { startApi } from "../fixtures/api.ts";
 import { untilBlocked } from "../fixtures/blocked.ts";
 import { connect } from "../fixtures/channels.ts";
@@ -33,7 +34,9 @@ t.test("herald client delete", async (t) => {
   /** Everything that a client can have. What the product has no way for yet is written as it would be. */
   async function furnish(tenant: Tenant): Promise<void> {
     const [{ id: clientId }, { headers }] = [tenant, await tenant.key("webhooks:manage")];
-    await tenant.person("owner");
+    const owner = await tenant.person("owner");
+    const { version } = await findTermsInForce(api.db);
+    await api.call("POST", "/api/marketing/terms/accept", { headers: owner.headers, json: { version } });
     await send(api, tenant, {}, { "idempotency-key": "k" });
     const ended = await connect(api, tenant, { platform: "socialapp" });
     await api.call("DELETE", `/api/channels/${ended}`, { headers });

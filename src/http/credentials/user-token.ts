@@ -34,9 +34,9 @@ export function userTokenSchemes({ db, tokens, log }: UserTokenParts): Credentia
     if (!isClientId(client_id) || !isRole(role) || storableProblem({ sub, name, email }, ""))
       return undefined;
     const client = await findTenant(client_id);
-    const shown =
-      [name, email, sub].find((text): text is string => typeof text === "string" && text !== "") ?? sub;
-    return client && toCaller({ id: sub, client_id: client.id, name: shown, role }, client.name);
+    const shown = [name, email, sub].find(isTold) ?? sub;
+    const told = { id: sub, name: shown, email: isTold(email) ? email : null, role };
+    return client && toCaller({ ...told, client_id: client.id }, client.name);
   }
 
   async function verify(token: string): Promise<Caller | undefined> {
@@ -65,6 +65,8 @@ export function userTokenSchemes({ db, tokens, log }: UserTokenParts): Credentia
   ];
 }
 
+const isTold = (claim: unknown): claim is string => typeof claim === "string" && claim !== "";
+
 const isRole = (value: unknown): value is Role => ROLES.includes(value as Role);
 
 function isGood(row: UserCredentialRow, { clientId, issuedAt }: Subject<"own">): boolean {
@@ -74,12 +76,12 @@ function isGood(row: UserCredentialRow, { clientId, issuedAt }: Subject<"own">):
 }
 
 const toCaller = (
-  user: Pick<UserCredentialRow, "id" | "client_id" | "name" | "role">,
+  user: Pick<UserCredentialRow, "id" | "client_id" | "name" | "role"> & { email: string | null },
   clientName: string,
 ) => ({
   clientId: user.client_id,
   clientName,
-  credential: { type: "user" as const, id: user.id, name: user.name },
+  credential: { type: "user" as const, id: user.id, name: user.name, email: user.email },
   role: user.role as Role,
   scopes: ROLE_SCOPES[user.role as Role],
 });

@@ -8,6 +8,7 @@ export const CHAPTERS: Readonly<Record<string, string>> = {
   Templates: "The messages that the chat platform has to approve before they may open a conversation.",
   Webhooks: "Where your events go, and the token by which you know that they are ours.",
   Events: "What happened, how far the telling of it to your backend is, and telling it again.",
+  Terms: "What your client takes responsibility for before it advertises, and who has accepted that.",
   "Ad accounts": "The accounts at the ad platform that a person has granted, and which of them operate.",
   "Audit log": "Who did what, from where.",
   Platforms:

@@ -28,7 +28,10 @@ export const ERROR_NOTES: Readonly<Record<ErrorCode, ErrorNote>> = {
   terms_version_not_current: {
     when: "The version of the terms is not the one in force.",
     message: "The terms in force are version 2026-10-01",
-    fields: { current_version: "2026-10-01" },
+    fields: {
+      ...problem("/version", "The terms in force are version 2026-10-01"),
+      current_version: "2026-10-01",
+    },
   },
   missing_permission: {
     when: "The person did not grant every permission in the ad platform's dialog, or the login cannot be used; `missing` lists what was refused.",

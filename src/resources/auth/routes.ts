@@ -29,12 +29,12 @@ export function authRoutes({ issue, ...parts }: AuthParts): Route[] {
       scope: "any credential",
       summary: "Who is asking, and what it may do",
       reply: me,
-      handle: ({ caller }) => ({
-        client_id: caller.clientId,
-        client_name: caller.clientName,
-        credential: { ...caller.credential },
-        role: caller.role,
-        scopes: SCOPES.filter((scope) => caller.scopes.has(scope)),
+      handle: ({ caller: { clientId, clientName, credential, role, scopes } }) => ({
+        client_id: clientId,
+        client_name: clientName,
+        credential: { type: credential.type, id: credential.id, name: credential.name },
+        role,
+        scopes: SCOPES.filter((scope) => scopes.has(scope)),
       }),
     }),
   ];

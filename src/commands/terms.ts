@@ -1,0 +1,74 @@
+import { createReadStream } from "node:fs";
+import { findTermsInForce } from "../store/terms.ts";
+import { publishTerms } from "../tenancy/terms.ts";
+import { required } from "./options.ts";
+import { CommandError, UsageError, type Verb, verb } from "./verb.ts";
+
+const KIB = 1_024;
+const LARGEST = 256 * KIB;
+
+export const TERMS_VERBS: readonly Verb[] = [
+  verb({
+    name: "terms publish",
+    summary: "Put a new version of the terms of advertising in force; every client must accept it anew",
+    options: {
+      version: required({ placeholder: "VERSION", about: "such as 2026-11-01", parse: versionName }),
+      file: required({
+        placeholder: "FILE",
+        about: `the text, in UTF-8, at most ${LARGEST / KIB} KiB`,
+        parse: (text: string) => text,
+      }),
+    },
+    async run({ version, file }, desk) {
+      const published = await publishTerms(desk.db, { version, text: await textIn(file) });
+      if (published.outcome === "exists")
+        throw new CommandError(`version ${version} was published before: a new text needs a new version`);
+      const { row, former, unsettled } = published;
+      desk.say(`clients that had accepted ${former} and must accept anew: ${unsettled}`);
+      return { version: row.version, published_at: row.published_at };
+    },
+  }),
+  verb({
+    name: "terms current",
+    summary: "Show which version of the terms of advertising is in force",
+    options: {},
+    async run(_, { db }) {
+      const { version, published_at } = await findTermsInForce(db);
+      return { version, published_at };
+    },
+  }),
+];
+
+function versionName(text: string): string {
+  if (/^[\x21-\x7e]{1,64}$/.test(text)) return text;
+  throw new UsageError("must have 1 to 64 visible ASCII characters, none of them a space");
+}
+
+async function textIn(file: string): Promise<string> {
+  const bytes = await firstBytes(file, LARGEST + 1);
+  if (bytes.length > LARGEST) throw new CommandError(`${file} is larger than ${LARGEST / KIB} KiB`);
+  const text = decoded(bytes);
+  if (text === undefined) throw new CommandError(`${file} is not UTF-8 text`);
+  if (text.includes("\u0000")) throw new CommandError(`${file} contains the character U+0000`);
+  if (text.trim() === "") throw new CommandError(`${file} is empty`);
+  return text;
+}
+
+/** No more than that: it may be a device, or anything else without an end. */
+async function firstBytes(file: string, count: number): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  try {
+    for await (const chunk of createReadStream(file, { end: count - 1 })) chunks.push(chunk as Buffer);
+  } catch (error) {
+    throw new CommandError(`${file} cannot be read: ${(error as Error).message}`, { cause: error });
+  }
+  return Buffer.concat(chunks);
+}
+
+function decoded(bytes: Buffer): string | undefined {
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,108 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { readConfig } from "../../src/runtime/config.ts";
+import { startApi } from "../fixtures/api.ts";
+import { commandLine } from "../fixtures/command-line.ts";
+import { openFolder } from "../fixtures/folders.ts";
+import { testSettings } from "../fixtures/settings.ts";
+import { makeTenant } from "../fixtures/tenants.ts";
+
+const KIB = 1_024;
+
+t.test("herald terms", async (t) => {
+  const settings = await testSettings(t);
+  const api = await startApi(t, { config: readConfig(settings) });
+  const herald = commandLine(t, settings);
+  const folder = openFolder(t);
+  const fileOf = (content: string | Buffer, name = "terms.txt") => {
+    writeFileSync(join(folder, name), content);
+    return join(folder, name);
+  };
+  const publish = (version: string, file: string) =>
+    herald(["terms", "publish", "--version", version, "--file", file, "--json"]);
+  const current = async () => (await herald(["terms", "current", "--json"])).json;
+  const { headers } = await (await makeTenant(api)).key("marketing:read");
+  const text = async () => (await api.call("GET", "/api/marketing/terms/text", { headers })).body;
+
+  t.test("shows the first version before any was published", async (t) => {
+    t.match(await current(), { version: "2026-11-01", published_at: /^\d{4}-\d\d-\d\dT[\d:.]+Z$/ });
+    t.match((await herald(["terms", "current"])).out, /^version +2026-11-01\npublished_at +\d{4}-/);
+  });
+
+  t.test("publishes a version, and says how many clients must accept anew", async (t) => {
+    const [one, other] = [await makeTenant(api), await makeTenant(api)];
+    for (const tenant of [one, other]) {
+      const { headers } = await tenant.person("owner");
+      const json = { version: "2026-11-01" };
+      t.equal((await api.call("POST", "/api/marketing/terms/accept", { headers, json })).status, 200);
+    }
+    const content = "1. You pay.\r\n2. Ação, 責任 and 🐢.\n";
+    const published = await publish("2027-01-01", fileOf(content));
+    t.match(published, { code: 0, json: { version: "2027-01-01", published_at: String } });
+    t.same(Object.keys(published.json), ["version", "published_at"]);
+    t.equal(published.err, "clients that had accepted 2026-11-01 and must accept anew: 2\n");
+    t.same(await current(), published.json);
+    t.same(await text(), { version: "2027-01-01", text: content });
+    t.match((await publish("2027-01-02", fileOf("x"))).err, /accept anew: 0\n/);
+  });
+
+  t.test("takes every version of visible ASCII characters, and the largest file", async (t) => {
+    for (const version of ["1", "v2.0_(draft)~!\"'$\\", "x".repeat(64)]) {
+      t.equal((await publish(version, fileOf("x".repeat(256 * KIB)))).code, 0, version);
+      t.equal((await current()).version, version);
+    }
+    t.equal((await publish("bom", fileOf("\ufeffText"))).code, 0);
+    t.equal((await text()).text, "Text", "a byte order mark is no part of the text");
+  });
+
+  t.test("does not publish a version twice", async (t) => {
+    const before = await current();
+    const again = await publish("2027-01-01", fileOf("Another text"));
+    t.match(again, { code: 1, out: "", err: /version 2027-01-01 was published before/ });
+    t.match(await publish("2026-11-01", fileOf("x")), { code: 1 });
+    t.same(await current(), before);
+  });
+
+  t.test("says what is wrong with a file, with exit code 1", async (t) => {
+    const before = await current();
+    const bad: [RegExp, string][] = [
+      [/nothing\.txt cannot be read: .*/, join(folder, "nothing.txt")],
+      [/cannot be read/, folder],
+      [/ is empty/, fileOf("", "empty")],
+      [/ is empty/, fileOf(" \n\t\r\n", "blank")],
+      [/ is larger than 256 KiB/, fileOf("x".repeat(256 * KIB + 1), "large")],
+      [/ is larger than 256 KiB/, "/dev/zero"],
+      [/ is not UTF-8 text/, fileOf(Buffer.from([0x41, 0xe9, 0x41]), "latin")],
+      [/ is not UTF-8 text/, fileOf(Buffer.from([0xed, 0xa0, 0x80]), "surrogate")],
+      [/ contains the character U\+0000/, fileOf("a\u0000b", "zero")],
+    ];
+    for (const [message, file] of bad) {
+      const { code, out, err } = await publish("never", file);
+      t.equal(code, 1, file);
+      t.equal(out, "");
+      t.match(err, message);
+    }
+    t.same(await current(), before);
+  });
+
+  t.test("says what was not understood, with exit code 2", async (t) => {
+    const file = fileOf("x");
+    for (const version of ["", " ", "a b", "x".repeat(65), "é", "a\n", "a\u0000", "🐢"]) {
+      const { code, err } = await publish(version, file);
+      t.equal(code, 2, JSON.stringify(version));
+      t.match(err, /--version must have 1 to 64 visible ASCII characters/);
+    }
+    t.match(await herald(["terms", "publish", "--file", file]), {
+      code: 2,
+      err: /required option '--version <VERSION>' not specified/,
+    });
+    t.match(await herald("terms publish --version 1"), { code: 2, err: /required option '--file <FILE>'/ });
+    t.match(await herald("terms"), { code: 2, err: /Usage: herald terms/ });
+  });
+
+  t.test("leaves --version of herald itself what it was", async (t) => {
+    for (const word of ["--version", "-V"])
+      t.match(await herald([word]), { code: 0, out: /^\d+\.\d+\.\d+\n/ });
+  });
+});
