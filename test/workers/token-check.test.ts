@@ -1,0 +1,258 @@
+import t, { type Test } from "tap";
+import { createSecretBox } from "../../src/security/secret-box.ts";
+import { checkTokens } from "../../workers/scheduler/tokens/check-tokens.ts";
+import { dueWarning } from "../../workers/scheduler/tokens/warnings.ts";
+import { grantAdAccount } from "../fixtures/ad-accounts.ts";
+import { type AdScene, type Advertiser, COFFEE, SHOPS, startAds, WHOLESALE } from "../fixtures/ad-grants.ts";
+import { keptLog } from "../fixtures/lines.ts";
+import { eventsOf } from "../fixtures/platform-door.ts";
+import { connectPlatforms } from "../fixtures/platforms.ts";
+import { speak } from "../fixtures/sandbox.ts";
+import { ownRedis } from "../fixtures/servers.ts";
+
+const DAY = 86_400_000;
+
+/** A sandbox and an API, and the scheduler's check of all that was connected there, tick by tick. */
+async function startChecks(t: Test, now?: () => number) {
+  const scene = await startAds(t, now ? { now } : {});
+  const { config, db } = scene.api;
+  const { log, lines } = keptLog();
+  const SANDBOX_PORT = new URL(scene.sandbox.origin).port;
+  const { ads } = await connectPlatforms(t, { SANDBOX_PORT, REDIS_URL: await ownRedis() }, log);
+  const parts = { db, secretBox: createSecretBox(config.ENCRYPTION_KEYS), ads, log };
+  let ticks = 0;
+  const nextTick = () => new Date(Date.now() + ++ticks);
+  const check = (signal = new AbortController().signal, scheduledAt = nextTick()) =>
+    checkTokens(parts, { scheduledAt, signal });
+  return { ...scene, lines, check };
+}
+
+const NOTHING = { checked: 0, failed: 0, revoked: 0, updated: 0, warned: 0, subscribed: 0, left: 0 };
+
+const statusesOf = async (advertiser: Advertiser) => {
+  const { body } = await advertiser.call("GET", "/ad-accounts");
+  return (body.data as { status: string }[]).map(({ status }) => status);
+};
+
+const typesOf = async ({ api }: AdScene, { id }: Advertiser) =>
+  (await eventsOf(api, id)).map(({ type }) => type).filter((type) => type !== "ad_account.connected");
+
+t.test("where nothing is connected there is nothing to check", async (t) => {
+  const { check } = await startChecks(t);
+  t.same(await check(), NOTHING);
+});
+
+t.test("a dead token is found, whoever killed it, and only its own accounts are revoked", async (t) => {
+  const scene = await startChecks(t);
+  const [one, other] = [await scene.advertiser(), await scene.advertiser()];
+  await one.connect(COFFEE, WHOLESALE);
+  await other.connect(COFFEE);
+  t.same(await scene.check(), { ...NOTHING, checked: 2 });
+  t.same(await typesOf(scene, one), []);
+  // The oldest connection is asked about first.
+  await scene.arm({ kind: "dead_token", times: 1, match: { path_prefix: "/debug_token" } });
+  t.same(await scene.check(), { ...NOTHING, checked: 2, revoked: 2 });
+  t.same(await statusesOf(one), ["revoked", "revoked"]);
+  t.same(await statusesOf(other), ["available"]);
+  t.same(await typesOf(scene, one), ["ad_account.revoked", "ad_account.revoked"]);
+  t.same(await typesOf(scene, other), []);
+  t.same(await scene.check(), { ...NOTHING, checked: 1 }, "what is dead is not asked about again");
+  t.same((await typesOf(scene, one)).length, 2);
+});
+
+t.test("a token that dies between two questions is dead", async (t) => {
+  const scene = await startChecks(t);
+  const advertiser = await scene.advertiser();
+  await advertiser.connect(COFFEE);
+  await scene.arm({ kind: "dead_token", match: { path_prefix: "/me/adaccounts" } });
+  t.same(await scene.check(), { ...NOTHING, checked: 1, revoked: 1 });
+});
+
+t.test("what a person can mend is not the end of a token", async (t) => {
+  const scene = await startChecks(t);
+  const advertiser = await scene.advertiser();
+  await advertiser.connect(COFFEE);
+  await scene.arm({ kind: "dead_token", subcode: 459, times: 1, match: { path_prefix: "/debug_token" } });
+  t.same(await scene.check(), { ...NOTHING, checked: 1 });
+  t.same(await statusesOf(advertiser), ["available"]);
+  t.match(
+    scene.lines.find(({ event }) => event === "ad_connection.suspended"),
+    { client: advertiser.id, reason: /checkpoint/ },
+  );
+  await scene.clearFaults();
+  t.same(await scene.check(), { ...NOTHING, checked: 1 });
+});
+
+t.test("the app's own mistake is nobody's death, and the run has failed", async (t) => {
+  const scene = await startChecks(t);
+  const advertiser = await scene.advertiser();
+  await advertiser.connect(COFFEE);
+  await scene.arm({ kind: "error", code: 190, match: { path_prefix: "/debug_token" } });
+  await t.rejects(scene.check(), { code: "platform_invalid_request" });
+  t.same(await statusesOf(advertiser), ["available"]);
+});
+
+t.test("what has changed at the platform is told, in whatever state the account is", async (t) => {
+  const scene = await startChecks(t);
+  const advertiser = await scene.advertiser();
+  const [coffee] = await advertiser.connect(COFFEE, WHOLESALE);
+  await scene.api.db.query(
+    "update ad_accounts set account_status = 2, last_synced_at = '2026-01-01' where id = $1",
+    [coffee.id],
+  );
+  t.same(await scene.check(), { ...NOTHING, checked: 1, updated: 1 });
+  t.match((await eventsOf(scene.api, advertiser.id)).at(-1), {
+    type: "ad_account.updated",
+    ad_account_id: `act_${COFFEE}`,
+    payload: { data: { ad_account: { account_status: 1, account_status_label: "active" } } },
+  });
+  const { body } = await advertiser.call("GET", `/ad-accounts/${coffee.id}`);
+  t.ok(Date.parse(body.last_synced_at) > Date.now() - 60_000);
+  t.same(await scene.check(), { ...NOTHING, checked: 1 });
+});
+
+t.test("the end of a token is announced 14, 7 and 1 days before, once each", async (t) => {
+  let now = Date.now();
+  const scene = await startChecks(t, () => now);
+  const advertiser = await scene.advertiser();
+  await advertiser.connect(COFFEE, WHOLESALE);
+  const [{ expires_at: end }] = (await scene.api.db.query("select expires_at from ad_connections")) as [
+    { expires_at: Date },
+  ];
+  const real = Date.now;
+  t.teardown(() => {
+    Date.now = real;
+  });
+  const told: number[] = [];
+  for (const daysBefore of [20, 14.5, 13.5, 13, 7.5, 6.9, 6, 1.5, 0.9, 0.5]) {
+    now = end.getTime() - daysBefore * DAY;
+    Date.now = () => now;
+    const before = (await typesOf(scene, advertiser)).length;
+    await scene.check();
+    Date.now = real;
+    if ((await typesOf(scene, advertiser)).length > before) told.push(daysBefore);
+  }
+  t.same(told, [13.5, 6.9, 0.9]);
+  const warnings = (await eventsOf(scene.api, advertiser.id)).filter(
+    ({ type }) => type === "ad_account.token_expiring",
+  );
+  t.same(
+    warnings.map(({ payload }) => payload.data.days_left),
+    [14, 14, 7, 7, 1, 1],
+    "for each account",
+  );
+  t.match(warnings[0], {
+    payload: { data: { expires_at: end.toISOString(), ad_account: { status: "available" } } },
+  });
+
+  now = end.getTime() + 1_000;
+  Date.now = () => now;
+  t.match(await scene.check(), { revoked: 2, warned: 0 });
+  Date.now = real;
+});
+
+t.test("which warning is due", async (t) => {
+  const now = Date.now();
+  for (const [days, threshold, daysLeft] of [
+    [14.01, undefined, undefined],
+    [14, 14, 14],
+    [7.01, 14, 8],
+    [7, 7, 7],
+    [1.01, 7, 2],
+    [1, 1, 1],
+    [0.001, 1, 1],
+    [0, undefined, undefined],
+    [-1, undefined, undefined],
+  ] as const)
+    t.same(
+      dueWarning(new Date(now + days * DAY), now),
+      threshold === undefined ? undefined : { threshold, daysLeft },
+      `${days} days`,
+    );
+  t.equal(dueWarning(null, now), undefined);
+});
+
+t.test("an account that could not be subscribed is, later", async (t) => {
+  const scene = await startChecks(t);
+  const advertiser = await scene.advertiser();
+  const [coffee] = await advertiser.connect(COFFEE, WHOLESALE);
+  await scene.arm({
+    kind: "error",
+    code: 200,
+    times: 2,
+    match: { path_prefix: `/act_${COFFEE}/subscribed_apps` },
+  });
+  await advertiser.call("PATCH", `/ad-accounts/${coffee.id}`, { status: "active" });
+  t.same(await scene.check(), { ...NOTHING, checked: 1 });
+  t.same(await scene.check(), { ...NOTHING, checked: 1, subscribed: 1 });
+  t.same(await scene.check(), { ...NOTHING, checked: 1 });
+});
+
+t.test("a pause of the whole app stops the check, which goes on there", async (t) => {
+  const scene = await startChecks(t);
+  const advertisers = [];
+  for (let count = 0; count < 6; count += 1) {
+    const advertiser = await scene.advertiser();
+    await advertiser.connect(SHOPS[count] as string);
+    advertisers.push(advertiser);
+  }
+  await scene.check();
+  await scene.arm({ kind: "throttle", code: 4, match: { path_prefix: "/debug_token" } });
+  const scheduledAt = new Date(Date.now() + DAY);
+  const found = await scene.check(undefined, scheduledAt);
+  t.ok((found.left as number) > 0, `left: ${found.left}`);
+  t.equal((found.left as number) + (found.checked as number) + (found.failed as number), 6);
+  const calls = async () =>
+    ((await speak(`${scene.sandbox.origin}/_sandbox/requests`)).body.data as { path: string }[]).length;
+  const before = await calls();
+  t.match(await scene.check(undefined, scheduledAt), { checked: 0, left: found.left });
+  t.equal(await calls(), before, "and the platform is left alone");
+});
+
+t.test(
+  "one connection that is throttled or broken does not keep the others from being checked",
+  async (t) => {
+    const scene = await startChecks(t);
+    const first = await scene.advertiser();
+    await grantAdAccount(scene.api, first, { token: "EAASandboxDemoAds", accountId: COFFEE });
+    await scene.api.db.query("update ad_connections set token_sealed = 'k9.AAAA'");
+    const second = await scene.advertiser();
+    await second.connect(COFFEE);
+    const third = await scene.advertiser();
+    await third.connect(COFFEE);
+    await scene.arm({ kind: "throttle", code: 17, times: 1, match: { path_prefix: "/me/adaccounts" } });
+    t.same(await scene.check(), { ...NOTHING, checked: 1, failed: 2 });
+    t.match(
+      scene.lines.filter(({ event }) => event === "ad_connection.not_checked").map(({ client }) => client),
+      [first.id],
+    );
+  },
+);
+
+t.test("a platform that is away is not asked about everybody, and the run has failed", async (t) => {
+  const scene = await startChecks(t);
+  for (let count = 0; count < 12; count += 1) await grantAdAccount(scene.api, await scene.advertiser());
+  await scene.arm({ kind: "drop_before", times: 1_000 });
+  await t.rejects(scene.check(), { code: "platform_unavailable" });
+  const asked = new Set(
+    scene.lines
+      .filter(({ event }) => event === "ad_connection.not_checked")
+      .map(({ connection }) => connection),
+  );
+  t.ok(asked.size >= 5 && asked.size < 12, `${asked.size} of 12`);
+});
+
+t.test("who must stop stops, and the same tick goes on where it was", async (t) => {
+  const scene = await startChecks(t);
+  for (let count = 0; count < 8; count += 1)
+    await grantAdAccount(scene.api, await scene.advertiser(), { token: "EAASandboxDemoAds" });
+  const stop = new AbortController();
+  await scene.arm({ kind: "delay", ms: 300, times: 4, match: { path_prefix: "/debug_token" } });
+  const scheduledAt = new Date(Date.now() + DAY);
+  const running = scene.check(stop.signal, scheduledAt);
+  setTimeout(() => stop.abort(), 50);
+  const first = await running;
+  t.equal((first.left as number) + (first.checked as number), 8);
+  t.ok((first.left as number) > 0);
+  t.match(await scene.check(undefined, scheduledAt), { checked: first.left, left: 0 });
+});
