@@ -3,6 +3,7 @@ import { exampleOf } from "../src/http/openapi/example-of.ts";
 import { isRawBody, type Route, route } from "../src/http/route.ts";
 import { ROLE_SCOPES, ROLES, SCOPES, type Scope } from "../src/schema/enumerations.ts";
 import { type TObject, type TSchema, Type } from "../src/schema/types.ts";
+import { grantAdAccount } from "./fixtures/ad-accounts.ts";
 import { type Api, productRoutes, startApi } from "./fixtures/api.ts";
 import { connect } from "./fixtures/channels.ts";
 import { record } from "./fixtures/events.ts";
@@ -25,6 +26,9 @@ const OBJECTS: Record<string, (tenant: Tenant, api: Api) => Promise<Record<strin
   }),
   "/api/keys/{id}": async (tenant) => ({ id: (await tenant.key("messages:send")).id }),
   "/api/webhooks/events/{id}": async (tenant, api) => ({ id: (await record(api, tenant, {}))[0] as string }),
+  "/api/marketing/ad-accounts/{id}": async (tenant, api) => ({
+    id: (await grantAdAccount(api, tenant, { status: "revoked" })).id,
+  }),
   "/api/outbound/messages/{message_id}": async (tenant, api) => ({ message_id: await send(api, tenant) }),
   "/api/users/{id}": async (tenant) => ({ id: (await tenant.person("member")).id }),
 };

@@ -4,8 +4,10 @@ import { generatePassword } from "../security/passwords.ts";
 import { findApiKeyCredential, isAlive } from "../store/api-keys.ts";
 import { createClient } from "../store/clients.ts";
 import { applyMigrations } from "../store/migrations.ts";
+import { readTermsStatus } from "../store/terms.ts";
 import { findUserByEmail, type UserCredentialRow } from "../store/users.ts";
 import { makeKey } from "../tenancy/api-keys.ts";
+import { acceptTerms } from "../tenancy/terms.ts";
 import { addUser, changePassword } from "../tenancy/users.ts";
 import { connectDemo } from "./demo-connections.ts";
 import { operatorDeed } from "./operator.ts";
@@ -35,6 +37,7 @@ export const DEMO_VERB: Verb = verb({
     await applyMigrations(desk.config.DATABASE_DIRECT_URL);
     const owner = await findUserByEmail(desk.db, EMAIL);
     const demo = owner ? await found(desk, owner) : await made(desk);
+    await settleTerms(desk, demo.client_id);
     return { ...demo, chat_channel_id: await connectDemo(desk, demo.client_id) };
   },
 });
@@ -58,6 +61,13 @@ async function found(desk: Desk, owner: UserCredentialRow): Promise<Demo> {
     password: await knownPassword(desk, owner),
     api_key: await knownKey(desk, owner.client_id),
   };
+}
+
+/** Accepts the terms for a client that never did. A new version its owner accepts, as everybody's must. */
+async function settleTerms(desk: Desk, clientId: string): Promise<void> {
+  const owner = await findUserByEmail(desk.db, EMAIL);
+  if (owner?.role !== "owner" || (await readTermsStatus(desk.db, clientId)).accepted_at !== null) return;
+  await desk.db.transaction((tx) => acceptTerms(tx, operatorDeed(desk, clientId), owner));
 }
 
 async function knownPassword(desk: Desk, owner: UserCredentialRow): Promise<string> {

@@ -5,8 +5,8 @@ import type { Grant } from "./tokens.ts";
 
 /** The app that asks for access, as people see it. */
 export const APP_NAME = "Herald";
-export const PERSON = { id: "1700000000000042", name: "Sam Sandbox" };
-export const BUSINESS = { id: "1700000000000009", name: "Sandbox Coffee Ltda" };
+export const PERSON = { id: DEMO_ASSETS.personId, name: "Sam Sandbox" };
+export const BUSINESS = DEMO_ASSETS.business;
 
 export interface AdAccount {
   /** Without `act_`. */
@@ -20,18 +20,19 @@ export interface AdAccount {
   business_name?: string;
 }
 
+const { account_id: DEMO_ACCOUNT, ...demoAccount } = DEMO_ASSETS.adAccount;
+
+/** Like the demo client's, but for what is given. */
 const shop = (id: string, name: string, rest: Partial<AdAccount> = {}): AdAccount => ({
+  ...demoAccount,
   id,
   name,
-  account_status: 1,
-  currency: "BRL",
-  timezone_name: "America/Sao_Paulo",
   business: BUSINESS,
   ...rest,
 });
 
 export const AD_ACCOUNTS: readonly AdAccount[] = [
-  shop("1600000000000101", "Sandbox Coffee"),
+  shop(DEMO_ACCOUNT, demoAccount.name),
   shop("1600000000000102", "Sandbox Coffee Wholesale"),
   shop("1600000000000103", "Sandbox Tea", { currency: "USD", timezone_name: "America/New_York" }),
   shop("1600000000000104", "Sandbox Sushi", { currency: "JPY", timezone_name: "Asia/Tokyo" }),
@@ -168,7 +169,7 @@ const forever = (kind: Grant["kind"], scopes: readonly string[], assets: readonl
 
 /** Tokens known by heart: what the demo client is connected with, before anyone has clicked through a dialog. */
 export const BUILT_IN_TOKENS: Readonly<Record<string, Grant>> = {
-  EAASandboxDemoAds: forever("user", AD_SCOPES, [AD_ACCOUNTS[0]?.id ?? ""]),
+  [DEMO_ASSETS.adToken]: forever("user", AD_SCOPES, [DEMO_ACCOUNT]),
   [DEMO_ASSETS.chatToken]: forever("business", CHAT_SCOPES, [WABAS[0]?.id ?? ""]),
   [DEMO_ASSETS.pageToken]: forever("page", [...PAGE_SCOPES, "leads_retrieval"], [PAGES[0]?.id ?? ""]),
 };

@@ -9,4 +9,15 @@ export const DEMO_ASSETS = {
   pageId: "1300000000000401",
   photoappUserId: "1200000000000501",
   pageToken: "EAASandboxDemoPage",
+  /** Who has granted all of this. */
+  personId: "1700000000000042",
+  adToken: "EAASandboxDemoAds",
+  adAccount: {
+    account_id: "1600000000000101",
+    name: "Sandbox Coffee",
+    account_status: 1,
+    currency: "BRL",
+    timezone_name: "America/Sao_Paulo",
+  },
+  business: { id: "1700000000000009", name: "Sandbox Coffee Ltda" },
 } as const;

@@ -12,7 +12,7 @@ import {
 import type { AdAccountFacts, AdAccountRow } from "../store/ad-accounts.ts";
 import { deleteConnections } from "../store/ad-connections.ts";
 import { type Deed, recordAudit } from "../store/audit-log.ts";
-import type { Database, Queryable } from "../store/database.ts";
+import type { Queryable } from "../store/database.ts";
 import { serviceDeed } from "./service-deed.ts";
 
 /** What a client may make of its account. */
@@ -37,23 +37,21 @@ const REFUSALS = {
 export const accountRevoked = (): ApiError => new ApiError("ad_account_revoked", REFUSALS.ad_account_revoked);
 
 /** Undefined where the client has no such account; `moved`: whether it was in another state before. */
-export function chooseStatus(
-  db: Database,
+export async function chooseStatus(
+  tx: Queryable,
   deed: Deed,
   { id, status }: { id: string; status: ChosenStatus },
 ): Promise<{ row: AdAccountRow; moved: boolean } | undefined> {
   const { clientId } = deed.caller;
-  return db.transaction(async (tx) => {
-    const former = await lockAdAccount(tx, clientId, id);
-    if (!former) return undefined;
-    const move = MOVES[former.status as AdAccountStatus][status];
-    if (move === "stays") return { row: former, moved: false };
-    if (move !== "goes") throw new ApiError(move, REFUSALS[move]);
-    const row = await setAdAccountStatus(tx, clientId, { id, status });
-    const details = { ad_account_id: row.ad_account_id, from: former.status, to: status };
-    await recordAudit(tx, deed, { action: "ad_account.status_changed", target: id, details });
-    return { row, moved: true };
-  });
+  const former = await lockAdAccount(tx, clientId, id);
+  if (!former) return undefined;
+  const move = MOVES[former.status as AdAccountStatus][status];
+  if (move === "stays") return { row: former, moved: false };
+  if (move !== "goes") throw new ApiError(move, REFUSALS[move]);
+  const row = await setAdAccountStatus(tx, clientId, { id, status });
+  const details = { ad_account_id: row.ad_account_id, from: former.status, to: status };
+  await recordAudit(tx, deed, { action: "ad_account.status_changed", target: id, details });
+  return { row, moved: true };
 }
 
 /** What was read of accounts with the token of a connection; its client hears of what is new. */

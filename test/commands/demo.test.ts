@@ -1,6 +1,6 @@
 import t from "tap";
 import { readConfig } from "../../src/runtime/config.ts";
-import { PAGES, WABAS } from "../../src/sandbox/world.ts";
+import { AD_ACCOUNTS, PAGES, WABAS } from "../../src/sandbox/world.ts";
 import { startApi } from "../fixtures/api.ts";
 import { commandLine } from "../fixtures/command-line.ts";
 import { cloneDatabase } from "../fixtures/servers.ts";
@@ -42,6 +42,22 @@ t.test("herald demo", async (t) => {
     t.match((await api.call("GET", "/api/webhooks/config", { headers })).body, {
       webhook_url: "http://localhost:8090/_sandbox/inbox",
     });
+  });
+
+  t.test("lets it advertise: the terms are accepted and one ad account is active", async (t) => {
+    const headers = { "x-svc-api-key": first.api_key };
+    t.match((await api.call("GET", "/api/marketing/terms", { headers })).body, {
+      accepted: true,
+      accepted_by: { email: first.email, role: "owner" },
+    });
+    t.match((await api.call("GET", "/api/marketing/ad-accounts", { headers })).body.data, [
+      {
+        account_id: AD_ACCOUNTS[0]?.id,
+        name: AD_ACCOUNTS[0]?.name,
+        status: "active",
+        last_synced_at: String,
+      },
+    ]);
   });
 
   t.test("follows the sandbox to another port, and leaves alone what was changed", async (t) => {

@@ -51,8 +51,8 @@ export function adAccountRoutes(parts: AdAccountParts): Route[] {
       body: chosenStatus,
       reply: adAccount,
       async handle(context) {
-        const { id } = context.params;
-        const chosen = await chooseStatus(db, context, { id, status: context.body.status });
+        const wish = { ...context.params, ...context.body };
+        const chosen = await db.transaction((tx) => chooseStatus(tx, context, wish));
         if (!chosen) throw noSuchAccount();
         const { row, moved } = chosen;
         return toAdAccount(moved && row.status === "active" ? await activate(parts, row) : row);
