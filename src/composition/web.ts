@@ -21,6 +21,7 @@ import { eventRoutes } from "../resources/events/routes.ts";
 import { type HealthParts, healthRoutes } from "../resources/health/routes.ts";
 import { ingressRoutes } from "../resources/ingress/routes.ts";
 import { keyRoutes } from "../resources/keys/routes.ts";
+import { returnRoute } from "../resources/oauth/return-route.ts";
 import { type OutboundParts, outboundRoutes } from "../resources/outbound/routes.ts";
 import { type TemplateParts, templateRoutes } from "../resources/templates/routes.ts";
 import { userRoutes } from "../resources/users/routes.ts";
@@ -104,6 +105,7 @@ function allRoutes(container: DependencyContainer): Route[] {
     ...tagged("Messages", outboundRoutes(outboundParts(container))),
     ...tagged("Templates", templateRoutes(templateParts(container))),
     ...tagged("Webhooks", webhookRoutes(webhookParts(container))),
+    returnRoute({ publicUrl, redirectUri: config.OAUTH_REDIRECT_URI }),
     ...tagged("Events", eventRoutes({ db, doorbell })),
     ...tagged("Audit log", auditRoutes({ db })),
     ...tagged("Platforms", ingressRoutes({ db, doorbell, signatures, verifyToken, publicUrl, log, metrics })),

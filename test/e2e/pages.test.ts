@@ -1,0 +1,88 @@
+import type { BrowserContext, Page } from "playwright-core";
+import t from "tap";
+import { startApi } from "../fixtures/api.ts";
+import { DESKTOP, openBrowser, PHONE, watch } from "../fixtures/browser.ts";
+import { until } from "../fixtures/until.ts";
+
+/** What stands out of the window to the right, by element. */
+const overflow = (page: Page) =>
+  page.evaluate(() =>
+    [...document.querySelectorAll("body *")]
+      .filter((element) => element.getBoundingClientRect().right > innerWidth + 0.5)
+      .map(({ tagName, textContent }) => `${tagName} ${textContent?.slice(0, 40)}`),
+  );
+
+const LONG = "AQD".repeat(120);
+
+const BACK = "/console/oauth";
+const AGREED = `${BACK}?${new URLSearchParams({ code: `it's "${LONG}"`, state: `${LONG}.${LONG}` })}`;
+const REFUSED = `${BACK}?${new URLSearchParams({
+  error: "access_denied",
+  error_reason: "user_denied",
+  error_description: `</p><img src=x onerror=alert(1)>${LONG}`,
+})}`;
+
+t.test("pages in a real browser", async (t) => {
+  const [api, open] = await Promise.all([startApi(t), openBrowser(t)]);
+
+  t.test("fit into every window, by day and by night", async (t) => {
+    const looks = [
+      { viewport: PHONE, colorScheme: "light" },
+      { viewport: { width: 320, height: 568 }, colorScheme: "dark" },
+      { viewport: DESKTOP, colorScheme: "dark" },
+    ] as const;
+    const grounds = new Set<string>();
+    for (const look of looks) {
+      const page = await open(look);
+      for (const path of [AGREED, REFUSED, BACK, "/embed/nothing"]) {
+        await page.goto(api.address + path);
+        t.same(await overflow(page), [], `${path.slice(0, 30)} at ${look.viewport.width}`);
+      }
+      grounds.add(await page.evaluate(() => getComputedStyle(document.body).backgroundColor));
+    }
+    t.equal(grounds.size, 2, "the night has a colour of its own");
+  });
+
+  t.test("the command is copied as it is shown", async (t) => {
+    const page = await open({ permissions: ["clipboard-read", "clipboard-write"] });
+    await page.goto(api.address + AGREED);
+    await page.getByRole("button", { name: "Copy the command" }).click();
+    await until("it says so", () => page.getByRole("status").textContent());
+    const copied = await page.evaluate(() => navigator.clipboard.readText());
+    t.match(
+      copied,
+      /^curl -sS 'http.*\/api\/marketing\/oauth\/exchange' \\\n {2}-H "x-svc-api-key: \$API_KEY"/,
+    );
+    t.equal(copied, await page.locator("#command").textContent());
+    t.equal(await page.getByRole("status").textContent(), "Copied");
+  });
+
+  t.test("and by hand where there is no script", async (t) => {
+    const page = await open({ javaScriptEnabled: false });
+    await page.goto(api.address + AGREED);
+    t.equal(await page.getByRole("button").count(), 0, "no button that does nothing");
+    t.match(await page.locator("pre").textContent(), "x-svc-api-key");
+  });
+
+  t.test("what a page may not do does not go unnoticed", async (t) => {
+    const failures: string[] = [];
+    const context = (await (await open()).context().browser()?.newContext()) as BrowserContext;
+    watch(context, (failure) => failures.push(failure));
+    const page = await context.newPage();
+    await page.goto(api.address + BACK);
+    await page.evaluate(() => {
+      const image = new Image();
+      image.src = "http://elsewhere.example/x.png";
+      document.body.append(image);
+      setTimeout(() => {
+        throw new Error("of the page's own");
+      });
+    });
+    await until("all three are noticed", () =>
+      [/Content Security Policy/, /asks for http:\/\/elsewhere/, /of the page's own/].every((expected) =>
+        failures.some((failure) => expected.test(failure)),
+      ),
+    );
+    t.pass("they are");
+  });
+});
