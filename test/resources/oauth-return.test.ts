@@ -24,7 +24,8 @@ const shown = (markup: string) =>
     .replaceAll("&#39;", "'")
     .replaceAll("&amp;", "&");
 
-const commandIn = (text: string) => shown(/<pre [^>]*>([\s\S]*?)<\/pre>/.exec(text)?.[1] as string);
+const commandIn = (text: string) =>
+  shown(/<pre id="command"[^>]*>([\s\S]*?)<\/pre>/.exec(text)?.[1] as string);
 
 /** A server that answers what it was sent, and the command that reaches it. */
 async function listenFor(t: Test) {

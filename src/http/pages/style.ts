@@ -34,12 +34,11 @@ dd { margin: 0; }
 footer, .quiet { color: var(--soft); font-size: 14px; }
 footer { margin-top: 24px; padding-top: 16px; border-top: 1px solid var(--line); }
 .whole { user-select: all; -webkit-user-select: all; }
-.actions { display: flex; align-items: center; gap: 14px; min-height: 44px; }
+.actions:not([hidden]) { display: flex; flex-wrap: wrap; align-items: center; gap: 14px; min-height: 44px; }
 button {
   min-height: 44px; padding: 8px 18px; border: 0; border-radius: 10px; background: var(--accent); color: var(--on-accent);
   font: inherit; font-weight: 600; cursor: pointer;
 }
-[hidden] { display: none; }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 @media (max-width: 560px) {
   main { padding: 22px 18px; }

@@ -10,7 +10,6 @@ export const exchangeCommand = ({ publicUrl, code, state, redirectUri }: Exchang
   [
     `curl -sS ${quoted(`${publicUrl}/api/marketing/oauth/exchange`)}`,
     '-H "x-svc-api-key: $API_KEY"',
-    `-H ${quoted("content-type: application/json")}`,
     `-d ${quoted(jsonObject({ code, state, redirect_uri: redirectUri }))}`,
   ].join(" \\\n  ");
 
@@ -22,8 +21,8 @@ const jsonObject = (texts: Record<string, string>): string =>
     .join(", ")}}`;
 
 /**
- * Inside a JSON string, without a sign that any shell takes for its own in single quotes (fish knows the backslash there,
- * csh the exclamation mark), and none that a person who reads the command before running it would not see.
+ * Inside a JSON string, without a sign that some shell takes for its own even in single quotes (fish a double backslash,
+ * csh an exclamation mark), and without one that a person who reads the command before running it would not see.
  */
 const plain = (text: string): string =>
   text.replaceAll(/["'\\!]|[^ -~]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`);

@@ -10,9 +10,9 @@ export interface ReturnAddresses {
 
 /** Shows the button, which is of no use without it, and lets it copy. Where the clipboard is closed, as on plain http, the old way may do. */
 const COPY = `
-const [button, said, command] = ["copy", "said", "command"].map((id) => document.getElementById(id));
-button.hidden = false;
-button.addEventListener("click", async () => {
+const [actions, copy, said, command] = ["actions", "copy", "said", "command"].map((id) => document.getElementById(id));
+actions.hidden = false;
+copy.addEventListener("click", async () => {
   getSelection().selectAllChildren(command);
   const copied = await navigator.clipboard?.writeText(command.textContent).then(() => true, () => false);
   said.textContent = copied || document.execCommand("copy") ? "Copied" : "Selected: copy it with your keyboard";
@@ -24,16 +24,18 @@ export function agreedPage(granted: { code: string; state: string }, addresses: 
   const { publicUrl, redirectUri } = addresses;
   return {
     title: "The ad platform has agreed",
-    content: html`<p>One step is left: hand the code and the state that it sent to Herald, <strong>within half a minute</strong>
-and once. After that the platform no longer takes the code.</p>
+    content: html`<p>It has sent a code and a state. Hand both to Herald <strong>within half a minute</strong>, and once: after that the
+platform no longer takes the code.</p>
 <h2>1. Exchange the code</h2>
-<p>With an API key that may <code>marketing:manage</code> in <code>$API_KEY</code>:</p>
+<p>Set <code>API_KEY</code> to an API key with the scope <code>marketing:manage</code>, and run this. It also names the
+<code>redirect_uri</code> that the two belong to.</p>
+<p id="actions" class="actions" hidden><button id="copy" type="button">Copy the command</button><span id="said" class="quiet" role="status"></span></p>
 <pre id="command" class="whole">${exchangeCommand({ publicUrl, redirectUri, ...granted })}</pre>
-<p class="actions"><button id="copy" type="button" hidden>Copy the command</button><span id="said" class="quiet" role="status"></span></p>
 <h2>2. Choose the accounts</h2>
-<p>The answer lists the ad accounts that were granted, as <code>available</code>. Herald works with those that you make active:
-<code>PATCH ${publicUrl}/api/marketing/ad-accounts/{id}</code> with <code>{"status": "active"}</code>.</p>
-<footer>Your own program can do this by itself. If it asks for the login's address with a <code>redirect_uri</code> of its own,
+<p>The answer lists the ad accounts that were granted, each <code>available</code>. Herald works with those that you make active:</p>
+<pre>PATCH ${publicUrl}/api/marketing/ad-accounts/{id}
+{"status": "active"}</pre>
+<footer>Your own program can do all this by itself. If it asks for the login's address with a <code>redirect_uri</code> of its own,
 people come back to it, and nobody sees this page.</footer>`,
     script: COPY,
   };
@@ -56,8 +58,9 @@ ${words === undefined ? undefined : html`<blockquote>${words}</blockquote>`}
 ${entry("Error", error)}${reason === undefined ? undefined : entry("Reason", reason)}
 </dl>
 <h2>To try again</h2>
-<p>Ask for a new address with <code>GET ${publicUrl}/api/marketing/oauth/url</code>, open it, and agree to what the platform
-asks. Without <code>ads_management</code> no ad account can be connected.</p>`,
+<p>Ask for a new address, open it, and agree to what the platform asks. Without <code>ads_management</code> no ad account can be
+connected.</p>
+<pre>GET ${publicUrl}/api/marketing/oauth/url</pre>`,
   };
 }
 
