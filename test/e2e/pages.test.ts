@@ -4,13 +4,9 @@ import { startApi } from "../fixtures/api.ts";
 import { DESKTOP, openBrowser, PHONE, watch } from "../fixtures/browser.ts";
 import { until } from "../fixtures/until.ts";
 
-/** What stands out of the window to the right, by element. */
+/** How far the page reaches beyond the window. */
 const overflow = (page: Page) =>
-  page.evaluate(() =>
-    [...document.querySelectorAll("body *")]
-      .filter((element) => element.getBoundingClientRect().right > innerWidth + 0.5)
-      .map(({ tagName, textContent }) => `${tagName} ${textContent?.slice(0, 40)}`),
-  );
+  page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 
 const LONG = "AQD".repeat(120);
 
@@ -38,7 +34,7 @@ t.test("pages in a real browser", async (t) => {
       await page.emulateMedia({ colorScheme });
       for (const path of [AGREED, REFUSED, BACK, "/embed/nothing"]) {
         await page.goto(api.address + path);
-        t.same(await overflow(page), [], `${path.slice(0, 30)} at ${size.width}`);
+        t.equal(await overflow(page), 0, `${path.slice(0, 30)} at ${size.width}`);
       }
       grounds.add(await page.evaluate(() => getComputedStyle(document.body).backgroundColor));
     }
