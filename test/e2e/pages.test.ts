@@ -25,7 +25,6 @@ t.test("pages in a real browser", async (t) => {
   t.test("fit into every window, by day and by night", async (t) => {
     const looks = [
       { size: PHONE, colorScheme: "light" },
-      { size: { width: 320, height: 568 }, colorScheme: "dark" },
       { size: DESKTOP, colorScheme: "dark" },
     ] as const;
     const grounds = new Set<string>();
