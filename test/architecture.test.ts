@@ -21,6 +21,7 @@ const ARROWS: Record<string, readonly string[]> = {
   "src/resources": [
     "src/http/route.ts",
     "src/http/lists.ts",
+    "src/http/pages/page.ts",
     "src/schema",
     "src/platforms",
     "src/dispatch",

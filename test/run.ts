@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
+import { ensurePrograms } from "../src/local/install-programs.ts";
 import { processCommand } from "../src/local/process-commands.ts";
 import { startServers } from "../src/local/servers.ts";
 import { packageRoot } from "../src/runtime/package-root.ts";
@@ -12,6 +13,7 @@ import { runChecks } from "./driver/checks.ts";
 import { type Count, say, total } from "./driver/count.ts";
 import { testEnvironment } from "./driver/environment.ts";
 import { runFiles, stopFiles, testFiles } from "./driver/test-files.ts";
+import { TEST_PROGRAMS } from "./fixtures/programs.ts";
 
 /** Most files wait more than they compute. */
 const LANES = availableParallelism() + 3;
@@ -24,6 +26,8 @@ const runChosen = (chosen: readonly string[], env: Record<string, string>): Prom
 async function main(chosen: readonly string[]): Promise<Count> {
   // They need no servers, and begin while those start.
   const checks = chosen.length > 0 ? Promise.resolve([]) : runChecks();
+  // Together, so that one message names all that cannot be had. A few files install what they need themselves.
+  if (chosen.length === 0) ensurePrograms(TEST_PROGRAMS, process.env.PATH ?? "", say);
   const folder = mkdtempSync(join(tmpdir(), "herald-test-"));
   chmodSync(folder, 0o711);
   const options = { folder, env: testEnvironment(), durable: false, redisDatabases: 1_000, say };

@@ -1,6 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import express, { type NextFunction, type Request, type Response } from "express";
 import { ApiError } from "../runtime/errors.ts";
+import { errorsAt } from "./pages/error-page.ts";
 import { createPipeline, type Pipeline, type PipelineParts, replied } from "./pipeline.ts";
 import { literalFirst, type Route } from "./route.ts";
 
@@ -10,7 +11,7 @@ export interface App {
   idle(): Promise<void>;
 }
 
-/** The HTTP surface: a table of routes, one pipeline for all of them, and JSON for whatever is not in the table. */
+/** The HTTP surface: a table of routes, one pipeline for all of them, and errors for whatever is not in the table. */
 export function createApp(routes: readonly Route[], given: Omit<PipelineParts, "onWork">): App {
   let running = 0;
   let onIdle = () => {};
@@ -120,5 +121,6 @@ function refuse(
   parts: PipelineParts,
   thrown: unknown,
 ): Promise<void> {
-  return replied(request, response, { ...parts, pattern: "(none)" }, () => Promise.reject(thrown));
+  const recorder = { ...parts, pattern: "(none)", errorsAs: errorsAt(request.url as string) };
+  return replied(request, response, recorder, () => Promise.reject(thrown));
 }

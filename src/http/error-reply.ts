@@ -1,6 +1,9 @@
 import { ApiError, ERROR_CODES } from "../runtime/errors.ts";
 import { object, Type } from "../schema/types.ts";
 import { DatabaseUnavailable, isErasedClient, isMissingTable } from "../store/faults.ts";
+import type { OpenExchange } from "./exchange.ts";
+import { type ErrorsAs, errorPage, wantsPage } from "./pages/error-page.ts";
+import { PAGE } from "./pages/page.ts";
 
 const PROBLEM = "limit must be <= 100";
 
@@ -56,3 +59,14 @@ export const toErrorBody = (error: ApiError, requestId: string) => ({
   ...error.extra,
   request_id: requestId,
 });
+
+export const JSON_TYPE = "application/json; charset=utf-8";
+
+/** What is sent of an error: the body that all have, or a page where one was asked for. */
+export function errorReply(error: ApiError, exchange: OpenExchange, errorsAs: ErrorsAs) {
+  const { status } = error;
+  Object.assign(exchange.headers, error.headers);
+  if (wantsPage(errorsAs, exchange.header("accept")))
+    return { status, type: PAGE.mediaType, body: errorPage(error, exchange) };
+  return { status, type: JSON_TYPE, body: JSON.stringify(toErrorBody(error, exchange.requestId)) };
+}

@@ -8,12 +8,13 @@ import { DatabaseUnavailable } from "../store/faults.ts";
 import { type AdmissionRules, admit } from "./admission.ts";
 import { type IncomingBody, incomingBody, MIB } from "./body.ts";
 import { bindCursors } from "./cursors.ts";
-import { toApiError, toErrorBody } from "./error-reply.ts";
+import { errorReply, JSON_TYPE, toApiError } from "./error-reply.ts";
 import { type OpenExchange, openExchange } from "./exchange.ts";
 import { type Answer, handOver } from "./hand-over.ts";
 import { type HandlerContext, type Idempotency, keyIn } from "./idempotency.ts";
 import { createInputReader } from "./input.ts";
 import { FirstReply } from "./operation.ts";
+import { type ErrorsAs, errorsOfRoute } from "./pages/error-page.ts";
 import {
   isMediaReply,
   isRawBody,
@@ -81,7 +82,7 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
     return key === undefined ? route.handle(context) : parts.idempotency(route, context, key);
   }
 
-  const recorder = { pattern: route.path, ...parts };
+  const recorder = { pattern: route.path, errorsAs: errorsOfRoute(route), ...parts };
   return (request, response, target) =>
     replied(request, response, recorder, async (exchange) => {
       const incoming = incomingBody(request, limit);
@@ -101,8 +102,6 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
     });
 }
 
-const JSON_TYPE = "application/json; charset=utf-8";
-
 interface Reply {
   status: number;
   type: string;
@@ -115,7 +114,10 @@ interface FileReply {
   file: OutgoingFile;
 }
 
-type Recorder = Pick<PipelineParts, "log" | "metrics" | "trustedProxies"> & { pattern: string };
+type Recorder = Pick<PipelineParts, "log" | "metrics" | "trustedProxies"> & {
+  pattern: string;
+  errorsAs: ErrorsAs;
+};
 
 /** Answers what `work` makes of the request, or its error; then one line in the log and one count, whatever happened. */
 export async function replied(
@@ -140,12 +142,7 @@ export async function replied(
         // An outage concerns every request, and has no place in our code to point at.
         ...(thrown instanceof DatabaseUnavailable ? { error: thrown.message } : { err: thrown }),
       });
-    Object.assign(exchange.headers, error.headers);
-    reply = {
-      status: error.status,
-      type: JSON_TYPE,
-      body: JSON.stringify(toErrorBody(error, exchange.requestId)),
-    };
+    reply = errorReply(error, exchange, recorder.errorsAs);
   }
   const headOnly = request.method === "HEAD";
   const answer = { response, headers: exchange.headers, headOnly };

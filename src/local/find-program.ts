@@ -4,6 +4,8 @@ import { delimiter, join } from "node:path";
 /** A program that npm cannot bring: where it may lie, and which packages bring it. */
 export interface Program {
   name: string;
+  /** What else it may be called. */
+  aliases?: readonly string[];
   /** Folders beyond PATH; `*` stands for one folder's name, the highest version first. */
   folders: readonly string[];
   apt: string;
@@ -30,10 +32,29 @@ export const REDIS: Program = {
   brew: "redis",
 };
 
+/** For the tests alone. */
+export const CHROMIUM: Program = {
+  name: "chromium",
+  aliases: ["chromium-browser", "google-chrome", "google-chrome-stable", "Chromium", "Google Chrome"],
+  folders: [
+    "/usr/bin",
+    "/usr/local/bin",
+    "/opt/homebrew/bin",
+    "/Applications/Chromium.app/Contents/MacOS",
+    "/Applications/Google Chrome.app/Contents/MacOS",
+  ],
+  apt: "chromium",
+  brew: "google-chrome",
+};
+
 /** The program's path, or undefined when it is neither on PATH nor in the usual places. */
-export function findProgram({ name, folders }: Program, searchPath: string): string | undefined {
+export function findProgram(
+  { name, aliases = [], folders }: Program,
+  searchPath: string,
+): string | undefined {
   const places = [...searchPath.split(delimiter).filter(Boolean), ...folders.flatMap(expand)];
-  return places.map((folder) => join(folder, name)).find(isExecutable);
+  const names = [name, ...aliases];
+  return places.flatMap((folder) => names.map((called) => join(folder, called))).find(isExecutable);
 }
 
 function expand(folder: string): string[] {

@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { readEnvFile, writeEnvFile } from "../../src/local/env-file.ts";
-import { findProgram } from "../../src/local/find-program.ts";
+import { CHROMIUM, findProgram } from "../../src/local/find-program.ts";
 import { ensurePrograms, MissingPrograms } from "../../src/local/install-programs.ts";
 import { freePort } from "../../src/local/server-process.ts";
 import { localSettings, privateServers, withoutLoaded } from "../../src/local/settings.ts";
@@ -28,6 +28,23 @@ t.test(
     t.equal(findProgram(program([join(place, "none/*/bin")]), ""), undefined);
   },
 );
+
+t.test("a program that has several names is found by any of them, in the nearest folder first", async (t) => {
+  const place = t.testdir({ near: { "Other Tool": "" }, far: { tool: "" } });
+  for (const file of ["near/Other Tool", "far/tool"]) chmodSync(join(place, file), 0o755);
+  const wanted = { ...program([join(place, "far")]), aliases: ["tool-browser", "Other Tool"] };
+  t.equal(findProgram(wanted, join(place, "near")), join(place, "near/Other Tool"));
+  t.equal(findProgram(wanted, ""), join(place, "far/tool"));
+  t.equal(findProgram(program([]), join(place, "near")), undefined);
+});
+
+t.test("a browser is known by the names that systems give it", async (t) => {
+  for (const name of ["chromium", "chromium-browser", "google-chrome-stable", "Google Chrome"]) {
+    const place = t.testdir({ [name]: "" });
+    chmodSync(join(place, name), 0o755);
+    t.equal(findProgram({ ...CHROMIUM, folders: [] }, place), join(place, name));
+  }
+});
 
 t.test("what is missing", async (t) => {
   /** A PATH on which apt-get is a script of the test's; sudo passes on what it is given. */

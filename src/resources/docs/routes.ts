@@ -1,3 +1,4 @@
+import { PAGE } from "../../http/pages/page.ts";
 import { type Route, route } from "../../http/route.ts";
 import { anyQuery } from "../../schema/types.ts";
 import { ASSETS, type Asset, readPage } from "./assets.ts";
@@ -39,7 +40,7 @@ export function docsRoutes({ describe }: { describe: () => object }): Route[] {
       undocumented: true,
       summary: "This description, as a page to read and to try",
       query: anyQuery,
-      reply: { mediaType: "text/html; charset=utf-8" },
+      reply: PAGE,
       handle({ setHeader }) {
         setHeader("Content-Security-Policy", CONTENT_SECURITY_POLICY);
         setHeader("Referrer-Policy", "no-referrer");

@@ -1,3 +1,4 @@
+import { answerPage, PAGE } from "../../http/pages/page.ts";
 import { type Route, route } from "../../http/route.ts";
 import { SECOND } from "../../runtime/durations.ts";
 import { ApiError, invalidField } from "../../runtime/errors.ts";
@@ -7,7 +8,7 @@ import type { AppSignatures } from "../../security/app-signatures.ts";
 import { findDataDeletion } from "../../store/data-deletions.ts";
 import type { Database } from "../../store/database.ts";
 import { deauthorize, eraseUser, type PlatformUser } from "../../tenancy/platform-users.ts";
-import { erasurePage, PAGE_POLICY } from "./erasure-page.ts";
+import { erasurePage } from "./erasure-page.ts";
 import { erasure, erasureParams, taken } from "./schema.ts";
 
 const FORM = { limit: 65_536 };
@@ -61,13 +62,11 @@ export function peopleRoutes({ db, signatures, publicUrl }: PeopleParts): Route[
       errors: ["temporarily_unavailable"],
       params: erasureParams,
       query: anyQuery,
-      reply: { mediaType: "text/html; charset=utf-8" },
+      reply: PAGE,
       async handle({ params, setHeader }) {
         const row = await findDataDeletion(db, params.confirmation_code);
         if (!row) throw new ApiError("not_found", "There is no such confirmation code");
-        setHeader("Content-Security-Policy", PAGE_POLICY);
-        setHeader("Referrer-Policy", "no-referrer");
-        return erasurePage(row);
+        return answerPage({ setHeader }, erasurePage(row));
       },
     }),
   ];

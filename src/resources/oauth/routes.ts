@@ -15,13 +15,14 @@ import { storeGrant } from "../../tenancy/ad-grants.ts";
 import { obtainGrant } from "./obtain-grant.ts";
 import { ASKED } from "./permissions.ts";
 import { checkRedirectUri } from "./redirect-uri.ts";
+import { returnRoute } from "./return-route.ts";
 import { exchange, oauthUrl, urlQuery } from "./schema.ts";
 
 export interface OauthParts {
   db: Database;
   secretBox: SecretBox;
   states: SignedStates;
-  settings: Pick<Config, "AD_DIALOG_URL" | "PLATFORM_APP_ID" | "OAUTH_REDIRECT_URI">;
+  settings: Pick<Config, "AD_DIALOG_URL" | "PLATFORM_APP_ID" | "OAUTH_REDIRECT_URI" | "PUBLIC_URL">;
   /** Made at the first request: the table of routes must not connect to anything. */
   platforms: () => Pick<Platforms, "ads">;
 }
@@ -66,6 +67,7 @@ export function oauthRoutes({ db, secretBox, states, settings, platforms }: Oaut
         return rows.map(toAdAccount);
       },
     }),
+    returnRoute({ publicUrl: settings.PUBLIC_URL, redirectUri: settings.OAUTH_REDIRECT_URI }),
   ];
 
   async function useState(clientId: string, { state, redirectUri }: { state: string; redirectUri: string }) {
