@@ -66,9 +66,10 @@ export async function checkTokens(
     if (batch.length === 0) break;
     await spread(batch, check, isOver);
   }
+  signal.throwIfAborted();
   // Where nothing was found out, or not the rest, the operator should not read that all is well. A pause is no trouble.
   if (trouble !== undefined && (isAway() || (totals.checked === 0 && !paused))) throw trouble;
-  return { ...totals, left: isOver() ? await countLeft(parts.db, scheduledAt) : 0 };
+  return { ...totals, left: paused ? await countLeft(parts.db, scheduledAt) : 0 };
 }
 
 const isSilence = (error: unknown): boolean =>
