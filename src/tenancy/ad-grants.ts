@@ -36,23 +36,25 @@ export async function storeGrant(parts: Parts, deed: Deed, grant: Grant): Promis
   // The platform may repeat one on its next page.
   const granted = new Map(grant.accounts.map((account) => [account.ad_account_id, account]));
   if (granted.size === 0) return [];
+  const ids = [...granted.keys()];
   await reserveGrants(tx, clientId);
-  const former = new Map(
-    (await lockNamed(tx, clientId, [...granted.keys()])).map((row) => [row.ad_account_id, row]),
-  );
+  const former = byAccount(await lockNamed(tx, clientId, ids));
   const connectionId = await connect(parts, clientId, grant);
-  const accounts = [...granted.values()].map(toGranted);
-  const saved = await saveGranted(tx, clientId, { connectionId, accounts });
+  // Lists are newest first: so they show what was granted at once in the platform's order too.
+  const accounts = [...granted.values()].reverse().map(toGranted);
+  const saved = byAccount(await saveGranted(tx, clientId, { connectionId, accounts }));
   await deleteUnused(tx, clientId);
+  const rows = ids.map((id) => saved.get(id) as AdAccountRow);
   await recordEvents(
     tx,
-    saved.flatMap((row) => newsOf(row, former.get(row.ad_account_id))),
+    rows.flatMap((row) => newsOf(row, former.get(row.ad_account_id))),
   );
-  const details = { ad_account_ids: [...granted.keys()] };
+  const details = { ad_account_ids: ids };
   await recordAudit(tx, deed, { action: "ad_accounts.connected", target: connectionId, details });
-  const rows = new Map(saved.map((row) => [row.ad_account_id, row]));
-  return [...granted.keys()].map((id) => rows.get(id) as AdAccountRow);
+  return rows;
 }
+
+const byAccount = (rows: readonly AdAccountRow[]) => new Map(rows.map((row) => [row.ad_account_id, row]));
 
 async function connect({ tx, secretBox }: Parts, clientId: string, grant: Grant): Promise<string> {
   const { platformUserId, token, expiresAt } = grant;

@@ -42,7 +42,11 @@ t.test("ad accounts", async (t) => {
     };
     const all = await found("");
     t.equal(all.length, 4);
-    t.equal(all[0], last.name);
+    t.same(
+      all,
+      [last, ...first].map(({ name }) => name),
+      "and the platform's order within a grant",
+    );
     const page = (await advertiser.call("GET", "/ad-accounts?limit=3")).body;
     t.equal(page.paging.has_more, true);
     const rest = await found(`?limit=3&after=${page.paging.cursors.after}`);

@@ -30,8 +30,8 @@ t.test("it asks only for what the scope names", async (t) => {
 });
 
 t.test("it says so when it asks again for what was declined", async (t) => {
-  t.notMatch((await open()).body, "asked again");
-  t.match((await open({ ...OAUTH_REQUEST, auth_type: "rerequest" })).body, "asked again");
+  t.notMatch((await open()).body, "asked for again");
+  t.match((await open({ ...OAUTH_REQUEST, auth_type: "rerequest" })).body, "asked for again");
 });
 
 t.test("it cannot be framed, cached or scripted, and tells nobody where it was", async (t) => {

@@ -32,7 +32,7 @@ platform no longer takes the code.</p>
 <p id="actions" class="actions" hidden><button id="copy" type="button">Copy the command</button><span id="said" class="quiet" role="status"></span></p>
 <pre id="command" class="whole">${exchangeCommand({ publicUrl, redirectUri, ...granted })}</pre>
 <h2>2. Choose the accounts</h2>
-<p>The answer lists the ad accounts that were granted, each <code>available</code>. Herald works with those that you make active:</p>
+<p>The answer lists the ad accounts that were granted; new ones are <code>available</code>. Herald works with those that you make active:</p>
 <pre>PATCH ${publicUrl}/api/marketing/ad-accounts/{id}
 {"status": "active"}</pre>
 <footer>Your own program can do all this by itself. If it asks for the login's address with a <code>redirect_uri</code> of its own,

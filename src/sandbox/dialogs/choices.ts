@@ -1,11 +1,12 @@
-import { AD_ACCOUNTS, PAGES, WABAS } from "../world.ts";
+import { AD_ACCOUNTS, hasDeadToken, PAGES, WABAS } from "../world.ts";
 import type { Choice } from "./consent.ts";
 
 export const adAccountChoices: readonly Choice[] = AD_ACCOUNTS.map(({ id, name, currency, business }) => ({
   id,
   name,
   details: `act_${id}, ${currency}, ${business?.name ?? "personal"}`,
-  checked: true,
+  // Whoever takes what is offered should not find all of it revoked at the first touch.
+  checked: !hasDeadToken(id),
 }));
 
 export const chatChoices: readonly Choice[] = WABAS.map(({ id, name, numbers }, index) => ({

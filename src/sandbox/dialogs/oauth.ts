@@ -23,7 +23,7 @@ export function oauthConsent(params: Params, settings: SandboxSettings): Consent
     choices: [...(asksFor("ads_") ? adAccountChoices : []), ...(asksFor("pages_") ? pageChoices : [])],
     chooses: "Which accounts",
     needed: undefined,
-    notes: isAgain ? ["You are asked again for what you declined before."] : [],
+    notes: isAgain ? ["What you declined before, you are asked for again."] : [],
     redirectUri: redirectUriIn(params),
     state: params.text("state"),
     hidden: kept(params, NAMES),
