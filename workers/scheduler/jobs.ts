@@ -5,11 +5,18 @@ import type { Database } from "../../src/store/database.ts";
 import { forgetSilentWorkers } from "../../src/store/workers.ts";
 import { keepHistory } from "./history.ts";
 
-/** One line of the cron table. What `run` answers goes into its log line. */
+export interface JobTick {
+  /** The time it was due, also when it is done again after somebody died over it. */
+  scheduledAt: Date;
+  /** Comes when the process has to end. A run that stops early for it throws; another scheduler does it again from the start. */
+  signal: AbortSignal;
+}
+
+/** One line of the cron table. What `run` answers goes into its log line; it must be safe to run again, finished or not. */
 export interface Job {
   name: string;
   expression: string;
-  run(): Promise<Record<string, number>>;
+  run(tick: JobTick): Promise<Record<string, number>>;
 }
 
 const TICKS_KEPT = 30 * DAY;
