@@ -6,11 +6,11 @@ import { bare } from "../../workers/dispatcher/endings.ts";
 import { createFinisher } from "../../workers/dispatcher/finisher.ts";
 import { createGate } from "../../workers/dispatcher/gate.ts";
 import { setGauges } from "../../workers/dispatcher/gauges.ts";
-import { heartbeat } from "../../workers/dispatcher/heartbeat.ts";
 import { withLeadFields } from "../../workers/dispatcher/lead-fields.ts";
 import { lookAround } from "../../workers/dispatcher/lookout.ts";
 import { createReport } from "../../workers/dispatcher/report.ts";
 import { sweep } from "../../workers/dispatcher/sweeper.ts";
+import { heartbeat } from "../../workers/heartbeat.ts";
 import { createBreakers } from "../dispatch/queue/breakers.ts";
 import { createDoorbell } from "../dispatch/queue/doorbell.ts";
 import { createParking } from "../dispatch/queue/parking.ts";
@@ -53,7 +53,7 @@ function dispatcherWorkers(c: DependencyContainer): Worker[] {
   const [log, metrics, partitions] = [resolve(c, LOG), resolve(c, METRICS), resolve(c, PARTITIONS)];
   const [secretBox, poster] = [resolve(c, SECRET_BOX), resolve(c, EVENT_POSTER)];
   const worker = newId("wrk");
-  const heart = heartbeat({ id: worker, db, log });
+  const heart = heartbeat({ id: worker, process: "dispatcher", db, log });
   const { steadyFor } = heart;
   const streams = createStreams(redis, partitions);
   const doorbell = createDoorbell({

@@ -2,12 +2,10 @@ import type { DependencyContainer } from "tsyringe";
 import { createDestinations } from "../dispatch/posting/destinations.ts";
 import { createEventPoster } from "../dispatch/posting/post-event.ts";
 import { createResolver } from "../dispatch/posting/resolver.ts";
-import { createSecretBox } from "../security/secret-box.ts";
-import { CONFIG, DESTINATIONS, EVENT_POSTER, provide, RESOLVER, resolve, SECRET_BOX } from "./tokens.ts";
+import { CONFIG, DESTINATIONS, EVENT_POSTER, provide, RESOLVER, resolve } from "./tokens.ts";
 
 /** What sends events to the clients' backends, and guards where to. */
 export function registerPosting(container: DependencyContainer): void {
-  provide(container, SECRET_BOX, (c) => createSecretBox(resolve(c, CONFIG).ENCRYPTION_KEYS));
   provide(container, DESTINATIONS, (c) => createDestinations(resolve(c, CONFIG).PRIVATE_DESTINATIONS));
   provide(container, RESOLVER, (c) => createResolver({ destinations: resolve(c, DESTINATIONS) }));
   provide(container, EVENT_POSTER, (c) =>

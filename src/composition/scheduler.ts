@@ -1,14 +1,39 @@
 import type { DependencyContainer } from "tsyringe";
+import { heartbeat } from "../../workers/heartbeat.ts";
 import { cron } from "../../workers/scheduler/cron.ts";
+import { setCronGauges } from "../../workers/scheduler/gauges.ts";
 import { jobs } from "../../workers/scheduler/jobs.ts";
 import { newId } from "../runtime/ids.ts";
+import type { Worker } from "../runtime/supervise.ts";
+import { platformConnections, registerPlatforms } from "./outside.ts";
 import { sharedWorkers } from "./shared.ts";
-import { CONFIG, DATABASE, LOG, METRICS, provide, resolve, WORKERS } from "./tokens.ts";
+import {
+  CONFIG,
+  DATABASE,
+  LOG,
+  METRICS,
+  PLATFORMS,
+  provide,
+  resolve,
+  SECRET_BOX,
+  WORKERS,
+} from "./tokens.ts";
 
 export function registerScheduler(container: DependencyContainer): void {
-  provide(container, WORKERS, (c) => {
-    const [db, log, metrics] = [resolve(c, DATABASE), resolve(c, LOG), resolve(c, METRICS)];
-    const config = resolve(c, CONFIG);
-    return [...sharedWorkers(c), cron({ id: newId("wrk"), jobs: jobs(config, db), db, log, metrics })];
-  });
+  registerPlatforms(container);
+  provide(container, WORKERS, (c) => [...sharedWorkers(c), ...schedulerWorkers(c)]);
+}
+
+function schedulerWorkers(c: DependencyContainer): Worker[] {
+  const [db, log, metrics] = [resolve(c, DATABASE), resolve(c, LOG), resolve(c, METRICS)];
+  const id = newId("wrk");
+  const { ads } = resolve(c, PLATFORMS);
+  const table = jobs(resolve(c, CONFIG), { db, secretBox: resolve(c, SECRET_BOX), ads, log });
+  const heart = heartbeat({ id, process: "scheduler", db, log });
+  metrics.onReading(() => setCronGauges({ db, jobs: table, metrics }));
+  return [
+    platformConnections(c),
+    heart,
+    cron({ id, jobs: table, db, log, metrics, steadyFor: heart.steadyFor }),
+  ];
 }

@@ -9,8 +9,9 @@ import { createMetrics } from "../runtime/metrics.ts";
 import { metricsServer } from "../runtime/metrics-server.ts";
 import type { Worker } from "../runtime/supervise.ts";
 import { within } from "../runtime/within.ts";
+import { createSecretBox } from "../security/secret-box.ts";
 import { createDatabase } from "../store/database.ts";
-import { CONFIG, DATABASE, LOG, METRICS, PARTITIONS, provide, REDIS, resolve } from "./tokens.ts";
+import { CONFIG, DATABASE, LOG, METRICS, PARTITIONS, provide, REDIS, resolve, SECRET_BOX } from "./tokens.ts";
 
 /** What every process has. */
 export function registerShared(container: DependencyContainer, config: Config, processName: string): void {
@@ -20,6 +21,7 @@ export function registerShared(container: DependencyContainer, config: Config, p
   provide(container, DATABASE, (c) =>
     createDatabase(config, (error) => resolve(c, LOG).warn("postgres.connection_lost", { err: error })),
   );
+  provide(container, SECRET_BOX, () => createSecretBox(config.ENCRYPTION_KEYS));
   provide(container, REDIS, (c) => connectProducer(config, resolve(c, LOG)));
   provide(container, PARTITIONS, () => partitionsOf(config));
 }

@@ -109,8 +109,20 @@ export function createMetrics(processName: string) {
     }),
     cronRuns: new Counter({
       name: "herald_cron_runs_total",
-      help: "Cron ticks that this process ran, by outcome",
+      help: "Cron ticks that came to an end in this process, by outcome",
       labelNames: ["job", "outcome"],
+      registers,
+    }),
+    cronRunning: new Gauge({
+      name: "herald_cron_running_seconds",
+      help: "How long the job has been running, on any scheduler; 0 while it does not",
+      labelNames: ["job"],
+      registers,
+    }),
+    cronLastSuccess: new Gauge({
+      name: "herald_cron_last_success_timestamp_seconds",
+      help: "When the job last ended well, on any scheduler",
+      labelNames: ["job"],
       registers,
     }),
     ready: new Gauge({

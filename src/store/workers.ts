@@ -38,16 +38,27 @@ export interface Silence {
   longest: number;
 }
 
+/** Who has something in hand, since when, and the milliseconds of silence that make them dead; all of it as SQL. */
+interface Holding {
+  worker: string;
+  since: string;
+  silence: string;
+}
+
 /**
- * Of a row in somebody's hand, with the silence as $1 and $2. A claim is a sign of life too: who could not reach the database for a
- * while may take something up before their heart beats again.
+ * A claim is a sign of life too: who could not reach the database for a while may take something up before their heart beats
+ * again. With null for the silence nobody is dead.
  */
-export const isInDeadHands = (row: string): string => `(
-      ${row}.claimed_at < now() - $2 * interval '1 millisecond'
-      or ${row}.claimed_at < now() - $1 * interval '1 millisecond' and not exists (
+export const isHeldByDead = ({ worker, since, silence }: Holding): string => `
+      ${since} < now() - ${silence} * interval '1 millisecond' and not exists (
         select
         from workers w
-        where w.id = ${row}.worker_id
-        and w.heartbeat_at > now() - $1 * interval '1 millisecond'
-      )
+        where w.id = ${worker}
+        and w.heartbeat_at > now() - ${silence} * interval '1 millisecond'
+      )`;
+
+/** Of a row in somebody's hand, with the silence as $1 and $2. */
+export const isInDeadHands = (row: string): string => `(
+      ${row}.claimed_at < now() - $2 * interval '1 millisecond'
+      or ${isHeldByDead({ worker: `${row}.worker_id`, since: `${row}.claimed_at`, silence: "$1" })}
     )`;

@@ -85,7 +85,8 @@ t.test("behind a pooler in transaction mode", async (t) => {
     for (const process of [web, dispatcher, scheduler]) {
       t.equal(await process.stop(), 0);
       t.same(
-        process.lines().filter((line) => line.level !== "info"),
+        // A machine that is busy may not be done with one tick when the next comes.
+        process.lines().filter((line) => line.level !== "info" && line.outcome !== "overlapped"),
         [],
       );
     }

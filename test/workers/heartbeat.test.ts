@@ -1,6 +1,6 @@
 import t from "tap";
 import { createDatabase } from "../../src/store/database.ts";
-import { heartbeat } from "../../workers/dispatcher/heartbeat.ts";
+import { heartbeat } from "../../workers/heartbeat.ts";
 import { keptLog } from "../fixtures/lines.ts";
 import { testConfig } from "../fixtures/settings.ts";
 import { until } from "../fixtures/until.ts";
@@ -10,13 +10,13 @@ interface Row {
   beaten: boolean;
 }
 
-t.test("a dispatcher renews its row while it lives and takes it along when it goes", async (t) => {
+t.test("a worker renews its row while it lives and takes it along when it goes", async (t) => {
   const db = createDatabase(await testConfig(t), () => {});
   t.teardown(() => db.close());
-  const worker = heartbeat({ id: "wrk_1", db, log: keptLog().log });
+  const worker = heartbeat({ id: "wrk_1", process: "scheduler", db, log: keptLog().log });
   const rows = () => db.query<Row>("select process, heartbeat_at > started_at as beaten from workers");
   await worker.start?.({ fail: (error) => t.fail(String(error)) });
-  t.match(await rows(), [{ process: "dispatcher" }]);
+  t.match(await rows(), [{ process: "scheduler" }]);
   await until("a second beat", async () => (await rows())[0]?.beaten);
   await worker.close?.();
   t.same(await rows(), []);
@@ -27,7 +27,7 @@ t.test("a beat that fails is logged and does not end the process", async (t) => 
   const db = createDatabase(config, () => {});
   t.teardown(() => db.close());
   const { log, events } = keptLog();
-  const worker = heartbeat({ id: "wrk_2", db, log });
+  const worker = heartbeat({ id: "wrk_2", process: "dispatcher", db, log });
   await worker.start?.({ fail: (error) => t.fail(String(error)) });
   await worker.close?.();
   t.ok(events().includes("heartbeat.failed"));

@@ -1,10 +1,11 @@
 import { MINUTE, SECOND } from "../../src/runtime/durations.ts";
 import { pause } from "../../src/runtime/pause.ts";
+import { DEAD_AFTER } from "../heartbeat.ts";
 
 /** What all sweeps have in common. */
 
-/** A worker that is silent for so long is dead; nothing is in hand longer than that, whoever says they live. */
-export const SILENCE = { deadAfter: 10 * SECOND, longest: 1 * MINUTE };
+/** Who is dead; and nothing is in hand longer than that, whoever says they live. */
+export const SILENCE = { deadAfter: DEAD_AFTER, longest: 1 * MINUTE };
 /** What was given to the queue so long ago and not taken up is given to it again. */
 export const STRANDED_AFTER = 20 * SECOND;
 export const BATCH = 500;

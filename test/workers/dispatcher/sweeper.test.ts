@@ -5,8 +5,8 @@ import { createStreams, type Streams } from "../../../src/dispatch/queue/streams
 import type { RedisClient } from "../../../src/dispatch/redis.ts";
 import { MINUTE } from "../../../src/runtime/durations.ts";
 import type { DeliveryRef } from "../../../src/store/delivery-refs.ts";
-import { heartbeat } from "../../../workers/dispatcher/heartbeat.ts";
 import { type SweepParts, sweep } from "../../../workers/dispatcher/sweeper.ts";
+import { heartbeat } from "../../../workers/heartbeat.ts";
 import { deliveryOf } from "../../fixtures/events.ts";
 import { keptLog } from "../../fixtures/lines.ts";
 import { dueRows, inSeconds, openQueue } from "../../fixtures/queue-rows.ts";
@@ -43,7 +43,7 @@ t.test("a heart that missed a few beats is steady from nothing on", async (t) =>
   });
   const clock = { now: 5_000 };
   const parts = { id: "wrk_1", db: database(ground.db), log: keptLog().log, now: () => clock.now };
-  const heart = heartbeat(parts);
+  const heart = heartbeat({ ...parts, process: "dispatcher" });
   t.equal(heart.steadyFor(), 0);
   await heart.start?.({ fail: (error) => t.fail(String(error)) });
   t.teardown(() => heart.close?.());

@@ -7,12 +7,8 @@ import {
   markChecked,
   nextToCheck,
 } from "../../../src/store/ad-connections.ts";
+import type { JobTick } from "../job.ts";
 import { type CheckParts, checkConnection, type Findings, PlatformPause } from "./check-connection.ts";
-
-interface Tick {
-  scheduledAt: Date;
-  signal: AbortSignal;
-}
 
 const BATCH = 100;
 /** Of many connections the calls are spread: so many a second are begun, and so many are under way at once. */
@@ -29,7 +25,7 @@ type Totals = Findings & { checked: number; failed: number };
  */
 export async function checkTokens(
   parts: CheckParts,
-  { scheduledAt, signal }: Tick,
+  { scheduledAt, signal }: JobTick,
 ): Promise<Record<string, number>> {
   const totals: Totals = { checked: 0, failed: 0, revoked: 0, updated: 0, warned: 0, subscribed: 0 };
   let silent = 0;

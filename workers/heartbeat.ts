@@ -1,10 +1,13 @@
-import { SECOND } from "../../src/runtime/durations.ts";
-import type { Log } from "../../src/runtime/log.ts";
-import { repeat } from "../../src/runtime/repeat.ts";
-import type { Worker } from "../../src/runtime/supervise.ts";
-import { within } from "../../src/runtime/within.ts";
-import type { Database } from "../../src/store/database.ts";
-import { beat, removeWorker } from "../../src/store/workers.ts";
+import { SECOND } from "../src/runtime/durations.ts";
+import type { Log } from "../src/runtime/log.ts";
+import { repeat } from "../src/runtime/repeat.ts";
+import type { Worker } from "../src/runtime/supervise.ts";
+import { within } from "../src/runtime/within.ts";
+import type { Database } from "../src/store/database.ts";
+import { beat, removeWorker } from "../src/store/workers.ts";
+
+/** A worker that is silent for so long is dead, and what it had in hand is for the others. */
+export const DEAD_AFTER = 10 * SECOND;
 
 const EVERY = 2 * SECOND;
 /** Longer between two beats is a gap: the database was away, or this process stood still. */
@@ -15,25 +18,33 @@ const LAST_WORD = 1 * SECOND;
 
 interface HeartbeatParts {
   id: string;
+  /** Which kind of process it is. */
+  process: "dispatcher" | "scheduler";
   db: Database;
   log: Log;
   /** Milliseconds of a clock that nobody sets. */
   now?: () => number;
 }
 
-interface Heartbeat extends Worker {
+export interface Heartbeat extends Worker {
   /** For how many milliseconds it has beaten without a gap. */
   steadyFor(): number;
 }
 
-/** Renews this dispatcher's row in `workers`. A beat that fails is made up for by the next one, or others take over. */
-export function heartbeat({ id, db, log, now = () => performance.now() }: HeartbeatParts): Heartbeat {
+/** Renews this worker's row in `workers`. A beat that fails is made up for by the next one, or others take over. */
+export function heartbeat({
+  id,
+  process,
+  db,
+  log,
+  now = () => performance.now(),
+}: HeartbeatParts): Heartbeat {
   let since: number | undefined;
   let last = 0;
   const isAlive = () => since !== undefined && now() - last < GAP;
 
   async function pulse(): Promise<void> {
-    await beat(db, id, "dispatcher");
+    await beat(db, id, process);
     if (!isAlive()) since = now();
     last = now();
   }

@@ -1,0 +1,21 @@
+import type { Metrics } from "../../src/runtime/metrics.ts";
+import { cronFigures } from "../../src/store/cron-runs.ts";
+import type { Database } from "../../src/store/database.ts";
+import type { Job } from "./job.ts";
+
+interface GaugeParts {
+  db: Database;
+  jobs: readonly Job[];
+  metrics: Metrics;
+}
+
+/** Sets the gauges. Each scheduler shows what all of them do. */
+export async function setCronGauges({ db, jobs, metrics }: GaugeParts): Promise<void> {
+  // Until they are known: what was true before an outage must not look as if it still were.
+  for (const gauge of [metrics.cronRunning, metrics.cronLastSuccess]) gauge.reset();
+  const names = jobs.map(({ name }) => name);
+  for (const { job, runningFor, lastSuccess } of await cronFigures(db, names)) {
+    metrics.cronRunning.set({ job }, runningFor);
+    if (lastSuccess !== null) metrics.cronLastSuccess.set({ job }, lastSuccess);
+  }
+}

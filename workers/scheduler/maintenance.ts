@@ -1,0 +1,18 @@
+import type { Config } from "../../src/runtime/config.ts";
+import { DAY } from "../../src/runtime/durations.ts";
+import { forgetOldTicks } from "../../src/store/cron-runs.ts";
+import type { Database } from "../../src/store/database.ts";
+import { forgetStates } from "../../src/store/oauth-states.ts";
+import { forgetSilentWorkers } from "../../src/store/workers.ts";
+import { keepHistory } from "./history.ts";
+
+const TICKS_KEPT = 30 * DAY;
+const SILENT_WORKERS_KEPT = 1 * DAY;
+
+/** Forgets what nobody needs any more, and sees to the histories. */
+export const maintain = async (config: Config, db: Database): Promise<Record<string, number>> => ({
+  ticks_forgotten: await forgetOldTicks(db, TICKS_KEPT),
+  workers_forgotten: await forgetSilentWorkers(db, SILENT_WORKERS_KEPT),
+  oauth_states_forgotten: await forgetStates(db),
+  ...(await keepHistory(config, db)),
+});
