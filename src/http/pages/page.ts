@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
+import { type Html, html, ours } from "../../runtime/html.ts";
 import type { Exchange, MediaReply } from "../route.ts";
-import { type Html, html, ours } from "./html.ts";
 import { MARK, STYLE } from "./style.ts";
 
-export { type Html, html } from "./html.ts";
+export { type Html, html } from "../../runtime/html.ts";
 
 /** What a route replies that shows a page. */
 export const PAGE: MediaReply = { mediaType: "text/html; charset=utf-8" };

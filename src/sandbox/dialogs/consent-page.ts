@@ -1,8 +1,8 @@
+import { type Html, html } from "../../runtime/html.ts";
 import type { Reply } from "../wire/call.ts";
 import { PERSON } from "../world.ts";
 import type { Choice, Consent } from "./consent.ts";
 import type { Decision } from "./decide.ts";
-import { type Html, html } from "./html.ts";
 import { page } from "./page.ts";
 import { PERMISSIONS } from "./permissions.ts";
 

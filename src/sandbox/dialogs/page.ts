@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
+import { type Html, html, ours } from "../../runtime/html.ts";
 import { Reply } from "../wire/call.ts";
-import { Html, html } from "./html.ts";
 import { STYLE } from "./style.ts";
 
 const styleHash = createHash("sha256").update(STYLE).digest("base64");
@@ -32,7 +32,7 @@ export function page({ title, content, status = 200 }: PageOptions): Reply {
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} (Sandbox)</title>
-<style>${new Html(STYLE)}</style>
+<style>${ours(STYLE)}</style>
 </head>
 <body>
 <header><strong>Sandbox</strong> <span>For development only. This is no real platform.</span></header>
