@@ -59,10 +59,12 @@ export interface ConnectionRow {
   id: string;
   client_id: string;
   token_sealed: string;
+  expires_at: Date | null;
+  warned_days: number | null;
 }
 
 const NEXT_TO_CHECK = sql(`
-  select id, client_id, token_sealed
+  select id, client_id, token_sealed, expires_at, warned_days
   from ad_connections
   where checked_in is null
   or checked_in < $1
@@ -95,26 +97,28 @@ export async function markChecked(db: Queryable, id: string, tick: Date): Promis
   await db.query(MARK_CHECKED, [id, tick]);
 }
 
+/** A warning that was given is given again only of fewer days. */
 const SET_EXPIRY = sql(`
-  update ad_connections
-  set expires_at = $2
-  where id = $1
-  and expires_at is distinct from $2`);
+  with former as (
+    select id, warned_days
+    from ad_connections
+    where id = $1
+    for update
+  )
+  update ad_connections c
+  set
+    expires_at = $2,
+    warned_days = least(f.warned_days, $3)
+  from former f
+  where c.id = f.id
+  returning $3::integer is not null and c.warned_days is distinct from f.warned_days as is_first`);
 
-/** Over all clients. Null: never. */
-export async function setExpiry(tx: Queryable, id: string, expiresAt: Date | null): Promise<void> {
-  await tx.query(SET_EXPIRY, [id, expiresAt]);
-}
-
-const SET_WARNED = sql(`
-  update ad_connections
-  set warned_days = $2
-  where id = $1
-  and (warned_days is null or warned_days > $2)
-  returning id`);
-
-/** Over all clients. True where nobody was warned of so few days yet. */
-export async function setWarned(tx: Queryable, id: string, days: number): Promise<boolean> {
-  const rows = await tx.query(SET_WARNED, [id, days]);
-  return rows.length === 1;
+/** Over all clients. Null: it never ends; nothing to warn of. True where nobody was warned of so few days yet. */
+export async function setExpiry(
+  tx: Queryable,
+  id: string,
+  { expiresAt, warnedDays }: { expiresAt: Date | null; warnedDays: number | null },
+): Promise<boolean> {
+  const [row] = await tx.query<{ is_first: boolean }>(SET_EXPIRY, [id, expiresAt, warnedDays]);
+  return row?.is_first ?? false;
 }

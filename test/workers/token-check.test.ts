@@ -259,3 +259,19 @@ t.test("who must stop stops, and the same tick goes on where it was", async (t) 
   await t.rejects(running, { message: "the process ends" });
   t.match(await scene.check(undefined, scheduledAt), { checked: 4, left: 0 });
 });
+
+t.test("a token that may not read its accounts any more is told to end all the same", async (t) => {
+  const scene = await startChecks(t);
+  const advertiser = await scene.advertiser();
+  await advertiser.connect(COFFEE);
+  await scene.arm({ kind: "error", code: 200, times: 2, match: { path_prefix: "/me/adaccounts" } });
+  const real = Date.now;
+  t.teardown(() => {
+    Date.now = real;
+  });
+  Date.now = () => real() + 55 * DAY;
+  await t.rejects(scene.check(), { code: "platform_permission_denied" });
+  await t.rejects(scene.check(), { code: "platform_permission_denied" });
+  Date.now = real;
+  t.same(await typesOf(scene, advertiser), ["ad_account.token_expiring"]);
+});

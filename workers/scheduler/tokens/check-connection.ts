@@ -1,18 +1,16 @@
-import { adAccountTokenExpiring } from "../../../src/dispatch/ad-account-events.ts";
 import { openConnectionToken } from "../../../src/dispatch/connection-token.ts";
-import { recordEvents } from "../../../src/dispatch/record-events.ts";
 import type { PlatformAdAccount } from "../../../src/platforms/ads/accounts.ts";
 import { PlatformFailure } from "../../../src/platforms/errors/failure.ts";
 import type { Platforms } from "../../../src/platforms/platforms.ts";
 import type { Log } from "../../../src/runtime/log.ts";
 import type { SecretBox } from "../../../src/security/secret-box.ts";
 import { type AdAccountRow, accountsOfConnection } from "../../../src/store/ad-accounts.ts";
-import { type ConnectionRow, setExpiry, setWarned } from "../../../src/store/ad-connections.ts";
+import type { ConnectionRow } from "../../../src/store/ad-connections.ts";
 import type { Database, Queryable } from "../../../src/store/database.ts";
 import { toFacts } from "../../../src/tenancy/ad-account-facts.ts";
 import { subscribe } from "../../../src/tenancy/ad-account-subscription.ts";
 import { recordSync, revokeConnections } from "../../../src/tenancy/ad-accounts.ts";
-import { dueWarning } from "./warnings.ts";
+import { watchExpiry } from "./warnings.ts";
 
 export interface CheckParts {
   db: Database;
@@ -46,15 +44,13 @@ export async function checkConnection(parts: CheckParts, connection: ConnectionR
     log.warn("ad_connection.suspended", { client, connection: id, reason: report.reason });
     return NOTHING;
   }
+  // Before the accounts, which may be closed to it: that it ends is true all the same.
+  const warned = await watchExpiry(db, connection, report.expiresAt);
   const read = await ads.accounts.listAll(token).catch(deadOr);
   if (read === "dead") return revoke();
   const rows = await accountsOfConnection(db, id);
-  const kept = await db.transaction(async (tx) => {
-    await setExpiry(tx, id, report.expiresAt);
-    const updated = await updateAccounts(tx, id, { rows, read });
-    return { updated, warned: await warn(tx, id, { rows, expiresAt: report.expiresAt }) };
-  });
-  return { ...NOTHING, ...kept, subscribed: await subscribeDue(parts, token, rows) };
+  const updated = await db.transaction((tx) => updateAccounts(tx, id, { rows, read }));
+  return { ...NOTHING, warned, updated, subscribed: await subscribeDue(parts, token, rows) };
 }
 
 /** The platform wants to be left alone by the whole app. */
@@ -87,19 +83,6 @@ async function updateAccounts(
   });
   const synced = await recordSync(tx, connectionId, given);
   return synced.filter(({ has_changed }) => has_changed).length;
-}
-
-async function warn(
-  tx: Queryable,
-  connectionId: string,
-  { rows, expiresAt }: { rows: readonly AdAccountRow[]; expiresAt: Date | null },
-): Promise<number> {
-  const warning = dueWarning(expiresAt, Date.now());
-  if (!expiresAt || !warning || !(await setWarned(tx, connectionId, warning.threshold))) return 0;
-  const { daysLeft } = warning;
-  const drafts = rows.map((row) => adAccountTokenExpiring(row, { expiresAt, daysLeft }));
-  await recordEvents(tx, drafts);
-  return drafts.length;
 }
 
 /** What could not be subscribed when it was activated. */

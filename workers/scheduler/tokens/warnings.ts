@@ -1,4 +1,9 @@
+import { adAccountTokenExpiring } from "../../../src/dispatch/ad-account-events.ts";
+import { recordEvents } from "../../../src/dispatch/record-events.ts";
 import { DAY } from "../../../src/runtime/durations.ts";
+import { accountsOfConnection } from "../../../src/store/ad-accounts.ts";
+import { type ConnectionRow, setExpiry } from "../../../src/store/ad-connections.ts";
+import type { Database } from "../../../src/store/database.ts";
 
 /** So many days before a token ends its client is warned, once each. */
 const WARNINGS = [14, 7, 1] as const;
@@ -10,10 +15,32 @@ export interface Warning {
   daysLeft: number;
 }
 
-/** The warning that is due for a token that ends then, given or not; a token without an end needs none. */
+/** The warning that has come for a token that ends then, given or not; a token without an end needs none. */
 export function dueWarning(expiresAt: Date | null, now: number): Warning | undefined {
   const left = expiresAt === null ? Number.POSITIVE_INFINITY : expiresAt.getTime() - now;
   if (left <= 0) return undefined;
   const threshold = WARNINGS.findLast((days) => left <= days * DAY);
   return threshold === undefined ? undefined : { threshold, daysLeft: Math.ceil(left / DAY) };
+}
+
+/** Keeps when the token ends, and warns whoever has an account by it. Answers of how many accounts. */
+export async function watchExpiry(
+  db: Database,
+  { id, expires_at, warned_days }: ConnectionRow,
+  expiresAt: Date | null,
+): Promise<number> {
+  const warning = dueWarning(expiresAt, Date.now());
+  const isDue = warning !== undefined && (warned_days === null || warned_days > warning.threshold);
+  if (!isDue && expires_at?.getTime() === expiresAt?.getTime()) return 0;
+  return db.transaction(async (tx) => {
+    const isFirst = await setExpiry(tx, id, { expiresAt, warnedDays: warning?.threshold ?? null });
+    if (!expiresAt || !warning || !isFirst) return 0;
+    const accounts = await accountsOfConnection(tx, id);
+    const { daysLeft } = warning;
+    await recordEvents(
+      tx,
+      accounts.map((account) => adAccountTokenExpiring(account, { expiresAt, daysLeft })),
+    );
+    return accounts.length;
+  });
 }
