@@ -14,10 +14,10 @@ export interface IssuedToken {
 
 export interface TokenReport {
   valid: boolean;
-  /** For good; else a token that is not valid will be again once its person has done what the platform asks of them. */
+  /** The platform calls it dead. One that is neither valid nor this may be valid again, or is not well told of. */
   dead: boolean;
-  /** Null: never. */
-  expiresAt: Date | null;
+  /** Null: never. Absent: the platform did not say. */
+  expiresAt?: Date | null;
   userId?: string;
   scopes: string[];
   /** For which assets a scope was granted; without a list, for all. */
@@ -86,7 +86,7 @@ function toReport(body: unknown, token: string): TokenReport {
   return {
     valid: data.is_valid,
     dead: !data.is_valid && meansDeath(asObject(data.error)),
-    expiresAt: numberOf(data.expires_at) ? (dateOf(data.expires_at) ?? null) : null,
+    ...expiryIn(data),
     ...(userId === undefined ? {} : { userId }),
     scopes: texts(data.scopes),
     granted: asList(data.granular_scopes).map(asObject).map(toGranted),
@@ -94,10 +94,16 @@ function toReport(body: unknown, token: string): TokenReport {
   };
 }
 
-/** Here the platform calls a subcode by another name. Without a code there is nothing that could be mended. */
+/** Here the platform calls a subcode by another name. */
 function meansDeath({ subcode, ...error }: Record<string, unknown>): boolean {
   const told = readPlatformError({ error: { ...error, error_subcode: subcode } });
-  return told === undefined || judge(told, "none").verdict === "token_dead";
+  return told !== undefined && judge(told, "none").verdict === "token_dead";
+}
+
+function expiryIn({ expires_at }: Record<string, unknown>): Pick<TokenReport, "expiresAt"> {
+  if (numberOf(expires_at) === 0) return { expiresAt: null };
+  const expiresAt = dateOf(expires_at);
+  return expiresAt ? { expiresAt } : {};
 }
 
 const toGranted = ({ scope, target_ids }: Record<string, unknown>) => ({

@@ -46,6 +46,8 @@ function createAjv(allErrors: boolean): Ajv2020 {
   // strictRequired would refuse rules across fields ("if a then b"), which name fields of the object around them.
   const ajv = new Ajv2020({ strict: true, strictRequired: false, verbose: true, allErrors });
   addFormats.default(ajv);
+  // Theirs also takes `urn:uuid:`, which no database does.
+  ajv.addFormat("uuid", /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i);
   ajv.addKeyword({ keyword: "x-message", schemaType: "string" });
   ajv.addKeyword({ keyword: "x-field", schemaType: "string" });
   ajv.addKeyword({ keyword: "x-code", schemaType: "string" });

@@ -49,6 +49,7 @@ const SAVE_GRANTED = sql(`
     business_id = excluded.business_id,
     business_name = excluded.business_name,
     status = case a.status when 'revoked' then 'available' else a.status end,
+    unreached_since = null,
     last_synced_at = now()
   returning ${COLUMNS}`);
 
@@ -97,6 +98,7 @@ const SYNC = sql(`
     account_status = g.account_status,
     business_id = g.business_id,
     business_name = g.business_name,
+    unreached_since = null,
     last_synced_at = now()
   from given g
   join former f on f.id = g.id
@@ -113,6 +115,24 @@ export const syncAccounts = (
   read: readonly (AdAccountFacts & { id: string })[],
 ): Promise<SyncedRow[]> =>
   tx.query<SyncedRow>(SYNC, [connectionId, read.map(({ id }) => id), ...factsOf(read)]);
+
+const MARK_UNREACHED = sql(`
+  update ad_accounts
+  set unreached_since = now()
+  where connection_id = $1
+  and id = any($2)
+  and unreached_since is null
+  returning ad_account_id`);
+
+/** Over all clients, for a connection is of one: its token lives and does not reach these. Answers those of which that is news. */
+export async function markUnreached(
+  tx: Queryable,
+  connectionId: string,
+  ids: readonly string[],
+): Promise<string[]> {
+  const rows = await tx.query<{ ad_account_id: string }>(MARK_UNREACHED, [connectionId, ids]);
+  return rows.map(({ ad_account_id }) => ad_account_id);
+}
 
 const LOCK = sql(`
   select ${COLUMNS}
@@ -171,7 +191,8 @@ const REVOKE = sql(`
   set
     status = 'revoked',
     connection_id = null,
-    subscribed_at = null
+    subscribed_at = null,
+    unreached_since = null
   from former
   where a.id = former.id
   returning ${COLUMNS}, former.status as previous_status`);

@@ -90,13 +90,17 @@ const HOLDERS = sql(`
   select ad_account_id, client_id
   from ad_accounts
   where ad_account_id = any($1)
-  and status in ('active', 'disabled')`);
+  and status in ('active', 'disabled')
+  and unreached_since is null`);
 
 export interface AdAccountHolder {
   ad_account_id: string;
   client_id: string;
 }
 
-/** Over all clients: who operates with these accounts, or has paused them. One that was only offered is told nothing. */
+/**
+ * Over all clients: who operates with these accounts, or has paused them. One that was only offered is told nothing, nor is
+ * one whose token does not reach the account any more.
+ */
 export const findHolders = (db: Queryable, adAccountIds: readonly string[]): Promise<AdAccountHolder[]> =>
   db.query<AdAccountHolder>(HOLDERS, [adAccountIds]);

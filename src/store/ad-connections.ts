@@ -4,16 +4,18 @@ export interface NewConnection {
   id: string;
   platformUserId: string;
   tokenSealed: string;
+  tokenHash: string;
   /** Null: never, or not known. */
   expiresAt: Date | null;
 }
 
 const INSERT = sql(`
-  insert into ad_connections (client_id, id, platform_user_id, token_sealed, expires_at)
-  values ($1, $2, $3, $4, $5)`);
+  insert into ad_connections (client_id, id, platform_user_id, token_sealed, token_hash, expires_at)
+  values ($1, $2, $3, $4, $5, $6)`);
 
 export async function insertConnection(tx: Queryable, clientId: string, made: NewConnection): Promise<void> {
-  await tx.query(INSERT, [clientId, made.id, made.platformUserId, made.tokenSealed, made.expiresAt]);
+  const { id, platformUserId, tokenSealed, tokenHash, expiresAt } = made;
+  await tx.query(INSERT, [clientId, id, platformUserId, tokenSealed, tokenHash, expiresAt]);
 }
 
 const DELETE_UNUSED = sql(`
@@ -46,6 +48,22 @@ export async function connectionsOfUser(
   return rows.map(({ id }) => id);
 }
 
+const SHARING = sql(`
+  select id
+  from ad_connections
+  where id = any($1)
+  or token_hash in (
+    select token_hash
+    from ad_connections
+    where id = any($1)
+  )`);
+
+/** Over all clients: these, and those that have the very token of one of them. */
+export async function sharingTokens(tx: Queryable, ids: readonly string[]): Promise<string[]> {
+  const rows = await tx.query<{ id: string }>(SHARING, [ids]);
+  return rows.map(({ id }) => id);
+}
+
 const DELETE = sql(`
   delete from ad_connections
   where id = any($1)`);
@@ -66,20 +84,18 @@ export interface ConnectionRow {
 const NEXT_TO_CHECK = sql(`
   select id, client_id, token_sealed, expires_at, warned_days
   from ad_connections
-  where checked_in is null
-  or checked_in < $1
+  where checked_in is distinct from $1
   order by checked_in nulls first, id
   limit $2`);
 
-/** Over all clients: what this tick of the check has not looked at yet, the longest unseen first. */
+/** Over all clients: what this tick of the check has not looked at yet, the longest unseen first. No clock is asked which came first. */
 export const nextToCheck = (db: Queryable, tick: Date, limit: number): Promise<ConnectionRow[]> =>
   db.query<ConnectionRow>(NEXT_TO_CHECK, [tick, limit]);
 
 const COUNT_LEFT = sql(`
   select count(*)::integer as count
   from ad_connections
-  where checked_in is null
-  or checked_in < $1`);
+  where checked_in is distinct from $1`);
 
 /** Over all clients. */
 export async function countLeft(db: Queryable, tick: Date): Promise<number> {

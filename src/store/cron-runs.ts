@@ -24,7 +24,7 @@ const CLAIM = sql(`
     set finished_at = now(), outcome = 'failed', error = 'abandoned'
     where r.job = $1
     and r.finished_at is null
-    and not $5
+    and r.scheduled_at is distinct from $5
     and ${isInDeadHands("r", { me: "$3", silence: "$4" })}
     and not exists (
       select
@@ -38,8 +38,17 @@ const CLAIM = sql(`
     insert into cron_runs (job, scheduled_at, worker, finished_at, outcome)
     select $1, $2, $3, case when found.overlaps then now() end, case when found.overlaps then 'overlapped' end
     from (
-      select $5 or exists (select from met) and not exists (select from abandoned) as overlaps
+      select exists (select from met) and not exists (select from abandoned) as overlaps
     ) found
+    where $5::timestamptz is null
+    or exists (
+      select
+      from cron_runs own
+      where own.job = $1
+      and own.scheduled_at = $5
+      and own.worker = $3
+      and own.error is distinct from 'abandoned'
+    )
     on conflict do nothing
     returning coalesce(outcome, 'claimed') as outcome
   )
@@ -73,16 +82,21 @@ export interface Claim {
 
 /**
  * Takes the tick: for the one scheduler that may run it, or the one that has to tell that it does not run, because another run
- * of the job goes on. Undefined for all others. Two statements, for what the second sees is no older than the lock.
+ * of the job goes on. Undefined for all others, and for one that still does what another has taken over from it: its hands are
+ * full, and no row tells of that. Two statements, for what the second sees is no older than the lock.
  */
 export function claimTick(
   db: Database,
   { job, scheduledAt }: Tick,
-  { worker, deadAfter, isBusy }: Claimant & { isBusy: boolean },
+  {
+    worker,
+    deadAfter,
+    inHand,
+  }: Claimant & { /** The run of this job that it is at. */ inHand?: Date | undefined },
 ): Promise<Claim | undefined> {
   return db.transaction(async (tx) => {
     await tx.query(LOCK, [job]);
-    const values = [job, scheduledAt, worker, deadAfter, isBusy];
+    const values = [job, scheduledAt, worker, deadAfter, inHand ?? null];
     const [row] = await tx.query<Pick<Claim, "outcome"> & (HeldRun | { worker: null })>(CLAIM, values);
     if (!row) return undefined;
     const { outcome, ...met } = row;

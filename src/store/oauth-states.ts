@@ -8,7 +8,7 @@ const CONSUME = sql(`
 
 const FORGET = sql(`
   delete from oauth_states
-  where expires_at < now()
+  where expires_at < now() - interval '1 hour'
   returning id`);
 
 /** True for the one who uses the state first. Over all clients: a state names its client itself. */
@@ -20,7 +20,7 @@ export async function consumeState(
   return rows.length === 1;
 }
 
-/** Over all clients: those that have expired are refused without being looked up. */
+/** Over all clients: those that have expired are refused without being looked up, by a clock that may be behind. */
 export async function forgetStates(db: Queryable): Promise<number> {
   const rows = await db.query(FORGET);
   return rows.length;

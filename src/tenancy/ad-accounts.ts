@@ -10,7 +10,7 @@ import {
   syncAccounts,
 } from "../store/ad-account-changes.ts";
 import type { AdAccountFacts, AdAccountRow } from "../store/ad-accounts.ts";
-import { deleteConnections } from "../store/ad-connections.ts";
+import { deleteConnections, sharingTokens } from "../store/ad-connections.ts";
 import { type Deed, recordAudit } from "../store/audit-log.ts";
 import type { Queryable } from "../store/database.ts";
 import { serviceDeed } from "./service-deed.ts";
@@ -66,8 +66,9 @@ export async function recordSync(
 }
 
 /** The tokens of these connections are dead: they are erased, and whoever used one hears of each account, once. */
-export async function revokeConnections(tx: Queryable, ids: readonly string[]): Promise<number> {
-  if (ids.length === 0) return 0;
+export async function revokeConnections(tx: Queryable, dead: readonly string[]): Promise<number> {
+  if (dead.length === 0) return 0;
+  const ids = await sharingTokens(tx, dead);
   const accounts = await revokeAccounts(tx, ids);
   await deleteConnections(tx, ids);
   await recordEvents(tx, accounts.map(adAccountRevoked));

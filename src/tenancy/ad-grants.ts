@@ -1,5 +1,5 @@
 import { adAccountConnected, adAccountUpdated } from "../dispatch/ad-account-events.ts";
-import { sealConnectionToken } from "../dispatch/connection-token.ts";
+import { hashToken, sealConnectionToken } from "../dispatch/connection-token.ts";
 import { type EventDraft, recordEvents } from "../dispatch/record-events.ts";
 import type { PlatformAdAccount } from "../platforms/ads/accounts.ts";
 import { newId, newUuid } from "../runtime/ids.ts";
@@ -60,7 +60,13 @@ async function connect({ tx, secretBox }: Parts, clientId: string, grant: Grant)
   const { platformUserId, token, expiresAt } = grant;
   const id = newId("con");
   const tokenSealed = sealConnectionToken(secretBox, id, token);
-  await insertConnection(tx, clientId, { id, platformUserId, tokenSealed, expiresAt });
+  await insertConnection(tx, clientId, {
+    id,
+    platformUserId,
+    tokenSealed,
+    tokenHash: hashToken(token),
+    expiresAt,
+  });
   return id;
 }
 

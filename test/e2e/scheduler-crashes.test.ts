@@ -48,7 +48,7 @@ async function freezeOverClaim(t: Test): Promise<void> {
   const { statements, database } = watchStatements((text) =>
     text.includes("insert into cron_runs") ? frozen : Promise.resolve(),
   );
-  const claimant = { worker: "wrk_1", deadAfter: 10_000, isBusy: false };
+  const claimant = { worker: "wrk_1", deadAfter: 10_000 };
   const tick = { job: "j", scheduledAt: new Date() };
   const cold = claimTick(database(db), tick, claimant).catch((error: Error) => error);
   await until("it has the lock", () => statements.length === 2);

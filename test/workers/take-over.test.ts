@@ -108,7 +108,7 @@ t.test("a tick does not wait for a run in dead hands, which is abandoned for it"
   await putRun(db, { job: "j", worker: "wrk_gone" });
   const tick = { job: "j", scheduledAt: LATER };
   const met = { scheduledAt: HOUR_AGO, worker: "wrk_gone" };
-  const claimant = { worker: "wrk_1", deadAfter: 10_000, isBusy: false };
+  const claimant = { worker: "wrk_1", deadAfter: 10_000 };
   t.same(await claimTick(db, tick, claimant), { outcome: "claimed", met });
   t.match(await readRun(db, "j"), { outcome: "failed", error: "abandoned" });
   t.match(await readRun(db, "j", LATER), { worker: "wrk_1", outcome: null });

@@ -1,14 +1,10 @@
 import t, { type Test } from "tap";
-import { createSecretBox } from "../../src/security/secret-box.ts";
-import { checkTokens } from "../../workers/scheduler/tokens/check-tokens.ts";
 import { dueWarning } from "../../workers/scheduler/tokens/warnings.ts";
 import { grantAdAccount } from "../fixtures/ad-accounts.ts";
 import { type AdScene, type Advertiser, COFFEE, SHOPS, startAds, WHOLESALE } from "../fixtures/ad-grants.ts";
-import { keptLog } from "../fixtures/lines.ts";
 import { eventsOf } from "../fixtures/platform-door.ts";
-import { connectPlatforms } from "../fixtures/platforms.ts";
 import { speak } from "../fixtures/sandbox.ts";
-import { ownRedis } from "../fixtures/servers.ts";
+import { tokenCheck } from "../fixtures/token-check.ts";
 import { until } from "../fixtures/until.ts";
 
 const DAY = 86_400_000;
@@ -16,15 +12,8 @@ const DAY = 86_400_000;
 /** A sandbox and an API, and the scheduler's check of all that was connected there, tick by tick. */
 async function startChecks(t: Test, now?: () => number) {
   const scene = await startAds(t, now ? { now } : {});
-  const { config, db } = scene.api;
-  const { log, lines } = keptLog();
   const SANDBOX_PORT = new URL(scene.sandbox.origin).port;
-  const { ads } = await connectPlatforms(t, { SANDBOX_PORT, REDIS_URL: await ownRedis() }, log);
-  const parts = { db, secretBox: createSecretBox(config.ENCRYPTION_KEYS), ads, log };
-  let ticks = 0;
-  const nextTick = () => new Date(Date.now() + ++ticks);
-  const check = (signal = new AbortController().signal, scheduledAt = nextTick()) =>
-    checkTokens(parts, { scheduledAt, signal });
+  const { check, lines } = await tokenCheck(t, scene.api, { SANDBOX_PORT });
   /** How many calls of such a path the platform has received. */
   async function calls(path: string): Promise<number> {
     const { body } = await speak(`${scene.sandbox.origin}/_sandbox/requests`);
@@ -33,7 +22,16 @@ async function startChecks(t: Test, now?: () => number) {
   return { ...scene, lines, check, calls };
 }
 
-const NOTHING = { checked: 0, failed: 0, revoked: 0, updated: 0, warned: 0, subscribed: 0, left: 0 };
+const NOTHING = {
+  checked: 0,
+  failed: 0,
+  revoked: 0,
+  updated: 0,
+  unreached: 0,
+  warned: 0,
+  subscribed: 0,
+  left: 0,
+};
 
 const statusesOf = async (advertiser: Advertiser) => {
   const { body } = await advertiser.call("GET", "/ad-accounts");

@@ -49,17 +49,15 @@ export function createRuns(parts: RunsParts) {
 
   async function onTick(job: Job, scheduledAt: Date): Promise<void> {
     const tick = { job: job.name, scheduledAt };
-    // One that another scheduler has taken from us may still go on here, and no row tells of it.
-    const own = inHand(job.name);
     let claim: Claim | undefined;
     try {
-      claim = await claimTick(db, tick, { ...claimant(), isBusy: own !== undefined });
+      claim = await claimTick(db, tick, { ...claimant(), inHand: inHand(job.name)?.scheduledAt });
     } catch (error) {
       return report(tick, "not_claimed", { err: error });
     }
     if (!claim) return;
-    const met = claim.met ?? (own && { scheduledAt: own.scheduledAt, worker: id });
-    if (claim.outcome === "overlapped") return report(tick, "overlapped", whichRun(met));
+    const { outcome, met } = claim;
+    if (outcome === "overlapped") return report(tick, "overlapped", whichRun(met));
     if (met) report({ ...met, job: job.name }, "failed", { error: "abandoned", worker: met.worker });
     await run(job, scheduledAt);
   }

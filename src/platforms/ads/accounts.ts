@@ -37,13 +37,10 @@ export function createAdAccounts(client: PlatformClient): AdAccounts {
   return {
     async listAll(token) {
       const rows = await speaker(client, { token }).allPages("/me/adaccounts", { fields: FIELDS });
-      return rows.map(toAdAccount).filter((account) => account !== undefined);
+      return rows.map(toAdAccount);
     },
     async read(access) {
-      const row = await forAccount(client, access).get(`/${access.account}`, { fields: FIELDS });
-      const account = toAdAccount(row);
-      if (!account) throw unavailable("The platform did not describe the ad account");
-      return account;
+      return toAdAccount(await forAccount(client, access).get(`/${access.account}`, { fields: FIELDS }));
     },
     async subscribe(access) {
       const path = `/${access.account}/subscribed_apps`;
@@ -52,12 +49,12 @@ export function createAdAccounts(client: PlatformClient): AdAccounts {
   };
 }
 
-/** Undefined for what has no id that could be one. */
-function toAdAccount(row: unknown): PlatformAdAccount | undefined {
+function toAdAccount(row: unknown): PlatformAdAccount {
   const fields = asObject(row);
   const business = asObject(fields.business);
   const accountId = textOf(fields.account_id) ?? textOf(fields.id)?.replace(/^act_/, "");
-  if (accountId === undefined || !isPlatformId(accountId)) return undefined;
+  if (accountId === undefined || !isPlatformId(accountId))
+    throw unavailable("The platform did not say which ad account it describes");
   const flat = {
     business_id: textOf(business.id),
     business_name: textOf(business.name) ?? textOf(fields.business_name),

@@ -64,10 +64,16 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
   function addressOf({ path, query = {}, token }: PlatformCall): URL {
     const url = new URL(`${address}${path}`);
     for (const [field, value] of formEntries(query)) url.searchParams.set(field, value);
-    if (token !== undefined && token !== appToken(app))
-      url.searchParams.set("appsecret_proof", createHmac("sha256", app.secret).update(token).digest("hex"));
+    const proof = proofOf(token);
+    if (proof !== undefined) url.searchParams.set("appsecret_proof", proof);
     return url;
   }
+
+  /** That the token is used by its own app, whose own needs none. */
+  const proofOf = (token: string | undefined): string | undefined =>
+    token === undefined || token === appToken(app)
+      ? undefined
+      : createHmac("sha256", app.secret).update(token).digest("hex");
 
   async function attempt(call: PlatformCall, deadline: number): Promise<Omit<Attempt, "tries">> {
     const { method, body, sending, token, owner = "none", secrets = [] } = call;
@@ -81,7 +87,7 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
       sending,
     });
     const usage = readUsage(exchange.outcome === "answered" ? exchange.headers : {});
-    const context = { owner, secrets: [token ?? "", app.secret, ...secrets] };
+    const context = { owner, secrets: [token ?? "", proofOf(token) ?? "", app.secret, ...secrets] };
     const outcome = withReportedWait(call, toOutcome(exchange, context), usage);
     const kept = holdsAfter(call, outcome, usage);
     await Promise.all(kept.map(({ key, wait }) => holds.hold(key, wait)));

@@ -1,3 +1,4 @@
+import { SECOND } from "../../runtime/durations.ts";
 import { unavailable } from "../errors/failure.ts";
 import type { Fields } from "./body.ts";
 import type { PlatformCall } from "./call.ts";
@@ -47,15 +48,19 @@ const cursorIn = (next: string | undefined): string | undefined =>
   (next !== undefined && URL.canParse(next) && new URL(next).searchParams.get("after")) || undefined;
 
 const MOST_PAGES = 1_000;
+/** For all pages together: somebody may be waiting. */
+const PATIENCE = 60 * SECOND;
 
 /** All pages, however short or empty one of them is, until there is no next. */
 export async function readAllPages(client: PlatformClient, call: ListCall, limit = 100): Promise<Fields[]> {
   const items: Fields[] = [];
   const seen = new Set<string>();
+  const end = Date.now() + PATIENCE;
   for (let after: string | undefined; ; ) {
     const page = await readPage(client, call, { limit, after });
     for (const item of page.items) items.push(item);
     if (!page.hasMore) return items;
+    if (Date.now() > end) throw unavailable("The platform's list takes too long");
     if (page.after === null || seen.has(page.after) || seen.size === MOST_PAGES)
       throw unavailable("The platform's list does not end");
     seen.add(page.after);

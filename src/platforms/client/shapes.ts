@@ -38,11 +38,14 @@ export function numberOf(value: unknown): number | undefined {
   return typeof number === "number" && Number.isFinite(number) ? number : undefined;
 }
 
+/** In seconds; what lies beyond is a mistake, and may be more than a database can hold. */
+const [FIRST_TIME, LAST_TIME] = [0, Date.UTC(9999, 0) / SECOND];
+
 /** Of seconds since 1970; undefined for what is no time. */
 export function dateOf(seconds: unknown): Date | undefined {
   const number = numberOf(seconds);
-  const date = number === undefined ? undefined : new Date(number * SECOND);
-  return date && !Number.isNaN(date.getTime()) ? date : undefined;
+  const isTime = number !== undefined && number >= FIRST_TIME && number <= LAST_TIME;
+  return isTime ? new Date(number * SECOND) : undefined;
 }
 
 /** What a table of ours has under a name of theirs, which may be `constructor`. */

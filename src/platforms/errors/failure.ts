@@ -2,7 +2,7 @@ import { SECOND } from "../../runtime/durations.ts";
 import { ApiError, type ErrorCode } from "../../runtime/errors.ts";
 import type { Outcome, PlatformCall, Refused } from "../client/call.ts";
 import { toPlatformErrorBody } from "./platform-error.ts";
-import type { TokenOwner, Verdict } from "./verdicts.ts";
+import type { HoldWidth, TokenOwner, Verdict } from "./verdicts.ts";
 
 type Failed = Exclude<Outcome, { outcome: "done" }>;
 
@@ -18,6 +18,8 @@ export class PlatformFailure extends ApiError {
   readonly retryable: boolean;
   /** Undefined when there was no answer that one could read. */
   readonly verdict: Verdict | undefined;
+  /** What is to be left alone for a while, where the platform has said so just now. */
+  readonly holds: HoldWidth | undefined;
   /** Whether what was to be created may exist all the same. */
   readonly ambiguous: boolean;
 
@@ -32,6 +34,7 @@ export class PlatformFailure extends ApiError {
     this.name = "PlatformFailure";
     this.retryable = retryable;
     this.verdict = refused?.verdict;
+    this.holds = refused?.holds;
     this.ambiguous = ambiguous;
   }
 }

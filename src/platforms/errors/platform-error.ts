@@ -62,11 +62,13 @@ function blamedFields(specs: unknown): string[] {
 
 /** The error with the secrets of its call struck out: platforms quote a token that they cannot read. */
 export function withoutSecrets(error: PlatformError, secrets: readonly string[]): PlatformError {
-  const washed = Object.entries(error).map(([name, value]) => [
-    name,
-    typeof value === "string" ? struckOut(value, secrets) : value,
-  ]);
-  return Object.fromEntries(washed) as PlatformError;
+  const washed = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(washed);
+    return typeof value === "string" ? struckOut(value, secrets) : value;
+  };
+  return Object.fromEntries(
+    Object.entries(error).map(([name, value]) => [name, washed(value)]),
+  ) as unknown as PlatformError;
 }
 
 export const struckOut = (text: string, secrets: readonly string[]): string =>

@@ -1,5 +1,4 @@
 import type { Platforms } from "../../platforms/platforms.ts";
-import { ApiError } from "../../runtime/errors.ts";
 import type { Log } from "../../runtime/log.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
 import { type AdAccountRow, findAdAccount } from "../../store/ad-accounts.ts";
@@ -17,19 +16,18 @@ export interface AdAccountParts {
   platforms: () => Pick<Platforms, "ads">;
 }
 
-/** Asks for the news of an account that has become active. It is active whatever the platform says to that. */
+/** Asks for the news of an account that has become active. It is active whatever comes of that; the token check asks again. */
 export async function activate(parts: AdAccountParts, row: AdAccountRow): Promise<AdAccountRow> {
   const { db, log, platforms } = parts;
-  const { client_id: clientId, id } = row;
-  const { accounts } = platforms().ads;
-  await openAdAccount(parts, clientId, id).then(
-    (account) => subscribe({ db, log, accounts }, account),
-    // Gone or revoked in this very moment: there is nothing to ask for.
-    (error) => {
-      if (!(error instanceof ApiError)) throw error;
-    },
-  );
-  return (await findAdAccount(db, clientId, id)) ?? row;
+  const { client_id: client, id, ad_account_id: ad_account } = row;
+  try {
+    const account = await openAdAccount(parts, client, id);
+    await subscribe({ db, log, accounts: platforms().ads.accounts }, account);
+    return (await findAdAccount(db, client, id)) ?? row;
+  } catch (error) {
+    log.error("ad_account.not_subscribed", { client, ad_account, err: error });
+    return row;
+  }
 }
 
 export async function refresh(parts: AdAccountParts, clientId: string, id: string): Promise<AdAccountRow> {

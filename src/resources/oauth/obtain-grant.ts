@@ -23,7 +23,7 @@ export async function obtainGrant(
   return {
     platformUserId: userId,
     token,
-    expiresAt: report.expiresAt ?? expiresAt ?? null,
+    expiresAt: report.expiresAt === undefined ? (expiresAt ?? null) : report.expiresAt,
     accounts: await accounts.listAll(token),
   };
 }

@@ -53,9 +53,9 @@ export function refusedPage(refusal: Refusal, { publicUrl }: ReturnAddresses): P
   return {
     title: "Nothing was connected",
     content: html`<p>The ad platform's login ended without consent. Nothing was stored, and nothing has changed.</p>
-${words === undefined ? undefined : html`<blockquote>${words}</blockquote>`}
+${words ? html`<blockquote>${words}</blockquote>` : undefined}
 <dl>
-${entry("Error", error)}${reason === undefined ? undefined : entry("Reason", reason)}
+${entry("Error", error)}${reason ? entry("Reason", reason) : undefined}
 </dl>
 <h2>To try again</h2>
 <p>Ask for a new address, open it, and agree to what the platform asks. Without <code>ads_management</code> no ad account can be

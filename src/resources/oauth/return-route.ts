@@ -6,23 +6,23 @@ import { agreedPage, type ReturnAddresses, refusedPage } from "./return-page.ts"
 
 const LONGEST = 4_096;
 
-const given = (name: string) =>
+const given = (name: string, minLength: 0 | 1) =>
   Type.Optional(
     Type.String({
-      minLength: 1,
+      minLength,
       maxLength: LONGEST,
-      "x-message": `${name} must have 1 to ${LONGEST} characters`,
+      "x-message": `${name} must have ${minLength} to ${LONGEST} characters`,
       examples: ["AQBx7Kq2"],
     }),
   );
 
 /** What the ad platform appends to the address; it may well append more. */
 const returned = openObject({
-  code: given("code"),
-  state: given("state"),
-  error: given("error"),
-  error_reason: given("error_reason"),
-  error_description: given("error_description"),
+  code: given("code", 1),
+  state: given("state", 1),
+  error: given("error", 1),
+  error_reason: given("error_reason", 0),
+  error_description: given("error_description", 0),
 });
 
 /** Where the ad platform's login sends people back who were not sent by a program with an address of its own. */

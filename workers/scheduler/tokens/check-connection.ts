@@ -4,12 +4,14 @@ import { PlatformFailure } from "../../../src/platforms/errors/failure.ts";
 import type { Platforms } from "../../../src/platforms/platforms.ts";
 import type { Log } from "../../../src/runtime/log.ts";
 import type { SecretBox } from "../../../src/security/secret-box.ts";
+import { markUnreached } from "../../../src/store/ad-account-changes.ts";
 import { type AdAccountRow, accountsOfConnection } from "../../../src/store/ad-accounts.ts";
 import type { ConnectionRow } from "../../../src/store/ad-connections.ts";
-import type { Database, Queryable } from "../../../src/store/database.ts";
+import type { Database } from "../../../src/store/database.ts";
 import { toFacts } from "../../../src/tenancy/ad-account-facts.ts";
 import { subscribe } from "../../../src/tenancy/ad-account-subscription.ts";
 import { recordSync, revokeConnections } from "../../../src/tenancy/ad-accounts.ts";
+import { asAppTrouble } from "./app-trouble.ts";
 import { watchExpiry } from "./warnings.ts";
 
 export interface CheckParts {
@@ -23,66 +25,71 @@ export interface CheckParts {
 export interface Findings {
   revoked: number;
   updated: number;
+  unreached: number;
   warned: number;
   subscribed: number;
 }
 
-const NOTHING: Findings = { revoked: 0, updated: 0, warned: 0, subscribed: 0 };
+const NOTHING: Findings = { revoked: 0, updated: 0, unreached: 0, warned: 0, subscribed: 0 };
 
 /** Looks at the token of a connection, and with it at the connection's accounts. Throws what keeps the platform from telling. */
 export async function checkConnection(parts: CheckParts, connection: ConnectionRow): Promise<Findings> {
   const { db, secretBox, ads, log } = parts;
   const { id, client_id: client } = connection;
   const token = openConnectionToken(secretBox, id, connection.token_sealed);
-  const revoke = async () => ({
-    ...NOTHING,
-    revoked: await db.transaction((tx) => revokeConnections(tx, [id])),
-  });
-  const report = await ads.tokens.inspect(token).catch(pauseOr);
-  if (report.dead) return revoke();
+  const report = await ads.tokens.inspect(token).catch(asAppTrouble);
+  const isDead = report.dead || (!report.valid && (await isDeadInUse(parts, token)));
+  if (isDead) return { ...NOTHING, revoked: await revoke(db, id) };
   if (!report.valid) {
     log.warn("ad_connection.suspended", { client, connection: id, reason: report.reason });
     return NOTHING;
   }
   // Before the accounts, which may be closed to it: that it ends is true all the same.
   const warned = await watchExpiry(db, connection, report.expiresAt);
-  const read = await ads.accounts.listAll(token).catch(deadOr);
-  if (read === "dead") return revoke();
-  const rows = await accountsOfConnection(db, id);
-  const updated = await db.transaction((tx) => updateAccounts(tx, id, { rows, read }));
-  return { ...NOTHING, warned, updated, subscribed: await subscribeDue(parts, token, rows) };
+  return { ...NOTHING, warned, ...(await checkAccounts(parts, connection, token)) };
 }
 
-/** The platform wants to be left alone by the whole app. */
-export class PlatformPause extends Error {
-  override name = "PlatformPause";
-}
+const revoke = (db: Database, id: string) => db.transaction((tx) => revokeConnections(tx, [id]));
 
-/** The question is the app's own. A throttle of any other concerns this connection alone. */
-function pauseOr(error: unknown): never {
-  if (!(error instanceof PlatformFailure && error.code === "platform_rate_limited")) throw error;
-  throw new PlatformPause("the platform has asked for a pause", { cause: error });
-}
+const isDeath = (error: unknown) => error instanceof PlatformFailure && error.verdict === "token_dead";
 
-/** A token may die between two questions. */
-function deadOr(error: unknown): "dead" {
-  if (error instanceof PlatformFailure && error.verdict === "token_dead") return "dead";
-  throw error;
-}
+/** A token that is called invalid without a word that it is dead: too little to erase it. What it is used for tells. */
+const isDeadInUse = ({ ads }: CheckParts, token: string): Promise<boolean> =>
+  ads.accounts.listAll(token).then(() => false, isDeath);
 
-/** An account that the token does not reach any more is left as it was: the platform says so when it is used. */
-async function updateAccounts(
-  tx: Queryable,
-  connectionId: string,
-  { rows, read }: { rows: readonly AdAccountRow[]; read: readonly PlatformAdAccount[] },
-): Promise<number> {
+/** Reads the accounts anew. */
+async function checkAccounts(
+  parts: CheckParts,
+  { id, client_id: client }: ConnectionRow,
+  token: string,
+): Promise<Partial<Findings>> {
+  const { db, ads, log } = parts;
+  let read: PlatformAdAccount[];
+  try {
+    read = await ads.accounts.listAll(token);
+  } catch (error) {
+    if (isDeath(error)) return { revoked: await revoke(db, id) }; // it may die between two questions
+    throw error;
+  }
   const known = new Map(read.map((account) => [account.ad_account_id, account]));
-  const given = rows.flatMap(({ id, ad_account_id }) => {
-    const account = known.get(ad_account_id);
-    return account ? [{ id, ...toFacts(account) }] : [];
-  });
-  const synced = await recordSync(tx, connectionId, given);
-  return synced.filter(({ has_changed }) => has_changed).length;
+  const rows = await accountsOfConnection(db, id);
+  const reached = rows.filter(({ ad_account_id }) => known.has(ad_account_id));
+  const facts = reached.map((row) => ({
+    id: row.id,
+    ...toFacts(known.get(row.ad_account_id) as PlatformAdAccount),
+  }));
+  const missing = rows.filter((row) => !reached.includes(row)).map((row) => row.id);
+  const [synced, unreached] = await db.transaction(async (tx) => [
+    await recordSync(tx, id, facts),
+    // They keep their state, but what happens to them is no more told to this client.
+    await markUnreached(tx, id, missing),
+  ]);
+  for (const ad_account of unreached) log.warn("ad_account.unreached", { client, ad_account });
+  return {
+    updated: synced.filter(({ has_changed }) => has_changed).length,
+    unreached: unreached.length,
+    subscribed: await subscribeDue(parts, token, reached),
+  };
 }
 
 /** What could not be subscribed when it was activated. */

@@ -8,7 +8,8 @@ import {
   nextToCheck,
 } from "../../../src/store/ad-connections.ts";
 import type { JobTick } from "../job.ts";
-import { type CheckParts, checkConnection, type Findings, PlatformPause } from "./check-connection.ts";
+import { AppTrouble } from "./app-trouble.ts";
+import { type CheckParts, checkConnection, type Findings } from "./check-connection.ts";
 
 const BATCH = 100;
 /** Of many connections the calls are spread: so many a second are begun, and so many are under way at once. */
@@ -19,6 +20,16 @@ const PATIENCE = 5;
 
 type Totals = Findings & { checked: number; failed: number };
 
+const NOTHING: Totals = {
+  checked: 0,
+  failed: 0,
+  revoked: 0,
+  updated: 0,
+  unreached: 0,
+  warned: 0,
+  subscribed: 0,
+};
+
 /**
  * Looks at every connection once in a tick, the longest unseen first. One that is stopped, by its process or by the
  * platform's pauses, goes on there: whoever runs the same tick again, or the next.
@@ -27,7 +38,7 @@ export async function checkTokens(
   parts: CheckParts,
   { scheduledAt, signal }: JobTick,
 ): Promise<Record<string, number>> {
-  const totals: Totals = { checked: 0, failed: 0, revoked: 0, updated: 0, warned: 0, subscribed: 0 };
+  const totals = { ...NOTHING };
   let silent = 0;
   let paused = false;
   let trouble: unknown;
@@ -36,9 +47,9 @@ export async function checkTokens(
 
   function failed(connection: ConnectionRow, error: unknown): void {
     totals.failed += 1;
-    trouble = error;
-    tell(parts, connection, error);
-    if (isSilence(error)) silent += 1;
+    trouble = error instanceof AppTrouble ? error.failure : error;
+    silent = error instanceof AppTrouble ? silent + 1 : 0;
+    tell(parts, connection, trouble);
   }
 
   async function check(connection: ConnectionRow): Promise<void> {
@@ -48,7 +59,7 @@ export async function checkTokens(
       totals.checked += 1;
       silent = 0;
     } catch (error) {
-      if (error instanceof PlatformPause) {
+      if (error instanceof AppTrouble && error.kind === "pause") {
         paused = true;
         return;
       }
@@ -68,9 +79,6 @@ export async function checkTokens(
   return { ...totals, left: paused ? await countLeft(parts.db, scheduledAt) : 0 };
 }
 
-const isSilence = (error: unknown): boolean =>
-  error instanceof PlatformFailure && ["platform_unavailable", "platform_timeout"].includes(error.code);
-
 function tell(
   { log }: CheckParts,
   { id: connection, client_id: client }: ConnectionRow,
@@ -80,6 +88,7 @@ function tell(
   log.warn("ad_connection.not_checked", { client, connection, ...why });
 }
 
+/** In lanes that all stop when one of them fails, before it is said that they have. */
 async function spread<T>(
   items: readonly T[],
   work: (item: T) => Promise<void>,
@@ -93,5 +102,10 @@ async function spread<T>(
       if (waiting.length > 0) await turn;
     }
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, lane));
+  const stopAll = (error: unknown) => {
+    waiting.length = 0;
+    throw error;
+  };
+  const lanes = await Promise.allSettled(Array.from({ length: AT_ONCE }, () => lane().catch(stopAll)));
+  for (const end of lanes) if (end.status === "rejected") throw end.reason;
 }

@@ -23,12 +23,13 @@ export function dueWarning(expiresAt: Date | null, now: number): Warning | undef
   return threshold === undefined ? undefined : { threshold, daysLeft: Math.ceil(left / DAY) };
 }
 
-/** Keeps when the token ends, and warns whoever has an account by it. Answers of how many accounts. */
+/** Keeps when the token ends, as far as the platform has told, and warns of each account that it reaches. Answers how many. */
 export async function watchExpiry(
   db: Database,
   { id, expires_at, warned_days }: ConnectionRow,
-  expiresAt: Date | null,
+  told: Date | null | undefined,
 ): Promise<number> {
+  const expiresAt = told === undefined ? expires_at : told;
   const warning = dueWarning(expiresAt, Date.now());
   const isDue = warning !== undefined && (warned_days === null || warned_days > warning.threshold);
   if (!isDue && expires_at?.getTime() === expiresAt?.getTime()) return 0;
