@@ -55,6 +55,7 @@ export function heartbeat({
     async start(lifecycle) {
       // Before anything is claimed in its name; while the database is away nothing is.
       await pulse().catch(() => {});
+      log.info("heartbeat.started", { worker: id }); // by this name the others speak of it
       await beating.start?.(lifecycle);
     },
     async close() {

@@ -1,5 +1,6 @@
 import { SECOND } from "../runtime/durations.ts";
-import type { Effect } from "./client/call.ts";
+import type { Fields } from "./client/body.ts";
+import type { PlatformCall } from "./client/call.ts";
 import { appToken, type PlatformClient } from "./client/client.ts";
 import { asList, asObject, dateOf, numberOf, textOf, texts } from "./client/shapes.ts";
 import { unavailable } from "./errors/failure.ts";
@@ -26,40 +27,48 @@ export interface TokenReport {
   reason?: string;
 }
 
-/** How tokens are obtained and looked at, the same on all platforms. */
+/** How tokens are obtained and looked at, the same on all platforms. `about`: ids for the log. */
 export interface TokenDesk {
   /** A code is good for one use, so this is tried once. */
-  exchangeCode(code: string, redirectUri: string): Promise<IssuedToken>;
+  exchangeCode(code: string, redirectUri: string, about?: Fields): Promise<IssuedToken>;
   /** A token of some two months for one of an hour. */
-  prolong(token: string): Promise<IssuedToken>;
+  prolong(token: string, about?: Fields): Promise<IssuedToken>;
   /** Permissions by their status: granted, declined, expired. What was never asked for is not there. */
-  permissions(token: string): Promise<Map<string, string>>;
-  inspect(token: string): Promise<TokenReport>;
+  permissions(token: string, about?: Fields): Promise<Map<string, string>>;
+  inspect(token: string, about?: Fields): Promise<TokenReport>;
 }
 
 export function createTokenDesk(client: PlatformClient): TokenDesk {
   const { id: client_id, secret: client_secret } = client.app;
-  const issue = async (effect: Effect, secret: string, given: Record<string, string>) => {
+  const issue = async (
+    given: Record<string, string>,
+    call: Pick<PlatformCall, "effect" | "secrets" | "about">,
+  ) => {
     const query = { client_id, client_secret, ...given };
-    const call = { effect, method: "GET", path: "/oauth/access_token", secrets: [secret] } as const;
-    return toIssued(await client.ask({ ...call, query }));
+    return toIssued(await client.ask({ ...call, method: "GET", path: "/oauth/access_token", query }));
   };
   return {
-    exchangeCode: (code, redirect_uri) => issue("change", code, { redirect_uri, code }),
-    prolong: (token) => issue("read", token, { grant_type: "fb_exchange_token", fb_exchange_token: token }),
-    async permissions(token) {
-      const body = await client.ask({ effect: "read", method: "GET", path: "/me/permissions", token });
+    exchangeCode: (code, redirect_uri, about = {}) =>
+      issue({ redirect_uri, code }, { effect: "change", secrets: [code], about }),
+    prolong: (token, about = {}) =>
+      issue(
+        { grant_type: "fb_exchange_token", fb_exchange_token: token },
+        { effect: "read", secrets: [token], about },
+      ),
+    async permissions(token, about = {}) {
+      const body = await client.ask({ effect: "read", method: "GET", path: "/me/permissions", token, about });
       const { data } = asObject(body);
       if (!Array.isArray(data)) throw unavailable("The platform did not list the permissions");
       const rows = data.map(asObject);
       return new Map(rows.map(({ permission, status }) => [textOf(permission) ?? "", textOf(status) ?? ""]));
     },
-    async inspect(token) {
+    async inspect(token, about = {}) {
       const call = {
         effect: "read",
         method: "GET",
         path: "/debug_token",
         token: appToken(client.app),
+        about,
       } as const;
       const answer = await client.ask({ ...call, query: { input_token: token }, secrets: [token] });
       return toReport(answer, token);

@@ -103,10 +103,10 @@ const SYNC = sql(`
   from given g
   join former f on f.id = g.id
   where a.id = g.id
-  returning ${COLUMNS}, (f.*) is distinct from (g.*) as has_changed`);
+  returning ${COLUMNS}, to_jsonb(f) as former`);
 
-/** An account as it was read from the platform just now, and whether that is news. */
-export type SyncedRow = AdAccountRow & { has_changed: boolean };
+/** An account as it was read from the platform just now, and what was known of it before. */
+export type SyncedRow = AdAccountRow & { former: AdAccountFacts };
 
 /** Over all clients, for a connection is of one: what was read with its token. An account that has another by now is left alone. */
 export const syncAccounts = (

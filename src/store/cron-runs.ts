@@ -2,7 +2,7 @@ import { type Database, type Queryable, sql } from "./database.ts";
 import { isHeldByDead } from "./workers.ts";
 
 /** Of myself I know better: what is in my name while I am not at it, because an answer was lost, is in nobody's hand. */
-const isInDeadHands = (row: string, { me, silence }: { me: string; silence: string }): string =>
+const isInNoHands = (row: string, { me, silence }: { me: string; silence: string }): string =>
   isHeldByDead({ worker: `nullif(${row}.worker, ${me})`, since: `${row}.started_at`, silence });
 
 /** Without the timeout a scheduler that freezes in between would keep the others from the job for hours. */
@@ -25,7 +25,7 @@ const CLAIM = sql(`
     where r.job = $1
     and r.finished_at is null
     and r.scheduled_at is distinct from $5
-    and ${isInDeadHands("r", { me: "$3", silence: "$4" })}
+    and ${isInNoHands("r", { me: "$3", silence: "$4" })}
     and not exists (
       select
       from cron_runs same
@@ -121,7 +121,7 @@ const TAKE_OVER = sql(`
     from cron_runs r
     where r.finished_at is null
     and r.job = any($1)
-    and ${isInDeadHands("r", { me: "$2", silence: "$3" })}
+    and ${isInNoHands("r", { me: "$2", silence: "$3" })}
     for update of r skip locked
   )
   update cron_runs r

@@ -1,7 +1,8 @@
 import { openConnectionToken } from "../dispatch/connection-token.ts";
 import type { AdAccess } from "../platforms/ads/access.ts";
-import { PlatformFailure } from "../platforms/errors/failure.ts";
+import { isTokenDead } from "../platforms/errors/failure.ts";
 import { ApiError } from "../runtime/errors.ts";
+import type { Log } from "../runtime/log.ts";
 import type { SecretBox } from "../security/secret-box.ts";
 import { type AdAccountRow, findAdAccount } from "../store/ad-accounts.ts";
 import type { Database } from "../store/database.ts";
@@ -37,13 +38,25 @@ export async function openAdAccount(
   };
 }
 
-/** What is said with the token of a connection. Where the platform calls it dead, every account that shares it is revoked. */
-export async function speakingBy<T>(db: Database, connectionId: string, say: () => Promise<T>): Promise<T> {
+interface Teller {
+  db: Database;
+  log: Log;
+}
+
+/** The platform calls the token of a connection dead: every account that shares it is revoked. Answers how many. */
+export async function endConnection({ db, log }: Teller, connectionId: string): Promise<number> {
+  const accounts = await db.transaction((tx) => revokeConnections(tx, [connectionId]));
+  for (const { client_id: client, ad_account_id: ad_account, previous_status } of accounts)
+    log.warn("ad_account.revoked", { client, ad_account, previous_status });
+  return accounts.length;
+}
+
+/** What is said with the token of a connection, which may turn out to be dead. */
+export async function speakingBy<T>(teller: Teller, connectionId: string, say: () => Promise<T>): Promise<T> {
   try {
     return await say();
   } catch (error) {
-    if (error instanceof PlatformFailure && error.verdict === "token_dead")
-      await db.transaction((tx) => revokeConnections(tx, [connectionId]));
+    if (isTokenDead(error)) await endConnection(teller, connectionId);
     throw error;
   }
 }

@@ -17,7 +17,7 @@ export async function subscribe(
   { row, access }: AdAccountAccess,
 ): Promise<boolean> {
   try {
-    await speakingBy(db, row.connection_id, () => accounts.subscribe(access));
+    await speakingBy({ db, log }, row.connection_id, () => accounts.subscribe(access));
     await markSubscribed(db, row.client_id, row.id);
     return true;
   } catch (error) {

@@ -4,8 +4,8 @@ import { ApiError } from "../runtime/errors.ts";
 import type { AdAccountStatus } from "../schema/enumerations.ts";
 import {
   lockAdAccount,
+  type RevokedRow,
   revokeAccounts,
-  type SyncedRow,
   setAdAccountStatus,
   syncAccounts,
 } from "../store/ad-account-changes.ts";
@@ -13,6 +13,7 @@ import type { AdAccountFacts, AdAccountRow } from "../store/ad-accounts.ts";
 import { deleteConnections, sharingTokens } from "../store/ad-connections.ts";
 import { type Deed, recordAudit } from "../store/audit-log.ts";
 import type { Queryable } from "../store/database.ts";
+import { haveChanged } from "./ad-account-facts.ts";
 import { serviceDeed } from "./service-deed.ts";
 
 /** What a client may make of its account. */
@@ -54,20 +55,24 @@ export async function chooseStatus(
   return { row, moved: true };
 }
 
-/** What was read of accounts with the token of a connection; its client hears of what is new. */
+/** What was read of accounts with the token of a connection; its client hears of what has changed. */
 export async function recordSync(
   tx: Queryable,
   connectionId: string,
   read: readonly (AdAccountFacts & { id: string })[],
-): Promise<SyncedRow[]> {
+): Promise<{ rows: AdAccountRow[]; changed: number }> {
   const rows = await syncAccounts(tx, connectionId, read);
-  await recordEvents(tx, rows.filter(({ has_changed }) => has_changed).map(adAccountUpdated));
-  return rows;
+  const changed = rows.filter((row) => haveChanged(row, row.former));
+  await recordEvents(
+    tx,
+    changed.map(({ former: _, ...row }) => adAccountUpdated(row)),
+  );
+  return { rows, changed: changed.length };
 }
 
 /** The tokens of these connections are dead: they are erased, and whoever used one hears of each account, once. */
-export async function revokeConnections(tx: Queryable, dead: readonly string[]): Promise<number> {
-  if (dead.length === 0) return 0;
+export async function revokeConnections(tx: Queryable, dead: readonly string[]): Promise<RevokedRow[]> {
+  if (dead.length === 0) return [];
   const ids = await sharingTokens(tx, dead);
   const accounts = await revokeAccounts(tx, ids);
   await deleteConnections(tx, ids);
@@ -76,5 +81,5 @@ export async function revokeConnections(tx: Queryable, dead: readonly string[]):
     const details = { ad_account_id, previous_status, reason: "token_dead" };
     await recordAudit(tx, serviceDeed(client_id), { action: "ad_account.revoked", target, details });
   }
-  return accounts.length;
+  return accounts;
 }

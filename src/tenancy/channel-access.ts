@@ -1,6 +1,6 @@
 import { openChannelToken } from "../dispatch/channel-token.ts";
 import type { ChatNumber } from "../platforms/chat/access.ts";
-import { PlatformFailure } from "../platforms/errors/failure.ts";
+import { isTokenDead } from "../platforms/errors/failure.ts";
 import { ApiError, invalidField } from "../runtime/errors.ts";
 import type { SecretBox } from "../security/secret-box.ts";
 import { type ChannelTokenRow, findChannelToken } from "../store/channels.ts";
@@ -58,7 +58,7 @@ export async function speakingFor<T>(
   try {
     return await say();
   } catch (error) {
-    if (error instanceof PlatformFailure && error.verdict === "token_dead") await endDeadToken(db, row);
+    if (isTokenDead(error)) await endDeadToken(db, row);
     throw error;
   }
 }

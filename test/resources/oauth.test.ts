@@ -258,7 +258,10 @@ t.test("the way to the ad accounts", async (t) => {
       await scene.clearFaults();
       t.match(
         { status, body },
-        { status: 502, body: { error: "platform_unavailable", retryable: true } },
+        {
+          status: 502,
+          body: { error: "platform_unavailable", retryable: false, message: /to the dialog again$/ },
+        },
         path_prefix,
       );
       t.same(await connectionsOf(scene, advertiser), [], path_prefix);
@@ -274,6 +277,30 @@ t.test("the way to the ad accounts", async (t) => {
     await scene.clearFaults();
     t.match({ status, body }, { status: 400, body: { error: "platform_invalid_request" } });
     t.same(await connectionsOf(scene, advertiser), []);
+  });
+
+  t.test("two grants of one account at once end in one truth", async (t) => {
+    const advertiser = await scene.advertiser();
+    const returned = [];
+    for (let count = 0; count < 4; count += 1)
+      returned.push(await advertiser.returned({ assets: [COFFEE, WHOLESALE] }));
+    const replies = await Promise.all(
+      returned.map((json) => advertiser.call("POST", "/oauth/exchange", json)),
+    );
+    t.same(
+      replies.map(({ status }) => status),
+      [200, 200, 200, 200],
+    );
+    const connections = await connectionsOf(scene, advertiser);
+    t.equal(connections.length, 1, "the last one's token is kept, and no other");
+    t.same(
+      (await eventsOf(api, advertiser.id)).map(({ type, ad_account_id }) => [type, ad_account_id]),
+      [
+        ["ad_account.connected", `act_${COFFEE}`],
+        ["ad_account.connected", `act_${WHOLESALE}`],
+      ],
+      "each is new once",
+    );
   });
 
   t.test("connecting again: what was there keeps its state and takes the new token", async (t) => {

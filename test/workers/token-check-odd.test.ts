@@ -5,6 +5,7 @@ import { row, startOddAds } from "../fixtures/odd-ads.ts";
 import { eventsOf, sendWebhook } from "../fixtures/platform-door.ts";
 import { makeTenant } from "../fixtures/tenants.ts";
 import { tokenCheck } from "../fixtures/token-check.ts";
+import { until } from "../fixtures/until.ts";
 
 /** Clients whose ad platform cannot be relied on. */
 async function startOdd(t: Test) {
@@ -35,7 +36,7 @@ t.test("a token is not erased for a word that says nothing", async (t) => {
     { is_valid: false, error: { code: 1 } },
   ]) {
     odd.say("debug_token", { data });
-    t.match(await check(), { checked: 1, revoked: 0 }, JSON.stringify(data));
+    t.match(await check(), { checked: 1, suspended: 1, revoked: 0 }, JSON.stringify(data));
     t.equal(await statusOf(id), "active");
   }
   t.equal(lines.filter(({ event }) => event === "ad_connection.suspended").length, 3);
@@ -159,4 +160,27 @@ t.test("a tick of a clock that was ahead does not silence those that follow", as
   await grant("11", "EAAone");
   t.match(await check(undefined, new Date(Date.now() + 365 * 86_400_000)), { checked: 1 });
   t.match(await check(), { checked: 1 });
+});
+
+t.test("who must stop stops, and the same tick goes on where it was", async (t) => {
+  const { odd, api, check } = await startOdd(t);
+  const tenant = await makeTenant(api);
+  for (let count = 0; count < 8; count += 1)
+    await grantAdAccount(api, tenant, { token: `EAA${count}`, status: "available" });
+  const stop = new AbortController();
+  let letGo = () => {};
+  const gate = new Promise<void>((resolve) => {
+    letGo = resolve;
+  });
+  odd.say("debug_token", async () => {
+    await gate;
+    return { data: { is_valid: true, user_id: "42", expires_at: 0 } };
+  });
+  const scheduledAt = new Date();
+  const running = check(stop.signal, scheduledAt);
+  await until("four are asked about", () => odd.asked() === 4);
+  stop.abort(new Error("the process ends"));
+  letGo();
+  await t.rejects(running, { message: "the process ends" });
+  t.match(await check(undefined, scheduledAt), { checked: 4, left: 0 });
 });

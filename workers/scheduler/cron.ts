@@ -46,7 +46,7 @@ const LATEST = 30 * SECOND;
 export function cron({ jobs, log, metrics, times, ...parts }: CronParts): Worker {
   const { deadAfter, lookEvery, abortAfter, leaveAfter } = { ...USUAL, ...times };
   const report = createReport(log, metrics);
-  const runs = createRuns({ ...parts, jobs, report, deadAfter });
+  const runs = createRuns({ ...parts, jobs, log, report, deadAfter });
   const looking = repeat({ name: "cron.look", every: lookEvery, work: runs.lookAround, log });
   const tasks: ScheduledTask[] = [];
 

@@ -5,6 +5,17 @@ export interface JobTick {
   signal: AbortSignal;
 }
 
+/** A run that could not do what it is for, by no fault of ours: told with what it has done, and without a stack. */
+export class JobTrouble extends Error {
+  override name = "JobTrouble";
+  readonly counts: Record<string, number>;
+
+  constructor(message: string, counts: Record<string, number>, options?: ErrorOptions) {
+    super(message, options);
+    this.counts = counts;
+  }
+}
+
 /** One line of the cron table. What `run` answers goes into its log line; it must be safe to run again, finished or not. */
 export interface Job {
   name: string;

@@ -1,8 +1,15 @@
 import { setMaxListeners } from "node:events";
-import type { Fields } from "../../src/runtime/log.ts";
-import { type Claim, claimTick, finishTick, type HeldRun, takeOverRuns } from "../../src/store/cron-runs.ts";
+import type { Fields, Log } from "../../src/runtime/log.ts";
+import {
+  type Claim,
+  claimTick,
+  finishTick,
+  type HeldRun,
+  type Tick,
+  takeOverRuns,
+} from "../../src/store/cron-runs.ts";
 import type { Database } from "../../src/store/database.ts";
-import type { Job } from "./job.ts";
+import { type Job, JobTrouble } from "./job.ts";
 import type { Outcome, Report } from "./report.ts";
 
 export interface RunsParts {
@@ -10,6 +17,7 @@ export interface RunsParts {
   id: string;
   jobs: readonly Job[];
   db: Database;
+  log: Log;
   report: Report;
   /** For how many milliseconds its own heart has beaten without a gap. */
   steadyFor(): number;
@@ -34,7 +42,7 @@ interface Ending {
 
 /** The runs that this scheduler has in hand, and how it comes by them. */
 export function createRuns(parts: RunsParts) {
-  const { id, jobs, db, report } = parts;
+  const { id, jobs, db, log, report } = parts;
   const running = new Set<Run>();
   const work = new Set<Promise<void>>();
   const stopping = new AbortController();
@@ -68,8 +76,13 @@ export function createRuns(parts: RunsParts) {
     for (const { isOld, worker, ...tick } of await takeOverRuns(db, free, claimant())) {
       const job = jobs.find(({ name }) => name === tick.job) as Job;
       if (isOld) report(tick, "failed", { error: "abandoned", worker });
-      else void track(run(job, tick.scheduledAt, { taken_from: worker }));
+      else void track(takeOver(job, tick, worker));
     }
+  }
+
+  async function takeOver(job: Job, { scheduledAt }: Tick, worker: string): Promise<void> {
+    log.warn("cron.taken_over", { job: job.name, scheduled_at: scheduledAt, worker: id, taken_from: worker });
+    await run(job, scheduledAt, { taken_from: worker });
   }
 
   async function run(job: Job, scheduledAt: Date, about: Fields = {}): Promise<void> {
@@ -85,7 +98,7 @@ export function createRuns(parts: RunsParts) {
       return { outcome: "ok", fields: await job.run({ scheduledAt, signal }) };
     } catch (error) {
       if (signal.aborted) return { outcome: "stopped", fields: { err: error } };
-      return { outcome: "failed", fields: { err: error }, error: nameOf(error) };
+      return { outcome: "failed", fields: troubleOf(error), error: nameOf(error) };
     }
   }
 
@@ -124,5 +137,8 @@ export function createRuns(parts: RunsParts) {
 }
 
 const whichRun = (met?: HeldRun): Fields => ({ met_scheduled_at: met?.scheduledAt, met_worker: met?.worker });
+
+const troubleOf = (error: unknown): Fields =>
+  error instanceof JobTrouble ? { error: error.message, ...error.counts } : { err: error };
 
 const nameOf = (error: unknown): string => (error instanceof Error ? error.name : "unknown");

@@ -1,5 +1,6 @@
 import { SECOND } from "../../runtime/durations.ts";
 import { isPlatformId } from "../../runtime/ids.ts";
+import type { Fields } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
 import { asObject, numberOf, present, textOf } from "../client/shapes.ts";
 import { speaker } from "../client/speaker.ts";
@@ -27,7 +28,7 @@ const SUBSCRIBE_WITHIN = 5 * SECOND;
 
 export interface AdAccounts {
   /** Every account that the token reaches. */
-  listAll(token: string): Promise<PlatformAdAccount[]>;
+  listAll(token: string, about?: Fields): Promise<PlatformAdAccount[]>;
   read(access: AdAccess): Promise<PlatformAdAccount>;
   /** Lets the account's events come to the app's webhook. */
   subscribe(access: AdAccess): Promise<void>;
@@ -35,8 +36,8 @@ export interface AdAccounts {
 
 export function createAdAccounts(client: PlatformClient): AdAccounts {
   return {
-    async listAll(token) {
-      const rows = await speaker(client, { token }).allPages("/me/adaccounts", { fields: FIELDS });
+    async listAll(token, about = {}) {
+      const rows = await speaker(client, { token, about }).allPages("/me/adaccounts", { fields: FIELDS });
       return rows.map(toAdAccount);
     },
     async read(access) {

@@ -37,7 +37,18 @@ export class PlatformFailure extends ApiError {
     this.holds = refused?.holds;
     this.ambiguous = ambiguous;
   }
+
+  /** The same to somebody who cannot ask again as they did, and what they can do. */
+  asFinal(hint: string): ApiError {
+    const { extra, headers } = this;
+    const final = { extra: { ...extra, retryable: false }, headers, cause: this };
+    return new ApiError(this.code, `${this.message.replace(/\.$/, "")}: ${hint}`, final);
+  }
 }
+
+/** Whether the platform has called the token dead that a call was made with. */
+export const isTokenDead = (error: unknown): boolean =>
+  error instanceof PlatformFailure && error.verdict === "token_dead";
 
 const CODES: Record<Exclude<Verdict, "token_dead">, ErrorCode> = {
   permission: "platform_permission_denied",

@@ -71,9 +71,12 @@ export function withoutSecrets(error: PlatformError, secrets: readonly string[])
   ) as unknown as PlatformError;
 }
 
+/** What is shorter protects nothing, and may be part of any word. */
+const SHORTEST_SECRET = 8;
+
 export const struckOut = (text: string, secrets: readonly string[]): string =>
   secrets
-    .filter((secret) => secret !== "")
+    .filter((secret) => secret.length >= SHORTEST_SECRET)
     .reduce((rest, secret) => rest.replaceAll(secret, "[secret]"), text);
 
 /** As our own error body shows it. */

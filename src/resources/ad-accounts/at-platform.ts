@@ -33,11 +33,10 @@ export async function activate(parts: AdAccountParts, row: AdAccountRow): Promis
 export async function refresh(parts: AdAccountParts, clientId: string, id: string): Promise<AdAccountRow> {
   const { db, platforms } = parts;
   const { row, access } = await openAdAccount(parts, clientId, id);
-  const read = await speakingBy(db, row.connection_id, () => platforms().ads.accounts.read(access));
-  const [synced] = await db.transaction((tx) =>
-    recordSync(tx, row.connection_id, [{ id, ...toFacts(read) }]),
-  );
-  const account = synced ?? (await findAdAccount(db, clientId, id));
+  const read = await speakingBy(parts, row.connection_id, () => platforms().ads.accounts.read(access));
+  const facts = [{ id, ...toFacts(read) }];
+  const { rows } = await db.transaction((tx) => recordSync(tx, row.connection_id, facts));
+  const account = rows[0] ?? (await findAdAccount(db, clientId, id));
   if (!account) throw noSuchAccount();
   return account;
 }

@@ -1,6 +1,6 @@
 import { toAdAccount } from "../../dispatch/ad-account-dto.ts";
 import { type Route, route } from "../../http/route.ts";
-import { PLATFORM_REFUSALS } from "../../platforms/errors/failure.ts";
+import { PLATFORM_REFUSALS, PlatformFailure } from "../../platforms/errors/failure.ts";
 import type { Platforms } from "../../platforms/platforms.ts";
 import type { Config } from "../../runtime/config.ts";
 import { MINUTE } from "../../runtime/durations.ts";
@@ -60,9 +60,10 @@ export function oauthRoutes({ db, secretBox, states, settings, platforms }: Oaut
       body: exchange,
       reply: Type.Array(adAccount),
       async handle(context) {
+        const { clientId } = context.caller;
         const { code, redirect_uri: redirectUri, state } = context.body;
-        await useState(context.caller.clientId, { state, redirectUri });
-        const grant = await obtainGrant(platforms().ads, { code, redirectUri });
+        await useState(clientId, { state, redirectUri });
+        const grant = await obtainGrant(platforms().ads, { code, redirectUri, clientId }).catch(beginAnew);
         const rows = await db.transaction((tx) => storeGrant({ tx, secretBox }, context, grant));
         return rows.map(toAdAccount);
       },
@@ -82,11 +83,14 @@ const SAID = {
   expired: "The state has expired",
 } as const;
 
-const unusable = (why: string) =>
-  new ApiError(
-    "missing_permission",
-    `${why}: ask for a new address, and send the person to the dialog again`,
-  );
+const AGAIN = "ask for a new address, and send the person to the dialog again";
+
+const unusable = (why: string) => new ApiError("missing_permission", `${why}: ${AGAIN}`);
+
+/** The state is used up, and the code most likely too: what else might be tried again cannot. */
+function beginAnew(error: unknown): never {
+  throw error instanceof PlatformFailure ? error.asFinal(AGAIN) : error;
+}
 
 /** What a person declined before, they are asked for again: else they could never change their mind. */
 function dialogAddress(

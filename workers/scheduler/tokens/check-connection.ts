@@ -1,16 +1,17 @@
 import { openConnectionToken } from "../../../src/dispatch/connection-token.ts";
 import type { PlatformAdAccount } from "../../../src/platforms/ads/accounts.ts";
-import { PlatformFailure } from "../../../src/platforms/errors/failure.ts";
+import { isTokenDead } from "../../../src/platforms/errors/failure.ts";
 import type { Platforms } from "../../../src/platforms/platforms.ts";
-import type { Log } from "../../../src/runtime/log.ts";
+import type { Fields, Log } from "../../../src/runtime/log.ts";
 import type { SecretBox } from "../../../src/security/secret-box.ts";
 import { markUnreached } from "../../../src/store/ad-account-changes.ts";
 import { type AdAccountRow, accountsOfConnection } from "../../../src/store/ad-accounts.ts";
 import type { ConnectionRow } from "../../../src/store/ad-connections.ts";
 import type { Database } from "../../../src/store/database.ts";
+import { endConnection } from "../../../src/tenancy/ad-account-access.ts";
 import { toFacts } from "../../../src/tenancy/ad-account-facts.ts";
 import { subscribe } from "../../../src/tenancy/ad-account-subscription.ts";
-import { recordSync, revokeConnections } from "../../../src/tenancy/ad-accounts.ts";
+import { recordSync } from "../../../src/tenancy/ad-accounts.ts";
 import { asAppTrouble } from "./app-trouble.ts";
 import { watchExpiry } from "./warnings.ts";
 
@@ -21,41 +22,42 @@ export interface CheckParts {
   log: Log;
 }
 
-/** How many accounts it concerned. */
-export interface Findings {
-  revoked: number;
-  updated: number;
-  unreached: number;
-  warned: number;
-  subscribed: number;
-}
+export const NOTHING = {
+  /** Tokens that wait for their person to do something at the platform. */
+  suspended: 0,
+  /** The rest are accounts. */
+  revoked: 0,
+  updated: 0,
+  unreached: 0,
+  warned: 0,
+  subscribed: 0,
+  not_subscribed: 0,
+};
 
-const NOTHING: Findings = { revoked: 0, updated: 0, unreached: 0, warned: 0, subscribed: 0 };
+/** How many it concerned. */
+export type Findings = typeof NOTHING;
 
 /** Looks at the token of a connection, and with it at the connection's accounts. Throws what keeps the platform from telling. */
 export async function checkConnection(parts: CheckParts, connection: ConnectionRow): Promise<Findings> {
   const { db, secretBox, ads, log } = parts;
   const { id, client_id: client } = connection;
   const token = openConnectionToken(secretBox, id, connection.token_sealed);
-  const report = await ads.tokens.inspect(token).catch(asAppTrouble);
-  const isDead = report.dead || (!report.valid && (await isDeadInUse(parts, token)));
-  if (isDead) return { ...NOTHING, revoked: await revoke(db, id) };
+  const about = { client, connection: id };
+  const report = await ads.tokens.inspect(token, about).catch(asAppTrouble);
+  const isDead = report.dead || (!report.valid && (await isDeadInUse(parts, token, about)));
+  if (isDead) return { ...NOTHING, revoked: await endConnection(parts, id) };
   if (!report.valid) {
-    log.warn("ad_connection.suspended", { client, connection: id, reason: report.reason });
-    return NOTHING;
+    log.warn("ad_connection.suspended", { ...about, reason: report.reason });
+    return { ...NOTHING, suspended: 1 };
   }
   // Before the accounts, which may be closed to it: that it ends is true all the same.
   const warned = await watchExpiry(db, connection, report.expiresAt);
   return { ...NOTHING, warned, ...(await checkAccounts(parts, connection, token)) };
 }
 
-const revoke = (db: Database, id: string) => db.transaction((tx) => revokeConnections(tx, [id]));
-
-const isDeath = (error: unknown) => error instanceof PlatformFailure && error.verdict === "token_dead";
-
 /** A token that is called invalid without a word that it is dead: too little to erase it. What it is used for tells. */
-const isDeadInUse = ({ ads }: CheckParts, token: string): Promise<boolean> =>
-  ads.accounts.listAll(token).then(() => false, isDeath);
+const isDeadInUse = ({ ads }: CheckParts, token: string, about: Fields): Promise<boolean> =>
+  ads.accounts.listAll(token, about).then(() => false, isTokenDead);
 
 /** Reads the accounts anew. */
 async function checkAccounts(
@@ -66,9 +68,9 @@ async function checkAccounts(
   const { db, ads, log } = parts;
   let read: PlatformAdAccount[];
   try {
-    read = await ads.accounts.listAll(token);
+    read = await ads.accounts.listAll(token, { client, connection: id });
   } catch (error) {
-    if (isDeath(error)) return { revoked: await revoke(db, id) }; // it may die between two questions
+    if (isTokenDead(error)) return { revoked: await endConnection(parts, id) }; // it may die between two questions
     throw error;
   }
   const known = new Map(read.map((account) => [account.ad_account_id, account]));
@@ -86,26 +88,25 @@ async function checkAccounts(
   ]);
   for (const ad_account of unreached) log.warn("ad_account.unreached", { client, ad_account });
   return {
-    updated: synced.filter(({ has_changed }) => has_changed).length,
+    updated: synced.changed,
     unreached: unreached.length,
-    subscribed: await subscribeDue(parts, token, reached),
+    ...(await subscribeDue(parts, token, reached)),
   };
 }
 
-/** What could not be subscribed when it was activated. */
+/** Asks again for the events of those for which that failed when they were activated. */
 async function subscribeDue(
-  parts: CheckParts,
+  { db, ads, log }: CheckParts,
   token: string,
   rows: readonly AdAccountRow[],
-): Promise<number> {
-  const { db, ads, log } = parts;
+): Promise<Partial<Findings>> {
+  const due = rows.filter(({ status, subscribed_at }) => status === "active" && subscribed_at === null);
   let subscribed = 0;
-  for (const row of rows) {
-    const { status, subscribed_at, connection_id, ad_account_id: account, client_id: client } = row;
-    if (status !== "active" || subscribed_at !== null || connection_id === null) continue;
+  for (const row of due) {
+    const { connection_id, ad_account_id: account, client_id: client } = row;
     const access = { account, token, about: { client } };
-    if (await subscribe({ db, accounts: ads.accounts, log }, { row: { ...row, connection_id }, access }))
-      subscribed += 1;
+    const opened = { row: { ...row, connection_id: connection_id as string }, access };
+    if (await subscribe({ db, accounts: ads.accounts, log }, opened)) subscribed += 1;
   }
-  return subscribed;
+  return { subscribed, not_subscribed: due.length - subscribed };
 }

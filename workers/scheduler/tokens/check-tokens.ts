@@ -7,9 +7,9 @@ import {
   markChecked,
   nextToCheck,
 } from "../../../src/store/ad-connections.ts";
-import type { JobTick } from "../job.ts";
+import { type JobTick, JobTrouble } from "../job.ts";
 import { AppTrouble } from "./app-trouble.ts";
-import { type CheckParts, checkConnection, type Findings } from "./check-connection.ts";
+import { type CheckParts, checkConnection, type Findings, NOTHING } from "./check-connection.ts";
 
 const BATCH = 100;
 /** Of many connections the calls are spread: so many a second are begun, and so many are under way at once. */
@@ -17,18 +17,6 @@ const PER_SECOND = 20;
 const AT_ONCE = 4;
 /** So many in a row that the platform says nothing of, and it is away. */
 const PATIENCE = 5;
-
-type Totals = Findings & { checked: number; failed: number };
-
-const NOTHING: Totals = {
-  checked: 0,
-  failed: 0,
-  revoked: 0,
-  updated: 0,
-  unreached: 0,
-  warned: 0,
-  subscribed: 0,
-};
 
 /**
  * Looks at every connection once in a tick, the longest unseen first. One that is stopped, by its process or by the
@@ -38,32 +26,28 @@ export async function checkTokens(
   parts: CheckParts,
   { scheduledAt, signal }: JobTick,
 ): Promise<Record<string, number>> {
-  const totals = { ...NOTHING };
+  const totals = { checked: 0, failed: 0, ...NOTHING };
   let silent = 0;
-  let paused = false;
-  let trouble: unknown;
-  const isAway = () => silent >= PATIENCE;
-  const isOver = () => signal.aborted || paused || isAway();
+  let trouble: AppTrouble | undefined;
+  const isPaused = () => trouble?.kind === "pause";
+  const isOver = () => signal.aborted || isPaused() || silent >= PATIENCE;
 
-  function failed(connection: ConnectionRow, error: unknown): void {
-    totals.failed += 1;
-    trouble = error instanceof AppTrouble ? error.failure : error;
-    silent = error instanceof AppTrouble ? silent + 1 : 0;
-    tell(parts, connection, trouble);
+  async function look(connection: ConnectionRow): Promise<void> {
+    const findings = await checkConnection(parts, connection);
+    for (const name of Object.keys(findings) as (keyof Findings)[]) totals[name] += findings[name];
+    totals.checked += 1;
   }
 
   async function check(connection: ConnectionRow): Promise<void> {
     try {
-      const findings = await checkConnection(parts, connection);
-      for (const name of Object.keys(findings) as (keyof Findings)[]) totals[name] += findings[name];
-      totals.checked += 1;
+      await look(connection);
       silent = 0;
     } catch (error) {
-      if (error instanceof AppTrouble && error.kind === "pause") {
-        paused = true;
-        return;
-      }
-      failed(connection, error);
+      if (error instanceof AppTrouble) trouble = error;
+      if (isPaused()) return;
+      silent = error instanceof AppTrouble ? silent + 1 : 0;
+      totals.failed += 1;
+      tell(parts, connection, error);
     }
     await markChecked(parts.db, connection.id, scheduledAt);
   }
@@ -74,9 +58,11 @@ export async function checkTokens(
     await spread(batch, check, isOver);
   }
   signal.throwIfAborted();
-  // Where nothing was found out, or not the rest, the operator should not read that all is well. A pause is no trouble.
-  if (trouble !== undefined && (isAway() || (totals.checked === 0 && !paused))) throw trouble;
-  return { ...totals, left: paused ? await countLeft(parts.db, scheduledAt) : 0 };
+  const counts = { ...totals, left: isOver() ? await countLeft(parts.db, scheduledAt) : 0 };
+  // The operator should not read that all is well where nothing was found out, or not the rest.
+  if (trouble && (isOver() || totals.checked === 0))
+    throw new JobTrouble(trouble.message, counts, { cause: trouble });
+  return counts;
 }
 
 function tell(
@@ -84,7 +70,8 @@ function tell(
   { id: connection, client_id: client }: ConnectionRow,
   error: unknown,
 ): void {
-  const why = error instanceof PlatformFailure ? { error: error.code } : { err: error };
+  const failure = error instanceof AppTrouble ? error.failure : error;
+  const why = failure instanceof PlatformFailure ? { error: failure.code } : { err: failure };
   log.warn("ad_connection.not_checked", { client, connection, ...why });
 }
 
