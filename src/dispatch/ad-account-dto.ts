@@ -1,18 +1,10 @@
 import type { AdAccountDto } from "../schema/ad-accounts.ts";
-import type { AdAccountStatus } from "../schema/enumerations.ts";
+import { AD_ACCOUNT_LABELS, type AdAccountStatus } from "../schema/enumerations.ts";
 import { toTimestamp } from "../schema/timestamps.ts";
 import type { AdAccountRow } from "../store/ad-accounts.ts";
 
-const LABELS: Readonly<Record<number, string>> = {
-  1: "active",
-  2: "disabled",
-  3: "unsettled",
-  7: "pending_risk_review",
-  8: "pending_settlement",
-  9: "in_grace_period",
-  100: "pending_closure",
-  101: "closed",
-};
+const labelOf = (status: number): AdAccountDto["account_status_label"] =>
+  AD_ACCOUNT_LABELS[status as keyof typeof AD_ACCOUNT_LABELS] ?? "unknown";
 
 /** An ad account as callers and events have it. */
 export const toAdAccount = (row: AdAccountRow): AdAccountDto => ({
@@ -23,7 +15,7 @@ export const toAdAccount = (row: AdAccountRow): AdAccountDto => ({
   currency: row.currency,
   timezone_name: row.timezone_name,
   account_status: row.account_status,
-  account_status_label: LABELS[row.account_status] ?? "unknown",
+  account_status_label: labelOf(row.account_status),
   ...(row.business_id === null ? {} : { business_id: row.business_id }),
   ...(row.business_name === null ? {} : { business_name: row.business_name }),
   status: row.status as AdAccountStatus,

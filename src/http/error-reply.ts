@@ -1,11 +1,33 @@
 import { ApiError, ERROR_CODES } from "../runtime/errors.ts";
-import { object, Type } from "../schema/types.ts";
+import { SCOPES } from "../schema/enumerations.ts";
+import { platformError } from "../schema/platform-error.ts";
+import { object, oneOf, Type } from "../schema/types.ts";
 import { DatabaseUnavailable, isErasedClient, isMissingTable } from "../store/faults.ts";
 import type { OpenExchange } from "./exchange.ts";
 import { type ErrorsAs, errorPage, wantsPage } from "./pages/error-page.ts";
 import { PAGE } from "./pages/page.ts";
 
 const PROBLEM = "limit must be <= 100";
+
+/** What some codes add. */
+const FURTHER = {
+  required_scope: Type.Optional(oneOf(SCOPES, { description: "With `insufficient_scope`" })),
+  current_version: Type.Optional(
+    Type.String({
+      description: "With refusals about the terms: the version in force",
+      examples: ["2026-11-01"],
+    }),
+  ),
+  missing: Type.Optional(
+    Type.Array(Type.String({ examples: ["ads_management"] }), {
+      description: "With `missing_permission`: what the person did not grant",
+    }),
+  ),
+  retryable: Type.Optional(
+    Type.Boolean({ description: "With refusals of a platform: whether the same may succeed later" }),
+  ),
+  platform_error: Type.Optional(platformError),
+};
 
 /** The one error body, for every status from 400 up. Some codes add fields of their own. */
 export const errorBody = Type.Object(
@@ -21,6 +43,7 @@ export const errorBody = Type.Object(
         { description: "Each problem, where naming them helps" },
       ),
     ),
+    ...FURTHER,
     request_id: Type.String({
       description: "Names the request in our log",
       examples: ["req_01jc8m4t7v2x5k9w3r6y1b0nqd"],

@@ -67,6 +67,18 @@ export const MESSAGING_TYPES = ["RESPONSE", "UPDATE", "MESSAGE_TAG", "UTILITY"] 
 export const TEMPLATE_STATUSES = ["PENDING", "APPROVED", "REJECTED"] as const;
 export type TemplateStatus = (typeof TEMPLATE_STATUSES)[number];
 
+/** The ad platform's own statuses, by their numbers. */
+export const AD_ACCOUNT_LABELS = {
+  1: "active",
+  2: "disabled",
+  3: "unsettled",
+  7: "pending_risk_review",
+  8: "pending_settlement",
+  9: "in_grace_period",
+  100: "pending_closure",
+  101: "closed",
+} as const;
+
 export const AD_ACCOUNT_STATUSES = ["available", "active", "disabled", "revoked"] as const;
 export type AdAccountStatus = (typeof AD_ACCOUNT_STATUSES)[number];
 

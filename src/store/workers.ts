@@ -30,6 +30,18 @@ export async function forgetSilentWorkers(db: Queryable, age: number): Promise<n
   return rows.length;
 }
 
+const COUNT_ALIVE = sql(`
+  select process, count(*)::integer as count
+  from workers
+  where heartbeat_at > now() - $1 * interval '1 millisecond'
+  group by process`);
+
+/** How many of each process have been heard of within so many milliseconds. */
+export async function countAlive(db: Queryable, silence: number): Promise<Map<string, number>> {
+  const rows = await db.query<{ process: string; count: number }>(COUNT_ALIVE, [silence]);
+  return new Map(rows.map(({ process, count }) => [process, count]));
+}
+
 /** When something that is in hand counts as lost. */
 export interface Silence {
   /** Milliseconds after which a worker that says nothing is dead. */

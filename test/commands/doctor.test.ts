@@ -30,6 +30,10 @@ t.test("herald doctor", async (t) => {
     PHOTO_PLATFORM_URL: platform,
     SOCIAL_PLATFORM_URL: platform,
   });
+  const workers = await rawClient(t, healthy.DATABASE_URL as string);
+  await workers.query(
+    "insert into workers (id, process, heartbeat_at) select p, p, now() + interval '1 hour' from unnest(array['dispatcher', 'scheduler']) p",
+  );
   const examine = async (t: Test, settings: Record<string, string>) => {
     const { code, json, err } = await commandLine(t, settings)(["doctor", "--json"]);
     t.equal(err, "");
@@ -38,20 +42,51 @@ t.test("herald doctor", async (t) => {
       findings.every(({ status, mend }) => (status === "ok") === (mend === undefined)),
       "says how to mend what is wrong",
     );
-    return { code, healthy: json.healthy, wrong: findings.filter(({ status }) => status !== "ok"), findings };
+    const wrong = findings.filter(({ status }) => status !== "ok");
+    const isWorker = ({ check }: Finding) => check === "dispatcher" || check === "scheduler";
+    return {
+      code,
+      healthy: json.healthy,
+      findings,
+      // A database that was just made has nobody at work.
+      wrong: wrong.filter((finding) => !isWorker(finding)),
+      missing: wrong.filter(isWorker),
+    };
   };
 
   t.test("finds nothing wrong where nothing is", async (t) => {
-    const { code, healthy: isHealthy, wrong, findings } = await examine(t, healthy);
-    t.same(wrong, []);
+    const { code, healthy: isHealthy, wrong, missing, findings } = await examine(t, healthy);
+    t.same([...wrong, ...missing], []);
     t.equal(code, 0);
     t.equal(isHealthy, true);
     t.same(
       findings.map(({ check }) => check),
-      ["settings", "postgres", "migrations", "secrets", "clock", "redis", "platforms"],
+      [
+        "settings",
+        "postgres",
+        "migrations",
+        "secrets",
+        "dispatcher",
+        "scheduler",
+        "clock",
+        "redis",
+        "platforms",
+      ],
     );
     const { out } = await commandLine(t, healthy)(["doctor"]);
     t.match(out, /^ok {7}settings {4}all \d+ are right\n[\s\S]*\nHerald can run\.\n$/);
+  });
+
+  t.test("says who is not at work, which may be as it should", async (t) => {
+    const silent =
+      "update workers set heartbeat_at = now() - interval '11 seconds' where process = 'scheduler'";
+    await workers.query(silent);
+    const { code, missing } = await examine(t, healthy);
+    await workers.query("update workers set heartbeat_at = now() + interval '1 hour'");
+    t.equal(code, 0);
+    t.match(missing, [
+      { check: "scheduler", status: "warning", message: /^none is at work/, mend: /start one/ },
+    ]);
   });
 
   t.test("names a broken setting and how to mend it, and looks at the rest all the same", async (t) => {

@@ -13,7 +13,8 @@ interface Report {
 
 export const DOCTOR_VERB: Verb = verb({
   name: "doctor",
-  summary: "Check settings, Postgres, Redis, migrations, secrets, clock and platforms, and say what to mend",
+  summary:
+    "Check settings, Postgres, Redis, migrations, secrets, workers, clock and platforms, and say what to mend",
   options: {},
   async run(_, { env }): Promise<Report> {
     const findings = await examine(env);

@@ -6,6 +6,7 @@ import { createSecretBox } from "../../security/secret-box.ts";
 import type { Database } from "../../store/database.ts";
 import { pendingMigrations } from "../../store/migrations.ts";
 import { findSealedColumns, sharesByKey } from "../../store/sealed-columns.ts";
+import { countAlive } from "../../store/workers.ts";
 import { opened } from "../secrets.ts";
 import { type Finding, failed, ok, reasonOf, warning } from "./finding.ts";
 
@@ -25,7 +26,8 @@ export async function examinePostgres(db: Database, config: Partial<Config>): Pr
     return [failed("postgres", `${place} cannot be used: ${reasonOf(error)}`, mend)];
   }
   const migrations = await examineMigrations(config);
-  const rest = migrations.status === "ok" ? [await examineSecrets(db, config)] : [];
+  const rest =
+    migrations.status === "ok" ? [await examineSecrets(db, config), ...(await examineWorkers(db))] : [];
   return [ok("postgres", `${place} answers`), migrations, ...rest];
 }
 
@@ -65,6 +67,26 @@ async function examineSecrets(db: Database, { ENCRYPTION_KEYS: keys }: Partial<C
   if (stale > 0)
     return warning("secrets", `${stale} are encrypted by an older key`, "run herald secrets rotate");
   return ok("secrets", "open with the first key");
+}
+
+/** Their hearts beat every 2 s. */
+const SILENCE = 10 * SECOND;
+const WORKERS = {
+  dispatcher: "messages and events wait",
+  scheduler: "tokens and histories are not looked after",
+};
+
+async function examineWorkers(db: Database): Promise<Finding[]> {
+  const alive = await countAlive(db, SILENCE);
+  return Object.entries(WORKERS).map(([process, consequence]) => {
+    const count = alive.get(process) ?? 0;
+    if (count > 0) return ok(process, `${count} at work`);
+    return warning(
+      process,
+      `none is at work: ${consequence}`,
+      `start one; its log says why it does not stay`,
+    );
+  });
 }
 
 type RedisSettings = Pick<Config, "REDIS_URL" | "REDIS_TLS_VERIFY">;

@@ -34,7 +34,7 @@ export const ERROR_NOTES: Readonly<Record<ErrorCode, ErrorNote>> = {
     },
   },
   missing_permission: {
-    when: "The person did not grant every permission in the ad platform's dialog, or the login cannot be used; `missing` lists what was refused.",
+    when: "The person did not grant `ads_management` in the ad platform's dialog: `missing` lists every permission that was asked for and not granted. Without `missing`: the state is not good for this client and redirect_uri, has expired or was used.",
     message: "The permission ads_management was not granted",
     fields: { missing: ["ads_management"] },
   },

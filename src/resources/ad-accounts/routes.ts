@@ -45,7 +45,7 @@ export function adAccountRoutes(parts: AdAccountParts): Route[] {
       gate: "terms",
       summary: "Activate an ad account, or pause it",
       description:
-        "Only an active account operates. Activating it also asks the ad platform to tell us of its changes; where that fails it is tried again later. A revoked account must be connected again.",
+        "Only an active account operates. Activating it also asks the ad platform to tell us of its changes; where that fails it is tried again later, but where the platform calls the token dead on that occasion the answer has `revoked`. A revoked account must be connected again.",
       errors: ["invalid_state_transition", "ad_account_revoked"],
       params: adAccountParams,
       body: chosenStatus,

@@ -55,7 +55,7 @@ export function oauthRoutes({ db, secretBox, states, settings, platforms }: Oaut
       gate: "terms",
       summary: "Connect the ad accounts that a person has granted",
       description:
-        "All or nothing. New accounts, and those that were revoked, become `available`; others keep their state and take the new token. `ad_account.connected` is sent for each that is new or back.",
+        "All or nothing; an empty list where no account was granted. New accounts, and those that were revoked, become `available`; others keep their state and take the new token. `ad_account.connected` is sent for each that is new or back. The state is used up by the first exchange that it is good for, whatever becomes of that.",
       errors: ["missing_permission", ...PLATFORM_REFUSALS],
       body: exchange,
       reply: Type.Array(adAccount),

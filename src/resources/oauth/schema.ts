@@ -9,7 +9,8 @@ export const urlQuery = object({
   redirect_uri: Type.Optional(
     Type.String({
       maxLength: LONGEST_URI,
-      description: "Where the dialog sends the person back; the service's own page when absent",
+      description:
+        "Where the dialog sends the person back, with `code` and `state`: an https address, or an http one on localhost. Absent: a page of the service that says what to do",
       examples: [REDIRECT],
     }),
   ),

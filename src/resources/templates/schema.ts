@@ -1,6 +1,7 @@
 import { TEMPLATE_WORDS } from "../../platforms/chat/template-status.ts";
 import { platformId } from "../../schema/channels.ts";
 import { TEMPLATE_STATUSES } from "../../schema/enumerations.ts";
+import { platformError } from "../../schema/platform-error.ts";
 import { nullable, object, oneOf, prefixedId, type Static, Type } from "../../schema/types.ts";
 
 const EXAMPLE = {
@@ -48,23 +49,6 @@ export const submission = object(
   { channel_id: channelId, template_data: templateData },
   { title: "SubmitTemplateDto" },
 );
-
-const platformError = object(
-  {
-    code: Type.Integer({ examples: [100] }),
-    subcode: Type.Optional(Type.Integer({ examples: [2388024] })),
-    type: Type.Optional(text("OAuthException")),
-    message: text("Invalid parameter"),
-    user_title: Type.Optional(text("Content in this language already exists")),
-    user_message: Type.Optional(text("There is already pt_BR content for this template.")),
-    details: Type.Optional(text("name is already in use")),
-    trace_id: Type.Optional(text("AqWvR3m0x8PZ1nT5kYcB7dL")),
-    fields: Type.Optional(Type.Array(text("name"))),
-  },
-  { title: "PlatformError", description: "What the platform said when it refused" },
-);
-
-export type PlatformErrorDto = Static<typeof platformError>;
 
 export const submitted = object(
   {

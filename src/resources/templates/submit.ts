@@ -2,11 +2,12 @@ import type { Fields } from "../../platforms/client/body.ts";
 import type { Refused } from "../../platforms/client/call.ts";
 import { present } from "../../platforms/client/shapes.ts";
 import { toPlatformErrorBody } from "../../platforms/errors/platform-error.ts";
+import type { PlatformErrorDto } from "../../schema/platform-error.ts";
 import type { Static } from "../../schema/types.ts";
 import { asChatNumber, type ChannelAccess, openChatChannel } from "../../tenancy/channel-access.ts";
 import { asOfAnswer, rememberTemplates } from "../../tenancy/template-mirror.ts";
 import { kept, reasonOf, type TemplateParts } from "./chat-channel.ts";
-import type { PlatformErrorDto, SubmittedDto, submission } from "./schema.ts";
+import type { SubmittedDto, submission } from "./schema.ts";
 import { toNews, toTemplate } from "./template-dto.ts";
 
 export async function submitTemplate(
