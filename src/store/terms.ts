@@ -25,11 +25,17 @@ export interface NewAcceptance {
   role: string;
 }
 
+/** What was published last. */
+const CURRENT = `(
+    select version, text, published_at
+    from terms_versions
+    order by number desc
+    limit 1
+  ) current`;
+
 const IN_FORCE = sql(`
   select version, text, published_at
-  from terms_versions
-  order by number desc
-  limit 1`);
+  from ${CURRENT}`);
 
 /** Lets others accept and everybody read, but nobody publish. */
 const KEEP_IN_FORCE = sql("lock table terms_versions in row share mode");
@@ -53,13 +59,6 @@ const ACCEPT = sql(`
   values ($1, $2, $3, $4, $5, $6)
   on conflict (client_id, version) do nothing
   returning version`);
-
-const CURRENT = `(
-    select version
-    from terms_versions
-    order by number desc
-    limit 1
-  ) current`;
 
 const IS_ACCEPTED = sql(`
   select current.version, exists (

@@ -2,6 +2,7 @@ import t from "tap";
 import { claimTick, finishTick, takeOverRuns } from "../../src/store/cron-runs.ts";
 import { createDatabase } from "../../src/store/database.ts";
 import { setCronGauges } from "../../workers/scheduler/gauges.ts";
+import { JobTrouble } from "../../workers/scheduler/job.ts";
 import { maintain } from "../../workers/scheduler/maintenance.ts";
 import { untilBlocked } from "../fixtures/blocked.ts";
 import { EVERY_SECOND, heldJob, NEVER, openDatabase, startSchedulers } from "../fixtures/schedulers.ts";
@@ -95,6 +96,22 @@ t.test("the cron table", async (t) => {
       t.same(row, { outcome: "failed", error: "TypeError" });
     },
   );
+
+  t.test("a job that meets trouble from outside says what it has done, and shows no stack", async (t) => {
+    const db = await openDatabase(t);
+    const trouble = () => Promise.reject(new JobTrouble("the platform is away", { checked: 3, left: 4 }));
+    const job = { name: "trouble", expression: EVERY_SECOND, run: trouble };
+    const { ran } = await startSchedulers(t, { db, jobs: [job] });
+    await until("a failure", () => ran().length >= 1);
+    t.match(ran()[0], {
+      level: "error",
+      outcome: "failed",
+      error: "the platform is away",
+      checked: 3,
+      left: 4,
+    });
+    t.notOk(ran()[0]?.err);
+  });
 
   t.test("a tick that can not be claimed did not run, and is said so", async (t) => {
     const config = { ...(await testConfig(t)), DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" };

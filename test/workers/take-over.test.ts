@@ -79,7 +79,7 @@ t.test("a run in dead hands is taken over by one scheduler, all others are left 
 
   // One that has just come, or come back, cannot tell who is dead.
   const { ran: said } = await startSchedulers(t, { db, jobs: table, times: OFTEN, areSteady: false });
-  const { ran, metrics } = await startSchedulers(t, { db, jobs: table, count: 2, times: OFTEN });
+  const { ran, lines, metrics } = await startSchedulers(t, { db, jobs: table, count: 2, times: OFTEN });
   const expected = Object.values(CASES).filter(({ taken, closed }) => taken || closed).length;
   await until("all are done", () => ran().length === expected);
   t.same(said(), []);
@@ -89,6 +89,8 @@ t.test("a run in dead hands is taken over by one scheduler, all others are left 
     if (taken) {
       t.match(row, { worker: /^wrk_[12]$/, outcome: "ok", error: null }, job);
       t.match(line, { outcome: "ok", taken_from: taken, scheduled_at: HOUR_AGO.toISOString() });
+      const begun = lines.filter(({ event, job: name }) => event === "cron.taken_over" && name === job);
+      t.match(begun, [{ level: "warn", worker: /^wrk_[12]$/, taken_from: taken }], "told when it begins too");
       t.same(
         ticks.filter(([name]) => name === job),
         [[job, HOUR_AGO]],
