@@ -28,7 +28,8 @@ function schedulerWorkers(c: DependencyContainer): Worker[] {
   const [db, log, metrics] = [resolve(c, DATABASE), resolve(c, LOG), resolve(c, METRICS)];
   const id = newId("wrk");
   const { ads } = resolve(c, PLATFORMS);
-  const table = jobs(resolve(c, CONFIG), { db, secretBox: resolve(c, SECRET_BOX), ads, log });
+  const parts = { db, secretBox: resolve(c, SECRET_BOX), ads, log, now: Date.now };
+  const table = jobs(resolve(c, CONFIG), parts);
   const heart = heartbeat({ id, process: "scheduler", db, log });
   metrics.onReading(() => setCronGauges({ db, jobs: table, metrics }));
   return [

@@ -20,6 +20,7 @@ export interface CheckParts {
   secretBox: SecretBox;
   ads: Pick<Platforms["ads"], "tokens" | "accounts">;
   log: Log;
+  now(): number;
 }
 
 export const NOTHING = {
@@ -39,7 +40,7 @@ export type Findings = typeof NOTHING;
 
 /** Looks at the token of a connection, and with it at the connection's accounts. Throws what keeps the platform from telling. */
 export async function checkConnection(parts: CheckParts, connection: ConnectionRow): Promise<Findings> {
-  const { db, secretBox, ads, log } = parts;
+  const { secretBox, ads, log } = parts;
   const { id, client_id: client } = connection;
   const token = openConnectionToken(secretBox, id, connection.token_sealed);
   const about = { client, connection: id };
@@ -51,7 +52,7 @@ export async function checkConnection(parts: CheckParts, connection: ConnectionR
     return { ...NOTHING, suspended: 1 };
   }
   // Before the accounts, which may be closed to it: that it ends is true all the same.
-  const warned = await watchExpiry(db, connection, report.expiresAt);
+  const warned = await watchExpiry(parts, connection, report.expiresAt);
   return { ...NOTHING, warned, ...(await checkAccounts(parts, connection, token)) };
 }
 

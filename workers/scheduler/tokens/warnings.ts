@@ -23,14 +23,19 @@ export function dueWarning(expiresAt: Date | null, now: number): Warning | undef
   return threshold === undefined ? undefined : { threshold, daysLeft: Math.ceil(left / DAY) };
 }
 
+interface Parts {
+  db: Database;
+  now(): number;
+}
+
 /** Keeps when the token ends, as far as the platform has told, and warns of each account that it reaches. Answers how many. */
 export async function watchExpiry(
-  db: Database,
+  { db, now }: Parts,
   { id, expires_at, warned_days }: ConnectionRow,
   told: Date | null | undefined,
 ): Promise<number> {
   const expiresAt = told === undefined ? expires_at : told;
-  const warning = dueWarning(expiresAt, Date.now());
+  const warning = dueWarning(expiresAt, now());
   const isDue = warning !== undefined && (warned_days === null || warned_days > warning.threshold);
   if (!isDue && expires_at?.getTime() === expiresAt?.getTime()) return 0;
   return db.transaction(async (tx) => {
