@@ -331,3 +331,18 @@ t.test("ad accounts", async (t) => {
     t.equal((await advertiser.call("GET", `/ad-accounts/${account.id}`)).body.status, "available");
   });
 });
+
+t.test("an account is activated although its token cannot be opened", async (t) => {
+  const scene = await startAds(t);
+  const advertiser = await scene.advertiser();
+  const [account] = await advertiser.connect(COFFEE);
+  await scene.api.db.query("update ad_connections set token_sealed = 'lost.AAAA'");
+  t.match(await advertiser.call("PATCH", `/ad-accounts/${account.id}`, { status: "active" }), {
+    status: 200,
+    body: { status: "active" },
+  });
+  t.match(
+    scene.api.lines.find(({ event }) => event === "ad_account.not_subscribed"),
+    { level: "error", client: advertiser.id, err: { message: /no encryption key/ } },
+  );
+});

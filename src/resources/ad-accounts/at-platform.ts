@@ -23,11 +23,12 @@ export async function activate(parts: AdAccountParts, row: AdAccountRow): Promis
   try {
     const account = await openAdAccount(parts, client, id);
     await subscribe({ db, log, accounts: platforms().ads.accounts }, account);
-    return (await findAdAccount(db, client, id)) ?? row;
   } catch (error) {
     log.error("ad_account.not_subscribed", { client, ad_account, err: error });
-    return row;
   }
+  // It may have turned out to be revoked.
+  const now = await findAdAccount(db, client, id).catch(() => undefined);
+  return now ?? row;
 }
 
 export async function refresh(parts: AdAccountParts, clientId: string, id: string): Promise<AdAccountRow> {

@@ -43,8 +43,8 @@ export async function checkTokens(
       await look(connection);
       silent = 0;
     } catch (error) {
-      if (error instanceof AppTrouble) trouble = error;
-      if (isPaused()) return;
+      if (error instanceof AppTrouble && !isPaused()) trouble = error;
+      if (isPaused()) return; // not looked at, by this lane or another
       silent = error instanceof AppTrouble ? silent + 1 : 0;
       totals.failed += 1;
       tell(parts, connection, error);
