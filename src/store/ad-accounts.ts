@@ -19,6 +19,8 @@ export interface AdAccountRow extends AdAccountFacts {
   ad_account_id: string;
   status: string;
   subscribed_at: Date | null;
+  /** Since when the token does not reach it any more, although it lives. */
+  unreached_since: Date | null;
   last_synced_at: Date;
   created_at: Date;
 }
@@ -31,7 +33,10 @@ export interface AdAccountFilters {
 
 const columnsOf = (table: string): string =>
   `id, client_id, connection_id, ad_account_id, name, currency, timezone_name, account_status, business_id,
-    business_name, status, subscribed_at, last_synced_at, created_at`.replaceAll(/\w+/g, `${table}.$&`);
+    business_name, status, subscribed_at, unreached_since, last_synced_at, created_at`.replaceAll(
+    /\w+/g,
+    `${table}.$&`,
+  );
 
 /** For the statements that write: `a` is the account. */
 export const COLUMNS = columnsOf("a");

@@ -113,7 +113,7 @@ export async function markChecked(db: Queryable, id: string, tick: Date): Promis
   await db.query(MARK_CHECKED, [id, tick]);
 }
 
-/** A warning that was given is given again only of fewer days. */
+/** A warning that was given is given again only of fewer days, unless the end has moved beyond all warnings meanwhile. */
 const SET_EXPIRY = sql(`
   with former as (
     select id, warned_days
@@ -124,7 +124,7 @@ const SET_EXPIRY = sql(`
   update ad_connections c
   set
     expires_at = $2,
-    warned_days = least(f.warned_days, $3)
+    warned_days = case when $3::integer is not null then least(f.warned_days, $3) end
   from former f
   where c.id = f.id
   returning $3::integer is not null and c.warned_days is distinct from f.warned_days as is_first`);

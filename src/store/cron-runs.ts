@@ -11,9 +11,22 @@ const LOCK = sql(`
     set_config('idle_in_transaction_session_timeout', '5s', true),
     pg_advisory_xact_lock(hashtext('herald:cron ' || $1::text))`);
 
-/** At most one run of a job is unfinished. It is closed before the tick's own is inserted, or a unique index refuses that. */
+/**
+ * At most one run of a job is unfinished. It is closed before the tick's own is inserted, or a unique index refuses that. Who is
+ * still at a run that another has taken over takes nothing: its hands are full, and no row tells of that.
+ */
 const CLAIM = sql(`
-  with met as materialized (
+  with hands as materialized (
+    select $5::timestamptz is null or exists (
+      select
+      from cron_runs own
+      where own.job = $1
+      and own.scheduled_at = $5
+      and own.worker = $3
+      and own.error is distinct from 'abandoned'
+    ) as are_free
+  ),
+  met as materialized (
     select scheduled_at, worker
     from cron_runs
     where job = $1
@@ -22,7 +35,9 @@ const CLAIM = sql(`
   abandoned as (
     update cron_runs r
     set finished_at = now(), outcome = 'failed', error = 'abandoned'
-    where r.job = $1
+    from hands
+    where hands.are_free
+    and r.job = $1
     and r.finished_at is null
     and r.scheduled_at is distinct from $5
     and ${isInNoHands("r", { me: "$3", silence: "$4" })}
@@ -37,24 +52,19 @@ const CLAIM = sql(`
   claimed as (
     insert into cron_runs (job, scheduled_at, worker, finished_at, outcome)
     select $1, $2, $3, case when found.overlaps then now() end, case when found.overlaps then 'overlapped' end
-    from (
+    from hands
+    join (
       select exists (select from met) and not exists (select from abandoned) as overlaps
-    ) found
-    where $5::timestamptz is null
-    or exists (
-      select
-      from cron_runs own
-      where own.job = $1
-      and own.scheduled_at = $5
-      and own.worker = $3
-      and own.error is distinct from 'abandoned'
-    )
+    ) found on hands.are_free
     on conflict do nothing
     returning coalesce(outcome, 'claimed') as outcome
   )
-  select c.outcome, m.scheduled_at as "scheduledAt", m.worker
-  from claimed c
-  left join met m on true`);
+  select coalesce(c.outcome, 'busy') as outcome, m.scheduled_at as "scheduledAt", m.worker
+  from hands
+  left join claimed c on true
+  left join met m on hands.are_free
+  where not hands.are_free
+  or c.outcome is not null`);
 
 export interface Tick {
   job: string;
@@ -75,15 +85,15 @@ export interface HeldRun {
 }
 
 export interface Claim {
-  outcome: "claimed" | "overlapped";
+  /** Busy: with a run that another has taken over. */
+  outcome: "claimed" | "overlapped" | "busy";
   /** The run that was found unfinished: overlapped by this tick, or else abandoned for it. */
   met?: HeldRun;
 }
 
 /**
  * Takes the tick: for the one scheduler that may run it, or the one that has to tell that it does not run, because another run
- * of the job goes on. Undefined for all others, and for one that still does what another has taken over from it: its hands are
- * full, and no row tells of that. Two statements, for what the second sees is no older than the lock.
+ * of the job goes on. Undefined for all others. Two statements, for what the second sees is no older than the lock.
  */
 export function claimTick(
   db: Database,

@@ -1,5 +1,5 @@
 import type { AdAccounts } from "../platforms/ads/accounts.ts";
-import { PlatformFailure } from "../platforms/errors/failure.ts";
+import { isTokenDead, PlatformFailure } from "../platforms/errors/failure.ts";
 import type { Log } from "../runtime/log.ts";
 import { markSubscribed } from "../store/ad-account-changes.ts";
 import type { Database } from "../store/database.ts";
@@ -11,19 +11,21 @@ interface Parts {
   log: Log;
 }
 
-/** Asks the platform to tell us of the account's changes. True when it will; where it does not, the token check asks again. */
+export type Subscription = "subscribed" | "refused" | "token_dead";
+
+/** Asks the platform to tell us of the account's changes. Where it refuses, the token check asks again. */
 export async function subscribe(
   { db, accounts, log }: Parts,
   { row, access }: AdAccountAccess,
-): Promise<boolean> {
+): Promise<Subscription> {
   try {
     await speakingBy({ db, log }, row.connection_id, () => accounts.subscribe(access));
     await markSubscribed(db, row.client_id, row.id);
-    return true;
+    return "subscribed";
   } catch (error) {
     if (!(error instanceof PlatformFailure)) throw error;
     const { client_id: client, ad_account_id: ad_account } = row;
     log.warn("ad_account.not_subscribed", { client, ad_account, error: error.code });
-    return false;
+    return isTokenDead(error) ? "token_dead" : "refused";
   }
 }

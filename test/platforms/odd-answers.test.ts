@@ -101,9 +101,13 @@ t.test("an answer that describes nothing is no object", async (t) => {
   await t.rejects(chat.numbers.register(NUMBER, "123456"), { code: "platform_unavailable" });
   odd.answer = text("true");
   await chat.numbers.subscribe(NUMBER);
-  odd.answer = text('{"data":[{"name":"no id"},{"id":"act_7"}]}');
-  await t.rejects(ads.accounts.listAll("t"), { code: "platform_unavailable" }, "a part is not the whole");
-  odd.answer = text('{"data":[{"id":"act_7","account_status":"soon"}]}');
+  odd.answer = text('{"data":[{"name":"no id"}]}');
+  await t.rejects(
+    ads.accounts.listAll("t"),
+    { code: "platform_unavailable" },
+    "a list of nothing is no list",
+  );
+  odd.answer = text('{"data":[{"name":"no id"},{"id":"act_7","account_status":"soon"}]}');
   t.match(await ads.accounts.listAll("t"), [{ ad_account_id: "act_7", account_status: 0 }]);
 });
 

@@ -68,6 +68,8 @@ t.test("whoever has lost an account at the platform does not hear what happens t
   odd.say("adaccounts", ({ token }: { token: string }) => ({
     data: token === "EAApresent" ? [row("11")] : [],
   }));
+  t.match(await check(), { checked: 2, unreached: 0 }, "a list that lacks it proves nothing");
+  odd.say("act_11", ({ token }: { token: string }) => (token === "EAApresent" ? row("11") : 200));
   t.match(await check(), { checked: 2, unreached: 1, revoked: 0 });
   t.match(await check(), { checked: 2, unreached: 0 }, "it is said once");
   t.match(
@@ -146,13 +148,14 @@ t.test("a token that was given out twice dies everywhere at once", async (t) => 
 t.test("a run that has failed has ended", async (t) => {
   const { odd, api, check } = await startOdd(t);
   const tenant = await makeTenant(api);
-  for (let count = 0; count < 20; count += 1) await grantAdAccount(api, tenant, { token: `EAA${count}` });
+  for (let count = 0; count < 20; count += 1)
+    await grantAdAccount(api, tenant, { token: `EAA${count}`, status: "available" });
   await api.db.query("alter table ad_connections add constraint never check (checked_in is null)");
   await t.rejects(check(), { code: "23514" });
   const asked = odd.asked();
   await api.db.query("alter table ad_connections drop constraint never");
   t.match(await check(), { checked: 20 });
-  t.equal(odd.asked(), asked + 40, "nothing was asked beside");
+  t.equal(odd.asked(), asked + 60, "nothing was asked beside");
 });
 
 t.test("a tick of a clock that was ahead does not silence those that follow", async (t) => {
@@ -184,3 +187,79 @@ t.test("who must stop stops, and the same tick goes on where it was", async (t) 
   await t.rejects(running, { message: "the process ends" });
   t.match(await check(undefined, scheduledAt), { checked: 4, left: 0 });
 });
+
+t.test("who may not list the accounts has lost only those that are closed by name too", async (t) => {
+  const { odd, api, check, grant } = await startOdd(t);
+  const [open, closed] = [await grant("11", "EAAone"), await grant("12", "EAAone")];
+  odd.say("adaccounts", 294);
+  odd.say("act_12", 10);
+  t.match(await check(), { checked: 2, failed: 0, unreached: 1 });
+  const lost = await api.db.query("select id from ad_accounts where unreached_since is not null");
+  t.same(lost, [{ id: closed.id }]);
+  t.not(open.id, closed.id);
+});
+
+t.test("where nothing was found out the run has not succeeded", async (t) => {
+  const { odd, api, check } = await startOdd(t);
+  const tenant = await makeTenant(api);
+  for (let count = 0; count < 3; count += 1)
+    await grantAdAccount(api, tenant, { token: `EAA${count}`, status: "available" });
+  const nothing = { name: "JobTrouble", counts: { checked: 0 } };
+  for (const [path, answer] of [
+    ["debug_token", 613],
+    ["debug_token", 17],
+    ["debug_token", "<html>"],
+    ["adaccounts", "<html>"],
+    ["adaccounts", 80004],
+  ] as const) {
+    odd.say(path, answer);
+    await t.rejects(check(), nothing, `${path}: ${answer}`);
+    odd.behave();
+  }
+  await api.db.query("update ad_connections set token_sealed = 'lost.AAAA'");
+  await t.rejects(check(), { ...nothing, counts: { failed: 3 } });
+});
+
+t.test("two ticks at once look at each connection once each", async (t) => {
+  const { odd, api, check } = await startOdd(t);
+  const tenant = await makeTenant(api);
+  for (let count = 0; count < 12; count += 1)
+    await grantAdAccount(api, tenant, { token: `EAA${count}`, status: "available" });
+  const results = await Promise.all([check(), check()]);
+  t.match(results, [{ checked: 12 }, { checked: 12 }]);
+  t.equal(odd.asked(), 2 * 12 * 3, "the token, the list, and the account that it lacks");
+});
+
+t.test("a pause that is met while accounts are read stops the check too", async (t) => {
+  const { odd, api, check } = await startOdd(t);
+  const tenant = await makeTenant(api);
+  for (let count = 0; count < 8; count += 1)
+    await grantAdAccount(api, tenant, { token: `EAA${count}`, status: "available" });
+  odd.say("adaccounts", 4);
+  await t.rejects(check(), { name: "JobTrouble", counts: { checked: 0, failed: 0, left: 8 } });
+});
+
+t.test("a near end that proved to be none does not silence the warnings of the real one", async (t) => {
+  const { odd, check, grant } = await startOdd(t);
+  await grant("11", "EAAone");
+  const ending = (days: number) => ({
+    data: { is_valid: true, user_id: "42", expires_at: Math.floor(Date.now() / 1000 + days * 86_400) },
+  });
+  const warned: unknown[] = [];
+  for (const days of [0.5, 60, 10, 10, 5]) {
+    odd.say("debug_token", ending(days));
+    warned.push((await check()).warned);
+  }
+  t.same(warned, [1, 0, 1, 0, 1]);
+});
+
+t.test(
+  "what says that a token is not valid, and then nothing, has not said that somebody must act",
+  async (t) => {
+    const { odd, check, grant } = await startOdd(t);
+    await grant("11", "EAAone");
+    odd.say("debug_token", { data: { is_valid: false } });
+    odd.say("adaccounts", "<html>");
+    await t.rejects(check(), { name: "JobTrouble", counts: { suspended: 0, failed: 1 } });
+  },
+);

@@ -1,8 +1,8 @@
 import type { Config } from "../../src/runtime/config.ts";
 import type { Job } from "./job.ts";
 import { maintain } from "./maintenance.ts";
-import type { CheckParts } from "./tokens/check-connection.ts";
 import { checkTokens } from "./tokens/check-tokens.ts";
+import type { CheckParts } from "./tokens/findings.ts";
 
 /** The cron table. */
 export const jobs = (config: Config, parts: CheckParts): Job[] => [

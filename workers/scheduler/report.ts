@@ -2,12 +2,14 @@ import type { Fields, Log } from "../../src/runtime/log.ts";
 import type { Metrics } from "../../src/runtime/metrics.ts";
 
 /**
- * What became of a tick, and how loud that is said. Lost: another scheduler had taken it over before it ended here. Stopped:
+ * What became of a tick, and how loud that is said. Busy: this scheduler could not take it, for it is still at a run that another
+ * took over. Lost: another scheduler had taken it over before it ended here. Stopped:
  * this one had to end, another takes it over.
  */
 const LEVELS = {
   ok: "info",
   overlapped: "warn",
+  busy: "warn",
   lost: "warn",
   stopped: "warn",
   failed: "error",

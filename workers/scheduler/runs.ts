@@ -65,7 +65,7 @@ export function createRuns(parts: RunsParts) {
     }
     if (!claim) return;
     const { outcome, met } = claim;
-    if (outcome === "overlapped") return report(tick, "overlapped", whichRun(met));
+    if (outcome !== "claimed") return report(tick, outcome, whichRun(met));
     if (met) report({ ...met, job: job.name }, "failed", { error: "abandoned", worker: met.worker });
     await run(job, scheduledAt);
   }

@@ -38,10 +38,15 @@ export function createAdAccounts(client: PlatformClient): AdAccounts {
   return {
     async listAll(token, about = {}) {
       const rows = await speaker(client, { token, about }).allPages("/me/adaccounts", { fields: FIELDS });
-      return rows.map(toAdAccount);
+      const accounts = rows.map(toAdAccount).filter((account) => account !== undefined);
+      if (rows.length > 0 && accounts.length === 0) throw undescribed();
+      return accounts;
     },
     async read(access) {
-      return toAdAccount(await forAccount(client, access).get(`/${access.account}`, { fields: FIELDS }));
+      const row = await forAccount(client, access).get(`/${access.account}`, { fields: FIELDS });
+      const account = toAdAccount(row);
+      if (!account) throw undescribed();
+      return account;
     },
     async subscribe(access) {
       const path = `/${access.account}/subscribed_apps`;
@@ -50,12 +55,14 @@ export function createAdAccounts(client: PlatformClient): AdAccounts {
   };
 }
 
-function toAdAccount(row: unknown): PlatformAdAccount {
+const undescribed = () => unavailable("The platform did not say which ad account it describes");
+
+/** Undefined for what has no id that could be one: nothing could be done with it. */
+function toAdAccount(row: unknown): PlatformAdAccount | undefined {
   const fields = asObject(row);
   const business = asObject(fields.business);
   const accountId = textOf(fields.account_id) ?? textOf(fields.id)?.replace(/^act_/, "");
-  if (accountId === undefined || !isPlatformId(accountId))
-    throw unavailable("The platform did not say which ad account it describes");
+  if (accountId === undefined || !isPlatformId(accountId)) return undefined;
   const flat = {
     business_id: textOf(business.id),
     business_name: textOf(business.name) ?? textOf(fields.business_name),

@@ -15,14 +15,18 @@ export class AppTrouble extends Error {
   }
 }
 
-/** The question about a token is the app's own: what keeps it from being answered concerns all of them, but for a narrow throttle. */
+/** The question about a token is the app's own: what keeps it from being answered may well concern all of them. */
 export function asAppTrouble(error: unknown): never {
-  const kind = error instanceof PlatformFailure ? kindOf(error) : undefined;
-  throw kind === undefined ? error : new AppTrouble(kind, error as PlatformFailure);
+  throw error instanceof PlatformFailure
+    ? new AppTrouble(isPause(error) ? "pause" : "no answer", error)
+    : error;
 }
 
-function kindOf({ code, verdict, holds }: PlatformFailure): Kind | undefined {
-  if (code !== "platform_rate_limited") return "no answer";
-  // Without a verdict it was not even asked, for the app is held; else the platform has just said what is.
-  return verdict === undefined || holds === "app" ? "pause" : undefined;
+/** Of a question that is a connection's own only a pause of the app concerns the others. */
+export function pauseOr(error: unknown): never {
+  throw error instanceof PlatformFailure && isPause(error) ? new AppTrouble("pause", error) : error;
 }
+
+/** Without a verdict it was not even asked, for the app is held; else the platform has just said what is. */
+const isPause = ({ code, verdict, holds }: PlatformFailure): boolean =>
+  code === "platform_rate_limited" && (verdict === undefined || holds === "app");

@@ -9,14 +9,19 @@ import {
 } from "../../../src/store/ad-connections.ts";
 import { type JobTick, JobTrouble } from "../job.ts";
 import { AppTrouble } from "./app-trouble.ts";
-import { type CheckParts, checkConnection, type Findings, NOTHING } from "./check-connection.ts";
+import { checkConnection } from "./check-connection.ts";
+import { type CheckParts, type Findings, NOTHING } from "./findings.ts";
 
 const BATCH = 100;
 /** Of many connections the calls are spread: so many a second are begun, and so many are under way at once. */
 const PER_SECOND = 20;
 const AT_ONCE = 4;
-/** So many in a row that the platform says nothing of, and it is away. */
-const PATIENCE = 5;
+/**
+ * How much silence in a row means that the platform is away. That it does not tell of a token weighs more than that it does not
+ * list its accounts: those may be many, of one client, and the others must be looked at too.
+ */
+const PATIENCE = 50;
+const WEIGHTS = { "no answer": 10, pause: PATIENCE } as const;
 
 /**
  * Looks at every connection once in a tick, the longest unseen first. One that is stopped, by its process or by the
@@ -27,25 +32,27 @@ export async function checkTokens(
   { scheduledAt, signal }: JobTick,
 ): Promise<Record<string, number>> {
   const totals = { checked: 0, failed: 0, ...NOTHING };
-  let silent = 0;
-  let trouble: AppTrouble | undefined;
-  const isPaused = () => trouble?.kind === "pause";
-  const isOver = () => signal.aborted || isPaused() || silent >= PATIENCE;
+  const seen = new Set<string>();
+  let silence = 0;
+  let trouble: Error | undefined;
+  const isOver = () => signal.aborted || silence >= PATIENCE;
 
   async function look(connection: ConnectionRow): Promise<void> {
     const findings = await checkConnection(parts, connection);
     for (const name of Object.keys(findings) as (keyof Findings)[]) totals[name] += findings[name];
     totals.checked += 1;
+    if (!isOver()) silence = 0;
   }
 
   async function check(connection: ConnectionRow): Promise<void> {
+    seen.add(connection.id);
     try {
       await look(connection);
-      silent = 0;
     } catch (error) {
-      if (error instanceof AppTrouble && !isPaused()) trouble = error;
-      if (isPaused()) return; // not looked at, by this lane or another
-      silent = error instanceof AppTrouble ? silent + 1 : 0;
+      if (isOver()) return; // for what another met; it comes before those that were looked at
+      trouble = error as Error;
+      silence = weightOf(error) === 0 ? 0 : silence + weightOf(error);
+      if (error instanceof AppTrouble && error.kind === "pause") return;
       totals.failed += 1;
       tell(parts, connection, error);
     }
@@ -54,8 +61,10 @@ export async function checkTokens(
 
   while (!isOver()) {
     const batch = await nextToCheck(parts.db, scheduledAt, BATCH);
-    if (batch.length === 0) break;
-    await spread(batch, check, isOver);
+    // Somebody may be at another tick, after a scheduler came back from the dead: each looks at each once.
+    const unseen = batch.filter(({ id }) => !seen.has(id));
+    if (unseen.length === 0) break;
+    await spread(unseen, check, isOver);
   }
   signal.throwIfAborted();
   const counts = { ...totals, left: isOver() ? await countLeft(parts.db, scheduledAt) : 0 };
@@ -64,6 +73,14 @@ export async function checkTokens(
     throw new JobTrouble(trouble.message, counts, { cause: trouble });
   return counts;
 }
+
+function weightOf(error: unknown): number {
+  if (error instanceof AppTrouble) return WEIGHTS[error.kind];
+  const isSilent = error instanceof PlatformFailure && SILENT.includes(error.code);
+  return isSilent ? 1 : 0;
+}
+
+const SILENT: readonly string[] = ["platform_unavailable", "platform_timeout"];
 
 function tell(
   { log }: CheckParts,

@@ -28,7 +28,7 @@ interface Parts {
   now(): number;
 }
 
-/** Keeps when the token ends, as far as the platform has told, and warns of each account that it reaches. Answers how many. */
+/** Keeps when the token ends, as far as the platform has told, and warns of each account that is connected by it. Answers how many. */
 export async function watchExpiry(
   { db, now }: Parts,
   { id, expires_at, warned_days }: ConnectionRow,
