@@ -105,6 +105,19 @@ t.test("a run in dead hands is taken over by one scheduler, all others are left 
   t.match(await metrics.text(), /herald_cron_runs_total\{job="old",outcome="failed",process="scheduler"\} 1/);
 });
 
+t.test("who is still at a run that was taken from them closes nobody else's", async (t) => {
+  const db = await openDatabase(t);
+  await putRun(db, { job: "j", worker: "wrk_1", outcome: "failed" });
+  await db.query("update cron_runs set error = 'abandoned'");
+  await putRun(db, { job: "j", worker: "wrk_gone", scheduledAt: LATER });
+  const tick = { job: "j", scheduledAt: new Date() };
+  const claim = await claimTick(db, tick, { worker: "wrk_1", deadAfter: 10_000, inHand: HOUR_AGO });
+  t.same(claim, { outcome: "busy" });
+  t.match(await readRun(db, "j", LATER), { worker: "wrk_gone", outcome: null });
+  const met = { scheduledAt: LATER, worker: "wrk_gone" };
+  t.same(await claimTick(db, tick, { worker: "wrk_2", deadAfter: 10_000 }), { outcome: "claimed", met });
+});
+
 t.test("a tick does not wait for a run in dead hands, which is abandoned for it", async (t) => {
   const db = await openDatabase(t);
   await putRun(db, { job: "j", worker: "wrk_gone" });
