@@ -139,9 +139,9 @@ t.test("who takes a tick tells of the run that it abandoned", async (t) => {
   const db = await openDatabase(t);
   const job = { name: "j", expression: EVERY_SECOND, run: async () => ({}) };
   const { ran } = await startSchedulers(t, { db, jobs: [job], times: { lookEvery: 100_000 } });
-  await until("a tick ran, so that it looks around no more", () => ran("ok").length === 1);
+  await until("a tick ran, so that it looks around no more", () => ran("ok").length >= 1);
   await putRun(db, { job: "j", worker: "wrk_gone" });
-  await until("the next ran", () => ran("ok").length === 2);
+  await until("the next tells", () => ran("failed").length >= 1);
   const told = { scheduled_at: HOUR_AGO.toISOString(), error: "abandoned", worker: "wrk_gone" };
   t.match(ran("failed"), [{ level: "error", ...told }]);
 });
