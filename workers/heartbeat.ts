@@ -6,9 +6,6 @@ import { within } from "../src/runtime/within.ts";
 import type { Database } from "../src/store/database.ts";
 import { beat, removeWorker } from "../src/store/workers.ts";
 
-/** A worker that is silent for so long is dead, and what it had in hand is for the others. */
-export const DEAD_AFTER = 10 * SECOND;
-
 const EVERY = 2 * SECOND;
 /** Longer between two beats is a gap: the database was away, or this process stood still. */
 const GAP = 3 * EVERY;
@@ -26,7 +23,7 @@ interface HeartbeatParts {
   now?: () => number;
 }
 
-export interface Heartbeat extends Worker {
+interface Heartbeat extends Worker {
   /** For how many milliseconds it has beaten without a gap. */
   steadyFor(): number;
 }

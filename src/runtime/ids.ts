@@ -54,9 +54,8 @@ const LAST_IN_SEQUENCE = 0xfff;
 
 /** A new UUID of version 7: they sort by time, also within one millisecond of one process. */
 export function newUuid(): string {
-  const isSame = Date.now() <= lastTime;
-  sequence = isSame ? sequence + 1 : 0;
-  if (!isSame) lastTime = Date.now();
+  const now = Date.now();
+  [lastTime, sequence] = now > lastTime ? [now, 0] : [lastTime, sequence + 1];
   if (sequence > LAST_IN_SEQUENCE) [lastTime, sequence] = [lastTime + 1, 0];
   const time = lastTime.toString(16).padStart(12, "0");
   const place = sequence.toString(16).padStart(3, "0");

@@ -1,4 +1,4 @@
-import { type AdAccountFacts, type AdAccountRow, COLUMNS } from "./ad-accounts.ts";
+import { type AdAccountFacts, type AdAccountRow, COLUMNS, FACTS } from "./ad-accounts.ts";
 import { type Queryable, sql } from "./database.ts";
 
 /** An account as a grant names it. */
@@ -31,36 +31,32 @@ export const lockNamed = (
   adAccountIds: readonly string[],
 ): Promise<AdAccountRow[]> => tx.query<AdAccountRow>(LOCK_NAMED, [clientId, adAccountIds]);
 
+const FACT_COLUMNS = FACTS.join(", ");
+const factArrays = (first: number): string =>
+  FACTS.map((fact, index) => `$${first + index}::${fact === "account_status" ? "integer" : "text"}[]`).join(
+    ", ",
+  );
+
+/** Their assignments, from another row that has them. */
+const factsFrom = (source: string): string =>
+  FACTS.map((fact) => `${fact} = ${source}.${fact}`).join(",\n    ");
+
+const factsOf = (accounts: readonly AdAccountFacts[]): unknown[] =>
+  FACTS.map((fact) => accounts.map((account) => account[fact]));
+
 /** One that was revoked begins anew; any other keeps its state. All take the new token. */
 const SAVE_GRANTED = sql(`
-  insert into ad_accounts as a (
-    client_id, connection_id, id, ad_account_id, name, currency, timezone_name, account_status, business_id,
-    business_name
-  )
+  insert into ad_accounts as a (client_id, connection_id, id, ad_account_id, ${FACT_COLUMNS})
   select $1, $2, g.*
-  from unnest($3::uuid[], $4::text[], $5::text[], $6::text[], $7::text[], $8::integer[], $9::text[], $10::text[]) as g
+  from unnest($3::uuid[], $4::text[], ${factArrays(5)}) as g
   on conflict (client_id, ad_account_id) do update
   set
     connection_id = excluded.connection_id,
-    name = excluded.name,
-    currency = excluded.currency,
-    timezone_name = excluded.timezone_name,
-    account_status = excluded.account_status,
-    business_id = excluded.business_id,
-    business_name = excluded.business_name,
+    ${factsFrom("excluded")},
     status = case a.status when 'revoked' then 'available' else a.status end,
     unreached_since = null,
     last_synced_at = now()
   returning ${COLUMNS}`);
-
-const factsOf = (accounts: readonly AdAccountFacts[]): unknown[] => [
-  accounts.map(({ name }) => name),
-  accounts.map(({ currency }) => currency),
-  accounts.map(({ timezone_name }) => timezone_name),
-  accounts.map(({ account_status }) => account_status),
-  accounts.map(({ business_id }) => business_id),
-  accounts.map(({ business_name }) => business_name),
-];
 
 export const saveGranted = (
   tx: Queryable,
@@ -78,12 +74,10 @@ export const saveGranted = (
 const SYNC = sql(`
   with given as (
     select *
-    from unnest($2::uuid[], $3::text[], $4::text[], $5::text[], $6::integer[], $7::text[], $8::text[]) as g (
-      id, name, currency, timezone_name, account_status, business_id, business_name
-    )
+    from unnest($2::uuid[], ${factArrays(3)}) as g (id, ${FACT_COLUMNS})
   ),
   former as (
-    select a.id, a.name, a.currency, a.timezone_name, a.account_status, a.business_id, a.business_name
+    select a.id, ${FACTS.map((fact) => `a.${fact}`).join(", ")}
     from ad_accounts a
     join given g on g.id = a.id
     where a.connection_id = $1
@@ -92,12 +86,7 @@ const SYNC = sql(`
   )
   update ad_accounts a
   set
-    name = g.name,
-    currency = g.currency,
-    timezone_name = g.timezone_name,
-    account_status = g.account_status,
-    business_id = g.business_id,
-    business_name = g.business_name,
+    ${factsFrom("g")},
     unreached_since = null,
     last_synced_at = now()
   from given g

@@ -11,6 +11,15 @@ export interface AdAccountFacts {
   business_name: string | null;
 }
 
+export const FACTS = [
+  "name",
+  "currency",
+  "timezone_name",
+  "account_status",
+  "business_id",
+  "business_name",
+] as const satisfies readonly (keyof AdAccountFacts)[];
+
 export interface AdAccountRow extends AdAccountFacts {
   id: string;
   client_id: string;

@@ -1,4 +1,8 @@
+import { SECOND } from "../runtime/durations.ts";
 import { type Queryable, sql } from "./database.ts";
+
+/** Milliseconds. A worker that is silent for so long is dead, and what it had in hand is for the others. */
+export const DEAD_AFTER = 10 * SECOND;
 
 const BEAT = sql(`
   insert into workers (id, process)
@@ -36,9 +40,9 @@ const COUNT_ALIVE = sql(`
   where heartbeat_at > now() - $1 * interval '1 millisecond'
   group by process`);
 
-/** How many of each process have been heard of within so many milliseconds. */
-export async function countAlive(db: Queryable, silence: number): Promise<Map<string, number>> {
-  const rows = await db.query<{ process: string; count: number }>(COUNT_ALIVE, [silence]);
+/** How many of each process are alive. */
+export async function countAlive(db: Queryable): Promise<Map<string, number>> {
+  const rows = await db.query<{ process: string; count: number }>(COUNT_ALIVE, [DEAD_AFTER]);
   return new Map(rows.map(({ process, count }) => [process, count]));
 }
 

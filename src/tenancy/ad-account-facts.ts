@@ -1,6 +1,6 @@
 import type { PlatformAdAccount } from "../platforms/ads/accounts.ts";
 import { toStorable } from "../schema/storable.ts";
-import type { AdAccountFacts } from "../store/ad-accounts.ts";
+import { type AdAccountFacts, FACTS } from "../store/ad-accounts.ts";
 
 const textOrNull = (text: string | undefined) => (text === undefined ? null : toStorable(text));
 
@@ -13,15 +13,6 @@ export const toFacts = (account: PlatformAdAccount): AdAccountFacts => ({
   business_id: textOrNull(account.business_id),
   business_name: textOrNull(account.business_name),
 });
-
-const FACTS = [
-  "name",
-  "currency",
-  "timezone_name",
-  "account_status",
-  "business_id",
-  "business_name",
-] as const satisfies readonly (keyof AdAccountFacts)[];
 
 export const haveChanged = (one: AdAccountFacts, other: AdAccountFacts): boolean =>
   FACTS.some((fact) => one[fact] !== other[fact]);

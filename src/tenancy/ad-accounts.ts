@@ -63,10 +63,7 @@ export async function recordSync(
 ): Promise<{ rows: AdAccountRow[]; changed: number }> {
   const rows = await syncAccounts(tx, connectionId, read);
   const changed = rows.filter((row) => haveChanged(row, row.former));
-  await recordEvents(
-    tx,
-    changed.map(({ former: _, ...row }) => adAccountUpdated(row)),
-  );
+  await recordEvents(tx, changed.map(adAccountUpdated));
   return { rows, changed: changed.length };
 }
 

@@ -220,14 +220,14 @@ t.test("where nothing was found out the run has not succeeded", async (t) => {
   await t.rejects(check(), { ...nothing, counts: { failed: 3 } });
 });
 
-t.test("two ticks at once look at each connection once each", async (t) => {
+t.test("two ticks at once look at each connection once each, over all batches", async (t) => {
   const { odd, api, check } = await startOdd(t);
   const tenant = await makeTenant(api);
-  for (let count = 0; count < 12; count += 1)
-    await grantAdAccount(api, tenant, { token: `EAA${count}`, status: "available" });
-  const results = await Promise.all([check(), check()]);
-  t.match(results, [{ checked: 12 }, { checked: 12 }]);
-  t.equal(odd.asked(), 2 * 12 * 3, "the token, the list, and the account that it lacks");
+  const count = 104;
+  for (let number = 0; number < count; number += 1)
+    await grantAdAccount(api, tenant, { token: `EAA${number}`, status: "available" });
+  t.match(await Promise.all([check(), check()]), [{ checked: count }, { checked: count }]);
+  t.equal(odd.asked(), 2 * count * 3, "the token, the list, and the account that it lacks");
 });
 
 t.test("a pause that is met while accounts are read stops the check too", async (t) => {
@@ -263,3 +263,13 @@ t.test(
     await t.rejects(check(), { name: "JobTrouble", counts: { suspended: 0, failed: 1 } });
   },
 );
+
+t.test("a token that proves dead when events are asked for is told as such", async (t) => {
+  const { odd, check, grant, statusOf } = await startOdd(t);
+  const { id } = await grant("11", "EAAone");
+  const other = await grant("12", "EAAone");
+  odd.say("adaccounts", { data: [row("11"), row("12")] });
+  odd.say("subscribed_apps", 190);
+  t.match(await check(), { revoked: 2, not_subscribed: 0 });
+  t.same([await statusOf(id), await statusOf(other.id)], ["revoked", "revoked"]);
+});

@@ -1,4 +1,5 @@
 import t, { type Test } from "tap";
+import { NOTHING } from "../../workers/scheduler/tokens/findings.ts";
 import { dueWarning } from "../../workers/scheduler/tokens/warnings.ts";
 import { grantAdAccount } from "../fixtures/ad-accounts.ts";
 import { type AdScene, type Advertiser, COFFEE, SHOPS, startAds, WHOLESALE } from "../fixtures/ad-grants.ts";
@@ -21,18 +22,7 @@ async function startChecks(t: Test, now?: () => number) {
   return { ...scene, lines, check, calls };
 }
 
-const NOTHING = {
-  checked: 0,
-  failed: 0,
-  suspended: 0,
-  revoked: 0,
-  updated: 0,
-  unreached: 0,
-  warned: 0,
-  subscribed: 0,
-  not_subscribed: 0,
-  left: 0,
-};
+const NONE = { checked: 0, failed: 0, ...NOTHING, left: 0 };
 
 const statusesOf = async (advertiser: Advertiser) => {
   const { body } = await advertiser.call("GET", "/ad-accounts");
@@ -44,7 +34,7 @@ const typesOf = async ({ api }: AdScene, { id }: Advertiser) =>
 
 t.test("where nothing is connected there is nothing to check", async (t) => {
   const { check } = await startChecks(t);
-  t.same(await check(), NOTHING);
+  t.same(await check(), NONE);
 });
 
 t.test("a dead token is found, whoever killed it, and only its own accounts are revoked", async (t) => {
@@ -52,16 +42,16 @@ t.test("a dead token is found, whoever killed it, and only its own accounts are 
   const [one, other] = [await scene.advertiser(), await scene.advertiser()];
   await one.connect(COFFEE, WHOLESALE);
   await other.connect(COFFEE);
-  t.same(await scene.check(), { ...NOTHING, checked: 2 });
+  t.same(await scene.check(), { ...NONE, checked: 2 });
   t.same(await typesOf(scene, one), []);
   // The oldest connection is asked about first.
   await scene.arm({ kind: "dead_token", times: 1, match: { path_prefix: "/debug_token" } });
-  t.same(await scene.check(), { ...NOTHING, checked: 2, revoked: 2 });
+  t.same(await scene.check(), { ...NONE, checked: 2, revoked: 2 });
   t.same(await statusesOf(one), ["revoked", "revoked"]);
   t.same(await statusesOf(other), ["available"]);
   t.same(await typesOf(scene, one), ["ad_account.revoked", "ad_account.revoked"]);
   t.same(await typesOf(scene, other), []);
-  t.same(await scene.check(), { ...NOTHING, checked: 1 }, "what is dead is not asked about again");
+  t.same(await scene.check(), { ...NONE, checked: 1 }, "what is dead is not asked about again");
   t.same((await typesOf(scene, one)).length, 2);
 });
 
@@ -70,7 +60,7 @@ t.test("a token that dies between two questions is dead", async (t) => {
   const advertiser = await scene.advertiser();
   await advertiser.connect(COFFEE);
   await scene.arm({ kind: "dead_token", match: { path_prefix: "/me/adaccounts" } });
-  t.same(await scene.check(), { ...NOTHING, checked: 1, revoked: 1 });
+  t.same(await scene.check(), { ...NONE, checked: 1, revoked: 1 });
 });
 
 t.test("what a person can mend is not the end of a token", async (t) => {
@@ -78,14 +68,14 @@ t.test("what a person can mend is not the end of a token", async (t) => {
   const advertiser = await scene.advertiser();
   await advertiser.connect(COFFEE);
   await scene.arm({ kind: "dead_token", subcode: 459, times: 1, match: { path_prefix: "/debug_token" } });
-  t.same(await scene.check(), { ...NOTHING, checked: 1, suspended: 1 });
+  t.same(await scene.check(), { ...NONE, checked: 1, suspended: 1 });
   t.same(await statusesOf(advertiser), ["available"]);
   t.match(
     scene.lines.find(({ event }) => event === "ad_connection.suspended"),
     { client: advertiser.id, reason: /checkpoint/ },
   );
   await scene.clearFaults();
-  t.same(await scene.check(), { ...NOTHING, checked: 1 });
+  t.same(await scene.check(), { ...NONE, checked: 1 });
 });
 
 t.test("the app's own mistake is nobody's death, and the run has failed", async (t) => {
@@ -105,7 +95,7 @@ t.test("what has changed at the platform is told, in whatever state the account 
     "update ad_accounts set account_status = 2, last_synced_at = '2026-01-01' where id = $1",
     [coffee.id],
   );
-  t.same(await scene.check(), { ...NOTHING, checked: 1, updated: 1 });
+  t.same(await scene.check(), { ...NONE, checked: 1, updated: 1 });
   t.match((await eventsOf(scene.api, advertiser.id)).at(-1), {
     type: "ad_account.updated",
     ad_account_id: `act_${COFFEE}`,
@@ -113,7 +103,7 @@ t.test("what has changed at the platform is told, in whatever state the account 
   });
   const { body } = await advertiser.call("GET", `/ad-accounts/${coffee.id}`);
   t.ok(Date.parse(body.last_synced_at) > Date.now() - 60_000);
-  t.same(await scene.check(), { ...NOTHING, checked: 1 });
+  t.same(await scene.check(), { ...NONE, checked: 1 });
 });
 
 t.test("the end of a token is announced 14, 7 and 1 days before, once each", async (t) => {
@@ -180,9 +170,9 @@ t.test("an account that could not be subscribed is, later", async (t) => {
     match: { path_prefix: `/act_${COFFEE}/subscribed_apps` },
   });
   await advertiser.call("PATCH", `/ad-accounts/${coffee.id}`, { status: "active" });
-  t.same(await scene.check(), { ...NOTHING, checked: 1, not_subscribed: 1 });
-  t.same(await scene.check(), { ...NOTHING, checked: 1, subscribed: 1 });
-  t.same(await scene.check(), { ...NOTHING, checked: 1 });
+  t.same(await scene.check(), { ...NONE, checked: 1, not_subscribed: 1 });
+  t.same(await scene.check(), { ...NONE, checked: 1, subscribed: 1 });
+  t.same(await scene.check(), { ...NONE, checked: 1 });
 });
 
 t.test("a pause of the whole app stops the check, which goes on there", async (t) => {
@@ -223,7 +213,7 @@ t.test(
     const third = await scene.advertiser();
     await third.connect(COFFEE);
     await scene.arm({ kind: "throttle", code: 17, times: 1, match: { path_prefix: "/me/adaccounts" } });
-    t.same(await scene.check(), { ...NOTHING, checked: 1, failed: 2 });
+    t.same(await scene.check(), { ...NONE, checked: 1, failed: 2 });
     t.match(
       scene.lines.filter(({ event }) => event === "ad_connection.not_checked").map(({ client }) => client),
       [first.id],

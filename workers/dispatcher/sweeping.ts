@@ -1,6 +1,6 @@
 import { MINUTE, SECOND } from "../../src/runtime/durations.ts";
 import { pause } from "../../src/runtime/pause.ts";
-import { DEAD_AFTER } from "../heartbeat.ts";
+import { DEAD_AFTER } from "../../src/store/workers.ts";
 
 /** What all sweeps have in common. */
 

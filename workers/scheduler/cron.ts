@@ -6,7 +6,7 @@ import { repeat } from "../../src/runtime/repeat.ts";
 import type { Worker } from "../../src/runtime/supervise.ts";
 import { within } from "../../src/runtime/within.ts";
 import type { Database } from "../../src/store/database.ts";
-import { DEAD_AFTER } from "../heartbeat.ts";
+import { DEAD_AFTER } from "../../src/store/workers.ts";
 import type { Job } from "./job.ts";
 import { createReport } from "./report.ts";
 import { createRuns } from "./runs.ts";

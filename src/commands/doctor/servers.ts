@@ -69,22 +69,20 @@ async function examineSecrets(db: Database, { ENCRYPTION_KEYS: keys }: Partial<C
   return ok("secrets", "open with the first key");
 }
 
-/** Their hearts beat every 2 s. */
-const SILENCE = 10 * SECOND;
 const WORKERS = {
   dispatcher: "messages and events wait",
   scheduler: "tokens and histories are not looked after",
 };
 
 async function examineWorkers(db: Database): Promise<Finding[]> {
-  const alive = await countAlive(db, SILENCE);
+  const alive = await countAlive(db);
   return Object.entries(WORKERS).map(([process, consequence]) => {
     const count = alive.get(process) ?? 0;
     if (count > 0) return ok(process, `${count} at work`);
     return warning(
       process,
       `none is at work: ${consequence}`,
-      `start one; its log says why it does not stay`,
+      "start one; its log says why it does not stay",
     );
   });
 }

@@ -50,6 +50,10 @@ export class PlatformFailure extends ApiError {
 export const isTokenDead = (error: unknown): boolean =>
   error instanceof PlatformFailure && error.verdict === "token_dead";
 
+/** Whether it has said that what was asked for is not for that token, if it exists. */
+export const isForbidden = (error: unknown): boolean =>
+  error instanceof PlatformFailure && (error.verdict === "permission" || error.verdict === "missing");
+
 const CODES: Record<Exclude<Verdict, "token_dead">, ErrorCode> = {
   permission: "platform_permission_denied",
   policy: "platform_policy_blocked",

@@ -1,3 +1,4 @@
+import { isTokenDead } from "../../platforms/errors/failure.ts";
 import type { Platforms } from "../../platforms/platforms.ts";
 import type { Log } from "../../runtime/log.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
@@ -22,9 +23,10 @@ export async function activate(parts: AdAccountParts, row: AdAccountRow): Promis
   const { client_id: client, id, ad_account_id: ad_account } = row;
   try {
     const account = await openAdAccount(parts, client, id);
-    await subscribe({ db, log, accounts: platforms().ads.accounts }, account);
+    const asking = { db, log, accounts: platforms().ads.accounts };
+    await speakingBy(parts, account.row.connection_id, () => subscribe(asking, account));
   } catch (error) {
-    log.error("ad_account.not_subscribed", { client, ad_account, err: error });
+    if (!isTokenDead(error)) log.error("ad_account.not_subscribed", { client, ad_account, err: error });
   }
   // It may have turned out to be revoked.
   const now = await findAdAccount(db, client, id).catch(() => undefined);

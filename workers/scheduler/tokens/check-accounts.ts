@@ -1,5 +1,5 @@
 import type { PlatformAdAccount } from "../../../src/platforms/ads/accounts.ts";
-import { isTokenDead, PlatformFailure } from "../../../src/platforms/errors/failure.ts";
+import { isForbidden, isTokenDead } from "../../../src/platforms/errors/failure.ts";
 import { markUnreached } from "../../../src/store/ad-account-changes.ts";
 import { type AdAccountRow, accountsOfConnection } from "../../../src/store/ad-accounts.ts";
 import type { ConnectionRow } from "../../../src/store/ad-connections.ts";
@@ -9,10 +9,6 @@ import { subscribe } from "../../../src/tenancy/ad-account-subscription.ts";
 import { recordSync } from "../../../src/tenancy/ad-accounts.ts";
 import { pauseOr } from "./app-trouble.ts";
 import type { CheckParts, Findings } from "./findings.ts";
-
-/** Whether the platform has said that this is not for the token, whoever may have it. */
-export const isForbidden = (error: unknown): boolean =>
-  error instanceof PlatformFailure && (error.verdict === "permission" || error.verdict === "missing");
 
 /** Reads the accounts of a connection anew. Its token may die in the course of it. */
 export async function checkAccounts(
@@ -42,24 +38,21 @@ type Read = Map<string, PlatformAdAccount | null>;
 /** A list that lacks one proves nothing, and one that is refused not for each: those are asked for by name, but once. */
 async function readAccounts({ ads }: CheckParts, { connection, token, rows }: Reading): Promise<Read> {
   const about = { client: connection.client_id, connection: connection.id };
-  const listed = await ads.accounts.listAll(token, about).catch(noneIfForbidden);
+  const listed = await ads.accounts.listAll(token, about).catch(ifForbidden([]));
   const read: Read = new Map(listed.map((account) => [account.ad_account_id, account]));
   for (const { ad_account_id: account, unreached_since } of rows) {
     if (read.has(account) || unreached_since !== null) continue;
-    read.set(account, await ads.accounts.read({ account, token, about }).catch(nullIfForbidden));
+    read.set(account, await ads.accounts.read({ account, token, about }).catch(ifForbidden(null)));
   }
   return read;
 }
 
-function noneIfForbidden(error: unknown): PlatformAdAccount[] {
-  if (isForbidden(error)) return [];
-  throw error;
-}
-
-function nullIfForbidden(error: unknown): null {
-  if (isForbidden(error)) return null;
-  throw error;
-}
+const ifForbidden =
+  <T>(instead: T) =>
+  (error: unknown): T => {
+    if (isForbidden(error)) return instead;
+    throw error;
+  };
 
 async function recordAccounts(
   parts: CheckParts,
@@ -98,9 +91,7 @@ async function subscribeAll(
   for (const row of rows) {
     const access = { account: row.ad_account_id, token, about: { client: row.client_id } };
     const opened = { row: { ...row, connection_id: connection.id }, access };
-    const outcome = await subscribe({ db, accounts: ads.accounts, log }, opened);
-    if (outcome === "subscribed") subscribed += 1;
-    if (outcome === "token_dead") break;
+    if (await subscribe({ db, accounts: ads.accounts, log }, opened)) subscribed += 1;
   }
   return { subscribed, not_subscribed: rows.length - subscribed };
 }

@@ -1,10 +1,10 @@
 import { openConnectionToken } from "../../../src/dispatch/connection-token.ts";
-import { isTokenDead } from "../../../src/platforms/errors/failure.ts";
+import { isForbidden, isTokenDead } from "../../../src/platforms/errors/failure.ts";
 import type { Fields } from "../../../src/runtime/log.ts";
 import type { ConnectionRow } from "../../../src/store/ad-connections.ts";
 import { endConnection } from "../../../src/tenancy/ad-account-access.ts";
 import { asAppTrouble, pauseOr } from "./app-trouble.ts";
-import { checkAccounts, isForbidden } from "./check-accounts.ts";
+import { checkAccounts } from "./check-accounts.ts";
 import { type CheckParts, type Findings, NOTHING } from "./findings.ts";
 import { watchExpiry } from "./warnings.ts";
 
