@@ -1,7 +1,7 @@
 import "reflect-metadata";
 import { configOrComplaint } from "../src/composition/run-process.ts";
-import { createLog } from "../src/runtime/log.ts";
-import { applyMigrations } from "../src/store/migrations.ts";
+import { createLog } from "../src/runtime/logging/log.ts";
+import { applyMigrations } from "../src/store/database/migrations.ts";
 
 const config = configOrComplaint("migrate", process.env);
 if (!config) process.exit(1);

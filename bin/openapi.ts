@@ -3,7 +3,7 @@ import "reflect-metadata";
 import { container } from "tsyringe";
 import { configOrComplaint } from "../src/composition/run-process.ts";
 import { registerShared } from "../src/composition/shared.ts";
-import { productDocument, registerWeb } from "../src/composition/web.ts";
+import { productDocument, registerWeb } from "../src/composition/web/routes.ts";
 
 const PLACEHOLDERS = {
   DATABASE_URL: "postgres://nobody@127.0.0.1:1/none",

@@ -3,7 +3,7 @@ import cluster from "node:cluster";
 import { container } from "tsyringe";
 import { runProcess } from "../src/composition/run-process.ts";
 import { CONFIG, LOG, resolve } from "../src/composition/tokens.ts";
-import { registerWeb, registerWebForks } from "../src/composition/web.ts";
+import { registerWeb, registerWebForks } from "../src/composition/web/routes.ts";
 
 const underDeno = "Deno" in globalThis;
 

@@ -7,13 +7,13 @@ import { ensurePrograms } from "../src/local/install-programs.ts";
 import { processCommand } from "../src/local/process-commands.ts";
 import { startServers } from "../src/local/servers.ts";
 import { packageRoot } from "../src/runtime/package-root.ts";
-import { createDatabase } from "../src/store/database.ts";
-import { makeRoom } from "../workers/history-room.ts";
+import { createDatabase } from "../src/store/database/database.ts";
+import { makeRoom } from "../workers/table-partitions.ts";
 import { runChecks } from "./driver/checks.ts";
 import { type Count, say, total } from "./driver/count.ts";
 import { testEnvironment } from "./driver/environment.ts";
 import { runFiles, stopFiles, testFiles } from "./driver/test-files.ts";
-import { TEST_PROGRAMS } from "./fixtures/programs.ts";
+import { TEST_PROGRAMS } from "./fixtures/servers/programs.ts";
 
 /** Most files wait more than they compute. */
 const LANES = availableParallelism() + 3;

@@ -1,10 +1,10 @@
 import { SECOND } from "../src/runtime/durations.ts";
-import type { Log } from "../src/runtime/log.ts";
-import { repeat } from "../src/runtime/repeat.ts";
+import type { Log } from "../src/runtime/logging/log.ts";
+import { repeat } from "../src/runtime/async/repeat.ts";
 import type { Worker } from "../src/runtime/supervise.ts";
-import { within } from "../src/runtime/within.ts";
-import type { Database } from "../src/store/database.ts";
-import { beat, removeWorker } from "../src/store/workers.ts";
+import { within } from "../src/runtime/async/with-timeout.ts";
+import type { Database } from "../src/store/database/database.ts";
+import { beat, removeWorker } from "../src/store/processes/workers.ts";
 
 const EVERY = 2 * SECOND;
 /** Longer between two beats is a gap: the database was away, or this process stood still. */

@@ -1,5 +1,5 @@
-import { applyMigrations } from "../store/migrations.ts";
-import { type Verb, verb } from "./verb.ts";
+import { applyMigrations } from "../store/database/migrations.ts";
+import { type Verb, verb } from "./command.ts";
 
 export const MIGRATE_VERB: Verb = verb({
   name: "migrate",

@@ -1,6 +1,6 @@
-import type { Deed } from "../store/audit-log.ts";
-import { findClient } from "../store/clients.ts";
-import { CommandError, type Desk } from "./verb.ts";
+import type { Deed } from "../store/tenants/audit-log.ts";
+import { findClient } from "../store/tenants/clients.ts";
+import { CommandError, type Desk } from "./command.ts";
 
 /** Something done to a client at the command line, as the audit log knows it. */
 export const operatorDeed = ({ operator }: Desk, clientId: string): Deed => ({

@@ -5,7 +5,7 @@ import { EVENT_KEYS, PLATFORMS, ROLES, SCOPES, type Scope } from "../schema/enum
 import { email, givenName, password } from "../schema/people.ts";
 import { object, type Static, type TSchema, timestamp } from "../schema/types.ts";
 import { createValidator } from "../schema/validate.ts";
-import { type Option, UsageError } from "./verb.ts";
+import { type Option, UsageError } from "./command.ts";
 
 type Described<T> = Omit<Option<T>, "required">;
 

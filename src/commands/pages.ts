@@ -1,4 +1,4 @@
-import type { PageRequest } from "../store/pages.ts";
+import type { PageRequest } from "../store/database/paging.ts";
 
 const PAGE = 500;
 

@@ -1,7 +1,7 @@
 import { Command, CommanderError, Option as Flag } from "commander";
-import { ConfigError } from "../runtime/config.ts";
+import { ConfigError } from "../runtime/config/config.ts";
 import { packageVersion } from "../runtime/package-root.ts";
-import { DatabaseUnavailable, isMissingTable } from "../store/faults.ts";
+import { DatabaseUnavailable, isMissingTable } from "../store/database/faults.ts";
 import { CHANNEL_VERBS } from "./channel.ts";
 import { CLIENT_VERBS } from "./client.ts";
 import { DEMO_VERB } from "./demo.ts";
@@ -14,7 +14,7 @@ import { QUEUE_VERBS } from "./queue.ts";
 import { SECRETS_VERBS } from "./secrets.ts";
 import { TERMS_VERBS } from "./terms.ts";
 import { USER_VERBS } from "./user.ts";
-import { CommandError, type Desk, type Option, UsageError, type Verb } from "./verb.ts";
+import { CommandError, type Desk, type Option, UsageError, type Verb } from "./command.ts";
 
 /** The list of verbs: a new one adds its line here. */
 const VERBS: readonly Verb[] = [

@@ -1,8 +1,8 @@
-import { queueStatus, type StreamStatus } from "../dispatch/queue/queue-status.ts";
-import { partitionsOf } from "../dispatch/queue/streams.ts";
-import { awaitConnection } from "../dispatch/redis.ts";
+import { queueStatus, type StreamStatus } from "../queue/queue-status.ts";
+import { partitionsOf } from "../queue/streams.ts";
+import { awaitConnection } from "../queue/redis.ts";
 import { SECOND } from "../runtime/durations.ts";
-import { type Verb, verb } from "./verb.ts";
+import { type Verb, verb } from "./command.ts";
 
 const PATIENCE = 5 * SECOND;
 

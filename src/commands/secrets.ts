@@ -1,5 +1,5 @@
 import { type SecretBox, SecretBoxError, sealedContext } from "../security/secret-box.ts";
-import type { Database } from "../store/database.ts";
+import type { Database } from "../store/database/database.ts";
 import {
   findSealedColumns,
   readStale,
@@ -7,9 +7,9 @@ import {
   type SealedColumn,
   type SealedValue,
   sharesByKey,
-} from "../store/sealed-columns.ts";
+} from "../store/database/sealed-columns.ts";
 import type { Progress } from "./progress.ts";
-import { type Verb, verb } from "./verb.ts";
+import { type Verb, verb } from "./command.ts";
 
 const BATCH = 500;
 

@@ -2,15 +2,15 @@ import { hostname, userInfo } from "node:os";
 import { createInterface } from "node:readline";
 import type { DependencyContainer } from "tsyringe";
 import { createProgress } from "../commands/progress.ts";
-import type { Desk } from "../commands/verb.ts";
-import { connectProducer, type RedisClient } from "../dispatch/redis.ts";
-import { readConfig } from "../runtime/config.ts";
-import { createLog } from "../runtime/log.ts";
-import type { Environment } from "../runtime/settings.ts";
+import type { Desk } from "../commands/command.ts";
+import { connectProducer, type RedisClient } from "../queue/redis.ts";
+import { readConfig } from "../runtime/config/config.ts";
+import { createLog } from "../runtime/logging/log.ts";
+import type { Environment } from "../runtime/config/settings.ts";
 import { createPasswords } from "../security/passwords.ts";
 import { createSecretBox } from "../security/secret-box.ts";
 import { createUserTokens } from "../security/user-tokens.ts";
-import { createDatabase, type Database } from "../store/database.ts";
+import { createDatabase, type Database } from "../store/database/database.ts";
 import { CONFIG, DATABASE, PASSWORDS, provide, REDIS, resolve, SECRET_BOX, USER_TOKENS } from "./tokens.ts";
 
 /** What the command line works with. Nothing is read or opened before a verb asks for it. */

@@ -1,6 +1,6 @@
 import type { DependencyContainer } from "tsyringe";
-import { type Config, readConfig } from "../runtime/config.ts";
-import type { Environment } from "../runtime/settings.ts";
+import { type Config, readConfig } from "../runtime/config/config.ts";
+import type { Environment } from "../runtime/config/settings.ts";
 import { orComplaint, runWorkers } from "./run-workers.ts";
 import { registerShared } from "./shared.ts";
 import { LOG, METRICS, resolve, WORKERS } from "./tokens.ts";

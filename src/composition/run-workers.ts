@@ -1,4 +1,4 @@
-import { ConfigError } from "../runtime/config.ts";
+import { ConfigError } from "../runtime/config/config.ts";
 import { type Supervision, supervise } from "../runtime/supervise.ts";
 
 /** What was read of the settings, or undefined after saying on stderr what is wrong with them. */

@@ -5,7 +5,7 @@ import { setCronGauges } from "../../workers/scheduler/gauges.ts";
 import { jobs } from "../../workers/scheduler/jobs.ts";
 import { newId } from "../runtime/ids.ts";
 import type { Worker } from "../runtime/supervise.ts";
-import { platformConnections, registerPlatforms } from "./outside.ts";
+import { platformConnections, registerPlatforms } from "./platforms.ts";
 import { sharedWorkers } from "./shared.ts";
 import {
   CONFIG,

@@ -1,16 +1,16 @@
 import type { DependencyContainer } from "tsyringe";
-import { historyRoom } from "../../workers/history-room.ts";
-import { partitionsOf } from "../dispatch/queue/streams.ts";
-import { awaitConnection, connectProducer } from "../dispatch/redis.ts";
-import type { Config } from "../runtime/config.ts";
+import { historyRoom } from "../../workers/table-partitions.ts";
+import { partitionsOf } from "../queue/streams.ts";
+import { awaitConnection, connectProducer } from "../queue/redis.ts";
+import type { Config } from "../runtime/config/config.ts";
 import { SECOND } from "../runtime/durations.ts";
-import { createLog } from "../runtime/log.ts";
-import { createMetrics } from "../runtime/metrics.ts";
-import { metricsServer } from "../runtime/metrics-server.ts";
+import { createLog } from "../runtime/logging/log.ts";
+import { createMetrics } from "../runtime/metrics/metrics.ts";
+import { metricsServer } from "../runtime/metrics/metrics-server.ts";
 import type { Worker } from "../runtime/supervise.ts";
-import { within } from "../runtime/within.ts";
+import { within } from "../runtime/async/with-timeout.ts";
 import { createSecretBox } from "../security/secret-box.ts";
-import { createDatabase } from "../store/database.ts";
+import { createDatabase } from "../store/database/database.ts";
 import { CONFIG, DATABASE, LOG, METRICS, PARTITIONS, provide, REDIS, resolve, SECRET_BOX } from "./tokens.ts";
 
 /** What every process has. */

@@ -1,24 +1,24 @@
 import { type DependencyContainer, instanceCachingFactory } from "tsyringe";
-import type { Destinations } from "../dispatch/posting/destinations.ts";
-import type { EventPoster } from "../dispatch/posting/post-event.ts";
-import type { Resolver } from "../dispatch/posting/resolver.ts";
-import type { Doorbell } from "../dispatch/queue/doorbell.ts";
-import type { RedisClient } from "../dispatch/redis.ts";
+import type { Destinations } from "../delivery/destinations.ts";
+import type { EventPoster } from "../delivery/post-event.ts";
+import type { Resolver } from "../delivery/resolver.ts";
+import type { Doorbell } from "../queue/queue-notifier.ts";
+import type { RedisClient } from "../queue/redis.ts";
 import type { Gate } from "../http/admission.ts";
 import type { CredentialScheme } from "../http/caller.ts";
 import type { Route } from "../http/route.ts";
 import type { HttpServer } from "../http/server.ts";
 import type { Platforms } from "../platforms/platforms.ts";
-import type { Config } from "../runtime/config.ts";
-import type { Log } from "../runtime/log.ts";
-import type { Metrics } from "../runtime/metrics.ts";
+import type { Config } from "../runtime/config/config.ts";
+import type { Log } from "../runtime/logging/log.ts";
+import type { Metrics } from "../runtime/metrics/metrics.ts";
 import type { Worker } from "../runtime/supervise.ts";
 import type { Passwords } from "../security/passwords.ts";
 import type { SecretBox } from "../security/secret-box.ts";
 import type { TryLimit } from "../security/try-limit.ts";
 import type { UserTokens } from "../security/user-tokens.ts";
-import type { Database } from "../store/database.ts";
-import type { SendRef } from "../store/sends.ts";
+import type { Database } from "../store/database/database.ts";
+import type { SendRef } from "../store/messages/claim-sends.ts";
 
 /** A name in the container, which the compiler knows the type of. */
 export type Token<T> = symbol & { readonly provides?: T };

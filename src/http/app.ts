@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import express, { type NextFunction, type Request, type Response } from "express";
 import { ApiError } from "../runtime/errors.ts";
-import { errorsAt } from "./pages/error-page.ts";
+import { errorsAt } from "./views/error-view.ts";
 import { createPipeline, type Pipeline, type PipelineParts, replied } from "./pipeline.ts";
 import { literalFirst, type Route } from "./route.ts";
 

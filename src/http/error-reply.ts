@@ -2,10 +2,10 @@ import { ApiError, ERROR_CODES } from "../runtime/errors.ts";
 import { SCOPES } from "../schema/enumerations.ts";
 import { platformError } from "../schema/platform-error.ts";
 import { object, oneOf, Type } from "../schema/types.ts";
-import { DatabaseUnavailable, isErasedClient, isMissingTable } from "../store/faults.ts";
+import { DatabaseUnavailable, isErasedClient, isMissingTable } from "../store/database/faults.ts";
 import type { OpenExchange } from "./exchange.ts";
-import { type ErrorsAs, errorPage, wantsPage } from "./pages/error-page.ts";
-import { PAGE } from "./pages/page.ts";
+import { type ErrorsAs, errorPage, wantsPage } from "./views/error-view.ts";
+import { PAGE } from "./views/view.ts";
 
 const PROBLEM = "limit must be <= 100";
 

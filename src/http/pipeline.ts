@@ -1,20 +1,20 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { stringifyJson } from "../runtime/json.ts";
-import type { Log } from "../runtime/log.ts";
-import type { Metrics } from "../runtime/metrics.ts";
+import { stringifyJson } from "../runtime/json/json.ts";
+import type { Log } from "../runtime/logging/log.ts";
+import type { Metrics } from "../runtime/metrics/metrics.ts";
 import type { Validator } from "../schema/validate.ts";
 import type { Signer } from "../security/derived-keys.ts";
-import { DatabaseUnavailable } from "../store/faults.ts";
+import { DatabaseUnavailable } from "../store/database/faults.ts";
 import { type AdmissionRules, admit } from "./admission.ts";
-import { type IncomingBody, incomingBody, MIB } from "./body.ts";
+import { type IncomingBody, incomingBody, MIB } from "./request/body.ts";
 import { bindCursors } from "./cursors.ts";
 import { errorReply, JSON_TYPE, toApiError } from "./error-reply.ts";
 import { type OpenExchange, openExchange } from "./exchange.ts";
-import { type Answer, handOver } from "./hand-over.ts";
+import { type Answer, handOver } from "./stream-reply.ts";
 import { type HandlerContext, type Idempotency, keyIn } from "./idempotency.ts";
-import { createInputReader } from "./input.ts";
+import { createInputReader } from "./request/input.ts";
 import { FirstReply } from "./operation.ts";
-import { type ErrorsAs, errorsOfRoute } from "./pages/error-page.ts";
+import { type ErrorsAs, errorsOfRoute } from "./views/error-view.ts";
 import {
   isMediaReply,
   isRawBody,

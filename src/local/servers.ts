@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { mkdirSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
-import type { Environment } from "../runtime/settings.ts";
+import type { Environment } from "../runtime/config/settings.ts";
 import { POSTGRES, type Program, REDIS } from "./find-program.ts";
 import { ensurePrograms } from "./install-programs.ts";
 import { serverAccount, startPostgres } from "./postgres.ts";

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { inspectSettings } from "../runtime/config.ts";
-import type { Environment } from "../runtime/settings.ts";
+import { inspectSettings } from "../runtime/config/config.ts";
+import type { Environment } from "../runtime/config/settings.ts";
 import { freePort, isFree } from "./server-process.ts";
 import type { Servers } from "./servers.ts";
 

@@ -1,5 +1,5 @@
-import type { Config } from "../runtime/config.ts";
-import type { Log } from "../runtime/log.ts";
+import type { Config } from "../runtime/config/config.ts";
+import type { Log } from "../runtime/logging/log.ts";
 import { type AdAccounts, createAdAccounts } from "./ads/accounts.ts";
 import { createInsights, type Insights } from "./ads/insights.ts";
 import { type AdMedia, createAdMedia } from "./ads/media.ts";

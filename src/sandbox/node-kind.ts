@@ -1,4 +1,4 @@
-import type { Grant } from "./tokens.ts";
+import type { Grant } from "./login/tokens.ts";
 import type { Call } from "./wire/call.ts";
 
 /** Which quota a call counts against, shown in the usage headers. */

@@ -1,4 +1,4 @@
-import type { Config } from "../runtime/config.ts";
+import type { Config } from "../runtime/config/config.ts";
 
 /** The settings that the stand-in platforms share with the service. */
 export type SandboxSettings = Pick<

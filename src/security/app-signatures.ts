@@ -1,5 +1,5 @@
 import { createHmac } from "node:crypto";
-import { parseJson } from "../runtime/json.ts";
+import { parseJson } from "../runtime/json/json.ts";
 import { isSameText } from "./same-text.ts";
 
 /** What the platform signs with the secret of our app at it. */

@@ -1,5 +1,5 @@
 import { createHmac, hkdfSync } from "node:crypto";
-import type { EncryptionKey } from "../runtime/setting-kinds.ts";
+import type { EncryptionKey } from "../runtime/config/setting-kinds.ts";
 import { isSameText } from "./same-text.ts";
 
 /** What a derived key may sign. One purpose never accepts another's signature. */

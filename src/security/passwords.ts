@@ -1,6 +1,6 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from "node:crypto";
 import { randomText } from "./random-text.ts";
-import { createTurns } from "./turns.ts";
+import { createTurns } from "./work-queue.ts";
 
 /** Slow on purpose: 32 MiB and about a fifth of a second for each guess. Kept with the hash, so that it can be raised. */
 const COST: Cost = { log2N: 15, r: 8, p: 3 };

@@ -1,5 +1,5 @@
 import { createCipheriv, createDecipheriv, randomFillSync } from "node:crypto";
-import type { EncryptionKey } from "../runtime/setting-kinds.ts";
+import type { EncryptionKey } from "../runtime/config/setting-kinds.ts";
 
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;

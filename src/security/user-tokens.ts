@@ -8,7 +8,7 @@ import {
   jwtVerify,
   SignJWT,
 } from "jose";
-import type { Config } from "../runtime/config.ts";
+import type { Config } from "../runtime/config/config.ts";
 import { HOUR, SECOND } from "../runtime/durations.ts";
 
 /** How long a login lasts. */

@@ -1,10 +1,10 @@
 import t from "tap";
-import { readConfig } from "../../src/runtime/config.ts";
-import { AD_ACCOUNTS, PAGES, WABAS } from "../../src/sandbox/world.ts";
-import { startApi } from "../fixtures/api.ts";
-import { commandLine } from "../fixtures/command-line.ts";
-import { cloneDatabase } from "../fixtures/servers.ts";
-import { testSettings } from "../fixtures/settings.ts";
+import { readConfig } from "../../src/runtime/config/config.ts";
+import { AD_ACCOUNTS, PAGES, WABAS } from "../../src/sandbox/built-in-assets.ts";
+import { startApi } from "../fixtures/http/api.ts";
+import { commandLine } from "../fixtures/processes/command-line.ts";
+import { cloneDatabase } from "../fixtures/servers/servers.ts";
+import { testSettings } from "../fixtures/processes/settings.ts";
 import { until } from "../fixtures/until.ts";
 
 t.test("herald demo", async (t) => {

@@ -1,11 +1,11 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import t, { type Test } from "tap";
-import { readConfig } from "../../src/runtime/config.ts";
+import { readConfig } from "../../src/runtime/config/config.ts";
 import { createSecretBox, sealedContext } from "../../src/security/secret-box.ts";
-import { commandLine } from "../fixtures/command-line.ts";
-import { cloneDatabase, rawClient } from "../fixtures/servers.ts";
-import { testSettings } from "../fixtures/settings.ts";
+import { commandLine } from "../fixtures/processes/command-line.ts";
+import { cloneDatabase, rawClient } from "../fixtures/servers/servers.ts";
+import { testSettings } from "../fixtures/processes/settings.ts";
 
 interface Finding {
   check: string;

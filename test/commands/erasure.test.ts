@@ -1,18 +1,18 @@
 import { randomUUID } from "node:crypto";
 import t from "tap";
-import { recordEvents } from "../../src/dispatch/record-events.ts";
-import { readConfig } from "../../src/runtime/config.ts";
+import { recordEvents } from "../../src/domain/events/record-events.ts";
+import { readConfig } from "../../src/runtime/config/config.ts";
 import { newId, uuidOf } from "../../src/runtime/ids.ts";
 import { createSecretBox, sealedContext } from "../../src/security/secret-box.ts";
-import { findTermsInForce } from "../../src/store/terms.ts";
-import { startApi } from "../fixtures/api.ts";
-import { untilBlocked } from "../fixtures/blocked.ts";
-import { connect } from "../fixtures/channels.ts";
-import { commandLine } from "../fixtures/command-line.ts";
-import { makeSender, send, textTo } from "../fixtures/messages.ts";
-import { rawClient } from "../fixtures/servers.ts";
-import { testSettings } from "../fixtures/settings.ts";
-import { makeTenant, type Tenant } from "../fixtures/tenants.ts";
+import { findTermsInForce } from "../../src/store/tenants/terms.ts";
+import { startApi } from "../fixtures/http/api.ts";
+import { untilBlocked } from "../fixtures/servers/lock-waits.ts";
+import { connect } from "../fixtures/tenants/channels.ts";
+import { commandLine } from "../fixtures/processes/command-line.ts";
+import { makeSender, send, textTo } from "../fixtures/messages/messages.ts";
+import { rawClient } from "../fixtures/servers/servers.ts";
+import { testSettings } from "../fixtures/processes/settings.ts";
+import { makeTenant, type Tenant } from "../fixtures/tenants/tenants.ts";
 
 t.test("herald client delete", async (t) => {
   const settings = await testSettings(t);

@@ -1,15 +1,15 @@
 import { Redis } from "ioredis";
 import t from "tap";
-import { createBreakers } from "../../src/dispatch/queue/breakers.ts";
-import { createParking } from "../../src/dispatch/queue/parking.ts";
-import { createStreams } from "../../src/dispatch/queue/streams.ts";
-import { readConfig } from "../../src/runtime/config.ts";
-import { createDatabase } from "../../src/store/database.ts";
-import { commandLine } from "../fixtures/command-line.ts";
-import { configure, deliveryIs, record } from "../fixtures/events.ts";
-import { startProcess } from "../fixtures/processes.ts";
-import { testSettings } from "../fixtures/settings.ts";
-import { makeTenant } from "../fixtures/tenants.ts";
+import { createBreakers } from "../../src/queue/breakers.ts";
+import { createParking } from "../../src/queue/parking.ts";
+import { createStreams } from "../../src/queue/streams.ts";
+import { readConfig } from "../../src/runtime/config/config.ts";
+import { createDatabase } from "../../src/store/database/database.ts";
+import { commandLine } from "../fixtures/processes/command-line.ts";
+import { configure, deliveryIs, record } from "../fixtures/events/events.ts";
+import { startProcess } from "../fixtures/processes/processes.ts";
+import { testSettings } from "../fixtures/processes/settings.ts";
+import { makeTenant } from "../fixtures/tenants/tenants.ts";
 import { until } from "../fixtures/until.ts";
 
 const NONE = { depth: 0, oldest_due_seconds: 0, in_flight: 0, parked: 0, open_breakers: 0 };

@@ -1,15 +1,15 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import t from "tap";
-import { readConfig } from "../../src/runtime/config.ts";
+import { readConfig } from "../../src/runtime/config/config.ts";
 import { createSecretBox, sealedContext } from "../../src/security/secret-box.ts";
-import { createDatabase } from "../../src/store/database.ts";
-import { replaceSealed } from "../../src/store/sealed-columns.ts";
-import { startApi } from "../fixtures/api.ts";
-import { connect } from "../fixtures/channels.ts";
-import { commandLine } from "../fixtures/command-line.ts";
-import { makeSender, textTo } from "../fixtures/messages.ts";
-import { rawClient } from "../fixtures/servers.ts";
-import { testSettings } from "../fixtures/settings.ts";
+import { createDatabase } from "../../src/store/database/database.ts";
+import { replaceSealed } from "../../src/store/database/sealed-columns.ts";
+import { startApi } from "../fixtures/http/api.ts";
+import { connect } from "../fixtures/tenants/channels.ts";
+import { commandLine } from "../fixtures/processes/command-line.ts";
+import { makeSender, textTo } from "../fixtures/messages/messages.ts";
+import { rawClient } from "../fixtures/servers/servers.ts";
+import { testSettings } from "../fixtures/processes/settings.ts";
 
 const key = (id: string) => `${id}:${randomBytes(32).toString("base64")}`;
 const [OLD, NEW, LOST] = [key("old"), key("new"), key("lost")];

@@ -1,11 +1,11 @@
 import t from "tap";
-import { readConfig } from "../../src/runtime/config.ts";
+import { readConfig } from "../../src/runtime/config/config.ts";
 import { SCOPES } from "../../src/schema/enumerations.ts";
-import { startApi } from "../fixtures/api.ts";
-import { commandLine } from "../fixtures/command-line.ts";
-import { rawClient } from "../fixtures/servers.ts";
-import { testSettings } from "../fixtures/settings.ts";
-import { makeTenant } from "../fixtures/tenants.ts";
+import { startApi } from "../fixtures/http/api.ts";
+import { commandLine } from "../fixtures/processes/command-line.ts";
+import { rawClient } from "../fixtures/servers/servers.ts";
+import { testSettings } from "../fixtures/processes/settings.ts";
+import { makeTenant } from "../fixtures/tenants/tenants.ts";
 import { until } from "../fixtures/until.ts";
 
 const NOBODY = "6f1d3c2a-8a54-4f0e-9d0b-3a1f5c7e9b21";

@@ -1,12 +1,12 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { readConfig } from "../../src/runtime/config.ts";
-import { startApi } from "../fixtures/api.ts";
-import { commandLine } from "../fixtures/command-line.ts";
-import { openFolder } from "../fixtures/folders.ts";
-import { testSettings } from "../fixtures/settings.ts";
-import { makeTenant } from "../fixtures/tenants.ts";
+import { readConfig } from "../../src/runtime/config/config.ts";
+import { startApi } from "../fixtures/http/api.ts";
+import { commandLine } from "../fixtures/processes/command-line.ts";
+import { openFolder } from "../fixtures/servers/folders.ts";
+import { testSettings } from "../fixtures/processes/settings.ts";
+import { makeTenant } from "../fixtures/tenants/tenants.ts";
 
 const KIB = 1_024;
 

@@ -6,7 +6,14 @@ import type { Count } from "./count.ts";
 import { runInTurn } from "./files-in-turn.ts";
 
 /** Those that take longest, and mostly wait. Last, they would be waited for alone. */
-const LONGEST = ["outages", "cluster", "chaos", "start", "shutdown", "fairness"];
+const LONGEST = [
+  "crashes/outages",
+  "cluster/cluster",
+  "crashes/chaos",
+  "cluster/start",
+  "crashes/shutdown",
+  "fairness",
+];
 
 const rankOf = (file: string): number => {
   const rank = LONGEST.findIndex((name) => file.endsWith(join("e2e", `${name}.test.ts`)));

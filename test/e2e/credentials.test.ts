@@ -1,11 +1,11 @@
 import t from "tap";
-import { readConfig } from "../../src/runtime/config.ts";
+import { readConfig } from "../../src/runtime/config/config.ts";
 import { SECOND } from "../../src/runtime/durations.ts";
-import { createDatabase } from "../../src/store/database.ts";
-import { startWeb } from "../fixtures/processes.ts";
-import type { Reply } from "../fixtures/replies.ts";
-import { testSettings } from "../fixtures/settings.ts";
-import { makeTenant } from "../fixtures/tenants.ts";
+import { createDatabase } from "../../src/store/database/database.ts";
+import { startWeb } from "../fixtures/processes/processes.ts";
+import type { Reply } from "../fixtures/http/replies.ts";
+import { testSettings } from "../fixtures/processes/settings.ts";
+import { makeTenant } from "../fixtures/tenants/tenants.ts";
 import { until } from "../fixtures/until.ts";
 
 interface Told {

@@ -1,5 +1,5 @@
 import t, { type Test } from "tap";
-import { startTogether, type Together } from "../fixtures/together.ts";
+import { startTogether, type Together } from "../fixtures/processes/local-cluster.ts";
 import { until } from "../fixtures/until.ts";
 
 const newestOf =

@@ -1,15 +1,15 @@
 import t, { type Test } from "tap";
-import { createParking } from "../../src/dispatch/queue/parking.ts";
-import { createStreams } from "../../src/dispatch/queue/streams.ts";
-import { type EventDraft, recordEvents } from "../../src/dispatch/record-events.ts";
-import { replayEvents } from "../../src/dispatch/replay.ts";
+import { createParking } from "../../src/queue/parking.ts";
+import { createStreams } from "../../src/queue/streams.ts";
+import { type EventDraft, recordEvents } from "../../src/domain/events/record-events.ts";
+import { replayEvents } from "../../src/domain/events/replay.ts";
 import { HOUR, SECOND } from "../../src/runtime/durations.ts";
-import { databaseTime } from "../../src/store/database-time.ts";
-import { answering, type ClientBackend, startClientBackend } from "../fixtures/client-backend.ts";
-import { countIn, doorbellOf, hasten, parkedOf, tell, times, untilDelivery } from "../fixtures/deliveries.ts";
-import { startDispatcher } from "../fixtures/dispatcher.ts";
-import { configure, deliveryIs, deliveryOf, record } from "../fixtures/events.ts";
-import { makeTenant, type Tenant } from "../fixtures/tenants.ts";
+import { databaseTime } from "../../src/store/database/clock.ts";
+import { answering, type ClientBackend, startClientBackend } from "../fixtures/events/client-backend.ts";
+import { countIn, doorbellOf, hasten, parkedOf, tell, times, untilDelivery } from "../fixtures/events/deliveries.ts";
+import { startDispatcher } from "../fixtures/processes/dispatcher.ts";
+import { configure, deliveryIs, deliveryOf, record } from "../fixtures/events/events.ts";
+import { makeTenant, type Tenant } from "../fixtures/tenants/tenants.ts";
 import { until } from "../fixtures/until.ts";
 
 const SLOTS = 20;

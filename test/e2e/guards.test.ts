@@ -1,13 +1,13 @@
 import { createServer, type RequestListener } from "node:http";
 import { type AddressInfo, createServer as createTcpServer, type Server } from "node:net";
 import t, { type Test } from "tap";
-import type { Resolver } from "../../src/dispatch/posting/resolver.ts";
+import type { Resolver } from "../../src/delivery/resolver.ts";
 import { SECOND } from "../../src/runtime/durations.ts";
-import { startBackend, startTcpBackend } from "../fixtures/backends.ts";
-import { hasten, tellOne, times, untilDelivery } from "../fixtures/deliveries.ts";
-import { type RunningDispatcher, startDispatcher } from "../fixtures/dispatcher.ts";
-import { attemptsOf, configure } from "../fixtures/events.ts";
-import { makeTenant } from "../fixtures/tenants.ts";
+import { startBackend, startTcpBackend } from "../fixtures/events/backends.ts";
+import { hasten, tellOne, times, untilDelivery } from "../fixtures/events/deliveries.ts";
+import { type RunningDispatcher, startDispatcher } from "../fixtures/processes/dispatcher.ts";
+import { attemptsOf, configure } from "../fixtures/events/events.ts";
+import { makeTenant } from "../fixtures/tenants/tenants.ts";
 import { until } from "../fixtures/until.ts";
 
 const MIB = 1_048_576;

@@ -1,6 +1,6 @@
 import t from "tap";
 import { freePort } from "../../src/local/server-process.ts";
-import { startProcess } from "../fixtures/processes.ts";
+import { startProcess } from "../fixtures/processes/processes.ts";
 import { until } from "../fixtures/until.ts";
 
 for (const runtime of ["node", "deno"] as const)

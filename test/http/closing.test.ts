@@ -3,9 +3,9 @@ import t from "tap";
 import { createApp } from "../../src/http/app.ts";
 import { route } from "../../src/http/route.ts";
 import { httpServer } from "../../src/http/server.ts";
-import { createMetrics } from "../../src/runtime/metrics.ts";
+import { createMetrics } from "../../src/runtime/metrics/metrics.ts";
 import { createValidator } from "../../src/schema/validate.ts";
-import { keptLog } from "../fixtures/lines.ts";
+import { keptLog } from "../fixtures/captured-log.ts";
 import { until } from "../fixtures/until.ts";
 
 t.test("a server that closes waits for what a caller had asked for who has gone", async (t) => {

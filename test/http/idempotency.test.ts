@@ -4,7 +4,7 @@ import { describeApi } from "../../src/http/openapi/describe-api.ts";
 import { type Route, route } from "../../src/http/route.ts";
 import { ApiError } from "../../src/runtime/errors.ts";
 import { object, Type } from "../../src/schema/types.ts";
-import { type Api, asCaller, startApi } from "../fixtures/api.ts";
+import { type Api, asCaller, startApi } from "../fixtures/http/api.ts";
 import { until } from "../fixtures/until.ts";
 
 const body = object({

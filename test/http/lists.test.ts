@@ -2,7 +2,7 @@ import t from "tap";
 import { listOf, listQuery, listReply, pageOf, pageRequest } from "../../src/http/lists.ts";
 import { route } from "../../src/http/route.ts";
 import { Type } from "../../src/schema/types.ts";
-import { asCaller, startApi } from "../fixtures/api.ts";
+import { asCaller, startApi } from "../fixtures/http/api.ts";
 
 const NUMBERS = Array.from({ length: 7 }, (_, index) => String(7 - index));
 

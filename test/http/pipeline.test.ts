@@ -3,7 +3,7 @@ import t from "tap";
 import { route } from "../../src/http/route.ts";
 import { ApiError } from "../../src/runtime/errors.ts";
 import { nullable, object, Type } from "../../src/schema/types.ts";
-import { startApi } from "../fixtures/api.ts";
+import { startApi } from "../fixtures/http/api.ts";
 import { until } from "../fixtures/until.ts";
 
 const echo = Type.Object({ received: Type.Unknown() });

@@ -1,7 +1,7 @@
 import t from "tap";
 import { route } from "../../src/http/route.ts";
 import { Type } from "../../src/schema/types.ts";
-import { asCaller, startApi } from "../fixtures/api.ts";
+import { asCaller, startApi } from "../fixtures/http/api.ts";
 
 const routes = () => [
   route({

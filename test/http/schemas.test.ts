@@ -1,7 +1,7 @@
 import t from "tap";
 import { isMediaReply, isRawBody } from "../../src/http/route.ts";
 import { createValidator } from "../../src/schema/validate.ts";
-import { productRoutes } from "../fixtures/api.ts";
+import { productRoutes } from "../fixtures/http/api.ts";
 
 t.test(
   "every schema of every route can be compiled, which a process does not try before it needs it",

@@ -7,7 +7,7 @@ import { CHROMIUM, findProgram } from "../../src/local/find-program.ts";
 import { ensurePrograms, MissingPrograms } from "../../src/local/install-programs.ts";
 import { freePort } from "../../src/local/server-process.ts";
 import { localSettings, privateServers, withoutLoaded } from "../../src/local/settings.ts";
-import { readConfig } from "../../src/runtime/config.ts";
+import { readConfig } from "../../src/runtime/config/config.ts";
 
 const program = (folders: string[]) => ({ name: "tool", folders, apt: "tool", brew: "tool" });
 

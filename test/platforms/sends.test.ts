@@ -1,7 +1,7 @@
 import t from "tap";
 import type { SendOutcome } from "../../src/platforms/sends.ts";
-import { NUMBER, startScene } from "../fixtures/platforms.ts";
-import { receiveWebhooks, speak } from "../fixtures/sandbox.ts";
+import { NUMBER, startScene } from "../fixtures/platforms/platforms.ts";
+import { receiveWebhooks, speak } from "../fixtures/sandbox/sandbox.ts";
 import { until } from "../fixtures/until.ts";
 
 const MESSAGE = { id: "msg_1", to: "5511999990001", type: "text", content: { body: "Hi" } };

@@ -1,5 +1,5 @@
 import t from "tap";
-import { startScene } from "../fixtures/platforms.ts";
+import { startScene } from "../fixtures/platforms/platforms.ts";
 import {
   chatCode,
   OAUTH_REDIRECT,
@@ -7,7 +7,7 @@ import {
   pageManagerToken,
   personToken,
   SIGNUP_REDIRECT,
-} from "../fixtures/sandbox-dialogs.ts";
+} from "../fixtures/sandbox/dialogs.ts";
 
 const DAY = 24 * 60 * 60 * 1000;
 

@@ -1,6 +1,6 @@
 import t from "tap";
 import { supervise, type Worker } from "../../src/runtime/supervise.ts";
-import { keptLog } from "../fixtures/lines.ts";
+import { keptLog } from "../fixtures/captured-log.ts";
 import { until } from "../fixtures/until.ts";
 
 /** Workers that write down what happens to them. */

@@ -1,11 +1,11 @@
 import { randomUUID } from "node:crypto";
 import t, { type Test } from "tap";
-import { awaitConnection, connectProducer } from "../../src/dispatch/redis.ts";
-import { readConfig } from "../../src/runtime/config.ts";
+import { awaitConnection, connectProducer } from "../../src/queue/redis.ts";
+import { readConfig } from "../../src/runtime/config/config.ts";
 import { createTryLimit, type TryLimit } from "../../src/security/try-limit.ts";
-import { keptLog } from "../fixtures/lines.ts";
-import { ownRedis } from "../fixtures/servers.ts";
-import { unconnectedSettings } from "../fixtures/settings.ts";
+import { keptLog } from "../fixtures/captured-log.ts";
+import { ownRedis } from "../fixtures/servers/servers.ts";
+import { unconnectedSettings } from "../fixtures/processes/settings.ts";
 
 async function limitOn(t: Test, REDIS_URL: string): Promise<TryLimit> {
   const redis = connectProducer(readConfig({ ...unconnectedSettings(), REDIS_URL }), keptLog().log);

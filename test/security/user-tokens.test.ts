@@ -3,7 +3,7 @@ import { exportSPKI, SignJWT } from "jose";
 import t, { type Test } from "tap";
 import { MINUTE, SECOND } from "../../src/runtime/durations.ts";
 import { createUserTokens, TokenKeysUnavailable } from "../../src/security/user-tokens.ts";
-import { startIdentityProvider } from "../fixtures/identity-provider.ts";
+import { startIdentityProvider } from "../fixtures/tenants/identity-provider.ts";
 
 const NO_PROVIDER = { JWT_JWKS_URL: undefined, JWT_ISSUER: undefined, JWT_AUDIENCE: undefined };
 const SECRET = randomBytes(32).toString("base64url");

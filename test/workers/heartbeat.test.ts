@@ -1,8 +1,8 @@
 import t from "tap";
-import { createDatabase } from "../../src/store/database.ts";
+import { createDatabase } from "../../src/store/database/database.ts";
 import { heartbeat } from "../../workers/heartbeat.ts";
-import { keptLog } from "../fixtures/lines.ts";
-import { testConfig } from "../fixtures/settings.ts";
+import { keptLog } from "../fixtures/captured-log.ts";
+import { testConfig } from "../fixtures/processes/settings.ts";
 import { until } from "../fixtures/until.ts";
 
 interface Row {

@@ -1,7 +1,7 @@
-import type { Breakers } from "../../src/dispatch/queue/breakers.ts";
-import { type QueueParts, queueStatus } from "../../src/dispatch/queue/queue-status.ts";
-import type { Metrics } from "../../src/runtime/metrics.ts";
-import type { Gate } from "./gate.ts";
+import type { Breakers } from "../../src/queue/breakers.ts";
+import { type QueueParts, queueStatus } from "../../src/queue/queue-status.ts";
+import type { Metrics } from "../../src/runtime/metrics/metrics.ts";
+import type { Gate } from "./concurrency-limiter.ts";
 
 interface GaugeParts extends QueueParts {
   breakers: Breakers;

@@ -1,14 +1,14 @@
 import { type ScheduledTask, schedule } from "node-cron";
 import { SECOND } from "../../src/runtime/durations.ts";
-import type { Log } from "../../src/runtime/log.ts";
-import type { Metrics } from "../../src/runtime/metrics.ts";
-import { repeat } from "../../src/runtime/repeat.ts";
+import type { Log } from "../../src/runtime/logging/log.ts";
+import type { Metrics } from "../../src/runtime/metrics/metrics.ts";
+import { repeat } from "../../src/runtime/async/repeat.ts";
 import type { Worker } from "../../src/runtime/supervise.ts";
-import { within } from "../../src/runtime/within.ts";
-import type { Database } from "../../src/store/database.ts";
-import { DEAD_AFTER } from "../../src/store/workers.ts";
+import { within } from "../../src/runtime/async/with-timeout.ts";
+import type { Database } from "../../src/store/database/database.ts";
+import { DEAD_AFTER } from "../../src/store/processes/workers.ts";
 import type { Job } from "./job.ts";
-import { createReport } from "./report.ts";
+import { createReport } from "./record.ts";
 import { createRuns } from "./runs.ts";
 
 /** In milliseconds. */

@@ -1,4 +1,4 @@
-import type { Config } from "../../src/runtime/config.ts";
+import type { Config } from "../../src/runtime/config/config.ts";
 import type { Job } from "./job.ts";
 import { maintain } from "./maintenance.ts";
 import { checkTokens } from "./tokens/check-tokens.ts";

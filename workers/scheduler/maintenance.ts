@@ -1,10 +1,10 @@
-import type { Config } from "../../src/runtime/config.ts";
+import type { Config } from "../../src/runtime/config/config.ts";
 import { DAY } from "../../src/runtime/durations.ts";
-import { forgetOldTicks } from "../../src/store/cron-runs.ts";
-import type { Database } from "../../src/store/database.ts";
-import { forgetStates } from "../../src/store/oauth-states.ts";
-import { forgetSilentWorkers } from "../../src/store/workers.ts";
-import { keepHistory } from "./history.ts";
+import { forgetOldTicks } from "../../src/store/processes/cron-runs.ts";
+import type { Database } from "../../src/store/database/database.ts";
+import { forgetStates } from "../../src/store/ads/oauth-states.ts";
+import { forgetSilentWorkers } from "../../src/store/processes/workers.ts";
+import { keepHistory } from "./partitions.ts";
 
 const TICKS_KEPT = 30 * DAY;
 const SILENT_WORKERS_KEPT = 1 * DAY;

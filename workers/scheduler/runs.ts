@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import type { Fields, Log } from "../../src/runtime/log.ts";
+import type { Fields, Log } from "../../src/runtime/logging/log.ts";
 import {
   type Claim,
   claimTick,
@@ -7,10 +7,10 @@ import {
   type HeldRun,
   type Tick,
   takeOverRuns,
-} from "../../src/store/cron-runs.ts";
-import type { Database } from "../../src/store/database.ts";
+} from "../../src/store/processes/cron-runs.ts";
+import type { Database } from "../../src/store/database/database.ts";
 import { type Job, JobTrouble } from "./job.ts";
-import type { Outcome, Report } from "./report.ts";
+import type { Outcome, Report } from "./record.ts";
 
 export interface RunsParts {
   /** This scheduler's, and its heart's. */

@@ -1,9 +1,9 @@
-import { type Config, inspectSettings } from "../../runtime/config.ts";
-import { type Environment, SETTINGS, type Setting } from "../../runtime/settings.ts";
-import { createDatabase } from "../../store/database.ts";
-import { type Verb, verb } from "../verb.ts";
+import { type Config, inspectSettings } from "../../runtime/config/config.ts";
+import { type Environment, SETTINGS, type Setting } from "../../runtime/config/settings.ts";
+import { createDatabase } from "../../store/database/database.ts";
+import { type Verb, verb } from "../command.ts";
 import { type Finding, failed, ok } from "./finding.ts";
-import { examineClock, examineIdentityProvider, examinePlatforms } from "./outside.ts";
+import { examineClock, examineIdentityProvider, examinePlatforms } from "./platforms.ts";
 import { examinePostgres, examineRedis } from "./servers.ts";
 
 interface Report {

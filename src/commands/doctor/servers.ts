@@ -1,12 +1,12 @@
-import { awaitConnection, connectProducer, pingRedis } from "../../dispatch/redis.ts";
-import type { Config } from "../../runtime/config.ts";
+import { awaitConnection, connectProducer, pingRedis } from "../../queue/redis.ts";
+import type { Config } from "../../runtime/config/config.ts";
 import { SECOND } from "../../runtime/durations.ts";
-import { createLog } from "../../runtime/log.ts";
+import { createLog } from "../../runtime/logging/log.ts";
 import { createSecretBox } from "../../security/secret-box.ts";
-import type { Database } from "../../store/database.ts";
-import { pendingMigrations } from "../../store/migrations.ts";
-import { findSealedColumns, sharesByKey } from "../../store/sealed-columns.ts";
-import { countAlive } from "../../store/workers.ts";
+import type { Database } from "../../store/database/database.ts";
+import { pendingMigrations } from "../../store/database/migrations.ts";
+import { findSealedColumns, sharesByKey } from "../../store/database/sealed-columns.ts";
+import { countAlive } from "../../store/processes/workers.ts";
 import { opened } from "../secrets.ts";
 import { type Finding, failed, ok, reasonOf, warning } from "./finding.ts";
 

@@ -1,13 +1,13 @@
 import { ApiError } from "../../runtime/errors.ts";
 import { isClientId, isPrefixedId } from "../../runtime/ids.ts";
-import type { Log } from "../../runtime/log.ts";
+import type { Log } from "../../runtime/logging/log.ts";
 import { ROLE_SCOPES, ROLES, type Role } from "../../schema/enumerations.ts";
 import { storableProblem } from "../../schema/storable.ts";
 import { readConsoleCookie } from "../../security/console-cookie.ts";
 import { TokenKeysUnavailable, type TokenSubject, type UserTokens } from "../../security/user-tokens.ts";
-import { findClient } from "../../store/clients.ts";
-import type { Queryable } from "../../store/database.ts";
-import { findUserCredential, type UserCredentialRow } from "../../store/users.ts";
+import { findClient } from "../../store/tenants/clients.ts";
+import type { Queryable } from "../../store/database/database.ts";
+import { findUserCredential, type UserCredentialRow } from "../../store/tenants/users.ts";
 import type { Caller, CredentialScheme } from "../caller.ts";
 import { rememberedLookup } from "./lookup.ts";
 

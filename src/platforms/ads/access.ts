@@ -1,6 +1,6 @@
 import type { Fields } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
-import { type Speaker, speaker } from "../client/speaker.ts";
+import { type Speaker, speaker } from "../client/sender.ts";
 
 /** An ad account and the token that reaches it. */
 export interface AdAccess {

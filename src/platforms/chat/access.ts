@@ -1,6 +1,6 @@
 import type { Fields } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
-import { type Speaker, speaker } from "../client/speaker.ts";
+import { type Speaker, speaker } from "../client/sender.ts";
 
 /** A business on the chat platform, and the token that reaches it. */
 export interface ChatBusiness {

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { Readable } from "node:stream";
-import { stringifyJson } from "../../runtime/json.ts";
+import { stringifyJson } from "../../runtime/json/json.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
 

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { SECOND } from "../../runtime/durations.ts";
-import type { Log } from "../../runtime/log.ts";
+import type { Log } from "../../runtime/logging/log.ts";
 import { PlatformFailure, toFailure } from "../errors/failure.ts";
 import { formEntries } from "./body.ts";
 import type { Outcome, PlatformCall } from "./call.ts";

@@ -1,5 +1,5 @@
 import { MINUTE } from "../../runtime/durations.ts";
-import { parseJson } from "../../runtime/json.ts";
+import { parseJson } from "../../runtime/json/json.ts";
 import { type PlatformError, readPlatformError, withoutSecrets } from "../errors/platform-error.ts";
 import { judge, type TokenOwner, type Verdict } from "../errors/verdicts.ts";
 import type { Outcome, Refused } from "./call.ts";

@@ -1,6 +1,6 @@
 import type { Fields } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
-import { type Speaker, speaker } from "../client/speaker.ts";
+import { type Speaker, speaker } from "../client/sender.ts";
 
 /** A page, which also speaks for the photo account that is linked to it. */
 export interface PageAccess {

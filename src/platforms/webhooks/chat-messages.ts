@@ -1,5 +1,5 @@
-import { JsonText } from "../../runtime/json.ts";
-import type { JsonSource } from "../../runtime/json-source.ts";
+import { JsonText } from "../../runtime/json/json.ts";
+import type { JsonSource } from "../../runtime/json/json-source.ts";
 import { asList, asObject, present, textOf } from "../client/shapes.ts";
 import { momentOf, toMoment } from "./moments.ts";
 import type { Finding, Reader } from "./reading.ts";

@@ -1,5 +1,5 @@
-import { parseJson } from "../../runtime/json.ts";
-import type { JsonSource } from "../../runtime/json-source.ts";
+import { parseJson } from "../../runtime/json/json.ts";
+import type { JsonSource } from "../../runtime/json/json-source.ts";
 import type { Platform } from "../../schema/enumerations.ts";
 import { asObject, lookUp, textOf } from "../client/shapes.ts";
 import { AD_NOTICES } from "./ad-account.ts";

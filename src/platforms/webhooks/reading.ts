@@ -1,5 +1,5 @@
-import { JsonText, parseJson, stringifyJson } from "../../runtime/json.ts";
-import type { JsonSource } from "../../runtime/json-source.ts";
+import { JsonText, parseJson, stringifyJson } from "../../runtime/json/json.ts";
+import type { JsonSource } from "../../runtime/json/json-source.ts";
 import type { DispatchKey, EventType } from "../../schema/enumerations.ts";
 import type { Fields } from "../client/body.ts";
 import type { MessageStatus, Watermark } from "./statuses.ts";

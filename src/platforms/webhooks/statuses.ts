@@ -1,4 +1,4 @@
-import type { JsonText } from "../../runtime/json.ts";
+import type { JsonText } from "../../runtime/json/json.ts";
 import type { Fields } from "../client/body.ts";
 import { asList, asObject, parsedObject, present, textOf } from "../client/shapes.ts";
 import { toMoment } from "./moments.ts";

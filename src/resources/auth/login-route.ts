@@ -7,8 +7,8 @@ import { type ConsoleCookie, isForeignSite } from "../../security/console-cookie
 import type { Passwords } from "../../security/passwords.ts";
 import type { TryLimit } from "../../security/try-limit.ts";
 import { LOGIN_LASTS, type UserTokens } from "../../security/user-tokens.ts";
-import type { Queryable } from "../../store/database.ts";
-import { findUserByEmail, noteLogin, type UserCredentialRow } from "../../store/users.ts";
+import type { Queryable } from "../../store/database/database.ts";
+import { findUserByEmail, noteLogin, type UserCredentialRow } from "../../store/tenants/users.ts";
 import { loginRequest, session } from "./schema.ts";
 
 export interface LoginParts {

@@ -1,6 +1,6 @@
 import { type Route, route } from "../../http/route.ts";
 import { ApiError } from "../../runtime/errors.ts";
-import { CHAT_REFUSALS, type ChatParts, inChat } from "./chat.ts";
+import { CHAT_REFUSALS, type ChatParts, inChat } from "./chat-call.ts";
 import { channelParams, mediaParams, uploadedMedia } from "./schema.ts";
 
 const LARGEST_UPLOAD = 10 * 1_048_576;

@@ -1,5 +1,5 @@
 import { type Route, route } from "../../http/route.ts";
-import { CHAT_REFUSALS, type ChatParts, inChat } from "./chat.ts";
+import { CHAT_REFUSALS, type ChatParts, inChat } from "./chat-call.ts";
 import { channelParams, readMark } from "./schema.ts";
 
 /** Marking what a person wrote as read. */

@@ -1,4 +1,4 @@
-import { PAGE } from "../../http/pages/page.ts";
+import { PAGE } from "../../http/views/view.ts";
 import { type Route, route } from "../../http/route.ts";
 import { anyQuery } from "../../schema/types.ts";
 import { ASSETS, type Asset, readPage } from "./assets.ts";

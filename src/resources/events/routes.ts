@@ -1,15 +1,15 @@
-import { isPossible } from "../../dispatch/endpoints.ts";
-import { toEvent, toEventDetail } from "../../dispatch/event-dto.ts";
-import type { Doorbell } from "../../dispatch/queue/doorbell.ts";
-import { replayEvents } from "../../dispatch/replay.ts";
+import { isPossible } from "../../delivery/endpoints.ts";
+import { toEvent, toEventDetail } from "../../domain/events/event-dto.ts";
+import type { Doorbell } from "../../queue/queue-notifier.ts";
+import { replayEvents } from "../../domain/events/replay.ts";
 import { listById, listOf, listQuery, pageRequest, periodOf } from "../../http/lists.ts";
 import { type Route, route } from "../../http/route.ts";
 import { ApiError } from "../../runtime/errors.ts";
 import { event, eventDetail } from "../../schema/events.ts";
-import type { Database } from "../../store/database.ts";
-import { findEvent, listAttempts } from "../../store/events.ts";
-import { listEvents } from "../../store/list-events.ts";
-import { retryEvent } from "../../store/replays.ts";
+import type { Database } from "../../store/database/database.ts";
+import { findEvent, listAttempts } from "../../store/events/events.ts";
+import { listEvents } from "../../store/events/list-events.ts";
+import { retryEvent } from "../../store/events/replays.ts";
 import { eventFilters, eventParams, eventReplay, replayedEvents, retriedEvent } from "./schema.ts";
 
 const noSuchEvent = () => new ApiError("not_found", "There is no such event");

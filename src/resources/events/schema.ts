@@ -1,4 +1,4 @@
-import { REPLAYABLE_STATUSES } from "../../dispatch/replay.ts";
+import { REPLAYABLE_STATUSES } from "../../domain/events/replay.ts";
 import { EVENT_KEYS, EVENT_STATUSES, EVENT_TYPES } from "../../schema/enumerations.ts";
 import { EVENT_EXAMPLE, event } from "../../schema/events.ts";
 import { object, oneOf, prefixedId, Type, timestamp } from "../../schema/types.ts";

@@ -1,7 +1,7 @@
 import { type Route, route } from "../../http/route.ts";
 import { SECOND } from "../../runtime/durations.ts";
 import { ApiError } from "../../runtime/errors.ts";
-import type { MetricsText } from "../../runtime/metrics.ts";
+import type { MetricsText } from "../../runtime/metrics/metrics.ts";
 import { packageVersion } from "../../runtime/package-root.ts";
 import { anyQuery } from "../../schema/types.ts";
 import { isSameText } from "../../security/same-text.ts";

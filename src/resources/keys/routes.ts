@@ -3,9 +3,9 @@ import { BY_MANAGERS, type Route, route } from "../../http/route.ts";
 import { ApiError, invalidField } from "../../runtime/errors.ts";
 import type { Scope } from "../../schema/enumerations.ts";
 import { toTimestamp } from "../../schema/timestamps.ts";
-import { type ApiKeyRow, listApiKeys } from "../../store/api-keys.ts";
-import type { Database } from "../../store/database.ts";
-import { type MadeKey, makeKey, revokeKey, rotateKey } from "../../tenancy/api-keys.ts";
+import { type ApiKeyRow, listApiKeys } from "../../store/tenants/api-keys.ts";
+import type { Database } from "../../store/database/database.ts";
+import { type MadeKey, makeKey, revokeKey, rotateKey } from "../../domain/tenants/api-keys.ts";
 import { type ApiKeyDto, apiKey, createdApiKey, keyParams, newApiKey, rotation } from "./schema.ts";
 
 const toApiKey = (row: ApiKeyRow): ApiKeyDto => ({

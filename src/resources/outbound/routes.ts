@@ -1,10 +1,10 @@
-import { toMessage } from "../../dispatch/message-dto.ts";
+import { toMessage } from "../../domain/messages/message-dto.ts";
 import { listOf, listQuery, listReply, pageOf, pageRequest, periodOf } from "../../http/lists.ts";
 import { type Route, route } from "../../http/route.ts";
 import { ApiError } from "../../runtime/errors.ts";
 import { message } from "../../schema/messages.ts";
-import type { Database } from "../../store/database.ts";
-import { findMessage, listMessages } from "../../store/messages.ts";
+import type { Database } from "../../store/database/database.ts";
+import { findMessage, listMessages } from "../../store/messages/messages.ts";
 import { messageFilters, messageParams } from "./schema.ts";
 import { type SendParts, sendRoute } from "./send-route.ts";
 

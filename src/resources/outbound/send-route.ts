@@ -1,13 +1,13 @@
-import type { PlatformOf } from "../../dispatch/channel-platforms.ts";
-import type { Intake } from "../../dispatch/intake.ts";
-import { toQueuedMessage } from "../../dispatch/message-dto.ts";
+import type { PlatformOf } from "../../domain/channels/channel-platforms.ts";
+import type { Intake } from "../../domain/messages/accept-message.ts";
+import { toQueuedMessage } from "../../domain/messages/message-dto.ts";
 import { type Operation, type Route, route } from "../../http/route.ts";
 import { ApiError } from "../../runtime/errors.ts";
 import { newId } from "../../runtime/ids.ts";
 import { type QueuedMessageDto, queuedMessage } from "../../schema/messages.ts";
-import type { Queryable } from "../../store/database.ts";
-import { findKey } from "../../store/idempotency-keys.ts";
-import { notConnected } from "../../tenancy/channel-access.ts";
+import type { Queryable } from "../../store/database/database.ts";
+import { findKey } from "../../store/tenants/idempotency-keys.ts";
+import { notConnected } from "../../domain/channels/channel-access.ts";
 import { createPlatformRules } from "./platform-rules.ts";
 import { type SendMessageDto, sendMessage } from "./schema.ts";
 

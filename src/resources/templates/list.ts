@@ -3,15 +3,15 @@ import { templateStatus } from "../../platforms/chat/template-status.ts";
 import type { Fields } from "../../platforms/client/body.ts";
 import { textOf } from "../../platforms/client/shapes.ts";
 import { invalidField } from "../../runtime/errors.ts";
-import { keepTemplateNamespace } from "../../store/template-namespaces.ts";
-import { deleteOtherTemplates } from "../../store/templates.ts";
+import { keepTemplateNamespace } from "../../store/channels/template-namespaces.ts";
+import { deleteOtherTemplates } from "../../store/channels/templates.ts";
 import {
   asChatNumber,
   type ChannelAccess,
   openChatChannel,
   speakingFor,
-} from "../../tenancy/channel-access.ts";
-import { asOfAnswer, rememberTemplates } from "../../tenancy/template-mirror.ts";
+} from "../../domain/channels/channel-access.ts";
+import { asOfAnswer, rememberTemplates } from "../../domain/channels/template-cache.ts";
 import { kept, type TemplateParts } from "./chat-channel.ts";
 import { type Collection, collect, type Position } from "./collect.ts";
 import type { Listing, TemplateDto } from "./schema.ts";

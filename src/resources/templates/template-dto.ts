@@ -1,7 +1,7 @@
 import { templateStatus } from "../../platforms/chat/template-status.ts";
 import type { Fields } from "../../platforms/client/body.ts";
 import { asObject, isObject, present, textOf } from "../../platforms/client/shapes.ts";
-import type { TemplateNews } from "../../store/templates.ts";
+import type { TemplateNews } from "../../store/channels/templates.ts";
 import type { TemplateDto } from "./schema.ts";
 
 /** Undefined for what has no id. */

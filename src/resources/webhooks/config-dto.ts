@@ -1,6 +1,6 @@
-import { describeEndpoint } from "../../dispatch/endpoints.ts";
+import { describeEndpoint } from "../../delivery/endpoints.ts";
 import { type DispatchKey, type EventKey, PLATFORMS, SERVICES } from "../../schema/enumerations.ts";
-import type { WebhookConfigRow } from "../../store/webhook-configs.ts";
+import type { WebhookConfigRow } from "../../store/tenants/webhook-configs.ts";
 
 type Shown = Pick<WebhookConfigRow, "webhook_url" | "secret_last4" | "disabled_keys">;
 

@@ -1,4 +1,4 @@
-import { LONGEST_ADDRESS } from "../../dispatch/posting/webhook-address.ts";
+import { LONGEST_ADDRESS } from "../../delivery/webhook-address.ts";
 import { DISPATCH_KEYS, EVENT_KEYS, EVENT_TYPES, PLATFORMS, SERVICES } from "../../schema/enumerations.ts";
 import { nullable, object, oneOf, prefixedId, type TSchema, Type } from "../../schema/types.ts";
 import { toWebhookConfig } from "./config-dto.ts";

@@ -1,4 +1,4 @@
-import { sendTestEvent, type TestEventParts } from "../../dispatch/send-test-event.ts";
+import { sendTestEvent, type TestEventParts } from "../../domain/events/send-test-event.ts";
 import { type Route, route } from "../../http/route.ts";
 import { ApiError } from "../../runtime/errors.ts";
 import { testEvent, testResult } from "./schema.ts";

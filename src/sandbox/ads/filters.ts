@@ -1,9 +1,9 @@
-import { own } from "../own.ts";
+import { own } from "../own-property.ts";
 import type { Call } from "../wire/call.ts";
 import { invalidParameter } from "../wire/graph-error.ts";
 import { plainText } from "../wire/plain-text.ts";
-import { effectiveStatus, isGone } from "./effective-status.ts";
-import type { AdObject, AdObjects } from "./objects.ts";
+import { effectiveStatus, isGone } from "./objects/effective-status.ts";
+import type { AdObject, AdObjects } from "./objects/objects.ts";
 
 type Visible = (object: AdObject) => boolean;
 type Attribute = (object: AdObject, objects: AdObjects) => string | number;

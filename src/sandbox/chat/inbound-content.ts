@@ -1,5 +1,5 @@
-import type { Ground } from "../ground.ts";
-import { own } from "../own.ts";
+import type { Ground } from "../context.ts";
+import { own } from "../own-property.ts";
 import { invalidParameter } from "../wire/graph-error.ts";
 import { keepMedia } from "./media/media.ts";
 import { SAMPLE_FILES } from "./media/sample-files.ts";

@@ -1,6 +1,6 @@
-import type { Ground } from "../ground.ts";
-import type { InboundMessage, InboundSource } from "../inbound.ts";
-import type { Webhook } from "../webhooks.ts";
+import type { Ground } from "../context.ts";
+import type { InboundMessage, InboundSource } from "../webhooks/inbound.ts";
+import type { Webhook } from "../webhooks/webhooks.ts";
 import { invalidParameter } from "../wire/graph-error.ts";
 import { contentOf } from "./inbound-content.ts";
 import { byPhone, byScopedId, contactOf, type Person } from "./messages/recipient.ts";

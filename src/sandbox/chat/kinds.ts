@@ -1,4 +1,4 @@
-import type { Ground } from "../ground.ts";
+import type { Ground } from "../context.ts";
 import type { NodeKind } from "../node-kind.ts";
 import { mediaKind } from "./media/media-kind.ts";
 import { phoneNumberKind } from "./phone-number-kind.ts";

@@ -1,6 +1,6 @@
-import type { Ground } from "../ground.ts";
+import type { Ground } from "../context.ts";
 import type { Edge } from "../node-kind.ts";
-import { perGround } from "../per-ground.ts";
+import { perGround } from "../per-sandbox.ts";
 import type { Call } from "../wire/call.ts";
 import { invalidParameter } from "../wire/graph-error.ts";
 import { managing } from "./scopes.ts";

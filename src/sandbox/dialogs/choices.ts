@@ -1,4 +1,4 @@
-import { AD_ACCOUNTS, hasDeadToken, PAGES, WABAS } from "../world.ts";
+import { AD_ACCOUNTS, hasDeadToken, PAGES, WABAS } from "../built-in-assets.ts";
 import type { Choice } from "./consent.ts";
 
 export const adAccountChoices: readonly Choice[] = AD_ACCOUNTS.map(({ id, name, currency, business }) => ({

@@ -1,4 +1,4 @@
-import type { Grant } from "../tokens.ts";
+import type { Grant } from "../login/tokens.ts";
 
 /** Something the person can open to the app. */
 export interface Choice {

@@ -1,9 +1,9 @@
-import type { Ground } from "../ground.ts";
+import type { Ground } from "../context.ts";
 import type { Agreement } from "../login/codes.ts";
 import type { Reply } from "../wire/call.ts";
-import { PERSON } from "../world.ts";
+import { PERSON } from "../built-in-assets.ts";
 import { type Consent, DialogRefused } from "./consent.ts";
-import { backTo } from "./page.ts";
+import { backTo } from "./view.ts";
 
 /** What the form sent beside the dialog's parameters. */
 export interface Decision {

@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
 import { SECOND } from "../../runtime/durations.ts";
-import type { Grant } from "../tokens.ts";
+import type { Grant } from "./tokens.ts";
 
 /** What the person agreed to in a dialog; its token gets its times when the code is exchanged. */
 export type Agreement = Omit<Grant, "issued" | "expires">;

@@ -1,9 +1,9 @@
-import type { Ground } from "../ground.ts";
+import type { Ground } from "../context.ts";
 import type { Edge } from "../node-kind.ts";
-import { endOf } from "../token-end.ts";
-import type { Grant } from "../tokens.ts";
+import { endOf } from "./token-end.ts";
+import type { Grant } from "./tokens.ts";
 import { type GraphError, unknownToken } from "../wire/graph-error.ts";
-import { APP_NAME, PAGES, WABAS } from "../world.ts";
+import { APP_NAME, PAGES, WABAS } from "../built-in-assets.ts";
 import { DATA_ACCESS } from "./lifetimes.ts";
 
 /** What a token is and whether it is still good. One that is not is an answer, not an error. */

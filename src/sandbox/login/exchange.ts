@@ -1,7 +1,7 @@
-import type { Ground } from "../ground.ts";
+import type { Ground } from "../context.ts";
 import type { Edge } from "../node-kind.ts";
-import { endOf } from "../token-end.ts";
-import { equal, type Grant } from "../tokens.ts";
+import { endOf } from "./token-end.ts";
+import { equal, type Grant } from "./tokens.ts";
 import type { Call } from "../wire/call.ts";
 import { GraphError, invalidParameter, unknownToken } from "../wire/graph-error.ts";
 import type { Params } from "../wire/params.ts";

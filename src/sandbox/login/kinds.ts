@@ -1,4 +1,4 @@
-import type { Ground } from "../ground.ts";
+import type { Ground } from "../context.ts";
 import type { NodeKind } from "../node-kind.ts";
 import { debugToken } from "./debug-token.ts";
 import { exchange } from "./exchange.ts";

@@ -1,5 +1,5 @@
 import { DAY, MINUTE, SECOND } from "../../runtime/durations.ts";
-import type { Grant } from "../tokens.ts";
+import type { Grant } from "./tokens.ts";
 
 /** The platform counts in Unix seconds. */
 export const toSeconds = (milliseconds: number): number => Math.floor(milliseconds / SECOND);

@@ -1,9 +1,9 @@
-import type { Ground } from "../ground.ts";
+import type { Ground } from "../context.ts";
 import type { Edge } from "../node-kind.ts";
-import type { Grant } from "../tokens.ts";
+import type { Grant } from "./tokens.ts";
 import { checkFields, project } from "../wire/fields.ts";
 import { pageOf } from "../wire/pages.ts";
-import { PAGES, type Page } from "../world.ts";
+import { PAGES, type Page } from "../built-in-assets.ts";
 import { endOfPageToken, toSeconds } from "./lifetimes.ts";
 
 const FIELDS = ["id", "name", "access_token", "tasks", "instagram_business_account"];

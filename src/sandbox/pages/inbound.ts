@@ -1,7 +1,7 @@
-import type { Ground } from "../ground.ts";
-import type { InboundMessage, InboundSource } from "../inbound.ts";
-import { own } from "../own.ts";
-import type { Webhook } from "../webhooks.ts";
+import type { Ground } from "../context.ts";
+import type { InboundMessage, InboundSource } from "../webhooks/inbound.ts";
+import { own } from "../own-property.ts";
+import type { Webhook } from "../webhooks/webhooks.ts";
 import { invalidParameter } from "../wire/graph-error.ts";
 import { accountOf, isAccount } from "./accounts.ts";
 import { CHANGES } from "./inbound-changes.ts";

@@ -1,4 +1,4 @@
-import type { Ground } from "../ground.ts";
+import type { Ground } from "../context.ts";
 import type { NodeKind } from "../node-kind.ts";
 import { instagramKind } from "./instagram-kind.ts";
 import { leadKind } from "./leads.ts";

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
-import { type Ground, newNodeId } from "../ground.ts";
+import { type Ground, newNodeId } from "../context.ts";
 import type { Edge } from "../node-kind.ts";
-import { perGround } from "../per-ground.ts";
+import { perGround } from "../per-sandbox.ts";
 import { counted, usageHeaders } from "../usage.ts";
 import type { Call } from "../wire/call.ts";
 import { invalidParameter } from "../wire/graph-error.ts";

@@ -1,5 +1,5 @@
-import type { Ground } from "../ground.ts";
-import { perGround } from "../per-ground.ts";
+import type { Ground } from "../context.ts";
+import { perGround } from "../per-sandbox.ts";
 
 /** How the ids of people on the photo platform begin here, so that one is known by its id alone. */
 export const PHOTO_PERSON = "1784";

@@ -1,5 +1,5 @@
-import type { Ground } from "../ground.ts";
-import type { Webhook } from "../webhooks.ts";
+import type { Ground } from "../context.ts";
+import type { Webhook } from "../webhooks/webhooks.ts";
 import { bare } from "../wire/json.ts";
 import type { Account } from "./accounts.ts";
 import type { Content } from "./message-rules.ts";

@@ -1,4 +1,4 @@
-import type { Grant } from "../tokens.ts";
+import type { Grant } from "../login/tokens.ts";
 import type { Params } from "./params.ts";
 
 /** One request to a platform, read and admitted. */

@@ -1,4 +1,4 @@
-import { parseJson, stringifyJson } from "../../runtime/json.ts";
+import { parseJson, stringifyJson } from "../../runtime/json/json.ts";
 import { invalidParameter } from "./graph-error.ts";
 
 const DIGITS = /^-?\d+$/;

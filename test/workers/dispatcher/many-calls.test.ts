@@ -1,9 +1,9 @@
 import type { ServerResponse } from "node:http";
 import t from "tap";
-import { startBackend } from "../../fixtures/backends.ts";
-import { startDispatcher } from "../../fixtures/dispatcher.ts";
-import { configure, record } from "../../fixtures/events.ts";
-import { makeTenant } from "../../fixtures/tenants.ts";
+import { startBackend } from "../../fixtures/events/backends.ts";
+import { startDispatcher } from "../../fixtures/processes/dispatcher.ts";
+import { configure, record } from "../../fixtures/events/events.ts";
+import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";
 
 t.test("many calls at once are no leak that the runtime warns of", async (t) => {

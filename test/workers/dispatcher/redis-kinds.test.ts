@@ -1,15 +1,15 @@
 import t, { type Test } from "tap";
-import { createDoorbell } from "../../../src/dispatch/queue/doorbell.ts";
-import { createStreams, GROUP } from "../../../src/dispatch/queue/streams.ts";
-import { recordEvents } from "../../../src/dispatch/record-events.ts";
-import { unqueue } from "../../../src/store/sweeps.ts";
-import { startBackend } from "../../fixtures/backends.ts";
-import { startDispatcher } from "../../fixtures/dispatcher.ts";
-import { configure, deliveryIs } from "../../fixtures/events.ts";
-import { keptLog } from "../../fixtures/lines.ts";
-import { clientEndingIn, dueRows, inSeconds } from "../../fixtures/queue-rows.ts";
-import { startCluster } from "../../fixtures/redis.ts";
-import { ownRedis } from "../../fixtures/servers.ts";
+import { createDoorbell } from "../../../src/queue/queue-notifier.ts";
+import { createStreams, GROUP } from "../../../src/queue/streams.ts";
+import { recordEvents } from "../../../src/domain/events/record-events.ts";
+import { unqueue } from "../../../src/store/events/sweep-deliveries.ts";
+import { startBackend } from "../../fixtures/events/backends.ts";
+import { startDispatcher } from "../../fixtures/processes/dispatcher.ts";
+import { configure, deliveryIs } from "../../fixtures/events/events.ts";
+import { keptLog } from "../../fixtures/captured-log.ts";
+import { clientEndingIn, dueRows, inSeconds } from "../../fixtures/events/queue-rows.ts";
+import { startCluster } from "../../fixtures/servers/redis.ts";
+import { ownRedis } from "../../fixtures/servers/servers.ts";
 import { until } from "../../fixtures/until.ts";
 
 /** A dispatcher, and clients in several partitions whose events go to one backend. */

@@ -1,9 +1,9 @@
-import type { MessageError } from "../../../src/dispatch/message-errors.ts";
+import type { MessageError } from "../../../src/domain/messages/message-errors.ts";
 import type { PlatformError } from "../../../src/platforms/errors/platform-error.ts";
 import type { SendOutcome } from "../../../src/platforms/sends.ts";
 import { SECOND } from "../../../src/runtime/durations.ts";
-import type { ClaimedSend, SendMark } from "../../../src/store/sends.ts";
-import { type RequestParts, requestsOf } from "./requests.ts";
+import type { ClaimedSend, SendMark } from "../../../src/store/messages/claim-sends.ts";
+import { type RequestParts, requestsOf } from "./platform-requests.ts";
 import {
   accepted,
   again,
@@ -14,7 +14,7 @@ import {
   toMessageError,
   unknown,
   untried,
-} from "./send-endings.ts";
+} from "./outcomes.ts";
 
 export interface SendParts extends RequestParts {
   /** Writes down that a request is about to go out; false where it is not ours to send any more. */

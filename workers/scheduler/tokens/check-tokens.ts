@@ -6,9 +6,9 @@ import {
   countLeft,
   markChecked,
   nextToCheck,
-} from "../../../src/store/ad-connections.ts";
+} from "../../../src/store/ads/ad-connections.ts";
 import { type JobTick, JobTrouble } from "../job.ts";
-import { AppTrouble } from "./app-trouble.ts";
+import { AppTrouble } from "./app-errors.ts";
 import { checkConnection } from "./check-connection.ts";
 import { type CheckParts, type Findings, NOTHING } from "./findings.ts";
 

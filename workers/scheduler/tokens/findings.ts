@@ -1,7 +1,7 @@
 import type { Platforms } from "../../../src/platforms/platforms.ts";
-import type { Log } from "../../../src/runtime/log.ts";
+import type { Log } from "../../../src/runtime/logging/log.ts";
 import type { SecretBox } from "../../../src/security/secret-box.ts";
-import type { Database } from "../../../src/store/database.ts";
+import type { Database } from "../../../src/store/database/database.ts";
 
 export interface CheckParts {
   db: Database;

@@ -1,9 +1,9 @@
-import { adAccountTokenExpiring } from "../../../src/dispatch/ad-account-events.ts";
-import { recordEvents } from "../../../src/dispatch/record-events.ts";
+import { adAccountTokenExpiring } from "../../../src/domain/ads/ad-account-events.ts";
+import { recordEvents } from "../../../src/domain/events/record-events.ts";
 import { DAY } from "../../../src/runtime/durations.ts";
-import { accountsOfConnection } from "../../../src/store/ad-accounts.ts";
-import { type ConnectionRow, setExpiry } from "../../../src/store/ad-connections.ts";
-import type { Database } from "../../../src/store/database.ts";
+import { accountsOfConnection } from "../../../src/store/ads/ad-accounts.ts";
+import { type ConnectionRow, setExpiry } from "../../../src/store/ads/ad-connections.ts";
+import type { Database } from "../../../src/store/database/database.ts";
 
 /** So many days before a token ends its client is warned, once each. */
 const WARNINGS = [14, 7, 1] as const;

@@ -1,4 +1,4 @@
-import { own } from "../../own.ts";
+import { own } from "../../own-property.ts";
 import { invalidParameter } from "../../wire/graph-error.ts";
 import { refuse } from "../refusals.ts";
 

@@ -1,9 +1,9 @@
-import type { Ground } from "../../ground.ts";
+import type { Ground } from "../../context.ts";
 import type { Call } from "../../wire/call.ts";
 import { checkFields, project } from "../../wire/fields.ts";
 import { pageOf } from "../../wire/pages.ts";
 import { failsReports, skipsReports } from "../magic.ts";
-import { type AdObject, type AdObjects, nameOf } from "../objects.ts";
+import { type AdObject, type AdObjects, nameOf } from "../objects/objects.ts";
 import type { Values } from "../values.ts";
 import { arranged } from "./arrange.ts";
 import { type Measured, type Query, readQuery } from "./query.ts";

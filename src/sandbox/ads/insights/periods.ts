@@ -1,4 +1,4 @@
-import { own } from "../../own.ts";
+import { own } from "../../own-property.ts";
 import { GraphError, invalidParameter } from "../../wire/graph-error.ts";
 import type { Params } from "../../wire/params.ts";
 import { type Day, firstOfMonth, isDay, plusDays, type Range } from "./days.ts";

@@ -1,8 +1,8 @@
 import type { Call } from "../../wire/call.ts";
 import { GraphError, invalidParameter } from "../../wire/graph-error.ts";
-import type { AdAccount } from "../../world.ts";
+import type { AdAccount } from "../../built-in-assets.ts";
 import { conditionsOf, passing } from "../filters.ts";
-import { type AdObject, type AdObjects, LEVELS, type Level } from "../objects.ts";
+import { type AdObject, type AdObjects, LEVELS, type Level } from "../objects/objects.ts";
 import { todayIn } from "../times.ts";
 import { type Arrangement, isMetric, readOrder } from "./arrange.ts";
 import { type Cell, checkActionBreakdowns, readCells } from "./breakdowns.ts";

@@ -1,5 +1,5 @@
 import { isUndelivered } from "../magic.ts";
-import { type AdObjects, nameOf } from "../objects.ts";
+import { type AdObjects, nameOf } from "../objects/objects.ts";
 import { refuse } from "../refusals.ts";
 import { todayIn } from "../times.ts";
 import { type Cell, MOST_CELLS } from "./breakdowns.ts";

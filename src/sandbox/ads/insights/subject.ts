@@ -1,5 +1,5 @@
-import type { AdAccount } from "../../world.ts";
-import { type AdObject, type AdObjects, type Level, nameOf } from "../objects.ts";
+import type { AdAccount } from "../../built-in-assets.ts";
+import { type AdObject, type AdObjects, type Level, nameOf } from "../objects/objects.ts";
 
 /** Whom a row is about: an object and what it lives in, or the account itself. */
 export interface Subject {

@@ -1,8 +1,8 @@
 import { randomBytes } from "node:crypto";
 import { MINUTE } from "../../../runtime/durations.ts";
-import type { Ground } from "../../ground.ts";
+import type { Ground } from "../../context.ts";
 import type { NodeKind } from "../../node-kind.ts";
-import { perGround } from "../../per-ground.ts";
+import { perGround } from "../../per-sandbox.ts";
 import type { Call } from "../../wire/call.ts";
 import { noSuchObject } from "../../wire/graph-error.ts";
 import { reachesNumber, senderOf } from "../numbers.ts";

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { type Ground, newNodeId } from "../../ground.ts";
-import { perGround } from "../../per-ground.ts";
+import { type Ground, newNodeId } from "../../context.ts";
+import { perGround } from "../../per-sandbox.ts";
 
 /** A file that was uploaded, or came with a message. */
 export interface Media {

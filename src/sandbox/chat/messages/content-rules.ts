@@ -1,4 +1,4 @@
-import type { Ground } from "../../ground.ts";
+import type { Ground } from "../../context.ts";
 import { chatError } from "../chat-error.ts";
 import { mediaById } from "../media/media.ts";
 import type { Sender } from "../numbers.ts";

@@ -1,6 +1,6 @@
-import type { Ground } from "../../ground.ts";
-import { own } from "../../own.ts";
-import { perGround } from "../../per-ground.ts";
+import type { Ground } from "../../context.ts";
+import { own } from "../../own-property.ts";
+import { perGround } from "../../per-sandbox.ts";
 import type { Call } from "../../wire/call.ts";
 import { invalidParameter } from "../../wire/graph-error.ts";
 import type { Params } from "../../wire/params.ts";

@@ -1,4 +1,4 @@
-import { type Ground, newNodeId } from "../../ground.ts";
+import { type Ground, newNodeId } from "../../context.ts";
 import type { Call } from "../../wire/call.ts";
 import { invalidParameter } from "../../wire/graph-error.ts";
 import type { Params } from "../../wire/params.ts";

@@ -1,4 +1,4 @@
-import type { Ground } from "../../ground.ts";
+import type { Ground } from "../../context.ts";
 import type { Call } from "../../wire/call.ts";
 import { checkFields, project } from "../../wire/fields.ts";
 import { toJson } from "../../wire/json.ts";

@@ -1,4 +1,4 @@
-import type { Ground } from "../../ground.ts";
+import type { Ground } from "../../context.ts";
 import { bare } from "../../wire/json.ts";
 import { verdictOn } from "../magic.ts";
 import type { Template } from "./template.ts";

@@ -1,4 +1,4 @@
-import type { Ground } from "../../ground.ts";
+import type { Ground } from "../../context.ts";
 import type { NodeKind } from "../../node-kind.ts";
 import type { Call } from "../../wire/call.ts";
 import { invalidParameter } from "../../wire/graph-error.ts";

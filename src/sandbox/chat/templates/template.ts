@@ -1,6 +1,6 @@
 import { DAY } from "../../../runtime/durations.ts";
-import type { Ground } from "../../ground.ts";
-import { perGround } from "../../per-ground.ts";
+import type { Ground } from "../../context.ts";
+import { perGround } from "../../per-sandbox.ts";
 import { GraphError } from "../../wire/graph-error.ts";
 
 export const CATEGORIES = ["AUTHENTICATION", "MARKETING", "UTILITY"] as const;

@@ -1,0 +1,72 @@
+import type { Config } from "../../runtime/config/config.ts";
+import { SECOND } from "../../runtime/durations.ts";
+import type { Database } from "../../store/database/database.ts";
+import { databaseTime } from "../../store/database/clock.ts";
+import { type Finding, failed, ok, reasonOf, warning } from "./finding.ts";
+
+const PATIENCE = 5 * SECOND;
+
+/** Signed webhooks and tokens allow minutes; a clock that is this far off is not being set by anybody. */
+const CLOCK_TOLERANCE = 5 * SECOND;
+
+const PLATFORMS = [
+  "AD_PLATFORM_URL",
+  "CHAT_PLATFORM_URL",
+  "PHOTO_PLATFORM_URL",
+  "SOCIAL_PLATFORM_URL",
+] as const satisfies readonly (keyof Config)[];
+
+const ask = (address: string) =>
+  fetch(address, { redirect: "manual", signal: AbortSignal.timeout(PATIENCE) });
+
+/** Whether something answers at the platforms' addresses; what it answers is not the question. */
+export async function examinePlatforms(config: Partial<Config>): Promise<Finding[]> {
+  const settingsByHost = new Map<string, string[]>();
+  for (const name of PLATFORMS) {
+    const address = config[name];
+    if (address === undefined) continue;
+    const { origin } = new URL(address);
+    settingsByHost.set(origin, [...(settingsByHost.get(origin) ?? []), name]);
+  }
+  const visits = [...settingsByHost].map(([origin, names]) => examinePlatform(origin, names, config));
+  return Promise.all(visits);
+}
+
+async function examinePlatform(
+  origin: string,
+  names: string[],
+  { NODE_ENV }: Partial<Config>,
+): Promise<Finding> {
+  try {
+    await ask(origin);
+    return ok("platforms", `${origin} answers`);
+  } catch (error) {
+    const message = `no answer from ${origin}: ${reasonOf(error)}`;
+    const mend = `start what should answer there, correct ${names.join(", ")}, or let this machine reach it`;
+    // Without platforms much of the service can still be tried.
+    return NODE_ENV === "production"
+      ? failed("platforms", message, mend)
+      : warning("platforms", message, mend);
+  }
+}
+
+export async function examineIdentityProvider(address: string): Promise<Finding> {
+  try {
+    const response = await ask(address);
+    const { keys } = (await response.json()) as { keys?: unknown };
+    if (!Array.isArray(keys)) throw new Error("the answer is not a set of keys");
+    return ok("identity", `${keys.length} keys at JWT_JWKS_URL`);
+  } catch (error) {
+    return failed("identity", `no keys at JWT_JWKS_URL: ${reasonOf(error)}`, "correct JWT_JWKS_URL");
+  }
+}
+
+export async function examineClock(db: Database): Promise<Finding> {
+  const asked = Date.now();
+  const told = await databaseTime(db);
+  const middle = (asked + Date.now()) / 2;
+  const ahead = Math.round((middle - told.getTime()) / SECOND);
+  if (Math.abs(ahead) * SECOND <= CLOCK_TOLERANCE) return ok("clock", "agrees with Postgres");
+  const mend = "let a time service (NTP) set the clocks of both machines";
+  return failed("clock", `${Math.abs(ahead)} s ${ahead > 0 ? "ahead of" : "behind"} Postgres`, mend);
+}

@@ -1,0 +1,19 @@
+import type { DependencyContainer } from "tsyringe";
+import { createDestinations } from "../delivery/destinations.ts";
+import { createEventPoster } from "../delivery/post-event.ts";
+import { createResolver } from "../delivery/resolver.ts";
+import { CONFIG, DESTINATIONS, EVENT_POSTER, provide, RESOLVER, resolve } from "./tokens.ts";
+
+/** What sends events to the clients' backends, and guards where to. */
+export function registerPosting(container: DependencyContainer): void {
+  provide(container, DESTINATIONS, (c) => createDestinations(resolve(c, CONFIG).PRIVATE_DESTINATIONS));
+  provide(container, RESOLVER, (c) => createResolver({ destinations: resolve(c, DESTINATIONS) }));
+  provide(container, EVENT_POSTER, (c) =>
+    createEventPoster({
+      destinations: resolve(c, DESTINATIONS),
+      resolver: resolve(c, RESOLVER),
+      // Several clients may have the same host: the one that is slow must not take its connections from the others.
+      connections: resolve(c, CONFIG).DISPATCHER_CONCURRENCY,
+    }),
+  );
+}

@@ -1,0 +1,18 @@
+import type { DependencyContainer } from "tsyringe";
+import { createHolds } from "../queue/platform-holds.ts";
+import { createPlatforms } from "../platforms/platforms.ts";
+import type { Worker } from "../runtime/supervise.ts";
+import { CONFIG, LOG, PLATFORMS, provide, REDIS, resolve } from "./tokens.ts";
+
+/** What speaks to the platforms. */
+export function registerPlatforms(container: DependencyContainer): void {
+  provide(container, PLATFORMS, (c) =>
+    createPlatforms(resolve(c, CONFIG), { holds: createHolds(resolve(c, REDIS)), log: resolve(c, LOG) }),
+  );
+}
+
+/** Ends its connections with the process. */
+export const platformConnections = (container: DependencyContainer): Worker => ({
+  name: "platforms",
+  close: () => resolve(container, PLATFORMS).close(),
+});

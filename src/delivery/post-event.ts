@@ -1,0 +1,147 @@
+import { Agent, type Dispatcher } from "undici";
+import { SECOND } from "../runtime/durations.ts";
+import { excerptOf, LOOKED_AT } from "./answer-excerpt.ts";
+import { type Destinations, literalIn, type Scheme } from "./destinations.ts";
+import { AddressNotAllowed, guardedConnector } from "./guarded-connector.ts";
+import { faultWord } from "./post-errors.ts";
+import type { Resolver } from "./resolver.ts";
+
+export interface EventPost {
+  url: string;
+  headers: Readonly<Record<string, string>>;
+  /** The payload, sent byte for byte. */
+  body: string;
+}
+
+export interface PostedEvent {
+  /** delivered: a whole 2xx. refused: any other answer. failed: none, or not a whole one in time. */
+  outcome: "delivered" | "refused" | "failed";
+  statusCode: number | null;
+  durationMs: number;
+  /** A few stable words, for people and for comparing; null when delivered. */
+  error: string | null;
+  /** The beginning of the answer; null when it is empty. */
+  excerpt: string | null;
+  /** The answer's header as it came. */
+  retryAfter: string | null;
+}
+
+export interface EventPoster {
+  /** One attempt, and never more than one request. Aborting it is a failure with the error "aborted". */
+  post(post: EventPost, signal?: AbortSignal): Promise<PostedEvent>;
+  close(): Promise<void>;
+}
+
+export interface PosterParts {
+  destinations: Destinations;
+  resolver: Resolver;
+  /** Milliseconds for the whole exchange, from the resolving of the name to the end of the answer. */
+  deadline?: number;
+  /** At most so many to one origin; further posts wait, within their deadline. */
+  connections?: number;
+}
+
+const MOST_READ = 65_536;
+
+export function createEventPoster(parts: PosterParts): EventPoster {
+  const { destinations, resolver, deadline = 15 * SECOND, connections = 100 } = parts;
+  const agent = new Agent({
+    connections,
+    connect: guardedConnector({ destinations, resolver, timeout: deadline }),
+    // The deadline is over all of it.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    // A connection is checked when it is made, so none is kept for long, whatever the other end proposes.
+    keepAliveMaxTimeout: 30 * SECOND,
+  });
+  return {
+    async post(post, signal) {
+      const began = performance.now();
+      const heard: Heard = { statusCode: null, retryAfter: null, beginning: Buffer.alloc(0) };
+      const fault = await limited({ deadline, signal }, (ending) => {
+        const url = new URL(post.url);
+        const literal = literalIn(url);
+        if (literal !== undefined && !destinations.isAllowed(literal, url.protocol as Scheme))
+          throw new AddressNotAllowed();
+        return converse(agent, requestOf(url, post, ending), heard);
+      });
+      const excerpt = excerptOf(heard.beginning, post.headers["x-webhook-token"]);
+      const { statusCode, retryAfter } = heard;
+      const durationMs = Math.round(performance.now() - began);
+      return { ...verdict(statusCode, fault), statusCode, durationMs, excerpt, retryAfter };
+    },
+    close: () => agent.destroy(),
+  };
+}
+
+/** Why it did not end well by itself; undefined when it did. What has not ended by then is given up. */
+async function limited(
+  { deadline, signal }: { deadline: number; signal: AbortSignal | undefined },
+  work: (ending: AbortSignal) => Promise<void>,
+): Promise<string | undefined> {
+  const ending = new AbortController();
+  const stop = (word: string) => () => ending.abort(new Error(word));
+  const [onDeadline, onAbort] = [stop("timeout"), stop("aborted")];
+  // Raced, because undici looks at the signal only once it is connected.
+  const ended = new Promise<string>((resolve) => {
+    ending.signal.addEventListener("abort", () => resolve(ending.signal.reason.message));
+  });
+  const timer = setTimeout(onDeadline, deadline);
+  signal?.addEventListener("abort", onAbort);
+  if (signal?.aborted) onAbort();
+  try {
+    const worked = (async () => work(ending.signal))().then(() => undefined, faultWord);
+    return await Promise.race([ended, worked]);
+  } finally {
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", onAbort);
+  }
+}
+
+/** What the other end has said so far. */
+interface Heard {
+  statusCode: number | null;
+  retryAfter: string | null;
+  beginning: Buffer;
+}
+
+/** `idempotent` off: undici never sends it a second time. Redirects are not followed, which is what undici does unasked. */
+const requestOf = (
+  url: URL,
+  { headers, body }: EventPost,
+  signal: AbortSignal,
+): Dispatcher.RequestOptions => ({
+  origin: url.origin,
+  path: url.pathname,
+  method: "POST",
+  headers: { ...headers },
+  body,
+  signal,
+  idempotent: false,
+});
+
+async function converse(agent: Agent, request: Dispatcher.RequestOptions, heard: Heard): Promise<void> {
+  const { statusCode, headers, body } = await agent.request(request);
+  body.on("error", () => {}); // heard by the loop, unless it has left by then
+  heard.statusCode = statusCode;
+  heard.retryAfter = [headers["retry-after"] ?? null].flat()[0] ?? null;
+  let read = 0;
+  for await (const chunk of body as AsyncIterable<Buffer>) {
+    read += chunk.length;
+    if (heard.beginning.length < LOOKED_AT) heard.beginning = Buffer.concat([heard.beginning, chunk]);
+    if (read > MOST_READ) break; // ends the connection
+  }
+}
+
+/** A status that is no success counts also when the rest of its answer never came. */
+function verdict(
+  statusCode: number | null,
+  fault: string | undefined,
+): Pick<PostedEvent, "outcome" | "error"> {
+  if (statusCode !== null && (statusCode < 200 || statusCode > 299))
+    return {
+      outcome: "refused",
+      error: statusCode >= 300 && statusCode < 400 ? "redirect" : `HTTP ${statusCode}`,
+    };
+  return fault === undefined ? { outcome: "delivered", error: null } : { outcome: "failed", error: fault };
+}

@@ -1,0 +1,59 @@
+import { createHmac } from "node:crypto";
+import { SECOND } from "../runtime/durations.ts";
+import { packageVersion } from "../runtime/package-root.ts";
+import type { WebhookTokens } from "../security/webhook-tokens.ts";
+
+/** One try to tell an event. */
+export interface Attempt {
+  /** The event's, the same on every attempt. */
+  id: string;
+  type: string;
+  /** The body, byte for byte. */
+  payload: string;
+  /** From 1. */
+  attempt: number;
+  tokens: WebhookTokens;
+  /** When the attempt is made. */
+  at: Date;
+}
+
+/** What goes with an event: Standard Webhooks 1.0, the token itself, and what the event is. */
+export function attemptHeaders(attempt: Attempt): Record<string, string> {
+  const { id, type, tokens } = attempt;
+  const timestamp = String(Math.floor(attempt.at.getTime() / SECOND));
+  const content = `${id}.${timestamp}.${attempt.payload}`;
+  return {
+    "content-type": "application/json",
+    "user-agent": userAgent(),
+    "webhook-id": id,
+    "webhook-timestamp": timestamp,
+    ...(tokens.current === undefined
+      ? {}
+      : { "webhook-signature": signaturesOf(content, tokens), "x-webhook-token": tokens.current }),
+    "x-webhook-event": type,
+    "x-webhook-attempt": String(attempt.attempt),
+  };
+}
+
+/** The new token's first: a receiver that looks at one signature alone should look at that. */
+const signaturesOf = (content: string, { current, former }: WebhookTokens): string =>
+  [current, former]
+    .filter((token) => token !== undefined)
+    .map((token) => `v1,${createHmac("sha256", keyOf(token)).update(content).digest("base64")}`)
+    .join(" ");
+
+const PREFIXED_BASE64 =
+  /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==))$/;
+
+/** A token in the standard's form is a key in base64; any other is the key itself. */
+function keyOf(token: string): Buffer {
+  const encoded = PREFIXED_BASE64.exec(token)?.[1];
+  return encoded === undefined ? Buffer.from(token) : Buffer.from(encoded, "base64");
+}
+
+let known: string | undefined;
+
+function userAgent(): string {
+  known ??= `Herald/${packageVersion()}`;
+  return known;
+}

@@ -1,0 +1,18 @@
+import type { PlatformAdAccount } from "../../platforms/ads/accounts.ts";
+import { toStorable } from "../../schema/storable.ts";
+import { type AdAccountFacts, FACTS } from "../../store/ads/ad-accounts.ts";
+
+const textOrNull = (text: string | undefined) => (text === undefined ? null : toStorable(text));
+
+/** What the platform says of an ad account, as it is kept. */
+export const toFacts = (account: PlatformAdAccount): AdAccountFacts => ({
+  name: toStorable(account.name),
+  currency: toStorable(account.currency),
+  timezone_name: toStorable(account.timezone_name),
+  account_status: account.account_status,
+  business_id: textOrNull(account.business_id),
+  business_name: textOrNull(account.business_name),
+});
+
+export const haveChanged = (one: AdAccountFacts, other: AdAccountFacts): boolean =>
+  FACTS.some((fact) => one[fact] !== other[fact]);

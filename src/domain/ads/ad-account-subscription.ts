@@ -1,0 +1,29 @@
+import type { AdAccounts } from "../../platforms/ads/accounts.ts";
+import { isTokenDead, PlatformFailure } from "../../platforms/errors/failure.ts";
+import type { Log } from "../../runtime/logging/log.ts";
+import { markSubscribed } from "../../store/ads/ad-account-changes.ts";
+import type { Database } from "../../store/database/database.ts";
+import type { AdAccountAccess } from "./ad-account-access.ts";
+
+interface Parts {
+  db: Database;
+  accounts: AdAccounts;
+  log: Log;
+}
+
+/** Asks the platform to tell us of the account's changes. False where it refuses; a dead token is thrown. */
+export async function subscribe(
+  { db, accounts, log }: Parts,
+  { row, access }: AdAccountAccess,
+): Promise<boolean> {
+  try {
+    await accounts.subscribe(access);
+  } catch (error) {
+    if (!(error instanceof PlatformFailure) || isTokenDead(error)) throw error;
+    const { client_id: client, ad_account_id: ad_account } = row;
+    log.warn("ad_account.not_subscribed", { client, ad_account, error: error.code });
+    return false;
+  }
+  await markSubscribed(db, row.client_id, row.id);
+  return true;
+}

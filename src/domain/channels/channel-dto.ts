@@ -1,0 +1,30 @@
+import type { ChannelDto } from "../../schema/channels.ts";
+import type { ChannelStatus, Platform } from "../../schema/enumerations.ts";
+import { toTimestamp } from "../../schema/timestamps.ts";
+import type { ChannelRow } from "../../store/channels/channels.ts";
+
+/** Fields that every channel may have, by their names on the wire and in the row alike. */
+const OPTIONAL = [
+  "display_name",
+  "waba_id",
+  "phone_number_id",
+  "display_phone_number",
+  "page_id",
+  "photoapp_user_id",
+  "template_namespace",
+  "external_ref",
+] as const satisfies readonly (keyof ChannelDto & keyof ChannelRow)[];
+
+type Optional = Partial<Record<(typeof OPTIONAL)[number], string>>;
+
+const presentIn = (row: ChannelRow): Optional =>
+  Object.fromEntries(OPTIONAL.flatMap((name) => (row[name] === null ? [] : [[name, row[name]]])));
+
+/** Absent is what does not apply; nothing is null. */
+export const toChannel = (row: ChannelRow): ChannelDto => ({
+  channel_id: row.id,
+  platform: row.platform as Platform,
+  status: row.status as ChannelStatus,
+  ...presentIn(row),
+  connected_at: toTimestamp(row.connected_at),
+});

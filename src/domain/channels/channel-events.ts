@@ -1,0 +1,17 @@
+import type { Platform } from "../../schema/enumerations.ts";
+import type { ChannelRow } from "../../store/channels/channels.ts";
+import type { EventDraft } from "../events/record-events.ts";
+
+/** Why a channel ended, as its client is told. */
+export type DisconnectReason = "token_dead" | "requested" | "taken_over" | "platform";
+
+type Ended = Pick<ChannelRow, "client_id" | "id" | "platform" | "external_ref">;
+
+export const channelDisconnected = (row: Ended, reason: DisconnectReason): EventDraft => ({
+  clientId: row.client_id,
+  type: "channel.disconnected",
+  key: row.platform as Platform,
+  channelId: row.id,
+  externalRef: row.external_ref,
+  data: { reason },
+});

@@ -1,0 +1,44 @@
+import { JsonText } from "../../runtime/json/json.ts";
+import type { EventKey, EventStatus, EventType, SkipReason } from "../../schema/enumerations.ts";
+import type { EventDetailDto, EventDto } from "../../schema/events.ts";
+import { toTimestamp } from "../../schema/timestamps.ts";
+import type { AttemptRow, EventRow } from "../../store/events/events.ts";
+import { addressOf } from "../../delivery/endpoints.ts";
+
+/** Where the last attempt went; before the first one, where it would go by what is configured now. */
+function urlOf({ url, webhook_url, key, type }: EventRow): string | null {
+  if (url !== null || webhook_url === null) return url;
+  return addressOf(webhook_url, key as EventKey | null, type as EventType);
+}
+
+export const toEvent = (row: EventRow): EventDto => ({
+  id: row.id,
+  type: row.type as EventType,
+  key: row.key as EventKey | null,
+  channel_id: row.channel_id,
+  ad_account_id: row.ad_account_id,
+  status: row.status as EventStatus,
+  skip_reason: row.status === "skipped" ? (row.skip_reason as SkipReason | null) : null,
+  attempts: row.attempts,
+  last_status_code: row.last_status_code,
+  last_error: row.last_error,
+  next_attempt_at: row.status === "pending" ? toTimestamp(row.next_attempt_at) : null,
+  url: urlOf(row),
+  occurred_at: toTimestamp(row.occurred_at),
+  delivered_at: toTimestamp(row.delivered_at),
+});
+
+const toDeliveryAttempt = ({ at, ...attempt }: AttemptRow): EventDetailDto["delivery_attempts"][number] => ({
+  ...attempt,
+  at: toTimestamp(at),
+});
+
+export const toEventDetail = (
+  row: EventRow & { payload: string },
+  attempts: readonly AttemptRow[],
+): EventDetailDto => ({
+  ...toEvent(row),
+  // As it was recorded: parsed and written again, long integers would be rounded.
+  payload: new JsonText(row.payload),
+  delivery_attempts: attempts.map(toDeliveryAttempt),
+});

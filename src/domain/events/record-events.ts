@@ -1,0 +1,101 @@
+import { hash } from "node:crypto";
+import { newId, timeOfId } from "../../runtime/ids.ts";
+import { type JsonText, stringifyJson } from "../../runtime/json/json.ts";
+import type { EventKey, EventType } from "../../schema/enumerations.ts";
+import { API_VERSION } from "../../schema/version.ts";
+import type { Queryable } from "../../store/database/database.ts";
+import { hasFingerprint, insertEvents, LATE, type NewEvent } from "../../store/events/insert-events.ts";
+import type { Doorbell } from "../../queue/queue-notifier.ts";
+
+/** Something that happened and is to be told to a client. */
+export interface EventDraft {
+  clientId: string;
+  type: EventType;
+  key: EventKey | null;
+  channelId?: string | null;
+  adAccountId?: string | null;
+  externalRef?: string | null;
+  /** The message of ours that it is about. */
+  messageId?: string | null;
+  /** When it happened, where somebody else knows better than our clock. */
+  occurredAt?: Date | undefined;
+  /** Normalised; or its JSON, where it contains what was not read. */
+  data: object | JsonText;
+  /** The platform's own words, as they came. */
+  raw?: JsonText;
+  /** What it is known by when it comes again; absent: it comes once. */
+  knownBy?: string;
+}
+
+/**
+ * Writes events down with the telling of each, in one statement, and answers the ids of those that were not known yet. With
+ * a doorbell the dispatchers hear of them at once, so inside a transaction it must be one that is held back; without one, within
+ * a second.
+ */
+export async function recordEvents(
+  db: Queryable,
+  drafts: readonly EventDraft[],
+  doorbell?: Doorbell,
+): Promise<string[]> {
+  const events = distinct(drafts).map((draft) => toNewEvent(newId("evt"), draft));
+  if (events.length === 0) return [];
+  const epoch = doorbell?.epoch() ?? null;
+  const recorded = await insertEvents(db, events, epoch);
+  if (epoch !== null) doorbell?.ring(recorded.filter(({ isDue }) => isDue));
+  return recorded.map(({ id }) => id);
+}
+
+/** Whether it came before. */
+export const isKnown = (db: Queryable, clientId: string, knownBy: string): Promise<boolean> =>
+  hasFingerprint(db, clientId, fingerprintOf(knownBy));
+
+/** A batch may itself contain the same event twice. */
+function distinct(drafts: readonly EventDraft[]): EventDraft[] {
+  const known = new Set<string>();
+  return drafts.filter(({ clientId, knownBy }) => {
+    if (knownBy === undefined) return true;
+    const name = `${clientId} ${knownBy}`;
+    return !known.has(name) && known.add(name);
+  });
+}
+
+/** The event as it is written down, its body as it will be sent. */
+export function toNewEvent(id: string, draft: EventDraft): NewEvent {
+  // Nothing is recorded before it happened: lists by time rely on it, whatever the platform's clock says, or ours.
+  const [recorded, now] = [timeOfId(id), Date.now()];
+  const occurredAt = new Date(Math.min(draft.occurredAt?.getTime() ?? now, now, recorded));
+  const { type, key, knownBy } = draft;
+  return {
+    client_id: draft.clientId,
+    id,
+    type,
+    key,
+    channel_id: draft.channelId ?? null,
+    ad_account_id: draft.adAccountId ?? null,
+    message_id: draft.messageId ?? null,
+    occurred_at: occurredAt,
+    is_late: recorded - occurredAt.getTime() > LATE,
+    payload: payloadOf(id, draft, occurredAt),
+    fingerprint: knownBy === undefined ? null : fingerprintOf(knownBy),
+  };
+}
+
+/** The body as it will be sent, however often. */
+function payloadOf(id: string, draft: EventDraft, occurredAt: Date): string {
+  const { type, key, channelId, adAccountId, externalRef, data, raw } = draft;
+  return stringifyJson({
+    id,
+    type,
+    api_version: API_VERSION,
+    key,
+    ...(channelId ? { channel_id: channelId } : {}),
+    ...(adAccountId ? { ad_account_id: adAccountId } : {}),
+    ...(externalRef ? { external_ref: externalRef } : {}),
+    occurred_at: occurredAt.toISOString(),
+    data,
+    ...(raw ? { raw } : {}),
+  });
+}
+
+/** 128 bits of a hash, in the form that the database keeps in the least space. */
+const fingerprintOf = (known: string): string => hash("sha256", known).slice(0, 32);

@@ -1,0 +1,50 @@
+import { timeOfId } from "../../runtime/ids.ts";
+import type { MessageStatus, Platform, RecipientKind } from "../../schema/enumerations.ts";
+import type { MessageDto, MessageErrorDto, QueuedMessageDto } from "../../schema/messages.ts";
+import { toTimestamp } from "../../schema/timestamps.ts";
+import type { MessageRow } from "../../store/messages/messages.ts";
+
+type AcceptedRow = Pick<
+  MessageRow,
+  "id" | "channel_id" | "platform" | "recipient" | "recipient_kind" | "external_ref"
+>;
+
+const createdAt = (id: string): string => new Date(timeOfId(id)).toISOString();
+
+/** As it is answered when it is accepted. */
+export const toQueuedMessage = (row: AcceptedRow): QueuedMessageDto => ({
+  message_id: row.id,
+  status: "queued",
+  channel_id: row.channel_id,
+  platform: row.platform as Platform,
+  to: row.recipient,
+  to_type: row.recipient_kind as RecipientKind,
+  external_ref: row.external_ref,
+  created_at: createdAt(row.id),
+});
+
+export const toMessage = (row: MessageRow): MessageDto => ({
+  ...toQueuedMessage(row),
+  status: row.status as MessageStatus,
+  platform_message_id: row.platform_message_id,
+  statuses: statusesOf(row),
+  error: row.error === null ? null : toError(JSON.parse(row.error)),
+  attempts: row.attempts,
+});
+
+/** Those that the row has written down, after the ones that follow from its being there and being sent. */
+function statusesOf({ id, started_at, timeline }: MessageRow): MessageDto["statuses"] {
+  const isWritten = timeline.some(({ status }) => status === "sending");
+  return [
+    { status: "queued", at: createdAt(id) },
+    ...(started_at && !isWritten ? [{ status: "sending" as const, at: toTimestamp(started_at) }] : []),
+    ...timeline.map(({ status, at }) => ({ status: status as MessageStatus, at: toTimestamp(new Date(at)) })),
+  ];
+}
+
+const toError = ({ code, title, message, details }: MessageErrorDto): MessageErrorDto => ({
+  code,
+  title: title ?? null,
+  message: message ?? null,
+  details: details ?? null,
+});

@@ -1,0 +1,130 @@
+import { newId } from "../../runtime/ids.ts";
+import type { Role } from "../../schema/enumerations.ts";
+import { generatePassword, type Passwords } from "../../security/passwords.ts";
+import { type Deed, recordAudit } from "../../store/tenants/audit-log.ts";
+import type { Database, Queryable } from "../../store/database/database.ts";
+import {
+  insertUser,
+  lockOwners,
+  lockUser,
+  setPassword,
+  type UserChanges,
+  type UserRow,
+  updateUser,
+} from "../../store/tenants/users.ts";
+
+export interface UserWish {
+  email: string;
+  name: string;
+  role: Role;
+  /** Made up when absent. */
+  password?: string | undefined;
+}
+
+export interface MadeUser {
+  row: UserRow;
+  /** Only where it was made up: the only time it is known. */
+  password?: string;
+}
+
+interface Parts {
+  db: Database;
+  passwords: Passwords;
+}
+
+/** Undefined when the email is taken. */
+export async function makeUser(
+  { db, passwords }: Parts,
+  deed: Deed,
+  wish: UserWish,
+): Promise<MadeUser | undefined> {
+  const generated = wish.password === undefined ? generatePassword() : undefined;
+  const passwordHash = await passwords.hash(wish.password ?? (generated as string));
+  const row = await db.transaction((tx) => addUser(tx, deed, { ...wish, passwordHash }));
+  return row && { row, ...(generated === undefined ? {} : { password: generated }) };
+}
+
+/** Undefined when the email is taken. */
+export async function addUser(
+  tx: Queryable,
+  deed: Deed,
+  { email, name, role, passwordHash }: Omit<UserWish, "password"> & { passwordHash: string },
+): Promise<UserRow | undefined> {
+  const row = await insertUser(tx, deed.caller.clientId, {
+    id: newId("usr"),
+    email,
+    name,
+    role,
+    passwordHash,
+  });
+  if (row)
+    await recordAudit(tx, deed, { action: "user.created", target: row.id, details: { email, name, role } });
+  return row;
+}
+
+export type Change =
+  | { outcome: "changed"; row: UserRow }
+  | { outcome: "absent" }
+  | { outcome: "needs owner" }
+  | { outcome: "last owner" };
+
+interface WantedChange {
+  id: string;
+  changes: { [K in keyof UserChanges]?: UserChanges[K] | undefined };
+  byOwner: boolean;
+}
+
+/** Only an owner makes an owner, or touches the standing of one; the last owner stays. */
+export function changeUser(
+  db: Database,
+  deed: Deed,
+  { id, changes, byOwner }: WantedChange,
+): Promise<Change> {
+  const { clientId } = deed.caller;
+  return db.transaction(async (tx): Promise<Change> => {
+    const owners = await lockOwners(tx, clientId);
+    const row = await lockUser(tx, clientId, id);
+    if (!row) return { outcome: "absent" };
+    const after = { ...row, ...definedOnly(changes) };
+    const standing = after.role !== row.role || after.enabled !== row.enabled;
+    if (!standing && after.name === row.name) return { outcome: "changed", row };
+    if (standing && !byOwner && [row.role, after.role].includes("owner")) return { outcome: "needs owner" };
+    const leaves = owners.includes(id) && (after.role !== "owner" || !after.enabled);
+    if (leaves && owners.length === 1) return { outcome: "last owner" };
+    const details = difference(row, after);
+    await recordAudit(tx, deed, { action: "user.updated", target: id, details });
+    return { outcome: "changed", row: await updateUser(tx, clientId, after) };
+  });
+}
+
+const definedOnly = (changes: WantedChange["changes"]): Partial<UserChanges> =>
+  Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
+
+/** What was and what is, of the fields that differ. */
+const difference = (before: UserRow, after: UserRow) =>
+  Object.fromEntries(
+    (["name", "role", "enabled"] as const)
+      .filter((field) => before[field] !== after[field])
+      .map((field) => [field, { from: before[field], to: after[field] }]),
+  );
+
+interface PasswordWish {
+  id: string;
+  password: string;
+  /** The hash of the old password, where that was asked for. */
+  replaces?: string | undefined;
+}
+
+/** Ends the tokens issued before. False when the client has no such user, or the old password has been replaced meanwhile. */
+export async function changePassword(
+  { db, passwords }: Parts,
+  deed: Deed,
+  { id, password, replaces }: PasswordWish,
+): Promise<boolean> {
+  const passwordHash = await passwords.hash(password);
+  return db.transaction(async (tx) => {
+    const changed = await setPassword(tx, deed.caller.clientId, { id, passwordHash, replaces });
+    if (changed) await recordAudit(tx, deed, { action: "user.password_changed", target: id });
+    return changed;
+  });
+}

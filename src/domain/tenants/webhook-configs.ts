@@ -1,0 +1,129 @@
+import { MINUTE } from "../../runtime/durations.ts";
+import type { DispatchKey } from "../../schema/enumerations.ts";
+import { type SecretBox, SecretBoxError } from "../../security/secret-box.ts";
+import {
+  generateWebhookToken,
+  isInGrace,
+  sealToken,
+  tokensOf,
+  type WebhookTokens,
+} from "../../security/webhook-tokens.ts";
+import { type Deed, recordAudit } from "../../store/tenants/audit-log.ts";
+import type { Database } from "../../store/database/database.ts";
+import { lockWebhookConfig, saveWebhookConfig, type WebhookConfigRow } from "../../store/tenants/webhook-configs.ts";
+
+interface Parts {
+  db: Database;
+  secretBox: SecretBox;
+}
+
+/** What becomes of the row, and what the audit log says of it; undefined: it stays as it is. */
+type Change = { to: Partial<WebhookConfigRow>; action: string; details: Record<string, unknown> } | undefined;
+
+/** Changes the configuration while nobody else does, and answers what it is then. */
+function change(
+  db: Database,
+  deed: Deed,
+  decide: (row: WebhookConfigRow) => Change,
+): Promise<WebhookConfigRow> {
+  const { clientId } = deed.caller;
+  return db.transaction(async (tx) => {
+    const row = await lockWebhookConfig(tx, clientId);
+    const decided = decide(row);
+    if (!decided) return row;
+    const { to, action, details } = decided;
+    const after = { ...row, ...to };
+    await saveWebhookConfig(tx, clientId, after);
+    await recordAudit(tx, deed, { action, target: clientId, details });
+    return after;
+  });
+}
+
+/** Null: none from now on. Undefined: as it is. */
+export interface ConfigChanges {
+  webhookUrl?: string | null | undefined;
+  webhookSecret?: string | null | undefined;
+}
+
+export const changeWebhookConfig = (
+  { db, secretBox }: Parts,
+  deed: Deed,
+  { webhookUrl, webhookSecret }: ConfigChanges,
+): Promise<WebhookConfigRow> =>
+  change(db, deed, (row) => {
+    const newUrl = webhookUrl !== undefined && webhookUrl !== row.webhook_url;
+    const newSecret = webhookSecret !== undefined && !isAlone(webhookSecret, row, secretBox);
+    if (!newUrl && !newSecret) return undefined;
+    return {
+      to: {
+        ...(newUrl ? { webhook_url: webhookUrl } : {}),
+        ...(newSecret ? { ...secretColumns(secretBox, row.id, webhookSecret), ...NO_FORMER } : {}),
+      },
+      action: "webhook.config_updated",
+      details: {
+        ...(newUrl ? { webhook_url: { from: row.webhook_url, to: webhookUrl } } : {}),
+        ...(newSecret ? { secret: webhookSecret === null ? "cleared" : "set" } : {}),
+      },
+    };
+  });
+
+/** Whether the token is this one and no former one counts beside it. */
+const isAlone = (secret: string | null, row: WebhookConfigRow, box: SecretBox): boolean =>
+  !isInGrace(row) &&
+  (secret === null ? row.secret_sealed === null : knownTokens(row, box).current === secret);
+
+/** None where no key of ours opens them: a token that is lost must still be replaceable. */
+function knownTokens(row: WebhookConfigRow, box: SecretBox): WebhookTokens {
+  try {
+    return tokensOf(row, box);
+  } catch (error) {
+    if (error instanceof SecretBoxError) return {};
+    throw error;
+  }
+}
+
+const NO_FORMER = { former_secret_sealed: null, former_secret_until: null };
+
+const secretColumns = (box: SecretBox, id: string, secret: string | null) => ({
+  secret_sealed: secret === null ? null : sealToken(box, secret, { column: "secret_sealed", id }),
+  secret_last4: secret === null ? null : secret.slice(-4),
+});
+
+export const switchDispatch = (
+  db: Database,
+  deed: Deed,
+  { key, enabled }: { key: DispatchKey; enabled: boolean },
+): Promise<WebhookConfigRow> =>
+  change(db, deed, (row) => {
+    if (row.disabled_keys.includes(key) !== enabled) return undefined;
+    const others = row.disabled_keys.filter((disabled) => disabled !== key);
+    return {
+      to: { disabled_keys: enabled ? others : [...others, key] },
+      action: "webhook.switched",
+      details: { key, enabled },
+    };
+  });
+
+/** A new token, answered this once. The one before signs too for the grace. */
+export async function generateSecret(
+  { db, secretBox }: Parts,
+  deed: Deed,
+  graceMinutes: number,
+): Promise<string> {
+  const token = generateWebhookToken();
+  await change(db, deed, (row) => ({
+    to: { ...secretColumns(secretBox, row.id, token), ...formerColumns(secretBox, row, graceMinutes) },
+    action: "webhook.secret_generated",
+    details: { grace_minutes: graceMinutes },
+  }));
+  return token;
+}
+
+function formerColumns(box: SecretBox, row: WebhookConfigRow, graceMinutes: number) {
+  const { current } = knownTokens(row, box);
+  if (graceMinutes === 0 || current === undefined) return NO_FORMER;
+  return {
+    former_secret_sealed: sealToken(box, current, { column: "former_secret_sealed", id: row.id }),
+    former_secret_until: new Date(Date.now() + graceMinutes * MINUTE),
+  };
+}

@@ -1,0 +1,98 @@
+import type { IncomingMessage } from "node:http";
+import { Readable } from "node:stream";
+import { ApiError } from "../../runtime/errors.ts";
+import type { IncomingFile } from "../route.ts";
+
+export const MIB = 1_048_576;
+
+export interface IncomingBody {
+  /** The whole body, at most `limit` bytes of it: one byte more is 413, noticed while it streams in. */
+  read(): Promise<Buffer>;
+  /** The body while it comes in, as fast as it is read; the same limit. */
+  stream(): IncomingFile;
+  /** The same limit for a request that is refused anyway: counts and drops what is left, and keeps nothing in memory. */
+  measure(): Promise<void>;
+}
+
+/** Size is the first thing checked, so a declared length over the limit throws here, before anything is read. */
+export function incomingBody(request: IncomingMessage, limit: number): IncomingBody {
+  const declared = request.headers["content-length"];
+  const chunked = request.headers["transfer-encoding"] !== undefined;
+  if (Number(declared) > limit) throw tooLarge(limit);
+  const isEmpty = !chunked && (declared === undefined || declared === "0");
+  let whole: Promise<void> | undefined;
+  let content: Readable | undefined;
+  const take = (keep: (chunk: Buffer) => void): Promise<void> => {
+    whole ??= consume(request, limit, keep);
+    return whole;
+  };
+  return {
+    async read() {
+      if (isEmpty) return Buffer.alloc(0);
+      assertPlain(request);
+      const chunks: Buffer[] = [];
+      await take((chunk) => chunks.push(chunk));
+      return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+    },
+    stream() {
+      assertPlain(request);
+      content = paced(request, take);
+      const size = chunked ? undefined : Number(declared ?? 0);
+      return { type: request.headers["content-type"] ?? "", size, content };
+    },
+    async measure() {
+      content?.destroy();
+      if (chunked) await take(() => {});
+      else if (request.destroyed && !request.complete) throw incomplete();
+    },
+  };
+}
+
+function assertPlain({ headers }: IncomingMessage): void {
+  const encoding = headers["content-encoding"]?.toLowerCase() ?? "identity";
+  if (encoding !== "identity")
+    throw new ApiError("unsupported_media_type", "The body must not be compressed");
+}
+
+/** Nothing more is taken from the sender while the reader has enough. Once the reader has left, the rest is dropped. */
+function paced(request: IncomingMessage, take: (keep: (chunk: Buffer) => void) => Promise<void>): Readable {
+  const content = new Readable({
+    read: () => void request.resume(),
+    destroy(error, done) {
+      request.resume(); // so that the sender can finish and read the answer
+      done(error);
+    },
+  });
+  content.on("error", () => {}); // the handler may have stopped reading, and the pipeline knows it all the same
+  take((chunk) => {
+    if (!content.destroyed && !content.push(chunk)) request.pause();
+  }).then(
+    () => content.push(null),
+    (error) => content.destroy(error),
+  );
+  return content;
+}
+
+function consume(request: IncomingMessage, limit: number, keep: (chunk: Buffer) => void): Promise<void> {
+  return new Promise((resolve, reject) => {
+    // The sender may have gone while its credential was looked up; its events have passed by then.
+    if (request.destroyed) return reject(incomplete());
+    let size = 0;
+    const onData = (chunk: Buffer) => {
+      size += chunk.length;
+      if (size <= limit) return keep(chunk);
+      reject(tooLarge(limit));
+      request.off("data", onData).resume(); // the rest is dropped, so that the sender can finish and read the answer
+    };
+    // A request that breaks is closed, too; one that is complete is closed later.
+    request
+      .on("data", onData)
+      .on("end", resolve)
+      .on("close", () => request.complete || reject(incomplete()));
+  });
+}
+
+const incomplete = () => new ApiError("validation_failed", "The request ended before its body was complete");
+
+const tooLarge = (limit: number) =>
+  new ApiError("payload_too_large", `The body is larger than ${limit} bytes`);

@@ -1,0 +1,21 @@
+import { isUtf8 } from "node:buffer";
+import { ApiError } from "../../runtime/errors.ts";
+
+/** The object in a JSON body, whatever its Content-Type says. An empty body is `{}`. */
+export function parseJsonBody(bytes: Buffer): Record<string, unknown> {
+  if (bytes.length === 0) return {};
+  const value = parse(bytes);
+  if (value === null || typeof value !== "object" || Array.isArray(value))
+    throw new ApiError("validation_failed", "The body must be a JSON object");
+  return value as Record<string, unknown>;
+}
+
+function parse(bytes: Buffer): unknown {
+  if (!isUtf8(bytes)) throw new ApiError("validation_failed", "The body is not valid UTF-8");
+  try {
+    return JSON.parse(bytes.toString("utf8").replace(/^\ufeff/, ""));
+  } catch (cause) {
+    // The parser's own message quotes the body, in which a secret may stand.
+    throw new ApiError("validation_failed", "The body is not valid JSON", { cause });
+  }
+}

@@ -1,0 +1,70 @@
+import type { RedisClient } from "./redis.ts";
+import { type EventLane, partitionOf, streamKey } from "./streams.ts";
+
+/** So many of one client wait here; the others wait in their rows. */
+const MOST = 1_000;
+/** With so many there is enough to do for a while. */
+const ENOUGH = MOST / 2;
+
+/** Adds ids in the order of their coming while there is room, and answers those that there was none for. */
+const PARK = `
+  local left = {}
+  local room = tonumber(ARGV[2]) - redis.call("zcard", KEYS[1])
+  for i = 4, #ARGV do
+    if redis.call("zscore", KEYS[1], ARGV[i]) then
+    elseif room > 0 then
+      redis.call("zadd", KEYS[1], ARGV[3], ARGV[i])
+      room = room - 1
+    else
+      left[#left + 1] = ARGV[i]
+    end
+  end
+  redis.call("sadd", KEYS[2], ARGV[1])
+  return left`;
+
+const POP = `
+  local found = redis.call("zpopmin", KEYS[1], ARGV[2])
+  local ids = {}
+  for i = 1, #found, 2 do ids[#ids + 1] = found[i] end
+  if redis.call("exists", KEYS[1]) == 0 then redis.call("srem", KEYS[2], ARGV[1]) end
+  return ids`;
+
+export type Parking = ReturnType<typeof createParking>;
+
+/**
+ * Where the events of a client wait that has as many calls open as it may: out of everybody's way. Derived from the rows:
+ * what is lost here is found again by the sweeper.
+ */
+export function createParking(redis: RedisClient, partitions: number) {
+  const keysOf = (lane: EventLane, clientId: string) => {
+    const stream = streamKey(lane, partitionOf(clientId, partitions));
+    return [`${stream}:parked:${clientId}`, `${stream}:parked`] as const;
+  };
+  const clientsOf = (lane: EventLane, partition: number): Promise<string[]> =>
+    redis.smembers(`${streamKey(lane, partition)}:parked`);
+  const countsOf = (lane: EventLane, clients: readonly string[]): Promise<number[]> =>
+    Promise.all(clients.map((clientId) => redis.zcard(keysOf(lane, clientId)[0])));
+  return {
+    /** Answers those that there was no room for. */
+    async park(lane: EventLane, clientId: string, ids: readonly string[]): Promise<string[]> {
+      const answer = await redis.eval(PARK, 2, ...keysOf(lane, clientId), clientId, MOST, Date.now(), ...ids);
+      return answer as string[];
+    },
+    async pop(lane: EventLane, clientId: string, count: number): Promise<string[]> {
+      return (await redis.eval(POP, 2, ...keysOf(lane, clientId), clientId, count)) as string[];
+    },
+    /** Whose events wait here. */
+    clients: clientsOf,
+    async count(lane: EventLane, partition: number): Promise<number> {
+      const counts = await countsOf(lane, await clientsOf(lane, partition));
+      return counts.reduce((sum, count) => sum + count, 0);
+    },
+    /** The clients of whom enough waits here. */
+    async crowded(lane: EventLane): Promise<string[]> {
+      const all = Array.from({ length: partitions }, (_, partition) => clientsOf(lane, partition));
+      const clients = (await Promise.all(all)).flat();
+      const counts = await countsOf(lane, clients);
+      return clients.filter((_, index) => (counts[index] ?? 0) >= ENOUGH);
+    },
+  };
+}

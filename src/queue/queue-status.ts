@@ -1,0 +1,47 @@
+import { SECOND } from "../runtime/durations.ts";
+import type { Queryable } from "../store/database/database.ts";
+import { measureQueue, measureSends } from "../store/events/queue-metrics.ts";
+import type { RedisClient } from "./redis.ts";
+import { countOpen } from "./breakers.ts";
+import { createParking } from "./parking.ts";
+import { createStreams } from "./streams.ts";
+
+/** How it stands with one stream. What only Redis knows is null while it is away. */
+export interface StreamStatus {
+  stream: string;
+  /** Entries that lie in it, read or not. */
+  depth: number | null;
+  /** How long the oldest delivery has been due that nobody has in hand. */
+  oldest_due_seconds: number;
+  in_flight: number;
+  /** Set aside, because their clients have as many calls open as they may. */
+  parked: number | null;
+  /** Destinations left alone for a while. On both lanes, for it holds up a client's events on either. */
+  open_breakers: number | null;
+}
+
+export interface QueueParts {
+  db: Queryable;
+  redis: RedisClient;
+  partitions: number;
+}
+
+export function queueStatus({ db, redis, partitions }: QueueParts): Promise<StreamStatus[]> {
+  const [streams, parking] = [createStreams(redis, partitions), createParking(redis, partitions)];
+  const known = (answer: Promise<number>) => answer.catch(() => null);
+  return Promise.all(
+    streams.all.map(async ({ lane, partition, key }) => {
+      const place = { partitions, partition };
+      const isOfEvents = lane !== "outbound";
+      const [depth, parked, open_breakers, { oldest_due_at, in_flight }] = await Promise.all([
+        known(streams.depth(key)),
+        isOfEvents ? known(parking.count(lane, partition)) : 0,
+        isOfEvents ? known(countOpen(redis, partition)) : 0,
+        isOfEvents ? measureQueue(db, { ...place, isBulk: lane === "bulk" }) : measureSends(db, place),
+      ]);
+      const age = oldest_due_at === null ? 0 : Math.max(0, Date.now() - oldest_due_at.getTime());
+      const oldest_due_seconds = Math.round(age / SECOND);
+      return { stream: key, depth, oldest_due_seconds, in_flight, parked, open_breakers };
+    }),
+  );
+}

@@ -1,0 +1,78 @@
+import { SECOND } from "../runtime/durations.ts";
+import type { RedisClient } from "./redis.ts";
+import { partitionOf, streamKey } from "./streams.ts";
+
+/**
+ * A bucket of one second's worth, kept as the moment at which it would be full again: each that is taken moves it on. Only what may
+ * go out within the horizon is taken. The rest queues up behind the tail, a moment for each: those whose turn has come are served
+ * first, and while there is a tail nobody new is served before it. By the clock of Redis, which is the same for all.
+ */
+const TAKE = `
+  local time = redis.call("time")
+  local now = time[1] * 1000 + time[2] / 1000
+  local interval, horizon, second = tonumber(ARGV[1]), tonumber(ARGV[2]), 1000
+  local full = math.max(tonumber(redis.call("get", KEYS[1]) or "0"), now)
+  local tail = tonumber(redis.call("get", KEYS[2]) or "0")
+  local before = full
+  local function take(wanted)
+    local room = math.floor((now + horizon + second - full) / interval)
+    local taken = math.max(0, math.min(wanted, room))
+    full = full + taken * interval
+    return taken
+  end
+  local due = take(tonumber(ARGV[3]))
+  local fresh = tail > now + horizon and 0 or take(tonumber(ARGV[4]))
+  local start = math.max(tail, full - second, now)
+  local left = tonumber(ARGV[4]) - fresh
+  redis.call("set", KEYS[1], string.format("%.3f", full), "px", math.ceil(full - now) + second)
+  if left > 0 then
+    local last = start + left * interval
+    redis.call("set", KEYS[2], string.format("%.3f", last), "px", math.ceil(last - now) + second)
+  end
+  return { due, fresh, string.format("%.3f", before - now), string.format("%.3f", start - now) }`;
+
+export interface Speaker {
+  clientId: string;
+  channelId: string;
+}
+
+/** How many want to go: those whose turn has come, and new ones. */
+interface Wanted {
+  due: number;
+  fresh: number;
+}
+
+/** In how many milliseconds each may go, in their order; later ones must come again then. */
+interface Moments {
+  due: { now: number[] };
+  fresh: { now: number[]; later: number[] };
+}
+
+/** So long one may wait for its moment in hand. */
+export const HORIZON = 1 * SECOND;
+
+export type Rate = ReturnType<typeof createRate>;
+
+/** How fast a channel speaks, over all dispatchers. */
+export function createRate(
+  redis: RedisClient,
+  { partitions, perSecond }: { partitions: number; perSecond: number },
+) {
+  const interval = SECOND / perSecond;
+  const keysOf = ({ clientId, channelId }: Speaker) => {
+    const key = `${streamKey("outbound", partitionOf(clientId, partitions))}:rate:${channelId}`;
+    return [key, `${key}:tail`] as const;
+  };
+  return {
+    /** Takes a moment for as many as may go soon, and keeps one for each new one that may not. */
+    async take(speaker: Speaker, { due, fresh }: Wanted): Promise<Moments> {
+      const answer = await redis.eval(TAKE, 2, ...keysOf(speaker), interval, HORIZON, due, fresh);
+      const [dueTaken = 0, freshTaken = 0, full = 0, start = 0] = (answer as (string | number)[]).map(Number);
+      const taken = Array.from({ length: dueTaken + freshTaken }, (_, index) =>
+        Math.max(0, full + (index + 1) * interval - SECOND),
+      );
+      const later = Array.from({ length: fresh - freshTaken }, (_, index) => start + (index + 1) * interval);
+      return { due: { now: taken.slice(0, dueTaken) }, fresh: { now: taken.slice(dueTaken), later } };
+    },
+  };
+}

@@ -1,0 +1,33 @@
+import type { ChatNumber } from "../../platforms/chat/access.ts";
+import { PLATFORM_REFUSALS } from "../../platforms/errors/failure.ts";
+import type { Platforms } from "../../platforms/platforms.ts";
+import type { ErrorCode } from "../../runtime/errors.ts";
+import type { SecretBox } from "../../security/secret-box.ts";
+import type { Database } from "../../store/database/database.ts";
+import { asChatNumber, openChatChannel, speakingFor } from "../../domain/channels/channel-access.ts";
+
+export interface ChatParts {
+  db: Database;
+  secretBox: SecretBox;
+  /** Made at the first request: the table of routes must not connect to anything. */
+  platforms: () => Pick<Platforms, "chat">;
+}
+
+/** What becomes of a call in a channel's name that does not succeed. */
+export const CHAT_REFUSALS: readonly ErrorCode[] = ["channel_disconnected", ...PLATFORM_REFUSALS];
+
+/** Whose channel it is, and which. */
+interface Named {
+  caller: { clientId: string };
+  params: { channel_id: string };
+}
+
+/** Says something to the platform in the name of a chatapp channel; the others have nothing of the kind. */
+export async function inChat<T>(
+  { db, secretBox, platforms }: ChatParts,
+  { caller, params }: Named,
+  say: (chat: Platforms["chat"], number: ChatNumber) => Promise<T>,
+): Promise<T> {
+  const access = await openChatChannel({ db, secretBox }, caller.clientId, params.channel_id);
+  return speakingFor(db, access, () => say(platforms().chat, asChatNumber(access)));
+}

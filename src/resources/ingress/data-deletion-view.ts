@@ -1,0 +1,18 @@
+import { html, type Page } from "../../http/views/view.ts";
+import type { DataDeletionRow } from "../../store/tenants/data-deletions.ts";
+
+const counted = (count: number, word: string) => `${count} ${word}${count === 1 ? "" : "s"}`;
+
+const outcomeOf = ({ connections, channels }: DataDeletionRow): string =>
+  connections + channels > 0
+    ? `We have erased your identity and your access tokens from ${counted(connections, "ad connection")} and ${counted(channels, "messaging channel")}.`
+    : "There was nothing left that we knew of you.";
+
+export const erasurePage = (row: DataDeletionRow): Page => ({
+  title: "Your data was erased",
+  content: html`<p>${outcomeOf(row)}</p>
+<dl>
+<dt>Confirmation code</dt><dd>${row.confirmation_code}</dd>
+<dt>Erased</dt><dd>${row.erased_at.toISOString().slice(0, 16).replace("T", " ")} UTC</dd>
+</dl>`,
+});

@@ -1,7 +1,0 @@
-import type { EventDraft } from "../../dispatch/record-events.ts";
-import type { Reading } from "../../platforms/webhooks/reading.ts";
-
-/** An event to be for one of its owners, and what it was read from. */
-export interface Draft extends EventDraft {
-  reading: Reading;
-}

@@ -1,0 +1,45 @@
+import { isTokenDead } from "../../../platforms/errors/failure.ts";
+import type { Platforms } from "../../../platforms/platforms.ts";
+import type { Log } from "../../../runtime/logging/log.ts";
+import type { SecretBox } from "../../../security/secret-box.ts";
+import { type AdAccountRow, findAdAccount } from "../../../store/ads/ad-accounts.ts";
+import type { Database } from "../../../store/database/database.ts";
+import { noSuchAccount, openAdAccount, speakingBy } from "../../../domain/ads/ad-account-access.ts";
+import { toFacts } from "../../../domain/ads/ad-account-facts.ts";
+import { subscribe } from "../../../domain/ads/ad-account-subscription.ts";
+import { recordSync } from "../../../domain/ads/ad-accounts.ts";
+
+export interface AdAccountParts {
+  db: Database;
+  secretBox: SecretBox;
+  log: Log;
+  /** Made at the first request: the table of routes must not connect to anything. */
+  platforms: () => Pick<Platforms, "ads">;
+}
+
+/** Asks for the news of an account that has become active. It is active whatever comes of that; the token check asks again. */
+export async function activate(parts: AdAccountParts, row: AdAccountRow): Promise<AdAccountRow> {
+  const { db, log, platforms } = parts;
+  const { client_id: client, id, ad_account_id: ad_account } = row;
+  try {
+    const account = await openAdAccount(parts, client, id);
+    const asking = { db, log, accounts: platforms().ads.accounts };
+    await speakingBy(parts, account.row.connection_id, () => subscribe(asking, account));
+  } catch (error) {
+    if (!isTokenDead(error)) log.error("ad_account.not_subscribed", { client, ad_account, err: error });
+  }
+  // It may have turned out to be revoked.
+  const now = await findAdAccount(db, client, id).catch(() => undefined);
+  return now ?? row;
+}
+
+export async function refresh(parts: AdAccountParts, clientId: string, id: string): Promise<AdAccountRow> {
+  const { db, platforms } = parts;
+  const { row, access } = await openAdAccount(parts, clientId, id);
+  const read = await speakingBy(parts, row.connection_id, () => platforms().ads.accounts.read(access));
+  const facts = [{ id, ...toFacts(read) }];
+  const { rows } = await db.transaction((tx) => recordSync(tx, row.connection_id, facts));
+  const account = rows[0] ?? (await findAdAccount(db, clientId, id));
+  if (!account) throw noSuchAccount();
+  return account;
+}

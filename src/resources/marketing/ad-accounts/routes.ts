@@ -1,0 +1,75 @@
+import { toAdAccount } from "../../../domain/ads/ad-account-dto.ts";
+import { listById, listOf, listQuery, pageRequest } from "../../../http/lists.ts";
+import { type Route, route } from "../../../http/route.ts";
+import { PLATFORM_REFUSALS } from "../../../platforms/errors/failure.ts";
+import { adAccount } from "../../../schema/ad-accounts.ts";
+import { findAdAccount, listAdAccounts } from "../../../store/ads/ad-accounts.ts";
+import { noSuchAccount } from "../../../domain/ads/ad-account-access.ts";
+import { chooseStatus } from "../../../domain/ads/ad-accounts.ts";
+import { type AdAccountParts, activate, refresh } from "./platform-calls.ts";
+import { adAccountFilters, adAccountParams, chosenStatus } from "./schema.ts";
+
+export function adAccountRoutes(parts: AdAccountParts): Route[] {
+  const { db } = parts;
+  return [
+    route({
+      method: "get",
+      path: "/api/marketing/ad-accounts",
+      scope: "marketing:read",
+      summary: "List the connected ad accounts, newest first",
+      query: listQuery(adAccountFilters),
+      reply: listOf(adAccount),
+      async handle({ caller, query, cursors }) {
+        const page = pageRequest(query, cursors);
+        const rows = await listAdAccounts(db, caller.clientId, { page, ...query });
+        return listById(rows, toAdAccount, { page, cursors });
+      },
+    }),
+    route({
+      method: "get",
+      path: "/api/marketing/ad-accounts/{id}",
+      scope: "marketing:read",
+      summary: "Read an ad account",
+      params: adAccountParams,
+      reply: adAccount,
+      async handle({ caller, params }) {
+        const row = await findAdAccount(db, caller.clientId, params.id);
+        if (!row) throw noSuchAccount();
+        return toAdAccount(row);
+      },
+    }),
+    route({
+      method: "patch",
+      path: "/api/marketing/ad-accounts/{id}",
+      scope: "marketing:manage",
+      gate: "terms",
+      summary: "Activate an ad account, or pause it",
+      description:
+        "Only an active account operates. Activating it also asks the ad platform to tell us of its changes; where that fails it is tried again later, but where the platform calls the token dead on that occasion the answer has `revoked`. A revoked account must be connected again.",
+      errors: ["invalid_state_transition", "ad_account_revoked"],
+      params: adAccountParams,
+      body: chosenStatus,
+      reply: adAccount,
+      async handle(context) {
+        const wish = { ...context.params, ...context.body };
+        const chosen = await db.transaction((tx) => chooseStatus(tx, context, wish));
+        if (!chosen) throw noSuchAccount();
+        const { row, moved } = chosen;
+        return toAdAccount(moved && row.status === "active" ? await activate(parts, row) : row);
+      },
+    }),
+    route({
+      method: "post",
+      path: "/api/marketing/ad-accounts/{id}/refresh",
+      scope: "marketing:manage",
+      gate: "terms",
+      summary: "Read an ad account anew from the ad platform",
+      description:
+        "Whatever has changed there is also sent as `ad_account.updated`. The service's own `status` stays as it is, unless the platform calls the token dead: then every account that shares it becomes revoked.",
+      errors: ["ad_account_revoked", ...PLATFORM_REFUSALS],
+      params: adAccountParams,
+      reply: adAccount,
+      handle: async ({ caller, params }) => toAdAccount(await refresh(parts, caller.clientId, params.id)),
+    }),
+  ];
+}

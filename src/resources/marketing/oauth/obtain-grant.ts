@@ -1,0 +1,34 @@
+import { unavailable } from "../../../platforms/errors/failure.ts";
+import type { Platforms } from "../../../platforms/platforms.ts";
+import { isPlatformId } from "../../../runtime/ids.ts";
+import type { Grant } from "../../../domain/ads/ad-grants.ts";
+import { checkPermissions } from "./permissions.ts";
+
+interface Returned {
+  code: string;
+  redirectUri: string;
+  clientId: string;
+}
+
+/** All that the platform has to say of what the person granted; any of it missing, there is no grant. */
+export async function obtainGrant(
+  { tokens, accounts }: Pick<Platforms["ads"], "tokens" | "accounts">,
+  { code, redirectUri, clientId }: Returned,
+): Promise<Grant> {
+  const about = { client: clientId };
+  const brief = await tokens.exchangeCode(code, redirectUri, about);
+  const { token, expiresAt } = await tokens.prolong(brief.token, about);
+  const [permissions, report] = await Promise.all([
+    tokens.permissions(token, about),
+    tokens.inspect(token, about),
+  ]);
+  checkPermissions(permissions);
+  const { userId = "" } = report;
+  if (!report.valid || !isPlatformId(userId)) throw unavailable("The platform did not say whose token it is");
+  return {
+    platformUserId: userId,
+    token,
+    expiresAt: report.expiresAt === undefined ? (expiresAt ?? null) : report.expiresAt,
+    accounts: await accounts.listAll(token, about),
+  };
+}

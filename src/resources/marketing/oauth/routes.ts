@@ -1,0 +1,112 @@
+import { toAdAccount } from "../../../domain/ads/ad-account-dto.ts";
+import { type Route, route } from "../../../http/route.ts";
+import { PLATFORM_REFUSALS, PlatformFailure } from "../../../platforms/errors/failure.ts";
+import type { Platforms } from "../../../platforms/platforms.ts";
+import type { Config } from "../../../runtime/config/config.ts";
+import { MINUTE } from "../../../runtime/durations.ts";
+import { ApiError } from "../../../runtime/errors.ts";
+import { adAccount } from "../../../schema/ad-accounts.ts";
+import { Type } from "../../../schema/types.ts";
+import type { SecretBox } from "../../../security/secret-box.ts";
+import type { SignedStates } from "../../../security/signed-states.ts";
+import type { Database } from "../../../store/database/database.ts";
+import { consumeState } from "../../../store/ads/oauth-states.ts";
+import { storeGrant } from "../../../domain/ads/ad-grants.ts";
+import { obtainGrant } from "./obtain-grant.ts";
+import { ASKED } from "./permissions.ts";
+import { checkRedirectUri } from "./redirect-uri.ts";
+import { returnRoute } from "./return-route.ts";
+import { exchange, oauthUrl, urlQuery } from "./schema.ts";
+
+export interface OauthParts {
+  db: Database;
+  secretBox: SecretBox;
+  states: SignedStates;
+  settings: Pick<Config, "AD_DIALOG_URL" | "PLATFORM_APP_ID" | "OAUTH_REDIRECT_URI" | "PUBLIC_URL">;
+  /** Made at the first request: the table of routes must not connect to anything. */
+  platforms: () => Pick<Platforms, "ads">;
+}
+
+const STATE_LIFE = 10 * MINUTE;
+
+export function oauthRoutes({ db, secretBox, states, settings, platforms }: OauthParts): Route[] {
+  return [
+    route({
+      method: "get",
+      path: "/api/marketing/oauth/url",
+      scope: "marketing:manage",
+      summary: "Get the address of the ad platform's login dialog",
+      description:
+        "Send the person who has the ad accounts to `url`. They come back to `redirect_uri` with `code` and `state`, which go into the exchange: the code within half a minute, the state within ten minutes, each once.",
+      query: urlQuery,
+      reply: oauthUrl,
+      handle({ caller, query }) {
+        const { redirect_uri = settings.OAUTH_REDIRECT_URI } = query;
+        checkRedirectUri(redirect_uri);
+        const { text: state, expiresAt } = states.issue([caller.clientId, redirect_uri], STATE_LIFE);
+        const url = dialogAddress(settings, { redirect_uri, state });
+        return { url, state, redirect_uri, expires_at: expiresAt.toISOString() };
+      },
+    }),
+    route({
+      method: "post",
+      path: "/api/marketing/oauth/exchange",
+      scope: "marketing:manage",
+      gate: "terms",
+      summary: "Connect the ad accounts that a person has granted",
+      description:
+        "All or nothing; an empty list where no account was granted. New accounts, and those that were revoked, become `available`; others keep their state and take the new token. `ad_account.connected` is sent for each that is new or back. The state is used up by the first exchange that it is good for, whatever becomes of that.",
+      errors: ["missing_permission", ...PLATFORM_REFUSALS],
+      body: exchange,
+      reply: Type.Array(adAccount),
+      async handle(context) {
+        const { clientId } = context.caller;
+        const { code, redirect_uri: redirectUri, state } = context.body;
+        await useState(clientId, { state, redirectUri });
+        const grant = await obtainGrant(platforms().ads, { code, redirectUri, clientId }).catch(beginAnew);
+        const rows = await db.transaction((tx) => storeGrant({ tx, secretBox }, context, grant));
+        return rows.map(toAdAccount);
+      },
+    }),
+    returnRoute({ publicUrl: settings.PUBLIC_URL, redirectUri: settings.OAUTH_REDIRECT_URI }),
+  ];
+
+  async function useState(clientId: string, { state, redirectUri }: { state: string; redirectUri: string }) {
+    const read = states.read(state, [clientId, redirectUri]);
+    if (read.outcome !== "valid") throw unusable(SAID[read.outcome]);
+    if (!(await consumeState(db, read))) throw unusable("The state was used before");
+  }
+}
+
+const SAID = {
+  invalid: "The state was not made for this client and this redirect_uri",
+  expired: "The state has expired",
+} as const;
+
+const AGAIN = "ask for a new address, and send the person to the dialog again";
+
+const unusable = (why: string) => new ApiError("missing_permission", `${why}: ${AGAIN}`);
+
+/** The state is used up, and the code most likely too: what else might be tried again cannot. */
+function beginAnew(error: unknown): never {
+  throw error instanceof PlatformFailure ? error.asFinal(AGAIN) : error;
+}
+
+/** What a person declined before, they are asked for again: else they could never change their mind. */
+function dialogAddress(
+  { AD_DIALOG_URL, PLATFORM_APP_ID }: OauthParts["settings"],
+  { redirect_uri, state }: { redirect_uri: string; state: string },
+): string {
+  const url = new URL(AD_DIALOG_URL);
+  const scope = ASKED.join(",");
+  const asked = {
+    client_id: PLATFORM_APP_ID,
+    redirect_uri,
+    state,
+    response_type: "code",
+    scope,
+    auth_type: "rerequest",
+  };
+  for (const [name, value] of Object.entries(asked)) url.searchParams.set(name, value);
+  return url.href;
+}

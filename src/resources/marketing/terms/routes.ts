@@ -1,0 +1,84 @@
+import { BY_MANAGERS, type Route, route } from "../../../http/route.ts";
+import { ApiError } from "../../../runtime/errors.ts";
+import type { MANAGING_ROLES } from "../../../schema/enumerations.ts";
+import { toTimestamp } from "../../../schema/timestamps.ts";
+import type { Static } from "../../../schema/types.ts";
+import type { Database } from "../../../store/database/database.ts";
+import { findTermsInForce, readTermsStatus, type TermsStatusRow } from "../../../store/tenants/terms.ts";
+import { acceptVersion } from "../../../domain/tenants/terms.ts";
+import { acceptance, termsStatus, termsText } from "./schema.ts";
+
+type StatusDto = Static<typeof termsStatus>;
+
+const toStatus = ({ version, accepted, accepted_at, ...by }: TermsStatusRow): StatusDto => ({
+  version,
+  accepted,
+  accepted_at: toTimestamp(accepted_at),
+  accepted_by: accepted_at && toPerson(by),
+  current_version_accepted: accepted,
+});
+
+const toPerson = ({
+  user_id,
+  name,
+  email,
+  role,
+}: Pick<TermsStatusRow, "user_id" | "name" | "email" | "role">) => ({
+  user_id: user_id as string,
+  name: name as string,
+  email,
+  role: role as (typeof MANAGING_ROLES)[number],
+});
+
+function notCurrent(current: string): ApiError {
+  const message = `The terms in force are version ${current}`;
+  const details = [{ path: "/version", message }];
+  return new ApiError("terms_version_not_current", message, { details, extra: { current_version: current } });
+}
+
+export function termsRoutes({ db }: { db: Database }): Route[] {
+  return [
+    route({
+      method: "get",
+      path: "/api/marketing/terms",
+      scope: "marketing:read",
+      summary: "Which version of the terms is in force, and whether it is accepted",
+      reply: termsStatus,
+      handle: async ({ caller }) => toStatus(await readTermsStatus(db, caller.clientId)),
+    }),
+    route({
+      method: "get",
+      path: "/api/marketing/terms/text",
+      scope: "marketing:read",
+      summary: "Read the terms in force",
+      reply: termsText,
+      async handle() {
+        const { version, text } = await findTermsInForce(db);
+        return { version, text };
+      },
+    }),
+    route({
+      method: "post",
+      path: "/api/marketing/terms/accept",
+      ...BY_MANAGERS,
+      scope: "marketing:manage",
+      summary: "Accept the terms in force for the client",
+      description:
+        "Opens everything under /api/marketing that creates or changes something, until a new version is published. A second time changes nothing.",
+      errors: ["terms_version_not_current"],
+      body: acceptance,
+      reply: termsStatus,
+      async handle(context) {
+        const { credential, role } = context.caller;
+        const { id, name, email = null } = credential;
+        const accepted = await acceptVersion(db, context, {
+          version: context.body.version,
+          who: { id, name, email, role: role as string },
+          userAgent: context.header("user-agent"),
+        });
+        if (accepted.outcome === "not current") throw notCurrent(accepted.current);
+        return toStatus(accepted.status);
+      },
+    }),
+  ];
+}

@@ -1,0 +1,43 @@
+import { createServer } from "node:http";
+import type { Config } from "../config/config.ts";
+import { isAddressInUse, listen, trackConnections } from "../listen.ts";
+import type { Log } from "../logging/log.ts";
+import type { MetricsText } from "./metrics.ts";
+import type { Worker } from "../supervise.ts";
+
+type Settings = Pick<Config, "METRICS_PORT" | "HOST">;
+
+const PORTS_TRIED = 100;
+
+/** Serves the process's metrics on its own port, so that processes without an HTTP surface can be watched too. */
+export function metricsServer({ METRICS_PORT, HOST }: Settings, metrics: MetricsText, log: Log): Worker {
+  const server = createServer((_request, response) => {
+    metrics.text().then(
+      (text) => response.writeHead(200, { "content-type": metrics.contentType }).end(text),
+      () => response.writeHead(500).end(),
+    );
+  });
+  const connections = trackConnections(server);
+  return {
+    name: "metrics",
+    async start() {
+      if (METRICS_PORT === undefined) return;
+      const taken = await listenFrom(METRICS_PORT, (port) => listen(server, port, HOST));
+      log.info("metrics.listening", { port: taken });
+    },
+    async close() {
+      if (server.listening) await connections.close();
+    },
+  };
+}
+
+async function listenFrom(first: number, tryPort: (port: number) => Promise<void>): Promise<number> {
+  for (let port = first; ; port++) {
+    try {
+      await tryPort(port);
+      return port;
+    } catch (error) {
+      if (!isAddressInUse(error) || port >= first + PORTS_TRIED) throw error;
+    }
+  }
+}

@@ -1,0 +1,67 @@
+import { createHash } from "node:crypto";
+import type { Call } from "../../wire/call.ts";
+import { checkFields, project } from "../../wire/fields.ts";
+import { invalidParameter } from "../../wire/graph-error.ts";
+import { pageOf } from "../../wire/pages.ts";
+import type { AdAccount } from "../../built-in-assets.ts";
+import { imageSize } from "./image-size.ts";
+import type { AdObject, AdObjects } from "../objects/objects.ts";
+import { refuse } from "../refusals.ts";
+
+interface Picture {
+  /** Under which key the answer has it. */
+  key: string;
+  name: string;
+  bytes: Buffer;
+}
+
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+
+function pictureOf({ params }: Call): Picture {
+  const file = params.anyFile();
+  if (file) return { key: file.filename, name: file.filename, bytes: file.bytes };
+  const encoded = params.requiredText("bytes").replaceAll(/\s/g, "");
+  if (!BASE64.test(encoded)) throw refuse("notAnImage");
+  return { key: "bytes", name: params.text("name") ?? "untitled", bytes: Buffer.from(encoded, "base64") };
+}
+
+/** Takes an image into the account's library. The same bytes are the same image, however often they come. */
+export function uploadImage(objects: AdObjects, account: AdAccount, call: Call): unknown {
+  const { key, name, bytes } = pictureOf(call);
+  const size = imageSize(bytes);
+  if (!size) throw refuse("notAnImage");
+  const hash = createHash("md5").update(bytes).digest("hex");
+  const known = objects.list(account, "image").find(({ values }) => values.hash === hash);
+  const { values } = known ?? objects.add("image", account, { hash, name, ...size, ...addresses(hash) });
+  return { images: { [key]: values } };
+}
+
+const addresses = (hash: string) => {
+  const url = `https://scontent.sandbox.example/images/${hash}`;
+  return {
+    url,
+    url_128: `${url}?size=128`,
+    url_256: `${url}?size=256`,
+    url_256_height: "256",
+    url_256_width: "256",
+  };
+};
+
+const FIELDS = ["account_id", "hash", "name", "url", "url_128", "width", "height", "status"];
+
+/** The library, or what of it has one of these `hashes`. */
+export function listImages(objects: AdObjects, account: AdAccount, call: Call): unknown {
+  const fields = call.params.words("fields");
+  checkFields(fields, "AdImage", FIELDS);
+  const hashes = call.params.list("hashes");
+  if (hashes?.some((hash) => typeof hash !== "string"))
+    throw invalidParameter("Param hashes must be strings");
+  const images = objects.list(account, "image").filter(({ values }) => hashes?.includes(values.hash) ?? true);
+  const show = ({ values }: AdObject) =>
+    project(
+      { ...values, id: `${account.id}:${values.hash}`, account_id: account.id, status: "ACTIVE" },
+      fields,
+      ["hash"],
+    );
+  return pageOf(call, images, show);
+}

@@ -1,0 +1,21 @@
+import type { Rule } from "./ad-kind.ts";
+import { refuse } from "../refusals.ts";
+import type { Values } from "../values.ts";
+
+const BUDGETS = ["daily_budget", "lifetime_budget"] as const;
+
+/** In the smallest unit of the currency. The platform's own least amounts differ by currency and billing. */
+const LEAST = 100;
+
+export const hasBudget = (values: Values): boolean => BUDGETS.some((name) => values[name] !== undefined);
+
+export const oneBudget: Rule = ({ values }) =>
+  BUDGETS.every((name) => values[name] !== undefined) ? refuse("twoBudgets") : undefined;
+
+export const enoughBudget: Rule = ({ values }) => {
+  const low = BUDGETS.find((name) => values[name] !== undefined && Number(values[name]) < LEAST);
+  return low && refuse("budgetTooLow", [low]);
+};
+
+export const changesBudget = (before: Values, changes: Values): boolean =>
+  BUDGETS.some((name) => changes[name] !== undefined && changes[name] !== before[name]);

@@ -1,0 +1,81 @@
+import { type Html, html } from "../../runtime/html.ts";
+import type { Reply } from "../wire/call.ts";
+import { PERSON } from "../built-in-assets.ts";
+import type { Choice, Consent } from "./consent.ts";
+import type { Decision } from "./decide.ts";
+import { page } from "./view.ts";
+import { PERMISSIONS } from "./permissions.ts";
+
+/** A decision that cannot be taken as it is, and what is wrong with the choice of assets. */
+interface Rejected {
+  decision: Decision;
+  problem: string;
+}
+
+/**
+ * The page on which a person agrees or not. It needs no script, and a program needs no browser: the form is
+ * `POST` to the same path, form encoded, with the dialog's parameters and
+ * - `action=grant` or `action=cancel`,
+ * - `permission=<name>` for each permission that is granted; one that was asked for and is not sent is declined,
+ * - `asset=<id>` for each account, chat account or page that is opened (ad accounts without `act_`),
+ * - `expired=<name>` for a permission that was granted once and has run out: no control on the page, for tests.
+ */
+export function consentPage(path: string, consent: Consent, rejected?: Rejected): Reply {
+  const { title, notes, permissions, choices, chooses, isDivisible } = consent;
+  const { decision, problem } = rejected ?? {};
+  const isGranted = (name: string) => !decision || !isDivisible || decision.permissions.includes(name);
+  const isChosen = ({ id, checked }: Choice) => decision?.assets.includes(id) ?? checked;
+  const content = html`
+${problem === undefined ? undefined : html`<p role="alert" id="${PROBLEM}" data-error>${problem}</p>`}
+${notes.map((note) => html`<p class="note">${note}</p>`)}
+<form method="post" action="${path}">
+${[...consent.hidden].map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
+${group({
+  legend: "What it may do",
+  rows: permissions.map((name) => permissionRow(name, { ticked: isGranted(name), disabled: !isDivisible })),
+})}
+${group({
+  legend: chooses,
+  rows: choices.map((choice) => choiceRow(choice, { ticked: isChosen(choice) })),
+  hasProblem: problem !== undefined,
+})}
+<p class="quiet">Afterwards you go back to ${new URL(consent.redirectUri).host}</p>
+<div class="actions">
+<button name="action" value="grant" data-action="grant" class="main">Continue as ${PERSON.name}</button>
+<button name="action" value="cancel" data-action="cancel">Cancel</button>
+</div>
+</form>`;
+  return page({ title, content, status: problem === undefined ? 200 : 400 });
+}
+
+const PROBLEM = "problem";
+
+interface Group {
+  legend: string;
+  rows: readonly Html[];
+  hasProblem?: boolean;
+}
+
+const group = ({ legend, rows, hasProblem = false }: Group) => {
+  const described = hasProblem ? html` aria-describedby="${PROBLEM}"` : undefined;
+  return rows.length === 0
+    ? undefined
+    : html`<fieldset${described}><legend>${legend}</legend>${rows}</fieldset>`;
+};
+
+interface BoxState {
+  ticked: boolean;
+  disabled?: boolean;
+}
+
+const stateOf = ({ ticked, disabled = false }: BoxState) =>
+  `${ticked ? " checked" : ""}${disabled ? " disabled" : ""}`;
+
+/** What cannot be declined is shown ticked and is not sent: it is granted with the rest. */
+const permissionRow = (name: string, state: BoxState) => html`
+<label><input type="checkbox" name="permission" value="${name}" data-permission="${name}"${stateOf(state)}>
+<span>${PERMISSIONS[name]}<small>${name}</small></span></label>`;
+
+const choiceRow = ({ id, name, details }: Choice, state: BoxState) => html`
+<label><input type="checkbox" name="asset" value="${id}" data-asset="${id}"${stateOf(state)}>
+<span>${name}<small>${details}</small></span></label>`;

@@ -1,6 +1,0 @@
-import type { Door } from "../door.ts";
-
-/** A door for developers says in the index what it is for. */
-export interface DeveloperDoor extends Door {
-  summary: string;
-}

@@ -1,0 +1,40 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
+import type { Log } from "../../runtime/logging/log.ts";
+import type { Front } from "./request-handler.ts";
+import { refusal } from "./error-reply.ts";
+import type { Reply } from "../wire/call.ts";
+import { toJson } from "../wire/json.ts";
+import { readBody } from "../wire/read-params.ts";
+
+/** The front behind a server: reads the request, writes the answer, or breaks the connection where there is none. */
+export const createListener =
+  (front: Front, log: Log): RequestListener =>
+  async (request, response) => {
+    try {
+      const outcome = await front(await arrivalOf(request));
+      if (outcome) send(response, outcome);
+      else request.socket.destroy();
+    } catch (error) {
+      if (request.destroyed) return; // whoever asked has gone
+      // What was not read to its end is not going to be: the rest would be taken for the next request.
+      if (!request.complete) response.setHeader("connection", "close");
+      send(response, refusal(error, log));
+    }
+  };
+
+async function arrivalOf(request: IncomingMessage) {
+  const { method = "GET", url: target = "/", headers, socket } = request;
+  const body = await readBody(request);
+  const path = target.startsWith("/") ? target : `/${target}`;
+  return { method, url: new URL(`http://localhost:${socket.localPort}${path}`), headers, body };
+}
+
+function send(response: ServerResponse, { status, headers, body }: Reply): void {
+  const bytes = Buffer.isBuffer(body) ? body : Buffer.from(toJson(body));
+  response.writeHead(status, {
+    "content-type": "application/json; charset=UTF-8",
+    "content-length": bytes.length,
+    ...headers,
+  });
+  response.end(bytes);
+}

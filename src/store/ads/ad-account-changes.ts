@@ -1,0 +1,193 @@
+import { type AdAccountFacts, type AdAccountRow, COLUMNS, FACTS } from "./ad-accounts.ts";
+import { type Queryable, sql } from "../database/database.ts";
+
+/** An account as a grant names it. */
+export interface GrantedAccount extends AdAccountFacts {
+  /** Its own id, should it be new. */
+  id: string;
+  ad_account_id: string;
+}
+
+const RESERVE = sql(`
+  select pg_advisory_xact_lock(hashtextextended('ad accounts of ' || $1::text, 0))`);
+
+/** Nobody else connects ad accounts of this client until the transaction ends. */
+export async function reserveGrants(tx: Queryable, clientId: string): Promise<void> {
+  await tx.query(RESERVE, [clientId]);
+}
+
+const LOCK_NAMED = sql(`
+  select ${COLUMNS}
+  from ad_accounts a
+  where a.client_id = $1
+  and a.ad_account_id = any($2)
+  order by a.id
+  for update`);
+
+/** Those of these accounts that the client has, held until the transaction ends. */
+export const lockNamed = (
+  tx: Queryable,
+  clientId: string,
+  adAccountIds: readonly string[],
+): Promise<AdAccountRow[]> => tx.query<AdAccountRow>(LOCK_NAMED, [clientId, adAccountIds]);
+
+const FACT_COLUMNS = FACTS.join(", ");
+const factArrays = (first: number): string =>
+  FACTS.map((fact, index) => `$${first + index}::${fact === "account_status" ? "integer" : "text"}[]`).join(
+    ", ",
+  );
+
+/** Their assignments, from another row that has them. */
+const factsFrom = (source: string): string =>
+  FACTS.map((fact) => `${fact} = ${source}.${fact}`).join(",\n    ");
+
+const factsOf = (accounts: readonly AdAccountFacts[]): unknown[] =>
+  FACTS.map((fact) => accounts.map((account) => account[fact]));
+
+/** One that was revoked begins anew; any other keeps its state. All take the new token. */
+const SAVE_GRANTED = sql(`
+  insert into ad_accounts as a (client_id, connection_id, id, ad_account_id, ${FACT_COLUMNS})
+  select $1, $2, g.*
+  from unnest($3::uuid[], $4::text[], ${factArrays(5)}) as g
+  on conflict (client_id, ad_account_id) do update
+  set
+    connection_id = excluded.connection_id,
+    ${factsFrom("excluded")},
+    status = case a.status when 'revoked' then 'available' else a.status end,
+    unreached_since = null,
+    last_synced_at = now()
+  returning ${COLUMNS}`);
+
+export const saveGranted = (
+  tx: Queryable,
+  clientId: string,
+  { connectionId, accounts }: { connectionId: string; accounts: readonly GrantedAccount[] },
+): Promise<AdAccountRow[]> =>
+  tx.query<AdAccountRow>(SAVE_GRANTED, [
+    clientId,
+    connectionId,
+    accounts.map(({ id }) => id),
+    accounts.map(({ ad_account_id }) => ad_account_id),
+    ...factsOf(accounts),
+  ]);
+
+const SYNC = sql(`
+  with given as (
+    select *
+    from unnest($2::uuid[], ${factArrays(3)}) as g (id, ${FACT_COLUMNS})
+  ),
+  former as (
+    select a.id, ${FACTS.map((fact) => `a.${fact}`).join(", ")}
+    from ad_accounts a
+    join given g on g.id = a.id
+    where a.connection_id = $1
+    order by a.id
+    for update of a
+  )
+  update ad_accounts a
+  set
+    ${factsFrom("g")},
+    unreached_since = null,
+    last_synced_at = now()
+  from given g
+  join former f on f.id = g.id
+  where a.id = g.id
+  returning ${COLUMNS}, to_jsonb(f) as former`);
+
+/** An account as it was read from the platform just now, and what was known of it before. */
+export type SyncedRow = AdAccountRow & { former: AdAccountFacts };
+
+/** Over all clients, for a connection is of one: what was read with its token. An account that has another by now is left alone. */
+export const syncAccounts = (
+  tx: Queryable,
+  connectionId: string,
+  read: readonly (AdAccountFacts & { id: string })[],
+): Promise<SyncedRow[]> =>
+  tx.query<SyncedRow>(SYNC, [connectionId, read.map(({ id }) => id), ...factsOf(read)]);
+
+const MARK_UNREACHED = sql(`
+  update ad_accounts
+  set unreached_since = now()
+  where connection_id = $1
+  and id = any($2)
+  and unreached_since is null
+  returning ad_account_id`);
+
+/** Over all clients, for a connection is of one: its token lives and does not reach these. Answers those of which that is news. */
+export async function markUnreached(
+  tx: Queryable,
+  connectionId: string,
+  ids: readonly string[],
+): Promise<string[]> {
+  const rows = await tx.query<{ ad_account_id: string }>(MARK_UNREACHED, [connectionId, ids]);
+  return rows.map(({ ad_account_id }) => ad_account_id);
+}
+
+const LOCK = sql(`
+  select ${COLUMNS}
+  from ad_accounts a
+  where a.client_id = $1
+  and a.id = $2
+  for update`);
+
+/** Held until the transaction ends. */
+export async function lockAdAccount(
+  tx: Queryable,
+  clientId: string,
+  id: string,
+): Promise<AdAccountRow | undefined> {
+  const [row] = await tx.query<AdAccountRow>(LOCK, [clientId, id]);
+  return row;
+}
+
+const SET_STATUS = sql(`
+  update ad_accounts a
+  set status = $3
+  where a.client_id = $1
+  and a.id = $2
+  returning ${COLUMNS}`);
+
+export async function setAdAccountStatus(
+  tx: Queryable,
+  clientId: string,
+  { id, status }: { id: string; status: string },
+): Promise<AdAccountRow> {
+  const [row] = await tx.query<AdAccountRow>(SET_STATUS, [clientId, id, status]);
+  return row as AdAccountRow;
+}
+
+const MARK_SUBSCRIBED = sql(`
+  update ad_accounts
+  set subscribed_at = now()
+  where client_id = $1
+  and id = $2
+  and status <> 'revoked'`);
+
+export async function markSubscribed(db: Queryable, clientId: string, id: string): Promise<void> {
+  await db.query(MARK_SUBSCRIBED, [clientId, id]);
+}
+
+/** Who removes the app ends its subscriptions too. */
+const REVOKE = sql(`
+  with former as (
+    select id, status
+    from ad_accounts
+    where connection_id = any($1)
+    order by id
+    for update
+  )
+  update ad_accounts a
+  set
+    status = 'revoked',
+    connection_id = null,
+    subscribed_at = null,
+    unreached_since = null
+  from former
+  where a.id = former.id
+  returning ${COLUMNS}, former.status as previous_status`);
+
+export type RevokedRow = AdAccountRow & { previous_status: string };
+
+/** Over all clients: the tokens of these connections are dead. Answers the accounts that they reached. */
+export const revokeAccounts = (tx: Queryable, connectionIds: readonly string[]): Promise<RevokedRow[]> =>
+  tx.query<RevokedRow>(REVOKE, [connectionIds]);

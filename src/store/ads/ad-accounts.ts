@@ -1,0 +1,120 @@
+import { type Queryable, sql } from "../database/database.ts";
+import { byNewest, NEWEST_UUID, type PageRequest, readPage } from "../database/paging.ts";
+
+/** What the platform says of an ad account. */
+export interface AdAccountFacts {
+  name: string;
+  currency: string;
+  timezone_name: string;
+  account_status: number;
+  business_id: string | null;
+  business_name: string | null;
+}
+
+export const FACTS = [
+  "name",
+  "currency",
+  "timezone_name",
+  "account_status",
+  "business_id",
+  "business_name",
+] as const satisfies readonly (keyof AdAccountFacts)[];
+
+export interface AdAccountRow extends AdAccountFacts {
+  id: string;
+  client_id: string;
+  /** Whose token reaches it; none once it is revoked. */
+  connection_id: string | null;
+  ad_account_id: string;
+  status: string;
+  subscribed_at: Date | null;
+  /** Since when the token does not reach it any more, although it lives. */
+  unreached_since: Date | null;
+  last_synced_at: Date;
+  created_at: Date;
+}
+
+export interface AdAccountFilters {
+  status?: string;
+  /** Part of a name or an id, in any case. */
+  q?: string;
+}
+
+const columnsOf = (table: string): string =>
+  `id, client_id, connection_id, ad_account_id, name, currency, timezone_name, account_status, business_id,
+    business_name, status, subscribed_at, unreached_since, last_synced_at, created_at`.replaceAll(
+    /\w+/g,
+    `${table}.$&`,
+  );
+
+/** For the statements that write: `a` is the account. */
+export const COLUMNS = columnsOf("a");
+
+const LIST = byNewest(
+  `
+  select ${columnsOf("ad_accounts")}
+  from ad_accounts
+  where client_id = $1
+  and ($4::text is null or status = $4)
+  and (
+    $5::text is null
+    or position(lower($5) in lower(name)) > 0
+    or position(lower($5) in ad_account_id) > 0
+  )`,
+  NEWEST_UUID,
+);
+
+export const listAdAccounts = (
+  db: Queryable,
+  clientId: string,
+  { page, status, q }: AdAccountFilters & { page: PageRequest },
+): Promise<AdAccountRow[]> =>
+  readPage(db, clientId, { page, statements: LIST, filters: [status ?? null, q ?? null] });
+
+const FIND = sql(`
+  select ${COLUMNS}, c.token_sealed
+  from ad_accounts a
+  left join ad_connections c on c.id = a.connection_id
+  where a.client_id = $1
+  and a.id = $2`);
+
+/** With the token that reaches it, null where there is none any more. */
+export type AdAccountTokenRow = AdAccountRow & { token_sealed: string | null };
+
+export async function findAdAccount(
+  db: Queryable,
+  clientId: string,
+  id: string,
+): Promise<AdAccountTokenRow | undefined> {
+  const [row] = await db.query<AdAccountTokenRow>(FIND, [clientId, id]);
+  return row;
+}
+
+const OF_CONNECTION = sql(`
+  select ${COLUMNS}
+  from ad_accounts a
+  where a.connection_id = $1
+  order by a.id`);
+
+/** Over all clients, for a connection is of one. */
+export const accountsOfConnection = (db: Queryable, connectionId: string): Promise<AdAccountRow[]> =>
+  db.query<AdAccountRow>(OF_CONNECTION, [connectionId]);
+
+const HOLDERS = sql(`
+  select ad_account_id, client_id
+  from ad_accounts
+  where ad_account_id = any($1)
+  and status in ('active', 'disabled')
+  and unreached_since is null`);
+
+export interface AdAccountHolder {
+  ad_account_id: string;
+  client_id: string;
+}
+
+/**
+ * Over all clients: who operates with these accounts, or has paused them. One that was only offered is told nothing, nor is
+ * one whose token does not reach the account any more.
+ */
+export const findHolders = (db: Queryable, adAccountIds: readonly string[]): Promise<AdAccountHolder[]> =>
+  db.query<AdAccountHolder>(HOLDERS, [adAccountIds]);

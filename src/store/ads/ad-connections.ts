@@ -1,0 +1,140 @@
+import { type Queryable, sql } from "../database/database.ts";
+
+export interface NewConnection {
+  id: string;
+  platformUserId: string;
+  tokenSealed: string;
+  tokenHash: string;
+  /** Null: never, or not known. */
+  expiresAt: Date | null;
+}
+
+const INSERT = sql(`
+  insert into ad_connections (client_id, id, platform_user_id, token_sealed, token_hash, expires_at)
+  values ($1, $2, $3, $4, $5, $6)`);
+
+export async function insertConnection(tx: Queryable, clientId: string, made: NewConnection): Promise<void> {
+  const { id, platformUserId, tokenSealed, tokenHash, expiresAt } = made;
+  await tx.query(INSERT, [clientId, id, platformUserId, tokenSealed, tokenHash, expiresAt]);
+}
+
+const DELETE_UNUSED = sql(`
+  delete from ad_connections c
+  where c.client_id = $1
+  and not exists (
+    select
+    from ad_accounts a
+    where a.connection_id = c.id
+  )`);
+
+/** Those whose accounts have all got another token. */
+export async function deleteUnused(tx: Queryable, clientId: string): Promise<void> {
+  await tx.query(DELETE_UNUSED, [clientId]);
+}
+
+const OF_USER = sql(`
+  select id
+  from ad_connections
+  where platform_user_id = $1
+  and created_at <= $2`);
+
+/** Over all clients: what this person had granted by then. */
+export async function connectionsOfUser(
+  tx: Queryable,
+  platformUserId: string,
+  until: Date,
+): Promise<string[]> {
+  const rows = await tx.query<{ id: string }>(OF_USER, [platformUserId, until]);
+  return rows.map(({ id }) => id);
+}
+
+const SHARING = sql(`
+  select id
+  from ad_connections
+  where id = any($1)
+  or token_hash in (
+    select token_hash
+    from ad_connections
+    where id = any($1)
+  )`);
+
+/** Over all clients: these, and those that have the very token of one of them. */
+export async function sharingTokens(tx: Queryable, ids: readonly string[]): Promise<string[]> {
+  const rows = await tx.query<{ id: string }>(SHARING, [ids]);
+  return rows.map(({ id }) => id);
+}
+
+const DELETE = sql(`
+  delete from ad_connections
+  where id = any($1)`);
+
+/** Over all clients: their tokens are dead. */
+export async function deleteConnections(tx: Queryable, ids: readonly string[]): Promise<void> {
+  await tx.query(DELETE, [ids]);
+}
+
+export interface ConnectionRow {
+  id: string;
+  client_id: string;
+  token_sealed: string;
+  expires_at: Date | null;
+  warned_days: number | null;
+}
+
+const NEXT_TO_CHECK = sql(`
+  select id, client_id, token_sealed, expires_at, warned_days
+  from ad_connections
+  where checked_in is distinct from $1
+  order by checked_in nulls first, id
+  limit $2`);
+
+/** Over all clients: what this tick of the check has not looked at yet, the longest unseen first. No clock is asked which came first. */
+export const nextToCheck = (db: Queryable, tick: Date, limit: number): Promise<ConnectionRow[]> =>
+  db.query<ConnectionRow>(NEXT_TO_CHECK, [tick, limit]);
+
+const COUNT_LEFT = sql(`
+  select count(*)::integer as count
+  from ad_connections
+  where checked_in is distinct from $1`);
+
+/** Over all clients. */
+export async function countLeft(db: Queryable, tick: Date): Promise<number> {
+  const [row] = await db.query<{ count: number }>(COUNT_LEFT, [tick]);
+  return row?.count ?? 0;
+}
+
+const MARK_CHECKED = sql(`
+  update ad_connections
+  set checked_in = $2
+  where id = $1`);
+
+/** Over all clients. */
+export async function markChecked(db: Queryable, id: string, tick: Date): Promise<void> {
+  await db.query(MARK_CHECKED, [id, tick]);
+}
+
+/** A warning that was given is given again only of fewer days, unless the end has moved beyond all warnings meanwhile. */
+const SET_EXPIRY = sql(`
+  with former as (
+    select id, warned_days
+    from ad_connections
+    where id = $1
+    for update
+  )
+  update ad_connections c
+  set
+    expires_at = $2,
+    warned_days = case when $3::integer is not null then least(f.warned_days, $3) end
+  from former f
+  where c.id = f.id
+  returning $3::integer is not null and c.warned_days is distinct from f.warned_days as is_first`);
+
+/** Over all clients. Null: it never ends; nothing to warn of. True where nobody was warned of so few days yet. */
+export async function setExpiry(
+  tx: Queryable,
+  id: string,
+  { expiresAt, warnedDays }: { expiresAt: Date | null; warnedDays: number | null },
+): Promise<boolean> {
+  const [row] = await tx.query<{ is_first: boolean }>(SET_EXPIRY, [id, expiresAt, warnedDays]);
+  return row?.is_first ?? false;
+}

@@ -1,0 +1,27 @@
+import { type Queryable, sql } from "../database/database.ts";
+
+const CONSUME = sql(`
+  insert into oauth_states (id, expires_at)
+  values ($1, $2)
+  on conflict do nothing
+  returning id`);
+
+const FORGET = sql(`
+  delete from oauth_states
+  where expires_at < now() - interval '1 hour'
+  returning id`);
+
+/** True for the one who uses the state first. Over all clients: a state names its client itself. */
+export async function consumeState(
+  db: Queryable,
+  { id, expiresAt }: { id: string; expiresAt: Date },
+): Promise<boolean> {
+  const rows = await db.query(CONSUME, [id, expiresAt]);
+  return rows.length === 1;
+}
+
+/** Over all clients: those that have expired are refused without being looked up, by a clock that may be behind. */
+export async function forgetStates(db: Queryable): Promise<number> {
+  const rows = await db.query(FORGET);
+  return rows.length;
+}

@@ -1,0 +1,223 @@
+import { type Queryable, sql } from "../database/database.ts";
+import { byNewest, type PageRequest, readPage } from "../database/paging.ts";
+
+export interface ChannelRow {
+  id: string;
+  client_id: string;
+  platform: string;
+  status: string;
+  display_name: string | null;
+  waba_id: string | null;
+  phone_number_id: string | null;
+  display_phone_number: string | null;
+  page_id: string | null;
+  photoapp_user_id: string | null;
+  template_namespace: string | null;
+  external_ref: string | null;
+  connected_at: Date;
+  asset_id: string;
+}
+
+/** What connecting a channel says about it. */
+export interface ChannelContent {
+  id: string;
+  tokenSealed: string;
+  platformUserId: string | null;
+  wabaId: string | null;
+  pageId: string | null;
+  displayName: string | null;
+  displayPhoneNumber: string | null;
+  templateNamespace: string | null;
+  externalRef: string | null;
+}
+
+export interface NewChannel extends ChannelContent {
+  platform: string;
+  phoneNumberId: string | null;
+  photoappUserId: string | null;
+}
+
+/** A number, page or account: what a channel speaks for. */
+export interface Asset {
+  platform: string;
+  assetId: string;
+}
+
+export interface ChannelFilters {
+  platform?: string;
+  status?: string;
+}
+
+const COLUMNS = `id, client_id, platform, status, display_name, waba_id, phone_number_id, display_phone_number, page_id,
+    photoapp_user_id, template_namespace, external_ref, connected_at, asset_id`;
+
+const LIST = byNewest(`
+  select ${COLUMNS}
+  from channels
+  where client_id = $1
+  and ($4::text is null or platform = $4)
+  and ($5::text is null or status = $5)`);
+
+const FIND = sql(`
+  select ${COLUMNS}
+  from channels
+  where client_id = $1
+  and id = $2`);
+
+const RESERVE = sql(`
+  select pg_advisory_xact_lock(hashtextextended('channels ' || $1::text || ' ' || $2::text, 0))`);
+
+const LOCK_CLAIMS = sql(`
+  select ${COLUMNS}
+  from channels
+  where platform = $2
+  and asset_id = $3
+  and (client_id = $1 or status <> 'disconnected')
+  order by status = 'disconnected', id desc
+  for update`);
+
+const INSERT = sql(`
+  insert into channels (
+    client_id, id, token_sealed, platform_user_id, waba_id, page_id, display_name, display_phone_number,
+    template_namespace, external_ref, platform, phone_number_id, photoapp_user_id
+  )
+  values (
+    $1, $2, $3, $4, $5, $6, $7, $8,
+    $9, $10, $11, $12, $13
+  )
+  on conflict (platform, asset_id) where status <> 'disconnected' do nothing
+  returning ${COLUMNS}`);
+
+/** Who granted it belongs to the token, the namespace to the business account: neither outlives it. */
+const RECONNECT = sql(`
+  update channels
+  set
+    status = 'connected',
+    connected_at = case status when 'connected' then connected_at else now() end,
+    token_sealed = $3,
+    granted_at = now(),
+    platform_user_id = $4,
+    waba_id = $5,
+    page_id = $6,
+    display_name = coalesce($7, display_name),
+    display_phone_number = coalesce($8, display_phone_number),
+    template_namespace = coalesce($9, case when waba_id = $5 then template_namespace end),
+    external_ref = coalesce($10, external_ref)
+  where client_id = $1
+  and id = $2
+  returning ${COLUMNS}`);
+
+const DISCONNECT = sql(`
+  update channels
+  set status = 'disconnected', token_sealed = null
+  where client_id = $1
+  and id = $2
+  and status <> 'disconnected'
+  returning ${COLUMNS}`);
+
+const FIND_TOKEN = sql(`
+  select ${COLUMNS}, token_sealed
+  from channels
+  where client_id = $1
+  and id = $2`);
+
+/** With the token that speaks for it, null where it has none any more. */
+export type ChannelTokenRow = ChannelRow & { token_sealed: string | null };
+
+export async function findChannelToken(
+  db: Queryable,
+  clientId: string,
+  id: string,
+): Promise<ChannelTokenRow | undefined> {
+  const [row] = await db.query<ChannelTokenRow>(FIND_TOKEN, [clientId, id]);
+  return row;
+}
+
+/** A token that was replaced meanwhile is another one. */
+const END_TOKEN = sql(`
+  update channels
+  set status = 'needs_reauth', token_sealed = null
+  where client_id = $1
+  and id = $2
+  and status = 'connected'
+  and token_sealed = $3
+  returning ${COLUMNS}`);
+
+/** The platform takes this token no more; undefined when that was known, or it is not the channel's any more. */
+export async function markTokenDead(
+  tx: Queryable,
+  clientId: string,
+  { id, token_sealed }: { id: string; token_sealed: string },
+): Promise<ChannelRow | undefined> {
+  const [row] = await tx.query<ChannelRow>(END_TOKEN, [clientId, id, token_sealed]);
+  return row;
+}
+
+export const listChannels = (
+  db: Queryable,
+  clientId: string,
+  { page, platform, status }: ChannelFilters & { page: PageRequest },
+): Promise<ChannelRow[]> =>
+  readPage(db, clientId, { page, statements: LIST, filters: [platform ?? null, status ?? null] });
+
+export async function findChannel(
+  db: Queryable,
+  clientId: string,
+  id: string,
+): Promise<ChannelRow | undefined> {
+  const [row] = await db.query<ChannelRow>(FIND, [clientId, id]);
+  return row;
+}
+
+/** Over all clients: nobody else connects this number, page or account until the transaction ends. */
+export async function reserveAsset(tx: Queryable, { platform, assetId }: Asset): Promise<void> {
+  await tx.query(RESERVE, [platform, assetId]);
+}
+
+/** Over all clients, held until the transaction ends: the channel that speaks for the asset now, then the client's own former ones. */
+export const lockClaims = (tx: Queryable, clientId: string, asset: Asset): Promise<ChannelRow[]> =>
+  tx.query<ChannelRow>(LOCK_CLAIMS, [clientId, asset.platform, asset.assetId]);
+
+const contentOf = (content: ChannelContent) => [
+  content.id,
+  content.tokenSealed,
+  content.platformUserId,
+  content.wabaId,
+  content.pageId,
+  content.displayName,
+  content.displayPhoneNumber,
+  content.templateNamespace,
+  content.externalRef,
+];
+
+/** Undefined when another channel speaks for the asset. */
+export async function insertChannel(
+  tx: Queryable,
+  clientId: string,
+  channel: NewChannel,
+): Promise<ChannelRow | undefined> {
+  const { platform, phoneNumberId, photoappUserId } = channel;
+  const values = [clientId, ...contentOf(channel), platform, phoneNumberId, photoappUserId];
+  const [row] = await tx.query<ChannelRow>(INSERT, values);
+  return row;
+}
+
+/** Connects a channel that the transaction holds; names that are not given stay as they were. */
+export async function reconnectChannel(
+  tx: Queryable,
+  clientId: string,
+  channel: ChannelContent,
+): Promise<ChannelRow> {
+  const [row] = await tx.query<ChannelRow>(RECONNECT, [clientId, ...contentOf(channel)]);
+  return row as ChannelRow;
+}
+
+/** The channel as it is now, its token erased; undefined when there was nothing to disconnect. */
+export async function markDisconnected(
+  tx: Queryable,
+  clientId: string,
+  id: string,
+): Promise<ChannelRow | undefined> {
+  const [row] = await tx.query<ChannelRow>(DISCONNECT, [clientId, id]);
+  return row;
+}

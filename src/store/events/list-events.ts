@@ -1,0 +1,150 @@
+import { firstIdAt } from "../../runtime/ids.ts";
+import type { Database } from "../database/database.ts";
+import { EVENT_COLUMNS, type EventRow, STATUS } from "./events.ts";
+import type { PageRequest } from "../database/paging.ts";
+import { LATE } from "./insert-events.ts";
+
+export interface EventFilters {
+  status?: string;
+  key?: string;
+  type?: string;
+  channel_id?: string;
+  message_id?: string;
+  /** When it occurred, both inclusive. */
+  since?: Date;
+  until?: Date;
+}
+
+export interface EventSearch {
+  page: PageRequest;
+  filters: EventFilters;
+}
+
+/** Sorts after every id. */
+const NEWEST = "\x7f";
+
+/** Each has an index that is ordered by id. */
+const VALUES = ["key", "type", "channel_id", "message_id"] as const;
+
+/** Conditions on ids hold for events and deliveries alike; those on deliveries need not ask for the event, nor the other way round. */
+interface Conditions {
+  ids: readonly string[];
+  events: readonly string[];
+  deliveries: readonly string[];
+}
+
+type Bind = (value: unknown) => string;
+
+/**
+ * Newest first, one row more than the limit, if there is one; `before` walks backwards. The cost does not grow with what
+ * lies around the page; only filters that are each frequent and never meet are walked along the rarer one.
+ */
+export function listEvents(db: Database, clientId: string, search: EventSearch): Promise<EventRow[]> {
+  const { text, values, isJoin } = listStatement(clientId, search);
+  if (!isJoin) return db.query<EventRow>(text, values);
+  return db.transaction(async (tx) => {
+    // Otherwise the two are joined as wholes, and a search for the few that failed walks past all that did not.
+    await tx.query("set local enable_partitionwise_join = on");
+    return tx.query<EventRow>(text, values);
+  });
+}
+
+/**
+ * Put together of what is asked for, and planned with it. First the ids alone, most of them from an index; then the rows of
+ * each, looked up one by one: left to itself the planner may read all of a table for them.
+ */
+export function listStatement(clientId: string, { page, filters }: EventSearch) {
+  const values: unknown[] = [];
+  const bind: Bind = (value) => `$${values.push(value)}`;
+  const [client, limit] = [bind(clientId), bind(page.limit + 1)];
+  const order = page.before === undefined ? "desc" : "asc";
+  const conditions = conditionsOf({ page, filters }, bind);
+  const slices = slicesOf(conditions, filters, bind).map((slice) =>
+    selectIds(slice, { client, order, limit }),
+  );
+  const text = `
+  select ${EVENT_COLUMNS}
+  from (
+    select id
+    from (${slices.join(" union all ")}) slices
+    order by id ${order}
+    limit ${limit}
+  ) found
+  cross join lateral (
+    select id, type, key, channel_id, ad_account_id, occurred_at
+    from events
+    where client_id = ${client}
+    and id = found.id
+    limit 1
+  ) e
+  cross join lateral (
+    select state, skip_reason, attempts, last_status_code, last_error, next_attempt_at, url, delivered_at
+    from deliveries
+    where client_id = ${client}
+    and id = found.id
+    limit 1
+  ) d
+  left join webhook_configs w on w.id = ${client}
+  order by e.id ${order}`;
+  return { text, values, isJoin: areBoth(conditions) };
+}
+
+function conditionsOf({ page, filters }: EventSearch, bind: Bind): Conditions {
+  const { status, since, until } = filters;
+  const position = page.before === undefined ? `< ${bind(page.after ?? NEWEST)}` : `> ${bind(page.before)}`;
+  const wanted = VALUES.filter((name) => filters[name] !== undefined);
+  return {
+    // Nothing is recorded before it occurred.
+    ids: [position, ...(since ? [`>= ${bind(idAt(since.getTime()))}`] : [])],
+    events: [
+      ...wanted.map((name) => `e.${name} = ${bind(filters[name])}`),
+      ...(since ? [`e.occurred_at >= ${bind(since)}`] : []),
+      ...(until ? [`e.occurred_at <= ${bind(until)}`] : []),
+    ],
+    deliveries: status === undefined ? [] : [`${STATUS} = ${bind(status)}`],
+  };
+}
+
+/** What was recorded long after `until` occurred before it only if it was late: the rest of those need not be looked at. */
+function slicesOf(conditions: Conditions, { until }: EventFilters, bind: Bind): Conditions[] {
+  if (!until) return [conditions];
+  const { ids, events, deliveries } = conditions;
+  const end = bind(idAt(until.getTime() + LATE + 1));
+  return [
+    { ids: [...ids, `< ${end}`], events, deliveries },
+    { ids: [...ids, `>= ${end}`], events: [...events, "e.is_late"], deliveries },
+  ];
+}
+
+const areBoth = ({ events, deliveries }: Conditions) => events.length > 0 && deliveries.length > 0;
+
+interface Cut {
+  client: string;
+  order: "asc" | "desc";
+  limit: string;
+}
+
+function selectIds({ ids, events, deliveries }: Conditions, { client, order, limit }: Cut): string {
+  const sources = deliveries.length === 0 ? ["e"] : events.length === 0 ? ["d"] : ["e", "d"];
+  // Said of both, for the planner does not conclude it from their being equal.
+  const shared = sources.flatMap((source) => [
+    `${source}.client_id = ${client}`,
+    ...ids.map((range) => `${source}.id ${range}`),
+  ]);
+  return `(
+      select ${sources[0]}.id
+      from ${FROM[sources.join("")]}
+      where ${[...shared, ...events, ...deliveries].join("\n      and ")}
+      order by ${sources[0]}.id ${order}
+      limit ${limit}
+    )`;
+}
+
+const FROM: Readonly<Record<string, string>> = {
+  e: "events e",
+  d: "deliveries d",
+  ed: "events e\n      join deliveries d on d.client_id = e.client_id and d.id = e.id",
+};
+
+/** Bounds by time must be times that an id can have. */
+const idAt = (time: number) => firstIdAt("evt", Math.min(Math.max(time, 0), 2 ** 48 - 1));

@@ -1,0 +1,76 @@
+import { type Queryable, sql } from "../database/database.ts";
+import { IS_WAITING, partitionBy } from "./delivery-refs.ts";
+
+interface QueueFigures {
+  /** When the oldest became due that nobody has in hand. */
+  oldest_due_at: Date | null;
+  in_flight: number;
+}
+
+const OF_LANE = `is_bulk = $1 and (${partitionBy("$2")}) = $3`;
+
+/** Of those in the queue the one that has been there longest stands for all: no index knows better. */
+const MEASURE = sql(`
+  with not_queued as (
+    select next_attempt_at
+    from deliveries
+    where enqueued_at is null
+    and ${IS_WAITING}
+    and next_attempt_at <= now()
+    and ${OF_LANE}
+    order by next_attempt_at
+    limit 1
+  ),
+  queued as (
+    select next_attempt_at
+    from deliveries
+    where enqueued_at is not null
+    and ${IS_WAITING}
+    and ${OF_LANE}
+    order by queue_epoch, enqueued_at
+    limit 1
+  )
+  select
+    least((select next_attempt_at from not_queued), (select next_attempt_at from queued)) as oldest_due_at,
+    (
+      select count(*)::integer
+      from deliveries
+      where state = 'in_flight'
+      and ${OF_LANE}
+    ) as in_flight`);
+
+const MEASURE_SENDS = sql(`
+  select
+    (
+      select min(next_attempt_at)
+      from sends
+      where state = 'waiting'
+      and next_attempt_at <= now()
+      and (${partitionBy("$1")}) = $2
+    ) as oldest_due_at,
+    (
+      select count(*)::integer
+      from sends
+      where state = 'in_hand'
+      and (${partitionBy("$1")}) = $2
+    ) as in_flight`);
+
+interface Place {
+  partitions: number;
+  partition: number;
+}
+
+/** Over all clients: what the rows say of one stream of messages. */
+export async function measureSends(db: Queryable, { partitions, partition }: Place): Promise<QueueFigures> {
+  const [row] = await db.query<QueueFigures>(MEASURE_SENDS, [partitions, partition]);
+  return row as QueueFigures;
+}
+
+/** The same of one stream of events. */
+export async function measureQueue(
+  db: Queryable,
+  { isBulk, partitions, partition }: Place & { isBulk: boolean },
+): Promise<QueueFigures> {
+  const [row] = await db.query<QueueFigures>(MEASURE, [isBulk, partitions, partition]);
+  return row as QueueFigures;
+}

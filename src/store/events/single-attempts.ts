@@ -1,0 +1,61 @@
+import { type Queryable, sql } from "../database/database.ts";
+
+/** What is known of an attempt whose end nobody has written down: it may have arrived, or not. */
+const INTERRUPTED = "interrupted";
+
+const BEGIN_ONLY_ATTEMPT = sql(`
+  with told as (
+    update deliveries
+    set state = 'failed', skip_reason = null, next_attempt_at = null, attempts = 1, last_error = $4, url = $3
+    where client_id = $1
+    and id = $2
+  )
+  insert into attempts (client_id, id, attempt, at, duration_ms, error)
+  values ($1, $2, 1, now(), 0, $4)`);
+
+/** A delivery that was asked for again meanwhile has a course of its own, which stays. */
+const END_ONLY_ATTEMPT = sql(`
+  with tried as (
+    update attempts
+    set status_code = $3, duration_ms = $4, error = $5, response_excerpt = $6
+    where client_id = $1
+    and id = $2
+    and attempt = 1
+  )
+  update deliveries
+  set
+    state = $7,
+    last_status_code = $3,
+    last_error = $5,
+    delivered_at = case when $7 = 'delivered' then now() end
+  where client_id = $1
+  and id = $2
+  and state = 'failed'
+  and attempts = 1`);
+
+/**
+ * For an event that is attempted once, by whom it is recorded, in the transaction that records it. It stands as failed from
+ * the beginning: whatever becomes of that process, nobody takes it for due, and that it may have been sent is in the history.
+ */
+export async function beginOnlyAttempt(
+  tx: Queryable,
+  clientId: string,
+  { id, url }: { id: string; url: string },
+): Promise<void> {
+  await tx.query(BEGIN_ONLY_ATTEMPT, [clientId, id, url, INTERRUPTED]);
+}
+
+export interface EndedAttempt {
+  id: string;
+  delivered: boolean;
+  statusCode: number | null;
+  durationMs: number;
+  error: string | null;
+  excerpt: string | null;
+}
+
+export async function endOnlyAttempt(db: Queryable, clientId: string, ended: EndedAttempt): Promise<void> {
+  const { id, delivered, statusCode, durationMs, error, excerpt } = ended;
+  const state = delivered ? "delivered" : "failed";
+  await db.query(END_ONLY_ATTEMPT, [clientId, id, statusCode, durationMs, error, excerpt, state]);
+}

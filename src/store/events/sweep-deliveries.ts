@@ -1,0 +1,166 @@
+import { type Queryable, sql } from "../database/database.ts";
+import { columnsOf, type DeliveryRef, IS_WAITING, isOneOfFew, partitionBy } from "./delivery-refs.ts";
+import { isInDeadHands, type Silence } from "../processes/workers.ts";
+
+/** Everything here is over all clients: it keeps the queue going, and nothing of it is shown to anybody. */
+
+const LOCK = sql("select pg_try_advisory_xact_lock(hashtext('herald:sweep ' || $1::text)) as locked");
+
+/** One at a time; it lasts as long as the transaction, for a lock of the session would leak through a pooler. */
+export async function lockSweep(
+  tx: Queryable,
+  what: "deliveries" | "sends" = "deliveries",
+): Promise<boolean> {
+  const [row] = await tx.query<{ locked: boolean }>(LOCK, [what]);
+  return row?.locked ?? false;
+}
+
+/**
+ * An attempt that nobody came back from: it may have arrived, or not. It is made again at once; what meets that again may be
+ * what kills us, and goes by the schedule.
+ */
+const RECOVER = sql(`
+  with lost as materialized (
+    select d.client_id, d.id, d.attempts + 1 as attempt, d.schedule_base, d.claimed_at
+    from deliveries d
+    where d.state = 'in_flight'
+    and ${isInDeadHands("d")}
+    for update of d skip locked
+  ),
+  tried as (
+    insert into attempts (client_id, id, attempt, at, duration_ms, error)
+    select client_id, id, attempt, claimed_at, 0, 'interrupted'
+    from lost
+    on conflict do nothing
+  ),
+  recovered as (
+    update deliveries d
+    set
+      state = case when delay.ms is null then 'failed' else 'retrying' end,
+      attempts = l.attempt,
+      last_status_code = null,
+      last_error = 'interrupted',
+      next_attempt_at = now() + delay.ms * interval '1 millisecond',
+      enqueued_at = null,
+      worker_id = null,
+      lease = null,
+      claimed_at = null
+    from lost l
+    cross join lateral (
+      select case when count(*) = 0 then 0 else 1 end * ($3::double precision[])[l.attempt - l.schedule_base] as ms
+      from attempts a
+      where a.client_id = l.client_id
+      and a.id = l.id
+      and a.attempt > l.schedule_base
+      and a.error = 'interrupted'
+    ) delay
+    where ${isOneOfFew("l.id")}
+    and d.client_id = l.client_id
+    and d.id = l.id
+    returning 1 as one
+  )
+  select one
+  from recovered`);
+
+interface Recovery extends Silence {
+  /** Milliseconds until the next attempt after the first, after the second, and so on. */
+  schedule: readonly number[];
+}
+
+/** Makes due again what is in the hands of the dead; answers how many. */
+export async function recoverDeliveries(tx: Queryable, { deadAfter, longest, schedule }: Recovery) {
+  const rows = await tx.query(RECOVER, [deadAfter, longest, schedule]);
+  return rows.length;
+}
+
+const DUE = `${IS_WAITING} and is_bulk = $1 and next_attempt_at <= now()`;
+/** Said by those that are left out: of the others the planner would expect so few that it sorted all that is due. */
+const OF_PARTITIONS = `(${partitionBy("$5")}) <> all($6::integer[])`;
+
+const picked = (condition: string, order: string) => `
+    select client_id, id
+    from deliveries
+    where ${DUE}
+    and ${condition}
+    and ${OF_PARTITIONS}
+    and client_id <> all($7::uuid[])
+    order by ${order}
+    limit $4
+    for update skip locked`;
+
+/**
+ * Marks what must be given to the queue: what never was, what a former life of Redis was told, what was told and has not been
+ * taken up for long. Each on its own index, and in turns, so that none of them waits for the end of another; arrays in between,
+ * so that the planner expects few.
+ */
+const ENQUEUE = sql(`
+  with never as materialized (${picked("enqueued_at is null", "next_attempt_at")}
+  ),
+  before_epoch as materialized (${picked("enqueued_at is not null and queue_epoch < $2", "queue_epoch, enqueued_at")}
+  ),
+  after_epoch as materialized (${picked("enqueued_at is not null and queue_epoch > $2", "queue_epoch, enqueued_at")}
+  ),
+  stranded as materialized (${picked(
+    "enqueued_at is not null and queue_epoch = $2 and enqueued_at < now() - $3 * interval '1 millisecond'",
+    "enqueued_at",
+  )}
+  ),
+  chosen as materialized (
+    select client_id, id
+    from (
+      select client_id, id, row_number() over () as place from never
+      union all
+      select client_id, id, row_number() over () from before_epoch
+      union all
+      select client_id, id, row_number() over () from after_epoch
+      union all
+      select client_id, id, row_number() over () from stranded
+    ) found
+    order by place
+    limit $4
+  )
+  update deliveries d
+  set enqueued_at = now(), queue_epoch = $2
+  from unnest(array(select client_id from chosen), array(select id from chosen)) as c (client_id, id)
+  where ${isOneOfFew("c.id")}
+  and d.client_id = c.client_id
+  and d.id = c.id
+  returning d.client_id as "clientId", d.id`);
+
+interface EnqueueWish {
+  isBulk: boolean;
+  /** The life of Redis that it is now. */
+  epoch: string;
+  /** Milliseconds after which what was told counts as not told. */
+  strandedAfter: number;
+  limit: number;
+  /** How many partitions there are, and which of them take no more. */
+  partitions: number;
+  full: readonly number[];
+  /** Clients of whom enough waits in Redis. */
+  crowded: readonly string[];
+}
+
+/** Marks those that are due as given to the queue, the oldest first, and answers them. */
+export function enqueueDue(tx: Queryable, wish: EnqueueWish): Promise<DeliveryRef[]> {
+  const { isBulk, epoch, strandedAfter, limit, partitions, full, crowded } = wish;
+  const values = [isBulk, epoch, strandedAfter, limit, partitions, full, crowded];
+  return tx.query<DeliveryRef>(ENQUEUE, values);
+}
+
+const UNQUEUE = sql(`
+  update deliveries d
+  set
+    enqueued_at = null,
+    next_attempt_at = case when $3 = 0 then d.next_attempt_at else now() + $3 * interval '1 millisecond' end
+  from unnest((select $1::uuid[]), (select $2::text[])) as u (client_id, id)
+  where ${isOneOfFew("u.id")}
+  and d.client_id = u.client_id
+  and d.id = u.id
+  and d.${IS_WAITING}
+  and d.next_attempt_at <= now()`);
+
+/** Says of those that are due that they are in no queue; what is put off is due only after `delay` milliseconds. */
+export async function unqueue(db: Queryable, refs: readonly DeliveryRef[], delay = 0): Promise<void> {
+  await db.query(UNQUEUE, [...columnsOf(refs), delay]);
+}

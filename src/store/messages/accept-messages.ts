@@ -1,0 +1,161 @@
+import { DAY } from "../../runtime/durations.ts";
+import { type Queryable, sql } from "../database/database.ts";
+import { KEYS_KEPT } from "../tenants/idempotency-keys.ts";
+import { goesFirst } from "./claim-sends.ts";
+
+/** A message as it is accepted, and by what its sender knows the operation, where that has a name. */
+export interface NewMessage {
+  client_id: string;
+  id: string;
+  channel_id: string;
+  recipient: string;
+  recipient_kind: string;
+  type: string;
+  content: string;
+  options: string | null;
+  external_ref: string | null;
+  key_id: string | null;
+  fingerprint: string | null;
+  reply_sealed: string | null;
+}
+
+/** What cannot be sent within this time fails. */
+const SENDABLE = 1 * DAY;
+
+/**
+ * Over all clients: the messages whose channel is connected and whose operation is new, and the sending of each, in one statement.
+ * Who erases a client waits for the lock; whose client is being erased gets none, and does not hold up the others. Keys are
+ * written in order, or two such statements could wait for each other; one that is too old to count is as good as none. Ids are in
+ * the order in which one process took them.
+ */
+const ACCEPT = sql(`
+  with input as (
+    select *
+    from json_to_recordset($1) as i (
+      client_id uuid,
+      id text,
+      channel_id text,
+      recipient text,
+      recipient_kind text,
+      type text,
+      content text,
+      options text,
+      external_ref text,
+      key_id uuid,
+      fingerprint uuid,
+      reply_sealed text
+    )
+  ),
+  alive as (
+    select id
+    from clients
+    where id in (select client_id from input)
+    order by id
+    for key share skip locked
+  ),
+  sendable as materialized (
+    select i.*, c.platform
+    from input i
+    join alive a on a.id = i.client_id
+    join channels c on c.client_id = i.client_id and c.id = i.channel_id
+    where c.status = 'connected'
+  ),
+  fresh as (
+    insert into idempotency_keys as k (id, client_id, fingerprint, reply_sealed)
+    select key_id, client_id, fingerprint, reply_sealed
+    from sendable
+    where key_id is not null
+    order by key_id
+    on conflict (id) do update
+    set fingerprint = excluded.fingerprint, reply_sealed = excluded.reply_sealed, created_at = now()
+    where k.created_at < now() - $3 * interval '1 millisecond'
+    returning id
+  ),
+  accepted as materialized (
+    select s.*
+    from sendable s
+    left join fresh f on f.id = s.key_id
+    where s.key_id is null or f.id is not null
+  ),
+  recorded as (
+    insert into messages (
+      client_id, id, channel_id, platform, recipient, recipient_kind, type, content, options, external_ref
+    )
+    select client_id, id, channel_id, platform, recipient, recipient_kind, type, content, options, external_ref
+    from accepted
+  ),
+  placed as (
+    select
+      a.*,
+      row_number() over (partition by a.channel_id, a.recipient order by a.id) > 1 or exists (
+        select
+        from sends earlier
+        where earlier.channel_id = a.channel_id
+        and earlier.recipient = a.recipient
+        and ${goesFirst("earlier")}
+      ) as is_behind
+    from accepted a
+  ),
+  to_send as (
+    insert into sends (client_id, id, channel_id, recipient, state, expires_at, enqueued_at, queue_epoch)
+    select
+      client_id,
+      id,
+      channel_id,
+      recipient,
+      case when is_behind then 'behind' else 'waiting' end,
+      now() + $4 * interval '1 millisecond',
+      case when $2::text is not null and not is_behind then now() end,
+      $2
+    from placed
+    order by id
+    returning id, state
+  )
+  select id, state = 'waiting' as "isDue"
+  from to_send`);
+
+/**
+ * The ids of those that were accepted, and whether each may go out now or is behind another one to the same person; no key may
+ * stand twice in the list. `epoch` is the life of Redis whose queue is given them at once, by the caller; null: the sweeper will
+ * do that.
+ */
+export async function acceptMessages(
+  db: Queryable,
+  messages: readonly NewMessage[],
+  epoch: string | null,
+): Promise<Map<string, boolean>> {
+  const values = [JSON.stringify(messages), epoch, KEYS_KEPT, SENDABLE];
+  const rows = await db.query<{ id: string; isDue: boolean }>(ACCEPT, values);
+  return new Map(rows.map(({ id, isDue }) => [id, isDue]));
+}
+
+/** What there is in the place of a message that was not accepted. */
+export interface Obstacle {
+  id: string;
+  /** Of the operation, where it is known already. */
+  fingerprint: string | null;
+  reply_sealed: string | null;
+  /** Of the channel, null where the client has no such channel. */
+  channel_status: string | null;
+}
+
+/** In a statement of its own: the one that met another's key does not see it. */
+const EXPLAIN = sql(`
+  select i.id, k.fingerprint, k.reply_sealed, c.status as channel_status
+  from json_to_recordset($1) as i (client_id uuid, id text, channel_id text, key_id uuid)
+  left join idempotency_keys k
+    on k.id = i.key_id
+    and k.client_id = i.client_id
+    and k.created_at >= now() - $2 * interval '1 millisecond'
+  left join channels c on c.client_id = i.client_id and c.id = i.channel_id`);
+
+/** Over all clients: why these were not accepted. */
+export const findObstacles = (db: Queryable, messages: readonly NewMessage[]): Promise<Obstacle[]> => {
+  const refs = messages.map(({ client_id, id, channel_id, key_id }) => ({
+    client_id,
+    id,
+    channel_id,
+    key_id,
+  }));
+  return db.query<Obstacle>(EXPLAIN, [JSON.stringify(refs), KEYS_KEPT]);
+};

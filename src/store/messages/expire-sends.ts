@@ -1,0 +1,66 @@
+import { type Queryable, sql } from "../database/database.ts";
+import { firstStep, SETTLED, type SettledSend } from "./settled-sends.ts";
+
+/** Everything here is over all clients: messages that have waited long enough, and fail. */
+
+const failing = (which: string, error: string) => `
+  with over as materialized (
+    select s.client_id, s.id, s.attempts, s.started_at, s.platform_message_id, ${error} as error
+    from sends s
+    join channels c on c.id = s.channel_id
+    where ${which}
+    limit 500
+    for update of s skip locked
+  ),
+  gone as (
+    delete from sends s
+    using over o
+    where s.client_id = o.client_id
+    and s.id = o.id
+  )
+  update messages m
+  set
+    status = 'failed',
+    timeline = ${firstStep("o.started_at")} || m.timeline || jsonb_build_array(jsonb_build_object('status', 'failed', 'at', now())),
+    error = o.error,
+    attempts = o.attempts,
+    platform_message_id = coalesce(m.platform_message_id, o.platform_message_id)
+  from over o
+  where o.id like 'msg%'
+  and m.client_id = o.client_id
+  and m.id = o.id
+  and m.status in ('queued', 'unknown')
+  returning ${SETTLED}`;
+
+const FAIL_UNKNOWN = sql(failing("s.state = 'unknown' and s.next_attempt_at <= now()", "$1"));
+
+const FAIL_EXPIRED = sql(
+  failing(
+    "s.state in ('behind', 'waiting') and s.expires_at <= now()",
+    "case when c.status <> 'connected' then $2 else coalesce(s.last_error, $1) end",
+  ),
+);
+
+/** Those that are due, and those behind them: each found by its own index. */
+const FAIL_DISCONNECTED = [
+  "s.state = 'waiting' and s.enqueued_at is null and s.next_attempt_at <= now()",
+  "s.state = 'behind'",
+].map((which) => sql(failing(`${which} and c.status = 'disconnected'`, "$1")));
+
+/** Nobody has said what became of these, and nobody will. */
+export const failUnknown = (tx: Queryable, error: string): Promise<SettledSend[]> =>
+  tx.query<SettledSend>(FAIL_UNKNOWN, [error]);
+
+/** These could not be sent in all their time: for the last reason, or because their channel was not connected. */
+export const failExpired = (
+  tx: Queryable,
+  { expired, unconnected }: { expired: string; unconnected: string },
+): Promise<SettledSend[]> => tx.query<SettledSend>(FAIL_EXPIRED, [expired, unconnected]);
+
+/** Their channel was given up. */
+export async function failDisconnected(tx: Queryable, error: string): Promise<SettledSend[]> {
+  const failed: SettledSend[] = [];
+  for (const statement of FAIL_DISCONNECTED)
+    failed.push(...(await tx.query<SettledSend>(statement, [error])));
+  return failed;
+}

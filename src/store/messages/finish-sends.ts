@@ -1,0 +1,123 @@
+import { type Queryable, sql } from "../database/database.ts";
+import { inOrder } from "../events/delivery-refs.ts";
+import { firstStep } from "./settled-sends.ts";
+
+/**
+ * How it goes on with a message that was in hand. accepted: the platform has it. refused: it never will. unknown: nobody knows.
+ * waiting: it goes back, to be sent later.
+ */
+export interface SendFinish {
+  client_id: string;
+  id: string;
+  lease: string;
+  outcome: "accepted" | "refused" | "unknown" | "waiting";
+  /** Steps that the message has come to, in their order, and when. */
+  steps: { status: string; at: string }[];
+  /** 1 where the platform was asked, else 0. */
+  attempt: number;
+  platform_message_id: string | null;
+  caption_message_id: string | null;
+  parts_sent: number;
+  /** Why it was refused, or has to be repeated, as JSON. */
+  error: string | null;
+  /** Milliseconds until it is due; of an unknown one, how long word of it is waited for. */
+  delay_ms: number | null;
+}
+
+/**
+ * Fenced by the lease: who has lost it writes nothing. What the platform has told meanwhile about a message stays, being later
+ * than what is written here; the steps go before it.
+ */
+const FINISH = sql(`
+  with input as materialized (
+    select
+      i.client_id, i.id, i.lease, i.outcome, i.steps, i.attempt, i.platform_message_id, i.caption_message_id, i.parts_sent,
+      i.error, i.delay_ms
+    from json_to_recordset($1) as i (
+      client_id uuid,
+      id text,
+      lease uuid,
+      outcome text,
+      steps jsonb,
+      attempt integer,
+      platform_message_id text,
+      caption_message_id text,
+      parts_sent integer,
+      error text,
+      delay_ms double precision
+    )
+    where i.id like 'msg%'
+  ),
+  held as materialized (
+    select
+      s.client_id, s.id, s.channel_id, s.recipient, s.started_at,
+      -- One that was given up for dead was counted then.
+      s.attempts + case s.state when 'in_hand' then i.attempt else 0 end as attempts
+    from sends s
+    join input i on i.client_id = s.client_id and i.id = s.id and i.lease = s.lease
+    order by s.id
+    for update of s
+  ),
+  settled as (
+    delete from sends s
+    using held h
+    join input i on i.client_id = h.client_id and i.id = h.id
+    where s.client_id = h.client_id
+    and s.id = h.id
+    and i.outcome in ('accepted', 'refused')
+  ),
+  kept as (
+    update sends s
+    set
+      state = case i.outcome when 'unknown' then 'unknown' else 'waiting' end,
+      attempts = h.attempts,
+      next_attempt_at = now() + i.delay_ms * interval '1 millisecond',
+      slot_at = null,
+      parts_sent = i.parts_sent,
+      platform_message_id = i.platform_message_id,
+      last_error = coalesce(i.error, s.last_error),
+      started_at = case when h.attempts > 0 then s.started_at end,
+      sending_at = case i.outcome when 'unknown' then s.sending_at end,
+      enqueued_at = null,
+      worker_id = null,
+      lease = case i.outcome when 'unknown' then s.lease end,
+      claimed_at = null
+    from held h
+    join input i on i.client_id = h.client_id and i.id = h.id
+    where s.client_id = h.client_id
+    and s.id = h.id
+    and i.outcome in ('unknown', 'waiting')
+  ),
+  told as (
+    update messages m
+    set
+      status = case
+        when m.status in ('queued', 'unknown') then coalesce(i.steps -> -1 ->> 'status', m.status)
+        else m.status
+      end,
+      timeline = ${firstStep("h.started_at")} || case
+        when m.status in ('queued', 'unknown') then m.timeline || i.steps
+        else i.steps || m.timeline
+      end,
+      platform_message_id = coalesce(i.platform_message_id, m.platform_message_id),
+      caption_message_id = coalesce(i.caption_message_id, m.caption_message_id),
+      error = case when m.status in ('queued', 'unknown') then i.error else m.error end,
+      attempts = h.attempts
+    from held h
+    join input i on i.client_id = h.client_id and i.id = h.id
+    where m.client_id = h.client_id
+    and m.id = h.id
+    and i.outcome <> 'waiting'
+  )
+  select h.id, h.channel_id, h.recipient
+  from held h`);
+
+interface FinishedSend {
+  id: string;
+  channel_id: string;
+  recipient: string;
+}
+
+/** Over all clients: writes down how it goes on with these; answers whose lease still held. */
+export const finishSends = (tx: Queryable, finishes: readonly SendFinish[]): Promise<FinishedSend[]> =>
+  tx.query<FinishedSend>(FINISH, [JSON.stringify(inOrder(finishes))]);

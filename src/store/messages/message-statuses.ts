@@ -1,0 +1,178 @@
+import { type Queryable, sql } from "../database/database.ts";
+
+/** What the platforms say of messages: it only ever moves them forward. */
+
+const STEPS = ["queued", "accepted", "sent", "delivered", "read"] as const;
+
+/** How far a status is on its way; null for one that is not on it. */
+export const stepOf = (status: string): string =>
+  `array_position(array[${STEPS.map((step) => `'${step}'`).join(", ")}], ${status})`;
+
+const step = (name: (typeof STEPS)[number]): number => STEPS.indexOf(name) + 1;
+
+/** Of an error as it is written: we gave up waiting for word, so word still counts. Inside a JSON string no bare quote stands. */
+export const isOutcomeUnknown = (error: string): string => `${error} like '%"code":"outcome_unknown"%'`;
+
+/** As isOneOfFew has it for events: true of every message's id, and expected of one or two. */
+const isOneOfFew = (id: string): string => `${id} like 'msg%'`;
+
+/** What the platform says of one message in one go: when it reached each status, as ISO 8601. */
+export interface MessageNews {
+  client_id: string;
+  /** Ours; null while only the platform's is known. */
+  id: string | null;
+  platform_message_id: string | null;
+  sent?: string;
+  delivered?: string;
+  read?: string;
+  failed?: string;
+  /** Why it failed, as JSON. */
+  error?: string | null;
+}
+
+/**
+ * A message that the platform is known to call otherwise is not meant. The sends are locked before the messages and both in the
+ * order of their ids, as the dispatchers do it; what the platform has is not sent again, but one in hand stays for who has it.
+ * A failure does not undo an arrival, which is proven; nothing undoes a failure, unless it was only that we had given up.
+ */
+const APPLY = sql(`
+  with input as materialized (
+    select *
+    from json_to_recordset($1) as i (
+      place integer,
+      client_id uuid,
+      id text,
+      platform_message_id text,
+      sent text,
+      delivered text,
+      read text,
+      failed text,
+      error text
+    )
+  ),
+  unsent as materialized (
+    select s.id
+    from input i
+    join sends s on s.client_id = i.client_id and s.id = i.id
+    where ${isOneOfFew("i.id")}
+    and s.state <> 'in_hand'
+    order by s.id
+    for update of s
+  ),
+  held as materialized (
+    select
+      i.*,
+      m.external_ref,
+      m.timeline,
+      case
+        when m.status = 'unknown' or m.status = 'failed' and ${isOutcomeUnknown("m.error")} then ${step("accepted")}
+        else ${stepOf("m.status")}
+      end as step
+    from input i
+    join messages m on m.client_id = i.client_id and m.id = i.id
+    where ${isOneOfFew("i.id")}
+    and (m.platform_message_id is null or i.platform_message_id in (m.platform_message_id, m.caption_message_id))
+    and m.id between $2 and $3
+    and (select count(*) from unsent) >= 0
+    order by m.id
+    for update of m
+  ),
+  settled as (
+    delete from sends s
+    using held h
+    where ${isOneOfFew("h.id")}
+    and coalesce(h.sent, h.delivered, h.read, h.failed) is not null
+    and s.client_id = h.client_id
+    and s.id = h.id
+    and s.state <> 'in_hand'
+  ),
+  judged as materialized (
+    select
+      h.*,
+      case
+        when h.read is not null and h.step < ${step("read")} then 'read'
+        when h.delivered is not null and h.step < ${step("delivered")} then 'delivered'
+        when h.failed is not null and h.step < ${step("delivered")} then 'failed'
+        when h.sent is not null and h.step < ${step("sent")} then 'sent'
+      end as status
+    from held h
+  ),
+  moved as (
+    update messages m
+    set
+      status = j.status,
+      timeline = j.timeline || (
+        select coalesce(jsonb_agg(jsonb_build_object('status', w.status, 'at', w.at) order by w.place), '[]')
+        from (
+          values (1, 'sent', j.sent), (2, 'delivered', j.delivered), (3, 'read', j.read), (4, 'failed', j.failed)
+        ) as w (place, status, at)
+        where w.at is not null
+        and (w.status = j.status or ${stepOf("w.status")} > j.step)
+        and not j.timeline @> jsonb_build_array(jsonb_build_object('status', w.status))
+      ),
+      platform_message_id = coalesce(m.platform_message_id, j.platform_message_id),
+      error = case when j.status = 'failed' then j.error end
+    from judged j
+    where ${isOneOfFew("j.id")}
+    and j.status is not null
+    and m.client_id = j.client_id
+    and m.id = j.id
+    and m.id between $2 and $3
+  )
+  select place, id, external_ref, status is not null as moved
+  from judged`);
+
+/** A message of ours that news was about. */
+export interface TouchedMessage {
+  id: string;
+  external_ref: string | null;
+  /** Whether it is further than before. */
+  moved: boolean;
+}
+
+/** As a list for a statement, each with its place in it. */
+const placed = (news: readonly MessageNews[]): string =>
+  JSON.stringify(news.map((one, place) => ({ place, ...one })));
+
+/** The first and the last id: the planner need not look at partitions beyond. */
+function boundsOf(news: readonly MessageNews[]): [string, string] {
+  const ids = news.flatMap(({ id }) => id ?? []).sort();
+  return [ids[0] ?? "", ids.at(-1) ?? ""];
+}
+
+/** Over all clients: applies what is said of each message, by our id of it; answers those that are the client's. */
+export async function applyNews(
+  db: Queryable,
+  news: readonly MessageNews[],
+): Promise<Map<MessageNews, TouchedMessage>> {
+  if (news.length === 0) return new Map();
+  const rows = await db.query<TouchedMessage & { place: number }>(APPLY, [placed(news), ...boundsOf(news)]);
+  return new Map(rows.map((row) => [news[row.place] as MessageNews, row]));
+}
+
+const idBy = (column: string) => `
+      (
+        select m.id
+        from messages m
+        where m.client_id = i.client_id
+        and m.${column} = i.platform_message_id
+        limit 1
+      )`;
+
+const FIND = sql(`
+  select
+    i.place,
+    coalesce(${idBy("platform_message_id")},${idBy("caption_message_id")}
+    ) as id
+  from json_to_recordset($1) as i (place integer, client_id uuid, platform_message_id text)`);
+
+/** Over all clients: gives our id to the news of messages that are the client's, by the platform's of them or of their captions. */
+export async function findNews(db: Queryable, news: readonly MessageNews[]): Promise<MessageNews[]> {
+  if (news.length === 0) return [];
+  const rows = await db.query<{ place: number; id: string | null }>(FIND, [placed(news)]);
+  return rows.flatMap(({ place, id }) => {
+    const one = news[place] as MessageNews;
+    one.id = id;
+    return id === null ? [] : [one];
+  });
+}

@@ -1,0 +1,133 @@
+import { firstIdAt } from "../../runtime/ids.ts";
+import { type Queryable, sql } from "../database/database.ts";
+import type { PageRequest } from "../database/paging.ts";
+
+/** A message, and how far its sending is while it is still to be sent. */
+export interface MessageRow {
+  id: string;
+  channel_id: string;
+  platform: string;
+  recipient: string;
+  recipient_kind: string;
+  external_ref: string | null;
+  /** The word that tenants see. */
+  status: string;
+  /** Of the first attempt, while it is not settled. */
+  started_at: Date | null;
+  timeline: { status: string; at: string }[];
+  platform_message_id: string | null;
+  error: string | null;
+  attempts: number;
+}
+
+export interface MessageFilters {
+  channel_id?: string;
+  status?: string;
+  to?: string;
+  external_ref?: string;
+  /** When it was accepted, both inclusive. */
+  since?: Date;
+  until?: Date;
+}
+
+/** Of a row `s` of sends, which may be absent: once begun it stays so, for no status goes backwards. */
+const IS_BEGUN = "s.state <> 'unknown' and s.started_at is not null";
+
+const COLUMNS = `
+    m.id, m.channel_id, m.platform, m.recipient, m.recipient_kind, m.external_ref,
+    case when m.status = 'queued' and ${IS_BEGUN} then 'sending' else m.status end as status,
+    s.started_at, m.timeline, m.platform_message_id, m.error, coalesce(s.attempts, m.attempts) as attempts`;
+
+const FIND = sql(`
+  select ${COLUMNS}
+  from messages m
+  left join sends s on s.client_id = m.client_id and s.id = m.id
+  where m.client_id = $1
+  and m.id = $2`);
+
+export async function findMessage(
+  db: Queryable,
+  clientId: string,
+  id: string,
+): Promise<MessageRow | undefined> {
+  const [row] = await db.query<MessageRow>(FIND, [clientId, id]);
+  return row;
+}
+
+/** Sorts after every id. */
+const NEWEST = "\x7f";
+
+type Bind = (value: unknown) => string;
+
+interface Search {
+  page: PageRequest;
+  filters: MessageFilters;
+}
+
+/** Newest first, one row more than the limit, if there is one; `before` walks backwards. */
+export function listMessages(db: Queryable, clientId: string, search: Search): Promise<MessageRow[]> {
+  const { text, values } = listStatement(clientId, search);
+  return db.query<MessageRow>(text, values);
+}
+
+/** Put together of what is asked for, and planned with it: each filter has an index that is ordered by id. */
+export function listStatement(clientId: string, { page, filters }: Search) {
+  const values: unknown[] = [];
+  const bind: Bind = (value) => `$${values.push(value)}`;
+  const [client, limit] = [bind(clientId), bind(page.limit + 1)];
+  const order = page.before === undefined ? "desc" : "asc";
+  const conditions = [
+    page.before === undefined ? `m.id < ${bind(page.after ?? NEWEST)}` : `m.id > ${bind(page.before)}`,
+    ...conditionsOf(filters, bind),
+  ];
+  const text = `
+  select ${COLUMNS}
+  from (
+    select *
+    from messages m
+    where m.client_id = ${client}
+    and ${conditions.join("\n    and ")}
+    order by m.id ${order}
+    limit ${limit}
+  ) m
+  left join lateral (
+    select state, attempts, started_at, sending_at
+    from sends
+    where client_id = m.client_id
+    and id = m.id
+    limit 1
+  ) s on true
+  order by m.id ${order}`;
+  return { text, values };
+}
+
+function conditionsOf(filters: MessageFilters, bind: Bind): string[] {
+  const { channel_id, to, external_ref, since, until } = filters;
+  return [
+    ...(channel_id === undefined ? [] : [`m.channel_id = ${bind(channel_id)}`]),
+    ...(to === undefined ? [] : [`m.recipient = ${bind(to)}`]),
+    ...(external_ref === undefined ? [] : [`m.external_ref = ${bind(external_ref)}`]),
+    ...statusConditions(filters.status, bind),
+    ...(since ? [`m.id >= ${bind(idAt(since.getTime()))}`] : []),
+    ...(until ? [`m.id < ${bind(idAt(until.getTime() + 1))}`] : []),
+  ];
+}
+
+/** As a value, and looked up for one row after the other: as a join it may read all that is still to be sent. */
+const BEGUN = `coalesce((
+      select ${IS_BEGUN}
+      from sends s
+      where s.client_id = m.client_id
+      and s.id = m.id
+    ), false)`;
+
+/** What is being sent is queued as far as its own row knows. */
+function statusConditions(status: string | undefined, bind: Bind): string[] {
+  if (status === undefined) return [];
+  if (status === "queued") return ["m.status = 'queued'", `not ${BEGUN}`];
+  if (status === "sending") return ["m.status = 'queued'", BEGUN];
+  return [`m.status = ${bind(status)}`];
+}
+
+/** Bounds by time must be times that an id can have. */
+const idAt = (time: number) => firstIdAt("msg", Math.min(Math.max(time, 0), 2 ** 48 - 1));

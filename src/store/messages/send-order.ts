@@ -1,0 +1,73 @@
+import { type Queryable, sql } from "../database/database.ts";
+import { goesFirst, type SendRef } from "./claim-sends.ts";
+
+/** Everything here is over all clients: who comes after whom at one person. */
+
+/** Of those that are behind the first to each person, where nobody goes before it any more. Its turn has come: it is served as such. */
+const released = (firsts: string) => `
+  with first as materialized (${firsts}
+  ),
+  chosen as materialized (
+    select s.client_id, s.id
+    from first f
+    join sends s on s.client_id = f.client_id and s.id = f.id
+    where s.state = 'behind'
+    and not exists (
+      select
+      from sends earlier
+      where earlier.channel_id = s.channel_id
+      and earlier.recipient = s.recipient
+      and earlier.place < s.place
+      and ${goesFirst("earlier")}
+    )
+    order by s.id
+    for update of s skip locked
+  )
+  update sends s
+  set state = 'waiting', next_attempt_at = now(), slot_at = now()
+  from chosen c
+  where s.client_id = c.client_id
+  and s.id = c.id
+  returning s.client_id as "clientId", s.id, s.channel_id as "channelId"`;
+
+/** In a statement of its own: that of the finish does not see what came in while it waited. */
+const RELEASE_AFTER = sql(
+  released(`
+    select n.client_id, n.id
+    from unnest($1::text[], $2::text[]) as p (channel_id, recipient)
+    cross join lateral (
+      select client_id, id
+      from sends
+      where channel_id = p.channel_id
+      and recipient = p.recipient
+      and state = 'behind'
+      order by place
+      limit 1
+    ) n`),
+);
+
+const RELEASE_ALL = sql(
+  released(`
+    select distinct on (channel_id, recipient) client_id, id
+    from sends
+    where state = 'behind'
+    order by channel_id, recipient, place`),
+);
+
+/** A person on a channel. */
+export interface Pair {
+  channel_id: string;
+  recipient: string;
+}
+
+/** The next to each of these people, where it may go out now. */
+export async function releaseAfter(tx: Queryable, pairs: readonly Pair[]): Promise<SendRef[]> {
+  const values = [pairs.map(({ channel_id }) => channel_id), pairs.map(({ recipient }) => recipient)];
+  const rows = await tx.query<SendRef>(RELEASE_AFTER, values);
+  return rows.map((row) => ({ ...row, slotAt: Date.now() }));
+}
+
+/** The same of everybody: whoever was behind one that has gone without a word. */
+export async function releaseAll(tx: Queryable): Promise<void> {
+  await tx.query(RELEASE_ALL);
+}

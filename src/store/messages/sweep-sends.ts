@@ -1,0 +1,106 @@
+import { type Queryable, sql } from "../database/database.ts";
+import type { SendRef } from "./claim-sends.ts";
+
+/** Everything here is over all clients: it keeps the sending going, whoever has died over it. */
+
+/** What waits for a reconnect is looked at rarely; the reconnect itself makes it due. */
+const PUT_OFF = sql(`
+  with unconnected as materialized (
+    select s.client_id, s.id
+    from sends s
+    join channels c on c.id = s.channel_id
+    where s.state = 'waiting'
+    and s.enqueued_at is null
+    and s.next_attempt_at <= now()
+    and c.status = 'needs_reauth'
+    limit 1000
+    for update of s skip locked
+  )
+  update sends s
+  set next_attempt_at = least(s.expires_at, now() + interval '30 minutes')
+  from unconnected u
+  where s.client_id = u.client_id
+  and s.id = u.id`);
+
+export async function putOffUnconnected(tx: Queryable): Promise<void> {
+  await tx.query(PUT_OFF);
+}
+
+/** In the order in which everybody writes them. */
+const RESUME = sql(`
+  with waiting as materialized (
+    select client_id, id
+    from sends
+    where channel_id = $1
+    and client_id = $2
+    and state = 'waiting'
+    order by id
+    for update
+  )
+  update sends s
+  set next_attempt_at = now(), enqueued_at = null
+  from waiting w
+  where s.client_id = w.client_id
+  and s.id = w.id`);
+
+/** What has waited for the channel is due. */
+export async function resumeSends(tx: Queryable, clientId: string, channelId: string): Promise<void> {
+  await tx.query(RESUME, [channelId, clientId]);
+}
+
+const picked = (condition: string, order: string) => `
+    select s.client_id, s.id
+    from sends s
+    join channels c on c.id = s.channel_id and c.status = 'connected'
+    where s.state = 'waiting'
+    and s.next_attempt_at <= now()
+    and ${condition}
+    order by ${order}
+    limit $3
+    for update of s skip locked`;
+
+/** Never given to the queue, or to a former life of Redis, or long ago and not taken up since. */
+const ENQUEUE = sql(`
+  with never as materialized (${picked("s.enqueued_at is null", "s.next_attempt_at")}
+  ),
+  before_epoch as materialized (${picked("s.enqueued_at is not null and s.queue_epoch < $1", "s.queue_epoch, s.enqueued_at")}
+  ),
+  after_epoch as materialized (${picked("s.enqueued_at is not null and s.queue_epoch > $1", "s.queue_epoch, s.enqueued_at")}
+  ),
+  stranded as materialized (${picked(
+    "s.queue_epoch = $1 and s.enqueued_at < now() - $2 * interval '1 millisecond'",
+    "s.enqueued_at",
+  )}
+  ),
+  chosen as (
+    select client_id, id from never
+    union all
+    select client_id, id from before_epoch
+    union all
+    select client_id, id from after_epoch
+    union all
+    select client_id, id from stranded
+  )
+  update sends s
+  set enqueued_at = now(), queue_epoch = $1
+  from chosen o
+  where s.client_id = o.client_id
+  and s.id = o.id
+  returning s.client_id as "clientId", s.id, s.channel_id as "channelId", s.slot_at as "slotAt", s.place`);
+
+interface EnqueueWish {
+  /** The life of Redis that it is now. */
+  epoch: string;
+  strandedAfter: number;
+  limit: number;
+}
+
+/** Marks those that may go out as given to the queue, and answers them in the order of their acceptance. */
+export async function enqueueSends(tx: Queryable, wish: EnqueueWish): Promise<SendRef[]> {
+  const { epoch, strandedAfter, limit } = wish;
+  type Row = Omit<SendRef, "slotAt"> & { slotAt: Date | null; place: string };
+  const rows = await tx.query<Row>(ENQUEUE, [epoch, strandedAfter, limit]);
+  return rows
+    .sort((one, other) => Number(one.place) - Number(other.place))
+    .map(({ place, slotAt, ...ref }) => ({ ...ref, ...(slotAt ? { slotAt: slotAt.getTime() } : {}) }));
+}

@@ -1,0 +1,84 @@
+import { DAY, SECOND } from "../../runtime/durations.ts";
+import { firstIdAt } from "../../runtime/ids.ts";
+import { type Queryable, sql } from "../database/database.ts";
+import { stepOf } from "./message-statuses.ts";
+
+/** The platform says of all messages up to a time that they have come so far. */
+export interface WatermarkOf {
+  clientId: string;
+  channelId: string;
+  recipient: string;
+  word: "delivered" | "read";
+  until: Date;
+}
+
+/** A message that a watermark is about and that was not so far yet. */
+export interface ReachedMessage {
+  /** The watermark's, in the list of them. */
+  place: number;
+  id: string;
+  platform_message_id: string | null;
+}
+
+/** What is older is nobody's concern any more. */
+const OLDEST = 30 * DAY;
+
+/** A send may take so long: the platform may have had the message so much earlier than we heard that it has. */
+const SLACK = 15 * SECOND;
+
+/** Of one watermark; what is left over is reached by the next one. */
+const MOST = 500;
+
+/**
+ * A message that was accepted after that time is not meant, nor one that waited here and left long after it. In between the
+ * platform's clock decides, which ours need not agree with.
+ */
+const FIND = sql(`
+  select w.place, m.id, m.platform_message_id
+  from json_to_recordset($1) as w (
+    place integer,
+    client_id uuid,
+    channel_id text,
+    recipient text,
+    word text,
+    left_by timestamptz,
+    end_id text
+  )
+  cross join lateral (
+    select id, platform_message_id
+    from messages
+    where client_id = w.client_id
+    and recipient = w.recipient
+    and id >= $2
+    and id < w.end_id
+    and channel_id = w.channel_id
+    and status in ('accepted', 'sent', 'delivered')
+    and ${stepOf("status")} < ${stepOf("w.word")}
+    and not exists (
+      select
+      from jsonb_to_recordset(timeline) as s (status text, at timestamptz)
+      where s.status in ('accepted', 'sent')
+      and s.at > w.left_by
+    )
+    order by id desc
+    limit $3
+  ) m`);
+
+/** Over all clients: which messages the watermarks are about. */
+export async function findReached(
+  db: Queryable,
+  watermarks: readonly WatermarkOf[],
+): Promise<ReachedMessage[]> {
+  if (watermarks.length === 0) return [];
+  const rows = watermarks.map(({ clientId, channelId, recipient, word, until }, place) => ({
+    place,
+    client_id: clientId,
+    channel_id: channelId,
+    recipient,
+    word,
+    left_by: new Date(until.getTime() + SLACK),
+    end_id: firstIdAt("msg", until.getTime() + 1),
+  }));
+  const earliest = Math.min(...watermarks.map(({ until }) => until.getTime()));
+  return db.query<ReachedMessage>(FIND, [JSON.stringify(rows), firstIdAt("msg", earliest - OLDEST), MOST]);
+}

@@ -1,0 +1,148 @@
+import { type Queryable, sql } from "../database/database.ts";
+import { byNewest, type PageRequest, readPage } from "../database/paging.ts";
+
+export interface ApiKeyRow {
+  id: string;
+  client_id: string;
+  name: string;
+  prefix: string;
+  last4: string;
+  scopes: string[];
+  created_at: Date;
+  expires_at: Date | null;
+  last_used_at: Date | null;
+  revoked_at: Date | null;
+  replaced_by: string | null;
+}
+
+/** What a presented key is held against. */
+export interface ApiKeyCredentialRow extends ApiKeyRow {
+  secret_hash: Buffer;
+  client_name: string;
+}
+
+export interface NewApiKey {
+  id: string;
+  name: string;
+  prefix: string;
+  last4: string;
+  secretHash: Buffer;
+  scopes: readonly string[];
+  expiresAt: Date | null;
+}
+
+const COLUMNS =
+  "id, client_id, name, prefix, last4, scopes, created_at, expires_at, last_used_at, revoked_at, replaced_by";
+
+const INSERT = sql(`
+  insert into api_keys (id, client_id, name, prefix, last4, secret_hash, scopes, expires_at)
+  values ($1, $2, $3, $4, $5, $6, $7, $8)
+  returning ${COLUMNS}`);
+
+const LIST = byNewest(`
+  select ${COLUMNS}
+  from api_keys
+  where client_id = $1`);
+
+const LOCK = sql(`
+  select ${COLUMNS}
+  from api_keys
+  where client_id = $1
+  and id = $2
+  for update`);
+
+const REVOKE = sql(`
+  update api_keys
+  set revoked_at = now()
+  where client_id = $1
+  and id = $2
+  and revoked_at is null
+  returning id`);
+
+const REPLACE = sql(`
+  update api_keys
+  set replaced_by = $3, expires_at = least(expires_at, now() + $4 * interval '1 millisecond')
+  where client_id = $1
+  and id = $2`);
+
+const FIND_CREDENTIAL = sql(`
+  select ${COLUMNS.replaceAll(/\w+/g, "k.$&")}, k.secret_hash, c.name as client_name
+  from api_keys k
+  join clients c on c.id = k.client_id
+  where k.id = $1`);
+
+const FIND_OWNER = sql(`
+  select client_id
+  from api_keys
+  where id = $1`);
+
+const TOUCH = sql(`
+  update api_keys
+  set last_used_at = now()
+  where id = $1
+  and (last_used_at is null or last_used_at < now() - interval '1 minute')`);
+
+export async function insertApiKey(db: Queryable, clientId: string, key: NewApiKey): Promise<ApiKeyRow> {
+  const { id, name, prefix, last4, secretHash, scopes, expiresAt } = key;
+  const values = [id, clientId, name, prefix, last4, secretHash, scopes, expiresAt];
+  const [row] = await db.query<ApiKeyRow>(INSERT, values);
+  return row as ApiKeyRow;
+}
+
+export const listApiKeys = (db: Queryable, clientId: string, page: PageRequest): Promise<ApiKeyRow[]> =>
+  readPage(db, clientId, { page, statements: LIST });
+
+/** The key, held until the transaction ends. */
+export async function lockApiKey(
+  tx: Queryable,
+  clientId: string,
+  id: string,
+): Promise<ApiKeyRow | undefined> {
+  const [row] = await tx.query<ApiKeyRow>(LOCK, [clientId, id]);
+  return row;
+}
+
+/** False when it was revoked before. */
+export async function revokeApiKey(db: Queryable, clientId: string, id: string): Promise<boolean> {
+  const rows = await db.query(REVOKE, [clientId, id]);
+  return rows.length > 0;
+}
+
+interface Replacement {
+  id: string;
+  replacedBy: string;
+  /** For how many milliseconds the old key still works, unless it would have ended before. */
+  grace: number;
+}
+
+export async function replaceApiKey(
+  db: Queryable,
+  clientId: string,
+  { id, replacedBy, grace }: Replacement,
+): Promise<void> {
+  await db.query(REPLACE, [clientId, id, replacedBy, grace]);
+}
+
+/** Whether the key is neither revoked nor expired. */
+export const isAlive = ({ revoked_at, expires_at }: ApiKeyRow): boolean =>
+  revoked_at === null && (expires_at === null || expires_at.getTime() > Date.now());
+
+/** Over all clients: whose key it is, is what the caller wants to know. */
+export async function findApiKeyCredential(
+  db: Queryable,
+  id: string,
+): Promise<ApiKeyCredentialRow | undefined> {
+  const [row] = await db.query<ApiKeyCredentialRow>(FIND_CREDENTIAL, [id]);
+  return row;
+}
+
+/** Over all clients, for the operator's command line. */
+export async function findApiKeyOwner(db: Queryable, id: string): Promise<string | undefined> {
+  const [row] = await db.query<{ client_id: string }>(FIND_OWNER, [id]);
+  return row?.client_id;
+}
+
+/** Over all clients: notes that the key was used, at most once a minute. */
+export async function touchApiKey(db: Queryable, id: string): Promise<void> {
+  await db.query(TOUCH, [id]);
+}

@@ -1,0 +1,70 @@
+import { newId } from "../../runtime/ids.ts";
+import { type Queryable, sql } from "../database/database.ts";
+import { byNewest, type PageRequest, readPage } from "../database/paging.ts";
+
+export interface AuditRow {
+  id: string;
+  at: Date;
+  actor_type: string;
+  actor_id: string;
+  actor_name: string;
+  action: string;
+  target: string | null;
+  address: string | null;
+  request_id: string | null;
+  details: Record<string, unknown>;
+}
+
+/** Who acts, and from where. What the pipeline hands to a route fits. */
+export interface Deed {
+  caller: { clientId: string; credential: { type: string; id: string; name: string } };
+  address?: string;
+  requestId?: string;
+}
+
+export interface Act {
+  action: string;
+  target: string;
+  /** Never a secret: owners read it. */
+  details?: Record<string, unknown>;
+}
+
+export interface AuditFilters {
+  action?: string;
+  actor_id?: string;
+}
+
+const INSERT = sql(`
+  insert into audit_log (id, client_id, actor_type, actor_id, actor_name, action, target, address, request_id, details)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`);
+
+const LIST = byNewest(`
+  select id, at, actor_type, actor_id, actor_name, action, target, address, request_id, details
+  from audit_log
+  where client_id = $1
+  and ($4::text is null or action = $4)
+  and ($5::text is null or actor_id = $5)`);
+
+/** Put down in the transaction of the deed itself: neither is there without the other. */
+export async function recordAudit(tx: Queryable, deed: Deed, act: Act): Promise<void> {
+  const { clientId, credential } = deed.caller;
+  await tx.query(INSERT, [
+    newId("aud"),
+    clientId,
+    credential.type,
+    credential.id,
+    credential.name,
+    act.action,
+    act.target,
+    deed.address ?? null,
+    deed.requestId ?? null,
+    act.details ?? {},
+  ]);
+}
+
+export const listAudit = (
+  db: Queryable,
+  clientId: string,
+  { page, action, actor_id }: AuditFilters & { page: PageRequest },
+): Promise<AuditRow[]> =>
+  readPage(db, clientId, { page, statements: LIST, filters: [action ?? null, actor_id ?? null] });

@@ -1,0 +1,170 @@
+import { type Queryable, sql } from "../database/database.ts";
+import { byNewest, type PageRequest, readPage } from "../database/paging.ts";
+
+export interface UserRow {
+  id: string;
+  client_id: string;
+  email: string;
+  name: string;
+  role: string;
+  enabled: boolean;
+  last_login_at: Date | null;
+  created_at: Date;
+}
+
+/** What a presented token or password is held against. */
+export interface UserCredentialRow extends UserRow {
+  password_hash: string;
+  tokens_valid_from: Date | null;
+  client_name: string;
+}
+
+export interface NewUser {
+  id: string;
+  email: string;
+  name: string;
+  role: string;
+  passwordHash: string;
+}
+
+export type UserChanges = Pick<UserRow, "name" | "role" | "enabled">;
+
+const COLUMNS = "id, client_id, email, name, role, enabled, last_login_at, created_at";
+
+const INSERT = sql(`
+  insert into users (id, client_id, email, name, role, password_hash)
+  values ($1, $2, $3, $4, $5, $6)
+  on conflict (lower(email)) do nothing
+  returning ${COLUMNS}`);
+
+const LIST = byNewest(`
+  select ${COLUMNS}
+  from users
+  where client_id = $1`);
+
+const LOCK = sql(`
+  select ${COLUMNS}
+  from users
+  where client_id = $1
+  and id = $2
+  for update`);
+
+const LOCK_OWNERS = sql(`
+  select id
+  from users
+  where client_id = $1
+  and role = 'owner'
+  and enabled
+  order by id
+  for update`);
+
+const UPDATE = sql(`
+  update users
+  set name = $3, role = $4, enabled = $5
+  where client_id = $1
+  and id = $2
+  returning ${COLUMNS}`);
+
+const SET_PASSWORD = sql(`
+  update users
+  set password_hash = $3, tokens_valid_from = clock_timestamp()
+  where client_id = $1
+  and id = $2
+  and ($4::text is null or password_hash = $4)
+  returning id`);
+
+const NOTE_LOGIN = sql(`
+  update users
+  set last_login_at = clock_timestamp()
+  where client_id = $1
+  and id = $2
+  and password_hash = $3
+  and enabled
+  returning last_login_at`);
+
+const credentialWhere = (condition: string) =>
+  sql(`
+  select ${COLUMNS.replaceAll(/\w+/g, "u.$&")}, u.password_hash, u.tokens_valid_from, c.name as client_name
+  from users u
+  join clients c on c.id = u.client_id
+  where ${condition}`);
+
+const FIND_CREDENTIAL = credentialWhere("u.id = $1");
+const FIND_BY_EMAIL = credentialWhere("lower(u.email) = lower($1)");
+
+/** Undefined when the email is taken, by whichever client. */
+export async function insertUser(
+  db: Queryable,
+  clientId: string,
+  user: NewUser,
+): Promise<UserRow | undefined> {
+  const { id, email, name, role, passwordHash } = user;
+  const [row] = await db.query<UserRow>(INSERT, [id, clientId, email, name, role, passwordHash]);
+  return row;
+}
+
+export const listUsers = (db: Queryable, clientId: string, page: PageRequest): Promise<UserRow[]> =>
+  readPage(db, clientId, { page, statements: LIST });
+
+/** The user, held until the transaction ends: of two changes at the same moment neither undoes the other. */
+export async function lockUser(tx: Queryable, clientId: string, id: string): Promise<UserRow | undefined> {
+  const [row] = await tx.query<UserRow>(LOCK, [clientId, id]);
+  return row;
+}
+
+/** The client's enabled owners, held until the transaction ends: two owners cannot leave at the same moment. */
+export async function lockOwners(tx: Queryable, clientId: string): Promise<string[]> {
+  const rows = await tx.query<{ id: string }>(LOCK_OWNERS, [clientId]);
+  return rows.map((row) => row.id);
+}
+
+export async function updateUser(
+  db: Queryable,
+  clientId: string,
+  { id, name, role, enabled }: UserChanges & { id: string },
+): Promise<UserRow> {
+  const [row] = await db.query<UserRow>(UPDATE, [clientId, id, name, role, enabled]);
+  return row as UserRow;
+}
+
+export interface NewPassword {
+  id: string;
+  passwordHash: string;
+  /** The hash that the old password was checked against, where it was: checking takes a while, and another may be set by then. */
+  replaces?: string | undefined;
+}
+
+/** Also ends the tokens that were issued before. False when there is no such user, or another password by now. */
+export async function setPassword(
+  db: Queryable,
+  clientId: string,
+  { id, passwordHash, replaces }: NewPassword,
+): Promise<boolean> {
+  const rows = await db.query(SET_PASSWORD, [clientId, id, passwordHash, replaces ?? null]);
+  return rows.length > 0;
+}
+
+/**
+ * When the login took place. Undefined when the password was changed, or the user disabled, since it was looked up: what
+ * the old password opens must not outlive it, and checking one takes a while.
+ */
+export async function noteLogin(db: Queryable, user: UserCredentialRow): Promise<Date | undefined> {
+  const [row] = await db.query<{ last_login_at: Date }>(NOTE_LOGIN, [
+    user.client_id,
+    user.id,
+    user.password_hash,
+  ]);
+  return row?.last_login_at;
+}
+
+/** Over all clients: whose user it is, is what the caller wants to know. */
+export async function findUserCredential(db: Queryable, id: string): Promise<UserCredentialRow | undefined> {
+  const [row] = await db.query<UserCredentialRow>(FIND_CREDENTIAL, [id]);
+  return row;
+}
+
+/** Over all clients: an email names one person. */
+export async function findUserByEmail(db: Queryable, email: string): Promise<UserCredentialRow | undefined> {
+  const [row] = await db.query<UserCredentialRow>(FIND_BY_EMAIL, [email]);
+  return row;
+}

@@ -1,0 +1,87 @@
+import { type Queryable, sql } from "../database/database.ts";
+
+export interface WebhookConfigRow {
+  /** The client's. */
+  id: string;
+  webhook_url: string | null;
+  secret_sealed: string | null;
+  /** Its last four characters, so that a look at the configuration opens no secret. */
+  secret_last4: string | null;
+  former_secret_sealed: string | null;
+  former_secret_until: Date | null;
+  disabled_keys: string[];
+}
+
+const COLUMNS =
+  "id, webhook_url, secret_sealed, secret_last4, former_secret_sealed, former_secret_until, disabled_keys";
+
+const FIND = sql(`
+  select ${COLUMNS}
+  from webhook_configs
+  where id = $1`);
+
+/** The client, because its configuration may have no row yet. Its events are recorded meanwhile. */
+const LOCK_CLIENT = sql(`
+  select id
+  from clients
+  where id = $1
+  for no key update`);
+
+/** The row as well, against those who encrypt secrets anew without asking for the client. */
+const LOCK = sql(`
+  select ${COLUMNS}
+  from webhook_configs
+  where id = $1
+  for update`);
+
+const SAVE = sql(`
+  insert into webhook_configs (${COLUMNS})
+  values ($1, $2, $3, $4, $5, $6, $7)
+  on conflict (id) do update
+  set
+    webhook_url = excluded.webhook_url,
+    secret_sealed = excluded.secret_sealed,
+    secret_last4 = excluded.secret_last4,
+    former_secret_sealed = excluded.former_secret_sealed,
+    former_secret_until = excluded.former_secret_until,
+    disabled_keys = excluded.disabled_keys`);
+
+const nothingConfigured = (clientId: string): WebhookConfigRow => ({
+  id: clientId,
+  webhook_url: null,
+  secret_sealed: null,
+  secret_last4: null,
+  former_secret_sealed: null,
+  former_secret_until: null,
+  disabled_keys: [],
+});
+
+/** Also of a client that never configured anything. */
+export async function findWebhookConfig(db: Queryable, clientId: string): Promise<WebhookConfigRow> {
+  const [row] = await db.query<WebhookConfigRow>(FIND, [clientId]);
+  return row ?? nothingConfigured(clientId);
+}
+
+/** The configuration, held until the transaction ends: of two changes at the same moment neither undoes the other. */
+export async function lockWebhookConfig(tx: Queryable, clientId: string): Promise<WebhookConfigRow> {
+  await tx.query(LOCK_CLIENT, [clientId]);
+  const [row] = await tx.query<WebhookConfigRow>(LOCK, [clientId]);
+  return row ?? nothingConfigured(clientId);
+}
+
+/** Writes the whole configuration, which the transaction holds. */
+export async function saveWebhookConfig(
+  tx: Queryable,
+  clientId: string,
+  row: Omit<WebhookConfigRow, "id">,
+): Promise<void> {
+  await tx.query(SAVE, [
+    clientId,
+    row.webhook_url,
+    row.secret_sealed,
+    row.secret_last4,
+    row.former_secret_sealed,
+    row.former_secret_until,
+    row.disabled_keys,
+  ]);
+}

@@ -1,0 +1,77 @@
+import t from "tap";
+import { createDestinations } from "../../src/delivery/destinations.ts";
+import { createEventPoster } from "../../src/delivery/post-event.ts";
+import { createResolver } from "../../src/delivery/resolver.ts";
+import { checkAddress } from "../../src/delivery/webhook-address.ts";
+import { cidrs } from "../../src/runtime/config/setting-kinds.ts";
+import { startBackend } from "../fixtures/events/backends.ts";
+import { startNameServer, type Zone } from "../fixtures/servers/name-server.ts";
+
+const among = (ranges: string) => createDestinations(cidrs.parse(ranges) ?? []);
+
+const ZONE: Zone = {
+  "both.example": ["8.8.8.8", "2606:4700::1"],
+  "old.example": ["8.8.4.4", "8.8.8.8"],
+  "new.example": ["2606:4700::1"],
+  "none.example": [],
+  "dead.example": "silent",
+};
+
+t.test("a name has the addresses of both families", async (t) => {
+  const servers = [await startNameServer(t, ZONE)];
+  const resolver = createResolver({ destinations: among(""), servers });
+  const addressesOf = async (host: string) => (await resolver(host)).map(({ address }) => address).sort();
+  t.same(await addressesOf("both.example"), ["2606:4700::1", "8.8.8.8"]);
+  t.same(await addressesOf("both.example."), ["2606:4700::1", "8.8.8.8"]);
+  t.same(await addressesOf("old.example"), ["8.8.4.4", "8.8.8.8"]);
+  t.same(await addressesOf("new.example"), ["2606:4700::1"]);
+  for (const host of ["none.example", "unknown.example"])
+    await t.rejects(resolver(host), { code: "ENOTFOUND" }, host);
+});
+
+t.test("localhost is this machine, as far as it may be reached", async (t) => {
+  const servers = [await startNameServer(t, { localhost: ["8.8.8.8"] })];
+  const rows: [string, string[]][] = [
+    ["", ["127.0.0.1", "::1"]],
+    ["127.0.0.0/8", ["127.0.0.1"]],
+    ["::1/128", ["::1"]],
+    ["127.0.0.0/8,::1/128", ["127.0.0.1", "::1"]],
+  ];
+  for (const [ranges, expected] of rows)
+    for (const host of ["localhost", "LOCALHOST", "app.localhost", "localhost."]) {
+      const found = await createResolver({ destinations: among(ranges), servers })(host);
+      t.same(
+        found.map(({ address }) => address),
+        expected,
+        `${host} with "${ranges}"`,
+      );
+    }
+});
+
+t.test("names that only this machine knows count where there are private destinations", async (t) => {
+  const servers = [await startNameServer(t, ZONE)];
+  const host = "127.0.0.1"; // what the system answers without asking anybody
+  t.match(await createResolver({ destinations: among("127.0.0.0/8"), servers })(host), [{ address: host }]);
+  await t.rejects(createResolver({ destinations: among(""), servers })(host), { code: "ENOTFOUND" });
+});
+
+t.test("name servers that never answer hold up nobody else", async (t) => {
+  const destinations = among("127.0.0.0/8");
+  const zone: Zone = { ...ZONE, ...Object.fromEntries(dead(40).map((host) => [host, "silent" as const])) };
+  const resolver = createResolver({ destinations, servers: [await startNameServer(t, zone)] });
+  const backend = await startBackend(t, (_, response) => response.end());
+  const poster = createEventPoster({ destinations, resolver });
+  t.teardown(() => poster.close());
+  const rules = { destinations, resolver, publicUrl: "https://herald.example" };
+  const checks = dead(40).map((host) => checkAddress(`https://${host}`, rules));
+  const { outcome, durationMs } = await poster.post({
+    url: `http://localhost:${backend.port}`,
+    headers: {},
+    body: "{}",
+  });
+  t.equal(outcome, "delivered");
+  t.ok(durationMs < 2_000, "which is how long the others wait at least");
+  for (const { outcome } of await Promise.all(checks)) t.equal(outcome, "accepted");
+});
+
+const dead = (count: number) => Array.from({ length: count }, (_, index) => `dead-${index}.example`);

@@ -1,0 +1,260 @@
+import t from "tap";
+import { grantAdAccount } from "../../fixtures/tenants/ad-accounts.ts";
+import { type Api, startApi } from "../../fixtures/http/api.ts";
+import { connect, newPlatformId } from "../../fixtures/tenants/channels.ts";
+import { eventsOf, sendWebhook } from "../../fixtures/platforms/webhooks.ts";
+import { makeTenant, type Tenant } from "../../fixtures/tenants/tenants.ts";
+
+const TIME = Math.floor(Date.now() / 1000);
+
+const notice = (api: Api, wabaId: string, field: string, value: object, time = TIME) =>
+  sendWebhook(api, {
+    object: "whatsapp_business_account",
+    entry: [{ id: wabaId, time, changes: [{ field, value }] }],
+  });
+
+const channelsOf = async (api: Api, { id }: Tenant) =>
+  (await eventsOf(api, id)).map(({ channel_id }) => channel_id);
+
+const statusOf = async (api: Api, channelId: string) => {
+  const [row] = await api.db.query<{ status: string; token_sealed: string | null }>(
+    "select status, token_sealed from channels where id = $1",
+    [channelId],
+  );
+  return row;
+};
+
+t.test(
+  "an update of a whole business is one event for each client, at its oldest connected channel",
+  async (t) => {
+    const api = await startApi(t);
+    const [one, other, stranger] = [await makeTenant(api), await makeTenant(api), await makeTenant(api)];
+    const wabaId = newPlatformId();
+    const gone = await connect(api, one, { wabaId });
+    const waiting = await connect(api, one, { wabaId });
+    const oldest = await connect(api, one, { wabaId });
+    await connect(api, one, { wabaId });
+    const others = await connect(api, other, { wabaId });
+    await connect(api, stranger);
+    await api.db.query("update channels set status = 'disconnected' where id = $1", [gone]);
+    await api.db.query("update channels set status = 'needs_reauth' where id = $1", [waiting]);
+    const value = { event: "APPROVED", message_template_id: 5, message_template_name: "t" };
+    await notice(api, wabaId, "message_template_status_update", value);
+    t.same(await channelsOf(api, one), [oldest]);
+    t.same(await channelsOf(api, other), [others]);
+    t.same(await channelsOf(api, stranger), []);
+  },
+);
+
+t.test("a notice of one number goes to whose number it is, or to nobody", async (t) => {
+  const api = await startApi(t);
+  const [one, other] = [await makeTenant(api), await makeTenant(api)];
+  const wabaId = newPlatformId();
+  const first = await connect(api, one, { wabaId, displayPhoneNumber: "+55 11 90000-0001" });
+  const second = await connect(api, other, { wabaId, displayPhoneNumber: "+55 11 90000-0002" });
+  const flag = (number: string) =>
+    notice(api, wabaId, "phone_number_quality_update", { display_phone_number: number, event: "FLAGGED" });
+  await flag("5511900000002");
+  t.same([await channelsOf(api, one), await channelsOf(api, other)], [[], [second]]);
+  await flag("4400");
+  t.same(
+    [await channelsOf(api, one), await channelsOf(api, other)],
+    [[], [second]],
+    "a third one is neither's",
+  );
+  await api.db.query("update channels set display_phone_number = null where id = $1", [first]);
+  await flag("5511900000001");
+  t.same(
+    [await channelsOf(api, one), await channelsOf(api, other)],
+    [[first], [second]],
+    "whose we do not know",
+  );
+  await api.db.query("update channels set status = 'disconnected' where id = $1", [first]);
+  await flag("5511900000003");
+  t.equal((await channelsOf(api, other)).length, 2, "where only one is left, it is their business");
+});
+
+t.test("what people say reaches nobody but the owner of the number", async (t) => {
+  const api = await startApi(t);
+  const [one, other] = [await makeTenant(api), await makeTenant(api)];
+  const [wabaId, phoneNumberId] = [newPlatformId(), newPlatformId()];
+  const channel = await connect(api, one, { wabaId, phoneNumberId });
+  await connect(api, other, { wabaId });
+  const said = { id: "wamid.1", from: "1", type: "text", text: { body: "private" } };
+  await notice(api, wabaId, "messages", { messages: [said] });
+  await notice(api, wabaId, "smb_message_echoes", { message_echoes: [said] });
+  t.same([await channelsOf(api, one), await channelsOf(api, other)], [[], []]);
+  const metadata = { phone_number_id: phoneNumberId };
+  await notice(api, wabaId, "smb_message_echoes", { metadata, message_echoes: [said] });
+  t.same([await channelsOf(api, one), await channelsOf(api, other)], [[channel], []]);
+});
+
+t.test("pages and photo accounts have owners of their own, even where they are linked", async (t) => {
+  const api = await startApi(t);
+  const [social, photo] = [await makeTenant(api), await makeTenant(api)];
+  const [pageId, photoappUserId] = [newPlatformId(), newPlatformId()];
+  const socialChannel = await connect(api, social, { platform: "socialapp", pageId });
+  const photoChannel = await connect(api, photo, { platform: "photoapp", pageId, photoappUserId });
+  const messaging = (id: string) => [
+    {
+      id,
+      time: TIME,
+      messaging: [{ sender: { id: "9" }, timestamp: TIME * 1000, message: { mid: "m_1", text: "Hi" } }],
+    },
+  ];
+  await sendWebhook(api, { object: "page", entry: messaging(pageId) });
+  await sendWebhook(api, { object: "instagram", entry: messaging(photoappUserId) });
+  await sendWebhook(api, { object: "instagram", entry: messaging(pageId) });
+  const comment = { item: "comment", verb: "add", comment_id: "1_2", post_id: "1", from: { id: "9" } };
+  const lead = { leadgen_id: 444, page_id: 1, form_id: 2, created_time: TIME };
+  await sendWebhook(api, {
+    object: "page",
+    entry: [
+      {
+        id: pageId,
+        time: TIME,
+        changes: [
+          { field: "feed", value: comment },
+          { field: "leadgen", value: lead },
+        ],
+      },
+    ],
+  });
+  const told = (await eventsOf(api, social.id)).map(({ type, key, channel_id }) => [type, key, channel_id]);
+  t.same(told, [
+    ["message.received", "socialapp", socialChannel],
+    ["comment.created", "publishing", socialChannel],
+    ["lead.created", "marketing", socialChannel],
+  ]);
+  t.match(await eventsOf(api, photo.id), [
+    {
+      type: "message.received",
+      key: "photoapp",
+      channel_id: photoChannel,
+      payload: { channel_id: photoChannel },
+    },
+  ]);
+});
+
+t.test("every client that works with an ad account hears of it, and nobody else", async (t) => {
+  const api = await startApi(t);
+  const accountId = newPlatformId();
+  const expected: Record<string, number> = { active: 1, disabled: 1, available: 0, revoked: 0 };
+  const tenants = await Promise.all(
+    Object.keys(expected).map(async (status) => {
+      const tenant = await makeTenant(api);
+      await grantAdAccount(api, tenant, { accountId, status });
+      return { tenant, status };
+    }),
+  );
+  const value = { id: "120", level: "AD", error_code: "567", error_message: "no" };
+  const webhook = {
+    object: "ad_account",
+    entry: [{ id: accountId, time: TIME, changes: [{ field: "with_issues_ad_objects", value }] }],
+  };
+  await sendWebhook(api, webhook);
+  await sendWebhook(api, webhook);
+  for (const { tenant, status } of tenants) {
+    const events = await eventsOf(api, tenant.id);
+    t.equal(events.length, expected[status], status);
+    for (const event of events)
+      t.match(event, {
+        key: "marketing",
+        ad_account_id: `act_${accountId}`,
+        channel_id: null,
+        payload: { ad_account_id: `act_${accountId}`, type: "ad_object.with_issues" },
+      });
+  }
+});
+
+t.test("when the platform cuts a business off, its channels end", async (t) => {
+  const api = await startApi(t);
+  const [one, other] = [await makeTenant(api), await makeTenant(api)];
+  const wabaId = newPlatformId();
+  const phoneNumberId = newPlatformId();
+  const channels = [
+    await connect(api, one, { wabaId, phoneNumberId }),
+    await connect(api, other, { wabaId }),
+  ];
+  const elsewhere = await connect(api, one);
+  const removed = { event: "PARTNER_REMOVED", waba_info: { waba_id: wabaId } };
+  const cut = () => notice(api, newPlatformId(), "account_update", removed, TIME + 1);
+  await cut();
+  for (const id of channels) t.same(await statusOf(api, id), { status: "disconnected", token_sealed: null });
+  t.equal((await statusOf(api, elsewhere))?.status, "connected");
+  for (const tenant of [one, other])
+    t.match(await eventsOf(api, tenant.id), [
+      { type: "channel.disconnected", payload: { data: { reason: "platform" } } },
+    ]);
+});
+
+/** As if all that had been long ago. */
+const longAgo = (api: Api, channelId: string) =>
+  api.db.query(
+    "update channels set connected_at = now() - interval '1 day', granted_at = now() - interval '1 day' where id = $1",
+    [channelId],
+  );
+
+t.test("what was connected again is not ended by old news", async (t) => {
+  const api = await startApi(t);
+  const tenant = await makeTenant(api);
+  const [wabaId, phoneNumberId] = [newPlatformId(), newPlatformId()];
+  const channelId = await connect(api, tenant, { wabaId, phoneNumberId });
+  const removed = { event: "PARTNER_REMOVED" };
+  const told = async () => (await eventsOf(api, tenant.id)).at(-1)?.payload;
+  await notice(api, wabaId, "account_update", removed, TIME - 3600);
+  t.equal((await statusOf(api, channelId))?.status, "connected", "it came late: connected since");
+  t.match(await told(), {
+    type: "channel.updated",
+    data: { change: "account_update", after: "PARTNER_REMOVED" },
+  });
+  await longAgo(api, channelId);
+  await connect(api, tenant, { wabaId, phoneNumberId, token: "a-fresh-token" });
+  await notice(api, wabaId, "account_update", removed, TIME - 3000);
+  t.equal(
+    (await statusOf(api, channelId))?.status,
+    "connected",
+    "connected all the while, with another token since",
+  );
+  await longAgo(api, channelId);
+  await notice(api, wabaId, "account_update", removed, TIME - 1800);
+  t.equal((await statusOf(api, channelId))?.status, "disconnected");
+  t.match(await told(), { type: "channel.disconnected", data: { reason: "platform" } });
+  await connect(api, tenant, { wabaId, phoneNumberId });
+  await longAgo(api, channelId);
+  await notice(api, wabaId, "account_update", removed, TIME - 1800);
+  t.equal((await statusOf(api, channelId))?.status, "connected", "it came twice");
+  await notice(api, wabaId, "account_update", removed, 1_700_000_000);
+  t.equal((await statusOf(api, channelId))?.status, "disconnected", "nobody repeats what is years old");
+});
+
+t.test("one end is told once, and put down in the audit log", async (t) => {
+  const api = await startApi(t);
+  const tenant = await makeTenant(api);
+  const wabaId = newPlatformId();
+  const channelId = await connect(api, tenant, { wabaId });
+  const changes = ["PARTNER_APP_UNINSTALLED", "PARTNER_REMOVED"].map((event) => ({
+    field: "account_update",
+    value: { event },
+  }));
+  await sendWebhook(api, {
+    object: "whatsapp_business_account",
+    entry: [{ id: wabaId, time: TIME, changes }],
+  });
+  t.same(
+    (await eventsOf(api, tenant.id)).map(({ type }) => type),
+    ["channel.disconnected", "channel.updated"],
+  );
+  const audit = await api.db.query(
+    "select action, actor_type, target, details from audit_log where client_id = $1 order by id desc limit 1",
+    [tenant.id],
+  );
+  t.match(audit, [
+    {
+      action: "channel.disconnected",
+      actor_type: "service",
+      target: channelId,
+      details: { reason: "platform" },
+    },
+  ]);
+});

@@ -1,0 +1,229 @@
+import t, { type Test } from "tap";
+import { DAY, HOUR, MINUTE, SECOND } from "../../../src/runtime/durations.ts";
+import { firstIdAt } from "../../../src/runtime/ids.ts";
+import { type Api, startApi } from "../../fixtures/http/api.ts";
+import { connect, newPlatformId } from "../../fixtures/tenants/channels.ts";
+import { insertMessage, messageState, messageStates } from "../../fixtures/messages/message-rows.ts";
+import { conversationWebhook, eventsOf, sendWebhook } from "../../fixtures/platforms/webhooks.ts";
+import { makeTenant } from "../../fixtures/tenants/tenants.ts";
+
+const PERSON = "24681012";
+
+/** A client with a page, the messages it has sent, and what the platform says of them. */
+async function withPage(t: Test) {
+  const api = await startApi(t);
+  const tenant = await makeTenant(api);
+  const pageId = newPlatformId();
+  const channelId = await connect(api, tenant, { platform: "socialapp", pageId, externalRef: "page-7" });
+  let sent = 0;
+  /** Made and taken at that time, unless told otherwise. */
+  const send = (
+    time: number,
+    { takenAt = time, ...columns }: Record<string, unknown> & { takenAt?: number } = {},
+  ) =>
+    insertMessage(api, tenant, {
+      ...{ platform: "socialapp", channel_id: channelId, recipient: PERSON, recipient_kind: "scoped_id" },
+      id: firstIdAt("msg", time) + String(++sent).padStart(16, "0"),
+      status: "sent",
+      timeline: JSON.stringify([
+        { status: "accepted", at: new Date(takenAt).toISOString() },
+        { status: "sent", at: new Date(takenAt).toISOString() },
+      ]),
+      platform_message_id: `m_${sent}`,
+      ...columns,
+    });
+  const tell = (...events: object[]) =>
+    sendWebhook(
+      api,
+      conversationWebhook(
+        "page",
+        pageId,
+        events.map((event) => ({ sender: { id: PERSON }, recipient: { id: pageId }, ...event })),
+      ),
+    );
+  return { api, tenant, channelId, pageId, send, tell };
+}
+
+const statusesOf = async (api: Api, ids: readonly string[]) =>
+  (await messageStates(api, ids)).map(({ status }) => status);
+
+const lastLine = (api: Api) => api.lines.filter(({ event }) => event === "webhook.received").at(-1);
+
+t.test("a watermark tells of each message of ours up to its time", async (t) => {
+  const { api, tenant, channelId, send, tell } = await withPage(t);
+  const mark = Date.now() - HOUR;
+  const one = await send(mark - 2 * MINUTE, { external_ref: "order-9" });
+  const other = await send(mark);
+  const later = await send(mark + 1);
+  const raw = { delivery: { mids: ["m_77"], watermark: mark }, timestamp: mark + SECOND };
+  t.equal((await tell(raw)).status, 200);
+  t.match(lastLine(api), { updates: 1, recorded: 2, duplicate: 0, foreign: 0, silent: 0 });
+  const at = new Date(mark + SECOND).toISOString();
+  t.match(await messageState(api, one), {
+    status: "delivered",
+    timeline: { 2: { status: "delivered", at } },
+  });
+  t.same(await statusesOf(api, [other, later]), ["delivered", "sent"]);
+  const events = await eventsOf(api, tenant.id);
+  const about = (id: string) => events.find(({ message_id }) => message_id === id);
+  t.match(about(one)?.payload, {
+    type: "message.status",
+    key: "socialapp",
+    channel_id: channelId,
+    external_ref: "order-9",
+    occurred_at: at,
+    data: {
+      message_id: one,
+      platform_message_id: "m_1",
+      status: "delivered",
+      at,
+      recipient: PERSON,
+      errors: [],
+    },
+    raw,
+  });
+  t.match(about(other)?.payload, {
+    external_ref: "page-7",
+    data: { message_id: other, platform_message_id: "m_2" },
+  });
+  t.equal(events.length, 2);
+  await tell(raw);
+  t.match(lastLine(api), { updates: 1, recorded: 0, duplicate: 0, silent: 1 }, "again there is none");
+  await tell({ read: { watermark: mark + 1 } });
+  t.same(await statusesOf(api, [one, other, later]), ["read", "read", "read"]);
+  t.same(
+    (await messageState(api, later)).timeline.map(({ status }) => status),
+    ["accepted", "sent", "read"],
+    "steps may be skipped",
+  );
+  t.match(lastLine(api), { recorded: 3 });
+});
+
+t.test("which messages a watermark is about, and which not", async (t) => {
+  const { api, tenant, pageId, send, tell } = await withPage(t);
+  const other = await makeTenant(api);
+  const now = Date.now();
+  const before = now - MINUTE;
+  const OUTCOME_UNKNOWN = JSON.stringify({ code: "outcome_unknown" });
+  const cases: [string, Record<string, unknown>, string][] = [
+    ["sent", {}, "read"],
+    ["accepted", { status: "accepted" }, "read"],
+    ["delivered", { status: "delivered" }, "read"],
+    ["without an id of the platform's", { platform_message_id: null }, "read"],
+    ["without a time", { timeline: "[]" }, "read"],
+    ["its answer came a little later", { takenAt: now + 5 * SECOND }, "read"],
+    ["it waited here until long after", { takenAt: now + MINUTE }, "sent"],
+    ["read already", { status: "read" }, "read"],
+    ["queued", { status: "queued" }, "queued"],
+    ["unknown", { status: "unknown" }, "unknown"],
+    ["failed", { status: "failed" }, "failed"],
+    ["given up", { status: "failed", error: OUTCOME_UNKNOWN }, "failed"],
+    ["to somebody else", { recipient: "13579" }, "sent"],
+    ["from another channel", { channel_id: "ch_other" }, "sent"],
+    ["of another client", { client_id: other.id }, "sent"],
+  ];
+  const ids: string[] = [];
+  for (const [, columns] of cases) ids.push(await send(before, columns));
+  const [old, recent] = [await send(now - 31 * DAY), await send(now - 29 * DAY)];
+  await tell({ read: { watermark: now } });
+  const became = await statusesOf(api, ids);
+  for (const [place, [name, , becomes]] of cases.entries()) t.equal(became[place], becomes, name);
+  t.same(await statusesOf(api, [old, recent]), ["sent", "read"], "what is very old is left alone");
+  const told = (await eventsOf(api, tenant.id)).map(({ message_id }) => message_id);
+  const moved = ids.filter(
+    (_, place) => cases[place]?.[2] === "read" && cases[place]?.[0] !== "read already",
+  );
+  t.same(told.sort(), [...moved, recent].sort());
+  t.same(await eventsOf(api, other.id), []);
+  const pageless = conversationWebhook("page", newPlatformId(), [
+    { sender: { id: PERSON }, read: { watermark: now } },
+  ]);
+  await sendWebhook(api, pageless);
+  t.match(lastLine(api), { updates: 1, foreign: 1, silent: 0, recorded: 0 });
+  const odd = [
+    { read: { watermark: "soon" } },
+    { delivery: {} },
+    { delivery: { watermark: now }, sender: { id: "\u0000" } },
+    { read: { watermark: now }, sender: null },
+    { read: { watermark: now }, sender: { id: "13579" }, recipient: { id: pageId } },
+    { read: { watermark: 253_000_000_000_000 }, sender: { id: "1".repeat(33) } },
+  ];
+  t.equal((await tell(...odd)).status, 200);
+  t.match(lastLine(api), { updates: odd.length, recorded: 1, silent: odd.length - 1, duplicate: 0 });
+});
+
+t.test("watermarks and all else in one webhook", async (t) => {
+  const { api, tenant, send, tell } = await withPage(t);
+  const now = Date.now();
+  const ids = [await send(now - MINUTE), await send(now - SECOND)];
+  await tell(
+    { read: { watermark: now - 30 * SECOND } },
+    { message: { mid: "m_in", text: "Hi" } },
+    { delivery: { watermark: now } },
+    { delivery: { watermark: now - 30 * SECOND } },
+    { read: { mid: "m_1" } },
+  );
+  t.same(await statusesOf(api, ids), ["read", "delivered"]);
+  t.match(lastLine(api), { updates: 5, recorded: 3, duplicate: 0, silent: 2 });
+  const told = (await eventsOf(api, tenant.id)).map(({ type, message_id, payload: { data } }) =>
+    type === "message.status"
+      ? `${ids.indexOf(message_id as string)} ${data.status}`
+      : data.platform_message_id,
+  );
+  t.same(told.sort(), ["0 read", "1 delivered", "m_in"], "what was read is not told as delivered any more");
+});
+
+t.test("two that say the same at once tell it once", async (t) => {
+  const { api, tenant, send, tell } = await withPage(t);
+  const now = Date.now();
+  for (let index = 0; index < 20; index++) await send(now - MINUTE + index);
+  const replies = await Promise.all(
+    Array.from({ length: 6 }, (_, index) =>
+      tell({ [index % 2 ? "read" : "delivery"]: { watermark: now } }, { read: { watermark: now - 1 } }),
+    ),
+  );
+  t.same(
+    replies.map(({ status }) => status),
+    Array(6).fill(200),
+  );
+  const told = (await eventsOf(api, tenant.id)).map(
+    ({ message_id, payload }) => `${message_id} ${payload.data.status}`,
+  );
+  t.equal(new Set(told).size, told.length);
+  t.equal(told.filter((one) => one.endsWith("read")).length, 20);
+});
+
+t.test("a receipt on the photo platform names its message, or the caption of one", async (t) => {
+  const api = await startApi(t);
+  const tenant = await makeTenant(api);
+  const photoappUserId = newPlatformId();
+  const channelId = await connect(api, tenant, { platform: "photoapp", photoappUserId });
+  const common = {
+    ...{ platform: "photoapp", channel_id: channelId, recipient: PERSON, recipient_kind: "scoped_id" },
+    status: "sent",
+  };
+  const plain = await insertMessage(api, tenant, { ...common, platform_message_id: "m_1" });
+  const both = await insertMessage(api, tenant, {
+    ...common,
+    platform_message_id: "m_2",
+    caption_message_id: "m_3",
+  });
+  const read = (mid: string) => ({ sender: { id: PERSON }, timestamp: 1790000000123, read: { mid } });
+  const webhook = conversationWebhook("instagram", photoappUserId, ["m_1", "m_2", "m_3", "m_4"].map(read));
+  await sendWebhook(api, webhook);
+  t.same(
+    (await eventsOf(api, tenant.id)).map(({ message_id, payload }) => [
+      message_id,
+      payload.data.platform_message_id,
+    ]),
+    [
+      [plain, "m_1"],
+      [both, "m_2"],
+      [both, "m_3"],
+      [null, "m_4"],
+    ],
+  );
+  const timeline = [{ status: "read", at: "2026-09-21T14:13:20.123Z" }];
+  for (const id of [plain, both]) t.match(await messageState(api, id), { status: "read", timeline });
+  t.equal((await messageState(api, both)).timeline.length, 1);
+});

@@ -1,0 +1,272 @@
+import t from "tap";
+import { createIntake } from "../../../src/domain/messages/accept-message.ts";
+import { newId, uuidOf } from "../../../src/runtime/ids.ts";
+import type { NewMessage } from "../../../src/store/messages/accept-messages.ts";
+import type { DeliveryRef } from "../../../src/store/events/delivery-refs.ts";
+import { DatabaseUnavailable } from "../../../src/store/database/faults.ts";
+import { type Api, startApi } from "../../fixtures/http/api.ts";
+import { connect } from "../../fixtures/tenants/channels.ts";
+import { rowsOf } from "../../fixtures/messages/messages.ts";
+import { watchStatements } from "../../fixtures/servers/statements.ts";
+import { makeTenant, type Tenant } from "../../fixtures/tenants/tenants.ts";
+
+/** A message to be accepted, with a key where one is given. */
+let people = 5511900000000;
+
+/** Each to somebody else, unless told. */
+const messageOf = (tenant: Tenant, channel: string, change: Partial<NewMessage> & { key?: string } = {}) => {
+  const { key, ...columns } = change;
+  return {
+    client_id: tenant.id,
+    id: newId("msg"),
+    channel_id: channel,
+    recipient: String(++people),
+    recipient_kind: "phone",
+    type: "text",
+    content: '{"body":"Hi"}',
+    options: null,
+    external_ref: null,
+    key_id: key === undefined ? null : uuidOf(`${tenant.id} ${key}`),
+    fingerprint: key === undefined ? null : uuidOf("the body"),
+    reply_sealed: key === undefined ? null : "sealed",
+    ...columns,
+  };
+};
+
+interface Ground {
+  api: Api;
+  before?: (text: string) => Promise<void>;
+  epoch?: string | null;
+}
+
+/** An intake of its own, what it asked of the database, and what it rang for. */
+function open({ api, before, epoch = "epoch" }: Ground) {
+  const watched = watchStatements(before);
+  const rung: DeliveryRef[] = [];
+  const doorbell = { epoch: () => epoch, ring: (refs: readonly DeliveryRef[]) => void rung.push(...refs) };
+  const intake = createIntake({ db: watched.database(api.db), doorbell });
+  return { intake, rung, statements: watched.statements };
+}
+
+const ACCEPTED = { outcome: "accepted" };
+const PHONE = "5511988887777";
+
+t.test("the intake", async (t) => {
+  const api = await startApi(t);
+  const ready = async () => {
+    const tenant = await makeTenant(api);
+    return { tenant, channel: await connect(api, tenant) };
+  };
+
+  t.test("writes down in one statement what comes at once, of all clients, and rings for it", async (t) => {
+    const { intake, rung, statements } = open({ api });
+    const places = await Promise.all([ready(), ready(), ready()]);
+    const messages = Array.from({ length: 60 }, (_, index) => {
+      const { tenant, channel } = places[index % 3] as (typeof places)[0];
+      return messageOf(tenant, channel, index % 2 ? { key: `k${index}` } : {});
+    });
+    const answers = await Promise.all(messages.map((message) => intake.accept(message)));
+    t.ok(answers.every(({ outcome }) => outcome === "accepted"));
+    t.equal(statements.length, 1);
+    t.same(
+      rung.map(({ id }) => id),
+      messages.map(({ id }) => id),
+    );
+    for (const { tenant } of places) {
+      t.equal((await rowsOf(api, "messages", tenant)).length, 20);
+      t.equal((await rowsOf(api, "sends", tenant)).length, 20);
+      t.equal((await rowsOf(api, "idempotency_keys", tenant)).length, 10);
+    }
+  });
+
+  t.test("has few statements under way, and fewer rows in each than would be too many", async (t) => {
+    let [underWay, most] = [0, 0];
+    const { intake, statements } = open({
+      api,
+      before: async () => {
+        underWay += 1;
+        most = Math.max(most, underWay);
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        underWay -= 1;
+      },
+    });
+    const { tenant, channel } = await ready();
+    const large = JSON.stringify({ body: "x".repeat(600_000) });
+    const messages = [
+      ...Array.from({ length: 3 }, () => messageOf(tenant, channel, { content: large })),
+      ...Array.from({ length: 450 }, () => messageOf(tenant, channel)),
+    ];
+    await Promise.all(messages.map((message) => intake.accept(message)));
+    t.equal((await rowsOf(api, "messages", tenant)).length, 453);
+    t.ok(most > 1 && most < 4, `${most} at once`);
+    t.ok(statements.length >= 5 && statements.length < 12, `${statements.length} statements`);
+    const rows = await api.db.query<{ id: string }>(
+      "select id from sends where client_id = $1 order by place",
+      [tenant.id],
+    );
+    t.equal(rows.length, 453);
+  });
+
+  t.test("lets one person's messages wait for those before them", async (t) => {
+    const { intake, rung } = open({ api });
+    const { tenant, channel } = await ready();
+    const toOne = () => intake.accept(messageOf(tenant, channel, { recipient: PHONE }));
+    await Promise.all([toOne(), toOne()]);
+    await toOne();
+    await intake.accept(messageOf(tenant, await connect(api, tenant), { recipient: PHONE }));
+    const rows = await rowsOf(api, "sends", tenant);
+    t.same(
+      rows.map(({ state }) => state),
+      ["waiting", "behind", "behind", "waiting"],
+    );
+    t.same(
+      rung.map(({ id }) => id),
+      rows.filter(({ state }) => state === "waiting").map(({ id }) => id),
+    );
+  });
+
+  t.test("tells each that was not accepted why, and its neighbours do not suffer", async (t) => {
+    const { intake, rung, statements } = open({ api });
+    const [{ tenant, channel }, other] = await Promise.all([ready(), ready()]);
+    const ended = await connect(api, tenant);
+    await api.db.query("update channels set status = 'disconnected' where id = $1", [ended]);
+    t.same(await intake.accept(messageOf(tenant, channel, { key: "used" })), ACCEPTED);
+    const [good, foreign, gone, repeated, misused, onEnded] = [
+      messageOf(tenant, channel),
+      messageOf(tenant, other.channel),
+      messageOf(tenant, ended),
+      messageOf(tenant, channel, { key: "used" }),
+      messageOf(other.tenant, other.channel, { key: "mine" }),
+      messageOf(tenant, ended, { key: "used2" }),
+    ] as const;
+    statements.length = 0;
+    const answers = await Promise.all(
+      [good, foreign, gone, repeated, misused, onEnded].map((message) => intake.accept(message)),
+    );
+    t.same(answers, [
+      ACCEPTED,
+      { outcome: "no_channel" },
+      { outcome: "not_connected", status: "disconnected" },
+      { outcome: "known", key: { fingerprint: uuidOf("the body"), reply_sealed: "sealed" } },
+      ACCEPTED,
+      { outcome: "not_connected", status: "disconnected" },
+    ]);
+    t.equal(statements.length, 2, "the second one asks for all of them");
+    t.same(
+      rung.slice(1).map(({ id }) => id),
+      [good.id, misused.id],
+    );
+    const kept = await rowsOf(api, "idempotency_keys", tenant);
+    t.equal(kept.length, 1, "the key of a message that was not accepted is free");
+    await api.db.query("update channels set status = 'disconnected' where id = $1", [channel]);
+    t.match(await intake.accept(messageOf(tenant, channel, { key: "used" })), { outcome: "known" });
+  });
+
+  t.test("repeats a batch that failed row by row: a bad one fails alone", async (t) => {
+    const { intake, rung } = open({ api });
+    const { tenant, channel } = await ready();
+    const messages = [1, 2, 3, 4].map((index) =>
+      messageOf(tenant, channel, { key: `n${index}`, ...(index === 3 ? { recipient_kind: "fax" } : {}) }),
+    );
+    const answers = await Promise.allSettled(messages.map((message) => intake.accept(message)));
+    t.same(
+      answers.map(({ status }) => status),
+      ["fulfilled", "fulfilled", "rejected", "fulfilled"],
+    );
+    t.equal(rung.length, 3);
+    t.equal((await rowsOf(api, "messages", tenant)).length, 3);
+    t.equal((await rowsOf(api, "idempotency_keys", tenant)).length, 3);
+  });
+
+  t.test("gives up a batch at once while Postgres is away, and takes what comes after", async (t) => {
+    let isAway = true;
+    const { intake, statements } = open({
+      api,
+      before: async () => {
+        if (isAway) throw new DatabaseUnavailable(new Error("away"));
+      },
+    });
+    const { tenant, channel } = await ready();
+    const answers = await Promise.allSettled([1, 2, 3].map(() => intake.accept(messageOf(tenant, channel))));
+    t.ok(answers.every(({ status }) => status === "rejected"));
+    t.equal(statements.length, 1, "a message that may have been written is not written again");
+    isAway = false;
+    t.same(await intake.accept(messageOf(tenant, channel)), ACCEPTED);
+  });
+
+  t.test("writes nothing twice where it cannot find out why others were refused", async (t) => {
+    const { intake, statements } = open({
+      api,
+      before: async (text) => {
+        if (text.includes("channel_status")) throw new Error("a fault of the second statement");
+      },
+    });
+    const { tenant, channel } = await ready();
+    const [good, bad] = await Promise.allSettled([
+      intake.accept(messageOf(tenant, channel)),
+      intake.accept(messageOf(tenant, newId("ch"))),
+    ]);
+    t.match(good, { status: "fulfilled", value: ACCEPTED });
+    t.match(bad, { status: "rejected", reason: /second statement/ });
+    t.equal(statements.length, 2);
+  });
+
+  t.test("leaves to the sweeper what Redis would not hear", async (t) => {
+    const { intake, rung } = open({ api, epoch: null });
+    const { tenant, channel } = await ready();
+    t.same(await intake.accept(messageOf(tenant, channel)), ACCEPTED);
+    t.same(rung, []);
+    t.match(await rowsOf(api, "sends", tenant), [{ enqueued_at: null, queue_epoch: null }]);
+  });
+
+  t.test("tries again what is in nobody's way any more", async (t) => {
+    const { tenant, channel } = await ready();
+    await api.db.query("update channels set status = 'needs_reauth' where id = $1", [channel]);
+    const { intake, statements } = open({
+      api,
+      before: async (text) => {
+        if (text.includes("channel_status"))
+          await api.db.query("update channels set status = 'connected' where id = $1", [channel]);
+      },
+    });
+    t.same(await intake.accept(messageOf(tenant, channel)), ACCEPTED);
+    t.equal(statements.length, 3);
+  });
+
+  t.test("takes a key that is a day old for a new one", async (t) => {
+    const { intake } = open({ api });
+    const { tenant, channel } = await ready();
+    const age = (interval: string) =>
+      api.db.query("update idempotency_keys set created_at = now() - $2::interval where client_id = $1", [
+        tenant.id,
+        interval,
+      ]);
+    const keyed = (body: string) =>
+      intake.accept(messageOf(tenant, channel, { key: "k", fingerprint: uuidOf(body), reply_sealed: body }));
+    t.same(await keyed("first"), ACCEPTED);
+    await age("23 hours 59 minutes");
+    t.match(await keyed("second"), { outcome: "known", key: { reply_sealed: "first" } });
+    await age("24 hours 1 minute");
+    t.same(await keyed("second"), ACCEPTED);
+    t.match(await keyed("third"), { outcome: "known", key: { reply_sealed: "second" } });
+    t.equal((await rowsOf(api, "idempotency_keys", tenant)).length, 1);
+  });
+
+  t.test("refuses more than can wait, and takes them later", async (t) => {
+    let go = () => {};
+    const gate = new Promise<void>((resolve) => {
+      go = resolve;
+    });
+    const { intake } = open({ api, before: () => gate });
+    const { tenant } = await ready();
+    const nowhere = newId("ch");
+    const asked = Array.from({ length: 10_001 }, () =>
+      intake.accept(messageOf(tenant, nowhere)).catch((error) => ({ outcome: error.code })),
+    );
+    go();
+    const outcomes = (await Promise.all(asked)).map(({ outcome }) => outcome);
+    t.equal(outcomes.filter((outcome) => outcome === "no_channel").length, 10_000);
+    t.equal(outcomes.at(-1), "overloaded");
+    t.same(await intake.accept(messageOf(tenant, nowhere)), { outcome: "no_channel" });
+  });
+});

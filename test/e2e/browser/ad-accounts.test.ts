@@ -1,0 +1,100 @@
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import type { Page } from "playwright-core";
+import t from "tap";
+import { openBrowser } from "../../fixtures/http/browser.ts";
+import { startProcess } from "../../fixtures/processes/processes.ts";
+import { startTogether } from "../../fixtures/processes/local-cluster.ts";
+import { until } from "../../fixtures/until.ts";
+
+const [WHOLESALE, TEA] = ["1600000000000102", "1600000000000103"];
+
+interface Account {
+  id: string;
+  ad_account_id: string;
+  status: string;
+}
+
+const byId = (accounts: readonly Account[]) =>
+  Object.fromEntries(accounts.map(({ id, status }) => [id, status]));
+
+t.test("a person connects ad accounts, loses them and connects them again", async (t) => {
+  const [together, open] = await Promise.all([
+    startTogether(t, { extra: { CRON_TOKENS: "* * * * * *" } }),
+    openBrowser(t),
+  ]);
+  const { api, settings, inbox, arm } = together;
+  const page = await open();
+
+  /** Through the dialog in the browser, and then as the page says. */
+  async function connect(choose: (page: Page) => Promise<void>) {
+    const { url } = (await api("GET", "/api/marketing/oauth/url")).body;
+    await page.goto(url);
+    await choose(page);
+    await page.locator("[data-action=grant]").click();
+    await page.waitForURL(/\/console\/oauth/);
+    const command = (await page.locator("#command").textContent()) as string;
+    const { stdout } = await promisify(execFile)("sh", ["-c", command], {
+      env: { PATH: process.env.PATH, API_KEY: together.apiKey },
+    });
+    return JSON.parse(stdout);
+  }
+  const chooseTwo = async (page: Page) => {
+    for (const box of await page.locator("[data-asset]").all())
+      await box.setChecked([WHOLESALE, TEA].includes((await box.getAttribute("data-asset")) as string));
+  };
+  const list = async (): Promise<Account[]> => (await api("GET", "/api/marketing/ad-accounts")).body.data;
+  const told = async (type: string) =>
+    (await inbox()).flatMap(({ body }) => (body?.type === type ? [body.data.ad_account.id as string] : []));
+
+  const [demo] = (await list()) as [Account];
+  t.equal(demo.status, "active", "the demo client has one from the start");
+
+  const refused = await connect(async (page) => {
+    await chooseTwo(page);
+    await page.locator("[data-permission=ads_management]").uncheck();
+  });
+  t.match(refused, { error: "missing_permission", missing: ["ads_management"] });
+  t.equal((await list()).length, 1);
+
+  const granted: Account[] = await connect(chooseTwo);
+  t.match(granted, [
+    { ad_account_id: `act_${WHOLESALE}`, status: "available" },
+    { ad_account_id: `act_${TEA}`, status: "available" },
+  ]);
+  const [wholesale] = granted as [Account, Account];
+  const patched = await api("PATCH", `/api/marketing/ad-accounts/${wholesale.id}`, { status: "active" });
+  t.match(patched, { status: 200, body: { status: "active" } });
+  const ids = [demo, ...granted].map(({ id }) => id).sort();
+
+  const schedulers = [1, 2].map(() => startProcess(t, "scheduler", settings));
+  for (const scheduler of schedulers) await scheduler.line("process.ready");
+  const runs = () =>
+    schedulers.flatMap(({ lines }) =>
+      lines().filter(({ event, job }) => event === "cron.ran" && job === "tokens"),
+    );
+  await until("a tick has checked both tokens", () => runs().some(({ checked }) => checked === 2));
+  t.same(byId(await list()), {
+    [demo.id]: "active",
+    [granted[0]?.id as string]: "active",
+    [granted[1]?.id as string]: "available",
+  });
+
+  await arm({ kind: "dead_token", times: 2, match: { path_prefix: "/debug_token" } });
+  await until("all are revoked", async () => (await list()).every(({ status }) => status === "revoked"));
+  await until("all of it is told", async () => (await told("ad_account.revoked")).length >= 3);
+  const sofar = runs().length;
+  await until("three further ticks", () => runs().length >= sofar + 3);
+  t.same((await told("ad_account.revoked")).sort(), ids, "once each");
+
+  await fetch(`http://localhost:${settings.SANDBOX_PORT}/_sandbox/faults`, { method: "DELETE" });
+  const back: Account[] = await connect(chooseTwo);
+  t.same(byId(back), byId(granted), "they are the same, and available");
+  t.same(byId(await list()), { ...byId(granted), [demo.id]: "revoked" });
+  await until("their return is told", async () => (await told("ad_account.connected")).length >= 4);
+
+  const ticks = runs().map(({ scheduled_at }) => scheduled_at);
+  t.equal(new Set(ticks).size, ticks.length, "each tick ran once");
+  const secrets = [together.apiKey, settings.PLATFORM_APP_SECRET as string, "EAA"];
+  for (const { output } of schedulers) for (const secret of secrets) t.notMatch(output(), secret);
+});

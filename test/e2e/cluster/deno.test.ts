@@ -1,0 +1,82 @@
+import t from "tap";
+import { startProcess, startWeb } from "../../fixtures/processes/processes.ts";
+import { speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
+import { cloneDatabase } from "../../fixtures/servers/servers.ts";
+import { testSettings, unconnectedSettings } from "../../fixtures/processes/settings.ts";
+import { until } from "../../fixtures/until.ts";
+
+const METRICS_TOKEN = "a-token-of-the-operator";
+const runtime = "deno" as const;
+
+t.test("the same sources run under Deno, unbuilt and with the permissions they need alone", async (t) => {
+  const own = {
+    DATABASE_URL: await cloneDatabase(t, "template0"),
+    METRICS_TOKEN,
+    CRON_MAINTENANCE: "* * * * * *",
+  };
+  const sandbox = await startSandbox(t);
+  const SANDBOX_PORT = new URL(sandbox.origin).port;
+  const settings = await testSettings(t, { ...own, SANDBOX_PORT, WEB_CONCURRENCY: "2" });
+  const migrate = startProcess(t, "migrate", settings, { runtime });
+  await migrate.line("migrations.applied");
+
+  const web = await startWeb(t, settings, { runtime });
+  t.match(await web.line("web.not_forked"), { level: "warn", forks: 2 });
+  const dispatcher = startProcess(t, "dispatcher", settings, { runtime });
+  const scheduler = startProcess(t, "scheduler", settings, { runtime });
+
+  const ready = await web.call("GET", "/readyz");
+  t.equal(ready.status, 200);
+  t.same(ready.body, { status: "ready", postgres: "ok", redis: "ok" });
+  const wrong = await web.call("GET", "/healthz?x=%00");
+  t.equal(wrong.status, 400);
+  t.match(wrong.body, { error: "validation_failed", request_id: /^req_/ });
+  t.equal((await web.call("POST", "/healthz", { raw: "x" })).headers.get("allow"), "GET, HEAD");
+  const metrics = await web.call("GET", "/metrics", {
+    headers: { authorization: `Bearer ${METRICS_TOKEN}` },
+  });
+  t.match(metrics.text, /nodejs_eventloop_lag_seconds\{process="web"\}/);
+
+  const herald = startProcess(t, "herald", settings, { runtime, args: ["demo", "--json"] });
+  await until("herald has ended", () => herald.child.exitCode !== null);
+  const { email, password, api_key } = JSON.parse(herald.output());
+  const login = await web.call("POST", "/api/auth/login", { json: { email, password } });
+  t.match(login.body, { token: /^ey/, user: { role: "owner" } });
+  for (const headers of [{ "x-svc-api-key": api_key }, { authorization: `Bearer ${login.body.token}` }])
+    t.match((await web.call("GET", "/api/auth/me", { headers })).body, { client_name: "Demo client" });
+  const headers = { "x-svc-api-key": api_key };
+  const [{ channel_id }] = (await web.call("GET", "/api/channels?platform=chatapp", { headers })).body.data;
+  const raw = "coffee ".repeat(100_000);
+  const { media_id } = (await web.call("POST", `/api/channels/${channel_id}/media`, { headers, raw })).body;
+  t.equal((await web.call("GET", `/api/channels/${channel_id}/media/${media_id}`, { headers })).text, raw);
+  t.equal((await web.call("GET", "/api/docs")).status, 200);
+  t.equal((await web.call("GET", "/api/openapi.json")).body.openapi, "3.1.0");
+
+  await dispatcher.line("process.ready");
+  t.match(await scheduler.line("cron.ran"), { job: "maintenance", outcome: "ok" });
+  for (const process of [web, dispatcher, scheduler]) {
+    t.equal(await process.stop(), 0);
+    t.match(process.lines().at(-1), { event: "process.stopped", clean: true });
+  }
+});
+
+t.test("wrong settings are told under Deno too", async (t) => {
+  const web = startProcess(t, "web", {}, { runtime });
+  await until("ended", () => web.child.exitCode !== null);
+  t.equal(web.child.exitCode, 1);
+  t.match(web.complaint(), /^herald web cannot start, 4 wrong settings:/m);
+});
+
+t.test("a send that breaks off went out once, under either runtime", async (t) => {
+  for (const runtime of ["node", "deno"] as const) {
+    const sandbox = await startSandbox(t);
+    const settings = { ...unconnectedSettings(), SANDBOX_PORT: new URL(sandbox.origin).port };
+    const program = startProcess(t, "../test/fixtures/messages/send-program", settings, { runtime });
+    t.match(await program.line("sent"), { outcomes: ["accepted", "unknown"] }, runtime);
+    const { body } = await speak(`${sandbox.origin}/_sandbox/requests`);
+    const sent = body.data.map(
+      (call: { body: Record<string, string> }) => call.body.biz_opaque_callback_data,
+    );
+    t.same(sent, ["second", "first"]);
+  }
+});

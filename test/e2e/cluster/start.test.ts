@@ -1,0 +1,248 @@
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { readEnvFile } from "../../../src/local/env-file.ts";
+import { freePort } from "../../../src/local/server-process.ts";
+import { packageRoot } from "../../../src/runtime/package-root.ts";
+import { createClient, findClient } from "../../../src/store/tenants/clients.ts";
+import { createDatabase } from "../../../src/store/database/database.ts";
+import { openFolder } from "../../fixtures/servers/folders.ts";
+import { startProcess } from "../../fixtures/processes/processes.ts";
+import { curlProgram } from "../../fixtures/servers/programs.ts";
+import { cloneDatabase, ownRedis } from "../../fixtures/servers/servers.ts";
+import { until } from "../../fixtures/until.ts";
+
+const PID_FILES = [
+  "web.pid",
+  "sandbox.pid",
+  "dispatcher.pid",
+  "scheduler.pid",
+  "redis/redis.pid",
+  "postgres/data/postmaster.pid",
+];
+
+const pidIn = (folder: string, file: string) =>
+  Number(readFileSync(join(folder, file), "utf8").split("\n")[0]);
+
+/** Servers and processes of a start that is up. */
+const pidsOf = (folder: string) => PID_FILES.map((file) => pidIn(folder, file));
+
+function isAlive(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+}
+
+/** One that has ended stays on the list of processes until its parent, whoever that is by now, has taken note of it. */
+const allEnded = (pids: readonly number[]) => until(`ended: ${pids}`, () => !pids.some(isAlive));
+
+function open(t: Test, folder: string) {
+  const { DATABASE_URL = "" } = readEnvFile(join(folder, "env"));
+  const db = createDatabase({ DATABASE_URL, DATABASE_POOL: 1, DATABASE_PREPARED: true }, () => {});
+  t.teardown(() => db.close());
+  return db;
+}
+
+const demoOf = (folder: string) =>
+  Object.fromEntries(
+    Object.entries(readEnvFile(join(folder, "env"))).filter(([name]) => name.startsWith("DEMO_")),
+  );
+
+/** The three commands of the screen, as a person would paste them. */
+async function pasteCommands(t: Test, output: string): Promise<void> {
+  curlProgram();
+  const paste = (command = "") => JSON.parse(spawnSync("sh", ["-c", command], { encoding: "utf8" }).stdout);
+  const [send, inbound, inbox] = output.split("\n").filter((line) => line.startsWith("curl "));
+  const { message_id, status } = paste(send);
+  t.equal(status, "queued");
+  t.equal(paste(inbound).error, undefined);
+  interface Told {
+    path: string;
+    body: { type: string; data: { message_id?: string; status?: string; content?: object } };
+  }
+  const told = (): Told[] => paste(inbox).data;
+  const isAbout = ({ body }: Told, word: string) =>
+    body.data.message_id === message_id && body.data.status === word;
+  const delivered = await until("the message is delivered", () =>
+    told().find((one) => isAbout(one, "delivered")),
+  );
+  t.equal(delivered.path, "/_sandbox/inbox/chat/updateMessageStatus");
+  const received = await until("the other has arrived", () =>
+    told().find(({ body }) => body.type === "message.received"),
+  );
+  t.match(received, {
+    path: "/_sandbox/inbox/chat/receiveMessage",
+    body: { data: { content: { body: "Oi" } } },
+  });
+}
+
+/** The command line with the settings that were written down, loaded as the screen says. */
+function heraldIn(folder: string, ...words: string[]) {
+  const script = `set -a; . '${join(folder, "env")}'; set +a; exec "${process.execPath}" dist/bin/herald.js "$@"`;
+  return spawnSync("sh", ["-c", script, "herald", ...words], {
+    encoding: "utf8",
+    cwd: packageRoot(),
+    input: "a password by pipe\n",
+  });
+}
+
+async function commandInShell(t: Test, folder: string): Promise<void> {
+  const herald = (...words: string[]) => heraldIn(folder, ...words);
+  const list = herald("client", "list", "--json");
+  t.equal(list.status, 0, list.stderr);
+  const [client] = JSON.parse(list.stdout).data;
+  t.match(client, { name: "Demo client" });
+  const who = [
+    "--client",
+    client.client_id,
+    "--email",
+    "pipe@example.com",
+    "--name",
+    "P",
+    "--role",
+    "viewer",
+  ];
+  const made = herald("user", "create", ...who, "--password", "-", "--json");
+  t.match(JSON.parse(made.stdout), { user_id: /^usr_/ });
+  t.notMatch(made.stdout, "password");
+  t.equal(herald("client", "list", "--nonsense").status, 2);
+  const piped = spawnSync("sh", ["-c", `"${process.execPath}" dist/bin/herald.js --help | true`], {
+    encoding: "utf8",
+    cwd: packageRoot(),
+  });
+  t.equal(piped.stderr, "", "whoever reads may stop reading");
+  t.equal(herald("key", "revoke", "--id", `key_${"0".repeat(26)}`).status, 1);
+}
+
+/** The stand-in platforms, found by what was written down. */
+async function platformsAnswer(t: Test, folder: string): Promise<void> {
+  const { AD_PLATFORM_URL, PLATFORM_APP_ID, PLATFORM_APP_SECRET } = readEnvFile(join(folder, "env"));
+  const headers = { authorization: `Bearer ${PLATFORM_APP_ID}|${PLATFORM_APP_SECRET}` };
+  const answer = await fetch(`${AD_PLATFORM_URL}/${PLATFORM_APP_ID}`, { headers });
+  t.match(await answer.json(), { id: PLATFORM_APP_ID });
+  const { findings } = JSON.parse(heraldIn(folder, "doctor", "--json").stdout);
+  const platforms = findings.filter(({ check }: { check: string }) => check === "platforms");
+  t.match(platforms, [{ status: "ok" }]);
+}
+
+t.test("npm start", async (t) => {
+  const folder = openFolder(t);
+  const [PORT, SANDBOX_PORT] = [String(await freePort()), String(await freePort())];
+  const address = `http://127.0.0.1:${PORT}`;
+  const isUp = () =>
+    fetch(`${address}/readyz`).then(
+      (response) => response.ok,
+      () => false,
+    );
+  const start = (env: Record<string, string> = {}) =>
+    startProcess(t, "start", { PORT, SANDBOX_PORT, ...env }, { args: ["--folder", folder] });
+  let clientId = "";
+  let demo: Record<string, string> = {};
+  let leftBehind: number[] = [];
+
+  t.test("starts everything from nothing and says where it is", async (t) => {
+    // What a first start leaves that was interrupted while it made the database.
+    mkdirSync(join(folder, "postgres/data.new/global"), { recursive: true });
+    writeFileSync(join(folder, "postgres/data.new/PG_VERSION"), "15\n");
+    const starter = start();
+    await until("up", isUp);
+    await until("the screen", () => starter.output().includes("Herald is up."));
+    for (const shown of [
+      `address    http://localhost:${PORT}`,
+      `docs       http://localhost:${PORT}/api/docs`,
+      `sandbox    http://localhost:${SANDBOX_PORT}/_sandbox`,
+    ])
+      t.match(starter.output(), shown);
+    await pasteCommands(t, starter.output());
+    for (const name of ["sandbox", "web", "dispatcher", "scheduler"])
+      t.match(starter.output(), new RegExp(`^${name} +\\|.*process.ready`, "m"));
+    t.equal(statSync(join(folder, "env")).mode & 0o777, 0o600);
+    demo = demoOf(folder);
+    t.match(demo, { DEMO_EMAIL: "owner@example.com", DEMO_API_KEY: /^svc_test_/, DEMO_PASSWORD: /^\w{20}$/ });
+    t.match(starter.output(), demo.DEMO_API_KEY as string);
+    await commandInShell(t, folder);
+    await platformsAnswer(t, folder);
+    clientId = (await createClient(open(t, folder), "kept")).id;
+
+    const pids = pidsOf(folder);
+    t.same(pids.filter(isAlive), pids);
+    const second = start();
+    await until("refused", () => second.child.exitCode !== null);
+    t.match(
+      second.complaint(),
+      /already runs from this folder .* at http:\/\/localhost:\d+; its API key and login stand in/,
+    );
+
+    await starter.stop("SIGKILL");
+    t.ok(isAlive(pids.at(-1) as number), "the servers outlived their starter");
+    leftBehind = pids;
+  });
+
+  t.test("finds its data again after it was killed and left its servers behind", async (t) => {
+    const settings = readEnvFile(join(folder, "env"));
+    const starter = start(settings); // as in a terminal into which they were loaded
+    await until("up again", () => starter.output().includes("Herald is up."));
+    t.same(readEnvFile(join(folder, "env")), settings, "at the same addresses");
+    await allEnded(leftBehind);
+    t.match(await findClient(open(t, folder), clientId), { name: "kept" });
+    t.same(demoOf(folder), demo, "the same demo client, key and login");
+    await pasteCommands(t, starter.output());
+    const pids = pidsOf(folder);
+    process.kill(pids[0] as number, "SIGKILL");
+    await until("ended", () => starter.child.exitCode !== null);
+    t.equal(starter.child.exitCode, 1, "and ends with the process that ends");
+    t.match(starter.output(), /web ended by SIGKILL/);
+    await allEnded(pids);
+  });
+
+  t.test("uses the servers that the environment names, and starts none", async (t) => {
+    const named = { DATABASE_URL: await cloneDatabase(t, "template0"), REDIS_URL: await ownRedis() };
+    const elsewhere = openFolder(t);
+    const starter = startProcess(
+      t,
+      "start",
+      { PORT, SANDBOX_PORT, ...named },
+      { args: ["--folder", elsewhere] },
+    );
+    await until("up", () => starter.output().includes("Herald is up."));
+    t.match(readEnvFile(join(elsewhere, "env")), named);
+    t.same(readdirSync(elsewhere).sort(), [
+      "dispatcher.pid",
+      "env",
+      "sandbox.pid",
+      "scheduler.pid",
+      "start.pid",
+      "web.pid",
+    ]);
+    t.match((await createClient(open(t, elsewhere), "theirs")).name, "theirs");
+    t.equal(await starter.stop(), 0);
+  });
+
+  t.test("keeps its data, its settings from wrong ones, and the former keys from new ones", async (t) => {
+    const before = readFileSync(join(folder, "env"), "utf8");
+    const wrong = start({ JWT_SECRET: "short" });
+    await until("ended", () => wrong.child.exitCode !== null);
+    t.equal(wrong.child.exitCode, 1);
+    t.match(wrong.complaint(), /JWT_SECRET must be a text of at least 32 bytes/);
+    t.equal(readFileSync(join(folder, "env"), "utf8"), before);
+
+    const other = start({ ENCRYPTION_KEYS: `k2:${Buffer.alloc(32).toString("base64")}` });
+    await until("up", () => other.output().includes("Herald is up."));
+    t.match(other.output(), /the former settings are kept in .*env\.before/);
+    t.equal(readFileSync(join(folder, "env.before"), "utf8"), before);
+    t.match(await findClient(open(t, folder), clientId), { name: "kept" });
+    const pids = pidsOf(folder);
+    t.equal(await other.stop("SIGINT"), 0);
+    await allEnded(pids);
+  });
+
+  t.test("is not for production", async (t) => {
+    const starter = startProcess(t, "start", { NODE_ENV: "production" }, { args: ["--folder", folder] });
+    await until("ended", () => starter.child.exitCode !== null);
+    t.equal(starter.child.exitCode, 1);
+    t.match(starter.complaint(), /npm start is for development/);
+  });
+});

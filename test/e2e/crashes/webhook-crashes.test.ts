@@ -1,0 +1,70 @@
+import { join } from "node:path";
+import t from "tap";
+import { startPostgres } from "../../../src/local/postgres.ts";
+import { freePort } from "../../../src/local/server-process.ts";
+import { commandLine } from "../../fixtures/processes/command-line.ts";
+import { openFolder } from "../../fixtures/servers/folders.ts";
+import { pageWebhook, postWebhook } from "../../fixtures/platforms/webhooks.ts";
+import { startProcess, startWeb } from "../../fixtures/processes/processes.ts";
+import { postgresProgram } from "../../fixtures/servers/programs.ts";
+import { rawClient } from "../../fixtures/servers/servers.ts";
+import { testSettings } from "../../fixtures/processes/settings.ts";
+import { until } from "../../fixtures/until.ts";
+
+const [WEBHOOKS, MESSAGES, SENDERS] = [120, 5, 12];
+
+const messagesOf = (number: number) => Array.from({ length: MESSAGES }, (_, index) => `m_${number}_${index}`);
+
+t.test("whatever was answered 200 is on record once, whoever was killed meanwhile", async (t) => {
+  const folder = openFolder(t);
+  // Durable: what this is about is what a crash leaves.
+  const makePostgres = (port?: number) =>
+    startPostgres({
+      program: postgresProgram(),
+      folder: join(folder, "pg"),
+      durable: true,
+      ...(port ? { port } : {}),
+    });
+  let postgres = await makePostgres();
+  t.teardown(() => postgres.stop());
+  const settings = { ...(await testSettings(t)), DATABASE_URL: postgres.url };
+  await startProcess(t, "migrate", settings).line("migrations.applied");
+  const herald = commandLine(t, settings);
+  const { client_id } = (await herald(["client", "create", "--name", "c", "--json"])).json;
+  const page = ["--platform", "socialapp", "--page-id", "7", "--token", "x"];
+  await herald(["channel", "add", "--client", client_id, ...page]);
+
+  const ports = [String(await freePort()), String(await freePort())];
+  const webs = await Promise.all(ports.map((PORT) => startWeb(t, { ...settings, PORT })));
+  let answered = 0;
+  /** As the platform does: again and again until it is taken, at whichever web is there. */
+  const deliver = async (number: number) => {
+    const body = pageWebhook("7", messagesOf(number));
+    const send = (port: string | undefined) => postWebhook(`http://127.0.0.1:${port}`, body);
+    let tries = number;
+    await until(`webhook ${number} is taken`, async () => (await send(ports[tries++ % 2])) === 200);
+    answered++;
+  };
+  const waiting = Array.from({ length: WEBHOOKS }, (_, number) => number);
+  const sender = async () => {
+    for (let number = waiting.shift(); number !== undefined; number = waiting.shift()) await deliver(number);
+  };
+  const sending = Promise.all(Array.from({ length: SENDERS }, sender));
+
+  await until("a few are in", () => answered > WEBHOOKS / 10);
+  await webs[0]?.stop("SIGKILL");
+  await until("some more", () => answered > WEBHOOKS / 4);
+  process.kill(postgres.pid, "SIGQUIT");
+  t.ok(answered < WEBHOOKS, "in the middle of it");
+  await startWeb(t, { ...settings, PORT: ports[0] as string });
+  await postgres.stop();
+  postgres = await makePostgres(Number(new URL(postgres.url).port));
+  await sending;
+
+  const raw = await rawClient(t, postgres.url);
+  const { rows } = await raw.query(
+    "select payload::json -> 'data' ->> 'platform_message_id' as mid from events join deliveries using (client_id, id)",
+  );
+  const expected = Array.from({ length: WEBHOOKS }, (_, number) => messagesOf(number)).flat();
+  t.same(rows.map(({ mid }) => mid).sort(), expected.sort());
+});

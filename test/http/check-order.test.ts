@@ -1,0 +1,144 @@
+import { request } from "node:http";
+import t from "tap";
+import { route } from "../../src/http/route.ts";
+import { ApiError } from "../../src/runtime/errors.ts";
+import { object, Type } from "../../src/schema/types.ts";
+import { asCaller, startApi } from "../fixtures/http/api.ts";
+
+const MIB = 1_048_576;
+
+const guarded = route({
+  method: "post",
+  path: "/guarded/{id}",
+  scope: "marketing:manage",
+  consoleOnly: true,
+  roles: ["owner", "admin"],
+  gate: "terms",
+  summary: "Passes every check there is",
+  params: object({ id: Type.String({ pattern: "^\\d+$" }) }),
+  body: object({ name: Type.String() }),
+  reply: Type.Object({ ok: Type.Boolean() }),
+  handle: ({ caller }) => ({ ok: caller.role !== null }),
+});
+
+const routes = () => [
+  guarded,
+  route({
+    method: "get",
+    path: "/either",
+    scope: ["templates:manage", "messages:send"],
+    summary: "Takes one of two scopes",
+    reply: Type.Object({}),
+    handle: () => ({}),
+  }),
+  route({
+    method: "get",
+    path: "/whoever",
+    scope: "any credential",
+    summary: "Takes anybody",
+    reply: Type.Object({ client: Type.String() }),
+    handle: ({ caller }) => ({ client: caller.clientId }),
+  }),
+];
+
+const refusingGate = async () => {
+  throw new ApiError("terms_not_accepted", "The terms are not accepted", { extra: { current_version: "1" } });
+};
+
+/** Sends `size` bytes in chunks, without saying how many will come. */
+function sendChunked(address: string, headers: Record<string, string>, size: number): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const outgoing = request(address, {
+      method: "POST",
+      headers: { ...headers, "transfer-encoding": "chunked" },
+    });
+    outgoing.on("response", (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    });
+    outgoing.on("error", reject);
+    const chunk = Buffer.alloc(MIB, " ");
+    for (let sent = 0; sent < size; sent += MIB)
+      outgoing.write(chunk.subarray(0, Math.min(MIB, size - sent)));
+    outgoing.end();
+  });
+}
+
+t.test("each check refuses before the next one is looked at", async (t) => {
+  const api = await startApi(t, {
+    routes,
+    gates: { terms: refusingGate },
+    settings: { RATE_LIMIT_PER_MINUTE: "6" },
+  });
+  const key = await asCaller(api.db);
+  const scopes = new Set(["marketing:manage"] as const);
+  const console = { type: "user", id: "usr_1", name: "Ann" } as const;
+  const viewer = await asCaller(api.db, { credential: console, role: "viewer" });
+  const member = await asCaller(api.db, { credential: console, role: "member", scopes });
+  const owner = await asCaller(api.db, { credential: console, role: "owner", scopes });
+  const post = (headers: Record<string, string>, raw: string | Buffer = "not json") =>
+    api.call("POST", "/guarded/not-a-number", { headers, raw });
+
+  t.test("size, before the credential", async (t) => {
+    t.equal((await post({}, Buffer.alloc(10 * MIB + 1, " "))).body.error, "payload_too_large");
+    t.equal((await post({}, Buffer.alloc(10 * MIB, " "))).body.error, "unauthorized");
+    t.equal(await sendChunked(`${api.address}/guarded/1`, {}, 10 * MIB + 1), 413);
+    t.equal(await sendChunked(`${api.address}/guarded/1`, {}, 10 * MIB), 401);
+    t.equal(await sendChunked(`${api.address}/guarded/1`, owner, 10 * MIB + 1), 413);
+  });
+
+  t.test("the credential: none, a bad one, two at once", async (t) => {
+    const none = await post({});
+    t.equal(none.status, 401);
+    t.equal(
+      none.headers.get("www-authenticate"),
+      'Bearer realm="herald", ApiKey realm="herald", header="x-svc-api-key", Test',
+    );
+    t.equal((await post({ authorization: "Bearer wrong" })).body.error, "unauthorized");
+    t.equal((await post({ "x-test-caller": "wrong" })).body.error, "unauthorized");
+    const both = await post({ ...owner, authorization: "Bearer x" });
+    t.equal(both.status, 400);
+    t.equal(both.body.error, "ambiguous_credentials");
+  });
+
+  t.test("the rate limit, before what the caller may do", async (t) => {
+    const greedy = await asCaller(api.db);
+    for (let count = 1; count <= 6; count++) t.equal((await post(greedy)).body.error, "console_only");
+    t.equal((await post(greedy)).body.error, "rate_limited");
+  });
+
+  t.test("console-only, then scope, then role, then the gate", async (t) => {
+    t.equal((await post(key)).body.error, "console_only");
+    const scope = await post(viewer);
+    t.equal(scope.status, 403);
+    t.match(scope.body, { error: "insufficient_scope", required_scope: "marketing:manage" });
+    t.equal((await post(member)).body.error, "role_insufficient");
+    t.match((await post(owner)).body, { error: "terms_not_accepted", current_version: "1" });
+  });
+
+  t.test("one of several scopes is enough; the first is named when none is there", async (t) => {
+    const sender = await asCaller(api.db, { scopes: new Set(["messages:send"] as const) });
+    t.equal((await api.call("GET", "/either", { headers: sender })).status, 200);
+    t.equal((await api.call("GET", "/either", { headers: key })).body.required_scope, "templates:manage");
+    t.equal((await api.call("GET", "/whoever", { headers: key })).status, 200);
+  });
+});
+
+t.test("behind an open gate the content is checked, and then the work is done", async (t) => {
+  const api = await startApi(t, { routes, gates: { terms: async () => {} } });
+  const credential = { type: "user", id: "usr_1", name: "Ann" } as const;
+  const headers = await asCaller(api.db, {
+    credential,
+    role: "owner",
+    scopes: new Set(["marketing:manage"] as const),
+  });
+  t.match(
+    (await api.call("POST", "/guarded/x", { headers, raw: "not json" })).body.message,
+    /^id must match/,
+  );
+  t.match(
+    (await api.call("POST", "/guarded/1", { headers, raw: "not json" })).body.message,
+    /not valid JSON/,
+  );
+  t.same((await api.call("POST", "/guarded/1", { headers, json: { name: "x" } })).body, { ok: true });
+});

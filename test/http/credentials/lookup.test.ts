@@ -1,0 +1,91 @@
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import t from "tap";
+import { DatabaseUnavailable } from "../../../src/store/database/faults.ts";
+import { startApi } from "../../fixtures/http/api.ts";
+import { watchStatements } from "../../fixtures/servers/statements.ts";
+import { makeTenant } from "../../fixtures/tenants/tenants.ts";
+import { until } from "../../fixtures/until.ts";
+
+const ME = "/api/auth/me";
+
+t.test("a credential that was seen a moment ago costs no query", async (t) => {
+  const { statements, database } = watchStatements();
+  const api = await startApi(t, { database });
+  const tenant = await makeTenant(api);
+  for (const [what, { headers }] of [
+    ["a key", await tenant.key("messages:send")],
+    ["a user", await tenant.person("member")],
+  ] as const) {
+    statements.length = 0;
+    t.equal((await api.call("GET", ME, { headers })).status, 200);
+    t.ok(statements.length > 0, `${what}: the first request asks`);
+    statements.length = 0;
+    for (let count = 0; count < 20; count++) t.equal((await api.call("GET", ME, { headers })).status, 200);
+    t.same(statements, [], `${what}: the others do not`);
+  }
+});
+
+t.test("a credential that is not good is remembered as well", async (t) => {
+  const { statements, database } = watchStatements();
+  const api = await startApi(t, { database });
+  const { text } = await (await makeTenant(api)).key();
+  const headers = { "x-svc-api-key": text.replace(/_\w{26}_/, `_${"0".repeat(26)}_`) };
+  statements.length = 0;
+  for (let count = 0; count < 10; count++) t.equal((await api.call("GET", ME, { headers })).status, 401);
+  t.equal(statements.length, 1);
+});
+
+t.test("a hundred requests at once ask once per credential", async (t) => {
+  let open = () => {};
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  // Each lookup is held until all requests have arrived.
+  const { statements, database } = watchStatements(async (text) => {
+    if (text.includes("client_name")) await opened;
+  });
+  const api = await startApi(t, { database });
+  const tenant = await makeTenant(api);
+  const holders = [await tenant.key("messages:send"), await tenant.person("member")];
+  statements.length = 0;
+  let arrived = 0;
+  const count = () => void arrived++;
+  subscribe("http.server.request.start", count);
+  t.teardown(() => unsubscribe("http.server.request.start", count));
+  const asked = Array.from({ length: 100 }, (_, index) =>
+    api.call("GET", ME, { headers: holders[index % 2]?.headers ?? {} }),
+  );
+  await until("all are in", () => arrived === 100 && statements.length >= 2);
+  open();
+  for (const { status } of await Promise.all(asked)) t.equal(status, 200);
+  const lookups = statements.filter((text) => text.includes("client_name"));
+  t.equal(lookups.length, 2);
+  t.equal(statements.length, 3, "and one note that the key was used");
+});
+
+t.test("a fault while asking is not remembered", async (t) => {
+  let away = false;
+  const { database } = watchStatements(async () => {
+    if (away) throw new DatabaseUnavailable(new Error("away"));
+  });
+  const api = await startApi(t, { database });
+  const tenant = await makeTenant(api);
+  for (const { headers } of [await tenant.key("messages:send"), await tenant.person("member")]) {
+    away = true;
+    const reply = await api.call("GET", ME, { headers });
+    t.equal(reply.status, 503);
+    t.ok(reply.headers.has("retry-after"));
+    away = false;
+    t.equal((await api.call("GET", ME, { headers })).status, 200);
+  }
+});
+
+t.test("a use that cannot be noted does not hold up the request", async (t) => {
+  const { database } = watchStatements(async (text) => {
+    if (text.includes("last_used_at = now()")) throw new Error("no room");
+  });
+  const api = await startApi(t, { database });
+  const { headers } = await (await makeTenant(api)).key("messages:send");
+  t.equal((await api.call("GET", ME, { headers })).status, 200);
+  await until("the log says so", () => api.lines.find(({ event }) => event === "api_key.use_not_noted"));
+});

@@ -1,0 +1,289 @@
+import { Ajv2020 } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
+import t from "tap";
+import { describeApi } from "../../../src/http/openapi/describe-api.ts";
+import { errorsOf } from "../../../src/http/openapi/errors-of.ts";
+import { exampleOf } from "../../../src/http/openapi/example-of.ts";
+import { operationId } from "../../../src/http/openapi/operation.ts";
+import { type Method, type Route, route } from "../../../src/http/route.ts";
+import { ERROR_CODES } from "../../../src/runtime/errors.ts";
+import { nullable, object, rule, type TSchema, Type } from "../../../src/schema/types.ts";
+import { productRoutes } from "../../fixtures/http/api.ts";
+import { replyChecker } from "../../fixtures/http/replies.ts";
+import { sampleRoutes } from "../../fixtures/http/sample-routes.ts";
+
+// biome-ignore lint/suspicious/noExplicitAny: a test looks into a document of which it knows the shape
+type Loose = any;
+
+const describe = (routes: readonly Route[]): Loose =>
+  JSON.parse(JSON.stringify(describeApi(routes, { publicUrl: "https://herald.example" })));
+
+const routeOf = (given: Partial<Route> & { path: string }): Route =>
+  route({ method: "get", scope: "public", summary: "x", handle: () => undefined, ...given } as Parameters<
+    typeof route
+  >[0]);
+
+const replying = (path: string, reply: TSchema) => routeOf({ path, reply });
+
+t.test("the document says who may use an endpoint", async (t) => {
+  const { paths } = describe(sampleRoutes);
+  const [list, create] = [paths["/api/things"].get, paths["/api/things"].post];
+  const remove = paths["/api/things/{thing_id}"].delete;
+  t.same(list.security, [{ userJwt: [] }, { apiKey: [] }]);
+  t.equal(list["x-required-scope"], undefined);
+  t.match(list.description, /Any credential/);
+  t.same(create["x-required-scope"], ["marketing:manage", "messages:send"]);
+  t.match(create.description, /^It begins at once\.\n\n.*`marketing:manage` or `messages:send`.*terms/);
+  t.same(remove.security, [{ userJwt: [] }]);
+  t.match(remove.description, /console.*`owner` or `admin`/);
+  t.same(paths["/api/things/{thing_id}/picture"].get.security, []);
+});
+
+t.test("the document says what an endpoint takes and answers", async (t) => {
+  const { paths } = describe(sampleRoutes);
+  const [list, create] = [paths["/api/things"].get, paths["/api/things"].post];
+  const picture = paths["/api/things/{thing_id}/picture"];
+  t.same(
+    list.parameters.map(({ name, required }: Loose) => [name, required]),
+    [
+      ["state", false],
+      ["limit", false],
+      ["after", false],
+      ["before", false],
+    ],
+  );
+  t.match(list.parameters[1], { in: "query", schema: { default: 25 }, description: "Rows per page" });
+  for (const parameter of list.parameters)
+    t.notOk(
+      "example" in parameter || "examples" in parameter.schema,
+      "nothing made up is filled in on the page",
+    );
+  t.match(picture.get.parameters, [{ name: "thing_id", in: "path", required: true, example: /^th_/ }]);
+  t.equal(create.requestBody.required, true);
+  t.same(create.requestBody.content["application/json"].example, { name: "Spring sale", budget: 100 });
+  t.same(Object.keys(picture.put.requestBody.content), ["image/png", "image/jpeg"]);
+  t.match(picture.put.requestBody.description, /2 MiB/);
+  t.match(create.responses["201"].content["application/json"].example, {
+    title: "A field that is called title",
+    ended_at: String,
+  });
+  t.equal(paths["/api/things/{thing_id}"].delete.responses["204"].content, undefined);
+  t.same(Object.keys(picture.get.responses["200"].content), ["image/png"]);
+  t.match(create.responses["201"].headers["RateLimit-Limit"], {
+    $ref: "#/components/headers/RateLimit-Limit",
+  });
+});
+
+t.test("refusals are grouped by status, and shared", async (t) => {
+  const { paths, components } = describe(sampleRoutes);
+  const { responses } = paths["/api/things"].post;
+  t.same(Object.keys(responses), ["201", "400", "401", "403", "409", "413", "415", "429", "500", "503"]);
+  t.same(responses["409"], { $ref: "#/components/responses/ChannelDisconnectedOrChannelTaken" });
+  const conflict = components.responses.ChannelDisconnectedOrChannelTaken;
+  t.match(conflict.description, /`channel_disconnected`: .*\n\n`channel_taken`: /);
+  const json = conflict.content["application/json"];
+  t.same(json.schema, { $ref: "#/components/schemas/Error" });
+  t.match(json.examples.channel_taken.value, {
+    error: "channel_taken",
+    message: String,
+    request_id: /^req_/,
+  });
+  t.ok(components.responses.RateLimited.headers["Retry-After"]);
+  t.same(responses["401"], paths["/api/things"].get.responses["401"]);
+});
+
+t.test("what a route can be refused with follows from its declaration", async (t) => {
+  const [, create, remove, , picture] = sampleRoutes as [Route, Route, Route, Route, Route];
+  const CASES: [string, Route, string][] = [
+    ["a public GET", routeOf({ path: "/x" }), "validation_failed internal_error"],
+    ["one that takes an id", picture, "validation_failed not_found internal_error"],
+    [
+      "any credential",
+      routeOf({ path: "/x", scope: "any credential" }),
+      "validation_failed ambiguous_credentials unauthorized rate_limited internal_error temporarily_unavailable",
+    ],
+    [
+      "scope, gate, body and its own",
+      create,
+      "validation_failed ambiguous_credentials unauthorized insufficient_scope terms_not_accepted channel_disconnected channel_taken payload_too_large unsupported_media_type rate_limited internal_error temporarily_unavailable",
+    ],
+    [
+      "console and role",
+      remove,
+      "validation_failed ambiguous_credentials unauthorized insufficient_scope console_only role_insufficient not_found payload_too_large unsupported_media_type rate_limited internal_error temporarily_unavailable",
+    ],
+  ];
+  for (const [name, given, codes] of CASES) t.equal(errorsOf(given).join(" "), codes, name);
+});
+
+t.test("a test that meets a refusal which its route does not declare fails", async (t) => {
+  const check = replyChecker([routeOf({ path: "/x" })]);
+  const headers = new Headers({ "x-request-id": "req_1", "x-api-version": "1" });
+  const answered = (path: string, status: number, error: string) => () =>
+    check("GET", path, { status, headers, text: "", body: { error, message: "x", request_id: "req_1" } });
+  t.throws(answered("/x", 409, "channel_taken"), /not a refusal that its route declares/);
+  t.doesNotThrow(answered("/x", 400, "validation_failed"));
+  t.doesNotThrow(answered("/y", 404, "not_found"));
+  t.throws(answered("/y", 401, "unauthorized"), /not a refusal/);
+});
+
+t.test("a schema with a title stands in the document once, wherever it is used", async (t) => {
+  const { paths, components } = describe(sampleRoutes);
+  const thing = { $ref: "#/components/schemas/ThingDto" };
+  t.same(paths["/api/things"].post.responses["201"].content["application/json"].schema, thing);
+  const list = paths["/api/things"].get.responses["200"].content["application/json"].schema;
+  t.same(list.properties.data.items, thing);
+  t.same(list.properties.paging, { $ref: "#/components/schemas/Paging" });
+  t.same(components.schemas.ThingDto.properties.state, { $ref: "#/components/schemas/ThingState" });
+  t.equal(components.schemas.ThingDto.properties.title.type, "string", "a field called title is a field");
+});
+
+t.test("two different schemas under one title are refused", async (t) => {
+  const titled = (schema: TSchema) => object({ field: schema }, { title: "Same" });
+  const routes = [replying("/a", titled(Type.Integer())), replying("/b", titled(Type.Boolean()))];
+  t.throws(() => describe(routes), /two different schemas are called "Same"/);
+  t.doesNotThrow(() =>
+    describe([replying("/a", titled(Type.Integer())), replying("/b", titled(Type.Integer()))]),
+  );
+});
+
+t.test("operations are named after method and path", async (t) => {
+  const CASES: [Method, string, string][] = [
+    ["get", "/api/auth/me", "getAuthMe"],
+    ["post", "/api/keys/{id}/rotate", "postKeysByIdRotate"],
+    ["get", "/api/ad-accounts/{ad_account_id}", "getAdAccountsByAdAccountId"],
+    ["get", "/healthz", "getHealthz"],
+    ["get", "/api/openapi.json", "getOpenapiJson"],
+  ];
+  for (const [method, path, name] of CASES) t.equal(operationId({ method, path }), name);
+  const alike = [routeOf({ path: "/ad-accounts" }), routeOf({ path: "/ad/accounts" })];
+  t.throws(
+    () => describe(alike),
+    /\/ad-accounts and \/ad\/accounts would both be the operation getAdAccounts/,
+  );
+});
+
+t.test("assets stay out of it, and a chapter needs a description", async (t) => {
+  t.notOk(describe(sampleRoutes).paths["/things.css"]);
+  t.throws(() => describe([{ ...routeOf({ path: "/x" }), tag: "Nowhere" }]), /no description: Nowhere/);
+});
+
+t.test("an example", async (t) => {
+  const CASES: [string, TSchema, unknown][] = [
+    ["is the one that was given", Type.String({ examples: ["a", "b"], default: "c" }), "a"],
+    ["is the default", Type.Boolean({ default: false }), false],
+    ["is the constant", Type.Literal("x"), "x"],
+    ["is the first word of a set", Type.Unsafe({ type: "string", enum: ["p", "q"] }), "p"],
+    ["of a union is its first form that is not null", Type.Union([Type.Null(), Type.Integer()]), 1],
+    ["of null is null", Type.Null(), null],
+    ["of an array has the items it must have", Type.Array(Type.Integer(), { minItems: 2 }), [1, 1]],
+    [
+      "of a tuple has each item",
+      Type.Unsafe({ type: "array", prefixItems: [Type.Integer(), Type.Null()] }),
+      [1, null],
+    ],
+    ["of a number keeps to its bounds", Type.Integer({ minimum: 18, maximum: 65 }), 18],
+    ["of a negative number too", Type.Integer({ maximum: -3 }), -3],
+    ["keeps off an exclusive bound", Type.Integer({ exclusiveMinimum: 5 }), 6],
+    ["keeps to multiples", Type.Integer({ minimum: 101, multipleOf: 50 }), 150],
+    ["of an object shows what is optional", object({ a: Type.Optional(Type.Integer()) }), { a: 1 }],
+    ["of a part that may be null shows the part", nullable(object({ a: Type.Integer() })), { a: 1 }],
+    [
+      "of an intersection has all fields",
+      Type.Intersect([object({ a: Type.Integer() }), object({ b: Type.Null() })]),
+      { a: 1, b: null },
+    ],
+    [
+      "does not take a rule for a field",
+      object({ a: Type.Integer() }, { allOf: [rule("a", "never b", { not: { required: ["b"] } })] }),
+      { a: 1 },
+    ],
+    ["of a format says what the format says", Type.String({ format: "date" }), "2026-11-01"],
+  ];
+  for (const [name, schema, expected] of CASES) t.same(exampleOf(schema, "here"), expected, name);
+});
+
+t.test("a field without a telling example is refused by its place", async (t) => {
+  const bad: TSchema[] = [
+    Type.String(),
+    Type.String({ pattern: "^x" }),
+    Type.Unknown(),
+    Type.Object({}),
+    Type.Record(Type.String(), Type.Integer()),
+  ];
+  for (const schema of bad) {
+    const routes = [replying("/x", object({ list: Type.Array(object({ field: schema })) }))];
+    t.throws(() => describe(routes), /GET \/x reply\/list\/0\/field needs an example/);
+  }
+  const wanting = object({ q: Type.String() });
+  t.throws(() => describe([routeOf({ path: "/x", query: wanting })]), /GET \/x query\/q needs/);
+});
+
+interface Found {
+  schema: object;
+  example: unknown;
+}
+
+/** Every example, with the schema it stands beside. */
+function examplesIn(node: Loose): Found[] {
+  if (typeof node !== "object" || node === null) return [];
+  const { schema, example, examples, ...others } = node;
+  const named = Object.values(examples ?? {}).map((one: Loose) => one.value);
+  const own = schema ? [example, ...named].filter((one) => one !== undefined) : [];
+  return [...own.map((example) => ({ schema, example })), ...Object.values(others).flatMap(examplesIn)];
+}
+
+/** The examples that do not fit. Schemas are compiled as strictly as the service compiles them. */
+function wrongExamples(document: Loose): string[] {
+  const ajv = new Ajv2020({ strict: true, strictRequired: false });
+  addFormats.default(ajv);
+  for (const keyword of ["x-message", "x-field", "x-code"]) ajv.addKeyword(keyword);
+  // A schema alone has its shared parts under another name than a document.
+  const local = JSON.parse(JSON.stringify(document).replaceAll("#/components/schemas/", "#/$defs/"));
+  return examplesIn(local).flatMap(({ schema, example }) => {
+    const check = ajv.compile({ ...schema, $defs: local.components.schemas });
+    return check(example) ? [] : [`${ajv.errorsText(check.errors)}: ${JSON.stringify(example)}`];
+  });
+}
+
+t.test("the check of examples finds a wrong one", async (t) => {
+  const wrong = object({ a: Type.Integer({ examples: ["x"] }) }, { title: "Wrong" });
+  t.match(wrongExamples(describe([replying("/x", wrong)])), [/a must be integer/]);
+});
+
+for (const [name, routes] of [
+  ["the sample", sampleRoutes],
+  ["the product", productRoutes()],
+] as const)
+  t.test(`the document of ${name}`, async (t) => {
+    const document = describe(routes);
+    const operations = Object.values(document.paths).flatMap((path) =>
+      Object.values(path as Loose),
+    ) as Loose[];
+
+    t.test("has examples that fit their schemas", async (t) => {
+      t.ok(examplesIn(document).length > 0);
+      t.same(wrongExamples(document), []);
+    });
+
+    t.test("names only errors of the catalogue, each with its status", async (t) => {
+      const codes = operations.flatMap(({ responses }) =>
+        Object.entries<Loose>(responses)
+          .filter(([status]) => Number(status) >= 400)
+          .flatMap(([, { $ref }]) => {
+            const response = document.components.responses[$ref.split("/").at(-1)];
+            return Object.keys(response.content["application/json"].examples);
+          }),
+      );
+      t.same(
+        [...new Set(codes)].filter((code) => !(ERROR_CODES as string[]).includes(code)),
+        [],
+      );
+    });
+
+    t.test("has a chapter and a summary for each operation", async (t) => {
+      const chapters = document.tags.map((tag: Loose) => tag.name);
+      for (const { operationId, tags, summary } of operations)
+        t.ok(chapters.includes(tags?.[0]) && summary, operationId);
+    });
+  });

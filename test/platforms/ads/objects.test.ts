@@ -1,0 +1,240 @@
+import t from "tap";
+import { adToken } from "../../fixtures/sandbox/ad-platform.ts";
+import { ACCOUNT, type Scene, startScene } from "../../fixtures/platforms/platforms.ts";
+
+const CAMPAIGN = { name: "Spring", objective: "OUTCOME_TRAFFIC" };
+const ADSET = {
+  name: "Brazil",
+  daily_budget: 1000,
+  billing_event: "IMPRESSIONS",
+  optimization_goal: "LINK_CLICKS",
+  bid_amount: 150,
+  bid_strategy: "LOWEST_COST_WITH_BID_CAP",
+  targeting: { geo_locations: { countries: ["BR"] } },
+};
+const CREATIVE = {
+  name: "A cup",
+  object_story_spec: {
+    page_id: "1300000000000401",
+    link_data: { link: "https://shop.example/", message: "Coffee" },
+  },
+};
+
+/** One of each, hanging together. */
+async function makeAll({ platforms: { ads } }: Scene) {
+  const campaign = await ads.objects.create(ACCOUNT, "campaigns", CAMPAIGN);
+  const adset = await ads.objects.create(ACCOUNT, "adsets", { ...ADSET, campaign_id: campaign });
+  const creative = await ads.objects.create(ACCOUNT, "adcreatives", CREATIVE);
+  const ad = await ads.objects.create(ACCOUNT, "ads", {
+    name: "A cup in Brazil",
+    adset_id: adset,
+    creative: { creative_id: creative },
+  });
+  return { campaign, adset, creative, ad };
+}
+
+t.test("an account is read with its business laid flat", async (t) => {
+  const { platforms } = await startScene(t);
+  t.same(await platforms.ads.accounts.read(ACCOUNT), {
+    ad_account_id: "act_1600000000000101",
+    account_id: "1600000000000101",
+    name: "Sandbox Coffee",
+    account_status: 1,
+    currency: "BRL",
+    timezone_name: "America/Sao_Paulo",
+    business_id: "1700000000000009",
+    business_name: "Sandbox Coffee Ltda",
+  });
+  const own = { account: "act_1600000000000105", token: adToken(["1600000000000105"]) };
+  const personal = await platforms.ads.accounts.read(own);
+  t.equal(personal.business_id, undefined);
+  t.equal(personal.business_name, "Sam S.", "the billing name stands in");
+});
+
+t.test("all accounts of a token are found, over short and empty pages", async (t) => {
+  const scene = await startScene(t);
+  const token = adToken(
+    ["1600000000000101", "1600000000000102", "1600000000000108"],
+    ["ads_management", "ads_read", "business_management"],
+  );
+  const accounts = await scene.platforms.ads.accounts.listAll(token);
+  t.same(
+    accounts.map(({ account_id }) => account_id),
+    ["1600000000000101", "1600000000000102", "1600000000000108"],
+  );
+  const pages = (await scene.received()).filter(({ path }) => path.endsWith("/me/adaccounts"));
+  t.ok(pages.length >= 3);
+  t.notOk(
+    pages.some(({ query }) => query.access_token),
+    "the platform's own links, which contain the token, are not followed",
+  );
+});
+
+t.test("an account's events are subscribed to", async (t) => {
+  const scene = await startScene(t);
+  await scene.platforms.ads.accounts.subscribe(ACCOUNT);
+  t.match((await scene.received()).at(-1), {
+    method: "POST",
+    path: `/v26.0/${ACCOUNT.account}/subscribed_apps`,
+  });
+});
+
+t.test("an account with a dead token is revoked", async (t) => {
+  const { platforms } = await startScene(t);
+  const dead = { account: "act_1900000000000109", token: adToken(["1900000000000109"]) };
+  await t.rejects(platforms.ads.accounts.read(dead), { code: "ad_account_revoked", verdict: "token_dead" });
+});
+
+t.test("a create is a form with JSON inside, and asks for no more than it was given", async (t) => {
+  const scene = await startScene(t);
+  await makeAll(scene);
+  const posts = (await scene.received()).filter(({ method }) => method === "POST");
+  t.ok(posts.every(({ headers }) => headers["content-type"] === "application/x-www-form-urlencoded"));
+  const [campaign, adset, creative, ad] = posts.map(({ body }) => body);
+  t.same(campaign, {
+    name: "Spring",
+    objective: "OUTCOME_TRAFFIC",
+    special_ad_categories: "[]",
+    status: "PAUSED",
+    is_adset_budget_sharing_enabled: "false",
+  });
+  t.match(adset, { daily_budget: "1000", bid_amount: "150", targeting: JSON.stringify(ADSET.targeting) });
+  t.same(creative, { name: "A cup", object_story_spec: JSON.stringify(CREATIVE.object_story_spec) });
+  t.match(ad, { status: "PAUSED", creative: /^\{"creative_id":"\d+"\}$/ });
+});
+
+t.test("a campaign with a budget of its own says nothing of shared ones", async (t) => {
+  const scene = await startScene(t);
+  await scene.platforms.ads.objects.create(ACCOUNT, "campaigns", { ...CAMPAIGN, daily_budget: 2000 });
+  const [call] = await scene.received();
+  t.match(call?.body, { daily_budget: "2000", is_adset_budget_sharing_enabled: undefined });
+});
+
+t.test("objects are read with the types of the specification", async (t) => {
+  const scene = await startScene(t);
+  const { objects } = scene.platforms.ads;
+  const { campaign, adset, creative, ad } = await makeAll(scene);
+  t.match(await objects.read(ACCOUNT, "campaigns", campaign), {
+    id: campaign,
+    name: "Spring",
+    status: "PAUSED",
+    special_ad_categories: [],
+    created_time: /[+-]\d{4}$/,
+  });
+  const set = await objects.read(ACCOUNT, "adsets", adset);
+  t.match(set, {
+    campaign_id: campaign,
+    daily_budget: "1000",
+    bid_amount: "150",
+    targeting: ADSET.targeting,
+  });
+  t.notOk("account_id" in set, "what was only asked for the check stays here");
+  t.notOk("promoted_object" in set, "what the platform omitted is absent");
+  t.match(await objects.read(ACCOUNT, "ads", ad), { adset_id: adset, creative: { creative_id: creative } });
+  t.notOk("id" in ((await objects.read(ACCOUNT, "ads", ad)).creative as object));
+  t.match(await objects.read(ACCOUNT, "adcreatives", creative), { name: "A cup", object_story_spec: Object });
+});
+
+t.test("an update sends the changed fields alone", async (t) => {
+  const scene = await startScene(t);
+  const { objects } = scene.platforms.ads;
+  const { adset } = await makeAll(scene);
+  await objects.update(ACCOUNT, adset, {
+    name: "Chile",
+    targeting: { geo_locations: { countries: ["CL"] } },
+  });
+  t.same((await scene.received()).at(-1)?.body, {
+    name: "Chile",
+    targeting: '{"geo_locations":{"countries":["CL"]}}',
+  });
+  t.match(await objects.read(ACCOUNT, "adsets", adset), { name: "Chile", daily_budget: "1000" });
+});
+
+t.test("what the platform refuses names the field", async (t) => {
+  const { platforms } = await startScene(t);
+  const campaign = await platforms.ads.objects.create(ACCOUNT, "campaigns", CAMPAIGN);
+  const cheap = { ...ADSET, campaign_id: campaign, daily_budget: 1 };
+  await t.rejects(platforms.ads.objects.create(ACCOUNT, "adsets", cheap), {
+    code: "platform_invalid_request",
+    extra: { platform_error: { code: 100, subcode: 1885272, fields: ["daily_budget"] } },
+  });
+});
+
+t.test("lists come in pages, by account or by parent, and by configured status", async (t) => {
+  const scene = await startScene(t);
+  const { objects } = scene.platforms.ads;
+  const { campaign, adset, ad } = await makeAll(scene);
+  const names = ["One", "Two", "Three"];
+  for (const name of names) await objects.create(ACCOUNT, "campaigns", { ...CAMPAIGN, name });
+  const seen: unknown[] = [];
+  for (let after: string | undefined, more = true; more; ) {
+    const page = await objects.list(ACCOUNT, "campaigns", { limit: 2, after });
+    t.ok(page.items.length <= 2);
+    seen.push(...page.items.map(({ name }) => name));
+    after = page.after ?? undefined;
+    more = page.hasMore;
+  }
+  t.same([...seen].sort(), ["One", "Spring", "Three", "Two"]);
+  const ids = async (kind: "adsets" | "ads", parent: string) =>
+    (await objects.list(ACCOUNT, kind, { parent })).items.map(({ id }) => id);
+  t.same(await ids("adsets", campaign), [adset]);
+  t.same(await ids("ads", adset), [ad]);
+  t.same(await ids("ads", campaign), [ad]);
+  const [creative] = (await objects.list(ACCOUNT, "adcreatives")).items;
+  t.match(creative, { name: "A cup" });
+});
+
+t.test("deleted ones are listed only when asked for, and pages may be short", async (t) => {
+  const { platforms } = await startScene(t);
+  const { objects } = platforms.ads;
+  const campaign = await objects.create(ACCOUNT, "campaigns", CAMPAIGN);
+  await objects.create(ACCOUNT, "campaigns", { ...CAMPAIGN, name: "Running", status: "ACTIVE" });
+  await objects.create(ACCOUNT, "campaigns", { ...CAMPAIGN, name: "Resting" });
+  await objects.update(ACCOUNT, campaign, { status: "DELETED" });
+  const found = async (status?: string) =>
+    (await objects.list(ACCOUNT, "campaigns", { status })).items.map(({ name }) => name);
+  t.same((await found()).sort(), ["Resting", "Running"]);
+  t.same(await found("DELETED"), ["Spring"]);
+  t.same(await found("ACTIVE"), ["Running"]);
+  t.same(await found("PAUSED"), ["Resting"]);
+});
+
+t.test(
+  "one token may reach accounts of several clients: an object must belong to the account of the request",
+  async (t) => {
+    const scene = await startScene(t);
+    const token = adToken(["1600000000000101", "1600000000000102"]);
+    const [mine, theirs] = [
+      { account: "act_1600000000000101", token },
+      { account: "act_1600000000000102", token },
+    ];
+    const id = await scene.platforms.ads.objects.create(theirs, "campaigns", CAMPAIGN);
+    const other = await scene.another(); // knows nothing of what the first has made
+    const notFound = { status: 404, code: "platform_object_not_found" };
+    for (const { objects, insights } of [scene.platforms.ads, other.ads]) {
+      await t.rejects(objects.read(mine, "campaigns", id), notFound);
+      await t.rejects(objects.update(mine, id, { name: "Stolen" }), notFound);
+      await t.rejects(objects.list(mine, "adsets", { parent: id }), notFound);
+      await t.rejects(insights.rows(mine, { objectId: id }), notFound);
+      await t.rejects(insights.startReport(mine, { objectId: id }), notFound);
+    }
+    t.match(await scene.platforms.ads.objects.read(theirs, "campaigns", id), { name: "Spring" });
+    const checks = async () =>
+      (await scene.received()).filter(({ query }) => query.fields === "account_id").length;
+    const before = await checks();
+    await other.ads.objects.update(theirs, id, { name: "Mine" });
+    t.equal(await checks(), before, "the account of an object is asked for once");
+  },
+);
+
+t.test("integers beyond 2^53 come back as they went", async (t) => {
+  const { platforms } = await startScene(t);
+  const { objects } = platforms.ads;
+  const campaign = await objects.create(ACCOUNT, "campaigns", CAMPAIGN);
+  const targeting = {
+    geo_locations: { countries: ["BR"] },
+    custom_audiences: [{ id: 120210000000000000017n }],
+  };
+  const id = await objects.create(ACCOUNT, "adsets", { ...ADSET, campaign_id: campaign, targeting });
+  t.same((await objects.read(ACCOUNT, "adsets", id)).targeting, targeting);
+});

@@ -1,0 +1,209 @@
+import { createHmac } from "node:crypto";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { Readable } from "node:stream";
+import { setTimeout as sleep } from "node:timers/promises";
+import t, { type Test } from "tap";
+import { createHolds } from "../../../src/queue/platform-holds.ts";
+import { connectProducer } from "../../../src/queue/redis.ts";
+import { createPlatformClient } from "../../../src/platforms/client/client.ts";
+import { createExchanges } from "../../../src/platforms/client/exchange.ts";
+import { readConfig } from "../../../src/runtime/config/config.ts";
+import { listen } from "../../../src/runtime/listen.ts";
+import { startBackend } from "../../fixtures/events/backends.ts";
+import { keptLog } from "../../fixtures/captured-log.ts";
+import { ACCOUNT, connectPlatforms, NUMBER, startScene } from "../../fixtures/platforms/platforms.ts";
+import { SANDBOX_SETTINGS } from "../../fixtures/sandbox/sandbox.ts";
+import { ownRedis } from "../../fixtures/servers/servers.ts";
+import { unconnectedSettings } from "../../fixtures/processes/settings.ts";
+
+const APP = { id: SANDBOX_SETTINGS.PLATFORM_APP_ID, secret: SANDBOX_SETTINGS.PLATFORM_APP_SECRET };
+const CAMPAIGN = { name: "Dropped", objective: "OUTCOME_TRAFFIC" };
+
+/** A client whose calls a test words itself. */
+async function bareClient(t: Test, address: string) {
+  const { log, lines } = keptLog();
+  const redis = connectProducer(readConfig({ ...unconnectedSettings(), REDIS_URL: await ownRedis() }), log);
+  const exchanges = createExchanges();
+  t.teardown(() => {
+    exchanges.close();
+    redis.disconnect();
+  });
+  const parts = { app: APP, exchanges, holds: createHolds(redis), log };
+  return { client: createPlatformClient({ name: "ads", address, ...parts }), lines };
+}
+
+t.test("the token travels in its header with its proof, and stands in no log", async (t) => {
+  const scene = await startScene(t);
+  await scene.platforms.ads.accounts.read({ ...ACCOUNT, about: { client: "c1" } });
+  const [call] = await scene.received();
+  t.equal(call?.headers.authorization, `Bearer ${ACCOUNT.token}`);
+  t.equal(call?.query.appsecret_proof, createHmac("sha256", APP.secret).update(ACCOUNT.token).digest("hex"));
+  t.notOk(call?.query.access_token);
+  const line = scene.lines.find(({ event }) => event === "platform.called");
+  t.match(line, {
+    client: "c1",
+    ad_account: ACCOUNT.account,
+    platform: "ads",
+    method: "GET",
+    path: `/${ACCOUNT.account}`,
+    outcome: "done",
+    status: 200,
+    tries: 1,
+    usage_app: Number,
+    usage_account: Number,
+    usage_business: Number,
+    ms: Number,
+  });
+  t.notMatch(JSON.stringify(scene.lines), ACCOUNT.token);
+  t.notMatch(JSON.stringify(scene.lines), /appsecret_proof|fields=|sandbox-app-secret/);
+});
+
+t.test("one connection serves many calls", async (t) => {
+  let connections = 0;
+  const server = createServer((_, response) => response.end('{"id":"act_1","account_id":"1"}'));
+  server.on("connection", () => {
+    connections += 1;
+  });
+  await listen(server, 0, "127.0.0.1");
+  t.teardown(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  const { client } = await bareClient(t, `http://127.0.0.1:${port}`);
+  for (let i = 0; i < 5; i += 1)
+    await client.ask({ effect: "read", method: "GET", path: "/act_1", token: "x" });
+  t.equal(connections, 1);
+});
+
+t.test("a read that was broken off is tried again, at most twice", async (t) => {
+  const tryKind = async (kind: string) => {
+    const scene = await startScene(t);
+    const read = () => scene.platforms.ads.accounts.read(ACCOUNT);
+    await scene.arm({ kind, times: 2 });
+    t.match(await read(), { ad_account_id: ACCOUNT.account }, kind);
+    t.equal(scene.lines.at(-1)?.tries, 3);
+    await scene.arm({ kind, times: 3 });
+    await t.rejects(read(), { code: "platform_unavailable", retryable: true });
+    t.equal((await scene.received()).length, 6, "and then no more");
+  };
+  await Promise.all(["drop_before", "drop_after", "html"].map(tryKind));
+});
+
+t.test("a create is never tried again once it may have left", async (t) => {
+  for (const kind of ["drop_before", "drop_after", "html", "error"]) {
+    const scene = await startScene(t);
+    await scene.arm({ kind, times: 3 });
+    await t.rejects(scene.platforms.ads.objects.create(ACCOUNT, "campaigns", CAMPAIGN), {
+      status: 504,
+      code: "platform_timeout",
+      retryable: false,
+      ambiguous: true,
+      message: /may exist/,
+    });
+    t.equal((await scene.received()).filter(({ method }) => method === "POST").length, 1, kind);
+  }
+});
+
+t.test("what was dropped after it was done has been done", async (t) => {
+  const scene = await startScene(t);
+  const names = async () =>
+    (await scene.platforms.ads.objects.list(ACCOUNT, "campaigns")).items.map(({ name }) => name);
+  await scene.arm({ kind: "drop_before" });
+  await t.rejects(scene.platforms.ads.objects.create(ACCOUNT, "campaigns", { ...CAMPAIGN, name: "Never" }));
+  await scene.arm({ kind: "drop_after" });
+  await t.rejects(scene.platforms.ads.objects.create(ACCOUNT, "campaigns", { ...CAMPAIGN, name: "Once" }));
+  t.same(await names(), ["Once"]);
+});
+
+t.test("where nothing can be reached nothing has left", async (t) => {
+  const { log, lines } = keptLog();
+  const unreachable = "http://127.0.0.1:1/v26.0";
+  const nowhere = "http://no-such-host.invalid/v26.0";
+  for (const address of [unreachable, nowhere]) {
+    const settings = { AD_PLATFORM_URL: address, CHAT_PLATFORM_URL: address, REDIS_URL: await ownRedis() };
+    const { ads, chat } = await connectPlatforms(t, settings, log);
+    const failure = { status: 502, code: "platform_unavailable", retryable: true };
+    await t.rejects(ads.objects.create(ACCOUNT, "campaigns", CAMPAIGN), failure);
+    t.match(lines.at(-1), { outcome: "broken", left: false, reason: /^E[A-Z_]+$/, tries: 1 });
+    const message = { id: "msg_1", to: "5511999990001", type: "text", content: { body: "Hi" } };
+    t.match(await chat.messages.send(NUMBER, message), { outcome: "retry" }, "a send may be tried again");
+  }
+});
+
+t.test("a slow answer ends at the deadline", async (t) => {
+  const scene = await startScene(t);
+  const { client, lines } = await bareClient(t, scene.base);
+  const path = `/${ACCOUNT.account}`;
+  const call = { path, token: ACCOUNT.token, deadline: 300 } as const;
+  await scene.arm({ kind: "delay", ms: 20_000, times: 3 });
+  await t.rejects(client.ask({ ...call, effect: "read", method: "GET" }), {
+    status: 504,
+    code: "platform_timeout",
+    retryable: true,
+  });
+  t.match(lines.at(-1), { outcome: "timeout", left: true, tries: 1 });
+  await t.rejects(client.ask({ ...call, effect: "change", method: "POST" }), {
+    status: 504,
+    code: "platform_timeout",
+    retryable: false,
+  });
+  const create = { ...call, path: `${path}/campaigns`, effect: "create", method: "POST" } as const;
+  await t.rejects(client.ask(create), { code: "platform_timeout", retryable: false, ambiguous: true });
+});
+
+t.test("a body that others send may take its time, the answer to it may not", async (t) => {
+  const { url } = await startBackend(t, (request, response) => {
+    request.resume();
+    request.on("end", () => request.url === "/answered" && response.end("{}"));
+  });
+  const exchanges = createExchanges();
+  t.teardown(exchanges.close);
+  async function* slowly() {
+    for (let piece = 0; piece < 6; piece++) {
+      yield Buffer.from("x");
+      await sleep(100);
+    }
+  }
+  const post = (path: string, sending?: number) =>
+    exchanges.run({
+      method: "POST",
+      url: new URL(path, url),
+      headers: {},
+      body: Readable.from(slowly(), { objectMode: false }),
+      deadline: 300,
+      sending,
+    });
+  t.match(await post("/answered", 60_000), { outcome: "answered", text: "{}" });
+  t.match(await post("/silent", 60_000), { outcome: "timeout", left: true, reason: "response" });
+  t.match(await post("/answered"), { outcome: "timeout", reason: "request" });
+  t.match(await post("/answered", 1), { outcome: "timeout", reason: "request" });
+});
+
+t.test("further tries stay within the deadline of the call", async (t) => {
+  const scene = await startScene(t);
+  const { client, lines } = await bareClient(t, scene.base);
+  await scene.arm({ kind: "html", times: 3 });
+  const call = { path: `/${ACCOUNT.account}`, token: ACCOUNT.token, effect: "read", method: "GET" } as const;
+  await t.rejects(client.ask({ ...call, deadline: 150 }), { code: "platform_unavailable" });
+  t.equal(lines.at(-1)?.tries, 1, "the pause before a second would be longer than what is left");
+});
+
+t.test("an id that would lead elsewhere names nothing", async (t) => {
+  const scene = await startScene(t);
+  const ids = [
+    "../me",
+    "1?fields=id",
+    "1#",
+    "1/2/3",
+    "",
+    "%2e%2e",
+    "1500000000000201/message_templates/x",
+    "a b",
+  ];
+  for (const id of ids)
+    await t.rejects(
+      scene.platforms.chat.media.download(NUMBER, id),
+      { status: 404, code: "platform_object_not_found" },
+      id,
+    );
+  t.same(await scene.received(), [], "nothing was asked");
+});

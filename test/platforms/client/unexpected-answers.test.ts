@@ -1,0 +1,244 @@
+import { createServer, type ServerResponse } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
+import { Readable } from "node:stream";
+import t, { type Test } from "tap";
+import type { Platforms } from "../../../src/platforms/platforms.ts";
+import { listen } from "../../../src/runtime/listen.ts";
+import { keptLog } from "../../fixtures/captured-log.ts";
+import { ACCOUNT, connectPlatforms, NUMBER, PAGE } from "../../fixtures/platforms/platforms.ts";
+import { ownRedis } from "../../fixtures/servers/servers.ts";
+
+type Answer = (response: ServerResponse) => void;
+
+/** A platform that answers whatever a test wants, and counts how often it was asked. */
+async function oddPlatform(t: Test, answer: Answer) {
+  const odd = { answer, asked: 0 };
+  const server = createServer((request, response) => {
+    request.resume();
+    request.on("end", () => {
+      odd.asked += 1;
+      odd.answer(response);
+    });
+  });
+  await listen(server, 0, "127.0.0.1");
+  t.teardown(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const address = `http://127.0.0.1:${(server.address() as AddressInfo).port}/v26.0`;
+  const names = ["AD_PLATFORM_URL", "CHAT_PLATFORM_URL", "PHOTO_PLATFORM_URL", "SOCIAL_PLATFORM_URL"];
+  const settings = {
+    ...Object.fromEntries(names.map((name) => [name, address])),
+    REDIS_URL: await ownRedis(),
+  };
+  const { log, lines } = keptLog();
+  return { odd, lines, platforms: await connectPlatforms(t, settings, log) };
+}
+
+const text =
+  (body: string, status = 200): Answer =>
+  (response) =>
+    response.writeHead(status, { "content-type": "application/json" }).end(body);
+
+/** Answers with 200 that say nothing of a success. */
+const NO_SUCCESS = [
+  "",
+  "null",
+  "[]",
+  "5",
+  '"Service Unavailable"',
+  "Service Unavailable",
+  '{"error":{"message":"Service Unavailable"}}',
+  '{"error":"no"}',
+];
+
+const MESSAGE = { id: "msg_1", to: "5511999990001", type: "text", content: { body: "Hi" } };
+const PAGE_MESSAGE = { recipient: { id: "7001" }, message: { text: "Hi" } };
+
+const send = ({ chat }: Platforms) => chat.messages.send(NUMBER, MESSAGE);
+
+t.test("a message that nobody said was taken is not accepted", async (t) => {
+  const { odd, platforms } = await oddPlatform(t, text(""));
+  for (const body of [...NO_SUCCESS, "{}", '{"messages":null}', '{"messages":[{}]}']) {
+    odd.answer = text(body);
+    t.same(await send(platforms), { outcome: "unknown" }, `chat: ${body}`);
+    t.same(await platforms.photo.messages.send(PAGE, PAGE_MESSAGE), { outcome: "unknown" }, `photo: ${body}`);
+  }
+  odd.answer = text('{"recipient_id":"7001"}');
+  const reaction = await platforms.social.messages.send(PAGE, PAGE_MESSAGE);
+  t.match(reaction, { outcome: "accepted", platformMessageId: undefined });
+});
+
+t.test("a create that nobody confirmed may exist, and is not tried again", async (t) => {
+  const { odd, platforms } = await oddPlatform(t, text(""));
+  for (const body of [...NO_SUCCESS, "{}"]) {
+    odd.answer = text(body);
+    odd.asked = 0;
+    await t.rejects(platforms.ads.objects.create(ACCOUNT, "campaigns", { name: "x" }), {
+      code: "platform_timeout",
+      ambiguous: true,
+    });
+    t.equal(odd.asked, 1, body);
+  }
+});
+
+t.test("an answer that describes nothing is no object", async (t) => {
+  const { odd, platforms } = await oddPlatform(t, text("{}"));
+  const { ads, chat } = platforms;
+  const calls: Record<string, () => Promise<unknown>> = {
+    account: () => ads.accounts.read(ACCOUNT),
+    accounts: () => ads.accounts.listAll("t"),
+    number: () => chat.numbers.read(NUMBER),
+    permissions: () => ads.tokens.permissions("t"),
+    token: () => ads.tokens.inspect("t"),
+    exchange: () => ads.tokens.exchangeCode("c", "https://client.example/"),
+    templates: () => chat.templates.listAll(NUMBER),
+    image: () => ads.media.uploadImage(ACCOUNT, { bytes: Buffer.from("x") }),
+  };
+  for (const [what, call] of Object.entries(calls))
+    await t.rejects(call(), { status: 502, code: "platform_unavailable" }, what);
+  odd.answer = text('{"success":false}');
+  await t.rejects(chat.numbers.register(NUMBER, "123456"), { code: "platform_unavailable" });
+  odd.answer = text("true");
+  await chat.numbers.subscribe(NUMBER);
+  odd.answer = text('{"data":[{"name":"no id"}]}');
+  await t.rejects(
+    ads.accounts.listAll("t"),
+    { code: "platform_unavailable" },
+    "a list of nothing is no list",
+  );
+  odd.answer = text('{"data":[{"name":"no id"},{"id":"act_7","account_status":"soon"}]}');
+  t.match(await ads.accounts.listAll("t"), [{ ad_account_id: "act_7", account_status: 0 }]);
+});
+
+t.test("times and numbers that are none do no harm", async (t) => {
+  const { odd, platforms } = await oddPlatform(t, text('{"access_token":"t","expires_in":"soon"}'));
+  const { tokens } = platforms.ads;
+  t.same(await tokens.prolong("s"), { token: "t" });
+  odd.answer = text('{"data":{"is_valid":true,"expires_at":9e15,"scopes":[{"toString":1},"a"]}}');
+  t.match(await tokens.inspect("t"), { valid: true, expiresAt: null, scopes: ["a"] });
+});
+
+t.test("odd errors are refusals all the same", async (t) => {
+  const { odd, platforms } = await oddPlatform(t, text(""));
+  const blame = '{"error":{"code":100,"error_data":{"blame_field_specs":[{"toString":1},["a","b"]]}}}';
+  odd.answer = text(blame, 400);
+  t.match(await send(platforms), { outcome: "refused", error: { code: 100, fields: ["a.b"] } });
+  odd.answer = text('{"error":{"message":"busy"}}', 429);
+  t.match(await send(platforms), { outcome: "retry" });
+});
+
+t.test("an answer in another protocol ends the call", async (t) => {
+  const { odd, platforms } = await oddPlatform(t, (response) => {
+    (response.socket as Socket).end(
+      "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n",
+    );
+  });
+  t.same(await send(platforms), { outcome: "unknown" });
+  t.equal(odd.asked, 1);
+});
+
+t.test("secrets of a call that the platform quotes go no further", async (t) => {
+  const { odd, lines, platforms } = await oddPlatform(t, text(""));
+  const secret = "sssecret";
+  odd.answer = text(
+    `{"error":{"code":100,"message":"Malformed ${secret}","error_user_msg":"${secret}"}}`,
+    400,
+  );
+  const { tokens } = platforms.ads;
+  const calls = [
+    tokens.prolong(secret),
+    tokens.inspect(secret),
+    tokens.exchangeCode(secret, "https://client.example/"),
+    platforms.ads.accounts.read({ ...ACCOUNT, token: secret }),
+  ];
+  for (const call of calls) {
+    const failure = await call.then(
+      () => undefined,
+      (error) => error,
+    );
+    t.match(failure, { code: "platform_invalid_request", message: "[secret]" });
+    t.notMatch(JSON.stringify([failure.message, failure.extra]), secret);
+  }
+  odd.answer = text(`{"data":{"is_valid":false,"error":{"message":"bad ${secret}"}}}`);
+  t.match(await tokens.inspect(secret), { valid: false, reason: "bad [secret]" });
+  t.notMatch(JSON.stringify(lines), secret);
+});
+
+t.test("a list that never ends is given up", async (t) => {
+  let page = 0;
+  const { platforms } = await oddPlatform(t, (response) => {
+    page += 1;
+    text(
+      `{"data":[{"id":"act_${page}"}],"paging":{"cursors":{"after":"c${page}"},"next":"https://x.example/"}}`,
+    )(response);
+  });
+  await t.rejects(platforms.ads.accounts.listAll("t"), {
+    code: "platform_unavailable",
+    message: /does not end/,
+  });
+  t.equal(page, 1_001);
+});
+
+t.test("a next that is null is none", async (t) => {
+  const { platforms } = await oddPlatform(t, text('{"data":[{"id":"act_1"}],"paging":{"next":null}}'));
+  t.equal((await platforms.ads.accounts.listAll("t")).length, 1);
+});
+
+/** With its usage headers, for the app's limit or an account's. */
+const throttledWith =
+  (code: number, usage: Record<string, unknown>): Answer =>
+  (response) => {
+    response.setHeader("x-business-use-case-usage", JSON.stringify(usage));
+    text(`{"error":{"code":${code},"message":"too many"}}`, 400)(response);
+  };
+
+const quota = (type: string, minutes: number) => ({
+  type,
+  call_count: 100,
+  total_cputime: 1,
+  total_time: 1,
+  estimated_time_to_regain_access: minutes,
+});
+
+t.test("another account's minutes, or another quota's, are not ours", async (t) => {
+  const own = ACCOUNT.account.replace("act_", "");
+  const waits: [code: number, usage: Record<string, unknown>, seconds: string][] = [
+    [4, { 222: [quota("ads_management", 600)] }, "60"],
+    [80004, { [own]: [quota("ads_management", 1), quota("ads_insights", 600)] }, "60"],
+    [80004, { 222: [quota("ads_management", 600)], [own]: [quota("ads_management", 2)] }, "120"],
+    [80004, { [own]: [quota("ads_management", 1e300)] }, String(24 * 60 * 60)],
+  ];
+  for (const [code, usage, seconds] of waits) {
+    const { platforms } = await oddPlatform(t, throttledWith(code, usage));
+    await t.rejects(platforms.ads.accounts.read(ACCOUNT), {
+      code: "platform_rate_limited",
+      headers: { "Retry-After": seconds },
+    });
+  }
+});
+
+t.test("a quota that an answer reports as used up is left alone at once", async (t) => {
+  const usage = '{"acc_id_util_pct":100,"reset_time_duration":100}';
+  const { odd, platforms } = await oddPlatform(t, (response) => {
+    response.setHeader("x-ad-account-usage", usage);
+    text('{"error":{"code":2,"message":"busy"}}', 503)(response);
+  });
+  await t.rejects(platforms.ads.accounts.read(ACCOUNT), { code: "platform_unavailable" });
+  t.equal(odd.asked, 1, "it is not asked again");
+  await t.rejects(platforms.ads.accounts.read(ACCOUNT), { code: "platform_rate_limited" });
+});
+
+t.test("a file that is longer than it said, or that breaks off, ends the upload", async (t) => {
+  const { platforms } = await oddPlatform(t, text('{"id":"1"}'));
+  const broken = new Readable({ read() {} });
+  setImmediate(() => broken.destroy(new Error("the caller has gone")));
+  const files = {
+    long: { content: Readable.from([Buffer.alloc(20)]), size: 10 },
+    broken: { content: broken, size: 10 },
+  };
+  for (const [what, file] of Object.entries(files)) {
+    const upload = platforms.chat.media.upload(NUMBER, { filename: "a", type: "text/plain", ...file });
+    await t.rejects(upload, { code: "platform_unavailable" }, what);
+  }
+});

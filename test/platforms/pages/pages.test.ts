@@ -1,0 +1,119 @@
+import t from "tap";
+import { isTranslatable, toPageBodies } from "../../../src/platforms/pages/translate.ts";
+import { PAGE, startScene } from "../../fixtures/platforms/platforms.ts";
+
+const TO = "7000000000000601";
+const text = { to: TO, type: "text", content: { body: "Hi" } };
+
+t.test("messages are translated into the pages' words", async (t) => {
+  const head = { recipient: { id: TO }, messaging_type: "RESPONSE" };
+  const image = { to: TO, type: "image", content: { link: "https://shop.example/a.png", caption: "A cup" } };
+  const attachment = { type: "image", payload: { url: "https://shop.example/a.png" } };
+  t.same(toPageBodies(text), [{ ...head, message: { text: "Hi" } }]);
+  t.same(
+    toPageBodies(image),
+    [
+      { ...head, message: { attachment } },
+      { ...head, message: { text: "A cup" } },
+    ],
+    "a caption goes out as a text after the media",
+  );
+  t.same(toPageBodies({ ...text, context: { message_id: "m_0" } }), [
+    { ...head, message: { text: "Hi" }, reply_to: { mid: "m_0" } },
+  ]);
+  t.same(toPageBodies({ ...text, messagingType: "MESSAGE_TAG", tag: "HUMAN_AGENT" }), [
+    { recipient: { id: TO }, messaging_type: "MESSAGE_TAG", tag: "HUMAN_AGENT", message: { text: "Hi" } },
+  ]);
+  const document = { to: TO, type: "document", content: { link: "https://shop.example/a.pdf" } };
+  t.match(toPageBodies(document), [{ message: { attachment: { type: "file" } } }]);
+  const react = { to: TO, type: "reaction", content: { message_id: "m_1", emoji: "❤" } };
+  t.same(toPageBodies(react), [
+    { recipient: { id: TO }, sender_action: "react", payload: { message_id: "m_1", reaction: "❤" } },
+  ]);
+  const back = { to: TO, type: "reaction", content: { message_id: "m_1", emoji: "" } };
+  t.same(toPageBodies(back), [
+    { recipient: { id: TO }, sender_action: "unreact", payload: { message_id: "m_1" } },
+  ]);
+});
+
+t.test("what has no words there cannot be sent", async (t) => {
+  const types = ["text", "image", "video", "audio", "document", "reaction"];
+  const not = ["template", "sticker", "location", "contacts", "interactive", "constructor", ""];
+  t.same(
+    types.filter((type) => isTranslatable("socialapp", type)),
+    types,
+  );
+  t.same(
+    types.filter((type) => !isTranslatable("photoapp", type)),
+    ["document"],
+  );
+  for (const platform of ["socialapp", "photoapp"] as const)
+    t.same(
+      not.filter((type) => isTranslatable(platform, type)),
+      [],
+    );
+});
+
+t.test("messages are sent from the page, to either platform", async (t) => {
+  const scene = await startScene(t);
+  const { social, photo } = scene.platforms;
+  for (const { messages } of [social, photo])
+    for (const body of toPageBodies(text))
+      t.match(await messages.send(PAGE, body), { outcome: "accepted", platformMessageId: /^m_/ });
+  const paths = (await scene.received()).map(({ path }) => path);
+  t.same(paths, Array(2).fill(`/v26.0/${PAGE.pageId}/messages`));
+});
+
+/** What becomes of a message by code and subcode. */
+const CODES: [code: number, subcode: number | undefined, outcome: object][] = [
+  [10, 2018278, { outcome: "refused", tokenDead: false }],
+  [10, 2534022, { outcome: "refused", tokenDead: false }],
+  [551, 1545041, { outcome: "refused", tokenDead: false }],
+  [10, 2018108, { outcome: "refused", tokenDead: false }],
+  [200, 2018108, { outcome: "refused", tokenDead: false }],
+  [100, 2018001, { outcome: "refused", tokenDead: false }],
+  [100, 2018047, { outcome: "refused", tokenDead: false }],
+  [190, undefined, { outcome: "refused", tokenDead: true }],
+  [1, undefined, { outcome: "retry" }],
+  [2, undefined, { outcome: "retry" }],
+  [1200, undefined, { outcome: "retry" }],
+  [4, undefined, { outcome: "retry", wait: 60_000 }],
+  [32, undefined, { outcome: "retry", wait: 60_000 }],
+  [613, undefined, { outcome: "retry", wait: 60_000 }],
+  [80002, undefined, { outcome: "retry", wait: 60_000 }],
+  [80006, undefined, { outcome: "retry", wait: 60_000 }],
+];
+
+t.test("what becomes of a page's message is decided by the code of the answer", async (t) => {
+  let scene = await startScene(t);
+  for (const [code, subcode, expected] of CODES) {
+    await scene.arm({ kind: "error", code, ...(subcode ? { subcode } : {}) });
+    const [body = {}] = toPageBodies(text);
+    const outcome = await scene.platforms.social.messages.send(PAGE, body);
+    t.match(outcome, { ...expected, error: { code } }, `${code}/${subcode}`);
+    if ("wait" in expected) scene = await startScene(t); // it holds what comes after
+  }
+});
+
+t.test("a page is subscribed to with all that Herald forwards", async (t) => {
+  const scene = await startScene(t);
+  await scene.platforms.social.pages.subscribe(PAGE);
+  t.match((await scene.received()).at(-1), {
+    path: `/v26.0/${PAGE.pageId}/subscribed_apps`,
+    body: { subscribed_fields: /^messages,.*leadgen$/ },
+  });
+});
+
+t.test("a lead is read with what the person wrote", async (t) => {
+  const { platforms } = await startScene(t);
+  const lead = await platforms.social.pages.readLead(PAGE, "120200000000000701");
+  t.match(lead, {
+    lead_id: "120200000000000701",
+    form_id: "120200000000000702",
+    ad_id: "120200000000000703",
+  });
+  t.same(lead.fields[0], { name: "full_name", values: ["Ana Souza"] });
+  await t.rejects(platforms.social.pages.readLead(PAGE, "120200000000000799"), {
+    code: "platform_object_not_found",
+  });
+});

@@ -1,0 +1,65 @@
+import { randomUUID } from "node:crypto";
+import t from "tap";
+import { createParking } from "../../src/queue/parking.ts";
+import { partitionOf } from "../../src/queue/streams.ts";
+import { newId } from "../../src/runtime/ids.ts";
+import { connectedRedis, producer, startCluster } from "../fixtures/servers/redis.ts";
+import { ownRedis } from "../fixtures/servers/servers.ts";
+
+const ids = (count: number) => Array.from({ length: count }, () => newId("evt"));
+
+for (const [kind, start, partitions] of [
+  ["one Redis", ownRedis, 1],
+  ["a Redis Cluster", startCluster, 8],
+] as const)
+  t.test(`what waits in ${kind}`, async (t) => {
+    const parking = createParking(await connectedRedis(t, await start(t)), partitions);
+
+    t.test("leaves in the order in which it came", async (t) => {
+      const [clientId, all] = [randomUUID(), ids(5)];
+      await parking.park("events", clientId, all.slice(0, 2));
+      await parking.park("events", clientId, all.slice(2));
+      t.same(await parking.pop("events", clientId, 3), all.slice(0, 3));
+      t.same(await parking.pop("events", clientId, 100), all.slice(3));
+      t.same(await parking.pop("events", clientId, 100), []);
+    });
+
+    t.test("names those of whom it is enough", async (t) => {
+      const [crowded, modest] = [randomUUID(), randomUUID()];
+      await parking.park("bulk", crowded, ids(500));
+      await parking.park("bulk", modest, ids(499));
+      await parking.park("events", modest, ids(500));
+      t.same(await parking.crowded("bulk"), [crowded]);
+    });
+
+    t.test("is a thousand of one client at most, each of them once", async (t) => {
+      const [clientId, other, all] = [randomUUID(), randomUUID(), ids(1_003)];
+      t.same(await parking.park("events", clientId, all.slice(0, 998)), []);
+      t.same(await parking.park("events", clientId, all.slice(900)), all.slice(1_000), "those without room");
+      t.same(await parking.park("events", clientId, all.slice(0, 10)), [], "those that are there already");
+      t.same(await parking.park("events", other, all.slice(0, 1)), [], "another client has its own room");
+      t.same(await parking.park("bulk", clientId, all.slice(0, 1)), [], "and so has the other lane");
+      t.same(await parking.pop("events", clientId, 2_000), all.slice(0, 1_000));
+    });
+
+    t.test("is named by its client as long as anything of it waits", async (t) => {
+      const clientId = randomUUID();
+      const partition = partitionOf(clientId, partitions);
+      const isNamed = async () => (await parking.clients("bulk", partition)).includes(clientId);
+      const before = await parking.count("bulk", partition);
+      t.equal(await isNamed(), false);
+      await parking.park("bulk", clientId, ids(3));
+      await parking.pop("bulk", clientId, 1);
+      t.equal(await isNamed(), true);
+      t.equal(await parking.count("bulk", partition), before + 2);
+      await parking.pop("bulk", clientId, 2);
+      t.equal(await isNamed(), false);
+      t.equal(await parking.count("bulk", partition), before);
+    });
+  });
+
+t.test("while Redis is away nothing can wait there, and who asks is told at once", async (t) => {
+  const parking = createParking(producer(t), 1);
+  await t.rejects(parking.park("events", randomUUID(), ids(1)));
+  await t.rejects(parking.pop("events", randomUUID(), 1));
+});

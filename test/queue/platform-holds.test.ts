@@ -1,0 +1,51 @@
+import t, { type Test } from "tap";
+import { createHolds } from "../../src/queue/platform-holds.ts";
+import { awaitConnection, connectProducer } from "../../src/queue/redis.ts";
+import { readConfig } from "../../src/runtime/config/config.ts";
+import { keptLog } from "../fixtures/captured-log.ts";
+import { ownRedis } from "../fixtures/servers/servers.ts";
+import { unconnectedSettings } from "../fixtures/processes/settings.ts";
+import { until } from "../fixtures/until.ts";
+
+async function holdsAt(t: Test, REDIS_URL: string) {
+  const redis = connectProducer(readConfig({ ...unconnectedSettings(), REDIS_URL }), keptLog().log);
+  t.teardown(() => redis.disconnect());
+  await awaitConnection(redis, 100);
+  return createHolds(redis);
+}
+
+t.test("what one process holds, the others hold", async (t) => {
+  const url = await ownRedis();
+  const [one, other] = [await holdsAt(t, url), await holdsAt(t, url)];
+  await one.hold("asset:1", 60_000);
+  for (const holds of [one, other]) {
+    const remaining = await holds.remaining(["app", "asset:1", "asset:1:ads_insights"]);
+    t.ok(remaining > 50_000 && remaining <= 60_000);
+    t.equal(await holds.remaining(["app", "asset:2"]), 0);
+  }
+});
+
+t.test("the longest of several counts, and the longest word about one", async (t) => {
+  const holds = await holdsAt(t, await ownRedis());
+  await holds.hold("app", 1_000);
+  await holds.hold("asset:1", 90_000);
+  t.ok((await holds.remaining(["app", "asset:1"])) > 80_000);
+  await holds.hold("asset:1", 30_000);
+  t.ok((await holds.remaining(["asset:1"])) > 80_000);
+  await holds.hold("asset:1", 120_000);
+  t.ok((await holds.remaining(["asset:1"])) > 110_000);
+});
+
+t.test("a hold ends by itself", async (t) => {
+  const holds = await holdsAt(t, await ownRedis());
+  await holds.hold("app", 200);
+  t.ok((await holds.remaining(["app"])) > 0);
+  await until("it is free again", async () => (await holds.remaining(["app"])) === 0);
+});
+
+t.test("without Redis a process keeps to what it has learnt itself", async (t) => {
+  const holds = await holdsAt(t, "redis://127.0.0.1:1");
+  t.equal(await holds.remaining(["app"]), 0);
+  await holds.hold("app", 60_000);
+  t.ok((await holds.remaining(["app"])) > 50_000);
+});

@@ -1,0 +1,57 @@
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { awaitConnection, connectProducer, pingRedis } from "../../src/queue/redis.ts";
+import { startRedis } from "../../src/local/redis.ts";
+import { freePort } from "../../src/local/server-process.ts";
+import { readConfig } from "../../src/runtime/config/config.ts";
+import { selfSigned } from "../fixtures/servers/certificate.ts";
+import { openFolder } from "../fixtures/servers/folders.ts";
+import { keptLog } from "../fixtures/captured-log.ts";
+import { redisProgram } from "../fixtures/servers/programs.ts";
+import { unconnectedSettings } from "../fixtures/processes/settings.ts";
+
+async function startServer(t: Test, settings: readonly string[]): Promise<URL> {
+  const folder = join(openFolder(t), "redis");
+  const server = await startRedis({ program: redisProgram(), folder, durable: false, settings });
+  t.teardown(() => server.stop());
+  return new URL(server.url);
+}
+
+function connect(t: Test, settings: Record<string, string>) {
+  const { log, events } = keptLog();
+  const client = connectProducer(readConfig({ ...unconnectedSettings(), ...settings }), log);
+  t.teardown(() => client.disconnect());
+  return { client, events };
+}
+
+t.test("a Redis Cluster is spoken to as one", async (t) => {
+  const url = await startServer(t, ["cluster-enabled yes", "cluster-announce-ip 127.0.0.1"]);
+  const plain = connect(t, { REDIS_URL: url.href }).client;
+  await awaitConnection(plain, 5_000);
+  await plain.call("cluster", "addslotsrange", "0", "16383");
+  const { client } = connect(t, { REDIS_URL: `${url.href}?cluster=true` });
+  await awaitConnection(client, 10_000);
+  await pingRedis(client, 5_000);
+  const keys = Array.from({ length: 20 }, (_, number) => `{part:${number}}`);
+  for (const key of keys) await client.set(key, key);
+  t.same(await Promise.all(keys.map((key) => client.get(key))), keys);
+});
+
+t.test("over TLS the certificate is checked, unless the operator says otherwise", async (t) => {
+  const { cert, key } = selfSigned(openFolder(t));
+  const tlsPort = await freePort();
+  const url = await startServer(t, [
+    `tls-port ${tlsPort}`,
+    `tls-cert-file ${cert}`,
+    `tls-key-file ${key}`,
+    "tls-auth-clients no",
+  ]);
+  const REDIS_URL = `rediss://:${url.password}@127.0.0.1:${tlsPort}`;
+  const trusting = connect(t, { REDIS_URL, REDIS_TLS_VERIFY: "false" });
+  await awaitConnection(trusting.client, 10_000);
+  await pingRedis(trusting.client, 5_000);
+  const strict = connect(t, { REDIS_URL });
+  await awaitConnection(strict.client, 1_000);
+  await t.rejects(pingRedis(strict.client, 1_000));
+  t.ok(strict.events().includes("redis.away"));
+});

@@ -1,0 +1,124 @@
+import { randomUUID } from "node:crypto";
+import t, { type Test } from "tap";
+import { createStreamReader, isMissingGroup } from "../../src/queue/stream-reader.ts";
+import {
+  CONSUMER,
+  createStreams,
+  GROUP,
+  partitionOf,
+  partitionsOf,
+  streamKey,
+  toEntries,
+} from "../../src/queue/streams.ts";
+import { readConfig } from "../../src/runtime/config/config.ts";
+import { newId } from "../../src/runtime/ids.ts";
+import { connectedRedis, producer, readersOf, startCluster } from "../fixtures/servers/redis.ts";
+import { ownRedis } from "../fixtures/servers/servers.ts";
+import { unconnectedSettings } from "../fixtures/processes/settings.ts";
+
+const clientEnding = (byte: string) => randomUUID().slice(0, -2) + byte;
+const refOf = (clientId: string) => ({ clientId, id: newId("evt") });
+
+async function open(t: Test, url: string) {
+  const redis = await connectedRedis(t, url);
+  const config = readConfig({ ...unconnectedSettings(), REDIS_URL: url });
+  const streams = createStreams(redis, partitionsOf(config));
+  for (const { key } of streams.all) await streams.makeGroup(key);
+  const reader = (key: string) => {
+    const made = createStreamReader(key, readersOf(url), { block: 100, slack: 10_000 });
+    t.teardown(() => made.close());
+    return made;
+  };
+  return { redis, streams, reader };
+}
+
+const KINDS: Record<string, [(t: Test) => Promise<string>, number]> = {
+  "one Redis": [ownRedis, 1],
+  "a Redis Cluster": [startCluster, 8],
+};
+
+for (const [kind, [start, partitions]] of Object.entries(KINDS))
+  t.test(`streams in ${kind}`, async (t) => {
+    const { redis, streams, reader } = await open(t, await start(t));
+    t.equal(streams.all.length, 3 * partitions);
+
+    t.test("many go in one write, each to the stream of its client, and are read as they came", async (t) => {
+      const refs = ["00", "09", "fa", "0b", "00"].map((byte) => refOf(clientEnding(byte)));
+      await streams.add("events", refs);
+      for (const { lane, partition, key } of streams.all) {
+        const expected = refs.filter(({ clientId }) => partitionOf(clientId, partitions) === partition);
+        const here = lane === "events" ? expected : [];
+        t.equal(await streams.depth(key), here.length, key);
+        const entries = await reader(key).read(10);
+        t.match(entries, here);
+        await streams.remove(key, entries);
+        t.equal(await streams.depth(key), 0);
+        t.match(await redis.xpending(key, GROUP), [0], "and nothing of it is pending");
+      }
+    });
+
+    t.test("what somebody read and left is adopted, once it lay long enough", async (t) => {
+      const clientId = clientEnding("03");
+      const key = streamKey("events", partitionOf(clientId, partitions));
+      const refs = [1, 2, 3].map(() => refOf(clientId));
+      await streams.add("events", refs);
+      t.same(await streams.adopt(key, { idle: 0, count: 10 }), [], "what nobody has read is left");
+      const [first] = await reader(key).read(10);
+      t.same(await streams.adopt(key, { idle: 60_000, count: 10 }), [], "they may still be at it");
+      t.match(await streams.adopt(key, { idle: 0, count: 2 }), refs.slice(0, 2));
+      await redis.xdel(key, first?.entryId as string);
+      const left = await streams.adopt(key, { idle: 0, count: 10 });
+      t.match(left, refs.slice(1), "what is gone is not named");
+      t.equal(left.length, 2);
+      await streams.remove(key, left);
+    });
+
+    t.test("after all is lost the group is made anew, and reads from the beginning", async (t) => {
+      const ref = refOf(clientEnding("05"));
+      const key = streamKey("events", partitionOf(ref.clientId, partitions));
+      await redis.flushdb();
+      await streams.add("events", [ref]);
+      const own = reader(key);
+      await t.rejects(own.read(1).catch((error) => (isMissingGroup(error) ? Promise.reject(error) : [])));
+      await Promise.all([streams.makeGroup(key), streams.makeGroup(key)]);
+      await streams.makeGroup(key);
+      t.match(await own.read(1), [ref]);
+    });
+
+    t.test("the epoch is the same for all, until any part comes back empty", async (t) => {
+      const epoch = await streams.epoch();
+      t.equal(await streams.epoch(), epoch);
+      await redis.del(`${streams.all.at(-1)?.key}:epoch`);
+      const [one, other] = await Promise.all([streams.epoch(), streams.epoch()]);
+      t.not(one, epoch);
+      t.equal(one, other);
+      await redis.flushdb();
+      t.not(await streams.epoch(), one);
+    });
+
+    t.test("who adds is told when Redis has not taken all of them", async (t) => {
+      const [good, bad] = [refOf(clientEnding("00")), refOf(clientEnding("01"))];
+      const key = streamKey("bulk", partitionOf(bad.clientId, partitions));
+      await redis.del(key);
+      await redis.set(key, "no stream");
+      await t.rejects(streams.add("bulk", [good, bad]), /WRONGTYPE/);
+      await redis.del(key);
+    });
+  });
+
+t.test("while Redis is away everything is refused at once", async (t) => {
+  const streams = createStreams(producer(t), 8);
+  await t.rejects(streams.add("events", [refOf(randomUUID())]));
+  await t.rejects(streams.epoch());
+  await t.rejects(streams.depth("{events:0}"));
+});
+
+t.test("all dispatchers are one consumer, and a name in braces keeps a stream's keys together", async (t) => {
+  t.same([GROUP, CONSUMER, streamKey("bulk", 3)], ["herald", "dispatcher", "{bulk:3}"]);
+});
+
+t.test("an entry that was deleted, or that somebody else wrote, names nothing", async (t) => {
+  t.same(toEntries(null), []);
+  t.same(toEntries([["1-1", null]]), [{ entryId: "1-1", id: "", clientId: "" }]);
+  t.same(toEntries([["1-1", ["x"]]]), [{ entryId: "1-1", id: "", clientId: "" }]);
+});

@@ -1,0 +1,179 @@
+import { randomBytes } from "node:crypto";
+import t from "tap";
+import { type Api, startApi } from "../../fixtures/http/api.ts";
+import { readPages } from "../../fixtures/http/list-pages.ts";
+import { makeTenant, PASSWORD, type Person } from "../../fixtures/tenants/tenants.ts";
+
+interface Entry {
+  id: string;
+  action: string;
+  target: string | null;
+  request_id: string | null;
+}
+
+const auditOf =
+  (api: Api, { headers }: Pick<Person, "headers">) =>
+  (query = "") =>
+    api.call("GET", `/api/audit${query}`, { headers });
+
+const someEmail = () => `${randomBytes(6).toString("hex")}@example.com`;
+const NEW_PASSWORD = "another one altogether";
+
+/** One of each deed that is put down, done by this person; answers what no entry may contain. */
+async function doEverything(api: Api, headers: Record<string, string>) {
+  const call = (method: string, path: string, json?: unknown) => api.call(method, path, { headers, json });
+  const key = (await call("POST", "/api/keys", { name: "Shop", scopes: ["messages:send"] })).body;
+  const fresh = (await call("POST", `/api/keys/${key.id}/rotate`, { grace_minutes: 60 })).body;
+  await call("DELETE", `/api/keys/${key.id}`);
+  const user = (await call("POST", "/api/users", { email: someEmail(), name: "Ann", role: "member" })).body;
+  await call("PATCH", `/api/users/${user.id}`, { role: "viewer", enabled: false });
+  await call("POST", `/api/users/${user.id}/password`, { password: NEW_PASSWORD });
+  return {
+    key,
+    fresh,
+    user,
+    secrets: [key.key.slice(-43), fresh.key.slice(-43), user.password, NEW_PASSWORD, PASSWORD],
+  };
+}
+
+t.test("the audit log", async (t) => {
+  const api = await startApi(t, { settings: { TRUST_PROXY: "1" } });
+
+  t.test("has one entry per deed: who, what, from where, in which request", async (t) => {
+    const owner = await (await makeTenant(api)).person("owner");
+    const headers = {
+      ...owner.headers,
+      "x-forwarded-for": "203.0.113.99, 192.0.2.7",
+      "x-request-id": "my-request",
+    };
+    const { key, fresh, user } = await doEverything(api, headers);
+    const { data } = (await auditOf(api, owner)()).body;
+    t.match(data, [
+      { action: "user.password_changed", target: user.id, details: {} },
+      {
+        action: "user.updated",
+        target: user.id,
+        details: { role: { from: "member", to: "viewer" }, enabled: { from: true, to: false } },
+      },
+      {
+        action: "user.created",
+        target: user.id,
+        details: { email: user.email, name: "Ann", role: "member" },
+      },
+      { action: "key.revoked", target: key.id, details: { name: "Shop" } },
+      { action: "key.rotated", target: key.id, details: { new_key: fresh.id, grace_minutes: 60 } },
+      { action: "key.created", target: key.id, details: { name: "Shop", scopes: ["messages:send"] } },
+    ]);
+    t.equal(data.length, 6);
+    for (const entry of data) {
+      t.same(entry.actor, { type: "user", id: owner.id, name: "A test's owner" });
+      t.equal(entry.address, "192.0.2.7");
+      t.equal(entry.request_id, "my-request");
+    }
+  });
+
+  t.test("a request without an id is put down under the one that it was given", async (t) => {
+    const owner = await (await makeTenant(api)).person("owner");
+    const json = { name: "Shop", scopes: ["messages:send"] };
+    const made = await api.call("POST", "/api/keys", { headers: owner.headers, json });
+    const [entry] = (await auditOf(api, owner)()).body.data;
+    t.equal(entry.request_id, made.headers.get("x-request-id"));
+    t.match(entry.address, /127\.0\.0\.1$/);
+  });
+
+  t.test("holds no secret", async (t) => {
+    const owner = await (await makeTenant(api)).person("owner");
+    const { secrets } = await doEverything(api, owner.headers);
+    const { text } = await auditOf(api, owner)("?limit=100");
+    for (const secret of [...secrets, owner.token, "scrypt"]) t.notMatch(text, secret);
+  });
+
+  t.test("is filtered by deed and by who did it", async (t) => {
+    const tenant = await makeTenant(api);
+    const [owner, admin] = [await tenant.person("owner"), await tenant.person("admin")];
+    await doEverything(api, owner.headers);
+    const json = { name: "Admin's", scopes: ["messages:send"] };
+    await api.call("POST", "/api/keys", { headers: admin.headers, json });
+    const audit = auditOf(api, admin);
+    const actions = async (query: string) =>
+      (await audit(query)).body.data.map(({ action }: Entry) => action);
+    t.same(await actions("?action=key.created"), ["key.created", "key.created"]);
+    t.same(await actions(`?actor_id=${admin.id}`), ["key.created"]);
+    t.same(await actions(`?actor_id=${owner.id}&action=user.created`), ["user.created"]);
+    t.same(await actions(`?actor_id=${admin.id}&action=user.created`), []);
+    t.same(await actions("?action=nothing"), []);
+    for (const query of [
+      "?who=me",
+      `?action=${"x".repeat(101)}`,
+      "?action=a&action=b",
+      "?action=%00",
+      "?limit=0",
+    ])
+      t.equal((await audit(query)).status, 400, query);
+  });
+
+  t.test("is read page by page, newest first, forwards and backwards, filtered too", async (t) => {
+    const owner = await (await makeTenant(api)).person("owner");
+    await doEverything(api, owner.headers);
+    await doEverything(api, owner.headers);
+    const audit = auditOf(api, owner);
+    const all = (await audit("?limit=100")).body.data;
+    t.equal(all.length, 12);
+    t.same(await readPages<Entry>(audit, 5), { there: all, back: all });
+    const keys = all.filter(({ action }: Entry) => action === "key.created");
+    const filtered = await readPages<Entry>((query) => audit(`${query}&action=key.created`), 1);
+    t.same(filtered, { there: keys, back: keys });
+  });
+
+  t.test("another client sees nothing of it", async (t) => {
+    const [tenant, other] = [await makeTenant(api), await makeTenant(api)];
+    const [owner, stranger] = [await tenant.person("owner"), await other.person("owner")];
+    await doEverything(api, owner.headers);
+    t.same((await auditOf(api, stranger)()).body.data, []);
+    t.same((await auditOf(api, stranger)(`?actor_id=${owner.id}`)).body.data, []);
+    const { after } = (await auditOf(api, owner)("?limit=1")).body.paging.cursors;
+    t.equal((await auditOf(api, stranger)(`?after=${after}`)).status, 400);
+  });
+
+  t.test("a deed that was refused leaves no entry", async (t) => {
+    const [tenant, other] = [await makeTenant(api), await makeTenant(api)];
+    const [owner, admin, stranger] = [
+      await tenant.person("owner"),
+      await tenant.person("admin"),
+      await other.person("owner"),
+    ];
+    const key = await tenant.key("messages:send");
+    const before = (await auditOf(api, owner)()).text;
+    const refused: [Person, string, string, unknown, number][] = [
+      [owner, "POST", "/api/keys", { name: "k", scopes: [] }, 400],
+      [owner, "POST", "/api/users", { email: admin.email, name: "k", role: "member" }, 400],
+      [owner, "PATCH", `/api/users/${owner.id}`, { enabled: false }, 409],
+      [
+        owner,
+        "POST",
+        `/api/users/${owner.id}/password`,
+        { password: NEW_PASSWORD, old_password: "wrong" },
+        400,
+      ],
+      [admin, "PATCH", `/api/users/${owner.id}`, { role: "viewer" }, 403],
+      [admin, "POST", `/api/users/${owner.id}/password`, { password: NEW_PASSWORD }, 403],
+      [stranger, "DELETE", `/api/keys/${key.id}`, undefined, 404],
+      [stranger, "POST", `/api/keys/${key.id}/rotate`, {}, 404],
+      [stranger, "PATCH", `/api/users/${admin.id}`, { name: "x" }, 404],
+      [stranger, "POST", `/api/users/${admin.id}/password`, { password: NEW_PASSWORD }, 404],
+    ];
+    for (const [{ headers }, method, path, json, status] of refused)
+      t.equal((await api.call(method, path, { headers, json })).status, status, `${method} ${path}`);
+    t.equal((await auditOf(api, owner)()).text, before);
+    t.same((await auditOf(api, stranger)()).body.data, []);
+  });
+
+  t.test("revoking a key twice is one deed", async (t) => {
+    const tenant = await makeTenant(api);
+    const owner = await tenant.person("owner");
+    const { id } = await tenant.key("messages:send");
+    for (let count = 0; count < 2; count++)
+      await api.call("DELETE", `/api/keys/${id}`, { headers: owner.headers });
+    t.equal((await auditOf(api, owner)("?action=key.revoked")).body.data.length, 1);
+  });
+});

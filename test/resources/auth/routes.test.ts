@@ -1,0 +1,387 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import t from "tap";
+import { ROLE_SCOPES, ROLES, SCOPES } from "../../../src/schema/enumerations.ts";
+import { createUserTokens } from "../../../src/security/user-tokens.ts";
+import { deleteClient } from "../../../src/store/tenants/clients.ts";
+import { type Api, startApi } from "../../fixtures/http/api.ts";
+import { untilBlocked } from "../../fixtures/servers/lock-waits.ts";
+import { startIdentityProvider } from "../../fixtures/tenants/identity-provider.ts";
+import { cloneDatabase, rawClient } from "../../fixtures/servers/servers.ts";
+import { makeTenant, PASSWORD } from "../../fixtures/tenants/tenants.ts";
+
+const ME = "/api/auth/me";
+const CONSOLE = { "x-herald-console": "1" };
+
+const login = (api: Api, json: unknown, headers: Record<string, string> = {}) =>
+  api.call("POST", "/api/auth/login", { json, headers });
+
+const nobody = () => `${randomBytes(6).toString("hex")}@example.com`;
+
+t.test("who asks", async (t) => {
+  const api = await startApi(t);
+
+  t.test("an API key hears its name, its scopes and its client", async (t) => {
+    const tenant = await makeTenant(api, "Corner Shop");
+    const key = await tenant.key("messages:send", "marketing:read");
+    const reply = await api.call("GET", ME, { headers: key.headers });
+    t.same(reply.body, {
+      client_id: tenant.id,
+      client_name: "Corner Shop",
+      credential: { type: "api_key", id: key.id, name: "k" },
+      role: null,
+      scopes: ["messages:send", "marketing:read"],
+    });
+  });
+
+  t.test("a person hears the role and what it allows", async (t) => {
+    const tenant = await makeTenant(api);
+    for (const role of ROLES) {
+      const person = await tenant.person(role);
+      const { body } = await api.call("GET", ME, { headers: person.headers });
+      t.match(body, { client_id: tenant.id, credential: { type: "user", id: person.id }, role });
+      t.same(body.scopes, [...ROLE_SCOPES[role]]);
+    }
+    t.same([...ROLE_SCOPES.owner], SCOPES);
+    t.same([...ROLE_SCOPES.viewer], ["marketing:read"]);
+  });
+
+  t.test("a credential that is not good is 401, whatever is wrong with it", async (t) => {
+    const tenant = await makeTenant(api);
+    const { text } = await tenant.key("messages:send");
+    const { token } = await tenant.person("owner");
+    const wrong: Record<string, Record<string, string>> = {
+      "an empty key": { "x-svc-api-key": "" },
+      "the right key with another secret": { "x-svc-api-key": text.slice(0, -43) + "x".repeat(43) },
+      "the key of the other environment": { "x-svc-api-key": text.replace("svc_test", "svc_live") },
+      "a key as user token": { authorization: `Bearer ${text}` },
+      "a user token as key": { "x-svc-api-key": token },
+      "a token whose signature was cut": { authorization: `Bearer ${token.slice(0, -4)}` },
+      "no token after Bearer": { authorization: "Bearer " },
+      "another scheme": { authorization: `Basic ${token}` },
+    };
+    for (const [what, headers] of Object.entries(wrong)) {
+      const reply = await api.call("GET", ME, { headers });
+      t.equal(reply.status, 401, what);
+      t.ok(reply.headers.has("www-authenticate"), what);
+    }
+  });
+
+  t.test("a token that names another client than its user's is 401", async (t) => {
+    const [one, other] = [await makeTenant(api), await makeTenant(api)];
+    const person = await one.person("owner");
+    const token = await createUserTokens(api.config).issue?.({ id: person.id, clientId: other.id });
+    t.equal((await api.call("GET", ME, { headers: { authorization: `Bearer ${token}` } })).status, 401);
+  });
+
+  t.test("two credentials are one too many", async (t) => {
+    const tenant = await makeTenant(api);
+    const headers = { ...(await tenant.key()).headers, ...(await tenant.person("owner")).headers };
+    const reply = await api.call("GET", ME, { headers });
+    t.equal(reply.status, 400);
+    t.equal(reply.body.error, "ambiguous_credentials");
+  });
+});
+
+t.test("login", async (t) => {
+  const api = await startApi(t);
+  const tenant = await makeTenant(api);
+
+  t.test("with the right password answers a token, the user and the cookie", async (t) => {
+    const person = await tenant.person("admin");
+    const reply = await login(api, { email: person.email.toUpperCase(), password: PASSWORD });
+    t.equal(reply.status, 200);
+    t.match(reply.body, {
+      expires_in: 43_200,
+      user: { id: person.id, email: person.email, role: "admin", client_id: tenant.id },
+    });
+    const headers = { authorization: `Bearer ${reply.body.token}` };
+    t.equal((await api.call("GET", ME, { headers })).body.credential.id, person.id);
+    t.equal(
+      reply.headers.get("set-cookie"),
+      `herald_console=${reply.body.token}; Path=/; Max-Age=43200; HttpOnly; SameSite=Strict`,
+    );
+  });
+
+  t.test("a wrong password, an unknown email and a disabled user hear the same", async (t) => {
+    const [person, disabled] = [await tenant.person("member"), await tenant.person("member")];
+    await api.db.query("update users set enabled = false where id = $1", [disabled.id]);
+    const replies = [
+      await login(api, { email: person.email, password: "wrong" }),
+      await login(api, { email: person.email, password: "" }),
+      await login(api, { email: nobody(), password: PASSWORD }),
+      await login(api, { email: disabled.email, password: PASSWORD }),
+    ];
+    for (const { status, body, headers } of replies) {
+      t.equal(status, 401);
+      t.match(body, { error: "unauthorized", message: "The email or the password is wrong" });
+      t.ok(headers.has("www-authenticate"));
+      t.notOk(headers.has("set-cookie"));
+    }
+  });
+
+  const email = nobody();
+  const bad: Record<string, unknown> = {
+    "nothing at all": {},
+    "no password": { email },
+    "no email": { password: PASSWORD },
+    "an unknown field": { email, password: PASSWORD, remember: true },
+    "an email that is a number": { email: 7, password: PASSWORD },
+    "an email that is null": { email: null, password: PASSWORD },
+    "an email that is a list": { email: [email], password: PASSWORD },
+    "an email that is an object": { email: { $ne: "" }, password: PASSWORD },
+    "an email that is none": { email: "somebody", password: PASSWORD },
+    "an empty email": { email: "", password: PASSWORD },
+    "an email that is too long": { email: `${"x".repeat(250)}@example.com`, password: PASSWORD },
+    "a password that is a number": { email, password: 12_345_678 },
+    "a password that is too long": { email, password: "x".repeat(1_025) },
+    "U+0000 in the email": { email: "a\u0000@example.com", password: PASSWORD },
+    "U+0000 in the password": { email, password: "secret\u0000" },
+    "half a surrogate pair in the email": { email: "a\ud800@example.com", password: PASSWORD },
+    "half a surrogate pair in the password": { email, password: "secret\udc00" },
+    "a list": [email, PASSWORD],
+    "a text": "email",
+  };
+
+  t.test("bad input is told what is wrong with it", async (t) => {
+    for (const [what, json] of Object.entries(bad)) {
+      const { status, body, text } = await login(api, json);
+      t.equal(status, 400, what);
+      t.equal(body.error, "validation_failed", what);
+      t.notMatch(text, PASSWORD, `${what}: the password is not repeated`);
+    }
+    const reply = await api.call("POST", "/api/auth/login", { raw: `{"password":"${PASSWORD}"` });
+    t.equal(reply.status, 400);
+    t.notMatch(reply.text, PASSWORD);
+  });
+
+  t.test("takes about as long for an unknown email as for a known one", async (t) => {
+    const person = await tenant.person("member");
+    const medianOf = async (pick: () => string) => {
+      const times: number[] = [];
+      for (let count = 0; count < 5; count++) {
+        const began = performance.now();
+        await login(api, { email: pick(), password: "wrong" });
+        times.push(performance.now() - began);
+      }
+      return times.sort((one, other) => one - other)[2] as number;
+    };
+    const [known, unknown] = [await medianOf(() => person.email), await medianOf(nobody)];
+    t.ok(unknown > known / 5, `unknown ${Math.round(unknown)} ms, known ${Math.round(known)} ms`);
+  });
+
+  t.test("a password that is changed while it is checked opens nothing", async (t) => {
+    const person = await tenant.person("member");
+    const holder = await rawClient(t, api.config.DATABASE_URL);
+    await holder.query("begin");
+    await holder.query("update users set password_hash = 'another' where id = $1", [person.id]);
+    const entering = login(api, { email: person.email, password: PASSWORD });
+    await untilBlocked(holder, 1);
+    await holder.query("commit");
+    t.equal((await entering).status, 401);
+  });
+
+  t.test("a page of another site gets no cookie", async (t) => {
+    const person = await tenant.person("member");
+    const credentials = { email: person.email, password: PASSWORD };
+    for (const [site, given] of [
+      ["cross-site", false],
+      ["same-site", false],
+      ["same-origin", true],
+      ["none", true],
+    ] as const) {
+      const reply = await login(api, credentials, { "sec-fetch-site": site });
+      t.equal(reply.status, 200, site);
+      t.equal(reply.headers.has("set-cookie"), given, site);
+    }
+  });
+});
+
+t.test("the cookie is Secure where the public address is https", async (t) => {
+  const api = await startApi(t, { settings: { PUBLIC_URL: "https://herald.example" } });
+  const person = await (await makeTenant(api)).person("viewer");
+  const { headers } = await login(api, { email: person.email, password: PASSWORD });
+  t.match(headers.get("set-cookie"), /; HttpOnly; SameSite=Strict; Secure$/);
+  const elsewhere = await api.call("POST", "/api/auth/logout", {
+    headers: { "sec-fetch-site": "cross-site" },
+  });
+  t.equal(elsewhere.headers.get("set-cookie"), null, "another site's page signs nobody out");
+  const cleared = await api.call("POST", "/api/auth/logout");
+  t.equal(cleared.status, 204);
+  t.equal(
+    cleared.headers.get("set-cookie"),
+    "herald_console=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict; Secure",
+  );
+});
+
+t.test("the console's cookie", async (t) => {
+  const api = await startApi(t);
+  const tenant = await makeTenant(api);
+  const person = await tenant.person("member");
+  const key = await tenant.key("messages:send");
+  const cookie = { cookie: `theme=dark; herald_console=${person.token}` };
+  const me = (headers: Record<string, string>) => api.call("GET", ME, { headers });
+
+  t.test("is a credential together with the console's header", async (t) => {
+    t.equal((await me({ ...cookie, ...CONSOLE })).body.credential.id, person.id);
+  });
+
+  t.test("is none without it: another site cannot use it", async (t) => {
+    t.equal((await me(cookie)).status, 401);
+    t.equal((await me({ ...cookie, "x-herald-console": "0" })).status, 401);
+    t.equal((await me({ ...cookie, "x-herald-console": "" })).status, 401);
+  });
+
+  t.test("does not get in the way of an API key, unless the console asks", async (t) => {
+    t.equal((await me({ ...cookie, ...key.headers })).body.credential.id, key.id);
+    const both = await me({ ...cookie, ...key.headers, ...CONSOLE });
+    t.equal(both.status, 400);
+    t.equal(both.body.error, "ambiguous_credentials");
+    t.equal((await me({ ...cookie, ...person.headers, ...CONSOLE })).body.error, "ambiguous_credentials");
+  });
+
+  t.test("the header alone is no credential", async (t) => {
+    t.equal((await me(CONSOLE)).status, 401);
+    t.equal((await me({ ...CONSOLE, ...key.headers })).status, 200);
+  });
+
+  t.test("that is forged or empty is refused", async (t) => {
+    for (const value of ["", "x", person.token.slice(0, -4)])
+      t.equal((await me({ ...CONSOLE, cookie: `herald_console=${value}` })).status, 401, value);
+  });
+});
+
+for (const [place, settings] of [
+  ["with Redis", {}],
+  ["with Redis away", { REDIS_URL: "redis://127.0.0.1:1" }],
+] as const)
+  t.test(`the eleventh failure in a minute is refused, ${place}`, async (t) => {
+    const api = await startApi(t, { settings: { TRUST_PROXY: "1", ...settings } });
+    const tenant = await makeTenant(api);
+    const [person, other] = [await tenant.person("owner"), await tenant.person("owner")];
+    const from = (address: string) => ({ "x-forwarded-for": `203.0.113.99, ${address}` });
+    const wrong = (email: string, address: string) => login(api, { email, password: "wrong" }, from(address));
+
+    const here = "192.0.2.1";
+    t.equal((await login(api, { email: person.email, password: PASSWORD }, from(here))).status, 200);
+    const failures = Array.from({ length: 10 }, (_, count) =>
+      wrong(count % 2 ? person.email : person.email.toUpperCase(), here),
+    );
+    for (const failure of failures) t.equal((await failure).status, 401);
+    const eleventh = await wrong(person.email, here);
+    t.equal(eleventh.status, 429);
+    t.equal(eleventh.body.error, "rate_limited");
+    const wait = Number(eleventh.headers.get("retry-after"));
+    t.ok(wait >= 1 && wait <= 60, `Retry-After is ${wait}`);
+    const right = await login(api, { email: person.email, password: PASSWORD }, from(here));
+    t.equal(right.status, 429, "the right password is not looked at either");
+    t.equal((await wrong(other.email, here)).status, 401, "another email is not held up");
+    t.equal((await wrong(person.email, "192.0.2.2")).status, 401, "nor is another address");
+  });
+
+t.test("with an identity provider alone", async (t) => {
+  const provider = await startIdentityProvider(t);
+  const key = await provider.addKey("ES256");
+  const api = await startApi(t, { settings: { JWT_SECRET: "", ...provider.settings } });
+  const tenant = await makeTenant(api, "Corner Shop");
+  const me = async (claims: Record<string, unknown>) => {
+    const token = await key.sign({ client_id: tenant.id, ...claims });
+    return api.call("GET", ME, { headers: { authorization: `Bearer ${token}` } });
+  };
+
+  t.test("there is no login", async (t) => {
+    const reply = await login(api, { email: nobody(), password: PASSWORD });
+    t.equal(reply.status, 404);
+    t.equal(reply.body.error, "not_found");
+    t.equal((await api.call("POST", "/api/auth/logout")).status, 204);
+  });
+
+  t.test("the claims decide", async (t) => {
+    const { body } = await me({ sub: "ann", role: "viewer", name: "Ann", email: "ann@example.com" });
+    t.same(body, {
+      client_id: tenant.id,
+      client_name: "Corner Shop",
+      credential: { type: "user", id: "ann", name: "Ann" },
+      role: "viewer",
+      scopes: ["marketing:read"],
+    });
+    const byEmail = await me({ sub: "ann", email: "ann@example.com" });
+    t.equal(byEmail.body.credential.name, "ann@example.com");
+    t.equal((await me({ sub: "ann", name: "" })).body.credential.name, "ann");
+  });
+
+  t.test("an unknown client or role is 401", async (t) => {
+    t.equal((await me({ client_id: randomUUID() })).status, 401);
+    t.equal((await me({ client_id: "corner-shop" })).status, 401);
+    t.equal((await me({ client_id: 7 })).status, 401);
+    t.equal((await me({ role: "king" })).status, 401);
+    t.equal((await me({ role: ["owner"] })).status, 401);
+  });
+
+  t.test("the API keys of the client work as ever", async (t) => {
+    const { headers } = await tenant.key("messages:send");
+    t.equal((await api.call("GET", ME, { headers })).status, 200);
+  });
+});
+
+t.test("while the identity provider is away its users are told to come again", async (t) => {
+  const provider = await startIdentityProvider(t);
+  const token = await (await provider.addKey("ES256")).sign();
+  provider.fail();
+  const api = await startApi(t, { settings: { JWT_SECRET: "", ...provider.settings } });
+  const reply = await api.call("GET", ME, { headers: { authorization: `Bearer ${token}` } });
+  t.equal(reply.status, 503);
+  t.equal(reply.body.error, "temporarily_unavailable");
+  t.equal(reply.headers.get("retry-after"), "5");
+});
+
+t.test("whose client was erased a moment ago is refused, not answered with a fault", async (t) => {
+  const api = await startApi(t);
+  const tenant = await makeTenant(api);
+  const owner = await tenant.person("owner");
+  const call = (method: string, path: string, json?: unknown) =>
+    api.call(method, path, { headers: owner.headers, json });
+  t.equal((await call("GET", "/api/auth/me")).status, 200);
+  await deleteClient(api.db, tenant.id);
+  for (const [path, json] of [
+    ["/api/keys", { name: "k", scopes: ["messages:send"] }],
+    ["/api/users", { email: "late@example.com", name: "L", role: "member" }],
+  ] as const) {
+    const reply = await call("POST", path, json);
+    t.equal(reply.status, 401);
+    t.match(reply.body.message, /no longer exists/);
+  }
+});
+
+t.test("an API key in the wrong header is told the right one", async (t) => {
+  const api = await startApi(t);
+  const { text } = await (await makeTenant(api)).key("messages:send");
+  const reply = await api.call("GET", "/api/auth/me", { headers: { authorization: `Bearer ${text}` } });
+  t.equal(reply.status, 401);
+  t.match(reply.body.message, /x-svc-api-key/);
+});
+
+t.test("a database that is not prepared yet is an outage, not a fault", async (t) => {
+  const api = await startApi(t, { settings: { DATABASE_URL: await cloneDatabase(t, "template0") } });
+  const json = { email: "ann@example.com", password: "whatever it is" };
+  const reply = await api.call("POST", "/api/auth/login", { json });
+  t.equal(reply.status, 503);
+  t.ok(reply.headers.has("retry-after"));
+});
+
+t.test(
+  "a provider's token with texts that no database can keep, or by a key too short to trust, is refused",
+  async (t) => {
+    const provider = await startIdentityProvider(t);
+    const api = await startApi(t, { settings: provider.settings });
+    const { id: client_id } = await makeTenant(api);
+    const key = await provider.addKey("ES256");
+    const status = async (token: string) =>
+      (await api.call("GET", "/api/auth/me", { headers: { authorization: `Bearer ${token}` } })).status;
+    t.equal(await status(await key.sign({ client_id })), 200);
+    for (const claims of [{ sub: "a\u0000" }, { name: "a\u0000" }, { email: "\ud800" }])
+      t.equal(await status(await key.sign({ client_id, ...claims })), 401, JSON.stringify(claims));
+    const weak = provider.publishWeakKey();
+    const head = Buffer.from(JSON.stringify({ alg: "RS256", kid: weak })).toString("base64url");
+    t.equal(await status(`${head}.${Buffer.from("{}").toString("base64url")}.AAAA`), 401);
+  },
+);

@@ -1,0 +1,307 @@
+import { once } from "node:events";
+import { Agent, type ClientRequest, type IncomingMessage, request, type ServerResponse } from "node:http";
+import type { Readable } from "node:stream";
+import { gzipSync } from "node:zlib";
+import t from "tap";
+import { startApi } from "../../fixtures/http/api.ts";
+import { startBackend } from "../../fixtures/events/backends.ts";
+import { connect } from "../../fixtures/tenants/channels.ts";
+import { startMediaPlatform } from "../../fixtures/platforms/media-platform.ts";
+import { makeTenant } from "../../fixtures/tenants/tenants.ts";
+import { until } from "../../fixtures/until.ts";
+
+const MIB = 1_048_576;
+const LIMIT = 10 * MIB;
+const TOKEN = "a-token-to-look-for";
+
+/** Always the same piece, so that whoever sends it holds nothing. */
+const PIECE = Buffer.alloc(65_536, "x");
+
+/** Sends pieces as fast as they are taken, up to `size`, and answers how much that was so far. */
+function pour(target: ClientRequest | ServerResponse, size: number): { sent(): number } {
+  let sent = 0;
+  const more = () => {
+    while (sent < size && !target.destroyed) {
+      const piece = PIECE.subarray(0, Math.min(PIECE.length, size - sent));
+      sent += piece.length;
+      if (!target.write(piece)) return void target.once("drain", more);
+    }
+    target.end();
+  };
+  more();
+  return { sent: () => sent };
+}
+
+async function sizeOf(stream: Readable): Promise<number> {
+  let size = 0;
+  for await (const chunk of stream) size += chunk.length;
+  return size;
+}
+
+/** Once it does not change any more. */
+async function settled(what: string, figure: () => number): Promise<number> {
+  let [last, since] = [figure(), Date.now()];
+  await until(what, () => {
+    const now = figure();
+    if (now !== last) [last, since] = [now, Date.now()];
+    return Date.now() - since > 500;
+  });
+  return last;
+}
+
+const memory = () => {
+  const { arrayBuffers, heapUsed } = process.memoryUsage(); // what lies in the kernel's buffers is not ours
+  return arrayBuffers + heapUsed;
+};
+
+t.test("files on their way", async (t) => {
+  const platform = await startMediaPlatform(t);
+  const fresh = { ...platform, described: { ...platform.described } };
+  const api = await startApi(t, { settings: { CHAT_PLATFORM_URL: `${platform.url}/v26.0` } });
+  const tenant = await makeTenant(api);
+  const channel = await connect(api, tenant, { token: TOKEN });
+  const { headers } = await tenant.key("messages:send");
+  const base = `/api/channels/${channel}/media`;
+  t.afterEach(() => {
+    const { described, file, upload } = fresh;
+    Object.assign(platform, { described: { ...described }, file, upload });
+    platform.completed.length = 0;
+  });
+
+  let count = 0;
+  /** Named, so that its line in the log can be found. */
+  const open = (method: string, extra: Record<string, string> = {}, agent: Agent | false = false) => {
+    const id = `stream-${count++}`;
+    const path = method === "POST" ? base : `${base}/1`;
+    const outgoing = request(`${api.address}${path}`, {
+      method,
+      headers: { ...headers, "x-request-id": id, "content-type": "application/pdf", ...extra },
+      agent,
+    });
+    outgoing.on("error", () => {});
+    const line = () =>
+      until("its line in the log", () =>
+        api.lines.find(({ event, request_id }) => event === "http.request" && request_id === id),
+      );
+    const answer = once(outgoing, "response").then(([response]) => response as IncomingMessage);
+    answer.catch(() => {});
+    return { outgoing, line, answer, id };
+  };
+  const get = () => {
+    const asked = open("GET");
+    asked.outgoing.end();
+    return asked;
+  };
+  const textOf = async (response: IncomingMessage) => {
+    let text = "";
+    for await (const chunk of response.setEncoding("utf8")) text += chunk;
+    return text;
+  };
+
+  t.test("a download waits for its reader: little of it is taken meanwhile", async (t) => {
+    const size = 64 * MIB;
+    let poured = { sent: () => 0 };
+    platform.file = (response) => {
+      response.setHeader("content-length", size);
+      poured = pour(response, size);
+    };
+    const before = memory();
+    const { answer, line, id } = get();
+    const response = await answer;
+    const taken = await settled("the platform waits", () => poured.sent());
+    t.ok(taken < size / 2, `${taken} bytes had left the platform`);
+    t.ok(memory() - before < 32 * MIB, `${memory() - before} bytes of memory`);
+    t.notOk(api.lines.some(({ event, request_id }) => event === "http.request" && request_id === id));
+    t.equal(await sizeOf(response), size);
+    t.match(await line(), { status: 200 });
+    t.notOk((await line()).error);
+  });
+
+  t.test("an upload waits for the platform: little of it is taken meanwhile", async (t) => {
+    const waiting: [ServerResponse, IncomingMessage][] = [];
+    platform.upload = (...exchange) => void waiting.push(exchange);
+    const before = memory();
+    const uploads = Array.from({ length: 12 }, () => {
+      const asked = open("POST", { "content-length": String(LIMIT) });
+      return { ...asked, ...pour(asked.outgoing, LIMIT) };
+    });
+    await until("all have come through", () => waiting.length === uploads.length);
+    const sent = () => uploads.reduce((sum, upload) => sum + upload.sent(), 0);
+    await settled("the callers wait", sent);
+    t.ok(memory() - before < 40 * MIB, `${memory() - before} bytes of memory for ${sent()} sent`);
+    for (const [response, incoming] of waiting) fresh.upload(response, incoming);
+    for (const { answer } of uploads) t.equal((await answer).statusCode, 201);
+    t.equal(platform.completed.length, uploads.length);
+    t.ok(platform.completed.every((size) => size > LIMIT));
+  });
+
+  t.test("a byte too many never makes a complete file, nor does a caller who leaves", async (t) => {
+    const begun: IncomingMessage[] = [];
+    const broken: IncomingMessage[] = [];
+    platform.upload = (response, incoming) => {
+      begun.push(incoming);
+      incoming.on("close", () => !incoming.complete && broken.push(incoming));
+      fresh.upload(response, incoming);
+    };
+    const over = open("POST");
+    pour(over.outgoing, LIMIT + 1);
+    t.equal((await over.answer).statusCode, 413);
+    t.match(await over.line(), { status: 413, error: "payload_too_large" });
+    for (const extra of [{}, { "content-length": String(LIMIT) }]) {
+      const left = open("POST", extra as Record<string, string>);
+      const earlier = begun.length;
+      left.outgoing.write(PIECE);
+      await until("it is on its way", () => begun.length > earlier);
+      left.outgoing.destroy();
+      t.match(await left.line(), { status: 400, error: "validation_failed" });
+      await until("the platform's side ends", () => broken.length === begun.length);
+    }
+    t.same(platform.completed, []);
+  });
+
+  t.test("what breaks at the platform in the middle ends the caller's connection", async (t) => {
+    for (const length of [String(MIB), undefined]) {
+      platform.file = (response) => {
+        if (length) response.setHeader("content-length", length);
+        response.write(PIECE, () => response.destroy());
+      };
+      const { answer, line } = get();
+      const response = await answer;
+      t.equal(response.statusCode, 200);
+      await t.rejects(sizeOf(response), { code: "ECONNRESET" });
+      t.match(await line(), { status: 200, error: "source_broken" });
+    }
+  });
+
+  t.test("what breaks before the first byte is an error like any other", async (t) => {
+    const BREAKS: Record<string, (response: ServerResponse) => void> = {
+      "at once": (response) => response.destroy(),
+      "after its head": (response) => {
+        response.setHeader("content-length", MIB);
+        response.flushHeaders();
+        setImmediate(() => response.destroy());
+      },
+      "with a refusal": (response) => void response.writeHead(500).end("no"),
+      "by another place": (response) => void response.writeHead(302, { location: platform.url }).end(),
+    };
+    for (const [how, file] of Object.entries(BREAKS)) {
+      platform.file = file;
+      const response = await get().answer;
+      t.equal(response.statusCode, 502, how);
+      t.equal(response.headers["content-disposition"], undefined, how);
+      t.match(JSON.parse(await textOf(response)), { error: "platform_unavailable", retryable: true }, how);
+    }
+    platform.file = (response) => void response.writeHead(404).end("no");
+    t.equal((await get().answer).statusCode, 404, "an address that has expired");
+  });
+
+  t.test("a caller who leaves ends the platform's side too", async (t) => {
+    let ended = false;
+    platform.file = (response) => {
+      response.on("close", () => (ended = true));
+      pour(response, 64 * MIB);
+    };
+    const { answer, outgoing, line } = get();
+    (await answer).once("data", () => outgoing.destroy());
+    await until("the platform's side ends", () => ended);
+    t.match(await line(), { status: 200, error: "caller_gone" });
+  });
+
+  t.test("so does one who leaves before there is an answer", async (t) => {
+    let [ended, held] = [false, undefined as ServerResponse | undefined];
+    platform.file = (response) => {
+      held = response;
+      response.on("close", () => (ended = true));
+    };
+    const { outgoing, line } = get();
+    const waiting = await until("the platform is asked", () => held);
+    outgoing.destroy();
+    await until("the caller has left", () => outgoing.closed);
+    pour(waiting, 64 * MIB);
+    await until("the platform's side ends", () => ended);
+    t.match(await line(), { error: "caller_gone" });
+  });
+
+  t.test("only the hosts that are named are asked for a file", async (t) => {
+    const elsewhere = await startBackend(t, (_, response) => void response.end("stolen"));
+    for (const url of [
+      `${elsewhere.url}/file`,
+      platform.url.replace("127.0.0.1", "localhost"),
+      `http://${new URL(platform.url).host}@${new URL(elsewhere.url).host}/file`,
+      "file:///etc/passwd",
+      "not an address",
+      "",
+    ]) {
+      platform.described.url = url;
+      const response = await get().answer;
+      t.equal(response.statusCode, 502, url);
+      const text = await textOf(response);
+      t.match(JSON.parse(text), { error: "platform_unavailable" });
+      if (url) t.notMatch(text, url);
+    }
+    t.equal(elsewhere.connections(), 0);
+  });
+
+  t.test("a file comes with nothing of the platform's but its bytes, type and length", async (t) => {
+    const TYPES: [string, string][] = [
+      ["text/html; charset=utf-8", "text/html; charset=utf-8"],
+      ["text/plain\r\nset-cookie: a=b", "application/octet-stream"],
+      ["nonsense", "application/octet-stream"],
+      ["té/xt", "application/octet-stream"],
+    ];
+    platform.file = (response) => {
+      response.setHeader("set-cookie", "a=b");
+      response.setHeader("x-fb-trace", "abc");
+      response.end("the file");
+    };
+    for (const [mime_type, type] of TYPES) {
+      Object.assign(platform.described, { mime_type });
+      const response = await get().answer;
+      t.equal(response.headers["content-type"], type);
+      t.equal(response.headers["content-length"], "8");
+      t.equal(response.headers["set-cookie"], undefined);
+      t.equal(response.headers["x-fb-trace"], undefined);
+      t.equal(await textOf(response), "the file");
+    }
+    platform.file = (response, { headers }) => {
+      t.equal(headers["accept-encoding"], "identity");
+      response.setHeader("content-encoding", "gzip");
+      response.end(gzipSync("the file, unasked for compressed"));
+    };
+    t.equal(await textOf(await get().answer), "the file, unasked for compressed");
+    platform.file = (response) => void response.end();
+    t.equal(await textOf(await get().answer), "", "an empty one");
+  });
+
+  t.test("a refusal in the middle of an upload reaches the caller, whose connection goes on", async (t) => {
+    platform.upload = (response, incoming) => {
+      incoming.once("data", () => {
+        response.writeHead(400, { "content-type": "application/json" });
+        response.end('{"error":{"code":131053,"message":"Media upload error"}}');
+        incoming.resume();
+      });
+    };
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const length = { "content-length": String(5 * MIB) };
+    for (const [extra, reused] of [
+      [{}, false],
+      [length, true],
+      [{}, true],
+    ] as const) {
+      const { outgoing, answer } = open("POST", extra, agent);
+      pour(outgoing, 5 * MIB);
+      const response = await answer;
+      t.equal(response.statusCode, 400);
+      t.equal(outgoing.reusedSocket, reused);
+      t.match(JSON.parse(await textOf(response)), { error: "platform_invalid_request" });
+    }
+    agent.destroy();
+  });
+
+  t.test("nothing of it leaves a token or an address in the log", async (t) => {
+    const text = JSON.stringify(api.lines);
+    t.notMatch(text, TOKEN);
+    t.notMatch(text, "secret-ticket");
+    t.notOk(api.lines.some(({ event, status }) => event === "http.request" && status === 500));
+  });
+});

@@ -1,0 +1,226 @@
+import t from "tap";
+import { PLATFORMS, type Platform } from "../../../src/schema/enumerations.ts";
+import { type Api, startApi } from "../../fixtures/http/api.ts";
+import { connect, newPlatformId } from "../../fixtures/tenants/channels.ts";
+import { readPages } from "../../fixtures/http/list-pages.ts";
+import { makeTenant, type Tenant } from "../../fixtures/tenants/tenants.ts";
+
+const ABSENT = "ch_01k9zv3m5q8x7w2r4t6y0a1b2c";
+
+/** What a backend with all it needs does with channels. */
+async function channelsOf(api: Api, tenant: Tenant) {
+  const { headers } = await tenant.key("webhooks:manage");
+  return {
+    list: (query = "") => api.call("GET", `/api/channels${query}`, { headers }),
+    read: (id: string) => api.call("GET", `/api/channels/${id}`, { headers }),
+    disconnect: (id: string) => api.call("DELETE", `/api/channels/${id}`, { headers }),
+  };
+}
+
+/** The events that were recorded for a client, with how the telling of each stands. */
+const eventsOf = ({ db }: Api, { id }: Tenant) =>
+  db.query<{ type: string; key: string; channel_id: string; payload: string; state: string }>(
+    `select e.type, e.key, e.channel_id, e.payload, d.state
+    from events e
+    join deliveries d on d.client_id = e.client_id and d.id = e.id
+    where e.client_id = $1
+    order by e.id`,
+    [id],
+  );
+
+const auditOf = async (api: Api, tenant: Tenant, action: string) => {
+  const { headers } = await tenant.person("owner");
+  return (await api.call("GET", `/api/audit?action=${action}`, { headers })).body.data;
+};
+
+const idsIn = (rows: { channel_id: string }[]) => rows.map(({ channel_id }) => channel_id);
+
+t.test("channels", async (t) => {
+  const api = await startApi(t);
+  const newTenant = async () => {
+    const tenant = await makeTenant(api);
+    return { tenant, channels: await channelsOf(api, tenant) };
+  };
+
+  t.test("a channel shows what applies to it and nothing else", async (t) => {
+    const { tenant, channels } = await newTenant();
+    const [number, waba, page, account] = Array.from({ length: 4 }, newPlatformId) as [
+      string,
+      string,
+      string,
+      string,
+    ];
+    const ids: Record<Platform, object> = {
+      chatapp: { phone_number_id: number, waba_id: waba },
+      photoapp: { photoapp_user_id: account, page_id: page },
+      socialapp: { page_id: page },
+    };
+    const wanted = { phoneNumberId: number, wabaId: waba, pageId: page, photoappUserId: account };
+    for (const platform of PLATFORMS) {
+      const channel_id = await connect(api, tenant, { ...wanted, platform });
+      const { connected_at, ...dto } = (await channels.read(channel_id)).body;
+      t.same(dto, { channel_id, platform, status: "connected", ...ids[platform] });
+    }
+    const full = await connect(api, tenant, {
+      displayName: "Café",
+      displayPhoneNumber: "+55 11 90000-0301",
+      templateNamespace: "ns_1",
+      externalRef: "ref-1",
+    });
+    t.match((await channels.read(full)).body, {
+      display_name: "Café",
+      display_phone_number: "+55 11 90000-0301",
+      template_namespace: "ns_1",
+      external_ref: "ref-1",
+    });
+  });
+
+  t.test("no reply shows a token", async (t) => {
+    const { tenant, channels } = await newTenant();
+    const id = await connect(api, tenant, { token: "a-token-to-look-for" });
+    for (const { text } of [await channels.list(), await channels.read(id), await channels.disconnect(id)]) {
+      t.notMatch(text, "a-token-to-look-for");
+      t.notMatch(text, "sealed");
+    }
+  });
+
+  t.test("any one of three scopes reads them, only webhooks:manage disconnects", async (t) => {
+    const tenant = await makeTenant(api);
+    const id = await connect(api, tenant);
+    for (const scope of ["templates:manage", "messages:send", "webhooks:manage"] as const) {
+      const { headers } = await tenant.key(scope);
+      t.equal((await api.call("GET", "/api/channels", { headers })).status, 200, scope);
+      t.equal((await api.call("GET", `/api/channels/${id}`, { headers })).status, 200, scope);
+      const ended = await api.call("DELETE", `/api/channels/${id}`, { headers });
+      t.equal(ended.status, scope === "webhooks:manage" ? 204 : 403, scope);
+    }
+  });
+
+  t.test("the list is read page by page, newest first, forwards and backwards", async (t) => {
+    const { tenant, channels } = await newTenant();
+    const made: string[] = [];
+    for (let count = 0; count < 5; count++) made.unshift(await connect(api, tenant));
+    await connect(api, await makeTenant(api));
+    const { there, back } = await readPages<{ channel_id: string }>(channels.list, 2);
+    t.same(idsIn(there), made);
+    t.same(idsIn(back), made);
+    const { after } = (await channels.list("?limit=2")).body.paging.cursors;
+    const stranger = (await newTenant()).channels;
+    t.equal((await stranger.list(`?after=${after}`)).status, 400, "a cursor of another client");
+  });
+
+  t.test("the list is filtered by platform and status; by itself it has the disconnected ones", async (t) => {
+    const { tenant, channels } = await newTenant();
+    const chat = await connect(api, tenant);
+    const [photo, social] = [
+      await connect(api, tenant, { platform: "photoapp" }),
+      await connect(api, tenant, { platform: "socialapp" }),
+    ];
+    await channels.disconnect(photo);
+    await api.db.query("update channels set status = 'needs_reauth' where id = $1", [social]);
+    const listed = async (query: string) => idsIn((await channels.list(query)).body.data);
+    t.same(await listed(""), [social, photo, chat]);
+    t.same(await listed("?platform=photoapp"), [photo]);
+    t.same(await listed("?status=connected"), [chat]);
+    t.same(await listed("?status=needs_reauth"), [social]);
+    t.same(await listed("?status=disconnected&platform=photoapp"), [photo]);
+    t.same(await listed("?status=disconnected&platform=chatapp"), []);
+  });
+
+  t.test("bad input is refused by name", async (t) => {
+    const { channels } = await newTenant();
+    for (const query of [
+      "?platform=fax",
+      "?platform=",
+      "?status=gone",
+      "?status=connected&status=disconnected",
+      "?page_id=1",
+      "?limit=0",
+      "?after=x",
+      "?platform=%00",
+    ]) {
+      const reply = await channels.list(query);
+      t.equal(reply.status, 400, query);
+      t.equal(reply.body.error, "validation_failed", query);
+    }
+    for (const [id, status] of [
+      [ABSENT, 404],
+      ["ch_1", 400],
+      [ABSENT.toUpperCase(), 400],
+      [ABSENT.replace("ch_", "key_"), 400],
+      ["%00", 400],
+    ] as const) {
+      t.equal((await channels.read(id)).status, status, id);
+      t.equal((await channels.disconnect(id)).status, status, id);
+    }
+  });
+
+  t.test("another client neither sees nor disconnects it", async (t) => {
+    const { tenant, channels } = await newTenant();
+    const stranger = (await newTenant()).channels;
+    const id = await connect(api, tenant);
+    t.equal((await stranger.read(id)).status, 404);
+    t.equal((await stranger.disconnect(id)).status, 404);
+    t.same((await stranger.list()).body.data, []);
+    t.equal((await channels.read(id)).body.status, "connected");
+    t.same(await eventsOf(api, tenant), []);
+  });
+
+  t.test("a disconnected channel has lost its token and keeps everything else", async (t) => {
+    const { tenant, channels } = await newTenant();
+    const id = await connect(api, tenant, { displayName: "Café" });
+    const before = (await channels.read(id)).body;
+    const reply = await channels.disconnect(id);
+    t.equal(reply.status, 204);
+    t.same((await channels.read(id)).body, { ...before, status: "disconnected" });
+    t.same(await api.db.query("select token_sealed from channels where id = $1", [id]), [
+      { token_sealed: null },
+    ]);
+  });
+
+  t.test("disconnecting is told once, at the platform's key, with the client's own reference", async (t) => {
+    const { tenant, channels } = await newTenant();
+    for (const [platform, externalRef] of [
+      ["socialapp", "ref-1"],
+      ["photoapp", undefined],
+    ] as const) {
+      const id = await connect(api, tenant, { platform, externalRef });
+      t.equal((await channels.disconnect(id)).status, 204);
+      t.equal((await channels.disconnect(id)).status, 204, "a second time changes nothing");
+      const told = (await eventsOf(api, tenant)).filter(({ channel_id }) => channel_id === id);
+      t.match(told, [{ type: "channel.disconnected", key: platform, state: "skipped" }]);
+      const { id: event, occurred_at, api_version, ...payload } = JSON.parse(told[0]?.payload as string);
+      t.same(payload, {
+        type: "channel.disconnected",
+        key: platform,
+        channel_id: id,
+        ...(externalRef ? { external_ref: externalRef } : {}),
+        data: { reason: "requested" },
+      });
+      const audit = await auditOf(api, tenant, "channel.disconnected");
+      t.match(audit[0], { actor: { type: "api_key" }, target: id, details: { platform } });
+      t.equal(audit.filter(({ target }: { target: string }) => target === id).length, 1);
+    }
+  });
+
+  t.test("a channel whose token is dead can be disconnected", async (t) => {
+    const { tenant, channels } = await newTenant();
+    const id = await connect(api, tenant);
+    await api.db.query("update channels set status = 'needs_reauth' where id = $1", [id]);
+    t.equal((await channels.disconnect(id)).status, 204);
+    t.equal((await channels.read(id)).body.status, "disconnected");
+    t.equal((await eventsOf(api, tenant)).length, 1);
+  });
+
+  t.test("of two who disconnect it at once only one is told and noted", async (t) => {
+    const { tenant, channels } = await newTenant();
+    const id = await connect(api, tenant);
+    const replies = await Promise.all([1, 2, 3, 4].map(() => channels.disconnect(id)));
+    t.same(
+      replies.map(({ status }) => status),
+      [204, 204, 204, 204],
+    );
+    t.equal((await eventsOf(api, tenant)).length, 1);
+    t.equal((await auditOf(api, tenant, "channel.disconnected")).length, 1);
+  });
+});

@@ -1,0 +1,86 @@
+import t from "tap";
+import { startApi } from "../../fixtures/http/api.ts";
+
+/** Addresses in a text that are not the page's own: with a scheme, or begun with two slashes. */
+const foreignHosts = (text: string) => text.match(/(?:https?:|["'(])\/\/[^\s"')]+/g) ?? [];
+
+t.test("the API describes itself to everybody", async (t) => {
+  const api = await startApi(t, { settings: { PUBLIC_URL: "https://herald.customer.example" } });
+
+  t.test("as an OpenAPI document that names the public address", async (t) => {
+    const reply = await api.call("GET", "/api/openapi.json?from=generator");
+    t.equal(reply.status, 200);
+    t.equal(reply.headers.get("content-type"), "application/json; charset=utf-8");
+    t.match(reply.body, { openapi: "3.1.0", servers: [{ url: "https://herald.customer.example" }] });
+    t.ok(reply.body.paths["/healthz"]);
+    t.ok(reply.body.paths["/api/openapi.json"]);
+    t.notOk(reply.body.paths["/api/docs"]);
+    t.equal((await api.call("GET", "/api/openapi.json")).text, reply.text);
+  });
+
+  t.test("as a page that may load and reach nothing but this service", async (t) => {
+    const reply = await api.call("GET", "/api/docs?from=mail");
+    t.equal(reply.status, 200);
+    t.match(reply.text, /<html lang="en">[\s\S]*<title>Herald API reference<\/title>/);
+    t.equal(reply.headers.get("referrer-policy"), "no-referrer");
+    const policy = reply.headers.get("content-security-policy") ?? "";
+    t.match(policy, "default-src 'none'");
+    t.match(policy, "script-src 'self';");
+    t.match(policy, "frame-ancestors 'none'");
+    t.notMatch(policy, /unsafe|https?:|\*/);
+    t.notMatch(reply.text, /<script(?![^>]* src=)|<style|\son\w+=|\sstyle=/, "nothing inline");
+    t.same(foreignHosts(reply.text), []);
+  });
+
+  t.test("with all that the page asks for, which browsers may keep", async (t) => {
+    const page = `${api.address}/api/docs`;
+    const { text } = await api.call("GET", "/api/docs");
+    const named = [...text.matchAll(/(?:src|href)="([^"#]+)"/g)].map(
+      (match) => new URL(match[1] as string, page),
+    );
+    const assets = named.filter(({ pathname }) => pathname.startsWith("/api/docs/"));
+    const types: Record<string, string> = {};
+    for (const { pathname, search } of named) {
+      const reply = await api.call("GET", pathname + search);
+      t.equal(reply.status, 200, pathname);
+      t.ok(reply.text.length > 100, pathname);
+      types[pathname.split("/").at(-1) as string] = reply.headers.get("content-type") ?? "";
+    }
+    t.match(types, {
+      "swagger-ui.css": "text/css; charset=utf-8",
+      "swagger-ui-bundle.js": "text/javascript; charset=utf-8",
+      "reference.css": "text/css; charset=utf-8",
+      "herald.css": "text/css; charset=utf-8",
+      "herald.svg": "image/svg+xml",
+      "start.js": "text/javascript; charset=utf-8",
+    });
+    for (const { pathname, search } of assets) {
+      t.match(search, /^\?v=[0-9a-f]{12}$/, "named by its content");
+      const kept = async (query: string) =>
+        (await api.call("GET", pathname + query)).headers.get("cache-control");
+      t.equal(await kept(search), "public, max-age=31536000, immutable");
+      for (const other of ["", "?v=000000000000"])
+        t.equal(await kept(other), "no-store", "another version is not kept");
+    }
+  });
+
+  t.test("from the bare address too", async (t) => {
+    const reply = await api.call("GET", "/?utm=x");
+    t.equal(reply.status, 302);
+    t.equal(reply.headers.get("location"), "/api/docs");
+  });
+
+  t.test("whose own files name no other host", async (t) => {
+    for (const file of ["start.js", "reference.css", "herald.css"])
+      t.same(foreignHosts((await api.call("GET", `/api/docs/${file}`)).text), [], file);
+  });
+
+  t.test("to HEAD as well", async (t) => {
+    for (const path of ["/api/openapi.json", "/api/docs", "/api/docs/start.js"]) {
+      const [head, get] = [await api.call("HEAD", path), await api.call("GET", path)];
+      t.equal(head.status, 200);
+      t.equal(head.text, "");
+      t.equal(head.headers.get("content-length"), get.headers.get("content-length"));
+    }
+  });
+});

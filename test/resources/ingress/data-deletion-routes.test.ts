@@ -1,0 +1,192 @@
+import { createHmac } from "node:crypto";
+import t from "tap";
+import { grantAdAccount } from "../../fixtures/tenants/ad-accounts.ts";
+import { type Api, startApi } from "../../fixtures/http/api.ts";
+import { connect, newPlatformId } from "../../fixtures/tenants/channels.ts";
+import { eventsOf } from "../../fixtures/platforms/webhooks.ts";
+import { makeTenant } from "../../fixtures/tenants/tenants.ts";
+
+const now = () => Math.floor(Date.now() / 1000);
+
+/** As the platform signs for a person. */
+function signedRequest(content: unknown, secret = "sandbox-app-secret"): string {
+  const text = Buffer.from(typeof content === "string" ? content : JSON.stringify(content)).toString(
+    "base64url",
+  );
+  return `${createHmac("sha256", secret).update(text).digest("base64url")}.${text}`;
+}
+
+const post = (api: Api, path: string, signed_request: string) =>
+  api.call("POST", path, {
+    raw: new URLSearchParams({ signed_request }).toString(),
+    headers: { "content-type": "application/x-www-form-urlencoded" },
+  });
+
+const aboutUser = (user_id: unknown, issued_at: unknown = now()) =>
+  signedRequest({ algorithm: "HMAC-SHA256", user_id, issued_at });
+
+const accountStatus = async (api: Api, id: string) => {
+  const [row] = await api.db.query<{ status: string; connection_id: string | null }>(
+    "select status, connection_id from ad_accounts where id = $1",
+    [id],
+  );
+  return row;
+};
+
+const channelRow = async (api: Api, id: string) => {
+  const [row] = await api.db.query<Record<string, unknown>>(
+    "select status, token_sealed, platform_user_id from channels where id = $1",
+    [id],
+  );
+  return row;
+};
+
+t.test("whoever removes the app revokes what they connected, at every client", async (t) => {
+  const api = await startApi(t);
+  const platformUserId = newPlatformId();
+  const [one, other] = [await makeTenant(api), await makeTenant(api)];
+  const theirs = [
+    await grantAdAccount(api, one, { platformUserId }),
+    await grantAdAccount(api, other, { platformUserId, status: "available" }),
+  ];
+  const someoneElses = await grantAdAccount(api, one);
+  const channel = await connect(api, one, { platformUserId, externalRef: "r" });
+  const otherChannel = await connect(api, one);
+  t.match(await post(api, "/platform/deauthorize", aboutUser(platformUserId)), {
+    status: 200,
+    body: { received: true },
+  });
+  for (const { id } of theirs) t.match(await accountStatus(api, id), { status: "revoked" });
+  t.match(await accountStatus(api, someoneElses.id), { status: "active" });
+  t.match(await channelRow(api, channel), { status: "needs_reauth", token_sealed: null });
+  t.match(await channelRow(api, otherChannel), { status: "connected" });
+  t.match(await eventsOf(api, one.id), [
+    {
+      type: "channel.disconnected",
+      key: "chatapp",
+      channel_id: channel,
+      payload: { external_ref: "r", data: { reason: "token_dead" } },
+    },
+    {
+      type: "ad_account.revoked",
+      key: "marketing",
+      ad_account_id: theirs[0]?.adAccountId,
+      payload: {
+        data: {
+          previous_status: "active",
+          ad_account: {
+            id: theirs[0]?.id,
+            ad_account_id: theirs[0]?.adAccountId,
+            status: "revoked",
+            account_status_label: "active",
+          },
+        },
+      },
+    },
+  ]);
+  t.match(await eventsOf(api, other.id), [{ payload: { data: { previous_status: "available" } } }]);
+  const audit = await api.db.query(
+    "select action, target from audit_log where client_id = $1 and actor_type = 'service' order by id",
+    [one.id],
+  );
+  t.same(audit, [
+    { action: "channel.disconnected", target: channel },
+    { action: "ad_account.revoked", target: theirs[0]?.id },
+  ]);
+  await post(api, "/platform/deauthorize", aboutUser(platformUserId));
+  t.equal((await eventsOf(api, one.id)).length, 2, "the second time there is nothing left to revoke");
+});
+
+t.test("what was connected after the person had spoken is not meant", async (t) => {
+  const api = await startApi(t);
+  const platformUserId = newPlatformId();
+  const tenant = await makeTenant(api);
+  const { id } = await grantAdAccount(api, tenant, { platformUserId });
+  const channel = await connect(api, tenant, { platformUserId });
+  await post(api, "/platform/deauthorize", aboutUser(platformUserId, now() - 3600));
+  t.match(await accountStatus(api, id), { status: "active" });
+  t.match(await channelRow(api, channel), { status: "connected" });
+  await api.db.query("update channels set connected_at = now() - interval '1 day' where id = $1", [channel]);
+  await post(api, "/platform/deauthorize", aboutUser(platformUserId, now() - 3600));
+  t.match(await channelRow(api, channel), { status: "connected" }, "its token is younger than the channel");
+});
+
+t.test("a person is known by the whole id, also where it is a number too long for one", async (t) => {
+  const api = await startApi(t);
+  const tenant = await makeTenant(api);
+  const [meant, other] = [
+    await grantAdAccount(api, tenant, { platformUserId: "10222333444555667" }),
+    await grantAdAccount(api, tenant, { platformUserId: "10222333444555668" }),
+  ];
+  await post(api, "/platform/deauthorize", signedRequest('{"user_id":10222333444555667}'));
+  t.match(await accountStatus(api, meant.id), { status: "revoked" });
+  t.match(await accountStatus(api, other.id), { status: "active" });
+});
+
+t.test("what we know of a person is erased, and a page proves it", async (t) => {
+  const api = await startApi(t);
+  const platformUserId = newPlatformId();
+  const tenant = await makeTenant(api);
+  const { id } = await grantAdAccount(api, tenant, { platformUserId });
+  const channel = await connect(api, tenant, { platformUserId });
+  const reply = await post(api, "/platform/data-deletion", aboutUser(platformUserId));
+  t.equal(reply.status, 200);
+  const { url, confirmation_code } = reply.body;
+  t.equal(url, `${api.config.PUBLIC_URL}/platform/data-deletion/${confirmation_code}`);
+  t.same(await accountStatus(api, id), { status: "revoked", connection_id: null });
+  t.same(await channelRow(api, channel), {
+    status: "needs_reauth",
+    token_sealed: null,
+    platform_user_id: null,
+  });
+  t.same(await api.db.query("select 1 from ad_connections where client_id = $1", [tenant.id]), []);
+  t.equal((await eventsOf(api, tenant.id)).length, 2);
+
+  const page = await api.call("GET", new URL(url).pathname);
+  t.equal(page.status, 200);
+  t.match(page.text, "1 ad connection and 1 messaging channel");
+  t.match(page.text, confirmation_code);
+  t.match(page.headers.get("content-security-policy"), "frame-ancestors 'none'");
+  t.notMatch(page.text, platformUserId);
+  const again = await post(api, "/platform/data-deletion", aboutUser(platformUserId));
+  t.match((await api.call("GET", new URL(again.body.url).pathname)).text, "nothing left");
+});
+
+t.test("a code that nobody was given", async (t) => {
+  const api = await startApi(t);
+  t.equal((await api.call("GET", `/platform/data-deletion/${"x".repeat(20)}`)).status, 404);
+  t.equal((await api.call("GET", "/platform/data-deletion/short")).status, 400);
+});
+
+t.test("only the platform speaks for a person", async (t) => {
+  const api = await startApi(t);
+  const platformUserId = newPlatformId();
+  const tenant = await makeTenant(api);
+  const { id } = await grantAdAccount(api, tenant, { platformUserId });
+  const right = aboutUser(platformUserId);
+  const [signature, content] = right.split(".");
+  const rows: [string, number][] = [
+    [signedRequest({ user_id: platformUserId }, "another secret"), 401],
+    [`${content}.${signature}`, 401],
+    [`${signature}.${content}.x`, 401],
+    [`.${content}`, 401],
+    ["", 401],
+    ["x", 401],
+    [signedRequest("not json"), 401],
+    [signedRequest("null"), 401],
+    [signedRequest({}), 400],
+    [signedRequest({ user_id: { a: 1 } }), 400],
+    [signedRequest({ user_id: "1\u0000" }), 400],
+    [signedRequest({ user_id: "' or true --" }), 400],
+  ];
+  for (const path of ["/platform/deauthorize", "/platform/data-deletion"]) {
+    for (const [request, status] of rows)
+      t.equal((await post(api, path, request)).status, status, request.slice(0, 30));
+    t.equal((await api.call("POST", path, { raw: "a=b" })).status, 400);
+    t.equal((await api.call("POST", path, { raw: "" })).status, 400);
+    t.equal((await api.call("POST", path, { raw: `signed_request=${"x".repeat(100_000)}` })).status, 413);
+  }
+  t.match(await accountStatus(api, id), { status: "active" });
+  t.equal((await post(api, "/platform/deauthorize", aboutUser(platformUserId, "soon"))).status, 200);
+  t.match(await accountStatus(api, id), { status: "revoked" }, "without a time of its own it means now");
+});

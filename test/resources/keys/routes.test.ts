@@ -1,0 +1,248 @@
+import t from "tap";
+import { DAY, MINUTE, SECOND } from "../../../src/runtime/durations.ts";
+import { type Api, startApi } from "../../fixtures/http/api.ts";
+import { readPages } from "../../fixtures/http/list-pages.ts";
+import { watchStatements } from "../../fixtures/servers/statements.ts";
+import { makeTenant, type Person } from "../../fixtures/tenants/tenants.ts";
+import { until } from "../../fixtures/until.ts";
+
+const ABSENT = "key_01k9zv3m5q8x7w2r4t6y0a1b2c";
+const inMs = (milliseconds: number) => new Date(Date.now() + milliseconds).toISOString();
+
+/** What an owner does with keys. */
+const keysOf = (api: Api, { headers }: Pick<Person, "headers">) => ({
+  make: (json: unknown) => api.call("POST", "/api/keys", { headers, json }),
+  list: (query = "") => api.call("GET", `/api/keys${query}`, { headers }),
+  revoke: (id: string) => api.call("DELETE", `/api/keys/${id}`, { headers }),
+  rotate: (id: string, json: unknown) => api.call("POST", `/api/keys/${id}/rotate`, { headers, json }),
+});
+
+const use = (api: Api, key: string) => api.call("GET", "/api/auth/me", { headers: { "x-svc-api-key": key } });
+
+/** Waits until a key that worked is refused, and answers how long it took. */
+async function refusedAfter(api: Api, key: string): Promise<number> {
+  const began = Date.now();
+  await until("the key is refused", async () => (await use(api, key)).status === 401);
+  return Date.now() - began;
+}
+
+t.test("API keys", async (t) => {
+  const api = await startApi(t);
+  const owned = async () => keysOf(api, await (await makeTenant(api)).person("owner"));
+
+  t.test("a key works as it is made, and its text is shown once", async (t) => {
+    const keys = await owned();
+    const expires_at = inMs(DAY);
+    const made = await keys.make({ name: "Shop", scopes: ["messages:send"], expires_at });
+    t.equal(made.status, 201);
+    const { key, ...dto } = made.body;
+    t.match(key, /^svc_test_[0-9a-hjkmnp-tv-z]{26}_[0-9A-Za-z]{43}$/);
+    t.match(dto, {
+      name: "Shop",
+      scopes: ["messages:send"],
+      expires_at,
+      last_used_at: null,
+      revoked_at: null,
+    });
+    t.equal(dto.prefix, `svc_test_${dto.id.slice(4, 10)}`);
+    t.equal(dto.last4, key.slice(-4));
+    t.match((await use(api, key)).body, {
+      credential: { id: dto.id, name: "Shop" },
+      scopes: ["messages:send"],
+    });
+    const listed = await keys.list();
+    t.match(listed.body.data, [{ id: dto.id, name: "Shop", expires_at }]);
+    t.notMatch(listed.text, key.slice(-43));
+    t.notMatch(listed.text, key.slice(0, 35));
+  });
+
+  t.test("an admin manages keys too", async (t) => {
+    const keys = keysOf(api, await (await makeTenant(api)).person("admin"));
+    const { body } = await keys.make({ name: "k", scopes: ["messages:send"] });
+    t.equal((await keys.rotate(body.id, { grace_minutes: 1 })).status, 201);
+    t.equal((await keys.revoke(body.id)).status, 204);
+  });
+
+  const good = { name: "k", scopes: ["messages:send"] };
+  const bad: Record<string, unknown> = {
+    "nothing at all": {},
+    "no name": { scopes: good.scopes },
+    "an empty name": { ...good, name: "" },
+    "a name of spaces": { ...good, name: "  " },
+    "a name that is too long": { ...good, name: "x".repeat(201) },
+    "a name that is no text": { ...good, name: 7 },
+    "a name with U+0000": { ...good, name: "a\u0000b" },
+    "a name with half a surrogate pair": { ...good, name: "a\ud800" },
+    "no scopes": { name: "k" },
+    "empty scopes": { ...good, scopes: [] },
+    "an unknown scope": { ...good, scopes: ["messages:send", "everything"] },
+    "a scope twice": { ...good, scopes: ["messages:send", "messages:send"] },
+    "scopes that are a text": { ...good, scopes: "messages:send" },
+    "an expiry in the past": { ...good, expires_at: inMs(-1 * SECOND) },
+    "an expiry that is no time": { ...good, expires_at: "tomorrow" },
+    "an expiry that is a number": { ...good, expires_at: Date.now() + DAY },
+    "an expiry that is null": { ...good, expires_at: null },
+    "a day that does not exist": { ...good, expires_at: "2099-02-30T00:00:00Z" },
+    "a year of five digits": { ...good, expires_at: "9999-12-31T23:59:59-23:59" },
+    "a leap second": { ...good, expires_at: "2099-12-31T23:59:60Z" },
+    "an unknown field": { ...good, admin: true },
+  };
+
+  t.test("bad input makes no key", async (t) => {
+    const keys = await owned();
+    for (const [what, json] of Object.entries(bad)) {
+      const reply = await keys.make(json);
+      t.equal(reply.status, 400, what);
+      t.equal(reply.body.error, "validation_failed", what);
+    }
+    t.same((await keys.list()).body.data, []);
+  });
+
+  t.test("a key ends when it expires", async (t) => {
+    const keys = await owned();
+    const { body } = await keys.make({ ...good, expires_at: inMs(2 * SECOND) });
+    t.equal((await use(api, body.key)).status, 200);
+    await refusedAfter(api, body.key);
+    t.ok(Date.now() >= Date.parse(body.expires_at));
+    t.equal((await keys.rotate(body.id, {})).body.error, "invalid_state_transition");
+  });
+
+  t.test("the list is read page by page, newest first, forwards and backwards", async (t) => {
+    const keys = await owned();
+    const made: string[] = [];
+    for (const name of ["1", "2", "3", "4", "5"]) made.unshift((await keys.make({ ...good, name })).body.id);
+    const { there, back } = await readPages<{ id: string }>(keys.list, 2);
+    t.same(
+      there.map(({ id }) => id),
+      made,
+    );
+    t.same(
+      back.map(({ id }) => id),
+      made,
+    );
+    const { after } = (await keys.list("?limit=2")).body.paging.cursors;
+    t.equal((await (await owned()).list(`?after=${after}`)).status, 400, "a cursor of another client");
+    for (const query of ["?limit=0", "?limit=101", "?after=x", "?revoked=true"])
+      t.equal((await keys.list(query)).status, 400, query);
+  });
+
+  t.test("a revoked key is refused within 5 s and stays in the list", async (t) => {
+    const keys = await owned();
+    const { id, key } = (await keys.make(good)).body;
+    t.equal((await use(api, key)).status, 200);
+    t.equal((await keys.revoke(id)).status, 204);
+    t.ok((await refusedAfter(api, key)) < 6 * SECOND);
+    const [{ revoked_at }] = (await keys.list()).body.data;
+    t.ok(Date.parse(revoked_at) <= Date.now());
+    t.equal((await keys.revoke(id)).status, 204, "a second time changes nothing");
+    t.equal((await keys.list()).body.data[0].revoked_at, revoked_at);
+  });
+
+  t.test("without a grace the old key is refused within 5 s of the rotation", async (t) => {
+    const keys = await owned();
+    for (const json of [{ grace_minutes: 0 }, {}]) {
+      const old = (await keys.make({ name: "Shop", scopes: ["marketing:read"] })).body;
+      t.equal((await use(api, old.key)).status, 200);
+      const rotated = await keys.rotate(old.id, json);
+      t.equal(rotated.status, 201);
+      t.match(rotated.body, { name: "Shop", scopes: ["marketing:read"], expires_at: null });
+      t.not(rotated.body.id, old.id);
+      t.match((await use(api, rotated.body.key)).body, { scopes: ["marketing:read"] });
+      t.ok((await refusedAfter(api, old.key)) < 6 * SECOND);
+    }
+  });
+
+  t.test("during the grace both keys work, and the old one has an end", async (t) => {
+    const keys = await owned();
+    const old = (await keys.make(good)).body;
+    const fresh = (await keys.rotate(old.id, { grace_minutes: 60 })).body;
+    for (const { key } of [old, fresh]) t.equal((await use(api, key)).status, 200);
+    const listed = (await keys.list()).body.data;
+    t.equal(listed[0].expires_at, null);
+    const left = Date.parse(listed[1].expires_at) - Date.now();
+    t.ok(left > 59 * MINUTE && left <= 60 * MINUTE);
+    t.notMatch(JSON.stringify(listed), fresh.key.slice(-43));
+  });
+
+  t.test("a rotation never lengthens a key's life", async (t) => {
+    const keys = await owned();
+    const expires_at = inMs(10 * MINUTE);
+    const old = (await keys.make({ ...good, expires_at })).body;
+    t.equal((await keys.rotate(old.id, { grace_minutes: 60 })).body.expires_at, expires_at);
+    for (const key of (await keys.list()).body.data) t.equal(key.expires_at, expires_at);
+  });
+
+  t.test("a key that was replaced is not replaced again, and its successor lives on", async (t) => {
+    const keys = await owned();
+    const old = (await keys.make(good)).body;
+    const fresh = (await keys.rotate(old.id, { grace_minutes: 5 })).body;
+    const again = await keys.rotate(old.id, { grace_minutes: 5 });
+    t.equal(again.status, 409);
+    t.match(again.body, { error: "invalid_state_transition", message: new RegExp(fresh.id) });
+    const successor = await keys.rotate(fresh.id, { grace_minutes: 5 });
+    t.match(successor, { status: 201, body: { expires_at: null } });
+    t.equal((await keys.list()).body.data.length, 3);
+  });
+
+  t.test("a key that has ended is not rotated, and one that is not there not found", async (t) => {
+    const keys = await owned();
+    const { id } = (await keys.make(good)).body;
+    for (const json of [
+      { grace_minutes: -1 },
+      { grace_minutes: 10_081 },
+      { grace_minutes: 1.5 },
+      { grace_minutes: "1" },
+      { grace_minutes: null },
+      { grace: 1 },
+    ])
+      t.equal((await keys.rotate(id, json)).status, 400, JSON.stringify(json));
+    await keys.revoke(id);
+    const again = await keys.rotate(id, { grace_minutes: 1 });
+    t.equal(again.status, 409);
+    t.equal(again.body.error, "invalid_state_transition");
+    t.equal((await keys.list()).body.data.length, 1);
+    for (const [unknown, status] of [
+      [ABSENT, 404],
+      ["key_1", 400],
+      [ABSENT.replace("key_", "usr_"), 400],
+    ] as const) {
+      t.equal((await keys.rotate(unknown, {})).status, status, unknown);
+      t.equal((await keys.revoke(unknown)).status, status, unknown);
+    }
+  });
+
+  t.test("of two rotations at the same moment without a grace one succeeds", async (t) => {
+    const keys = await owned();
+    const { id } = (await keys.make(good)).body;
+    const replies = await Promise.all([keys.rotate(id, {}), keys.rotate(id, {})]);
+    t.same(replies.map(({ status }) => status).sort(), [201, 409]);
+  });
+
+  t.test("when a key was last used appears, written at most once a minute", async (t) => {
+    const keys = await owned();
+    const { id, key } = (await keys.make(good)).body;
+    const lastUsed = async () => (await keys.list()).body.data[0].last_used_at;
+    const before = Date.now();
+    await use(api, key);
+    const first = await until("the use is noted", lastUsed);
+    t.ok(Date.parse(first) >= before - SECOND && Date.parse(first) <= Date.now() + SECOND);
+    const age = (minutes: number) =>
+      api.db.query("update api_keys set last_used_at = now() - $2 * interval '1 minute' where id = $1", [
+        id,
+        minutes,
+      ]);
+    /** What a process that has not seen the key yet writes when it is used there. */
+    const writesElsewhere = async () => {
+      const { statements, database } = watchStatements();
+      const other = await startApi(t, { config: api.config, database });
+      for (let count = 0; count < 3; count++) await use(other, key);
+      return statements.filter((text) => text.includes("update api_keys")).length;
+    };
+    await age(0.5);
+    t.equal(await writesElsewhere(), 0, "half a minute later it stays");
+    await age(2);
+    const old = await lastUsed();
+    t.equal(await writesElsewhere(), 1);
+    await until("the use is noted anew", async () => (await lastUsed()) !== old);
+  });
+});

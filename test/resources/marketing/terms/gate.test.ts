@@ -1,0 +1,163 @@
+import t from "tap";
+import type { Route } from "../../../../src/http/route.ts";
+import { countAcceptances } from "../../../../src/store/tenants/terms.ts";
+import { acceptTerms } from "../../../../src/domain/tenants/terms.ts";
+import { productRoutes, startApi } from "../../../fixtures/http/api.ts";
+import { untilBlocked } from "../../../fixtures/servers/lock-waits.ts";
+import { rawClient } from "../../../fixtures/servers/servers.ts";
+import { watchStatements } from "../../../fixtures/servers/statements.ts";
+import { makeTenant } from "../../../fixtures/tenants/tenants.ts";
+import { FIRST, gated, termsOf, termsTable } from "../../../fixtures/tenants/terms.ts";
+
+t.test("what the terms open", async (t) => {
+  const { statements, database } = watchStatements();
+  const api = await startApi(t, { database, routes: termsTable });
+  const { status, text, accept, create, audit, publish, newTenant } = termsOf(api);
+
+  t.test("the gate comes after scope and before everything in the request", async (t) => {
+    const { tenant, key } = await newTenant();
+    const reader = await tenant.key("marketing:read");
+    t.equal((await create(reader.headers)).body.error, "insufficient_scope");
+    for (const json of [{}, { name: "x" }, { unknown: 1 }]) {
+      const refused = await create(key.headers, json);
+      t.equal(refused.status, 403);
+      t.match(refused.body, {
+        error: "terms_not_accepted",
+        message: `The terms of version ${FIRST} must be accepted first`,
+        current_version: FIRST,
+      });
+    }
+    statements.length = 0;
+    await create(key.headers);
+    t.equal(statements.filter((text) => text.includes("terms_")).length, 1, "one statement each time");
+    t.equal((await create((await tenant.person("viewer")).headers)).body.error, "insufficient_scope");
+  });
+
+  t.test("a new version closes the gate at once, until it is accepted too", async (t) => {
+    const { tenant, owner, key } = await newTenant();
+    const first = (await accept(owner.headers, { version: FIRST })).body;
+    t.equal((await create(key.headers)).status, 200);
+    await publish("2026-12-01");
+    const closed = await create(key.headers);
+    t.match(closed, { status: 403, body: { error: "terms_not_accepted", current_version: "2026-12-01" } });
+    t.same((await status(owner.headers)).body, {
+      ...first,
+      version: "2026-12-01",
+      accepted: false,
+      current_version_accepted: false,
+    });
+    t.match((await accept(owner.headers, { version: FIRST })).body, {
+      error: "terms_version_not_current",
+      current_version: "2026-12-01",
+    });
+    const admin = await tenant.person("admin");
+    const again = await accept(admin.headers, { version: "2026-12-01" });
+    t.match(again.body, {
+      accepted: true,
+      version: "2026-12-01",
+      accepted_by: { user_id: admin.id, role: "admin" },
+    });
+    t.ok(again.body.accepted_at > first.accepted_at);
+    t.equal((await create(key.headers)).status, 200);
+    t.equal((await create(key.headers, {})).body.error, "validation_failed", "behind the gate");
+    t.equal((await audit(owner.headers)).length, 2);
+  });
+
+  t.test(
+    "the version published last is in force, whatever it is called and whatever the clock said",
+    async (t) => {
+      const { owner } = await newTenant();
+      await publish("z");
+      await accept(owner.headers, { version: "z" });
+      await publish("a");
+      await api.db.query("update terms_versions set published_at = '1999-01-01' where version = 'a'");
+      t.equal((await status(owner.headers)).body.version, "a");
+      const { body } = await accept(owner.headers, { version: "a" });
+      await api.db.query("update terms_acceptances set accepted_at = '1999-01-01' where version = 'a'");
+      t.match(body, { accepted: true });
+      t.match((await status(owner.headers)).body, { accepted: true, accepted_at: /^1999/ });
+      t.same(await publish("z", "another text"), { outcome: "exists" });
+      t.equal((await text(owner.headers)).body.text, "The text of a");
+    },
+  );
+
+  t.test(
+    "who accepts while a version is being published accepts what is in force afterwards, or nothing",
+    async (t) => {
+      const { owner, key } = await newTenant();
+      const { version: former } = (await status(owner.headers)).body;
+      const late = await newTenant();
+      await accept(late.owner.headers, { version: former });
+      const publisher = await rawClient(t, api.config.DATABASE_URL);
+      await publisher.query("begin");
+      await publisher.query("lock table terms_versions in exclusive mode");
+      await publisher.query("insert into terms_versions (version, text) values ('while', 'x')");
+      const [stale, fresh] = [former, "while"].map((version) => accept(owner.headers, { version }));
+      await untilBlocked(publisher, 2);
+      t.equal((await create(late.key.headers)).status, 200, "reading waits for nobody");
+      t.equal((await status(late.owner.headers)).body.version, former);
+      await publisher.query("commit");
+      t.match(await stale, { status: 400, body: { current_version: "while" } });
+      t.match(await fresh, { status: 200, body: { version: "while", accepted: true } });
+      t.equal((await create(key.headers)).status, 200);
+      t.equal((await create(late.key.headers)).status, 403);
+    },
+  );
+
+  t.test("a publication waits for who is accepting, and counts them", async (t) => {
+    const { tenant, owner } = await newTenant();
+    const { version: former } = (await status(owner.headers)).body;
+    const deed = {
+      caller: { clientId: tenant.id, credential: { type: "user", id: owner.id, name: "Ann" } },
+    };
+    const observer = await rawClient(t, api.config.DATABASE_URL);
+    const before = await countAcceptances(api.db, former);
+    const { publishing } = await api.db.transaction(async (tx) => {
+      await acceptTerms(tx, deed, { id: owner.id, name: "Ann", email: null, role: "owner" });
+      const publishing = publish("after");
+      await untilBlocked(observer, 1);
+      return { publishing };
+    });
+    t.match(await publishing, { outcome: "published", former, unsettled: before + 1 });
+    t.match((await status(owner.headers)).body, {
+      version: "after",
+      accepted: false,
+      accepted_by: { name: "Ann" },
+    });
+  });
+
+  t.test("of two publications at the same moment the later one is in force", async (t) => {
+    const { headers } = await (await makeTenant(api)).key("marketing:read");
+    const published = await Promise.all([publish("one"), publish("two"), publish("one")]);
+    t.same(published.map(({ outcome }) => outcome).sort(), ["exists", "published", "published"]);
+    const [last] = await api.db.query<{ version: string }>(
+      "select version from terms_versions order by published_at desc limit 1",
+    );
+    t.equal((await status(headers)).body.version, last?.version);
+  });
+});
+
+/** What changes something and works without accepted terms: accepting them, and reports, which only read. */
+const OPEN = ["post /api/marketing/terms/accept", "post /api/marketing/insights/reports"];
+
+const misgated = (routes: readonly Route[]): string[] =>
+  routes
+    .filter(({ path }) => path.startsWith("/api/marketing/"))
+    .map(({ method, path, gate }) => ({ title: `${method} ${path}`, method, gate }))
+    .filter(({ title, method, gate }) => (gate === "terms") === (method === "get" || OPEN.includes(title)))
+    .map(({ title }) => title);
+
+t.test("all that changes something under /api/marketing is behind the gate, and nothing else", async (t) => {
+  const routes = productRoutes();
+  t.ok(routes.some(({ path }) => path === "/api/marketing/terms/accept"));
+  t.same(misgated(routes), []);
+  const { gate, ...ungated } = gated;
+  t.same(misgated([gated, ungated, { ...ungated, method: "get" }, { ...gated, method: "get" }]), [
+    "post /api/marketing/things",
+    "get /api/marketing/things",
+  ]);
+  const elsewhere = routes.filter(
+    (given) => given.gate !== undefined && !given.path.startsWith("/api/marketing/"),
+  );
+  t.same(elsewhere, []);
+});

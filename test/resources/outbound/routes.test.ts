@@ -1,0 +1,188 @@
+import t from "tap";
+import { DAY } from "../../../src/runtime/durations.ts";
+import { firstIdAt } from "../../../src/runtime/ids.ts";
+import { type Api, startApi } from "../../fixtures/http/api.ts";
+import { connect } from "../../fixtures/tenants/channels.ts";
+import { makeSender, PHONE, rowIs, textTo } from "../../fixtures/messages/messages.ts";
+import { readPages } from "../../fixtures/http/list-pages.ts";
+
+const ABSENT = "msg_01k9zv3m5q8x7w2r4t6y0a1b2c";
+const AT = "2026-11-01T09:30:01.000Z";
+
+const idsIn = (rows: { message_id: string }[]) => rows.map(({ message_id }) => message_id);
+
+/** Settled: nothing is left to be sent. */
+async function settle(api: Api, id: string, columns: Record<string, unknown>): Promise<void> {
+  await api.db.query("delete from sends where id = $1", [id]);
+  await rowIs(api, "messages", { id, ...columns });
+}
+
+t.test("messages that were sent", async (t) => {
+  const api = await startApi(t);
+
+  /** A sender with one message for each of these; the ids in their order. */
+  const withMessages = async (...messages: object[]) => {
+    const sender = await makeSender(api);
+    const channel = await connect(api, sender.tenant);
+    const ids: string[] = [];
+    for (const message of messages)
+      ids.push((await sender.send(textTo(channel, message))).body.message_id as string);
+    return { sender, channel, ids: ids as [string, ...string[]] };
+  };
+
+  t.test("one that is being tried is sending, with the attempts so far", async (t) => {
+    const { sender, ids } = await withMessages({});
+    const [id] = ids;
+    const started_at = new Date(AT);
+    const sending = { status: "sending", at: AT };
+    const stands = async () => (await sender.read(id)).body;
+
+    await rowIs(api, "sends", { id, state: "in_hand" });
+    t.match(await stands(), { status: "queued", attempts: 0 }, "in hand, and nothing is written yet");
+    await rowIs(api, "sends", { id, started_at, sending_at: started_at });
+    t.match(await stands(), { status: "sending", statuses: [{ status: "queued" }, sending], attempts: 0 });
+    await rowIs(api, "sends", { id, state: "waiting", sending_at: null, attempts: 2 });
+    t.match(await stands(), { status: "sending", statuses: [{ status: "queued" }, sending], attempts: 2 });
+    const timeline = JSON.stringify([sending, { status: "unknown", at: AT }]);
+    await rowIs(api, "sends", { id, state: "unknown" });
+    await rowIs(api, "messages", { id, status: "unknown", timeline });
+    t.same(
+      (await stands()).statuses.map(({ status }: { status: string }) => status),
+      ["queued", "sending", "unknown"],
+    );
+  });
+
+  t.test("one that is settled tells its way and its end", async (t) => {
+    const { sender, ids } = await withMessages({}, {});
+    const [read, failed] = ids as [string, string];
+    const timeline = [
+      { status: "sending", at: AT },
+      { status: "accepted", at: AT },
+      { status: "read", at: AT },
+    ];
+    await settle(api, read, {
+      status: "read",
+      timeline: JSON.stringify(timeline),
+      platform_message_id: "wamid.x",
+      attempts: 3,
+    });
+    const { statuses, ...told } = (await sender.read(read)).body;
+    t.match(told, { status: "read", platform_message_id: "wamid.x", error: null, attempts: 3 });
+    t.same(statuses.slice(1), timeline);
+    for (const [error, shown] of [
+      [
+        { code: 131026, title: "Undeliverable", message: "m", details: "d" },
+        { code: 131026, title: "Undeliverable", message: "m", details: "d" },
+      ],
+      [
+        { code: "outcome_unknown", message: "m" },
+        { code: "outcome_unknown", title: null, message: "m", details: null },
+      ],
+    ]) {
+      await settle(api, failed, { status: "failed", error: JSON.stringify(error) });
+      t.same((await sender.read(failed)).body.error, shown);
+    }
+  });
+
+  t.test("the list is read page by page, newest first, forwards and backwards", async (t) => {
+    const { sender, ids } = await withMessages({}, {}, {}, {}, {});
+    await withMessages({});
+    const { there, back } = await readPages<{ message_id: string }>(sender.list, 2);
+    t.same(idsIn(there), ids.toReversed());
+    t.same(idsIn(back), ids.toReversed());
+    const { after } = (await sender.list("?limit=2")).body.paging.cursors;
+    const { sender: stranger } = await withMessages();
+    t.equal((await stranger.list(`?after=${after}`)).status, 400, "a cursor of another client");
+    t.same((await stranger.list()).body.data, []);
+    t.same((await sender.list("?limit=1")).body.data[0], (await sender.read(ids[4] as string)).body);
+  });
+
+  t.test("the list is filtered by each of its filters, and by several", async (t) => {
+    const { sender, channel, ids } = await withMessages(
+      {},
+      { external_ref: "r-1" },
+      { to: "US.1", external_ref: "r-1" },
+      { to: "US.1" },
+    );
+    const [first, second, third, fourth] = ids as [string, string, string, string];
+    const second_channel = await connect(api, sender.tenant, { platform: "socialapp" });
+    const fifth = (await sender.send(textTo(second_channel, { to: "1" }))).body.message_id;
+    const listed = async (query: string) => idsIn((await sender.list(query)).body.data);
+    t.same(await listed(`?channel_id=${channel}`), [fourth, third, second, first]);
+    t.same(await listed(`?channel_id=${second_channel}`), [fifth]);
+    t.same(await listed(`?to=${PHONE}`), [second, first]);
+    t.same(await listed("?external_ref=r-1"), [third, second]);
+    t.same(await listed("?external_ref=r-1&to=US.1"), [third]);
+    t.same(await listed(`?external_ref=r-1&channel_id=${second_channel}`), []);
+  });
+
+  t.test("each status is found by its name, queued and sending too", async (t) => {
+    const { sender, ids } = await withMessages({}, {}, {}, {}, {}, {}, {}, {});
+    const [queued, inHand, tried, ...settled] = ids as [string, string, string, ...string[]];
+    await rowIs(api, "sends", {
+      id: inHand,
+      state: "in_hand",
+      started_at: new Date(),
+      sending_at: new Date(),
+    });
+    await rowIs(api, "sends", { id: tried, started_at: new Date(), attempts: 1 });
+    const ends = ["accepted", "sent", "delivered", "read", "failed"];
+    for (const [index, status] of ends.entries()) await settle(api, settled[index] as string, { status });
+    const listed = async (query: string) => idsIn((await sender.list(query)).body.data);
+    t.same(await listed("?status=queued"), [queued]);
+    t.same(await listed("?status=sending"), [tried, inHand]);
+    for (const [index, status] of ends.entries()) t.same(await listed(`?status=${status}`), [settled[index]]);
+    t.same(await listed(`?status=sending&to=${PHONE}&limit=1`), [tried]);
+    await rowIs(api, "sends", { id: tried, state: "unknown" });
+    await rowIs(api, "messages", { id: tried, status: "unknown" });
+    t.same(await listed("?status=unknown"), [tried]);
+    t.same(await listed("?status=sending"), [inHand]);
+  });
+
+  t.test("a time is that of acceptance, both its ends included", async (t) => {
+    const { sender, ids } = await withMessages({}, {}, {});
+    const start = Date.parse("2026-05-01T10:00:00.000Z");
+    const moved = await Promise.all(
+      ids.map(async (id, index) => {
+        const there = `${firstIdAt("msg", start + index)}0000000000000000`;
+        for (const table of ["sends", "messages"])
+          await api.db.query(`update ${table} set id = $2 where id = $1`, [id, there]);
+        return there;
+      }),
+    );
+    const [first, second, third] = moved;
+    const listed = async (query: string) => idsIn((await sender.list(query)).body.data);
+    t.same(await listed("?since=2026-05-01T10:00:00.001Z"), [third, second]);
+    t.same(await listed("?until=2026-05-01T10:00:00.001Z"), [second, first]);
+    t.same(await listed("?since=2026-05-01T07:00:00.001-03:00&until=2026-05-01T10:00:00.001Z"), [second]);
+    t.same(await listed(`?since=${new Date(start + DAY).toISOString()}`), []);
+    t.same(await listed("?since=0001-01-01T00:00:00Z&until=9999-12-31T23:59:59Z"), [third, second, first]);
+    t.equal((await sender.read(first as string)).body.created_at, "2026-05-01T10:00:00.000Z");
+  });
+
+  t.test("bad input is refused by name", async (t) => {
+    const { sender } = await withMessages();
+    for (const [query, path] of [
+      ["?channel_id=ch_1", "/channel_id"],
+      ["?status=gone", "/status"],
+      ["?to=", "/to"],
+      ["?external_ref=", "/external_ref"],
+      ["?since=yesterday", "/since"],
+      ["?until=2026-06-30T23:59:60Z", "/until"],
+      ["?since=2026-11-02T00:00:00Z&until=2026-11-01T00:00:00Z", "/since"],
+      ["?type=text", "/type"],
+      ["?limit=101", "/limit"],
+      ["?after=x", "/after"],
+    ] as const) {
+      const { status, body } = await sender.list(query);
+      t.equal(status, 400, query);
+      t.match(body, { error: "validation_failed", details: [{ path }] }, query);
+    }
+    for (const [id, status] of [
+      [ABSENT, 404],
+      ["msg_1", 400],
+      [ABSENT.replace("msg_", "evt_"), 400],
+    ] as const)
+      t.equal((await sender.read(id)).status, status, id);
+  });
+});

@@ -1,0 +1,258 @@
+import type { Socket } from "node:net";
+import { Webhook } from "standardwebhooks";
+import t from "tap";
+import { SECOND } from "../../../src/runtime/durations.ts";
+import { deleteClient } from "../../../src/store/tenants/clients.ts";
+import { type Api, startApi } from "../../fixtures/http/api.ts";
+import { startTcpBackend } from "../../fixtures/events/backends.ts";
+import { makeTenant } from "../../fixtures/tenants/tenants.ts";
+import { until } from "../../fixtures/until.ts";
+import { receiveWebhooks } from "../../fixtures/sandbox/webhook-receiver.ts";
+
+const OK = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+
+async function testing(api: Api) {
+  const tenant = await makeTenant(api);
+  const { headers } = await tenant.key("webhooks:manage");
+  const rows = <Row extends object>(table: string) =>
+    api.db.query<Row>(`select * from ${table} where client_id = $1 order by id`, [tenant.id]);
+  return {
+    tenant,
+    send: (json?: unknown) => api.call("POST", "/api/webhooks/test", { headers, json }),
+    configure: (json: unknown) => api.call("PATCH", "/api/webhooks/config", { headers, json }),
+    turnOff: (key: string) =>
+      api.call("PATCH", `/api/webhooks/dispatch/${key}`, { headers, json: { enabled: false } }),
+    generate: (json: unknown) => api.call("POST", "/api/webhooks/config/generate-secret", { headers, json }),
+    /** What is written down of the client's events. */
+    history: async () => ({
+      events: await rows("events"),
+      deliveries: await rows("deliveries"),
+      attempts: await rows("attempts"),
+    }),
+  };
+}
+
+t.test("a test event", async (t) => {
+  const api = await startApi(t, { settings: { PRIVATE_DESTINATIONS: "127.0.0.0/8" } });
+
+  t.test("needs an address to go to", async (t) => {
+    const { send, configure, history, tenant } = await testing(api);
+    for (const _ of ["never configured", "emptied"]) {
+      const reply = await send({ key: "chatapp" });
+      t.equal(reply.status, 409);
+      t.equal(reply.body.error, "webhook_not_configured");
+      await configure({ webhook_url: "https://8.8.8.8", webhook_secret: "x".repeat(16) });
+      await configure({ webhook_url: "" });
+    }
+    t.same(await history(), { events: [], deliveries: [], attempts: [] });
+    await configure({ webhook_url: "https://8.8.8.8" });
+    await deleteClient(api.db, tenant.id);
+    t.equal((await send()).status, 409, "its client is gone");
+    t.same((await history()).events, []);
+  });
+
+  t.test("goes to the base address at once, signed, and is written down", async (t) => {
+    const { send, configure, generate, history, tenant } = await testing(api);
+    const backend = await receiveWebhooks(t);
+    const token = (await generate({})).body.webhook_secret;
+    await configure({ webhook_url: `${backend.url}/in` });
+    const { status, body } = await send();
+    const line = api.lines.find(({ event }) => event === "delivery.attempted");
+    t.match(line, {
+      event: "delivery.attempted",
+      client: tenant.id,
+      event_id: body.event_id,
+      type: "webhook.test",
+      outcome: "delivered",
+      status: 200,
+    });
+    t.equal(status, 200);
+    t.match(body, { event_id: /^evt_/, delivered: true, status_code: 200, error: null });
+    t.equal(backend.received.length, 1);
+    const [{ method, path, headers, raw, body: payload }] = backend.received as [
+      (typeof backend.received)[number],
+    ];
+    t.same([method, path], ["POST", "/in"]);
+    const { occurred_at, ...rest } = payload;
+    t.same(rest, { id: body.event_id, type: "webhook.test", api_version: "2026-11-01", key: null, data: {} });
+    t.ok(Math.abs(Date.parse(occurred_at) - Date.now()) < 60 * SECOND);
+    t.match(headers, {
+      "webhook-id": body.event_id,
+      "x-webhook-event": "webhook.test",
+      "x-webhook-attempt": "1",
+      "x-webhook-token": token,
+    });
+    t.ok(new Webhook(token).verify(raw, headers as Record<string, string>));
+
+    const { events, deliveries, attempts } = await history();
+    t.match(events, [
+      {
+        id: body.event_id,
+        client_id: tenant.id,
+        type: "webhook.test",
+        key: null,
+        channel_id: null,
+        is_late: false,
+        payload: raw,
+        occurred_at: new Date(occurred_at),
+      },
+    ]);
+    t.match(deliveries, [
+      {
+        id: body.event_id,
+        state: "delivered",
+        skip_reason: null,
+        attempts: 1,
+        next_attempt_at: null,
+        last_status_code: 200,
+        last_error: null,
+        url: `${backend.url}/in`,
+        delivered_at: Date,
+      },
+    ]);
+    t.match(attempts, [
+      {
+        id: body.event_id,
+        attempt: 1,
+        at: Date,
+        status_code: 200,
+        duration_ms: body.duration_ms,
+        error: null,
+        response_excerpt: null,
+      },
+    ]);
+  });
+
+  t.test("goes to a key's own address, also while the key is off", async (t) => {
+    const { send, configure, turnOff } = await testing(api);
+    const backend = await receiveWebhooks(t);
+    await configure({ webhook_url: backend.url });
+    const PATHS = {
+      chatapp: "/chat",
+      photoapp: "/photo",
+      socialapp: "/social",
+      marketing: "/marketing/events",
+      publishing: "/publishing/events",
+      embedded_signup: "/embedded-signup/events",
+    };
+    for (const [key, path] of Object.entries(PATHS)) {
+      if (key !== "embedded_signup") await turnOff(key);
+      t.match((await send({ key })).body, { delivered: true }, key);
+      t.match(backend.received.at(-1), { path, body: { key } });
+    }
+    const { headers } = backend.received[0] ?? { headers: {} };
+    t.notOk("x-webhook-token" in headers || "webhook-signature" in headers, "without a token no signature");
+  });
+
+  t.test("carries both signatures in a grace", async (t) => {
+    const { send, configure, generate } = await testing(api);
+    const backend = await receiveWebhooks(t);
+    await configure({ webhook_url: backend.url });
+    const former = (await generate({})).body.webhook_secret;
+    const current = (await generate({ grace_minutes: 5 })).body.webhook_secret;
+    await send();
+    const [{ raw, headers }] = backend.received as [(typeof backend.received)[number]];
+    for (const token of [current, former])
+      t.ok(new Webhook(token).verify(raw, headers as Record<string, string>));
+    t.equal(headers["x-webhook-token"], current);
+  });
+
+  t.test("that is refused is told and stays failed", async (t) => {
+    const { send, configure, history } = await testing(api);
+    const backend = await receiveWebhooks(t);
+    backend.answerWith(503);
+    await configure({ webhook_url: backend.url });
+    const { status, body } = await send({ key: "marketing" });
+    t.equal(status, 200);
+    t.match(body, { delivered: false, status_code: 503, error: "HTTP 503" });
+    const { deliveries, attempts } = await history();
+    t.match(deliveries, [
+      {
+        state: "failed",
+        attempts: 1,
+        last_status_code: 503,
+        last_error: "HTTP 503",
+        next_attempt_at: null,
+        delivered_at: null,
+        url: `${backend.url}/marketing/events`,
+      },
+    ]);
+    t.match(attempts, [{ status_code: 503, error: "HTTP 503" }]);
+    t.equal(backend.received.length, 1);
+  });
+
+  t.test("that reaches nobody is told and stays failed", async (t) => {
+    const { send, configure, history, tenant } = await testing(api);
+    await configure({ webhook_url: "http://127.0.0.1:1" });
+    const refused = { delivered: false, status_code: null, error: "connection refused" };
+    t.match((await send()).body, refused);
+    // As if it had been configured under other exceptions.
+    await api.db.query("update webhook_configs set webhook_url = 'http://10.0.0.1' where id = $1", [
+      tenant.id,
+    ]);
+    t.match((await send()).body, { delivered: false, status_code: null, error: "address not allowed" });
+    t.match((await history()).deliveries, [
+      { state: "failed", last_status_code: null, last_error: "connection refused" },
+      { state: "failed", last_error: "address not allowed", url: "http://10.0.0.1" },
+    ]);
+  });
+
+  t.test("keeps what was answered, as a text and without the token", async (t) => {
+    const { send, configure, history } = await testing(api);
+    const token = "a-token-that-is-echoed";
+    const backend = await startTcpBackend(t, (socket) =>
+      socket.once("data", () => socket.end(`HTTP/1.1 400 No\r\n\r\ngot \u0000 ${token}`)),
+    );
+    await configure({ webhook_url: backend.url, webhook_secret: token });
+    const reply = await send();
+    t.match(reply.body, { error: "HTTP 400" });
+    t.match((await history()).attempts, [{ response_excerpt: "got \ufffd [token]" }]);
+  });
+
+  t.test("refuses what is no key", async (t) => {
+    const { send, configure, history } = await testing(api);
+    await configure({ webhook_url: "http://127.0.0.1:1" });
+    for (const json of [{ key: "billing" }, { key: null }, { key: "" }, { key: 1 }, { type: "x" }, []]) {
+      const reply = await send(json);
+      t.equal(reply.status, 400, JSON.stringify(json));
+      t.equal(reply.body.error, "validation_failed");
+    }
+    t.same((await history()).events, []);
+  });
+
+  t.test("is in the history while it is under way, and never due", async (t) => {
+    const { send, configure, history } = await testing(api);
+    const sockets: Socket[] = [];
+    const backend = await startTcpBackend(t, (socket) => socket.once("data", () => sockets.push(socket)));
+    await configure({ webhook_url: backend.url });
+    const sent = send();
+    const socket = await until("it has arrived", () => sockets[0]);
+    // What a process that dies here leaves behind.
+    const left = await history();
+    t.match(left.deliveries, [
+      { state: "failed", attempts: 1, last_error: "interrupted", next_attempt_at: null, url: backend.url },
+    ]);
+    t.match(left.attempts, [{ attempt: 1, status_code: null, error: "interrupted" }]);
+    socket.end(OK);
+    t.match((await sent).body, { delivered: true });
+    const { deliveries, attempts } = await history();
+    t.match(deliveries, [{ state: "delivered", attempts: 1, last_error: null }]);
+    t.match(attempts, [{ attempt: 1, status_code: 200, error: null }]);
+    t.equal(attempts.length, 1);
+  });
+
+  t.test("that was asked for again meanwhile stays due", async (t) => {
+    const { send, configure, history, tenant } = await testing(api);
+    const sockets: Socket[] = [];
+    const backend = await startTcpBackend(t, (socket) => socket.once("data", () => sockets.push(socket)));
+    await configure({ webhook_url: backend.url });
+    const sent = send();
+    const socket = await until("it has arrived", () => sockets[0]);
+    await api.db.query("update deliveries set state = 'pending' where client_id = $1", [tenant.id]);
+    socket.end(OK);
+    t.match((await sent).body, { delivered: true });
+    const { deliveries, attempts } = await history();
+    t.match(deliveries, [{ state: "pending" }]);
+    t.match(attempts, [{ attempt: 1, status_code: 200, error: null }]);
+  });
+});

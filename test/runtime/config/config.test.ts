@@ -1,0 +1,176 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import t from "tap";
+import { ConfigError, readConfig, settingsTable } from "../../../src/runtime/config/config.ts";
+import { packageRoot } from "../../../src/runtime/package-root.ts";
+import { unconnectedSettings } from "../../fixtures/processes/settings.ts";
+
+function problemsOf(env: Record<string, string | undefined>): readonly string[] {
+  try {
+    readConfig(env);
+    return [];
+  } catch (error) {
+    if (error instanceof ConfigError) return error.problems;
+    throw error;
+  }
+}
+
+const production = () => ({
+  ...unconnectedSettings(),
+  NODE_ENV: "production",
+  PUBLIC_URL: "https://herald.example",
+  AD_PLATFORM_URL: "https://ads.example/v26.0",
+  AD_DIALOG_URL: "https://ads.example/dialog/oauth",
+  CHAT_PLATFORM_URL: "https://chat.example/v26.0",
+  PHOTO_PLATFORM_URL: "https://photo.example/v26.0",
+  SOCIAL_PLATFORM_URL: "https://social.example/v26.0",
+  SIGNUP_DIALOG_URL: "https://ads.example/dialog/signup",
+  SIGNUP_CONFIG_ID: "1",
+  PLATFORM_APP_ID: "2",
+  PLATFORM_APP_SECRET: "3",
+  PLATFORM_VERIFY_TOKEN: "4",
+});
+
+t.test("what is not set has its documented default", async (t) => {
+  const config = readConfig(unconnectedSettings());
+  t.match(config, {
+    NODE_ENV: "development",
+    PORT: 8080,
+    HOST: "0.0.0.0",
+    PUBLIC_URL: "http://localhost:8080",
+    DATABASE_POOL: 10,
+    DATABASE_PREPARED: true,
+    RATE_LIMIT_PER_MINUTE: 12_000,
+    AD_PLATFORM_URL: "http://localhost:8090/v26.0",
+    PLATFORM_MEDIA_HOSTS: ["localhost:8090"],
+    OAUTH_REDIRECT_URI: "http://localhost:8080/console/oauth",
+    PRIVATE_DESTINATIONS: [],
+    EVENT_RETENTION_DAYS: 30,
+  });
+  t.equal(config.METRICS_TOKEN, undefined);
+  t.equal(config.DATABASE_DIRECT_URL, config.DATABASE_URL);
+  t.ok(config.IMAGE_THREADS >= 1);
+  t.ok(Object.isFrozen(config));
+});
+
+t.test("a default made from another setting follows it", async (t) => {
+  const config = readConfig({ ...unconnectedSettings(), PORT: "9000", SANDBOX_PORT: "9090" });
+  t.equal(config.PUBLIC_URL, "http://localhost:9000");
+  t.equal(config.OAUTH_REDIRECT_URI, "http://localhost:9000/console/oauth");
+  t.equal(config.CHAT_PLATFORM_URL, "http://localhost:9090/v26.0");
+  t.same(config.PLATFORM_MEDIA_HOSTS, ["localhost:9090"]);
+});
+
+t.test("an address is kept without its last slash, and so is what is made from it", async (t) => {
+  const config = readConfig({ ...unconnectedSettings(), PUBLIC_URL: "https://h.example/" });
+  t.equal(config.PUBLIC_URL, "https://h.example");
+  t.equal(config.OAUTH_REDIRECT_URI, "https://h.example/console/oauth");
+});
+
+t.test("a cron expression may have lists, ranges, steps and names", async (t) => {
+  const CRON_TOKENS = "0,30 */5 8-18/2 1-15 jan,JUL mon-fri";
+  t.equal(readConfig({ ...unconnectedSettings(), CRON_TOKENS }).CRON_TOKENS, CRON_TOKENS);
+});
+
+t.test("an empty variable counts as unset", async (t) => {
+  t.equal(readConfig({ ...unconnectedSettings(), PORT: "", METRICS_TOKEN: "" }).PORT, 8080);
+});
+
+t.test("all wrong settings are named in one message, and no value of theirs is repeated", async (t) => {
+  const wrong = {
+    DATABASE_URL: "mysql://u:hunter2@h/d",
+    ENCRYPTION_KEYS: "k1:hunter2",
+    PORT: "x",
+    LOG_LEVEL: "loud",
+  };
+  const problems = problemsOf({ ...wrong, JWT_SECRET: "hunter2" });
+  const names = ["DATABASE_URL", "ENCRYPTION_KEYS", "PORT", "LOG_LEVEL", "JWT_SECRET", "REDIS_URL"];
+  for (const name of names)
+    t.ok(
+      problems.some((problem) => problem.startsWith(`${name} `)),
+      `${name} is named`,
+    );
+  t.equal(problems.length, names.length);
+  t.notMatch(problems.join("\n"), /hunter2/);
+});
+
+const WRONG: [string, string][] = [
+  ["NODE_ENV", "staging"],
+  ["PORT", "65536"],
+  ["PORT", "-1"],
+  ["WEB_CONCURRENCY", "0"],
+  ["PUBLIC_URL", "localhost"],
+  ["PUBLIC_URL", "http://h/?q=1"],
+  ["PUBLIC_URL", "http://h/?"],
+  ["PUBLIC_URL", "http://:secret@h/"],
+  ["DATABASE_URL", "postgres://h/d?sslmode=maybe"],
+  ["DATABASE_PREPARED", "yes"],
+  ["REDIS_URL", "redis://a,http://b"],
+  ["ENCRYPTION_KEYS", `k1:${Buffer.alloc(31).toString("base64")}`],
+  ["ENCRYPTION_KEYS", `k1:${Buffer.alloc(32).toString("base64")},k1:${Buffer.alloc(32).toString("base64")}`],
+  ["JWT_SECRET", "short"],
+  ["PRIVATE_DESTINATIONS", "10.0.0.0/33"],
+  ["PRIVATE_DESTINATIONS", "localhost/8"],
+  ["PLATFORM_MEDIA_HOSTS", "http://cdn.example/"],
+  ["CRON_TOKENS", "every day"],
+  ["CRON_TOKENS", "* * * * *"],
+  ["CRON_TOKENS", "60 * * * * *"],
+  ["CRON_TOKENS", "*/0 * * * * *"],
+  ["CRON_TOKENS", "0 0 0 0 * *"],
+  ["CRON_TOKENS", "0 0 0 * 5-2 *"],
+  ["CRON_TOKENS", "a b c d e f"],
+  ["METRICS_TOKEN", "short"],
+];
+for (const [name, value] of WRONG)
+  t.test(`${name}=${value} is refused`, async (t) => {
+    const problems = problemsOf({ ...unconnectedSettings(), [name]: value });
+    t.equal(problems.length, 1);
+    t.match(problems[0], new RegExp(`^${name} must be `));
+  });
+
+t.test("user tokens need a secret, or an identity provider named completely", async (t) => {
+  const { JWT_SECRET, ...rest } = unconnectedSettings();
+  t.match(problemsOf(rest), [/^JWT_SECRET is required, or JWT_JWKS_URL/]);
+  const provider = { JWT_JWKS_URL: "https://id.example/keys", JWT_ISSUER: "https://id.example" };
+  t.match(problemsOf({ ...rest, ...provider }), [/^JWT_AUDIENCE must be set together/]);
+  t.same(problemsOf({ ...rest, ...provider, JWT_AUDIENCE: "herald" }), []);
+});
+
+t.test("several Redis nodes, or a word, make a cluster", async (t) => {
+  const redisOf = (REDIS_URL: string) => readConfig({ ...unconnectedSettings(), REDIS_URL }).REDIS_URL;
+  t.same(redisOf("redis://a:1"), { nodes: ["redis://a:1"], cluster: false });
+  t.same(redisOf("rediss://a:1, rediss://b:2"), { nodes: ["rediss://a:1", "rediss://b:2"], cluster: true });
+  t.same(redisOf("redis://a:1?cluster=true"), { nodes: ["redis://a:1"], cluster: true });
+  t.same(redisOf("redis://a:1?cluster=true&family=6"), { nodes: ["redis://a:1?family=6"], cluster: true });
+});
+
+t.test("production takes a complete set", async (t) => {
+  t.same(problemsOf(production()), []);
+});
+
+t.test("production has no sandbox to fall back on", async (t) => {
+  const problems = problemsOf({
+    ...unconnectedSettings(),
+    NODE_ENV: "production",
+    PUBLIC_URL: "https://h.example",
+  });
+  const required = Object.keys(production()).filter((name) => /PLATFORM|DIALOG|SIGNUP/.test(name));
+  t.same(
+    problems.map((problem) => problem.split(" ")[0]),
+    required,
+  );
+});
+
+t.test("production speaks https", async (t) => {
+  for (const name of ["PUBLIC_URL", "AD_PLATFORM_URL", "SIGNUP_DIALOG_URL", "CHAT_PLATFORM_URL"])
+    t.same(problemsOf({ ...production(), [name]: "http://h.example" }), [
+      `${name} must start with https:// in production`,
+    ]);
+  const { PUBLIC_URL, ...rest } = production();
+  t.same(problemsOf(rest), ["PUBLIC_URL must start with https:// in production"]);
+});
+
+t.test("the README's table of settings is the one in the code", async (t) => {
+  const readme = readFileSync(join(packageRoot(), "README.md"), "utf8");
+  t.ok(readme.includes(settingsTable()), `README.md must contain:\n${settingsTable()}`);
+});

@@ -1,0 +1,63 @@
+import t from "tap";
+import { JsonText, parseJson, stringifyJson } from "../../../src/runtime/json/json.ts";
+
+t.test("integers beyond 2^53 come through unchanged, wherever they stand", async (t) => {
+  const texts = [
+    "9007199254740993",
+    "-9007199254740993",
+    '{"id":120210000000000001,"list":[ 18446744073709551615,{"deep":-120210000000000001}]}',
+    '{"text":"said: 120210000000000001, \\"x\\": 120210000000000001","n":120210000000000001}',
+    '{"a":1.5,"b":1e21,"c":0.1234567890123456789,"d":12345678901234567890}',
+  ];
+  for (const text of texts) {
+    const again = stringifyJson(parseJson(text));
+    t.equal(again, stringifyJson(parseJson(again)));
+    for (const digits of text.match(/(?<![\d.])\d{18,}(?![\d.])/g) ?? []) t.match(again, digits);
+  }
+  t.same(parseJson("[9007199254740993]"), [9007199254740993n]);
+});
+
+t.test("what a number can hold stays a number, in strings nothing changes", async (t) => {
+  t.same(parseJson('{"a":9007199254740991,"b":[1000000000000000]}'), {
+    a: 9007199254740991,
+    b: [1000000000000000],
+  });
+  t.same(parseJson('{"a":": 120210000000000001"}'), { a: ": 120210000000000001" });
+  const fractions = '{"a":1.2345678901234567,"b":12345678901234567.5,"c":12345678901234567e3}';
+  t.same(parseJson(fractions), JSON.parse(fractions));
+});
+
+t.test("what JSON.parse refuses is refused", async (t) => {
+  for (const text of [
+    "",
+    "{",
+    '{"a":01234567890123456789}',
+    "[1234567890123456789",
+    '{"a":1234567890123456789,12345678901234567:2}',
+    '{"a":120210000000000001 2}',
+  ])
+    t.throws(() => parseJson(text), SyntaxError, text);
+});
+
+t.test("a large text with one long integer is read in one go", async (t) => {
+  const long = "x".repeat(12_000_000);
+  const { text, id } = parseJson(`{"text":"${long}\\n","id":120210000000000001}`) as {
+    text: string;
+    id: bigint;
+  };
+  t.equal(text.length, long.length + 1);
+  t.equal(id, 120210000000000001n);
+});
+
+t.test("a string that does not end is refused in no time", async (t) => {
+  const began = Date.now();
+  t.throws(() => parseJson(`[1234567890123456,"${'\\"'.repeat(200_000)}`), SyntaxError);
+  t.ok(Date.now() - began < 10_000, "it took minutes when every quote was a new beginning");
+});
+
+t.test("a text that is JSON already stands where it belongs, unread", async (t) => {
+  const deep = `${"[".repeat(100_000)}1.0${"]".repeat(100_000)}`;
+  const value = { id: 1, list: [new JsonText('{"n": 1.10}'), 120210000000000001n], deep: new JsonText(deep) };
+  t.equal(stringifyJson(value), `{"id":1,"list":[{"n": 1.10},120210000000000001],"deep":${deep}}`);
+  t.equal(stringifyJson(new JsonText("null")), "null");
+});

@@ -1,0 +1,28 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import t from "tap";
+import { packageRoot } from "../../../src/runtime/package-root.ts";
+import { sourceStack } from "../../../src/runtime/logging/source-stack.ts";
+
+const BUILT = join(packageRoot(), "dist/bin/web.js");
+
+t.test("a stack of a built process names the sources", async (t) => {
+  const lines = readFileSync(BUILT, "utf8").split("\n");
+  const line = lines.findIndex((text) => text.startsWith("function toApiError("));
+  t.ok(line > 0);
+  for (const file of [BUILT, pathToFileURL(BUILT).href]) {
+    const told = sourceStack(
+      `Error: no\n    at toApiError (${file}:${line + 1}:10)\n    at node:internal/x:1:2`,
+    );
+    t.match(
+      told,
+      /^Error: no\n {4}at toApiError \(\/.*\/src\/http\/error-reply\.ts:\d+:\d+\)\n {4}at node:internal\/x:1:2$/,
+    );
+  }
+});
+
+t.test("what was not built, or is no place, stays as it is", async (t) => {
+  const stack = "Error: /no/such.js:1:2\n    at x (/nowhere/at-all.js:3:4)\n    at y (file:///%zz.js:1:1)";
+  t.equal(sourceStack(stack), stack);
+});

@@ -1,0 +1,216 @@
+import t from "tap";
+import { ACCOUNT, adPlatform, DEMO_TOKEN, RIGHT } from "../../fixtures/sandbox/ad-platform.ts";
+import { speak } from "../../fixtures/sandbox/sandbox.ts";
+import { until } from "../../fixtures/until.ts";
+
+t.test("a campaign is made from a form and reads as it was written", async (t) => {
+  const ads = await adPlatform(t);
+  const id = await ads.make("campaigns", {
+    special_ad_categories: '["HOUSING"]',
+    lifetime_budget: "50000",
+    spend_cap: "90000",
+    bid_strategy: "COST_CAP",
+    start_time: "2026-09-01T00:00:00-0300",
+    stop_time: "1790000000",
+  });
+  t.match(id, /^\d{18}$/);
+  const fields =
+    "name,objective,status,special_ad_categories,buying_type,daily_budget,lifetime_budget,spend_cap,bid_strategy,start_time,stop_time,created_time,account_id";
+  const { body } = await ads.get(id, { fields });
+  const { created_time, ...rest } = body;
+  t.strictSame(rest, {
+    id,
+    name: "Spring",
+    objective: "OUTCOME_TRAFFIC",
+    status: "PAUSED",
+    special_ad_categories: ["HOUSING"],
+    buying_type: "AUCTION",
+    lifetime_budget: "50000",
+    spend_cap: "90000",
+    bid_strategy: "COST_CAP",
+    start_time: "2026-09-01T00:00:00-0300",
+    stop_time: "2026-09-21T11:13:20-0300",
+    account_id: "1600000000000101",
+  });
+  t.match(created_time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d-0300$/);
+});
+
+t.test("a campaign can be made from a JSON body too", async (t) => {
+  const ads = await adPlatform(t);
+  const json = { ...RIGHT.campaigns, special_ad_categories: [], is_adset_budget_sharing_enabled: false };
+  const { status, body } = await speak(`${ads.base}/${ACCOUNT}/campaigns`, { token: DEMO_TOKEN, json });
+  t.equal(status, 200);
+  t.strictSame((await ads.get(body.id, { fields: "special_ad_categories" })).body, {
+    id: body.id,
+    special_ad_categories: [],
+  });
+});
+
+t.test("without fields only the id is shown, and an unknown field is refused", async (t) => {
+  const ads = await adPlatform(t);
+  const id = await ads.make("campaigns");
+  t.strictSame((await ads.get(id)).body, { id });
+  const { status, body } = await ads.get(id, { fields: "name,colour" });
+  t.equal(status, 400);
+  t.match(body.error, { code: 100, message: /colour.*Campaign/ });
+});
+
+t.test("times are Unix seconds for whoever asks so", async (t) => {
+  const ads = await adPlatform(t);
+  const id = await ads.make("campaigns", { start_time: "1790000000" });
+  const { body } = await ads.get(id, { fields: "start_time", date_format: "U" });
+  t.equal(body.start_time, 1_790_000_000);
+});
+
+/** For the refusals, which leave nothing behind. */
+const shared = adPlatform(t);
+
+const WITHOUT: readonly (keyof typeof RIGHT.campaigns)[] = [
+  "name",
+  "objective",
+  "special_ad_categories",
+  "status",
+];
+
+for (const name of WITHOUT)
+  t.test(`a campaign without ${name} is refused`, async (t) => {
+    const ads = await shared;
+    const { [name]: _left, ...form } = RIGHT.campaigns;
+    const { status, body } = await ads.post(`${ACCOUNT}/campaigns`, form);
+    t.equal(status, 400);
+    t.match(body.error, {
+      code: 100,
+      message: new RegExp(name),
+      type: "OAuthException",
+      is_transient: false,
+    });
+    t.type(body.error.fbtrace_id, "string");
+  });
+
+const REFUSED: Record<string, { form: Record<string, string>; error: object }> = {
+  "special categories that are no list": {
+    form: { special_ad_categories: "NONE" },
+    error: { code: 100, message: /special_ad_categories must be an array/ },
+  },
+  "an unknown special category": {
+    form: { special_ad_categories: '["CARS"]' },
+    error: { code: 100, message: /special_ad_categories\[0\]/ },
+  },
+  "an unknown objective": { form: { objective: "FAME" }, error: { code: 100, message: /objective/ } },
+  "a legacy objective": {
+    form: { objective: "LINK_CLICKS" },
+    error: { code: 100, error_user_title: /Objective/, error_data: { blame_field_specs: [["objective"]] } },
+  },
+  "an unknown bid strategy": {
+    form: { bid_strategy: "CHEAP" },
+    error: { code: 100, message: /bid_strategy/ },
+  },
+  "a status that is none": { form: { status: "RUNNING" }, error: { code: 100, message: /status/ } },
+  "a status that cannot be the first": {
+    form: { status: "ARCHIVED" },
+    error: { code: 100, error_user_title: /Status/ },
+  },
+  "a budget that is no integer": {
+    form: { daily_budget: "10.50" },
+    error: { code: 100, message: /daily_budget must be an integer/ },
+  },
+  "a budget that is too low": {
+    form: { daily_budget: "99" },
+    error: { code: 100, error_subcode: 1885272, error_data: '{"blame_field_specs":[["daily_budget"]]}' },
+  },
+  "both budgets": {
+    form: { daily_budget: "1000", lifetime_budget: "1000" },
+    error: { code: 100, error_user_msg: /either/ },
+  },
+  "a boolean that is not JSON": {
+    form: { is_adset_budget_sharing_enabled: "no" },
+    error: { code: 100, message: /must be a boolean/ },
+  },
+  "an end before its start": {
+    form: { start_time: "1790000000", stop_time: "1780000000" },
+    error: { code: 100, error_data: { blame_field_specs: [["stop_time"]] } },
+  },
+  "a time that is none": { form: { start_time: "tomorrow" }, error: { code: 100, message: /start_time/ } },
+};
+
+for (const [what, { form, error }] of Object.entries(REFUSED))
+  t.test(`a campaign with ${what} is refused`, async (t) => {
+    const ads = await shared;
+    const { status, body } = await ads.post(`${ACCOUNT}/campaigns`, { ...RIGHT.campaigns, ...form });
+    t.equal(status, 400);
+    t.match(body.error, error);
+  });
+
+t.test("a campaign without a budget must say whether its ad sets share theirs", async (t) => {
+  const ads = await adPlatform(t);
+  const { is_adset_budget_sharing_enabled: _left, ...form } = RIGHT.campaigns;
+  const { body } = await ads.post(`${ACCOUNT}/campaigns`, form);
+  t.match(body.error, { code: 100, error_subcode: 4834011 });
+  t.match(body.error, { error_user_title: String, error_user_msg: String });
+  t.equal((await ads.post(`${ACCOUNT}/campaigns`, { ...form, daily_budget: "1000" })).status, 200);
+});
+
+t.test("what is only to be validated is not made", async (t) => {
+  const ads = await adPlatform(t);
+  const dry = { ...RIGHT.campaigns, execution_options: '["validate_only"]' };
+  t.strictSame((await ads.post(`${ACCOUNT}/campaigns`, dry)).body, { success: true });
+  t.strictSame((await ads.get(`${ACCOUNT}/campaigns`)).body, { data: [] });
+  t.equal((await ads.post(`${ACCOUNT}/campaigns`, { ...dry, objective: "REACH" })).status, 400);
+});
+
+t.test("an update changes what it names and nothing else", async (t) => {
+  const ads = await adPlatform(t);
+  const id = await ads.make("campaigns", { daily_budget: "1000" });
+  t.strictSame((await ads.post(id, { name: "Summer", daily_budget: "2000" })).body, { success: true });
+  t.strictSame((await ads.get(id, { fields: "name,daily_budget,objective" })).body, {
+    id,
+    name: "Summer",
+    daily_budget: "2000",
+    objective: "OUTCOME_TRAFFIC",
+  });
+  t.match((await ads.post(id, { lifetime_budget: "2000" })).body.error, { error_user_msg: /either/ });
+  t.match((await ads.post(id, { buying_type: "RESERVED" })).body.error, {
+    code: 100,
+    error_data: { blame_field_specs: [["buying_type"]] },
+  });
+});
+
+t.test("of a deleted campaign only the name can be changed", async (t) => {
+  const ads = await adPlatform(t);
+  const id = await ads.make("campaigns");
+  t.strictSame((await ads.remove(id)).body, { success: true });
+  t.match((await ads.get(id, { fields: "status,effective_status" })).body, {
+    status: "DELETED",
+    effective_status: "DELETED",
+  });
+  t.match((await ads.post(id, { status: "ACTIVE" })).body.error, { code: 100, error_subcode: 1487566 });
+  t.equal((await ads.post(id, { name: "Gone" })).status, 200);
+});
+
+t.test("a new campaign is in process", async (t) => {
+  const ads = await adPlatform(t, { pace: 1000 });
+  const id = await ads.make("campaigns");
+  t.equal((await ads.get(id, { fields: "effective_status" })).body.effective_status, "IN_PROCESS");
+});
+
+t.test("a campaign is soon what its status says", async (t) => {
+  const ads = await adPlatform(t);
+  const id = await ads.make("campaigns");
+  const status = async () => (await ads.get(id, { fields: "effective_status" })).body.effective_status;
+  await until("it is paused", async () => (await status()) === "PAUSED");
+  await ads.post(id, { status: "ACTIVE" });
+  t.equal(await status(), "ACTIVE");
+});
+
+t.test("a campaign named `throttle me` meets a rate limit that says when it ends", async (t) => {
+  const ads = await adPlatform(t);
+  const { status, headers, body } = await ads.post(`${ACCOUNT}/campaigns`, {
+    ...RIGHT.campaigns,
+    name: "throttle me",
+  });
+  t.equal(status, 400);
+  t.match(body.error, { code: 80004, error_subcode: 2446079 });
+  const [usage] = JSON.parse(headers.get("x-business-use-case-usage") ?? "{}")["1600000000000101"];
+  t.match(usage, { type: "ads_management", call_count: 100, estimated_time_to_regain_access: 1 });
+  t.match(JSON.parse(headers.get("x-ad-account-usage") ?? "{}"), { acc_id_util_pct: 100 });
+});

@@ -1,0 +1,209 @@
+import { createHash } from "node:crypto";
+import t from "tap";
+import { ACCOUNT, type AdPlatform, adPlatform, DEMO_TOKEN } from "../../fixtures/sandbox/ad-platform.ts";
+import { speak } from "../../fixtures/sandbox/sandbox.ts";
+import { until } from "../../fixtures/until.ts";
+
+const PAGE = "1300000000000401";
+const LINK = { link: "https://shop.example/", message: "Coffee" };
+
+/** The smallest images there are, of these sizes. */
+const GIF = Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", "base64");
+const PNG = Buffer.concat([
+  Buffer.from("89504e470d0a1a0a0000000d49484452", "hex"),
+  Buffer.from([0, 0, 2, 88, 0, 0, 1, 44]),
+]);
+const JPEG = Buffer.from("ffd8ffe000044a46ffc0001108012c025803012200021101031101", "hex");
+
+const upload = async (ads: AdPlatform, bytes: Buffer, form: Record<string, string> = {}) =>
+  ads.post(`${ACCOUNT}/adimages`, { bytes: bytes.toString("base64"), ...form });
+
+const postCreative = (ads: AdPlatform, spec: unknown, form: Record<string, string> = {}) =>
+  ads.post(`${ACCOUNT}/adcreatives`, { object_story_spec: JSON.stringify(spec), ...form });
+
+async function readyVideo(ads: AdPlatform): Promise<string> {
+  const { body } = await ads.post(`${ACCOUNT}/advideos`, { file_url: "https://cdn.example/film.mp4" });
+  await until("the video is ready", async () => {
+    const { status } = (await ads.get(body.id, { fields: "status" })).body;
+    return status.video_status === "ready";
+  });
+  return body.id;
+}
+
+t.test("an image as base64 is answered under `bytes`, with the hash of its bytes and its size", async (t) => {
+  const ads = await adPlatform(t);
+  const hash = createHash("md5").update(PNG).digest("hex");
+  const { body } = await upload(ads, PNG, { name: "cup.png" });
+  t.match(body.images.bytes, { hash, name: "cup.png", width: 600, height: 300, url: /^https:/ });
+  t.equal((await upload(ads, PNG)).body.images.bytes.hash, hash, "the same bytes are the same image");
+  const listed = (
+    await ads.get(`${ACCOUNT}/adimages`, { hashes: JSON.stringify([hash]), fields: "hash,width" })
+  ).body;
+  t.strictSame(listed.data, [{ hash, width: 600, id: `1600000000000101:${hash}` }]);
+  t.strictSame((await ads.get(`${ACCOUNT}/adimages`, { hashes: '["0"]' })).body, { data: [] });
+});
+
+t.test("an image as a file is answered under its name", async (t) => {
+  const ads = await adPlatform(t);
+  const body = new FormData();
+  body.set("filename", new Blob([new Uint8Array(JPEG)]), "cup.jpg");
+  const answer = await speak(`${ads.base}/${ACCOUNT}/adimages`, { token: DEMO_TOKEN, body });
+  t.match(answer.body.images["cup.jpg"], { width: 600, height: 300 });
+});
+
+t.test("the size of a GIF is read, that of a cut image is left out", async (t) => {
+  const ads = await adPlatform(t);
+  t.match((await upload(ads, GIF)).body.images.bytes, { width: 1, height: 1 });
+  const { images } = (await upload(ads, PNG.subarray(0, 12))).body;
+  t.notOk("width" in images.bytes);
+});
+
+t.test("what is no image is refused", async (t) => {
+  const ads = await adPlatform(t);
+  for (const bytes of [
+    Buffer.from("hello").toString("base64"),
+    `data:image/gif;base64,${GIF.toString("base64")}`,
+  ]) {
+    const { status, body } = await ads.post(`${ACCOUNT}/adimages`, { bytes });
+    t.equal(status, 400);
+    t.match(body.error, { code: 100, error_subcode: 1487411, error_user_msg: String });
+  }
+  t.match((await ads.post(`${ACCOUNT}/adimages`)).body.error, { code: 100, message: /bytes/ });
+});
+
+t.test("a video is processed at first, and cannot be used", async (t) => {
+  const ads = await adPlatform(t, { pace: 1000 });
+  const form = { file_url: "https://cdn.example/film.mp4", name: "Film" };
+  const { id } = (await ads.post(`${ACCOUNT}/advideos`, form)).body;
+  const { body } = await ads.get(id, { fields: "status,title" });
+  t.match(body, { title: "Film", status: { video_status: "processing" } });
+  const spec = { page_id: PAGE, video_data: { video_id: id, image_url: "https://cdn.example/film.jpg" } };
+  t.match((await postCreative(ads, spec)).body.error, { code: 100, error_subcode: 1885252 });
+});
+
+t.test("a video that cannot be fetched is refused, one that cannot be read ends in an error", async (t) => {
+  const ads = await adPlatform(t);
+  const post = (file_url: string) => ads.post(`${ACCOUNT}/advideos`, { file_url });
+  t.match((await post("https://unreachable.example/film.mp4")).body.error, { code: 389 });
+  t.match((await post("ftp://cdn.example/film.mp4")).body.error, { code: 100, message: /file_url/ });
+  t.match((await ads.post(`${ACCOUNT}/advideos`)).body.error, { code: 100, message: /file_url/ });
+  const { id } = (await post("https://cdn.example/broken.mp4")).body;
+  await until("its encoding failed", async () => {
+    const { status } = (await ads.get(id, { fields: "status" })).body;
+    return status.video_status === "error";
+  });
+  const spec = { page_id: PAGE, video_data: { video_id: id, image_url: "https://cdn.example/film.jpg" } };
+  t.match((await postCreative(ads, spec)).body.error, { error_subcode: 1885252 });
+});
+
+t.test("a creative for a link reads with what follows from its story", async (t) => {
+  const ads = await adPlatform(t);
+  const { hash } = (await upload(ads, GIF)).body.images.bytes;
+  const call_to_action = { type: "SHOP_NOW", value: { link: LINK.link } };
+  const spec = { page_id: PAGE, link_data: { ...LINK, image_hash: hash, call_to_action } };
+  const { id } = (await postCreative(ads, spec, { name: "A cup" })).body;
+  const fields =
+    "name,status,object_story_spec,object_story_id,effective_object_story_id,thumbnail_url,image_hash,image_url,video_id,call_to_action_type";
+  const { effective_object_story_id, thumbnail_url, ...rest } = (await ads.get(id, { fields })).body;
+  t.strictSame(rest, {
+    id,
+    name: "A cup",
+    status: "ACTIVE",
+    object_story_spec: spec,
+    image_hash: hash,
+    call_to_action_type: "SHOP_NOW",
+  });
+  t.match(effective_object_story_id, new RegExp(`^${PAGE}_\\d+$`));
+  t.match(thumbnail_url, /^https:/);
+});
+
+t.test("a creative for a video reads with the video", async (t) => {
+  const ads = await adPlatform(t);
+  const video_id = await readyVideo(ads);
+  const spec = { page_id: PAGE, video_data: { video_id, image_url: "https://cdn.example/film.jpg" } };
+  const { id } = (await postCreative(ads, spec)).body;
+  t.strictSame((await ads.get(id, { fields: "video_id,image_url,name" })).body, {
+    id,
+    video_id,
+    image_url: "https://cdn.example/film.jpg",
+  });
+  t.match((await postCreative(ads, { page_id: PAGE, video_data: { video_id } })).body.error, {
+    code: 100,
+    error_user_title: /Thumbnail/,
+  });
+});
+
+const ODD: Record<string, unknown> = {
+  "no page": { link_data: LINK },
+  "no content": { page_id: PAGE },
+  "two contents": { page_id: PAGE, link_data: LINK, video_data: { video_id: "1" } },
+  "a content that is null": { page_id: PAGE, link_data: null },
+  "link data without a link": { page_id: PAGE, link_data: { message: "Coffee" } },
+  "video data without a video": { page_id: PAGE, video_data: { image_url: "https://cdn.example/film.jpg" } },
+  "an image that is not there": { page_id: PAGE, link_data: { ...LINK, image_hash: "0".repeat(32) } },
+  "a video that is not there": {
+    page_id: PAGE,
+    video_data: { video_id: "42", image_url: "https://cdn.example/" },
+  },
+  "a call to action that is gone": {
+    page_id: PAGE,
+    link_data: { ...LINK, call_to_action: { type: "SEE_MENU" } },
+  },
+};
+
+/** For the refusals, which leave nothing behind. */
+const shared = adPlatform(t);
+
+for (const [what, spec] of Object.entries(ODD))
+  t.test(`a creative with ${what} is refused`, async (t) => {
+    const ads = await shared;
+    const { status, body } = await postCreative(ads, spec);
+    t.equal(status, 400);
+    t.match(body.error, { code: 100 });
+  });
+
+t.test("a creative needs its story, as a JSON object", async (t) => {
+  const ads = await adPlatform(t);
+  t.match((await ads.post(`${ACCOUNT}/adcreatives`, { name: "x" })).body.error, {
+    message: /object_story_spec/,
+  });
+  t.match((await postCreative(ads, "a story")).body.error, { message: /JSON object/ });
+});
+
+t.test("only the name, the status and the labels of a creative change", async (t) => {
+  const ads = await adPlatform(t);
+  const id = await ads.make("adcreatives");
+  t.strictSame((await ads.post(id, { name: "Another" })).body, { success: true });
+  const spec = JSON.stringify({ page_id: PAGE, link_data: LINK });
+  t.match((await ads.post(id, { object_story_spec: spec })).body.error, {
+    code: 100,
+    error_user_title: /Changed/,
+  });
+  t.match((await ads.get(id)).body, { id, name: "Another", status: "ACTIVE" }, "a few fields unasked");
+  await ads.remove(id);
+  t.strictSame((await ads.get(`${ACCOUNT}/adcreatives`)).body.data, []);
+});
+
+t.test("text of spaces in the place of an image does not hold the process up", async (t) => {
+  const ads = await adPlatform(t);
+  const began = Date.now();
+  const spaces = await ads.post(`${ACCOUNT}/adimages`, { bytes: `${" ".repeat(500_000)}!` });
+  t.equal(spaces.status, 400);
+  t.ok(Date.now() - began < 2_000);
+  const broken = PNG.toString("base64").replaceAll(/.{76}/g, "$&\r\n");
+  t.equal((await ads.post(`${ACCOUNT}/adimages`, { bytes: broken })).status, 200, "lines are joined");
+});
+
+t.test("an object in the place of a page's or a video's id is refused, not stumbled over", async (t) => {
+  const ads = await adPlatform(t);
+  const odd = { toString: 1 };
+  for (const spec of [
+    { page_id: odd, link_data: { link: "https://shop.example/" } },
+    { page_id: "1300000000000401", video_data: { video_id: odd } },
+  ]) {
+    const form = { name: "Odd", object_story_spec: JSON.stringify(spec) };
+    const { status, body } = await ads.post(`${ACCOUNT}/adcreatives`, form);
+    t.equal(status, 400);
+    t.match(body.error, { code: 100 });
+  }
+});

@@ -1,0 +1,139 @@
+import t from "tap";
+import { startSandbox } from "../../fixtures/sandbox/sandbox.ts";
+import { NUMBER, post, refusal, WABA } from "../../fixtures/sandbox/assets.ts";
+
+const BSUID = "US.13491208655302741918";
+const common = { messaging_product: "whatsapp", recipient_type: "individual", to: "16505551234" };
+const link = "https://example.com/file";
+
+const template = (name: string, components: object[] = [], language = "en") => ({
+  ...common,
+  type: "template",
+  template: { name, language: { code: language }, components },
+});
+const values = (...texts: string[]) => texts.map((value) => ({ type: "text", text: value }));
+
+async function withTemplates(base: string): Promise<void> {
+  const submit = (name: string, rest: object) =>
+    post(`${base}/${WABA}/message_templates`, { name, language: "en", category: "UTILITY", ...rest });
+  const body = {
+    type: "BODY",
+    text: "Order {{1}} ships on {{2}}.",
+    example: { body_text: [["A-1", "Monday"]] },
+  };
+  await submit("waiting", { components: [body] });
+  await submit("instant_plain", { components: [{ type: "BODY", text: "Good day." }] });
+  await submit("instant_order", {
+    components: [
+      { type: "HEADER", format: "IMAGE", example: { header_handle: ["4::aW"] } },
+      body,
+      {
+        type: "BUTTONS",
+        buttons: [
+          {
+            type: "URL",
+            text: "Track",
+            url: "https://example.com/{{1}}",
+            example: ["https://example.com/1"],
+          },
+          { type: "QUICK_REPLY", text: "Stop" },
+        ],
+      },
+    ],
+  });
+  await submit("instant_named", {
+    parameter_format: "NAMED",
+    components: [
+      {
+        type: "BODY",
+        text: "Dear {{first_name}}, good day.",
+        example: { body_text_named_params: [{ param_name: "first_name", example: "Ana" }] },
+      },
+    ],
+  });
+  await submit("instant_otp", {
+    category: "AUTHENTICATION",
+    components: [
+      { type: "BODY", add_security_recommendation: true },
+      { type: "BUTTONS", buttons: [{ type: "OTP", otp_type: "COPY_CODE" }] },
+    ],
+  });
+}
+
+const image = { type: "header", parameters: [{ type: "image", image: { link } }] };
+const track = { type: "button", sub_type: "url", index: "0", parameters: values("17") };
+const full = [image, { type: "body", parameters: values("A-1", "Monday") }, track];
+
+const TEMPLATES: Record<string, [message: object, outcome: string]> = {
+  "without places": [template("instant_plain"), "200"],
+  "with all its values": [template("instant_order", full), "200"],
+  "with the payload of a quick reply": [
+    template("instant_order", [
+      ...full,
+      { type: "button", sub_type: "quick_reply", index: 1, parameters: [{ type: "payload", payload: "x" }] },
+    ]),
+    "200",
+  ],
+  "with a code": [
+    template("instant_otp", [
+      { type: "body", parameters: values("1234") },
+      { type: "button", sub_type: "url", index: 0, parameters: values("1234") },
+    ]),
+    "200",
+  ],
+  "with a value by its name": [
+    template("instant_named", [
+      { type: "body", parameters: [{ type: "text", text: "Ana", parameter_name: "first_name" }] },
+    ]),
+    "200",
+  ],
+  "with a value without its name": [
+    template("instant_named", [{ type: "body", parameters: values("Ana") }]),
+    "400 132012",
+  ],
+  "that does not exist": [template("never_made"), "404 132001"],
+  "that is not approved yet": [template("waiting"), "404 132001"],
+  "that exists in another language": [template("instant_plain", [], "pt_BR"), "404 132001"],
+  "without its values": [template("instant_order"), "400 132000"],
+  "with one value too few": [
+    template("instant_order", [image, { type: "body", parameters: values("A-1") }, track]),
+    "400 132000",
+  ],
+  "with a value it has no place for": [
+    template("instant_plain", [{ type: "body", parameters: values("x") }]),
+    "400 132000",
+  ],
+  "with a text in the place of a picture": [
+    template("instant_order", [{ type: "header", parameters: values("x") }, ...full.slice(1)]),
+    "400 132012",
+  ],
+  "with a button nobody can find": [
+    template("instant_order", [...full.slice(0, 2), { ...track, index: "first" }]),
+    "400 131009",
+  ],
+  "with a code for a scoped id": [
+    { ...template("instant_otp"), to: undefined, recipient: BSUID },
+    "400 131062",
+  ],
+};
+
+t.test("a template is sent, or refused,", async (t) => {
+  const { base } = await startSandbox(t, { pace: 1_000 });
+  await withTemplates(base);
+  for (const [what, [message, outcome]] of Object.entries(TEMPLATES)) {
+    const answer = await post(`${base}/${NUMBER}/messages`, message);
+    t.equal(refusal(answer), outcome, what);
+    if (outcome === "200") t.equal(answer.body.messages[0].message_status, "accepted");
+  }
+});
+
+t.test("buttons outside their component are overlooked, not stumbled over", async (t) => {
+  const { base } = await startSandbox(t);
+  const components = [{ type: "BODY", text: "Good day.", buttons: [null, { type: { toString: 1 } }] }];
+  const odd = { name: "instant_odd", language: "en", category: "UTILITY", components };
+  t.equal((await post(`${base}/${WABA}/message_templates`, odd)).status, 200);
+  t.equal((await post(`${base}/${NUMBER}/messages`, template("instant_odd"))).status, 200);
+  const button = { type: "button", sub_type: "url", index: { valueOf: 1, toString: 1 }, parameters: [] };
+  const message = template("instant_odd", [button]);
+  t.equal(refusal(await post(`${base}/${NUMBER}/messages`, message)), "400 131009");
+});

@@ -1,0 +1,117 @@
+import { createServer } from "node:http";
+import { connect } from "node:net";
+import t from "tap";
+import { createSandbox } from "../../../src/sandbox/sandbox.ts";
+import { AD_ACCOUNTS, BUILT_IN_TOKENS, PAGES } from "../../../src/sandbox/built-in-assets.ts";
+import { keptLog } from "../../fixtures/captured-log.ts";
+import { SANDBOX_SETTINGS, speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
+
+t.test("whoever looks in is told what there is to try", async (t) => {
+  const { origin, base } = await startSandbox(t);
+  const index = await speak(`${origin}/_sandbox`);
+  t.equal(index.status, 200);
+  t.match(index.body, { platforms: base, app_id: SANDBOX_SETTINGS.PLATFORM_APP_ID });
+  t.equal(index.body.config_id, SANDBOX_SETTINGS.SIGNUP_CONFIG_ID);
+  t.same(index.body.dialogs, [`${origin}/dialog/oauth`, `${origin}/dialog/signup`]);
+  t.same((await speak(origin)).body, index.body);
+  const doors = index.body.doors.map(({ door }: { door: string }) => door);
+  for (const door of ["POST /_sandbox/faults", "POST /_sandbox/inbound", "GET /_sandbox/requests"])
+    t.ok(doors.includes(door), door);
+  t.match(index.body.ad_accounts[0], { id: `act_${AD_ACCOUNTS[0]?.id}` });
+  t.match(index.body.pages, PAGES);
+  t.same(
+    index.body.tokens.map(({ token }: { token: string }) => token),
+    Object.keys(BUILT_IN_TOKENS),
+  );
+});
+
+t.test("a door that is not there is not found", async (t) => {
+  const { origin } = await startSandbox(t);
+  for (const [method, path] of [
+    ["GET", "/_sandbox/none"],
+    ["DELETE", "/_sandbox/requests"],
+    ["GET", "/_sandbox/inbox/x"],
+  ] as const) {
+    const { status, body } = await speak(`${origin}${path}`, { method });
+    t.equal(status, 404);
+    t.match(body.error.message, `There is no ${method} ${path} here`);
+  }
+  t.match((await speak(`${origin}/_sandboxes`)).body.error, { code: 2500 }, "that is no door");
+});
+
+t.test("localhost is both loopback addresses", async (t) => {
+  const { origin } = await startSandbox(t);
+  const { port } = new URL(origin);
+  const hosts = ["127.0.0.1", ...((await hasIPv6()) ? ["[::1]"] : [])];
+  for (const host of hosts)
+    t.equal((await speak(`http://${host}:${port}/_sandbox`)).body.platforms, `${origin}/v26.0`);
+});
+
+const hasIPv6 = () =>
+  new Promise<boolean>((resolve) => {
+    const server = createServer().once("error", () => resolve(false));
+    server.listen(0, "::1", () => server.close(() => resolve(true)));
+  });
+
+t.test("a request that is broken off while it comes in is nobody's fault", async (t) => {
+  const { log, events, lines } = keptLog();
+  const sandbox = createSandbox({ settings: SANDBOX_SETTINGS, port: 0, log });
+  await sandbox.start?.({ fail: (error) => t.fail(String(error)) });
+  const socket = connect(Number(new URL(sandbox.origin()).port), "127.0.0.1");
+  socket.write("POST /v26.0/1 HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\nhalf");
+  await new Promise<void>((resolve) => socket.end(resolve));
+  await speak(`${sandbox.origin()}/_sandbox`);
+  await sandbox.close?.();
+  t.same(events(), ["sandbox.listening"], JSON.stringify(lines));
+});
+
+const MEBIBYTE = 1024 * 1024;
+const CHUNK = `${MEBIBYTE.toString(16)}\r\n${"a".repeat(MEBIBYTE)}\r\n`;
+
+for (const [how, header, chunks] of [
+  ["by its length", `content-length: ${111 * MEBIBYTE}`, 0],
+  ["as it comes", "transfer-encoding: chunked", 111],
+] as const)
+  t.test(`a body that is too large is answered and not waited for, known ${how}`, async (t) => {
+    const { origin } = await startSandbox(t);
+    const socket = connect(Number(new URL(origin).port), "127.0.0.1").on("error", () => {});
+    const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+    let answer = "";
+    socket.on("data", (data) => {
+      answer += data;
+    });
+    socket.write(`POST /v26.0/1 HTTP/1.1\r\nhost: localhost\r\n${header}\r\n\r\n`);
+    for (let sent = 0; sent < chunks; sent++) socket.write(CHUNK);
+    await closed;
+    t.match(answer, /^HTTP\/1.1 413 /);
+    t.match(answer, /^connection: close/im);
+  });
+
+t.test("the log tells of every call to a platform, and no secret of it", async (t) => {
+  const { log, lines } = keptLog();
+  const sandbox = createSandbox({ settings: SANDBOX_SETTINGS, port: 0, log });
+  await sandbox.start?.({ fail: (error) => t.fail(String(error)) });
+  t.teardown(() => sandbox.close?.());
+  const secrets = {
+    access_token: "secret-access-token",
+    appsecret_proof: "secret-proof",
+    client_secret: "secret-client-secret",
+    input_token: "secret-input-token",
+  };
+  const origin = sandbox.origin();
+  const address = `${origin}/v26.0/me/accounts`;
+  await speak(address, { query: secrets, token: "secret-bearer" });
+  await speak(address, { form: { ...secrets, text: "secret-body" } });
+  await speak(`${origin}/_sandbox/inbox`, { json: { text: "secret-event" } });
+  const kind = "drop_before";
+  await speak(`${origin}/_sandbox/faults`, { json: { kind } });
+  await t.rejects(speak(address, { query: secrets }));
+
+  const [, first, second, third, ...rest] = lines;
+  const line = { event: "sandbox.answered", level: "info", path: "/v26.0/me/accounts", ms: Number };
+  t.match(first, { ...line, method: "GET", status: 401, code: 190 });
+  t.match(second, { ...line, method: "POST", status: 401, code: 190 });
+  t.match(third, { ...line, method: "GET", status: "dropped" });
+  t.same(rest, []);
+  t.notMatch(JSON.stringify(lines), /secret-/);
+});

@@ -1,0 +1,162 @@
+import t from "tap";
+import { speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
+import {
+  CHAT_SIGNUP,
+  chatToken,
+  destination,
+  PAGE_SIGNUP,
+  pageManagerToken,
+  SIGNUP_REDIRECT,
+  submit,
+} from "../../fixtures/sandbox/dialogs.ts";
+
+const standIn = await startSandbox(t);
+const { origin } = standIn;
+
+const CHAT_ACCOUNTS = ["1500000000000201", "1500000000000202"];
+const PAGE = "1300000000000401";
+
+const open = (query: Record<string, string>) => speak(`${origin}/dialog/signup`, { query });
+
+t.test("chat signup shows the accounts with their numbers, and the name that was filled in", async (t) => {
+  const { status, body } = await open(CHAT_SIGNUP);
+  t.equal(status, 200);
+  for (const id of CHAT_ACCOUNTS) t.match(body, `data-asset="${id}"`);
+  t.match(body, "+55 11 90000-0301");
+  t.match(body, "+1 555-010-0304");
+  t.match(body, "Café &amp; Söhne");
+  for (const action of ["grant", "cancel"]) t.match(body, `data-action="${action}"`);
+});
+
+t.test("chat signup grants all of its permissions for the chosen accounts", async (t) => {
+  const { body } = await speak(`${standIn.base}/me/permissions`, {
+    token: await chatToken(standIn, CHAT_ACCOUNTS),
+  });
+  t.strictSame(
+    body.data,
+    ["whatsapp_business_management", "whatsapp_business_messaging", "business_management"].map(
+      (permission) => ({ permission, status: "granted" }),
+    ),
+  );
+});
+
+t.test("the app is not subscribed to what was just granted until it asks for it", async (t) => {
+  const [account] = CHAT_ACCOUNTS as [string];
+  const token = await chatToken(standIn, [account]);
+  const address = `${standIn.base}/${account}/subscribed_apps`;
+  t.same((await speak(address, { token })).body.data, []);
+  t.same((await speak(address, { method: "POST", token })).body, { success: true });
+  t.equal((await speak(address, { token })).body.data.length, 1);
+});
+
+t.test("page signup offers permissions and pages, and single permissions can be declined", async (t) => {
+  const { body } = await open(PAGE_SIGNUP);
+  t.match(body, `data-permission="pages_messaging"`);
+  t.match(body, `data-asset="${PAGE}"`);
+  t.notMatch(body, `data-asset="${CHAT_ACCOUNTS[0]}"`);
+  const token = await pageManagerToken(standIn, { permissions: ["pages_show_list"], assets: [PAGE] });
+  const permissions = (await speak(`${standIn.base}/me/permissions`, { token })).body.data;
+  t.match(permissions[0], { permission: "pages_show_list", status: "granted" });
+  t.same(
+    permissions.slice(1).map(({ status }: { status: string }) => status),
+    ["declined", "declined", "declined", "declined"],
+  );
+});
+
+t.test("a declined permission is not ticked again when a choice was forgotten", async (t) => {
+  const { body } = await submit(standIn, {
+    dialog: "signup",
+    request: PAGE_SIGNUP,
+    permissions: ["pages_show_list"],
+  });
+  t.match(body, /data-permission="pages_show_list" checked>/);
+  t.match(body, /data-permission="pages_messaging">/);
+  t.match(body, `data-asset="${PAGE}">`, "nor is the page that was not chosen");
+  t.match(body, /id="problem"[^>]*>Choose at least one page\./);
+  t.match(body, /<fieldset aria-describedby="problem"><legend>Which pages/);
+});
+
+t.test("what cannot be declined stays ticked when a choice was forgotten", async (t) => {
+  const { body } = await submit(standIn, { dialog: "signup", request: CHAT_SIGNUP });
+  t.match(body, /data-permission="whatsapp_business_messaging" checked disabled>/);
+  t.match(body, "Choose at least one chat account.");
+});
+
+for (const [what, request] of [
+  ["chat", CHAT_SIGNUP],
+  ["page", PAGE_SIGNUP],
+] as const) {
+  const assets = what === "chat" ? CHAT_ACCOUNTS : [PAGE];
+
+  t.test(`${what} signup leads back with a code or a refusal, and the state`, async (t) => {
+    const granted = await destination(submit(standIn, { dialog: "signup", request, assets }));
+    t.ok(granted.href.startsWith(`${SIGNUP_REDIRECT}?code=`));
+    t.equal(granted.searchParams.get("state"), "st4te");
+    const denied = await destination(submit(standIn, { dialog: "signup", request, action: "cancel" }));
+    t.match(Object.fromEntries(denied.searchParams), { error: "access_denied", state: "st4te" });
+  });
+
+  t.test(`${what} signup without a choice asks again`, async (t) => {
+    const { status, headers, body } = await submit(standIn, { dialog: "signup", request });
+    t.equal(status, 400);
+    t.notOk(headers.has("location"));
+    t.match(body, "Choose at least one");
+    t.match(body, `data-action="grant"`);
+  });
+
+  t.test(`${what} signup goes back to the registered address only`, async (t) => {
+    for (const redirect_uri of [
+      "",
+      `${SIGNUP_REDIRECT}/`,
+      `${SIGNUP_REDIRECT}?a=1`,
+      "https://client.example/",
+    ]) {
+      const { status, headers, body } = await open({ ...request, redirect_uri });
+      t.equal(status, 400, redirect_uri);
+      t.notOk(headers.has("location"));
+      t.match(body, "data-error");
+    }
+  });
+}
+
+const BAD: Record<string, Record<string, string>> = {
+  "an unknown client_id": { client_id: "1" },
+  "another configuration": { config_id: "1" },
+  "another response_type": { response_type: "token" },
+  "no override of the response type": { override_default_response_type: "false" },
+  "a scope beside the configuration": { scope: "pages_show_list" },
+  "extras that are not JSON": { extras: "{" },
+  "extras that are a list": { extras: "[]" },
+  "a setup that is no object": { extras: `{"setup":"x"}` },
+  "a business that is no object": { extras: `{"setup":{"business":[]}}` },
+  "a business name that is no text": { extras: `{"setup":{"business":{"name":7}}}` },
+};
+
+for (const [what, change] of Object.entries(BAD))
+  t.test(`${what} gets an error page`, async (t) => {
+    const { status, body } = await open({ ...CHAT_SIGNUP, ...change });
+    t.equal(status, 400);
+    t.match(body, "data-error");
+    t.notMatch(body, "<form");
+  });
+
+t.test("extras may be empty or absent", async (t) => {
+  const { extras: _none, ...request } = CHAT_SIGNUP;
+  t.equal((await open(request)).status, 200);
+  for (const extras of ["{}", `{"setup":{}}`, `{"setup":{"business":{"id":null,"name":null}}}`])
+    t.equal((await open({ ...request, extras })).status, 200, extras);
+});
+
+t.test("page signup needs a scope and takes no extras", async (t) => {
+  const { scope: _none, ...request } = PAGE_SIGNUP;
+  t.equal((await open(request)).status, 400);
+  t.equal((await open({ ...PAGE_SIGNUP, scope: "rule_the_world" })).status, 400);
+  t.equal((await open({ ...PAGE_SIGNUP, extras: "{}" })).status, 400);
+});
+
+t.test("what was filled in is escaped", async (t) => {
+  const extras = JSON.stringify({ setup: { business: { name: "<img src=x onerror=alert(1)>" } } });
+  const { body } = await open({ ...CHAT_SIGNUP, extras });
+  t.notMatch(body, "<img");
+  t.match(body, "&lt;img src=x");
+});

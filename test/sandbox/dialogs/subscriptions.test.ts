@@ -1,0 +1,39 @@
+import t from "tap";
+import { dialogDoors } from "../../../src/sandbox/dialogs/dialog-routes.ts";
+import { createCodes } from "../../../src/sandbox/login/codes.ts";
+import { readParams } from "../../../src/sandbox/wire/read-params.ts";
+import { SANDBOX_SETTINGS as settings } from "../../fixtures/sandbox/sandbox.ts";
+import { CHAT_SIGNUP, OAUTH_REQUEST, PAGE_SIGNUP } from "../../fixtures/sandbox/dialogs.ts";
+
+/** Which assets the dialog left silent, when the person has chosen these. */
+async function silentAfter(path: string, request: Record<string, string>, assets: readonly string[]) {
+  const silent: string[] = [];
+  const webhooks = { awaitSubscription: (asset: string) => void silent.push(asset) };
+  const doors = dialogDoors({ settings, webhooks, codes: createCodes({ now: Date.now }) });
+  const form = new URLSearchParams({ ...request, action: "grant" });
+  for (const asset of assets) form.append("asset", asset);
+  const body = Buffer.from(`${form}`);
+  const headers = { "content-type": "application/x-www-form-urlencoded" };
+  const params = await readParams(new URLSearchParams(), headers["content-type"], body);
+  const door = doors.find((one) => one.method === "POST" && one.path === path);
+  const reply = await door?.answer({
+    method: "POST",
+    url: new URL(path, settings.PUBLIC_URL),
+    headers,
+    body,
+    params,
+  });
+  return { status: reply?.status, silent };
+}
+
+t.test("what a signup grants is silent until the app subscribes to it", async (t) => {
+  const chats = ["1500000000000201", "1500000000000202"];
+  t.same(await silentAfter("/dialog/signup", CHAT_SIGNUP, chats), { status: 302, silent: chats });
+  const [page, photos] = ["1300000000000402", "1200000000000502"];
+  t.same(await silentAfter("/dialog/signup", PAGE_SIGNUP, [page]), { status: 302, silent: [page, photos] });
+});
+
+t.test("logging in again leaves subscriptions as they are", async (t) => {
+  const account = ["1600000000000101"];
+  t.same(await silentAfter("/dialog/oauth", OAUTH_REQUEST, account), { status: 302, silent: [] });
+});

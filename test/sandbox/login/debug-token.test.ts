@@ -1,0 +1,121 @@
+import t from "tap";
+import { HOUR } from "../../../src/runtime/durations.ts";
+import { SANDBOX_SETTINGS, speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
+import {
+  APP_TOKEN,
+  chatToken,
+  debug,
+  pageManagerToken,
+  personToken,
+  prolong,
+} from "../../fixtures/sandbox/dialogs.ts";
+
+const standIn = await startSandbox(t);
+
+const PERSON = "1700000000000042";
+const CHAT_ACCOUNTS = ["1500000000000201", "1500000000000202"];
+const PAGES = { coffee: "1300000000000401", sushi: "1300000000000403" };
+
+t.test("a good token is described with its times, its person and its permissions", async (t) => {
+  const standIn = await startSandbox(t, { now: () => 1_790_000_000_000 });
+  const token = await personToken(standIn, { permissions: ["ads_management"], assets: ["1600000000000101"] });
+  const { status, body } = await debug(standIn, token);
+  t.equal(status, 200);
+  t.strictSame(body, {
+    data: {
+      app_id: SANDBOX_SETTINGS.PLATFORM_APP_ID,
+      type: "USER",
+      application: "Herald",
+      is_valid: true,
+      issued_at: 1_790_000_000,
+      expires_at: 1_790_005_400,
+      data_access_expires_at: 1_797_776_000,
+      user_id: PERSON,
+      scopes: ["ads_management"],
+      granular_scopes: [{ scope: "ads_management" }],
+    },
+  });
+});
+
+t.test("the chat permissions name the chat accounts that were chosen", async (t) => {
+  const { data } = (await debug(standIn, await chatToken(standIn, CHAT_ACCOUNTS.slice(1)))).body;
+  t.strictSame(data.granular_scopes, [
+    { scope: "whatsapp_business_management", target_ids: ["1500000000000202"] },
+    { scope: "whatsapp_business_messaging", target_ids: ["1500000000000202"] },
+    { scope: "business_management" },
+  ]);
+});
+
+t.test("the page permissions name the chosen pages, and the photo accounts they have", async (t) => {
+  const token = await pageManagerToken(standIn, {
+    permissions: ["pages_show_list", "instagram_basic"],
+    assets: [PAGES.coffee, PAGES.sushi],
+  });
+  t.strictSame((await debug(standIn, token)).body.data.granular_scopes, [
+    { scope: "pages_show_list", target_ids: [PAGES.coffee, PAGES.sushi] },
+    { scope: "instagram_basic", target_ids: ["1200000000000501"] },
+  ]);
+});
+
+t.test("a token that never ends has expires_at 0", async (t) => {
+  for (const [token, type] of [
+    ["EAASandboxDemoAds", "USER"],
+    ["EAASandboxDemoPage", "PAGE"],
+  ] as const) {
+    const { data } = (await debug(standIn, token)).body;
+    t.equal(data.expires_at, 0);
+    t.equal(data.type, type);
+  }
+});
+
+t.test("the app's own token is good and grants nothing", async (t) => {
+  const { data } = (await debug(standIn, APP_TOKEN)).body;
+  t.match(data, { is_valid: true, type: "APP", scopes: [] });
+});
+
+t.test("a token that was never issued is an answer and not an error", async (t) => {
+  const { status, body } = await debug(standIn, "EAASandboxforged.forged");
+  t.equal(status, 200);
+  t.equal(body.data.is_valid, false);
+  t.equal(body.data.error.code, 190);
+  t.type(body.data.error.message, "string");
+  t.strictSame(body.data.scopes, []);
+});
+
+t.test("a token past its end is an answer with its cause", async (t) => {
+  let time = Date.now();
+  const standIn = await startSandbox(t, { now: () => time });
+  const token = await personToken(standIn);
+  time += 2 * HOUR;
+  const { status, body } = await debug(standIn, token);
+  t.equal(status, 200);
+  t.match(body.data, { is_valid: false, user_id: PERSON, error: { code: 190, subcode: 463 } });
+  t.match((await speak(`${standIn.base}/me`, { token })).body.error, { code: 190, error_subcode: 463 });
+});
+
+t.test("a token whose person removed the app is an answer with its cause", async (t) => {
+  const token = await personToken(standIn);
+  await speak(`${standIn.base}/me/permissions`, { method: "DELETE", token });
+  const { status, body } = await debug(standIn, token);
+  t.equal(status, 200);
+  t.match(body.data, { is_valid: false, error: { code: 190, subcode: 458 } });
+});
+
+t.test("only the app may ask, and it must name a token", async (t) => {
+  const address = `${standIn.base}/debug_token`;
+  const query = { input_token: "EAASandboxDemoAds" };
+  t.equal((await speak(address, { token: "EAASandboxDemoAds", query })).status, 401);
+  t.equal((await speak(address, { query })).body.error.code, 104);
+  t.equal((await speak(address, { query: { access_token: APP_TOKEN } })).body.error.code, 100);
+});
+
+t.test("a word that every object knows is no token", async (t) => {
+  for (const word of ["constructor", "__proto__", "toString"]) {
+    t.match(await speak(`${standIn.base}/me`, { token: word }), {
+      status: 401,
+      body: { error: { code: 190 } },
+    });
+    t.match((await debug(standIn, word)).body, { data: { is_valid: false, error: { code: 190 } } });
+    t.match(await prolong(standIn, word), { status: 401, body: { error: { code: 190 } } });
+  }
+});

@@ -1,0 +1,83 @@
+import t from "tap";
+import { PAGES } from "../../../src/sandbox/built-in-assets.ts";
+import { speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
+import { personToken } from "../../fixtures/sandbox/dialogs.ts";
+import { receiveWebhooks } from "../../fixtures/sandbox/webhook-receiver.ts";
+
+const standIn = await startSandbox(t);
+const { base } = standIn;
+
+t.test("a person has an id and a name, and shows what is asked for", async (t) => {
+  const ask = (query: Record<string, string>) => speak(`${base}/me`, { token: "EAASandboxDemoAds", query });
+  t.strictSame((await ask({})).body, { id: "1700000000000042", name: "Sam Sandbox" });
+  t.strictSame((await ask({ fields: "id" })).body, { id: "1700000000000042" });
+  t.strictSame((await ask({ fields: "name" })).body, { name: "Sam Sandbox", id: "1700000000000042" });
+  const { status, body } = await ask({ fields: "id,shoe_size" });
+  t.equal(status, 400);
+  t.equal(body.error.code, 100);
+  t.match(body.error.message, /nonexisting field \(shoe_size\) on node type \(User\)/);
+});
+
+t.test("with a page's token it is the page that answers, not the person", async (t) => {
+  const ask = (query: Record<string, string>) => speak(`${base}/me`, { token: "EAASandboxDemoPage", query });
+  const [page] = PAGES;
+  t.strictSame((await ask({})).body, { name: page?.name, id: page?.id });
+  t.strictSame((await ask({ fields: "id" })).body, { id: page?.id });
+  t.match((await ask({ fields: "shoe_size" })).body.error.message, /on node type \(Page\)/);
+});
+
+t.test("a token is needed, with its proof", async (t) => {
+  const token = "EAASandboxDemoAds";
+  for (const path of ["me", "me/permissions", "me/adaccounts", "me/accounts"]) {
+    t.equal((await speak(`${base}/${path}`)).body.error.code, 104, `${path} without`);
+    t.equal(
+      (await speak(`${base}/${path}`, { token: "EAAno" })).body.error.code,
+      190,
+      `${path} with another`,
+    );
+    t.match(
+      (await speak(`${base}/${path}`, { token, proof: undefined })).body.error,
+      { code: 100, message: /appsecret_proof/ },
+      `${path} without proof`,
+    );
+  }
+});
+
+t.test("permissions are granted, declined or expired, and absent when never asked for", async (t) => {
+  const token = await personToken(standIn, {
+    permissions: ["ads_management"],
+    expired: ["business_management"],
+  });
+  const { status, body } = await speak(`${standIn.base}/me/permissions`, { token });
+  t.equal(status, 200);
+  t.strictSame(body, {
+    data: [
+      { permission: "ads_management", status: "granted" },
+      { permission: "ads_read", status: "declined" },
+      { permission: "business_management", status: "expired" },
+    ],
+  });
+});
+
+t.test("an app that is removed loses its token, and no webhook tells of it", async (t) => {
+  const receiver = await receiveWebhooks(t);
+  const standIn = await startSandbox(t, { settings: { PUBLIC_URL: receiver.url } });
+  const [token, other] = [await personToken(standIn), await personToken(standIn)];
+  const { status, body } = await speak(`${standIn.base}/me/permissions`, { method: "DELETE", token });
+  t.equal(status, 200);
+  t.strictSame(body, { success: true });
+  const after = await speak(`${standIn.base}/me`, { token });
+  t.equal(after.status, 401);
+  t.match(after.body.error, { code: 190, error_subcode: 458 });
+  t.equal((await speak(`${standIn.base}/me`, { token: other })).status, 200, "another token lives on");
+  t.same(receiver.received, []);
+});
+
+t.test("tokens outlive the process that issued them", async (t) => {
+  const token = await personToken(standIn, { permissions: ["ads_read"] });
+  const restarted = await startSandbox(t);
+  const { body } = await speak(`${restarted.base}/me/permissions`, { token });
+  t.match(body.data, [{ permission: "ads_read", status: "granted" }]);
+  const elsewhere = await startSandbox(t, { settings: { PLATFORM_APP_SECRET: "another" } });
+  t.equal((await speak(`${elsewhere.base}/me`, { token })).body.error.code, 190, "but not with another app");
+});

@@ -1,0 +1,189 @@
+import t from "tap";
+import { speak } from "../../fixtures/sandbox/sandbox.ts";
+import {
+  changesOf,
+  DEMO_PAGE,
+  INSTAGRAM,
+  isSigned,
+  messagingOf,
+  PAGE,
+  pageToken,
+  refusal,
+  startWithReceiver,
+} from "../../fixtures/sandbox/assets.ts";
+import { until } from "../../fixtures/until.ts";
+
+type Started = Awaited<ReturnType<typeof startWithReceiver>>;
+
+const person = "2400000000000024";
+
+const write = ({ origin }: Started, message: object) =>
+  speak(`${origin}/_sandbox/inbound`, { json: { channel: PAGE, from: person, ...message } });
+
+/** What the service hears of it. */
+async function arrives(sandbox: Started, message: object) {
+  const before = sandbox.received.length;
+  const answer = await write(sandbox, message);
+  if (answer.status !== 202) throw new Error(`not taken: ${JSON.stringify(answer.body)}`);
+  return until("the webhook", () => sandbox.received[before]);
+}
+
+const SHARED = {
+  text: { message: { mid: /^m_/, text: String } },
+  quick_reply: { message: { quick_reply: { payload: String } } },
+  image: { message: { attachments: [{ type: "image", payload: { url: String } }] } },
+  video: { message: { attachments: [{ type: "video" }] } },
+  audio: { message: { attachments: [{ type: "audio" }] } },
+  postback: { postback: { mid: /^m_/, title: String, payload: String } },
+  reaction: { reaction: { mid: /^m_/, action: "react", reaction: "love", emoji: "❤" } },
+};
+
+const EVENTS: Record<string, Record<string, object>> = {
+  [PAGE]: {
+    ...SHARED,
+    document: { message: { attachments: [{ type: "file" }] } },
+    file: { message: { attachments: [{ type: "file" }] } },
+    read: { read: { watermark: Number } },
+  },
+  [INSTAGRAM]: {
+    ...SHARED,
+    story_reply: { message: { reply_to: { story: { id: String, url: String } } } },
+    unsend: { message: { mid: /^m_/, is_deleted: true } },
+    read: { read: { mid: /^m_/ } },
+  },
+};
+
+t.test("whatever people do in a conversation arrives, signed, without its content being given", async (t) => {
+  const sandbox = await startWithReceiver(t);
+  for (const [channel, events] of Object.entries(EVENTS)) {
+    const object = channel === PAGE ? "page" : "instagram";
+    for (const [type, event] of Object.entries(events)) {
+      const webhook = await arrives(sandbox, { channel, type });
+      t.ok(isSigned(webhook));
+      t.match(webhook.body, { object, entry: [{ id: channel, time: Number }] });
+      const [found] = messagingOf([webhook], object);
+      t.match(
+        found,
+        { sender: { id: person }, recipient: { id: channel }, timestamp: Number, ...event },
+        `${object}: ${type}`,
+      );
+    }
+  }
+});
+
+t.test("content arrives as it was given", async (t) => {
+  const sandbox = await startWithReceiver(t);
+  const text = await arrives(sandbox, { type: "text", content: { text: "Olá", reply_to: { mid: "m_0" } } });
+  t.match(messagingOf([text], "page"), [{ message: { text: "Olá", reply_to: { mid: "m_0" } } }]);
+  const url = "https://example.com/mine.png";
+  const image = await arrives(sandbox, { type: "image", content: { url } });
+  t.match(messagingOf([image], "page"), [
+    { message: { attachments: [{ type: "image", payload: { url } }] } },
+  ]);
+});
+
+t.test("comments arrive as changes", async (t) => {
+  const sandbox = await startWithReceiver(t);
+  const onPage = await arrives(sandbox, { type: "comment", content: { message: "Nice" } });
+  t.match(onPage.body, { object: "page", entry: [{ id: PAGE }] });
+  t.match(changesOf([onPage], "feed"), [
+    {
+      item: "comment",
+      verb: "add",
+      comment_id: /^\d+_\d+$/,
+      post_id: String,
+      from: { id: person, name: String },
+      message: "Nice",
+      created_time: Number,
+    },
+  ]);
+  const onPhoto = await arrives(sandbox, { channel: INSTAGRAM, type: "comment" });
+  t.match(onPhoto.body, { object: "instagram", entry: [{ id: INSTAGRAM }] });
+  t.match(changesOf([onPhoto], "comments"), [
+    {
+      id: String,
+      text: String,
+      from: { id: person, username: String },
+      media: { id: String, media_product_type: "FEED" },
+    },
+  ]);
+});
+
+t.test("what cannot be is refused", async (t) => {
+  const sandbox = await startWithReceiver(t);
+  const refused = [
+    { type: "song" },
+    { type: "constructor" },
+    { type: "leadgen", channel: INSTAGRAM },
+    { type: "text", from: "Ana" },
+    { type: "text", content: "Hi" },
+    { type: "leadgen", content: { form_id: "mine" } },
+    { type: "leadgen", content: { field_data: "mine" } },
+  ];
+  for (const message of refused)
+    t.equal((await write(sandbox, message)).status, 400, JSON.stringify(message));
+  t.same(sandbox.received, []);
+});
+
+const DEMO_LEAD = "120200000000000701";
+
+t.test("the lead that is built in is read by who may retrieve leads", async (t) => {
+  const { base } = await startWithReceiver(t);
+  const address = `${base}/${DEMO_LEAD}`;
+  const fields = "field_data,created_time,ad_id,form_id";
+  t.match((await speak(address, { token: DEMO_PAGE, query: { fields } })).body, {
+    id: DEMO_LEAD,
+    created_time: "2026-09-21T14:13:20+0000",
+    ad_id: /^\d+$/,
+    form_id: /^\d+$/,
+    field_data: [{ name: "full_name" }, { name: "email", values: ["ana@example.com"] }, {}],
+  });
+  t.equal(refusal(await speak(address, { token: DEMO_PAGE, query: { fields: "shoe_size" } })), "400 100");
+  t.equal(refusal(await speak(address, { token: pageToken([PAGE]) })), "403 10");
+  t.equal(refusal(await speak(address, { token: pageToken(["1"], ["leads_retrieval"]) })), "400 100 33");
+});
+
+t.test("a form that is filled in is told with bare numbers, and its answers are fetched", async (t) => {
+  const sandbox = await startWithReceiver(t);
+  const field_data = [{ name: "email", values: ["bia@example.com"] }];
+  const webhook = await arrives(sandbox, { type: "leadgen", content: { field_data } });
+  const id = /"leadgen_id":(\d{18}),/.exec(webhook.raw)?.[1];
+  t.ok(id, "digits without quotes, too long for a double");
+  t.match(changesOf([webhook], "leadgen"), [
+    { page_id: Number(PAGE), form_id: Number, ad_id: Number, adgroup_id: Number, created_time: Number },
+  ]);
+  const lead = await speak(`${sandbox.base}/${id}`, { token: DEMO_PAGE, query: { fields: "field_data" } });
+  t.same(lead.body, { id, field_data });
+});
+
+t.test("long integers of a message arrive as they were written", async (t) => {
+  const sandbox = await startWithReceiver(t);
+  const body = `{"channel":"${PAGE}","from":"1","type":"text","content":{"tag":12345678901234567890}}`;
+  t.equal((await speak(`${sandbox.origin}/_sandbox/inbound`, { body })).status, 202);
+  const { raw } = await until("the webhook", () => sandbox.received[0]);
+  t.match(raw, '"tag":12345678901234567890');
+});
+
+t.test("what a page or photo account is not subscribed to does not arrive", async (t) => {
+  const sandbox = await startWithReceiver(t);
+  const subscribe = (account: string, subscribed_fields: string) =>
+    speak(`${sandbox.base}/${account}/subscribed_apps`, { token: DEMO_PAGE, form: { subscribed_fields } });
+  const sent = async (message: object) => (await write(sandbox, message)).body.sent;
+  const types: Record<string, Record<string, string>> = {
+    [PAGE]: {
+      messages: "text",
+      messaging_postbacks: "postback",
+      message_reactions: "reaction",
+      message_reads: "read",
+      feed: "comment",
+      leadgen: "leadgen",
+    },
+    [INSTAGRAM]: { messages: "image", messaging_seen: "read", comments: "comment" },
+  };
+  for (const [channel, fields] of Object.entries(types))
+    for (const field of Object.keys(fields)) {
+      t.equal((await subscribe(channel, field)).status, 200, field);
+      for (const [other, type] of Object.entries(fields))
+        t.equal(await sent({ channel, type }), other === field, `${type} with ${field}`);
+    }
+});

@@ -1,0 +1,156 @@
+import t from "tap";
+import { createRecords } from "../../../src/sandbox/records/records.ts";
+import { proofFor, SANDBOX_SETTINGS, type StandIn, speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
+
+const APP = SANDBOX_SETTINGS.PLATFORM_APP_ID;
+
+const requestsOf = async ({ origin }: StandIn, query = {}) =>
+  (await speak(`${origin}/_sandbox/requests`, { query })).body.data;
+
+t.test("what the platforms received is shown as it came, the newest first", async (t) => {
+  const sandbox = await startSandbox(t);
+  const token = "EAASandboxDemoChat";
+  await speak(`${sandbox.base}/${APP}`, { token, query: { fields: "id" } });
+  await speak(`${sandbox.base}/1/messages`, { token, json: { to: "1", text: { body: "Olá" } } });
+  await speak(`${sandbox.base}/1/campaigns`, { token, form: { name: "x", special: "[]" } });
+  const upload = new FormData();
+  upload.set("type", "image/png");
+  upload.set("file", new Blob([new Uint8Array([0x89, 0xff])], { type: "image/png" }), "a.png");
+  await speak(`${sandbox.base}/1/media`, { token, body: upload });
+  await speak(`${sandbox.base}/1`, { body: "plain", headers: { "content-type": "text/plain" } });
+  await speak(`${sandbox.base}/1`, {
+    body: new Uint8Array([0xff, 0xfe]),
+    headers: { "content-type": "image/png" },
+  });
+
+  const requests = await requestsOf(sandbox);
+  t.same(
+    requests.map(({ body }: { body: unknown }) => body),
+    [
+      { bytes: 2 },
+      "plain",
+      { type: "image/png", file: { filename: "a.png", type: "image/png", bytes: 2 } },
+      { name: "x", special: "[]" },
+      { to: "1", text: { body: "Olá" } },
+      null,
+    ],
+  );
+  t.match(requests.at(-1), {
+    at: /^\d{4}-\d\d-\d\dT[\d:.]+Z$/,
+    method: "GET",
+    path: `/v26.0/${APP}`,
+    query: { fields: "id", appsecret_proof: proofFor(token) },
+    headers: { authorization: `Bearer ${token}` },
+    status: 401,
+  });
+});
+
+t.test("they are forgotten when that is asked for, after they were shown", async (t) => {
+  const sandbox = await startSandbox(t);
+  await speak(`${sandbox.base}/1`);
+  t.equal((await requestsOf(sandbox, { clear: "false" })).length, 1);
+  t.equal((await requestsOf(sandbox, { clear: "true" })).length, 1);
+  t.same(await requestsOf(sandbox), []);
+});
+
+t.test("the doors for developers are not among them", async (t) => {
+  const sandbox = await startSandbox(t);
+  for (const path of ["/_sandbox", "/_sandbox/inbox", "/_sandbox/none"])
+    await speak(`${sandbox.origin}${path}`);
+  await speak(`${sandbox.origin}/_sandbox/inbox`, { json: {} });
+  t.same(await requestsOf(sandbox), []);
+});
+
+t.test("the inbox takes whatever comes, and keeps the text that was signed", async (t) => {
+  const { origin } = await startSandbox(t);
+  const raw = '{ "event":"message.received",  "id": 12345678901234567890 }';
+  const headers = { "content-type": "application/json", "x-signature": "sha256=abc" };
+  t.match(await speak(`${origin}/_sandbox/inbox/orders/1?a=b`, { body: raw, headers }), {
+    status: 200,
+    body: { received: true },
+  });
+  for (const type of ["application/json", "text/plain", "multipart/form-data"])
+    t.equal(
+      (await speak(`${origin}/_sandbox/inbox`, { body: "not { it", headers: { "content-type": type } }))
+        .status,
+      200,
+    );
+  const { data } = (await speak(`${origin}/_sandbox/inbox`, { query: { clear: "true" } })).body;
+  t.equal(data.length, 4);
+  t.match(data[0], { body: "not { it", raw: "not { it" });
+  t.match(data[3], {
+    method: "POST",
+    path: "/_sandbox/inbox/orders/1",
+    query: { a: "b" },
+    headers,
+    body: { event: "message.received" },
+    raw,
+  });
+  t.same((await speak(`${origin}/_sandbox/inbox`)).body, { data: [] });
+  t.equal((await speak(`${origin}/_sandbox/inbox`, { method: "PUT" })).status, 404);
+});
+
+t.test("only so much is kept: the oldest are forgotten, and a large body is only measured", async (t) => {
+  const records = createRecords({ records: 3, body: 4, bodies: 6 });
+  const add = (text: string) =>
+    records.add({
+      method: "POST",
+      url: new URL(`http://localhost/${text}`),
+      headers: {},
+      body: Buffer.from(text),
+    });
+  const kept = async () => (await records.shown()).map((shown) => (shown as { body: unknown }).body);
+  for (const text of ["a", "b", "c", "d"]) add(text);
+  t.same(await kept(), ["d", "c", "b"]);
+  add("12345");
+  t.same(await kept(), [{ bytes: 5 }, "d", "c"]);
+  add("1234");
+  add("567");
+  t.same(await kept(), ["567"]);
+  records.clear();
+  add("1234");
+  t.same(await kept(), ["1234"]);
+});
+
+t.test("JSON nested 20,000 deep spoils no record: it is shown as text, and no door takes it", async (t) => {
+  const sandbox = await startSandbox(t);
+  const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
+  const headers = { "content-type": "application/json" };
+  for (const address of [`${sandbox.origin}/_sandbox/inbox`, `${sandbox.base}/1`])
+    await speak(address, { body: deep, headers });
+  t.equal((await requestsOf(sandbox))[0].body, deep);
+  t.equal((await speak(`${sandbox.origin}/_sandbox/inbox`)).body.data[0].body, deep);
+  const message = `{"channel":"1300000000000401","from":"1","type":"text","content":{"text":${deep}}}`;
+  for (const [door, body] of [
+    ["inbound", message],
+    ["webhook", `{"object":"page","entry":[{"id":"1","changes":${deep}}]}`],
+    ["faults", deep],
+  ] as const)
+    t.equal((await speak(`${sandbox.origin}/_sandbox/${door}`, { body })).status, 400, door);
+});
+
+t.test("long integers are shown as they came", async (t) => {
+  const { origin } = await startSandbox(t);
+  const body = '{"id":12345678901234567890}';
+  await speak(`${origin}/_sandbox/inbox`, { body, headers: { "content-type": "application/json" } });
+  t.match(await (await fetch(`${origin}/_sandbox/inbox`)).text(), `"body":${body}`);
+});
+
+t.test("a content type may be written in capitals", async (t) => {
+  const sandbox = await startSandbox(t);
+  for (const [type, body] of [
+    ["Application/JSON", '{"fields":"id"}'],
+    ["Application/X-WWW-Form-UrlEncoded", "fields=id"],
+    [
+      "Multipart/Form-Data; boundary=Xx",
+      '--Xx\r\ncontent-disposition: form-data; name="fields"\r\n\r\nid\r\n--Xx--\r\n',
+    ],
+  ] as const) {
+    const { status, body: answer } = await speak(`${sandbox.base}/1`, {
+      body,
+      headers: { "content-type": type },
+    });
+    t.match([status, answer.error.code], [401, 104], `${type} is read, and the token is missed`);
+    t.same((await requestsOf(sandbox))[0].body, { fields: "id" }, `${type} is shown`);
+  }
+});

@@ -1,0 +1,169 @@
+import { createHmac } from "node:crypto";
+import { setImmediate as settled } from "node:timers/promises";
+import t, { type Test } from "tap";
+import { createWebhookOrder } from "../../../src/sandbox/webhooks/webhook-order.ts";
+import { receiveWebhooks, SANDBOX_SETTINGS, type StandIn, speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
+import { until } from "../../fixtures/until.ts";
+
+const APP = SANDBOX_SETTINGS.PLATFORM_APP_ID;
+const APP_TOKEN = `${APP}|${SANDBOX_SETTINGS.PLATFORM_APP_SECRET}`;
+
+/** A sandbox, and the service it tells. */
+async function connected(t: Test, pace?: number) {
+  const service = await receiveWebhooks(t);
+  const sandbox = await startSandbox(t, {
+    settings: { PUBLIC_URL: service.url },
+    ...(pace === undefined ? {} : { pace }),
+  });
+  return { service, sandbox, ids: () => service.received.map(({ body }) => body.entry[0].id) };
+}
+
+const tell = ({ origin }: StandIn, id: string) =>
+  speak(`${origin}/_sandbox/webhook`, {
+    json: { object: "ad_account", entry: [{ id, time: 1, changes: [] }] },
+  });
+
+const arm = ({ origin }: StandIn, fault: object) => speak(`${origin}/_sandbox/faults`, { json: fault });
+
+t.test("any webhook can be sent: signed, escaped, its long integers as they were written", async (t) => {
+  const { service, sandbox } = await connected(t);
+  const given =
+    '{"object":"page","entry":[{"id":"1","changes":[{"value":{"leadgen_id":444444444444444444444,"name":"São"}}]}]}';
+  const answer = await speak(`${sandbox.origin}/_sandbox/webhook`, { body: given });
+  t.match(answer, { status: 202, body: { sent: true } });
+  const webhook = await until("arrived", () => service.received[0]);
+  t.equal(webhook.path, "/platform/webhook");
+  t.equal(webhook.raw, given.replace("ã", "\\u00e3"));
+  const signature = createHmac("sha256", SANDBOX_SETTINGS.PLATFORM_APP_SECRET)
+    .update(webhook.raw)
+    .digest("hex");
+  t.equal(webhook.headers["x-hub-signature-256"], `sha256=${signature}`);
+});
+
+t.test("a webhook that is none is refused by the name of its field", async (t) => {
+  const { origin } = await startSandbox(t);
+  const entry = [{ id: "1" }];
+  for (const [json, message] of [
+    [{ entry }, /object is required/],
+    [{ object: "cat", entry }, /object must be one of whatsapp_business_account/],
+    [{ object: "page", entry: [] }, /entry must NOT have fewer than 1 items/],
+    [{ object: "page", entry: [{ id: 1 }] }, /entry.0.id must be string/],
+  ] as const)
+    t.match(await speak(`${origin}/_sandbox/webhook`, { json }), {
+      status: 400,
+      body: { error: { message } },
+    });
+});
+
+t.test("a webhook that is not taken comes again, until it is", async (t) => {
+  const { service, sandbox } = await connected(t);
+  service.answerWith(500);
+  await tell(sandbox, "1");
+  await until("refused twice", () => service.received.length >= 2);
+  service.answerWith(200);
+  const before = service.received.length;
+  await until("taken", () => service.received.length === before + 1);
+  t.equal(new Set(service.received.map(({ raw }) => raw)).size, 1, "the same every time");
+});
+
+t.test("a webhook comes twice where that was asked for", async (t) => {
+  const { sandbox, ids } = await connected(t);
+  await arm(sandbox, { kind: "duplicate_webhook", times: 2 });
+  for (const id of ["1", "2", "3"]) {
+    await tell(sandbox, id);
+    await until(`${id} arrived`, () => ids().filter((other) => other === id).length === (id === "3" ? 1 : 2));
+  }
+  t.same(ids(), ["1", "1", "2", "2", "3"]);
+});
+
+t.test("webhooks are overtaken by the next where that was asked for", async (t) => {
+  const { sandbox, ids } = await connected(t, 1);
+  await arm(sandbox, { kind: "reorder_webhook", times: 2 });
+  for (const id of ["1", "2", "3"]) await tell(sandbox, id);
+  await until("all arrived", () => ids().length === 3);
+  t.same(ids(), ["3", "2", "1"]);
+});
+
+t.test("one that nothing overtakes comes late", async (t) => {
+  const { sandbox, ids } = await connected(t);
+  await arm(sandbox, { kind: "reorder_webhook" });
+  await tell(sandbox, "1");
+  await until("arrived", () => ids().length === 1);
+});
+
+t.test("the time of one that was overtaken does not cut short that of another", async (t) => {
+  const [sent, timers]: [string[], (() => void)[]] = [[], []];
+  let waits = false;
+  const order = createWebhookOrder<{ name: string }>({
+    faults: { takeForWebhook: (kind) => kind === "reorder_webhook" && waits },
+    deliver: async ({ name }) => void sent.push(name),
+    later: (_, work) => void timers.push(work),
+  });
+  for (const name of ["late 1", "next", "late 2"]) {
+    waits = name.startsWith("late");
+    order({ name });
+    await settled();
+  }
+  t.same(sent, ["next", "late 1"]);
+  timers[0]?.();
+  await settled();
+  t.same(sent, ["next", "late 1"], "the first one's time is over, and it has gone already");
+  timers[1]?.();
+  await settled();
+  t.same(sent, ["next", "late 1", "late 2"]);
+});
+
+t.test("a call is no webhook: the faults of the one do not befall the other", async (t) => {
+  const { sandbox, ids } = await connected(t);
+  await arm(sandbox, { kind: "duplicate_webhook" });
+  await arm(sandbox, { kind: "error", code: 1 });
+  await tell(sandbox, "1");
+  await until("arrived twice", () => ids().length === 2);
+  t.equal((await speak(`${sandbox.base}/${APP}`, { token: APP_TOKEN })).body.error.code, 1);
+});
+
+const inbound = ({ origin }: StandIn, json: object) => speak(`${origin}/_sandbox/inbound`, { json });
+
+t.test("a message to any channel reaches the service", async (t) => {
+  const { service, sandbox } = await connected(t);
+  const channels = {
+    "1400000000000301": "whatsapp_business_account",
+    "1300000000000401": "page",
+    "1200000000000501": "instagram",
+  };
+  for (const [channel, object] of Object.entries(channels)) {
+    const answer = await inbound(sandbox, { channel, from: "5511988887777", type: "text" });
+    t.match(answer, { status: 202, body: { sent: true } }, object);
+    await until(`${object} arrived`, () => service.received.at(-1)?.body.object === object);
+  }
+});
+
+t.test("it does not, where the app has not subscribed", async (t) => {
+  const { service, sandbox } = await connected(t);
+  const waba = `${sandbox.base}/1500000000000201/subscribed_apps`;
+  await speak(waba, { method: "DELETE", token: "EAASandboxDemoChat" });
+  const message = { from: "5511988887777", type: "text" };
+  t.match(await inbound(sandbox, { ...message, channel: "1400000000000301" }), { body: { sent: false } });
+  await inbound(sandbox, { ...message, channel: "1300000000000401" });
+  await until("the other arrived", () => service.received.length === 1);
+  t.equal(service.received[0]?.body.object, "page");
+});
+
+t.test("a message that cannot be is refused", async (t) => {
+  const sandbox = await startSandbox(t);
+  const message = { channel: "1400000000000301", from: "5511988887777", type: "text" };
+  t.match(await inbound(sandbox, { ...message, channel: "1" }), {
+    status: 404,
+    body: { error: { message: "There is no channel 1" } },
+  });
+  t.match(await inbound(sandbox, { ...message, type: "smell" }), {
+    status: 400,
+    body: { error: { message: /type must be one of/ } },
+  });
+  t.match(await inbound(sandbox, { ...message, channel: 1 }), {
+    status: 400,
+    body: { error: { message: "channel must be string" } },
+  });
+  const bare = await inbound(sandbox, { channel: "1" });
+  t.match(bare.body.error.details, [{ path: "/from" }, { path: "/type" }]);
+});

@@ -1,0 +1,43 @@
+import { join } from "node:path";
+import t from "tap";
+import { startPostgres } from "../../../src/local/postgres.ts";
+import { createDatabase } from "../../../src/store/database/database.ts";
+import { selfSigned } from "../../fixtures/servers/certificate.ts";
+import { openFolder } from "../../fixtures/servers/folders.ts";
+import { postgresProgram } from "../../fixtures/servers/programs.ts";
+
+t.test("sslmode means what it means elsewhere", async (t) => {
+  const folder = openFolder(t);
+  const { cert, key } = selfSigned(folder);
+  const settings = ["ssl=on", `ssl_cert_file=${cert}`, `ssl_key_file=${key}`];
+  const server = await startPostgres({
+    program: postgresProgram(),
+    folder: join(folder, "pg"),
+    durable: false,
+    settings,
+  });
+  t.teardown(() => server.stop());
+
+  const isEncrypted = async (query: string) => {
+    const DATABASE_URL = server.url + query;
+    const db = createDatabase({ DATABASE_URL, DATABASE_POOL: 1, DATABASE_PREPARED: true }, () => {});
+    try {
+      const rows = await db.query<{ ssl: boolean }>(
+        "select ssl from pg_stat_ssl where pid = pg_backend_pid()",
+      );
+      return rows[0]?.ssl;
+    } finally {
+      await db.close();
+    }
+  };
+
+  t.equal(await isEncrypted(""), false);
+  t.equal(await isEncrypted("?sslmode=disable"), false);
+  process.env.PGSSLMODE = "no-verify"; // for addresses that a platform makes, to which nothing can be added
+  t.equal(await isEncrypted(""), true);
+  delete process.env.PGSSLMODE;
+  t.equal(await isEncrypted("?sslmode=require"), true);
+  t.equal(await isEncrypted("?sslmode=no-verify"), true);
+  await t.rejects(isEncrypted("?sslmode=verify-full"), /self-signed/);
+  t.equal(await isEncrypted(`?sslmode=verify-full&sslrootcert=${cert}`), true);
+});

@@ -1,0 +1,170 @@
+import t, { type Test } from "tap";
+import { createClient, findClient } from "../../../src/store/tenants/clients.ts";
+import { createDatabase, type Database, sql } from "../../../src/store/database/database.ts";
+import { DatabaseUnavailable } from "../../../src/store/database/faults.ts";
+import { cloneDatabase, rawClient } from "../../fixtures/servers/servers.ts";
+import { until } from "../../fixtures/until.ts";
+
+function open(t: Test, DATABASE_URL: string, settings: { DATABASE_POOL?: number } = {}): Database {
+  const db = createDatabase(
+    { DATABASE_URL, DATABASE_POOL: 4, DATABASE_PREPARED: true, ...settings },
+    () => {},
+  );
+  t.teardown(() => db.close());
+  return db;
+}
+
+t.test("a transaction keeps all or nothing", async (t) => {
+  const db = open(t, await cloneDatabase(t));
+  const kept = await db.transaction(async (tx) => {
+    const client = await createClient(tx, "kept");
+    t.equal(await findClient(db, client.id), undefined, "not seen from outside before the end");
+    return client;
+  });
+  t.match(await findClient(db, kept.id), { name: "kept", created_at: Date });
+  let lost = "";
+  const failing = db.transaction(async (tx) => {
+    lost = (await createClient(tx, "lost")).id;
+    throw new Error("no");
+  });
+  await t.rejects(failing, /^no$/);
+  t.equal(await findClient(db, lost), undefined);
+});
+
+t.test("a statement that fails does not cost its connection", async (t) => {
+  const db = open(t, await cloneDatabase(t), { DATABASE_POOL: 1 });
+  const pid = sql("select pg_backend_pid() as pid");
+  const before = await db.query(pid);
+  await t.rejects(createClient(db, ""), /clients_name_check/);
+  await t.rejects(
+    db.transaction((tx) => createClient(tx, "")),
+    /clients_name_check/,
+  );
+  t.same(await db.query(pid), before);
+});
+
+t.test("a transaction that Postgres rolled back is never reported as kept", async (t) => {
+  const db = open(t, await cloneDatabase(t));
+  const careless = db.transaction(async (tx) => {
+    const client = await createClient(tx, "lost");
+    await createClient(tx, "").catch(() => {});
+    return client.id;
+  });
+  await t.rejects(careless, /rolled back/);
+  t.same(await db.query("select name from clients"), []);
+});
+
+t.test("what keeps us from a connection is an outage, a wrong statement is not", async (t) => {
+  const url = new URL(await cloneDatabase(t));
+  const wrongPassword = new URL(url);
+  wrongPassword.password = "wrong";
+  const wrongName = new URL(url);
+  wrongName.pathname = "/no_such_database";
+  for (const { href } of [wrongPassword, wrongName]) {
+    await t.rejects(open(t, href).ping(5_000), DatabaseUnavailable);
+    await t.rejects(open(t, href).query("select 1"), DatabaseUnavailable);
+  }
+  const error = await open(t, url.href)
+    .query("select $1::text, $2::text", ["one"])
+    .catch((error: unknown) => error);
+  t.notOk(error instanceof DatabaseUnavailable);
+});
+
+t.test("a database that is not there is its own kind of error", async (t) => {
+  const db = open(t, "postgres://nobody@127.0.0.1:1/none");
+  await t.rejects(db.query("select 1"), DatabaseUnavailable);
+  await t.rejects(
+    db.transaction((tx) => tx.query("select 1")),
+    DatabaseUnavailable,
+  );
+  await t.rejects(db.ping(1_000), DatabaseUnavailable);
+});
+
+t.test("connections that the server ends are replaced", async (t) => {
+  const url = await cloneDatabase(t);
+  const db = open(t, url, { DATABASE_POOL: 1 });
+  const admin = await rawClient(t, url);
+  const others = "from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
+  const endOthers = () => admin.query(`select pg_terminate_backend(pid) ${others}`);
+
+  await db.query("select 1");
+  await endOthers();
+  await until("answered again", () => db.query("select 1 as one").catch(() => undefined));
+
+  const broken = db.transaction(async (tx) => {
+    await createClient(tx, "halfway");
+    await endOthers();
+    await tx.query("select 1");
+  });
+  await t.rejects(broken, DatabaseUnavailable);
+  t.same(await db.query("select name from clients where name = 'halfway'"), []);
+});
+
+t.test("a connection that breaks is a fault to hear of, unless we are closing", async (t) => {
+  const url = await cloneDatabase(t);
+  const admin = await rawClient(t, url);
+  for (const closing of [false, true]) {
+    const faults: string[] = [];
+    const settings = { DATABASE_URL: url, DATABASE_POOL: 1, DATABASE_PREPARED: true };
+    const db = createDatabase(settings, (error) => faults.push(error.message));
+    let closed: Promise<void> | undefined;
+    const broken = db.transaction(async (tx) => {
+      const [own] = await tx.query<{ pid: number }>("select pg_backend_pid() as pid");
+      if (closing) closed = db.close();
+      await admin.query("select pg_terminate_backend($1)", [own?.pid]);
+      await until("broken", () =>
+        tx.query("select 1").then(
+          () => undefined,
+          (error: Error) => error,
+        ),
+      );
+      if (!closing) await until("heard of", () => faults.length > 0);
+      await tx.query("select 1");
+    });
+    await t.rejects(broken, DatabaseUnavailable);
+    await (closed ?? db.close());
+    if (closing) t.same(faults, []);
+  }
+});
+
+t.test("a ping gives up on a pool that has no connection to give", async (t) => {
+  const db = open(t, await cloneDatabase(t), { DATABASE_POOL: 1 });
+  await db.transaction(async () => {
+    await t.rejects(db.ping(100), DatabaseUnavailable);
+  });
+  await db.ping(10_000);
+});
+
+t.test("the victim of a deadlock comes again, and both have their way", async (t) => {
+  const db = open(t, await cloneDatabase(t));
+  const [a, b] = [(await createClient(db, "a")).id, (await createClient(db, "b")).id];
+  const lock = "select 1 from clients where id = $1 for update";
+  let [runs, waiting] = [0, 0];
+  let meet = () => {};
+  const met = new Promise<void>((resolve) => {
+    meet = resolve;
+  });
+  const inOrder = (first: string, second: string) =>
+    db.transaction(async (tx) => {
+      runs += 1;
+      await tx.query(lock, [first]);
+      waiting += 1;
+      if (waiting === 2) meet();
+      await met;
+      await tx.query(lock, [second]);
+      return first;
+    });
+  t.same(await Promise.all([inOrder(a, b), inOrder(b, a)]), [a, b]);
+  t.ok(runs > 2, "one of them ran again");
+});
+
+t.test("a statement is waited for as long as one was told to, or to its end", async (t) => {
+  const settings = { DATABASE_URL: await cloneDatabase(t), DATABASE_POOL: 1, DATABASE_PREPARED: true };
+  const [hasty, patient] = [
+    createDatabase(settings, () => {}, 50),
+    createDatabase(settings, () => {}, "endless"),
+  ];
+  t.teardown(() => Promise.all([hasty.close(), patient.close()]));
+  await t.rejects(hasty.query("select pg_sleep(1)"), DatabaseUnavailable);
+  t.equal((await patient.query("select pg_sleep(1)")).length, 1);
+});

@@ -1,0 +1,151 @@
+import t from "tap";
+import { toNewEvent } from "../../../src/domain/events/record-events.ts";
+import { readConfig } from "../../../src/runtime/config/config.ts";
+import { DAY, HOUR, MINUTE } from "../../../src/runtime/durations.ts";
+import { firstIdAt, newId } from "../../../src/runtime/ids.ts";
+import { createClient } from "../../../src/store/tenants/clients.ts";
+import { createDatabase, type Database } from "../../../src/store/database/database.ts";
+import { type EventFilters, listEvents, listStatement } from "../../../src/store/events/list-events.ts";
+import { insertEvents, type NewEvent } from "../../../src/store/events/insert-events.ts";
+import { deliveryIs, newEvent, recordAt } from "../../fixtures/events/events.ts";
+import { rowsRead } from "../../fixtures/servers/query-plans.ts";
+import { testSettings } from "../../fixtures/processes/settings.ts";
+
+const START = Date.parse("2026-06-01T00:00:00Z");
+const SPAN = 3 * HOUR;
+
+/** As many late ones as others, at all distances; drawn by a fixed seed, so that a failure comes again. */
+function drawn() {
+  let seed = 7;
+  const next = (below: number) => {
+    seed = (seed * 48_271) % 2_147_483_647;
+    return seed % below;
+  };
+  return Array.from({ length: 120 }, () => {
+    const at = START + next(SPAN);
+    const isLate = next(2) === 0;
+    const lateness = isLate ? 5 * MINUTE + 1 + next(2 * HOUR) : next(5 * MINUTE + 1);
+    return {
+      at,
+      is_late: isLate,
+      occurred_at: new Date(at - lateness),
+      key: next(2) === 0 ? "chatapp" : "marketing",
+    };
+  });
+}
+
+async function openDatabase(t: Parameters<typeof testSettings>[0]): Promise<Database> {
+  const db = createDatabase(readConfig(await testSettings(t)), (error) => t.fail(error.message));
+  t.teardown(() => db.close());
+  return db;
+}
+
+/** All of them, page by page, in the direction given. */
+async function walk(db: Database, clientId: string, filters: EventFilters, backwards: boolean) {
+  const found: string[] = [];
+  const limit = 7;
+  for (;;) {
+    const position = found.at(-1);
+    const page = backwards ? { before: position ?? "" } : position === undefined ? {} : { after: position };
+    const rows = await listEvents(db, clientId, { page: { limit, ...page }, filters });
+    found.push(...rows.slice(0, limit).map(({ id }) => id));
+    if (rows.length <= limit) return backwards ? found.reverse() : found;
+  }
+}
+
+type PositionOnly = { after?: string; before?: string };
+
+t.test("lists of events", async (t) => {
+  const db = await openDatabase(t);
+
+  t.test("find by time exactly what occurred in it, however late it was recorded", async (t) => {
+    const client = await createClient(db, "A client");
+    const events = drawn();
+    const recorded: { id: string; key: string; status: string; occurred: number }[] = [];
+    for (const [index, { at, ...event }] of events.entries()) {
+      const id = await recordAt({ db }, client, at, event);
+      const status = index % 3 === 0 ? "failed" : "delivered";
+      await deliveryIs({ db }, id, { state: status });
+      recorded.push({ id, key: event.key, status, occurred: event.occurred_at.getTime() });
+    }
+    recorded.sort((one, other) => (one.id < other.id ? 1 : -1));
+    const expected = ({ since, until, key, status }: EventFilters) =>
+      recorded
+        .filter(({ occurred }) => (!since || occurred >= +since) && (!until || occurred <= +until))
+        .filter((event) => (!key || event.key === key) && (!status || event.status === status))
+        .map(({ id }) => id);
+    const edges = recorded.slice(0, 12).map(({ occurred }) => new Date(occurred));
+    const periods = edges.flatMap((until, index) => [
+      { until },
+      { since: until },
+      { since: edges[(index * 5) % 12] as Date, until },
+    ]);
+    for (const period of periods)
+      for (const more of [
+        {},
+        { key: "marketing" },
+        { status: "failed" },
+        { key: "chatapp", status: "failed" },
+      ])
+        for (const backwards of [false, true]) {
+          const filters = { ...period, ...more };
+          const found = await walk(db, client.id, filters, backwards);
+          t.same(found, expected(filters), JSON.stringify({ ...filters, backwards }));
+        }
+  });
+
+  t.test("find what was recorded after the clock was set back", async (t) => {
+    const client = await createClient(db, "A client");
+    // Ids never go back, so this one has the time at which the clock was before.
+    const id = `${firstIdAt("evt", Date.now() + HOUR)}${"0".repeat(16)}`;
+    await insertEvents(db, [
+      toNewEvent(id, { clientId: client.id, type: "webhook.test", key: null, data: {} }),
+    ]);
+    const until = new Date(Date.now() + MINUTE);
+    t.same(await walk(db, client.id, { until }, false), [id]);
+    t.same(await walk(db, client.id, { since: new Date(Date.now() - MINUTE), until }, true), [id]);
+  });
+
+  t.test("read no more rows the more there are", async (t) => {
+    const client = await createClient(db, "A client");
+    const messageId = newId("msg");
+    const events = Array.from({ length: 3_000 }, (_, index) => {
+      const at = START + DAY + index * MINUTE;
+      const isRare = index < 3;
+      return newEvent(
+        client,
+        at,
+        isRare ? { key: "marketing", type: "lead.created", message_id: messageId } : {},
+      );
+    });
+    await insertEvents(db, events);
+    await db.query("update deliveries set state = 'delivered' where client_id = $1", [client.id]);
+    for (const { id } of events.slice(0, 3)) await deliveryIs({ db }, id, { state: "failed" });
+    await db.query("analyze events, deliveries");
+    const { id: deep, occurred_at: since } = events[1_500] as NewEvent;
+    const until = new Date(since.getTime() + HOUR);
+    const searches: [PositionOnly, EventFilters][] = [
+      [{}, {}],
+      [{ after: deep }, {}],
+      [{ before: deep }, {}],
+      [{}, { key: "chatapp" }],
+      [{}, { key: "marketing" }],
+      [{}, { type: "lead.created" }],
+      [{}, { message_id: messageId }],
+      [{}, { status: "delivered" }],
+      [{ after: deep }, { status: "delivered" }],
+      [{}, { status: "failed" }],
+      [{}, { status: "failed", key: "marketing" }],
+      [{ after: deep }, { status: "delivered", key: "chatapp" }],
+      [{}, { since }],
+      [{}, { until }],
+      [{}, { since, until }],
+      [{}, { since, until, status: "delivered", key: "chatapp" }],
+    ];
+    for (const [position, filters] of searches) {
+      const search = { page: { limit: 10, ...position }, filters };
+      const read = await rowsRead(db, listStatement(client.id, search));
+      t.ok(read < 300, `${read} rows for ${JSON.stringify({ position, filters })}`);
+    }
+  });
+});

@@ -1,0 +1,65 @@
+import t from "tap";
+import { MINUTE } from "../../../src/runtime/durations.ts";
+import { firstIdAt, newId } from "../../../src/runtime/ids.ts";
+import { createClient } from "../../../src/store/tenants/clients.ts";
+import { createDatabase } from "../../../src/store/database/database.ts";
+import { listStatement, type MessageFilters } from "../../../src/store/messages/messages.ts";
+import { rowsRead } from "../../fixtures/servers/query-plans.ts";
+import { testConfig } from "../../fixtures/processes/settings.ts";
+
+const START = Date.parse("2026-06-01T00:00:00Z");
+const COUNT = 3_000;
+
+t.test("lists of messages read no more rows the more there are", async (t) => {
+  const db = createDatabase(await testConfig(t), (error) => t.fail(error.message));
+  t.teardown(() => db.close());
+  const { id: clientId } = await createClient(db, "A client");
+  const [channel, rare] = [newId("ch"), newId("ch")];
+  const at = (index: number) => START + index * MINUTE;
+  const ids = Array.from({ length: COUNT }, (_, index) => `${firstIdAt("msg", at(index))}${"0".repeat(16)}`);
+  await db.query(
+    `insert into messages (client_id, id, channel_id, platform, recipient, recipient_kind, type, content, external_ref, status)
+    select
+      $1, id, case when n <= 3 then $4 else $3 end, 'chatapp', case when n <= 3 then '1' else '2' end, 'phone', 'text', '{}',
+      case when n <= 3 then 'rare' else 'often' end,
+      case when n <= 3 then 'failed' when n % 2 = 0 then 'queued' else 'read' end
+    from unnest($2::text[]) with ordinality as u (id, n)`,
+    [clientId, ids, channel, rare],
+  );
+  await db.query(
+    `insert into sends (client_id, id, channel_id, recipient, expires_at, started_at)
+    select
+      client_id, id, channel_id, recipient, now(),
+      case when (row_number() over (order by id))::integer % 2 = 1 then now() end
+    from messages
+    where status = 'queued'`,
+  );
+  await db.query("analyze messages, sends");
+  const deep = ids[COUNT / 2] as string;
+  const [since, until] = [new Date(at(COUNT / 2)), new Date(at(COUNT / 2 + 60))];
+  const searches: [object, MessageFilters][] = [
+    [{}, {}],
+    [{ after: deep }, {}],
+    [{ before: deep }, {}],
+    [{}, { channel_id: channel }],
+    [{}, { channel_id: rare }],
+    [{}, { to: "1" }],
+    [{ after: deep }, { to: "2" }],
+    [{}, { external_ref: "rare" }],
+    [{}, { external_ref: "often" }],
+    [{}, { status: "failed" }],
+    [{ after: deep }, { status: "read" }],
+    [{}, { status: "queued" }],
+    [{ after: deep }, { status: "sending" }],
+    [{}, { status: "failed", channel_id: rare, to: "1" }],
+    [{}, { channel_id: channel, to: "2", status: "read" }],
+    [{}, { since }],
+    [{}, { until }],
+    [{}, { since, until, status: "sending", channel_id: channel }],
+  ];
+  for (const [position, filters] of searches) {
+    const search = { page: { limit: 10, ...position }, filters };
+    const read = await rowsRead(db, listStatement(clientId, search));
+    t.ok(read < 300, `${read} rows for ${JSON.stringify({ position, filters })}`);
+  }
+});

@@ -1,0 +1,72 @@
+import type { ServerResponse } from "node:http";
+import t from "tap";
+import { freePort } from "../../../src/local/server-process.ts";
+import { startBackend } from "../../fixtures/events/backends.ts";
+import { startDispatcher } from "../../fixtures/processes/dispatcher.ts";
+import { configure, record } from "../../fixtures/events/events.ts";
+import { makeTenant } from "../../fixtures/tenants/tenants.ts";
+import { until } from "../../fixtures/until.ts";
+
+t.test("a dispatcher's metrics tell what it does and what waits", async (t) => {
+  const settings = { METRICS_PORT: String(await freePort()), DISPATCHER_CONCURRENCY: "1" };
+  const dispatcher = await startDispatcher(t, { settings });
+  const { port } = dispatcher.lines.find(({ event }) => event === "metrics.listening") ?? {};
+  const address = `http://127.0.0.1:${port}/metrics`;
+  /** The samples of a metric whose labels have all these, added up; undefined where there is none. */
+  const read = async (name: string, labels: Record<string, string> = {}) => {
+    const lines = (await (await fetch(address)).text()).split("\n");
+    const marks = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
+    const found = lines.filter((line) => line.startsWith(`${name}{`) && marks.every((m) => line.includes(m)));
+    return found.length === 0
+      ? undefined
+      : found.reduce((sum, line) => sum + Number(line.split(" ").at(-1)), 0);
+  };
+  const inEvents = { stream: "{events:0}" };
+  const figures = async () => ({
+    depth: await read("herald_queue_depth", inEvents),
+    oldest: await read("herald_queue_oldest_due_seconds", inEvents),
+    inFlight: await read("herald_queue_in_flight", inEvents),
+    slots: await read("herald_dispatcher_slots_used"),
+  });
+  const clientAt = async (url: string) => {
+    const tenant = await makeTenant(dispatcher);
+    await configure(dispatcher, tenant, { url });
+    return tenant;
+  };
+
+  await until("every stream is measured", async () => (await read("herald_queue_depth")) !== undefined);
+  t.same(await figures(), { depth: 0, oldest: 0, inFlight: 0, slots: 0 });
+  for (const stream of ["{events:0}", "{bulk:0}"]) t.equal(await read("herald_queue_depth", { stream }), 0);
+  t.equal(await read("herald_breakers"), 0);
+
+  // With one slot, the second waits in the stream as long as the first has no answer.
+  const held: ServerResponse[] = [];
+  let isSlow = true;
+  const slow = await startBackend(t, (_, response) => (isSlow ? held.push(response) : response.end()));
+  await record(dispatcher, await clientAt(slow.url), {}, {});
+  await until("one in hand, the other in the stream", async () => {
+    const { depth, oldest, inFlight, slots } = await figures();
+    return depth === 1 && (oldest as number) > 0 && inFlight === 1 && slots === 1;
+  });
+  isSlow = false;
+  for (const response of held) response.end();
+  await until(
+    "both arrived",
+    async () => (await read("herald_deliveries_total", { state: "delivered" })) === 2,
+  );
+  t.equal(await read("herald_delivery_attempts_total", { outcome: "delivered" }), 2);
+  t.equal(
+    await read("herald_delivery_attempt_duration_seconds_count"),
+    await read("herald_delivery_attempts_total"),
+    "each attempt has a duration",
+  );
+
+  const sick = await startBackend(t, (_, response) => response.writeHead(500).end());
+  await record(dispatcher, await clientAt(sick.url), ...Array.from({ length: 5 }, () => ({})));
+  await until("it is left alone, or on trial", async () => (await read("herald_breakers")) === 1);
+  t.ok(((await read("herald_delivery_attempts_total", { outcome: "refused" })) as number) >= 5);
+  await until("nothing waits any more", async () => {
+    const { depth, inFlight, slots } = await figures();
+    return depth === 0 && inFlight === 0 && slots === 0;
+  });
+});

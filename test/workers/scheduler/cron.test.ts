@@ -1,0 +1,203 @@
+import t from "tap";
+import { claimTick, finishTick, takeOverRuns } from "../../../src/store/processes/cron-runs.ts";
+import { createDatabase } from "../../../src/store/database/database.ts";
+import { setCronGauges } from "../../../workers/scheduler/gauges.ts";
+import { JobTrouble } from "../../../workers/scheduler/job.ts";
+import { maintain } from "../../../workers/scheduler/maintenance.ts";
+import { untilBlocked } from "../../fixtures/servers/lock-waits.ts";
+import { EVERY_SECOND, heldJob, NEVER, openDatabase, startSchedulers } from "../../fixtures/processes/schedulers.ts";
+import { rawClient } from "../../fixtures/servers/servers.ts";
+import { testConfig } from "../../fixtures/processes/settings.ts";
+import { until } from "../../fixtures/until.ts";
+
+t.test("the cron table", async (t) => {
+  t.jobs = 8; // mostly waiting
+
+  t.test("of two schedulers one runs each tick", async (t) => {
+    const db = await openDatabase(t);
+    let runs = 0;
+    const job = { name: "count", expression: EVERY_SECOND, run: async () => ({ runs: ++runs }) };
+    const { ran } = await startSchedulers(t, { db, jobs: [job], count: 2 });
+    await until("three ticks", () => ran().length >= 3);
+    const ticks = ran().map((line) => line.scheduled_at);
+    t.equal(new Set(ticks).size, ticks.length, "no tick ran twice");
+    t.match(ran()[0], { job: "count", outcome: "ok", runs: 1, ms: Number, scheduled_at: /:\d\d\.000Z$/ });
+    const rows = await db.query("select 1 from cron_runs where outcome = 'ok' and finished_at is not null");
+    t.ok(rows.length >= 3);
+  });
+
+  t.test("a tick that comes while an earlier run goes on does not run, which is told once", (t) => {
+    const among = async (count: number) => {
+      const db = await openDatabase(t);
+      const { job, begun, letGo } = heldJob("held", EVERY_SECOND);
+      const { ran, metrics } = await startSchedulers(t, { db, jobs: [job], count });
+      await until("two ticks in vain", () => ran("overlapped").length >= 2);
+      t.equal(begun.length, 1, "one run");
+      const [row] = await db.query<{ worker: string }>("select worker from cron_runs where outcome is null");
+      const met = { met_scheduled_at: begun[0]?.toISOString(), met_worker: row?.worker };
+      t.match(ran()[0], { level: "warn", job: "held", outcome: "overlapped", ...met });
+      const ticks = ran("overlapped").map((line) => line.scheduled_at);
+      t.equal(new Set(ticks).size, ticks.length, "each told by one scheduler");
+      const counted = /herald_cron_runs_total\{job="held",outcome="overlapped",process="scheduler"\} (\d+)/;
+      t.ok(Number(counted.exec(await metrics.text())?.[1]) >= 2);
+      const rows = await db.query<object>(
+        "select scheduled_at from cron_runs where outcome = 'overlapped' and finished_at is not null",
+      );
+      t.ok(rows.length >= 2, "on record");
+      letGo();
+      await until("the next tick ran", () => ran("ok").length >= 2);
+      t.equal(ran("ok")[0]?.scheduled_at, begun[0]?.toISOString());
+    };
+    return Promise.all([among(1), among(2)]);
+  });
+
+  t.test(
+    "of ticks of one job that are claimed at the same moment one runs, the others meet it",
+    async (t) => {
+      const config = await testConfig(t);
+      const db = createDatabase(config, () => {});
+      t.teardown(() => db.close());
+      const client = await rawClient(t, config.DATABASE_URL);
+      await client.query("begin");
+      await client.query("insert into cron_runs (job, scheduled_at, worker) values ('j', now(), 'wrk_9')");
+      const claims = Array.from({ length: 8 }, (_, index) => {
+        const tick = { job: "j", scheduledAt: new Date(Date.UTC(2026, 0, 1, 0, 0, index)) };
+        return claimTick(db, tick, { worker: `wrk_${index}`, deadAfter: 10_000 });
+      });
+      await untilBlocked(client, claims.length);
+      await client.query("rollback");
+      const outcomes = (await Promise.all(claims)).map((claim) => [claim?.outcome, claim?.met !== undefined]);
+      const overlapped = claims.slice(1).map(() => ["overlapped", true]);
+      t.same(
+        outcomes.sort(),
+        [["claimed", false], ...overlapped],
+        "each of the others is somebody's to tell",
+      );
+    },
+  );
+
+  t.test(
+    "a job that fails is logged, counted and kept on record, and goes on at its next tick",
+    async (t) => {
+      const db = await openDatabase(t);
+      const job = {
+        name: "fall",
+        expression: EVERY_SECOND,
+        run: () => Promise.reject(new TypeError("broken")),
+      };
+      const { ran, metrics } = await startSchedulers(t, { db, jobs: [job] });
+      await until("two failures", () => ran().length >= 2);
+      t.match(ran()[0], { level: "error", outcome: "failed", err: { message: "broken" } });
+      t.match(
+        await metrics.text(),
+        /herald_cron_runs_total\{job="fall",outcome="failed",process="scheduler"\} [2-9]/,
+      );
+      const [row] = await db.query("select outcome, error from cron_runs order by scheduled_at limit 1");
+      t.same(row, { outcome: "failed", error: "TypeError" });
+    },
+  );
+
+  t.test("a job that meets trouble from outside says what it has done, and shows no stack", async (t) => {
+    const db = await openDatabase(t);
+    const trouble = () => Promise.reject(new JobTrouble("the platform is away", { checked: 3, left: 4 }));
+    const job = { name: "trouble", expression: EVERY_SECOND, run: trouble };
+    const { ran } = await startSchedulers(t, { db, jobs: [job] });
+    await until("a failure", () => ran().length >= 1);
+    t.match(ran()[0], {
+      level: "error",
+      outcome: "failed",
+      error: "the platform is away",
+      checked: 3,
+      left: 4,
+    });
+    t.notOk(ran()[0]?.err);
+  });
+
+  t.test("a tick that can not be claimed did not run, and is said so", async (t) => {
+    const config = { ...(await testConfig(t)), DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" };
+    const db = createDatabase(config, () => {});
+    t.teardown(() => db.close());
+    const job = { name: "never", expression: EVERY_SECOND, run: () => Promise.reject(t.fail("it ran")) };
+    const { ran } = await startSchedulers(t, { db, jobs: [job] });
+    await until("one tick", () => ran().length >= 1);
+    t.match(ran()[0], { level: "error", outcome: "not_claimed" });
+  });
+
+  t.test(
+    "the gauges tell of a run that hangs, on whichever scheduler, and of the last that did not",
+    async (t) => {
+      const db = await openDatabase(t);
+      const { job, begun, letGo } = heldJob("held", EVERY_SECOND);
+      const idle = { ...job, name: "idle", expression: NEVER };
+      const table = [job, idle];
+      const { ran, metrics } = await startSchedulers(t, { db, jobs: table });
+      const read = async (name: string, of: string) => {
+        await setCronGauges({ db, jobs: table, metrics });
+        return new RegExp(`${name}\\{job="${of}",[^}]*\\} (\\S+)`).exec(await metrics.text())?.[1];
+      };
+      await until("it runs", () => begun.length === 1);
+      t.equal(await read("herald_cron_running_seconds", "idle"), "0");
+      t.equal(await read("herald_cron_last_success_timestamp_seconds", "held"), undefined);
+      await until("a second", async () => Number(await read("herald_cron_running_seconds", "held")) > 1);
+      letGo();
+      await until("it ended", () => ran("ok").length >= 1);
+      const success = Number(await read("herald_cron_last_success_timestamp_seconds", "held"));
+      t.ok(Math.abs(success - Date.now() / 1_000) < 10);
+    },
+  );
+
+  t.test("who lost a run to another does not write down its end, nor runs the job beside it", async (t) => {
+    const db = await openDatabase(t);
+    const { job, begun, letGo } = heldJob("held", EVERY_SECOND);
+    const { ran } = await startSchedulers(t, { db, jobs: [job], times: { lookEvery: 100_000 } });
+    await until("it runs", () => begun.length === 1);
+    const [taken] = await takeOverRuns(db, ["held"], { worker: "wrk_9", deadAfter: 0 });
+    t.match(taken, { scheduledAt: begun[0], worker: "wrk_1", isOld: false });
+    await db.query("update cron_runs set finished_at = now(), outcome = 'ok' where worker = 'wrk_9'");
+    const tick = { job: "held", scheduledAt: new Date(Date.UTC(2026, 0)) };
+    const busy = { worker: "wrk_1", deadAfter: null, inHand: begun[0] as Date };
+    t.same(
+      await claimTick(db, tick, busy),
+      { outcome: "busy" },
+      "whose hands are full leaves a tick to others",
+    );
+    await until("it says so", () => ran("busy").length >= 1);
+    t.match(await claimTick(db, tick, { worker: "wrk_2", deadAfter: null }), { outcome: "claimed" });
+    await finishTick(db, { ...tick, worker: "wrk_2" });
+    t.equal(begun.length, 1);
+    await db.query("update cron_runs set finished_at = null, outcome = null where worker = 'wrk_9'");
+    letGo();
+    await until("it ended", () => ran("lost").length >= 1);
+    t.match(ran("lost")[0], { level: "warn", scheduled_at: begun[0]?.toISOString(), ms: Number });
+    t.equal(ran("ok").length, 0);
+    const mine = await db.query("select worker, outcome from cron_runs where outcome is null");
+    t.same(mine, [{ worker: "wrk_9", outcome: null }]);
+  });
+
+  t.test(
+    "maintenance forgets old ticks, workers that are long silent and states that have expired",
+    async (t) => {
+      const config = await testConfig(t);
+      const db = createDatabase(config, () => {});
+      t.teardown(() => db.close());
+      await db.query(
+        "insert into cron_runs (job, scheduled_at, worker) values ('old', now() - interval '31 days', 'w'), ('new', now(), 'w')",
+      );
+      await db.query(
+        "insert into workers (id, process, heartbeat_at) values ('old', 'dispatcher', now() - interval '2 days'), ('new', 'dispatcher', now())",
+      );
+      await db.query(
+        "insert into oauth_states (id, expires_at) values ('old', now() - interval '61 minutes'), ('new', now() - interval '59 minutes')",
+      );
+      t.match(await maintain(config, db), {
+        ticks_forgotten: 1,
+        workers_forgotten: 1,
+        oauth_states_forgotten: 1,
+        event_partitions_made: 0,
+      });
+      t.same(await db.query("select job from cron_runs"), [{ job: "new" }]);
+      t.same(await db.query("select id from workers"), [{ id: "new" }]);
+      t.same(await db.query("select id from oauth_states"), [{ id: "new" }]);
+    },
+  );
+});

@@ -1,0 +1,198 @@
+import t from "tap";
+import { claimTick } from "../../../src/store/processes/cron-runs.ts";
+import type { Database } from "../../../src/store/database/database.ts";
+import { heartbeat } from "../../../workers/heartbeat.ts";
+import type { Job, JobTick } from "../../../workers/scheduler/job.ts";
+import { keptLog } from "../../fixtures/captured-log.ts";
+import { EVERY_SECOND, heldJob, NEVER, openDatabase, startSchedulers } from "../../fixtures/processes/schedulers.ts";
+import { watchStatements } from "../../fixtures/servers/statements.ts";
+import { until } from "../../fixtures/until.ts";
+
+const HOUR_AGO = new Date(Math.floor(Date.now() / 1_000) * 1_000 - 3_600_000);
+const LATER = new Date(HOUR_AGO.getTime() + 60_000);
+const OFTEN = { lookEvery: 50 };
+
+interface Row {
+  job: string;
+  worker: string;
+  scheduledAt?: Date;
+  /** Seconds ago. */
+  started?: number;
+  outcome?: string;
+}
+
+const putRun = (db: Database, { job, worker, scheduledAt = HOUR_AGO, started = 600, outcome }: Row) =>
+  db.query(
+    `insert into cron_runs (job, scheduled_at, worker, started_at, finished_at, outcome)
+    values ($1, $2, $3, now() - $4 * interval '1 second', case when $5::text is not null then now() end, $5)`,
+    [job, scheduledAt, worker, started, outcome ?? null],
+  );
+
+const putWorker = (db: Database, id: string, silent: number) =>
+  db.query(
+    "insert into workers (id, process, heartbeat_at) values ($1, 'scheduler', now() - $2 * interval '1 second')",
+    [id, silent],
+  );
+
+const readRun = async (db: Database, job: string, scheduledAt = HOUR_AGO) => {
+  const [row] = await db.query<object>(
+    "select worker, outcome, error from cron_runs where job = $1 and scheduled_at = $2",
+    [job, scheduledAt],
+  );
+  return row;
+};
+
+/** Whether somebody else does it, by what is on record. */
+const CASES: Record<string, { rows: Omit<Row, "job">[]; taken?: string; closed?: string }> = {
+  gone: { rows: [{ worker: "wrk_gone" }], taken: "wrk_gone" },
+  silent: { rows: [{ worker: "wrk_silent" }], taken: "wrk_silent" },
+  // Its claim was answered, and the answer lost.
+  own: { rows: [{ worker: "wrk_1" }], taken: "wrk_1" },
+  // What did not run is no newer run.
+  overlapped: {
+    rows: [{ worker: "wrk_gone" }, { worker: "wrk_living", scheduledAt: LATER, outcome: "overlapped" }],
+    taken: "wrk_gone",
+  },
+  old: {
+    rows: [{ worker: "wrk_gone" }, { worker: "wrk_living", scheduledAt: LATER, outcome: "ok" }],
+    closed: "wrk_gone",
+  },
+  living: { rows: [{ worker: "wrk_living" }] },
+  begun: { rows: [{ worker: "wrk_gone", started: 2 }] },
+  finished: { rows: [{ worker: "wrk_gone", outcome: "ok" }] },
+};
+
+t.test("a run in dead hands is taken over by one scheduler, all others are left alone", async (t) => {
+  const db = await openDatabase(t);
+  await putWorker(db, "wrk_living", 3);
+  await putWorker(db, "wrk_silent", 11);
+  await putWorker(db, "wrk_1", 0);
+  for (const [job, { rows }] of Object.entries({ ...CASES, unknown: { rows: [{ worker: "wrk_gone" }] } }))
+    for (const row of rows) await putRun(db, { job, ...row });
+  const ticks: [string, Date][] = [];
+  const table = Object.keys(CASES).map((name): Job => {
+    const run = async ({ scheduledAt }: JobTick) => ({ runs: ticks.push([name, scheduledAt]) });
+    return { name, expression: NEVER, run };
+  });
+  const before = new Map<string, unknown>();
+  for (const job of [...Object.keys(CASES), "unknown"]) before.set(job, await readRun(db, job));
+
+  // One that has just come, or come back, cannot tell who is dead.
+  const { ran: said } = await startSchedulers(t, { db, jobs: table, times: OFTEN, areSteady: false });
+  const { ran, lines, metrics } = await startSchedulers(t, { db, jobs: table, count: 2, times: OFTEN });
+  const expected = Object.values(CASES).filter(({ taken, closed }) => taken || closed).length;
+  await until("all are done", () => ran().length === expected);
+  t.same(said(), []);
+  for (const [job, { taken, closed }] of Object.entries(CASES)) {
+    const row = await readRun(db, job);
+    const line = ran().find((line) => line.job === job);
+    if (taken) {
+      t.match(row, { worker: /^wrk_[12]$/, outcome: "ok", error: null }, job);
+      t.match(line, { outcome: "ok", taken_from: taken, scheduled_at: HOUR_AGO.toISOString() });
+      const begun = lines.filter(({ event, job: name }) => event === "cron.taken_over" && name === job);
+      t.match(begun, [{ level: "warn", worker: /^wrk_[12]$/, taken_from: taken }], "told when it begins too");
+      t.same(
+        ticks.filter(([name]) => name === job),
+        [[job, HOUR_AGO]],
+        "once, for the time it was due",
+      );
+    } else if (closed) {
+      t.match(row, { worker: closed, outcome: "failed", error: "abandoned" }, job);
+      t.match(line, { level: "error", outcome: "failed", error: "abandoned", worker: closed });
+    } else t.same(row, before.get(job), job);
+  }
+  t.same(await readRun(db, "unknown"), before.get("unknown"), "what is not in our table is not ours to run");
+  t.match(await metrics.text(), /herald_cron_runs_total\{job="old",outcome="failed",process="scheduler"\} 1/);
+});
+
+t.test("who is still at a run that was taken from them closes nobody else's", async (t) => {
+  const db = await openDatabase(t);
+  await putRun(db, { job: "j", worker: "wrk_1", outcome: "failed" });
+  await db.query("update cron_runs set error = 'abandoned'");
+  await putRun(db, { job: "j", worker: "wrk_gone", scheduledAt: LATER });
+  const tick = { job: "j", scheduledAt: new Date() };
+  const claim = await claimTick(db, tick, { worker: "wrk_1", deadAfter: 10_000, inHand: HOUR_AGO });
+  t.same(claim, { outcome: "busy" });
+  t.match(await readRun(db, "j", LATER), { worker: "wrk_gone", outcome: null });
+  const met = { scheduledAt: LATER, worker: "wrk_gone" };
+  t.same(await claimTick(db, tick, { worker: "wrk_2", deadAfter: 10_000 }), { outcome: "claimed", met });
+});
+
+t.test("a tick does not wait for a run in dead hands, which is abandoned for it", async (t) => {
+  const db = await openDatabase(t);
+  await putRun(db, { job: "j", worker: "wrk_gone" });
+  const tick = { job: "j", scheduledAt: LATER };
+  const met = { scheduledAt: HOUR_AGO, worker: "wrk_gone" };
+  const claimant = { worker: "wrk_1", deadAfter: 10_000 };
+  t.same(await claimTick(db, tick, claimant), { outcome: "claimed", met });
+  t.match(await readRun(db, "j"), { outcome: "failed", error: "abandoned" });
+  t.match(await readRun(db, "j", LATER), { worker: "wrk_1", outcome: null });
+  t.equal(await claimTick(db, tick, { ...claimant, worker: "wrk_2" }), undefined, "taken");
+
+  await putRun(db, { job: "k", worker: "wrk_gone" });
+  const unsure = await claimTick(db, { ...tick, job: "k" }, { ...claimant, deadAfter: null });
+  t.same(unsure, { outcome: "overlapped", met }, "who cannot tell takes them for living");
+  t.match(await readRun(db, "k"), { outcome: null });
+});
+
+t.test("who takes a tick tells of the run that it abandoned", async (t) => {
+  const db = await openDatabase(t);
+  const job = { name: "j", expression: EVERY_SECOND, run: async () => ({}) };
+  const { ran } = await startSchedulers(t, { db, jobs: [job], times: { lookEvery: 100_000 } });
+  await until("a tick ran, so that it looks around no more", () => ran("ok").length >= 1);
+  await putRun(db, { job: "j", worker: "wrk_gone" });
+  await until("the next tells", () => ran("failed").length >= 1);
+  const told = { scheduled_at: HOUR_AGO.toISOString(), error: "abandoned", worker: "wrk_gone" };
+  t.match(ran("failed"), [{ level: "error", ...told }]);
+});
+
+t.test("a scheduler that has to end", async (t) => {
+  const db = await openDatabase(t);
+  const times = { ...OFTEN, abortAfter: 200, leaveAfter: 400 };
+  const log = keptLog().log;
+  const heart = heartbeat({ id: "wrk_1", process: "scheduler", db, log });
+  await heart.start?.({ fail: (error) => t.fail(String(error)) });
+  const names = ["ends", "stops", "stays"];
+  for (const job of names) await putRun(db, { job, worker: "wrk_gone" });
+  const ends = heldJob("ends", NEVER);
+  const stays = heldJob("stays", NEVER);
+  const run = ({ signal }: JobTick) =>
+    new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+  const table = [ends.job, stays.job, { name: "stops", expression: NEVER, run }];
+  const { ran, schedulers } = await startSchedulers(t, { db, jobs: table, times });
+  await until("all run", async () => {
+    const rows = await db.query("select 1 from cron_runs where worker = 'wrk_1'");
+    return rows.length === names.length;
+  });
+  // As they are once the usual time is over that is given to them.
+  await db.query("update cron_runs set started_at = now() - interval '15 seconds'");
+  const closing = schedulers[0]?.close?.();
+  ends.letGo();
+  await closing;
+  t.same(
+    ran().map(({ job, outcome }) => [job, outcome]),
+    [
+      ["ends", "ok"],
+      ["stops", "stopped"],
+      ["stays", "stopped"],
+    ],
+    "finishes what ends in time, and waits no longer",
+  );
+  t.match(await readRun(db, "ends"), { worker: "wrk_1", outcome: "ok" });
+  t.match(await readRun(db, "stops"), { worker: "wrk_1", outcome: null });
+
+  const again: string[] = [];
+  const others = names.map((name) => ({
+    name,
+    expression: NEVER,
+    run: async () => ({ runs: again.push(name) }),
+  }));
+  const { statements, database } = watchStatements();
+  const next = await startSchedulers(t, { db: database(db), jobs: others, times: OFTEN, first: 2 });
+  await until("it has looked around", () => statements.length >= 3);
+  t.same(again, [], "as long as its heart beats nothing is taken from it");
+  await heart.close?.();
+  await until("another does the rest at once", () => next.ran("ok").length === 2, 5_000);
+  t.same(again.sort(), ["stays", "stops"]);
+  stays.letGo();
+});

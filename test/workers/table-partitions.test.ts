@@ -1,0 +1,242 @@
+import t, { type Test } from "tap";
+import { recordEvents } from "../../src/domain/events/record-events.ts";
+import { DAY, HOUR, MINUTE } from "../../src/runtime/durations.ts";
+import { firstIdAt } from "../../src/runtime/ids.ts";
+import { createClient } from "../../src/store/tenants/clients.ts";
+import { createDatabase, type Database } from "../../src/store/database/database.ts";
+import { dropPartitions, EVENT_HISTORY, MESSAGE_HISTORY } from "../../src/store/database/partitions.ts";
+import { historyClock, historyRoom } from "../../workers/table-partitions.ts";
+import { keepHistory } from "../../workers/scheduler/partitions.ts";
+import { keptLog } from "../fixtures/captured-log.ts";
+import { insertMessage } from "../fixtures/messages/message-rows.ts";
+import { rawClient } from "../fixtures/servers/servers.ts";
+import { testConfig } from "../fixtures/processes/settings.ts";
+import { until } from "../fixtures/until.ts";
+
+const NOON = Date.UTC(2030, 4, 10, 12);
+const KEPT = { EVENT_RETENTION_DAYS: 30, MESSAGE_RETENTION_DAYS: 30 };
+
+async function open(t: Test) {
+  const config = await testConfig(t);
+  const db = createDatabase(config, () => {});
+  t.teardown(() => db.close());
+  for (const history of [EVENT_HISTORY, MESSAGE_HISTORY])
+    await dropPartitions(db, history, Date.UTC(2100, 0)); // those that every process makes at its start
+  return { db, config, clientId: (await createClient(db, "c")).id };
+}
+
+/** What an id tells of its time, whatever it is the id of. */
+const withoutPrefix = (id: string) => id.slice(id.indexOf("_") + 1);
+
+/** An event of that time, with its delivery and an attempt, and a message; answers what their ids have in common. */
+async function makeRows(db: Database, clientId: string, time: number): Promise<string> {
+  const [event, message] = (["evt", "msg"] as const).map(
+    (prefix) => `${firstIdAt(prefix, time)}${"0".repeat(16)}`,
+  );
+  const values = [clientId, event];
+  await db.query(
+    "insert into events (client_id, id, type, occurred_at, is_late, payload) values ($1, $2, 'webhook.test', now(), false, '{}')",
+    values,
+  );
+  await db.query("insert into deliveries (client_id, id, state) values ($1, $2, 'failed')", values);
+  await db.query(
+    "insert into attempts (client_id, id, attempt, at, duration_ms) values ($1, $2, 1, now(), 5)",
+    values,
+  );
+  await insertMessage({ db }, { id: clientId }, { id: message as string });
+  return withoutPrefix(event as string);
+}
+
+/** Where the rows of a table lie. */
+async function placesOf(db: Database, table: string): Promise<Record<string, string>> {
+  const rows = await db.query<{ id: string; place: string }>(
+    `select id, tableoid::regclass::text as place from ${table} order by id`,
+  );
+  return Object.fromEntries(rows.map(({ id, place }) => [withoutPrefix(id), place]));
+}
+
+const BOUNDS = "select 1 from pg_inherits where inhparent = 'events'::regclass";
+
+/** So many of events, and so many of messages. */
+const both = (counts: { made?: number; dropped?: number }) =>
+  Object.fromEntries(
+    Object.entries(counts).flatMap(([outcome, count]) =>
+      ["event", "message"].map((kind) => [`${kind}_partitions_${outcome}`, count]),
+    ),
+  );
+
+const TABLES = [...EVENT_HISTORY.tables, ...MESSAGE_HISTORY.tables];
+
+t.test("there is room for today and the next two days, made once", async (t) => {
+  const { db, clientId } = await open(t);
+  t.match(await keepHistory(KEPT, db, NOON), both({ made: 3, dropped: 0 }));
+  t.match(await keepHistory(KEPT, db, NOON), both({ made: 0 }));
+  t.match(await keepHistory(KEPT, db, NOON + DAY), both({ made: 1 }));
+  const id = await makeRows(db, clientId, NOON);
+  const last = await makeRows(db, clientId, NOON + 2 * DAY + 11 * HOUR);
+  for (const table of TABLES)
+    t.same(await placesOf(db, table), { [id]: `${table}_20300510`, [last]: `${table}_20300512` });
+});
+
+t.test("what came while there was no room is moved to where it belongs", async (t) => {
+  const { db, clientId } = await open(t);
+  const [early, late] = [await makeRows(db, clientId, NOON - DAY), await makeRows(db, clientId, NOON)];
+  t.equal((await placesOf(db, "events"))[late], "events_default");
+  await keepHistory(KEPT, db, NOON);
+  for (const table of TABLES)
+    t.same(await placesOf(db, table), { [early]: `${table}_default`, [late]: `${table}_20300510` });
+});
+
+t.test("a scheduler that was away for days finds its way back", async (t) => {
+  const { db, clientId } = await open(t);
+  await keepHistory(KEPT, db, NOON);
+  const id = await makeRows(db, clientId, NOON + 5 * DAY);
+  t.match(await keepHistory(KEPT, db, NOON + 6 * DAY), both({ made: 6 }));
+  t.equal((await placesOf(db, "attempts"))[id], "attempts_20300515");
+});
+
+t.test("what is over is dropped as a whole, and what is not stays", async (t) => {
+  const { db, clientId } = await open(t);
+  const stray = await makeRows(db, clientId, NOON - 40 * DAY);
+  await keepHistory(KEPT, db, NOON);
+  const [first, second] = [await makeRows(db, clientId, NOON), await makeRows(db, clientId, NOON + DAY)];
+  t.match(await keepHistory(KEPT, db, NOON + 30 * DAY), both({ dropped: 0 }));
+  t.same(Object.keys(await placesOf(db, "events")), [first, second], `${stray} lay in the default partition`);
+  t.match(await keepHistory(KEPT, db, NOON + 30 * DAY + 13 * HOUR), both({ dropped: 1 }));
+  for (const table of TABLES) t.same(Object.keys(await placesOf(db, table)), [second]);
+});
+
+const LONG = { EVENT_RETENTION_DAYS: 3_650, MESSAGE_RETENTION_DAYS: 3_650 };
+
+t.test("a long history is divided into longer stretches", async (t) => {
+  const { db } = await open(t);
+  await keepHistory(LONG, db, NOON);
+  const bounds = await db.query(BOUNDS);
+  t.equal(bounds.length, 4);
+  t.match(await keepHistory(LONG, db, NOON + 60 * DAY), both({ made: 1 }));
+  t.match(await keepHistory(KEPT, db, NOON + 240 * DAY), both({ dropped: 3 }), "and shorter ones follow");
+});
+
+t.test("messages and events have each their own time", async (t) => {
+  const { db, clientId } = await open(t);
+  const settings = { EVENT_RETENTION_DAYS: 30, MESSAGE_RETENTION_DAYS: 90 };
+  const stray = await makeRows(db, clientId, NOON - 40 * DAY);
+  await keepHistory(settings, db, NOON);
+  const id = await makeRows(db, clientId, NOON);
+  t.same(await placesOf(db, "messages"), { [stray]: "messages_default", [id]: "messages_20300510" });
+  t.match(await keepHistory(settings, db, NOON + 31 * DAY), {
+    event_partitions_dropped: 1,
+    message_partitions_dropped: 0,
+  });
+  t.same(await placesOf(db, "events"), {});
+  t.same(Object.keys(await placesOf(db, "messages")), [stray, id]);
+  t.match(await keepHistory(settings, db, NOON + 92 * DAY), { message_partitions_dropped: 1 });
+  t.same(await placesOf(db, "messages"), {});
+});
+
+t.test("two that make room at once make it once", async (t) => {
+  const { db } = await open(t);
+  const two = await Promise.all([keepHistory(KEPT, db, NOON), keepHistory(KEPT, db, NOON)]);
+  for (const name of Object.keys(both({ made: 3 })))
+    t.equal(
+      two.reduce((sum, { [name]: made = 0 }) => sum + made, 0),
+      3,
+    );
+});
+
+t.test("nobody who records meanwhile is refused", async (t) => {
+  const { db, config, clientId } = await open(t);
+  const other = await rawClient(t, config.DATABASE_URL);
+  // Holds the default partition as a maker of room does, until the recording waits for it.
+  await other.query("begin");
+  await other.query("create table events_now (like events including defaults including constraints)");
+  await other.query("lock table events_default in access exclusive mode");
+  const recording = recordEvents(db, [{ clientId, type: "webhook.test", key: null, data: {} }]);
+  for (;;) {
+    const { rows } = await other.query(
+      "select 1 from pg_locks l join pg_class c on c.oid = l.relation where c.relname = 'events_default' and not l.granted",
+    );
+    if (rows.length > 0) break;
+  }
+  const [from, to] = [firstIdAt("evt", Date.now() - DAY), firstIdAt("evt", Date.now() + DAY)];
+  await other.query(
+    `alter table events attach partition events_now for values from ('${from}') to ('${to}')`,
+  );
+  await other.query("commit");
+  const [id] = await recording;
+  t.same(await placesOf(db, "events"), { [withoutPrefix(id as string)]: "events_now" });
+});
+
+t.test("what came in long ago is forgotten, what came lately is not", async (t) => {
+  const { db, clientId } = await open(t);
+  const draft = { clientId, type: "webhook.test", key: null, data: {} } as const;
+  const drafts = [
+    { ...draft, knownBy: "one" },
+    { ...draft, knownBy: "other" },
+  ];
+  t.equal((await recordEvents(db, drafts)).length, 2);
+  await db.query("update event_fingerprints set seen_at = now() - interval '7 days 23 hours'");
+  t.match(await keepHistory(KEPT, db), { fingerprints_forgotten: 0 });
+  t.equal((await recordEvents(db, drafts)).length, 0);
+  await db.query("update event_fingerprints set seen_at = now() - interval '8 days 1 minute'");
+  t.match(await keepHistory(KEPT, db), { fingerprints_forgotten: 2 });
+  t.equal((await recordEvents(db, drafts)).length, 2);
+});
+
+t.test("operations are known by their keys for a day", async (t) => {
+  const { db, clientId } = await open(t);
+  await db.query(
+    `insert into idempotency_keys (id, client_id, fingerprint, reply_sealed, created_at)
+    select gen_random_uuid(), $1, gen_random_uuid(), 'x', now() - age
+    from unnest('{23 hours 59 minutes, 24 hours 1 minute, 30 days}'::interval[]) as age`,
+    [clientId],
+  );
+  t.match(await keepHistory(KEPT, db), { idempotency_keys_forgotten: 2 });
+  t.match(await keepHistory(KEPT, db), { idempotency_keys_forgotten: 0 });
+  t.equal((await db.query("select 1 from idempotency_keys")).length, 1);
+});
+
+t.test("a lock that is not had keeps nothing else from being done", async (t) => {
+  const { db, config } = await open(t);
+  await keepHistory(KEPT, db, NOON);
+  const reader = await rawClient(t, config.DATABASE_URL);
+  await reader.query("begin");
+  await reader.query("select 1 from events_default");
+  await db.query(
+    "insert into event_fingerprints values (gen_random_uuid(), gen_random_uuid(), now() - interval '20 days')",
+  );
+  await t.rejects(keepHistory(KEPT, db, NOON + 5 * DAY), { code: "55P03" });
+  t.same(await db.query("select 1 from event_fingerprints"), []);
+  await reader.query("commit");
+  t.match(await keepHistory(KEPT, db, NOON + 5 * DAY), {
+    event_partitions_made: 5,
+    message_partitions_made: 0, // there was no lock on these
+  });
+});
+
+t.test("of two clocks the one is believed that drops less", async (t) => {
+  const { db } = await open(t);
+  const now = Date.now;
+  t.teardown(() => {
+    Date.now = now;
+  });
+  Date.now = () => now() + 40 * DAY;
+  t.ok((await historyClock(db)) < now() + MINUTE);
+  Date.now = () => now() - 40 * DAY;
+  t.ok((await historyClock(db)) < now() - 39 * DAY);
+});
+
+t.test("every process makes room at its start, and again when it could not", async (t) => {
+  const { db } = await open(t);
+  const { log, lines } = keptLog();
+  let failing = true;
+  const query: Database["query"] = (statement, values) =>
+    failing ? Promise.reject(new Error("away")) : db.query(statement, values);
+  const room = historyRoom({ settings: KEPT, db: { ...db, query }, log, pauses: { again: 5, retry: 5 } });
+  const fail = () => void t.fail("it must not end the process");
+  await room.start?.({ fail });
+  t.match(lines, [{ event: "history.no_room_made" }]);
+  failing = false;
+  await until("there is room", async () => (await db.query(BOUNDS)).length === 4);
+  await room.close?.();
+});

@@ -1,0 +1,30 @@
+import { logAttempt } from "../../../src/delivery/attempt-log.ts";
+import { SECOND } from "../../../src/runtime/durations.ts";
+import type { Log } from "../../../src/runtime/logging/log.ts";
+import type { Metrics } from "../../../src/runtime/metrics/metrics.ts";
+import type { ClaimedRow } from "../../../src/store/events/claim-deliveries.ts";
+import type { Ending } from "./outcomes.ts";
+
+/** One line for each attempt, and what is counted of it. */
+export function createReport(log: Log, metrics: Metrics) {
+  return (row: ClaimedRow, { state, outcome, attempt, delay_ms, fault }: Ending): void => {
+    if (delay_ms === null) metrics.deliveries.inc({ state });
+    if (!attempt || !outcome) return;
+    metrics.attempts.inc({ outcome });
+    metrics.attemptSeconds.observe(attempt.duration_ms / SECOND);
+    logAttempt(log, {
+      client: row.client_id,
+      eventId: row.id,
+      type: row.type,
+      key: row.key,
+      attempt: row.attempts + 1,
+      outcome,
+      state,
+      status: attempt.status_code,
+      error: attempt.error,
+      retryIn: delay_ms,
+      durationMs: attempt.duration_ms,
+      fault,
+    });
+  };
+}
