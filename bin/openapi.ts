@@ -3,7 +3,8 @@ import "reflect-metadata";
 import { container } from "tsyringe";
 import { configOrComplaint } from "../src/composition/run-process.ts";
 import { registerShared } from "../src/composition/shared.ts";
-import { productDocument, registerWeb } from "../src/composition/web/routes.ts";
+import { productDocument } from "../src/composition/web/routes.ts";
+import { registerWeb } from "../src/composition/web/server.ts";
 
 const PLACEHOLDERS = {
   DATABASE_URL: "postgres://nobody@127.0.0.1:1/none",

@@ -3,7 +3,8 @@ import cluster from "node:cluster";
 import { container } from "tsyringe";
 import { runProcess } from "../src/composition/run-process.ts";
 import { CONFIG, LOG, resolve } from "../src/composition/tokens.ts";
-import { registerWeb, registerWebForks } from "../src/composition/web/routes.ts";
+import { registerWebForks } from "../src/composition/web/forks.ts";
+import { registerWeb } from "../src/composition/web/server.ts";
 
 const underDeno = "Deno" in globalThis;
 

@@ -2,8 +2,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { readConfig } from "../src/runtime/config/config.ts";
-import { packageRoot } from "../src/runtime/package-root.ts";
 import { SETTINGS } from "../src/runtime/config/settings.ts";
+import { packageRoot } from "../src/runtime/package-root.ts";
 
 interface Manifest {
   formation: Record<string, unknown>;

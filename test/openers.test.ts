@@ -3,11 +3,11 @@ import { exampleOf } from "../src/http/openapi/example-of.ts";
 import { isRawBody, type Route, route } from "../src/http/route.ts";
 import { ROLE_SCOPES, ROLES, SCOPES, type Scope } from "../src/schema/enumerations.ts";
 import { type TObject, type TSchema, Type } from "../src/schema/types.ts";
-import { grantAdAccount } from "./fixtures/tenants/ad-accounts.ts";
-import { type Api, productRoutes, startApi } from "./fixtures/http/api.ts";
-import { connect } from "./fixtures/tenants/channels.ts";
 import { record } from "./fixtures/events/events.ts";
+import { type Api, productRoutes, startApi } from "./fixtures/http/api.ts";
 import { send } from "./fixtures/messages/messages.ts";
+import { grantAdAccount } from "./fixtures/tenants/ad-accounts.ts";
+import { connect } from "./fixtures/tenants/channels.ts";
 import { makeTenant, type Tenant } from "./fixtures/tenants/tenants.ts";
 
 /** How every endpoint opens: no credential, two, too little of one, another client's object. Made from the route table. */

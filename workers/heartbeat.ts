@@ -1,8 +1,8 @@
+import { repeat } from "../src/runtime/async/repeat.ts";
+import { within } from "../src/runtime/async/with-timeout.ts";
 import { SECOND } from "../src/runtime/durations.ts";
 import type { Log } from "../src/runtime/logging/log.ts";
-import { repeat } from "../src/runtime/async/repeat.ts";
 import type { Worker } from "../src/runtime/supervise.ts";
-import { within } from "../src/runtime/async/with-timeout.ts";
 import type { Database } from "../src/store/database/database.ts";
 import { beat, removeWorker } from "../src/store/processes/workers.ts";
 

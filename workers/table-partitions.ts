@@ -1,12 +1,17 @@
+import { doEach, type Step } from "../src/runtime/async/run-steps.ts";
+import { within } from "../src/runtime/async/with-timeout.ts";
 import type { Config } from "../src/runtime/config/config.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../src/runtime/durations.ts";
 import type { Log } from "../src/runtime/logging/log.ts";
 import type { Worker } from "../src/runtime/supervise.ts";
-import { within } from "../src/runtime/async/with-timeout.ts";
-import type { Database, Queryable } from "../src/store/database/database.ts";
 import { databaseTime } from "../src/store/database/clock.ts";
-import { EVENT_HISTORY, type History, MESSAGE_HISTORY, makePartitions } from "../src/store/database/partitions.ts";
-import { doEach, type Step } from "../src/runtime/async/run-steps.ts";
+import type { Database, Queryable } from "../src/store/database/database.ts";
+import {
+  EVENT_HISTORY,
+  type History,
+  MESSAGE_HISTORY,
+  makePartitions,
+} from "../src/store/database/partitions.ts";
 
 /** What is kept, and for how many days. */
 const HISTORIES = {

@@ -1,8 +1,8 @@
-import type { Platform } from "../schema/enumerations.ts";
 import { type ChannelAsset, connectChannel } from "../domain/channels/channels.ts";
+import type { Platform } from "../schema/enumerations.ts";
+import { CommandError, UsageError, type Verb, verb } from "./command.ts";
 import { clientNamed, operatorDeed } from "./operator.ts";
 import { flag, OPTION, optional, required } from "./options.ts";
-import { CommandError, UsageError, type Verb, verb } from "./command.ts";
 
 const IDS = {
   phoneNumberId: "--phone-number-id",

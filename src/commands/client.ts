@@ -1,7 +1,7 @@
 import { createClient, deleteClient, listClients } from "../store/tenants/clients.ts";
+import { CommandError, type Verb, verb } from "./command.ts";
 import { clientNamed } from "./operator.ts";
 import { flag, OPTION, required } from "./options.ts";
-import { CommandError, type Verb, verb } from "./command.ts";
 
 export const CLIENT_VERBS: readonly Verb[] = [
   verb({

@@ -1,15 +1,15 @@
-import { DEMO_ASSETS } from "../schema/demo-assets.ts";
-import { listAdAccounts } from "../store/ads/ad-accounts.ts";
-import type { Deed } from "../store/tenants/audit-log.ts";
-import { listChannels } from "../store/channels/channels.ts";
-import type { Database } from "../store/database/database.ts";
-import { findWebhookConfig } from "../store/tenants/webhook-configs.ts";
 import { chooseStatus } from "../domain/ads/ad-accounts.ts";
 import { type Grant, storeGrant } from "../domain/ads/ad-grants.ts";
 import { type ChannelWish, connectChannel } from "../domain/channels/channels.ts";
 import { changeWebhookConfig } from "../domain/tenants/webhook-configs.ts";
-import { operatorDeed } from "./operator.ts";
+import { DEMO_ASSETS } from "../schema/demo-assets.ts";
+import { listAdAccounts } from "../store/ads/ad-accounts.ts";
+import { listChannels } from "../store/channels/channels.ts";
+import type { Database } from "../store/database/database.ts";
+import type { Deed } from "../store/tenants/audit-log.ts";
+import { findWebhookConfig } from "../store/tenants/webhook-configs.ts";
 import type { Desk } from "./command.ts";
+import { operatorDeed } from "./operator.ts";
 
 const { phoneNumberId, wabaId, pageId, photoappUserId, displayPhoneNumber, templateNamespace } = DEMO_ASSETS;
 const { name: displayName, chatToken, pageToken } = DEMO_ASSETS;

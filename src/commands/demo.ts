@@ -1,17 +1,17 @@
-import { SCOPES } from "../schema/enumerations.ts";
-import { isSecretOf, parseApiKey } from "../security/api-keys.ts";
-import { generatePassword } from "../security/passwords.ts";
-import { findApiKeyCredential, isAlive } from "../store/tenants/api-keys.ts";
-import { createClient } from "../store/tenants/clients.ts";
-import { applyMigrations } from "../store/database/migrations.ts";
-import { readTermsStatus } from "../store/tenants/terms.ts";
-import { findUserByEmail, type UserCredentialRow } from "../store/tenants/users.ts";
 import { makeKey } from "../domain/tenants/api-keys.ts";
 import { acceptTerms } from "../domain/tenants/terms.ts";
 import { addUser, changePassword } from "../domain/tenants/users.ts";
+import { SCOPES } from "../schema/enumerations.ts";
+import { isSecretOf, parseApiKey } from "../security/api-keys.ts";
+import { generatePassword } from "../security/passwords.ts";
+import { applyMigrations } from "../store/database/migrations.ts";
+import { findApiKeyCredential, isAlive } from "../store/tenants/api-keys.ts";
+import { createClient } from "../store/tenants/clients.ts";
+import { readTermsStatus } from "../store/tenants/terms.ts";
+import { findUserByEmail, type UserCredentialRow } from "../store/tenants/users.ts";
+import { CommandError, type Desk, type Verb, verb } from "./command.ts";
 import { connectDemo } from "./demo-connections.ts";
 import { operatorDeed } from "./operator.ts";
-import { CommandError, type Desk, type Verb, verb } from "./command.ts";
 
 const EMAIL = "owner@example.com";
 const KEY = { name: "Demo key", scopes: SCOPES, expiresAt: null, production: false };

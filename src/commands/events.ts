@@ -1,8 +1,13 @@
-import { REPLAYABLE_STATUSES, type ReplayCounts, type ReplayWish, replayEvents } from "../domain/events/replay.ts";
+import {
+  REPLAYABLE_STATUSES,
+  type ReplayCounts,
+  type ReplayWish,
+  replayEvents,
+} from "../domain/events/replay.ts";
 import { type GivenPeriod, readPeriod } from "../schema/period.ts";
+import { UsageError, type Verb, verb } from "./command.ts";
 import { clientNamed } from "./operator.ts";
 import { listed, OPTION, optional, required } from "./options.ts";
-import { UsageError, type Verb, verb } from "./command.ts";
 
 export const EVENTS_VERBS: readonly Verb[] = [
   verb({

@@ -1,9 +1,9 @@
-import { findApiKeyOwner, listApiKeys } from "../store/tenants/api-keys.ts";
 import { makeKey, revokeKey } from "../domain/tenants/api-keys.ts";
+import { findApiKeyOwner, listApiKeys } from "../store/tenants/api-keys.ts";
+import { CommandError, type Verb, verb } from "./command.ts";
 import { clientNamed, operatorDeed } from "./operator.ts";
 import { OPTION, optional, required } from "./options.ts";
 import { everyPage } from "./pages.ts";
-import { CommandError, type Verb, verb } from "./command.ts";
 
 export const KEY_VERBS: readonly Verb[] = [
   verb({

@@ -4,6 +4,7 @@ import { packageVersion } from "../runtime/package-root.ts";
 import { DatabaseUnavailable, isMissingTable } from "../store/database/faults.ts";
 import { CHANNEL_VERBS } from "./channel.ts";
 import { CLIENT_VERBS } from "./client.ts";
+import { CommandError, type Desk, type Option, UsageError, type Verb } from "./command.ts";
 import { DEMO_VERB } from "./demo.ts";
 import { DOCTOR_VERB } from "./doctor/doctor.ts";
 import { EVENTS_VERBS } from "./events.ts";
@@ -14,7 +15,6 @@ import { QUEUE_VERBS } from "./queue.ts";
 import { SECRETS_VERBS } from "./secrets.ts";
 import { TERMS_VERBS } from "./terms.ts";
 import { USER_VERBS } from "./user.ts";
-import { CommandError, type Desk, type Option, UsageError, type Verb } from "./command.ts";
 
 /** The list of verbs: a new one adds its line here. */
 const VERBS: readonly Verb[] = [

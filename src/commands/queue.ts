@@ -1,6 +1,6 @@
 import { queueStatus, type StreamStatus } from "../queue/queue-status.ts";
-import { partitionsOf } from "../queue/streams.ts";
 import { awaitConnection } from "../queue/redis.ts";
+import { partitionsOf } from "../queue/streams.ts";
 import { SECOND } from "../runtime/durations.ts";
 import { type Verb, verb } from "./command.ts";
 

@@ -8,8 +8,8 @@ import {
   type SealedValue,
   sharesByKey,
 } from "../store/database/sealed-columns.ts";
-import type { Progress } from "./progress.ts";
 import { type Verb, verb } from "./command.ts";
+import type { Progress } from "./progress.ts";
 
 const BATCH = 500;
 

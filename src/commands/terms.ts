@@ -1,8 +1,8 @@
 import { createReadStream } from "node:fs";
-import { findTermsInForce } from "../store/tenants/terms.ts";
 import { publishTerms } from "../domain/tenants/terms.ts";
-import { required } from "./options.ts";
+import { findTermsInForce } from "../store/tenants/terms.ts";
 import { CommandError, UsageError, type Verb, verb } from "./command.ts";
+import { required } from "./options.ts";
 
 const KIB = 1_024;
 const LARGEST = 256 * KIB;

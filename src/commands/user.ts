@@ -1,13 +1,13 @@
+import { changePassword, makeUser } from "../domain/tenants/users.ts";
 import { SECOND } from "../runtime/durations.ts";
 import { generatePassword } from "../security/passwords.ts";
 import { LOGIN_LASTS } from "../security/user-tokens.ts";
 import { recordAudit } from "../store/tenants/audit-log.ts";
 import { findUserCredential, listUsers, type UserCredentialRow } from "../store/tenants/users.ts";
-import { changePassword, makeUser } from "../domain/tenants/users.ts";
+import { CommandError, type Desk, type Verb, verb } from "./command.ts";
 import { clientNamed, operatorDeed } from "./operator.ts";
 import { OPTION, optional, required } from "./options.ts";
 import { everyPage } from "./pages.ts";
-import { CommandError, type Desk, type Verb, verb } from "./command.ts";
 
 export const USER_VERBS: readonly Verb[] = [
   verb({

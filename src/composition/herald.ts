@@ -1,12 +1,12 @@
 import { hostname, userInfo } from "node:os";
 import { createInterface } from "node:readline";
 import type { DependencyContainer } from "tsyringe";
-import { createProgress } from "../commands/progress.ts";
 import type { Desk } from "../commands/command.ts";
+import { createProgress } from "../commands/progress.ts";
 import { connectProducer, type RedisClient } from "../queue/redis.ts";
 import { readConfig } from "../runtime/config/config.ts";
-import { createLog } from "../runtime/logging/log.ts";
 import type { Environment } from "../runtime/config/settings.ts";
+import { createLog } from "../runtime/logging/log.ts";
 import { createPasswords } from "../security/passwords.ts";
 import { createSecretBox } from "../security/secret-box.ts";
 import { createUserTokens } from "../security/user-tokens.ts";

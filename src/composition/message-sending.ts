@@ -1,19 +1,19 @@
 import type { DependencyContainer } from "tsyringe";
 import { createFinisher } from "../../workers/dispatcher/batch-writer.ts";
 import { createGate } from "../../workers/dispatcher/concurrency-limiter.ts";
-import { bareSend, writeSends } from "../../workers/dispatcher/sending/write-sends.ts";
-import { sendMessage } from "../../workers/dispatcher/sending/send-message.ts";
-import { createGivenUpReport, createSendReport } from "../../workers/dispatcher/sending/record.ts";
-import { sweepSends } from "../../workers/dispatcher/sending/sweeper.ts";
 import { createSends } from "../../workers/dispatcher/sending/in-flight.ts";
+import { createGivenUpReport, createSendReport } from "../../workers/dispatcher/sending/record.ts";
+import { sendMessage } from "../../workers/dispatcher/sending/send-message.ts";
+import { sweepSends } from "../../workers/dispatcher/sending/sweeper.ts";
+import { bareSend, writeSends } from "../../workers/dispatcher/sending/write-sends.ts";
+import { endDeadToken } from "../domain/channels/channels.ts";
 import type { Doorbell } from "../queue/queue-notifier.ts";
 import { createRate } from "../queue/send-rate.ts";
 import type { Streams } from "../queue/streams.ts";
-import { SECOND } from "../runtime/durations.ts";
 import { gather } from "../runtime/async/batcher.ts";
 import { repeat } from "../runtime/async/repeat.ts";
+import { SECOND } from "../runtime/durations.ts";
 import { markSending, type SendMark } from "../store/messages/claim-sends.ts";
-import { endDeadToken } from "../domain/channels/channels.ts";
 import {
   CONFIG,
   DATABASE,

@@ -1,6 +1,6 @@
 import type { DependencyContainer } from "tsyringe";
-import { createHolds } from "../queue/platform-holds.ts";
 import { createPlatforms } from "../platforms/platforms.ts";
+import { createHolds } from "../queue/platform-holds.ts";
 import type { Worker } from "../runtime/supervise.ts";
 import { CONFIG, LOG, PLATFORMS, provide, REDIS, resolve } from "./tokens.ts";
 

@@ -1,6 +1,6 @@
 import { ConfigError, readSettings } from "../runtime/config/config.ts";
-import { createLog } from "../runtime/logging/log.ts";
 import type { Environment } from "../runtime/config/settings.ts";
+import { createLog } from "../runtime/logging/log.ts";
 import { createSandbox } from "../sandbox/sandbox.ts";
 import { orComplaint, runWorkers } from "./run-workers.ts";
 

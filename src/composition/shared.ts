@@ -1,14 +1,14 @@
 import type { DependencyContainer } from "tsyringe";
 import { historyRoom } from "../../workers/table-partitions.ts";
-import { partitionsOf } from "../queue/streams.ts";
 import { awaitConnection, connectProducer } from "../queue/redis.ts";
+import { partitionsOf } from "../queue/streams.ts";
+import { within } from "../runtime/async/with-timeout.ts";
 import type { Config } from "../runtime/config/config.ts";
 import { SECOND } from "../runtime/durations.ts";
 import { createLog } from "../runtime/logging/log.ts";
 import { createMetrics } from "../runtime/metrics/metrics.ts";
 import { metricsServer } from "../runtime/metrics/metrics-server.ts";
 import type { Worker } from "../runtime/supervise.ts";
-import { within } from "../runtime/async/with-timeout.ts";
 import { createSecretBox } from "../security/secret-box.ts";
 import { createDatabase } from "../store/database/database.ts";
 import { CONFIG, DATABASE, LOG, METRICS, PARTITIONS, provide, REDIS, resolve, SECRET_BOX } from "./tokens.ts";

@@ -1,5 +1,5 @@
-import { SECOND } from "../runtime/durations.ts";
 import { within } from "../runtime/async/with-timeout.ts";
+import { SECOND } from "../runtime/durations.ts";
 import { type Destinations, literalIn, type Scheme } from "./destinations.ts";
 import type { Resolver } from "./resolver.ts";
 

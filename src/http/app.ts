@@ -1,9 +1,9 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import express, { type NextFunction, type Request, type Response } from "express";
 import { ApiError } from "../runtime/errors.ts";
-import { errorsAt } from "./views/error-view.ts";
 import { createPipeline, type Pipeline, type PipelineParts, replied } from "./pipeline.ts";
 import { literalFirst, type Route } from "./route.ts";
+import { errorsAt } from "./views/error-view.ts";
 
 export interface App {
   listener: RequestListener;

@@ -1,10 +1,10 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { canonicalJson } from "../runtime/json/canonical-json.ts";
+import { within } from "../runtime/async/with-timeout.ts";
 import { SECOND } from "../runtime/durations.ts";
 import { ApiError, invalidField } from "../runtime/errors.ts";
 import { uuidOf } from "../runtime/ids.ts";
+import { canonicalJson } from "../runtime/json/canonical-json.ts";
 import { stringifyJson } from "../runtime/json/json.ts";
-import { within } from "../runtime/async/with-timeout.ts";
 import { type SecretBox, sealedContext } from "../security/secret-box.ts";
 import { FirstReply, type KeptReply, type Operation } from "./operation.ts";
 import { type Route, statusOf } from "./route.ts";

@@ -6,15 +6,13 @@ import type { Validator } from "../schema/validate.ts";
 import type { Signer } from "../security/derived-keys.ts";
 import { DatabaseUnavailable } from "../store/database/faults.ts";
 import { type AdmissionRules, admit } from "./admission.ts";
-import { type IncomingBody, incomingBody, MIB } from "./request/body.ts";
 import { bindCursors } from "./cursors.ts";
 import { errorReply, JSON_TYPE, toApiError } from "./error-reply.ts";
 import { type OpenExchange, openExchange } from "./exchange.ts";
-import { type Answer, handOver } from "./stream-reply.ts";
 import { type HandlerContext, type Idempotency, keyIn } from "./idempotency.ts";
-import { createInputReader } from "./request/input.ts";
 import { FirstReply } from "./operation.ts";
-import { type ErrorsAs, errorsOfRoute } from "./views/error-view.ts";
+import { type IncomingBody, incomingBody, MIB } from "./request/body.ts";
+import { createInputReader } from "./request/input.ts";
 import {
   isMediaReply,
   isRawBody,
@@ -24,6 +22,8 @@ import {
   type Route,
   statusOf,
 } from "./route.ts";
+import { type Answer, handOver } from "./stream-reply.ts";
+import { type ErrorsAs, errorsOfRoute } from "./views/error-view.ts";
 
 const BODY_LIMIT = 10 * MIB;
 

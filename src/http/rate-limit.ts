@@ -1,7 +1,7 @@
 import { RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
+import { gather } from "../runtime/async/batcher.ts";
 import { MINUTE, SECOND } from "../runtime/durations.ts";
 import { ApiError } from "../runtime/errors.ts";
-import { gather } from "../runtime/async/batcher.ts";
 import type { Log } from "../runtime/logging/log.ts";
 
 /** Counts one request of a client. `headers` tell it where it stands; over the limit it throws, with the same headers. */

@@ -1,7 +1,7 @@
 import { HOUR, SECOND } from "../runtime/durations.ts";
 import type { Log } from "../runtime/logging/log.ts";
-import type { RedisClient } from "./redis.ts";
 import { counted, isOver, isSick, newTally, restOf, type Tally } from "./failure-window.ts";
+import type { RedisClient } from "./redis.ts";
 import { partitionOf, streamKey } from "./streams.ts";
 
 /** Where a client's events go: another origin is another destination. */

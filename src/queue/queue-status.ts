@@ -1,9 +1,9 @@
 import { SECOND } from "../runtime/durations.ts";
 import type { Queryable } from "../store/database/database.ts";
 import { measureQueue, measureSends } from "../store/events/queue-metrics.ts";
-import type { RedisClient } from "./redis.ts";
 import { countOpen } from "./breakers.ts";
 import { createParking } from "./parking.ts";
+import type { RedisClient } from "./redis.ts";
 import { createStreams } from "./streams.ts";
 
 /** How it stands with one stream. What only Redis knows is null while it is away. */

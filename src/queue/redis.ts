@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { Cluster, Redis } from "ioredis";
+import { within } from "../runtime/async/with-timeout.ts";
 import type { Config } from "../runtime/config/config.ts";
 import { SECOND } from "../runtime/durations.ts";
 import type { Log } from "../runtime/logging/log.ts";
 import { createOutage } from "../runtime/logging/outage-logger.ts";
-import { within } from "../runtime/async/with-timeout.ts";
 
 type Settings = Pick<Config, "REDIS_URL" | "REDIS_TLS_VERIFY">;
 

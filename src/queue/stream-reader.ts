@@ -1,5 +1,5 @@
-import { SECOND } from "../runtime/durations.ts";
 import { within } from "../runtime/async/with-timeout.ts";
+import { SECOND } from "../runtime/durations.ts";
 import type { RedisClient } from "./redis.ts";
 import { CONSUMER, type Entry, GROUP, toEntries } from "./streams.ts";
 

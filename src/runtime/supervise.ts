@@ -1,6 +1,6 @@
+import { within } from "./async/with-timeout.ts";
 import { SECOND } from "./durations.ts";
 import type { Log } from "./logging/log.ts";
-import { within } from "./async/with-timeout.ts";
 
 /**
  * A named part of a process. `start` resolves when it is ready for work; `close` when its work is done or handed back.

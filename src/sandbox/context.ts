@@ -1,6 +1,6 @@
 import type { Codes } from "./login/codes.ts";
-import type { SandboxSettings } from "./settings.ts";
 import type { Tokens } from "./login/tokens.ts";
+import type { SandboxSettings } from "./settings.ts";
 import type { Webhooks } from "./webhooks/webhooks.ts";
 
 /** What every part of the stand-in platforms stands on. */

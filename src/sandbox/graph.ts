@@ -1,8 +1,8 @@
 import type { Ground } from "./context.ts";
-import type { Edge, NodeKind, UsageKind } from "./node-kind.ts";
-import { VERSION } from "./settings.ts";
 import { endOf } from "./login/token-end.ts";
 import { equal, type Grant, nobody, proofOf } from "./login/tokens.ts";
+import type { Edge, NodeKind, UsageKind } from "./node-kind.ts";
+import { VERSION } from "./settings.ts";
 import { counted, usageHeaders } from "./usage.ts";
 import type { Call, Reply } from "./wire/call.ts";
 import {

@@ -1,11 +1,11 @@
 import t from "tap";
-import { openChannelToken } from "../../src/security/channel-token.ts";
 import { readConfig } from "../../src/runtime/config/config.ts";
+import { openChannelToken } from "../../src/security/channel-token.ts";
 import { createSecretBox } from "../../src/security/secret-box.ts";
 import { startApi } from "../fixtures/http/api.ts";
-import { newPlatformId } from "../fixtures/tenants/channels.ts";
 import { commandLine } from "../fixtures/processes/command-line.ts";
 import { testSettings } from "../fixtures/processes/settings.ts";
+import { newPlatformId } from "../fixtures/tenants/channels.ts";
 import { makeTenant, type Tenant } from "../fixtures/tenants/tenants.ts";
 
 const NOBODY = "6f1d3c2a-8a54-4f0e-9d0b-3a1f5c7e9b21";

@@ -3,8 +3,8 @@ import { readConfig } from "../../src/runtime/config/config.ts";
 import { AD_ACCOUNTS, PAGES, WABAS } from "../../src/sandbox/built-in-assets.ts";
 import { startApi } from "../fixtures/http/api.ts";
 import { commandLine } from "../fixtures/processes/command-line.ts";
-import { cloneDatabase } from "../fixtures/servers/servers.ts";
 import { testSettings } from "../fixtures/processes/settings.ts";
+import { cloneDatabase } from "../fixtures/servers/servers.ts";
 import { until } from "../fixtures/until.ts";
 
 t.test("herald demo", async (t) => {

@@ -4,8 +4,8 @@ import t, { type Test } from "tap";
 import { readConfig } from "../../src/runtime/config/config.ts";
 import { createSecretBox, sealedContext } from "../../src/security/secret-box.ts";
 import { commandLine } from "../fixtures/processes/command-line.ts";
-import { cloneDatabase, rawClient } from "../fixtures/servers/servers.ts";
 import { testSettings } from "../fixtures/processes/settings.ts";
+import { cloneDatabase, rawClient } from "../fixtures/servers/servers.ts";
 
 interface Finding {
   check: string;

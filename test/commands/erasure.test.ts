@@ -6,12 +6,12 @@ import { newId, uuidOf } from "../../src/runtime/ids.ts";
 import { createSecretBox, sealedContext } from "../../src/security/secret-box.ts";
 import { findTermsInForce } from "../../src/store/tenants/terms.ts";
 import { startApi } from "../fixtures/http/api.ts";
-import { untilBlocked } from "../fixtures/servers/lock-waits.ts";
-import { connect } from "../fixtures/tenants/channels.ts";
-import { commandLine } from "../fixtures/processes/command-line.ts";
 import { makeSender, send, textTo } from "../fixtures/messages/messages.ts";
-import { rawClient } from "../fixtures/servers/servers.ts";
+import { commandLine } from "../fixtures/processes/command-line.ts";
 import { testSettings } from "../fixtures/processes/settings.ts";
+import { untilBlocked } from "../fixtures/servers/lock-waits.ts";
+import { rawClient } from "../fixtures/servers/servers.ts";
+import { connect } from "../fixtures/tenants/channels.ts";
 import { makeTenant, type Tenant } from "../fixtures/tenants/tenants.ts";
 
 t.test("herald client delete", async (t) => {

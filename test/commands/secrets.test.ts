@@ -5,11 +5,11 @@ import { createSecretBox, sealedContext } from "../../src/security/secret-box.ts
 import { createDatabase } from "../../src/store/database/database.ts";
 import { replaceSealed } from "../../src/store/database/sealed-columns.ts";
 import { startApi } from "../fixtures/http/api.ts";
-import { connect } from "../fixtures/tenants/channels.ts";
-import { commandLine } from "../fixtures/processes/command-line.ts";
 import { makeSender, textTo } from "../fixtures/messages/messages.ts";
-import { rawClient } from "../fixtures/servers/servers.ts";
+import { commandLine } from "../fixtures/processes/command-line.ts";
 import { testSettings } from "../fixtures/processes/settings.ts";
+import { rawClient } from "../fixtures/servers/servers.ts";
+import { connect } from "../fixtures/tenants/channels.ts";
 
 const key = (id: string) => `${id}:${randomBytes(32).toString("base64")}`;
 const [OLD, NEW, LOST] = [key("old"), key("new"), key("lost")];

@@ -3,8 +3,8 @@ import { readConfig } from "../../src/runtime/config/config.ts";
 import { SCOPES } from "../../src/schema/enumerations.ts";
 import { startApi } from "../fixtures/http/api.ts";
 import { commandLine } from "../fixtures/processes/command-line.ts";
-import { rawClient } from "../fixtures/servers/servers.ts";
 import { testSettings } from "../fixtures/processes/settings.ts";
+import { rawClient } from "../fixtures/servers/servers.ts";
 import { makeTenant } from "../fixtures/tenants/tenants.ts";
 import { until } from "../fixtures/until.ts";
 

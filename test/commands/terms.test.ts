@@ -4,8 +4,8 @@ import t from "tap";
 import { readConfig } from "../../src/runtime/config/config.ts";
 import { startApi } from "../fixtures/http/api.ts";
 import { commandLine } from "../fixtures/processes/command-line.ts";
-import { openFolder } from "../fixtures/servers/folders.ts";
 import { testSettings } from "../fixtures/processes/settings.ts";
+import { openFolder } from "../fixtures/servers/folders.ts";
 import { makeTenant } from "../fixtures/tenants/tenants.ts";
 
 const KIB = 1_024;

@@ -1,9 +1,5 @@
 import t from "tap";
-import {
-  createDestinations,
-  type Destinations,
-  literalIn,
-} from "../../src/delivery/destinations.ts";
+import { createDestinations, type Destinations, literalIn } from "../../src/delivery/destinations.ts";
 import { cidrs } from "../../src/runtime/config/setting-kinds.ts";
 
 const destinations = (ranges = "") => createDestinations(cidrs.parse(ranges) ?? []);

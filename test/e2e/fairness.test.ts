@@ -1,14 +1,22 @@
 import t, { type Test } from "tap";
-import { createParking } from "../../src/queue/parking.ts";
-import { createStreams } from "../../src/queue/streams.ts";
 import { type EventDraft, recordEvents } from "../../src/domain/events/record-events.ts";
 import { replayEvents } from "../../src/domain/events/replay.ts";
+import { createParking } from "../../src/queue/parking.ts";
+import { createStreams } from "../../src/queue/streams.ts";
 import { HOUR, SECOND } from "../../src/runtime/durations.ts";
 import { databaseTime } from "../../src/store/database/clock.ts";
 import { answering, type ClientBackend, startClientBackend } from "../fixtures/events/client-backend.ts";
-import { countIn, doorbellOf, hasten, parkedOf, tell, times, untilDelivery } from "../fixtures/events/deliveries.ts";
-import { startDispatcher } from "../fixtures/processes/dispatcher.ts";
+import {
+  countIn,
+  doorbellOf,
+  hasten,
+  parkedOf,
+  tell,
+  times,
+  untilDelivery,
+} from "../fixtures/events/deliveries.ts";
 import { configure, deliveryIs, deliveryOf, record } from "../fixtures/events/events.ts";
+import { startDispatcher } from "../fixtures/processes/dispatcher.ts";
 import { makeTenant, type Tenant } from "../fixtures/tenants/tenants.ts";
 import { until } from "../fixtures/until.ts";
 

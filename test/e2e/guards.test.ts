@@ -5,8 +5,8 @@ import type { Resolver } from "../../src/delivery/resolver.ts";
 import { SECOND } from "../../src/runtime/durations.ts";
 import { startBackend, startTcpBackend } from "../fixtures/events/backends.ts";
 import { hasten, tellOne, times, untilDelivery } from "../fixtures/events/deliveries.ts";
-import { type RunningDispatcher, startDispatcher } from "../fixtures/processes/dispatcher.ts";
 import { attemptsOf, configure } from "../fixtures/events/events.ts";
+import { type RunningDispatcher, startDispatcher } from "../fixtures/processes/dispatcher.ts";
 import { makeTenant } from "../fixtures/tenants/tenants.ts";
 import { until } from "../fixtures/until.ts";
 

@@ -2,11 +2,11 @@ import { randomBytes } from "node:crypto";
 import t, { type Test } from "tap";
 import { freePort } from "../../src/local/server-process.ts";
 import { caller, productRoutes } from "../fixtures/http/api.ts";
-import { commandLine } from "../fixtures/processes/command-line.ts";
 import { sign } from "../fixtures/platforms/webhooks.ts";
+import { commandLine } from "../fixtures/processes/command-line.ts";
 import { startProcess } from "../fixtures/processes/processes.ts";
-import { rawClient } from "../fixtures/servers/servers.ts";
 import { testSettings } from "../fixtures/processes/settings.ts";
+import { rawClient } from "../fixtures/servers/servers.ts";
 import { until } from "../fixtures/until.ts";
 
 const unguessable = (name: string) => `${name}-${randomBytes(12).toString("hex")}`;

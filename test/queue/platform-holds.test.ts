@@ -3,8 +3,8 @@ import { createHolds } from "../../src/queue/platform-holds.ts";
 import { awaitConnection, connectProducer } from "../../src/queue/redis.ts";
 import { readConfig } from "../../src/runtime/config/config.ts";
 import { keptLog } from "../fixtures/captured-log.ts";
-import { ownRedis } from "../fixtures/servers/servers.ts";
 import { unconnectedSettings } from "../fixtures/processes/settings.ts";
+import { ownRedis } from "../fixtures/servers/servers.ts";
 import { until } from "../fixtures/until.ts";
 
 async function holdsAt(t: Test, REDIS_URL: string) {

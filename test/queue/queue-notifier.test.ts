@@ -1,12 +1,12 @@
 import t, { type Test } from "tap";
-import { createDoorbell } from "../../src/queue/queue-notifier.ts";
-import { createStreams, type Streams } from "../../src/queue/streams.ts";
 import { type EventDraft, recordEvents } from "../../src/domain/events/record-events.ts";
+import { createDoorbell } from "../../src/queue/queue-notifier.ts";
 import type { RedisClient } from "../../src/queue/redis.ts";
+import { createStreams, type Streams } from "../../src/queue/streams.ts";
 import type { DeliveryRef } from "../../src/store/events/delivery-refs.ts";
 import { unqueue } from "../../src/store/events/sweep-deliveries.ts";
-import { deliveryOf } from "../fixtures/events/events.ts";
 import { keptLog } from "../fixtures/captured-log.ts";
+import { deliveryOf } from "../fixtures/events/events.ts";
 import { openQueue, type QueueGround } from "../fixtures/events/queue-rows.ts";
 import { connectedRedis, producer } from "../fixtures/servers/redis.ts";
 import { until } from "../fixtures/until.ts";

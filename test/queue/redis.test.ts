@@ -1,14 +1,14 @@
 import { join } from "node:path";
 import t, { type Test } from "tap";
-import { awaitConnection, connectProducer, pingRedis } from "../../src/queue/redis.ts";
 import { startRedis } from "../../src/local/redis.ts";
 import { freePort } from "../../src/local/server-process.ts";
+import { awaitConnection, connectProducer, pingRedis } from "../../src/queue/redis.ts";
 import { readConfig } from "../../src/runtime/config/config.ts";
+import { keptLog } from "../fixtures/captured-log.ts";
+import { unconnectedSettings } from "../fixtures/processes/settings.ts";
 import { selfSigned } from "../fixtures/servers/certificate.ts";
 import { openFolder } from "../fixtures/servers/folders.ts";
-import { keptLog } from "../fixtures/captured-log.ts";
 import { redisProgram } from "../fixtures/servers/programs.ts";
-import { unconnectedSettings } from "../fixtures/processes/settings.ts";
 
 async function startServer(t: Test, settings: readonly string[]): Promise<URL> {
   const folder = join(openFolder(t), "redis");

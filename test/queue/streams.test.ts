@@ -12,9 +12,9 @@ import {
 } from "../../src/queue/streams.ts";
 import { readConfig } from "../../src/runtime/config/config.ts";
 import { newId } from "../../src/runtime/ids.ts";
+import { unconnectedSettings } from "../fixtures/processes/settings.ts";
 import { connectedRedis, producer, readersOf, startCluster } from "../fixtures/servers/redis.ts";
 import { ownRedis } from "../fixtures/servers/servers.ts";
-import { unconnectedSettings } from "../fixtures/processes/settings.ts";
 
 const clientEnding = (byte: string) => randomUUID().slice(0, -2) + byte;
 const refOf = (clientId: string) => ({ clientId, id: newId("evt") });

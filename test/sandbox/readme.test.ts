@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import t from "tap";
 import { packageRoot } from "../../src/runtime/package-root.ts";
+import { AD_ACCOUNTS, BUILT_IN_TOKENS, LEADS, PAGES, WABAS } from "../../src/sandbox/built-in-assets.ts";
 import { MAGIC_VALUES } from "../../src/sandbox/control-routes/magic-values.ts";
 import { CALL_FAULTS, WEBHOOK_FAULTS } from "../../src/sandbox/faults/fault.ts";
-import { AD_ACCOUNTS, BUILT_IN_TOKENS, LEADS, PAGES, WABAS } from "../../src/sandbox/built-in-assets.ts";
-import { curlProgram } from "../fixtures/servers/programs.ts";
 import { SANDBOX_SETTINGS, speak, startSandbox } from "../fixtures/sandbox/sandbox.ts";
+import { curlProgram } from "../fixtures/servers/programs.ts";
 
 const run = promisify(execFile);
 

@@ -4,8 +4,8 @@ import { awaitConnection, connectProducer } from "../../src/queue/redis.ts";
 import { readConfig } from "../../src/runtime/config/config.ts";
 import { createTryLimit, type TryLimit } from "../../src/security/try-limit.ts";
 import { keptLog } from "../fixtures/captured-log.ts";
-import { ownRedis } from "../fixtures/servers/servers.ts";
 import { unconnectedSettings } from "../fixtures/processes/settings.ts";
+import { ownRedis } from "../fixtures/servers/servers.ts";
 
 async function limitOn(t: Test, REDIS_URL: string): Promise<TryLimit> {
   const redis = connectProducer(readConfig({ ...unconnectedSettings(), REDIS_URL }), keptLog().log);

@@ -2,15 +2,15 @@ import t, { type Test } from "tap";
 import { recordEvents } from "../../src/domain/events/record-events.ts";
 import { DAY, HOUR, MINUTE } from "../../src/runtime/durations.ts";
 import { firstIdAt } from "../../src/runtime/ids.ts";
-import { createClient } from "../../src/store/tenants/clients.ts";
 import { createDatabase, type Database } from "../../src/store/database/database.ts";
 import { dropPartitions, EVENT_HISTORY, MESSAGE_HISTORY } from "../../src/store/database/partitions.ts";
-import { historyClock, historyRoom } from "../../workers/table-partitions.ts";
+import { createClient } from "../../src/store/tenants/clients.ts";
 import { keepHistory } from "../../workers/scheduler/partitions.ts";
+import { historyClock, historyRoom } from "../../workers/table-partitions.ts";
 import { keptLog } from "../fixtures/captured-log.ts";
 import { insertMessage } from "../fixtures/messages/message-rows.ts";
-import { rawClient } from "../fixtures/servers/servers.ts";
 import { testConfig } from "../fixtures/processes/settings.ts";
+import { rawClient } from "../fixtures/servers/servers.ts";
 import { until } from "../fixtures/until.ts";
 
 const NOON = Date.UTC(2030, 4, 10, 12);

@@ -1,7 +1,7 @@
+import { pause } from "../../src/runtime/async/pause.ts";
 import { SECOND } from "../../src/runtime/durations.ts";
 import type { Log } from "../../src/runtime/logging/log.ts";
 import { createOutage } from "../../src/runtime/logging/outage-logger.ts";
-import { pause } from "../../src/runtime/async/pause.ts";
 import { DatabaseUnavailable } from "../../src/store/database/faults.ts";
 
 /** Few milliseconds, in which others come to their end too. */

@@ -1,14 +1,14 @@
 import { setMaxListeners } from "node:events";
+import type { RedisClient } from "../../src/queue/redis.ts";
 import { createStreamReader, isMissingGroup } from "../../src/queue/stream-reader.ts";
 import type { Entry, Lane, Stream, Streams } from "../../src/queue/streams.ts";
-import type { RedisClient } from "../../src/queue/redis.ts";
+import { pause, persist } from "../../src/runtime/async/pause.ts";
+import { within } from "../../src/runtime/async/with-timeout.ts";
 import { SECOND } from "../../src/runtime/durations.ts";
 import { type IdPrefix, isClientId, isPrefixedId } from "../../src/runtime/ids.ts";
 import type { Log } from "../../src/runtime/logging/log.ts";
 import { createOutage } from "../../src/runtime/logging/outage-logger.ts";
-import { pause, persist } from "../../src/runtime/async/pause.ts";
 import type { Worker } from "../../src/runtime/supervise.ts";
-import { within } from "../../src/runtime/async/with-timeout.ts";
 
 /** Takes up what the streams of one lane name. */
 export interface LaneParts {

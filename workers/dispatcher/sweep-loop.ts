@@ -1,5 +1,5 @@
-import { MINUTE, SECOND } from "../../src/runtime/durations.ts";
 import { pause } from "../../src/runtime/async/pause.ts";
+import { MINUTE, SECOND } from "../../src/runtime/durations.ts";
 import { DEAD_AFTER } from "../../src/store/processes/workers.ts";
 
 /** What all sweeps have in common. */

@@ -1,10 +1,10 @@
 import { type ScheduledTask, schedule } from "node-cron";
+import { repeat } from "../../src/runtime/async/repeat.ts";
+import { within } from "../../src/runtime/async/with-timeout.ts";
 import { SECOND } from "../../src/runtime/durations.ts";
 import type { Log } from "../../src/runtime/logging/log.ts";
 import type { Metrics } from "../../src/runtime/metrics/metrics.ts";
-import { repeat } from "../../src/runtime/async/repeat.ts";
 import type { Worker } from "../../src/runtime/supervise.ts";
-import { within } from "../../src/runtime/async/with-timeout.ts";
 import type { Database } from "../../src/store/database/database.ts";
 import { DEAD_AFTER } from "../../src/store/processes/workers.ts";
 import type { Job } from "./job.ts";

@@ -1,6 +1,6 @@
 import type { Metrics } from "../../src/runtime/metrics/metrics.ts";
-import { cronFigures } from "../../src/store/processes/cron-runs.ts";
 import type { Database } from "../../src/store/database/database.ts";
+import { cronFigures } from "../../src/store/processes/cron-runs.ts";
 import type { Job } from "./job.ts";
 
 interface GaugeParts {

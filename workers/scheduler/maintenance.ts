@@ -1,8 +1,8 @@
 import type { Config } from "../../src/runtime/config/config.ts";
 import { DAY } from "../../src/runtime/durations.ts";
-import { forgetOldTicks } from "../../src/store/processes/cron-runs.ts";
-import type { Database } from "../../src/store/database/database.ts";
 import { forgetStates } from "../../src/store/ads/oauth-states.ts";
+import type { Database } from "../../src/store/database/database.ts";
+import { forgetOldTicks } from "../../src/store/processes/cron-runs.ts";
 import { forgetSilentWorkers } from "../../src/store/processes/workers.ts";
 import { keepHistory } from "./partitions.ts";
 

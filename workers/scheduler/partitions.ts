@@ -1,9 +1,9 @@
+import { doEach } from "../../src/runtime/async/run-steps.ts";
 import { DAY } from "../../src/runtime/durations.ts";
 import type { Database } from "../../src/store/database/database.ts";
-import { forgetKeys } from "../../src/store/tenants/idempotency-keys.ts";
 import { dropPartitions } from "../../src/store/database/partitions.ts";
 import { forgetFingerprints } from "../../src/store/events/insert-events.ts";
-import { doEach } from "../../src/runtime/async/run-steps.ts";
+import { forgetKeys } from "../../src/store/tenants/idempotency-keys.ts";
 import { type HistorySettings, historyClock, historySteps, roomSteps } from "../table-partitions.ts";
 
 /** The platforms repeat for seven days what was not taken. */

@@ -1,5 +1,6 @@
 import { setMaxListeners } from "node:events";
 import type { Fields, Log } from "../../src/runtime/logging/log.ts";
+import type { Database } from "../../src/store/database/database.ts";
 import {
   type Claim,
   claimTick,
@@ -8,7 +9,6 @@ import {
   type Tick,
   takeOverRuns,
 } from "../../src/store/processes/cron-runs.ts";
-import type { Database } from "../../src/store/database/database.ts";
 import { type Job, JobTrouble } from "./job.ts";
 import type { Outcome, Report } from "./record.ts";
 

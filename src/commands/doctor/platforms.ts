@@ -1,7 +1,7 @@
 import type { Config } from "../../runtime/config/config.ts";
 import { SECOND } from "../../runtime/durations.ts";
-import type { Database } from "../../store/database/database.ts";
 import { databaseTime } from "../../store/database/clock.ts";
+import type { Database } from "../../store/database/database.ts";
 import { type Finding, failed, ok, reasonOf, warning } from "./finding.ts";
 
 const PATIENCE = 5 * SECOND;

@@ -1,8 +1,8 @@
-import { openConnectionToken } from "../../security/connection-token.ts";
 import type { AdAccess } from "../../platforms/ads/access.ts";
 import { isTokenDead } from "../../platforms/errors/failure.ts";
 import { ApiError } from "../../runtime/errors.ts";
 import type { Log } from "../../runtime/logging/log.ts";
+import { openConnectionToken } from "../../security/connection-token.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
 import { type AdAccountRow, findAdAccount } from "../../store/ads/ad-accounts.ts";
 import type { Database } from "../../store/database/database.ts";

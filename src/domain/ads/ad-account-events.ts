@@ -1,7 +1,7 @@
 import type { RevokedRow } from "../../store/ads/ad-account-changes.ts";
 import type { AdAccountRow } from "../../store/ads/ad-accounts.ts";
-import { toAdAccount } from "./ad-account-dto.ts";
 import type { EventDraft } from "../events/record-events.ts";
+import { toAdAccount } from "./ad-account-dto.ts";
 
 type AdAccountEvent =
   | "ad_account.connected"

@@ -1,5 +1,3 @@
-import { adAccountRevoked, adAccountUpdated } from "./ad-account-events.ts";
-import { recordEvents } from "../events/record-events.ts";
 import { ApiError } from "../../runtime/errors.ts";
 import type { AdAccountStatus } from "../../schema/enumerations.ts";
 import {
@@ -11,10 +9,12 @@ import {
 } from "../../store/ads/ad-account-changes.ts";
 import type { AdAccountFacts, AdAccountRow } from "../../store/ads/ad-accounts.ts";
 import { deleteConnections, sharingTokens } from "../../store/ads/ad-connections.ts";
-import { type Deed, recordAudit } from "../../store/tenants/audit-log.ts";
 import type { Queryable } from "../../store/database/database.ts";
-import { haveChanged } from "./ad-account-facts.ts";
+import { type Deed, recordAudit } from "../../store/tenants/audit-log.ts";
+import { recordEvents } from "../events/record-events.ts";
 import { serviceDeed } from "../tenants/service-actor.ts";
+import { adAccountRevoked, adAccountUpdated } from "./ad-account-events.ts";
+import { haveChanged } from "./ad-account-facts.ts";
 
 /** What a client may make of its account. */
 export const CHOSEN_STATUSES = ["active", "disabled"] as const satisfies readonly AdAccountStatus[];

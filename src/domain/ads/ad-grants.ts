@@ -1,14 +1,14 @@
-import { adAccountConnected, adAccountUpdated } from "./ad-account-events.ts";
-import { hashToken, sealConnectionToken } from "../../security/connection-token.ts";
-import { type EventDraft, recordEvents } from "../events/record-events.ts";
 import type { PlatformAdAccount } from "../../platforms/ads/accounts.ts";
 import { newId, newUuid } from "../../runtime/ids.ts";
+import { hashToken, sealConnectionToken } from "../../security/connection-token.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
 import { lockNamed, reserveGrants, saveGranted } from "../../store/ads/ad-account-changes.ts";
 import type { AdAccountRow } from "../../store/ads/ad-accounts.ts";
 import { deleteUnused, insertConnection } from "../../store/ads/ad-connections.ts";
-import { type Deed, recordAudit } from "../../store/tenants/audit-log.ts";
 import type { Queryable } from "../../store/database/database.ts";
+import { type Deed, recordAudit } from "../../store/tenants/audit-log.ts";
+import { type EventDraft, recordEvents } from "../events/record-events.ts";
+import { adAccountConnected, adAccountUpdated } from "./ad-account-events.ts";
 import { haveChanged, toFacts } from "./ad-account-facts.ts";
 
 /** What a person has granted in the ad platform's dialog. */

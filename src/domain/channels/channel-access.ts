@@ -1,7 +1,7 @@
-import { openChannelToken } from "../../security/channel-token.ts";
 import type { ChatNumber } from "../../platforms/chat/access.ts";
 import { isTokenDead } from "../../platforms/errors/failure.ts";
 import { ApiError, invalidField } from "../../runtime/errors.ts";
+import { openChannelToken } from "../../security/channel-token.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
 import { type ChannelTokenRow, findChannelToken } from "../../store/channels/channels.ts";
 import type { Database } from "../../store/database/database.ts";

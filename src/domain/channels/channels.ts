@@ -1,9 +1,6 @@
-import { channelDisconnected, type DisconnectReason } from "./channel-events.ts";
-import { sealChannelToken } from "../../security/channel-token.ts";
-import { recordEvents } from "../events/record-events.ts";
 import { newId } from "../../runtime/ids.ts";
+import { sealChannelToken } from "../../security/channel-token.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
-import { type Deed, recordAudit } from "../../store/tenants/audit-log.ts";
 import { endChannelsOfWaba } from "../../store/channels/channel-owners.ts";
 import {
   type ChannelContent,
@@ -18,7 +15,10 @@ import {
 } from "../../store/channels/channels.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
 import { resumeSends } from "../../store/messages/sweep-sends.ts";
+import { type Deed, recordAudit } from "../../store/tenants/audit-log.ts";
+import { recordEvents } from "../events/record-events.ts";
 import { serviceDeed } from "../tenants/service-actor.ts";
+import { channelDisconnected, type DisconnectReason } from "./channel-events.ts";
 
 /** What a channel speaks for, as its platform names it. */
 export type ChannelAsset =

@@ -1,7 +1,6 @@
 import { SECOND } from "../../runtime/durations.ts";
 import { isPlatformId } from "../../runtime/ids.ts";
 import { storableProblem } from "../../schema/storable.ts";
-import type { Queryable } from "../../store/database/database.ts";
 import {
   changeTemplateTraits,
   keepTemplates,
@@ -9,6 +8,7 @@ import {
   type TemplateRef,
   type TemplateTraits,
 } from "../../store/channels/templates.ts";
+import type { Queryable } from "../../store/database/database.ts";
 
 /**
  * The platform tells the time in whole seconds, by a clock that may be slow. What it tells is therefore taken for newer than

@@ -1,9 +1,9 @@
+import { addressOf } from "../../delivery/endpoints.ts";
 import { JsonText } from "../../runtime/json/json.ts";
 import type { EventKey, EventStatus, EventType, SkipReason } from "../../schema/enumerations.ts";
 import type { EventDetailDto, EventDto } from "../../schema/events.ts";
 import { toTimestamp } from "../../schema/timestamps.ts";
 import type { AttemptRow, EventRow } from "../../store/events/events.ts";
-import { addressOf } from "../../delivery/endpoints.ts";
 
 /** Where the last attempt went; before the first one, where it would go by what is configured now. */
 function urlOf({ url, webhook_url, key, type }: EventRow): string | null {

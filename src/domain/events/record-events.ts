@@ -1,11 +1,11 @@
 import { hash } from "node:crypto";
+import type { Doorbell } from "../../queue/queue-notifier.ts";
 import { newId, timeOfId } from "../../runtime/ids.ts";
 import { type JsonText, stringifyJson } from "../../runtime/json/json.ts";
 import type { EventKey, EventType } from "../../schema/enumerations.ts";
 import { API_VERSION } from "../../schema/version.ts";
 import type { Queryable } from "../../store/database/database.ts";
 import { hasFingerprint, insertEvents, LATE, type NewEvent } from "../../store/events/insert-events.ts";
-import type { Doorbell } from "../../queue/queue-notifier.ts";
 
 /** Something that happened and is to be told to a client. */
 export interface EventDraft {

@@ -1,16 +1,16 @@
+import { logAttempt } from "../../delivery/attempt-log.ts";
+import { addressOf } from "../../delivery/endpoints.ts";
+import type { EventPoster } from "../../delivery/post-event.ts";
+import { attemptHeaders } from "../../delivery/signature.ts";
 import { newId } from "../../runtime/ids.ts";
 import type { Log } from "../../runtime/logging/log.ts";
 import type { EventKey } from "../../schema/enumerations.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
 import { tokensOf } from "../../security/webhook-tokens.ts";
 import type { Database } from "../../store/database/database.ts";
-import { beginOnlyAttempt, type EndedAttempt, endOnlyAttempt } from "../../store/events/single-attempts.ts";
 import { insertEvents } from "../../store/events/insert-events.ts";
+import { beginOnlyAttempt, type EndedAttempt, endOnlyAttempt } from "../../store/events/single-attempts.ts";
 import { findWebhookConfig } from "../../store/tenants/webhook-configs.ts";
-import { logAttempt } from "../../delivery/attempt-log.ts";
-import { addressOf } from "../../delivery/endpoints.ts";
-import type { EventPoster } from "../../delivery/post-event.ts";
-import { attemptHeaders } from "../../delivery/signature.ts";
 import { toNewEvent } from "./record-events.ts";
 
 export interface TestEventParts {

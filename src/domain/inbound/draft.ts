@@ -1,5 +1,5 @@
-import type { EventDraft } from "../events/record-events.ts";
 import type { Reading } from "../../platforms/webhooks/reading.ts";
+import type { EventDraft } from "../events/record-events.ts";
 
 /** An event to be for one of its owners, and what it was read from. */
 export interface Draft extends EventDraft {

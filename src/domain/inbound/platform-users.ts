@@ -1,12 +1,12 @@
-import { channelDisconnected } from "../channels/channel-events.ts";
-import { recordEvents } from "../events/record-events.ts";
 import { randomText } from "../../security/random-text.ts";
 import { connectionsOfUser } from "../../store/ads/ad-connections.ts";
 import { endTokensOfUser, eraseUserFromChannels } from "../../store/channels/channel-owners.ts";
-import { insertDataDeletion } from "../../store/tenants/data-deletions.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
+import { insertDataDeletion } from "../../store/tenants/data-deletions.ts";
 import { revokeConnections } from "../ads/ad-accounts.ts";
+import { channelDisconnected } from "../channels/channel-events.ts";
 import { auditEnd } from "../channels/channels.ts";
+import { recordEvents } from "../events/record-events.ts";
 import { serviceDeed } from "../tenants/service-actor.ts";
 
 /** A person at the platform, and the moment at which they spoke: what they connect later is not meant. */

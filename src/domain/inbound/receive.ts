@@ -1,10 +1,10 @@
-import { type Doorbell, heldBack } from "../../queue/queue-notifier.ts";
-import { type EventDraft, isKnown, recordEvents } from "../events/record-events.ts";
 import type { WebhookContent } from "../../platforms/webhooks/read-webhook.ts";
 import type { Asset, Reading } from "../../platforms/webhooks/reading.ts";
+import { type Doorbell, heldBack } from "../../queue/queue-notifier.ts";
 import { DAY, MINUTE } from "../../runtime/durations.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
 import { endByPlatform } from "../channels/channels.ts";
+import { type EventDraft, isKnown, recordEvents } from "../events/record-events.ts";
 import type { Draft } from "./draft.ts";
 import { findOwners, type Owner } from "./owners.ts";
 import { applyStatuses } from "./statuses.ts";

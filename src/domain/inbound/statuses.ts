@@ -1,7 +1,12 @@
 import type { MessageStatus } from "../../platforms/webhooks/statuses.ts";
 import { isPrefixedId } from "../../runtime/ids.ts";
 import type { Queryable } from "../../store/database/database.ts";
-import { applyNews, findNews, type MessageNews, type TouchedMessage } from "../../store/messages/message-statuses.ts";
+import {
+  applyNews,
+  findNews,
+  type MessageNews,
+  type TouchedMessage,
+} from "../../store/messages/message-statuses.ts";
 import type { Draft } from "./draft.ts";
 
 /** What a message reaches by each of the platform's words; another word says nothing of how far it is. */

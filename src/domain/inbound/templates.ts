@@ -1,7 +1,11 @@
 import { isPlatformId } from "../../runtime/ids.ts";
 import { TEMPLATE_EVENTS } from "../../schema/enumerations.ts";
+import {
+  findTemplateStatuses,
+  type TemplateNews,
+  type TemplateTraits,
+} from "../../store/channels/templates.ts";
 import type { Queryable } from "../../store/database/database.ts";
-import { findTemplateStatuses, type TemplateNews, type TemplateTraits } from "../../store/channels/templates.ts";
 import { rememberTemplates, rememberTraits } from "../channels/template-cache.ts";
 import type { Draft } from "./draft.ts";
 

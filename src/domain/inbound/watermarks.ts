@@ -1,9 +1,9 @@
-import type { Doorbell } from "../../queue/queue-notifier.ts";
-import { recordEvents } from "../events/record-events.ts";
 import type { Watermark } from "../../platforms/webhooks/statuses.ts";
+import type { Doorbell } from "../../queue/queue-notifier.ts";
 import { isPlatformId } from "../../runtime/ids.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
 import { findReached, type ReachedMessage, type WatermarkOf } from "../../store/messages/watermarks.ts";
+import { recordEvents } from "../events/record-events.ts";
 import type { Draft } from "./draft.ts";
 import { applySaid, ofMessage, type Said } from "./statuses.ts";
 

@@ -1,10 +1,15 @@
+import type { Doorbell } from "../../queue/queue-notifier.ts";
 import { ApiError } from "../../runtime/errors.ts";
-import { acceptMessages, findObstacles, type NewMessage, type Obstacle } from "../../store/messages/accept-messages.ts";
 import type { Database } from "../../store/database/database.ts";
 import { DatabaseUnavailable } from "../../store/database/faults.ts";
-import type { KnownKey } from "../../store/tenants/idempotency-keys.ts";
+import {
+  acceptMessages,
+  findObstacles,
+  type NewMessage,
+  type Obstacle,
+} from "../../store/messages/accept-messages.ts";
 import type { SendRef } from "../../store/messages/claim-sends.ts";
-import type { Doorbell } from "../../queue/queue-notifier.ts";
+import type { KnownKey } from "../../store/tenants/idempotency-keys.ts";
 
 /** What became of a message that was to be sent. */
 export type Acceptance =

@@ -1,7 +1,7 @@
 import type { Platform } from "../../schema/enumerations.ts";
 import type { ToldMessage } from "../../store/messages/settled-sends.ts";
-import type { MessageError } from "./message-errors.ts";
 import type { EventDraft } from "../events/record-events.ts";
+import type { MessageError } from "./message-errors.ts";
 
 const about = (message: ToldMessage, type: EventDraft["type"], data: object): EventDraft => ({
   clientId: message.client_id,

@@ -1,6 +1,7 @@
 import { MINUTE } from "../../runtime/durations.ts";
 import type { Scope } from "../../schema/enumerations.ts";
 import { issueApiKey } from "../../security/api-keys.ts";
+import type { Database, Queryable } from "../../store/database/database.ts";
 import {
   type ApiKeyRow,
   insertApiKey,
@@ -10,7 +11,6 @@ import {
   revokeApiKey,
 } from "../../store/tenants/api-keys.ts";
 import { type Deed, recordAudit } from "../../store/tenants/audit-log.ts";
-import type { Database, Queryable } from "../../store/database/database.ts";
 
 export interface KeyWish {
   name: string;

@@ -1,7 +1,7 @@
 import { hash } from "node:crypto";
 import { ApiError } from "../../runtime/errors.ts";
-import { type Deed, recordAudit } from "../../store/tenants/audit-log.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
+import { type Deed, recordAudit } from "../../store/tenants/audit-log.ts";
 import {
   countAcceptances,
   holdTermsInForce,

@@ -1,8 +1,8 @@
 import { newId } from "../../runtime/ids.ts";
 import type { Role } from "../../schema/enumerations.ts";
 import { generatePassword, type Passwords } from "../../security/passwords.ts";
-import { type Deed, recordAudit } from "../../store/tenants/audit-log.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
+import { type Deed, recordAudit } from "../../store/tenants/audit-log.ts";
 import {
   insertUser,
   lockOwners,

@@ -8,9 +8,13 @@ import {
   tokensOf,
   type WebhookTokens,
 } from "../../security/webhook-tokens.ts";
-import { type Deed, recordAudit } from "../../store/tenants/audit-log.ts";
 import type { Database } from "../../store/database/database.ts";
-import { lockWebhookConfig, saveWebhookConfig, type WebhookConfigRow } from "../../store/tenants/webhook-configs.ts";
+import { type Deed, recordAudit } from "../../store/tenants/audit-log.ts";
+import {
+  lockWebhookConfig,
+  saveWebhookConfig,
+  type WebhookConfigRow,
+} from "../../store/tenants/webhook-configs.ts";
 
 interface Parts {
   db: Database;

@@ -2,13 +2,13 @@ import { MINUTE } from "../../runtime/durations.ts";
 import type { Log } from "../../runtime/logging/log.ts";
 import type { Scope } from "../../schema/enumerations.ts";
 import { isSecretOf, type PresentedApiKey, parseApiKey } from "../../security/api-keys.ts";
+import type { Queryable } from "../../store/database/database.ts";
 import {
   type ApiKeyCredentialRow,
   findApiKeyCredential,
   isAlive,
   touchApiKey,
 } from "../../store/tenants/api-keys.ts";
-import type { Queryable } from "../../store/database/database.ts";
 import type { Caller, CredentialScheme } from "../caller.ts";
 import { rememberedLookup } from "./lookup.ts";
 

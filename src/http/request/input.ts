@@ -2,9 +2,9 @@ import { ApiError, invalidField, invalidFields } from "../../runtime/errors.ts";
 import { storableProblem } from "../../schema/storable.ts";
 import { object, type TObject, type TSchema } from "../../schema/types.ts";
 import type { Check, Validator } from "../../schema/validate.ts";
+import { type IncomingFile, isRawBody, type Method, type RawBody, type Route } from "../route.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { isMediaType } from "./media-type.ts";
-import { type IncomingFile, isRawBody, type Method, type RawBody, type Route } from "../route.ts";
 
 /** The checked input of one route. */
 export interface InputReader {

@@ -1,7 +1,7 @@
 import type { ApiError } from "../../runtime/errors.ts";
 import type { OpenExchange } from "../exchange.ts";
-import { isMediaReply, type Route } from "../route.ts";
 import { preferred } from "../request/accept.ts";
+import { isMediaReply, type Route } from "../route.ts";
 import { answerPage, html, PAGE } from "./view.ts";
 
 /** Where the contract wants pages for errors too, unless JSON is asked for. */

@@ -1,7 +1,7 @@
 import { formBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
-import { asList, asObject, present, textOf, texts } from "../client/shapes.ts";
 import { speaker } from "../client/sender.ts";
+import { asList, asObject, present, textOf, texts } from "../client/shapes.ts";
 import { forPage, type PageAccess } from "./access.ts";
 
 /** A page that a person has granted, with its own token. */

@@ -1,8 +1,8 @@
 import { listById, listOf, listQuery, pageRequest } from "../../http/lists.ts";
 import { BY_MANAGERS, type Route, route } from "../../http/route.ts";
 import { toTimestamp } from "../../schema/timestamps.ts";
-import { type AuditRow, listAudit } from "../../store/tenants/audit-log.ts";
 import type { Database } from "../../store/database/database.ts";
+import { type AuditRow, listAudit } from "../../store/tenants/audit-log.ts";
 import { type AuditEntryDto, auditEntry, auditFilters } from "./schema.ts";
 
 const toAuditEntry = ({ at, actor_type, actor_id, actor_name, ...row }: AuditRow): AuditEntryDto => ({

@@ -1,10 +1,10 @@
+import { asChatNumber, openChatChannel, speakingFor } from "../../domain/channels/channel-access.ts";
 import type { ChatNumber } from "../../platforms/chat/access.ts";
 import { PLATFORM_REFUSALS } from "../../platforms/errors/failure.ts";
 import type { Platforms } from "../../platforms/platforms.ts";
 import type { ErrorCode } from "../../runtime/errors.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
 import type { Database } from "../../store/database/database.ts";
-import { asChatNumber, openChatChannel, speakingFor } from "../../domain/channels/channel-access.ts";
 
 export interface ChatParts {
   db: Database;

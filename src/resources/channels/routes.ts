@@ -1,10 +1,10 @@
 import { toChannel } from "../../domain/channels/channel-dto.ts";
+import { disconnectChannel } from "../../domain/channels/channels.ts";
 import { listOf, listQuery, listReply, pageOf, pageRequest } from "../../http/lists.ts";
 import { type Route, route } from "../../http/route.ts";
 import { ApiError } from "../../runtime/errors.ts";
 import { channel } from "../../schema/channels.ts";
 import { findChannel, listChannels } from "../../store/channels/channels.ts";
-import { disconnectChannel } from "../../domain/channels/channels.ts";
 import type { ChatParts } from "./chat-call.ts";
 import { mediaRoutes } from "./media-routes.ts";
 import { readRoute } from "./read-route.ts";

@@ -1,5 +1,5 @@
-import { PAGE } from "../../http/views/view.ts";
 import { type Route, route } from "../../http/route.ts";
+import { PAGE } from "../../http/views/view.ts";
 import { anyQuery } from "../../schema/types.ts";
 import { ASSETS, type Asset, readPage } from "./assets.ts";
 

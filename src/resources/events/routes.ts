@@ -1,9 +1,9 @@
 import { isPossible } from "../../delivery/endpoints.ts";
 import { toEvent, toEventDetail } from "../../domain/events/event-dto.ts";
-import type { Doorbell } from "../../queue/queue-notifier.ts";
 import { replayEvents } from "../../domain/events/replay.ts";
 import { listById, listOf, listQuery, pageRequest, periodOf } from "../../http/lists.ts";
 import { type Route, route } from "../../http/route.ts";
+import type { Doorbell } from "../../queue/queue-notifier.ts";
 import { ApiError } from "../../runtime/errors.ts";
 import { event, eventDetail } from "../../schema/events.ts";
 import type { Database } from "../../store/database/database.ts";

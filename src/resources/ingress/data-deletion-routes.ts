@@ -1,13 +1,13 @@
-import { answerPage, PAGE } from "../../http/views/view.ts";
+import { deauthorize, eraseUser, type PlatformUser } from "../../domain/inbound/platform-users.ts";
 import { type Route, route } from "../../http/route.ts";
+import { answerPage, PAGE } from "../../http/views/view.ts";
 import { SECOND } from "../../runtime/durations.ts";
 import { ApiError, invalidField } from "../../runtime/errors.ts";
 import { isPlatformId } from "../../runtime/ids.ts";
 import { anyQuery } from "../../schema/types.ts";
 import type { AppSignatures } from "../../security/app-signatures.ts";
-import { findDataDeletion } from "../../store/tenants/data-deletions.ts";
 import type { Database } from "../../store/database/database.ts";
-import { deauthorize, eraseUser, type PlatformUser } from "../../domain/inbound/platform-users.ts";
+import { findDataDeletion } from "../../store/tenants/data-deletions.ts";
 import { erasurePage } from "./data-deletion-view.ts";
 import { erasure, erasureParams, taken } from "./schema.ts";
 

@@ -1,7 +1,8 @@
-import type { Doorbell } from "../../queue/queue-notifier.ts";
+import { receive, type Tally } from "../../domain/inbound/receive.ts";
 import { type Route, route } from "../../http/route.ts";
 import { readWebhook } from "../../platforms/webhooks/read-webhook.ts";
 import type { Asset } from "../../platforms/webhooks/reading.ts";
+import type { Doorbell } from "../../queue/queue-notifier.ts";
 import { ApiError } from "../../runtime/errors.ts";
 import { isPlatformId } from "../../runtime/ids.ts";
 import { type JsonSource, openJson } from "../../runtime/json/json-source.ts";
@@ -11,7 +12,6 @@ import { anyQuery } from "../../schema/types.ts";
 import type { AppSignatures } from "../../security/app-signatures.ts";
 import { isSameText } from "../../security/same-text.ts";
 import type { Database } from "../../store/database/database.ts";
-import { receive, type Tally } from "../../domain/inbound/receive.ts";
 import { handshake, taken } from "./schema.ts";
 
 /** The platforms send up to 3 MB. */

@@ -1,11 +1,11 @@
+import { type MadeKey, makeKey, revokeKey, rotateKey } from "../../domain/tenants/api-keys.ts";
 import { listById, listOf, listQuery, pageRequest } from "../../http/lists.ts";
 import { BY_MANAGERS, type Route, route } from "../../http/route.ts";
 import { ApiError, invalidField } from "../../runtime/errors.ts";
 import type { Scope } from "../../schema/enumerations.ts";
 import { toTimestamp } from "../../schema/timestamps.ts";
-import { type ApiKeyRow, listApiKeys } from "../../store/tenants/api-keys.ts";
 import type { Database } from "../../store/database/database.ts";
-import { type MadeKey, makeKey, revokeKey, rotateKey } from "../../domain/tenants/api-keys.ts";
+import { type ApiKeyRow, listApiKeys } from "../../store/tenants/api-keys.ts";
 import { type ApiKeyDto, apiKey, createdApiKey, keyParams, newApiKey, rotation } from "./schema.ts";
 
 const toApiKey = (row: ApiKeyRow): ApiKeyDto => ({

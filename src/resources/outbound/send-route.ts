@@ -1,3 +1,4 @@
+import { notConnected } from "../../domain/channels/channel-access.ts";
 import type { PlatformOf } from "../../domain/channels/channel-platforms.ts";
 import type { Intake } from "../../domain/messages/accept-message.ts";
 import { toQueuedMessage } from "../../domain/messages/message-dto.ts";
@@ -7,7 +8,6 @@ import { newId } from "../../runtime/ids.ts";
 import { type QueuedMessageDto, queuedMessage } from "../../schema/messages.ts";
 import type { Queryable } from "../../store/database/database.ts";
 import { findKey } from "../../store/tenants/idempotency-keys.ts";
-import { notConnected } from "../../domain/channels/channel-access.ts";
 import { createPlatformRules } from "./platform-rules.ts";
 import { type SendMessageDto, sendMessage } from "./schema.ts";
 

@@ -1,10 +1,10 @@
+import type { ChannelAccess } from "../../domain/channels/channel-access.ts";
+import { endDeadToken } from "../../domain/channels/channels.ts";
 import type { Refused } from "../../platforms/client/call.ts";
 import type { Platforms } from "../../platforms/platforms.ts";
 import type { Log } from "../../runtime/logging/log.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
 import type { Database } from "../../store/database/database.ts";
-import type { ChannelAccess } from "../../domain/channels/channel-access.ts";
-import { endDeadToken } from "../../domain/channels/channels.ts";
 
 export interface TemplateParts {
   db: Database;

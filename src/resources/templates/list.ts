@@ -1,10 +1,3 @@
-import { listReply } from "../../http/lists.ts";
-import { templateStatus } from "../../platforms/chat/template-status.ts";
-import type { Fields } from "../../platforms/client/body.ts";
-import { textOf } from "../../platforms/client/shapes.ts";
-import { invalidField } from "../../runtime/errors.ts";
-import { keepTemplateNamespace } from "../../store/channels/template-namespaces.ts";
-import { deleteOtherTemplates } from "../../store/channels/templates.ts";
 import {
   asChatNumber,
   type ChannelAccess,
@@ -12,6 +5,13 @@ import {
   speakingFor,
 } from "../../domain/channels/channel-access.ts";
 import { asOfAnswer, rememberTemplates } from "../../domain/channels/template-cache.ts";
+import { listReply } from "../../http/lists.ts";
+import { templateStatus } from "../../platforms/chat/template-status.ts";
+import type { Fields } from "../../platforms/client/body.ts";
+import { textOf } from "../../platforms/client/shapes.ts";
+import { invalidField } from "../../runtime/errors.ts";
+import { keepTemplateNamespace } from "../../store/channels/template-namespaces.ts";
+import { deleteOtherTemplates } from "../../store/channels/templates.ts";
 import { kept, type TemplateParts } from "./chat-channel.ts";
 import { type Collection, collect, type Position } from "./collect.ts";
 import type { Listing, TemplateDto } from "./schema.ts";

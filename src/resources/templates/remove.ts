@@ -1,6 +1,6 @@
+import { asChatNumber, openChatChannel } from "../../domain/channels/channel-access.ts";
 import type { Static } from "../../schema/types.ts";
 import { deleteTemplates } from "../../store/channels/templates.ts";
-import { asChatNumber, openChatChannel } from "../../domain/channels/channel-access.ts";
 import { kept, reasonOf, type TemplateParts } from "./chat-channel.ts";
 import type { DeletedDto, deletion } from "./schema.ts";
 

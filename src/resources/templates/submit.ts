@@ -1,11 +1,11 @@
+import { asChatNumber, type ChannelAccess, openChatChannel } from "../../domain/channels/channel-access.ts";
+import { asOfAnswer, rememberTemplates } from "../../domain/channels/template-cache.ts";
 import type { Fields } from "../../platforms/client/body.ts";
 import type { Refused } from "../../platforms/client/call.ts";
 import { present } from "../../platforms/client/shapes.ts";
 import { toPlatformErrorBody } from "../../platforms/errors/platform-error.ts";
 import type { PlatformErrorDto } from "../../schema/platform-error.ts";
 import type { Static } from "../../schema/types.ts";
-import { asChatNumber, type ChannelAccess, openChatChannel } from "../../domain/channels/channel-access.ts";
-import { asOfAnswer, rememberTemplates } from "../../domain/channels/template-cache.ts";
 import { kept, reasonOf, type TemplateParts } from "./chat-channel.ts";
 import type { SubmittedDto, submission } from "./schema.ts";
 import { toNews, toTemplate } from "./template-dto.ts";

@@ -1,10 +1,10 @@
+import { changePassword } from "../../domain/tenants/users.ts";
 import { type Context, type Route, route } from "../../http/route.ts";
 import { ApiError, invalidField } from "../../runtime/errors.ts";
 import type { Passwords } from "../../security/passwords.ts";
 import type { TryLimit } from "../../security/try-limit.ts";
 import type { Database } from "../../store/database/database.ts";
 import { findUserCredential } from "../../store/tenants/users.ts";
-import { changePassword } from "../../domain/tenants/users.ts";
 import { noSuchUser } from "./refusals.ts";
 import { newPassword, userParams } from "./schema.ts";
 

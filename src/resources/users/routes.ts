@@ -1,10 +1,10 @@
+import { changeUser, makeUser } from "../../domain/tenants/users.ts";
 import { listById, listOf, listQuery, pageRequest } from "../../http/lists.ts";
 import { BY_MANAGERS, type Route, route } from "../../http/route.ts";
 import { ApiError, invalidField } from "../../runtime/errors.ts";
 import type { Role } from "../../schema/enumerations.ts";
 import { toTimestamp } from "../../schema/timestamps.ts";
 import { listUsers, type UserRow } from "../../store/tenants/users.ts";
-import { changeUser, makeUser } from "../../domain/tenants/users.ts";
 import { type PasswordParts, passwordRoute } from "./password-route.ts";
 import { needsOwner, noSuchUser } from "./refusals.ts";
 import { createdUser, newUser, type UserDto, user, userChanges, userParams } from "./schema.ts";

@@ -1,11 +1,11 @@
 import { isDispatchKey } from "../../delivery/endpoints.ts";
 import { type AddressRules, checkAddress } from "../../delivery/webhook-address.ts";
 import type { TestEventParts } from "../../domain/events/send-test-event.ts";
+import { changeWebhookConfig, generateSecret, switchDispatch } from "../../domain/tenants/webhook-configs.ts";
 import { type Route, route } from "../../http/route.ts";
 import { ApiError, invalidField } from "../../runtime/errors.ts";
 import { DISPATCH_KEYS } from "../../schema/enumerations.ts";
 import { findWebhookConfig } from "../../store/tenants/webhook-configs.ts";
-import { changeWebhookConfig, generateSecret, switchDispatch } from "../../domain/tenants/webhook-configs.ts";
 import { toWebhookConfig } from "./config-dto.ts";
 import {
   configChanges,

@@ -1,7 +1,7 @@
 import type { Log } from "../logging/log.ts";
 import { createOutage } from "../logging/outage-logger.ts";
-import { pause } from "./pause.ts";
 import type { Worker } from "../supervise.ts";
+import { pause } from "./pause.ts";
 
 interface Repetition {
   name: string;

@@ -2,8 +2,8 @@ import { createServer } from "node:http";
 import type { Config } from "../config/config.ts";
 import { isAddressInUse, listen, trackConnections } from "../listen.ts";
 import type { Log } from "../logging/log.ts";
-import type { MetricsText } from "./metrics.ts";
 import type { Worker } from "../supervise.ts";
+import type { MetricsText } from "./metrics.ts";
 
 type Settings = Pick<Config, "METRICS_PORT" | "HOST">;
 

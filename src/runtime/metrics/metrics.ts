@@ -1,6 +1,6 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import { SECOND } from "../durations.ts";
 import { within } from "../async/with-timeout.ts";
+import { SECOND } from "../durations.ts";
 
 /** Metrics as Prometheus reads them. */
 export interface MetricsText {

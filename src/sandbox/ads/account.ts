@@ -1,10 +1,10 @@
+import { AD_ACCOUNTS, type AdAccount, hasDeadToken } from "../built-in-assets.ts";
 import type { Ground } from "../context.ts";
-import type { NodeKind } from "../node-kind.ts";
 import type { Grant } from "../login/tokens.ts";
+import type { NodeKind } from "../node-kind.ts";
 import type { Call } from "../wire/call.ts";
 import { checkFields, project } from "../wire/fields.ts";
 import { deadToken, noSuchObject } from "../wire/graph-error.ts";
-import { AD_ACCOUNTS, type AdAccount, hasDeadToken } from "../built-in-assets.ts";
 
 /** The digits of `act_1`. */
 const digitsOf = (node: string) => /^act_(\d+)$/.exec(node)?.[1] ?? "";

@@ -3,18 +3,18 @@ import type { NodeKind } from "../node-kind.ts";
 import type { Call } from "../wire/call.ts";
 import { noSuchObject } from "../wire/graph-error.ts";
 import { accountNodes, accountOf, alive, showAccount, subscription } from "./account.ts";
+import { type Edges, measures, reads, writes } from "./edges.ts";
+import { createInsights } from "./insights/insights.ts";
+import type { Measured } from "./insights/query.ts";
+import { listImages, uploadImage } from "./media/images.ts";
+import { registerVideo, showVideo } from "./media/videos.ts";
 import { ad } from "./objects/ad.ts";
 import type { AdKind } from "./objects/ad-kind.ts";
 import { adSet } from "./objects/ad-set.ts";
 import { campaign } from "./objects/campaign.ts";
 import { creative } from "./objects/creative.ts";
-import { type Edges, measures, reads, writes } from "./edges.ts";
-import { listImages, uploadImage } from "./media/images.ts";
-import { createInsights } from "./insights/insights.ts";
-import type { Measured } from "./insights/query.ts";
 import { type AdObject, createObjects, type ObjectKind } from "./objects/objects.ts";
 import { createReading } from "./read.ts";
-import { registerVideo, showVideo } from "./media/videos.ts";
 import { createWriting } from "./write.ts";
 
 /** The kinds whose objects are made in an account, by the edge they are made at. */

@@ -1,8 +1,8 @@
 import type { Call } from "../wire/call.ts";
 import { checkFields, project } from "../wire/fields.ts";
 import { pageOf } from "../wire/pages.ts";
-import type { AdKind } from "./objects/ad-kind.ts";
 import { shownOnly } from "./filters.ts";
+import type { AdKind } from "./objects/ad-kind.ts";
 import type { AdObject, AdObjects } from "./objects/objects.ts";
 import { stampIn } from "./times.ts";
 import type { Values } from "./values.ts";

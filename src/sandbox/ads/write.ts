@@ -1,13 +1,13 @@
 import { HOUR } from "../../runtime/durations.ts";
+import type { AdAccount } from "../built-in-assets.ts";
 import type { Ground } from "../context.ts";
 import type { Call } from "../wire/call.ts";
 import { invalidParameter } from "../wire/graph-error.ts";
-import type { AdAccount } from "../built-in-assets.ts";
 import type { AdKind, Draft } from "./objects/ad-kind.ts";
 import { changesBudget } from "./objects/budgets.ts";
 import type { AdObject, AdObjects } from "./objects/objects.ts";
-import { refuse } from "./refusals.ts";
 import { createReview } from "./objects/review.ts";
+import { refuse } from "./refusals.ts";
 import { readValues } from "./values.ts";
 
 const SUCCESS = { success: true };

@@ -1,10 +1,10 @@
+import { APP_NAME } from "../built-in-assets.ts";
 import type { Ground } from "../context.ts";
 import type { NodeKind } from "../node-kind.ts";
 import { VERSION } from "../settings.ts";
 import { WEBHOOK_OBJECTS, type WebhookObject } from "../webhooks/webhooks.ts";
 import type { Call } from "../wire/call.ts";
 import { invalidParameter } from "../wire/graph-error.ts";
-import { APP_NAME } from "../built-in-assets.ts";
 import { shakeHands } from "./handshake.ts";
 
 interface Subscription {

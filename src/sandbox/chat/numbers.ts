@@ -1,5 +1,5 @@
-import type { Grant } from "../login/tokens.ts";
 import { type PhoneNumber, WABAS, type Waba } from "../built-in-assets.ts";
+import type { Grant } from "../login/tokens.ts";
 
 /** A number, and the business account it belongs to. */
 export interface Sender {

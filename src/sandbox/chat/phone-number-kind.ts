@@ -1,7 +1,7 @@
+import type { PhoneNumber } from "../built-in-assets.ts";
 import type { Ground } from "../context.ts";
 import type { NodeKind } from "../node-kind.ts";
 import { checkFields, project } from "../wire/fields.ts";
-import type { PhoneNumber } from "../built-in-assets.ts";
 import { uploadMedia } from "./media/upload-media.ts";
 import { sendMessage } from "./messages/send-message.ts";
 import { isNumber, reachesNumber, senderOf } from "./numbers.ts";

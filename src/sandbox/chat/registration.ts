@@ -1,9 +1,9 @@
 import { HOUR } from "../../runtime/durations.ts";
+import { WABAS } from "../built-in-assets.ts";
 import type { Ground } from "../context.ts";
 import { perGround } from "../per-sandbox.ts";
 import type { Call } from "../wire/call.ts";
 import { invalidParameter } from "../wire/graph-error.ts";
-import { WABAS } from "../built-in-assets.ts";
 import { chatError } from "./chat-error.ts";
 import { senderOf } from "./numbers.ts";
 import { checkProduct } from "./product.ts";

@@ -1,9 +1,9 @@
+import { BUSINESS } from "../built-in-assets.ts";
 import type { Ground } from "../context.ts";
 import type { NodeKind } from "../node-kind.ts";
 import type { Call } from "../wire/call.ts";
 import { checkFields, project } from "../wire/fields.ts";
 import { pageOf } from "../wire/pages.ts";
-import { BUSINESS } from "../built-in-assets.ts";
 import { isWaba, wabaOf } from "./numbers.ts";
 import { checkNumberFields, NUMBER_DEFAULTS, numberView } from "./phone-number-kind.ts";
 import { managing } from "./scopes.ts";

@@ -1,5 +1,5 @@
-import type { Faults } from "../faults/faults.ts";
 import type { Ground } from "../context.ts";
+import type { Faults } from "../faults/faults.ts";
 import type { Records } from "../records/records.ts";
 import type { DeveloperDoor } from "./control-route.ts";
 import { faultDoors } from "./faults.ts";

@@ -1,9 +1,9 @@
+import { AD_ACCOUNTS, BUILT_IN_TOKENS, LEADS, PAGES, WABAS } from "../built-in-assets.ts";
 import { DIALOG_PATHS } from "../dialogs/dialog-routes.ts";
 import { CALL_FAULTS, WEBHOOK_FAULTS } from "../faults/fault.ts";
 import type { SandboxSettings } from "../settings.ts";
 import { VERSION } from "../settings.ts";
 import { Reply } from "../wire/call.ts";
-import { AD_ACCOUNTS, BUILT_IN_TOKENS, LEADS, PAGES, WABAS } from "../built-in-assets.ts";
 import type { DeveloperDoor } from "./control-route.ts";
 import { MAGIC_VALUES } from "./magic-values.ts";
 

@@ -1,7 +1,7 @@
 import type { Static, TSchema } from "../../schema/types.ts";
 import { createValidator } from "../../schema/validate.ts";
-import type { DoorRequest } from "../server/route.ts";
 import { DoorError } from "../server/error-reply.ts";
+import type { DoorRequest } from "../server/route.ts";
 import { fromJson } from "../wire/json.ts";
 
 /** Reads a body of this schema, whatever it is declared as: what curl sends by `-d` is JSON too. */

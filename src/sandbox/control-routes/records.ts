@@ -1,6 +1,6 @@
-import type { DoorRequest } from "../server/route.ts";
 import { INBOX } from "../faults/fault.ts";
 import type { Records } from "../records/records.ts";
+import type { DoorRequest } from "../server/route.ts";
 import { Reply } from "../wire/call.ts";
 import type { DeveloperDoor } from "./control-route.ts";
 

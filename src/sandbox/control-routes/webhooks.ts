@@ -1,7 +1,7 @@
 import { object, oneOf, Type } from "../../schema/types.ts";
 import type { Ground } from "../context.ts";
-import { inboundSources } from "../webhooks/inbound.ts";
 import { DoorError } from "../server/error-reply.ts";
+import { inboundSources } from "../webhooks/inbound.ts";
 import { WEBHOOK_OBJECTS } from "../webhooks/webhooks.ts";
 import { Reply } from "../wire/call.ts";
 import type { DeveloperDoor } from "./control-route.ts";

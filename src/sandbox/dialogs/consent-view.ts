@@ -1,10 +1,10 @@
 import { type Html, html } from "../../runtime/html.ts";
-import type { Reply } from "../wire/call.ts";
 import { PERSON } from "../built-in-assets.ts";
+import type { Reply } from "../wire/call.ts";
 import type { Choice, Consent } from "./consent.ts";
 import type { Decision } from "./decide.ts";
-import { page } from "./view.ts";
 import { PERMISSIONS } from "./permissions.ts";
+import { page } from "./view.ts";
 
 /** A decision that cannot be taken as it is, and what is wrong with the choice of assets. */
 interface Rejected {

@@ -1,7 +1,7 @@
+import { PERSON } from "../built-in-assets.ts";
 import type { Ground } from "../context.ts";
 import type { Agreement } from "../login/codes.ts";
 import type { Reply } from "../wire/call.ts";
-import { PERSON } from "../built-in-assets.ts";
 import { type Consent, DialogRefused } from "./consent.ts";
 import { backTo } from "./view.ts";
 

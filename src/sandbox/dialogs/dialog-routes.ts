@@ -1,18 +1,18 @@
+import { PAGES } from "../built-in-assets.ts";
 import { awaitRegistration } from "../chat/registration.ts";
-import type { Door, DoorRequest } from "../server/route.ts";
 import type { Ground } from "../context.ts";
+import type { Door, DoorRequest } from "../server/route.ts";
 import type { SandboxSettings } from "../settings.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
 import type { Reply } from "../wire/call.ts";
 import { GraphError } from "../wire/graph-error.ts";
 import type { Params } from "../wire/params.ts";
-import { PAGES } from "../built-in-assets.ts";
 import { type Consent, DialogRefused } from "./consent.ts";
 import { consentPage } from "./consent-view.ts";
 import { cancelled, decisionIn, granted } from "./decide.ts";
 import { oauthConsent } from "./oauth.ts";
-import { errorPage } from "./view.ts";
 import { signupConsent } from "./signup.ts";
+import { errorPage } from "./view.ts";
 
 interface Dialog {
   path: string;

@@ -1,6 +1,6 @@
+import { APP_NAME, CHAT_SCOPES } from "../built-in-assets.ts";
 import type { SandboxSettings } from "../settings.ts";
 import type { Params } from "../wire/params.ts";
-import { APP_NAME, CHAT_SCOPES } from "../built-in-assets.ts";
 import { chatChoices, pageChoices } from "./choices.ts";
 import { type Consent, DialogRefused } from "./consent.ts";
 import { prefilledNotes } from "./prefill.ts";

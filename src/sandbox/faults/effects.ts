@@ -1,7 +1,7 @@
 import { SECOND } from "../../runtime/durations.ts";
 import type { Graph } from "../graph.ts";
-import { replyOf } from "../server/error-reply.ts";
 import type { Tokens } from "../login/tokens.ts";
+import { replyOf } from "../server/error-reply.ts";
 import { Reply } from "../wire/call.ts";
 import type { CauseOfDeath } from "../wire/graph-error.ts";
 import { type CallFault, INBOX } from "./fault.ts";

@@ -1,10 +1,10 @@
+import { APP_NAME, PAGES, WABAS } from "../built-in-assets.ts";
 import type { Ground } from "../context.ts";
 import type { Edge } from "../node-kind.ts";
+import { type GraphError, unknownToken } from "../wire/graph-error.ts";
+import { DATA_ACCESS } from "./lifetimes.ts";
 import { endOf } from "./token-end.ts";
 import type { Grant } from "./tokens.ts";
-import { type GraphError, unknownToken } from "../wire/graph-error.ts";
-import { APP_NAME, PAGES, WABAS } from "../built-in-assets.ts";
-import { DATA_ACCESS } from "./lifetimes.ts";
 
 /** What a token is and whether it is still good. One that is not is an answer, not an error. */
 export const debugToken = (ground: Ground): Edge => ({

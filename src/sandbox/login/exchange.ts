@@ -1,12 +1,12 @@
 import type { Ground } from "../context.ts";
 import type { Edge } from "../node-kind.ts";
-import { endOf } from "./token-end.ts";
-import { equal, type Grant } from "./tokens.ts";
 import type { Call } from "../wire/call.ts";
 import { GraphError, invalidParameter, unknownToken } from "../wire/graph-error.ts";
 import type { Params } from "../wire/params.ts";
 import type { Taken } from "./codes.ts";
 import { LONG_LIVED, SHORT_LIVED, toSeconds } from "./lifetimes.ts";
+import { endOf } from "./token-end.ts";
+import { equal, type Grant } from "./tokens.ts";
 
 interface Issued {
   access_token: string;

@@ -1,3 +1,4 @@
+import { PERSON } from "../built-in-assets.ts";
 import type { Ground } from "../context.ts";
 import type { Edge } from "../node-kind.ts";
 import { pageIn } from "../pages/accounts.ts";
@@ -5,7 +6,6 @@ import { meMessages } from "../pages/messages.ts";
 import { shownPage } from "../pages/page-kind.ts";
 import type { Call } from "../wire/call.ts";
 import { checkFields, project } from "../wire/fields.ts";
-import { PERSON } from "../built-in-assets.ts";
 import { myAdAccounts } from "./my-ad-accounts.ts";
 import { myPages } from "./my-pages.ts";
 

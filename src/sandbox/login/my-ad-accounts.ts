@@ -1,8 +1,8 @@
 import { ACCOUNT_FIELDS, accountNode } from "../ads/account.ts";
+import { AD_ACCOUNTS, type AdAccount } from "../built-in-assets.ts";
 import type { Edge } from "../node-kind.ts";
 import { checkFields, project } from "../wire/fields.ts";
 import { pageOf } from "../wire/pages.ts";
-import { AD_ACCOUNTS, type AdAccount } from "../built-in-assets.ts";
 
 /** Cut from all accounts there are, three at a time: a page without any that was granted is empty and has a next. */
 export const myAdAccounts: Edge = {

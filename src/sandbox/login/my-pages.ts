@@ -1,10 +1,10 @@
+import { PAGES, type Page } from "../built-in-assets.ts";
 import type { Ground } from "../context.ts";
 import type { Edge } from "../node-kind.ts";
-import type { Grant } from "./tokens.ts";
 import { checkFields, project } from "../wire/fields.ts";
 import { pageOf } from "../wire/pages.ts";
-import { PAGES, type Page } from "../built-in-assets.ts";
 import { endOfPageToken, toSeconds } from "./lifetimes.ts";
+import type { Grant } from "./tokens.ts";
 
 const FIELDS = ["id", "name", "access_token", "tasks", "instagram_business_account"];
 const TASKS = ["ADVERTISE", "ANALYZE", "CREATE_CONTENT", "MESSAGING", "MODERATE", "MANAGE"];

@@ -1,6 +1,6 @@
 import type { Ground } from "../context.ts";
-import type { Grant } from "./tokens.ts";
 import { deadToken, type GraphError } from "../wire/graph-error.ts";
+import type { Grant } from "./tokens.ts";
 
 /** Why a token that was issued here is not taken any more, if so. */
 export function endOf({ tokens, now }: Ground, token: string, grant: Grant): GraphError | undefined {

@@ -1,6 +1,6 @@
+import { PAGES, type Page } from "../built-in-assets.ts";
 import type { Grant } from "../login/tokens.ts";
 import { GraphError, invalidParameter } from "../wire/graph-error.ts";
-import { PAGES, type Page } from "../built-in-assets.ts";
 
 /** Where messages come and go: a page, or the photo account that belongs to one. */
 export interface Account {

@@ -1,7 +1,7 @@
+import type { Lead } from "../built-in-assets.ts";
 import { type Ground, newNodeId } from "../context.ts";
 import { invalidParameter } from "../wire/graph-error.ts";
 import { bare } from "../wire/json.ts";
-import type { Lead } from "../built-in-assets.ts";
 import type { Account } from "./accounts.ts";
 import { addLead } from "./leads.ts";
 

@@ -1,8 +1,8 @@
+import { LEADS, type Lead } from "../built-in-assets.ts";
 import { type Ground, newNodeId } from "../context.ts";
 import type { NodeKind } from "../node-kind.ts";
 import { perGround } from "../per-sandbox.ts";
 import { checkFields, project } from "../wire/fields.ts";
-import { LEADS, type Lead } from "../built-in-assets.ts";
 
 const leadsOf = perGround(() => new Map(LEADS.map((lead) => [lead.id, lead])));
 

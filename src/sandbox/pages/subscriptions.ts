@@ -1,9 +1,9 @@
+import { APP_NAME } from "../built-in-assets.ts";
 import type { Ground } from "../context.ts";
 import type { Edge } from "../node-kind.ts";
 import { perGround } from "../per-sandbox.ts";
 import type { Call } from "../wire/call.ts";
 import { invalidParameter } from "../wire/graph-error.ts";
-import { APP_NAME } from "../built-in-assets.ts";
 import { type Account, accountOf, checkPageToken } from "./accounts.ts";
 
 /** What the app can hear of. */

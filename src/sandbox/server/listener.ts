@@ -1,10 +1,10 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import type { Log } from "../../runtime/logging/log.ts";
-import type { Front } from "./request-handler.ts";
-import { refusal } from "./error-reply.ts";
 import type { Reply } from "../wire/call.ts";
 import { toJson } from "../wire/json.ts";
 import { readBody } from "../wire/read-params.ts";
+import { refusal } from "./error-reply.ts";
+import type { Front } from "./request-handler.ts";
 
 /** The front behind a server: reads the request, writes the answer, or breaks the connection where there is none. */
 export const createListener =

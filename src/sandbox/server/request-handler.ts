@@ -1,15 +1,15 @@
 import type { Log } from "../../runtime/logging/log.ts";
-import { type Door, type DoorRequest, findDoor } from "./route.ts";
 import { type Befallen, type Effect, type Outcome, PREVENTING } from "../faults/effects.ts";
 import { type CallFault, INBOX } from "../faults/fault.ts";
 import type { Faults } from "../faults/faults.ts";
 import { type Graph, tokenOf } from "../graph.ts";
-import type { Arrival, Fate, Records } from "../records/records.ts";
-import { DoorError, refusal } from "./error-reply.ts";
 import type { Tokens } from "../login/tokens.ts";
+import type { Arrival, Fate, Records } from "../records/records.ts";
 import type { Reply } from "../wire/call.ts";
 import { Params } from "../wire/params.ts";
 import { readParams } from "../wire/read-params.ts";
+import { DoorError, refusal } from "./error-reply.ts";
+import { type Door, type DoorRequest, findDoor } from "./route.ts";
 
 export interface FrontParts {
   doors: readonly Door[];

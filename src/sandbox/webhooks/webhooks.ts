@@ -3,8 +3,8 @@ import { MINUTE, SECOND } from "../../runtime/durations.ts";
 import type { Log } from "../../runtime/logging/log.ts";
 import type { Faults } from "../faults/faults.ts";
 import type { SandboxSettings } from "../settings.ts";
-import { createWebhookOrder } from "./webhook-order.ts";
 import { escaped, toAsciiJson } from "../wire/json.ts";
+import { createWebhookOrder } from "./webhook-order.ts";
 
 /** What webhooks can be about. */
 export const WEBHOOK_OBJECTS = [

@@ -1,5 +1,5 @@
-import { type AdAccountFacts, type AdAccountRow, COLUMNS, FACTS } from "./ad-accounts.ts";
 import { type Queryable, sql } from "../database/database.ts";
+import { type AdAccountFacts, type AdAccountRow, COLUMNS, FACTS } from "./ad-accounts.ts";
 
 /** An account as a grant names it. */
 export interface GrantedAccount extends AdAccountFacts {

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import pg from "pg";
+import { within } from "../../runtime/async/with-timeout.ts";
 import type { Config } from "../../runtime/config/config.ts";
 import { SECOND } from "../../runtime/durations.ts";
-import { within } from "../../runtime/async/with-timeout.ts";
 import { connectionOptions } from "./connection.ts";
 import { DatabaseUnavailable, isConnectionFault, isDeadlock, isPartitionGone } from "./faults.ts";
 

@@ -1,7 +1,7 @@
 import { firstIdAt } from "../../runtime/ids.ts";
 import type { Database } from "../database/database.ts";
-import { EVENT_COLUMNS, type EventRow, STATUS } from "./events.ts";
 import type { PageRequest } from "../database/paging.ts";
+import { EVENT_COLUMNS, type EventRow, STATUS } from "./events.ts";
 import { LATE } from "./insert-events.ts";
 
 export interface EventFilters {

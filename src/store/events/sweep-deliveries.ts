@@ -1,6 +1,6 @@
 import { type Queryable, sql } from "../database/database.ts";
-import { columnsOf, type DeliveryRef, IS_WAITING, isOneOfFew, partitionBy } from "./delivery-refs.ts";
 import { isInDeadHands, type Silence } from "../processes/workers.ts";
+import { columnsOf, type DeliveryRef, IS_WAITING, isOneOfFew, partitionBy } from "./delivery-refs.ts";
 
 /** Everything here is over all clients: it keeps the queue going, and nothing of it is shown to anybody. */
 

@@ -1,6 +1,6 @@
 import { type Queryable, sql } from "../database/database.ts";
-import { firstStep, SETTLED, type SettledSend } from "./settled-sends.ts";
 import { isInDeadHands, type Silence } from "../processes/workers.ts";
+import { firstStep, SETTLED, type SettledSend } from "./settled-sends.ts";
 
 /** Everything here is over all clients: what becomes of the messages that a dead dispatcher had in hand. */
 

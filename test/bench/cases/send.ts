@@ -1,13 +1,13 @@
 import { randomBytes, randomInt, randomUUID } from "node:crypto";
 import { join } from "node:path";
+import { connectChannel } from "../../../src/domain/channels/channels.ts";
+import { makeKey } from "../../../src/domain/tenants/api-keys.ts";
 import { processCommand } from "../../../src/local/process-commands.ts";
 import { readConfig } from "../../../src/runtime/config/config.ts";
 import { packageRoot } from "../../../src/runtime/package-root.ts";
 import { createSecretBox } from "../../../src/security/secret-box.ts";
-import { createClient } from "../../../src/store/tenants/clients.ts";
 import { createDatabase } from "../../../src/store/database/database.ts";
-import { makeKey } from "../../../src/domain/tenants/api-keys.ts";
-import { connectChannel } from "../../../src/domain/channels/channels.ts";
+import { createClient } from "../../../src/store/tenants/clients.ts";
 import type { Case } from "../case.ts";
 import { startListening } from "../processes.ts";
 

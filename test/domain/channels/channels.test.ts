@@ -1,13 +1,13 @@
 import t from "tap";
+import type { Connection } from "../../../src/domain/channels/channels.ts";
+import { disconnectChannel } from "../../../src/domain/channels/channels.ts";
 import { openChannelToken } from "../../../src/security/channel-token.ts";
 import { createSecretBox } from "../../../src/security/secret-box.ts";
 import { deleteClient } from "../../../src/store/tenants/clients.ts";
-import type { Connection } from "../../../src/domain/channels/channels.ts";
-import { disconnectChannel } from "../../../src/domain/channels/channels.ts";
 import { startApi } from "../../fixtures/http/api.ts";
 import { untilBlocked } from "../../fixtures/servers/lock-waits.ts";
-import { connect, newPlatformId, tryConnect } from "../../fixtures/tenants/channels.ts";
 import { rawClient } from "../../fixtures/servers/servers.ts";
+import { connect, newPlatformId, tryConnect } from "../../fixtures/tenants/channels.ts";
 import { makeTenant, type Tenant } from "../../fixtures/tenants/tenants.ts";
 
 interface Kept {

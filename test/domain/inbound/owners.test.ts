@@ -1,8 +1,8 @@
 import t from "tap";
-import { grantAdAccount } from "../../fixtures/tenants/ad-accounts.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
-import { connect, newPlatformId } from "../../fixtures/tenants/channels.ts";
 import { eventsOf, sendWebhook } from "../../fixtures/platforms/webhooks.ts";
+import { grantAdAccount } from "../../fixtures/tenants/ad-accounts.ts";
+import { connect, newPlatformId } from "../../fixtures/tenants/channels.ts";
 import { makeTenant, type Tenant } from "../../fixtures/tenants/tenants.ts";
 
 const TIME = Math.floor(Date.now() / 1000);

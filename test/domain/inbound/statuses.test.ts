@@ -2,7 +2,6 @@ import t, { type Test } from "tap";
 import { SECOND } from "../../../src/runtime/durations.ts";
 import { newId } from "../../../src/runtime/ids.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
-import { connect, newPlatformId } from "../../fixtures/tenants/channels.ts";
 import {
   insertMessage,
   insertSend,
@@ -10,9 +9,15 @@ import {
   messageStates,
   pendingSends,
 } from "../../fixtures/messages/message-rows.ts";
-import { conversationWebhook, eventsOf, sendWebhook, statusWebhook } from "../../fixtures/platforms/webhooks.ts";
+import {
+  conversationWebhook,
+  eventsOf,
+  sendWebhook,
+  statusWebhook,
+} from "../../fixtures/platforms/webhooks.ts";
 import { rawClient } from "../../fixtures/servers/servers.ts";
 import { watchStatements } from "../../fixtures/servers/statements.ts";
+import { connect, newPlatformId } from "../../fixtures/tenants/channels.ts";
 import { makeTenant, type Tenant } from "../../fixtures/tenants/tenants.ts";
 
 const AT = 1790000000;

@@ -1,8 +1,8 @@
 import t from "tap";
 import { startApi } from "../../fixtures/http/api.ts";
-import { connect, newPlatformId } from "../../fixtures/tenants/channels.ts";
 import { eventsOf, sendWebhook } from "../../fixtures/platforms/webhooks.ts";
 import { watchStatements } from "../../fixtures/servers/statements.ts";
+import { connect, newPlatformId } from "../../fixtures/tenants/channels.ts";
 import { mirrorOf } from "../../fixtures/tenants/templates.ts";
 import { makeTenant, type Tenant } from "../../fixtures/tenants/tenants.ts";
 

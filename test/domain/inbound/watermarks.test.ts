@@ -2,9 +2,9 @@ import t, { type Test } from "tap";
 import { DAY, HOUR, MINUTE, SECOND } from "../../../src/runtime/durations.ts";
 import { firstIdAt } from "../../../src/runtime/ids.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
-import { connect, newPlatformId } from "../../fixtures/tenants/channels.ts";
 import { insertMessage, messageState, messageStates } from "../../fixtures/messages/message-rows.ts";
 import { conversationWebhook, eventsOf, sendWebhook } from "../../fixtures/platforms/webhooks.ts";
+import { connect, newPlatformId } from "../../fixtures/tenants/channels.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 
 const PERSON = "24681012";

@@ -1,13 +1,13 @@
 import t from "tap";
 import { createIntake } from "../../../src/domain/messages/accept-message.ts";
 import { newId, uuidOf } from "../../../src/runtime/ids.ts";
-import type { NewMessage } from "../../../src/store/messages/accept-messages.ts";
-import type { DeliveryRef } from "../../../src/store/events/delivery-refs.ts";
 import { DatabaseUnavailable } from "../../../src/store/database/faults.ts";
+import type { DeliveryRef } from "../../../src/store/events/delivery-refs.ts";
+import type { NewMessage } from "../../../src/store/messages/accept-messages.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
-import { connect } from "../../fixtures/tenants/channels.ts";
 import { rowsOf } from "../../fixtures/messages/messages.ts";
 import { watchStatements } from "../../fixtures/servers/statements.ts";
+import { connect } from "../../fixtures/tenants/channels.ts";
 import { makeTenant, type Tenant } from "../../fixtures/tenants/tenants.ts";
 
 /** A message to be accepted, with a key where one is given. */

@@ -3,8 +3,8 @@ import { promisify } from "node:util";
 import type { Page } from "playwright-core";
 import t from "tap";
 import { openBrowser } from "../../fixtures/http/browser.ts";
-import { startProcess } from "../../fixtures/processes/processes.ts";
 import { startTogether } from "../../fixtures/processes/local-cluster.ts";
+import { startProcess } from "../../fixtures/processes/processes.ts";
 import { until } from "../../fixtures/until.ts";
 
 const [WHOLESALE, TEA] = ["1600000000000102", "1600000000000103"];

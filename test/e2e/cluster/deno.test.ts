@@ -1,8 +1,8 @@
 import t from "tap";
 import { startProcess, startWeb } from "../../fixtures/processes/processes.ts";
+import { testSettings, unconnectedSettings } from "../../fixtures/processes/settings.ts";
 import { speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import { cloneDatabase } from "../../fixtures/servers/servers.ts";
-import { testSettings, unconnectedSettings } from "../../fixtures/processes/settings.ts";
 import { until } from "../../fixtures/until.ts";
 
 const METRICS_TOKEN = "a-token-of-the-operator";

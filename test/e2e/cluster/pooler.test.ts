@@ -3,13 +3,13 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { serverAccount } from "../../../src/local/postgres.ts";
 import { freePort, greets, startServer } from "../../../src/local/server-process.ts";
-import { createClient, findClient } from "../../../src/store/tenants/clients.ts";
 import { createDatabase } from "../../../src/store/database/database.ts";
-import { openFolder } from "../../fixtures/servers/folders.ts";
+import { createClient, findClient } from "../../../src/store/tenants/clients.ts";
 import { startProcess, startWeb } from "../../fixtures/processes/processes.ts";
+import { testSettings } from "../../fixtures/processes/settings.ts";
+import { openFolder } from "../../fixtures/servers/folders.ts";
 import { pgbouncerProgram } from "../../fixtures/servers/programs.ts";
 import { cloneDatabase } from "../../fixtures/servers/servers.ts";
-import { testSettings } from "../../fixtures/processes/settings.ts";
 import { until } from "../../fixtures/until.ts";
 
 /** PgBouncer in transaction mode before a database: few server connections, handed out per transaction. */

@@ -3,7 +3,6 @@ import t, { type Test } from "tap";
 import { DAY, HOUR, MINUTE, SECOND } from "../../../src/runtime/durations.ts";
 import { JsonText } from "../../../src/runtime/json/json.ts";
 import { generateWebhookToken } from "../../../src/security/webhook-tokens.ts";
-import { startApi } from "../../fixtures/http/api.ts";
 import {
   answering,
   type ClientBackend,
@@ -11,8 +10,9 @@ import {
   startClientBackend,
 } from "../../fixtures/events/client-backend.ts";
 import { hasten, tellOne, untilDelivery } from "../../fixtures/events/deliveries.ts";
-import { startDispatcher } from "../../fixtures/processes/dispatcher.ts";
 import { attemptsOf, configure, deliveryIs } from "../../fixtures/events/events.ts";
+import { startApi } from "../../fixtures/http/api.ts";
+import { startDispatcher } from "../../fixtures/processes/dispatcher.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";
 

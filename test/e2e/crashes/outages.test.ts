@@ -3,12 +3,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
 import { startPostgres } from "../../../src/local/postgres.ts";
 import { startRedis } from "../../../src/local/redis.ts";
-import { openFolder } from "../../fixtures/servers/folders.ts";
+import { makePages, startReceiver, startTraffic } from "../../fixtures/events/traffic.ts";
 import { startProcess, startWeb } from "../../fixtures/processes/processes.ts";
+import { testSettings } from "../../fixtures/processes/settings.ts";
+import { openFolder } from "../../fixtures/servers/folders.ts";
 import { postgresProgram, redisProgram } from "../../fixtures/servers/programs.ts";
 import { rawClient } from "../../fixtures/servers/servers.ts";
-import { testSettings } from "../../fixtures/processes/settings.ts";
-import { makePages, startReceiver, startTraffic } from "../../fixtures/events/traffic.ts";
 import { until } from "../../fixtures/until.ts";
 
 const portOf = (url: string) => Number(new URL(url).port);

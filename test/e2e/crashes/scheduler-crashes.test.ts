@@ -2,8 +2,8 @@ import t, { type Test } from "tap";
 import { claimTick } from "../../../src/store/processes/cron-runs.ts";
 import { startProcess } from "../../fixtures/processes/processes.ts";
 import { EVERY_SECOND, NEVER, openDatabase } from "../../fixtures/processes/schedulers.ts";
-import { cloneDatabase, rawClient } from "../../fixtures/servers/servers.ts";
 import { testSettings } from "../../fixtures/processes/settings.ts";
+import { cloneDatabase, rawClient } from "../../fixtures/servers/servers.ts";
 import { watchStatements } from "../../fixtures/servers/statements.ts";
 import { until } from "../../fixtures/until.ts";
 

@@ -5,12 +5,12 @@ import { readConfig } from "../../../src/runtime/config/config.ts";
 import { createDatabase } from "../../../src/store/database/database.ts";
 import { startClientBackend } from "../../fixtures/events/client-backend.ts";
 import { tellOne } from "../../fixtures/events/deliveries.ts";
-import { startDispatcher } from "../../fixtures/processes/dispatcher.ts";
 import { configure, deliveryOf, record } from "../../fixtures/events/events.ts";
-import { openFolder } from "../../fixtures/servers/folders.ts";
+import { startDispatcher } from "../../fixtures/processes/dispatcher.ts";
 import { startProcess } from "../../fixtures/processes/processes.ts";
-import { postgresProgram } from "../../fixtures/servers/programs.ts";
 import { testSettings } from "../../fixtures/processes/settings.ts";
+import { openFolder } from "../../fixtures/servers/folders.ts";
+import { postgresProgram } from "../../fixtures/servers/programs.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";
 

@@ -2,13 +2,13 @@ import { join } from "node:path";
 import t from "tap";
 import { startPostgres } from "../../../src/local/postgres.ts";
 import { freePort } from "../../../src/local/server-process.ts";
-import { commandLine } from "../../fixtures/processes/command-line.ts";
-import { openFolder } from "../../fixtures/servers/folders.ts";
 import { pageWebhook, postWebhook } from "../../fixtures/platforms/webhooks.ts";
+import { commandLine } from "../../fixtures/processes/command-line.ts";
 import { startProcess, startWeb } from "../../fixtures/processes/processes.ts";
+import { testSettings } from "../../fixtures/processes/settings.ts";
+import { openFolder } from "../../fixtures/servers/folders.ts";
 import { postgresProgram } from "../../fixtures/servers/programs.ts";
 import { rawClient } from "../../fixtures/servers/servers.ts";
-import { testSettings } from "../../fixtures/processes/settings.ts";
 import { until } from "../../fixtures/until.ts";
 
 const [WEBHOOKS, MESSAGES, SENDERS] = [120, 5, 12];

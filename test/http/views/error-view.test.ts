@@ -1,6 +1,6 @@
 import t from "tap";
-import { PAGE } from "../../../src/http/views/view.ts";
 import { route } from "../../../src/http/route.ts";
+import { PAGE } from "../../../src/http/views/view.ts";
 import { object, Type } from "../../../src/schema/types.ts";
 import { startApi } from "../../fixtures/http/api.ts";
 

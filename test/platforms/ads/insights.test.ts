@@ -1,6 +1,6 @@
 import t from "tap";
-import { adToken } from "../../fixtures/sandbox/ad-platform.ts";
 import { ACCOUNT, startScene } from "../../fixtures/platforms/platforms.ts";
+import { adToken } from "../../fixtures/sandbox/ad-platform.ts";
 import { until } from "../../fixtures/until.ts";
 
 const WEEK = { timeRange: { since: "2026-09-01", until: "2026-09-07" }, timeIncrement: "1" };

@@ -1,6 +1,6 @@
 import t from "tap";
-import { adToken } from "../../fixtures/sandbox/ad-platform.ts";
 import { ACCOUNT, type Scene, startScene } from "../../fixtures/platforms/platforms.ts";
+import { adToken } from "../../fixtures/sandbox/ad-platform.ts";
 
 const CAMPAIGN = { name: "Spring", objective: "OUTCOME_TRAFFIC" };
 const ADSET = {

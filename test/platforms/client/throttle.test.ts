@@ -1,7 +1,7 @@
 import t from "tap";
 import type { PlatformFailure } from "../../../src/platforms/errors/failure.ts";
-import { adToken } from "../../fixtures/sandbox/ad-platform.ts";
 import { ACCOUNT, type Fault, NUMBER, startScene } from "../../fixtures/platforms/platforms.ts";
+import { adToken } from "../../fixtures/sandbox/ad-platform.ts";
 
 const refused = async (work: Promise<unknown>): Promise<PlatformFailure | undefined> =>
   work.then(

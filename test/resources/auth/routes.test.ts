@@ -5,8 +5,8 @@ import { createUserTokens } from "../../../src/security/user-tokens.ts";
 import { deleteClient } from "../../../src/store/tenants/clients.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
 import { untilBlocked } from "../../fixtures/servers/lock-waits.ts";
-import { startIdentityProvider } from "../../fixtures/tenants/identity-provider.ts";
 import { cloneDatabase, rawClient } from "../../fixtures/servers/servers.ts";
+import { startIdentityProvider } from "../../fixtures/tenants/identity-provider.ts";
 import { makeTenant, PASSWORD } from "../../fixtures/tenants/tenants.ts";
 
 const ME = "/api/auth/me";

@@ -1,8 +1,6 @@
 import { createHash, randomBytes } from "node:crypto";
 import t from "tap";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
-import { connect } from "../../fixtures/tenants/channels.ts";
-import { speak } from "../../fixtures/sandbox/sandbox.ts";
 import {
   chatToken,
   DEMO_CHAT,
@@ -12,6 +10,8 @@ import {
   startWithReceiver,
   WABA,
 } from "../../fixtures/sandbox/assets.ts";
+import { speak } from "../../fixtures/sandbox/sandbox.ts";
+import { connect } from "../../fixtures/tenants/channels.ts";
 import { makeTenant, type Tenant } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";
 

@@ -3,10 +3,10 @@ import { Agent, type ClientRequest, type IncomingMessage, request, type ServerRe
 import type { Readable } from "node:stream";
 import { gzipSync } from "node:zlib";
 import t from "tap";
-import { startApi } from "../../fixtures/http/api.ts";
 import { startBackend } from "../../fixtures/events/backends.ts";
-import { connect } from "../../fixtures/tenants/channels.ts";
+import { startApi } from "../../fixtures/http/api.ts";
 import { startMediaPlatform } from "../../fixtures/platforms/media-platform.ts";
+import { connect } from "../../fixtures/tenants/channels.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";
 

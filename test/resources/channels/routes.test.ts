@@ -1,8 +1,8 @@
 import t from "tap";
 import { PLATFORMS, type Platform } from "../../../src/schema/enumerations.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
-import { connect, newPlatformId } from "../../fixtures/tenants/channels.ts";
 import { readPages } from "../../fixtures/http/list-pages.ts";
+import { connect, newPlatformId } from "../../fixtures/tenants/channels.ts";
 import { makeTenant, type Tenant } from "../../fixtures/tenants/tenants.ts";
 
 const ABSENT = "ch_01k9zv3m5q8x7w2r4t6y0a1b2c";

@@ -1,7 +1,7 @@
 import t from "tap";
 import { DAY, HOUR, MINUTE } from "../../../src/runtime/durations.ts";
-import { type Api, startApi } from "../../fixtures/http/api.ts";
 import { configure, deliveryIs, deliveryOf, record, recordAt } from "../../fixtures/events/events.ts";
+import { type Api, startApi } from "../../fixtures/http/api.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";
 

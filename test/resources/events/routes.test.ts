@@ -2,8 +2,8 @@ import t from "tap";
 import { DAY, HOUR, MINUTE } from "../../../src/runtime/durations.ts";
 import { newId } from "../../../src/runtime/ids.ts";
 import { JsonText } from "../../../src/runtime/json/json.ts";
-import { type Api, startApi } from "../../fixtures/http/api.ts";
 import { configure, deliveryIs, record, recordAt, WEBHOOK_URL } from "../../fixtures/events/events.ts";
+import { type Api, startApi } from "../../fixtures/http/api.ts";
 import { readPages } from "../../fixtures/http/list-pages.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 

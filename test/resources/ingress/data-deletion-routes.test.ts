@@ -1,9 +1,9 @@
 import { createHmac } from "node:crypto";
 import t from "tap";
-import { grantAdAccount } from "../../fixtures/tenants/ad-accounts.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
-import { connect, newPlatformId } from "../../fixtures/tenants/channels.ts";
 import { eventsOf } from "../../fixtures/platforms/webhooks.ts";
+import { grantAdAccount } from "../../fixtures/tenants/ad-accounts.ts";
+import { connect, newPlatformId } from "../../fixtures/tenants/channels.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 
 const now = () => Math.floor(Date.now() / 1000);

@@ -1,8 +1,8 @@
 import t, { type Test } from "tap";
 import { DatabaseUnavailable } from "../../../src/store/database/faults.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
-import { connect, newPlatformId } from "../../fixtures/tenants/channels.ts";
 import { eventsOf, sendWebhook, sign } from "../../fixtures/platforms/webhooks.ts";
+import { connect, newPlatformId } from "../../fixtures/tenants/channels.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 
 const DOOR = "/platform/webhook";

@@ -1,8 +1,8 @@
 import t from "tap";
 import type { Platform } from "../../../src/schema/enumerations.ts";
 import { startApi } from "../../fixtures/http/api.ts";
-import { connect } from "../../fixtures/tenants/channels.ts";
 import { makeSender, PHONE, textTo } from "../../fixtures/messages/messages.ts";
+import { connect } from "../../fixtures/tenants/channels.ts";
 
 const LINK = "https://shop.example.com/a.png";
 const PERSON = "24012345678901234";

@@ -1,10 +1,10 @@
 import t, { type Test } from "tap";
 import { newId } from "../../../src/runtime/ids.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
-import { untilBlocked } from "../../fixtures/servers/lock-waits.ts";
-import { connect } from "../../fixtures/tenants/channels.ts";
 import { makeSender, rowsOf, textTo } from "../../fixtures/messages/messages.ts";
+import { untilBlocked } from "../../fixtures/servers/lock-waits.ts";
 import { rawClient } from "../../fixtures/servers/servers.ts";
+import { connect } from "../../fixtures/tenants/channels.ts";
 
 t.test("two web processes", async (t) => {
   const one = await startApi(t);

@@ -2,9 +2,9 @@ import t from "tap";
 import { DAY } from "../../../src/runtime/durations.ts";
 import { firstIdAt } from "../../../src/runtime/ids.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
-import { connect } from "../../fixtures/tenants/channels.ts";
-import { makeSender, PHONE, rowIs, textTo } from "../../fixtures/messages/messages.ts";
 import { readPages } from "../../fixtures/http/list-pages.ts";
+import { makeSender, PHONE, rowIs, textTo } from "../../fixtures/messages/messages.ts";
+import { connect } from "../../fixtures/tenants/channels.ts";
 
 const ABSENT = "msg_01k9zv3m5q8x7w2r4t6y0a1b2c";
 const AT = "2026-11-01T09:30:01.000Z";

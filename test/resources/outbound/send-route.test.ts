@@ -3,10 +3,10 @@ import { HOUR } from "../../../src/runtime/durations.ts";
 import { timeOfId } from "../../../src/runtime/ids.ts";
 import { deleteClient } from "../../../src/store/tenants/clients.ts";
 import { startApi } from "../../fixtures/http/api.ts";
-import { connect } from "../../fixtures/tenants/channels.ts";
 import { makeSender, PHONE, rowsOf, textTo } from "../../fixtures/messages/messages.ts";
 import { connectedRedis } from "../../fixtures/servers/redis.ts";
 import { watchStatements } from "../../fixtures/servers/statements.ts";
+import { connect } from "../../fixtures/tenants/channels.ts";
 import { until } from "../../fixtures/until.ts";
 
 const ABSENT = "ch_01k9zv3m5q8x7w2r4t6y0a1b2c";

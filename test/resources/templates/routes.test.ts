@@ -1,12 +1,12 @@
 import t from "tap";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
-import { connect } from "../../fixtures/tenants/channels.ts";
-import { bodyPart, simpleTemplate } from "../../fixtures/sandbox/chat-templates.ts";
-import { eventsOf } from "../../fixtures/platforms/webhooks.ts";
 import type { Fault, ReceivedCall } from "../../fixtures/platforms/platforms.ts";
-import { SANDBOX_SETTINGS, type StandIn, speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
+import { eventsOf } from "../../fixtures/platforms/webhooks.ts";
 import { chatToken, DEMO_CHAT, OTHER_WABA, WABA } from "../../fixtures/sandbox/assets.ts";
+import { bodyPart, simpleTemplate } from "../../fixtures/sandbox/chat-templates.ts";
+import { SANDBOX_SETTINGS, type StandIn, speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import { watchStatements } from "../../fixtures/servers/statements.ts";
+import { connect } from "../../fixtures/tenants/channels.ts";
 import { mirrorOf, templatesOf } from "../../fixtures/tenants/templates.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";

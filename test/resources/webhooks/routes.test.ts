@@ -8,8 +8,8 @@ import { createSecretBox, sealedContext } from "../../../src/security/secret-box
 import { tokensOf } from "../../../src/security/webhook-tokens.ts";
 import { deleteClient } from "../../../src/store/tenants/clients.ts";
 import { findWebhookConfig } from "../../../src/store/tenants/webhook-configs.ts";
-import { type Api, startApi } from "../../fixtures/http/api.ts";
 import { keptLog } from "../../fixtures/captured-log.ts";
+import { type Api, startApi } from "../../fixtures/http/api.ts";
 import { testConfig } from "../../fixtures/processes/settings.ts";
 import { watchStatements } from "../../fixtures/servers/statements.ts";
 import { makeTenant, type Tenant } from "../../fixtures/tenants/tenants.ts";

@@ -3,11 +3,11 @@ import { Webhook } from "standardwebhooks";
 import t from "tap";
 import { SECOND } from "../../../src/runtime/durations.ts";
 import { deleteClient } from "../../../src/store/tenants/clients.ts";
-import { type Api, startApi } from "../../fixtures/http/api.ts";
 import { startTcpBackend } from "../../fixtures/events/backends.ts";
+import { type Api, startApi } from "../../fixtures/http/api.ts";
+import { receiveWebhooks } from "../../fixtures/sandbox/webhook-receiver.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";
-import { receiveWebhooks } from "../../fixtures/sandbox/webhook-receiver.ts";
 
 const OK = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
 

@@ -2,8 +2,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import t from "tap";
-import { packageRoot } from "../../../src/runtime/package-root.ts";
 import { sourceStack } from "../../../src/runtime/logging/source-stack.ts";
+import { packageRoot } from "../../../src/runtime/package-root.ts";
 
 const BUILT = join(packageRoot(), "dist/bin/web.js");
 

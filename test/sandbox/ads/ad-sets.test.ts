@@ -1,5 +1,12 @@
 import t from "tap";
-import { ACCOUNT, type AdPlatform, adPlatform, adToken, DEMO_TOKEN, RIGHT } from "../../fixtures/sandbox/ad-platform.ts";
+import {
+  ACCOUNT,
+  type AdPlatform,
+  adPlatform,
+  adToken,
+  DEMO_TOKEN,
+  RIGHT,
+} from "../../fixtures/sandbox/ad-platform.ts";
 import { proofFor, speak } from "../../fixtures/sandbox/sandbox.ts";
 
 const ADSETS = `${ACCOUNT}/adsets`;

@@ -1,7 +1,13 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import t, { type Test } from "tap";
-import { receiveWebhooks, SANDBOX_SETTINGS, type StandIn, speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
+import {
+  receiveWebhooks,
+  SANDBOX_SETTINGS,
+  type StandIn,
+  speak,
+  startSandbox,
+} from "../../fixtures/sandbox/sandbox.ts";
 import { until } from "../../fixtures/until.ts";
 
 const APP = SANDBOX_SETTINGS.PLATFORM_APP_ID;

@@ -1,5 +1,4 @@
 import t from "tap";
-import { speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import {
   chatToken,
   DEMO_CHAT,
@@ -15,6 +14,7 @@ import {
   WABA,
 } from "../../fixtures/sandbox/assets.ts";
 import { CHAT_SIGNUP } from "../../fixtures/sandbox/dialogs.ts";
+import { speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import { until } from "../../fixtures/until.ts";
 
 const token = DEMO_CHAT;

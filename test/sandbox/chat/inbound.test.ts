@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import t from "tap";
-import { speak } from "../../fixtures/sandbox/sandbox.ts";
 import {
   changesOf,
   DEMO_CHAT,
@@ -13,6 +12,7 @@ import {
   startWithReceiver,
   WABA,
 } from "../../fixtures/sandbox/assets.ts";
+import { speak } from "../../fixtures/sandbox/sandbox.ts";
 import { until } from "../../fixtures/until.ts";
 
 type Started = Awaited<ReturnType<typeof startWithReceiver>>;

@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
 import t from "tap";
-import { speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import {
   chatToken,
   DEMO_CHAT,
@@ -12,6 +11,7 @@ import {
   refusal,
   WABA,
 } from "../../fixtures/sandbox/assets.ts";
+import { speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import { until } from "../../fixtures/until.ts";
 
 const token = DEMO_CHAT;

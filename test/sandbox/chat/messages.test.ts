@@ -1,5 +1,4 @@
 import t from "tap";
-import { startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import {
   chatToken,
   NUMBER,
@@ -9,6 +8,7 @@ import {
   post,
   refusal,
 } from "../../fixtures/sandbox/assets.ts";
+import { startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 
 const BSUID = "US.13491208655302741918";
 const common = { messaging_product: "whatsapp", recipient_type: "individual", to: "16505551234" };

@@ -1,6 +1,13 @@
 import t from "tap";
+import {
+  changesOf,
+  DEMO_CHAT,
+  isSigned,
+  post,
+  startWithReceiver,
+  WABA,
+} from "../../fixtures/sandbox/assets.ts";
 import { speak } from "../../fixtures/sandbox/sandbox.ts";
-import { changesOf, DEMO_CHAT, isSigned, post, startWithReceiver, WABA } from "../../fixtures/sandbox/assets.ts";
 import { until } from "../../fixtures/until.ts";
 
 const submit = (base: string, name: string, rest: object = {}) =>

@@ -1,5 +1,4 @@
 import t from "tap";
-import { speak } from "../../fixtures/sandbox/sandbox.ts";
 import {
   DEMO_CHAT,
   isSigned,
@@ -11,6 +10,7 @@ import {
   statusesOf,
   WABA,
 } from "../../fixtures/sandbox/assets.ts";
+import { speak } from "../../fixtures/sandbox/sandbox.ts";
 import { until } from "../../fixtures/until.ts";
 
 const BSUID = "US.13491208655302741918";

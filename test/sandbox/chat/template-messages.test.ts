@@ -1,6 +1,6 @@
 import t from "tap";
-import { startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import { NUMBER, post, refusal, WABA } from "../../fixtures/sandbox/assets.ts";
+import { startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 
 const BSUID = "US.13491208655302741918";
 const common = { messaging_product: "whatsapp", recipient_type: "individual", to: "16505551234" };

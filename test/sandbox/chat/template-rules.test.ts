@@ -1,7 +1,7 @@
 import t from "tap";
+import { DEMO_CHAT, post, refusal, WABA } from "../../fixtures/sandbox/assets.ts";
 import { bodyPart as body, simpleTemplate as simple } from "../../fixtures/sandbox/chat-templates.ts";
 import { speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
-import { DEMO_CHAT, post, refusal, WABA } from "../../fixtures/sandbox/assets.ts";
 
 const long = (length: number) => "x".repeat(length);
 const header = (text: string, rest: object = {}) => ({ type: "HEADER", format: "TEXT", text, ...rest });

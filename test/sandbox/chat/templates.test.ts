@@ -1,6 +1,4 @@
 import t from "tap";
-import { bodyPart as body, simpleTemplate as simple } from "../../fixtures/sandbox/chat-templates.ts";
-import { speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import {
   changesOf,
   chatToken,
@@ -12,6 +10,8 @@ import {
   startWithReceiver,
   WABA,
 } from "../../fixtures/sandbox/assets.ts";
+import { bodyPart as body, simpleTemplate as simple } from "../../fixtures/sandbox/chat-templates.ts";
+import { speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import { until } from "../../fixtures/until.ts";
 
 const token = DEMO_CHAT;

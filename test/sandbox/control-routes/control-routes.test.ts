@@ -1,8 +1,8 @@
 import { createServer } from "node:http";
 import { connect } from "node:net";
 import t from "tap";
-import { createSandbox } from "../../../src/sandbox/sandbox.ts";
 import { AD_ACCOUNTS, BUILT_IN_TOKENS, PAGES } from "../../../src/sandbox/built-in-assets.ts";
+import { createSandbox } from "../../../src/sandbox/sandbox.ts";
 import { keptLog } from "../../fixtures/captured-log.ts";
 import { SANDBOX_SETTINGS, speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 

@@ -1,6 +1,6 @@
 import t from "tap";
-import { speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import { destination, OAUTH_REDIRECT, OAUTH_REQUEST, submit } from "../../fixtures/sandbox/dialogs.ts";
+import { speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 
 const standIn = await startSandbox(t);
 const { origin } = standIn;

@@ -1,5 +1,4 @@
 import t from "tap";
-import { speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import {
   CHAT_SIGNUP,
   chatToken,
@@ -9,6 +8,7 @@ import {
   SIGNUP_REDIRECT,
   submit,
 } from "../../fixtures/sandbox/dialogs.ts";
+import { speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 
 const standIn = await startSandbox(t);
 const { origin } = standIn;

@@ -2,8 +2,8 @@ import t from "tap";
 import { dialogDoors } from "../../../src/sandbox/dialogs/dialog-routes.ts";
 import { createCodes } from "../../../src/sandbox/login/codes.ts";
 import { readParams } from "../../../src/sandbox/wire/read-params.ts";
-import { SANDBOX_SETTINGS as settings } from "../../fixtures/sandbox/sandbox.ts";
 import { CHAT_SIGNUP, OAUTH_REQUEST, PAGE_SIGNUP } from "../../fixtures/sandbox/dialogs.ts";
+import { SANDBOX_SETTINGS as settings } from "../../fixtures/sandbox/sandbox.ts";
 
 /** Which assets the dialog left silent, when the person has chosen these. */
 async function silentAfter(path: string, request: Record<string, string>, assets: readonly string[]) {

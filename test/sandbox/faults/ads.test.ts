@@ -1,5 +1,11 @@
 import t from "tap";
-import { ACCOUNT, type AdPlatform, adPlatform, DEMO_TOKEN, RIGHT } from "../../fixtures/sandbox/ad-platform.ts";
+import {
+  ACCOUNT,
+  type AdPlatform,
+  adPlatform,
+  DEMO_TOKEN,
+  RIGHT,
+} from "../../fixtures/sandbox/ad-platform.ts";
 import { SANDBOX_SETTINGS, speak } from "../../fixtures/sandbox/sandbox.ts";
 
 const ID = ACCOUNT.replace("act_", "");

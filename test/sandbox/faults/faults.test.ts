@@ -1,4 +1,5 @@
 import t, { type Test } from "tap";
+import { prolong } from "../../fixtures/sandbox/dialogs.ts";
 import {
   type PlainAnswer,
   SANDBOX_SETTINGS,
@@ -6,7 +7,6 @@ import {
   speak,
   startSandbox,
 } from "../../fixtures/sandbox/sandbox.ts";
-import { prolong } from "../../fixtures/sandbox/dialogs.ts";
 import { until } from "../../fixtures/until.ts";
 
 const APP = SANDBOX_SETTINGS.PLATFORM_APP_ID;

@@ -1,6 +1,5 @@
 import t from "tap";
 import { HOUR } from "../../../src/runtime/durations.ts";
-import { SANDBOX_SETTINGS, speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import {
   APP_TOKEN,
   chatToken,
@@ -9,6 +8,7 @@ import {
   personToken,
   prolong,
 } from "../../fixtures/sandbox/dialogs.ts";
+import { SANDBOX_SETTINGS, speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 
 const standIn = await startSandbox(t);
 

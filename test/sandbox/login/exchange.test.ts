@@ -1,6 +1,5 @@
 import t from "tap";
 import { HOUR, SECOND } from "../../../src/runtime/durations.ts";
-import { type PlainAnswer, SANDBOX_SETTINGS, speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import {
   chatCode,
   debug,
@@ -13,6 +12,7 @@ import {
   SIGNUP_REDIRECT,
   submit,
 } from "../../fixtures/sandbox/dialogs.ts";
+import { type PlainAnswer, SANDBOX_SETTINGS, speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 
 const standIn = await startSandbox(t);
 

@@ -1,7 +1,7 @@
 import t from "tap";
 import { PAGES } from "../../../src/sandbox/built-in-assets.ts";
-import { speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import { personToken } from "../../fixtures/sandbox/dialogs.ts";
+import { speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import { receiveWebhooks } from "../../fixtures/sandbox/webhook-receiver.ts";
 
 const standIn = await startSandbox(t);

@@ -1,6 +1,5 @@
 import t from "tap";
 import { PAGES } from "../../../src/sandbox/built-in-assets.ts";
-import { type PlainAnswer, speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import {
   DEMO_PAGE,
   INSTAGRAM,
@@ -12,6 +11,7 @@ import {
   refusal,
   startWithReceiver,
 } from "../../fixtures/sandbox/assets.ts";
+import { type PlainAnswer, speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import { until } from "../../fixtures/until.ts";
 
 const token = DEMO_PAGE;

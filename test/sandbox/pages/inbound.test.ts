@@ -1,5 +1,4 @@
 import t from "tap";
-import { speak } from "../../fixtures/sandbox/sandbox.ts";
 import {
   changesOf,
   DEMO_PAGE,
@@ -11,6 +10,7 @@ import {
   refusal,
   startWithReceiver,
 } from "../../fixtures/sandbox/assets.ts";
+import { speak } from "../../fixtures/sandbox/sandbox.ts";
 import { until } from "../../fixtures/until.ts";
 
 type Started = Awaited<ReturnType<typeof startWithReceiver>>;

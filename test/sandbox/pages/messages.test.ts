@@ -1,6 +1,5 @@
 import t from "tap";
 import { PAGE_SCOPES } from "../../../src/sandbox/built-in-assets.ts";
-import { speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import {
   DEMO_PAGE,
   INSTAGRAM,
@@ -10,6 +9,7 @@ import {
   post,
   refusal,
 } from "../../fixtures/sandbox/assets.ts";
+import { speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 
 const token = DEMO_PAGE;
 const recipient = { id: "2400000000000024" };

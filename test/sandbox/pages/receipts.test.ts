@@ -1,5 +1,4 @@
 import t from "tap";
-import { receiveWebhooks, speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import {
   DEMO_PAGE,
   INSTAGRAM,
@@ -9,6 +8,7 @@ import {
   post,
   startWithReceiver,
 } from "../../fixtures/sandbox/assets.ts";
+import { receiveWebhooks, speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import { until } from "../../fixtures/until.ts";
 
 const person = "2400000000000024";

@@ -1,6 +1,12 @@
 import t from "tap";
 import { createRecords } from "../../../src/sandbox/records/records.ts";
-import { proofFor, SANDBOX_SETTINGS, type StandIn, speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
+import {
+  proofFor,
+  SANDBOX_SETTINGS,
+  type StandIn,
+  speak,
+  startSandbox,
+} from "../../fixtures/sandbox/sandbox.ts";
 
 const APP = SANDBOX_SETTINGS.PLATFORM_APP_ID;
 

@@ -2,7 +2,13 @@ import { createHmac } from "node:crypto";
 import { setImmediate as settled } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { createWebhookOrder } from "../../../src/sandbox/webhooks/webhook-order.ts";
-import { receiveWebhooks, SANDBOX_SETTINGS, type StandIn, speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
+import {
+  receiveWebhooks,
+  SANDBOX_SETTINGS,
+  type StandIn,
+  speak,
+  startSandbox,
+} from "../../fixtures/sandbox/sandbox.ts";
 import { until } from "../../fixtures/until.ts";
 
 const APP = SANDBOX_SETTINGS.PLATFORM_APP_ID;

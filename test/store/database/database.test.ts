@@ -1,7 +1,7 @@
 import t, { type Test } from "tap";
-import { createClient, findClient } from "../../../src/store/tenants/clients.ts";
 import { createDatabase, type Database, sql } from "../../../src/store/database/database.ts";
 import { DatabaseUnavailable } from "../../../src/store/database/faults.ts";
+import { createClient, findClient } from "../../../src/store/tenants/clients.ts";
 import { cloneDatabase, rawClient } from "../../fixtures/servers/servers.ts";
 import { until } from "../../fixtures/until.ts";
 

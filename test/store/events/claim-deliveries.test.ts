@@ -1,14 +1,21 @@
 import { randomUUID } from "node:crypto";
 import t from "tap";
-import { claimDeliveries, finishDeliveries } from "../../../src/store/events/claim-deliveries.ts";
-import { deleteClient } from "../../../src/store/tenants/clients.ts";
 import type { Queryable } from "../../../src/store/database/database.ts";
+import { claimDeliveries, finishDeliveries } from "../../../src/store/events/claim-deliveries.ts";
 import type { DeliveryRef } from "../../../src/store/events/delivery-refs.ts";
 import { retryEvent } from "../../../src/store/events/replays.ts";
 import { unqueue } from "../../../src/store/events/sweep-deliveries.ts";
-import { untilBlocked } from "../../fixtures/servers/lock-waits.ts";
+import { deleteClient } from "../../../src/store/tenants/clients.ts";
 import { attemptsOf, configure, deliveryIs, deliveryOf, WEBHOOK_URL } from "../../fixtures/events/events.ts";
-import { claimed, dueRows, finishOf, impatient, inSeconds, openQueue } from "../../fixtures/events/queue-rows.ts";
+import {
+  claimed,
+  dueRows,
+  finishOf,
+  impatient,
+  inSeconds,
+  openQueue,
+} from "../../fixtures/events/queue-rows.ts";
+import { untilBlocked } from "../../fixtures/servers/lock-waits.ts";
 import { rawClient } from "../../fixtures/servers/servers.ts";
 
 const idsOf = (rows: readonly { id: string }[]) => rows.map(({ id }) => id).sort();

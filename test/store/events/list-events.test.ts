@@ -3,13 +3,13 @@ import { toNewEvent } from "../../../src/domain/events/record-events.ts";
 import { readConfig } from "../../../src/runtime/config/config.ts";
 import { DAY, HOUR, MINUTE } from "../../../src/runtime/durations.ts";
 import { firstIdAt, newId } from "../../../src/runtime/ids.ts";
-import { createClient } from "../../../src/store/tenants/clients.ts";
 import { createDatabase, type Database } from "../../../src/store/database/database.ts";
-import { type EventFilters, listEvents, listStatement } from "../../../src/store/events/list-events.ts";
 import { insertEvents, type NewEvent } from "../../../src/store/events/insert-events.ts";
+import { type EventFilters, listEvents, listStatement } from "../../../src/store/events/list-events.ts";
+import { createClient } from "../../../src/store/tenants/clients.ts";
 import { deliveryIs, newEvent, recordAt } from "../../fixtures/events/events.ts";
-import { rowsRead } from "../../fixtures/servers/query-plans.ts";
 import { testSettings } from "../../fixtures/processes/settings.ts";
+import { rowsRead } from "../../fixtures/servers/query-plans.ts";
 
 const START = Date.parse("2026-06-01T00:00:00Z");
 const SPAN = 3 * HOUR;

@@ -2,7 +2,12 @@ import { randomUUID } from "node:crypto";
 import t from "tap";
 import { SCHEDULE } from "../../../src/delivery/retry-schedule.ts";
 import type { DeliveryRef } from "../../../src/store/events/delivery-refs.ts";
-import { enqueueDue, lockSweep, recoverDeliveries, unqueue } from "../../../src/store/events/sweep-deliveries.ts";
+import {
+  enqueueDue,
+  lockSweep,
+  recoverDeliveries,
+  unqueue,
+} from "../../../src/store/events/sweep-deliveries.ts";
 import { attemptsOf, deliveryIs, deliveryOf } from "../../fixtures/events/events.ts";
 import {
   clientEndingIn,

@@ -1,11 +1,11 @@
 import t from "tap";
 import { MINUTE } from "../../../src/runtime/durations.ts";
 import { firstIdAt, newId } from "../../../src/runtime/ids.ts";
-import { createClient } from "../../../src/store/tenants/clients.ts";
 import { createDatabase } from "../../../src/store/database/database.ts";
 import { listStatement, type MessageFilters } from "../../../src/store/messages/messages.ts";
-import { rowsRead } from "../../fixtures/servers/query-plans.ts";
+import { createClient } from "../../../src/store/tenants/clients.ts";
 import { testConfig } from "../../fixtures/processes/settings.ts";
+import { rowsRead } from "../../fixtures/servers/query-plans.ts";
 
 const START = Date.parse("2026-06-01T00:00:00Z");
 const COUNT = 3_000;

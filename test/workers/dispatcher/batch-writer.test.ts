@@ -1,12 +1,12 @@
 import t, { type Test } from "tap";
-import { type Finish, finishDeliveries } from "../../../src/store/events/claim-deliveries.ts";
 import type { Database } from "../../../src/store/database/database.ts";
-import type { DeliveryRef } from "../../../src/store/events/delivery-refs.ts";
 import { DatabaseUnavailable } from "../../../src/store/database/faults.ts";
-import { bare } from "../../../workers/dispatcher/delivering/outcomes.ts";
+import { type Finish, finishDeliveries } from "../../../src/store/events/claim-deliveries.ts";
+import type { DeliveryRef } from "../../../src/store/events/delivery-refs.ts";
 import { createFinisher } from "../../../workers/dispatcher/batch-writer.ts";
-import { attemptsOf, deliveryIs, deliveryOf } from "../../fixtures/events/events.ts";
+import { bare } from "../../../workers/dispatcher/delivering/outcomes.ts";
 import { keptLog } from "../../fixtures/captured-log.ts";
+import { attemptsOf, deliveryIs, deliveryOf } from "../../fixtures/events/events.ts";
 import { claimed, dueRows, finishOf, openQueue } from "../../fixtures/events/queue-rows.ts";
 import { watchStatements } from "../../fixtures/servers/statements.ts";
 import { until } from "../../fixtures/until.ts";

@@ -2,8 +2,8 @@ import type { ServerResponse } from "node:http";
 import t from "tap";
 import { freePort } from "../../../src/local/server-process.ts";
 import { startBackend } from "../../fixtures/events/backends.ts";
-import { startDispatcher } from "../../fixtures/processes/dispatcher.ts";
 import { configure, record } from "../../fixtures/events/events.ts";
+import { startDispatcher } from "../../fixtures/processes/dispatcher.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";
 

@@ -1,8 +1,8 @@
 import type { ServerResponse } from "node:http";
 import t from "tap";
 import { startBackend } from "../../fixtures/events/backends.ts";
-import { startDispatcher } from "../../fixtures/processes/dispatcher.ts";
 import { configure, record } from "../../fixtures/events/events.ts";
+import { startDispatcher } from "../../fixtures/processes/dispatcher.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";
 

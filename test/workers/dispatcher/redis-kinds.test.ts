@@ -1,13 +1,13 @@
 import t, { type Test } from "tap";
+import { recordEvents } from "../../../src/domain/events/record-events.ts";
 import { createDoorbell } from "../../../src/queue/queue-notifier.ts";
 import { createStreams, GROUP } from "../../../src/queue/streams.ts";
-import { recordEvents } from "../../../src/domain/events/record-events.ts";
 import { unqueue } from "../../../src/store/events/sweep-deliveries.ts";
-import { startBackend } from "../../fixtures/events/backends.ts";
-import { startDispatcher } from "../../fixtures/processes/dispatcher.ts";
-import { configure, deliveryIs } from "../../fixtures/events/events.ts";
 import { keptLog } from "../../fixtures/captured-log.ts";
+import { startBackend } from "../../fixtures/events/backends.ts";
+import { configure, deliveryIs } from "../../fixtures/events/events.ts";
 import { clientEndingIn, dueRows, inSeconds } from "../../fixtures/events/queue-rows.ts";
+import { startDispatcher } from "../../fixtures/processes/dispatcher.ts";
 import { startCluster } from "../../fixtures/servers/redis.ts";
 import { ownRedis } from "../../fixtures/servers/servers.ts";
 import { until } from "../../fixtures/until.ts";

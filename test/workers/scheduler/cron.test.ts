@@ -1,13 +1,19 @@
 import t from "tap";
-import { claimTick, finishTick, takeOverRuns } from "../../../src/store/processes/cron-runs.ts";
 import { createDatabase } from "../../../src/store/database/database.ts";
+import { claimTick, finishTick, takeOverRuns } from "../../../src/store/processes/cron-runs.ts";
 import { setCronGauges } from "../../../workers/scheduler/gauges.ts";
 import { JobTrouble } from "../../../workers/scheduler/job.ts";
 import { maintain } from "../../../workers/scheduler/maintenance.ts";
-import { untilBlocked } from "../../fixtures/servers/lock-waits.ts";
-import { EVERY_SECOND, heldJob, NEVER, openDatabase, startSchedulers } from "../../fixtures/processes/schedulers.ts";
-import { rawClient } from "../../fixtures/servers/servers.ts";
+import {
+  EVERY_SECOND,
+  heldJob,
+  NEVER,
+  openDatabase,
+  startSchedulers,
+} from "../../fixtures/processes/schedulers.ts";
 import { testConfig } from "../../fixtures/processes/settings.ts";
+import { untilBlocked } from "../../fixtures/servers/lock-waits.ts";
+import { rawClient } from "../../fixtures/servers/servers.ts";
 import { until } from "../../fixtures/until.ts";
 
 t.test("the cron table", async (t) => {

@@ -1,10 +1,16 @@
 import t from "tap";
-import { claimTick } from "../../../src/store/processes/cron-runs.ts";
 import type { Database } from "../../../src/store/database/database.ts";
+import { claimTick } from "../../../src/store/processes/cron-runs.ts";
 import { heartbeat } from "../../../workers/heartbeat.ts";
 import type { Job, JobTick } from "../../../workers/scheduler/job.ts";
 import { keptLog } from "../../fixtures/captured-log.ts";
-import { EVERY_SECOND, heldJob, NEVER, openDatabase, startSchedulers } from "../../fixtures/processes/schedulers.ts";
+import {
+  EVERY_SECOND,
+  heldJob,
+  NEVER,
+  openDatabase,
+  startSchedulers,
+} from "../../fixtures/processes/schedulers.ts";
 import { watchStatements } from "../../fixtures/servers/statements.ts";
 import { until } from "../../fixtures/until.ts";
 

@@ -2,18 +2,18 @@ import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import type { Parking } from "../../../src/queue/parking.ts";
 import type { EventLane } from "../../../src/queue/streams.ts";
+import { persist } from "../../../src/runtime/async/pause.ts";
+import { within } from "../../../src/runtime/async/with-timeout.ts";
 import { SECOND } from "../../../src/runtime/durations.ts";
 import type { Log } from "../../../src/runtime/logging/log.ts";
 import { createOutage } from "../../../src/runtime/logging/outage-logger.ts";
-import { persist } from "../../../src/runtime/async/pause.ts";
-import { within } from "../../../src/runtime/async/with-timeout.ts";
-import { type ClaimedRow, claimDeliveries, type Finish } from "../../../src/store/events/claim-deliveries.ts";
 import type { Database } from "../../../src/store/database/database.ts";
+import { type ClaimedRow, claimDeliveries, type Finish } from "../../../src/store/events/claim-deliveries.ts";
 import type { DeliveryRef } from "../../../src/store/events/delivery-refs.ts";
 import { unqueue } from "../../../src/store/events/sweep-deliveries.ts";
-import { type Ending, postponed } from "./outcomes.ts";
 import type { Finisher } from "../batch-writer.ts";
 import type { Gate } from "../concurrency-limiter.ts";
+import { type Ending, postponed } from "./outcomes.ts";
 
 interface DeliveriesParts {
   /** This dispatcher's name in the rows. */

@@ -1,14 +1,14 @@
-import { openChannelToken } from "../../../src/security/channel-token.ts";
 import type { Pages } from "../../../src/platforms/pages/pages.ts";
+import { within } from "../../../src/runtime/async/with-timeout.ts";
 import { SECOND } from "../../../src/runtime/durations.ts";
 import { JsonText, stringifyJson } from "../../../src/runtime/json/json.ts";
 import { openJson } from "../../../src/runtime/json/json-source.ts";
 import type { Log } from "../../../src/runtime/logging/log.ts";
-import { within } from "../../../src/runtime/async/with-timeout.ts";
+import { openChannelToken } from "../../../src/security/channel-token.ts";
 import type { SecretBox } from "../../../src/security/secret-box.ts";
 import { findChannelToken } from "../../../src/store/channels/channels.ts";
-import type { ClaimedRow } from "../../../src/store/events/claim-deliveries.ts";
 import type { Database } from "../../../src/store/database/database.ts";
+import type { ClaimedRow } from "../../../src/store/events/claim-deliveries.ts";
 import { replacePayload } from "../../../src/store/events/events.ts";
 
 /** The event must not be held up for long: it is worth telling without them. */

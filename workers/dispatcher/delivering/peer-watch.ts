@@ -1,8 +1,8 @@
 import type { Breakers } from "../../../src/queue/breakers.ts";
 import type { Parking } from "../../../src/queue/parking.ts";
 import type { Streams } from "../../../src/queue/streams.ts";
-import type { Deliveries } from "./in-flight.ts";
 import type { Gate } from "../concurrency-limiter.ts";
+import type { Deliveries } from "./in-flight.ts";
 
 interface LookoutParts {
   streams: Streams;

@@ -1,10 +1,15 @@
+import { SCHEDULE } from "../../../src/delivery/retry-schedule.ts";
 import type { Parking } from "../../../src/queue/parking.ts";
 import { EVENT_LANES, type EventLane, type Streams } from "../../../src/queue/streams.ts";
-import { SCHEDULE } from "../../../src/delivery/retry-schedule.ts";
 import type { Log } from "../../../src/runtime/logging/log.ts";
 import type { Database, Queryable } from "../../../src/store/database/database.ts";
 import type { DeliveryRef } from "../../../src/store/events/delivery-refs.ts";
-import { enqueueDue, lockSweep, recoverDeliveries, unqueue } from "../../../src/store/events/sweep-deliveries.ts";
+import {
+  enqueueDue,
+  lockSweep,
+  recoverDeliveries,
+  unqueue,
+} from "../../../src/store/events/sweep-deliveries.ts";
 import { BATCH, FULL, SILENCE, STRANDED_AFTER, sweepOn } from "../sweep-loop.ts";
 
 export interface SweepParts {

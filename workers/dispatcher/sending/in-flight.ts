@@ -2,14 +2,19 @@ import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import { HORIZON, type Rate } from "../../../src/queue/send-rate.ts";
 import { gather } from "../../../src/runtime/async/batcher.ts";
+import { pause } from "../../../src/runtime/async/pause.ts";
 import type { Log } from "../../../src/runtime/logging/log.ts";
 import { createOutage } from "../../../src/runtime/logging/outage-logger.ts";
-import { pause } from "../../../src/runtime/async/pause.ts";
 import type { Database } from "../../../src/store/database/database.ts";
-import { type ClaimedSend, claimSends, type SendRef, unqueueSends } from "../../../src/store/messages/claim-sends.ts";
-import type { Crew } from "../stream-consumer.ts";
+import {
+  type ClaimedSend,
+  claimSends,
+  type SendRef,
+  unqueueSends,
+} from "../../../src/store/messages/claim-sends.ts";
 import type { Finisher } from "../batch-writer.ts";
 import type { Gate } from "../concurrency-limiter.ts";
+import type { Crew } from "../stream-consumer.ts";
 import type { SendEnding } from "./outcomes.ts";
 import type { EndedSend } from "./write-sends.ts";
 

@@ -1,11 +1,11 @@
+import type { EventDraft } from "../../../src/domain/events/record-events.ts";
 import { type MessageError, NOT_BUILT } from "../../../src/domain/messages/message-errors.ts";
 import { messageStatus, sendResult } from "../../../src/domain/messages/message-events.ts";
-import type { EventDraft } from "../../../src/domain/events/record-events.ts";
 import { nextSend, nextToPair } from "../../../src/domain/messages/send-schedule.ts";
 import type { PlatformError } from "../../../src/platforms/errors/platform-error.ts";
 import type { SendOutcome } from "../../../src/platforms/sends.ts";
-import type { SendFinish } from "../../../src/store/messages/finish-sends.ts";
 import type { ClaimedSend } from "../../../src/store/messages/claim-sends.ts";
+import type { SendFinish } from "../../../src/store/messages/finish-sends.ts";
 
 /** How it goes on with a message, apart from whose it is, and what its client is told. */
 export interface SendEnding {

@@ -1,7 +1,7 @@
-import { openChannelToken } from "../../../src/security/channel-token.ts";
 import { type PagePlatform, toPageBodies } from "../../../src/platforms/pages/translate.ts";
 import type { Platforms } from "../../../src/platforms/platforms.ts";
 import type { SendOutcome } from "../../../src/platforms/sends.ts";
+import { openChannelToken } from "../../../src/security/channel-token.ts";
 import type { SecretBox } from "../../../src/security/secret-box.ts";
 import type { ClaimedSend } from "../../../src/store/messages/claim-sends.ts";
 

@@ -3,7 +3,6 @@ import type { PlatformError } from "../../../src/platforms/errors/platform-error
 import type { SendOutcome } from "../../../src/platforms/sends.ts";
 import { SECOND } from "../../../src/runtime/durations.ts";
 import type { ClaimedSend, SendMark } from "../../../src/store/messages/claim-sends.ts";
-import { type RequestParts, requestsOf } from "./platform-requests.ts";
 import {
   accepted,
   again,
@@ -15,6 +14,7 @@ import {
   unknown,
   untried,
 } from "./outcomes.ts";
+import { type RequestParts, requestsOf } from "./platform-requests.ts";
 
 export interface SendParts extends RequestParts {
   /** Writes down that a request is about to go out; false where it is not ours to send any more. */

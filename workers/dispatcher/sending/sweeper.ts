@@ -1,3 +1,4 @@
+import { type EventDraft, recordEvents } from "../../../src/domain/events/record-events.ts";
 import {
   CHANNEL_DISCONNECTED,
   EXPIRED,
@@ -7,16 +8,15 @@ import {
 import { messageStatus, sendResult } from "../../../src/domain/messages/message-events.ts";
 import { type Doorbell, heldBack } from "../../../src/queue/queue-notifier.ts";
 import type { Streams } from "../../../src/queue/streams.ts";
-import { type EventDraft, recordEvents } from "../../../src/domain/events/record-events.ts";
 import type { Log } from "../../../src/runtime/logging/log.ts";
 import type { Database, Queryable } from "../../../src/store/database/database.ts";
-import { failDisconnected, failExpired, failUnknown } from "../../../src/store/messages/expire-sends.ts";
-import { releaseAll } from "../../../src/store/messages/send-order.ts";
-import { doubtSends, releaseSends } from "../../../src/store/messages/recover-sends.ts";
-import { enqueueSends, putOffUnconnected } from "../../../src/store/messages/sweep-sends.ts";
-import { type SendRef, unqueueSends } from "../../../src/store/messages/claim-sends.ts";
-import type { SettledSend } from "../../../src/store/messages/settled-sends.ts";
 import { lockSweep } from "../../../src/store/events/sweep-deliveries.ts";
+import { type SendRef, unqueueSends } from "../../../src/store/messages/claim-sends.ts";
+import { failDisconnected, failExpired, failUnknown } from "../../../src/store/messages/expire-sends.ts";
+import { doubtSends, releaseSends } from "../../../src/store/messages/recover-sends.ts";
+import { releaseAll } from "../../../src/store/messages/send-order.ts";
+import type { SettledSend } from "../../../src/store/messages/settled-sends.ts";
+import { enqueueSends, putOffUnconnected } from "../../../src/store/messages/sweep-sends.ts";
 import { BATCH, FULL, SILENCE, STRANDED_AFTER, sweepOn } from "../sweep-loop.ts";
 
 export interface SendSweepParts {

@@ -1,6 +1,6 @@
+import { type EventDraft, recordEvents } from "../../../src/domain/events/record-events.ts";
 import { type Doorbell, heldBack } from "../../../src/queue/queue-notifier.ts";
 import type { Streams } from "../../../src/queue/streams.ts";
-import { type EventDraft, recordEvents } from "../../../src/domain/events/record-events.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import { finishSends, type SendFinish } from "../../../src/store/messages/finish-sends.ts";
 import { releaseAfter } from "../../../src/store/messages/send-order.ts";

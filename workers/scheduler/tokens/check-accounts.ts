@@ -1,12 +1,12 @@
+import { endConnection } from "../../../src/domain/ads/ad-account-access.ts";
+import { toFacts } from "../../../src/domain/ads/ad-account-facts.ts";
+import { subscribe } from "../../../src/domain/ads/ad-account-subscription.ts";
+import { recordSync } from "../../../src/domain/ads/ad-accounts.ts";
 import type { PlatformAdAccount } from "../../../src/platforms/ads/accounts.ts";
 import { isForbidden, isTokenDead } from "../../../src/platforms/errors/failure.ts";
 import { markUnreached } from "../../../src/store/ads/ad-account-changes.ts";
 import { type AdAccountRow, accountsOfConnection } from "../../../src/store/ads/ad-accounts.ts";
 import type { ConnectionRow } from "../../../src/store/ads/ad-connections.ts";
-import { endConnection } from "../../../src/domain/ads/ad-account-access.ts";
-import { toFacts } from "../../../src/domain/ads/ad-account-facts.ts";
-import { subscribe } from "../../../src/domain/ads/ad-account-subscription.ts";
-import { recordSync } from "../../../src/domain/ads/ad-accounts.ts";
 import { pauseOr } from "./app-errors.ts";
 import type { CheckParts, Findings } from "./findings.ts";
 

@@ -1,8 +1,8 @@
-import { openConnectionToken } from "../../../src/security/connection-token.ts";
+import { endConnection } from "../../../src/domain/ads/ad-account-access.ts";
 import { isForbidden, isTokenDead } from "../../../src/platforms/errors/failure.ts";
 import type { Fields } from "../../../src/runtime/logging/log.ts";
+import { openConnectionToken } from "../../../src/security/connection-token.ts";
 import type { ConnectionRow } from "../../../src/store/ads/ad-connections.ts";
-import { endConnection } from "../../../src/domain/ads/ad-account-access.ts";
 import { asAppTrouble, pauseOr } from "./app-errors.ts";
 import { checkAccounts } from "./check-accounts.ts";
 import { type CheckParts, type Findings, NOTHING } from "./findings.ts";

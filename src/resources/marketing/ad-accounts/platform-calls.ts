@@ -1,13 +1,13 @@
+import { noSuchAccount, openAdAccount, speakingBy } from "../../../domain/ads/ad-account-access.ts";
+import { toFacts } from "../../../domain/ads/ad-account-facts.ts";
+import { subscribe } from "../../../domain/ads/ad-account-subscription.ts";
+import { recordSync } from "../../../domain/ads/ad-accounts.ts";
 import { isTokenDead } from "../../../platforms/errors/failure.ts";
 import type { Platforms } from "../../../platforms/platforms.ts";
 import type { Log } from "../../../runtime/logging/log.ts";
 import type { SecretBox } from "../../../security/secret-box.ts";
 import { type AdAccountRow, findAdAccount } from "../../../store/ads/ad-accounts.ts";
 import type { Database } from "../../../store/database/database.ts";
-import { noSuchAccount, openAdAccount, speakingBy } from "../../../domain/ads/ad-account-access.ts";
-import { toFacts } from "../../../domain/ads/ad-account-facts.ts";
-import { subscribe } from "../../../domain/ads/ad-account-subscription.ts";
-import { recordSync } from "../../../domain/ads/ad-accounts.ts";
 
 export interface AdAccountParts {
   db: Database;

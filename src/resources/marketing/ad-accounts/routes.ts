@@ -1,11 +1,11 @@
+import { noSuchAccount } from "../../../domain/ads/ad-account-access.ts";
 import { toAdAccount } from "../../../domain/ads/ad-account-dto.ts";
+import { chooseStatus } from "../../../domain/ads/ad-accounts.ts";
 import { listById, listOf, listQuery, pageRequest } from "../../../http/lists.ts";
 import { type Route, route } from "../../../http/route.ts";
 import { PLATFORM_REFUSALS } from "../../../platforms/errors/failure.ts";
 import { adAccount } from "../../../schema/ad-accounts.ts";
 import { findAdAccount, listAdAccounts } from "../../../store/ads/ad-accounts.ts";
-import { noSuchAccount } from "../../../domain/ads/ad-account-access.ts";
-import { chooseStatus } from "../../../domain/ads/ad-accounts.ts";
 import { type AdAccountParts, activate, refresh } from "./platform-calls.ts";
 import { adAccountFilters, adAccountParams, chosenStatus } from "./schema.ts";
 

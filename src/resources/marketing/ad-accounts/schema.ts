@@ -1,6 +1,6 @@
+import { CHOSEN_STATUSES } from "../../../domain/ads/ad-accounts.ts";
 import { AD_ACCOUNT_STATUSES } from "../../../schema/enumerations.ts";
 import { object, oneOf, Type } from "../../../schema/types.ts";
-import { CHOSEN_STATUSES } from "../../../domain/ads/ad-accounts.ts";
 
 export const adAccountFilters = {
   status: Type.Optional(oneOf(AD_ACCOUNT_STATUSES, { description: "Absent: all, revoked ones too" })),

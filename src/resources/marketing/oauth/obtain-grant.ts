@@ -1,7 +1,7 @@
+import type { Grant } from "../../../domain/ads/ad-grants.ts";
 import { unavailable } from "../../../platforms/errors/failure.ts";
 import type { Platforms } from "../../../platforms/platforms.ts";
 import { isPlatformId } from "../../../runtime/ids.ts";
-import type { Grant } from "../../../domain/ads/ad-grants.ts";
 import { checkPermissions } from "./permissions.ts";
 
 interface Returned {

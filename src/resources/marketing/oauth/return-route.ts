@@ -1,5 +1,5 @@
-import { answerPage, PAGE } from "../../../http/views/view.ts";
 import { type Route, route } from "../../../http/route.ts";
+import { answerPage, PAGE } from "../../../http/views/view.ts";
 import { ApiError, invalidField } from "../../../runtime/errors.ts";
 import { openObject, Type } from "../../../schema/types.ts";
 import { agreedPage, type ReturnAddresses, refusedPage } from "./return-view.ts";

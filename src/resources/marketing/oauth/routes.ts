@@ -1,4 +1,5 @@
 import { toAdAccount } from "../../../domain/ads/ad-account-dto.ts";
+import { storeGrant } from "../../../domain/ads/ad-grants.ts";
 import { type Route, route } from "../../../http/route.ts";
 import { PLATFORM_REFUSALS, PlatformFailure } from "../../../platforms/errors/failure.ts";
 import type { Platforms } from "../../../platforms/platforms.ts";
@@ -9,9 +10,8 @@ import { adAccount } from "../../../schema/ad-accounts.ts";
 import { Type } from "../../../schema/types.ts";
 import type { SecretBox } from "../../../security/secret-box.ts";
 import type { SignedStates } from "../../../security/signed-states.ts";
-import type { Database } from "../../../store/database/database.ts";
 import { consumeState } from "../../../store/ads/oauth-states.ts";
-import { storeGrant } from "../../../domain/ads/ad-grants.ts";
+import type { Database } from "../../../store/database/database.ts";
 import { obtainGrant } from "./obtain-grant.ts";
 import { ASKED } from "./permissions.ts";
 import { checkRedirectUri } from "./redirect-uri.ts";

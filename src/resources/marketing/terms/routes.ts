@@ -1,3 +1,4 @@
+import { acceptVersion } from "../../../domain/tenants/terms.ts";
 import { BY_MANAGERS, type Route, route } from "../../../http/route.ts";
 import { ApiError } from "../../../runtime/errors.ts";
 import type { MANAGING_ROLES } from "../../../schema/enumerations.ts";
@@ -5,7 +6,6 @@ import { toTimestamp } from "../../../schema/timestamps.ts";
 import type { Static } from "../../../schema/types.ts";
 import type { Database } from "../../../store/database/database.ts";
 import { findTermsInForce, readTermsStatus, type TermsStatusRow } from "../../../store/tenants/terms.ts";
-import { acceptVersion } from "../../../domain/tenants/terms.ts";
 import { acceptance, termsStatus, termsText } from "./schema.ts";
 
 type StatusDto = Static<typeof termsStatus>;

@@ -1,6 +1,6 @@
+import type { AdAccount } from "../../built-in-assets.ts";
 import type { Call } from "../../wire/call.ts";
 import { GraphError, invalidParameter } from "../../wire/graph-error.ts";
-import type { AdAccount } from "../../built-in-assets.ts";
 import { conditionsOf, passing } from "../filters.ts";
 import { type AdObject, type AdObjects, LEVELS, type Level } from "../objects/objects.ts";
 import { todayIn } from "../times.ts";

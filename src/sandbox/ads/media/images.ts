@@ -1,12 +1,12 @@
 import { createHash } from "node:crypto";
+import type { AdAccount } from "../../built-in-assets.ts";
 import type { Call } from "../../wire/call.ts";
 import { checkFields, project } from "../../wire/fields.ts";
 import { invalidParameter } from "../../wire/graph-error.ts";
 import { pageOf } from "../../wire/pages.ts";
-import type { AdAccount } from "../../built-in-assets.ts";
-import { imageSize } from "./image-size.ts";
 import type { AdObject, AdObjects } from "../objects/objects.ts";
 import { refuse } from "../refusals.ts";
+import { imageSize } from "./image-size.ts";
 
 interface Picture {
   /** Under which key the answer has it. */

@@ -1,8 +1,8 @@
+import type { AdAccount } from "../../built-in-assets.ts";
 import type { Ground } from "../../context.ts";
 import type { Call } from "../../wire/call.ts";
 import { checkFields, project } from "../../wire/fields.ts";
 import { GraphError, invalidParameter } from "../../wire/graph-error.ts";
-import type { AdAccount } from "../../built-in-assets.ts";
 import { isBroken, isUnreachable } from "../magic.ts";
 import type { AdObject, AdObjects } from "../objects/objects.ts";
 import { stampIn } from "../times.ts";

@@ -1,9 +1,9 @@
-import type { GraphError } from "../../wire/graph-error.ts";
 import type { AdAccount } from "../../built-in-assets.ts";
-import { effectiveStatus } from "./effective-status.ts";
-import type { AdObject, AdObjects, ObjectKind } from "./objects.ts";
+import type { GraphError } from "../../wire/graph-error.ts";
 import { type RefusalName, refuse } from "../refusals.ts";
 import type { Reader, Values } from "../values.ts";
+import { effectiveStatus } from "./effective-status.ts";
+import type { AdObject, AdObjects, ObjectKind } from "./objects.ts";
 
 /** An object as it would become. */
 export interface Draft {

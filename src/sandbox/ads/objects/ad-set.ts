@@ -1,9 +1,9 @@
-import { type AdKind, delivering, type Rule, startsAlive } from "./ad-kind.ts";
-import { enoughBudget, hasBudget, oneBudget } from "./budgets.ts";
 import { BID_STRATEGIES, BILLING_EVENTS, OPTIMIZATION_GOALS, STATUSES } from "../enumerations.ts";
-import type { AdObject } from "./objects.ts";
 import { refuse } from "../refusals.ts";
 import { amount, count, object, oneOf, text, time, type Values } from "../values.ts";
+import { type AdKind, delivering, type Rule, startsAlive } from "./ad-kind.ts";
+import { enoughBudget, hasBudget, oneBudget } from "./budgets.ts";
+import type { AdObject } from "./objects.ts";
 
 type CampaignRule = (values: Values, campaign: AdObject) => ReturnType<Rule>;
 

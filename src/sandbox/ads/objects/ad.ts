@@ -1,8 +1,8 @@
 import { plainText } from "../../wire/plain-text.ts";
-import { type AdKind, type Draft, delivering, type Rule, startsAlive } from "./ad-kind.ts";
 import { EU_COUNTRIES, STATUSES } from "../enumerations.ts";
 import { refuse } from "../refusals.ts";
 import { list, object, oneOf, text, type Values } from "../values.ts";
+import { type AdKind, type Draft, delivering, type Rule, startsAlive } from "./ad-kind.ts";
 
 const adSetOf = ({ objects, account, values }: Draft) =>
   objects.findIn(account, "adset", String(values.adset_id));

@@ -1,6 +1,6 @@
-import type { Rule } from "./ad-kind.ts";
 import { refuse } from "../refusals.ts";
 import type { Values } from "../values.ts";
+import type { Rule } from "./ad-kind.ts";
 
 const BUDGETS = ["daily_budget", "lifetime_budget"] as const;
 

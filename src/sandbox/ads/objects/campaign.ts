@@ -1,11 +1,17 @@
 import { usageHeaders } from "../../usage.ts";
 import { GraphError } from "../../wire/graph-error.ts";
-import { type AdKind, delivering, type Rule, startsAlive } from "./ad-kind.ts";
-import { enoughBudget, hasBudget, oneBudget } from "./budgets.ts";
-import { BID_STRATEGIES, BUYING_TYPES, OBJECTIVES, SPECIAL_AD_CATEGORIES, STATUSES } from "../enumerations.ts";
+import {
+  BID_STRATEGIES,
+  BUYING_TYPES,
+  OBJECTIVES,
+  SPECIAL_AD_CATEGORIES,
+  STATUSES,
+} from "../enumerations.ts";
 import { isThrottled } from "../magic.ts";
 import { refuse } from "../refusals.ts";
 import { amount, flag, listOf, oneOf, text, time } from "../values.ts";
+import { type AdKind, delivering, type Rule, startsAlive } from "./ad-kind.ts";
+import { enoughBudget, hasBudget, oneBudget } from "./budgets.ts";
 
 const notThrottled: Rule = ({ before, values, account }) =>
   before || !isThrottled(String(values.name))

@@ -1,9 +1,9 @@
 import { invalidParameter } from "../../wire/graph-error.ts";
 import { plainText } from "../../wire/plain-text.ts";
-import type { AdKind, Rule } from "./ad-kind.ts";
 import { CALLS_TO_ACTION, CREATIVE_STATUSES } from "../enumerations.ts";
 import { refuse } from "../refusals.ts";
 import { list, object, oneOf, text, type Values } from "../values.ts";
+import type { AdKind, Rule } from "./ad-kind.ts";
 
 const CONTENTS = ["link_data", "video_data", "photo_data", "text_data", "template_data"];
 

@@ -1,5 +1,5 @@
-import { newNodeId } from "../../context.ts";
 import type { AdAccount } from "../../built-in-assets.ts";
+import { newNodeId } from "../../context.ts";
 import type { Values } from "../values.ts";
 
 export const LEVELS = ["campaign", "adset", "ad"] as const;

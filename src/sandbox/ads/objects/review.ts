@@ -1,7 +1,7 @@
 import type { Ground } from "../../context.ts";
+import type { Values } from "../values.ts";
 import { effectiveStatus } from "./effective-status.ts";
 import type { AdObject, AdObjects } from "./objects.ts";
-import type { Values } from "../values.ts";
 
 /** How long the platform looks a new object through. */
 const LOOK = 400;

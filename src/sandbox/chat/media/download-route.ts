@@ -1,11 +1,11 @@
-import type { Door, DoorRequest } from "../../server/route.ts";
 import type { Ground } from "../../context.ts";
 import { endOf } from "../../login/token-end.ts";
+import type { Door, DoorRequest } from "../../server/route.ts";
 import { Reply } from "../../wire/call.ts";
 import { GraphError } from "../../wire/graph-error.ts";
+import { reachesNumber } from "../numbers.ts";
 import type { Media } from "./media.ts";
 import { mediaByTicket } from "./media-kind.ts";
-import { reachesNumber } from "../numbers.ts";
 
 /** Where files are fetched: the address is good for minutes, and only together with the token. */
 export const mediaDoors = (ground: Ground): Door[] => [

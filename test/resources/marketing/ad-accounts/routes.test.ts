@@ -2,10 +2,17 @@ import { randomUUID } from "node:crypto";
 import t from "tap";
 import { AD_ACCOUNT_STATUSES } from "../../../../src/schema/enumerations.ts";
 import { syncAccounts } from "../../../../src/store/ads/ad-account-changes.ts";
-import { grantAdAccount } from "../../../fixtures/tenants/ad-accounts.ts";
-import { type AdScene, COFFEE, DEAD_SHOP, SHOPS, startAds, WHOLESALE } from "../../../fixtures/tenants/ad-grants.ts";
 import { eventsOf } from "../../../fixtures/platforms/webhooks.ts";
 import { speak } from "../../../fixtures/sandbox/sandbox.ts";
+import { grantAdAccount } from "../../../fixtures/tenants/ad-accounts.ts";
+import {
+  type AdScene,
+  COFFEE,
+  DEAD_SHOP,
+  SHOPS,
+  startAds,
+  WHOLESALE,
+} from "../../../fixtures/tenants/ad-grants.ts";
 
 /** A throttle of theirs holds up whoever uses them. */
 const [THROTTLED, UNLUCKY] = SHOPS.slice(6) as [string, string];

@@ -1,6 +1,7 @@
 import t from "tap";
 import { createSigner } from "../../../../src/security/derived-keys.ts";
 import { createSignedStates } from "../../../../src/security/signed-states.ts";
+import { eventsOf } from "../../../fixtures/platforms/webhooks.ts";
 import {
   type AdScene,
   type Advertiser,
@@ -10,7 +11,6 @@ import {
   startAds,
   WHOLESALE,
 } from "../../../fixtures/tenants/ad-grants.ts";
-import { eventsOf } from "../../../fixtures/platforms/webhooks.ts";
 
 const actOf = (accounts: { ad_account_id: string }[]) => accounts.map(({ ad_account_id }) => ad_account_id);
 

@@ -1,7 +1,7 @@
 import t from "tap";
+import { acceptTerms } from "../../../../src/domain/tenants/terms.ts";
 import type { Route } from "../../../../src/http/route.ts";
 import { countAcceptances } from "../../../../src/store/tenants/terms.ts";
-import { acceptTerms } from "../../../../src/domain/tenants/terms.ts";
 import { productRoutes, startApi } from "../../../fixtures/http/api.ts";
 import { untilBlocked } from "../../../fixtures/servers/lock-waits.ts";
 import { rawClient } from "../../../fixtures/servers/servers.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import t from "tap";
-import { deleteClient } from "../../../../src/store/tenants/clients.ts";
 import { acceptTerms } from "../../../../src/domain/tenants/terms.ts";
+import { deleteClient } from "../../../../src/store/tenants/clients.ts";
 import { startApi } from "../../../fixtures/http/api.ts";
 import { startIdentityProvider } from "../../../fixtures/tenants/identity-provider.ts";
 import { makeTenant } from "../../../fixtures/tenants/tenants.ts";

@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import t from "tap";
 import type { Parking } from "../../../../src/queue/parking.ts";
 import { newId } from "../../../../src/runtime/ids.ts";
-import type { ClaimedRow, Finish } from "../../../../src/store/events/claim-deliveries.ts";
 import type { Database } from "../../../../src/store/database/database.ts";
-import { createDeliveries } from "../../../../workers/dispatcher/delivering/in-flight.ts";
+import type { ClaimedRow, Finish } from "../../../../src/store/events/claim-deliveries.ts";
 import { createGate } from "../../../../workers/dispatcher/concurrency-limiter.ts";
+import { createDeliveries } from "../../../../workers/dispatcher/delivering/in-flight.ts";
 import { keptLog } from "../../../fixtures/captured-log.ts";
 import { until } from "../../../fixtures/until.ts";
 

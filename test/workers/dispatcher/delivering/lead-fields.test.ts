@@ -1,13 +1,13 @@
 import t from "tap";
 import { JsonText } from "../../../../src/runtime/json/json.ts";
 import { DEMO_ASSETS } from "../../../../src/schema/demo-assets.ts";
-import { createClient } from "../../../../src/store/tenants/clients.ts";
 import { findEvent } from "../../../../src/store/events/events.ts";
+import { createClient } from "../../../../src/store/tenants/clients.ts";
 import { startBackend } from "../../../fixtures/events/backends.ts";
-import { connect } from "../../../fixtures/tenants/channels.ts";
-import { startDispatcher } from "../../../fixtures/processes/dispatcher.ts";
 import { configure, record } from "../../../fixtures/events/events.ts";
+import { startDispatcher } from "../../../fixtures/processes/dispatcher.ts";
 import { speak, startSandbox } from "../../../fixtures/sandbox/sandbox.ts";
+import { connect } from "../../../fixtures/tenants/channels.ts";
 import { until } from "../../../fixtures/until.ts";
 
 const LEAD = "120200000000000701";

@@ -1,14 +1,14 @@
 import { randomUUID } from "node:crypto";
 import t, { type Test } from "tap";
 import { createParking } from "../../../../src/queue/parking.ts";
-import { createStreams, type Streams } from "../../../../src/queue/streams.ts";
 import type { RedisClient } from "../../../../src/queue/redis.ts";
+import { createStreams, type Streams } from "../../../../src/queue/streams.ts";
 import { MINUTE } from "../../../../src/runtime/durations.ts";
 import type { DeliveryRef } from "../../../../src/store/events/delivery-refs.ts";
 import { type SweepParts, sweep } from "../../../../workers/dispatcher/delivering/sweeper.ts";
 import { heartbeat } from "../../../../workers/heartbeat.ts";
-import { deliveryOf } from "../../../fixtures/events/events.ts";
 import { keptLog } from "../../../fixtures/captured-log.ts";
+import { deliveryOf } from "../../../fixtures/events/events.ts";
 import { dueRows, inSeconds, openQueue } from "../../../fixtures/events/queue-rows.ts";
 import { connectedRedis, producer } from "../../../fixtures/servers/redis.ts";
 import { watchStatements } from "../../../fixtures/servers/statements.ts";

@@ -1,6 +1,5 @@
 import t from "tap";
 import { NOT_BUILT } from "../../../../src/domain/messages/message-errors.ts";
-import { connect } from "../../../fixtures/tenants/channels.ts";
 import {
   accept,
   answer,
@@ -15,6 +14,7 @@ import {
   startSending,
   untilMessage,
 } from "../../../fixtures/messages/sending.ts";
+import { connect } from "../../../fixtures/tenants/channels.ts";
 import { until } from "../../../fixtures/until.ts";
 
 const words = ({ timeline }: { timeline: { status: string }[] }) => timeline.map(({ status }) => status);

@@ -1,8 +1,14 @@
 import t from "tap";
 import { SECOND } from "../../../../src/runtime/durations.ts";
-import { connect } from "../../../fixtures/tenants/channels.ts";
+import {
+  bodiesAt,
+  queueMessages,
+  queueOne,
+  startSending,
+  untilMessage,
+} from "../../../fixtures/messages/sending.ts";
 import { startDispatcher } from "../../../fixtures/processes/dispatcher.ts";
-import { bodiesAt, queueMessages, queueOne, startSending, untilMessage } from "../../../fixtures/messages/sending.ts";
+import { connect } from "../../../fixtures/tenants/channels.ts";
 import { until } from "../../../fixtures/until.ts";
 
 const RATE = 50;

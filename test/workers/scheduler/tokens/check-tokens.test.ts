@@ -1,11 +1,18 @@
 import t, { type Test } from "tap";
 import { NOTHING } from "../../../../workers/scheduler/tokens/findings.ts";
 import { dueWarning } from "../../../../workers/scheduler/tokens/warnings.ts";
-import { grantAdAccount } from "../../../fixtures/tenants/ad-accounts.ts";
-import { type AdScene, type Advertiser, COFFEE, SHOPS, startAds, WHOLESALE } from "../../../fixtures/tenants/ad-grants.ts";
+import { tokenCheck } from "../../../fixtures/platforms/token-check.ts";
 import { eventsOf } from "../../../fixtures/platforms/webhooks.ts";
 import { speak } from "../../../fixtures/sandbox/sandbox.ts";
-import { tokenCheck } from "../../../fixtures/platforms/token-check.ts";
+import { grantAdAccount } from "../../../fixtures/tenants/ad-accounts.ts";
+import {
+  type AdScene,
+  type Advertiser,
+  COFFEE,
+  SHOPS,
+  startAds,
+  WHOLESALE,
+} from "../../../fixtures/tenants/ad-grants.ts";
 
 const DAY = 86_400_000;
 

@@ -1,10 +1,10 @@
 import t, { type Test } from "tap";
-import { grantAdAccount } from "../../../fixtures/tenants/ad-accounts.ts";
 import { startApi } from "../../../fixtures/http/api.ts";
 import { row, startOddAds } from "../../../fixtures/platforms/scripted-ad-platform.ts";
-import { eventsOf, sendWebhook } from "../../../fixtures/platforms/webhooks.ts";
-import { makeTenant } from "../../../fixtures/tenants/tenants.ts";
 import { tokenCheck } from "../../../fixtures/platforms/token-check.ts";
+import { eventsOf, sendWebhook } from "../../../fixtures/platforms/webhooks.ts";
+import { grantAdAccount } from "../../../fixtures/tenants/ad-accounts.ts";
+import { makeTenant } from "../../../fixtures/tenants/tenants.ts";
 import { until } from "../../../fixtures/until.ts";
 
 /** Clients whose ad platform cannot be relied on. */

@@ -1,0 +1,13 @@
+import type { DependencyContainer } from "tsyringe";
+import { createForks } from "../../runtime/forks.ts";
+import { metricsServer } from "../../runtime/metrics/metrics-server.ts";
+import { CONFIG, LOG, provide, resolve, WORKERS } from "../tokens.ts";
+
+/** The parent of several web processes: it serves nothing but the metrics of all of them. */
+export function registerWebForks(container: DependencyContainer): void {
+  provide(container, WORKERS, (c) => {
+    const [config, log] = [resolve(c, CONFIG), resolve(c, LOG)];
+    const forks = createForks(config.WEB_CONCURRENCY, log);
+    return [metricsServer(config, forks.metrics, log), forks];
+  });
+}

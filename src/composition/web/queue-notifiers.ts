@@ -1,0 +1,44 @@
+import type { DependencyContainer } from "tsyringe";
+import { createDoorbell, type Doorbell } from "../../queue/queue-notifier.ts";
+import { createStreams, type Lane, type QueueRef } from "../../queue/streams.ts";
+import type { Worker } from "../../runtime/supervise.ts";
+import type { Database } from "../../store/database/database.ts";
+import { unqueue } from "../../store/events/sweep-deliveries.ts";
+import { unqueueSends } from "../../store/messages/claim-sends.ts";
+import {
+  DATABASE,
+  DOORBELL,
+  LOG,
+  OUTBOUND_DOORBELL,
+  PARTITIONS,
+  provide,
+  REDIS,
+  resolve,
+  type Token,
+} from "../tokens.ts";
+
+export function registerQueueNotifiers(container: DependencyContainer): void {
+  provide(container, DOORBELL, (c) => doorbellOf(c, "events", unqueue));
+  provide(container, OUTBOUND_DOORBELL, (c) => doorbellOf(c, "outbound", unqueueSends));
+}
+
+/** `takeBack`: says of rows that they are in no queue. */
+function doorbellOf<R extends QueueRef>(
+  container: DependencyContainer,
+  lane: Lane,
+  takeBack: (db: Database, refs: readonly R[]) => Promise<void>,
+) {
+  const [redis, db] = [resolve(container, REDIS), resolve(container, DATABASE)];
+  const streams = createStreams(redis, resolve(container, PARTITIONS));
+  const parts = { redis, streams, lane, log: resolve(container, LOG) };
+  return createDoorbell<R>({ ...parts, unqueue: (refs) => takeBack(db, refs) });
+}
+
+/** Resolved when it is first asked: the table of routes must not connect to anything. */
+export const doorbellIn = <R extends QueueRef>(
+  container: DependencyContainer,
+  name: Token<Doorbell<R> & Worker>,
+): Doorbell<R> => ({
+  epoch: () => resolve(container, name).epoch(),
+  ring: (refs) => resolve(container, name).ring(refs),
+});

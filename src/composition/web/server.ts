@@ -1,0 +1,73 @@
+import type { DependencyContainer } from "tsyringe";
+import { termsGate } from "../../domain/tenants/terms.ts";
+import { createApp } from "../../http/app.ts";
+import { createIdempotency } from "../../http/idempotency.ts";
+import { createRateLimit } from "../../http/rate-limit.ts";
+import { httpServer } from "../../http/server.ts";
+import { createValidator } from "../../schema/validate.ts";
+import { createSigner } from "../../security/derived-keys.ts";
+import { createPasswords } from "../../security/passwords.ts";
+import { createTryLimit } from "../../security/try-limit.ts";
+import { createUserTokens } from "../../security/user-tokens.ts";
+import { registerPosting } from "../event-poster.ts";
+import { platformConnections, registerPlatforms } from "../platforms.ts";
+import { sharedWorkers } from "../shared.ts";
+import {
+  CONFIG,
+  CREDENTIALS,
+  DATABASE,
+  DOORBELL,
+  EVENT_POSTER,
+  GATES,
+  HTTP_SERVER,
+  LOG,
+  METRICS,
+  OUTBOUND_DOORBELL,
+  PASSWORDS,
+  provide,
+  REDIS,
+  ROUTES,
+  resolve,
+  SECRET_BOX,
+  TRY_LIMIT,
+  USER_TOKENS,
+  WORKERS,
+} from "../tokens.ts";
+import { credentialSchemes } from "./credentials.ts";
+import { registerQueueNotifiers } from "./queue-notifiers.ts";
+import { allRoutes } from "./routes.ts";
+
+export function registerWeb(container: DependencyContainer): void {
+  provide(container, PASSWORDS, () => createPasswords());
+  registerPosting(container);
+  registerPlatforms(container);
+  provide(container, USER_TOKENS, (c) => createUserTokens(resolve(c, CONFIG)));
+  provide(container, TRY_LIMIT, (c) => createTryLimit(resolve(c, REDIS)));
+  registerQueueNotifiers(container);
+  provide(container, ROUTES, allRoutes);
+  provide(container, CREDENTIALS, credentialSchemes);
+  provide(container, GATES, (c) => ({ terms: termsGate(resolve(c, DATABASE)) }));
+  provide(container, HTTP_SERVER, (c) => {
+    const [config, log] = [resolve(c, CONFIG), resolve(c, LOG)];
+    const app = createApp(resolve(c, ROUTES), {
+      credentials: resolve(c, CREDENTIALS),
+      gates: resolve(c, GATES),
+      rateLimit: createRateLimit({ perMinute: config.RATE_LIMIT_PER_MINUTE, redis: resolve(c, REDIS), log }),
+      cursorSigner: createSigner(config.ENCRYPTION_KEYS, "cursor"),
+      validator: createValidator(),
+      metrics: resolve(c, METRICS),
+      log,
+      trustedProxies: config.TRUST_PROXY,
+      idempotency: createIdempotency(resolve(c, SECRET_BOX)),
+    });
+    return httpServer(app, { port: config.PORT, host: config.HOST, log });
+  });
+  provide(container, WORKERS, (c) => [
+    ...sharedWorkers(c),
+    { name: "event-poster", close: () => resolve(c, EVENT_POSTER).close() },
+    platformConnections(c),
+    resolve(c, DOORBELL),
+    resolve(c, OUTBOUND_DOORBELL),
+    resolve(c, HTTP_SERVER),
+  ]);
+}
