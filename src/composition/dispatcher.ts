@@ -13,7 +13,7 @@ import { dispatcher } from "../../workers/dispatcher/stream-consumer.ts";
 import { heartbeat } from "../../workers/heartbeat.ts";
 import { createBreakers } from "../queue/breakers.ts";
 import { createParking } from "../queue/parking.ts";
-import { createDoorbell } from "../queue/queue-notifier.ts";
+import { createQueueNotifier } from "../queue/queue-notifier.ts";
 import { connectReader } from "../queue/redis.ts";
 import { createStreams, type Entry, EVENT_LANES } from "../queue/streams.ts";
 import { repeat } from "../runtime/async/repeat.ts";
@@ -56,7 +56,7 @@ function dispatcherWorkers(c: DependencyContainer): Worker[] {
   const heart = heartbeat({ id: worker, process: "dispatcher", db, log });
   const { steadyFor } = heart;
   const streams = createStreams(redis, partitions);
-  const doorbell = createDoorbell({
+  const doorbell = createQueueNotifier({
     redis,
     streams,
     lane: "events",

@@ -7,7 +7,7 @@ import { sendMessage } from "../../workers/dispatcher/sending/send-message.ts";
 import { sweepSends } from "../../workers/dispatcher/sending/sweeper.ts";
 import { bareSend, writeSends } from "../../workers/dispatcher/sending/write-sends.ts";
 import { endDeadToken } from "../domain/channels/channels.ts";
-import type { Doorbell } from "../queue/queue-notifier.ts";
+import type { QueueNotifier } from "../queue/queue-notifier.ts";
 import { createRate } from "../queue/send-rate.ts";
 import type { Streams } from "../queue/streams.ts";
 import { gather } from "../runtime/async/batcher.ts";
@@ -32,7 +32,7 @@ interface Surroundings {
   steadyFor(): number;
   streams: Streams;
   /** Of the events. */
-  doorbell: Doorbell;
+  doorbell: QueueNotifier;
 }
 
 const MOST_MARKED = 100;

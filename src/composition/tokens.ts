@@ -7,7 +7,7 @@ import type { CredentialScheme } from "../http/caller.ts";
 import type { Route } from "../http/route.ts";
 import type { HttpServer } from "../http/server.ts";
 import type { Platforms } from "../platforms/platforms.ts";
-import type { Doorbell } from "../queue/queue-notifier.ts";
+import type { QueueNotifier } from "../queue/queue-notifier.ts";
 import type { RedisClient } from "../queue/redis.ts";
 import type { Config } from "../runtime/config/config.ts";
 import type { Log } from "../runtime/logging/log.ts";
@@ -41,9 +41,9 @@ export const RESOLVER = token<Resolver>("resolver");
 /** Into how many the queue is divided. */
 export const PARTITIONS = token<number>("partitions");
 /** Tells the dispatchers what was recorded. */
-export const DOORBELL = token<Doorbell & Worker>("doorbell");
+export const EVENT_NOTIFIER = token<QueueNotifier & Worker>("doorbell");
 /** The same for messages to people. */
-export const OUTBOUND_DOORBELL = token<Doorbell<SendRef> & Worker>("doorbell of messages");
+export const MESSAGE_NOTIFIER = token<QueueNotifier<SendRef> & Worker>("doorbell of messages");
 export const PLATFORMS = token<Platforms>("platforms");
 export const EVENT_POSTER = token<EventPoster>("event poster");
 export const ROUTES = token<readonly Route[]>("routes");

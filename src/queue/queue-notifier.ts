@@ -5,20 +5,20 @@ import type { RedisClient } from "./redis.ts";
 import type { Lane, QueueRef, Streams } from "./streams.ts";
 
 /** Tells the dispatchers at once what has just been recorded, so that it does not wait for the sweeper. */
-export interface Doorbell<R extends QueueRef = QueueRef> {
+export interface QueueNotifier<R extends QueueRef = QueueRef> {
   /** The life of Redis that would hear it; null while it would not. Recorded with the row. */
   epoch(): string | null;
   /** After the commit; nobody waits for it. What is not heard is left to the sweeper. */
-  ring(refs: readonly R[]): void;
+  notify(refs: readonly R[]): void;
 }
 
 /** For what is recorded in a transaction: rings only once that is over. */
-export function heldBack(doorbell: Doorbell): Doorbell & { release(): void } {
+export function heldBack(doorbell: QueueNotifier): QueueNotifier & { release(): void } {
   const held: QueueRef[] = [];
   return {
     epoch: doorbell.epoch,
-    ring: (refs) => void held.push(...refs),
-    release: () => doorbell.ring(held.splice(0)),
+    notify: (refs) => void held.push(...refs),
+    release: () => doorbell.notify(held.splice(0)),
   };
 }
 
@@ -34,13 +34,13 @@ interface DoorbellParts<R extends QueueRef> {
 /** How soon it is noticed that Redis was emptied without going away. */
 const LOOK_EVERY = 5 * SECOND;
 
-export function createDoorbell<R extends QueueRef = QueueRef>({
+export function createQueueNotifier<R extends QueueRef = QueueRef>({
   redis,
   streams,
   lane,
   unqueue,
   log,
-}: DoorbellParts<R>): Doorbell<R> & Worker {
+}: DoorbellParts<R>): QueueNotifier<R> & Worker {
   let epoch: string | null = null;
   let waiting: R[] = [];
   let timer: NodeJS.Timeout | undefined;
@@ -70,7 +70,7 @@ export function createDoorbell<R extends QueueRef = QueueRef>({
   return {
     name: `doorbell of ${lane}`,
     epoch: () => epoch,
-    ring(refs) {
+    notify(refs) {
       if (refs.length === 0) return;
       if (waiting.length === 0) setImmediate(flush);
       waiting.push(...refs);

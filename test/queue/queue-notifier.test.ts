@@ -1,6 +1,6 @@
 import t, { type Test } from "tap";
 import { type EventDraft, recordEvents } from "../../src/domain/events/record-events.ts";
-import { createDoorbell } from "../../src/queue/queue-notifier.ts";
+import { createQueueNotifier } from "../../src/queue/queue-notifier.ts";
 import type { RedisClient } from "../../src/queue/redis.ts";
 import { createStreams, type Streams } from "../../src/queue/streams.ts";
 import type { DeliveryRef } from "../../src/store/events/delivery-refs.ts";
@@ -27,7 +27,7 @@ async function hang(t: Test, options: Options = {}) {
     return (options.add ?? streams.add)(lane, refs);
   };
   const { log, events } = keptLog();
-  const doorbell = createDoorbell({
+  const doorbell = createQueueNotifier({
     redis,
     streams: { ...streams, add },
     lane: "events",
@@ -46,8 +46,8 @@ const drafts = ({ clientId }: QueueGround, count: number): EventDraft[] =>
 t.test("what is recorded in the same moment is told in one write", async (t) => {
   const { ground, streams, doorbell, writes, record } = await hang(t);
   const ids = await record(3);
-  for (const id of ids) doorbell.ring([{ clientId: ground.clientId, id }]);
-  doorbell.ring([]);
+  for (const id of ids) doorbell.notify([{ clientId: ground.clientId, id }]);
+  doorbell.notify([]);
   await until("it is in the stream", async () => (await streams.depth("{events:0}")) === 6);
   t.same(
     writes.map((refs) => refs.map(({ id }) => id)),
@@ -103,7 +103,7 @@ t.test(
       add: () => Promise.reject(new Error("gone")),
     });
     await ground.db.query("alter table deliveries rename to hidden");
-    doorbell.ring([{ clientId: ground.clientId, id: "evt_0" }]);
+    doorbell.notify([{ clientId: ground.clientId, id: "evt_0" }]);
     await until("it is said", () => said().includes("doorbell.not_taken_back"));
     t.equal(writes.length, 1);
   },

@@ -1,5 +1,5 @@
 import type { DependencyContainer } from "tsyringe";
-import { createDoorbell, type Doorbell } from "../../queue/queue-notifier.ts";
+import { createQueueNotifier, type QueueNotifier } from "../../queue/queue-notifier.ts";
 import { createStreams, type Lane, type QueueRef } from "../../queue/streams.ts";
 import type { Worker } from "../../runtime/supervise.ts";
 import type { Database } from "../../store/database/database.ts";
@@ -7,9 +7,9 @@ import { unqueue } from "../../store/events/sweep-deliveries.ts";
 import { unqueueSends } from "../../store/messages/claim-sends.ts";
 import {
   DATABASE,
-  DOORBELL,
+  EVENT_NOTIFIER,
   LOG,
-  OUTBOUND_DOORBELL,
+  MESSAGE_NOTIFIER,
   PARTITIONS,
   provide,
   REDIS,
@@ -18,8 +18,8 @@ import {
 } from "../tokens.ts";
 
 export function registerQueueNotifiers(container: DependencyContainer): void {
-  provide(container, DOORBELL, (c) => doorbellOf(c, "events", unqueue));
-  provide(container, OUTBOUND_DOORBELL, (c) => doorbellOf(c, "outbound", unqueueSends));
+  provide(container, EVENT_NOTIFIER, (c) => doorbellOf(c, "events", unqueue));
+  provide(container, MESSAGE_NOTIFIER, (c) => doorbellOf(c, "outbound", unqueueSends));
 }
 
 /** `takeBack`: says of rows that they are in no queue. */
@@ -31,14 +31,14 @@ function doorbellOf<R extends QueueRef>(
   const [redis, db] = [resolve(container, REDIS), resolve(container, DATABASE)];
   const streams = createStreams(redis, resolve(container, PARTITIONS));
   const parts = { redis, streams, lane, log: resolve(container, LOG) };
-  return createDoorbell<R>({ ...parts, unqueue: (refs) => takeBack(db, refs) });
+  return createQueueNotifier<R>({ ...parts, unqueue: (refs) => takeBack(db, refs) });
 }
 
 /** Resolved when it is first asked: the table of routes must not connect to anything. */
 export const doorbellIn = <R extends QueueRef>(
   container: DependencyContainer,
-  name: Token<Doorbell<R> & Worker>,
-): Doorbell<R> => ({
+  name: Token<QueueNotifier<R> & Worker>,
+): QueueNotifier<R> => ({
   epoch: () => resolve(container, name).epoch(),
-  ring: (refs) => resolve(container, name).ring(refs),
+  notify: (refs) => resolve(container, name).notify(refs),
 });

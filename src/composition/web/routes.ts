@@ -29,11 +29,11 @@ import {
   CONFIG,
   DATABASE,
   DESTINATIONS,
-  DOORBELL,
+  EVENT_NOTIFIER,
   EVENT_POSTER,
   LOG,
+  MESSAGE_NOTIFIER,
   METRICS,
-  OUTBOUND_DOORBELL,
   PASSWORDS,
   PLATFORMS,
   REDIS,
@@ -57,7 +57,7 @@ export function allRoutes(container: DependencyContainer): Route[] {
   const { issue } = resolve(container, USER_TOKENS);
   // Made at the first try: the table must not connect to anything.
   const tryLimit: TryLimit = (who, attempt) => resolve(container, TRY_LIMIT)(who, attempt);
-  const doorbell = doorbellIn(container, DOORBELL);
+  const doorbell = doorbellIn(container, EVENT_NOTIFIER);
   const platforms = () => resolve(container, PLATFORMS);
   const secretBox = resolve(container, SECRET_BOX);
   const production = config.NODE_ENV === "production";
@@ -97,7 +97,7 @@ function oauthParts(container: DependencyContainer): OauthParts {
 
 function outboundParts(container: DependencyContainer): OutboundParts {
   const db = resolve(container, DATABASE);
-  const intake = createIntake({ db, doorbell: doorbellIn(container, OUTBOUND_DOORBELL) });
+  const intake = createIntake({ db, doorbell: doorbellIn(container, MESSAGE_NOTIFIER) });
   return { db, intake, platformOf: rememberPlatforms(db) };
 }
 

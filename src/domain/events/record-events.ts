@@ -1,5 +1,5 @@
 import { hash } from "node:crypto";
-import type { Doorbell } from "../../queue/queue-notifier.ts";
+import type { QueueNotifier } from "../../queue/queue-notifier.ts";
 import { newId, timeOfId } from "../../runtime/ids.ts";
 import { type JsonText, stringifyJson } from "../../runtime/json/json.ts";
 import type { EventKey, EventType } from "../../schema/enumerations.ts";
@@ -35,13 +35,13 @@ export interface EventDraft {
 export async function recordEvents(
   db: Queryable,
   drafts: readonly EventDraft[],
-  doorbell?: Doorbell,
+  doorbell?: QueueNotifier,
 ): Promise<string[]> {
   const events = distinct(drafts).map((draft) => toNewEvent(newId("evt"), draft));
   if (events.length === 0) return [];
   const epoch = doorbell?.epoch() ?? null;
   const recorded = await insertEvents(db, events, epoch);
-  if (epoch !== null) doorbell?.ring(recorded.filter(({ isDue }) => isDue));
+  if (epoch !== null) doorbell?.notify(recorded.filter(({ isDue }) => isDue));
   return recorded.map(({ id }) => id);
 }
 

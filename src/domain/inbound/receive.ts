@@ -1,6 +1,6 @@
 import type { WebhookContent } from "../../platforms/webhooks/read-webhook.ts";
 import type { Asset, Reading } from "../../platforms/webhooks/reading.ts";
-import { type Doorbell, heldBack } from "../../queue/queue-notifier.ts";
+import { heldBack, type QueueNotifier } from "../../queue/queue-notifier.ts";
 import { DAY, MINUTE } from "../../runtime/durations.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
 import { endByPlatform } from "../channels/channels.ts";
@@ -34,7 +34,7 @@ export interface Received {
  * messages and templates is applied to them before: whoever dies in between gets it again, for nothing was acknowledged.
  */
 export async function receive(
-  { db, doorbell }: { db: Database; doorbell: Doorbell },
+  { db, doorbell }: { db: Database; doorbell: QueueNotifier },
   { updates, readings }: WebhookContent,
 ): Promise<Received> {
   const bell = heldBack(doorbell);
@@ -80,7 +80,7 @@ const toDraft = (reading: Reading, { clientId, channelId, adAccountId, externalR
 });
 
 /** A client is told of an end only where something has ended. */
-async function recordAndEnd(tx: Queryable, drafts: readonly Draft[], bell: Doorbell) {
+async function recordAndEnd(tx: Queryable, drafts: readonly Draft[], bell: QueueNotifier) {
   const told: EventDraft[] = [];
   for (const draft of drafts)
     told.push((await hasEnded(tx, draft)) ? { ...draft, type: "channel.disconnected", data: ENDED } : draft);

@@ -1,5 +1,5 @@
 import type { Watermark } from "../../platforms/webhooks/statuses.ts";
-import type { Doorbell } from "../../queue/queue-notifier.ts";
+import type { QueueNotifier } from "../../queue/queue-notifier.ts";
 import { isPlatformId } from "../../runtime/ids.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
 import { findReached, type ReachedMessage, type WatermarkOf } from "../../store/messages/watermarks.ts";
@@ -35,7 +35,7 @@ interface Reached {
 export async function applyWatermarks(
   db: Database,
   drafts: readonly MarkDraft[],
-  bell: Doorbell,
+  bell: QueueNotifier,
 ): Promise<Marked> {
   const marks = drafts.filter(({ reading }) => isPlatformId(reading.watermark.person));
   const found = await findReached(db, marks.map(toMark));
@@ -52,7 +52,7 @@ function toMark({ clientId, channelId, reading }: MarkDraft): WatermarkOf {
   return { clientId, channelId: channelId ?? "", recipient, word, until };
 }
 
-async function moveAndTell(tx: Queryable, reached: readonly Reached[], bell: Doorbell) {
+async function moveAndTell(tx: Queryable, reached: readonly Reached[], bell: QueueNotifier) {
   const touched = await applySaid(tx, reached.map(toSaid));
   const drafts = reached.flatMap(({ draft, message }, place) => {
     const one = touched[place];

@@ -1,4 +1,4 @@
-import type { Doorbell } from "../../queue/queue-notifier.ts";
+import type { QueueNotifier } from "../../queue/queue-notifier.ts";
 import { ApiError } from "../../runtime/errors.ts";
 import type { Database } from "../../store/database/database.ts";
 import { DatabaseUnavailable } from "../../store/database/faults.ts";
@@ -40,7 +40,7 @@ const MOST_WAITING = 10_000;
 const MOST_TRIES = 3;
 
 /** Messages that come at the same time are written down by one statement: the database's commits are what limits us. */
-export function createIntake({ db, doorbell }: { db: Database; doorbell: Doorbell<SendRef> }): Intake {
+export function createIntake({ db, doorbell }: { db: Database; doorbell: QueueNotifier<SendRef> }): Intake {
   let waiting: Waiting[] = [];
   let atWork = 0;
   let isPlanned = false;
@@ -91,7 +91,7 @@ export function createIntake({ db, doorbell }: { db: Database; doorbell: Doorbel
     const epoch = doorbell.epoch();
     const messages = batch.map(({ message }) => message);
     const accepted = await acceptMessages(db, messages, epoch);
-    if (epoch !== null) doorbell.ring(refsOf(messages, accepted));
+    if (epoch !== null) doorbell.notify(refsOf(messages, accepted));
     return batch.filter(({ message, resolve }) => {
       if (accepted.has(message.id)) resolve({ outcome: "accepted" });
       return !accepted.has(message.id);

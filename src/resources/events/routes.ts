@@ -3,7 +3,7 @@ import { toEvent, toEventDetail } from "../../domain/events/event-dto.ts";
 import { replayEvents } from "../../domain/events/replay.ts";
 import { listById, listOf, listQuery, pageRequest, periodOf } from "../../http/lists.ts";
 import { type Route, route } from "../../http/route.ts";
-import type { Doorbell } from "../../queue/queue-notifier.ts";
+import type { QueueNotifier } from "../../queue/queue-notifier.ts";
 import { ApiError } from "../../runtime/errors.ts";
 import { event, eventDetail } from "../../schema/events.ts";
 import type { Database } from "../../store/database/database.ts";
@@ -14,7 +14,7 @@ import { eventFilters, eventParams, eventReplay, replayedEvents, retriedEvent } 
 
 const noSuchEvent = () => new ApiError("not_found", "There is no such event");
 
-export function eventRoutes({ db, doorbell }: { db: Database; doorbell: Doorbell }): Route[] {
+export function eventRoutes({ db, doorbell }: { db: Database; doorbell: QueueNotifier }): Route[] {
   return [
     route({
       method: "get",
@@ -64,7 +64,7 @@ export function eventRoutes({ db, doorbell }: { db: Database; doorbell: Doorbell
       async handle({ caller, params }) {
         const row = await retryEvent(db, caller.clientId, params.id);
         if (!row) throw noSuchEvent();
-        if (!row.is_held) doorbell.ring([{ clientId: caller.clientId, id: params.id }]);
+        if (!row.is_held) doorbell.notify([{ clientId: caller.clientId, id: params.id }]);
         return { ...toEvent(row), redispatched: !row.is_held };
       },
     }),

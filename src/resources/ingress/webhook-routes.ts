@@ -2,7 +2,7 @@ import { receive, type Tally } from "../../domain/inbound/receive.ts";
 import { type Route, route } from "../../http/route.ts";
 import { readWebhook } from "../../platforms/webhooks/read-webhook.ts";
 import type { Asset } from "../../platforms/webhooks/reading.ts";
-import type { Doorbell } from "../../queue/queue-notifier.ts";
+import type { QueueNotifier } from "../../queue/queue-notifier.ts";
 import { ApiError } from "../../runtime/errors.ts";
 import { isPlatformId } from "../../runtime/ids.ts";
 import { type JsonSource, openJson } from "../../runtime/json/json-source.ts";
@@ -19,7 +19,7 @@ const LIMIT = 4 * 1_048_576;
 
 export interface DoorParts {
   db: Database;
-  doorbell: Doorbell;
+  doorbell: QueueNotifier;
   signatures: AppSignatures;
   verifyToken: string;
   log: Log;

@@ -43,7 +43,7 @@ interface Ground {
 function open({ api, before, epoch = "epoch" }: Ground) {
   const watched = watchStatements(before);
   const rung: DeliveryRef[] = [];
-  const doorbell = { epoch: () => epoch, ring: (refs: readonly DeliveryRef[]) => void rung.push(...refs) };
+  const doorbell = { epoch: () => epoch, notify: (refs: readonly DeliveryRef[]) => void rung.push(...refs) };
   const intake = createIntake({ db: watched.database(api.db), doorbell });
   return { intake, rung, statements: watched.statements };
 }

@@ -1,6 +1,6 @@
 import t, { type Test } from "tap";
 import { recordEvents } from "../../../src/domain/events/record-events.ts";
-import { createDoorbell } from "../../../src/queue/queue-notifier.ts";
+import { createQueueNotifier } from "../../../src/queue/queue-notifier.ts";
 import { createStreams, GROUP } from "../../../src/queue/streams.ts";
 import { unqueue } from "../../../src/store/events/sweep-deliveries.ts";
 import { keptLog } from "../../fixtures/captured-log.ts";
@@ -32,7 +32,7 @@ async function start(t: Test, REDIS_URL: string, partitions: number) {
     clients.push(id);
   }
   const streams = createStreams(redis, partitions);
-  const doorbell = createDoorbell({
+  const doorbell = createQueueNotifier({
     redis,
     streams,
     lane: "events",

@@ -6,7 +6,7 @@ import {
   OUTCOME_UNKNOWN,
 } from "../../../src/domain/messages/message-errors.ts";
 import { messageStatus, sendResult } from "../../../src/domain/messages/message-events.ts";
-import { type Doorbell, heldBack } from "../../../src/queue/queue-notifier.ts";
+import { heldBack, type QueueNotifier } from "../../../src/queue/queue-notifier.ts";
 import type { Streams } from "../../../src/queue/streams.ts";
 import type { Log } from "../../../src/runtime/logging/log.ts";
 import type { Database, Queryable } from "../../../src/store/database/database.ts";
@@ -23,7 +23,7 @@ export interface SendSweepParts {
   db: Database;
   streams: Streams;
   /** Of the events. */
-  doorbell: Doorbell;
+  doorbell: QueueNotifier;
   log: Log;
   /** For how many milliseconds this process's own heart has beaten without a gap. */
   steadyFor(): number;

@@ -1,5 +1,5 @@
 import { type EventDraft, recordEvents } from "../../../src/domain/events/record-events.ts";
-import { type Doorbell, heldBack } from "../../../src/queue/queue-notifier.ts";
+import { heldBack, type QueueNotifier } from "../../../src/queue/queue-notifier.ts";
 import type { Streams } from "../../../src/queue/streams.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import { finishSends, type SendFinish } from "../../../src/store/messages/finish-sends.ts";
@@ -13,7 +13,7 @@ export interface EndedSend extends SendFinish {
 interface FinishParts {
   db: Database;
   /** Of the events. */
-  doorbell: Doorbell;
+  doorbell: QueueNotifier;
   streams: Streams;
 }
 
