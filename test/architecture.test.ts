@@ -1,39 +1,50 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import t from "tap";
 import { packageRoot } from "../src/runtime/package-root.ts";
 
 const ROOT = packageRoot();
 
-/** Who may import whom. A room not named on the right is closed to the one on the left; a single file may be opened alone. */
-const ARROWS: Record<string, readonly string[]> = {
+/** Which folders and files each folder may import. */
+const ALLOWED_IMPORTS: Record<string, readonly string[]> = {
   bin: ["src", "workers"],
   workers: [
-    "src/runtime",
+    "src/domain",
+    "src/queue",
+    "src/delivery",
+    "src/platforms",
     "src/schema",
     "src/store",
     "src/security",
-    "src/dispatch",
-    "src/platforms",
-    "src/tenancy",
+    "src/runtime",
   ],
   "src/composition": ["src", "workers"],
   "src/resources": [
     "src/http/route.ts",
     "src/http/lists.ts",
-    "src/http/pages/page.ts",
+    "src/http/views",
     "src/schema",
+    "src/domain",
     "src/platforms",
-    "src/dispatch",
-    "src/tenancy",
+    "src/store",
+    "src/security",
+    "src/queue",
+    "src/delivery",
+    "src/runtime",
+  ],
+  "src/commands": ["src/domain", "src/schema", "src/store", "src/queue", "src/security", "src/runtime"],
+  "src/domain": [
+    "src/queue",
+    "src/delivery",
+    "src/platforms",
+    "src/schema",
     "src/store",
     "src/security",
     "src/runtime",
   ],
-  "src/http": ["src/schema", "src/store", "src/security", "src/runtime"],
-  "src/dispatch": ["src/schema", "src/store", "src/security", "src/runtime"],
-  "src/commands": ["src/tenancy", "src/schema", "src/dispatch", "src/store", "src/security", "src/runtime"],
-  "src/tenancy": ["src/dispatch", "src/platforms", "src/schema", "src/store", "src/security", "src/runtime"],
+  "src/http": ["src/platforms/errors", "src/schema", "src/store", "src/security", "src/runtime"],
+  "src/queue": ["src/schema", "src/store", "src/security", "src/runtime"],
+  "src/delivery": ["src/schema", "src/store", "src/security", "src/runtime"],
   "src/platforms": ["src/schema", "src/security", "src/runtime"],
   "src/store": ["src/runtime"],
   "src/security": ["src/runtime"],
@@ -52,13 +63,14 @@ const HOMES: Record<string, readonly string[]> = {
   concurrently: ["src/local"],
   express: ["src/http"],
   got: ["src/platforms"],
+  ioredis: ["src/queue"],
   jose: ["src/security"],
-  "lru-cache": ["src/http", "src/platforms", "src/dispatch"],
-  ioredis: ["src/dispatch", "src/composition"],
+  "lru-cache": ["src/http", "src/platforms", "src/domain"],
   "node-cron": ["workers/scheduler"],
   pg: ["src/store"],
   pino: ["src/runtime"],
   "pino-pretty": ["src/runtime"],
+  piscina: ["src/composition"],
   "postgres-migrations": ["src/store"],
   "prom-client": ["src/runtime"],
   "rate-limiter-flexible": ["src/http", "src/security"],
@@ -66,8 +78,11 @@ const HOMES: Record<string, readonly string[]> = {
   "swagger-ui-dist": ["src/resources/docs"],
   tsyringe: ["src/composition", "bin"],
   ulid: ["src/runtime"],
-  undici: ["src/dispatch"],
+  undici: ["src/delivery"],
 };
+
+const MAX_FILE_LINES = 250;
+const MAX_FOLDER_FILES = 20;
 
 interface Import {
   file: string;
@@ -90,20 +105,28 @@ const imports: Import[] = sources.flatMap((file) => {
 
 const isInside = (file: string, place: string) => file === place || file.startsWith(`${place}/`);
 
-/** The room a file lies in, by the longest name: resources are rooms of their own, each closed to the others. */
-function roomOf(file: string): string {
+const MARKETING = "src/resources/marketing";
+
+/**
+ * The folder whose import rules apply to a file. Each resource is a folder of its own, closed to the others; so is each
+ * folder in marketing/, while the files directly in it are shared by these.
+ */
+function unitOf(file: string): string {
   const parts = file.split("/");
+  if (isInside(file, MARKETING)) return parts.slice(0, parts.length > 4 ? 4 : 3).join("/");
   if (isInside(file, "src/resources")) return parts.slice(0, 3).join("/");
   return parts[0] === "src" ? parts.slice(0, 2).join("/") : (parts[0] as string);
 }
 
 function mayImport(from: string, to: string): boolean {
-  if (roomOf(from) === roomOf(to)) return true;
-  const rule = roomOf(from).startsWith("src/resources/") ? "src/resources" : roomOf(from);
-  return (ARROWS[rule] ?? []).some((place) => isInside(to, place));
+  const [unit, target] = [unitOf(from), unitOf(to)];
+  if (unit === target) return true;
+  if (target === MARKETING && isInside(unit, MARKETING)) return true;
+  const rule = isInside(unit, "src/resources") ? "src/resources" : unit;
+  return (ALLOWED_IMPORTS[rule] ?? []).some((place) => isInside(to, place));
 }
 
-t.test("every import goes the way the plan of the house allows", async (t) => {
+t.test("every import follows the import rules", async (t) => {
   const wrong = imports
     .filter(({ target }) => target.startsWith("."))
     .map(({ file, target }) => ({ file, target: normalize(join(dirname(file), target)) }))
@@ -112,7 +135,23 @@ t.test("every import goes the way the plan of the house allows", async (t) => {
   t.same(wrong, []);
 });
 
-t.test("every package stays at home, and has one", async (t) => {
+t.test(
+  "a resource may import no other resource, a marketing resource only the files beside it",
+  async (t) => {
+    const routes = "src/resources/keys/routes.ts";
+    const campaigns = `${MARKETING}/campaigns/routes.ts`;
+    t.notOk(mayImport(routes, "src/resources/users/schema.ts"));
+    t.notOk(mayImport(campaigns, routes));
+    t.notOk(mayImport(campaigns, `${MARKETING}/adsets/schema.ts`));
+    t.notOk(mayImport(`${MARKETING}/shared.ts`, campaigns));
+    t.ok(mayImport(campaigns, `${MARKETING}/campaigns/schema.ts`));
+    t.ok(mayImport(campaigns, `${MARKETING}/shared.ts`));
+    t.ok(mayImport(campaigns, "src/http/route.ts"));
+    t.notOk(mayImport(campaigns, "src/http/pipeline.ts"));
+  },
+);
+
+t.test("every package is imported only where it belongs", async (t) => {
   const packages = imports.filter(({ target }) => !target.startsWith(".") && !target.startsWith("node:"));
   t.ok(packages.length > 0);
   const wrong = packages
@@ -136,16 +175,38 @@ t.test("every production dependency is used", async (t) => {
   t.same(unused, []);
 });
 
-t.test("the environment is read in bin/ alone", async (t) => {
+t.test("only bin/ reads the environment", async (t) => {
   t.same(
     sources.filter((file) => !isInside(file, "bin") && textOf(file).includes("process.env")),
     [],
   );
 });
 
-t.test("no file has grown past 250 lines", async (t) => {
+t.test(`no source file has more than ${MAX_FILE_LINES} lines`, async (t) => {
   t.same(
-    sources.filter((file) => textOf(file).split("\n").length > 250),
+    sources.filter((file) => textOf(file).split("\n").length > MAX_FILE_LINES),
     [],
   );
+});
+
+t.test(`no folder holds more than ${MAX_FOLDER_FILES} files`, async (t) => {
+  const counts = new Map<string, number>();
+  for (const root of ["bin", "src", "workers", "test"])
+    for (const entry of readdirSync(join(ROOT, root), { recursive: true, withFileTypes: true }))
+      if (entry.isFile()) counts.set(entry.parentPath, (counts.get(entry.parentPath) ?? 0) + 1);
+  t.same(
+    [...counts].filter(([, count]) => count > MAX_FOLDER_FILES).map(([folder]) => folder),
+    [],
+  );
+});
+
+t.test("every test folder has a source folder of the same name", async (t) => {
+  const isOwn = (folder: string) =>
+    ["test/e2e", "test/bench", "test/driver", "test/fixtures"].some((own) => isInside(folder, own));
+  const folders = new Set(filesIn("test").map(dirname));
+  const sourceOf = (folder: string) => [`src/${folder.slice(5)}`, folder.slice(5)];
+  const orphans = [...folders]
+    .filter((folder) => folder !== "test" && !isOwn(folder))
+    .filter((folder) => !sourceOf(folder).some((source) => existsSync(join(ROOT, source))));
+  t.same(orphans, []);
 });

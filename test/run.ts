@@ -10,7 +10,7 @@ import { packageRoot } from "../src/runtime/package-root.ts";
 import { createDatabase } from "../src/store/database/database.ts";
 import { makeRoom } from "../workers/table-partitions.ts";
 import { runChecks } from "./driver/checks.ts";
-import { type Count, say, total } from "./driver/count.ts";
+import { type Count, say, saySlowest, total } from "./driver/count.ts";
 import { testEnvironment } from "./driver/environment.ts";
 import { runFiles, stopFiles, testFiles } from "./driver/test-files.ts";
 import { TEST_PROGRAMS } from "./fixtures/servers/programs.ts";
@@ -62,5 +62,6 @@ const { passed, failed } = await main(process.argv.slice(2)).catch((error: unkno
   say(error instanceof Error ? (error.stack ?? error.message) : String(error));
   return { passed: 0, failed: 1 };
 });
+saySlowest();
 say(`${passed} passed, ${failed} failed`);
 process.exit(failed === 0 && passed > 0 ? 0 : 1);

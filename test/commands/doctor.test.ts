@@ -161,6 +161,23 @@ t.test("herald doctor", async (t) => {
     t.match(mistaken.wrong, [{ check: "migrations", mend: /DATABASE_DIRECT_URL leads to another database/ }]);
   });
 
+  t.test("names an applied migration that differs from its file", async (t) => {
+    const settings: Record<string, string> = { ...healthy, DATABASE_URL: await cloneDatabase(t) };
+    const raw = await rawClient(t, settings.DATABASE_URL as string);
+    await raw.query("update migrations set hash = 'another' where id = 2");
+    const { code, wrong } = await examine(t, settings);
+    t.equal(code, 1);
+    t.match(wrong, [
+      {
+        check: "migrations",
+        status: "failed",
+        message: "changed after they were applied: 002_workers.sql",
+        mend: /restore these files .* new file of sql\//,
+      },
+    ]);
+    t.match(await commandLine(t, settings)(["migrate"]), { code: 1, err: /Hashes don't match/ });
+  });
+
   t.test("warns of platforms that do not answer, which production cannot do without", async (t) => {
     const { code, wrong } = await examine(t, { ...healthy, CHAT_PLATFORM_URL: "http://127.0.0.1:1/v1" });
     t.equal(code, 0);

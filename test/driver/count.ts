@@ -11,6 +11,25 @@ export const total = (counts: readonly Count[]): Count => ({
 
 export const say = (line: string): void => void process.stdout.write(`${line}\n`);
 
+interface Duration {
+  name: string;
+  ms: number;
+}
+
+const durations: Duration[] = [];
+
 /** One line per file or check; `began` is when it did. */
-export const sayOutcome = (ok: boolean, name: string, began: number): void =>
-  say(`${ok ? "ok    " : "FAILED"} ${name} (${Date.now() - began} ms)`);
+export function sayOutcome(ok: boolean, name: string, began: number): void {
+  const ms = Date.now() - began;
+  durations.push({ name, ms });
+  say(`${ok ? "ok    " : "FAILED"} ${name} (${ms} ms)`);
+}
+
+const SLOWEST_SHOWN = 10;
+
+export function saySlowest(): void {
+  if (durations.length <= SLOWEST_SHOWN) return;
+  say(`\nThe ${SLOWEST_SHOWN} slowest:`);
+  for (const { name, ms } of durations.toSorted((one, other) => other.ms - one.ms).slice(0, SLOWEST_SHOWN))
+    say(`${String(ms).padStart(7)} ms  ${name}`);
+}

@@ -4,7 +4,7 @@ import { SECOND } from "../../runtime/durations.ts";
 import { createLog } from "../../runtime/logging/log.ts";
 import { createSecretBox } from "../../security/secret-box.ts";
 import type { Database } from "../../store/database/database.ts";
-import { pendingMigrations } from "../../store/database/migrations.ts";
+import { inspectMigrations } from "../../store/database/migrations.ts";
 import { findSealedColumns, sharesByKey } from "../../store/database/sealed-columns.ts";
 import { countAlive } from "../../store/processes/workers.ts";
 import { opened } from "../secrets.ts";
@@ -31,18 +31,25 @@ export async function examinePostgres(db: Database, config: Partial<Config>): Pr
   return [ok("postgres", `${place} answers`), migrations, ...rest];
 }
 
+const RESTORE =
+  "restore these files as they were released (herald migrate refuses to run until then) and put the change into a new file of sql/";
+
 /** Looked for where the processes look, and where the migrations go: a pooler and its database, or two by mistake. */
 async function examineMigrations(config: Partial<Config>): Promise<Finding> {
   const { DATABASE_URL = "", DATABASE_DIRECT_URL = DATABASE_URL } = config;
   try {
     const [used, direct] = [
-      await pendingMigrations(DATABASE_URL),
-      await pendingMigrations(DATABASE_DIRECT_URL),
+      await inspectMigrations(DATABASE_URL),
+      await inspectMigrations(DATABASE_DIRECT_URL),
     ];
-    if (used.length === 0) return ok("migrations", "all applied");
+    if (used.changed.length > 0)
+      return failed("migrations", `changed after they were applied: ${used.changed.join(", ")}`, RESTORE);
+    if (used.pending.length === 0) return ok("migrations", "all applied");
     const mend =
-      direct.length > 0 ? "run herald migrate" : "DATABASE_DIRECT_URL leads to another database: correct it";
-    return failed("migrations", `not applied: ${used.join(", ")}`, mend);
+      direct.pending.length > 0
+        ? "run herald migrate"
+        : "DATABASE_DIRECT_URL leads to another database: correct it";
+    return failed("migrations", `not applied: ${used.pending.join(", ")}`, mend);
   } catch (error) {
     const mend = "correct DATABASE_DIRECT_URL, which migrations use";
     return failed("migrations", `${placeOf(DATABASE_DIRECT_URL)} cannot be used: ${reasonOf(error)}`, mend);

@@ -15,19 +15,30 @@ export async function applyMigrations(address: string): Promise<string[]> {
   });
 }
 
-/** The files of sql/ that the database lacks. */
-export async function pendingMigrations(address: string): Promise<string[]> {
-  const files = await loadMigrationFiles(folder());
-  const applied = await connected(address, appliedIds);
-  return files.filter(({ id }) => !applied.has(id)).map(({ fileName }) => fileName);
+export interface MigrationState {
+  /** Files of sql/ that are not applied. */
+  pending: string[];
+  /** Files of sql/ whose name or content differs from what was applied. */
+  changed: string[];
 }
 
-async function appliedIds(client: pg.Client): Promise<Set<number>> {
+/** Compares the files of sql/ with the migrations that the database has applied. */
+export async function inspectMigrations(address: string): Promise<MigrationState> {
+  const files = await loadMigrationFiles(folder());
+  const applied = await connected(address, appliedHashes);
+  const namesOf = (wanted: typeof files) => wanted.map(({ fileName }) => fileName);
+  return {
+    pending: namesOf(files.filter(({ id }) => !applied.has(id))),
+    changed: namesOf(files.filter(({ id, hash }) => applied.has(id) && applied.get(id) !== hash)),
+  };
+}
+
+async function appliedHashes(client: pg.Client): Promise<Map<number, string>> {
   try {
-    const { rows } = await client.query<{ id: number }>("select id from migrations");
-    return new Set(rows.map(({ id }) => id));
+    const { rows } = await client.query<{ id: number; hash: string }>("select id, hash from migrations");
+    return new Map(rows.map(({ id, hash }) => [id, hash]));
   } catch (error) {
-    if (isMissingTable(error)) return new Set();
+    if (isMissingTable(error)) return new Map();
     throw error;
   }
 }

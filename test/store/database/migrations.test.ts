@@ -1,11 +1,33 @@
-import { readdirSync } from "node:fs";
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
 import { packageRoot } from "../../../src/runtime/package-root.ts";
 import { applyMigrations } from "../../../src/store/database/migrations.ts";
 import { cloneDatabase, rawClient } from "../../fixtures/servers/servers.ts";
 
-const FILES = readdirSync(join(packageRoot(), "sql")).sort();
+const FOLDER = join(packageRoot(), "sql");
+const FILES = readdirSync(FOLDER).sort();
+
+/** SHA-256 of every migration. A new file adds its line; a line that stands here never changes. */
+const MIGRATION_HASHES: Record<string, string> = {
+  "001_clients.sql": "d6e7fad197c0e3820c4401f87e7dc5e1f6de5e84671dac2d19976ef33d77d978",
+  "002_workers.sql": "70ad1d8b02dd834c245eafa61976c92f4dddc8acae77f0db1616fb5f3a4bb2a4",
+  "003_cron_runs.sql": "675746e1ad84eec12eac2b43d9bbfab9176ea3a6b29c8174f0ee933bb4285a0a",
+  "004_users.sql": "bce9cfedd952906d32c6c13717f2d185504abe1ebeb3fb0fd83509a07a852c40",
+  "005_api_keys.sql": "f382d774bbb29206cf756dd9e8164355814d8d9706e4198d73b601abe65e2786",
+  "006_audit_log.sql": "251383d6352255878d7ffa082148467fb230dcda88f28be8ee0ca6c6ab266f2d",
+  "007_channels.sql": "a5a2c2c5d7784371b6d1741a51e4f07836d97b97d54bd2475879b160d28b63bb",
+  "008_ad_accounts.sql": "a11e471083cb5e271bbe7dbb589b6afd08a14203fc3cf039dd09688eb507c6e4",
+  "009_webhook_configs.sql": "75a93e4967d9a26af26fc26fa54ba2298cf4a350d50fe5edecd43dd0d8e377dd",
+  "010_events.sql": "a9b2596a58ca53ef95ec00306cb1b923b3273813836cbbbcee1ea1b52c8ae16e",
+  "011_data_deletions.sql": "082525e8849dc41a9d52b24cac23b1474d643d344156f3af650b832c8dd2b5b6",
+  "012_delivery_queue.sql": "7dfc8683064b0b6bab224ba41fe07cfa02c2f3ddfdfbf6b13bf0220cc61e97dd",
+  "013_messages.sql": "1e7ee92623ea6d5016093cbb36c0f891affd3e3659a19e37dce67a2fb5a9df96",
+  "014_terms.sql": "332fb58545a0cee8a15cdd070442813e6c697979f8fef66058492d2fba5cd6ac",
+  "015_ad_grants.sql": "d4009e31eef7ca649308a78f17ded82d41522dab784e813817d96cbeec8d3d8f",
+  "016_cron_overlaps.sql": "536242cfd4c50e21d3e8dc52daa7552315981f06e7ee6f465536196d9679cac4",
+};
 
 t.test("two at once apply each file once; a later run finds nothing to do", async (t) => {
   const url = await cloneDatabase(t, "template0");
@@ -26,5 +48,17 @@ t.test("the files are numbered from 1 without a gap", async (t) => {
   t.same(
     FILES.map((file) => Number(file.slice(0, 3))),
     FILES.map((_, index) => index + 1),
+  );
+});
+
+t.test("no migration is edited, renamed or removed after it was released", async (t) => {
+  const hashOf = (file: string) =>
+    createHash("sha256")
+      .update(readFileSync(join(FOLDER, file)))
+      .digest("hex");
+  t.same(
+    Object.fromEntries(FILES.map((file) => [file, hashOf(file)])),
+    MIGRATION_HASHES,
+    "databases have applied these files: put the change into a new file and add its hash",
   );
 });
