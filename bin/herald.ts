@@ -1,13 +1,13 @@
 import "reflect-metadata";
 import { container } from "tsyringe";
 import { runCommand } from "../src/commands/program.ts";
-import { openDesk } from "../src/composition/herald.ts";
+import { openCommandContext } from "../src/composition/herald.ts";
 
 process.stdout.on("error", () => {}); // whoever reads may stop reading
 
-const desk = openDesk(container, process.env);
-process.exitCode = await runCommand(process.argv.slice(2), desk, {
+const context = openCommandContext(container, process.env);
+process.exitCode = await runCommand(process.argv.slice(2), context, {
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
 });
-await desk.close();
+await context.close();

@@ -1,9 +1,9 @@
 import "reflect-metadata";
-import { configOrComplaint } from "../src/composition/run-process.ts";
+import { tryReadConfig } from "../src/composition/run-process.ts";
 import { createLog } from "../src/runtime/logging/log.ts";
 import { applyMigrations } from "../src/store/database/migrations.ts";
 
-const config = configOrComplaint("migrate", process.env);
+const config = tryReadConfig("migrate", process.env);
 if (!config) process.exit(1);
 const log = createLog({ ...config, process: "migrate" });
 try {

@@ -1,7 +1,7 @@
 /** Prints the OpenAPI document. It is made from the table of routes alone: nothing is connected, no setting is needed. */
 import "reflect-metadata";
 import { container } from "tsyringe";
-import { configOrComplaint } from "../src/composition/run-process.ts";
+import { tryReadConfig } from "../src/composition/run-process.ts";
 import { registerShared } from "../src/composition/shared.ts";
 import { productDocument } from "../src/composition/web/routes.ts";
 import { registerWeb } from "../src/composition/web/server.ts";
@@ -13,7 +13,7 @@ const PLACEHOLDERS = {
   JWT_SECRET: "none".repeat(8),
 };
 
-const config = configOrComplaint("openapi", { ...PLACEHOLDERS, PUBLIC_URL: process.env.PUBLIC_URL });
+const config = tryReadConfig("openapi", { ...PLACEHOLDERS, PUBLIC_URL: process.env.PUBLIC_URL });
 if (!config) process.exit(1);
 registerShared(container, config, "openapi");
 registerWeb(container);

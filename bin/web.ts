@@ -6,16 +6,16 @@ import { CONFIG, LOG, resolve } from "../src/composition/tokens.ts";
 import { registerWebForks } from "../src/composition/web/forks.ts";
 import { registerWeb } from "../src/composition/web/server.ts";
 
-const underDeno = "Deno" in globalThis;
+const isDeno = "Deno" in globalThis;
 
 const exitCode = await runProcess(container, {
   name: "web",
   env: process.env,
   register(container) {
     const forks = resolve(container, CONFIG).WEB_CONCURRENCY;
-    if (forks > 1 && underDeno)
-      resolve(container, LOG).warn("web.not_forked", { reason: "Deno has no cluster", forks });
-    if (forks > 1 && !underDeno && cluster.isPrimary) registerWebForks(container);
+    if (forks > 1 && isDeno)
+      resolve(container, LOG).warn("web.fork_skipped", { reason: "Deno has no cluster", forks });
+    if (forks > 1 && !isDeno && cluster.isPrimary) registerWebForks(container);
     else registerWeb(container);
   },
 });

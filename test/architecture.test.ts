@@ -103,7 +103,7 @@ const imports: Import[] = sources.flatMap((file) => {
   return [...matches].map((match) => ({ file, target: (match[1] ?? match[2]) as string }));
 });
 
-const isInside = (file: string, place: string) => file === place || file.startsWith(`${place}/`);
+const isInside = (file: string, folder: string) => file === folder || file.startsWith(`${folder}/`);
 
 const MARKETING = "src/resources/marketing";
 
@@ -118,19 +118,19 @@ function unitOf(file: string): string {
   return parts[0] === "src" ? parts.slice(0, 2).join("/") : (parts[0] as string);
 }
 
-function mayImport(from: string, to: string): boolean {
+function canImport(from: string, to: string): boolean {
   const [unit, target] = [unitOf(from), unitOf(to)];
   if (unit === target) return true;
   if (target === MARKETING && isInside(unit, MARKETING)) return true;
   const rule = isInside(unit, "src/resources") ? "src/resources" : unit;
-  return (ALLOWED_IMPORTS[rule] ?? []).some((place) => isInside(to, place));
+  return (ALLOWED_IMPORTS[rule] ?? []).some((folder) => isInside(to, folder));
 }
 
 t.test("every import follows the import rules", async (t) => {
   const wrong = imports
     .filter(({ target }) => target.startsWith("."))
     .map(({ file, target }) => ({ file, target: normalize(join(dirname(file), target)) }))
-    .filter(({ file, target }) => !mayImport(file, target))
+    .filter(({ file, target }) => !canImport(file, target))
     .map(({ file, target }) => `${file} -> ${target}`);
   t.same(wrong, []);
 });
@@ -140,14 +140,14 @@ t.test(
   async (t) => {
     const routes = "src/resources/keys/routes.ts";
     const campaigns = `${MARKETING}/campaigns/routes.ts`;
-    t.notOk(mayImport(routes, "src/resources/users/schema.ts"));
-    t.notOk(mayImport(campaigns, routes));
-    t.notOk(mayImport(campaigns, `${MARKETING}/adsets/schema.ts`));
-    t.notOk(mayImport(`${MARKETING}/shared.ts`, campaigns));
-    t.ok(mayImport(campaigns, `${MARKETING}/campaigns/schema.ts`));
-    t.ok(mayImport(campaigns, `${MARKETING}/shared.ts`));
-    t.ok(mayImport(campaigns, "src/http/route.ts"));
-    t.notOk(mayImport(campaigns, "src/http/pipeline.ts"));
+    t.notOk(canImport(routes, "src/resources/users/schema.ts"));
+    t.notOk(canImport(campaigns, routes));
+    t.notOk(canImport(campaigns, `${MARKETING}/adsets/schema.ts`));
+    t.notOk(canImport(`${MARKETING}/shared.ts`, campaigns));
+    t.ok(canImport(campaigns, `${MARKETING}/campaigns/schema.ts`));
+    t.ok(canImport(campaigns, `${MARKETING}/shared.ts`));
+    t.ok(canImport(campaigns, "src/http/route.ts"));
+    t.notOk(canImport(campaigns, "src/http/pipeline.ts"));
   },
 );
 

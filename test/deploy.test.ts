@@ -24,19 +24,19 @@ t.test("the Procfile names entries that exist, and app.json runs them", async (t
 
 t.test("whoever fills in app.json's settings can start in production", async (t) => {
   // What the add-ons bring, and what the form asks for.
-  const brought = {
+  const addonSettings = {
     DATABASE_URL: "postgres://u:p@db.example/d",
     REDIS_URL: "rediss://:p@redis.example:6379",
   };
-  const asked = (name: string) => {
+  const formValue = (name: string) => {
     if (name === "ENCRYPTION_KEYS") return `k1:${Buffer.alloc(32).toString("base64")}`;
     return name.endsWith("_URL") ? "https://somewhere.example" : "1";
   };
   const entries = Object.entries(manifest.env).map(([name, { value, generator }]) => [
     name,
-    value ?? (generator === "secret" ? "s".repeat(64) : asked(name)),
+    value ?? (generator === "secret" ? "s".repeat(64) : formValue(name)),
   ]);
-  const config = readConfig({ ...brought, ...Object.fromEntries(entries) });
+  const config = readConfig({ ...addonSettings, ...Object.fromEntries(entries) });
   t.equal(config.NODE_ENV, "production");
 });
 

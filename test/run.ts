@@ -8,22 +8,22 @@ import { processCommand } from "../src/local/process-commands.ts";
 import { startServers } from "../src/local/servers.ts";
 import { packageRoot } from "../src/runtime/package-root.ts";
 import { createDatabase } from "../src/store/database/database.ts";
-import { makeRoom } from "../workers/table-partitions.ts";
+import { createTablePartitions } from "../workers/table-partitions.ts";
 import { runChecks } from "./driver/checks.ts";
-import { type Count, say, saySlowest, total } from "./driver/count.ts";
+import { type AssertionCount, say, saySlowest, sumCounts } from "./driver/count.ts";
 import { testEnvironment } from "./driver/environment.ts";
 import { runFiles, stopFiles, testFiles } from "./driver/test-files.ts";
 import { TEST_PROGRAMS } from "./fixtures/servers/programs.ts";
 
 /** Most files wait more than they compute. */
-const LANES = availableParallelism() + 3;
+const RUNNER_COUNT = availableParallelism() + 3;
 
-const runChosen = (chosen: readonly string[], env: Record<string, string>): Promise<Count[]> =>
+const runChosen = (chosen: readonly string[], env: Record<string, string>): Promise<AssertionCount[]> =>
   chosen.length > 0
-    ? runFiles({ light: chosen, heavy: [], lanes: 1, env })
-    : runFiles({ ...testFiles(), lanes: LANES, env });
+    ? runFiles({ light: chosen, heavy: [], runners: 1, env })
+    : runFiles({ ...testFiles(), runners: RUNNER_COUNT, env });
 
-async function main(chosen: readonly string[]): Promise<Count> {
+async function main(chosen: readonly string[]): Promise<AssertionCount> {
   // They need no servers, and begin while those start.
   const checks = chosen.length > 0 ? Promise.resolve([]) : runChecks();
   // Together, so that one message names all that cannot be had. A few files install what they need themselves.
@@ -33,9 +33,9 @@ async function main(chosen: readonly string[]): Promise<Count> {
   const options = { folder, env: testEnvironment(), durable: false, redisDatabases: 1_000, say };
   const { DATABASE_URL, REDIS_URL, stop } = await startServers(options);
   try {
-    await makeTemplate(DATABASE_URL, REDIS_URL);
+    await makeTemplateDatabase(DATABASE_URL, REDIS_URL);
     const servers = { TEST_DATABASE_URL: DATABASE_URL, TEST_REDIS_URL: REDIS_URL };
-    return total([...(await runChosen(chosen, testEnvironment(servers))), ...(await checks)]);
+    return sumCounts([...(await runChosen(chosen, testEnvironment(servers))), ...(await checks)]);
   } finally {
     await stop();
     rmSync(folder, { recursive: true, force: true });
@@ -43,7 +43,7 @@ async function main(chosen: readonly string[]): Promise<Count> {
 }
 
 /** The server's first database, migrated: test files clone it. */
-async function makeTemplate(DATABASE_URL: string, REDIS_URL: string): Promise<void> {
+async function makeTemplateDatabase(DATABASE_URL: string, REDIS_URL: string): Promise<void> {
   const [program, ...args] = processCommand(packageRoot(), "migrate", "node");
   const keys = { ENCRYPTION_KEYS: `t:${Buffer.alloc(32).toString("base64")}`, JWT_SECRET: "t".repeat(32) };
   const env = testEnvironment({ DATABASE_URL, REDIS_URL, LOG_LEVEL: "warn", ...keys });
@@ -51,14 +51,14 @@ async function makeTemplate(DATABASE_URL: string, REDIS_URL: string): Promise<vo
   if (status !== 0) throw new Error("the migrations could not be applied");
   // Here once, or every process of every test would make it in its own clone.
   const db = createDatabase({ DATABASE_URL, DATABASE_POOL: 1, DATABASE_PREPARED: true }, () => {});
-  await makeRoom({ EVENT_RETENTION_DAYS: 30, MESSAGE_RETENTION_DAYS: 90 }, db, Date.now());
+  await createTablePartitions({ EVENT_RETENTION_DAYS: 30, MESSAGE_RETENTION_DAYS: 90 }, db, Date.now());
   await db.close();
 }
 
 // Whoever ends the run ends the files; this process still has to stop the servers.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, stopFiles);
 
-const { passed, failed } = await main(process.argv.slice(2)).catch((error: unknown): Count => {
+const { passed, failed } = await main(process.argv.slice(2)).catch((error: unknown): AssertionCount => {
   say(error instanceof Error ? (error.stack ?? error.message) : String(error));
   return { passed: 0, failed: 1 };
 });

@@ -1,17 +1,17 @@
 import { repeat } from "../src/runtime/async/repeat.ts";
-import { within } from "../src/runtime/async/with-timeout.ts";
+import { withTimeout } from "../src/runtime/async/with-timeout.ts";
 import { SECOND } from "../src/runtime/durations.ts";
 import type { Log } from "../src/runtime/logging/log.ts";
 import type { Worker } from "../src/runtime/supervise.ts";
 import type { Database } from "../src/store/database/database.ts";
-import { beat, removeWorker } from "../src/store/processes/workers.ts";
+import { recordHeartbeat, removeWorker } from "../src/store/processes/workers.ts";
 
-const EVERY = 2 * SECOND;
+const HEARTBEAT_INTERVAL_MS = 2 * SECOND;
 /** Longer between two beats is a gap: the database was away, or this process stood still. */
-const GAP = 3 * EVERY;
+const MAX_HEARTBEAT_GAP_MS = 3 * HEARTBEAT_INTERVAL_MS;
 
 /** Without it the others wait until it has been silent for long enough. */
-const LAST_WORD = 1 * SECOND;
+const REMOVE_TIMEOUT_MS = 1 * SECOND;
 
 interface HeartbeatParts {
   id: string;
@@ -25,7 +25,7 @@ interface HeartbeatParts {
 
 interface Heartbeat extends Worker {
   /** For how many milliseconds it has beaten without a gap. */
-  steadyFor(): number;
+  aliveForMs(): number;
 }
 
 /** Renews this worker's row in `workers`. A beat that fails is made up for by the next one, or others take over. */
@@ -36,31 +36,32 @@ export function heartbeat({
   log,
   now = () => performance.now(),
 }: HeartbeatParts): Heartbeat {
-  let since: number | undefined;
-  let last = 0;
-  const isAlive = () => since !== undefined && now() - last < GAP;
+  let aliveSince: number | undefined;
+  let lastBeatAt = 0;
+  const isAlive = () => aliveSince !== undefined && now() - lastBeatAt < MAX_HEARTBEAT_GAP_MS;
 
-  async function pulse(): Promise<void> {
-    await beat(db, id, process);
-    if (!isAlive()) since = now();
-    last = now();
+  async function renew(): Promise<void> {
+    await recordHeartbeat(db, id, process);
+    if (!isAlive()) aliveSince = now();
+    lastBeatAt = now();
   }
 
-  const beating = repeat({ name: "heartbeat", every: EVERY, work: pulse, log });
+  const renewLoop = repeat({ name: "heartbeat", intervalMs: HEARTBEAT_INTERVAL_MS, work: renew, log });
   return {
     name: "heartbeat",
     async start(lifecycle) {
       // Before anything is claimed in its name; while the database is away nothing is.
-      await pulse().catch(() => {});
+      await renew().catch(() => {});
       log.info("heartbeat.started", { worker: id }); // by this name the others speak of it
-      await beating.start?.(lifecycle);
+      await renewLoop.start?.(lifecycle);
     },
     async close() {
-      const complain = (error: unknown) => log.warn("heartbeat.not_removed", { worker: id, err: error });
-      const late = () => complain(new Error("the database does not answer"));
-      const removed = Promise.resolve(beating.close?.()).then(() => removeWorker(db, id));
-      await within(LAST_WORD, removed, late).catch(complain);
+      const logRemoveFailed = (error: unknown) =>
+        log.warn("heartbeat.remove_failed", { worker: id, err: error });
+      const onTimeout = () => logRemoveFailed(new Error("the database does not answer"));
+      const removed = Promise.resolve(renewLoop.close?.()).then(() => removeWorker(db, id));
+      await withTimeout(REMOVE_TIMEOUT_MS, removed, onTimeout).catch(logRemoveFailed);
     },
-    steadyFor: () => (isAlive() ? now() - (since as number) : 0),
+    aliveForMs: () => (isAlive() ? now() - (aliveSince as number) : 0),
   };
 }

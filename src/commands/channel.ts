@@ -1,19 +1,19 @@
 import { type ChannelAsset, connectChannel } from "../domain/channels/channels.ts";
 import type { Platform } from "../schema/enumerations.ts";
-import { CommandError, UsageError, type Verb, verb } from "./command.ts";
-import { clientNamed, operatorDeed } from "./operator.ts";
+import { type Command, CommandError, defineCommand, UsageError } from "./command.ts";
+import { operatorActor, requireClient } from "./operator.ts";
 import { flag, OPTION, optional, required } from "./options.ts";
 
-const IDS = {
+const ID_FLAGS = {
   phoneNumberId: "--phone-number-id",
   wabaId: "--waba-id",
   photoappUserId: "--photoapp-user-id",
   pageId: "--page-id",
 } as const;
-type IdName = keyof typeof IDS;
+type IdName = keyof typeof ID_FLAGS;
 
 /** Which ids name a channel of each platform, what it speaks for first. */
-const NEEDED: Readonly<Record<Platform, readonly [IdName, ...IdName[]]>> = {
+const REQUIRED_IDS: Readonly<Record<Platform, readonly [IdName, ...IdName[]]>> = {
   chatapp: ["phoneNumberId", "wabaId"],
   photoapp: ["photoappUserId", "pageId"],
   socialapp: ["pageId"],
@@ -21,8 +21,8 @@ const NEEDED: Readonly<Record<Platform, readonly [IdName, ...IdName[]]>> = {
 
 const platformId = (about: string) => optional({ ...OPTION.platformId, about });
 
-export const CHANNEL_VERBS: readonly Verb[] = [
-  verb({
+export const CHANNEL_COMMANDS: readonly Command[] = [
+  defineCommand({
     name: "channel add",
     summary: "Connect a channel, or give one a new token; the platform is not asked",
     options: {
@@ -37,32 +37,32 @@ export const CHANNEL_VERBS: readonly Verb[] = [
       externalRef: optional(OPTION.externalRef),
       takeOver: flag("disconnect it from another client that has it"),
     },
-    async run({ client, platform, token, name: displayName, externalRef, takeOver, ...ids }, desk) {
-      const asset = assetNamed(platform, ids);
-      await clientNamed(desk, client);
-      const wish = { asset, token, displayName, externalRef, takeOver };
-      const { db, secretBox } = desk;
+    async run({ client, platform, token, name: displayName, externalRef, takeOver, ...ids }, context) {
+      const asset = toAsset(platform, ids);
+      await requireClient(context, client);
+      const input = { asset, token, displayName, externalRef, takeOver };
+      const { db, secretBox } = context;
       const connection = await db.transaction((tx) =>
-        connectChannel({ tx, secretBox }, operatorDeed(desk, client), wish),
+        connectChannel({ tx, secretBox }, operatorActor(context, client), input),
       );
-      if (connection.outcome === "taken") throw new CommandError(taken(platform, ids));
+      if (connection.outcome === "taken") throw new CommandError(takenMessage(platform, ids));
       return { channel_id: connection.row.id };
     },
   }),
 ];
 
-type GivenIds = Record<IdName, string | undefined>;
+type ChannelIds = Record<IdName, string | undefined>;
 
 /** Takes the ids that the platform needs, and no other. */
-function assetNamed(platform: Platform, ids: GivenIds): ChannelAsset {
-  const needed = NEEDED[platform];
-  for (const name of Object.keys(IDS) as IdName[]) {
-    const [isNeeded, isGiven] = [needed.includes(name), ids[name] !== undefined];
-    if (isNeeded && !isGiven) throw new UsageError(`${IDS[name]} is required for ${platform}`);
-    if (isGiven && !isNeeded) throw new UsageError(`${IDS[name]} does not belong to ${platform}`);
+function toAsset(platform: Platform, ids: ChannelIds): ChannelAsset {
+  const requiredIds = REQUIRED_IDS[platform];
+  for (const name of Object.keys(ID_FLAGS) as IdName[]) {
+    const [isRequired, isGiven] = [requiredIds.includes(name), ids[name] !== undefined];
+    if (isRequired && !isGiven) throw new UsageError(`${ID_FLAGS[name]} is required for ${platform}`);
+    if (isGiven && !isRequired) throw new UsageError(`${ID_FLAGS[name]} does not belong to ${platform}`);
   }
-  return { platform, ...Object.fromEntries(needed.map((name) => [name, ids[name]])) } as ChannelAsset;
+  return { platform, ...Object.fromEntries(requiredIds.map((name) => [name, ids[name]])) } as ChannelAsset;
 }
 
-const taken = (platform: Platform, ids: GivenIds) =>
-  `another client has the ${platform} channel ${ids[NEEDED[platform][0]]}; add --take-over to disconnect it there`;
+const takenMessage = (platform: Platform, ids: ChannelIds) =>
+  `another client has the ${platform} channel ${ids[REQUIRED_IDS[platform][0]]}; add --take-over to disconnect it there`;

@@ -1,10 +1,10 @@
 import { createClient, deleteClient, listClients } from "../store/tenants/clients.ts";
-import { CommandError, type Verb, verb } from "./command.ts";
-import { clientNamed } from "./operator.ts";
+import { type Command, CommandError, defineCommand } from "./command.ts";
+import { requireClient } from "./operator.ts";
 import { flag, OPTION, required } from "./options.ts";
 
-export const CLIENT_VERBS: readonly Verb[] = [
-  verb({
+export const CLIENT_COMMANDS: readonly Command[] = [
+  defineCommand({
     name: "client create",
     summary: "Make a client",
     options: { name: required(OPTION.name) },
@@ -13,7 +13,7 @@ export const CLIENT_VERBS: readonly Verb[] = [
       return { client_id: id };
     },
   }),
-  verb({
+  defineCommand({
     name: "client list",
     summary: "List the clients",
     options: {},
@@ -22,21 +22,21 @@ export const CLIENT_VERBS: readonly Verb[] = [
       return { data: rows.map(({ id, name, created_at }) => ({ client_id: id, name, created_at })) };
     },
   }),
-  verb({
+  defineCommand({
     name: "client delete",
     summary: "Erase a client and everything of it",
     options: {
       id: required(OPTION.client),
       yes: flag("do not ask for the client's name first"),
     },
-    async run({ id, yes }, desk) {
-      const { name } = await clientNamed(desk, id);
+    async run({ id, yes }, context) {
+      const { name } = await requireClient(context, id);
       if (!yes) {
-        desk.say(`This erases everything of "${name}", for good. Type its name to go on:`);
-        if ((await desk.readLine()) !== name)
+        context.say(`This erases everything of "${name}", for good. Type its name to go on:`);
+        if ((await context.readLine()) !== name)
           throw new CommandError("that is not its name; nothing was erased");
       }
-      await deleteClient(desk.db, id);
+      await deleteClient(context.db, id);
       return { client_id: id, erased: true };
     },
   }),

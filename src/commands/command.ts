@@ -8,7 +8,7 @@ import type { Database } from "../store/database/database.ts";
 import type { Progress } from "./progress.ts";
 
 /** What a verb works with. Settings are read and connections opened when a verb first touches them. */
-export interface Desk {
+export interface CommandContext {
   env: Environment;
   readonly config: Config;
   readonly db: Database;
@@ -41,23 +41,24 @@ type Options = Record<string, Option<unknown>>;
 
 type Values<O extends Options> = { [K in keyof O]: O[K] extends Option<infer T> ? T : never };
 
-interface Declared<O extends Options, R extends object> {
+interface CommandDefinition<O extends Options, R extends object> {
   /** `client create`: a noun and what is done to it, or a single word. */
   name: string;
   summary: string;
   options: O;
-  run(values: Values<O>, desk: Desk): Promise<R>;
+  run(values: Values<O>, context: CommandContext): Promise<R>;
   /** The result for a person, where fields or a table do not say it best. */
   show?(result: R): string;
   /** Whether the result is a failure although there is something to show. */
-  failed?(result: R): boolean;
+  isFailure?(result: R): boolean;
 }
 
 /** A verb of the command line as data, its types folded away. */
-export type Verb = Declared<Options, object>;
+export type Command = CommandDefinition<Options, object>;
 
-export const verb = <O extends Options, R extends object>(declared: Declared<O, R>): Verb =>
-  declared as unknown as Verb;
+export const defineCommand = <O extends Options, R extends object>(
+  definition: CommandDefinition<O, R>,
+): Command => definition as unknown as Command;
 
 /** The command was understood, but cannot be done: said on standard error, exit code 1. */
 export class CommandError extends Error {

@@ -1,20 +1,20 @@
-import { makeKey } from "../domain/tenants/api-keys.ts";
+import { createKey } from "../domain/tenants/api-keys.ts";
 import { acceptTerms } from "../domain/tenants/terms.ts";
 import { addUser, changePassword } from "../domain/tenants/users.ts";
 import { SCOPES } from "../schema/enumerations.ts";
-import { isSecretOf, parseApiKey } from "../security/api-keys.ts";
+import { isMatchingSecret, parseApiKey } from "../security/api-keys.ts";
 import { generatePassword } from "../security/passwords.ts";
 import { applyMigrations } from "../store/database/migrations.ts";
-import { findApiKeyCredential, isAlive } from "../store/tenants/api-keys.ts";
+import { findApiKeyCredential, isActiveApiKey } from "../store/tenants/api-keys.ts";
 import { createClient } from "../store/tenants/clients.ts";
 import { readTermsStatus } from "../store/tenants/terms.ts";
 import { findUserByEmail, type UserCredentialRow } from "../store/tenants/users.ts";
-import { CommandError, type Desk, type Verb, verb } from "./command.ts";
+import { type Command, type CommandContext, CommandError, defineCommand } from "./command.ts";
 import { connectDemo } from "./demo-connections.ts";
-import { operatorDeed } from "./operator.ts";
+import { operatorActor } from "./operator.ts";
 
 const EMAIL = "owner@example.com";
-const KEY = { name: "Demo key", scopes: SCOPES, expiresAt: null, production: false };
+const KEY_INPUT = { name: "Demo key", scopes: SCOPES, expiresAt: null, production: false };
 
 interface Demo {
   client_id: string;
@@ -27,63 +27,66 @@ interface Demo {
  * What is known of it from the time before comes in DEMO_PASSWORD and DEMO_API_KEY; where that is lost or wrong, it is
  * made anew, so that whatever a start was interrupted by, the next one ends in the same place.
  */
-export const DEMO_VERB: Verb = verb({
+export const DEMO_COMMAND: Command = defineCommand({
   name: "demo",
   summary: "Migrate, and make the demo client or find it again; not in production",
   options: {},
-  async run(_, desk): Promise<Demo & { chat_channel_id: string | null }> {
-    if (desk.config.NODE_ENV === "production")
+  async run(_, context): Promise<Demo & { chat_channel_id: string | null }> {
+    if (context.config.NODE_ENV === "production")
       throw new CommandError("there is no demo client in production");
-    await applyMigrations(desk.config.DATABASE_DIRECT_URL);
-    const owner = await findUserByEmail(desk.db, EMAIL);
-    const demo = owner ? await found(desk, owner) : await made(desk);
-    await settleTerms(desk, demo.client_id);
-    return { ...demo, chat_channel_id: await connectDemo(desk, demo.client_id) };
+    await applyMigrations(context.config.DATABASE_DIRECT_URL);
+    const owner = await findUserByEmail(context.db, EMAIL);
+    const demo = owner ? await restoreDemo(context, owner) : await createDemo(context);
+    await acceptDemoTerms(context, demo.client_id);
+    return { ...demo, chat_channel_id: await connectDemo(context, demo.client_id) };
   },
 });
 
-async function made(desk: Desk): Promise<Demo> {
+async function createDemo(context: CommandContext): Promise<Demo> {
   const password = generatePassword();
-  const passwordHash = await desk.passwords.hash(password);
-  return desk.db.transaction(async (tx) => {
+  const passwordHash = await context.passwords.hash(password);
+  return context.db.transaction(async (tx) => {
     const client = await createClient(tx, "Demo client");
-    const deed = operatorDeed(desk, client.id);
-    await addUser(tx, deed, { email: EMAIL, name: "Demo owner", role: "owner", passwordHash });
-    const { text } = await makeKey(tx, deed, KEY);
+    const actor = operatorActor(context, client.id);
+    await addUser(tx, actor, { email: EMAIL, name: "Demo owner", role: "owner", passwordHash });
+    const { text } = await createKey(tx, actor, KEY_INPUT);
     return { client_id: client.id, email: EMAIL, password, api_key: text };
   });
 }
 
-async function found(desk: Desk, owner: UserCredentialRow): Promise<Demo> {
+async function restoreDemo(context: CommandContext, owner: UserCredentialRow): Promise<Demo> {
   return {
     client_id: owner.client_id,
     email: EMAIL,
-    password: await knownPassword(desk, owner),
-    api_key: await knownKey(desk, owner.client_id),
+    password: await ensurePassword(context, owner),
+    api_key: await ensureKey(context, owner.client_id),
   };
 }
 
 /** Accepts the terms for a client that never did. A new version its owner accepts, as everybody's must. */
-async function settleTerms(desk: Desk, clientId: string): Promise<void> {
-  const owner = await findUserByEmail(desk.db, EMAIL);
-  if (owner?.role !== "owner" || (await readTermsStatus(desk.db, clientId)).accepted_at !== null) return;
-  await desk.db.transaction((tx) => acceptTerms(tx, operatorDeed(desk, clientId), owner));
+async function acceptDemoTerms(context: CommandContext, clientId: string): Promise<void> {
+  const owner = await findUserByEmail(context.db, EMAIL);
+  if (owner?.role !== "owner" || (await readTermsStatus(context.db, clientId)).accepted_at !== null) return;
+  await context.db.transaction((tx) => acceptTerms(tx, operatorActor(context, clientId), owner));
 }
 
-async function knownPassword(desk: Desk, owner: UserCredentialRow): Promise<string> {
-  const { DEMO_PASSWORD: kept } = desk.env;
-  if (kept && (await desk.passwords.matches(kept, owner.password_hash))) return kept;
+async function ensurePassword(context: CommandContext, owner: UserCredentialRow): Promise<string> {
+  const { DEMO_PASSWORD: storedPassword } = context.env;
+  if (storedPassword && (await context.passwords.matches(storedPassword, owner.password_hash)))
+    return storedPassword;
   const password = generatePassword();
-  await changePassword(desk, operatorDeed(desk, owner.client_id), { id: owner.id, password });
+  await changePassword(context, operatorActor(context, owner.client_id), { id: owner.id, password });
   return password;
 }
 
-async function knownKey(desk: Desk, clientId: string): Promise<string> {
-  const { DEMO_API_KEY: kept = "" } = desk.env;
-  const presented = parseApiKey(kept);
-  const row = presented && (await findApiKeyCredential(desk.db, presented.id));
-  const isKept = row?.client_id === clientId && isSecretOf(presented?.secret ?? "", row.secret_hash);
-  if (isKept && isAlive(row)) return kept;
-  const { text } = await desk.db.transaction((tx) => makeKey(tx, operatorDeed(desk, clientId), KEY));
+async function ensureKey(context: CommandContext, clientId: string): Promise<string> {
+  const { DEMO_API_KEY: storedKey = "" } = context.env;
+  const presented = parseApiKey(storedKey);
+  const row = presented && (await findApiKeyCredential(context.db, presented.id));
+  const isOwnKey = row?.client_id === clientId && isMatchingSecret(presented?.secret ?? "", row.secret_hash);
+  if (isOwnKey && isActiveApiKey(row)) return storedKey;
+  const { text } = await context.db.transaction((tx) =>
+    createKey(tx, operatorActor(context, clientId), KEY_INPUT),
+  );
   return text;
 }

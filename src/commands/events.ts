@@ -1,16 +1,16 @@
 import {
   REPLAYABLE_STATUSES,
   type ReplayCounts,
-  type ReplayWish,
+  type ReplayInput,
   replayEvents,
 } from "../domain/events/replay.ts";
-import { type GivenPeriod, readPeriod } from "../schema/period.ts";
-import { UsageError, type Verb, verb } from "./command.ts";
-import { clientNamed } from "./operator.ts";
-import { listed, OPTION, optional, required } from "./options.ts";
+import { type PeriodInput, readPeriod } from "../schema/period.ts";
+import { type Command, defineCommand, UsageError } from "./command.ts";
+import { requireClient } from "./operator.ts";
+import { OPTION, optional, parseOneOf, required } from "./options.ts";
 
-export const EVENTS_VERBS: readonly Verb[] = [
-  verb({
+export const EVENTS_COMMANDS: readonly Command[] = [
+  defineCommand({
     name: "events replay",
     summary: "Send a client's events of a time again that failed or were skipped; fresh ones go first",
     options: {
@@ -20,21 +20,21 @@ export const EVENTS_VERBS: readonly Verb[] = [
       status: optional({
         placeholder: "STATUS",
         about: `${REPLAYABLE_STATUSES.join(", ")} (both when absent)`,
-        parse: listed(REPLAYABLE_STATUSES),
+        parse: parseOneOf(REPLAYABLE_STATUSES),
       }),
       key: optional(OPTION.eventKey),
     },
-    async run({ client, since, until, status, key }, desk): Promise<ReplayCounts> {
-      const wish: ReplayWish = {
-        ...periodNamed({ since, until }),
+    async run({ client, since, until, status, key }, context): Promise<ReplayCounts> {
+      const input: ReplayInput = {
+        ...parsePeriod({ since, until }),
         ...(status ? { status } : {}),
         ...(key ? { key } : {}),
       };
-      await clientNamed(desk, client);
-      const expected = await replayEvents(desk.db, client, { ...wish, dryRun: true });
-      const bar = desk.progress("events", expected.queued + expected.not_redispatched);
+      await requireClient(context, client);
+      const expected = await replayEvents(context.db, client, { ...input, dryRun: true });
+      const bar = context.progress("events", expected.queued + expected.not_redispatched);
       try {
-        return await replayEvents(desk.db, client, { ...wish, onBatch: bar.advance });
+        return await replayEvents(context.db, client, { ...input, onBatch: bar.advance });
       } finally {
         bar.end();
       }
@@ -46,7 +46,7 @@ export const EVENTS_VERBS: readonly Verb[] = [
   }),
 ];
 
-function periodNamed(given: GivenPeriod & { since: string }) {
+function parsePeriod(given: PeriodInput & { since: string }) {
   const period = readPeriod(given);
   if ("field" in period) throw new UsageError(`--${period.field} ${period.problem}`);
   return period as typeof period & { since: Date };

@@ -1,12 +1,12 @@
-import { makeKey, revokeKey } from "../domain/tenants/api-keys.ts";
+import { createKey, revokeKey } from "../domain/tenants/api-keys.ts";
 import { findApiKeyOwner, listApiKeys } from "../store/tenants/api-keys.ts";
-import { CommandError, type Verb, verb } from "./command.ts";
-import { clientNamed, operatorDeed } from "./operator.ts";
+import { type Command, CommandError, defineCommand } from "./command.ts";
+import { operatorActor, requireClient } from "./operator.ts";
 import { OPTION, optional, required } from "./options.ts";
-import { everyPage } from "./pages.ts";
+import { readAllPages } from "./pages.ts";
 
-export const KEY_VERBS: readonly Verb[] = [
-  verb({
+export const KEY_COMMANDS: readonly Command[] = [
+  defineCommand({
     name: "key create",
     summary: "Make an API key; its text is shown this once",
     options: {
@@ -18,32 +18,34 @@ export const KEY_VERBS: readonly Verb[] = [
         about: "ends after this time, such as 90d (never when absent)",
       }),
     },
-    async run({ client, name, scopes, expires }, desk) {
-      await clientNamed(desk, client);
+    async run({ client, name, scopes, expires }, context) {
+      await requireClient(context, client);
       const expiresAt = expires === undefined ? null : new Date(Date.now() + expires);
-      const wish = { name, scopes, expiresAt, production: desk.config.NODE_ENV === "production" };
-      const { row, text } = await desk.db.transaction((tx) => makeKey(tx, operatorDeed(desk, client), wish));
+      const input = { name, scopes, expiresAt, production: context.config.NODE_ENV === "production" };
+      const { row, text } = await context.db.transaction((tx) =>
+        createKey(tx, operatorActor(context, client), input),
+      );
       return { id: row.id, key: text };
     },
   }),
-  verb({
+  defineCommand({
     name: "key list",
     summary: "List a client's API keys, newest first",
     options: { client: required(OPTION.client) },
-    async run({ client }, desk) {
-      await clientNamed(desk, client);
-      const rows = await everyPage((page) => listApiKeys(desk.db, client, page));
+    async run({ client }, context) {
+      await requireClient(context, client);
+      const rows = await readAllPages((page) => listApiKeys(context.db, client, page));
       return { data: rows.map(({ client_id, replaced_by, ...row }) => row) };
     },
   }),
-  verb({
+  defineCommand({
     name: "key revoke",
     summary: "Revoke an API key; every process refuses it within 5 seconds",
     options: { id: required(OPTION.key) },
-    async run({ id }, desk) {
-      const clientId = await findApiKeyOwner(desk.db, id);
+    async run({ id }, context) {
+      const clientId = await findApiKeyOwner(context.db, id);
       if (clientId === undefined) throw new CommandError(`there is no key ${id}`);
-      await revokeKey(desk.db, operatorDeed(desk, clientId), id);
+      await revokeKey(context.db, operatorActor(context, clientId), id);
       return { id, revoked: true };
     },
   }),

@@ -1,7 +1,7 @@
 import { applyMigrations } from "../store/database/migrations.ts";
-import { type Verb, verb } from "./command.ts";
+import { type Command, defineCommand } from "./command.ts";
 
-export const MIGRATE_VERB: Verb = verb({
+export const MIGRATE_COMMAND: Command = defineCommand({
   name: "migrate",
   summary: "Apply the migrations that the database lacks",
   options: {},

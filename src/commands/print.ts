@@ -1,15 +1,15 @@
 /** What a person reads: a table for `{ data: [...] }`, else one line per field. */
 export function toText(result: object): string {
   const { data } = result as { data?: unknown };
-  if (Array.isArray(data)) return data.length === 0 ? "none" : table(data as Record<string, unknown>[]);
+  if (Array.isArray(data)) return data.length === 0 ? "none" : toTable(data as Record<string, unknown>[]);
   const fields = Object.entries(result);
   const width = Math.max(...fields.map(([name]) => name.length));
-  return fields.map(([name, value]) => `${name.padEnd(width)}  ${cell(value)}`).join("\n");
+  return fields.map(([name, value]) => `${name.padEnd(width)}  ${toCell(value)}`).join("\n");
 }
 
-function table(rows: readonly Record<string, unknown>[]): string {
+function toTable(rows: readonly Record<string, unknown>[]): string {
   const columns = Object.keys(rows[0] as object);
-  const lines = [columns, ...rows.map((row) => columns.map((column) => cell(row[column])))];
+  const lines = [columns, ...rows.map((row) => columns.map((column) => toCell(row[column])))];
   const widths = columns.map((_, index) => Math.max(...lines.map((line) => (line[index] as string).length)));
   return lines
     .map((line) =>
@@ -21,9 +21,9 @@ function table(rows: readonly Record<string, unknown>[]): string {
     .join("\n");
 }
 
-function cell(value: unknown): string {
+function toCell(value: unknown): string {
   if (value === null || value === undefined) return "-";
   if (value instanceof Date) return value.toISOString();
-  if (Array.isArray(value)) return value.length === 0 ? "none" : value.map(cell).join(",");
+  if (Array.isArray(value)) return value.length === 0 ? "none" : value.map(toCell).join(",");
   return String(value);
 }

@@ -5,7 +5,7 @@ export interface Progress {
   end(): void;
 }
 
-const WIDTH = 30;
+const BAR_WIDTH = 30;
 
 interface Screen {
   isTTY?: boolean;
@@ -15,14 +15,14 @@ interface Screen {
 /** A bar on a terminal; nothing where nobody watches. */
 export function createProgress(screen: Screen, label: string, total: number): Progress {
   let done = 0;
-  let shown = "";
+  let lastLine = "";
   const draw = () => {
     const share = total === 0 ? 1 : Math.min(1, done / total);
-    const filled = Math.round(share * WIDTH);
-    const bar = "█".repeat(filled) + "░".repeat(WIDTH - filled);
+    const filled = Math.round(share * BAR_WIDTH);
+    const bar = "█".repeat(filled) + "░".repeat(BAR_WIDTH - filled);
     const line = `${label} ${bar} ${Math.floor(share * 100)} % (${done} of ${total})`;
-    if (screen.isTTY && line !== shown) screen.write(`\r${line}`);
-    shown = line;
+    if (screen.isTTY && line !== lastLine) screen.write(`\r${line}`);
+    lastLine = line;
   };
   draw();
   return {
@@ -31,7 +31,7 @@ export function createProgress(screen: Screen, label: string, total: number): Pr
       draw();
     },
     end() {
-      if (screen.isTTY) screen.write(`\r${" ".repeat(shown.length)}\r`);
+      if (screen.isTTY) screen.write(`\r${" ".repeat(lastLine.length)}\r`);
     },
   };
 }

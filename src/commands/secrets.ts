@@ -2,29 +2,29 @@ import { type SecretBox, SecretBoxError, sealedContext } from "../security/secre
 import type { Database } from "../store/database/database.ts";
 import {
   findSealedColumns,
-  readStale,
-  replaceSealed,
+  listKeyUsage,
+  listStaleValues,
+  replaceSealedValues,
   type SealedColumn,
   type SealedValue,
-  sharesByKey,
 } from "../store/database/sealed-columns.ts";
-import { type Verb, verb } from "./command.ts";
+import { type Command, defineCommand } from "./command.ts";
 import type { Progress } from "./progress.ts";
 
-const BATCH = 500;
+const BATCH_ROWS = 500;
 
-interface Rotation {
+interface RotationResult {
   rotated: number;
   /** Sealed by a key that ENCRYPTION_KEYS does not have, or written anew while it ran. */
   left: number;
 }
 
-export const SECRETS_VERBS: readonly Verb[] = [
-  verb({
+export const SECRETS_COMMANDS: readonly Command[] = [
+  defineCommand({
     name: "secrets rotate",
     summary: "Encrypt every stored secret with the first of ENCRYPTION_KEYS",
     options: {},
-    async run(_, { db, secretBox, progress }): Promise<Rotation> {
+    async run(_, { db, secretBox, progress }): Promise<RotationResult> {
       const columns = await findSealedColumns(db);
       const bar = progress("secrets", await countStale(db, columns, secretBox));
       let rotated = 0;
@@ -36,7 +36,7 @@ export const SECRETS_VERBS: readonly Verb[] = [
       left === 0
         ? `${rotated} secrets encrypted anew; the other keys of ENCRYPTION_KEYS are needed no more`
         : `${rotated} secrets encrypted anew, ${left} are left: run it again, with the keys they were encrypted by`,
-    failed: ({ left }) => left > 0,
+    isFailure: ({ left }) => left > 0,
   }),
 ];
 
@@ -44,8 +44,8 @@ export const SECRETS_VERBS: readonly Verb[] = [
 async function countStale(db: Database, columns: readonly SealedColumn[], box: SecretBox): Promise<number> {
   let count = 0;
   for (const column of columns)
-    for (const share of await sharesByKey(db, column))
-      if (share.keyId !== box.keyId || opened(box, column, share.sample) === undefined) count += share.count;
+    for (const share of await listKeyUsage(db, column))
+      if (share.keyId !== box.keyId || tryOpen(box, column, share.sample) === undefined) count += share.count;
   return count;
 }
 
@@ -58,10 +58,10 @@ interface RotationParts {
 async function rotateColumn({ db, secretBox, bar }: RotationParts, column: SealedColumn): Promise<number> {
   let [rotated, after]: [number, string | undefined] = [0, undefined];
   for (;;) {
-    const values = await readStale(db, column, { keyId: secretBox.keyId, after, limit: BATCH });
+    const values = await listStaleValues(db, column, { keyId: secretBox.keyId, after, limit: BATCH_ROWS });
     if (values.length === 0) return rotated;
     const resealed = values.flatMap((value) => reseal(secretBox, column, value));
-    rotated += await replaceSealed(db, column, resealed);
+    rotated += await replaceSealedValues(db, column, resealed);
     bar.advance(values.length);
     after = values.at(-1)?.id;
   }
@@ -69,13 +69,13 @@ async function rotateColumn({ db, secretBox, bar }: RotationParts, column: Seale
 
 /** Nothing for what cannot be opened: it stays as it is, and is counted as left. */
 function reseal(secretBox: SecretBox, column: SealedColumn, value: SealedValue) {
-  const secret = opened(secretBox, column, value);
+  const secret = tryOpen(secretBox, column, value);
   if (secret === undefined) return [];
   return [{ ...value, replacement: secretBox.seal(secret, sealedContext({ ...column, id: value.id })) }];
 }
 
 /** The secret, or undefined where none of the keys opens it. */
-export function opened(
+export function tryOpen(
   box: SecretBox,
   column: SealedColumn,
   { id, sealed }: SealedValue,

@@ -1,34 +1,34 @@
 import { createReadStream } from "node:fs";
 import { publishTerms } from "../domain/tenants/terms.ts";
 import { findTermsInForce } from "../store/tenants/terms.ts";
-import { CommandError, UsageError, type Verb, verb } from "./command.ts";
+import { type Command, CommandError, defineCommand, UsageError } from "./command.ts";
 import { required } from "./options.ts";
 
 const KIB = 1_024;
-const LARGEST = 256 * KIB;
+const MAX_FILE_BYTES = 256 * KIB;
 
-export const TERMS_VERBS: readonly Verb[] = [
-  verb({
+export const TERMS_COMMANDS: readonly Command[] = [
+  defineCommand({
     name: "terms publish",
     summary: "Put a new version of the terms of advertising in force; every client must accept it anew",
     options: {
-      version: required({ placeholder: "VERSION", about: "such as 2026-11-01", parse: versionName }),
+      version: required({ placeholder: "VERSION", about: "such as 2026-11-01", parse: parseVersion }),
       file: required({
         placeholder: "FILE",
-        about: `the text, in UTF-8, at most ${LARGEST / KIB} KiB`,
+        about: `the text, in UTF-8, at most ${MAX_FILE_BYTES / KIB} KiB`,
         parse: (text: string) => text,
       }),
     },
-    async run({ version, file }, desk) {
-      const published = await publishTerms(desk.db, { version, text: await textIn(file) });
+    async run({ version, file }, context) {
+      const published = await publishTerms(context.db, { version, text: await readTermsFile(file) });
       if (published.outcome === "exists")
         throw new CommandError(`version ${version} was published before: a new text needs a new version`);
-      const { row, former, unsettled } = published;
-      desk.say(`clients that had accepted ${former} and must accept anew: ${unsettled}`);
+      const { row, former, clientsToReaccept } = published;
+      context.say(`clients that had accepted ${former} and must accept anew: ${clientsToReaccept}`);
       return { version: row.version, published_at: row.published_at };
     },
   }),
-  verb({
+  defineCommand({
     name: "terms current",
     summary: "Show which version of the terms of advertising is in force",
     options: {},
@@ -39,15 +39,16 @@ export const TERMS_VERBS: readonly Verb[] = [
   }),
 ];
 
-function versionName(text: string): string {
+function parseVersion(text: string): string {
   if (/^[\x21-\x7e]{1,64}$/.test(text)) return text;
   throw new UsageError("must have 1 to 64 visible ASCII characters, none of them a space");
 }
 
-async function textIn(file: string): Promise<string> {
-  const bytes = await firstBytes(file, LARGEST + 1);
-  if (bytes.length > LARGEST) throw new CommandError(`${file} is larger than ${LARGEST / KIB} KiB`);
-  const text = decoded(bytes);
+async function readTermsFile(file: string): Promise<string> {
+  const bytes = await readFirstBytes(file, MAX_FILE_BYTES + 1);
+  if (bytes.length > MAX_FILE_BYTES)
+    throw new CommandError(`${file} is larger than ${MAX_FILE_BYTES / KIB} KiB`);
+  const text = decodeUtf8(bytes);
   if (text === undefined) throw new CommandError(`${file} is not UTF-8 text`);
   if (text.includes("\u0000")) throw new CommandError(`${file} contains the character U+0000`);
   if (text.trim() === "") throw new CommandError(`${file} is empty`);
@@ -55,7 +56,7 @@ async function textIn(file: string): Promise<string> {
 }
 
 /** No more than that: it may be a device, or anything else without an end. */
-async function firstBytes(file: string, count: number): Promise<Buffer> {
+async function readFirstBytes(file: string, count: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   try {
     for await (const chunk of createReadStream(file, { end: count - 1 })) chunks.push(chunk as Buffer);
@@ -65,7 +66,7 @@ async function firstBytes(file: string, count: number): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-function decoded(bytes: Buffer): string | undefined {
+function decodeUtf8(bytes: Buffer): string | undefined {
   try {
     return new TextDecoder("utf-8", { fatal: true }).decode(bytes);
   } catch {

@@ -1,16 +1,16 @@
-import { changePassword, makeUser } from "../domain/tenants/users.ts";
+import { changePassword, createUser } from "../domain/tenants/users.ts";
 import { SECOND } from "../runtime/durations.ts";
 import { generatePassword } from "../security/passwords.ts";
-import { LOGIN_LASTS } from "../security/user-tokens.ts";
+import { LOGIN_TTL_MS } from "../security/user-tokens.ts";
 import { recordAudit } from "../store/tenants/audit-log.ts";
 import { findUserCredential, listUsers, type UserCredentialRow } from "../store/tenants/users.ts";
-import { CommandError, type Desk, type Verb, verb } from "./command.ts";
-import { clientNamed, operatorDeed } from "./operator.ts";
+import { type Command, type CommandContext, CommandError, defineCommand } from "./command.ts";
+import { operatorActor, requireClient } from "./operator.ts";
 import { OPTION, optional, required } from "./options.ts";
-import { everyPage } from "./pages.ts";
+import { readAllPages } from "./pages.ts";
 
-export const USER_VERBS: readonly Verb[] = [
-  verb({
+export const USER_COMMANDS: readonly Command[] = [
+  defineCommand({
     name: "user create",
     summary: "Make a user who can sign in",
     options: {
@@ -20,59 +20,59 @@ export const USER_VERBS: readonly Verb[] = [
       role: required(OPTION.role),
       password: optional(OPTION.password),
     },
-    async run({ client, ...wish }, desk) {
-      await clientNamed(desk, client);
-      const made = await makeUser(desk, operatorDeed(desk, client), wish);
-      if (!made) throw new CommandError(`the email ${wish.email} is in use already`);
-      const { row, ...password } = made;
+    async run({ client, ...input }, context) {
+      await requireClient(context, client);
+      const created = await createUser(context, operatorActor(context, client), input);
+      if (!created) throw new CommandError(`the email ${input.email} is in use already`);
+      const { row, ...password } = created;
       return { user_id: row.id, ...password };
     },
   }),
-  verb({
+  defineCommand({
     name: "user list",
     summary: "List a client's users, newest first",
     options: { client: required(OPTION.client) },
-    async run({ client }, desk) {
-      await clientNamed(desk, client);
-      const rows = await everyPage((page) => listUsers(desk.db, client, page));
+    async run({ client }, context) {
+      await requireClient(context, client);
+      const rows = await readAllPages((page) => listUsers(context.db, client, page));
       return { data: rows.map(({ id, client_id, ...row }) => ({ user_id: id, ...row })) };
     },
   }),
-  verb({
+  defineCommand({
     name: "user password",
     summary: "Set a user's password; the tokens issued before are refused from then on",
     options: { user: required(OPTION.user), password: optional(OPTION.password) },
-    async run({ user, password }, desk) {
-      const { client_id } = await userNamed(desk, user);
-      const wish = { id: user, password: password ?? generatePassword() };
-      await changePassword(desk, operatorDeed(desk, client_id), wish);
-      return { user_id: user, ...(password === undefined ? { password: wish.password } : {}) };
+    async run({ user, password }, context) {
+      const { client_id } = await requireUser(context, user);
+      const input = { id: user, password: password ?? generatePassword() };
+      await changePassword(context, operatorActor(context, client_id), input);
+      return { user_id: user, ...(password === undefined ? { password: input.password } : {}) };
     },
   }),
-  verb({
+  defineCommand({
     name: "user token",
     summary: "Make a user token, as a login would",
     options: {
       user: required(OPTION.user),
       ttl: optional({ ...OPTION.duration, about: "how long it is good for (12h when absent)" }),
     },
-    async run({ user, ttl = LOGIN_LASTS }, desk) {
-      const { issue } = desk.tokens;
+    async run({ user, ttl = LOGIN_TTL_MS }, context) {
+      const { issue } = context.tokens;
       if (!issue) throw new CommandError("JWT_SECRET is not set: the identity provider issues the tokens");
-      const { client_id: clientId, enabled } = await userNamed(desk, user);
+      const { client_id: clientId, enabled } = await requireUser(context, user);
       if (!enabled) throw new CommandError(`the user ${user} is disabled, a token would be refused`);
       const details = { ttl_seconds: ttl / SECOND };
-      await recordAudit(desk.db, operatorDeed(desk, clientId), {
+      await recordAudit(context.db, operatorActor(context, clientId), {
         action: "user.token_issued",
         target: user,
         details,
       });
-      return { token: await issue({ id: user, clientId }, { lasts: ttl }) };
+      return { token: await issue({ id: user, clientId }, { ttlMs: ttl }) };
     },
   }),
 ];
 
-async function userNamed({ db }: Desk, id: string): Promise<UserCredentialRow> {
+async function requireUser({ db }: CommandContext, id: string): Promise<UserCredentialRow> {
   const row = await findUserCredential(db, id);
   if (!row) throw new CommandError(`there is no user ${id}`);
   return row;

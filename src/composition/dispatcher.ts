@@ -1,12 +1,12 @@
 import type { DependencyContainer } from "tsyringe";
-import { createFinisher } from "../../workers/dispatcher/batch-writer.ts";
-import { createGate } from "../../workers/dispatcher/concurrency-limiter.ts";
+import { createBatchWriter } from "../../workers/dispatcher/batch-writer.ts";
+import { createConcurrencyLimiter } from "../../workers/dispatcher/concurrency-limiter.ts";
 import { deliverEvent } from "../../workers/dispatcher/delivering/deliver-event.ts";
-import { createDeliveries } from "../../workers/dispatcher/delivering/in-flight.ts";
+import { createInFlightDeliveries } from "../../workers/dispatcher/delivering/in-flight.ts";
 import { withLeadFields } from "../../workers/dispatcher/delivering/lead-fields.ts";
-import { bare } from "../../workers/dispatcher/delivering/outcomes.ts";
-import { lookAround } from "../../workers/dispatcher/delivering/peer-watch.ts";
-import { createReport } from "../../workers/dispatcher/delivering/record.ts";
+import { withoutRemoteText } from "../../workers/dispatcher/delivering/outcomes.ts";
+import { checkPeers } from "../../workers/dispatcher/delivering/peer-watch.ts";
+import { createAttemptRecorder } from "../../workers/dispatcher/delivering/record.ts";
 import { sweep } from "../../workers/dispatcher/delivering/sweeper.ts";
 import { setGauges } from "../../workers/dispatcher/gauges.ts";
 import { dispatcher } from "../../workers/dispatcher/stream-consumer.ts";
@@ -20,11 +20,11 @@ import { repeat } from "../runtime/async/repeat.ts";
 import { SECOND } from "../runtime/durations.ts";
 import { newId } from "../runtime/ids.ts";
 import type { Worker } from "../runtime/supervise.ts";
-import { type ClaimedRow, finishDeliveries } from "../store/events/claim-deliveries.ts";
-import { unqueue } from "../store/events/sweep-deliveries.ts";
+import { type ClaimedDelivery, finishDeliveries } from "../store/events/claim-deliveries.ts";
+import { unmarkQueued } from "../store/events/sweep-deliveries.ts";
 import type { SendRef } from "../store/messages/claim-sends.ts";
-import { registerPosting } from "./event-poster.ts";
-import { sending } from "./message-sending.ts";
+import { registerEventPoster } from "./event-poster.ts";
+import { createMessageSending } from "./message-sending.ts";
 import { platformConnections, registerPlatforms } from "./platforms.ts";
 import { sharedWorkers } from "./shared.ts";
 import {
@@ -43,7 +43,7 @@ import {
 } from "./tokens.ts";
 
 export function registerDispatcher(container: DependencyContainer): void {
-  registerPosting(container);
+  registerEventPoster(container);
   registerPlatforms(container);
   provide(container, WORKERS, (c) => [...sharedWorkers(c), ...dispatcherWorkers(c)]);
 }
@@ -53,83 +53,90 @@ function dispatcherWorkers(c: DependencyContainer): Worker[] {
   const [log, metrics, partitions] = [resolve(c, LOG), resolve(c, METRICS), resolve(c, PARTITIONS)];
   const [secretBox, poster] = [resolve(c, SECRET_BOX), resolve(c, EVENT_POSTER)];
   const worker = newId("wrk");
-  const heart = heartbeat({ id: worker, process: "dispatcher", db, log });
-  const { steadyFor } = heart;
+  const heartbeatWorker = heartbeat({ id: worker, process: "dispatcher", db, log });
+  const { aliveForMs } = heartbeatWorker;
   const streams = createStreams(redis, partitions);
-  const doorbell = createQueueNotifier({
+  const notifier = createQueueNotifier({
     redis,
     streams,
     lane: "events",
-    unqueue: (refs) => unqueue(db, refs),
+    unmarkQueued: (refs) => unmarkQueued(db, refs),
     log,
   });
-  const outbound = sending(c, { worker, steadyFor, streams, doorbell });
+  const outbound = createMessageSending(c, { worker, aliveForMs, streams, notifier });
   const [parking, breakers] = [createParking(redis, partitions), createBreakers(redis, partitions, { log })];
   const { pages } = resolve(c, PLATFORMS).social;
-  const complete = (row: ClaimedRow) => withLeadFields({ db, secretBox, pages, log }, row);
-  const gate = createGate({
+  const completePayload = (row: ClaimedDelivery) => withLeadFields({ db, secretBox, pages, log }, row);
+  const limiter = createConcurrencyLimiter({
     slots: config.DISPATCHER_CONCURRENCY,
     isUnhealthy: breakers.isUnhealthy,
-    isOnTrial: (clientId) => breakers.lastStateOf(clientId).state === "half_open",
+    isHalfOpen: (clientId) => breakers.stateOfClient(clientId).state === "half_open",
   });
-  const deliveries = createDeliveries({
+  const deliveries = createInFlightDeliveries({
     worker,
     db,
     log,
-    isAlive: () => steadyFor() > 0,
-    gate,
+    isAlive: () => aliveForMs() > 0,
+    limiter,
     parking,
-    finisher: createFinisher({
+    batchWriter: createBatchWriter({
       what: "delivery",
       write: (finishes) => finishDeliveries(db, finishes),
-      bare,
+      withoutRemoteText,
       log,
     }),
-    deliver: (row, signal) => deliverEvent({ secretBox, poster, breakers, complete }, row, signal),
-    report: createReport(log, metrics),
+    deliver: (row, signal) => deliverEvent({ secretBox, poster, breakers, completePayload }, row, signal),
+    record: createAttemptRecorder(log, metrics),
   });
-  const chores = [
+  const backgroundWorkers = [
     repeat({
       name: "sweeper",
-      every: 1 * SECOND,
-      work: () => sweep({ db, streams, parking, log, steadyFor }),
+      intervalMs: 1 * SECOND,
+      work: () => sweep({ db, streams, parking, log, aliveForMs }),
       log,
     }),
     repeat({
-      name: "lookout",
-      every: 1 * SECOND,
-      work: () => lookAround({ streams, parking, breakers, gate, deliveries }),
+      name: "peer_check",
+      intervalMs: 1 * SECOND,
+      work: () => checkPeers({ streams, parking, breakers, limiter, deliveries }),
       log,
     }),
   ];
-  metrics.onReading(() =>
-    setGauges({ db, redis, partitions, breakers, gates: { events: gate, messages: outbound.gate }, metrics }),
+  metrics.addCollector(() =>
+    setGauges({
+      db,
+      redis,
+      partitions,
+      breakers,
+      limiters: { events: limiter, messages: outbound.limiter },
+      metrics,
+    }),
   );
   return [
     platformConnections(c),
     { name: "event-poster", close: () => poster.close() },
-    heart,
-    doorbell,
+    heartbeatWorker,
+    notifier,
     dispatcher({
       streams,
       lanes: [
         ...EVENT_LANES.map((lane) => ({
           lane,
-          prefix: "evt" as const,
-          room: () => gate.room(lane),
-          roomNow: () => gate.roomIn(lane),
-          take: (entries: readonly Entry[]) => deliveries.take(lane, entries),
+          idPrefix: "evt" as const,
+          waitForFreeSlots: () => limiter.waitForFreeSlots(lane),
+          freeSlots: () => limiter.freeSlotsIn(lane),
+          dispatch: (entries: readonly Entry[]) => deliveries.dispatch(lane, entries),
         })),
         {
           lane: "outbound",
-          prefix: "msg",
-          room: outbound.sends.room,
-          roomNow: outbound.sends.roomNow,
-          take: (entries) => outbound.sends.take(entries.filter(isSend)),
+          idPrefix: "msg",
+          waitForFreeSlots: outbound.sends.waitForFreeSlots,
+          freeSlots: outbound.sends.freeSlots,
+          dispatch: (entries) => outbound.sends.dispatch(entries.filter(isSend)),
         },
       ],
-      crews: [deliveries, outbound.sends],
-      chores: [...chores, outbound.sweeper],
+      inFlight: [deliveries, outbound.sends],
+      backgroundWorkers: [...backgroundWorkers, outbound.sweeper],
       log,
       connect: () => connectReader(config),
     }),

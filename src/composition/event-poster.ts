@@ -5,7 +5,7 @@ import { createResolver } from "../delivery/resolver.ts";
 import { CONFIG, DESTINATIONS, EVENT_POSTER, provide, RESOLVER, resolve } from "./tokens.ts";
 
 /** What sends events to the clients' backends, and guards where to. */
-export function registerPosting(container: DependencyContainer): void {
+export function registerEventPoster(container: DependencyContainer): void {
   provide(container, DESTINATIONS, (c) => createDestinations(resolve(c, CONFIG).PRIVATE_DESTINATIONS));
   provide(container, RESOLVER, (c) => createResolver({ destinations: resolve(c, DESTINATIONS) }));
   provide(container, EVENT_POSTER, (c) =>

@@ -1,7 +1,7 @@
 import { hostname, userInfo } from "node:os";
 import { createInterface } from "node:readline";
 import type { DependencyContainer } from "tsyringe";
-import type { Desk } from "../commands/command.ts";
+import type { CommandContext } from "../commands/command.ts";
 import { createProgress } from "../commands/progress.ts";
 import { connectProducer, type RedisClient } from "../queue/redis.ts";
 import { readConfig } from "../runtime/config/config.ts";
@@ -14,10 +14,10 @@ import { createDatabase, type Database } from "../store/database/database.ts";
 import { CONFIG, DATABASE, PASSWORDS, provide, REDIS, resolve, SECRET_BOX, USER_TOKENS } from "./tokens.ts";
 
 /** What the command line works with. Nothing is read or opened before a verb asks for it. */
-export function openDesk(
+export function openCommandContext(
   container: DependencyContainer,
   env: Environment,
-): Desk & { close(): Promise<void> } {
+): CommandContext & { close(): Promise<void> } {
   let database: Database | undefined;
   let redis: RedisClient | undefined;
   provide(container, CONFIG, () => readConfig(env));
@@ -26,7 +26,7 @@ export function openDesk(
     return database;
   });
   provide(container, REDIS, (c) => {
-    redis = connectProducer(resolve(c, CONFIG), createLog(SILENT));
+    redis = connectProducer(resolve(c, CONFIG), createLog(SILENT_LOG));
     return redis;
   });
   provide(container, PASSWORDS, () => createPasswords());
@@ -54,7 +54,7 @@ export function openDesk(
     },
     operator: `${accountName()} at ${hostname()}`,
     say: (line) => void process.stderr.write(`${line}\n`),
-    readLine: firstLine,
+    readLine: readFirstLine,
     progress: (label, total) => createProgress(process.stderr, label, total),
     async close() {
       redis?.disconnect();
@@ -64,7 +64,7 @@ export function openDesk(
 }
 
 /** What goes wrong is said by the verb. */
-const SILENT = { LOG_LEVEL: "silent", LOG_FORMAT: "json", process: "herald" } as const;
+const SILENT_LOG = { LOG_LEVEL: "silent", LOG_FORMAT: "json", process: "herald" } as const;
 
 /** A container's user may have a number and no name. */
 function accountName(): string {
@@ -75,7 +75,7 @@ function accountName(): string {
   }
 }
 
-async function firstLine(): Promise<string> {
+async function readFirstLine(): Promise<string> {
   const lines = createInterface({ input: process.stdin });
   try {
     for await (const line of lines) return line;

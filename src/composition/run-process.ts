@@ -1,13 +1,13 @@
 import type { DependencyContainer } from "tsyringe";
 import { type Config, readConfig } from "../runtime/config/config.ts";
 import type { Environment } from "../runtime/config/settings.ts";
-import { orComplaint, runWorkers } from "./run-workers.ts";
+import { runWorkers, tryReadSettings } from "./run-workers.ts";
 import { registerShared } from "./shared.ts";
 import { LOG, METRICS, resolve, WORKERS } from "./tokens.ts";
 
 /** All settings, or undefined after saying on stderr what is wrong with them. */
-export const configOrComplaint = (processName: string, env: Environment): Config | undefined =>
-  orComplaint(processName, () => readConfig(env));
+export const tryReadConfig = (processName: string, env: Environment): Config | undefined =>
+  tryReadSettings(processName, () => readConfig(env));
 
 interface ProcessParts {
   name: string;
@@ -21,7 +21,7 @@ export async function runProcess(
   container: DependencyContainer,
   { name, env, register }: ProcessParts,
 ): Promise<number> {
-  const config = configOrComplaint(name, env);
+  const config = tryReadConfig(name, env);
   if (!config) return 1;
   registerShared(container, config, name);
   register(container);

@@ -1,8 +1,8 @@
 import { ConfigError } from "../runtime/config/config.ts";
-import { type Supervision, supervise } from "../runtime/supervise.ts";
+import { type SuperviseOptions, supervise } from "../runtime/supervise.ts";
 
 /** What was read of the settings, or undefined after saying on stderr what is wrong with them. */
-export function orComplaint<T>(processName: string, read: () => T): T | undefined {
+export function tryReadSettings<T>(processName: string, read: () => T): T | undefined {
   try {
     return read();
   } catch (error) {
@@ -13,7 +13,7 @@ export function orComplaint<T>(processName: string, read: () => T): T | undefine
 }
 
 /** The workers of a process, from their start to its exit code. */
-export function runWorkers(supervision: Supervision): Promise<number> {
+export function runWorkers(supervision: SuperviseOptions): Promise<number> {
   process.stdout.on("error", () => {}); // a log drain that breaks must not end the process, nor be told of in the log
   return supervise(supervision);
 }

@@ -2,10 +2,10 @@ import { ConfigError, readSettings } from "../runtime/config/config.ts";
 import type { Environment } from "../runtime/config/settings.ts";
 import { createLog } from "../runtime/logging/log.ts";
 import { createSandbox } from "../sandbox/sandbox.ts";
-import { orComplaint, runWorkers } from "./run-workers.ts";
+import { runWorkers, tryReadSettings } from "./run-workers.ts";
 
 /** Everything it reads. It has no database, no Redis and no keys, and every one of these has a default. */
-const NAMES = [
+const SETTING_NAMES = [
   "NODE_ENV",
   "PORT",
   "PUBLIC_URL",
@@ -21,12 +21,12 @@ const NAMES = [
 function readSandboxSettings(env: Environment) {
   if (env.NODE_ENV === "production")
     throw new ConfigError(["NODE_ENV must not be production: the sandbox only plays the platforms"]);
-  return readSettings(env, NAMES);
+  return readSettings(env, SETTING_NAMES);
 }
 
 /** The stand-in platforms as a process of their own. */
 export async function runSandbox(env: Environment): Promise<number> {
-  const settings = orComplaint("sandbox", () => readSandboxSettings(env));
+  const settings = tryReadSettings("sandbox", () => readSandboxSettings(env));
   if (!settings) return 1;
   const log = createLog({ ...settings, process: "sandbox" });
   return runWorkers({ workers: [createSandbox({ settings, port: settings.SANDBOX_PORT, log })], log });

@@ -29,12 +29,12 @@ function schedulerWorkers(c: DependencyContainer): Worker[] {
   const id = newId("wrk");
   const { ads } = resolve(c, PLATFORMS);
   const parts = { db, secretBox: resolve(c, SECRET_BOX), ads, log, now: Date.now };
-  const table = jobs(resolve(c, CONFIG), parts);
-  const heart = heartbeat({ id, process: "scheduler", db, log });
-  metrics.onReading(() => setCronGauges({ db, jobs: table, metrics }));
+  const cronJobs = jobs(resolve(c, CONFIG), parts);
+  const heartbeatWorker = heartbeat({ id, process: "scheduler", db, log });
+  metrics.addCollector(() => setCronGauges({ db, jobs: cronJobs, metrics }));
   return [
     platformConnections(c),
-    heart,
-    cron({ id, jobs: table, db, log, metrics, steadyFor: heart.steadyFor }),
+    heartbeatWorker,
+    cron({ id, jobs: cronJobs, db, log, metrics, aliveForMs: heartbeatWorker.aliveForMs }),
   ];
 }

@@ -1,8 +1,8 @@
 import type { DependencyContainer } from "tsyringe";
-import { historyRoom } from "../../workers/table-partitions.ts";
+import { tablePartitions } from "../../workers/table-partitions.ts";
 import { awaitConnection, connectProducer } from "../queue/redis.ts";
 import { partitionsOf } from "../queue/streams.ts";
-import { within } from "../runtime/async/with-timeout.ts";
+import { withTimeout } from "../runtime/async/with-timeout.ts";
 import type { Config } from "../runtime/config/config.ts";
 import { SECOND } from "../runtime/durations.ts";
 import { createLog } from "../runtime/logging/log.ts";
@@ -30,11 +30,11 @@ export function registerShared(container: DependencyContainer, config: Config, p
 export function sharedWorkers(container: DependencyContainer): Worker[] {
   const [db, redis] = [resolve(container, DATABASE), resolve(container, REDIS)];
   const log = resolve(container, LOG);
-  const endConnections = () => within(2 * SECOND, db.close(), () => log.warn("postgres.not_closed"));
+  const closeDatabase = () => withTimeout(2 * SECOND, db.close(), () => log.warn("postgres.close_timed_out"));
   return [
     metricsServer(resolve(container, CONFIG), resolve(container, METRICS), log),
-    { name: "postgres", close: endConnections },
+    { name: "postgres", close: closeDatabase },
     { name: "redis", start: () => awaitConnection(redis, 2 * SECOND), close: () => redis.disconnect() },
-    historyRoom({ settings: resolve(container, CONFIG), db, log }),
+    tablePartitions({ settings: resolve(container, CONFIG), db, log }),
   ];
 }

@@ -15,7 +15,7 @@ import type { Metrics } from "../runtime/metrics/metrics.ts";
 import type { Worker } from "../runtime/supervise.ts";
 import type { Passwords } from "../security/passwords.ts";
 import type { SecretBox } from "../security/secret-box.ts";
-import type { TryLimit } from "../security/try-limit.ts";
+import type { AttemptLimiter } from "../security/try-limit.ts";
 import type { UserTokens } from "../security/user-tokens.ts";
 import type { Database } from "../store/database/database.ts";
 import type { SendRef } from "../store/messages/claim-sends.ts";
@@ -33,7 +33,7 @@ export const REDIS = token<RedisClient>("redis");
 export const PASSWORDS = token<Passwords>("passwords");
 export const SECRET_BOX = token<SecretBox>("secret box");
 export const USER_TOKENS = token<UserTokens>("user tokens");
-export const TRY_LIMIT = token<TryLimit>("try limit");
+export const TRY_LIMIT = token<AttemptLimiter>("try limit");
 /** Where events may go. */
 export const DESTINATIONS = token<Destinations>("destinations");
 /** Whose names they have. */
@@ -41,9 +41,9 @@ export const RESOLVER = token<Resolver>("resolver");
 /** Into how many the queue is divided. */
 export const PARTITIONS = token<number>("partitions");
 /** Tells the dispatchers what was recorded. */
-export const EVENT_NOTIFIER = token<QueueNotifier & Worker>("doorbell");
+export const EVENT_NOTIFIER = token<QueueNotifier & Worker>("event notifier");
 /** The same for messages to people. */
-export const MESSAGE_NOTIFIER = token<QueueNotifier<SendRef> & Worker>("doorbell of messages");
+export const MESSAGE_NOTIFIER = token<QueueNotifier<SendRef> & Worker>("message notifier");
 export const PLATFORMS = token<Platforms>("platforms");
 export const EVENT_POSTER = token<EventPoster>("event poster");
 export const ROUTES = token<readonly Route[]>("routes");

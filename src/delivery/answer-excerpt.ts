@@ -1,33 +1,36 @@
-const KEPT = 1_024;
+const MAX_EXCERPT_BYTES = 1_024;
 
 /** As much as a token may take, with every character of it escaped: one that begins in the part that is kept must be seen whole. */
-const MARGIN = 6 * 256;
+const TOKEN_MARGIN_BYTES = 6 * 256;
 
 /** How many bytes of an answer an excerpt is made from. */
-export const LOOKED_AT = KEPT + MARGIN;
+export const EXCERPT_SOURCE_BYTES = MAX_EXCERPT_BYTES + TOKEN_MARGIN_BYTES;
 
 /** The beginning of an answer as a text that Postgres can keep; without the token, which some receivers send back. */
 export function excerptOf(bytes: Buffer, token: string | undefined): string | null {
   if (bytes.length === 0) return null;
-  const text = wellFormed(bytes.subarray(0, LOOKED_AT)).replaceAll("\u0000", "\ufffd");
-  const silent = token === undefined ? text : text.replaceAll(anySpelling(token), "[token]");
-  const kept = silent.length * 3 <= KEPT ? silent : wellFormed(Buffer.from(silent).subarray(0, KEPT));
-  return kept || null;
+  const text = decodeUtf8(bytes.subarray(0, EXCERPT_SOURCE_BYTES)).replaceAll("\u0000", "\ufffd");
+  const redacted = token === undefined ? text : text.replaceAll(tokenPattern(token), "[token]");
+  const excerpt =
+    redacted.length * 3 <= MAX_EXCERPT_BYTES
+      ? redacted
+      : decodeUtf8(Buffer.from(redacted).subarray(0, MAX_EXCERPT_BYTES));
+  return excerpt || null;
 }
 
 /** The token as it stands, and as JSON, URLs and HTML may write it. */
-function anySpelling(token: string): RegExp {
+function tokenPattern(token: string): RegExp {
   const spellings = [...token].map((character) => {
     if (/[A-Za-z0-9_]/.test(character)) return character;
     const code = character.charCodeAt(0);
     const hex = code.toString(16).padStart(2, "0");
     const plain = `\\x${hex}`;
-    return `(?:\\\\?${plain}|\\\\u00${hex}|%${hex}|&#(?:0*${code}|x0*${hex});|${NAMED[character] ?? plain})`;
+    return `(?:\\\\?${plain}|\\\\u00${hex}|%${hex}|&#(?:0*${code}|x0*${hex});|${HTML_ENTITIES[character] ?? plain})`;
   });
   return new RegExp(spellings.join(""), "gi");
 }
 
-const NAMED: Readonly<Record<string, string>> = {
+const HTML_ENTITIES: Readonly<Record<string, string>> = {
   "&": "&amp;",
   "<": "&lt;",
   ">": "&gt;",
@@ -36,4 +39,4 @@ const NAMED: Readonly<Record<string, string>> = {
 };
 
 /** What is no UTF-8 is replaced; a character that was cut off at the end is left out. */
-const wellFormed = (bytes: Uint8Array): string => new TextDecoder().decode(bytes, { stream: true });
+const decodeUtf8 = (bytes: Uint8Array): string => new TextDecoder().decode(bytes, { stream: true });

@@ -34,12 +34,12 @@ export interface Destinations {
   /** The same of a socket's other end, which the system may write as an IPv4 address mapped to IPv6. */
   isAllowedPeer(address: string, scheme: Scheme): boolean;
   /** Whether there is any address that may be reached unencrypted. */
-  takesHttp: boolean;
+  allowsHttp: boolean;
 }
 
 /** The guard of where events go; `exceptions` are PRIVATE_DESTINATIONS. */
 export function createDestinations(exceptions: readonly Cidr[]): Destinations {
-  const isException = { 4: rangesOf(exceptions, "ipv4"), 6: rangesOf(exceptions, "ipv6") };
+  const isException = { 4: createRangeCheck(exceptions, "ipv4"), 6: createRangeCheck(exceptions, "ipv6") };
   function isAllowed(address: string, scheme: Scheme): boolean {
     const version = isIP(address);
     if (version !== 4 && version !== 6) return false;
@@ -49,29 +49,29 @@ export function createDestinations(exceptions: readonly Cidr[]): Destinations {
   return {
     isAllowed,
     isAllowedPeer: (address, scheme) =>
-      isAllowed(address, scheme) || isAllowed(address.replace(MAPPED, ""), scheme),
-    takesHttp: exceptions.length > 0,
+      isAllowed(address, scheme) || isAllowed(address.replace(IPV4_MAPPED_PREFIX, ""), scheme),
+    allowsHttp: exceptions.length > 0,
   };
 }
 
-const MAPPED = /^::ffff:(?=[\d.]+$)/i;
+const IPV4_MAPPED_PREFIX = /^::ffff:(?=[\d.]+$)/i;
 
 /** The address in the host of a URL, whose parser has undone every odd way to write one; undefined where it is a name. */
-export function literalIn({ hostname }: URL): string | undefined {
-  const bare = hostname.replace(/^\[(.*)\]$/, "$1");
-  return isIP(bare) === 0 ? undefined : bare;
+export function ipLiteralOf({ hostname }: URL): string | undefined {
+  const host = hostname.replace(/^\[(.*)\]$/, "$1");
+  return isIP(host) === 0 ? undefined : host;
 }
 
 /** One list per family: in a common one Node finds an IPv4 address in ranges of IPv6, and Deno does not. */
-function rangesOf(ranges: readonly Cidr[], family: Cidr["family"]): (address: string) => boolean {
+function createRangeCheck(ranges: readonly Cidr[], family: Cidr["family"]): (address: string) => boolean {
   const list = new BlockList();
   for (const range of ranges)
     if (range.family === family) list.addSubnet(range.address, range.prefix, family);
   return (address) => list.check(address, family);
 }
 
-const ranges = (texts: readonly string[], family: Cidr["family"]) =>
-  rangesOf(
+const parseRangeCheck = (texts: readonly string[], family: Cidr["family"]) =>
+  createRangeCheck(
     texts.map((text) => {
       const [address = "", prefix] = text.split("/");
       return { address, prefix: Number(prefix), family };
@@ -80,9 +80,9 @@ const ranges = (texts: readonly string[], family: Cidr["family"]) =>
   );
 
 const [isDeniedIpv4, isUnicastIpv6, isDeniedIpv6] = [
-  ranges(DENIED_IPV4, "ipv4"),
-  ranges(PUBLIC_IPV6, "ipv6"),
-  ranges(DENIED_IPV6, "ipv6"),
+  parseRangeCheck(DENIED_IPV4, "ipv4"),
+  parseRangeCheck(PUBLIC_IPV6, "ipv6"),
+  parseRangeCheck(DENIED_IPV6, "ipv6"),
 ];
 
 const IS_PUBLIC = {

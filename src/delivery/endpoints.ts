@@ -25,7 +25,7 @@ interface Endpoint {
 
 const TEMPLATE_BRANCH: Branch = { path: "/updateTemplateStatus", events: TEMPLATE_EVENTS };
 
-const messaging = (path: string, ...more: Branch[]): Endpoint => ({
+const messagingEndpoint = (path: string, ...more: Branch[]): Endpoint => ({
   path,
   events: ["platform.event"],
   branches: [
@@ -39,9 +39,9 @@ const messaging = (path: string, ...more: Branch[]): Endpoint => ({
 
 /** Where on a client's backend each event goes. */
 const ENDPOINTS: Readonly<Record<EventKey, Endpoint>> = {
-  chatapp: messaging("/chat", TEMPLATE_BRANCH),
-  photoapp: messaging("/photo"),
-  socialapp: messaging("/social"),
+  chatapp: messagingEndpoint("/chat", TEMPLATE_BRANCH),
+  photoapp: messagingEndpoint("/photo"),
+  socialapp: messagingEndpoint("/social"),
   marketing: { path: "/marketing/events", events: [...MARKETING_EVENTS, "platform.event"] },
   publishing: { path: "/publishing/events", events: [...PUBLISHING_EVENTS, "platform.event"] },
   embedded_signup: { path: "/embedded-signup/events", events: SIGNUP_EVENTS },
@@ -58,15 +58,15 @@ export function addressOf(base: string, key: EventKey | null, type: EventType): 
 /** All addresses below a base, or none of them while there is no base, and what reaches each. */
 export function describeEndpoint(base: string | null, key: EventKey) {
   const { path, events, branches = [] } = ENDPOINTS[key];
-  const at = (suffix: string) => (base === null ? null : base + path + suffix);
-  const routes = branches.map((branch) => ({ url: at(branch.path), events: branch.events }));
-  return { url: at(""), events, routes };
+  const urlAt = (suffix: string) => (base === null ? null : base + path + suffix);
+  const routes = branches.map((branch) => ({ url: urlAt(branch.path), events: branch.events }));
+  return { url: urlAt(""), events, routes };
 }
 
 /** Whether events of this type can be of this key; a test can be of any. */
-export function isPossible(key: EventKey, type: EventType): boolean {
+export function isEventOfKey(key: EventKey, type: EventType): boolean {
   const { events, branches = [] } = ENDPOINTS[key];
-  return type === "webhook.test" || [{ events }, ...branches].some((place) => place.events.includes(type));
+  return type === "webhook.test" || [{ events }, ...branches].some((target) => target.events.includes(type));
 }
 
 export const isDispatchKey = (word: string): word is DispatchKey => DISPATCH_KEYS.some((key) => key === word);

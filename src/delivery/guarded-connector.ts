@@ -23,7 +23,7 @@ export function guardedConnector(parts: ConnectorParts): buildConnector.connecto
   return (options, callback) => {
     const scheme = options.protocol as Scheme;
     connectors[scheme](options, (error, socket) => {
-      const fault = error ?? peerFault(socket, (peer) => parts.destinations.isAllowedPeer(peer, scheme));
+      const fault = error ?? checkPeer(socket, (peer) => parts.destinations.isAllowedPeer(peer, scheme));
       if (!fault) return callback(null, socket as Socket);
       socket?.destroy();
       return callback(fault, null);
@@ -31,7 +31,7 @@ export function guardedConnector(parts: ConnectorParts): buildConnector.connecto
   };
 }
 
-function peerFault({ remoteAddress }: Socket, isAllowed: (peer: string) => boolean): Error | undefined {
+function checkPeer({ remoteAddress }: Socket, isAllowed: (peer: string) => boolean): Error | undefined {
   if (remoteAddress === undefined) return Object.assign(new Error("gone"), { code: "ECONNRESET" });
   return isAllowed(remoteAddress) ? undefined : new AddressNotAllowed();
 }
@@ -51,10 +51,10 @@ function guardedLookup(resolver: Resolver, isAllowed: (address: string) => boole
     const fail = (error: Error) => callback(error, []);
     const answer = (found: readonly ResolvedAddress[]) => {
       if (!found.every(({ address }) => isAllowed(address))) return fail(new AddressNotAllowed());
-      const fitting = found.filter((one) => (family !== 4 && family !== 6 ? true : one.family === family));
-      const [first] = fitting;
+      const matching = found.filter((one) => (family !== 4 && family !== 6 ? true : one.family === family));
+      const [first] = matching;
       if (!first) return fail(Object.assign(new Error("no address"), { code: "ENOTFOUND" }));
-      return all ? callback(null, [...fitting]) : callback(null, first.address, first.family);
+      return all ? callback(null, [...matching]) : callback(null, first.address, first.family);
     };
     resolver(hostname).then(answer, fail);
   };

@@ -1,5 +1,5 @@
 /** Why there was no whole answer, by the code of the error; the first that fits. Tenants read the words. */
-const WORDS: readonly [RegExp, string][] = [
+const ERROR_TEXTS: readonly [RegExp, string][] = [
   [/^ADDRESS_NOT_ALLOWED$/, "address not allowed"],
   [/^ECONNREFUSED$/, "connection refused"],
   [/^(ENOTFOUND|EAI_\w+|ENODATA)$/, "host not found"],
@@ -15,12 +15,12 @@ const WORDS: readonly [RegExp, string][] = [
 ];
 
 /** A few stable words; never the error's own, which may tell of our network. */
-export function faultWord(error: unknown): string {
+export function toErrorText(error: unknown): string {
   const code = codeOf(error) ?? "";
-  return WORDS.find(([codes]) => codes.test(code))?.[1] ?? "connection failed";
+  return ERROR_TEXTS.find(([codes]) => codes.test(code))?.[1] ?? "connection failed";
 }
 
-interface Coded {
+interface ErrorLike {
   code?: unknown;
   name?: unknown;
   errors?: readonly unknown[];
@@ -30,6 +30,6 @@ interface Coded {
 /** Of several addresses that were tried in vain, the first one's. The parser of answers has none, but a name. */
 function codeOf(error: unknown): string | undefined {
   if (typeof error !== "object" || error === null) return undefined;
-  const { code, name, errors, cause } = error as Coded;
+  const { code, name, errors, cause } = error as ErrorLike;
   return typeof code === "string" ? code : (codeOf(errors?.[0] ?? cause) ?? String(name));
 }

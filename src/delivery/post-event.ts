@@ -1,9 +1,9 @@
 import { Agent, type Dispatcher } from "undici";
 import { SECOND } from "../runtime/durations.ts";
-import { excerptOf, LOOKED_AT } from "./answer-excerpt.ts";
-import { type Destinations, literalIn, type Scheme } from "./destinations.ts";
+import { EXCERPT_SOURCE_BYTES, excerptOf } from "./answer-excerpt.ts";
+import { type Destinations, ipLiteralOf, type Scheme } from "./destinations.ts";
 import { AddressNotAllowed, guardedConnector } from "./guarded-connector.ts";
-import { faultWord } from "./post-errors.ts";
+import { toErrorText } from "./post-errors.ts";
 import type { Resolver } from "./resolver.ts";
 
 export interface EventPost {
@@ -41,7 +41,7 @@ export interface PosterParts {
   connections?: number;
 }
 
-const MOST_READ = 65_536;
+const MAX_ANSWER_BYTES = 65_536;
 
 export function createEventPoster(parts: PosterParts): EventPoster {
   const { destinations, resolver, deadline = 15 * SECOND, connections = 100 } = parts;
@@ -57,41 +57,41 @@ export function createEventPoster(parts: PosterParts): EventPoster {
   return {
     async post(post, signal) {
       const began = performance.now();
-      const heard: Heard = { statusCode: null, retryAfter: null, beginning: Buffer.alloc(0) };
-      const fault = await limited({ deadline, signal }, (ending) => {
+      const received: ReceivedAnswer = { statusCode: null, retryAfter: null, firstBytes: Buffer.alloc(0) };
+      const fault = await runWithDeadline({ deadline, signal }, (abortSignal) => {
         const url = new URL(post.url);
-        const literal = literalIn(url);
+        const literal = ipLiteralOf(url);
         if (literal !== undefined && !destinations.isAllowed(literal, url.protocol as Scheme))
           throw new AddressNotAllowed();
-        return converse(agent, requestOf(url, post, ending), heard);
+        return sendRequest(agent, requestOf(url, post, abortSignal), received);
       });
-      const excerpt = excerptOf(heard.beginning, post.headers["x-webhook-token"]);
-      const { statusCode, retryAfter } = heard;
+      const excerpt = excerptOf(received.firstBytes, post.headers["x-webhook-token"]);
+      const { statusCode, retryAfter } = received;
       const durationMs = Math.round(performance.now() - began);
-      return { ...verdict(statusCode, fault), statusCode, durationMs, excerpt, retryAfter };
+      return { ...outcomeOf(statusCode, fault), statusCode, durationMs, excerpt, retryAfter };
     },
     close: () => agent.destroy(),
   };
 }
 
 /** Why it did not end well by itself; undefined when it did. What has not ended by then is given up. */
-async function limited(
+async function runWithDeadline(
   { deadline, signal }: { deadline: number; signal: AbortSignal | undefined },
-  work: (ending: AbortSignal) => Promise<void>,
+  work: (cancellation: AbortSignal) => Promise<void>,
 ): Promise<string | undefined> {
-  const ending = new AbortController();
-  const stop = (word: string) => () => ending.abort(new Error(word));
+  const cancellation = new AbortController();
+  const stop = (reason: string) => () => cancellation.abort(new Error(reason));
   const [onDeadline, onAbort] = [stop("timeout"), stop("aborted")];
   // Raced, because undici looks at the signal only once it is connected.
-  const ended = new Promise<string>((resolve) => {
-    ending.signal.addEventListener("abort", () => resolve(ending.signal.reason.message));
+  const cancelled = new Promise<string>((resolve) => {
+    cancellation.signal.addEventListener("abort", () => resolve(cancellation.signal.reason.message));
   });
   const timer = setTimeout(onDeadline, deadline);
   signal?.addEventListener("abort", onAbort);
   if (signal?.aborted) onAbort();
   try {
-    const worked = (async () => work(ending.signal))().then(() => undefined, faultWord);
-    return await Promise.race([ended, worked]);
+    const completed = (async () => work(cancellation.signal))().then(() => undefined, toErrorText);
+    return await Promise.race([cancelled, completed]);
   } finally {
     clearTimeout(timer);
     signal?.removeEventListener("abort", onAbort);
@@ -99,10 +99,10 @@ async function limited(
 }
 
 /** What the other end has said so far. */
-interface Heard {
+interface ReceivedAnswer {
   statusCode: number | null;
   retryAfter: string | null;
-  beginning: Buffer;
+  firstBytes: Buffer;
 }
 
 /** `idempotent` off: undici never sends it a second time. Redirects are not followed, which is what undici does unasked. */
@@ -120,21 +120,26 @@ const requestOf = (
   idempotent: false,
 });
 
-async function converse(agent: Agent, request: Dispatcher.RequestOptions, heard: Heard): Promise<void> {
+async function sendRequest(
+  agent: Agent,
+  request: Dispatcher.RequestOptions,
+  received: ReceivedAnswer,
+): Promise<void> {
   const { statusCode, headers, body } = await agent.request(request);
   body.on("error", () => {}); // heard by the loop, unless it has left by then
-  heard.statusCode = statusCode;
-  heard.retryAfter = [headers["retry-after"] ?? null].flat()[0] ?? null;
-  let read = 0;
+  received.statusCode = statusCode;
+  received.retryAfter = [headers["retry-after"] ?? null].flat()[0] ?? null;
+  let bytesRead = 0;
   for await (const chunk of body as AsyncIterable<Buffer>) {
-    read += chunk.length;
-    if (heard.beginning.length < LOOKED_AT) heard.beginning = Buffer.concat([heard.beginning, chunk]);
-    if (read > MOST_READ) break; // ends the connection
+    bytesRead += chunk.length;
+    if (received.firstBytes.length < EXCERPT_SOURCE_BYTES)
+      received.firstBytes = Buffer.concat([received.firstBytes, chunk]);
+    if (bytesRead > MAX_ANSWER_BYTES) break; // ends the connection
   }
 }
 
 /** A status that is no success counts also when the rest of its answer never came. */
-function verdict(
+function outcomeOf(
   statusCode: number | null,
   fault: string | undefined,
 ): Pick<PostedEvent, "outcome" | "error"> {

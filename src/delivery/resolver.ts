@@ -24,18 +24,18 @@ interface ResolverOptions {
 export function createResolver({ destinations, servers }: ResolverOptions): Resolver {
   const dns = new DnsResolver({ timeout: 2 * SECOND, tries: 2 });
   if (servers) dns.setServers(servers);
-  const loopback = loopbackOf(destinations);
+  const loopback = allowedLoopback(destinations);
   return async (host) => {
     const name = host.replace(/\.$/, "");
     if (isLoopback(name)) return loopback;
-    const asked = await Promise.allSettled([dns.resolve4(name), dns.resolve6(name)]);
-    const found = asked.flatMap((answer, index) =>
+    const answers = await Promise.allSettled([dns.resolve4(name), dns.resolve6(name)]);
+    const found = answers.flatMap((answer, index) =>
       answer.status === "fulfilled"
         ? answer.value.map((address) => ({ address, family: index === 0 ? 4 : 6 }))
         : [],
     );
     if (found.length > 0) return found;
-    if (destinations.takesHttp && asked.every(saysThatThereIsNone)) return lookup(name, { all: true });
+    if (destinations.allowsHttp && answers.every(isNotFound)) return lookup(name, { all: true });
     throw Object.assign(new Error("the name has no address"), { code: "ENOTFOUND" });
   };
 }
@@ -46,7 +46,7 @@ const LOOPBACK = [
 ];
 
 /** Where only one of the two may be reached, that one is meant. */
-function loopbackOf(destinations: Destinations): ResolvedAddress[] {
+function allowedLoopback(destinations: Destinations): ResolvedAddress[] {
   const allowed = LOOPBACK.filter(({ address }) => destinations.isAllowed(address, "http:"));
   return allowed.length > 0 ? allowed : LOOPBACK;
 }
@@ -55,5 +55,5 @@ function loopbackOf(destinations: Destinations): ResolvedAddress[] {
 const isLoopback = (name: string) => /(^|\.)localhost$/i.test(name);
 
 /** An answer, or that there is nobody to ask; a silence is neither. */
-const saysThatThereIsNone = (answer: PromiseSettledResult<unknown>): boolean =>
+const isNotFound = (answer: PromiseSettledResult<unknown>): boolean =>
   answer.status === "rejected" && ["ENOTFOUND", "ENODATA", "ECONNREFUSED"].includes(answer.reason?.code);

@@ -1,7 +1,7 @@
 import { DAY, HOUR, MINUTE, SECOND } from "../runtime/durations.ts";
 
 /** After the first attempt, after the second, and so on. */
-export const SCHEDULE = [
+export const RETRY_DELAYS_MS = [
   5 * SECOND,
   30 * SECOND,
   2 * MINUTE,
@@ -16,23 +16,23 @@ export const SCHEDULE = [
   24 * HOUR,
 ] as const;
 
-const MOST_ASKED_FOR = 1 * DAY;
-const SPREAD = 0.2;
+const MAX_RETRY_AFTER_MS = 1 * DAY;
+const JITTER = 0.2;
 
 /** Milliseconds until the next attempt after the `attempt`th, each a little different; undefined after the last. */
 export function nextDelay(attempt: number): number | undefined {
-  const delay = SCHEDULE[attempt - 1];
-  return delay === undefined ? undefined : delay * (1 - SPREAD + 2 * SPREAD * Math.random());
+  const delay = RETRY_DELAYS_MS[attempt - 1];
+  return delay === undefined ? undefined : delay * (1 - JITTER + 2 * JITTER * Math.random());
 }
 
 /** As HTTP writes it. Left to itself, Date.parse finds a year in almost anything. */
 const HTTP_DATE = /^[a-z]{3,9}, \d\d[ -][a-z]{3}[ -]\d{2,4} \d\d:\d\d:\d\d gmt$/i;
 
 /** Milliseconds that a Retry-After header asks for, a day at most; 0 when it asks for nothing that can be understood. */
-export function askedDelay(header: string | null, now: number): number {
-  const asked = header?.trim() ?? "";
-  const milliseconds = HTTP_DATE.test(asked)
-    ? Date.parse(asked) - now
-    : Number(/^\d+$/.exec(asked)?.[0] ?? 0) * SECOND;
-  return Math.min(Math.max(milliseconds || 0, 0), MOST_ASKED_FOR);
+export function parseRetryAfter(header: string | null, now: number): number {
+  const value = header?.trim() ?? "";
+  const milliseconds = HTTP_DATE.test(value)
+    ? Date.parse(value) - now
+    : Number(/^\d+$/.exec(value)?.[0] ?? 0) * SECOND;
+  return Math.min(Math.max(milliseconds || 0, 0), MAX_RETRY_AFTER_MS);
 }

@@ -51,9 +51,9 @@ function keyOf(token: string): Buffer {
   return encoded === undefined ? Buffer.from(token) : Buffer.from(encoded, "base64");
 }
 
-let known: string | undefined;
+let cachedUserAgent: string | undefined;
 
 function userAgent(): string {
-  known ??= `Herald/${packageVersion()}`;
-  return known;
+  cachedUserAgent ??= `Herald/${packageVersion()}`;
+  return cachedUserAgent;
 }

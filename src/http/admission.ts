@@ -23,8 +23,8 @@ export async function admit(
   if (route.scope === "public") return undefined;
   const caller = await authenticate(rules.credentials, headers);
   exchange.clientId = caller.clientId;
-  const standing = await rules.rateLimit(caller.clientId);
-  for (const [name, value] of Object.entries(standing)) exchange.setHeader(name, value);
+  const rateLimitHeaders = await rules.rateLimit(caller.clientId);
+  for (const [name, value] of Object.entries(rateLimitHeaders)) exchange.setHeader(name, value);
   assertConsole(route, caller);
   assertScope(route.scope, caller);
   assertRole(route, caller);

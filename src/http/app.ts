@@ -1,39 +1,39 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import express, { type NextFunction, type Request, type Response } from "express";
 import { ApiError } from "../runtime/errors.ts";
-import { createPipeline, type Pipeline, type PipelineParts, replied } from "./pipeline.ts";
+import { createPipeline, type Pipeline, type PipelineParts, respond } from "./pipeline.ts";
 import { literalFirst, type Route } from "./route.ts";
-import { errorsAt } from "./views/error-view.ts";
+import { errorFormatAt } from "./views/error-view.ts";
 
 export interface App {
   listener: RequestListener;
   /** When every request that was begun is done with, also those whose callers have gone. */
-  idle(): Promise<void>;
+  waitForDrain(): Promise<void>;
 }
 
 /** The HTTP surface: a table of routes, one pipeline for all of them, and errors for whatever is not in the table. */
-export function createApp(routes: readonly Route[], given: Omit<PipelineParts, "onWork">): App {
-  let running = 0;
-  let onIdle = () => {};
+export function createApp(routes: readonly Route[], parts: Omit<PipelineParts, "onRequestStarted">): App {
+  let inFlight = 0;
+  let onDrained = () => {};
   const end = () => {
-    running -= 1;
-    if (running === 0) onIdle();
+    inFlight -= 1;
+    if (inFlight === 0) onDrained();
   };
-  const onWork = (work: Promise<unknown>) => {
-    running += 1;
+  const onRequestStarted = (work: Promise<unknown>) => {
+    inFlight += 1;
     work.then(end, end);
   };
   return {
-    listener: listenerOf(routes, { ...given, onWork }),
-    idle: () =>
+    listener: createListener(routes, { ...parts, onRequestStarted }),
+    waitForDrain: () =>
       new Promise((resolve) => {
-        onIdle = resolve;
-        if (running === 0) resolve();
+        onDrained = resolve;
+        if (inFlight === 0) resolve();
       }),
   };
 }
 
-function listenerOf(routes: readonly Route[], parts: PipelineParts): RequestListener {
+function createListener(routes: readonly Route[], parts: PipelineParts): RequestListener {
   const app = express();
   app.disable("x-powered-by").disable("etag").disable("query parser");
   app.enable("case sensitive routing").enable("strict routing");
@@ -44,33 +44,37 @@ function listenerOf(routes: readonly Route[], parts: PipelineParts): RequestList
   }
   // Express knows an error handler by its four parameters.
   app.use((thrown: unknown, request: Request, response: Response, _next: NextFunction) =>
-    refuse(request, response, parts, isBadAddress(thrown) ? badAddress(thrown) : thrown),
+    replyWithError(request, response, parts, isMalformedUrl(thrown) ? malformedUrl(thrown) : thrown),
   );
   return (request, response) => {
     if (request.httpVersion === "1.1" && request.headers.host === undefined)
-      return void refuse(
+      return void replyWithError(
         request,
         response,
         parts,
         new ApiError("validation_failed", "The Host header is missing"),
       );
     // A path that stands in the table as it is needs no search, which under load costs more than most handlers.
-    const known = table.get(pathOf(request.url as string));
-    if (known)
-      return void dispatch(known, request, response, parts).catch((fault) =>
-        refuse(request, response, parts, fault),
+    const exactMatch = table.get(pathOf(request.url as string));
+    if (exactMatch)
+      return void dispatch(exactMatch, request, response, parts).catch((fault) =>
+        replyWithError(request, response, parts, fault),
       );
     // Its own last resort is a page of HTML.
-    app(request as Request, response as Response, () => void refuse(request, response, parts, nothingHere()));
+    app(
+      request as Request,
+      response as Response,
+      () => void replyWithError(request, response, parts, routeNotFound()),
+    );
   };
 }
 
-const nothingHere = () => new ApiError("not_found", "There is nothing at this address");
+const routeNotFound = () => new ApiError("not_found", "There is nothing at this address");
 
 /** A path that cannot be decoded is the router's to notice; all else that arrives as an error is a fault of ours. */
-const isBadAddress = (thrown: unknown) => thrown instanceof URIError;
+const isMalformedUrl = (thrown: unknown) => thrown instanceof URIError;
 
-const badAddress = (cause: unknown) =>
+const malformedUrl = (cause: unknown) =>
   new ApiError("validation_failed", "The address is not well encoded", { cause });
 
 type Methods = Map<string, Pipeline>;
@@ -100,7 +104,7 @@ function dispatch(
   const allowed = [...methods.keys(), ...(methods.has("GET") ? ["HEAD"] : [])].join(", ");
   const message = `${method} is not possible here, only ${allowed}`;
   const error = new ApiError("method_not_allowed", message, { headers: { Allow: allowed } });
-  return refuse(request, response, parts, error);
+  return replyWithError(request, response, parts, error);
 }
 
 const NO_PARAMS = {};
@@ -115,12 +119,12 @@ function searchOf(url: string): string {
   return start === -1 ? "" : url.slice(start + 1);
 }
 
-function refuse(
+function replyWithError(
   request: IncomingMessage,
   response: ServerResponse,
   parts: PipelineParts,
   thrown: unknown,
 ): Promise<void> {
-  const recorder = { ...parts, pattern: "(none)", errorsAs: errorsAt(request.url as string) };
-  return replied(request, response, recorder, () => Promise.reject(thrown));
+  const recorder = { ...parts, pattern: "(none)", errorFormat: errorFormatAt(request.url as string) };
+  return respond(request, response, recorder, () => Promise.reject(thrown));
 }

@@ -2,15 +2,15 @@ import { ApiError, ERROR_CODES } from "../runtime/errors.ts";
 import { SCOPES } from "../schema/enumerations.ts";
 import { platformError } from "../schema/platform-error.ts";
 import { object, oneOf, Type } from "../schema/types.ts";
-import { DatabaseUnavailable, isErasedClient, isMissingTable } from "../store/database/faults.ts";
+import { DatabaseUnavailable, isDeletedClient, isMissingTable } from "../store/database/faults.ts";
 import type { OpenExchange } from "./exchange.ts";
-import { type ErrorsAs, errorPage, wantsPage } from "./views/error-view.ts";
-import { PAGE } from "./views/view.ts";
+import { type ErrorFormat, errorView, prefersHtml } from "./views/error-view.ts";
+import { HTML_REPLY } from "./views/view.ts";
 
-const PROBLEM = "limit must be <= 100";
+const EXAMPLE_MESSAGE = "limit must be <= 100";
 
 /** What some codes add. */
-const FURTHER = {
+const EXTRA_FIELDS = {
   required_scope: Type.Optional(oneOf(SCOPES, { description: "With `insufficient_scope`" })),
   current_version: Type.Optional(
     Type.String({
@@ -33,17 +33,21 @@ const FURTHER = {
 export const errorBody = Type.Object(
   {
     error: Type.Unsafe<string>({ type: "string", enum: ERROR_CODES, description: "A stable code" }),
-    message: Type.String({ minLength: 1, description: "One sentence for a person", examples: [PROBLEM] }),
+    message: Type.String({
+      minLength: 1,
+      description: "One sentence for a person",
+      examples: [EXAMPLE_MESSAGE],
+    }),
     details: Type.Optional(
       Type.Array(
         object({
           path: Type.String({ description: "A JSON pointer to what is wrong", examples: ["/limit"] }),
-          message: Type.String({ examples: [PROBLEM] }),
+          message: Type.String({ examples: [EXAMPLE_MESSAGE] }),
         }),
         { description: "Each problem, where naming them helps" },
       ),
     ),
-    ...FURTHER,
+    ...EXTRA_FIELDS,
     request_id: Type.String({
       description: "Names the request in our log",
       examples: ["req_01jc8m4t7v2x5k9w3r6y1b0nqd"],
@@ -70,7 +74,7 @@ export function toApiError(thrown: unknown): ApiError {
     );
   if (isMissingTable(thrown))
     return new ApiError("temporarily_unavailable", "The service's database is not prepared yet", { cause });
-  if (isErasedClient(thrown))
+  if (isDeletedClient(thrown))
     return new ApiError("unauthorized", "The client of this credential no longer exists", { cause });
   return new ApiError("internal_error", "Something went wrong on our side", { cause });
 }
@@ -86,10 +90,10 @@ export const toErrorBody = (error: ApiError, requestId: string) => ({
 export const JSON_TYPE = "application/json; charset=utf-8";
 
 /** What is sent of an error: the body that all have, or a page where one was asked for. */
-export function errorReply(error: ApiError, exchange: OpenExchange, errorsAs: ErrorsAs) {
+export function errorReply(error: ApiError, exchange: OpenExchange, errorFormat: ErrorFormat) {
   const { status } = error;
   Object.assign(exchange.headers, error.headers);
-  if (wantsPage(errorsAs, exchange.header("accept")))
-    return { status, type: PAGE.mediaType, body: errorPage(error, exchange) };
+  if (prefersHtml(errorFormat, exchange.header("accept")))
+    return { status, type: HTML_REPLY.mediaType, body: errorView(error, exchange) };
   return { status, type: JSON_TYPE, body: JSON.stringify(toErrorBody(error, exchange.requestId)) };
 }

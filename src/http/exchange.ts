@@ -24,24 +24,25 @@ export function openExchange(request: IncomingMessage, trustedProxies: number): 
     clientId: undefined,
     headers,
     address: callerAddress(request, trustedProxies),
-    header: (name) => single(request.headers[name.toLowerCase()]),
+    header: (name) => joinHeader(request.headers[name.toLowerCase()]),
     setHeader(name, value) {
       headers[name] = value;
     },
   };
 }
 
-const single = (value: string | string[] | undefined) => (Array.isArray(value) ? value.join(", ") : value);
+const joinHeader = (value: string | string[] | undefined) =>
+  Array.isArray(value) ? value.join(", ") : value;
 
 function givenRequestId(request: IncomingMessage): string | undefined {
-  const given = single(request.headers["x-request-id"]);
+  const given = joinHeader(request.headers["x-request-id"]);
   return given !== undefined && /^[\x21-\x7e]{1,128}$/.test(given) ? given : undefined;
 }
 
 /** The socket's peer, or, behind proxies that are trusted, what the outermost of them saw. */
 function callerAddress(request: IncomingMessage, trustedProxies: number): string {
   if (trustedProxies === 0) return request.socket.remoteAddress ?? "";
-  const forwarded = single(request.headers["x-forwarded-for"])?.split(",") ?? [];
+  const forwarded = joinHeader(request.headers["x-forwarded-for"])?.split(",") ?? [];
   const hops = [...forwarded.map((hop) => hop.trim()), request.socket.remoteAddress ?? ""];
   return hops[Math.max(0, hops.length - 1 - trustedProxies)] ?? "";
 }

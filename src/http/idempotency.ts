@@ -1,18 +1,18 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { within } from "../runtime/async/with-timeout.ts";
+import { withTimeout } from "../runtime/async/with-timeout.ts";
 import { SECOND } from "../runtime/durations.ts";
 import { ApiError, invalidField } from "../runtime/errors.ts";
 import { uuidOf } from "../runtime/ids.ts";
 import { canonicalJson } from "../runtime/json/canonical-json.ts";
 import { stringifyJson } from "../runtime/json/json.ts";
 import { type SecretBox, sealedContext } from "../security/secret-box.ts";
-import { FirstReply, type KeptReply, type Operation } from "./operation.ts";
+import { type Operation, ReplayedReply, type StoredReply } from "./operation.ts";
 import { type Route, statusOf } from "./route.ts";
 
 const HEADER = "idempotency-key";
 
 /** The key of a request, undefined where it has none; 400 where it is none. A header that stands twice has a space in it. */
-export function keyIn(headers: IncomingHttpHeaders): string | undefined {
+export function readIdempotencyKey(headers: IncomingHttpHeaders): string | undefined {
   const key = headers[HEADER];
   if (key === undefined) return undefined;
   if (typeof key === "string" && /^[\x21-\x7e]{1,255}$/.test(key)) return key;
@@ -20,14 +20,14 @@ export function keyIn(headers: IncomingHttpHeaders): string | undefined {
 }
 
 /** How long a repetition waits for the first one. */
-const PATIENCE = 2 * SECOND;
+const FIRST_REPLY_TIMEOUT_MS = 2 * SECOND;
 
 export type HandlerContext = Parameters<Route["handle"]>[0];
 
 /** Answers a request that names its operation. */
 export type Idempotency = (route: Route, context: HandlerContext, key: string) => Promise<unknown>;
 
-interface Outcome {
+interface OperationResult {
   fingerprint: string;
   value: unknown;
 }
@@ -38,36 +38,36 @@ interface Outcome {
  */
 export function createIdempotency(box: SecretBox): Idempotency {
   /** Undefined for one that has failed. */
-  const atWork = new Map<string, Promise<Outcome | undefined>>();
+  const inFlight = new Map<string, Promise<OperationResult | undefined>>();
 
   return async (route, context, key) => {
     const operation = operationOf({ route, box, key, caller: context.caller, body: context.body });
     const { id, fingerprint } = operation;
-    const deadline = Date.now() + PATIENCE;
-    for (let first = atWork.get(id); first; first = atWork.get(id)) {
-      const outcome = await within(Math.max(0, deadline - Date.now()), first, stillAtWork);
-      if (outcome) return firstReply(route, sameOperation(operation, outcome).value);
+    const deadline = Date.now() + FIRST_REPLY_TIMEOUT_MS;
+    for (let first = inFlight.get(id); first; first = inFlight.get(id)) {
+      const result = await withTimeout(Math.max(0, deadline - Date.now()), first, throwInProgress);
+      if (result) return toReplayedReply(route, requireSameFingerprint(operation, result).value);
     }
     context.operation = operation;
     const work = Promise.resolve(route.handle(context));
-    const end = (outcome?: Outcome) => {
-      atWork.delete(id);
-      return outcome;
+    const finish = (result?: OperationResult) => {
+      inFlight.delete(id);
+      return result;
     };
     const settled = work.then(
-      (value) => end({ fingerprint, value }),
-      () => end(),
+      (value) => finish({ fingerprint, value }),
+      () => finish(),
     );
-    atWork.set(id, settled);
+    inFlight.set(id, settled);
     return work;
   };
 }
 
-function stillAtWork(): never {
+function throwInProgress(): never {
   throw new ApiError("idempotency_in_progress", "A request with this Idempotency-Key is still at work");
 }
 
-function sameOperation<K extends { fingerprint: string }>({ fingerprint }: Operation, known: K): K {
+function requireSameFingerprint<K extends { fingerprint: string }>({ fingerprint }: Operation, known: K): K {
   if (known.fingerprint === fingerprint) return known;
   throw new ApiError(
     "idempotency_key_reused",
@@ -75,16 +75,16 @@ function sameOperation<K extends { fingerprint: string }>({ fingerprint }: Opera
   );
 }
 
-const firstReply = (route: Route, value: unknown): FirstReply =>
-  value instanceof FirstReply ? value : new FirstReply(kept(route, value));
+const toReplayedReply = (route: Route, value: unknown): ReplayedReply =>
+  value instanceof ReplayedReply ? value : new ReplayedReply(toStoredReply(route, value));
 
-const kept = (route: Route, value: unknown): KeptReply => ({
+const toStoredReply = (route: Route, value: unknown): StoredReply => ({
   status: statusOf(route, value),
   headers: route.location ? { Location: route.location(value) } : {},
   body: route.reply ? stringifyJson(value) : undefined,
 });
 
-interface Named {
+interface OperationInput {
   route: Route;
   box: SecretBox;
   key: string;
@@ -92,16 +92,16 @@ interface Named {
   body: unknown;
 }
 
-function operationOf({ route, box, key, caller, body }: Named): Operation {
+function operationOf({ route, box, key, caller, body }: OperationInput): Operation {
   const id = uuidOf(JSON.stringify([caller?.clientId, route.method, route.path, key]));
-  const place = sealedContext({ table: "idempotency_keys", column: "reply_sealed", id });
+  const sealingContext = sealedContext({ table: "idempotency_keys", column: "reply_sealed", id });
   const operation: Operation = {
     id,
     fingerprint: uuidOf(canonicalJson(body)),
-    seal: (reply) => box.seal(JSON.stringify(kept(route, reply)), place),
-    repeat(known) {
-      const { reply_sealed } = sameOperation(operation, known);
-      return new FirstReply(JSON.parse(box.open(reply_sealed, place)));
+    seal: (reply) => box.seal(JSON.stringify(toStoredReply(route, reply)), sealingContext),
+    replay(stored) {
+      const { reply_sealed } = requireSameFingerprint(operation, stored);
+      return new ReplayedReply(JSON.parse(box.open(reply_sealed, sealingContext)));
     },
   };
   return operation;

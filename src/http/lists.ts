@@ -1,20 +1,20 @@
 import { invalidField } from "../runtime/errors.ts";
-import { type GivenPeriod, readPeriod } from "../schema/period.ts";
+import { type PeriodInput, readPeriod } from "../schema/period.ts";
 import { nullable, object, type TProperties, type TSchema, Type } from "../schema/types.ts";
 import type { PageRequest } from "../store/database/paging.ts";
 import type { Cursors } from "./cursors.ts";
 
 /** What a list answers, its positions still in clear. */
-export interface Page<T> {
+export interface ListPage<T> {
   data: T[];
   before: string | null;
   after: string | null;
   hasMore: boolean;
 }
 
-interface Limits {
-  most?: number;
-  usual?: number;
+interface PageLimits {
+  maxLimit?: number;
+  defaultLimit?: number;
 }
 
 /** A position in a list, as callers see it. */
@@ -22,11 +22,14 @@ const cursor = (description: string) =>
   Type.String({ description, examples: ["MjAyNi0xMS0wMVQwOTozMDowMFo.m3Vw8kPq2rT5yXb7"] });
 
 /** The query of a list: its own filters and the paging that all lists share. */
-export const listQuery = <P extends TProperties>(filters: P, { most = 100, usual = 25 }: Limits = {}) =>
+export const listQuery = <P extends TProperties>(
+  filters: P,
+  { maxLimit = 100, defaultLimit = 25 }: PageLimits = {},
+) =>
   object({
     ...filters,
     limit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: most, default: usual, description: "Rows per page" }),
+      Type.Integer({ minimum: 1, maximum: maxLimit, default: defaultLimit, description: "Rows per page" }),
     ),
     after: Type.Optional(cursor("Cursor: rows that follow it")),
     before: Type.Optional(cursor("Cursor: rows that precede it")),
@@ -46,12 +49,12 @@ const paging = object(
 /** The reply of a list. `beside` are fields that stand next to `data`. */
 export const listOf = <S extends TSchema, P extends TProperties = Record<never, never>>(
   item: S,
-  beside?: P,
+  extraFields?: P,
 ) =>
   object({
     data: Type.Array(item),
     paging,
-    ...(beside as P),
+    ...(extraFields as P),
   });
 
 interface PagingQuery {
@@ -66,40 +69,44 @@ export function pageRequest(query: PagingQuery, cursors: Cursors): PageRequest {
     throw invalidField("/before", "after and before are mutually exclusive");
   return {
     limit: query.limit as number,
-    ...(query.after === undefined ? {} : { after: cursors.open(query.after, "after") }),
-    ...(query.before === undefined ? {} : { before: cursors.open(query.before, "before") }),
+    ...(query.after === undefined ? {} : { after: cursors.decode(query.after, "after") }),
+    ...(query.before === undefined ? {} : { before: cursors.decode(query.before, "before") }),
   };
 }
 
 /** Its times as such, each optional where it was. */
-type PeriodOf<G> = { [F in keyof Pick<G, keyof G & keyof GivenPeriod>]: Date };
+type PeriodOf<G> = { [F in keyof Pick<G, keyof G & keyof PeriodInput>]: Date };
 
 /** The times of a request, or 400 naming the one that is wrong. */
-export function periodOf<G extends GivenPeriod>(given: G): PeriodOf<G> {
+export function periodOf<G extends PeriodInput>(given: G): PeriodOf<G> {
   const period = readPeriod(given);
   if ("field" in period) throw invalidField(`/${period.field}`, `${period.field} ${period.problem}`);
   return period as PeriodOf<G>;
 }
 
 /** The wire form of a page. */
-export const listReply = <T>(page: Page<T>, cursors: Cursors) => ({
+export const listReply = <T>(page: ListPage<T>, cursors: Cursors) => ({
   data: page.data,
   paging: {
-    cursors: { before: sealed(page.before, cursors), after: sealed(page.after, cursors) },
+    cursors: { before: encodePosition(page.before, cursors), after: encodePosition(page.after, cursors) },
     has_more: page.hasMore,
   },
 });
 
-const sealed = (position: string | null, cursors: Cursors) =>
-  position === null ? null : cursors.seal(position);
+const encodePosition = (position: string | null, cursors: Cursors) =>
+  position === null ? null : cursors.encode(position);
 
 /**
  * Makes a page of rows that were read one further than the limit, in the direction asked for: `before` walks backwards,
  * so its rows arrive reversed. `has_more` speaks of that same direction.
  */
-export function pageOf<T>(rows: readonly T[], request: PageRequest, positionOf: (row: T) => string): Page<T> {
-  const kept = rows.slice(0, request.limit);
-  const data = request.before === undefined ? kept : kept.reverse();
+export function pageOf<T>(
+  rows: readonly T[],
+  request: PageRequest,
+  positionOf: (row: T) => string,
+): ListPage<T> {
+  const pageRows = rows.slice(0, request.limit);
+  const data = request.before === undefined ? pageRows : pageRows.reverse();
   const [first, last] = [data[0], data.at(-1)];
   return {
     data,

@@ -7,29 +7,29 @@ export interface Operation {
   /** The reply as it is kept. */
   seal(reply: unknown): string;
   /** The reply that was kept, to be answered again; 422 where it was kept for another body. */
-  repeat(known: KnownOperation): FirstReply;
+  replay(stored: StoredOperation): ReplayedReply;
 }
 
 /** An operation as it was written down. */
-interface KnownOperation {
+interface StoredOperation {
   fingerprint: string;
   reply_sealed: string;
 }
 
-export interface KeptReply {
+export interface StoredReply {
   status: number;
   headers: Record<string, string>;
   body: string | undefined;
 }
 
 /** What was answered to an operation at the first time. */
-export class FirstReply {
+export class ReplayedReply {
   readonly status: number;
   readonly headers: Record<string, string>;
   readonly body: string | undefined;
   readonly type = "application/json; charset=utf-8";
 
-  constructor({ status, headers, body }: KeptReply) {
+  constructor({ status, headers, body }: StoredReply) {
     this.status = status;
     this.headers = { ...headers, "Idempotent-Replay": "true" };
     this.body = body;

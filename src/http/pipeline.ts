@@ -9,8 +9,8 @@ import { type AdmissionRules, admit } from "./admission.ts";
 import { bindCursors } from "./cursors.ts";
 import { errorReply, JSON_TYPE, toApiError } from "./error-reply.ts";
 import { type OpenExchange, openExchange } from "./exchange.ts";
-import { type HandlerContext, type Idempotency, keyIn } from "./idempotency.ts";
-import { FirstReply } from "./operation.ts";
+import { type HandlerContext, type Idempotency, readIdempotencyKey } from "./idempotency.ts";
+import { ReplayedReply } from "./operation.ts";
 import { type IncomingBody, incomingBody, MIB } from "./request/body.ts";
 import { createInputReader } from "./request/input.ts";
 import {
@@ -22,10 +22,10 @@ import {
   type Route,
   statusOf,
 } from "./route.ts";
-import { type Answer, handOver } from "./stream-reply.ts";
-import { type ErrorsAs, errorsOfRoute } from "./views/error-view.ts";
+import { type OutgoingReply, streamFile } from "./stream-reply.ts";
+import { type ErrorFormat, errorFormatOf } from "./views/error-view.ts";
 
-const BODY_LIMIT = 10 * MIB;
+const MAX_BODY_BYTES = 10 * MIB;
 
 export interface PipelineParts extends AdmissionRules {
   validator: Validator;
@@ -35,7 +35,7 @@ export interface PipelineParts extends AdmissionRules {
   trustedProxies: number;
   idempotency: Idempotency;
   /** Hears of each request that is begun. */
-  onWork(work: Promise<unknown>): void;
+  onRequestStarted(work: Promise<unknown>): void;
 }
 
 /** What the router found in the URL. */
@@ -44,7 +44,7 @@ export interface Target {
   search: string;
 }
 
-interface Arrival {
+interface IncomingRequest {
   request: IncomingMessage;
   incoming: IncomingBody;
   target: Target;
@@ -55,14 +55,17 @@ export type Pipeline = (request: IncomingMessage, response: ServerResponse, targ
 /** Everything that happens to a request of this route, in the contract's order of checks. */
 export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
   const input = createInputReader(route, parts.validator);
-  const limit = isRawBody(route.body) ? route.body.limit : BODY_LIMIT;
+  const limit = isRawBody(route.body) ? route.body.limit : MAX_BODY_BYTES;
 
-  async function answer({ request, incoming, target }: Arrival, exchange: OpenExchange): Promise<unknown> {
+  async function answer(
+    { request, incoming, target }: IncomingRequest,
+    exchange: OpenExchange,
+  ): Promise<unknown> {
     const caller = await admit(route, request.headers, exchange, parts);
     const hasBody = request.method !== "GET" && request.method !== "HEAD";
     const read = isStreamBody(route.body) ? incoming.stream : incoming.read;
     const content = hasBody ? await read() : Buffer.alloc(0);
-    const key = route.idempotent && keyIn(request.headers);
+    const key = route.idempotent && readIdempotencyKey(request.headers);
     const { requestId, address, header, setHeader } = exchange;
     // Written out: under load, taking it apart and putting it together again would be felt.
     const context = {
@@ -82,17 +85,17 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
     return key === undefined ? route.handle(context) : parts.idempotency(route, context, key);
   }
 
-  const recorder = { pattern: route.path, errorsAs: errorsOfRoute(route), ...parts };
+  const recorder = { pattern: route.path, errorFormat: errorFormatOf(route), ...parts };
   return (request, response, target) =>
-    replied(request, response, recorder, async (exchange) => {
+    respond(request, response, recorder, async (exchange) => {
       const incoming = incomingBody(request, limit);
       const work = answer({ request, incoming, target }, exchange);
-      parts.onWork(work);
+      parts.onRequestStarted(work);
       const value = await work.catch(async (refusal) => {
-        await incoming.measure(); // size comes before every refusal, also where the length was not declared
+        await incoming.discard(); // size comes before every refusal, also where the length was not declared
         throw refusal;
       });
-      if (value instanceof FirstReply) return value;
+      if (value instanceof ReplayedReply) return value;
       if (route.location) exchange.setHeader("Location", route.location(value));
       const status = statusOf(route, value);
       if (isStreamReply(route.reply)) return { status, file: value as OutgoingFile };
@@ -116,17 +119,17 @@ interface FileReply {
 
 type Recorder = Pick<PipelineParts, "log" | "metrics" | "trustedProxies"> & {
   pattern: string;
-  errorsAs: ErrorsAs;
+  errorFormat: ErrorFormat;
 };
 
 /** Answers what `work` makes of the request, or its error; then one line in the log and one count, whatever happened. */
-export async function replied(
+export async function respond(
   request: IncomingMessage,
   response: ServerResponse,
   recorder: Recorder,
   work: (exchange: OpenExchange) => Promise<Reply | FileReply>,
 ): Promise<void> {
-  const began = performance.now();
+  const startedAt = performance.now();
   const exchange = openExchange(request, recorder.trustedProxies);
   let code: string | undefined;
   let reply: Reply | FileReply;
@@ -142,21 +145,24 @@ export async function replied(
         // An outage concerns every request, and has no place in our code to point at.
         ...(thrown instanceof DatabaseUnavailable ? { error: thrown.message } : { err: thrown }),
       });
-    reply = errorReply(error, exchange, recorder.errorsAs);
+    reply = errorReply(error, exchange, recorder.errorFormat);
   }
   const headOnly = request.method === "HEAD";
-  const answer = { response, headers: exchange.headers, headOnly };
-  if ("file" in reply) code = await handOver(answer, reply);
-  else send(answer, reply);
+  const outgoing = { response, headers: exchange.headers, headOnly };
+  if ("file" in reply) code = await streamFile(outgoing, reply);
+  else send(outgoing, reply);
   record(request, exchange, recorder, {
     status: reply.status,
     code,
-    seconds: (performance.now() - began) / 1000,
+    seconds: (performance.now() - startedAt) / 1000,
   });
 }
 
-function send({ response, headers, headOnly }: Answer, { status, type, body, headers: own }: Reply): void {
-  if (own) Object.assign(headers, own);
+function send(
+  { response, headers, headOnly }: OutgoingReply,
+  { status, type, body, headers: replyHeaders }: Reply,
+): void {
+  if (replyHeaders) Object.assign(headers, replyHeaders);
   if (body !== undefined) {
     headers["Content-Type"] = type;
     headers["Content-Length"] = Buffer.byteLength(body);

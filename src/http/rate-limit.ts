@@ -1,5 +1,5 @@
 import { RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
-import { gather } from "../runtime/async/batcher.ts";
+import { createBatcher } from "../runtime/async/batcher.ts";
 import { MINUTE, SECOND } from "../runtime/durations.ts";
 import { ApiError } from "../runtime/errors.ts";
 import type { Log } from "../runtime/logging/log.ts";
@@ -15,7 +15,7 @@ interface RateLimitOptions {
 }
 
 /** After Redis failed, requests pass without asking it for this long: each would only wait for the same failure. */
-const REST = 1 * SECOND;
+const SKIP_AFTER_FAILURE_MS = 1 * SECOND;
 
 export function createRateLimit({ perMinute, redis, log }: RateLimitOptions): RateLimit {
   if (perMinute === 0) return async () => ({});
@@ -26,47 +26,51 @@ export function createRateLimit({ perMinute, redis, log }: RateLimitOptions): Ra
     duration: MINUTE / SECOND,
     rejectIfRedisNotReady: true,
   });
-  let restsUntil = 0;
+  let skipUntil = 0;
 
-  const count = async (clientId: string, requests: number): Promise<RateLimiterRes | undefined> => {
+  const consumePoints = async (clientId: string, requests: number): Promise<RateLimiterRes | undefined> => {
     const state = await limiter.consume(clientId, requests).catch((refusal: unknown) => refusal);
     if (state instanceof RateLimiterRes) return state;
-    restsUntil = Date.now() + REST;
+    skipUntil = Date.now() + SKIP_AFTER_FAILURE_MS;
     log.warn("rate_limit.skipped", { client: clientId, err: state });
     return undefined;
   };
 
   /** Requests that come in the same moment are counted together, and each gets its own place among them. */
-  const stand = gather(async (requests: readonly CountedRequest[]) => {
-    const together = new Map<string, number>();
+  const countRequest = createBatcher(async (requests: readonly CountedRequest[]) => {
+    const requestsByClient = new Map<string, number>();
     for (const request of requests) {
-      request.place = (together.get(request.clientId) ?? 0) + 1;
-      together.set(request.clientId, request.place);
+      request.position = (requestsByClient.get(request.clientId) ?? 0) + 1;
+      requestsByClient.set(request.clientId, request.position);
     }
     const states = new Map<string, RateLimiterRes | undefined>();
-    if (Date.now() >= restsUntil)
-      await Promise.all([...together].map(async ([id, size]) => states.set(id, await count(id, size))));
-    return ({ clientId, place }) => {
+    if (Date.now() >= skipUntil)
+      await Promise.all(
+        [...requestsByClient].map(async ([id, size]) => states.set(id, await consumePoints(id, size))),
+      );
+    return ({ clientId, position }) => {
       const state = states.get(clientId);
-      return state && { state, used: state.consumedPoints - (together.get(clientId) as number) + place };
+      return (
+        state && { state, used: state.consumedPoints - (requestsByClient.get(clientId) as number) + position }
+      );
     };
-  }, MOST_COUNTED);
+  }, MAX_BATCH_REQUESTS);
 
   return async (clientId) => {
-    const standing = Date.now() < restsUntil ? undefined : await stand({ clientId, place: 0 });
-    return standing ? accept(standing.state, { limit: perMinute, used: standing.used }) : {};
+    const counted = Date.now() < skipUntil ? undefined : await countRequest({ clientId, position: 0 });
+    return counted ? checkLimit(counted.state, { limit: perMinute, used: counted.used }) : {};
   };
 }
 
 interface CountedRequest {
   clientId: string;
   /** Among those of its client that are counted with it, from 1. */
-  place: number;
+  position: number;
 }
 
-const MOST_COUNTED = 1_000;
+const MAX_BATCH_REQUESTS = 1_000;
 
-function accept(
+function checkLimit(
   { msBeforeNext }: RateLimiterRes,
   { limit, used }: { limit: number; used: number },
 ): Record<string, string> {

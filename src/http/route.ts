@@ -4,7 +4,7 @@ import { MANAGING_ROLES, type Role, type Scope } from "../schema/enumerations.ts
 import type { Static, TObject, TSchema } from "../schema/types.ts";
 import type { Caller } from "./caller.ts";
 import type { Cursors } from "./cursors.ts";
-import type { FirstReply, Operation } from "./operation.ts";
+import type { Operation, ReplayedReply } from "./operation.ts";
 
 export type { Operation } from "./operation.ts";
 
@@ -77,7 +77,7 @@ export interface Exchange {
   setHeader(name: string, value: string): void;
 }
 
-export interface Context<A, P, Q, B> extends Exchange {
+export interface RequestContext<A, P, Q, B> extends Exchange {
   caller: CallerOf<A>;
   params: P extends TSchema ? Static<P> : Record<string, never>;
   query: Q extends TSchema ? Static<Q> : Record<string, never>;
@@ -88,7 +88,7 @@ export interface Context<A, P, Q, B> extends Exchange {
   operation: Operation | undefined;
 }
 
-interface Declared<A, P, Q, B, R> {
+interface RouteDefinition<A, P, Q, B, R> {
   method: Method;
   /** OpenAPI's form: `/api/channels/{channel_id}`. */
   path: string;
@@ -115,16 +115,22 @@ interface Declared<A, P, Q, B, R> {
   location?(reply: ReplyOf<R>): string;
   /** The other success, of the same shape: its status, which replies have it, and what is different in them, as an example. */
   otherwise?: { status: number; when(reply: ReplyOf<R>): boolean; example: Partial<ReplyOf<R>> };
-  handle(context: Context<A, P, Q, B>): Promise<ReplyOf<R> | FirstReply> | ReplyOf<R>;
+  handle(context: RequestContext<A, P, Q, B>): Promise<ReplyOf<R> | ReplayedReply> | ReplyOf<R>;
 }
 
 /** An endpoint as data, its types folded away; the pipeline treats them all alike. */
 export interface Route
   extends Omit<
-    Declared<Access, TObject, TObject, TSchema | RawBody | StreamBody, TSchema | MediaReply | StreamReply>,
+    RouteDefinition<
+      Access,
+      TObject,
+      TObject,
+      TSchema | RawBody | StreamBody,
+      TSchema | MediaReply | StreamReply
+    >,
     "handle" | "location" | "otherwise"
   > {
-  handle(context: Context<Access, TObject, TObject, TSchema | RawBody>): unknown;
+  handle(context: RequestContext<Access, TObject, TObject, TSchema | RawBody>): unknown;
   location?(reply: unknown): string;
   otherwise?: { status: number; when(reply: unknown): boolean; example: object };
   /** The chapter of the documentation; given by the list of resources. */
@@ -132,7 +138,7 @@ export interface Route
 }
 
 /** Puts the routes of a resource under one heading of the documentation. */
-export const tagged = (tag: string, routes: readonly Route[]): Route[] =>
+export const withTag = (tag: string, routes: readonly Route[]): Route[] =>
   routes.map((route) => ({ ...route, tag }));
 
 /** Declares an endpoint; what the handler is given and must answer follows from its schemas. */
@@ -142,12 +148,12 @@ export function route<
   Q extends TObject | undefined = undefined,
   B extends TSchema | RawBody | StreamBody | undefined = undefined,
   R extends TSchema | MediaReply | StreamReply | undefined = undefined,
->(declared: Declared<A, P, Q, B, R>): Route {
-  return declared as unknown as Route;
+>(definition: RouteDefinition<A, P, Q, B, R>): Route {
+  return definition as unknown as Route;
 }
 
 /** For what owners and admins do in the console. */
-export const BY_MANAGERS = { scope: "any credential", consoleOnly: true, roles: MANAGING_ROLES } as const;
+export const MANAGERS_ONLY = { scope: "any credential", consoleOnly: true, roles: MANAGING_ROLES } as const;
 
 export const isRawBody = (body: Route["body"]): body is RawBody => body !== undefined && "limit" in body;
 

@@ -1,6 +1,6 @@
 import { createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { within } from "../runtime/async/with-timeout.ts";
+import { withTimeout } from "../runtime/async/with-timeout.ts";
 import { MINUTE, SECOND } from "../runtime/durations.ts";
 import { ApiError } from "../runtime/errors.ts";
 import { newId } from "../runtime/ids.ts";
@@ -12,7 +12,7 @@ import type { App } from "./app.ts";
 import { toErrorBody } from "./error-reply.ts";
 
 /** Together with the last answers less than a process has for its end. */
-const LAST_WORK = 5 * SECOND;
+const DRAIN_TIMEOUT_MS = 5 * SECOND;
 
 interface ServerOptions {
   port: number;
@@ -26,10 +26,13 @@ export interface HttpServer extends Worker {
 }
 
 /** The listening side of web as a worker: closing it finishes the answers under way. */
-export function httpServer({ listener, idle }: App, { port, host, log }: ServerOptions): HttpServer {
-  const limits = { requestTimeout: 2 * MINUTE, headersTimeout: 20 * SECOND };
+export function createHttpServer(
+  { listener, waitForDrain }: App,
+  { port, host, log }: ServerOptions,
+): HttpServer {
+  const timeouts = { requestTimeout: 2 * MINUTE, headersTimeout: 20 * SECOND };
   // Node would answer a missing Host or an unknown Expect by itself, without our headers and body.
-  const server = createServer({ ...limits, requireHostHeader: false }, listener);
+  const server = createServer({ ...timeouts, requireHostHeader: false }, listener);
   server.on("checkExpectation", (request, response) => server.emit("request", request, response));
   // Longer than the idle time of the usual routers in front, which otherwise reuse a connection that we just closed.
   server.keepAliveTimeout = 95 * SECOND;
@@ -38,7 +41,7 @@ export function httpServer({ listener, idle }: App, { port, host, log }: ServerO
     // Written while another answer is under way, this one would be taken for it.
     if (!socket.writable || fault.code === "ECONNRESET" || connections.isAnswering(socket))
       return socket.destroy();
-    return answerUnreadable(fault, socket, log);
+    return replyBadRequest(fault, socket, log);
   });
   return {
     name: "http",
@@ -51,14 +54,17 @@ export function httpServer({ listener, idle }: App, { port, host, log }: ServerO
     async close() {
       if (server.listening) await connections.close();
       // Who has gone is not waited for above, but what they asked for is under way.
-      await within(LAST_WORK, idle(), () => log.warn("http.not_finished"));
+      await withTimeout(DRAIN_TIMEOUT_MS, waitForDrain(), () => log.warn("http.drain_timed_out"));
     },
   };
 }
 
 /** What is not HTTP, or too large or slow in its head, never reaches the pipeline; it gets the same error body. */
-function answerUnreadable({ code = "" }: Error & { code?: string }, socket: Socket, log: Log): void {
-  const error = new ApiError("validation_failed", UNREADABLE[code] ?? "The request is not valid HTTP/1.1");
+function replyBadRequest({ code = "" }: Error & { code?: string }, socket: Socket, log: Log): void {
+  const error = new ApiError(
+    "validation_failed",
+    PARSE_ERROR_MESSAGES[code] ?? "The request is not valid HTTP/1.1",
+  );
   const requestId = newId("req");
   const body = JSON.stringify(toErrorBody(error, requestId));
   const head = [
@@ -70,7 +76,7 @@ function answerUnreadable({ code = "" }: Error & { code?: string }, socket: Sock
     `X-Api-Version: ${API_VERSION}`,
   ];
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`);
-  log.info("http.unreadable", {
+  log.info("http.parse_failed", {
     request_id: requestId,
     status: error.status,
     error: error.code,
@@ -78,7 +84,7 @@ function answerUnreadable({ code = "" }: Error & { code?: string }, socket: Sock
   });
 }
 
-const UNREADABLE: Record<string, string> = {
+const PARSE_ERROR_MESSAGES: Record<string, string> = {
   HPE_HEADER_OVERFLOW: "The request's headers are too large",
   ERR_HTTP_REQUEST_TIMEOUT: "The request did not arrive in time",
 };

@@ -52,12 +52,14 @@ export function findProgram(
   { name, aliases = [], folders }: Program,
   searchPath: string,
 ): string | undefined {
-  const places = [...searchPath.split(delimiter).filter(Boolean), ...folders.flatMap(expand)];
+  const searchFolders = [...searchPath.split(delimiter).filter(Boolean), ...folders.flatMap(expandWildcard)];
   const names = [name, ...aliases];
-  return places.flatMap((folder) => names.map((called) => join(folder, called))).find(isExecutable);
+  return searchFolders
+    .flatMap((folder) => names.map((fileName) => join(folder, fileName)))
+    .find(isExecutable);
 }
 
-function expand(folder: string): string[] {
+function expandWildcard(folder: string): string[] {
   const [before, after] = folder.split(/\/(?=[^/]*\*)/) as [string, string | undefined];
   if (after === undefined) return [folder];
   const [pattern = "", ...rest] = after.split("/");

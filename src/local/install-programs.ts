@@ -19,18 +19,18 @@ interface Installer {
 }
 
 /** A machine that has just booted runs apt by itself. */
-const PATIENT = ["-o", "DPkg::Lock::Timeout=120"];
+const APT_LOCK_OPTIONS = ["-o", "DPkg::Lock::Timeout=120"];
 
 const apt: Installer = {
   tool: "apt-get",
   command: (programs) =>
     `sudo apt-get update && sudo apt-get install -y ${programs.map(({ apt }) => apt).join(" ")}`,
   steps: (programs) => {
-    const asRoot = process.getuid?.() === 0 ? [] : ["sudo", "-n"];
-    const quiet = [...asRoot, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq", ...PATIENT];
+    const sudo = process.getuid?.() === 0 ? [] : ["sudo", "-n"];
+    const aptGet = [...sudo, "env", "DEBIAN_FRONTEND=noninteractive", "apt-get", "-qq", ...APT_LOCK_OPTIONS];
     return [
-      [...quiet, "update"],
-      [...quiet, "install", "-y", "--no-install-recommends", ...programs.map((program) => program.apt)],
+      [...aptGet, "update"],
+      [...aptGet, "install", "-y", "--no-install-recommends", ...programs.map((program) => program.apt)],
     ];
   },
 };
@@ -61,8 +61,8 @@ function install(missing: readonly Program[], searchPath: string, say: (line: st
     const { status } = spawnSync(tool as string, args, { stdio: ["ignore", "ignore", "inherit"] });
     if (status !== 0) throw new MissingPrograms(missing, installer.command(missing));
   }
-  const still = missing.filter((program) => !findProgram(program, searchPath));
-  if (still.length > 0) throw new MissingPrograms(still, installer.command(still));
+  const stillMissing = missing.filter((program) => !findProgram(program, searchPath));
+  if (stillMissing.length > 0) throw new MissingPrograms(stillMissing, installer.command(stillMissing));
 }
 
 const isOnPath = (tool: string): boolean => spawnSync("sh", ["-c", `command -v ${tool}`]).status === 0;

@@ -8,7 +8,7 @@ import { SECOND } from "../runtime/durations.ts";
  */
 export interface Leftover {
   pidFile: string;
-  words: string;
+  marker: string;
 }
 
 function commandLine(pid: number): string {
@@ -21,26 +21,26 @@ function commandLine(pid: number): string {
   }
 }
 
-const isRunning = (pid: number, words: string): boolean => {
+const isRunning = (pid: number, marker: string): boolean => {
   const line = commandLine(pid);
-  return line !== "" && line.includes(words);
+  return line !== "" && line.includes(marker);
 };
 
 /** Its process id, while it runs. */
-export function runningPid({ pidFile, words }: Leftover): number | undefined {
+export function runningPid({ pidFile, marker }: Leftover): number | undefined {
   if (!existsSync(pidFile)) return undefined;
   const pid = Number(readFileSync(pidFile, "utf8").split("\n")[0]);
   const isOther = Number.isInteger(pid) && pid > 1 && pid !== process.pid;
-  return isOther && isRunning(pid, words) ? pid : undefined;
+  return isOther && isRunning(pid, marker) ? pid : undefined;
 }
 
 /** Ends it, if it runs, and waits until it has. */
-export async function endLeftover(leftover: Leftover, signal: NodeJS.Signals): Promise<void> {
+export async function stopLeftover(leftover: Leftover, signal: NodeJS.Signals): Promise<void> {
   const pid = runningPid(leftover);
   if (pid === undefined) return;
   process.kill(pid, signal);
   const deadline = Date.now() + 30 * SECOND;
-  while (isRunning(pid, leftover.words)) {
+  while (isRunning(pid, leftover.marker)) {
     if (Date.now() > deadline) throw new Error(`process ${pid} of an earlier start does not end`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }

@@ -2,8 +2,8 @@ import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { endLeftover } from "./leftover.ts";
-import { type Account, freePort, greets, type LocalServer, startServer } from "./server-process.ts";
+import { stopLeftover } from "./leftover.ts";
+import { type Account, freePort, isResponding, type LocalServer, startServer } from "./server-process.ts";
 
 interface PostgresOptions {
   program: string;
@@ -19,30 +19,30 @@ interface PostgresOptions {
 
 /** A private PostgreSQL on loopback with its own data directory. The database is `herald`. */
 export async function startPostgres(options: PostgresOptions): Promise<LocalServer> {
-  const { program, folder, durable, port: wanted, settings: further = [] } = options;
+  const { program, folder, durable, port: requestedPort, settings: extraSettings = [] } = options;
   const account = serverAccount();
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   if (account) chownSync(folder, account.uid, account.gid);
   const data = join(folder, "data");
-  const password = makeCluster({ program, folder, data, account, durable });
-  await endLeftover({ pidFile: join(data, "postmaster.pid"), words: `-D ${data} ` }, "SIGINT");
-  const port = wanted ?? (await keptPort(join(folder, "port")));
+  const password = initDataDirectory({ program, folder, data, account, durable });
+  await stopLeftover({ pidFile: join(data, "postmaster.pid"), marker: `-D ${data} ` }, "SIGINT");
+  const port = requestedPort ?? (await reusePort(join(folder, "port")));
   const settings = [
     "listen_addresses=127.0.0.1",
     "unix_socket_directories=",
     `port=${port}`,
     "max_connections=200",
     ...(durable ? [] : ["fsync=off", "synchronous_commit=off", "full_page_writes=off"]),
-    ...further,
+    ...extraSettings,
   ];
   const args = ["-D", data, ...settings.flatMap((setting) => ["-c", setting])];
   const command = { program, args, folder, account, stopSignal: "SIGINT" as const };
-  const server = await startServer(command, () => greets(port, STARTUP, isReadyForPassword));
+  const server = await startServer(command, () => isResponding(port, STARTUP_MESSAGE, isReadyForPassword));
   return { ...server, url: `postgres://herald:${password}@127.0.0.1:${port}/herald` };
 }
 
 /** The one it had at the last start, where it is free: whoever knows the address goes on knowing it. */
-async function keptPort(file: string): Promise<number> {
+async function reusePort(file: string): Promise<number> {
   const port = await freePort(existsSync(file) ? Number(readFileSync(file, "utf8")) : undefined);
   writeFileSync(file, String(port));
   return port;
@@ -58,13 +58,13 @@ export function serverAccount(): Account | undefined {
   return { uid: Number(uid.stdout), gid: Number(gid.stdout) };
 }
 
-interface ClusterOptions extends Pick<PostgresOptions, "program" | "folder" | "durable"> {
+interface DataDirectoryOptions extends Pick<PostgresOptions, "program" | "folder" | "durable"> {
   data: string;
   account: Account | undefined;
 }
 
 /** Makes the data directory at the first start; answers the password, which lies beside it. */
-function makeCluster({ program, folder, data, account, durable }: ClusterOptions): string {
+function initDataDirectory({ program, folder, data, account, durable }: DataDirectoryOptions): string {
   const passwordFile = join(folder, "password");
   if (existsSync(data)) return readFileSync(passwordFile, "utf8");
   const unfinished = join(folder, "data.new");
@@ -83,10 +83,10 @@ function makeCluster({ program, folder, data, account, durable }: ClusterOptions
     if (status !== 0) throw new Error(`${name} failed:\n${stderr}`);
   };
   // The better way is slow on purpose, and tests log in thousands of times.
-  const way = durable ? "scram-sha-256" : "md5";
-  const login = ["--username=herald", `--auth=${way}`, `--pwfile=${passwordFile}`];
-  const kind = ["--encoding=UTF8", "--locale=C", ...(durable ? [] : ["--no-sync"])];
-  run("initdb", ["-D", unfinished, ...login, ...kind, "--no-instructions"]);
+  const authMethod = durable ? "scram-sha-256" : "md5";
+  const authArgs = ["--username=herald", `--auth=${authMethod}`, `--pwfile=${passwordFile}`];
+  const encodingArgs = ["--encoding=UTF8", "--locale=C", ...(durable ? [] : ["--no-sync"])];
+  run("initdb", ["-D", unfinished, ...authArgs, ...encodingArgs, "--no-instructions"]);
   // In single-user mode, so that the database is there before the server takes its first connection.
   run("postgres", ["--single", "-D", unfinished, "postgres"], "create database herald;\n");
   renameSync(unfinished, data);
@@ -94,7 +94,7 @@ function makeCluster({ program, folder, data, account, durable }: ClusterOptions
 }
 
 /** A startup message for the user `herald`: a server that is up asks for the password (`R`), one that is not yet says so. */
-const STARTUP = startupMessage("user\0herald\0database\0herald\0\0");
+const STARTUP_MESSAGE = startupMessage("user\0herald\0database\0herald\0\0");
 
 function startupMessage(parameters: string): Buffer {
   const body = Buffer.from(parameters, "latin1");

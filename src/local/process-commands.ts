@@ -13,19 +13,19 @@ export function processCommand(root: string, name: string, runtime: Runtime): [s
   return [denoProgram(root), "run", "--no-prompt", ...permissions, join(root, "bin", `${name}.ts`)];
 }
 
-let foundDeno: string | undefined;
+let denoPath: string | undefined;
 
 /** The npm package wraps the real program in one that passes no signals on, so it is asked, once, where that lies. */
 function denoProgram(root: string): string {
-  foundDeno ??= askForDeno(root);
-  return foundDeno;
+  denoPath ??= findDenoPath(root);
+  return denoPath;
 }
 
-function askForDeno(root: string): string {
+function findDenoPath(root: string): string {
   const wrapper = join(root, "node_modules/deno/bin.cjs");
-  const asked = spawnSync(process.execPath, [wrapper, "eval", "console.log(Deno.execPath())"], {
+  const result = spawnSync(process.execPath, [wrapper, "eval", "console.log(Deno.execPath())"], {
     encoding: "utf8",
   });
-  if (asked.status !== 0) throw new Error(`deno does not run: ${asked.stderr || asked.error?.message}`);
-  return asked.stdout.trim();
+  if (result.status !== 0) throw new Error(`deno does not run: ${result.stderr || result.error?.message}`);
+  return result.stdout.trim();
 }

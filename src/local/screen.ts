@@ -4,7 +4,7 @@ export type DemoSettings = Record<
   string
 >;
 
-interface ScreenParts {
+interface BannerParts {
   address: string;
   sandbox: string;
   envFile: string;
@@ -12,7 +12,7 @@ interface ScreenParts {
 }
 
 /** What stands on the screen once everything runs: where it is, who may enter, and three commands to paste. */
-export function screen({ address, sandbox, envFile, demo }: ScreenParts): string {
+export function startupBanner({ address, sandbox, envFile, demo }: BannerParts): string {
   const key = `-H 'x-svc-api-key: ${demo.DEMO_API_KEY}'`;
   return `
   Herald is up.

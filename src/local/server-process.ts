@@ -27,27 +27,27 @@ interface ServerCommand {
 
 /** A port that was free a moment ago. */
 export const freePort = async (preferred?: number): Promise<number> =>
-  preferred !== undefined && (await isFree(preferred)) ? preferred : probed(0);
+  preferred !== undefined && (await isPortFree(preferred)) ? preferred : probePort(0);
 
 /** Whether the port can be had, and nobody has it by the other name of this machine: some take `localhost` for that one. */
-export const isFree = (port: number): Promise<boolean> =>
-  probed(port).then(
-    () => isFreeBeside(port),
+export const isPortFree = (port: number): Promise<boolean> =>
+  probePort(port).then(
+    () => isPortFreeOnIpv6(port),
     () => false,
   );
 
 /** Without IPv6 nobody can be there. */
-const isFreeBeside = (port: number): Promise<boolean> =>
-  probed(port, "::1").then(
+const isPortFreeOnIpv6 = (port: number): Promise<boolean> =>
+  probePort(port, "::1").then(
     () => true,
     (error) => !isAddressInUse(error),
   );
 
 /** Listens there for a moment, and answers where; 0 is any free port. */
-function probed(wanted: number, host = "127.0.0.1"): Promise<number> {
+function probePort(requestedPort: number, host = "127.0.0.1"): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer().once("error", reject);
-    probe.listen(wanted, host, () => {
+    probe.listen(requestedPort, host, () => {
       const { port } = probe.address() as { port: number };
       probe.close(() => resolve(port));
     });
@@ -68,8 +68,8 @@ export async function startServer(
     stdio: ["ignore", "pipe", "pipe"],
     ...(command.account ?? {}),
   });
-  const said = collectOutput(child);
-  await untilReady(child, isReady, said);
+  const readOutput = collectOutput(child);
+  await waitUntilReady(child, isReady, readOutput);
   return {
     pid: child.pid as number,
     async stop() {
@@ -81,23 +81,23 @@ export async function startServer(
   };
 }
 
-const PATIENCE = 60 * SECOND;
+const START_TIMEOUT_MS = 60 * SECOND;
 
-async function untilReady(
+async function waitUntilReady(
   child: ChildProcess,
   isReady: () => Promise<boolean>,
-  said: () => string,
+  readOutput: () => string,
 ): Promise<void> {
   let failure: Error | undefined;
   child.once("error", (error) => {
     failure = error;
   });
-  const deadline = Date.now() + PATIENCE;
+  const deadline = Date.now() + START_TIMEOUT_MS;
   while (!(await isReady())) {
     if (failure) throw failure;
     if (child.exitCode !== null || child.signalCode !== null || Date.now() > deadline) {
       child.kill("SIGKILL");
-      throw new Error(`${child.spawnfile} did not start:\n${said()}`);
+      throw new Error(`${child.spawnfile} did not start:\n${readOutput()}`);
     }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
@@ -106,22 +106,22 @@ async function untilReady(
 /** The last lines a server said, for the message when it does not start. */
 function collectOutput(child: ChildProcess): () => string {
   let output = "";
-  const keep = (chunk: Buffer) => {
+  const append = (chunk: Buffer) => {
     output = (output + chunk.toString()).slice(-4_000);
   };
-  child.stdout?.on("data", keep);
-  child.stderr?.on("data", keep);
+  child.stdout?.on("data", append);
+  child.stderr?.on("data", append);
   return () => output.trim();
 }
 
 /** Sends `hello` to a local port and answers whether anything comes back that `isWelcome`. */
-export function greets(
+export function isResponding(
   port: number,
-  hello: Buffer | string,
-  isWelcome: (answer: string) => boolean,
+  request: Buffer | string,
+  isExpected: (answer: string) => boolean,
 ): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect(port, "127.0.0.1", () => socket.write(hello));
+    const socket = connect(port, "127.0.0.1", () => socket.write(request));
     const settle = (answer: boolean) => {
       socket.destroy();
       resolve(answer);
@@ -129,6 +129,6 @@ export function greets(
     socket.setTimeout(1 * SECOND, () => settle(false));
     socket.once("error", () => settle(false));
     socket.once("close", () => settle(false));
-    socket.once("data", (answer) => settle(isWelcome(answer.toString("latin1"))));
+    socket.once("data", (answer) => settle(isExpected(answer.toString("latin1"))));
   });
 }

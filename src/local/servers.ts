@@ -56,10 +56,10 @@ export async function startServers({
 /** Beside the rest; or, where root's checkout is closed to the user that Postgres runs as, under the system's state folder. */
 function postgresFolder(folder: string): string {
   const account = serverAccount();
-  const reachable = !account || spawnSync("test", ["-x", folder], account).status === 0;
-  if (reachable) return join(folder, "postgres");
-  const place = createHash("sha256").update(folder).digest("hex").slice(0, 8);
-  const shared = join("/var/lib/herald", `${basename(dirname(folder))}-${place}`);
-  mkdirSync(shared, { recursive: true, mode: 0o711 });
-  return join(shared, "postgres");
+  const isReachable = !account || spawnSync("test", ["-x", folder], account).status === 0;
+  if (isReachable) return join(folder, "postgres");
+  const folderHash = createHash("sha256").update(folder).digest("hex").slice(0, 8);
+  const sharedFolder = join("/var/lib/herald", `${basename(dirname(folder))}-${folderHash}`);
+  mkdirSync(sharedFolder, { recursive: true, mode: 0o711 });
+  return join(sharedFolder, "postgres");
 }

@@ -1,14 +1,14 @@
 import { randomBytes } from "node:crypto";
 import { inspectSettings } from "../runtime/config/config.ts";
 import type { Environment } from "../runtime/config/settings.ts";
-import { freePort, isFree } from "./server-process.ts";
+import { freePort, isPortFree } from "./server-process.ts";
 import type { Servers } from "./servers.ts";
 
-const USUAL_PORT = 8080;
-const USUAL_SANDBOX_PORT = 8090;
+const DEFAULT_PORT = 8080;
+const DEFAULT_SANDBOX_PORT = 8090;
 
 /** Where the platforms are: in the sandbox, unless the environment knows better. */
-const PLATFORM_ADDRESSES = [
+const PLATFORM_URL_SETTINGS = [
   "AD_PLATFORM_URL",
   "AD_DIALOG_URL",
   "CHAT_PLATFORM_URL",
@@ -17,7 +17,7 @@ const PLATFORM_ADDRESSES = [
   "SIGNUP_DIALOG_URL",
 ] as const;
 
-const APP_AT_PLATFORM = [
+const PLATFORM_APP_SETTINGS = [
   "SIGNUP_CONFIG_ID",
   "PLATFORM_APP_ID",
   "PLATFORM_APP_SECRET",
@@ -30,11 +30,14 @@ const APP_AT_PLATFORM = [
  */
 export async function localSettings(
   env: Environment,
-  kept: Record<string, string>,
+  stored: Record<string, string>,
   servers: Pick<Servers, "DATABASE_URL" | "REDIS_URL">,
 ): Promise<Record<string, string>> {
-  const port = await portFor("PORT", env, [USUAL_PORT]);
-  const sandboxPort = await portFor("SANDBOX_PORT", env, [Number(kept.SANDBOX_PORT), USUAL_SANDBOX_PORT]);
+  const port = await choosePort("PORT", env, [DEFAULT_PORT]);
+  const sandboxPort = await choosePort("SANDBOX_PORT", env, [
+    Number(stored.SANDBOX_PORT),
+    DEFAULT_SANDBOX_PORT,
+  ]);
   return {
     NODE_ENV: env.NODE_ENV || "development",
     HOST: env.HOST || "127.0.0.1",
@@ -45,8 +48,8 @@ export async function localSettings(
     DATABASE_DIRECT_URL: (env.DATABASE_URL && env.DATABASE_DIRECT_URL) || "",
     REDIS_URL: servers.REDIS_URL,
     ENCRYPTION_KEYS:
-      env.ENCRYPTION_KEYS || kept.ENCRYPTION_KEYS || `k1:${randomBytes(32).toString("base64")}`,
-    JWT_SECRET: env.JWT_SECRET || kept.JWT_SECRET || randomBytes(32).toString("base64url"),
+      env.ENCRYPTION_KEYS || stored.ENCRYPTION_KEYS || `k1:${randomBytes(32).toString("base64")}`,
+    JWT_SECRET: env.JWT_SECRET || stored.JWT_SECRET || randomBytes(32).toString("base64url"),
     SANDBOX_PORT: sandboxPort,
     PRIVATE_DESTINATIONS: withLoopback(env.PRIVATE_DESTINATIONS),
     ...platformSettings({ ...env, SANDBOX_PORT: sandboxPort }),
@@ -63,35 +66,40 @@ function withLoopback(given = ""): string {
 function platformSettings(env: Environment): Record<string, string> {
   const { config } = inspectSettings(env);
   return Object.fromEntries(
-    [...PLATFORM_ADDRESSES, ...APP_AT_PLATFORM].map((name) => [name, env[name] || (config[name] ?? "")]),
+    [...PLATFORM_URL_SETTINGS, ...PLATFORM_APP_SETTINGS].map((name) => [
+      name,
+      env[name] || (config[name] ?? ""),
+    ]),
   );
 }
 
 /** The port that is asked for, or the first free one of those that are liked, or any. */
-async function portFor(name: string, env: Environment, liked: readonly number[]): Promise<string> {
-  const wanted = env[name];
-  if (!wanted || wanted === "0") return String(await firstFree(liked));
-  if (/^\d+$/.test(wanted) && !(await isFree(Number(wanted))))
-    throw new Error(`port ${wanted} is taken: choose another by ${name}, or leave it unset`);
-  return wanted;
+async function choosePort(name: string, env: Environment, preferred: readonly number[]): Promise<string> {
+  const requested = env[name];
+  if (!requested || requested === "0") return String(await firstFreePort(preferred));
+  if (/^\d+$/.test(requested) && !(await isPortFree(Number(requested))))
+    throw new Error(`port ${requested} is taken: choose another by ${name}, or leave it unset`);
+  return requested;
 }
 
-async function firstFree(liked: readonly number[]): Promise<number> {
-  for (const port of liked) if (port > 0 && (await isFree(port))) return port;
+async function firstFreePort(preferred: readonly number[]): Promise<number> {
+  for (const port of preferred) if (port > 0 && (await isPortFree(port))) return port;
   return freePort();
 }
 
 /** Names the servers in the file that were private ones, so that they are not taken for somebody's own. */
-const PRIVATE = "PRIVATE_SERVERS";
+const PRIVATE_SERVERS_SETTING = "PRIVATE_SERVERS";
 
-export const privateServers = (env: Environment): Record<string, string> => ({
-  [PRIVATE]: ["DATABASE_URL", "REDIS_URL", ...PLATFORM_ADDRESSES].filter((name) => !env[name]).join(","),
+export const privateServersSetting = (env: Environment): Record<string, string> => ({
+  [PRIVATE_SERVERS_SETTING]: ["DATABASE_URL", "REDIS_URL", ...PLATFORM_URL_SETTINGS]
+    .filter((name) => !env[name])
+    .join(","),
 });
 
 /** The environment without the private servers of an earlier start that were loaded into it from the file: nobody's own. */
-export function withoutLoaded(env: Environment, kept: Record<string, string>): Environment {
-  const ours = (kept[PRIVATE] ?? "").split(",");
+export function withoutPrivateServers(env: Environment, stored: Record<string, string>): Environment {
+  const privateNames = (stored[PRIVATE_SERVERS_SETTING] ?? "").split(",");
   return Object.fromEntries(
-    Object.entries(env).filter(([name, value]) => !(ours.includes(name) && value === kept[name])),
+    Object.entries(env).filter(([name, value]) => !(privateNames.includes(name) && value === stored[name])),
   );
 }

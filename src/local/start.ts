@@ -5,13 +5,13 @@ import { join, resolve } from "node:path";
 import { readConfig } from "../runtime/config/config.ts";
 import type { Environment } from "../runtime/config/settings.ts";
 import { packageRoot } from "../runtime/package-root.ts";
-import { endLeftoverCluster, startCluster } from "./cluster.ts";
+import { startCluster, stopLeftoverCluster } from "./cluster.ts";
 import { readEnvFile, writeEnvFile } from "./env-file.ts";
 import { runningPid } from "./leftover.ts";
 import { processCommand, type Runtime } from "./process-commands.ts";
-import { type DemoSettings, screen } from "./screen.ts";
+import { type DemoSettings, startupBanner } from "./screen.ts";
 import { startServers } from "./servers.ts";
-import { localSettings, privateServers, withoutLoaded } from "./settings.ts";
+import { localSettings, privateServersSetting, withoutPrivateServers } from "./settings.ts";
 
 interface StartOptions {
   env: Environment;
@@ -23,17 +23,17 @@ interface StartOptions {
   stop: AbortSignal;
 }
 
-type Place = Omit<StartOptions, "folder"> & { root: string; folder: string };
+type StartContext = Omit<StartOptions, "folder"> & { root: string; folder: string };
 
 /** The whole service on this machine, until it is stopped. Answers the exit code. */
 export async function startLocally({ folder, ...options }: StartOptions): Promise<number> {
   if (options.env.NODE_ENV === "production")
     throw new Error("npm start is for development: in production run the processes of the Procfile");
   const root = packageRoot();
-  const place = { ...options, root, folder: resolve(folder ?? join(root, ".herald")) };
-  const release = claimFolder(place.folder);
+  const context = { ...options, root, folder: resolve(folder ?? join(root, ".herald")) };
+  const release = claimFolder(context.folder);
   try {
-    return await runServersAndCluster(place);
+    return await runServersAndCluster(context);
   } catch (error) {
     if (options.stop.aborted) return 0; // what Ctrl-C broke off is no failure
     throw error;
@@ -46,7 +46,7 @@ export async function startLocally({ folder, ...options }: StartOptions): Promis
 function claimFolder(folder: string): () => void {
   mkdirSync(folder, { recursive: true, mode: 0o711 });
   const pidFile = join(folder, "start.pid");
-  const other = runningPid({ pidFile, words: "bin/start.js" });
+  const other = runningPid({ pidFile, marker: "bin/start.js" });
   if (other !== undefined) {
     const { PUBLIC_URL = "" } = readEnvFile(envFileIn(folder));
     const where = `${PUBLIC_URL}; its API key and login stand in ${envFileIn(folder)}`;
@@ -56,28 +56,28 @@ function claimFolder(folder: string): () => void {
   return () => rmSync(pidFile, { force: true });
 }
 
-async function runServersAndCluster(place: Place): Promise<number> {
-  const { folder, say, stop } = place;
+async function runServersAndCluster(context: StartContext): Promise<number> {
+  const { folder, say, stop } = context;
   const envFile = envFileIn(folder);
-  const kept = readEnvFile(envFile);
-  const env = withoutLoaded(place.env, kept);
-  await endLeftoverCluster(folder); // before its port is asked for
+  const stored = readEnvFile(envFile);
+  const env = withoutPrivateServers(context.env, stored);
+  await stopLeftoverCluster(folder); // before its port is asked for
   const servers = await startServers({ folder, env, durable: true, say });
   try {
-    const made = { ...(await localSettings(env, kept, servers)), ...privateServers(env) };
-    const settings = { ...definedOnly(env), ...made, ...terminalSettings(env) };
+    const generated = { ...(await localSettings(env, stored, servers)), ...privateServersSetting(env) };
+    const settings = { ...definedOnly(env), ...generated, ...terminalSettings(env) };
     readConfig(settings); // or its complaint: a file with wrong settings would spoil every start after this one
-    keepFormerKeys({ envFile, kept, made, say });
-    writeEnvFile(envFile, { ...kept, ...made });
-    const demo = await prepareDemo(place, { ...kept, ...settings });
-    writeEnvFile(envFile, { ...made, ...demo });
+    backUpFormerKeys({ envFile, stored, generated, say });
+    writeEnvFile(envFile, { ...stored, ...generated });
+    const demo = await prepareDemo(context, { ...stored, ...settings });
+    writeEnvFile(envFile, { ...generated, ...demo });
     if (stop.aborted) return 0;
-    const cluster = startCluster({ ...place, settings });
+    const cluster = startCluster({ ...context, settings });
     stop.addEventListener("abort", cluster.stop);
     if (stop.aborted) cluster.stop();
-    const sandbox = `http://localhost:${made.SANDBOX_PORT}`;
-    if (await untilReady([`${ownAddress(made)}/readyz`, `${sandbox}/_sandbox`], cluster.ended))
-      say(screen({ address: made.PUBLIC_URL as string, sandbox, envFile, demo }));
+    const sandbox = `http://localhost:${generated.SANDBOX_PORT}`;
+    if (await waitUntilReady([`${localAddress(generated)}/readyz`, `${sandbox}/_sandbox`], cluster.ended))
+      say(startupBanner({ address: generated.PUBLIC_URL as string, sandbox, envFile, demo }));
     return (await cluster.ended) ? 0 : 1;
   } finally {
     await servers.stop();
@@ -87,16 +87,16 @@ async function runServersAndCluster(place: Place): Promise<number> {
 const envFileIn = (folder: string) => join(folder, "env");
 
 /** What was encrypted under the former keys needs them again one day. */
-function keepFormerKeys({ envFile, kept, made, say }: KeyChange): void {
-  if (!kept.ENCRYPTION_KEYS || kept.ENCRYPTION_KEYS === made.ENCRYPTION_KEYS) return;
+function backUpFormerKeys({ envFile, stored, generated, say }: KeyChange): void {
+  if (!stored.ENCRYPTION_KEYS || stored.ENCRYPTION_KEYS === generated.ENCRYPTION_KEYS) return;
   copyFileSync(envFile, `${envFile}.before`);
   say(`Other ENCRYPTION_KEYS than before: the former settings are kept in ${envFile}.before`);
 }
 
-interface KeyChange extends Pick<Place, "say"> {
+interface KeyChange extends Pick<StartContext, "say"> {
   envFile: string;
-  kept: Record<string, string>;
-  made: Record<string, string>;
+  stored: Record<string, string>;
+  generated: Record<string, string>;
 }
 
 const definedOnly = (env: Environment): Record<string, string> =>
@@ -111,7 +111,7 @@ function terminalSettings(env: Environment): Record<string, string> {
 
 /** The migrations and the demo client, by the command line: this side of the house opens no database itself. */
 async function prepareDemo(
-  { root, runtime }: Place,
+  { root, runtime }: StartContext,
   settings: Record<string, string>,
 ): Promise<DemoSettings> {
   const [program, ...args] = processCommand(root, "herald", runtime);
@@ -134,23 +134,24 @@ async function prepareDemo(
 }
 
 /** Where web listens, as seen from this machine. */
-function ownAddress({ HOST = "", PORT = "" }: Record<string, string>): string {
+function localAddress({ HOST = "", PORT = "" }: Record<string, string>): string {
   const host = HOST === "0.0.0.0" || HOST === "::" ? "127.0.0.1" : HOST;
   return `http://${host.includes(":") ? `[${host}]` : host}:${PORT}`;
 }
 
 /** True once all addresses answer, false when the processes have ended before. */
-async function untilReady(addresses: readonly string[], ended: Promise<unknown>): Promise<boolean> {
-  let over = false;
+async function waitUntilReady(addresses: readonly string[], ended: Promise<unknown>): Promise<boolean> {
+  let hasEnded = false;
   ended.then(() => {
-    over = true;
+    hasEnded = true;
   });
   for (const address of addresses)
-    while (!over && !(await answers(address))) await new Promise((resolve) => setTimeout(resolve, 100));
-  return !over;
+    while (!hasEnded && !(await isReachable(address)))
+      await new Promise((resolve) => setTimeout(resolve, 100));
+  return !hasEnded;
 }
 
-const answers = (address: string): Promise<boolean> =>
+const isReachable = (address: string): Promise<boolean> =>
   fetch(address).then(
     (response) => response.ok,
     () => false,

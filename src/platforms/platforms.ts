@@ -14,7 +14,7 @@ import { createExchanges } from "./client/exchange.ts";
 import type { HoldStore } from "./client/holds.ts";
 import { createPageMessages, type PageMessages } from "./pages/messages.ts";
 import { createPages, type Pages } from "./pages/pages.ts";
-import { createTokenDesk, type TokenDesk } from "./tokens.ts";
+import { createPlatformTokens, type PlatformTokens } from "./tokens.ts";
 
 type Settings = Pick<
   Config,
@@ -29,9 +29,15 @@ type Settings = Pick<
 
 /** All that Herald says to the outside platforms. */
 export interface Platforms {
-  ads: { tokens: TokenDesk; accounts: AdAccounts; objects: AdObjects; media: AdMedia; insights: Insights };
+  ads: {
+    tokens: PlatformTokens;
+    accounts: AdAccounts;
+    objects: AdObjects;
+    media: AdMedia;
+    insights: Insights;
+  };
   chat: {
-    tokens: TokenDesk;
+    tokens: PlatformTokens;
     templates: Templates;
     messages: ChatMessages;
     media: ChatMedia;
@@ -39,7 +45,7 @@ export interface Platforms {
   };
   photo: { messages: PageMessages };
   /** Pages belong here; signup of photo accounts goes through their pages. */
-  social: { tokens: TokenDesk; pages: Pages; messages: PageMessages };
+  social: { tokens: PlatformTokens; pages: Pages; messages: PageMessages };
   /** Ends the connections that are kept for reuse. */
   close(): void;
 }
@@ -56,14 +62,14 @@ export function createPlatforms(settings: Settings, parts: { holds: HoldStore; l
   const ownership = createOwnership(ads);
   return {
     ads: {
-      tokens: createTokenDesk(ads),
+      tokens: createPlatformTokens(ads),
       accounts: createAdAccounts(ads),
       objects: createAdObjects(ads, ownership),
       media: createAdMedia(ads, ownership),
       insights: createInsights(ads, ownership),
     },
     chat: {
-      tokens: createTokenDesk(chat),
+      tokens: createPlatformTokens(chat),
       templates: createTemplates(chat),
       messages: createChatMessages(chat),
       media: createChatMedia(chat, settings.PLATFORM_MEDIA_HOSTS),
@@ -71,7 +77,7 @@ export function createPlatforms(settings: Settings, parts: { holds: HoldStore; l
     },
     photo: { messages: createPageMessages(photo, "instagram") },
     social: {
-      tokens: createTokenDesk(social),
+      tokens: createPlatformTokens(social),
       pages: createPages(social),
       messages: createPageMessages(social, "messenger"),
     },

@@ -1,5 +1,5 @@
 import { SECOND } from "../runtime/durations.ts";
-import type { Outcome, Refused } from "./client/call.ts";
+import type { Outcome, Refusal } from "./client/call.ts";
 import type { PlatformError } from "./errors/platform-error.ts";
 
 /** How an attempt to send a message ended. A person gets a message once: only `retry` may be tried again by itself. */
@@ -13,9 +13,9 @@ export type SendOutcome =
   | { outcome: "unknown" };
 
 /** A send may take so long; the queue counts on it. */
-export const SEND_DEADLINE = 15 * SECOND;
+export const SEND_DEADLINE_MS = 15 * SECOND;
 
-const PAIR_LIMIT = 131056;
+const PAIR_LIMIT_CODE = 131056;
 
 /** What the platform said of a message that it took; undefined when its answer says nothing of the kind. */
 export type Receipt = { platformMessageId: string | undefined };
@@ -23,35 +23,35 @@ export type Receipt = { platformMessageId: string | undefined };
 /** What a call means for the message that it carried. */
 export function toSendOutcome(
   outcome: Outcome,
-  receipt: (body: unknown) => Receipt | undefined,
+  toReceipt: (body: unknown) => Receipt | undefined,
 ): SendOutcome {
   switch (outcome.outcome) {
     case "done": {
-      const taken = receipt(outcome.body);
-      return taken ? { outcome: "accepted", ...taken } : { outcome: "unknown" };
+      const receipt = toReceipt(outcome.body);
+      return receipt ? { outcome: "accepted", ...receipt } : { outcome: "unknown" };
     }
     case "held":
       return { outcome: "retry", wait: outcome.wait, pair: false };
     case "timeout":
     case "broken":
-      return outcome.left ? { outcome: "unknown" } : { outcome: "retry", pair: false };
+      return outcome.sent ? { outcome: "unknown" } : { outcome: "retry", pair: false };
     case "unreadable":
       return { outcome: "unknown" };
     case "refused":
-      return refusal(outcome);
+      return outcomeOfRefusal(outcome);
   }
 }
 
-function refusal({ verdict, error, wait, status, holds }: Refused): SendOutcome {
-  if (!error) return withoutCode(status, verdict);
+function outcomeOfRefusal({ verdict, error, wait, status, holds }: Refusal): SendOutcome {
+  if (!error) return outcomeOfStatus(status, verdict);
   if (verdict === "throttled")
-    return { outcome: "retry", error, pair: error.code === PAIR_LIMIT, ...(holds ? { wait } : {}) };
+    return { outcome: "retry", error, pair: error.code === PAIR_LIMIT_CODE, ...(holds ? { wait } : {}) };
   if (verdict === "transient") return { outcome: "retry", error, pair: false };
   return { outcome: "refused", error, tokenDead: verdict === "token_dead" };
 }
 
 /** A refusal by something in between, which knows no codes. */
-function withoutCode(status: number, verdict: Refused["verdict"]): SendOutcome {
+function outcomeOfStatus(status: number, verdict: Refusal["verdict"]): SendOutcome {
   if (verdict === "throttled") return { outcome: "retry", pair: false };
   const message = `The platform refused with status ${status}`;
   return {

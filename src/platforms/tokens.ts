@@ -2,9 +2,9 @@ import { SECOND } from "../runtime/durations.ts";
 import type { Fields } from "./client/body.ts";
 import type { PlatformCall } from "./client/call.ts";
 import { appToken, type PlatformClient } from "./client/client.ts";
-import { asList, asObject, dateOf, numberOf, textOf, texts } from "./client/shapes.ts";
+import { asList, asObject, dateOf, numberOf, textOf, textsOf } from "./client/shapes.ts";
 import { unavailable } from "./errors/failure.ts";
-import { readPlatformError, struckOut } from "./errors/platform-error.ts";
+import { readPlatformError, redactSecrets } from "./errors/platform-error.ts";
 import { judge } from "./errors/verdicts.ts";
 
 export interface IssuedToken {
@@ -13,7 +13,7 @@ export interface IssuedToken {
   expiresAt?: Date;
 }
 
-export interface TokenReport {
+export interface TokenInspection {
   valid: boolean;
   /** The platform calls it dead. One that is neither valid nor this may be valid again, or is not well told of. */
   dead: boolean;
@@ -28,35 +28,43 @@ export interface TokenReport {
 }
 
 /** How tokens are obtained and looked at, the same on all platforms. `about`: ids for the log. */
-export interface TokenDesk {
+export interface PlatformTokens {
   /** A code is good for one use, so this is tried once. */
   exchangeCode(code: string, redirectUri: string, about?: Fields): Promise<IssuedToken>;
   /** A token of some two months for one of an hour. */
   prolong(token: string, about?: Fields): Promise<IssuedToken>;
   /** Permissions by their status: granted, declined, expired. What was never asked for is not there. */
   permissions(token: string, about?: Fields): Promise<Map<string, string>>;
-  inspect(token: string, about?: Fields): Promise<TokenReport>;
+  inspect(token: string, about?: Fields): Promise<TokenInspection>;
 }
 
-export function createTokenDesk(client: PlatformClient): TokenDesk {
+export function createPlatformTokens(client: PlatformClient): PlatformTokens {
   const { id: client_id, secret: client_secret } = client.app;
-  const issue = async (
-    given: Record<string, string>,
+  const requestToken = async (
+    params: Record<string, string>,
     call: Pick<PlatformCall, "effect" | "secrets" | "about">,
   ) => {
-    const query = { client_id, client_secret, ...given };
-    return toIssued(await client.ask({ ...call, method: "GET", path: "/oauth/access_token", query }));
+    const query = { client_id, client_secret, ...params };
+    return toIssuedToken(
+      await client.callOrThrow({ ...call, method: "GET", path: "/oauth/access_token", query }),
+    );
   };
   return {
     exchangeCode: (code, redirect_uri, about = {}) =>
-      issue({ redirect_uri, code }, { effect: "change", secrets: [code], about }),
+      requestToken({ redirect_uri, code }, { effect: "change", secrets: [code], about }),
     prolong: (token, about = {}) =>
-      issue(
+      requestToken(
         { grant_type: "fb_exchange_token", fb_exchange_token: token },
         { effect: "read", secrets: [token], about },
       ),
     async permissions(token, about = {}) {
-      const body = await client.ask({ effect: "read", method: "GET", path: "/me/permissions", token, about });
+      const body = await client.callOrThrow({
+        effect: "read",
+        method: "GET",
+        path: "/me/permissions",
+        token,
+        about,
+      });
       const { data } = asObject(body);
       if (!Array.isArray(data)) throw unavailable("The platform did not list the permissions");
       const rows = data.map(asObject);
@@ -70,13 +78,13 @@ export function createTokenDesk(client: PlatformClient): TokenDesk {
         token: appToken(client.app),
         about,
       } as const;
-      const answer = await client.ask({ ...call, query: { input_token: token }, secrets: [token] });
-      return toReport(answer, token);
+      const answer = await client.callOrThrow({ ...call, query: { input_token: token }, secrets: [token] });
+      return toTokenInspection(answer, token);
     },
   };
 }
 
-function toIssued(body: unknown): IssuedToken {
+function toIssuedToken(body: unknown): IssuedToken {
   const { access_token, expires_in } = asObject(body);
   const token = textOf(access_token);
   if (!token) throw unavailable("The platform gave no token");
@@ -85,7 +93,7 @@ function toIssued(body: unknown): IssuedToken {
   return { token, ...(expiresAt ? { expiresAt } : {}) };
 }
 
-function toReport(body: unknown, token: string): TokenReport {
+function toTokenInspection(body: unknown, token: string): TokenInspection {
   const data = asObject(asObject(body).data);
   // What says neither yes nor no must not pass for the death of a token.
   if (typeof data.is_valid !== "boolean")
@@ -94,22 +102,22 @@ function toReport(body: unknown, token: string): TokenReport {
   const reason = textOf(asObject(data.error).message);
   return {
     valid: data.is_valid,
-    dead: !data.is_valid && meansDeath(asObject(data.error)),
-    ...expiryIn(data),
+    dead: !data.is_valid && isDeadTokenError(asObject(data.error)),
+    ...expiryOf(data),
     ...(userId === undefined ? {} : { userId }),
-    scopes: texts(data.scopes),
+    scopes: textsOf(data.scopes),
     granted: asList(data.granular_scopes).map(asObject).map(toGranted),
-    ...(reason === undefined ? {} : { reason: struckOut(reason, [token]) }),
+    ...(reason === undefined ? {} : { reason: redactSecrets(reason, [token]) }),
   };
 }
 
 /** Here the platform calls a subcode by another name. */
-function meansDeath({ subcode, ...error }: Record<string, unknown>): boolean {
-  const told = readPlatformError({ error: { ...error, error_subcode: subcode } });
-  return told !== undefined && judge(told, "none").verdict === "token_dead";
+function isDeadTokenError({ subcode, ...error }: Record<string, unknown>): boolean {
+  const platformError = readPlatformError({ error: { ...error, error_subcode: subcode } });
+  return platformError !== undefined && judge(platformError, "none").verdict === "token_dead";
 }
 
-function expiryIn({ expires_at }: Record<string, unknown>): Pick<TokenReport, "expiresAt"> {
+function expiryOf({ expires_at }: Record<string, unknown>): Pick<TokenInspection, "expiresAt"> {
   if (numberOf(expires_at) === 0) return { expiresAt: null };
   const expiresAt = dateOf(expires_at);
   return expiresAt ? { expiresAt } : {};
@@ -117,5 +125,5 @@ function expiryIn({ expires_at }: Record<string, unknown>): Pick<TokenReport, "e
 
 const toGranted = ({ scope, target_ids }: Record<string, unknown>) => ({
   scope: textOf(scope) ?? "",
-  ...(Array.isArray(target_ids) ? { targets: texts(target_ids) } : {}),
+  ...(Array.isArray(target_ids) ? { targets: textsOf(target_ids) } : {}),
 });

@@ -2,9 +2,9 @@ import type { RedisClient } from "./redis.ts";
 import { type EventLane, partitionOf, streamKey } from "./streams.ts";
 
 /** So many of one client wait here; the others wait in their rows. */
-const MOST = 1_000;
+const MAX_PARKED_PER_CLIENT = 1_000;
 /** With so many there is enough to do for a while. */
-const ENOUGH = MOST / 2;
+const SATURATED_PER_CLIENT = MAX_PARKED_PER_CLIENT / 2;
 
 /** Adds ids in the order of their coming while there is room, and answers those that there was none for. */
 const PARK = `
@@ -47,7 +47,15 @@ export function createParking(redis: RedisClient, partitions: number) {
   return {
     /** Answers those that there was no room for. */
     async park(lane: EventLane, clientId: string, ids: readonly string[]): Promise<string[]> {
-      const answer = await redis.eval(PARK, 2, ...keysOf(lane, clientId), clientId, MOST, Date.now(), ...ids);
+      const answer = await redis.eval(
+        PARK,
+        2,
+        ...keysOf(lane, clientId),
+        clientId,
+        MAX_PARKED_PER_CLIENT,
+        Date.now(),
+        ...ids,
+      );
       return answer as string[];
     },
     async pop(lane: EventLane, clientId: string, count: number): Promise<string[]> {
@@ -60,11 +68,11 @@ export function createParking(redis: RedisClient, partitions: number) {
       return counts.reduce((sum, count) => sum + count, 0);
     },
     /** The clients of whom enough waits here. */
-    async crowded(lane: EventLane): Promise<string[]> {
+    async saturatedClients(lane: EventLane): Promise<string[]> {
       const all = Array.from({ length: partitions }, (_, partition) => clientsOf(lane, partition));
       const clients = (await Promise.all(all)).flat();
       const counts = await countsOf(lane, clients);
-      return clients.filter((_, index) => (counts[index] ?? 0) >= ENOUGH);
+      return clients.filter((_, index) => (counts[index] ?? 0) >= SATURATED_PER_CLIENT);
     },
   };
 }

@@ -5,7 +5,7 @@ import type { RedisClient } from "./redis.ts";
 const redisKey = (key: string) => `herald:{holds}:${key}`;
 
 /** Of two answers about one quota the one that says more counts, whichever comes last. */
-const LENGTHEN = `
+const EXTEND_HOLD = `
   if redis.call("pttl", KEYS[1]) < tonumber(ARGV[1]) then
     redis.call("set", KEYS[1], "1", "px", ARGV[1])
   end`;
@@ -15,31 +15,31 @@ const LENGTHEN = `
  * learnt itself. While Redis is away, that alone counts.
  */
 export function createHolds(redis: RedisClient) {
-  const own = new Map<string, number>();
+  const localHolds = new Map<string, number>();
   return {
     /** Milliseconds until the last of these keys is free again; 0 when all are. */
     async remaining(keys: readonly string[]): Promise<number> {
       const now = Date.now();
-      const known = keys.map((key) => (own.get(key) ?? now) - now);
-      return Math.max(0, ...known, ...(await shared(redis, keys)));
+      const localRemaining = keys.map((key) => (localHolds.get(key) ?? now) - now);
+      return Math.max(0, ...localRemaining, ...(await readSharedHolds(redis, keys)));
     },
     async hold(key: string, milliseconds: number): Promise<void> {
-      forgetEnded(own);
-      own.set(key, Math.max(own.get(key) ?? 0, Date.now() + milliseconds));
-      await redis.eval(LENGTHEN, 1, redisKey(key), Math.max(1, Math.ceil(milliseconds))).catch(() => {});
+      dropExpired(localHolds);
+      localHolds.set(key, Math.max(localHolds.get(key) ?? 0, Date.now() + milliseconds));
+      await redis.eval(EXTEND_HOLD, 1, redisKey(key), Math.max(1, Math.ceil(milliseconds))).catch(() => {});
     },
   };
 }
 
 /** What Redis knows of each key, in milliseconds; negative for a key that is not held. */
-async function shared(redis: RedisClient, keys: readonly string[]): Promise<number[]> {
+async function readSharedHolds(redis: RedisClient, keys: readonly string[]): Promise<number[]> {
   const pipeline = redis.pipeline();
   for (const key of keys) pipeline.pttl(redisKey(key));
   const answers = await pipeline.exec().catch(() => undefined);
   return (answers ?? []).map(([error, remaining]) => (error ? 0 : Number(remaining)));
 }
 
-function forgetEnded(own: Map<string, number>): void {
-  const longAgo = Date.now() - SECOND;
-  for (const [key, end] of own) if (end < longAgo) own.delete(key);
+function dropExpired(localHolds: Map<string, number>): void {
+  const cutoff = Date.now() - SECOND;
+  for (const [key, end] of localHolds) if (end < cutoff) localHolds.delete(key);
 }

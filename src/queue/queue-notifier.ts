@@ -13,49 +13,49 @@ export interface QueueNotifier<R extends QueueRef = QueueRef> {
 }
 
 /** For what is recorded in a transaction: rings only once that is over. */
-export function heldBack(doorbell: QueueNotifier): QueueNotifier & { release(): void } {
-  const held: QueueRef[] = [];
+export function deferUntilCommit(notifier: QueueNotifier): QueueNotifier & { release(): void } {
+  const deferred: QueueRef[] = [];
   return {
-    epoch: doorbell.epoch,
-    notify: (refs) => void held.push(...refs),
-    release: () => doorbell.notify(held.splice(0)),
+    epoch: notifier.epoch,
+    notify: (refs) => void deferred.push(...refs),
+    release: () => notifier.notify(deferred.splice(0)),
   };
 }
 
-interface DoorbellParts<R extends QueueRef> {
+interface QueueNotifierParts<R extends QueueRef> {
   redis: RedisClient;
   streams: Streams;
   lane: Lane;
   /** Says of rows that they are in no queue. */
-  unqueue(refs: readonly R[]): Promise<void>;
+  unmarkQueued(refs: readonly R[]): Promise<void>;
   log: Log;
 }
 
 /** How soon it is noticed that Redis was emptied without going away. */
-const LOOK_EVERY = 5 * SECOND;
+const EPOCH_CHECK_INTERVAL_MS = 5 * SECOND;
 
 export function createQueueNotifier<R extends QueueRef = QueueRef>({
   redis,
   streams,
   lane,
-  unqueue,
+  unmarkQueued,
   log,
-}: DoorbellParts<R>): QueueNotifier<R> & Worker {
+}: QueueNotifierParts<R>): QueueNotifier<R> & Worker {
   let epoch: string | null = null;
   let waiting: R[] = [];
   let timer: NodeJS.Timeout | undefined;
-  const ringing = new Set<Promise<void>>();
+  const writes = new Set<Promise<void>>();
 
-  async function look(): Promise<void> {
+  async function refreshEpoch(): Promise<void> {
     epoch = await streams.epoch().catch(() => null);
   }
 
-  async function announce(refs: readonly R[]): Promise<void> {
+  async function addToStream(refs: readonly R[]): Promise<void> {
     try {
       await streams.add(lane, refs);
     } catch {
       epoch = null; // until the next look: what is recorded meanwhile is the sweeper's at once
-      await unqueue(refs).catch((error) => log.warn("doorbell.not_taken_back", { err: error }));
+      await unmarkQueued(refs).catch((error) => log.warn("queue.unmark_failed", { err: error }));
     }
   }
 
@@ -63,12 +63,12 @@ export function createQueueNotifier<R extends QueueRef = QueueRef>({
   const flush = () => {
     const refs = waiting;
     waiting = [];
-    const announcing = announce(refs).finally(() => ringing.delete(announcing));
-    ringing.add(announcing);
+    const write = addToStream(refs).finally(() => writes.delete(write));
+    writes.add(write);
   };
 
   return {
-    name: `doorbell of ${lane}`,
+    name: `${lane}-notifier`,
     epoch: () => epoch,
     notify(refs) {
       if (refs.length === 0) return;
@@ -76,15 +76,15 @@ export function createQueueNotifier<R extends QueueRef = QueueRef>({
       waiting.push(...refs);
     },
     async start() {
-      redis.on("ready", look);
-      timer = setInterval(look, LOOK_EVERY);
-      await look();
+      redis.on("ready", refreshEpoch);
+      timer = setInterval(refreshEpoch, EPOCH_CHECK_INTERVAL_MS);
+      await refreshEpoch();
     },
     async close() {
-      redis.off("ready", look);
+      redis.off("ready", refreshEpoch);
       clearInterval(timer);
       if (waiting.length > 0) await new Promise((resolve) => setImmediate(resolve));
-      await Promise.all(ringing);
+      await Promise.all(writes);
     },
   };
 }

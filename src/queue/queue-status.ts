@@ -1,7 +1,7 @@
 import { SECOND } from "../runtime/durations.ts";
 import type { Queryable } from "../store/database/database.ts";
-import { measureQueue, measureSends } from "../store/events/queue-metrics.ts";
-import { countOpen } from "./breakers.ts";
+import { measureDeliveries, measureSends } from "../store/events/queue-metrics.ts";
+import { countOpenBreakers } from "./breakers.ts";
 import { createParking } from "./parking.ts";
 import type { RedisClient } from "./redis.ts";
 import { createStreams } from "./streams.ts";
@@ -28,16 +28,16 @@ export interface QueueParts {
 
 export function queueStatus({ db, redis, partitions }: QueueParts): Promise<StreamStatus[]> {
   const [streams, parking] = [createStreams(redis, partitions), createParking(redis, partitions)];
-  const known = (answer: Promise<number>) => answer.catch(() => null);
+  const orNull = (answer: Promise<number>) => answer.catch(() => null);
   return Promise.all(
     streams.all.map(async ({ lane, partition, key }) => {
       const place = { partitions, partition };
-      const isOfEvents = lane !== "outbound";
+      const isEventLane = lane !== "outbound";
       const [depth, parked, open_breakers, { oldest_due_at, in_flight }] = await Promise.all([
-        known(streams.depth(key)),
-        isOfEvents ? known(parking.count(lane, partition)) : 0,
-        isOfEvents ? known(countOpen(redis, partition)) : 0,
-        isOfEvents ? measureQueue(db, { ...place, isBulk: lane === "bulk" }) : measureSends(db, place),
+        orNull(streams.depth(key)),
+        isEventLane ? orNull(parking.count(lane, partition)) : 0,
+        isEventLane ? orNull(countOpenBreakers(redis, partition)) : 0,
+        isEventLane ? measureDeliveries(db, { ...place, isBulk: lane === "bulk" }) : measureSends(db, place),
       ]);
       const age = oldest_due_at === null ? 0 : Math.max(0, Date.now() - oldest_due_at.getTime());
       const oldest_due_seconds = Math.round(age / SECOND);

@@ -1,17 +1,17 @@
 import { once } from "node:events";
 import { Cluster, Redis } from "ioredis";
-import { within } from "../runtime/async/with-timeout.ts";
+import { withTimeout } from "../runtime/async/with-timeout.ts";
 import type { Config } from "../runtime/config/config.ts";
 import { SECOND } from "../runtime/durations.ts";
 import type { Log } from "../runtime/logging/log.ts";
-import { createOutage } from "../runtime/logging/outage-logger.ts";
+import { createOutageLogger } from "../runtime/logging/outage-logger.ts";
 
 type Settings = Pick<Config, "REDIS_URL" | "REDIS_TLS_VERIFY">;
 
 export type RedisClient = Redis | Cluster;
 
 /** Backs off from 200 ms, for ever: Redis may be away at the start and at any time after. */
-const backOff = (most: number) => (attempt: number) => Math.min(200 * 2 ** (attempt - 1), most);
+const backOff = (maxDelayMs: number) => (attempt: number) => Math.min(200 * 2 ** (attempt - 1), maxDelayMs);
 
 /**
  * The client of everything that must not wait for Redis: commands fail at once while it is away, and after 500 ms when
@@ -19,20 +19,23 @@ const backOff = (most: number) => (attempt: number) => Math.min(200 * 2 ** (atte
  */
 export function connectProducer(settings: Settings, log: Log): RedisClient {
   const client = connect(settings, FAIL_FAST);
-  const outage = createOutage(log, { away: "redis.away", back: "redis.back" });
-  client.on("error", outage.failed);
-  client.on("ready", outage.mended);
+  const outageLogger = createOutageLogger(log, {
+    unavailable: "redis.unavailable",
+    recovered: "redis.recovered",
+  });
+  client.on("error", outageLogger.failed);
+  client.on("ready", outageLogger.recovered);
   return client;
 }
 
 /** For reads that wait for something to come: it belongs to one reader, whose patience alone ends them. */
 export function connectReader(settings: Settings): RedisClient {
-  const client = connect(settings, PATIENT);
+  const client = connect(settings, WAIT_FOR_REDIS);
   client.on("error", () => {}); // said once, by the client of everything else
   return client;
 }
 
-interface Manner {
+interface ConnectionOptions {
   /** Null: a command waits as long as Redis is away. */
   maxRetriesPerRequest: number | null;
   commandTimeout?: number;
@@ -40,14 +43,14 @@ interface Manner {
   retryStrategy(attempt: number): number;
 }
 
-const FAIL_FAST: Manner = {
+const FAIL_FAST: ConnectionOptions = {
   maxRetriesPerRequest: 1,
   commandTimeout: 500,
   connectTimeout: 5 * SECOND,
   retryStrategy: backOff(5 * SECOND),
 };
 /** Everything waits for the readers once Redis is back. */
-const PATIENT: Manner = {
+const WAIT_FOR_REDIS: ConnectionOptions = {
   maxRetriesPerRequest: null,
   connectTimeout: 5 * SECOND,
   retryStrategy: backOff(500),
@@ -55,15 +58,15 @@ const PATIENT: Manner = {
 
 const firstNode = ({ REDIS_URL }: Settings) => REDIS_URL.nodes[0] as string;
 
-function connect(settings: Settings, manner: Manner): RedisClient {
-  const enableOfflineQueue = manner.maxRetriesPerRequest === null;
-  if (settings.REDIS_URL.cluster) return connectCluster(settings, manner, enableOfflineQueue);
-  return new Redis(firstNode(settings), { ...tls(settings), ...manner, enableOfflineQueue });
+function connect(settings: Settings, options: ConnectionOptions): RedisClient {
+  const enableOfflineQueue = options.maxRetriesPerRequest === null;
+  if (settings.REDIS_URL.cluster) return connectCluster(settings, options, enableOfflineQueue);
+  return new Redis(firstNode(settings), { ...tls(settings), ...options, enableOfflineQueue });
 }
 
 function connectCluster(
   settings: Settings,
-  { retryStrategy, ...manner }: Manner,
+  { retryStrategy, ...options }: ConnectionOptions,
   enableOfflineQueue: boolean,
 ): Cluster {
   const { username, password } = new URL(firstNode(settings));
@@ -71,7 +74,7 @@ function connectCluster(
     enableOfflineQueue,
     clusterRetryStrategy: retryStrategy,
     redisOptions: {
-      ...manner,
+      ...options,
       ...tls(settings),
       ...(username ? { username: decodeURIComponent(username) } : {}),
       ...(password ? { password: decodeURIComponent(password) } : {}),
@@ -83,17 +86,17 @@ const tls = (settings: Settings) =>
   firstNode(settings).startsWith("rediss:") ? { tls: { rejectUnauthorized: settings.REDIS_TLS_VERIFY } } : {};
 
 /** One round trip within `deadline` milliseconds, or it throws. */
-export async function pingRedis(client: RedisClient, deadline: number): Promise<void> {
-  await within(deadline, client.ping(), () => {
-    throw new Error(`Redis gave no answer within ${deadline} ms`);
+export async function pingRedis(client: RedisClient, timeoutMs: number): Promise<void> {
+  await withTimeout(timeoutMs, client.ping(), () => {
+    throw new Error(`Redis gave no answer within ${timeoutMs} ms`);
   });
 }
 
 /** Waits a moment for the first connection, so that a process which says it is ready is not still dialling. */
-export async function awaitConnection(client: RedisClient, patience: number): Promise<void> {
+export async function awaitConnection(client: RedisClient, timeoutMs: number): Promise<void> {
   if (client.status !== "ready")
-    await within(
-      patience,
+    await withTimeout(
+      timeoutMs,
       once(client, "ready").catch(() => {}),
       () => {},
     );

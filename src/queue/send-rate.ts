@@ -7,7 +7,7 @@ import { partitionOf, streamKey } from "./streams.ts";
  * go out within the horizon is taken. The rest queues up behind the tail, a moment for each: those whose turn has come are served
  * first, and while there is a tail nobody new is served before it. By the clock of Redis, which is the same for all.
  */
-const TAKE = `
+const RESERVE_SLOTS = `
   local time = redis.call("time")
   local now = time[1] * 1000 + time[2] / 1000
   local interval, horizon, second = tonumber(ARGV[1]), tonumber(ARGV[2]), 1000
@@ -31,48 +31,56 @@ const TAKE = `
   end
   return { due, fresh, string.format("%.3f", before - now), string.format("%.3f", start - now) }`;
 
-export interface Speaker {
+export interface ChannelRef {
   clientId: string;
   channelId: string;
 }
 
 /** How many want to go: those whose turn has come, and new ones. */
-interface Wanted {
+interface SlotRequest {
   due: number;
   fresh: number;
 }
 
 /** In how many milliseconds each may go, in their order; later ones must come again then. */
-interface Moments {
+interface SendSlots {
   due: { now: number[] };
   fresh: { now: number[]; later: number[] };
 }
 
 /** So long one may wait for its moment in hand. */
-export const HORIZON = 1 * SECOND;
+export const MAX_SLOT_WAIT_MS = 1 * SECOND;
 
-export type Rate = ReturnType<typeof createRate>;
+export type SendRateLimiter = ReturnType<typeof createSendRateLimiter>;
 
 /** How fast a channel speaks, over all dispatchers. */
-export function createRate(
+export function createSendRateLimiter(
   redis: RedisClient,
   { partitions, perSecond }: { partitions: number; perSecond: number },
 ) {
   const interval = SECOND / perSecond;
-  const keysOf = ({ clientId, channelId }: Speaker) => {
+  const keysOf = ({ clientId, channelId }: ChannelRef) => {
     const key = `${streamKey("outbound", partitionOf(clientId, partitions))}:rate:${channelId}`;
     return [key, `${key}:tail`] as const;
   };
   return {
     /** Takes a moment for as many as may go soon, and keeps one for each new one that may not. */
-    async take(speaker: Speaker, { due, fresh }: Wanted): Promise<Moments> {
-      const answer = await redis.eval(TAKE, 2, ...keysOf(speaker), interval, HORIZON, due, fresh);
-      const [dueTaken = 0, freshTaken = 0, full = 0, start = 0] = (answer as (string | number)[]).map(Number);
-      const taken = Array.from({ length: dueTaken + freshTaken }, (_, index) =>
+    async reserve(channel: ChannelRef, { due, fresh }: SlotRequest): Promise<SendSlots> {
+      const answer = await redis.eval(
+        RESERVE_SLOTS,
+        2,
+        ...keysOf(channel),
+        interval,
+        MAX_SLOT_WAIT_MS,
+        due,
+        fresh,
+      );
+      const [dueCount = 0, freshCount = 0, full = 0, start = 0] = (answer as (string | number)[]).map(Number);
+      const waits = Array.from({ length: dueCount + freshCount }, (_, index) =>
         Math.max(0, full + (index + 1) * interval - SECOND),
       );
-      const later = Array.from({ length: fresh - freshTaken }, (_, index) => start + (index + 1) * interval);
-      return { due: { now: taken.slice(0, dueTaken) }, fresh: { now: taken.slice(dueTaken), later } };
+      const later = Array.from({ length: fresh - freshCount }, (_, index) => start + (index + 1) * interval);
+      return { due: { now: waits.slice(0, dueCount) }, fresh: { now: waits.slice(dueCount), later } };
     },
   };
 }

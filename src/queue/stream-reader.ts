@@ -1,17 +1,17 @@
-import { within } from "../runtime/async/with-timeout.ts";
+import { withTimeout } from "../runtime/async/with-timeout.ts";
 import { SECOND } from "../runtime/durations.ts";
 import type { RedisClient } from "./redis.ts";
 import { CONSUMER, type Entry, GROUP, toEntries } from "./streams.ts";
 
 /** In milliseconds. */
-interface Patience {
+interface ReadTimeouts {
   /** How long one read waits for something to come. */
   block: number;
   /** A read that says nothing for that much longer hangs on a connection that is gone. */
   slack: number;
 }
 
-const USUAL: Patience = { block: 1 * SECOND, slack: 3 * SECOND };
+const DEFAULT_TIMEOUTS_MS: ReadTimeouts = { block: 1 * SECOND, slack: 3 * SECOND };
 
 interface StreamReader {
   /** What comes next, `count` at most; nothing when nothing came for a while. Throws where Redis is away. */
@@ -23,10 +23,10 @@ interface StreamReader {
 export function createStreamReader(
   key: string,
   connect: () => RedisClient,
-  { block, slack } = USUAL,
+  { block, slack } = DEFAULT_TIMEOUTS_MS,
 ): StreamReader {
   let client: RedisClient | undefined;
-  const drop = () => {
+  const disconnect = () => {
     client?.disconnect();
     client = undefined;
   };
@@ -50,15 +50,15 @@ export function createStreamReader(
   return {
     async read(count) {
       try {
-        return await within(block + slack, request(count), () => {
+        return await withTimeout(block + slack, request(count), () => {
           throw new Error("a read from Redis did not end");
         });
       } catch (error) {
-        if (!isMissingGroup(error)) drop();
+        if (!isMissingGroup(error)) disconnect();
         throw error;
       }
     },
-    close: drop,
+    close: disconnect,
   };
 }
 

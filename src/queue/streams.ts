@@ -44,7 +44,7 @@ export const partitionOf = (clientId: string, partitions: number): number =>
 export const streamKey = (lane: string, partition: number): string => `{${lane}:${partition}}`;
 
 /** Many in one command: for us each command costs more than its entry. */
-const ADD = `
+const ADD_ENTRIES = `
   for i = 1, #ARGV, 4 do
     redis.call("xadd", KEYS[1], "*", "id", ARGV[i], "d", ARGV[i + 1], "c", ARGV[i + 2], "t", ARGV[i + 3])
   end`;
@@ -63,7 +63,7 @@ export function createStreams(redis: RedisClient, partitions: number) {
   return {
     all,
     /** Those of the events alone. */
-    ofEvents: EVENT_LANES.flatMap((lane): Stream<EventLane>[] => streamsOf(lane)),
+    eventStreams: EVENT_LANES.flatMap((lane): Stream<EventLane>[] => streamsOf(lane)),
     partitions,
     /** Throws where Redis has not taken all of them. */
     async add(lane: Lane, refs: readonly QueueRef[]): Promise<void> {
@@ -75,13 +75,13 @@ export function createStreams(redis: RedisClient, partitions: number) {
         fields.push(ref.id, ref.clientId, ref.channelId ?? "", String(ref.slotAt ?? ""));
       }
       // One for each: a command must not span the nodes of a cluster.
-      await Promise.all([...byKey].map(([key, fields]) => redis.eval(ADD, 1, key, ...fields)));
+      await Promise.all([...byKey].map(([key, fields]) => redis.eval(ADD_ENTRIES, 1, key, ...fields)));
     },
     /** Takes them off the stream, for good. */
     async remove(key: string, entries: readonly Entry[]): Promise<void> {
       if (entries.length === 0) return;
       const ids = entries.map(({ entryId }) => entryId);
-      await answersOf(
+      await execPipeline(
         redis
           .pipeline()
           .xack(key, GROUP, ...ids)
@@ -89,12 +89,12 @@ export function createStreams(redis: RedisClient, partitions: number) {
       );
     },
     /** What somebody has read `idle` milliseconds ago and not taken off since: they have died over it. */
-    async adopt(key: string, { idle, count }: { idle: number; count: number }): Promise<Entry[]> {
+    async reclaim(key: string, { idle, count }: { idle: number; count: number }): Promise<Entry[]> {
       const answer = await redis.xautoclaim(key, GROUP, CONSUMER, idle, "0-0", "COUNT", count);
       return toEntries(answer[1]);
     },
     /** From its beginning: what came before the group was made is to be read too. */
-    async makeGroup(key: string): Promise<void> {
+    async createGroup(key: string): Promise<void> {
       await redis.xgroup("CREATE", key, GROUP, "0", "MKSTREAM").catch((error: Error) => {
         if (!error.message.startsWith("BUSYGROUP")) throw error;
       });
@@ -103,20 +103,20 @@ export function createStreams(redis: RedisClient, partitions: number) {
     depth: (key: string) => redis.xlen(key),
     /** The name of this life of Redis: another one once any part of it came back empty. */
     async epoch(): Promise<string> {
-      const parts = await Promise.all(all.map(({ key }) => epochOf(redis, `${key}:epoch`)));
+      const parts = await Promise.all(all.map(({ key }) => readEpoch(redis, `${key}:epoch`)));
       return createHash("sha256").update(parts.join(".")).digest("base64url").slice(0, 16);
     },
   };
 }
 
-async function epochOf(redis: RedisClient, key: string): Promise<string> {
-  const made = randomBytes(8).toString("hex");
-  const [, known] = await answersOf(redis.pipeline().setnx(key, made).get(key));
-  return String(known);
+async function readEpoch(redis: RedisClient, key: string): Promise<string> {
+  const candidate = randomBytes(8).toString("hex");
+  const [, stored] = await execPipeline(redis.pipeline().setnx(key, candidate).get(key));
+  return String(stored);
 }
 
 /** The answers of all commands, or the first fault. */
-async function answersOf(pipeline: ChainableCommander): Promise<unknown[]> {
+async function execPipeline(pipeline: ChainableCommander): Promise<unknown[]> {
   const answers = (await pipeline.exec()) ?? [];
   return answers.map(([error, answer]) => {
     if (error) throw error;

@@ -18,10 +18,10 @@ function randomFractions(): () => number {
   };
 }
 
-const next = monotonicFactory(randomFractions());
+const nextUlid = monotonicFactory(randomFractions());
 
 /** A new id, e.g. `msg_01jc…`: 26 characters that sort by time, also within one millisecond of one process. */
-export const newId = (prefix: IdPrefix): string => `${prefix}_${next().toLowerCase()}`;
+export const newId = (prefix: IdPrefix): string => `${prefix}_${nextUlid().toLowerCase()}`;
 
 const TIME_DIGITS = 10;
 
@@ -39,27 +39,27 @@ export const timeOfId = (id: string): number =>
   );
 
 /** What follows the prefix: 26 digits and letters, without those that are easily mistaken. */
-export const ID_FORM = "[0-9a-hjkmnp-tv-z]{26}";
+export const ID_PATTERN = "[0-9a-hjkmnp-tv-z]{26}";
 
 /** Whether it has the form of such an id; asked before a stranger's text reaches the database. */
 export const isPrefixedId = (value: string, prefix: IdPrefix): boolean =>
-  new RegExp(`^${prefix}_${ID_FORM}$`).test(value);
+  new RegExp(`^${prefix}_${ID_PATTERN}$`).test(value);
 
 /** Whether it has the form of an id that a platform gave; asked before a stranger's text reaches the database or the log. */
 export const isPlatformId = (value: string): boolean => /^\d{1,32}$/.test(value);
 
 /** Milliseconds, and how many UUIDs have been made in the last of them. */
 let [lastTime, sequence] = [0, 0];
-const LAST_IN_SEQUENCE = 0xfff;
+const MAX_SEQUENCE = 0xfff;
 
 /** A new UUID of version 7: they sort by time, also within one millisecond of one process. */
 export function newUuid(): string {
   const now = Date.now();
   [lastTime, sequence] = now > lastTime ? [now, 0] : [lastTime, sequence + 1];
-  if (sequence > LAST_IN_SEQUENCE) [lastTime, sequence] = [lastTime + 1, 0];
+  if (sequence > MAX_SEQUENCE) [lastTime, sequence] = [lastTime + 1, 0];
   const time = lastTime.toString(16).padStart(12, "0");
-  const place = sequence.toString(16).padStart(3, "0");
-  return `${time.slice(0, 8)}-${time.slice(8)}-7${place}${randomUUID().slice(18)}`;
+  const sequenceDigits = sequence.toString(16).padStart(3, "0");
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${sequenceDigits}${randomUUID().slice(18)}`;
 }
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;

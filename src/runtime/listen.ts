@@ -17,7 +17,7 @@ export function listen(server: Server, port: number, host: string): Promise<void
 }
 
 /** A request that is still not answered then has no more than its sender to blame. */
-const LAST_ANSWERS = 15 * SECOND;
+const FORCE_CLOSE_AFTER_MS = 15 * SECOND;
 
 export interface Connections {
   /** Whether a request that has arrived completely is being answered on this connection. */
@@ -31,36 +31,36 @@ export interface Connections {
  * and for those that stay open after their answer: browsers and routers hold both.
  */
 export function trackConnections(server: Server): Connections {
-  const unanswered = new Map<Socket, Set<IncomingMessage>>();
+  const openRequests = new Map<Socket, Set<IncomingMessage>>();
   let closing = false;
-  const endIfFree = (socket: Socket) => {
-    if (closing && !unanswered.get(socket)?.size) socket.destroySoon();
+  const closeIfIdle = (socket: Socket) => {
+    if (closing && !openRequests.get(socket)?.size) socket.destroySoon();
   };
   server.on("connection", (socket: Socket) => {
-    unanswered.set(socket, new Set());
-    socket.once("close", () => unanswered.delete(socket));
+    openRequests.set(socket, new Set());
+    socket.once("close", () => openRequests.delete(socket));
   });
   server.on("request", (request: IncomingMessage, response: ServerResponse) => {
     const { socket } = request;
     if (closing) response.setHeader("Connection", "close");
-    unanswered.get(socket)?.add(request);
+    openRequests.get(socket)?.add(request);
     response.once("close", () => {
-      unanswered.get(socket)?.delete(request);
-      endIfFree(socket);
+      openRequests.get(socket)?.delete(request);
+      closeIfIdle(socket);
     });
   });
   return {
-    isAnswering: (socket) => [...(unanswered.get(socket) ?? [])].some((request) => request.complete),
+    isAnswering: (socket) => [...(openRequests.get(socket) ?? [])].some((request) => request.complete),
     close: () =>
       new Promise((resolve, reject) => {
         closing = true;
-        const giveUp = setTimeout(() => server.closeAllConnections(), LAST_ANSWERS);
+        const forceCloseTimer = setTimeout(() => server.closeAllConnections(), FORCE_CLOSE_AFTER_MS);
         server.close((error) => {
-          clearTimeout(giveUp);
+          clearTimeout(forceCloseTimer);
           if (error) reject(error);
           else resolve();
         });
-        for (const socket of unanswered.keys()) endIfFree(socket);
+        for (const socket of openRequests.keys()) closeIfIdle(socket);
       }),
   };
 }

@@ -1,4 +1,4 @@
-import { within } from "./async/with-timeout.ts";
+import { withTimeout } from "./async/with-timeout.ts";
 import { SECOND } from "./durations.ts";
 import type { Log } from "./logging/log.ts";
 
@@ -12,12 +12,12 @@ export interface Worker {
   close?(): Promise<void> | void;
 }
 
-export interface Supervision {
+export interface SuperviseOptions {
   workers: readonly Worker[];
   log: Log;
   onReady?(): void;
   /** Platforms kill 30 s after SIGTERM; what has not closed by then is given up. */
-  closeWithin?: number;
+  closeTimeoutMs?: number;
 }
 
 const STOP_SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
@@ -27,38 +27,38 @@ export async function supervise({
   workers,
   log,
   onReady,
-  closeWithin = 24 * SECOND,
-}: Supervision): Promise<number> {
-  const began = Date.now();
-  const ending = endingOfProcess(log);
+  closeTimeoutMs = 24 * SECOND,
+}: SuperviseOptions): Promise<number> {
+  const startedAt = Date.now();
+  const stopWatch = watchForStop(log);
   const started: Worker[] = [];
-  let end: Ending | undefined;
+  let stopReason: StopReason | undefined;
   for (const worker of workers) {
     started.push(worker);
-    end = await Promise.race([ending.happened, startWorker(worker, ending.fail)]);
-    if (end) break;
+    stopReason = await Promise.race([stopWatch.happened, startWorker(worker, stopWatch.fail)]);
+    if (stopReason) break;
   }
-  if (!end) {
+  if (!stopReason) {
     log.info("process.ready", {
       workers: workers.map((worker) => worker.name).join(","),
-      ms: Date.now() - began,
+      ms: Date.now() - startedAt,
     });
     onReady?.();
-    end = await ending.happened;
+    stopReason = await stopWatch.happened;
   }
-  log.info("process.stopping", end);
-  const closed = await closeAll(started.reverse(), log, Date.now() + closeWithin);
-  const clean = closed && ending.faults() === 0;
-  log.info("process.stopped", { clean, ms: Date.now() - began });
-  ending.forget();
+  log.info("process.stopping", stopReason);
+  const closed = await closeAll(started.reverse(), log, Date.now() + closeTimeoutMs);
+  const clean = closed && stopWatch.faults() === 0;
+  log.info("process.stopped", { clean, ms: Date.now() - startedAt });
+  stopWatch.forget();
   return clean ? 0 : 1;
 }
 
-type Ending = { signal: string } | { worker: string };
+type StopReason = { signal: string } | { worker: string };
 
-type Fail = (worker: string, error: unknown) => Promise<Ending>;
+type Fail = (worker: string, error: unknown) => Promise<StopReason>;
 
-async function startWorker(worker: Worker, fail: Fail): Promise<Ending | undefined> {
+async function startWorker(worker: Worker, fail: Fail): Promise<StopReason | undefined> {
   try {
     await worker.start?.({ fail: (error) => void fail(worker.name, error) });
     return undefined;
@@ -71,19 +71,19 @@ async function startWorker(worker: Worker, fail: Fail): Promise<Ending | undefin
  * The first reason to stop. Signals and faults stay caught until `forget`: a second signal changes nothing, a later
  * fault is logged and counts.
  */
-function endingOfProcess(log: Log) {
-  let end: (ending: Ending) => void = () => {};
-  const happened = new Promise<Ending>((resolve) => {
-    end = resolve;
+function watchForStop(log: Log) {
+  let requestStop: (stopReason: StopReason) => void = () => {};
+  const happened = new Promise<StopReason>((resolve) => {
+    requestStop = resolve;
   });
   let faults = 0;
   const fail: Fail = (worker, error) => {
     faults += 1;
     log.error("process.failed", { worker, err: error });
-    end({ worker });
+    requestStop({ worker });
     return happened;
   };
-  const onSignal = (signal: string) => end({ signal });
+  const onSignal = (signal: string) => requestStop({ signal });
   const onFault = (error: unknown) => void fail("(uncaught)", error);
   for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
   process.on("uncaughtException", onFault);
@@ -102,7 +102,7 @@ async function closeAll(workers: readonly Worker[], log: Log, deadline: number):
     const outcome = await closeWorker(worker, deadline);
     if (outcome === "closed") continue;
     clean = false;
-    log.error("worker.not_closed", { worker: worker.name, err: outcome });
+    log.error("worker.close_failed", { worker: worker.name, err: outcome });
   }
   return clean;
 }
@@ -114,7 +114,7 @@ async function closeWorker(worker: Worker, deadline: number): Promise<"closed" |
     return "closed" as const;
   })();
   try {
-    return await within(remaining, closing, () => new Error(`not closed within ${remaining} ms`));
+    return await withTimeout(remaining, closing, () => new Error(`not closed within ${remaining} ms`));
   } catch (error) {
     return error instanceof Error ? error : new Error("close failed", { cause: error });
   }

@@ -20,10 +20,10 @@ export interface AdAccount {
   business_name?: string;
 }
 
-const { account_id: DEMO_ACCOUNT, ...demoAccount } = DEMO_ASSETS.adAccount;
+const { account_id: DEMO_ACCOUNT_ID, ...demoAccount } = DEMO_ASSETS.adAccount;
 
 /** Like the demo client's, but for what is given. */
-const shop = (id: string, name: string, rest: Partial<AdAccount> = {}): AdAccount => ({
+const businessAccount = (id: string, name: string, rest: Partial<AdAccount> = {}): AdAccount => ({
   ...demoAccount,
   id,
   name,
@@ -32,19 +32,19 @@ const shop = (id: string, name: string, rest: Partial<AdAccount> = {}): AdAccoun
 });
 
 export const AD_ACCOUNTS: readonly AdAccount[] = [
-  shop(DEMO_ACCOUNT, demoAccount.name),
-  shop("1600000000000102", "Sandbox Coffee Wholesale"),
-  shop("1600000000000103", "Sandbox Tea", { currency: "USD", timezone_name: "America/New_York" }),
-  shop("1600000000000104", "Sandbox Sushi", { currency: "JPY", timezone_name: "Asia/Tokyo" }),
-  personal("1600000000000105", "Sam's own account"),
-  shop("1600000000000106", "Sandbox Closed Shop", { account_status: 101 }),
-  shop("1600000000000107", "Sandbox Disabled Shop", { account_status: 2 }),
-  shop("1600000000000108", "Sandbox Unsettled Shop", { account_status: 3 }),
-  shop("1900000000000109", "Sandbox Dead Token Shop"),
+  businessAccount(DEMO_ACCOUNT_ID, demoAccount.name),
+  businessAccount("1600000000000102", "Sandbox Coffee Wholesale"),
+  businessAccount("1600000000000103", "Sandbox Tea", { currency: "USD", timezone_name: "America/New_York" }),
+  businessAccount("1600000000000104", "Sandbox Sushi", { currency: "JPY", timezone_name: "Asia/Tokyo" }),
+  personalAccount("1600000000000105", "Sam's own account"),
+  businessAccount("1600000000000106", "Sandbox Closed Shop", { account_status: 101 }),
+  businessAccount("1600000000000107", "Sandbox Disabled Shop", { account_status: 2 }),
+  businessAccount("1600000000000108", "Sandbox Unsettled Shop", { account_status: 3 }),
+  businessAccount("1900000000000109", "Sandbox Dead Token Shop"),
 ];
 
-function personal(id: string, name: string): AdAccount {
-  const { business: _none, ...account } = shop(id, name, { business_name: "Sam S." });
+function personalAccount(id: string, name: string): AdAccount {
+  const { business: _none, ...account } = businessAccount(id, name, { business_name: "Sam S." });
   return account;
 }
 
@@ -67,7 +67,7 @@ export interface Waba {
   numbers: readonly PhoneNumber[];
 }
 
-const number = (id: string, display: string, rest: Partial<PhoneNumber> = {}): PhoneNumber => ({
+const phoneNumber = (id: string, display: string, rest: Partial<PhoneNumber> = {}): PhoneNumber => ({
   id,
   display_phone_number: display,
   verified_name: DEMO_ASSETS.name,
@@ -80,16 +80,19 @@ export const WABAS: readonly Waba[] = [
     id: DEMO_ASSETS.wabaId,
     name: DEMO_ASSETS.name,
     message_template_namespace: DEMO_ASSETS.templateNamespace,
-    numbers: [number(DEMO_ASSETS.phoneNumberId, DEMO_ASSETS.displayPhoneNumber)],
+    numbers: [phoneNumber(DEMO_ASSETS.phoneNumberId, DEMO_ASSETS.displayPhoneNumber)],
   },
   {
     id: "1500000000000202",
     name: "Sandbox Tea",
     message_template_namespace: "c1d1f1a2_0b7e_4f6a_9a53_7d2f5d1c9b02",
     numbers: [
-      number("1400000000000302", "+1 555-010-0302", { verified_name: "Sandbox Tea" }),
-      number("1400000000000303", "+1 555-010-0303", { verified_name: "Sandbox Tea Support", pin: "135790" }),
-      number("1400000000000304", "+1 555-010-0304", {
+      phoneNumber("1400000000000302", "+1 555-010-0302", { verified_name: "Sandbox Tea" }),
+      phoneNumber("1400000000000303", "+1 555-010-0303", {
+        verified_name: "Sandbox Tea Support",
+        pin: "135790",
+      }),
+      phoneNumber("1400000000000304", "+1 555-010-0304", {
         verified_name: "Sandbox Tea New",
         code_verification_status: "NOT_VERIFIED",
       }),
@@ -97,13 +100,13 @@ export const WABAS: readonly Waba[] = [
   },
 ];
 
-export interface Page {
+export interface SocialPage {
   id: string;
   name: string;
   instagram?: { id: string; username: string };
 }
 
-export const PAGES: readonly Page[] = [
+export const PAGES: readonly SocialPage[] = [
   {
     id: DEMO_ASSETS.pageId,
     name: DEMO_ASSETS.name,
@@ -157,7 +160,11 @@ export const PAGE_SCOPES = [
   "instagram_manage_messages",
 ] as const;
 
-const forever = (kind: Grant["kind"], scopes: readonly string[], assets: readonly string[]): Grant => ({
+const permanentGrant = (
+  kind: Grant["kind"],
+  scopes: readonly string[],
+  assets: readonly string[],
+): Grant => ({
   kind,
   user: PERSON.id,
   scopes,
@@ -169,7 +176,7 @@ const forever = (kind: Grant["kind"], scopes: readonly string[], assets: readonl
 
 /** Tokens known by heart: what the demo client is connected with, before anyone has clicked through a dialog. */
 export const BUILT_IN_TOKENS: Readonly<Record<string, Grant>> = {
-  [DEMO_ASSETS.adToken]: forever("user", AD_SCOPES, [DEMO_ACCOUNT]),
-  [DEMO_ASSETS.chatToken]: forever("business", CHAT_SCOPES, [WABAS[0]?.id ?? ""]),
-  [DEMO_ASSETS.pageToken]: forever("page", [...PAGE_SCOPES, "leads_retrieval"], [PAGES[0]?.id ?? ""]),
+  [DEMO_ASSETS.adToken]: permanentGrant("user", AD_SCOPES, [DEMO_ACCOUNT_ID]),
+  [DEMO_ASSETS.chatToken]: permanentGrant("business", CHAT_SCOPES, [WABAS[0]?.id ?? ""]),
+  [DEMO_ASSETS.pageToken]: permanentGrant("page", [...PAGE_SCOPES, "leads_retrieval"], [PAGES[0]?.id ?? ""]),
 };

@@ -4,7 +4,7 @@ import type { SandboxSettings } from "./settings.ts";
 import type { Webhooks } from "./webhooks/webhooks.ts";
 
 /** What every part of the stand-in platforms stands on. */
-export interface Ground {
+export interface SandboxContext {
   settings: SandboxSettings;
   tokens: Tokens;
   codes: Codes;
@@ -12,15 +12,15 @@ export interface Ground {
   /** The time of day, in milliseconds. */
   now(): number;
   /** Does the work after so many milliseconds of the sandbox's time, unless it is closed before. */
-  later(milliseconds: number, work: () => void): void;
+  schedule(milliseconds: number, work: () => void): void;
 }
 
-let made = 0n;
+let createdCount = 0n;
 
 /** A number as the platform gives its objects: too long for a double, and never the same again, not even after a restart. */
 export function newNodeId(): string {
-  made += 1n;
+  createdCount += 1n;
   return String(
-    120_000_000_000_000_000n + BigInt(Date.now() % 1_000_000_000_000) * 10_000n + (made % 10_000n),
+    120_000_000_000_000_000n + BigInt(Date.now() % 1_000_000_000_000) * 10_000n + (createdCount % 10_000n),
   );
 }

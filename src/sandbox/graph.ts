@@ -1,9 +1,9 @@
-import type { Ground } from "./context.ts";
-import { endOf } from "./login/token-end.ts";
-import { equal, type Grant, nobody, proofOf } from "./login/tokens.ts";
+import type { SandboxContext } from "./context.ts";
+import { tokenErrorOf } from "./login/token-end.ts";
+import { anonymousGrant, appSecretProof, type Grant, safeEquals } from "./login/tokens.ts";
 import type { Edge, NodeKind, UsageKind } from "./node-kind.ts";
 import { VERSION } from "./settings.ts";
-import { counted, usageHeaders } from "./usage.ts";
+import { usageHeaders, withUsageHeaders } from "./usage.ts";
 import type { Call, Reply } from "./wire/call.ts";
 import {
   GraphError,
@@ -36,12 +36,12 @@ export interface Quota {
   edge: string;
 }
 
-const ADDRESS = /^\/(v\d+\.\d+)\/([^/]+)(?:\/([^/]+))?\/?$/;
+const GRAPH_PATH = /^\/(v\d+\.\d+)\/([^/]+)(?:\/([^/]+))?\/?$/;
 
 /** The platforms themselves: finds the node and its edge, admits the caller, answers in the platform's words. */
-export function createGraph(kinds: readonly NodeKind[], ground: Ground): Graph {
+export function createGraph(kinds: readonly NodeKind[], context: SandboxContext): Graph {
   const find = (method: string, url: URL) => {
-    const [, version, node = "", edgeName] = ADDRESS.exec(url.pathname) ?? [];
+    const [, version, node = "", edgeName] = GRAPH_PATH.exec(url.pathname) ?? [];
     const edgeKey = edgeName === undefined ? method : `${method} ${edgeName}`;
     const kind = kinds.find((candidate) => candidate.owns(node));
     return { version, node, edgeName, edgeKey, kind, edge: kind?.edges[edgeKey] };
@@ -56,7 +56,7 @@ export function createGraph(kinds: readonly NodeKind[], ground: Ground): Graph {
         `You are calling a deprecated version of the API. Please update to ${VERSION}.`,
       );
     const token = tokenOf(request);
-    const grant = edge?.token === "none" ? nobody() : admitted(ground, token, params);
+    const grant = edge?.token === "none" ? anonymousGrant() : authenticate(context, token, params);
     if (!kind || !edge)
       throw kind && edgeName !== undefined ? unknownEdge(edgeName) : noSuchObject(method, node);
     checkGrant(kind, edge, { grant, node, method });
@@ -69,7 +69,7 @@ export function createGraph(kinds: readonly NodeKind[], ground: Ground): Graph {
       address: `${url.origin}${url.pathname}`,
     };
     const asset = kind.asset?.(node) ?? node;
-    return counted(usageHeaders(edge.usage, asset), () => edge.answer(call));
+    return withUsageHeaders(usageHeaders(edge.usage, asset), () => edge.answer(call));
   };
   return {
     answer,
@@ -88,26 +88,31 @@ export const tokenOf = ({
   /^Bearer (.+)$/i.exec(authorization ?? "")?.[1] ?? params.text("access_token") ?? "";
 
 /** The grant of a token that is alive and comes with its proof. */
-function admitted(ground: Ground, token: string, params: Params): Grant {
+function authenticate(context: SandboxContext, token: string, params: Params): Grant {
   if (token === "")
     throw new GraphError(104, "An access token is required to request this resource.", { status: 401 });
-  const grant = ground.tokens.read(token);
+  const grant = context.tokens.read(token);
   if (!grant) throw unknownToken();
   if (grant.kind === "app") return grant;
-  if (!equal(params.text("appsecret_proof") ?? "", proofOf(token, ground.settings.PLATFORM_APP_SECRET)))
+  if (
+    !safeEquals(
+      params.text("appsecret_proof") ?? "",
+      appSecretProof(token, context.settings.PLATFORM_APP_SECRET),
+    )
+  )
     throw new GraphError(100, "Invalid appsecret_proof provided in the API argument");
-  const end = endOf(ground, token, grant);
-  if (end) throw end;
+  const tokenError = tokenErrorOf(context, token, grant);
+  if (tokenError) throw tokenError;
   return grant;
 }
 
-interface Asking {
+interface AccessRequest {
   grant: Grant;
   node: string;
   method: string;
 }
 
-function checkGrant(kind: NodeKind, edge: Edge, { grant, node, method }: Asking): void {
+function checkGrant(kind: NodeKind, edge: Edge, { grant, node, method }: AccessRequest): void {
   if (edge.token === "none") return;
   if ((edge.token === "app") !== (grant.kind === "app"))
     throw new GraphError(104, "This method must be called with another kind of access token.", {

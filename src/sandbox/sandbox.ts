@@ -5,10 +5,10 @@ import { adKinds } from "./ads/kinds.ts";
 import { appKinds } from "./app/kinds.ts";
 import { BUILT_IN_TOKENS } from "./built-in-assets.ts";
 import { chatKinds } from "./chat/kinds.ts";
-import { mediaDoors } from "./chat/media/download-route.ts";
-import type { Ground } from "./context.ts";
-import { type DeveloperParts, developerDoors } from "./control-routes/control-routes.ts";
-import { dialogDoors } from "./dialogs/dialog-routes.ts";
+import { mediaRoutes } from "./chat/media/download-route.ts";
+import type { SandboxContext } from "./context.ts";
+import { type ControlParts, controlRoutes } from "./control-routes/control-routes.ts";
+import { dialogRoutes } from "./dialogs/dialog-routes.ts";
 import { createEffects } from "./faults/effects.ts";
 import { createFaults } from "./faults/faults.ts";
 import { createGraph } from "./graph.ts";
@@ -19,9 +19,9 @@ import type { NodeKind } from "./node-kind.ts";
 import { pageKinds } from "./pages/kinds.ts";
 import { createRecords } from "./records/records.ts";
 import { createListener } from "./server/listener.ts";
-import { createLoopback } from "./server/loopback-server.ts";
-import { createFront } from "./server/request-handler.ts";
-import type { Door } from "./server/route.ts";
+import { createLoopbackServer } from "./server/loopback-server.ts";
+import { createRequestHandler } from "./server/request-handler.ts";
+import type { SandboxRoute } from "./server/route.ts";
 import type { SandboxSettings } from "./settings.ts";
 import { createTimers } from "./timers.ts";
 import { createWebhooks } from "./webhooks/webhooks.ts";
@@ -48,52 +48,52 @@ export function createSandbox({ settings, port, log, pace = 1, now = Date.now }:
   const closing = new AbortController();
   const faults = createFaults();
   const { PLATFORM_APP_ID: appId, PLATFORM_APP_SECRET: appSecret } = settings;
-  const ground: Ground = {
+  const context: SandboxContext = {
     settings,
     tokens: createTokens({ appId, appSecret, builtIn: BUILT_IN_TOKENS }),
     codes: createCodes({ now }),
     now,
-    webhooks: createWebhooks({ settings, faults, log, later: timers.later }),
-    later: timers.later,
+    webhooks: createWebhooks({ settings, faults, log, schedule: timers.schedule }),
+    schedule: timers.schedule,
   };
-  const graph = createGraph(allKinds(ground), ground);
-  const developer = { faults, requests: createRecords(), inbox: createRecords() };
-  const pause = (milliseconds: number) => pauseUntil(closing.signal, milliseconds);
-  const front = createFront({
-    ...developer,
-    doors: allDoors(ground, developer),
+  const graph = createGraph(allKinds(context), context);
+  const controlParts = { faults, requests: createRecords(), inbox: createRecords() };
+  const pause = (milliseconds: number) => sleepUnlessClosed(closing.signal, milliseconds);
+  const handleRequest = createRequestHandler({
+    ...controlParts,
+    routes: allRoutes(context, controlParts),
     graph,
-    tokens: ground.tokens,
-    effects: createEffects({ tokens: ground.tokens, quotaOf: graph.quotaOf, pause }),
+    tokens: context.tokens,
+    effects: createEffects({ tokens: context.tokens, quotaOf: graph.quotaOf, pause }),
     log,
   });
-  const loopback = createLoopback(createListener(front, log));
+  const server = createLoopbackServer(createListener(handleRequest, log));
   return {
     name: "sandbox",
-    origin: () => `http://localhost:${loopback.port()}`,
+    origin: () => `http://localhost:${server.port()}`,
     async start({ fail }) {
-      await loopback.start(port, fail);
-      log.info("sandbox.listening", { port: loopback.port() });
+      await server.start(port, fail);
+      log.info("sandbox.listening", { port: server.port() });
     },
     async close() {
       timers.stop();
       closing.abort();
-      await loopback.close();
+      await server.close();
     },
   };
 }
 
 /** Everything that can be asked for. */
-const allKinds = (ground: Ground): NodeKind[] =>
-  [appKinds, loginKinds, adKinds, chatKinds, pageKinds].flatMap((kinds) => kinds(ground));
+const allKinds = (context: SandboxContext): NodeKind[] =>
+  [appKinds, loginKinds, adKinds, chatKinds, pageKinds].flatMap((kinds) => kinds(context));
 
 /** What there is beside the graph. */
-const allDoors = (ground: Ground, developer: DeveloperParts): Door[] => [
-  ...dialogDoors(ground),
-  ...mediaDoors(ground),
-  ...developerDoors(ground, developer),
+const allRoutes = (context: SandboxContext, controlParts: ControlParts): SandboxRoute[] => [
+  ...dialogRoutes(context),
+  ...mediaRoutes(context),
+  ...controlRoutes(context, controlParts),
 ];
 
 /** Nobody waits longer than for the end. */
-const pauseUntil = (end: AbortSignal, milliseconds: number): Promise<void> =>
-  sleep(milliseconds, undefined, { signal: end }).catch(() => {});
+const sleepUnlessClosed = (closeSignal: AbortSignal, milliseconds: number): Promise<void> =>
+  sleep(milliseconds, undefined, { signal: closeSignal }).catch(() => {});

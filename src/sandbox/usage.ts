@@ -11,21 +11,21 @@ export interface Load {
   resetSeconds?: number;
 }
 
-const TIER = "development_access";
-const LIGHT: Load = { percent: 2 };
+const ACCESS_TIER = "development_access";
+const DEFAULT_LOAD: Load = { percent: 2 };
 
 /** The headers in which the platform says how much of a quota is used; `asset` is the account or business, without `act_`. */
 export function usageHeaders(
   kind: UsageKind | undefined,
   asset: string,
-  load: Load = LIGHT,
+  load: Load = DEFAULT_LOAD,
 ): Record<string, string> {
   const { percent, regainMinutes = 0, resetSeconds = regainMinutes * 60 } = load;
   const headers: Record<string, unknown> = {
     // Where an asset has a quota of its own, it is that one which is used up.
     "x-app-usage": { call_count: kind ? Math.min(percent, 99) : percent, total_time: 1, total_cputime: 1 },
   };
-  if (kind === undefined) return serialised(headers);
+  if (kind === undefined) return toHeaderValues(headers);
   headers["x-business-use-case-usage"] = {
     [asset]: [
       {
@@ -34,7 +34,7 @@ export function usageHeaders(
         total_cputime: 1,
         total_time: 1,
         estimated_time_to_regain_access: regainMinutes,
-        ...(kind.startsWith("ads_") ? { ads_api_access_tier: TIER } : {}),
+        ...(kind.startsWith("ads_") ? { ads_api_access_tier: ACCESS_TIER } : {}),
       },
     ],
   };
@@ -42,25 +42,25 @@ export function usageHeaders(
     headers["x-ad-account-usage"] = {
       acc_id_util_pct: percent,
       reset_time_duration: resetSeconds,
-      ads_api_access_tier: TIER,
+      ads_api_access_tier: ACCESS_TIER,
     };
   if (kind === "ads_insights")
     headers["x-fb-ads-insights-throttle"] = {
       app_id_util_pct: percent / 2,
       acc_id_util_pct: percent,
-      ads_api_access_tier: TIER,
+      ads_api_access_tier: ACCESS_TIER,
     };
-  return serialised(headers);
+  return toHeaderValues(headers);
 }
 
-const serialised = (headers: Record<string, unknown>): Record<string, string> =>
+const toHeaderValues = (headers: Record<string, unknown>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, JSON.stringify(value)]));
 
 /** What is answered, how much of the quota is used beside it: refusals count too. Headers that are there already stay. */
-export async function counted(usage: Record<string, string>, answer: () => unknown): Promise<Reply> {
+export async function withUsageHeaders(usage: Record<string, string>, answer: () => unknown): Promise<Reply> {
   try {
-    const given = await answer();
-    const { body, status, headers } = given instanceof Reply ? given : new Reply(given);
+    const result = await answer();
+    const { body, status, headers } = result instanceof Reply ? result : new Reply(result);
     return new Reply(body, { status, headers: { ...usage, ...headers } });
   } catch (error) {
     throw error instanceof GraphError ? error.withHeaders(usage) : error;

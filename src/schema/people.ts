@@ -3,7 +3,7 @@ import { oneOf, Type } from "./types.ts";
 
 /** What clients, users and keys are made of; the API and the command line take the same. */
 
-export const givenName = (example: string) =>
+export const entityName = (example: string) =>
   Type.String({
     minLength: 1,
     maxLength: 200,

@@ -8,43 +8,46 @@ export interface Problem {
   code?: string;
 }
 
-const MOST_ERRORS = 100;
-const MOST_PROBLEMS = 20;
-const LONGEST_NAME = 100;
+const MAX_ERRORS = 100;
+const MAX_PROBLEMS = 20;
+const MAX_NAME_CHARS = 100;
 
 /** The validator's errors as sentences, one per thing that is wrong; `whole` names the value itself. */
-export function toProblems(all: readonly ErrorObject[], whole: string): Problem[] {
-  const errors = all.slice(0, MOST_ERRORS);
+export function toProblems(all: readonly ErrorObject[], rootName: string): Problem[] {
+  const errors = all.slice(0, MAX_ERRORS);
   const problems = new Map<string, Problem>();
-  const said = errors.filter((error) => !isEcho(error, errors));
+  const relevant = errors.filter((error) => !isRedundant(error, errors));
   // Whatever is left out above, a value that the validator refused has at least one problem.
-  for (const error of said.length > 0 ? said : errors.slice(-1)) {
-    const problem = toProblem(error, errors, whole);
+  for (const error of relevant.length > 0 ? relevant : errors.slice(-1)) {
+    const problem = toProblem(error, errors, rootName);
     problems.set(`${problem.path} ${problem.message}`, problem);
   }
   const found = [...problems.values()];
-  const named = found.filter(({ code }) => code !== undefined);
+  const coded = found.filter(({ code }) => code !== undefined);
   // What is wrong besides may only follow from it: of a kind that is not known, no field is known either.
-  return (named.length > 0 ? named : found).slice(0, MOST_PROBLEMS);
+  return (coded.length > 0 ? coded : found).slice(0, MAX_PROBLEMS);
 }
 
 /** A JSON pointer. A caller's own names stand in it, so they are cut to what a person would read. */
-export const pointerTo = (names: readonly string[]): string =>
-  names.map((name) => `/${cut(name).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
+export const toPointer = (names: readonly string[]): string =>
+  names.map((name) => `/${truncate(name).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 
-const cut = (name: string) => (name.length > LONGEST_NAME ? `${name.slice(0, LONGEST_NAME)}…` : name);
+const truncate = (name: string) =>
+  name.length > MAX_NAME_CHARS ? `${name.slice(0, MAX_NAME_CHARS)}…` : name;
 
 /** `/a/0/b~1c` as a person writes it: `a.0.b/c`. */
-export const nameOf = (pointer: string, whole: string): string =>
-  pointer === "" ? whole : pointer.slice(1).replaceAll("/", ".").replaceAll("~1", "/").replaceAll("~0", "~");
+export const toFieldName = (pointer: string, rootName: string): string =>
+  pointer === ""
+    ? rootName
+    : pointer.slice(1).replaceAll("/", ".").replaceAll("~1", "/").replaceAll("~0", "~");
 
-interface OwnWords {
+interface CustomKeywords {
   "x-message"?: string;
   "x-field"?: string;
   "x-code"?: string;
 }
 
-const ownWords = (error: ErrorObject): OwnWords => (error.parentSchema ?? {}) as OwnWords;
+const customKeywords = (error: ErrorObject): CustomKeywords => (error.parentSchema ?? {}) as CustomKeywords;
 
 const isUnion = (error: ErrorObject): boolean => error.keyword === "anyOf" || error.keyword === "oneOf";
 
@@ -59,36 +62,36 @@ function branchesOf(error: ErrorObject, errors: readonly ErrorObject[]): ErrorOb
   );
 }
 
-const hasOtherThanType = (errors: readonly ErrorObject[]) => errors.some((error) => error.keyword !== "type");
+const hasNonTypeError = (errors: readonly ErrorObject[]) => errors.some((error) => error.keyword !== "type");
 
 /** A union and its branches all complain about one value. Said is the union's own message, or what its fitting branch misses. */
-function isEcho(error: ErrorObject, errors: readonly ErrorObject[]): boolean {
-  const ownMessage = ownWords(error)["x-message"] !== undefined;
-  if (isUnion(error) && !ownMessage && hasOtherThanType(branchesOf(error, errors))) return true;
-  if (error.keyword === "if" && !ownMessage) return true;
+function isRedundant(error: ErrorObject, errors: readonly ErrorObject[]): boolean {
+  const hasCustomMessage = customKeywords(error)["x-message"] !== undefined;
+  if (isUnion(error) && !hasCustomMessage && hasNonTypeError(branchesOf(error, errors))) return true;
+  if (error.keyword === "if" && !hasCustomMessage) return true;
   return errors.some((outer) => {
     const branches = branchesOf(outer, errors);
     if (outer === error || !branches.includes(error)) return false;
-    if (ownWords(outer)["x-message"] !== undefined) return true;
-    return isUnion(outer) && (error.keyword === "type" || !hasOtherThanType(branches));
+    if (customKeywords(outer)["x-message"] !== undefined) return true;
+    return isUnion(outer) && (error.keyword === "type" || !hasNonTypeError(branches));
   });
 }
 
-function toProblem(error: ErrorObject, errors: readonly ErrorObject[], whole: string): Problem {
-  const { "x-message": own, "x-field": field, "x-code": code } = ownWords(error);
+function toProblem(error: ErrorObject, errors: readonly ErrorObject[], rootName: string): Problem {
+  const { "x-message": customMessage, "x-field": field, "x-code": code } = customKeywords(error);
   // What is said of a text's form helps nobody who sent a number.
-  const message = error.keyword === "type" ? undefined : own;
+  const message = error.keyword === "type" ? undefined : customMessage;
   const { missingProperty, additionalProperty, unevaluatedProperty } = error.params;
-  const inside = field ?? missingProperty ?? additionalProperty ?? unevaluatedProperty;
-  const path = error.instancePath + (typeof inside === "string" ? pointerTo([inside]) : "");
+  const childName = field ?? missingProperty ?? additionalProperty ?? unevaluatedProperty;
+  const path = error.instancePath + (typeof childName === "string" ? toPointer([childName]) : "");
   return {
     path,
-    message: message ?? `${nameOf(path, whole)} ${saying(error, errors)}`,
+    message: message ?? `${toFieldName(path, rootName)} ${describeError(error, errors)}`,
     ...(code === undefined || error.keyword === "type" ? {} : { code }),
   };
 }
 
-function saying(error: ErrorObject, errors: readonly ErrorObject[]): string {
+function describeError(error: ErrorObject, errors: readonly ErrorObject[]): string {
   const { keyword, params, message } = error;
   switch (keyword) {
     case "required":
@@ -105,9 +108,9 @@ function saying(error: ErrorObject, errors: readonly ErrorObject[]): string {
         ? "must be a time such as 2026-11-01T09:30:00Z"
         : `must be a valid ${params.format}`;
     case "pattern":
-      return exampleIn(error) === undefined
+      return firstExample(error) === undefined
         ? (message ?? "is not valid")
-        : `must look like ${exampleIn(error)}`;
+        : `must look like ${firstExample(error)}`;
     case "minLength":
       return params.limit === 1 ? "must not be empty" : `must have at least ${params.limit} characters`;
     case "maxLength":
@@ -125,5 +128,5 @@ function saying(error: ErrorObject, errors: readonly ErrorObject[]): string {
 }
 
 /** What its author wrote down for the documentation. */
-const exampleIn = ({ parentSchema }: ErrorObject): unknown =>
+const firstExample = ({ parentSchema }: ErrorObject): unknown =>
   (parentSchema as { examples?: readonly unknown[] } | undefined)?.examples?.[0];

@@ -4,15 +4,15 @@ import type { TObject } from "./types.ts";
  * Turns the texts of a query or path into what their schema asks for, and fills in defaults. Only the plain form of a
  * number is one: `1e3`, `0x10`, ` 5` and `Infinity` stay texts, and the validator says that they are no integers.
  */
-export function convertTexts(schema: TObject, values: Record<string, unknown>): void {
+export function coerceStrings(schema: TObject, values: Record<string, unknown>): void {
   for (const [name, property] of Object.entries(schema.properties)) {
     const value = values[name];
     if (value === undefined && property.default !== undefined) values[name] = property.default;
-    else if (typeof value === "string") values[name] = converted(value, property.type);
+    else if (typeof value === "string") values[name] = coerce(value, property.type);
   }
 }
 
-function converted(text: string, type: unknown): unknown {
+function coerce(text: string, type: unknown): unknown {
   if (type === "integer" && /^-?\d{1,15}$/.test(text)) return Number(text);
   if (type === "boolean" && (text === "true" || text === "false")) return text === "true";
   return text;

@@ -3,7 +3,7 @@ import { type Static, type TObject, type TProperties, type TSchema, Type } from 
 /** TypeBox as the rest of the house uses it: the schema is plain JSON Schema, its type is derived from it. */
 export { type Static, type TObject, type TProperties, type TSchema, Type };
 
-interface Described {
+interface SchemaOptions {
   /** Makes it a part of its own in the documentation, under this name. */
   title?: string;
   description?: string;
@@ -26,7 +26,7 @@ export const rule = (field: string, message: string, schema: object) => ({
 // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
 export const implies = (condition: object, consequence: object) => ({ if: condition, then: consequence });
 
-interface ObjectOptions extends Described {
+interface ObjectOptions extends SchemaOptions {
   allOf?: object[];
 }
 
@@ -38,12 +38,12 @@ export const object = <P extends TProperties>(properties: P, options: ObjectOpti
 export const openObject = <P extends TProperties>(properties: P, options: ObjectOptions = {}) =>
   Type.Object(properties, { additionalProperties: true, ...options });
 
-export const timestamp = (options: Described = {}) =>
+export const timestamp = (options: SchemaOptions = {}) =>
   Type.String({ format: "date-time", examples: ["2026-11-01T09:30:00.000Z"], ...options });
 
 export const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
 
-export const prefixedId = (prefix: string, options: Described = {}) =>
+export const prefixedId = (prefix: string, options: SchemaOptions = {}) =>
   Type.String({
     pattern: `^${prefix}_[0-9a-hjkmnp-tv-z]{26}$`,
     examples: [`${prefix}_01jc8m4t7v2x5k9w3r6y1b0nqd`],
@@ -51,7 +51,7 @@ export const prefixedId = (prefix: string, options: Described = {}) =>
   });
 
 /** A closed set of words, written once as an `as const` list. */
-export const oneOf = <const T extends string>(words: readonly T[], options: Described = {}) =>
+export const oneOf = <const T extends string>(words: readonly T[], options: SchemaOptions = {}) =>
   Type.Unsafe<T>({ type: "string", enum: [...words], ...options });
 
 /** The query of an address to which callers append all kinds of things: probes, pages, assets. */

@@ -1,7 +1,7 @@
 import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { type Problem, toProblems } from "./problems.ts";
-import { convertTexts } from "./texts.ts";
+import { coerceStrings } from "./texts.ts";
 import type { TObject, TSchema } from "./types.ts";
 
 /**
@@ -11,29 +11,29 @@ import type { TObject, TSchema } from "./types.ts";
 export type Check = (value: unknown, isLarge?: boolean) => Problem[];
 
 /** The one that stops at the first problem and the one that finds all; they know what they have compiled before. */
-const [quick, thorough] = [lazily(() => createAjv(false)), lazily(() => createAjv(true))];
+const [firstErrorAjv, allErrorsAjv] = [lazily(() => createAjv(false)), lazily(() => createAjv(true))];
 
 /** Compiles schemas, each once, at the first value: compiling those of all routes would be half of a process's start. */
 export function createValidator() {
-  const compile = (schema: TSchema, whole: string): Check => {
-    const first = lazily(() => quick().compile(schema));
-    const all = lazily(() => thorough().compile(schema));
+  const compile = (schema: TSchema, rootName: string): Check => {
+    const first = lazily(() => firstErrorAjv().compile(schema));
+    const all = lazily(() => allErrorsAjv().compile(schema));
     return (value, isLarge = false) => {
       const isValid = first();
       if (isValid(value)) return [];
-      if (isLarge) return toProblems(isValid.errors as ErrorObject[], whole);
+      if (isLarge) return toProblems(isValid.errors as ErrorObject[], rootName);
       const explain = all();
       explain(value);
-      return toProblems(explain.errors as ErrorObject[], whole);
+      return toProblems(explain.errors as ErrorObject[], rootName);
     };
   };
   return {
-    json: (schema: TSchema, whole = "the body") => compile(schema, whole),
+    json: (schema: TSchema, rootName = "the body") => compile(schema, rootName),
     /** For query and path, where everything is a text: numbers and booleans are converted, defaults filled in. */
-    texts(schema: TObject, whole: string): Check {
-      const check = compile(schema, whole);
+    strings(schema: TObject, rootName: string): Check {
+      const check = compile(schema, rootName);
       return (value) => {
-        convertTexts(schema, value as Record<string, unknown>);
+        coerceStrings(schema, value as Record<string, unknown>);
         return check(value);
       };
     },
@@ -55,7 +55,7 @@ function createAjv(allErrors: boolean): Ajv2020 {
     keyword: "x-max-bytes",
     type: "string",
     schemaType: "number",
-    validate: (most: number, text: string) => Buffer.byteLength(text) <= most,
+    validate: (maxBytes: number, text: string) => Buffer.byteLength(text) <= maxBytes,
   });
   return ajv;
 }

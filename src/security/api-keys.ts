@@ -1,5 +1,5 @@
 import { hash, timingSafeEqual } from "node:crypto";
-import { ID_FORM, newId } from "../runtime/ids.ts";
+import { ID_PATTERN, newId } from "../runtime/ids.ts";
 import { randomText } from "./random-text.ts";
 
 /** A new key. Its text is shown once; what is kept does not lead back to it. */
@@ -14,7 +14,7 @@ export interface IssuedApiKey {
 
 const SECRET_LENGTH = 43;
 const PREFIX_LENGTH = "svc_live_".length + 6;
-const FORM = new RegExp(`^svc_(?:live|test)_(${ID_FORM})_([0-9A-Za-z]{${SECRET_LENGTH}})$`);
+const API_KEY_PATTERN = new RegExp(`^svc_(?:live|test)_(${ID_PATTERN})_([0-9A-Za-z]{${SECRET_LENGTH}})$`);
 
 /** `svc_live_<26 characters>_<43 characters>`: the first group finds the row, the second proves the holder. */
 export function issueApiKey({ production }: { production: boolean }): IssuedApiKey {
@@ -37,12 +37,12 @@ export interface PresentedApiKey {
 }
 
 export function parseApiKey(text: string): PresentedApiKey | undefined {
-  const [, time, secret] = FORM.exec(text) ?? [];
-  return time && secret ? { id: `key_${time}`, prefix: text.slice(0, PREFIX_LENGTH), secret } : undefined;
+  const [, idPart, secret] = API_KEY_PATTERN.exec(text) ?? [];
+  return idPart && secret ? { id: `key_${idPart}`, prefix: text.slice(0, PREFIX_LENGTH), secret } : undefined;
 }
 
 /** Compared in constant time. A fast hash is enough: the secret is random, there is nothing to guess by words. */
-export const isSecretOf = (secret: string, secretHash: Buffer): boolean =>
+export const isMatchingSecret = (secret: string, secretHash: Buffer): boolean =>
   timingSafeEqual(digest(secret), secretHash);
 
 const digest = (secret: string) => hash("sha256", secret, "buffer");

@@ -7,7 +7,7 @@ export interface AppSignatures {
   /** Whether these bytes came from the platform, by its header. */
   isSigned(body: Buffer, header: string | undefined): boolean;
   /** What a signed request says; undefined when it is not one, or not signed for us. */
-  openRequest(text: string): Record<string, unknown> | undefined;
+  parseSignedRequest(text: string): Record<string, unknown> | undefined;
 }
 
 export function createAppSignatures(secret: string): AppSignatures {
@@ -15,16 +15,16 @@ export function createAppSignatures(secret: string): AppSignatures {
     createHmac("sha256", secret).update(content).digest(encoding);
   return {
     isSigned: (body, header) => header !== undefined && isSameText(header, `sha256=${mac(body, "hex")}`),
-    openRequest(text) {
+    parseSignedRequest(text) {
       const [signature = "", content = "", ...rest] = text.split(".");
       if (rest.length > 0 || !isSameText(signature.replace(/=+$/, ""), mac(content, "base64url")))
         return undefined;
-      return objectIn(Buffer.from(content, "base64url").toString());
+      return parseObject(Buffer.from(content, "base64url").toString());
     },
   };
 }
 
-function objectIn(json: string): Record<string, unknown> | undefined {
+function parseObject(json: string): Record<string, unknown> | undefined {
   try {
     const value = parseJson(json); // ids may be numbers, too long for JSON.parse
     return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;

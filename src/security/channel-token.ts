@@ -1,10 +1,10 @@
 import { type SecretBox, sealedContext } from "./secret-box.ts";
 
-const placeOf = (id: string) => sealedContext({ table: "channels", column: "token_sealed", id });
+const contextOf = (id: string) => sealedContext({ table: "channels", column: "token_sealed", id });
 
 /** A channel's token as it is kept. */
 export const sealChannelToken = (box: SecretBox, id: string, token: string): string =>
-  box.seal(token, placeOf(id));
+  box.seal(token, contextOf(id));
 
 export const openChannelToken = (box: SecretBox, id: string, sealed: string): string =>
-  box.open(sealed, placeOf(id));
+  box.open(sealed, contextOf(id));

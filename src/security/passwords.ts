@@ -1,6 +1,6 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from "node:crypto";
 import { randomText } from "./random-text.ts";
-import { createTurns } from "./work-queue.ts";
+import { createWorkQueue } from "./work-queue.ts";
 
 /** Slow on purpose: 32 MiB and about a fifth of a second for each guess. Kept with the hash, so that it can be raised. */
 const COST: Cost = { log2N: 15, r: 8, p: 3 };
@@ -11,8 +11,8 @@ const SALT_BYTES = 16;
  * The thread pool also serves name lookups and files; passwords may not fill it. Strangers who try one and people who set
  * one wait apart, so that nobody outside can keep those inside from working.
  */
-const TRYING = { atOnce: 2, mostWaiting: 50, mostPerCaller: 25 };
-const SETTING = { atOnce: 1, mostWaiting: 50, mostPerCaller: 50 };
+const VERIFY_QUEUE = { maxRunning: 2, maxWaiting: 50, maxPerCaller: 25 };
+const HASH_QUEUE = { maxRunning: 1, maxWaiting: 50, maxPerCaller: 50 };
 
 interface Cost {
   log2N: number;
@@ -29,17 +29,17 @@ export interface Passwords {
 export const generatePassword = (): string => randomText(20);
 
 export function createPasswords(cost = COST): Passwords {
-  const [trying, setting] = [createTurns(TRYING), createTurns(SETTING)];
-  const nobody = encode(cost, randomBytes(SALT_BYTES), randomBytes(HASH_BYTES));
+  const [verifyQueue, hashQueue] = [createWorkQueue(VERIFY_QUEUE), createWorkQueue(HASH_QUEUE)];
+  const dummyHash = encode(cost, randomBytes(SALT_BYTES), randomBytes(HASH_BYTES));
   return {
     async hash(password) {
       const salt = randomBytes(SALT_BYTES);
-      return encode(cost, salt, await setting("", () => derive(password, { ...cost, salt })));
+      return encode(cost, salt, await hashQueue("", () => derive(password, { ...cost, salt })));
     },
-    async matches(password, hash = nobody, caller = "") {
-      const { expected, ...kept } = decode(hash);
-      const given = await trying(caller, () => derive(password, kept));
-      return timingSafeEqual(given, expected);
+    async matches(password, hash = dummyHash, caller = "") {
+      const { expected, ...params } = decode(hash);
+      const actual = await verifyQueue(caller, () => derive(password, params));
+      return timingSafeEqual(actual, expected);
     },
   };
 }

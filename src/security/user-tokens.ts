@@ -12,7 +12,7 @@ import type { Config } from "../runtime/config/config.ts";
 import { HOUR, SECOND } from "../runtime/durations.ts";
 
 /** How long a login lasts. */
-export const LOGIN_LASTS = 12 * HOUR;
+export const LOGIN_TTL_MS = 12 * HOUR;
 
 /** Whom a token speaks of. Our own name a row of `users`; an identity provider's say everything themselves. */
 export type TokenSubject =
@@ -26,7 +26,7 @@ export interface TokenOwner {
 
 export interface UserTokens {
   /** Absent where an identity provider alone issues tokens. */
-  issue?(user: TokenOwner, options?: { issuedAt?: Date; lasts?: number }): Promise<string>;
+  issue?(user: TokenOwner, options?: { issuedAt?: Date; ttlMs?: number }): Promise<string>;
   /** Undefined for a token that is forged, expired, incomplete or signed in a way that its source does not use. */
   verify(token: string): Promise<TokenSubject | undefined>;
 }
@@ -44,27 +44,28 @@ const PROVIDER_ALGORITHMS = ["RS256", "ES256", "EdDSA"];
 
 export function createUserTokens(settings: Settings): UserTokens {
   const secret = settings.JWT_SECRET === undefined ? undefined : createSecretKey(settings.JWT_SECRET, "utf8");
-  const provider = settings.JWT_JWKS_URL === undefined ? undefined : identityProvider(settings);
+  const verifyProviderToken =
+    settings.JWT_JWKS_URL === undefined ? undefined : createProviderVerifier(settings);
   return {
-    ...(secret ? { issue: issuer(secret) } : {}),
+    ...(secret ? { issue: createIssuer(secret) } : {}),
     async verify(token) {
       const algorithm = algorithmOf(token);
       if (secret && OWN_ALGORITHMS.includes(algorithm)) return verifyOwn(token, secret);
-      if (provider && PROVIDER_ALGORITHMS.includes(algorithm)) return provider(token);
+      if (verifyProviderToken && PROVIDER_ALGORITHMS.includes(algorithm)) return verifyProviderToken(token);
       return undefined;
     },
   };
 }
 
-const issuer =
+const createIssuer =
   (secret: KeyObject): NonNullable<UserTokens["issue"]> =>
-  ({ id, clientId }, { issuedAt = new Date(), lasts = LOGIN_LASTS } = {}) =>
+  ({ id, clientId }, { issuedAt = new Date(), ttlMs = LOGIN_TTL_MS } = {}) =>
     new SignJWT({ client_id: clientId })
       .setProtectedHeader({ alg: "HS256", typ: "JWT" })
       .setSubject(id)
       // With its milliseconds: a token made in the second of a password change is either before or after it.
       .setIssuedAt(issuedAt.getTime() / SECOND)
-      .setExpirationTime(new Date(Date.now() + lasts))
+      .setExpirationTime(new Date(Date.now() + ttlMs))
       .sign(secret);
 
 function algorithmOf(token: string): string {
@@ -75,11 +76,11 @@ function algorithmOf(token: string): string {
   }
 }
 
-const REQUIRED = ["exp", "sub"];
+const REQUIRED_CLAIMS = ["exp", "sub"];
 
 async function verifyOwn(token: string, secret: KeyObject): Promise<TokenSubject | undefined> {
   const claims = await claimsOf(
-    jwtVerify(token, secret, { algorithms: OWN_ALGORITHMS, requiredClaims: REQUIRED }),
+    jwtVerify(token, secret, { algorithms: OWN_ALGORITHMS, requiredClaims: REQUIRED_CLAIMS }),
   );
   if (!claims) return undefined;
   const { sub = "", client_id, iat } = claims;
@@ -88,7 +89,7 @@ async function verifyOwn(token: string, secret: KeyObject): Promise<TokenSubject
   return { source: "own", userId: sub, clientId: client_id, issuedAt };
 }
 
-function identityProvider({ JWT_JWKS_URL, JWT_ISSUER, JWT_AUDIENCE }: Settings) {
+function createProviderVerifier({ JWT_JWKS_URL, JWT_ISSUER, JWT_AUDIENCE }: Settings) {
   // A key id that nobody knows makes it ask again, at most every 30 s, however many such tokens arrive.
   const keys = createRemoteJWKSet(new URL(JWT_JWKS_URL as string), {
     timeoutDuration: 5 * SECOND,
@@ -98,23 +99,23 @@ function identityProvider({ JWT_JWKS_URL, JWT_ISSUER, JWT_AUDIENCE }: Settings) 
     algorithms: PROVIDER_ALGORITHMS,
     issuer: JWT_ISSUER as string,
     audience: JWT_AUDIENCE as string,
-    requiredClaims: [...REQUIRED, "client_id", "role"],
+    requiredClaims: [...REQUIRED_CLAIMS, "client_id", "role"],
   };
   return async (token: string): Promise<TokenSubject | undefined> => {
-    const claims = await claimsOf(jwtVerify(token, reachable(keys), rules));
+    const claims = await claimsOf(jwtVerify(token, withUnavailableError(keys), rules));
     return claims && { source: "provider", claims };
   };
 }
 
 /** Tells a provider that cannot be asked from a token that is not good. */
-const reachable =
+const withUnavailableError =
   (keys: JWTVerifyGetKey): JWTVerifyGetKey =>
   async (header, token) => {
     try {
       return await keys(header, token);
     } catch (error) {
-      const tokensFault = [errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys];
-      if (tokensFault.some((kind) => error instanceof kind)) throw error;
+      const tokenErrors = [errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys];
+      if (tokenErrors.some((kind) => error instanceof kind)) throw error;
       throw new TokenKeysUnavailable("the identity provider's keys cannot be read", { cause: error });
     }
   };

@@ -23,22 +23,22 @@ const contextOf = (column: TokenColumn, id: string) =>
 
 export const generateWebhookToken = (): string => `whsec_${randomBytes(32).toString("base64")}`;
 
-export const sealToken = (
+export const sealWebhookToken = (
   box: SecretBox,
   token: string,
   { column, id }: { column: TokenColumn; id: string },
 ): string => box.seal(token, contextOf(column, id));
 
-export const isInGrace = ({ former_secret_sealed, former_secret_until }: SealedTokens): boolean =>
+export const isInGracePeriod = ({ former_secret_sealed, former_secret_until }: SealedTokens): boolean =>
   former_secret_sealed !== null && former_secret_until !== null && former_secret_until.getTime() > Date.now();
 
 /** The tokens that hold now. Throws where none of our keys opens them. */
-export function tokensOf(row: SealedTokens, box: SecretBox): WebhookTokens {
+export function openWebhookTokens(row: SealedTokens, box: SecretBox): WebhookTokens {
   const { id, secret_sealed, former_secret_sealed } = row;
   const open = (sealed: string | null, column: TokenColumn) =>
     sealed === null ? undefined : box.open(sealed, contextOf(column, id));
   const current = open(secret_sealed, "secret_sealed");
   if (current === undefined) return {};
-  const former = isInGrace(row) ? open(former_secret_sealed, "former_secret_sealed") : undefined;
+  const former = isInGracePeriod(row) ? open(former_secret_sealed, "former_secret_sealed") : undefined;
   return { current, ...(former === undefined ? {} : { former }) };
 }

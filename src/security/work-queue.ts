@@ -1,43 +1,43 @@
 import { ApiError } from "../runtime/errors.ts";
 
 /** Does costly work when its turn comes; `caller` is whom it is done for. */
-export type Turns = <T>(caller: string, work: () => Promise<T>) => Promise<T>;
+export type WorkQueue = <T>(caller: string, work: () => Promise<T>) => Promise<T>;
 
-interface TurnsOptions {
-  atOnce: number;
-  mostWaiting: number;
+interface WorkQueueOptions {
+  maxRunning: number;
+  maxWaiting: number;
   /** How many of those one caller may have: a single one must not keep the others out. */
-  mostPerCaller: number;
+  maxPerCaller: number;
 }
 
 /** Runs at most so many at once; refuses when too many wait already. */
-export function createTurns({ atOnce, mostWaiting, mostPerCaller }: TurnsOptions): Turns {
+export function createWorkQueue({ maxRunning, maxWaiting, maxPerCaller }: WorkQueueOptions): WorkQueue {
   const waiting: (() => void)[] = [];
   const perCaller = new Map<string, number>();
   let running = 0;
 
-  async function enter(): Promise<void> {
-    if (running < atOnce) running += 1;
+  async function acquire(): Promise<void> {
+    if (running < maxRunning) running += 1;
     else await new Promise<void>((resume) => waiting.push(resume)); // the place is handed over, not given up
   }
 
-  function leave(): void {
+  function release(): void {
     const next = waiting.shift();
     if (next) next();
     else running -= 1;
   }
 
   return async (caller, work) => {
-    const others = perCaller.get(caller) ?? 0;
-    if (waiting.length >= mostWaiting || others >= mostPerCaller)
+    const callerCount = perCaller.get(caller) ?? 0;
+    if (waiting.length >= maxWaiting || callerCount >= maxPerCaller)
       throw new ApiError("overloaded", "There is too much to do at this moment, please try again");
-    perCaller.set(caller, others + 1);
+    perCaller.set(caller, callerCount + 1);
     try {
-      await enter();
-      return await work().finally(leave);
+      await acquire();
+      return await work().finally(release);
     } finally {
-      const left = (perCaller.get(caller) ?? 1) - 1;
-      if (left > 0) perCaller.set(caller, left);
+      const remaining = (perCaller.get(caller) ?? 1) - 1;
+      if (remaining > 0) perCaller.set(caller, remaining);
       else perCaller.delete(caller);
     }
   };

@@ -10,26 +10,29 @@ export interface Target {
   request(): { headers: Record<string, string>; body: string };
 }
 
-export interface Measure {
+export interface Measurement {
   perSecond: number;
   /** Milliseconds. */
   p50: number;
   p99: number;
 }
 
-interface Load {
+interface LoadOptions {
   connections: number;
-  milliseconds: number;
+  durationMs: number;
 }
 
 /** So many callers at once, each of whom asks again as soon as it is answered. An answer other than the right one is thrown. */
-export async function load(target: Target, { connections, milliseconds }: Load): Promise<Measure> {
+export async function runLoad(
+  target: Target,
+  { connections, durationMs }: LoadOptions,
+): Promise<Measurement> {
   const pool = new Pool(target.origin, { connections, pipelining: 1 });
-  const times: number[] = [];
-  const began = performance.now();
-  const ask = async () => {
-    while (performance.now() - began < milliseconds) {
-      const asked = performance.now();
+  const latenciesMs: number[] = [];
+  const startedAt = performance.now();
+  const sendRequests = async () => {
+    while (performance.now() - startedAt < durationMs) {
+      const sentAt = performance.now();
       const { statusCode, body } = await pool.request({
         method: "POST",
         path: target.path,
@@ -37,13 +40,13 @@ export async function load(target: Target, { connections, milliseconds }: Load):
       });
       const text = await body.text();
       if (statusCode !== target.status) throw new Error(`${target.name} answered ${statusCode}: ${text}`);
-      times.push(performance.now() - asked);
+      latenciesMs.push(performance.now() - sentAt);
     }
   };
-  await Promise.all(Array.from({ length: connections }, ask));
-  const seconds = (performance.now() - began) / 1000;
+  await Promise.all(Array.from({ length: connections }, sendRequests));
+  const seconds = (performance.now() - startedAt) / 1000;
   await pool.close();
-  times.sort((one, other) => one - other);
-  const at = (part: number) => times[Math.floor(times.length * part)] ?? 0;
-  return { perSecond: times.length / seconds, p50: at(0.5), p99: at(0.99) };
+  latenciesMs.sort((one, other) => one - other);
+  const percentile = (fraction: number) => latenciesMs[Math.floor(latenciesMs.length * fraction)] ?? 0;
+  return { perSecond: latenciesMs.length / seconds, p50: percentile(0.5), p99: percentile(0.99) };
 }

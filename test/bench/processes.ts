@@ -3,26 +3,26 @@ import { once } from "node:events";
 import type { Readable } from "node:stream";
 
 /** A process of the bench, and the port that it listens on, read from what it prints. */
-export interface Listening {
+export interface ListeningProcess {
   port: number;
   stop(): Promise<void>;
 }
 
-export async function startListening(
+export async function startListeningProcess(
   [program, ...args]: readonly [string, ...string[]],
   env: Record<string, string>,
-  port: RegExp,
-): Promise<Listening> {
+  portPattern: RegExp,
+): Promise<ListeningProcess> {
   const child = spawn(program, args, { env, stdio: ["ignore", "pipe", "inherit"] });
-  return { port: await portIn(child, port), stop: () => stopped(child) };
+  return { port: await readPort(child, portPattern), stop: () => stopProcess(child) };
 }
 
-async function portIn(child: ChildProcess & { stdout: Readable }, form: RegExp): Promise<number> {
-  let said = "";
+async function readPort(child: ChildProcess & { stdout: Readable }, portPattern: RegExp): Promise<number> {
+  let output = "";
   const found = new Promise<number>((resolve) => {
     child.stdout.on("data", (chunk) => {
-      said = `${said}${chunk}`.slice(-4_096);
-      const [, port] = form.exec(said) ?? [];
+      output = `${output}${chunk}`.slice(-4_096);
+      const [, port] = portPattern.exec(output) ?? [];
       if (!port) return;
       // What it says from now on is read and dropped: looking at it would take time from what is measured.
       child.stdout.removeAllListeners("data").resume();
@@ -30,12 +30,12 @@ async function portIn(child: ChildProcess & { stdout: Readable }, form: RegExp):
     });
   });
   const ended = once(child, "exit").then(() => {
-    throw new Error(`it ended before it listened:\n${said}`);
+    throw new Error(`it ended before it listened:\n${output}`);
   });
   return Promise.race([found, ended]);
 }
 
-async function stopped(child: ChildProcess): Promise<void> {
+async function stopProcess(child: ChildProcess): Promise<void> {
   const exited = once(child, "exit");
   child.kill("SIGTERM");
   await exited;

@@ -1,4 +1,4 @@
-import { load, type Measure, type Target } from "./load.ts";
+import { type Measurement, runLoad, type Target } from "./load.ts";
 
 /** Ours, and what anybody would write by hand. */
 export interface Pair {
@@ -7,41 +7,43 @@ export interface Pair {
 }
 
 export interface Comparison {
-  ours: Measure;
-  plain: Measure;
+  ours: Measurement;
+  plain: Measurement;
   /** How many times as many requests a second ours does: the median over the rounds. */
   ratio: number;
 }
 
-interface Plan {
+interface ComparisonPlan {
   connections: number;
   rounds: number;
-  milliseconds: number;
+  durationMs: number;
   say(line: string): void;
 }
 
 const median = (values: readonly number[]): number =>
   [...values].sort((one, other) => one - other)[Math.floor(values.length / 2)] as number;
 
-const medians = (measures: readonly Measure[]): Measure => ({
+const medians = (measures: readonly Measurement[]): Measurement => ({
   perSecond: median(measures.map(({ perSecond }) => perSecond)),
   p50: median(measures.map(({ p50 }) => p50)),
   p99: median(measures.map(({ p99 }) => p99)),
 });
 
-export const told = ({ perSecond, p50, p99 }: Measure): string =>
+export const formatMeasurement = ({ perSecond, p50, p99 }: Measurement): string =>
   `${Math.round(perSecond)}/s, p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`;
 
 /** In turns, each first as often as the other: whatever slows the machine down slows both. */
-export async function compare({ ours, plain }: Pair, plan: Plan): Promise<Comparison> {
-  for (const target of [ours, plain]) await load(target, plan);
-  const measured: { ours: Measure; plain: Measure }[] = [];
+export async function compare({ ours, plain }: Pair, plan: ComparisonPlan): Promise<Comparison> {
+  for (const target of [ours, plain]) await runLoad(target, plan);
+  const measured: { ours: Measurement; plain: Measurement }[] = [];
   for (let round = 1; round <= plan.rounds; round++) {
     const first = round % 2 === 0 ? ours : plain;
-    const one = await load(first, plan);
-    const other = await load(first === ours ? plain : ours, plan);
+    const one = await runLoad(first, plan);
+    const other = await runLoad(first === ours ? plain : ours, plan);
     const pair = first === ours ? { ours: one, plain: other } : { ours: other, plain: one };
-    plan.say(`  round ${round}: ${ours.name} ${told(pair.ours)}; ${plain.name} ${told(pair.plain)}`);
+    plan.say(
+      `  round ${round}: ${ours.name} ${formatMeasurement(pair.ours)}; ${plain.name} ${formatMeasurement(pair.plain)}`,
+    );
     measured.push(pair);
   }
   return {

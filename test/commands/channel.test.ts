@@ -3,23 +3,23 @@ import { readConfig } from "../../src/runtime/config/config.ts";
 import { openChannelToken } from "../../src/security/channel-token.ts";
 import { createSecretBox } from "../../src/security/secret-box.ts";
 import { startApi } from "../fixtures/http/api.ts";
-import { commandLine } from "../fixtures/processes/command-line.ts";
+import { createCommandRunner } from "../fixtures/processes/command-line.ts";
 import { testSettings } from "../fixtures/processes/settings.ts";
 import { newPlatformId } from "../fixtures/tenants/channels.ts";
 import { makeTenant, type Tenant } from "../fixtures/tenants/tenants.ts";
 
-const NOBODY = "6f1d3c2a-8a54-4f0e-9d0b-3a1f5c7e9b21";
+const UNKNOWN_CLIENT = "6f1d3c2a-8a54-4f0e-9d0b-3a1f5c7e9b21";
 
 t.test("herald channel add", async (t) => {
   const settings = await testSettings(t);
   const api = await startApi(t, { config: readConfig(settings) });
-  const herald = commandLine(t, settings);
+  const herald = createCommandRunner(t, settings);
   const box = createSecretBox(api.config.ENCRYPTION_KEYS);
 
   const add = (client: string, words: string[], typed?: string) =>
     herald(["channel", "add", "--client", client, ...words, "--json"], typed);
   const read = async (tenant: Tenant, id: string) => {
-    const { headers } = await tenant.key("messages:send");
+    const { headers } = await tenant.createKey("messages:send");
     return (await api.call("GET", `/api/channels/${id}`, { headers })).body;
   };
   const tokenOf = async (id: string) => {
@@ -71,7 +71,7 @@ t.test("herald channel add", async (t) => {
     const tenant = await makeTenant(api);
     const number = chatapp("a-token-to-look-for");
     const { channel_id } = (await add(tenant.id, number.words())).json;
-    const { headers } = await tenant.person("owner");
+    const { headers } = await tenant.createUser("owner");
     const audit = await api.call("GET", "/api/audit?action=channel.connected", { headers });
     t.match(audit.body.data, [{ actor: { type: "operator" }, target: channel_id }]);
     t.same(audit.body.data[0].details, { platform: "chatapp", asset_id: number.number });
@@ -180,7 +180,7 @@ t.test("herald channel add", async (t) => {
   });
 
   t.test("says that there is no such client, with exit code 1", async (t) => {
-    t.match(await add(NOBODY, chatapp().words()), { code: 1, err: /there is no client 6f1d/ });
+    t.match(await add(UNKNOWN_CLIENT, chatapp().words()), { code: 1, err: /there is no client 6f1d/ });
   });
 
   t.test("a token is kept under the key of the day: it moves with a rotation", async (t) => {
@@ -188,12 +188,12 @@ t.test("herald channel add", async (t) => {
     const { channel_id } = (await add(tenant.id, chatapp("to-be-rotated").words())).json;
     const fresh = `fresh:${Buffer.alloc(32, 7).toString("base64")}`;
     const keys = { ...settings, ENCRYPTION_KEYS: `${fresh},${settings.ENCRYPTION_KEYS}` };
-    t.match((await commandLine(t, keys)("secrets rotate --json")).json, { left: 0 });
+    t.match((await createCommandRunner(t, keys)("secrets rotate --json")).json, { left: 0 });
     const [row] = await api.db.query<{ token_sealed: string }>(
       "select token_sealed from channels where id = $1",
       [channel_id],
     );
-    const alone = createSecretBox(readConfig({ ...settings, ENCRYPTION_KEYS: fresh }).ENCRYPTION_KEYS);
-    t.equal(openChannelToken(alone, channel_id, row?.token_sealed ?? ""), "to-be-rotated");
+    const freshBox = createSecretBox(readConfig({ ...settings, ENCRYPTION_KEYS: fresh }).ENCRYPTION_KEYS);
+    t.equal(openChannelToken(freshBox, channel_id, row?.token_sealed ?? ""), "to-be-rotated");
   });
 });

@@ -2,23 +2,23 @@ import t from "tap";
 import { readConfig } from "../../src/runtime/config/config.ts";
 import { AD_ACCOUNTS, PAGES, WABAS } from "../../src/sandbox/built-in-assets.ts";
 import { startApi } from "../fixtures/http/api.ts";
-import { commandLine } from "../fixtures/processes/command-line.ts";
+import { createCommandRunner } from "../fixtures/processes/command-line.ts";
 import { testSettings } from "../fixtures/processes/settings.ts";
 import { cloneDatabase } from "../fixtures/servers/servers.ts";
 import { until } from "../fixtures/until.ts";
 
 t.test("herald demo", async (t) => {
   const settings = await testSettings(t, { DATABASE_URL: await cloneDatabase(t, "template0") });
-  const first = (await commandLine(t, settings)(["demo", "--json"])).json;
+  const first = (await createCommandRunner(t, settings)(["demo", "--json"])).json;
   const api = await startApi(t, { config: readConfig(settings) });
-  const enters = async ({ email, password, api_key }: Record<string, string>) => [
+  const loginStatuses = async ({ email, password, api_key }: Record<string, string>) => [
     (await api.call("POST", "/api/auth/login", { json: { email, password } })).status,
     (await api.call("GET", "/api/auth/me", { headers: { "x-svc-api-key": api_key as string } })).status,
   ];
   const known = { DEMO_PASSWORD: first.password, DEMO_API_KEY: first.api_key };
 
   t.test("makes a client that can be entered, in a database that had nothing", async (t) => {
-    t.same(await enters(first), [200, 200]);
+    t.same(await loginStatuses(first), [200, 200]);
   });
 
   t.test("connects it with the sandbox", async (t) => {
@@ -63,7 +63,7 @@ t.test("herald demo", async (t) => {
   t.test("follows the sandbox to another port, and leaves alone what was changed", async (t) => {
     const headers = { "x-svc-api-key": first.api_key };
     const again = (more: object = {}) =>
-      commandLine(t, { ...settings, ...known, ...more })(["demo", "--json"]);
+      createCommandRunner(t, { ...settings, ...known, ...more })(["demo", "--json"]);
     const address = async () => (await api.call("GET", "/api/webhooks/config", { headers })).body.webhook_url;
     await again({ SANDBOX_PORT: "8123" });
     t.equal(await address(), "http://localhost:8123/_sandbox/inbox");
@@ -81,32 +81,33 @@ t.test("herald demo", async (t) => {
   });
 
   t.test("finds it again and changes nothing", async (t) => {
-    t.same((await commandLine(t, { ...settings, ...known })(["demo", "--json"])).json, first);
-    t.same((await commandLine(t, settings)(["client", "list", "--json"])).json.data.length, 1);
+    t.same((await createCommandRunner(t, { ...settings, ...known })(["demo", "--json"])).json, first);
+    t.same((await createCommandRunner(t, settings)(["client", "list", "--json"])).json.data.length, 1);
   });
 
   t.test("makes anew what was lost, and keeps the rest", async (t) => {
-    const lost = (await commandLine(t, { ...settings, DEMO_API_KEY: first.api_key })(["demo", "--json"]))
-      .json;
+    const lost = (
+      await createCommandRunner(t, { ...settings, DEMO_API_KEY: first.api_key })(["demo", "--json"])
+    ).json;
     t.match(lost, { client_id: first.client_id, api_key: first.api_key });
     t.not(lost.password, first.password);
-    t.same(await enters(lost), [200, 200]);
-    t.same(await enters(first), [401, 200]);
+    t.same(await loginStatuses(lost), [200, 200]);
+    t.same(await loginStatuses(first), [401, 200]);
 
     const { id } = (await api.call("GET", "/api/auth/me", { headers: { "x-svc-api-key": first.api_key } }))
       .body.credential;
-    await commandLine(t, settings)(["key", "revoke", "--id", id]);
+    await createCommandRunner(t, settings)(["key", "revoke", "--id", id]);
     const kept = { DEMO_PASSWORD: lost.password, DEMO_API_KEY: first.api_key };
-    const revoked = (await commandLine(t, { ...settings, ...kept })(["demo", "--json"])).json;
+    const revoked = (await createCommandRunner(t, { ...settings, ...kept })(["demo", "--json"])).json;
     t.equal(revoked.password, lost.password);
-    t.same(await enters(revoked), [200, 200]);
+    t.same(await loginStatuses(revoked), [200, 200]);
     const known = { DEMO_PASSWORD: lost.password, DEMO_API_KEY: revoked.api_key };
     await api.db.query("update api_keys set expires_at = now() where revoked_at is null");
-    const expired = (await commandLine(t, { ...settings, ...known })(["demo", "--json"])).json;
-    t.same(await enters(expired), [200, 200]);
+    const expired = (await createCommandRunner(t, { ...settings, ...known })(["demo", "--json"])).json;
+    t.same(await loginStatuses(expired), [200, 200]);
     await until(
       "the revoked key is refused",
-      async () => (await enters({ ...revoked, ...first }))[1] === 401,
+      async () => (await loginStatuses({ ...revoked, ...first }))[1] === 401,
     );
   });
 
@@ -134,10 +135,10 @@ t.test("herald demo", async (t) => {
       NODE_ENV: "production",
       PUBLIC_URL: "https://herald.example",
     };
-    t.match(await commandLine(t, strict)(["demo"]), { code: 1, err: /no demo client in production/ });
+    t.match(await createCommandRunner(t, strict)(["demo"]), { code: 1, err: /no demo client in production/ });
     t.equal(
       (
-        await commandLine(
+        await createCommandRunner(
           t,
           strict,
         )([

@@ -3,9 +3,9 @@ import type { AddressInfo } from "node:net";
 import t, { type Test } from "tap";
 import { readConfig } from "../../src/runtime/config/config.ts";
 import { createSecretBox, sealedContext } from "../../src/security/secret-box.ts";
-import { commandLine } from "../fixtures/processes/command-line.ts";
+import { createCommandRunner } from "../fixtures/processes/command-line.ts";
 import { testSettings } from "../fixtures/processes/settings.ts";
-import { cloneDatabase, rawClient } from "../fixtures/servers/servers.ts";
+import { cloneDatabase, connectRawClient } from "../fixtures/servers/servers.ts";
 
 interface Finding {
   check: string;
@@ -15,7 +15,7 @@ interface Finding {
 }
 
 /** Something that answers where a platform is expected. */
-async function answering(t: Test, body = "{}"): Promise<string> {
+async function startHttpServer(t: Test, body = "{}"): Promise<string> {
   const server = createServer((_, response) => response.writeHead(404).end(body));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.teardown(() => new Promise((resolve) => server.close(resolve)));
@@ -23,19 +23,19 @@ async function answering(t: Test, body = "{}"): Promise<string> {
 }
 
 t.test("herald doctor", async (t) => {
-  const platform = await answering(t);
+  const platform = await startHttpServer(t);
   const healthy = await testSettings(t, {
     AD_PLATFORM_URL: platform,
     CHAT_PLATFORM_URL: platform,
     PHOTO_PLATFORM_URL: platform,
     SOCIAL_PLATFORM_URL: platform,
   });
-  const workers = await rawClient(t, healthy.DATABASE_URL as string);
+  const workers = await connectRawClient(t, healthy.DATABASE_URL as string);
   await workers.query(
     "insert into workers (id, process, heartbeat_at) select p, p, now() + interval '1 hour' from unnest(array['dispatcher', 'scheduler']) p",
   );
   const examine = async (t: Test, settings: Record<string, string>) => {
-    const { code, json, err } = await commandLine(t, settings)(["doctor", "--json"]);
+    const { code, json, err } = await createCommandRunner(t, settings)(["doctor", "--json"]);
     t.equal(err, "");
     const findings = json.findings as Finding[];
     t.ok(
@@ -73,7 +73,7 @@ t.test("herald doctor", async (t) => {
         "platforms",
       ],
     );
-    const { out } = await commandLine(t, healthy)(["doctor"]);
+    const { out } = await createCommandRunner(t, healthy)(["doctor"]);
     t.match(out, /^ok {7}settings {4}all \d+ are right\n[\s\S]*\nHerald can run\.\n$/);
   });
 
@@ -111,7 +111,7 @@ t.test("herald doctor", async (t) => {
   });
 
   t.test("names everything that is missing where nothing is set", async (t) => {
-    const { code, out } = await commandLine(t, {})(["doctor"]);
+    const { code, out } = await createCommandRunner(t, {})(["doctor"]);
     t.equal(code, 1);
     for (const name of ["DATABASE_URL", "REDIS_URL", "ENCRYPTION_KEYS", "JWT_SECRET"])
       t.match(out, new RegExp(`^FAILED +settings +${name} is required.*\\n +-> `, "m"));
@@ -133,7 +133,7 @@ t.test("herald doctor", async (t) => {
   });
 
   t.test("tells a wrong password from a server that is away", async (t) => {
-    const raw = await rawClient(t, healthy.DATABASE_URL as string);
+    const raw = await connectRawClient(t, healthy.DATABASE_URL as string);
     await raw.query("create role doctor_test login password 'right'");
     t.teardown(() => raw.query("drop role doctor_test"));
     const url = new URL(healthy.DATABASE_URL as string);
@@ -149,9 +149,9 @@ t.test("herald doctor", async (t) => {
     const { code, wrong } = await examine(t, settings);
     t.equal(code, 1);
     t.match(wrong, [{ check: "migrations", message: /001_clients\.sql/, mend: "run herald migrate" }]);
-    t.equal((await commandLine(t, settings)(["migrate"])).code, 0);
+    t.equal((await createCommandRunner(t, settings)(["migrate"])).code, 0);
     t.same((await examine(t, settings)).wrong, []);
-    t.same((await commandLine(t, settings)(["migrate", "--json"])).json, { applied: [] });
+    t.same((await createCommandRunner(t, settings)(["migrate", "--json"])).json, { applied: [] });
     const elsewhere = {
       ...settings,
       DATABASE_URL: await cloneDatabase(t, "template0"),
@@ -163,7 +163,7 @@ t.test("herald doctor", async (t) => {
 
   t.test("names an applied migration that differs from its file", async (t) => {
     const settings: Record<string, string> = { ...healthy, DATABASE_URL: await cloneDatabase(t) };
-    const raw = await rawClient(t, settings.DATABASE_URL as string);
+    const raw = await connectRawClient(t, settings.DATABASE_URL as string);
     await raw.query("update migrations set hash = 'another' where id = 2");
     const { code, wrong } = await examine(t, settings);
     t.equal(code, 1);
@@ -175,7 +175,7 @@ t.test("herald doctor", async (t) => {
         mend: /restore these files .* new file of sql\//,
       },
     ]);
-    t.match(await commandLine(t, settings)(["migrate"]), { code: 1, err: /Hashes don't match/ });
+    t.match(await createCommandRunner(t, settings)(["migrate"]), { code: 1, err: /Hashes don't match/ });
   });
 
   t.test("warns of platforms that do not answer, which production cannot do without", async (t) => {
@@ -192,9 +192,9 @@ t.test("herald doctor", async (t) => {
 
   t.test("asks the identity provider for its keys", async (t) => {
     const provider = { JWT_ISSUER: "i", JWT_AUDIENCE: "a" };
-    const good = { ...healthy, ...provider, JWT_JWKS_URL: await answering(t, '{"keys":[]}') };
+    const good = { ...healthy, ...provider, JWT_JWKS_URL: await startHttpServer(t, '{"keys":[]}') };
     t.same((await examine(t, good)).wrong, []);
-    const bad = { ...healthy, ...provider, JWT_JWKS_URL: await answering(t, "<html>") };
+    const bad = { ...healthy, ...provider, JWT_JWKS_URL: await startHttpServer(t, "<html>") };
     t.match((await examine(t, bad)).wrong, [
       { check: "identity", status: "failed", mend: "correct JWT_JWKS_URL" },
     ]);
@@ -202,7 +202,7 @@ t.test("herald doctor", async (t) => {
 
   t.test("knows secrets of older keys and of lost ones", async (t) => {
     const settings: Record<string, string> = { ...healthy, DATABASE_URL: await cloneDatabase(t) };
-    const raw = await rawClient(t, settings.DATABASE_URL as string);
+    const raw = await connectRawClient(t, settings.DATABASE_URL as string);
     await raw.query("create table vaults (id text primary key, token_sealed text)");
     const box = createSecretBox(readConfig(settings).ENCRYPTION_KEYS);
     const sealed = box.seal("x", sealedContext({ table: "vaults", column: "token_sealed", id: "v" }));

@@ -6,24 +6,24 @@ import { newId, uuidOf } from "../../src/runtime/ids.ts";
 import { createSecretBox, sealedContext } from "../../src/security/secret-box.ts";
 import { findTermsInForce } from "../../src/store/tenants/terms.ts";
 import { startApi } from "../fixtures/http/api.ts";
-import { makeSender, send, textTo } from "../fixtures/messages/messages.ts";
-import { commandLine } from "../fixtures/processes/command-line.ts";
+import { makeSender, sendMessage, textMessage } from "../fixtures/messages/messages.ts";
+import { createCommandRunner } from "../fixtures/processes/command-line.ts";
 import { testSettings } from "../fixtures/processes/settings.ts";
 import { untilBlocked } from "../fixtures/servers/lock-waits.ts";
-import { rawClient } from "../fixtures/servers/servers.ts";
-import { connect } from "../fixtures/tenants/channels.ts";
+import { connectRawClient } from "../fixtures/servers/servers.ts";
+import { makeChannel } from "../fixtures/tenants/channels.ts";
 import { makeTenant, type Tenant } from "../fixtures/tenants/tenants.ts";
 
 t.test("herald client delete", async (t) => {
   const settings = await testSettings(t);
   const api = await startApi(t, { config: readConfig(settings) });
-  const raw = await rawClient(t, api.config.DATABASE_URL);
-  const herald = commandLine(t, settings);
+  const raw = await connectRawClient(t, api.config.DATABASE_URL);
+  const herald = createCommandRunner(t, settings);
   const box = createSecretBox(api.config.ENCRYPTION_KEYS);
   const erase = ({ id }: Tenant) => herald(["client", "delete", "--id", id, "--yes"]);
 
-  const event = ({ id: clientId }: Tenant, knownBy: string) =>
-    ({ clientId, type: "platform.event", key: "chatapp", data: {}, knownBy }) as const;
+  const event = ({ id: clientId }: Tenant, dedupKey: string) =>
+    ({ clientId, type: "platform.event", key: "chatapp", data: {}, dedupKey }) as const;
 
   const writeAttempt = (by: typeof raw, { id: clientId }: Tenant, eventId: string) =>
     by.query("insert into attempts (client_id, id, attempt, at, duration_ms) values ($1, $2, 1, now(), 5)", [
@@ -32,13 +32,13 @@ t.test("herald client delete", async (t) => {
     ]);
 
   /** Everything that a client can have. What the product has no way for yet is written as it would be. */
-  async function furnish(tenant: Tenant): Promise<void> {
-    const [{ id: clientId }, { headers }] = [tenant, await tenant.key("webhooks:manage")];
-    const owner = await tenant.person("owner");
+  async function fillAllTables(tenant: Tenant): Promise<void> {
+    const [{ id: clientId }, { headers }] = [tenant, await tenant.createKey("webhooks:manage")];
+    const owner = await tenant.createUser("owner");
     const { version } = await findTermsInForce(api.db);
     await api.call("POST", "/api/marketing/terms/accept", { headers: owner.headers, json: { version } });
-    await send(api, tenant, {}, { "idempotency-key": "k" });
-    const ended = await connect(api, tenant, { platform: "socialapp" });
+    await sendMessage(api, tenant, {}, { "idempotency-key": "k" });
+    const ended = await makeChannel(api, tenant, { platform: "socialapp" });
     await api.call("DELETE", `/api/channels/${ended}`, { headers });
     const [id] = await recordEvents(api.db, [event(tenant, "e")]);
     await writeAttempt(raw, tenant, id as string);
@@ -50,10 +50,10 @@ t.test("herald client delete", async (t) => {
       [clientId],
     );
     const connection = newId("con");
-    const place = sealedContext({ table: "ad_connections", column: "token_sealed", id: connection });
+    const sealContext = sealedContext({ table: "ad_connections", column: "token_sealed", id: connection });
     await raw.query(
       "insert into ad_connections (id, client_id, platform_user_id, token_sealed) values ($1, $2, '1', $3)",
-      [connection, clientId, box.seal("t", place)],
+      [connection, clientId, box.seal("t", sealContext)],
     );
     await raw.query(
       `insert into ad_accounts (id, client_id, connection_id, ad_account_id, name, currency, timezone_name, account_status)
@@ -81,7 +81,7 @@ t.test("herald client delete", async (t) => {
   );
 
   /** How many rows of each table name the client, in whichever column. */
-  async function traces({ id }: Tenant): Promise<Record<string, number>> {
+  async function countRows({ id }: Tenant): Promise<Record<string, number>> {
     const counts: Record<string, number> = {};
     for (const { name } of tables) {
       const { rows } = await raw.query(`select count(*) from ${name} t where t::text like $1`, [`%${id}%`]);
@@ -92,17 +92,17 @@ t.test("herald client delete", async (t) => {
 
   t.test("leaves nothing of the client in any table, and all of the others", async (t) => {
     const [gone, kept] = [await makeTenant(api), await makeTenant(api)];
-    for (const tenant of [gone, kept]) await furnish(tenant);
-    const before = await traces(kept);
+    for (const tenant of [gone, kept]) await fillAllTables(tenant);
+    const before = await countRows(kept);
     t.same(
       Object.keys(before),
       tables.filter(({ is_tenants }) => is_tenants).map(({ name }) => name),
       "this test gives a client something in each table that clients have rows in",
     );
-    t.same(await traces(gone), before);
+    t.same(await countRows(gone), before);
     t.equal((await erase(gone)).code, 0);
-    t.same(await traces(gone), {});
-    t.same(await traces(kept), before);
+    t.same(await countRows(gone), {});
+    t.same(await countRows(kept), before);
   });
 
   t.test("waits for who records an event, and erases it too; later ones are not recorded", async (t) => {
@@ -115,12 +115,12 @@ t.test("herald client delete", async (t) => {
     });
     t.equal((await erasing).code, 0);
     t.same(await recordEvents(api.db, [event(tenant, "late")]), []);
-    t.same(await traces(tenant), {});
+    t.same(await countRows(tenant), {});
   });
 
   t.test("waits for who accepts a message, and erases it too", async (t) => {
     const tenant = await makeTenant(api);
-    const holder = await rawClient(t, api.config.DATABASE_URL);
+    const holder = await connectRawClient(t, api.config.DATABASE_URL);
     await holder.query("begin");
     // Whoever accepts it has the client and waits for the end of this.
     const key = uuidOf(JSON.stringify([tenant.id, "post", "/api/outbound/send", "k"]));
@@ -128,22 +128,22 @@ t.test("herald client delete", async (t) => {
       "insert into idempotency_keys (id, client_id, fingerprint, reply_sealed) values ($1, $2, $1, 'x')",
       [key, tenant.id],
     );
-    const sending = send(api, tenant, {}, { "idempotency-key": "k" });
+    const sending = sendMessage(api, tenant, {}, { "idempotency-key": "k" });
     await untilBlocked(raw, 1);
     const erasing = erase(tenant);
     await untilBlocked(raw, 2);
     await holder.query("rollback");
     await sending;
     t.equal((await erasing).code, 0);
-    t.same(await traces(tenant), {});
+    t.same(await countRows(tenant), {});
   });
 
   t.test("holds up nobody who sends for others, nor for the client itself", async (t) => {
     const [gone, other] = [await makeSender(api), await makeSender(api)];
     const messages = await Promise.all(
-      [gone, other].map(async ({ tenant }) => textTo(await connect(api, tenant))),
+      [gone, other].map(async ({ tenant }) => textMessage(await makeChannel(api, tenant))),
     );
-    const holder = await rawClient(t, api.config.DATABASE_URL);
+    const holder = await connectRawClient(t, api.config.DATABASE_URL);
     await holder.query("begin");
     await holder.query("select 1 from clients where id = $1 for update", [gone.tenant.id]);
     const [refused, accepted] = await Promise.all([gone.send(messages[0]), other.send(messages[1])]);
@@ -156,7 +156,7 @@ t.test("herald client delete", async (t) => {
   t.test("erases an attempt that is written at the same moment", async (t) => {
     const tenant = await makeTenant(api);
     const [id] = (await recordEvents(api.db, [event(tenant, "e")])) as [string];
-    const writer = await rawClient(t, api.config.DATABASE_URL);
+    const writer = await connectRawClient(t, api.config.DATABASE_URL);
     await writer.query("begin");
     await writer.query("update deliveries set attempts = 1 where client_id = $1 and id = $2", [
       tenant.id,
@@ -167,6 +167,6 @@ t.test("herald client delete", async (t) => {
     await writeAttempt(writer, tenant, id);
     await writer.query("commit");
     t.equal((await erasing).code, 0);
-    t.same(await traces(tenant), {});
+    t.same(await countRows(tenant), {});
   });
 });

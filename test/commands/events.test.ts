@@ -2,57 +2,63 @@ import "reflect-metadata";
 import t from "tap";
 import { container } from "tsyringe";
 import { runCommand } from "../../src/commands/program.ts";
-import { openDesk } from "../../src/composition/herald.ts";
+import { openCommandContext } from "../../src/composition/herald.ts";
 import { readConfig } from "../../src/runtime/config/config.ts";
 import { DAY, HOUR } from "../../src/runtime/durations.ts";
 import { startBackend } from "../fixtures/events/backends.ts";
-import { configure, deliveryIs, deliveryOf, record, recordAt } from "../fixtures/events/events.ts";
+import {
+  configureWebhook,
+  makeEventAt,
+  makeEvents,
+  readDelivery,
+  updateDelivery,
+} from "../fixtures/events/events.ts";
 import { startApi } from "../fixtures/http/api.ts";
-import { commandLine } from "../fixtures/processes/command-line.ts";
+import { createCommandRunner } from "../fixtures/processes/command-line.ts";
 import { startDispatcher } from "../fixtures/processes/dispatcher.ts";
 import { testSettings } from "../fixtures/processes/settings.ts";
 import { makeTenant } from "../fixtures/tenants/tenants.ts";
 import { until } from "../fixtures/until.ts";
 
-const NOBODY = "6f1d3c2a-8a54-4f0e-9d0b-3a1f5c7e9b21";
+const UNKNOWN_CLIENT = "6f1d3c2a-8a54-4f0e-9d0b-3a1f5c7e9b21";
 const ago = (age: number) => new Date(Date.now() - age).toISOString();
 
 t.test("herald events replay", async (t) => {
   const settings = await testSettings(t);
   const api = await startApi(t, { config: readConfig(settings) });
-  const herald = commandLine(t, settings);
+  const herald = createCommandRunner(t, settings);
   const replay = (client: string, ...words: string[]) =>
     herald(["events", "replay", "--client", client, ...words]);
-  const failed = (id: string) =>
-    deliveryIs(api, id, { state: "failed", attempts: 13, next_attempt_at: null });
-  const configured = async () => {
+  const markFailed = (id: string) =>
+    updateDelivery(api, id, { state: "failed", attempts: 13, next_attempt_at: null });
+  const makeConfiguredTenant = async () => {
     const tenant = await makeTenant(api);
-    await configure(api, tenant);
+    await configureWebhook(api, tenant);
     return tenant;
   };
 
   t.test("makes due again what failed and what was skipped, in bulk, and of this client alone", async (t) => {
-    const [one, other] = [await configured(), await configured()];
-    const [first, second, delivered] = (await record(api, one, {}, {}, {})) as [string, string, string];
-    const [foreign] = (await record(api, other, {})) as [string];
-    for (const id of [first, foreign]) await failed(id);
-    await deliveryIs(api, second, { state: "skipped", skip_reason: "disabled" });
-    await deliveryIs(api, delivered, { state: "delivered" });
+    const [one, other] = [await makeConfiguredTenant(), await makeConfiguredTenant()];
+    const [first, second, delivered] = (await makeEvents(api, one, {}, {}, {})) as [string, string, string];
+    const [foreign] = (await makeEvents(api, other, {})) as [string];
+    for (const id of [first, foreign]) await markFailed(id);
+    await updateDelivery(api, second, { state: "skipped", skip_reason: "disabled" });
+    await updateDelivery(api, delivered, { state: "delivered" });
     const { code, json } = await replay(one.id, "--since", ago(HOUR), "--json");
     t.equal(code, 0);
     t.same(json, { queued: 2, not_redispatched: 0 });
     for (const id of [first, second])
-      t.match(await deliveryOf(api, id), { state: "pending", is_bulk: true, enqueued_at: null });
-    t.match(await deliveryOf(api, first), { attempts: 13, schedule_base: 13 });
-    t.match(await deliveryOf(api, delivered), { state: "delivered", is_bulk: false });
-    t.match(await deliveryOf(api, foreign), { state: "failed", is_bulk: false });
+      t.match(await readDelivery(api, id), { state: "pending", is_bulk: true, enqueued_at: null });
+    t.match(await readDelivery(api, first), { attempts: 13, schedule_base: 13 });
+    t.match(await readDelivery(api, delivered), { state: "delivered", is_bulk: false });
+    t.match(await readDelivery(api, foreign), { state: "failed", is_bulk: false });
     t.equal((await replay(one.id, "--since", ago(HOUR))).out, "sent again: 0\n");
   });
 
   t.test("follows status, key and time", async (t) => {
-    const tenant = await configured();
+    const tenant = await makeConfiguredTenant();
     const at = async (days: number, state: string, event = {}) =>
-      deliveryIs(api, await recordAt(api, tenant, Date.now() - days * DAY, event), { state });
+      updateDelivery(api, await makeEventAt(api, tenant, Date.now() - days * DAY, event), { state });
     await at(1, "failed");
     await at(3, "failed", { key: "marketing", type: "lead.created" });
     await at(5, "skipped");
@@ -66,42 +72,45 @@ t.test("herald events replay", async (t) => {
 
   t.test("says what stays as it is, and why", async (t) => {
     const tenant = await makeTenant(api);
-    await configure(api, tenant, { off: ["chatapp"] });
-    const ids = await record(api, tenant, {}, { type: "lead.created", key: "marketing" });
-    for (const id of ids) await failed(id);
+    await configureWebhook(api, tenant, { disabledKeys: ["chatapp"] });
+    const ids = await makeEvents(api, tenant, {}, { type: "lead.created", key: "marketing" });
+    for (const id of ids) await markFailed(id);
     const { code, out } = await replay(tenant.id, "--since", ago(HOUR));
     t.equal(code, 0);
     t.equal(out, "sent again: 1; left: 1, whose key is switched off, or there is no webhook_url\n");
   });
 
   t.test("shows how far it has come", async (t) => {
-    const tenant = await configured();
-    await record(api, tenant, ...Array.from({ length: 2_100 }, () => ({})));
+    const tenant = await makeConfiguredTenant();
+    await makeEvents(api, tenant, ...Array.from({ length: 2_100 }, () => ({})));
     await api.db.query("update deliveries set state = 'failed' where client_id = $1", [tenant.id]);
-    const seen: unknown[] = [];
-    const desk = openDesk(container.createChildContainer(), settings);
-    t.teardown(() => desk.close());
+    const progressCalls: unknown[] = [];
+    const context = openCommandContext(container.createChildContainer(), settings);
+    t.teardown(() => context.close());
     const progress = (label: string, total: number) => {
-      seen.push([label, total]);
-      return { advance: (by: number) => void seen.push(by), end: () => void seen.push("end") };
+      progressCalls.push([label, total]);
+      return {
+        advance: (by: number) => void progressCalls.push(by),
+        end: () => void progressCalls.push("end"),
+      };
     };
-    const watched = Object.assign(Object.create(desk), { progress });
+    const watchedContext = Object.assign(Object.create(context), { progress });
     const words = ["events", "replay", "--client", tenant.id, "--since", ago(HOUR), "--status", "failed"];
-    t.equal(await runCommand(words, watched, { out: () => {}, err: () => {} }), 0);
-    t.same(seen, [["events", 2_100], 2_001, 99, "end"]);
+    t.equal(await runCommand(words, watchedContext, { out: () => {}, err: () => {} }), 0);
+    t.same(progressCalls, [["events", 2_100], 2_001, 99, "end"]);
   });
 
   t.test("says what cannot be done, with exit code 1", async (t) => {
-    const { code, out, err } = await replay(NOBODY, "--since", ago(HOUR));
+    const { code, out, err } = await replay(UNKNOWN_CLIENT, "--since", ago(HOUR));
     t.equal(code, 1);
     t.equal(out, "");
     t.match(err, /there is no client 6f1d/);
   });
 
   t.test("says what was not understood, with exit code 2, and changes nothing", async (t) => {
-    const tenant = await configured();
-    const [id] = (await record(api, tenant, {})) as [string];
-    await failed(id);
+    const tenant = await makeConfiguredTenant();
+    const [id] = (await makeEvents(api, tenant, {})) as [string];
+    await markFailed(id);
     const since = ["--since", ago(HOUR)];
     const wrong: [RegExp, string[]][] = [
       [/--since <TIME>' not specified/, []],
@@ -121,7 +130,7 @@ t.test("herald events replay", async (t) => {
       t.match(err, message);
     }
     t.equal((await replay("17", ...since)).code, 2);
-    t.match(await deliveryOf(api, id), { state: "failed" });
+    t.match(await readDelivery(api, id), { state: "failed" });
   });
 });
 
@@ -134,12 +143,12 @@ t.test("a dispatcher sends what was replayed", async (t) => {
     response.end();
   });
   const tenant = await makeTenant(dispatcher);
-  const [id] = (await record(dispatcher, tenant, {})) as [string];
-  t.match(await deliveryOf(dispatcher, id), { state: "skipped" });
-  await configure(dispatcher, tenant, { url: backend.url });
+  const [id] = (await makeEvents(dispatcher, tenant, {})) as [string];
+  t.match(await readDelivery(dispatcher, id), { state: "skipped" });
+  await configureWebhook(dispatcher, tenant, { url: backend.url });
   const words = ["events", "replay", "--client", tenant.id, "--since", ago(HOUR), "--json"];
-  t.same((await commandLine(t, settings)(words)).json, { queued: 1, not_redispatched: 0 });
-  await until("delivered", async () => (await deliveryOf(dispatcher, id)).state === "delivered");
+  t.same((await createCommandRunner(t, settings)(words)).json, { queued: 1, not_redispatched: 0 });
+  await until("delivered", async () => (await readDelivery(dispatcher, id)).state === "delivered");
   t.same(received, [id]);
-  t.match(await deliveryOf(dispatcher, id), { attempts: 1, is_bulk: true });
+  t.match(await readDelivery(dispatcher, id), { attempts: 1, is_bulk: true });
 });

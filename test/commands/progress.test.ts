@@ -1,13 +1,13 @@
 import t from "tap";
 import { createProgress } from "../../src/commands/progress.ts";
 
-const screenOf = (isTTY: boolean) => {
+const fakeScreen = (isTTY: boolean) => {
   const written: string[] = [];
   return { written, screen: { isTTY, write: (text: string) => written.push(text) } };
 };
 
 t.test("a bar grows on a terminal and leaves nothing behind", async (t) => {
-  const { written, screen } = screenOf(true);
+  const { written, screen } = fakeScreen(true);
   const bar = createProgress(screen, "secrets", 200);
   bar.advance(50);
   bar.advance(150);
@@ -19,12 +19,12 @@ t.test("a bar grows on a terminal and leaves nothing behind", async (t) => {
 });
 
 t.test("nothing is drawn where nobody watches, or where there is nothing to do", async (t) => {
-  const { written, screen } = screenOf(false);
+  const { written, screen } = fakeScreen(false);
   const bar = createProgress(screen, "secrets", 2);
   bar.advance(2);
   bar.end();
   t.same(written, []);
-  const idle = screenOf(true);
+  const idle = fakeScreen(true);
   createProgress(idle.screen, "secrets", 0).end();
   t.match(idle.written[0], /100 % \(0 of 0\)/);
 });

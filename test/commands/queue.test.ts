@@ -5,8 +5,8 @@ import { createParking } from "../../src/queue/parking.ts";
 import { createStreams } from "../../src/queue/streams.ts";
 import { readConfig } from "../../src/runtime/config/config.ts";
 import { createDatabase } from "../../src/store/database/database.ts";
-import { configure, deliveryIs, record } from "../fixtures/events/events.ts";
-import { commandLine } from "../fixtures/processes/command-line.ts";
+import { configureWebhook, makeEvents, updateDelivery } from "../fixtures/events/events.ts";
+import { createCommandRunner } from "../fixtures/processes/command-line.ts";
 import { startProcess } from "../fixtures/processes/processes.ts";
 import { testSettings } from "../fixtures/processes/settings.ts";
 import { makeTenant } from "../fixtures/tenants/tenants.ts";
@@ -23,7 +23,7 @@ t.test("herald queue status", async (t) => {
     redis.disconnect();
     await db.close();
   });
-  const herald = commandLine(t, settings);
+  const herald = createCommandRunner(t, settings);
 
   t.test("shows an empty queue", async (t) => {
     const { code, json, err } = await herald("queue status --json");
@@ -40,15 +40,19 @@ t.test("herald queue status", async (t) => {
 
   t.test("shows what waits, for how long, what is in hand, and who is left alone", async (t) => {
     const tenant = await makeTenant({ db, config });
-    await configure({ db }, tenant);
-    const ids = await record({ db }, tenant, {}, {}, {}, {}, {});
-    const [waiting = "", parked = "", again = "", inHand = "", later = ""] = ids;
+    await configureWebhook({ db }, tenant);
+    const ids = await makeEvents({ db }, tenant, {}, {}, {}, {}, {});
+    const [waiting = "", parked = "", replayed = "", inFlight = "", later = ""] = ids;
     const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000);
-    await deliveryIs({ db }, waiting, { next_attempt_at: ago(90), enqueued_at: ago(5), queue_epoch: "e" });
-    await deliveryIs({ db }, parked, { next_attempt_at: ago(30), enqueued_at: ago(4), queue_epoch: "e" });
-    await deliveryIs({ db }, again, { next_attempt_at: ago(7_200), is_bulk: true });
-    await deliveryIs({ db }, inHand, { state: "in_flight" });
-    await deliveryIs({ db }, later, { state: "retrying", next_attempt_at: ago(-600) });
+    await updateDelivery({ db }, waiting, {
+      next_attempt_at: ago(90),
+      enqueued_at: ago(5),
+      queue_epoch: "e",
+    });
+    await updateDelivery({ db }, parked, { next_attempt_at: ago(30), enqueued_at: ago(4), queue_epoch: "e" });
+    await updateDelivery({ db }, replayed, { next_attempt_at: ago(7_200), is_bulk: true });
+    await updateDelivery({ db }, inFlight, { state: "in_flight" });
+    await updateDelivery({ db }, later, { state: "retrying", next_attempt_at: ago(-600) });
     const refs = ids.map((id) => ({ clientId: tenant.id, id }));
     await createStreams(redis, 1).add("events", refs.slice(0, 3));
     await createParking(redis, 1).park("events", tenant.id, [parked]);
@@ -56,13 +60,13 @@ t.test("herald queue status", async (t) => {
     const destination = { clientId: tenant.id, origin: "https://backend.example" };
     // Then on probation, and worse each time, so that it is left alone for minutes.
     for (let call = 0; call < 10; call++)
-      await breakers.note(destination, { isBad: true, isProbe: call >= 5 });
-    const onTrial = JSON.stringify({
+      await breakers.recordResult(destination, { isFailure: true, isProbe: call >= 5 });
+    const halfOpen = JSON.stringify({
       origin: "https://other.example",
       until: Date.now() - 1,
       failedProbes: 0,
     });
-    await redis.hset("{events:0}:breakers", "6f1d3c2a-8a54-4f0e-9d0b-3a1f5c7e9b21", onTrial);
+    await redis.hset("{events:0}:breakers", "6f1d3c2a-8a54-4f0e-9d0b-3a1f5c7e9b21", halfOpen);
 
     const { code, json, err } = await herald("queue status --json");
     t.equal(code, 0);
@@ -89,23 +93,23 @@ t.test("herald queue status", async (t) => {
   });
 
   t.test("shows what the rows know while Redis is away, says so, and fails", async (t) => {
-    const away = { ...settings, REDIS_URL: "redis://127.0.0.1:1" };
-    const { code, out, err } = await commandLine(t, away)("queue status");
+    const unreachable = { ...settings, REDIS_URL: "redis://127.0.0.1:1" };
+    const { code, out, err } = await createCommandRunner(t, unreachable)("queue status");
     t.equal(code, 1);
     t.match(out, /\{events:0\} +- +\d+ +1 +- +-\n\{bulk:0\} +- +\d+ +0 +- +-\n/);
     t.match(err, /^Redis gives no answer: [^\n]+\n$/);
-    const command = startProcess(t, "herald", away, { args: ["queue", "status", "--json"] });
+    const command = startProcess(t, "herald", unreachable, { args: ["queue", "status", "--json"] });
     await until("it ends by itself", () => command.child.exitCode !== null);
     t.equal(command.child.exitCode, 1);
-    t.match(JSON.parse(command.output()).data, [
+    t.match(JSON.parse(command.stdout()).data, [
       { depth: null, in_flight: 1, parked: null, open_breakers: null },
       { depth: null },
     ]);
   });
 
   t.test("fails where Postgres does not answer", async (t) => {
-    const away = { ...settings, DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" };
-    const { code, out, err } = await commandLine(t, away)("queue status");
+    const unreachable = { ...settings, DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" };
+    const { code, out, err } = await createCommandRunner(t, unreachable)("queue status");
     t.equal(code, 1);
     t.equal(out, "");
     t.match(err, /herald doctor looks further/);

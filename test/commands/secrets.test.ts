@@ -3,13 +3,13 @@ import t from "tap";
 import { readConfig } from "../../src/runtime/config/config.ts";
 import { createSecretBox, sealedContext } from "../../src/security/secret-box.ts";
 import { createDatabase } from "../../src/store/database/database.ts";
-import { replaceSealed } from "../../src/store/database/sealed-columns.ts";
+import { replaceSealedValues } from "../../src/store/database/sealed-columns.ts";
 import { startApi } from "../fixtures/http/api.ts";
-import { makeSender, textTo } from "../fixtures/messages/messages.ts";
-import { commandLine } from "../fixtures/processes/command-line.ts";
+import { makeSender, textMessage } from "../fixtures/messages/messages.ts";
+import { createCommandRunner } from "../fixtures/processes/command-line.ts";
 import { testSettings } from "../fixtures/processes/settings.ts";
-import { rawClient } from "../fixtures/servers/servers.ts";
-import { connect } from "../fixtures/tenants/channels.ts";
+import { connectRawClient } from "../fixtures/servers/servers.ts";
+import { makeChannel } from "../fixtures/tenants/channels.ts";
 
 const key = (id: string) => `${id}:${randomBytes(32).toString("base64")}`;
 const [OLD, NEW, LOST] = [key("old"), key("new"), key("lost")];
@@ -19,23 +19,23 @@ const boxOf = (settings: Record<string, string>, keys: string) =>
 
 t.test("herald secrets rotate", async (t) => {
   const settings = await testSettings(t);
-  const raw = await rawClient(t, settings.DATABASE_URL as string);
+  const raw = await connectRawClient(t, settings.DATABASE_URL as string);
   await raw.query("create table vaults (id text primary key, token_sealed text, other text)");
   await raw.query("create table chests (id uuid primary key, secret_sealed text) partition by hash (id)");
   await raw.query("create table chests_0 partition of chests for values with (modulus 1, remainder 0)");
   const [old, lost] = [boxOf(settings, OLD), boxOf(settings, LOST)];
-  const place = (table: string, column: string, id: string) => sealedContext({ table, column, id });
+  const contextOf = (table: string, column: string, id: string) => sealedContext({ table, column, id });
   const vaults = Array.from({ length: 1_203 }, (_, n) => `v${n}`);
   const chests = Array.from({ length: 40 }, () => randomUUID());
   const sealAll = (ids: string[], table: string, column: string) =>
     raw.query(
       `insert into ${table} (id, ${column}) select * from unnest($1::${table === "chests" ? "uuid" : "text"}[], $2::text[])`,
-      [ids, ids.map((id) => old.seal(`secret of ${id}`, place(table, column, id)))],
+      [ids, ids.map((id) => old.seal(`secret of ${id}`, contextOf(table, column, id)))],
     );
   await sealAll(vaults, "vaults", "token_sealed");
   await sealAll(chests, "chests", "secret_sealed");
   await raw.query("insert into vaults (id, other) values ('empty', 'x')");
-  const rotate = commandLine(t, { ...settings, ENCRYPTION_KEYS: `${NEW},${OLD}` });
+  const rotate = createCommandRunner(t, { ...settings, ENCRYPTION_KEYS: `${NEW},${OLD}` });
 
   t.test("seals everything with the first key, in every table that keeps secrets", async (t) => {
     const { code, json } = await rotate(["secrets", "rotate", "--json"]);
@@ -47,14 +47,14 @@ t.test("herald secrets rotate", async (t) => {
     t.ok(
       rows.every(
         ({ id, token_sealed }) =>
-          fresh.open(token_sealed, place("vaults", "token_sealed", id)) === `secret of ${id}`,
+          fresh.open(token_sealed, contextOf("vaults", "token_sealed", id)) === `secret of ${id}`,
       ),
     );
     const more = await raw.query("select id, secret_sealed from chests");
     t.ok(
       more.rows.every(
         ({ id, secret_sealed }) =>
-          fresh.open(secret_sealed, place("chests", "secret_sealed", id)) === `secret of ${id}`,
+          fresh.open(secret_sealed, contextOf("chests", "secret_sealed", id)) === `secret of ${id}`,
       ),
     );
     t.same((await raw.query("select token_sealed, other from vaults where id = 'empty'")).rows, [
@@ -69,7 +69,7 @@ t.test("herald secrets rotate", async (t) => {
   });
 
   t.test("leaves what it cannot open as it is, and fails for it", async (t) => {
-    const sealed = lost.seal("x", place("vaults", "token_sealed", "v7"));
+    const sealed = lost.seal("x", contextOf("vaults", "token_sealed", "v7"));
     await raw.query("update vaults set token_sealed = $1 where id = 'v7'", [sealed]);
     const { code, out } = await rotate(["secrets", "rotate"]);
     t.equal(code, 1);
@@ -81,7 +81,7 @@ t.test("herald secrets rotate", async (t) => {
 
   t.test("is not taken in by another key under the same name", async (t) => {
     const impostor = `new:${randomBytes(32).toString("base64")}`;
-    const { code, out } = await commandLine(t, { ...settings, ENCRYPTION_KEYS: impostor })([
+    const { code, out } = await createCommandRunner(t, { ...settings, ENCRYPTION_KEYS: impostor })([
       "secrets",
       "rotate",
     ]);
@@ -107,7 +107,7 @@ t.test("herald secrets rotate", async (t) => {
       { id: "v1", sealed: "what it was before", replacement: "late" },
       { id: "gone", sealed: "x", replacement: "late" },
     ];
-    t.equal(await replaceSealed(db, column, values), 0);
+    t.equal(await replaceSealedValues(db, column, values), 0);
     t.same((await raw.query("select id from vaults where token_sealed = 'late'")).rows, []);
   });
 });
@@ -116,10 +116,10 @@ t.test("a reply that was kept before a rotation is answered after it", async (t)
   const settings = { ...(await testSettings(t)), ENCRYPTION_KEYS: OLD };
   const before = await startApi(t, { config: readConfig(settings) });
   const sender = await makeSender(before);
-  const message = textTo(await connect(before, sender.tenant));
+  const message = textMessage(await makeChannel(before, sender.tenant));
   const first = await sender.send(message, { "idempotency-key": "k" });
   t.equal(first.status, 202);
-  const { code } = await commandLine(t, { ...settings, ENCRYPTION_KEYS: `${NEW},${OLD}` })([
+  const { code } = await createCommandRunner(t, { ...settings, ENCRYPTION_KEYS: `${NEW},${OLD}` })([
     "secrets",
     "rotate",
   ]);

@@ -2,19 +2,19 @@ import t from "tap";
 import { readConfig } from "../../src/runtime/config/config.ts";
 import { SCOPES } from "../../src/schema/enumerations.ts";
 import { startApi } from "../fixtures/http/api.ts";
-import { commandLine } from "../fixtures/processes/command-line.ts";
+import { createCommandRunner } from "../fixtures/processes/command-line.ts";
 import { testSettings } from "../fixtures/processes/settings.ts";
-import { rawClient } from "../fixtures/servers/servers.ts";
+import { connectRawClient } from "../fixtures/servers/servers.ts";
 import { makeTenant } from "../fixtures/tenants/tenants.ts";
 import { until } from "../fixtures/until.ts";
 
-const NOBODY = "6f1d3c2a-8a54-4f0e-9d0b-3a1f5c7e9b21";
+const UNKNOWN_CLIENT = "6f1d3c2a-8a54-4f0e-9d0b-3a1f5c7e9b21";
 
 t.test("herald", async (t) => {
   const settings = await testSettings(t);
   const api = await startApi(t, { config: readConfig(settings) });
-  const herald = commandLine(t, settings);
-  const me = (headers: Record<string, string>) => api.call("GET", "/api/auth/me", { headers });
+  const herald = createCommandRunner(t, settings);
+  const whoAmI = (headers: Record<string, string>) => api.call("GET", "/api/auth/me", { headers });
   const userCreate = (client: string, name: string, role: string) =>
     `user create --client ${client} --email ${name.toLowerCase()}@example.com --name ${name} --role ${role}`;
   const newClient = async (name: string) =>
@@ -37,11 +37,11 @@ t.test("herald", async (t) => {
     t.equal((await api.call("POST", "/api/auth/login", { json: login })).status, 200);
 
     const { token } = (await herald(["user", "token", "--user", user.json.user_id, "--json"])).json;
-    t.match((await me({ authorization: `Bearer ${token}` })).body, { client_id: client, role: "owner" });
+    t.match((await whoAmI({ authorization: `Bearer ${token}` })).body, { client_id: client, role: "owner" });
 
     const key = await herald(`key create --client ${client} --name K --scopes ${SCOPES.join(",")} --json`);
     t.match(key.json, { id: /^key_/, key: /^svc_test_/ });
-    t.match((await me({ "x-svc-api-key": key.json.key })).body, {
+    t.match((await whoAmI({ "x-svc-api-key": key.json.key })).body, {
       client_id: client,
       role: null,
       scopes: SCOPES,
@@ -81,7 +81,7 @@ t.test("herald", async (t) => {
     const ends = new Date(list.json.data[0].expires_at).getTime() - Date.now();
     t.ok(Math.abs(ends - 90 * 86_400_000) < 60_000);
     for (const { json } of [first, second]) t.notMatch(list.out, json.key.slice(-43));
-    await until("refused", async () => (await me({ "x-svc-api-key": first.json.key })).status === 401);
+    await until("refused", async () => (await whoAmI({ "x-svc-api-key": first.json.key })).status === 401);
     t.equal((await herald(["key", "revoke", "--id", first.json.id])).code, 0, "twice is no failure");
   });
 
@@ -105,7 +105,7 @@ t.test("herald", async (t) => {
     t.equal((await login("told by pipe")).status, 200);
     await until(
       "the token from before is refused",
-      async () => (await me({ authorization: `Bearer ${token}` })).status === 401,
+      async () => (await whoAmI({ authorization: `Bearer ${token}` })).status === 401,
     );
   });
 
@@ -133,8 +133,8 @@ t.test("herald", async (t) => {
   t.test("erases a client and nothing else, after its name was typed", async (t) => {
     const [gone, kept] = [await makeTenant(api, "To be erased"), await makeTenant(api, "To be kept")];
     for (const tenant of [gone, kept])
-      await Promise.all([tenant.key("messages:send"), tenant.person("owner")]);
-    const raw = await rawClient(t, settings.DATABASE_URL as string);
+      await Promise.all([tenant.createKey("messages:send"), tenant.createUser("owner")]);
+    const raw = await connectRawClient(t, settings.DATABASE_URL as string);
     const tables = await raw.query(
       "select table_name as name from information_schema.columns where column_name = 'client_id' and table_schema = 'public'",
     );
@@ -166,9 +166,9 @@ t.test("herald", async (t) => {
     t.equal((await herald(user(client))).code, 0);
     const impossible: [RegExp, string[]][] = [
       [/the email taken@example.com is in use already/, user(client)],
-      [/there is no client 6f1d/, user(NOBODY)],
-      [/there is no client 6f1d/, ["client", "delete", "--id", NOBODY, "--yes"]],
-      [/there is no client 6f1d/, ["key", "list", "--client", NOBODY]],
+      [/there is no client 6f1d/, user(UNKNOWN_CLIENT)],
+      [/there is no client 6f1d/, ["client", "delete", "--id", UNKNOWN_CLIENT, "--yes"]],
+      [/there is no client 6f1d/, ["key", "list", "--client", UNKNOWN_CLIENT]],
       [/there is no user usr_/, ["user", "token", "--user", `usr_${"0".repeat(26)}`]],
       [/there is no key key_/, ["key", "revoke", "--id", `key_${"0".repeat(26)}`]],
     ];
@@ -181,7 +181,7 @@ t.test("herald", async (t) => {
   });
 
   t.test("says what was not understood, with exit code 2", async (t) => {
-    const client = ["--client", NOBODY];
+    const client = ["--client", UNKNOWN_CLIENT];
     const wrong: [RegExp, string[]][] = [
       [/unknown command 'clients'/, ["clients"]],
       [/unknown command 'make'/, ["client", "make"]],
@@ -241,16 +241,19 @@ t.test("herald", async (t) => {
   });
 
   t.test("says which settings are wrong, and that a database lacks its tables", async (t) => {
-    const unset = await commandLine(t, {})(["client", "list"]);
+    const unset = await createCommandRunner(t, {})(["client", "list"]);
     t.equal(unset.code, 1);
     t.match(unset.err, /4 wrong settings:[\s\S]*set -a; \. \.herald\/env; set \+a/);
     const empty = {
       ...settings,
       DATABASE_URL: (settings.DATABASE_URL as string).replace(/[^/]+$/, "postgres"),
     };
-    t.match(await commandLine(t, empty)(["client", "list"]), { code: 1, err: /run herald migrate first/ });
-    const away = { ...settings, DATABASE_URL: "postgres://u:a-password@127.0.0.1:1/x" };
-    const refused = await commandLine(t, away)(["client", "list"]);
+    t.match(await createCommandRunner(t, empty)(["client", "list"]), {
+      code: 1,
+      err: /run herald migrate first/,
+    });
+    const unreachable = { ...settings, DATABASE_URL: "postgres://u:a-password@127.0.0.1:1/x" };
+    const refused = await createCommandRunner(t, unreachable)(["client", "list"]);
     t.match(refused, { code: 1, err: /Postgres is not available: .*ECONNREFUSED/ });
     t.notMatch(refused.err, "a-password");
   });
@@ -258,7 +261,7 @@ t.test("herald", async (t) => {
   t.test("has no tokens to give where an identity provider issues them", async (t) => {
     const { JWT_SECRET, ...others } = settings;
     const provider = { JWT_JWKS_URL: "http://127.0.0.1:1/keys", JWT_ISSUER: "i", JWT_AUDIENCE: "a" };
-    const refused = await commandLine(t, { ...others, ...provider })([
+    const refused = await createCommandRunner(t, { ...others, ...provider })([
       "user",
       "token",
       "--user",

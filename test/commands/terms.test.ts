@@ -3,9 +3,9 @@ import { join } from "node:path";
 import t from "tap";
 import { readConfig } from "../../src/runtime/config/config.ts";
 import { startApi } from "../fixtures/http/api.ts";
-import { commandLine } from "../fixtures/processes/command-line.ts";
+import { createCommandRunner } from "../fixtures/processes/command-line.ts";
 import { testSettings } from "../fixtures/processes/settings.ts";
-import { openFolder } from "../fixtures/servers/folders.ts";
+import { makeTempFolder } from "../fixtures/servers/folders.ts";
 import { makeTenant } from "../fixtures/tenants/tenants.ts";
 
 const KIB = 1_024;
@@ -13,16 +13,16 @@ const KIB = 1_024;
 t.test("herald terms", async (t) => {
   const settings = await testSettings(t);
   const api = await startApi(t, { config: readConfig(settings) });
-  const herald = commandLine(t, settings);
-  const folder = openFolder(t);
-  const fileOf = (content: string | Buffer, name = "terms.txt") => {
+  const herald = createCommandRunner(t, settings);
+  const folder = makeTempFolder(t);
+  const writeTermsFile = (content: string | Buffer, name = "terms.txt") => {
     writeFileSync(join(folder, name), content);
     return join(folder, name);
   };
   const publish = (version: string, file: string) =>
     herald(["terms", "publish", "--version", version, "--file", file, "--json"]);
   const current = async () => (await herald(["terms", "current", "--json"])).json;
-  const { headers } = await (await makeTenant(api)).key("marketing:read");
+  const { headers } = await (await makeTenant(api)).createKey("marketing:read");
   const text = async () => (await api.call("GET", "/api/marketing/terms/text", { headers })).body;
 
   t.test("shows the first version before any was published", async (t) => {
@@ -33,34 +33,34 @@ t.test("herald terms", async (t) => {
   t.test("publishes a version, and says how many clients must accept anew", async (t) => {
     const [one, other] = [await makeTenant(api), await makeTenant(api)];
     for (const tenant of [one, other]) {
-      const { headers } = await tenant.person("owner");
+      const { headers } = await tenant.createUser("owner");
       const json = { version: "2026-11-01" };
       t.equal((await api.call("POST", "/api/marketing/terms/accept", { headers, json })).status, 200);
     }
     const content = "1. You pay.\r\n2. Ação, 責任 and 🐢.\n";
-    const published = await publish("2027-01-01", fileOf(content));
+    const published = await publish("2027-01-01", writeTermsFile(content));
     t.match(published, { code: 0, json: { version: "2027-01-01", published_at: String } });
     t.same(Object.keys(published.json), ["version", "published_at"]);
     t.equal(published.err, "clients that had accepted 2026-11-01 and must accept anew: 2\n");
     t.same(await current(), published.json);
     t.same(await text(), { version: "2027-01-01", text: content });
-    t.match((await publish("2027-01-02", fileOf("x"))).err, /accept anew: 0\n/);
+    t.match((await publish("2027-01-02", writeTermsFile("x"))).err, /accept anew: 0\n/);
   });
 
   t.test("takes every version of visible ASCII characters, and the largest file", async (t) => {
     for (const version of ["1", "v2.0_(draft)~!\"'$\\", "x".repeat(64)]) {
-      t.equal((await publish(version, fileOf("x".repeat(256 * KIB)))).code, 0, version);
+      t.equal((await publish(version, writeTermsFile("x".repeat(256 * KIB)))).code, 0, version);
       t.equal((await current()).version, version);
     }
-    t.equal((await publish("bom", fileOf("\ufeffText"))).code, 0);
+    t.equal((await publish("bom", writeTermsFile("\ufeffText"))).code, 0);
     t.equal((await text()).text, "Text", "a byte order mark is no part of the text");
   });
 
   t.test("does not publish a version twice", async (t) => {
     const before = await current();
-    const again = await publish("2027-01-01", fileOf("Another text"));
+    const again = await publish("2027-01-01", writeTermsFile("Another text"));
     t.match(again, { code: 1, out: "", err: /version 2027-01-01 was published before/ });
-    t.match(await publish("2026-11-01", fileOf("x")), { code: 1 });
+    t.match(await publish("2026-11-01", writeTermsFile("x")), { code: 1 });
     t.same(await current(), before);
   });
 
@@ -69,13 +69,13 @@ t.test("herald terms", async (t) => {
     const bad: [RegExp, string][] = [
       [/nothing\.txt cannot be read: .*/, join(folder, "nothing.txt")],
       [/cannot be read/, folder],
-      [/ is empty/, fileOf("", "empty")],
-      [/ is empty/, fileOf(" \n\t\r\n", "blank")],
-      [/ is larger than 256 KiB/, fileOf("x".repeat(256 * KIB + 1), "large")],
+      [/ is empty/, writeTermsFile("", "empty")],
+      [/ is empty/, writeTermsFile(" \n\t\r\n", "blank")],
+      [/ is larger than 256 KiB/, writeTermsFile("x".repeat(256 * KIB + 1), "large")],
       [/ is larger than 256 KiB/, "/dev/zero"],
-      [/ is not UTF-8 text/, fileOf(Buffer.from([0x41, 0xe9, 0x41]), "latin")],
-      [/ is not UTF-8 text/, fileOf(Buffer.from([0xed, 0xa0, 0x80]), "surrogate")],
-      [/ contains the character U\+0000/, fileOf("a\u0000b", "zero")],
+      [/ is not UTF-8 text/, writeTermsFile(Buffer.from([0x41, 0xe9, 0x41]), "latin")],
+      [/ is not UTF-8 text/, writeTermsFile(Buffer.from([0xed, 0xa0, 0x80]), "surrogate")],
+      [/ contains the character U\+0000/, writeTermsFile("a\u0000b", "zero")],
     ];
     for (const [message, file] of bad) {
       const { code, out, err } = await publish("never", file);
@@ -87,7 +87,7 @@ t.test("herald terms", async (t) => {
   });
 
   t.test("says what was not understood, with exit code 2", async (t) => {
-    const file = fileOf("x");
+    const file = writeTermsFile("x");
     for (const version of ["", " ", "a b", "x".repeat(65), "é", "a\n", "a\u0000", "🐢"]) {
       const { code, err } = await publish(version, file);
       t.equal(code, 2, JSON.stringify(version));

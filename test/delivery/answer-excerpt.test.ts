@@ -1,5 +1,5 @@
 import t from "tap";
-import { excerptOf, LOOKED_AT } from "../../src/delivery/answer-excerpt.ts";
+import { EXCERPT_SOURCE_BYTES, excerptOf } from "../../src/delivery/answer-excerpt.ts";
 
 const TOKEN = "whsec_cgLiAARe4/k0Q+c6N3&<\"'x=";
 
@@ -29,7 +29,7 @@ t.test(
   async (t) => {
     const token = "+".repeat(256);
     const answer = Buffer.from("x".repeat(1_020) + token.replaceAll("+", "\\u002b"));
-    t.ok(answer.length <= LOOKED_AT);
+    t.ok(answer.length <= EXCERPT_SOURCE_BYTES);
     t.equal(excerptOf(answer, token), `${"x".repeat(1_020)}[tok`);
   },
 );

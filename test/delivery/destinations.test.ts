@@ -1,5 +1,5 @@
 import t from "tap";
-import { createDestinations, type Destinations, literalIn } from "../../src/delivery/destinations.ts";
+import { createDestinations, type Destinations, ipLiteralOf } from "../../src/delivery/destinations.ts";
 import { cidrs } from "../../src/runtime/config/setting-kinds.ts";
 
 const destinations = (ranges = "") => createDestinations(cidrs.parse(ranges) ?? []);
@@ -59,9 +59,9 @@ t.test("what is no address is not allowed", async (t) => {
 });
 
 t.test("PRIVATE_DESTINATIONS are exceptions, unencrypted too, each in its own family", async (t) => {
-  const { isAllowed, takesHttp } = destinations("10.1.0.0/16, fd00:1::/32,192.168.1.7/32");
-  t.equal(takesHttp, true);
-  t.equal(destinations().takesHttp, false);
+  const { isAllowed, allowsHttp } = destinations("10.1.0.0/16, fd00:1::/32,192.168.1.7/32");
+  t.equal(allowsHttp, true);
+  t.equal(destinations().allowsHttp, false);
   const CASES: [string, boolean][] = [
     ["10.1.0.0", true],
     ["10.1.255.255", true],
@@ -130,7 +130,7 @@ t.test("an address is found in a URL in whichever way it is written", async (t) 
     ["127.0.0.1.example.com", undefined],
   ];
   for (const [host, literal] of CASES) {
-    const found = literalIn(new URL(`https://user@${host}:8443/path`));
+    const found = ipLiteralOf(new URL(`https://user@${host}:8443/path`));
     t.equal(found, literal, host);
     if (literal && literal !== "8.8.8.8") t.notOk(destinations().isAllowed(literal, "https:"), host);
   }

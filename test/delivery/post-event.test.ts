@@ -4,15 +4,15 @@ import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo, Socket } from "node:net";
 import t, { type Test } from "tap";
 import { createDestinations } from "../../src/delivery/destinations.ts";
-import { faultWord } from "../../src/delivery/post-errors.ts";
+import { toErrorText } from "../../src/delivery/post-errors.ts";
 import { createEventPoster, type PosterParts } from "../../src/delivery/post-event.ts";
 import { createResolver, type Resolver } from "../../src/delivery/resolver.ts";
 import { checkAddress } from "../../src/delivery/webhook-address.ts";
 import { cidrs } from "../../src/runtime/config/setting-kinds.ts";
 import { SECOND } from "../../src/runtime/durations.ts";
 import { startBackend, startTcpBackend } from "../fixtures/events/backends.ts";
-import { selfSigned } from "../fixtures/servers/certificate.ts";
-import { openFolder } from "../fixtures/servers/folders.ts";
+import { createSelfSignedCertificate } from "../fixtures/servers/certificate.ts";
+import { makeTempFolder } from "../fixtures/servers/folders.ts";
 import { until } from "../fixtures/until.ts";
 
 const MIB = 1_048_576;
@@ -24,7 +24,7 @@ const LOOPBACK = among("127.0.0.0/8,::1/128");
 const NOWHERE_PRIVATE = among("");
 
 /** A poster of the test's own, and how it posts. */
-function posting(t: Test, parts: Partial<PosterParts> = {}) {
+function createPost(t: Test, parts: Partial<PosterParts> = {}) {
   const poster = createEventPoster({
     destinations: LOOPBACK,
     resolver: createResolver({ destinations: LOOPBACK }),
@@ -35,7 +35,7 @@ function posting(t: Test, parts: Partial<PosterParts> = {}) {
   return (url: string, signal?: AbortSignal) => poster.post({ url, headers, body: PAYLOAD }, signal);
 }
 
-const resolvingTo =
+const resolveTo =
   (...answers: string[][]): Resolver =>
   async () =>
     (answers.length > 1 ? (answers.shift() as string[]) : (answers[0] as string[])).map((address) => ({
@@ -49,16 +49,18 @@ const bodyOf = async (request: IncomingMessage) => {
   return Buffer.concat(chunks).toString();
 };
 
-const answering = (status: number, headers: Record<string, string> = {}, body = "") =>
+const answerWith = (status: number, headers: Record<string, string> = {}, body = "") =>
   (async (request: IncomingMessage, response: ServerResponse) => {
     await bodyOf(request);
     response.writeHead(status, headers).end(body);
   }) as (request: IncomingMessage, response: ServerResponse) => void;
 
 t.test("an event arrives as it was posted", async (t) => {
-  let got: { method?: string; url?: string; headers: IncomingMessage["headers"]; body: string } | undefined;
+  let received:
+    | { method?: string; url?: string; headers: IncomingMessage["headers"]; body: string }
+    | undefined;
   const backend = await startBackend(t, async (request, response) => {
-    got = {
+    received = {
       method: request.method as string,
       url: request.url as string,
       headers: request.headers,
@@ -66,17 +68,17 @@ t.test("an event arrives as it was posted", async (t) => {
     };
     response.writeHead(201, { "retry-after": "7" }).end("thanks");
   });
-  const posted = await posting(t)(`${backend.url}/in/chat/receiveMessage`);
+  const posted = await createPost(t)(`${backend.url}/in/chat/receiveMessage`);
   t.match(posted, { outcome: "delivered", statusCode: 201, error: null, excerpt: "thanks", retryAfter: "7" });
   t.ok(Number.isInteger(posted.durationMs) && posted.durationMs >= 0);
-  const { connection, ...headers } = got?.headers ?? {};
+  const { connection, ...headers } = received?.headers ?? {};
   t.same(headers, {
     host: `127.0.0.1:${backend.port}`,
     "content-type": "application/json",
     "x-webhook-token": TOKEN,
     "content-length": String(Buffer.byteLength(PAYLOAD)),
   });
-  t.match(got, { method: "POST", url: "/in/chat/receiveMessage", body: PAYLOAD });
+  t.match(received, { method: "POST", url: "/in/chat/receiveMessage", body: PAYLOAD });
 });
 
 t.test("only a 2xx is a success", async (t) => {
@@ -92,9 +94,9 @@ t.test("only a 2xx is a success", async (t) => {
     [599, "refused", "HTTP 599"],
   ];
   const backend = await startBackend(t, (request, response) =>
-    answering(Number(request.url?.slice(1)), { "retry-after": "120" })(request, response),
+    answerWith(Number(request.url?.slice(1)), { "retry-after": "120" })(request, response),
   );
-  const post = posting(t, { connections: 1 });
+  const post = createPost(t, { connections: 1 });
   for (const [statusCode, outcome, error] of CASES)
     t.match(
       await post(`${backend.url}/${statusCode}`),
@@ -105,30 +107,34 @@ t.test("only a 2xx is a success", async (t) => {
 });
 
 t.test("a redirect is not followed", async (t) => {
-  const hidden = await startBackend(t, answering(200));
+  const hidden = await startBackend(t, answerWith(200));
   for (const status of [301, 302, 303, 307, 308]) {
-    const backend = await startBackend(t, answering(status, { location: hidden.url }));
-    t.match(await posting(t)(backend.url), { outcome: "refused", statusCode: status, error: "redirect" });
+    const backend = await startBackend(t, answerWith(status, { location: hidden.url }));
+    t.match(await createPost(t)(backend.url), { outcome: "refused", statusCode: status, error: "redirect" });
   }
   t.equal(hidden.connections(), 0);
 });
 
 t.test("nothing connects to an address that is not allowed", async (t) => {
-  const backend = await startBackend(t, answering(200));
+  const backend = await startBackend(t, answerWith(200));
   const { port } = backend;
   const refused = { outcome: "failed", statusCode: null, error: "address not allowed", excerpt: null };
   for (const host of ["127.0.0.1", "2130706433", "0x7f.1", "127.1", "[::ffff:127.0.0.1]", "localhost"])
     for (const scheme of ["http", "https"])
       t.match(
-        await posting(t, { destinations: NOWHERE_PRIVATE })(`${scheme}://${host}:${port}`),
+        await createPost(t, { destinations: NOWHERE_PRIVATE })(`${scheme}://${host}:${port}`),
         refused,
         `${scheme}://${host}`,
       );
   const elsewhere = { destinations: among("10.0.0.0/8") };
-  t.match(await posting(t, elsewhere)(backend.url), refused, "another range is exempt");
-  t.match(await posting(t, elsewhere)("http://8.8.8.8"), refused, "http to a public address");
-  const toPublic = { ...elsewhere, resolver: resolvingTo(["8.8.8.8"]) };
-  t.match(await posting(t, toPublic)("http://name.example"), refused, "http to a name of a public address");
+  t.match(await createPost(t, elsewhere)(backend.url), refused, "another range is exempt");
+  t.match(await createPost(t, elsewhere)("http://8.8.8.8"), refused, "http to a public address");
+  const toPublic = { ...elsewhere, resolver: resolveTo(["8.8.8.8"]) };
+  t.match(
+    await createPost(t, toPublic)("http://name.example"),
+    refused,
+    "http to a name of a public address",
+  );
   for (const answer of [
     ["127.0.0.1"],
     ["8.8.8.8", "127.0.0.1"],
@@ -136,19 +142,19 @@ t.test("nothing connects to an address that is not allowed", async (t) => {
     ["::1"],
     ["10.0.0.1"],
   ]) {
-    const parts = { destinations: NOWHERE_PRIVATE, resolver: resolvingTo(answer) };
-    t.match(await posting(t, parts)(`https://name.example:${port}`), refused, answer.join());
+    const parts = { destinations: NOWHERE_PRIVATE, resolver: resolveTo(answer) };
+    t.match(await createPost(t, parts)(`https://name.example:${port}`), refused, answer.join());
   }
   t.equal(backend.connections(), 0);
 });
 
 t.test("a name that was public when it was configured and is loopback now is refused", async (t) => {
-  const backend = await startBackend(t, answering(200));
-  const resolver = resolvingTo(["8.8.8.8"], ["127.0.0.1"]);
+  const backend = await startBackend(t, answerWith(200));
+  const resolver = resolveTo(["8.8.8.8"], ["127.0.0.1"]);
   const url = `https://name.example:${backend.port}`;
   const rules = { destinations: NOWHERE_PRIVATE, publicUrl: "https://herald.example", resolver };
   t.match(await checkAddress(url, rules), { outcome: "accepted", url });
-  const posted = await posting(t, { destinations: NOWHERE_PRIVATE, resolver })(url);
+  const posted = await createPost(t, { destinations: NOWHERE_PRIVATE, resolver })(url);
   t.match(posted, { outcome: "failed", error: "address not allowed" });
   t.equal(backend.connections(), 0);
 });
@@ -164,17 +170,17 @@ t.test("whom the socket has really reached is asked too, before anything is sent
       return false;
     },
   };
-  const posted = await posting(t, { destinations })(backend.url);
+  const posted = await createPost(t, { destinations })(backend.url);
   t.match(posted, { outcome: "failed", error: "address not allowed" });
   t.same(peers, [["http:", "127.0.0.1"]]);
   t.same(received, []);
 });
 
 t.test("a name is resolved and its addresses are tried", async (t) => {
-  const backend = await startBackend(t, answering(200));
-  t.match(await posting(t)(`http://localhost:${backend.port}`), { outcome: "delivered" });
-  const resolver = resolvingTo(["127.0.0.2", "127.0.0.1"]);
-  const posted = await posting(t, { resolver })(`http://name.example:${backend.port}`);
+  const backend = await startBackend(t, answerWith(200));
+  t.match(await createPost(t)(`http://localhost:${backend.port}`), { outcome: "delivered" });
+  const resolver = resolveTo(["127.0.0.2", "127.0.0.1"]);
+  const posted = await createPost(t, { resolver })(`http://name.example:${backend.port}`);
   t.match(posted, { outcome: "delivered" });
 });
 
@@ -197,29 +203,29 @@ t.test("the deadline is over the whole exchange", async (t) => {
   const deadline = 400;
   for (const [what, onSocket] of Object.entries(hanging)) {
     const backend = await startTcpBackend(t, (socket) => socket.once("data", () => onSocket(socket)));
-    const posted = await posting(t, { deadline })(backend.url);
+    const posted = await createPost(t, { deadline })(backend.url);
     t.match(posted, { outcome: "failed", error: "timeout" }, what);
     t.equal(posted.statusCode, what.includes("body") ? 200 : null, what);
     t.ok(posted.durationMs >= deadline - 5 && posted.durationMs < 10 * SECOND, `${posted.durationMs} ms`);
   }
   const resolver: Resolver = () => new Promise(() => {});
-  const unresolved = await posting(t, { deadline, resolver })("http://name.example");
+  const unresolved = await createPost(t, { deadline, resolver })("http://name.example");
   t.match(unresolved, { outcome: "failed", statusCode: null, error: "timeout" }, "a name that hangs");
 });
 
 t.test("a refusal counts even if the rest of it never comes", async (t) => {
   const head = "HTTP/1.1 410 Gone\r\ncontent-length: 9999\r\n\r\n";
   const backend = await startTcpBackend(t, (socket) => socket.once("data", () => drip(socket, head, "y")));
-  const posted = await posting(t, { deadline: 300 })(backend.url);
+  const posted = await createPost(t, { deadline: 300 })(backend.url);
   t.match(posted, { outcome: "refused", statusCode: 410, error: "HTTP 410", excerpt: /^y+$/ });
 });
 
 t.test("an informational answer comes before the answer", async (t) => {
   const backend = await startBackend(t, (request, response) => {
     response.writeEarlyHints({ link: "</a>; rel=preload" });
-    answering(200)(request, response);
+    answerWith(200)(request, response);
   });
-  t.match(await posting(t)(backend.url), { outcome: "delivered", statusCode: 200 });
+  t.match(await createPost(t)(backend.url), { outcome: "delivered", statusCode: 200 });
 });
 
 t.test("an endless success is read as far as 64 KiB, with flat memory", async (t) => {
@@ -238,7 +244,7 @@ t.test("an endless success is read as far as 64 KiB, with flat memory", async (t
     more();
   });
   const before = process.memoryUsage().rss;
-  const posted = await posting(t)(backend.url);
+  const posted = await createPost(t)(backend.url);
   t.match(posted, { outcome: "delivered", statusCode: 200, error: null });
   t.equal(posted.excerpt, "x".repeat(1_024));
   t.ok(written < 20 * MIB, `${written} bytes were written`);
@@ -246,8 +252,8 @@ t.test("an endless success is read as far as 64 KiB, with flat memory", async (t
 });
 
 t.test("an answer of exactly 64 KiB is read to its end", async (t) => {
-  const backend = await startBackend(t, answering(200, {}, "x".repeat(65_536)));
-  const post = posting(t, { connections: 1 });
+  const backend = await startBackend(t, answerWith(200, {}, "x".repeat(65_536)));
+  const post = createPost(t, { connections: 1 });
   for (const _ of [1, 2]) t.match(await post(backend.url), { outcome: "delivered" });
   t.equal(backend.connections(), 1, "so its connection serves again");
 });
@@ -265,7 +271,7 @@ t.test("a connection that fails is told in a few words", async (t) => {
   const unknown: Resolver = async () => {
     throw Object.assign(new Error("getaddrinfo ENOTFOUND"), { code: "ENOTFOUND" });
   };
-  const post = posting(t);
+  const post = createPost(t);
   t.match(await post("http://127.0.0.1:1"), { outcome: "failed", error: "connection refused" });
   t.match(await post(closing.url), { outcome: "failed", statusCode: null, error: "connection closed" });
   t.match(await post(cut.url), {
@@ -277,14 +283,14 @@ t.test("a connection that fails is told in a few words", async (t) => {
   t.match(await post(garbage.url), { outcome: "failed", error: "not an HTTP answer" });
   t.match(await post(overflow.url), { outcome: "failed", error: "not an HTTP answer" });
   t.match(await post(gone.url.replace("http:", "https:"), AbortSignal.timeout(200)), { error: "aborted" });
-  t.match(await posting(t, { resolver: unknown })("http://name.example"), { error: "host not found" });
-  t.match(await posting(t, { resolver: resolvingTo([]) })("http://name.example"), {
+  t.match(await createPost(t, { resolver: unknown })("http://name.example"), { error: "host not found" });
+  t.match(await createPost(t, { resolver: resolveTo([]) })("http://name.example"), {
     error: "host not found",
   });
 });
 
 t.test("a certificate that nobody vouches for is not taken", async (t) => {
-  const { cert, key } = selfSigned(openFolder(t));
+  const { cert, key } = createSelfSignedCertificate(makeTempFolder(t));
   const received: string[] = [];
   const server = createHttpsServer(
     { cert: readFileSync(cert), key: readFileSync(key) },
@@ -296,10 +302,10 @@ t.test("a certificate that nobody vouches for is not taken", async (t) => {
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.teardown(() => void server.close());
   const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
-  t.match(await posting(t)(url), { outcome: "failed", error: "certificate not valid" });
+  t.match(await createPost(t)(url), { outcome: "failed", error: "certificate not valid" });
   t.same(received, []);
-  const plain = await startBackend(t, answering(200));
-  const posted = await posting(t)(plain.url.replace("http:", "https:"));
+  const plain = await startBackend(t, answerWith(200));
+  const posted = await createPost(t)(plain.url.replace("http:", "https:"));
   t.match(posted, { outcome: "failed", error: "TLS failed" });
 });
 
@@ -325,7 +331,7 @@ t.test("the words of a failure", async (t) => {
     [new Error("secret detail"), "connection failed"],
     [undefined, "connection failed"],
   ];
-  for (const [error, word] of CASES) t.equal(faultWord(error), word, String(word));
+  for (const [error, word] of CASES) t.equal(toErrorText(error), word, String(word));
 });
 
 t.test("a connection that breaks while it is reused is not tried again", async (t) => {
@@ -337,7 +343,7 @@ t.test("a connection that breaks while it is reused is not tried again", async (
       else socket.destroy();
     }),
   );
-  const post = posting(t, { connections: 1 });
+  const post = createPost(t, { connections: 1 });
   t.match(await post(backend.url), { outcome: "delivered" });
   t.match(await post(backend.url), { outcome: "failed", error: "connection closed" });
   t.equal(requests, 2);
@@ -350,7 +356,7 @@ t.test("a connection that was closed while it idled is made anew", async (t) => 
     sockets.push(socket);
     socket.on("data", () => socket.write("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n"));
   });
-  const post = posting(t, { connections: 1 });
+  const post = createPost(t, { connections: 1 });
   t.match(await post(backend.url), { outcome: "delivered" });
   sockets[0]?.end();
   await until("it is closed", () => sockets[0]?.closed);
@@ -359,32 +365,36 @@ t.test("a connection that was closed while it idled is made anew", async (t) => 
 });
 
 t.test("to one origin there are no more connections than allowed", async (t) => {
-  let [now, most] = [0, 0];
+  let [now, maxOpen] = [0, 0];
   const backend = await startBackend(t, async (request, response) => {
     now += 1;
-    most = Math.max(most, now);
+    maxOpen = Math.max(maxOpen, now);
     await bodyOf(request);
     setTimeout(() => {
       now -= 1;
       response.end();
     }, 30);
   });
-  const post = posting(t, { connections: 2 });
+  const post = createPost(t, { connections: 2 });
   const posted = await Promise.all([1, 2, 3, 4, 5, 6].map(() => post(backend.url)));
   for (const { outcome } of posted) t.equal(outcome, "delivered");
-  t.equal(most, 2);
+  t.equal(maxOpen, 2);
   t.equal(backend.connections(), 2);
 });
 
 t.test("a post that is given up ends at once", async (t) => {
   const backend = await startTcpBackend(t, () => {});
-  const post = posting(t);
-  const ending = new AbortController();
-  const posted = post(backend.url, ending.signal);
+  const post = createPost(t);
+  const controller = new AbortController();
+  const posted = post(backend.url, controller.signal);
   await until("it is connected", () => backend.connections() === 1);
-  ending.abort();
+  controller.abort();
   t.match(await posted, { outcome: "failed", statusCode: null, error: "aborted" });
-  t.match(await post(backend.url, ending.signal), { outcome: "failed", error: "aborted" }, "before it began");
+  t.match(
+    await post(backend.url, controller.signal),
+    { outcome: "failed", error: "aborted" },
+    "before it began",
+  );
   t.equal(backend.connections(), 1);
 });
 
@@ -408,7 +418,7 @@ t.test("of an answer a text is kept that the database can keep", async (t) => {
     for (const byte of answer.subarray(0, 8)) response.write(Buffer.of(byte));
     response.end(answer.subarray(8));
   });
-  const post = posting(t);
+  const post = createPost(t);
   for (const [index, [what, , excerpt]] of CASES.entries()) {
     const posted = await post(`${backend.url}/${index}`);
     t.equal(posted.excerpt, excerpt, what);

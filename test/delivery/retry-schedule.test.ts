@@ -1,14 +1,14 @@
 import t from "tap";
-import { askedDelay, nextDelay } from "../../src/delivery/retry-schedule.ts";
+import { nextDelay, parseRetryAfter } from "../../src/delivery/retry-schedule.ts";
 import { DAY, HOUR, MINUTE, SECOND } from "../../src/runtime/durations.ts";
 
-const SCHEDULE = [
+const EXPECTED_DELAYS_MS = [
   ...[5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE],
   ...[1 * HOUR, 2 * HOUR, 4 * HOUR, 8 * HOUR, 12 * HOUR, 24 * HOUR, 24 * HOUR],
 ];
 
 t.test("thirteen attempts, each pause a fifth more or less than the schedule says", async (t) => {
-  for (const [index, pause] of SCHEDULE.entries()) {
+  for (const [index, pause] of EXPECTED_DELAYS_MS.entries()) {
     const delays = Array.from({ length: 500 }, () => nextDelay(index + 1) as number);
     const [least, most] = [Math.min(...delays) / pause, Math.max(...delays) / pause];
     t.ok(least >= 0.8 && most <= 1.2, `after attempt ${index + 1}`);
@@ -20,7 +20,7 @@ t.test("thirteen attempts, each pause a fifth more or less than the schedule say
 
 const NOW = Date.UTC(2026, 10, 15, 8, 0, 0);
 
-const ASKED: [string | null, number][] = [
+const RETRY_AFTER_CASES: [string | null, number][] = [
   [null, 0],
   ["120", 120 * SECOND],
   [" 7 ", 7 * SECOND],
@@ -45,5 +45,6 @@ const ASKED: [string | null, number][] = [
 ];
 
 t.test("Retry-After is understood as seconds or as a date, up to a day, and otherwise ignored", async (t) => {
-  for (const [header, delay] of ASKED) t.equal(askedDelay(header, NOW), delay, `${header}`.slice(0, 40));
+  for (const [header, delay] of RETRY_AFTER_CASES)
+    t.equal(parseRetryAfter(header, NOW), delay, `${header}`.slice(0, 40));
 });

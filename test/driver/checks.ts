@@ -3,36 +3,36 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { processCommand } from "../../src/local/process-commands.ts";
 import { packageRoot } from "../../src/runtime/package-root.ts";
-import { type Count, say, sayOutcome } from "./count.ts";
+import { type AssertionCount, say, sayOutcome } from "./count.ts";
 import { testEnvironment } from "./environment.ts";
-import { yieldProcessor } from "./priority.ts";
+import { lowerPriority } from "./priority.ts";
 
 /** What is looked at without being run: lint, types, the description of the API. Each counts as one assertion. */
-export async function runChecks(): Promise<Count[]> {
+export async function runChecks(): Promise<AssertionCount[]> {
   return [
     await check("lint and format", "biome", ["ci", "--colors=off"]),
     await check("types", "tsc", []),
-    await check("api description", "redocly", ["lint", describedApi()]),
+    await check("api description", "redocly", ["lint", writeOpenapiDocument()]),
   ];
 }
 
-async function check(name: string, command: string, args: readonly string[]): Promise<Count> {
-  const began = Date.now();
+async function check(name: string, command: string, args: readonly string[]): Promise<AssertionCount> {
+  const startedAt = Date.now();
   const child = spawn(join(packageRoot(), "node_modules/.bin", command), args, {
     cwd: packageRoot(),
     env: testEnvironment({ REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" }),
   });
-  yieldProcessor(child);
+  lowerPriority(child);
   const output: string[] = [];
   for (const stream of [child.stdout, child.stderr]) stream.on("data", (chunk) => output.push(String(chunk)));
   const code = await new Promise<number | null>((resolve) => child.once("close", resolve));
   if (code !== 0) say(output.join(""));
-  sayOutcome(code === 0, name, began);
+  sayOutcome(code === 0, name, startedAt);
   return code === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
 }
 
 /** Writes the OpenAPI document, made without any setting as on a machine that has none, and answers its file. */
-function describedApi(): string {
+function writeOpenapiDocument(): string {
   const [program, ...args] = processCommand(packageRoot(), "openapi", "node");
   const { stdout } = spawnSync(program, args, {
     env: testEnvironment(),

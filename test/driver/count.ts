@@ -1,10 +1,10 @@
 /** How many assertions held, and how many did not. */
-export interface Count {
+export interface AssertionCount {
   passed: number;
   failed: number;
 }
 
-export const total = (counts: readonly Count[]): Count => ({
+export const sumCounts = (counts: readonly AssertionCount[]): AssertionCount => ({
   passed: counts.reduce((sum, { passed }) => sum + passed, 0),
   failed: counts.reduce((sum, { failed }) => sum + failed, 0),
 });
@@ -19,8 +19,8 @@ interface Duration {
 const durations: Duration[] = [];
 
 /** One line per file or check; `began` is when it did. */
-export function sayOutcome(ok: boolean, name: string, began: number): void {
-  const ms = Date.now() - began;
+export function sayOutcome(ok: boolean, name: string, startedAt: number): void {
+  const ms = Date.now() - startedAt;
   durations.push({ name, ms });
   say(`${ok ? "ok    " : "FAILED"} ${name} (${ms} ms)`);
 }

@@ -4,69 +4,74 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { Parser } from "tap-parser";
 import { packageRoot } from "../../src/runtime/package-root.ts";
-import { type Count, say, sayOutcome } from "./count.ts";
-import { yieldProcessor } from "./priority.ts";
+import { type AssertionCount, say, sayOutcome } from "./count.ts";
+import { lowerPriority } from "./priority.ts";
 
 /** The test that a runner adds after those of a file. */
 export const END_OF_FILE = "(end of file)";
 
 /** A file that takes longer hangs. */
-const PATIENCE = 120_000;
+const FILE_TIMEOUT_MS = 120_000;
 
-interface Turn {
+interface FileRun {
   file: string;
-  began: number;
-  count: Count;
+  startedAt: number;
+  count: AssertionCount;
   watchdog: NodeJS.Timeout;
 }
 
-interface InTurn {
+interface RunnerOptions {
   /** The next file to run, undefined when there is none. */
-  next(): string | undefined;
+  nextFile(): string | undefined;
   env: Record<string, string>;
   /** Whether it leaves the processor to those that are not. */
-  yields: boolean;
+  isLowPriority: boolean;
   onChild(child: ChildProcess): void;
 }
 
 /** Runs files in one process until there are none left, or the process dies: then the one that ran has failed. */
-export async function runInTurn({ next, env, yields, onChild }: InTurn): Promise<Count[]> {
-  const counts: Count[] = [];
+export async function runFilesInProcess({
+  nextFile,
+  env,
+  isLowPriority,
+  onChild,
+}: RunnerOptions): Promise<AssertionCount[]> {
+  const counts: AssertionCount[] = [];
   const child = startRunner(env);
-  if (yields) yieldProcessor(child);
+  if (isLowPriority) lowerPriority(child);
   onChild(child);
-  let turn: Turn | undefined;
-  const begin = () => {
-    const file = next();
-    turn = file === undefined ? undefined : newTurn(file, child);
-    if (turn) child.send(turn.file);
+  let run: FileRun | undefined;
+  const startNext = () => {
+    const file = nextFile();
+    run = file === undefined ? undefined : startFileRun(file, child);
+    if (run) child.send(run.file);
     else child.disconnect();
   };
-  const end = () => {
-    if (!turn) return;
-    clearTimeout(turn.watchdog);
-    sayOutcome(turn.count.failed === 0, turn.file, turn.began);
-    counts.push(turn.count);
-    turn = undefined;
+  const finishCurrent = () => {
+    if (!run) return;
+    clearTimeout(run.watchdog);
+    sayOutcome(run.count.failed === 0, run.file, run.startedAt);
+    counts.push(run.count);
+    run = undefined;
   };
   const parser = new Parser();
-  watch(parser, [], () => turn);
+  countAssertions(parser, [], () => run);
   let tail = "";
   child.stdout.on("data", (chunk) => {
     parser.write(chunk);
     tail = `${tail}${chunk}`;
     if (tail.includes(`# Subtest: ${END_OF_FILE}`)) {
       tail = "";
-      end();
-      begin();
+      finishCurrent();
+      startNext();
     }
     tail = tail.slice(-END_OF_FILE.length * 2);
   });
-  begin();
+  startNext();
   await Promise.all([once(child, "exit"), once(child.stdout, "end")]);
-  if (turn) {
-    (turn as Turn).count.failed += 1; // it died, or was ended, before it could say what failed
-    end();
+  if (run) {
+    (run as FileRun).count.failed += 1; // it died, or was ended, before it could say what failed
+    finishCurrent();
   }
   return counts;
 }
@@ -78,28 +83,32 @@ const startRunner = (env: Record<string, string>) =>
     stdio: ["ignore", "pipe", "inherit", "ipc"],
   }) as ChildProcess & { stdout: Readable };
 
-const newTurn = (file: string, child: ChildProcess): Turn => ({
+const startFileRun = (file: string, child: ChildProcess): FileRun => ({
   file,
-  began: Date.now(),
+  startedAt: Date.now(),
   count: { passed: 0, failed: 0 },
-  watchdog: setTimeout(() => child.kill("SIGKILL"), PATIENCE),
+  watchdog: setTimeout(() => child.kill("SIGKILL"), FILE_TIMEOUT_MS),
 });
 
 /** Counts the assertions themselves, not the tests around them. */
-function watch(parser: Parser, trail: readonly string[], current: () => Turn | undefined): void {
+function countAssertions(
+  parser: Parser,
+  parentNames: readonly string[],
+  current: () => FileRun | undefined,
+): void {
   const children = new Set<string>();
   parser.on("child", (child: Parser) => {
     children.add(child.name);
-    watch(child, [...trail, child.name], current);
+    countAssertions(child, [...parentNames, child.name], current);
   });
   parser.on("assert", ({ ok, name, diag, todo, skip }) => {
-    const turn = current();
-    if (!turn || children.has(name)) return;
-    if (ok && !todo && !skip) turn.count.passed += 1;
+    const run = current();
+    if (!run || children.has(name)) return;
+    if (ok && !todo && !skip) run.count.passed += 1;
     else {
-      turn.count.failed += 1;
+      run.count.failed += 1;
       const { diff, source, ...rest } = diag ?? { todo, skip };
-      const title = `FAILED ${[turn.file, ...trail, name].join(" > ")}`;
+      const title = `FAILED ${[run.file, ...parentNames, name].join(" > ")}`;
       say([title, diff, source, JSON.stringify(rest)].filter(Boolean).join("\n"));
     }
   });

@@ -5,7 +5,7 @@ import t from "tap";
 import { packageRoot } from "../../src/runtime/package-root.ts";
 import { END_OF_FILE } from "./files-in-turn.ts";
 
-let goOn = (): void => {};
+let startNextFile = (): void => {};
 
 async function run(file: string): Promise<void> {
   const built = join(packageRoot(), "dist", file.replace(/\.ts$/, ".js"));
@@ -14,21 +14,21 @@ async function run(file: string): Promise<void> {
     () => undefined,
     (error: unknown) => error,
   );
-  goOn();
+  startNextFile();
   t.test("the file loads", async () => {
     if (fault) throw fault;
   });
   t.test(END_OF_FILE, (end) => {
     end.comment("begins when all tests of the file have ended, lasts until those of the next are there");
     return new Promise<void>((resolve) => {
-      goOn = resolve; // without anything left to run, tap would end for good
+      startNextFile = resolve; // without anything left to run, tap would end for good
     });
   });
 }
 
-const staying = setInterval(() => {}, 60_000); // tap lets go of the channel, which would otherwise keep the process
+const keepAlive = setInterval(() => {}, 60_000); // tap lets go of the channel, which would otherwise keep the process
 process.on("message", (file) => void run(String(file)));
 process.on("disconnect", () => {
-  clearInterval(staying);
-  goOn();
+  clearInterval(keepAlive);
+  startNextFile();
 });

@@ -2,11 +2,11 @@ import type { ChildProcess } from "node:child_process";
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { packageRoot } from "../../src/runtime/package-root.ts";
-import type { Count } from "./count.ts";
-import { runInTurn } from "./files-in-turn.ts";
+import type { AssertionCount } from "./count.ts";
+import { runFilesInProcess } from "./files-in-turn.ts";
 
 /** Those that take longest, and mostly wait. Last, they would be waited for alone. */
-const LONGEST = [
+const SLOWEST_FILES = [
   "crashes/outages",
   "cluster/cluster",
   "crashes/chaos",
@@ -16,8 +16,8 @@ const LONGEST = [
 ];
 
 const rankOf = (file: string): number => {
-  const rank = LONGEST.findIndex((name) => file.endsWith(join("e2e", `${name}.test.ts`)));
-  return rank < 0 ? LONGEST.length : rank;
+  const rank = SLOWEST_FILES.findIndex((name) => file.endsWith(join("e2e", `${name}.test.ts`)));
+  return rank < 0 ? SLOWEST_FILES.length : rank;
 };
 
 /** Those that share a process with what they test, and those that run whole processes of the product, the longest first. */
@@ -41,37 +41,38 @@ export const stopFiles = (): void => {
   for (const child of running) child.kill();
 };
 
-interface Lanes {
+interface RunOptions {
   light: readonly string[];
   heavy: readonly string[];
   /** How many files run at once. */
-  lanes: number;
+  runners: number;
   env: Record<string, string>;
 }
 
-const HEAVY_LANES = 2;
+const MAX_HEAVY_RUNNERS = 2;
 
 /**
  * Runs the files, says one line for each and in full what failed. Two lanes begin with the heavy files, which wait a lot,
  * beside the light ones, which compute, and let them go first; no third one, for each is many processes.
  */
-export async function runFiles({ light, heavy, lanes, env }: Lanes): Promise<Count[]> {
-  const [lights, heavies] = [[...light], [...heavy]];
-  const counts: Count[] = [];
-  const lane = async (queues: string[][], yields: boolean) => {
+export async function runFiles({ light, heavy, runners, env }: RunOptions): Promise<AssertionCount[]> {
+  const [lightFiles, heavyFiles] = [[...light], [...heavy]];
+  const counts: AssertionCount[] = [];
+  const runQueues = async (queues: string[][], isLowPriority: boolean) => {
     const nextQueue = () => queues.find((files) => files.length > 0);
-    const next = () => nextQueue()?.shift();
-    while (nextQueue() && !stopped) counts.push(...(await runInTurn({ next, env, yields, onChild: keep })));
+    const nextFile = () => nextQueue()?.shift();
+    while (nextQueue() && !stopped)
+      counts.push(...(await runFilesInProcess({ nextFile, env, isLowPriority, onChild: trackChild })));
   };
   await Promise.all(
-    Array.from({ length: lanes }, (_, index) =>
-      index < HEAVY_LANES ? lane([heavies, lights], false) : lane([lights], true),
+    Array.from({ length: runners }, (_, index) =>
+      index < MAX_HEAVY_RUNNERS ? runQueues([heavyFiles, lightFiles], false) : runQueues([lightFiles], true),
     ),
   );
   return counts;
 }
 
-function keep(child: ChildProcess): void {
+function trackChild(child: ChildProcess): void {
   running.add(child);
   child.once("exit", () => running.delete(child));
 }

@@ -8,13 +8,13 @@ import { testSettings } from "../fixtures/processes/settings.ts";
 import { makeTenant } from "../fixtures/tenants/tenants.ts";
 import { until } from "../fixtures/until.ts";
 
-interface Told {
+interface CredentialChange {
   what: string;
   who: { headers: Record<string, string> };
   method: string;
   path: string;
   json?: unknown;
-  shows(reply: Reply): boolean;
+  isApplied(reply: Reply): boolean;
 }
 
 t.test("what one process is told of a credential, another knows within 5 s", async (t) => {
@@ -22,44 +22,44 @@ t.test("what one process is told of a credential, another knows within 5 s", asy
   const config = readConfig(settings);
   const db = createDatabase(config, () => {});
   t.teardown(() => db.close());
-  const [here, there] = await Promise.all([startWeb(t, settings), startWeb(t, settings)]);
+  const [changingWeb, observingWeb] = await Promise.all([startWeb(t, settings), startWeb(t, settings)]);
   const tenant = await makeTenant({ db, config });
-  const owner = await tenant.person("owner");
-  const [key, leaver, mover] = [
-    await tenant.key("messages:send"),
-    await tenant.person("member"),
-    await tenant.person("member"),
+  const owner = await tenant.createUser("owner");
+  const [key, disabledUser, changedUser] = [
+    await tenant.createKey("messages:send"),
+    await tenant.createUser("member"),
+    await tenant.createUser("member"),
   ];
-  const refused = ({ status }: Reply) => status === 401;
-  const told: Told[] = [
-    { what: "a revoked key", who: key, method: "DELETE", path: `/api/keys/${key.id}`, shows: refused },
+  const isRefused = ({ status }: Reply) => status === 401;
+  const changes: CredentialChange[] = [
+    { what: "a revoked key", who: key, method: "DELETE", path: `/api/keys/${key.id}`, isApplied: isRefused },
     {
       what: "a disabled user",
-      who: leaver,
+      who: disabledUser,
       method: "PATCH",
-      path: `/api/users/${leaver.id}`,
+      path: `/api/users/${disabledUser.id}`,
       json: { enabled: false },
-      shows: refused,
+      isApplied: isRefused,
     },
     {
       what: "a changed role",
-      who: mover,
+      who: changedUser,
       method: "PATCH",
-      path: `/api/users/${mover.id}`,
+      path: `/api/users/${changedUser.id}`,
       json: { role: "viewer" },
-      shows: ({ body }) => body.role === "viewer",
+      isApplied: ({ body }) => body.role === "viewer",
     },
   ];
-  const tests = told.map(async ({ what, who, method, path, json, shows }) => {
-    const probe = () => there.call("GET", "/api/auth/me", { headers: who.headers });
-    t.notOk(shows(await probe()), `${what}: not yet`);
+  const checks = changes.map(async ({ what, who, method, path, json, isApplied }) => {
+    const probe = () => observingWeb.call("GET", "/api/auth/me", { headers: who.headers });
+    t.notOk(isApplied(await probe()), `${what}: not yet`);
     t.ok(
-      (await here.call(method, path, { headers: owner.headers, json })).status < 300,
+      (await changingWeb.call(method, path, { headers: owner.headers, json })).status < 300,
       `${what}: told here`,
     );
-    const began = Date.now();
-    await until(`${what} shows there`, async () => shows(await probe()));
-    t.ok(Date.now() - began < 6 * SECOND, `${what}: seen there after ${Date.now() - began} ms`);
+    const startedAt = Date.now();
+    await until(`${what} shows there`, async () => isApplied(await probe()));
+    t.ok(Date.now() - startedAt < 6 * SECOND, `${what}: seen there after ${Date.now() - startedAt} ms`);
   });
-  await Promise.all(tests);
+  await Promise.all(checks);
 });

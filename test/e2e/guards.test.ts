@@ -4,8 +4,8 @@ import t, { type Test } from "tap";
 import type { Resolver } from "../../src/delivery/resolver.ts";
 import { SECOND } from "../../src/runtime/durations.ts";
 import { startBackend, startTcpBackend } from "../fixtures/events/backends.ts";
-import { hasten, tellOne, times, untilDelivery } from "../fixtures/events/deliveries.ts";
-import { attemptsOf, configure } from "../fixtures/events/events.ts";
+import { makeDeliveriesDue, queueEvent, times, untilDelivery } from "../fixtures/events/deliveries.ts";
+import { configureWebhook, readAttempts } from "../fixtures/events/events.ts";
 import { type RunningDispatcher, startDispatcher } from "../fixtures/processes/dispatcher.ts";
 import { makeTenant } from "../fixtures/tenants/tenants.ts";
 import { until } from "../fixtures/until.ts";
@@ -13,14 +13,14 @@ import { until } from "../fixtures/until.ts";
 const MIB = 1_048_576;
 
 /** A new client's event on its way to this address. */
-async function sendTo(dispatcher: RunningDispatcher, url: string) {
+async function queueEventTo(dispatcher: RunningDispatcher, url: string) {
   const client = await makeTenant(dispatcher);
-  await configure(dispatcher, client, { url });
-  return { client, id: await tellOne(dispatcher, client) };
+  await configureWebhook(dispatcher, client, { url });
+  return { client, id: await queueEvent(dispatcher, client) };
 }
 
 /** Of every range that no event may go to, also as browsers would understand it. `localhost` stands for all names. */
-const DENIED = [
+const DENIED_HOSTS = [
   ...["10.0.0.1", "172.16.0.1", "172.31.255.254", "192.168.1.1", "3232235777", "0xA.1"],
   ...["0.0.0.0", "0", "127.0.0.1", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "127.0.0.1."],
   ...[
@@ -50,72 +50,74 @@ const DENIED = [
 t.test("no event leaves for an address that is no server's on the Internet", async (t) => {
   const dispatcher = await startDispatcher(t, { settings: { PRIVATE_DESTINATIONS: "" } });
   let connections = 0;
-  const { port } = await listening(
+  const { port } = await listenOnAllAddresses(
     t,
     createTcpServer((socket) => {
       connections += 1;
       socket.destroy();
     }),
   );
-  const urls = DENIED.map((host) => `https://${host}:${port}/hooks`);
-  const sent = await Promise.all(urls.map((url) => sendTo(dispatcher, url)));
+  const urls = DENIED_HOSTS.map((host) => `https://${host}:${port}/hooks`);
+  const sent = await Promise.all(urls.map((url) => queueEventTo(dispatcher, url)));
   for (const [index, { id }] of sent.entries()) {
     const row = await untilDelivery(dispatcher, id, { state: "retrying" });
     const refused = { attempts: 1, last_error: "address not allowed", last_status_code: null };
-    t.match(row, refused, DENIED[index] as string);
+    t.match(row, refused, DENIED_HOSTS[index] as string);
   }
   t.equal(connections, 0);
 });
 
 /** On every address of this machine. */
-async function listening(t: Test, server: Server): Promise<{ port: number }> {
+async function listenOnAllAddresses(t: Test, server: Server): Promise<{ port: number }> {
   await new Promise<void>((resolve) => server.listen(0, resolve));
   t.teardown(() => void server.close());
   return server.address() as AddressInfo;
 }
 
 /** One that events may go to and one that they may not, both on this machine. */
-const [ALLOWED, HIDDEN] = ["127.0.0.1", "127.0.0.2"];
+const [ALLOWED_ADDRESS, PRIVATE_ADDRESS] = ["127.0.0.1", "127.0.0.2"];
 
 /** A server on both, and which of them it was reached at. */
-async function startOnBoth(t: Test, listener: RequestListener) {
-  const reached: string[] = [];
+async function startOnBothAddresses(t: Test, listener: RequestListener) {
+  const reachedAddresses: string[] = [];
   const server = createServer(listener);
-  server.on("connection", ({ localAddress = "" }) => reached.push(localAddress.replace("::ffff:", "")));
-  return { ...(await listening(t, server)), reached };
+  server.on("connection", ({ localAddress = "" }) =>
+    reachedAddresses.push(localAddress.replace("::ffff:", "")),
+  );
+  return { ...(await listenOnAllAddresses(t, server)), reachedAddresses };
 }
 
-const DEADLINE = 2 * SECOND;
-let answers: string[][] = [];
-const resolver: Resolver = async () => (answers.shift() ?? []).map((address) => ({ address, family: 4 }));
+const DEADLINE_MS = 2 * SECOND;
+let dnsAnswers: string[][] = [];
+const resolver: Resolver = async () => (dnsAnswers.shift() ?? []).map((address) => ({ address, family: 4 }));
 const dispatcher = await startDispatcher(t, {
-  settings: { PRIVATE_DESTINATIONS: `${ALLOWED}/32` },
+  settings: { PRIVATE_DESTINATIONS: `${ALLOWED_ADDRESS}/32` },
   resolver,
-  deadline: DEADLINE,
+  deadline: DEADLINE_MS,
 });
 
 t.test("a name that turns to another address after its first answer leads nowhere", async (t) => {
-  const { port, reached } = await startOnBoth(t, (_request, response) =>
+  const { port, reachedAddresses } = await startOnBothAddresses(t, (_request, response) =>
     response.writeHead(503, { connection: "close" }).end(),
   );
-  answers = [[ALLOWED], [HIDDEN], [ALLOWED, HIDDEN], [ALLOWED]];
-  const { client, id } = await sendTo(dispatcher, `http://name.example:${port}`);
+  dnsAnswers = [[ALLOWED_ADDRESS], [PRIVATE_ADDRESS], [ALLOWED_ADDRESS, PRIVATE_ADDRESS], [ALLOWED_ADDRESS]];
+  const { client, id } = await queueEventTo(dispatcher, `http://name.example:${port}`);
   const ERRORS = ["HTTP 503", "address not allowed", "address not allowed", "HTTP 503"];
   for (const [index, last_error] of ERRORS.entries()) {
-    if (index > 0) await hasten(dispatcher, client, id);
+    if (index > 0) await makeDeliveriesDue(dispatcher, client, id);
     await untilDelivery(dispatcher, id, { attempts: index + 1, state: "retrying", last_error });
   }
-  t.same(reached, [ALLOWED, ALLOWED]);
+  t.same(reachedAddresses, [ALLOWED_ADDRESS, ALLOWED_ADDRESS]);
 });
 
 t.test("a redirect to a private host is not followed, and is a failure", async (t) => {
-  const { port, reached } = await startOnBoth(t, (_request, response) =>
-    response.writeHead(307, { location: `http://${HIDDEN}:${port}/` }).end(),
+  const { port, reachedAddresses } = await startOnBothAddresses(t, (_request, response) =>
+    response.writeHead(307, { location: `http://${PRIVATE_ADDRESS}:${port}/` }).end(),
   );
-  const { id } = await sendTo(dispatcher, `http://${ALLOWED}:${port}`);
+  const { id } = await queueEventTo(dispatcher, `http://${ALLOWED_ADDRESS}:${port}`);
   const row = await untilDelivery(dispatcher, id, { state: "retrying" });
   t.match(row, { attempts: 1, last_error: "redirect", last_status_code: 307 });
-  t.same(reached, [ALLOWED]);
+  t.same(reachedAddresses, [ALLOWED_ADDRESS]);
 });
 
 t.test("a backend that drips its answer is left at the deadline", async (t) => {
@@ -128,38 +130,38 @@ t.test("a backend that drips its answer is left at the deadline", async (t) => {
       closed = true;
     });
   });
-  const { id } = await sendTo(dispatcher, backend.url);
+  const { id } = await queueEventTo(dispatcher, backend.url);
   const row = await untilDelivery(dispatcher, id, { state: "retrying" });
   t.match(row, { attempts: 1, last_error: "timeout", last_status_code: 200 });
   await until("it is left", () => closed);
 });
 
 t.test("of huge answers a little is read and less is kept", async (t) => {
-  const [COUNT, SIZE] = [20, 50 * MIB];
+  const [COUNT, SIZE_BYTES] = [20, 50 * MIB];
   const chunk = Buffer.alloc(65_536, "x");
-  let written = 0;
+  let writtenBytes = 0;
   const backend = await startBackend(t, (request, response) => {
     request.resume();
-    response.writeHead(200, { "content-length": String(SIZE) });
-    let left = SIZE / chunk.length;
-    const more = () => {
-      while (left > 0 && !response.destroyed) {
-        left -= 1;
-        written += chunk.length;
-        if (!response.write(chunk)) return void response.once("drain", more);
+    response.writeHead(200, { "content-length": String(SIZE_BYTES) });
+    let chunksLeft = SIZE_BYTES / chunk.length;
+    const writeMore = () => {
+      while (chunksLeft > 0 && !response.destroyed) {
+        chunksLeft -= 1;
+        writtenBytes += chunk.length;
+        if (!response.write(chunk)) return void response.once("drain", writeMore);
       }
       response.end();
     };
-    more();
+    writeMore();
   });
   const before = process.memoryUsage().rss;
-  const sent = await Promise.all(times(COUNT, () => sendTo(dispatcher, backend.url)));
+  const sent = await Promise.all(times(COUNT, () => queueEventTo(dispatcher, backend.url)));
   for (const { id } of sent) {
     await untilDelivery(dispatcher, id, { state: "delivered", attempts: 1 });
-    const [attempt] = await attemptsOf(dispatcher, id);
+    const [attempt] = await readAttempts(dispatcher, id);
     t.equal(attempt?.response_excerpt, "x".repeat(1_024));
   }
-  const grown = process.memoryUsage().rss - before;
-  t.ok(written < (COUNT * SIZE) / 2, `${written / MIB} MiB were written`);
-  t.ok(grown < 200 * MIB, `${grown / MIB} MiB more`);
+  const grownBytes = process.memoryUsage().rss - before;
+  t.ok(writtenBytes < (COUNT * SIZE_BYTES) / 2, `${writtenBytes / MIB} MiB were written`);
+  t.ok(grownBytes < 200 * MIB, `${grownBytes / MIB} MiB more`);
 });

@@ -1,15 +1,15 @@
 import { randomBytes } from "node:crypto";
 import t, { type Test } from "tap";
 import { freePort } from "../../src/local/server-process.ts";
-import { caller, productRoutes } from "../fixtures/http/api.ts";
-import { sign } from "../fixtures/platforms/webhooks.ts";
-import { commandLine } from "../fixtures/processes/command-line.ts";
+import { createApiCall, productRoutes } from "../fixtures/http/api.ts";
+import { signWebhook } from "../fixtures/platforms/webhooks.ts";
+import { createCommandRunner } from "../fixtures/processes/command-line.ts";
 import { startProcess } from "../fixtures/processes/processes.ts";
 import { testSettings } from "../fixtures/processes/settings.ts";
-import { rawClient } from "../fixtures/servers/servers.ts";
+import { connectRawClient } from "../fixtures/servers/servers.ts";
 import { until } from "../fixtures/until.ts";
 
-const unguessable = (name: string) => `${name}-${randomBytes(12).toString("hex")}`;
+const randomSecret = (name: string) => `${name}-${randomBytes(12).toString("hex")}`;
 
 /** Every secret that was in play, by its kind. */
 type Secrets = Map<string, string>;
@@ -21,7 +21,7 @@ const tracesOf = (secret: string) => [
   Buffer.from(secret).toString("base64").replace(/=+$/, "").slice(0, -1),
 ];
 
-async function startAll(t: Test, settings: Record<string, string>, LOG_FORMAT: string) {
+async function startProcesses(t: Test, settings: Record<string, string>, LOG_FORMAT: string) {
   const log = { LOG_FORMAT, LOG_LEVEL: "trace" };
   const processes = ["web", "dispatcher", "scheduler"].map((name) =>
     startProcess(t, name, settings, { log }),
@@ -33,29 +33,29 @@ async function startAll(t: Test, settings: Record<string, string>, LOG_FORMAT: s
       () => false,
     ),
   );
-  return { processes, call: caller(address, productRoutes()) };
+  return { processes, call: createApiCall(address, productRoutes()) };
 }
 
-type Call = ReturnType<typeof caller>;
-type Herald = ReturnType<typeof commandLine>;
-type Raw = Awaited<ReturnType<typeof rawClient>>;
+type Call = ReturnType<typeof createApiCall>;
+type Herald = ReturnType<typeof createCommandRunner>;
+type RawClient = Awaited<ReturnType<typeof connectRawClient>>;
 
 /** Credentials of every kind, used rightly and wrongly; what they were answered is in the secrets. */
 async function useCredentials(call: Call, secrets: Secrets, herald: Herald) {
   const { client_id } = (await herald(["client", "create", "--name", "c", "--json"])).json;
   const email = `${randomBytes(6).toString("hex")}@example.com`;
-  const who = ["--client", client_id, "--email", email, "--name", "N", "--role", "owner"];
-  const { password } = (await herald(["user", "create", ...who, "--json"])).json;
-  const wrong = unguessable("wrong-password");
-  await call("POST", "/api/auth/login", { json: { email, password: wrong } });
+  const userArgs = ["--client", client_id, "--email", email, "--name", "N", "--role", "owner"];
+  const { password } = (await herald(["user", "create", ...userArgs, "--json"])).json;
+  const wrongPassword = randomSecret("wrong-password");
+  await call("POST", "/api/auth/login", { json: { email, password: wrongPassword } });
   const { token, user } = (await call("POST", "/api/auth/login", { json: { email, password } })).body;
-  secrets.set("password", password).set("wrong password", wrong).set("user token", token);
+  secrets.set("password", password).set("wrong password", wrongPassword).set("user token", token);
   const headers = { authorization: `Bearer ${token}` };
   const cookie = { cookie: `herald_console=${token}`, "x-herald-console": "1" };
   await call("GET", "/api/users", { headers: cookie });
 
-  const wish = { name: "k", scopes: ["messages:send"] };
-  const { id, key } = (await call("POST", "/api/keys", { headers, json: wish })).body;
+  const keyInput = { name: "k", scopes: ["messages:send"] };
+  const { id, key } = (await call("POST", "/api/keys", { headers, json: keyInput })).body;
   const rotated = await call("POST", `/api/keys/${id}/rotate`, { headers, json: { grace_minutes: 5 } });
   secrets.set("API key", key.slice(-43)).set("rotated API key", rotated.body.key.slice(-43));
   const unknown = `svc_test_${"0".repeat(26)}_${randomBytes(43).toString("hex").slice(0, 43)}`;
@@ -64,35 +64,35 @@ async function useCredentials(call: Call, secrets: Secrets, herald: Herald) {
     await call("GET", "/api/auth/me", { headers: { "x-svc-api-key": apiKey } });
   await call("GET", "/api/auth/me", { headers: { ...headers, "x-svc-api-key": key } });
 
-  const invited = { email: `x${email}`, name: "X", role: "member" };
+  const userInput = { email: `x${email}`, name: "X", role: "member" };
   secrets.set(
     "generated password",
-    (await call("POST", "/api/users", { headers, json: invited })).body.password,
+    (await call("POST", "/api/users", { headers, json: userInput })).body.password,
   );
-  const fresh = unguessable("fresh-password");
-  secrets.set("new password", fresh);
-  const change = { password: fresh, old_password: password };
-  await call("POST", `/api/users/${user.id}/password`, { headers, json: change });
-  return { client: client_id, email, password: fresh, key };
+  const newPassword = randomSecret("fresh-password");
+  secrets.set("new password", newPassword);
+  const passwordInput = { password: newPassword, old_password: password };
+  await call("POST", `/api/users/${user.id}/password`, { headers, json: passwordInput });
+  return { client: client_id, email, password: newPassword, key };
 }
 
 /** A channel's token, taken and refused, also by the database; answers what was said of it. */
 async function useChannelToken(
   t: Test,
-  { call, herald, raw, client }: { call: Call; herald: Herald; raw: Raw; client: string },
+  { call, herald, raw, client }: { call: Call; herald: Herald; raw: RawClient; client: string },
   secrets: Secrets,
 ): Promise<string[]> {
-  const token = unguessable("channel-token");
+  const token = randomSecret("channel-token");
   secrets.set("channel token", token);
-  const named = ["--client", client, "--platform", "socialapp", "--page-id", "1"];
-  const add = (typed: string) => herald(["channel", "add", ...named, "--token", "-", "--json"], typed);
+  const channelArgs = ["--client", client, "--platform", "socialapp", "--page-id", "1"];
+  const add = (typed: string) => herald(["channel", "add", ...channelArgs, "--token", "-", "--json"], typed);
   const added = await add(token);
   const refused = await add(`${token} `);
   await raw.query("alter table channels add constraint refused check (token_sealed is null) not valid");
   const failed = await add(token);
   await raw.query("alter table channels drop constraint refused");
-  const scoped = ["--name", "k", "--scopes", "webhooks:manage", "--json"];
-  const { key } = (await herald(["key", "create", "--client", client, ...scoped])).json;
+  const keyArgs = ["--name", "k", "--scopes", "webhooks:manage", "--json"];
+  const { key } = (await herald(["key", "create", "--client", client, ...keyArgs])).json;
   const headers = { "x-svc-api-key": key };
   const listed = await call("GET", "/api/channels", { headers });
   await call("DELETE", `/api/channels/${added.json.channel_id}`, { headers });
@@ -113,45 +113,58 @@ async function useWebhooks(
     raw,
     client,
     appSecret,
-  }: { call: Call; herald: Herald; raw: Raw; client: string; appSecret: string },
+  }: { call: Call; herald: Herald; raw: RawClient; client: string; appSecret: string },
   secrets: Secrets,
 ): Promise<string[]> {
-  const [own, path, said] = [unguessable("own-token"), unguessable("path"), unguessable("a-message")];
-  secrets.set("own webhook token", own).set("secret in webhook_url", path).set("message body", said);
-  const scoped = ["--name", "k", "--scopes", "webhooks:manage", "--json"];
-  const { key } = (await herald(["key", "create", "--client", client, ...scoped])).json;
+  const [ownToken, path, messageText] = [
+    randomSecret("own-token"),
+    randomSecret("path"),
+    randomSecret("a-message"),
+  ];
+  secrets
+    .set("own webhook token", ownToken)
+    .set("secret in webhook_url", path)
+    .set("message body", messageText);
+  const keyArgs = ["--name", "k", "--scopes", "webhooks:manage", "--json"];
+  const { key } = (await herald(["key", "create", "--client", client, ...keyArgs])).json;
   const headers = { "x-svc-api-key": key };
   const configure = (json: object) => call("PATCH", "/api/webhooks/config", { headers, json });
-  await configure({ webhook_url: `https://127.0.0.1:1/${path}`, webhook_secret: own });
-  await configure({ webhook_secret: `${own} ` });
-  const shown = await configure({ webhook_secret: own });
+  await configure({ webhook_url: `https://127.0.0.1:1/${path}`, webhook_secret: ownToken });
+  await configure({ webhook_secret: `${ownToken} ` });
+  const configReply = await configure({ webhook_secret: ownToken });
   await configure({ webhook_url: `http://127.0.0.1:1/${path}` });
   t.equal((await call("POST", "/api/webhooks/test", { headers })).body.delivered, false);
-  const made = await call("POST", "/api/webhooks/config/generate-secret", {
+  const generated = await call("POST", "/api/webhooks/config/generate-secret", {
     headers,
     json: { grace_minutes: 5 },
   });
-  secrets.set("generated webhook token", made.body.webhook_secret);
+  secrets.set("generated webhook token", generated.body.webhook_secret);
   await call("POST", "/api/webhooks/test", { headers });
 
-  const page = ["--platform", "socialapp", "--page-id", "2", "--token", "x"];
-  await herald(["channel", "add", "--client", client, ...page]);
+  const channelArgs = ["--platform", "socialapp", "--page-id", "2", "--token", "x"];
+  await herald(["channel", "add", "--client", client, ...channelArgs]);
   const webhook = (mid: string) =>
-    JSON.stringify({ object: "page", entry: [{ id: "2", messaging: [{ message: { mid, text: said } }] }] });
-  const tell = (body: string, secret = appSecret) =>
-    call("POST", "/platform/webhook", { raw: body, headers: { "x-hub-signature-256": sign(body, secret) } });
-  t.equal((await tell(webhook("m_1"))).status, 200);
-  t.equal((await tell(webhook("m_2"), "another")).status, 401);
-  t.equal((await tell(`${webhook("m_3")}!`)).status, 400);
+    JSON.stringify({
+      object: "page",
+      entry: [{ id: "2", messaging: [{ message: { mid, text: messageText } }] }],
+    });
+  const postSigned = (body: string, secret = appSecret) =>
+    call("POST", "/platform/webhook", {
+      raw: body,
+      headers: { "x-hub-signature-256": signWebhook(body, secret) },
+    });
+  t.equal((await postSigned(webhook("m_1"))).status, 200);
+  t.equal((await postSigned(webhook("m_2"), "another")).status, 401);
+  t.equal((await postSigned(`${webhook("m_3")}!`)).status, 400);
   await raw.query("alter table events add constraint refused check (payload is null) not valid");
-  t.equal((await tell(webhook("m_4"))).status, 500);
+  t.equal((await postSigned(webhook("m_4"))).status, 500);
   await raw.query("alter table events drop constraint refused");
-  return [shown.text.replaceAll(path, "")];
+  return [configReply.text.replaceAll(path, "")];
 }
 
 /** Secrets at places where they do not belong: the caller's mistakes must not end up in our log either. */
 async function misplaceSecrets(call: Call, secrets: Secrets, key: string) {
-  const misplaced = unguessable("misplaced");
+  const misplaced = randomSecret("misplaced");
   secrets.set("misplaced secret", misplaced);
   const headers = { "x-svc-api-key": key };
   for (const path of [
@@ -173,13 +186,13 @@ async function misplaceSecrets(call: Call, secrets: Secrets, key: string) {
 }
 
 /** Faults of ours, whose errors carry statements, values and addresses. */
-async function failInside(
+async function causeFaults(
   t: Test,
   call: Call,
   settings: Record<string, string>,
   login: { email: string; password: string },
 ) {
-  const raw = await rawClient(t, settings.DATABASE_URL as string);
+  const raw = await connectRawClient(t, settings.DATABASE_URL as string);
   await raw.query("alter table users rename column email to email_away");
   t.equal((await call("POST", "/api/auth/login", { json: login })).status, 500);
   await raw.query("alter table users rename column email_away to email");
@@ -187,7 +200,7 @@ async function failInside(
   const url = new URL(settings.DATABASE_URL as string);
   const name = url.pathname.slice(1);
   url.pathname = "/postgres";
-  const server = await rawClient(t, url.href);
+  const server = await connectRawClient(t, url.href);
   await server.query(`alter database ${name} allow_connections false`);
   await server.query("select pg_terminate_backend(pid) from pg_stat_activity where datname = $1", [name]);
   t.equal((await call("POST", "/api/auth/login", { json: login })).status, 503);
@@ -198,44 +211,44 @@ t.test("no secret reaches a log of any process", async (t) => {
   t.jobs = 3; // mostly waiting
   for (const format of ["logfmt", "json", "pretty"])
     t.test(`as ${format}`, { buffered: true }, async (t) => {
-      const METRICS_TOKEN = unguessable("metrics");
-      const own = {
+      const METRICS_TOKEN = randomSecret("metrics");
+      const secretSettings = {
         METRICS_TOKEN,
-        PLATFORM_APP_SECRET: unguessable("app"),
-        PLATFORM_VERIFY_TOKEN: unguessable("verify"),
+        PLATFORM_APP_SECRET: randomSecret("app"),
+        PLATFORM_VERIFY_TOKEN: randomSecret("verify"),
       };
       const settings = await testSettings(t, {
-        ...own,
+        ...secretSettings,
         PORT: String(await freePort()),
         CRON_MAINTENANCE: "* * * * * *",
         PRIVATE_DESTINATIONS: "127.0.0.0/8",
       });
       const { JWT_SECRET = "", ENCRYPTION_KEYS = "", DATABASE_URL = "", REDIS_URL = "" } = settings;
       const secrets: Secrets = new Map(
-        Object.entries({ ...own, JWT_SECRET, encryption: ENCRYPTION_KEYS.split(":")[1] ?? "" }),
+        Object.entries({ ...secretSettings, JWT_SECRET, encryption: ENCRYPTION_KEYS.split(":")[1] ?? "" }),
       );
       for (const [name, url] of Object.entries({ DATABASE_URL, REDIS_URL }))
         secrets.set(`password of ${name}`, new URL(url).password);
 
-      const { processes, call } = await startAll(t, settings, format);
-      const herald = commandLine(t, settings);
+      const { processes, call } = await startProcesses(t, settings, format);
+      const herald = createCommandRunner(t, settings);
       const { client, key, ...login } = await useCredentials(call, secrets, herald);
-      const raw = await rawClient(t, DATABASE_URL);
-      const said = await useChannelToken(t, { call, herald, raw, client }, secrets);
-      const appSecret = own.PLATFORM_APP_SECRET;
-      said.push(...(await useWebhooks(t, { call, herald, raw, client, appSecret }, secrets)));
+      const raw = await connectRawClient(t, DATABASE_URL);
+      const shownTexts = await useChannelToken(t, { call, herald, raw, client }, secrets);
+      const appSecret = secretSettings.PLATFORM_APP_SECRET;
+      shownTexts.push(...(await useWebhooks(t, { call, herald, raw, client, appSecret }, secrets)));
       await misplaceSecrets(call, secrets, key);
       const metrics = await call("GET", "/metrics", {
         headers: { authorization: `Bearer ${METRICS_TOKEN}` },
       });
-      await failInside(t, call, settings, login);
+      await causeFaults(t, call, settings, login);
       const doctor = await herald(["doctor"]);
-      await until("a tick has run", () => processes[2]?.output().includes("cron.ran"));
+      await until("a tick has run", () => processes[2]?.stdout().includes("cron.ran"));
       for (const process of processes) await process.stop();
 
-      const written = processes.map((process) => process.output() + process.complaint());
+      const written = processes.map((process) => process.stdout() + process.stderr());
       for (const word of ["http.request", "http.failed", "process.stopped"]) t.match(written[0], word);
-      const everything = [...written, ...said, metrics.text, doctor.out, doctor.err].join("\n");
+      const everything = [...written, ...shownTexts, metrics.text, doctor.out, doctor.err].join("\n");
       t.ok(secrets.size >= 15 && [...secrets.values()].every((secret) => secret.length >= 8));
       for (const [kind, secret] of secrets)
         t.same(

@@ -7,7 +7,10 @@ for (const runtime of ["node", "deno"] as const)
   t.test(`the sandbox runs under ${runtime} by its port alone, and ends in order`, async (t) => {
     const SANDBOX_PORT = String(await freePort());
     const sandbox = startProcess(t, "sandbox", { SANDBOX_PORT }, { runtime });
-    t.match(await sandbox.line("sandbox.listening"), { port: Number(SANDBOX_PORT), process: "sandbox" });
+    t.match(await sandbox.waitForLine("sandbox.listening"), {
+      port: Number(SANDBOX_PORT),
+      process: "sandbox",
+    });
     const origin = `http://localhost:${SANDBOX_PORT}`;
     const index = await fetch(`${origin}/_sandbox`);
     t.match(await index.json(), { platforms: `${origin}/v26.0` });
@@ -20,7 +23,7 @@ for (const runtime of ["node", "deno"] as const)
     t.equal((await fetch(`${origin}/v26.0/1`)).status, 401);
     t.equal(await sandbox.stop(), 0);
     t.match(sandbox.lines().at(-1), { event: "process.stopped", clean: true });
-    t.equal(sandbox.complaint(), "");
+    t.equal(sandbox.stderr(), "");
   });
 
 t.test("wrong settings are told, all of those that it reads and no others", async (t) => {
@@ -29,7 +32,7 @@ t.test("wrong settings are told, all of those that it reads and no others", asyn
   await until("ended", () => sandbox.child.exitCode !== null);
   t.equal(sandbox.child.exitCode, 1);
   t.match(
-    sandbox.complaint(),
+    sandbox.stderr(),
     /^herald sandbox cannot start, 2 wrong settings:\n {2}- PUBLIC_URL must be .*\n {2}- SANDBOX_PORT must be .*\n$/,
   );
 });
@@ -39,7 +42,7 @@ t.test("it is not for production", async (t) => {
   await until("ended", () => sandbox.child.exitCode !== null);
   t.equal(sandbox.child.exitCode, 1);
   t.match(
-    sandbox.complaint(),
+    sandbox.stderr(),
     /^herald sandbox cannot start, 1 wrong setting:\n {2}- NODE_ENV must not be production: .*\n$/,
   );
 });
@@ -47,9 +50,9 @@ t.test("it is not for production", async (t) => {
 t.test("a port that is taken is said in the log", async (t) => {
   const SANDBOX_PORT = String(await freePort());
   const first = startProcess(t, "sandbox", { SANDBOX_PORT });
-  await first.line("process.ready");
+  await first.waitForLine("process.ready");
   const second = startProcess(t, "sandbox", { SANDBOX_PORT });
-  t.match(await second.line("process.failed"), { worker: "sandbox", err: { code: "EADDRINUSE" } });
+  t.match(await second.waitForLine("process.failed"), { worker: "sandbox", err: { code: "EADDRINUSE" } });
   await until("ended", () => second.child.exitCode !== null);
   t.equal(second.child.exitCode, 1);
 });

@@ -3,7 +3,7 @@ import t from "tap";
 import { route } from "../../src/http/route.ts";
 import { ApiError } from "../../src/runtime/errors.ts";
 import { object, Type } from "../../src/schema/types.ts";
-import { asCaller, startApi } from "../fixtures/http/api.ts";
+import { callerHeaders, startApi } from "../fixtures/http/api.ts";
 
 const MIB = 1_048_576;
 
@@ -70,12 +70,12 @@ t.test("each check refuses before the next one is looked at", async (t) => {
     gates: { terms: refusingGate },
     settings: { RATE_LIMIT_PER_MINUTE: "6" },
   });
-  const key = await asCaller(api.db);
+  const key = await callerHeaders(api.db);
   const scopes = new Set(["marketing:manage"] as const);
   const console = { type: "user", id: "usr_1", name: "Ann" } as const;
-  const viewer = await asCaller(api.db, { credential: console, role: "viewer" });
-  const member = await asCaller(api.db, { credential: console, role: "member", scopes });
-  const owner = await asCaller(api.db, { credential: console, role: "owner", scopes });
+  const viewer = await callerHeaders(api.db, { credential: console, role: "viewer" });
+  const member = await callerHeaders(api.db, { credential: console, role: "member", scopes });
+  const owner = await callerHeaders(api.db, { credential: console, role: "owner", scopes });
   const post = (headers: Record<string, string>, raw: string | Buffer = "not json") =>
     api.call("POST", "/guarded/not-a-number", { headers, raw });
 
@@ -102,7 +102,7 @@ t.test("each check refuses before the next one is looked at", async (t) => {
   });
 
   t.test("the rate limit, before what the caller may do", async (t) => {
-    const greedy = await asCaller(api.db);
+    const greedy = await callerHeaders(api.db);
     for (let count = 1; count <= 6; count++) t.equal((await post(greedy)).body.error, "console_only");
     t.equal((await post(greedy)).body.error, "rate_limited");
   });
@@ -117,7 +117,7 @@ t.test("each check refuses before the next one is looked at", async (t) => {
   });
 
   t.test("one of several scopes is enough; the first is named when none is there", async (t) => {
-    const sender = await asCaller(api.db, { scopes: new Set(["messages:send"] as const) });
+    const sender = await callerHeaders(api.db, { scopes: new Set(["messages:send"] as const) });
     t.equal((await api.call("GET", "/either", { headers: sender })).status, 200);
     t.equal((await api.call("GET", "/either", { headers: key })).body.required_scope, "templates:manage");
     t.equal((await api.call("GET", "/whoever", { headers: key })).status, 200);
@@ -127,7 +127,7 @@ t.test("each check refuses before the next one is looked at", async (t) => {
 t.test("behind an open gate the content is checked, and then the work is done", async (t) => {
   const api = await startApi(t, { routes, gates: { terms: async () => {} } });
   const credential = { type: "user", id: "usr_1", name: "Ann" } as const;
-  const headers = await asCaller(api.db, {
+  const headers = await callerHeaders(api.db, {
     credential,
     role: "owner",
     scopes: new Set(["marketing:manage"] as const),

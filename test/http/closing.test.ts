@@ -2,14 +2,14 @@ import { connect } from "node:net";
 import t from "tap";
 import { createApp } from "../../src/http/app.ts";
 import { route } from "../../src/http/route.ts";
-import { httpServer } from "../../src/http/server.ts";
+import { createHttpServer } from "../../src/http/server.ts";
 import { createMetrics } from "../../src/runtime/metrics/metrics.ts";
 import { createValidator } from "../../src/schema/validate.ts";
-import { keptLog } from "../fixtures/captured-log.ts";
+import { captureLog } from "../fixtures/captured-log.ts";
 import { until } from "../fixtures/until.ts";
 
 t.test("a server that closes waits for what a caller had asked for who has gone", async (t) => {
-  const { log } = keptLog();
+  const { log } = captureLog();
   const order: string[] = [];
   let finish = () => {};
   const slow = route({
@@ -36,7 +36,7 @@ t.test("a server that closes waits for what a caller had asked for who has gone"
     trustedProxies: 0,
     idempotency: async () => undefined,
   });
-  const server = httpServer(app, { port: 0, host: "127.0.0.1", log });
+  const server = createHttpServer(app, { port: 0, host: "127.0.0.1", log });
   await server.start?.({ fail: (error) => t.fail(String(error)) });
   const socket = connect(server.port(), "127.0.0.1", () =>
     socket.write("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n"),

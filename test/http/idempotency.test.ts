@@ -4,7 +4,7 @@ import { describeApi } from "../../src/http/openapi/describe-api.ts";
 import { type Route, route } from "../../src/http/route.ts";
 import { ApiError } from "../../src/runtime/errors.ts";
 import { object, Type } from "../../src/schema/types.ts";
-import { type Api, asCaller, startApi } from "../fixtures/http/api.ts";
+import { type Api, callerHeaders, startApi } from "../fixtures/http/api.ts";
 import { until } from "../fixtures/until.ts";
 
 const body = object({
@@ -15,15 +15,15 @@ const reply = object({ id: Type.Integer() });
 
 interface Work {
   /** How many have begun. */
-  begun: number;
+  startedCount: number;
   /** Each waits for it. */
-  gate: Promise<void>;
+  barrier: Promise<void>;
 }
 
 /** Makes things, each with a number of its own, and keeps the replies as a table would. */
-function making(path: string, work: Work): Route {
-  const kept = new Map<string, { fingerprint: string; reply_sealed: string }>();
-  let made = 0;
+function createThingRoute(path: string, work: Work): Route {
+  const storedReplies = new Map<string, { fingerprint: string; reply_sealed: string }>();
+  let lastId = 0;
   return route({
     method: "post",
     path,
@@ -36,22 +36,23 @@ function making(path: string, work: Work): Route {
     reply,
     location: ({ id }) => `/things/${id}`,
     async handle({ body, operation }) {
-      const known = operation && kept.get(operation.id);
-      if (known) return operation.repeat(known);
-      work.begun += 1;
-      await work.gate;
+      const known = operation && storedReplies.get(operation.id);
+      if (known) return operation.replay(known);
+      work.startedCount += 1;
+      await work.barrier;
       if (body.fail) throw new ApiError("channel_taken", "Refused");
-      made += 1;
-      const thing = { id: made };
+      lastId += 1;
+      const thing = { id: lastId };
       const { id, fingerprint } = operation ?? {};
-      if (id && fingerprint) kept.set(id, { fingerprint, reply_sealed: operation?.seal(thing) ?? "" });
+      if (id && fingerprint)
+        storedReplies.set(id, { fingerprint, reply_sealed: operation?.seal(thing) ?? "" });
       return thing;
     },
   });
 }
 
 async function start(t: Test) {
-  const work: Work = { begun: 0, gate: Promise.resolve() };
+  const work: Work = { startedCount: 0, barrier: Promise.resolve() };
   const plain = route({
     method: "post",
     path: "/plain",
@@ -61,13 +62,13 @@ async function start(t: Test) {
     reply,
     handle: ({ operation }) => ({ id: operation ? 1 : 0 }),
   });
-  const routes = () => [making("/things", work), making("/others", work), plain];
+  const routes = () => [createThingRoute("/things", work), createThingRoute("/others", work), plain];
   const api = await startApi(t, { routes });
-  const headers = await asCaller(api.db);
-  return { api, work, headers, post: poster(api, headers) };
+  const headers = await callerHeaders(api.db);
+  return { api, work, headers, post: createPost(api, headers) };
 }
 
-const poster =
+const createPost =
   (api: Api, headers: Record<string, string>) =>
   (key: string | undefined, json: unknown = {}, path = "/things") =>
     api.call("POST", path, {
@@ -78,12 +79,12 @@ const poster =
 const isReplay = ({ headers }: { headers: Headers }) => headers.get("idempotent-replay");
 
 /** Holds what works back until it is let go. */
-function hold(work: Work): () => void {
-  let go = () => {};
-  work.gate = new Promise((resolve) => {
-    go = resolve;
+function blockWork(work: Work): () => void {
+  let release = () => {};
+  work.barrier = new Promise((resolve) => {
+    release = resolve;
   });
-  return () => go();
+  return () => release();
 }
 
 t.test("an operation that its caller has named", async (t) => {
@@ -122,9 +123,9 @@ t.test("an operation that its caller has named", async (t) => {
 
   t.test("belongs to its client and its route; the key's case counts", async (t) => {
     const first = await post("Mine");
-    const stranger = poster(api, await asCaller(api.db));
+    const otherCaller = createPost(api, await callerHeaders(api.db));
     for (const [what, other] of [
-      ["another client", await stranger("Mine")],
+      ["another client", await otherCaller("Mine")],
       ["another route", await post("Mine", {}, "/others")],
       ["another key", await post("mine")],
     ] as const) {
@@ -152,30 +153,30 @@ t.test("an operation that its caller has named", async (t) => {
   });
 
   t.test("is done once for fifty who ask at once, and all get the same answer", async (t) => {
-    const go = hold(work);
-    const before = work.begun;
-    const asked = Array.from({ length: 50 }, () => post("fifty"));
-    await until("one has begun", () => work.begun > before);
+    const release = blockWork(work);
+    const before = work.startedCount;
+    const requests = Array.from({ length: 50 }, () => post("fifty"));
+    await until("one has begun", () => work.startedCount > before);
     const another = post("fifty", { n: 1 });
-    go();
-    const replies = await Promise.all(asked);
+    release();
+    const replies = await Promise.all(requests);
     t.equal(new Set(replies.map(({ text }) => text)).size, 1);
     t.equal(replies.filter((reply) => isReplay(reply) === "true").length, 49);
     t.ok(replies.every(({ status }) => status === 201));
     t.equal(new Set(replies.map(({ headers }) => headers.get("location"))).size, 1);
     t.equal((await another).status, 422);
-    t.equal(work.begun, before + 1);
+    t.equal(work.startedCount, before + 1);
   });
 
   t.test("whose first try fails is tried by the next, one after the other", async (t) => {
-    const go = hold(work);
-    const before = work.begun;
+    const release = blockWork(work);
+    const before = work.startedCount;
     const failing = post("handed-on", { fail: true });
-    await until("the first has begun", () => work.begun > before);
+    await until("the first has begun", () => work.startedCount > before);
     const others = [1, 2, 3].map(() => post("handed-on"));
     const late = post("handed-on", { fail: true });
-    t.equal(work.begun, before + 1);
-    go();
+    t.equal(work.startedCount, before + 1);
+    release();
     t.equal((await failing).status, 409);
     const replies = await Promise.all(others);
     t.equal(new Set(replies.map(({ text }) => text)).size, 1);
@@ -216,14 +217,14 @@ t.test("an operation that its caller has named", async (t) => {
     t.match((await api.call("POST", "/things", bad)).body.message, /Idempotency-Key/);
     t.equal((await post("checked")).status, 201);
     t.equal((await post("checked", { color: 1 })).status, 400);
-    const stranger = { headers: { "idempotency-key": "a b" } };
-    t.equal((await api.call("POST", "/things", stranger)).status, 401);
+    const otherCaller = { headers: { "idempotency-key": "a b" } };
+    t.equal((await api.call("POST", "/things", otherCaller)).status, 401);
   });
 });
 
 t.test("the documentation says so where a route takes a key", async (t) => {
-  const work: Work = { begun: 0, gate: Promise.resolve() };
-  const document = describeApi([{ ...making("/things", work), tag: "Service" }], {
+  const work: Work = { startedCount: 0, barrier: Promise.resolve() };
+  const document = describeApi([{ ...createThingRoute("/things", work), tag: "Service" }], {
     publicUrl: "https://x.example",
   });
   // biome-ignore lint/suspicious/noExplicitAny: a test looks into a document of which it knows the shape

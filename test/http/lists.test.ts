@@ -2,7 +2,7 @@ import t from "tap";
 import { listOf, listQuery, listReply, pageOf, pageRequest } from "../../src/http/lists.ts";
 import { route } from "../../src/http/route.ts";
 import { Type } from "../../src/schema/types.ts";
-import { asCaller, startApi } from "../fixtures/http/api.ts";
+import { callerHeaders, startApi } from "../fixtures/http/api.ts";
 
 const NUMBERS = Array.from({ length: 7 }, (_, index) => String(7 - index));
 
@@ -13,7 +13,7 @@ const listRoute = (path: string) =>
     path,
     scope: "any credential",
     summary: "Lists numbers",
-    query: listQuery({}, { most: 5, usual: 3 }),
+    query: listQuery({}, { maxLimit: 5, defaultLimit: 3 }),
     reply: listOf(Type.String()),
     handle({ query, cursors }) {
       const page = pageRequest(query, cursors);
@@ -29,7 +29,7 @@ const listRoute = (path: string) =>
 
 t.test("a list", async (t) => {
   const api = await startApi(t, { routes: () => [listRoute("/numbers"), listRoute("/others")] });
-  const headers = await asCaller(api.db);
+  const headers = await callerHeaders(api.db);
   const get = (query: string, path = "/numbers") => api.call("GET", path + query, { headers });
 
   t.test("pages forwards to its end and back", async (t) => {
@@ -63,7 +63,9 @@ t.test("a list", async (t) => {
     "a cursor is good for its own client and list alone, and for nothing that was tampered with",
     async (t) => {
       const { after, before } = (await get("")).body.paging.cursors;
-      const foreign = await api.call("GET", `/numbers?after=${after}`, { headers: await asCaller(api.db) });
+      const foreign = await api.call("GET", `/numbers?after=${after}`, {
+        headers: await callerHeaders(api.db),
+      });
       t.equal(foreign.status, 400);
       t.match(foreign.body, { error: "validation_failed", details: [{ path: "/after" }] });
       t.equal((await get(`?after=${after}`, "/others")).status, 400);

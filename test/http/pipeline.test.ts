@@ -373,13 +373,13 @@ t.test("the caller's address is the socket's, or what the trusted proxies saw", 
     reply: Type.Object({ address: Type.String() }),
     handle: ({ address }) => ({ address }),
   });
-  const seenBehind = async (TRUST_PROXY: string) => {
+  const addressBehind = async (TRUST_PROXY: string) => {
     const api = await startApi(t, { routes: () => [address], settings: { TRUST_PROXY } });
     const headers = { "x-forwarded-for": "198.51.100.1, 198.51.100.2" };
     return (await api.call("GET", "/address", { headers })).body.address;
   };
-  t.equal(await seenBehind("0"), "127.0.0.1");
-  t.equal(await seenBehind("1"), "198.51.100.2");
-  t.equal(await seenBehind("2"), "198.51.100.1");
-  t.equal(await seenBehind("9"), "198.51.100.1");
+  t.equal(await addressBehind("0"), "127.0.0.1");
+  t.equal(await addressBehind("1"), "198.51.100.2");
+  t.equal(await addressBehind("2"), "198.51.100.1");
+  t.equal(await addressBehind("9"), "198.51.100.1");
 });

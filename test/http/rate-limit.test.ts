@@ -1,7 +1,7 @@
 import t from "tap";
 import { route } from "../../src/http/route.ts";
 import { Type } from "../../src/schema/types.ts";
-import { asCaller, startApi } from "../fixtures/http/api.ts";
+import { callerHeaders, startApi } from "../fixtures/http/api.ts";
 
 const routes = () => [
   route({
@@ -16,7 +16,7 @@ const routes = () => [
 
 t.test("a client sees where it stands, and is stopped at the limit; another is not", async (t) => {
   const api = await startApi(t, { routes, settings: { RATE_LIMIT_PER_MINUTE: "2" } });
-  const [one, other] = [await asCaller(api.db), await asCaller(api.db)];
+  const [one, other] = [await callerHeaders(api.db), await callerHeaders(api.db)];
   const first = await api.call("GET", "/thing", { headers: one });
   t.equal(first.headers.get("ratelimit-limit"), "2");
   t.equal(first.headers.get("ratelimit-remaining"), "1");
@@ -33,7 +33,7 @@ t.test("a client sees where it stands, and is stopped at the limit; another is n
 
 t.test("switched off there is no limit and no header", async (t) => {
   const api = await startApi(t, { routes, settings: { RATE_LIMIT_PER_MINUTE: "0" } });
-  const reply = await api.call("GET", "/thing", { headers: await asCaller(api.db) });
+  const reply = await api.call("GET", "/thing", { headers: await callerHeaders(api.db) });
   t.equal(reply.status, 200);
   t.equal(reply.headers.get("ratelimit-limit"), null);
 });
@@ -43,7 +43,7 @@ t.test("while Redis is away requests pass, and the log says so once a second at 
     routes,
     settings: { RATE_LIMIT_PER_MINUTE: "1", REDIS_URL: "redis://127.0.0.1:1" },
   });
-  const headers = await asCaller(api.db);
+  const headers = await callerHeaders(api.db);
   for (let count = 0; count < 5; count++) t.equal((await api.call("GET", "/thing", { headers })).status, 200);
   const skipped = api.lines.filter((line) => line.event === "rate_limit.skipped");
   t.ok(skipped.length >= 1 && skipped.length < 5);

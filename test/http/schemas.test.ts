@@ -6,10 +6,10 @@ import { productRoutes } from "../fixtures/http/api.ts";
 t.test(
   "every schema of every route can be compiled, which a process does not try before it needs it",
   async (t) => {
-    const { json, texts } = createValidator();
+    const { json, strings } = createValidator();
     for (const { method, path, params, query, body, reply } of productRoutes()) {
       const checks = [
-        ...[params, query].flatMap((schema) => (schema ? [texts(schema, "the texts")] : [])),
+        ...[params, query].flatMap((schema) => (schema ? [strings(schema, "the texts")] : [])),
         ...(body && !isRawBody(body) ? [json(body)] : []),
         ...(reply && !isMediaReply(reply) ? [json(reply)] : []),
       ];

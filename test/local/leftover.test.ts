@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { endLeftover, runningPid } from "../../src/local/leftover.ts";
+import { runningPid, stopLeftover } from "../../src/local/leftover.ts";
 
 t.test(
   "a process is ended if it is the one that was left behind, and never a stranger with its number",
@@ -14,12 +14,12 @@ t.test(
     const pidFile = join(t.testdir(), "pid");
     writeFileSync(pidFile, `${child.pid}\nmore\n`);
 
-    const stranger = { pidFile, words: "--started-from=/b" };
-    t.equal(runningPid(stranger), undefined);
-    await endLeftover(stranger, "SIGTERM");
-    const ours = { pidFile, words: "--started-from=/a" };
+    const otherProcess = { pidFile, marker: "--started-from=/b" };
+    t.equal(runningPid(otherProcess), undefined);
+    await stopLeftover(otherProcess, "SIGTERM");
+    const ours = { pidFile, marker: "--started-from=/a" };
     t.equal(runningPid(ours), child.pid);
-    await endLeftover(ours, "SIGTERM");
+    await stopLeftover(ours, "SIGTERM");
     t.equal(runningPid(ours), undefined);
   },
 );
@@ -28,7 +28,7 @@ t.test("a number that is our own, or none, or no longer running, is nobody's", a
   const pidFile = join(t.testdir(), "pid");
   for (const text of [String(process.pid), "0", "-1", "x", "", "999999999"]) {
     writeFileSync(pidFile, text);
-    t.equal(runningPid({ pidFile, words: "" }), undefined, text);
+    t.equal(runningPid({ pidFile, marker: "" }), undefined, text);
   }
-  t.equal(runningPid({ pidFile: join(t.testdirName, "none"), words: "" }), undefined);
+  t.equal(runningPid({ pidFile: join(t.testdirName, "none"), marker: "" }), undefined);
 });

@@ -6,7 +6,7 @@ import { readEnvFile, writeEnvFile } from "../../src/local/env-file.ts";
 import { CHROMIUM, findProgram } from "../../src/local/find-program.ts";
 import { ensurePrograms, MissingPrograms } from "../../src/local/install-programs.ts";
 import { freePort } from "../../src/local/server-process.ts";
-import { localSettings, privateServers, withoutLoaded } from "../../src/local/settings.ts";
+import { localSettings, privateServersSetting, withoutPrivateServers } from "../../src/local/settings.ts";
 import { readConfig } from "../../src/runtime/config/config.ts";
 
 const program = (folders: string[]) => ({ name: "tool", folders, apt: "tool", brew: "tool" });
@@ -14,69 +14,69 @@ const program = (folders: string[]) => ({ name: "tool", folders, apt: "tool", br
 t.test(
   "a program is found on PATH first, then in the usual places, the highest version of them",
   async (t) => {
-    const place = t.testdir();
+    const root = t.testdir();
     const make = (folder: string, mode = 0o755) => {
-      mkdirSync(join(place, folder), { recursive: true });
-      writeFileSync(join(place, folder, "tool"), "");
-      chmodSync(join(place, folder, "tool"), mode);
+      mkdirSync(join(root, folder), { recursive: true });
+      writeFileSync(join(root, folder, "tool"), "");
+      chmodSync(join(root, folder, "tool"), mode);
     };
     for (const folder of ["lib/9/bin", "lib/15/bin", "own"]) make(folder);
     make("closed", 0o644);
-    const wanted = program([join(place, "lib/*/bin")]);
-    t.equal(findProgram(wanted, `${join(place, "closed")}:${join(place, "own")}`), join(place, "own/tool"));
-    t.equal(findProgram(wanted, join(place, "nothing")), join(place, "lib/15/bin/tool"));
-    t.equal(findProgram(program([join(place, "none/*/bin")]), ""), undefined);
+    const tool = program([join(root, "lib/*/bin")]);
+    t.equal(findProgram(tool, `${join(root, "closed")}:${join(root, "own")}`), join(root, "own/tool"));
+    t.equal(findProgram(tool, join(root, "nothing")), join(root, "lib/15/bin/tool"));
+    t.equal(findProgram(program([join(root, "none/*/bin")]), ""), undefined);
   },
 );
 
 t.test("a program that has several names is found by any of them, in the nearest folder first", async (t) => {
-  const place = t.testdir({ near: { "Other Tool": "" }, far: { tool: "" } });
-  for (const file of ["near/Other Tool", "far/tool"]) chmodSync(join(place, file), 0o755);
-  const wanted = { ...program([join(place, "far")]), aliases: ["tool-browser", "Other Tool"] };
-  t.equal(findProgram(wanted, join(place, "near")), join(place, "near/Other Tool"));
-  t.equal(findProgram(wanted, ""), join(place, "far/tool"));
-  t.equal(findProgram(program([]), join(place, "near")), undefined);
+  const root = t.testdir({ near: { "Other Tool": "" }, far: { tool: "" } });
+  for (const file of ["near/Other Tool", "far/tool"]) chmodSync(join(root, file), 0o755);
+  const tool = { ...program([join(root, "far")]), aliases: ["tool-browser", "Other Tool"] };
+  t.equal(findProgram(tool, join(root, "near")), join(root, "near/Other Tool"));
+  t.equal(findProgram(tool, ""), join(root, "far/tool"));
+  t.equal(findProgram(program([]), join(root, "near")), undefined);
 });
 
 t.test("a browser is known by the names that systems give it", async (t) => {
   for (const name of ["chromium", "chromium-browser", "google-chrome-stable", "Google Chrome"]) {
-    const place = t.testdir({ [name]: "" });
-    chmodSync(join(place, name), 0o755);
-    t.equal(findProgram({ ...CHROMIUM, folders: [] }, place), join(place, name));
+    const root = t.testdir({ [name]: "" });
+    chmodSync(join(root, name), 0o755);
+    t.equal(findProgram({ ...CHROMIUM, folders: [] }, root), join(root, name));
   }
 });
 
 t.test("what is missing", async (t) => {
   /** A PATH on which apt-get is a script of the test's; sudo passes on what it is given. */
   function withAptGet(t: Test, script: string): string {
-    const place = t.testdir({
+    const root = t.testdir({
       "apt-get": `#!/bin/sh\n${script}\n`,
       sudo: '#!/bin/sh\nshift\nexec "$@"\n',
       lib: {},
     });
-    for (const name of ["apt-get", "sudo"]) chmodSync(join(place, name), 0o755);
+    for (const name of ["apt-get", "sudo"]) chmodSync(join(root, name), 0o755);
     const before = process.env.PATH;
-    process.env.PATH = `${place}:/usr/bin:/bin`;
+    process.env.PATH = `${root}:/usr/bin:/bin`;
     t.teardown(() => {
       process.env.PATH = before;
     });
-    return place;
+    return root;
   }
 
   t.test("is installed once, after the package lists were read", async (t) => {
     const script =
       'cd "$(dirname "$0")"; echo "$@" >> calls; case "$*" in *install*) cp sudo lib/tool;; esac';
-    const place = withAptGet(t, script);
-    const wanted = program([join(place, "lib")]);
-    const said: string[] = [];
-    const found = () => ensurePrograms([wanted], "", (line) => said.push(line)).get(wanted);
-    t.equal(found(), join(place, "lib/tool"));
-    t.equal(found(), join(place, "lib/tool"));
+    const root = withAptGet(t, script);
+    const tool = program([join(root, "lib")]);
+    const lines: string[] = [];
+    const ensureTool = () => ensurePrograms([tool], "", (line) => lines.push(line)).get(tool);
+    t.equal(ensureTool(), join(root, "lib/tool"));
+    t.equal(ensureTool(), join(root, "lib/tool"));
     const calls = ["update", "install -y --no-install-recommends tool"].map(
       (call) => `-qq -o DPkg::Lock::Timeout=120 ${call}`,
     );
-    t.same(readFileSync(join(place, "calls"), "utf8").trim().split("\n"), calls);
-    t.same(said, ["Installing tool with apt-get, once ..."]);
+    t.same(readFileSync(join(root, "calls"), "utf8").trim().split("\n"), calls);
+    t.same(lines, ["Installing tool with apt-get, once ..."]);
   });
 
   t.test("and can not be installed ends in one message with the command", async (t) => {
@@ -138,13 +138,13 @@ t.test(
 
 t.test("private servers that were loaded from the file of an earlier start are nobody's own", async (t) => {
   const kept = { PORT: "9090", DATABASE_URL: "postgres://a", REDIS_URL: "redis://b" };
-  const left = (servers: string, env: Record<string, string>) =>
-    withoutLoaded(env, { ...kept, PRIVATE_SERVERS: servers });
-  t.same(left("DATABASE_URL,REDIS_URL", kept), { PORT: "9090" });
-  t.same(left("REDIS_URL", kept), { PORT: "9090", DATABASE_URL: "postgres://a" });
-  t.same(left("DATABASE_URL", { DATABASE_URL: "postgres://c" }), { DATABASE_URL: "postgres://c" });
-  t.same(withoutLoaded(kept, {}), kept);
-  const { PRIVATE_SERVERS = "" } = privateServers({
+  const remaining = (servers: string, env: Record<string, string>) =>
+    withoutPrivateServers(env, { ...kept, PRIVATE_SERVERS: servers });
+  t.same(remaining("DATABASE_URL,REDIS_URL", kept), { PORT: "9090" });
+  t.same(remaining("REDIS_URL", kept), { PORT: "9090", DATABASE_URL: "postgres://a" });
+  t.same(remaining("DATABASE_URL", { DATABASE_URL: "postgres://c" }), { DATABASE_URL: "postgres://c" });
+  t.same(withoutPrivateServers(kept, {}), kept);
+  const { PRIVATE_SERVERS = "" } = privateServersSetting({
     REDIS_URL: "redis://mine",
     AD_PLATFORM_URL: "https://theirs",
   });
@@ -166,13 +166,13 @@ t.test("a port that is taken is said to be, and a preferred one is had when it i
   t.teardown(() => server.close());
   t.not(await freePort(port), port);
   await t.test("also by the other name of localhost", async (t) => {
-    const beside = createServer();
+    const ipv6Server = createServer();
     const taken = await freePort();
     const hasIPv6 = await new Promise<boolean>((resolve) => {
-      beside.once("error", () => resolve(false)).listen(taken, "::1", () => resolve(true));
+      ipv6Server.once("error", () => resolve(false)).listen(taken, "::1", () => resolve(true));
     });
-    t.teardown(() => beside.close());
-    t.equal(await freePort(taken).then((had) => had === taken), !hasIPv6);
+    t.teardown(() => ipv6Server.close());
+    t.equal(await freePort(taken).then((chosen) => chosen === taken), !hasIPv6);
   });
   const servers = { DATABASE_URL: "postgres://a", REDIS_URL: "redis://b" };
   await t.rejects(

@@ -1,7 +1,7 @@
 import t from "tap";
 import type { SendOutcome } from "../../src/platforms/sends.ts";
-import { NUMBER, startScene } from "../fixtures/platforms/platforms.ts";
-import { receiveWebhooks, speak } from "../fixtures/sandbox/sandbox.ts";
+import { DEMO_CHAT_NUMBER, startPlatforms } from "../fixtures/platforms/platforms.ts";
+import { callSandbox, startWebhookReceiver } from "../fixtures/sandbox/sandbox.ts";
 import { until } from "../fixtures/until.ts";
 
 const MESSAGE = { id: "msg_1", to: "5511999990001", type: "text", content: { body: "Hi" } };
@@ -76,41 +76,41 @@ const CODES: Row[] = [
   [999999, "refused"],
 ];
 
-const wordFor = (outcome: SendOutcome): string => {
+const labelOf = (outcome: SendOutcome): string => {
   if (outcome.outcome === "refused") return outcome.tokenDead ? "token dead" : "refused";
   return outcome.outcome === "retry" && outcome.pair ? "retry, pair" : outcome.outcome;
 };
 
 t.test("what becomes of a message is decided by the code of the answer", async (t) => {
-  let scene = await startScene(t);
+  let context = await startPlatforms(t);
   for (const [code, expected] of CODES) {
-    await scene.arm({ kind: "error", code });
-    const outcome = await scene.platforms.chat.messages.send(NUMBER, MESSAGE);
-    t.equal(wordFor(outcome), expected, `${code} is ${expected}`);
+    await context.arm({ kind: "error", code });
+    const outcome = await context.platforms.chat.messages.send(DEMO_CHAT_NUMBER, MESSAGE);
+    t.equal(labelOf(outcome), expected, `${code} is ${expected}`);
     t.equal("error" in outcome && outcome.error?.code, code);
-    t.equal(scene.lines.at(-1)?.tries, 1, "a send is tried once");
-    if ([4, 80007, 80008].includes(code)) scene = await startScene(t); // these hold what comes after
+    t.equal(context.lines.at(-1)?.tries, 1, "a send is tried once");
+    if ([4, 80007, 80008].includes(code)) context = await startPlatforms(t); // these hold what comes after
   }
 });
 
 t.test("an accepted message has the platform's id", async (t) => {
-  const { platforms } = await startScene(t);
-  t.match(await platforms.chat.messages.send(NUMBER, MESSAGE), {
+  const { platforms } = await startPlatforms(t);
+  t.match(await platforms.chat.messages.send(DEMO_CHAT_NUMBER, MESSAGE), {
     outcome: "accepted",
     platformMessageId: /^wamid\./,
   });
 });
 
 t.test("a phone number and a business-scoped id each go to their own field", async (t) => {
-  const scene = await startScene(t);
+  const context = await startPlatforms(t);
   for (const to of ["5511999990001", "US.13491208655302741918", "BR.ENT.118157992128868"])
     t.match(
-      await scene.platforms.chat.messages.send(NUMBER, { ...MESSAGE, to }),
+      await context.platforms.chat.messages.send(DEMO_CHAT_NUMBER, { ...MESSAGE, to }),
       { outcome: "accepted" },
       to,
     );
   t.same(
-    (await scene.received()).map(({ body }) => [body.to, body.recipient]),
+    (await context.receivedCalls()).map(({ body }) => [body.to, body.recipient]),
     [
       ["5511999990001", undefined],
       [undefined, "US.13491208655302741918"],
@@ -120,10 +120,13 @@ t.test("a phone number and a business-scoped id each go to their own field", asy
 });
 
 t.test("the message goes out in the platform's words, with our id", async (t) => {
-  const scene = await startScene(t);
-  await scene.platforms.chat.messages.send(NUMBER, { ...MESSAGE, context: { message_id: "wamid.before" } });
-  const [call] = await scene.received();
-  t.equal(call?.path, `/v26.0/${NUMBER.phoneNumberId}/messages`);
+  const context = await startPlatforms(t);
+  await context.platforms.chat.messages.send(DEMO_CHAT_NUMBER, {
+    ...MESSAGE,
+    context: { message_id: "wamid.before" },
+  });
+  const [call] = await context.receivedCalls();
+  t.equal(call?.path, `/v26.0/${DEMO_CHAT_NUMBER.phoneNumberId}/messages`);
   t.same(call?.body, {
     messaging_product: "whatsapp",
     recipient_type: "individual",
@@ -133,47 +136,56 @@ t.test("the message goes out in the platform's words, with our id", async (t) =>
     context: { message_id: "wamid.before" },
     biz_opaque_callback_data: "msg_1",
   });
-  t.notMatch(JSON.stringify(scene.lines), /"Hi"|5511999990001/, "neither text nor number is logged");
+  t.notMatch(JSON.stringify(context.lines), /"Hi"|5511999990001/, "neither text nor number is logged");
 });
 
 t.test("a send whose outcome nobody knows is unknown", async (t) => {
   for (const kind of ["drop_before", "drop_after", "html"]) {
-    const scene = await startScene(t);
-    await scene.arm({ kind, times: 3 });
-    t.same(await scene.platforms.chat.messages.send(NUMBER, MESSAGE), { outcome: "unknown" }, kind);
-    t.equal((await scene.received()).length, 1, "and it was sent once");
+    const context = await startPlatforms(t);
+    await context.arm({ kind, times: 3 });
+    t.same(
+      await context.platforms.chat.messages.send(DEMO_CHAT_NUMBER, MESSAGE),
+      { outcome: "unknown" },
+      kind,
+    );
+    t.equal((await context.receivedCalls()).length, 1, "and it was sent once");
   }
 });
 
 t.test("a pause that the platform asked for is told to whoever sends", async (t) => {
-  const scene = await startScene(t);
-  await scene.arm({ kind: "error", code: 80007 });
-  t.match(await scene.platforms.chat.messages.send(NUMBER, MESSAGE), { outcome: "retry", wait: 60_000 });
-  const held = await scene.platforms.chat.messages.send(NUMBER, MESSAGE);
+  const context = await startPlatforms(t);
+  await context.arm({ kind: "error", code: 80007 });
+  t.match(await context.platforms.chat.messages.send(DEMO_CHAT_NUMBER, MESSAGE), {
+    outcome: "retry",
+    wait: 60_000,
+  });
+  const held = await context.platforms.chat.messages.send(DEMO_CHAT_NUMBER, MESSAGE);
   t.match(held, { outcome: "retry", wait: Number });
-  t.equal((await scene.received()).length, 1, "meanwhile the platform is left alone");
+  t.equal((await context.receivedCalls()).length, 1, "meanwhile the platform is left alone");
 });
 
 t.test("the magic recipients", async (t) => {
-  const { platforms } = await startScene(t);
-  const send = (to: string) => platforms.chat.messages.send(NUMBER, { ...MESSAGE, to });
+  const { platforms } = await startPlatforms(t);
+  const send = (to: string) => platforms.chat.messages.send(DEMO_CHAT_NUMBER, { ...MESSAGE, to });
   t.match(await send("5511999990000"), { outcome: "accepted" }, "its failure comes later, by webhook");
   t.match(await send("5511999990429"), { outcome: "retry", error: { code: 130429 } });
   t.match(await send("5511999990429"), { outcome: "accepted" });
 });
 
 t.test("a received message can be marked as read, with or without a sign of typing", async (t) => {
-  const receiver = await receiveWebhooks(t);
-  const scene = await startScene(t, { settings: { PUBLIC_URL: receiver.url } });
-  const inbound = { channel: NUMBER.phoneNumberId, from: "16505551234", type: "text" };
-  await speak(`${scene.origin}/_sandbox/inbound`, { json: { ...inbound, content: { body: "Hello" } } });
+  const receiver = await startWebhookReceiver(t);
+  const context = await startPlatforms(t, { settings: { PUBLIC_URL: receiver.url } });
+  const inbound = { channel: DEMO_CHAT_NUMBER.phoneNumberId, from: "16505551234", type: "text" };
+  await callSandbox(`${context.origin}/_sandbox/inbound`, {
+    json: { ...inbound, content: { body: "Hello" } },
+  });
   const webhook = await until("it arrives", () => receiver.received[0]);
   const id = webhook.body.entry[0].changes[0].value.messages[0].id;
-  const { markRead } = scene.platforms.chat.messages;
+  const { markRead } = context.platforms.chat.messages;
   const read = { messaging_product: "whatsapp", status: "read", message_id: id };
-  await markRead(NUMBER, id);
-  t.same((await scene.received()).at(-1)?.body, read);
-  await markRead(NUMBER, id, { typing: true });
-  t.same((await scene.received()).at(-1)?.body, { ...read, typing_indicator: { type: "text" } });
-  await t.rejects(markRead(NUMBER, "wamid.unknown"), { code: "platform_invalid_request" });
+  await markRead(DEMO_CHAT_NUMBER, id);
+  t.same((await context.receivedCalls()).at(-1)?.body, read);
+  await markRead(DEMO_CHAT_NUMBER, id, { typing: true });
+  t.same((await context.receivedCalls()).at(-1)?.body, { ...read, typing_indicator: { type: "text" } });
+  await t.rejects(markRead(DEMO_CHAT_NUMBER, "wamid.unknown"), { code: "platform_invalid_request" });
 });

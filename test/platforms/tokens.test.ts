@@ -1,20 +1,20 @@
 import t from "tap";
-import { startScene } from "../fixtures/platforms/platforms.ts";
+import { startPlatforms } from "../fixtures/platforms/platforms.ts";
 import {
-  chatCode,
   OAUTH_REDIRECT,
-  oauthCode,
-  pageManagerToken,
-  personToken,
+  requestChatCode,
+  requestOauthCode,
+  requestPageManagerToken,
+  requestUserToken,
   SIGNUP_REDIRECT,
 } from "../fixtures/sandbox/dialogs.ts";
 
 const DAY = 24 * 60 * 60 * 1000;
 
 t.test("a code becomes a token, and a short one a long one", async (t) => {
-  const scene = await startScene(t);
-  const { tokens, accounts } = scene.platforms.ads;
-  const code = await oauthCode(scene, { assets: ["1600000000000101", "1600000000000103"] });
+  const context = await startPlatforms(t);
+  const { tokens, accounts } = context.platforms.ads;
+  const code = await requestOauthCode(context, { assets: ["1600000000000101", "1600000000000103"] });
   const short = await tokens.exchangeCode(code, OAUTH_REDIRECT);
   t.ok(short.expiresAt && short.expiresAt.getTime() < Date.now() + DAY);
   const long = await tokens.prolong(short.token);
@@ -24,50 +24,53 @@ t.test("a code becomes a token, and a short one a long one", async (t) => {
     ["Sandbox Coffee", "Sandbox Tea"],
   );
   const secrets = [code, short.token, long.token, "sandbox-app-secret"];
-  for (const secret of secrets) t.notMatch(JSON.stringify(scene.lines), secret, "nothing of it is logged");
+  for (const secret of secrets) t.notMatch(JSON.stringify(context.lines), secret, "nothing of it is logged");
 });
 
 t.test("a code is good once, for half a minute, and with its own address", async (t) => {
   let now = Date.now();
-  const scene = await startScene(t, { now: () => now });
-  const { tokens } = scene.platforms.ads;
+  const context = await startPlatforms(t, { now: () => now });
+  const { tokens } = context.platforms.ads;
   const refusedAs = (subcode: number) => ({
     status: 400,
     code: "platform_invalid_request",
     extra: { platform_error: { code: 100, subcode } },
   });
-  const used = await oauthCode(scene);
+  const used = await requestOauthCode(context);
   await tokens.exchangeCode(used, OAUTH_REDIRECT);
   await t.rejects(tokens.exchangeCode(used, OAUTH_REDIRECT), refusedAs(36009));
-  await t.rejects(tokens.exchangeCode(await oauthCode(scene), `${OAUTH_REDIRECT}/`), refusedAs(36008));
-  const late = await oauthCode(scene);
+  await t.rejects(
+    tokens.exchangeCode(await requestOauthCode(context), `${OAUTH_REDIRECT}/`),
+    refusedAs(36008),
+  );
+  const late = await requestOauthCode(context);
   now += 31_000;
   await t.rejects(tokens.exchangeCode(late, OAUTH_REDIRECT), refusedAs(36007));
 });
 
 t.test("a code is exchanged once even when the answer is lost", async (t) => {
-  const scene = await startScene(t);
-  const code = await oauthCode(scene);
-  await scene.arm({ kind: "drop_after" });
-  await t.rejects(scene.platforms.ads.tokens.exchangeCode(code, OAUTH_REDIRECT), {
+  const context = await startPlatforms(t);
+  const code = await requestOauthCode(context);
+  await context.arm({ kind: "drop_after" });
+  await t.rejects(context.platforms.ads.tokens.exchangeCode(code, OAUTH_REDIRECT), {
     code: "platform_unavailable",
   });
-  t.equal((await scene.received()).filter(({ path }) => path.endsWith("/access_token")).length, 1);
+  t.equal((await context.receivedCalls()).filter(({ path }) => path.endsWith("/access_token")).length, 1);
 });
 
 t.test("permissions that a person declined are told", async (t) => {
-  const scene = await startScene(t);
-  const token = await personToken(scene, { permissions: ["ads_read"] });
-  const permissions = await scene.platforms.ads.tokens.permissions(token);
+  const context = await startPlatforms(t);
+  const token = await requestUserToken(context, { permissions: ["ads_read"] });
+  const permissions = await context.platforms.ads.tokens.permissions(token);
   t.equal(permissions.get("ads_read"), "granted");
   t.equal(permissions.get("ads_management"), "declined");
   t.equal(permissions.get("pages_messaging"), undefined, "never asked for");
 });
 
 t.test("a token can be looked at: alive, dead, never ending", async (t) => {
-  const scene = await startScene(t);
-  const { tokens } = scene.platforms.ads;
-  const token = await personToken(scene, { assets: ["1600000000000101"] });
+  const context = await startPlatforms(t);
+  const { tokens } = context.platforms.ads;
+  const token = await requestUserToken(context, { assets: ["1600000000000101"] });
   const alive = await tokens.inspect(token);
   t.match(alive, {
     valid: true,
@@ -76,21 +79,21 @@ t.test("a token can be looked at: alive, dead, never ending", async (t) => {
   });
   t.ok(alive.expiresAt && alive.expiresAt.getTime() > Date.now());
   t.match(await tokens.inspect("EAASandboxDemoAds"), { valid: true, expiresAt: null });
-  await scene.arm({ kind: "dead_token", subcode: 460 });
+  await context.arm({ kind: "dead_token", subcode: 460 });
   await t.rejects(tokens.permissions(token));
   t.match(await tokens.inspect(token), { valid: false, reason: String });
   t.match(await tokens.inspect("never issued"), { valid: false });
 });
 
 t.test("a signup's token says which business it was granted for, and when it ends", async (t) => {
-  const scene = await startScene(t);
-  const { tokens, numbers } = scene.platforms.chat;
-  const code = await chatCode(scene, ["1500000000000202"]);
+  const context = await startPlatforms(t);
+  const { tokens, numbers } = context.platforms.chat;
+  const code = await requestChatCode(context, ["1500000000000202"]);
   const { token, expiresAt } = await tokens.exchangeCode(code, SIGNUP_REDIRECT);
   t.equal(expiresAt, undefined, "the exchange does not tell");
-  const report = await tokens.inspect(token);
-  t.ok(report.expiresAt);
-  const management = report.granted.find(({ scope }) => scope === "whatsapp_business_management");
+  const inspection = await tokens.inspect(token);
+  t.ok(inspection.expiresAt);
+  const management = inspection.granted.find(({ scope }) => scope === "whatsapp_business_management");
   t.same(management?.targets, ["1500000000000202"]);
   const business = { wabaId: "1500000000000202", token };
   t.equal((await numbers.listAll(business)).length, 3);
@@ -99,9 +102,9 @@ t.test("a signup's token says which business it was granted for, and when it end
 });
 
 t.test("a person's pages come with tokens of their own", async (t) => {
-  const scene = await startScene(t);
-  const { pages, messages } = scene.platforms.social;
-  const token = await pageManagerToken(scene, { assets: ["1300000000000402", "1300000000000403"] });
+  const context = await startPlatforms(t);
+  const { pages, messages } = context.platforms.social;
+  const token = await requestPageManagerToken(context, { assets: ["1300000000000402", "1300000000000403"] });
   const [tea, sushi, ...more] = await pages.listAll(token);
   t.same(more, []);
   t.match(tea, {

@@ -1,13 +1,20 @@
 import t from "tap";
-import { counted, isOver, isSick, newTally, restOf, type Tally } from "../../src/queue/failure-window.ts";
+import {
+  countCall,
+  type FailureCounts,
+  isExpired,
+  newFailureCounts,
+  openDuration,
+  shouldOpen,
+} from "../../src/queue/failure-window.ts";
 import { MINUTE, SECOND } from "../../src/runtime/durations.ts";
 
 /** One letter for each call, b for a bad one, with so many seconds between them. */
-function tallyOf(calls: string, every = 1): Tally {
-  let tally = newTally(0);
+function countsAfter(calls: string, secondsApart = 1): FailureCounts {
+  let counts = newFailureCounts(0);
   for (const [index, call] of [...calls].entries())
-    tally = counted(tally, call === "b", index * every * SECOND);
-  return tally;
+    counts = countCall(counts, call === "b", index * secondsApart * SECOND);
+  return counts;
 }
 
 const CASES: [string, number, boolean, string][] = [
@@ -26,28 +33,28 @@ const CASES: [string, number, boolean, string][] = [
 t.test(
   "a destination is sick after five failures in a row, or half of twenty calls within a minute",
   async (t) => {
-    for (const [calls, every, expected, name] of CASES)
-      t.equal(isSick(tallyOf(calls, every)), expected, name);
+    for (const [calls, secondsApart, expected, name] of CASES)
+      t.equal(shouldOpen(countsAfter(calls, secondsApart)), expected, name);
   },
 );
 
 t.test("what lies more than a minute back does not count", async (t) => {
-  let tally = tallyOf("gb".repeat(9), 0.1);
-  for (const call of "gb") tally = counted(tally, call === "b", 2 * MINUTE);
-  t.equal(isSick(tally), false);
+  let counts = countsAfter("gb".repeat(9), 0.1);
+  for (const call of "gb") counts = countCall(counts, call === "b", 2 * MINUTE);
+  t.equal(shouldOpen(counts), false);
 });
 
 t.test("a tally is over once it says nothing any more, but not while it ended badly", async (t) => {
-  t.equal(isOver(tallyOf("bg"), 30 * SECOND), false);
-  t.equal(isOver(tallyOf("bg"), 70 * SECOND), true);
-  t.equal(isOver(tallyOf("gb"), 70 * SECOND), false);
+  t.equal(isExpired(countsAfter("bg"), 30 * SECOND), false);
+  t.equal(isExpired(countsAfter("bg"), 70 * SECOND), true);
+  t.equal(isExpired(countsAfter("gb"), 70 * SECOND), false);
 });
 
 t.test("it is left alone for 5 s, twice as long after each failed probe, 10 min at most", async (t) => {
-  const rests = [5, 10, 20, 40, 80, 160, 320, 600, 600].map((seconds) => seconds * SECOND);
+  const durations = [5, 10, 20, 40, 80, 160, 320, 600, 600].map((seconds) => seconds * SECOND);
   t.same(
-    rests.map((_, failedProbes) => restOf(failedProbes)),
-    rests,
+    durations.map((_, failedProbes) => openDuration(failedProbes)),
+    durations,
   );
-  t.equal(restOf(2_000), 10 * MINUTE);
+  t.equal(openDuration(2_000), 10 * MINUTE);
 });

@@ -3,17 +3,17 @@ import t from "tap";
 import { createParking } from "../../src/queue/parking.ts";
 import { partitionOf } from "../../src/queue/streams.ts";
 import { newId } from "../../src/runtime/ids.ts";
-import { connectedRedis, producer, startCluster } from "../fixtures/servers/redis.ts";
-import { ownRedis } from "../fixtures/servers/servers.ts";
+import { connectRedis, openProducer, startRedisCluster } from "../fixtures/servers/redis.ts";
+import { allocateRedisDatabase } from "../fixtures/servers/servers.ts";
 
 const ids = (count: number) => Array.from({ length: count }, () => newId("evt"));
 
 for (const [kind, start, partitions] of [
-  ["one Redis", ownRedis, 1],
-  ["a Redis Cluster", startCluster, 8],
+  ["one Redis", allocateRedisDatabase, 1],
+  ["a Redis Cluster", startRedisCluster, 8],
 ] as const)
   t.test(`what waits in ${kind}`, async (t) => {
-    const parking = createParking(await connectedRedis(t, await start(t)), partitions);
+    const parking = createParking(await connectRedis(t, await start(t)), partitions);
 
     t.test("leaves in the order in which it came", async (t) => {
       const [clientId, all] = [randomUUID(), ids(5)];
@@ -25,11 +25,11 @@ for (const [kind, start, partitions] of [
     });
 
     t.test("names those of whom it is enough", async (t) => {
-      const [crowded, modest] = [randomUUID(), randomUUID()];
-      await parking.park("bulk", crowded, ids(500));
+      const [saturated, modest] = [randomUUID(), randomUUID()];
+      await parking.park("bulk", saturated, ids(500));
       await parking.park("bulk", modest, ids(499));
       await parking.park("events", modest, ids(500));
-      t.same(await parking.crowded("bulk"), [crowded]);
+      t.same(await parking.saturatedClients("bulk"), [saturated]);
     });
 
     t.test("is a thousand of one client at most, each of them once", async (t) => {
@@ -59,7 +59,7 @@ for (const [kind, start, partitions] of [
   });
 
 t.test("while Redis is away nothing can wait there, and who asks is told at once", async (t) => {
-  const parking = createParking(producer(t), 1);
+  const parking = createParking(openProducer(t), 1);
   await t.rejects(parking.park("events", randomUUID(), ids(1)));
   await t.rejects(parking.pop("events", randomUUID(), 1));
 });

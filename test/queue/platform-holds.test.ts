@@ -2,20 +2,20 @@ import t, { type Test } from "tap";
 import { createHolds } from "../../src/queue/platform-holds.ts";
 import { awaitConnection, connectProducer } from "../../src/queue/redis.ts";
 import { readConfig } from "../../src/runtime/config/config.ts";
-import { keptLog } from "../fixtures/captured-log.ts";
+import { captureLog } from "../fixtures/captured-log.ts";
 import { unconnectedSettings } from "../fixtures/processes/settings.ts";
-import { ownRedis } from "../fixtures/servers/servers.ts";
+import { allocateRedisDatabase } from "../fixtures/servers/servers.ts";
 import { until } from "../fixtures/until.ts";
 
 async function holdsAt(t: Test, REDIS_URL: string) {
-  const redis = connectProducer(readConfig({ ...unconnectedSettings(), REDIS_URL }), keptLog().log);
+  const redis = connectProducer(readConfig({ ...unconnectedSettings(), REDIS_URL }), captureLog().log);
   t.teardown(() => redis.disconnect());
   await awaitConnection(redis, 100);
   return createHolds(redis);
 }
 
 t.test("what one process holds, the others hold", async (t) => {
-  const url = await ownRedis();
+  const url = await allocateRedisDatabase();
   const [one, other] = [await holdsAt(t, url), await holdsAt(t, url)];
   await one.hold("asset:1", 60_000);
   for (const holds of [one, other]) {
@@ -26,7 +26,7 @@ t.test("what one process holds, the others hold", async (t) => {
 });
 
 t.test("the longest of several counts, and the longest word about one", async (t) => {
-  const holds = await holdsAt(t, await ownRedis());
+  const holds = await holdsAt(t, await allocateRedisDatabase());
   await holds.hold("app", 1_000);
   await holds.hold("asset:1", 90_000);
   t.ok((await holds.remaining(["app", "asset:1"])) > 80_000);
@@ -37,7 +37,7 @@ t.test("the longest of several counts, and the longest word about one", async (t
 });
 
 t.test("a hold ends by itself", async (t) => {
-  const holds = await holdsAt(t, await ownRedis());
+  const holds = await holdsAt(t, await allocateRedisDatabase());
   await holds.hold("app", 200);
   t.ok((await holds.remaining(["app"])) > 0);
   await until("it is free again", async () => (await holds.remaining(["app"])) === 0);

@@ -4,21 +4,21 @@ import { startRedis } from "../../src/local/redis.ts";
 import { freePort } from "../../src/local/server-process.ts";
 import { awaitConnection, connectProducer, pingRedis } from "../../src/queue/redis.ts";
 import { readConfig } from "../../src/runtime/config/config.ts";
-import { keptLog } from "../fixtures/captured-log.ts";
+import { captureLog } from "../fixtures/captured-log.ts";
 import { unconnectedSettings } from "../fixtures/processes/settings.ts";
-import { selfSigned } from "../fixtures/servers/certificate.ts";
-import { openFolder } from "../fixtures/servers/folders.ts";
+import { createSelfSignedCertificate } from "../fixtures/servers/certificate.ts";
+import { makeTempFolder } from "../fixtures/servers/folders.ts";
 import { redisProgram } from "../fixtures/servers/programs.ts";
 
 async function startServer(t: Test, settings: readonly string[]): Promise<URL> {
-  const folder = join(openFolder(t), "redis");
+  const folder = join(makeTempFolder(t), "redis");
   const server = await startRedis({ program: redisProgram(), folder, durable: false, settings });
   t.teardown(() => server.stop());
   return new URL(server.url);
 }
 
 function connect(t: Test, settings: Record<string, string>) {
-  const { log, events } = keptLog();
+  const { log, events } = captureLog();
   const client = connectProducer(readConfig({ ...unconnectedSettings(), ...settings }), log);
   t.teardown(() => client.disconnect());
   return { client, events };
@@ -38,7 +38,7 @@ t.test("a Redis Cluster is spoken to as one", async (t) => {
 });
 
 t.test("over TLS the certificate is checked, unless the operator says otherwise", async (t) => {
-  const { cert, key } = selfSigned(openFolder(t));
+  const { cert, key } = createSelfSignedCertificate(makeTempFolder(t));
   const tlsPort = await freePort();
   const url = await startServer(t, [
     `tls-port ${tlsPort}`,
@@ -53,5 +53,5 @@ t.test("over TLS the certificate is checked, unless the operator says otherwise"
   const strict = connect(t, { REDIS_URL });
   await awaitConnection(strict.client, 1_000);
   await t.rejects(pingRedis(strict.client, 1_000));
-  t.ok(strict.events().includes("redis.away"));
+  t.ok(strict.events().includes("redis.unavailable"));
 });

@@ -1,21 +1,21 @@
 import t from "tap";
-import { createRate } from "../../src/queue/send-rate.ts";
+import { createSendRateLimiter } from "../../src/queue/send-rate.ts";
 import { newId } from "../../src/runtime/ids.ts";
-import { connectedRedis } from "../fixtures/servers/redis.ts";
+import { connectRedis } from "../fixtures/servers/redis.ts";
 
-const speaker = () => ({ clientId: "3f2504e0-4f89-11d3-9a0c-0305e82c3301", channelId: newId("ch") });
+const newChannel = () => ({ clientId: "3f2504e0-4f89-11d3-9a0c-0305e82c3301", channelId: newId("ch") });
 
 /** How far each is from the one before. */
 const steps = (moments: readonly number[]) =>
   moments.slice(1).map((moment, index) => Math.round(moment - (moments[index] as number)));
 
 t.test("a channel's rate", async (t) => {
-  const redis = await connectedRedis(t);
-  const rate = createRate(redis, { partitions: 1, perSecond: 10 });
-  const another = createRate(redis, { partitions: 1, perSecond: 10 });
+  const redis = await connectRedis(t);
+  const rateLimiter = createSendRateLimiter(redis, { partitions: 1, perSecond: 10 });
+  const otherRateLimiter = createSendRateLimiter(redis, { partitions: 1, perSecond: 10 });
 
   t.test("lets one second's worth go at once, a second's more soon, and the rest at its pace", async (t) => {
-    const { fresh } = await rate.take(speaker(), { due: 0, fresh: 30 });
+    const { fresh } = await rateLimiter.reserve(newChannel(), { due: 0, fresh: 30 });
     t.same(
       fresh.now.slice(0, 10).map((wait) => Math.round(wait)),
       Array(10).fill(0),
@@ -26,9 +26,9 @@ t.test("a channel's rate", async (t) => {
   });
 
   t.test("is one for all dispatchers, and keeps those waiting who come after", async (t) => {
-    const channel = speaker();
-    await rate.take(channel, { due: 0, fresh: 200 });
-    const { fresh } = await another.take(channel, { due: 0, fresh: 1 });
+    const channel = newChannel();
+    await rateLimiter.reserve(channel, { due: 0, fresh: 200 });
+    const { fresh } = await otherRateLimiter.reserve(channel, { due: 0, fresh: 1 });
     t.same(fresh.now, []);
     const [wait = 0] = fresh.later;
     t.ok(wait > 1_000 && wait <= 19_200, `${wait} ms`);
@@ -37,22 +37,22 @@ t.test("a channel's rate", async (t) => {
   t.test(
     "serves those whose turn has come before new ones, and takes nothing for those who cannot go",
     async (t) => {
-      const channel = speaker();
-      const { due, fresh } = await rate.take(channel, { due: 15, fresh: 15 });
+      const channel = newChannel();
+      const { due, fresh } = await rateLimiter.reserve(channel, { due: 15, fresh: 15 });
       t.same([due.now.length, fresh.now.length, fresh.later.length], [15, 5, 10]);
-      const again = await rate.take(channel, { due: 100, fresh: 0 });
+      const again = await rateLimiter.reserve(channel, { due: 100, fresh: 0 });
       t.ok(again.due.now.length < 100, "only what there is");
     },
   );
 
   t.test("is each channel's own", async (t) => {
-    await rate.take(speaker(), { due: 0, fresh: 50 });
-    t.same((await rate.take(speaker(), { due: 0, fresh: 1 })).fresh.now, [0]);
+    await rateLimiter.reserve(newChannel(), { due: 0, fresh: 50 });
+    t.same((await rateLimiter.reserve(newChannel(), { due: 0, fresh: 1 })).fresh.now, [0]);
   });
 
   t.test("forgets a channel that is silent", async (t) => {
-    const channel = speaker();
-    await rate.take(channel, { due: 0, fresh: 1 });
+    const channel = newChannel();
+    await rateLimiter.reserve(channel, { due: 0, fresh: 1 });
     const [key = ""] = await redis.keys(`*${channel.channelId}`);
     t.ok((await redis.pttl(key)) <= 1_200);
   });

@@ -4,8 +4,8 @@ import { createStreamReader } from "../../src/queue/stream-reader.ts";
 import { createStreams } from "../../src/queue/streams.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { startTcpBackend } from "../fixtures/events/backends.ts";
-import { connectedRedis, readersOf } from "../fixtures/servers/redis.ts";
-import { ownRedis } from "../fixtures/servers/servers.ts";
+import { connectRedis, createReaderFactory } from "../fixtures/servers/redis.ts";
+import { allocateRedisDatabase } from "../fixtures/servers/servers.ts";
 
 const KEY = "{events:0}";
 const refOf = () => ({ clientId: randomUUID(), id: newId("evt") });
@@ -13,13 +13,13 @@ const refOf = () => ({ clientId: randomUUID(), id: newId("evt") });
 t.test(
   "a read waits for what comes, never takes more than was asked for, and ends with nothing after a while",
   async (t) => {
-    const url = await ownRedis();
-    const streams = createStreams(await connectedRedis(t, url), 1);
-    await streams.makeGroup(KEY);
-    const reader = createStreamReader(KEY, readersOf(url), { block: 60, slack: 20_000 });
+    const url = await allocateRedisDatabase();
+    const streams = createStreams(await connectRedis(t, url), 1);
+    await streams.createGroup(KEY);
+    const reader = createStreamReader(KEY, createReaderFactory(url), { block: 60, slack: 20_000 });
     t.teardown(() => reader.close());
     t.same(await reader.read(5), []);
-    const patient = createStreamReader(KEY, readersOf(url), { block: 20_000, slack: 20_000 });
+    const patient = createStreamReader(KEY, createReaderFactory(url), { block: 20_000, slack: 20_000 });
     t.teardown(() => patient.close());
     const reading = patient.read(1);
     const refs = [refOf(), refOf(), refOf()];
@@ -33,7 +33,7 @@ t.test(
 
 t.test("a read that hangs is given up, and the next one has a fresh connection", async (t) => {
   const silent = await startTcpBackend(t, () => {});
-  const reader = createStreamReader(KEY, readersOf(`redis://127.0.0.1:${silent.port}`), {
+  const reader = createStreamReader(KEY, createReaderFactory(`redis://127.0.0.1:${silent.port}`), {
     block: 10,
     slack: 90,
   });
@@ -44,7 +44,10 @@ t.test("a read that hangs is given up, and the next one has a fresh connection",
 });
 
 t.test("while Redis is away a read fails, and does not keep anything from ending", async (t) => {
-  const reader = createStreamReader(KEY, readersOf("redis://127.0.0.1:1"), { block: 10, slack: 90 });
+  const reader = createStreamReader(KEY, createReaderFactory("redis://127.0.0.1:1"), {
+    block: 10,
+    slack: 90,
+  });
   await t.rejects(reader.read(1));
   reader.close();
   reader.close();

@@ -13,28 +13,33 @@ import {
 import { readConfig } from "../../src/runtime/config/config.ts";
 import { newId } from "../../src/runtime/ids.ts";
 import { unconnectedSettings } from "../fixtures/processes/settings.ts";
-import { connectedRedis, producer, readersOf, startCluster } from "../fixtures/servers/redis.ts";
-import { ownRedis } from "../fixtures/servers/servers.ts";
+import {
+  connectRedis,
+  createReaderFactory,
+  openProducer,
+  startRedisCluster,
+} from "../fixtures/servers/redis.ts";
+import { allocateRedisDatabase } from "../fixtures/servers/servers.ts";
 
 const clientEnding = (byte: string) => randomUUID().slice(0, -2) + byte;
 const refOf = (clientId: string) => ({ clientId, id: newId("evt") });
 
 async function open(t: Test, url: string) {
-  const redis = await connectedRedis(t, url);
+  const redis = await connectRedis(t, url);
   const config = readConfig({ ...unconnectedSettings(), REDIS_URL: url });
   const streams = createStreams(redis, partitionsOf(config));
-  for (const { key } of streams.all) await streams.makeGroup(key);
+  for (const { key } of streams.all) await streams.createGroup(key);
   const reader = (key: string) => {
-    const made = createStreamReader(key, readersOf(url), { block: 100, slack: 10_000 });
-    t.teardown(() => made.close());
-    return made;
+    const created = createStreamReader(key, createReaderFactory(url), { block: 100, slack: 10_000 });
+    t.teardown(() => created.close());
+    return created;
   };
   return { redis, streams, reader };
 }
 
 const KINDS: Record<string, [(t: Test) => Promise<string>, number]> = {
-  "one Redis": [ownRedis, 1],
-  "a Redis Cluster": [startCluster, 8],
+  "one Redis": [allocateRedisDatabase, 1],
+  "a Redis Cluster": [startRedisCluster, 8],
 };
 
 for (const [kind, [start, partitions]] of Object.entries(KINDS))
@@ -62,12 +67,12 @@ for (const [kind, [start, partitions]] of Object.entries(KINDS))
       const key = streamKey("events", partitionOf(clientId, partitions));
       const refs = [1, 2, 3].map(() => refOf(clientId));
       await streams.add("events", refs);
-      t.same(await streams.adopt(key, { idle: 0, count: 10 }), [], "what nobody has read is left");
+      t.same(await streams.reclaim(key, { idle: 0, count: 10 }), [], "what nobody has read is left");
       const [first] = await reader(key).read(10);
-      t.same(await streams.adopt(key, { idle: 60_000, count: 10 }), [], "they may still be at it");
-      t.match(await streams.adopt(key, { idle: 0, count: 2 }), refs.slice(0, 2));
+      t.same(await streams.reclaim(key, { idle: 60_000, count: 10 }), [], "they may still be at it");
+      t.match(await streams.reclaim(key, { idle: 0, count: 2 }), refs.slice(0, 2));
       await redis.xdel(key, first?.entryId as string);
-      const left = await streams.adopt(key, { idle: 0, count: 10 });
+      const left = await streams.reclaim(key, { idle: 0, count: 10 });
       t.match(left, refs.slice(1), "what is gone is not named");
       t.equal(left.length, 2);
       await streams.remove(key, left);
@@ -80,8 +85,8 @@ for (const [kind, [start, partitions]] of Object.entries(KINDS))
       await streams.add("events", [ref]);
       const own = reader(key);
       await t.rejects(own.read(1).catch((error) => (isMissingGroup(error) ? Promise.reject(error) : [])));
-      await Promise.all([streams.makeGroup(key), streams.makeGroup(key)]);
-      await streams.makeGroup(key);
+      await Promise.all([streams.createGroup(key), streams.createGroup(key)]);
+      await streams.createGroup(key);
       t.match(await own.read(1), [ref]);
     });
 
@@ -107,7 +112,7 @@ for (const [kind, [start, partitions]] of Object.entries(KINDS))
   });
 
 t.test("while Redis is away everything is refused at once", async (t) => {
-  const streams = createStreams(producer(t), 8);
+  const streams = createStreams(openProducer(t), 8);
   await t.rejects(streams.add("events", [refOf(randomUUID())]));
   await t.rejects(streams.epoch());
   await t.rejects(streams.depth("{events:0}"));

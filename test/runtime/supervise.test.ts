@@ -1,28 +1,28 @@
 import t from "tap";
 import { supervise, type Worker } from "../../src/runtime/supervise.ts";
-import { keptLog } from "../fixtures/captured-log.ts";
+import { captureLog } from "../fixtures/captured-log.ts";
 import { until } from "../fixtures/until.ts";
 
 /** Workers that write down what happens to them. */
-function recorded(names: readonly string[]): { workers: Worker[]; story: string[] } {
-  const story: string[] = [];
+function recordingWorkers(names: readonly string[]): { workers: Worker[]; calls: string[] } {
+  const calls: string[] = [];
   const workers = names.map((name) => ({
     name,
-    start: async () => void story.push(`start ${name}`),
-    close: async () => void story.push(`close ${name}`),
+    start: async () => void calls.push(`start ${name}`),
+    close: async () => void calls.push(`close ${name}`),
   }));
-  return { workers, story };
+  return { workers, calls };
 }
 
 t.test("workers start in order and close in reverse; a second signal changes nothing", async (t) => {
-  const { workers, story } = recorded(["database", "queue", "http"]);
-  const { log, events } = keptLog();
+  const { workers, calls } = recordingWorkers(["database", "queue", "http"]);
+  const { log, events } = captureLog();
   const ended = supervise({ workers, log });
   await until("ready", () => events().includes("process.ready"));
   process.emit("SIGTERM", "SIGTERM");
   process.emit("SIGTERM", "SIGTERM");
   t.equal(await ended, 0);
-  t.same(story, [
+  t.same(calls, [
     "start database",
     "start queue",
     "start http",
@@ -33,11 +33,11 @@ t.test("workers start in order and close in reverse; a second signal changes not
 });
 
 t.test("a worker that can not start ends the process, and what had started is closed", async (t) => {
-  const { workers, story } = recorded(["database", "http"]);
-  const { log, lines } = keptLog();
+  const { workers, calls } = recordingWorkers(["database", "http"]);
+  const { log, lines } = captureLog();
   const broken: Worker = { name: "broken", start: () => Promise.reject(new Error("no")) };
   t.equal(await supervise({ workers: [workers[0] as Worker, broken, workers[1] as Worker], log }), 1);
-  t.same(story, ["start database", "close database"]);
+  t.same(calls, ["start database", "close database"]);
   t.match(
     lines.find((line) => line.event === "process.failed"),
     { worker: "broken", err: { message: "no" } },
@@ -45,30 +45,30 @@ t.test("a worker that can not start ends the process, and what had started is cl
 });
 
 t.test("a worker that fails later ends the process in order", async (t) => {
-  const { workers, story } = recorded(["database"]);
-  const { log } = keptLog();
+  const { workers, calls } = recordingWorkers(["database"]);
+  const { log } = captureLog();
   const failing: Worker = { name: "queue", start: ({ fail }) => void setImmediate(fail, new Error("gone")) };
   t.equal(await supervise({ workers: [...workers, failing], log }), 1);
-  t.same(story, ["start database", "close database"]);
+  t.same(calls, ["start database", "close database"]);
 });
 
 t.test("a worker that does not close is named and left behind", async (t) => {
-  const { workers, story } = recorded(["database"]);
-  const { log, lines, events } = keptLog();
+  const { workers, calls } = recordingWorkers(["database"]);
+  const { log, lines, events } = captureLog();
   const stuck: Worker = { name: "stuck", close: () => new Promise(() => {}) };
-  const ended = supervise({ workers: [...workers, stuck], log, closeWithin: 50 });
+  const ended = supervise({ workers: [...workers, stuck], log, closeTimeoutMs: 50 });
   await until("ready", () => events().includes("process.ready"));
   process.emit("SIGINT", "SIGINT");
   t.equal(await ended, 1);
   t.match(
-    lines.find((line) => line.event === "worker.not_closed"),
+    lines.find((line) => line.event === "worker.close_failed"),
     { worker: "stuck" },
   );
-  t.same(story, ["start database", "close database"]);
+  t.same(calls, ["start database", "close database"]);
 });
 
 t.test("a fault while closing is logged and counts", async (t) => {
-  const { log, lines, events } = keptLog();
+  const { log, lines, events } = captureLog();
   let fail: (error: unknown) => void = () => {};
   const worker: Worker = {
     name: "queue",
@@ -88,7 +88,7 @@ t.test("a fault while closing is logged and counts", async (t) => {
 });
 
 t.test("a signal during a slow start is heard", async (t) => {
-  const { log } = keptLog();
+  const { log } = captureLog();
   const slow: Worker = { name: "slow", start: () => new Promise(() => {}) };
   const ended = supervise({ workers: [slow], log });
   process.emit("SIGTERM", "SIGTERM");

@@ -7,7 +7,7 @@ import { packageRoot } from "../../src/runtime/package-root.ts";
 import { AD_ACCOUNTS, BUILT_IN_TOKENS, LEADS, PAGES, WABAS } from "../../src/sandbox/built-in-assets.ts";
 import { MAGIC_VALUES } from "../../src/sandbox/control-routes/magic-values.ts";
 import { CALL_FAULTS, WEBHOOK_FAULTS } from "../../src/sandbox/faults/fault.ts";
-import { SANDBOX_SETTINGS, speak, startSandbox } from "../fixtures/sandbox/sandbox.ts";
+import { callSandbox, SANDBOX_SETTINGS, startSandbox } from "../fixtures/sandbox/sandbox.ts";
 import { curlProgram } from "../fixtures/servers/programs.ts";
 
 const run = promisify(execFile);
@@ -17,7 +17,7 @@ const section = /^## Sandbox\n(.*?)^## /ms.exec(readme)?.[1] ?? "";
 
 /** What stands in the first column of the tables, without its quotes. */
 const rows = [...section.matchAll(/^\| `([^`]+)`.* \| (.*) \|$/gm)];
-const named = (pattern: RegExp) => [...new Set(section.match(pattern))].sort();
+const uniqueMatches = (pattern: RegExp) => [...new Set(section.match(pattern))].sort();
 
 t.test("the README's assets and tokens are those in the code, all of them and no others", async (t) => {
   const accounts = AD_ACCOUNTS.map(({ id }) => id);
@@ -25,11 +25,11 @@ t.test("the README's assets and tokens are those in the code, all of them and no
   const pages = PAGES.flatMap(({ id, instagram }) => [id, ...(instagram ? [instagram.id] : [])]);
   const leads = LEADS.map(({ id }) => id);
   const app = [SANDBOX_SETTINGS.PLATFORM_APP_ID, SANDBOX_SETTINGS.SIGNUP_CONFIG_ID];
-  t.same(named(/\d{16,18}/g), [...app, ...accounts, ...numbers, ...pages, ...leads].sort());
-  t.same(named(/EAASandbox\w+/g), Object.keys(BUILT_IN_TOKENS).sort());
+  t.same(uniqueMatches(/\d{16,18}/g), [...app, ...accounts, ...numbers, ...pages, ...leads].sort());
+  t.same(uniqueMatches(/EAASandbox\w+/g), Object.keys(BUILT_IN_TOKENS).sort());
   for (const [token, { assets }] of Object.entries(BUILT_IN_TOKENS)) {
-    const opened = rows.find(([, first]) => first === token)?.[2] ?? "";
-    for (const asset of assets) t.match(opened, asset, token);
+    const documentedAssets = rows.find(([, first]) => first === token)?.[2] ?? "";
+    for (const asset of assets) t.match(documentedAssets, asset, token);
   }
 });
 
@@ -40,20 +40,20 @@ t.test("the README's faults and magic values are those in the code", async (t) =
     [...table.matchAll(/^\| `(\w+)` \|/gm)].map(([, kind]) => kind),
     kinds,
   );
-  const magic = /^\| value \|.*?\n\n/ms.exec(section)?.[0].trim().split("\n").slice(2);
+  const magicRows = /^\| value \|.*?\n\n/ms.exec(section)?.[0].trim().split("\n").slice(2);
   t.same(
-    magic,
+    magicRows,
     MAGIC_VALUES.map(({ value, effect }) => `| ${value} | ${effect} |`),
   );
 });
 
 t.test("the README's doors are there, and those that are there stand in it", async (t) => {
   const { origin } = await startSandbox(t);
-  const { doors } = (await speak(`${origin}/_sandbox`)).body;
+  const { doors } = (await callSandbox(`${origin}/_sandbox`)).body;
   const paths = doors.map(({ door }: { door: string }) => door.split(" ")[1]);
   const table = /^\| door \|.*?\n\n/ms.exec(section)?.[0] ?? "";
-  const told = table.match(/\/_sandbox\/[\w/*]+/g);
-  t.same([...new Set(told)].sort(), [...new Set(paths)].sort());
+  const documentedPaths = table.match(/\/_sandbox\/[\w/*]+/g);
+  t.same([...new Set(documentedPaths)].sort(), [...new Set(paths)].sort());
 });
 
 t.test("the README's dialogs open", async (t) => {
@@ -61,7 +61,7 @@ t.test("the README's dialogs open", async (t) => {
   const dialogs = section.split("\n").filter((line) => line.startsWith("http://localhost:8090/dialog/"));
   t.equal(dialogs.length, 2);
   for (const dialog of dialogs) {
-    const { status, body } = await speak(dialog.replace("http://localhost:8090", origin));
+    const { status, body } = await callSandbox(dialog.replace("http://localhost:8090", origin));
     t.equal(status, 200, dialog);
     t.match(body, `data-action="grant"`, dialog);
   }

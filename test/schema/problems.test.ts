@@ -2,7 +2,7 @@ import t from "tap";
 import { nullable, object, oneOf, prefixedId, rule, Type, timestamp } from "../../src/schema/types.ts";
 import { createValidator } from "../../src/schema/validate.ts";
 
-const { json, texts } = createValidator();
+const { json, strings } = createValidator();
 
 const campaign = object(
   {
@@ -153,18 +153,18 @@ t.test("of a large value only the first problem is told", async (t) => {
 t.test("texts become numbers and booleans where the schema says so", async (t) => {
   const query: Record<string, unknown> = { limit: "-5", all: "true", name: "7" };
   const schema = object({ limit: Type.Integer(), all: Type.Boolean(), name: Type.String() });
-  t.same(texts(schema, "the query")(query), []);
+  t.same(strings(schema, "the query")(query), []);
   t.same(query, { limit: -5, all: true, name: "7" });
 });
 
 for (const limit of ["", "five", "1.5", "1e3", "0x10", " 5", "Infinity", "9007199254740993", ["1", "2"]])
   t.test(`${JSON.stringify(limit)} is no integer`, async (t) => {
-    t.match(texts(object({ limit: Type.Integer() }), "the query")({ limit }), [{ path: "/limit" }]);
+    t.match(strings(object({ limit: Type.Integer() }), "the query")({ limit }), [{ path: "/limit" }]);
   });
 
 t.test("what a query leaves out has its default", async (t) => {
   const query: Record<string, unknown> = {};
   const limit = Type.Optional(Type.Integer({ default: 25 }));
-  t.same(texts(object({ limit, other: Type.Optional(Type.String()) }), "the query")(query), []);
+  t.same(strings(object({ limit, other: Type.Optional(Type.String()) }), "the query")(query), []);
   t.same(query, { limit: 25 });
 });

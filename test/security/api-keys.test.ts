@@ -1,5 +1,5 @@
 import t from "tap";
-import { isSecretOf, issueApiKey, parseApiKey } from "../../src/security/api-keys.ts";
+import { isMatchingSecret, issueApiKey, parseApiKey } from "../../src/security/api-keys.ts";
 
 const ID = "01k9zv3m5q8x7w2r4t6y0a1b2c";
 const SECRET = "4fJ2mQ9sT7vXbN1cK8dL0eR5gH3iW6yZpAoUuEqDx7Q";
@@ -19,9 +19,9 @@ t.test("a key is svc_live_ or svc_test_, 26 characters that name it and 43 that 
 t.test("what is kept of a key recognises its secret and does not contain it", async (t) => {
   const { text, ...kept } = issueApiKey({ production: true });
   const secret = text.slice(-43);
-  t.ok(isSecretOf(secret, kept.secretHash));
-  t.notOk(isSecretOf(SECRET, kept.secretHash));
-  t.notOk(isSecretOf("", kept.secretHash));
+  t.ok(isMatchingSecret(secret, kept.secretHash));
+  t.notOk(isMatchingSecret(SECRET, kept.secretHash));
+  t.notOk(isMatchingSecret("", kept.secretHash));
   t.equal(kept.secretHash.length, 32);
   for (const value of Object.values(kept)) t.notMatch(String(value), secret);
 });
@@ -37,7 +37,7 @@ t.test("a presented key is taken apart", async (t) => {
   t.match(parseApiKey(`svc_test_${ID}_${SECRET}`), { id: `key_${ID}`, secret: SECRET });
 });
 
-const WRONG: Record<string, string> = {
+const INVALID_KEYS: Record<string, string> = {
   "nothing at all": "",
   "the beginning alone": "svc_live_",
   "another beginning": `svc_prod_${ID}_${SECRET}`,
@@ -60,5 +60,5 @@ const WRONG: Record<string, string> = {
 };
 
 t.test("everything else is no key", async (t) => {
-  for (const [what, text] of Object.entries(WRONG)) t.equal(parseApiKey(text), undefined, what);
+  for (const [what, text] of Object.entries(INVALID_KEYS)) t.equal(parseApiKey(text), undefined, what);
 });

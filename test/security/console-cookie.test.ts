@@ -6,11 +6,11 @@ t.test(
   "the cookie is out of reach of scripts and other sites, and Secure where the address is https",
   async (t) => {
     t.equal(
-      createConsoleCookie("http://localhost:8080").keep("a.b.c", 12 * HOUR),
+      createConsoleCookie("http://localhost:8080").set("a.b.c", 12 * HOUR),
       "herald_console=a.b.c; Path=/; Max-Age=43200; HttpOnly; SameSite=Strict",
     );
     t.equal(
-      createConsoleCookie("https://herald.example").keep("a.b.c", 12 * HOUR),
+      createConsoleCookie("https://herald.example").set("a.b.c", 12 * HOUR),
       "herald_console=a.b.c; Path=/; Max-Age=43200; HttpOnly; SameSite=Strict; Secure",
     );
   },

@@ -9,7 +9,7 @@ function hashOf(password: string, { log2N, r, p }: { log2N: number; r: number; p
   return `$scrypt$ln=${log2N},r=${r},p=${p}$${salt.toString("base64")}$${hash.toString("base64")}`;
 }
 
-const CHEAP = { log2N: 10, r: 8, p: 1 };
+const LOW_COST = { log2N: 10, r: 8, p: 1 };
 
 t.test("a password matches its own hash and no other does", async (t) => {
   const passwords = createPasswords();
@@ -23,7 +23,7 @@ t.test("a password matches its own hash and no other does", async (t) => {
 
 t.test("a hash made with another cost still verifies", async (t) => {
   const passwords = createPasswords();
-  for (const cost of [CHEAP, { log2N: 11, r: 4, p: 2 }, { log2N: 14, r: 8, p: 1 }]) {
+  for (const cost of [LOW_COST, { log2N: 11, r: 4, p: 2 }, { log2N: 14, r: 8, p: 1 }]) {
     const hash = hashOf("correct horse", cost);
     t.ok(await passwords.matches("correct horse", hash));
     t.notOk(await passwords.matches("another horse", hash));
@@ -32,7 +32,7 @@ t.test("a hash made with another cost still verifies", async (t) => {
 
 t.test("the same letters composed differently are the same password", async (t) => {
   const passwords = createPasswords();
-  const hash = hashOf("caf\u00e9", CHEAP);
+  const hash = hashOf("caf\u00e9", LOW_COST);
   t.ok(await passwords.matches("cafe\u0301", hash));
 });
 
@@ -42,7 +42,7 @@ t.test("nobody's hash matches nothing", async (t) => {
 
 t.test("one caller has half of the places at most, and others go on meanwhile", async (t) => {
   const passwords = createPasswords();
-  const hash = hashOf("correct horse", CHEAP);
+  const hash = hashOf("correct horse", LOW_COST);
   const many = Array.from({ length: 27 }, () => passwords.matches("correct horse", hash, "203.0.113.1"));
   const other = passwords.matches("correct horse", hash, "203.0.113.2");
   const outcomes = await Promise.allSettled(many);
@@ -53,7 +53,7 @@ t.test("one caller has half of the places at most, and others go on meanwhile", 
 
 t.test("however many try passwords, one can be set", async (t) => {
   const passwords = createPasswords();
-  const hash = hashOf("correct horse", CHEAP);
+  const hash = hashOf("correct horse", LOW_COST);
   const tries = Array.from({ length: 60 }, (_, n) =>
     passwords.matches("x", hash, String(n)).catch(() => "refused"),
   );
@@ -63,7 +63,7 @@ t.test("however many try passwords, one can be set", async (t) => {
 
 t.test("two at once work and fifty wait; whoever comes then is told to come again", async (t) => {
   const passwords = createPasswords();
-  const hash = hashOf("correct horse", CHEAP);
+  const hash = hashOf("correct horse", LOW_COST);
   const tries = Array.from({ length: 60 }, (_, n) => passwords.matches("correct horse", hash, String(n)));
   const outcomes = await Promise.allSettled(tries);
   const refused = outcomes.flatMap((outcome) => (outcome.status === "rejected" ? [outcome.reason] : []));

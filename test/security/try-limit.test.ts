@@ -2,40 +2,40 @@ import { randomUUID } from "node:crypto";
 import t, { type Test } from "tap";
 import { awaitConnection, connectProducer } from "../../src/queue/redis.ts";
 import { readConfig } from "../../src/runtime/config/config.ts";
-import { createTryLimit, type TryLimit } from "../../src/security/try-limit.ts";
-import { keptLog } from "../fixtures/captured-log.ts";
+import { type AttemptLimiter, createAttemptLimiter } from "../../src/security/try-limit.ts";
+import { captureLog } from "../fixtures/captured-log.ts";
 import { unconnectedSettings } from "../fixtures/processes/settings.ts";
-import { ownRedis } from "../fixtures/servers/servers.ts";
+import { allocateRedisDatabase } from "../fixtures/servers/servers.ts";
 
-async function limitOn(t: Test, REDIS_URL: string): Promise<TryLimit> {
-  const redis = connectProducer(readConfig({ ...unconnectedSettings(), REDIS_URL }), keptLog().log);
+async function openLimiter(t: Test, REDIS_URL: string): Promise<AttemptLimiter> {
+  const redis = connectProducer(readConfig({ ...unconnectedSettings(), REDIS_URL }), captureLog().log);
   t.teardown(() => redis.disconnect());
   await awaitConnection(redis, 1_000);
-  return createTryLimit(redis);
+  return createAttemptLimiter(redis);
 }
 
-const somebody = () => ["192.0.2.1", `${randomUUID()}@example.com`];
+const newIdentity = () => ["192.0.2.1", `${randomUUID()}@example.com`];
 const fails = async () => undefined;
 const succeeds = async () => "in";
 
-async function failTimes(limit: TryLimit, who: readonly string[], times: number): Promise<void> {
-  for (let count = 0; count < times; count++) await limit(who, fails);
+async function failTimes(limiter: AttemptLimiter, identity: readonly string[], times: number): Promise<void> {
+  for (let count = 0; count < times; count++) await limiter(identity, fails);
 }
 
-const PLACES: Record<string, () => Promise<string>> = {
-  "in Redis": ownRedis,
+const STORES: Record<string, () => Promise<string>> = {
+  "in Redis": allocateRedisDatabase,
   "in the process while Redis is away": async () => "redis://127.0.0.1:1",
 };
 
-for (const [place, address] of Object.entries(PLACES))
+for (const [place, address] of Object.entries(STORES))
   t.test(`tries are counted ${place}`, async (t) => {
-    const limit = await limitOn(t, await address());
+    const limiter = await openLimiter(t, await address());
 
     t.test("ten may fail, and the next is refused without being made", async (t) => {
-      const who = somebody();
-      await failTimes(limit, who, 10);
+      const identity = newIdentity();
+      await failTimes(limiter, identity, 10);
       let made = false;
-      const next = limit(who, async () => {
+      const next = limiter(identity, async () => {
         made = true;
         return "in";
       });
@@ -44,14 +44,14 @@ for (const [place, address] of Object.entries(PLACES))
       const wait = Number((refusal as { headers: Record<string, string> }).headers["Retry-After"]);
       t.ok(wait >= 1 && wait <= 60, `Retry-After is ${wait}`);
       t.notOk(made);
-      t.equal(await limit(somebody(), succeeds), "in", "somebody else is not held up");
+      t.equal(await limiter(newIdentity(), succeeds), "in", "somebody else is not held up");
     });
 
     t.test("of fifty at once only ten are made", async (t) => {
-      const who = somebody();
+      const identity = newIdentity();
       let made = 0;
       const tries = Array.from({ length: 50 }, () =>
-        limit(who, async () => {
+        limiter(identity, async () => {
           made += 1;
           return undefined;
         }),
@@ -62,16 +62,18 @@ for (const [place, address] of Object.entries(PLACES))
     });
 
     t.test("a success gives its try back", async (t) => {
-      const who = somebody();
-      await failTimes(limit, who, 9);
-      for (let count = 0; count < 5; count++) t.equal(await limit(who, succeeds), "in");
-      await limit(who, fails);
-      await t.rejects(limit(who, succeeds), { code: "rate_limited" });
+      const identity = newIdentity();
+      await failTimes(limiter, identity, 9);
+      for (let count = 0; count < 5; count++) t.equal(await limiter(identity, succeeds), "in");
+      await limiter(identity, fails);
+      await t.rejects(limiter(identity, succeeds), { code: "rate_limited" });
     });
 
     t.test("many right ones at once do not lock their owner out", async (t) => {
-      const who = somebody();
-      const outcomes = await Promise.allSettled(Array.from({ length: 50 }, () => limit(who, succeeds)));
+      const identity = newIdentity();
+      const outcomes = await Promise.allSettled(
+        Array.from({ length: 50 }, () => limiter(identity, succeeds)),
+      );
       t.ok(
         outcomes.every(({ status }) => status === "fulfilled"),
         "none of them has failed",
@@ -79,28 +81,28 @@ for (const [place, address] of Object.entries(PLACES))
     });
 
     t.test("a fault of ours gives it back too, and is thrown on", async (t) => {
-      const who = somebody();
-      await failTimes(limit, who, 9);
+      const identity = newIdentity();
+      await failTimes(limiter, identity, 9);
       const broken = async () => {
         throw new Error("no database");
       };
-      for (let count = 0; count < 5; count++) await t.rejects(limit(who, broken), /^no database$/);
-      t.equal(await limit(who, succeeds), "in");
+      for (let count = 0; count < 5; count++) await t.rejects(limiter(identity, broken), /^no database$/);
+      t.equal(await limiter(identity, succeeds), "in");
     });
 
     t.test("the parts of a name do not run together", async (t) => {
       const [one, other] = [randomUUID(), randomUUID()];
-      await failTimes(limit, [one, other], 10);
-      t.equal(await limit([one + other, ""], succeeds), "in");
-      t.equal(await limit([other, one], succeeds), "in");
+      await failTimes(limiter, [one, other], 10);
+      t.equal(await limiter([one + other, ""], succeeds), "in");
+      t.equal(await limiter([other, one], succeeds), "in");
     });
   });
 
 t.test("two processes count together", async (t) => {
-  const address = await ownRedis();
-  const [one, other] = [await limitOn(t, address), await limitOn(t, address)];
-  const who = somebody();
-  await failTimes(one, who, 5);
-  await failTimes(other, who, 5);
-  for (const limit of [one, other]) await t.rejects(limit(who, succeeds), { code: "rate_limited" });
+  const address = await allocateRedisDatabase();
+  const [one, other] = [await openLimiter(t, address), await openLimiter(t, address)];
+  const identity = newIdentity();
+  await failTimes(one, identity, 5);
+  await failTimes(other, identity, 5);
+  for (const limiter of [one, other]) await t.rejects(limiter(identity, succeeds), { code: "rate_limited" });
 });

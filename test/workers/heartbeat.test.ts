@@ -1,7 +1,7 @@
 import t from "tap";
 import { createDatabase } from "../../src/store/database/database.ts";
 import { heartbeat } from "../../workers/heartbeat.ts";
-import { keptLog } from "../fixtures/captured-log.ts";
+import { captureLog } from "../fixtures/captured-log.ts";
 import { testConfig } from "../fixtures/processes/settings.ts";
 import { until } from "../fixtures/until.ts";
 
@@ -13,7 +13,7 @@ interface Row {
 t.test("a worker renews its row while it lives and takes it along when it goes", async (t) => {
   const db = createDatabase(await testConfig(t), () => {});
   t.teardown(() => db.close());
-  const worker = heartbeat({ id: "wrk_1", process: "scheduler", db, log: keptLog().log });
+  const worker = heartbeat({ id: "wrk_1", process: "scheduler", db, log: captureLog().log });
   const rows = () => db.query<Row>("select process, heartbeat_at > started_at as beaten from workers");
   await worker.start?.({ fail: (error) => t.fail(String(error)) });
   t.match(await rows(), [{ process: "scheduler" }]);
@@ -26,7 +26,7 @@ t.test("a beat that fails is logged and does not end the process", async (t) => 
   const config = { ...(await testConfig(t)), DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" };
   const db = createDatabase(config, () => {});
   t.teardown(() => db.close());
-  const { log, events } = keptLog();
+  const { log, events } = captureLog();
   const worker = heartbeat({ id: "wrk_2", process: "dispatcher", db, log });
   await worker.start?.({ fail: (error) => t.fail(String(error)) });
   await worker.close?.();

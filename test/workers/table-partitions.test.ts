@@ -3,25 +3,24 @@ import { recordEvents } from "../../src/domain/events/record-events.ts";
 import { DAY, HOUR, MINUTE } from "../../src/runtime/durations.ts";
 import { firstIdAt } from "../../src/runtime/ids.ts";
 import { createDatabase, type Database } from "../../src/store/database/database.ts";
-import { dropPartitions, EVENT_HISTORY, MESSAGE_HISTORY } from "../../src/store/database/partitions.ts";
+import { dropPartitions, EVENT_TABLES, MESSAGE_TABLES } from "../../src/store/database/partitions.ts";
 import { createClient } from "../../src/store/tenants/clients.ts";
-import { keepHistory } from "../../workers/scheduler/partitions.ts";
-import { historyClock, historyRoom } from "../../workers/table-partitions.ts";
-import { keptLog } from "../fixtures/captured-log.ts";
+import { applyRetention } from "../../workers/scheduler/partitions.ts";
+import { conservativeNow, tablePartitions } from "../../workers/table-partitions.ts";
+import { captureLog } from "../fixtures/captured-log.ts";
 import { insertMessage } from "../fixtures/messages/message-rows.ts";
 import { testConfig } from "../fixtures/processes/settings.ts";
-import { rawClient } from "../fixtures/servers/servers.ts";
+import { connectRawClient } from "../fixtures/servers/servers.ts";
 import { until } from "../fixtures/until.ts";
 
 const NOON = Date.UTC(2030, 4, 10, 12);
-const KEPT = { EVENT_RETENTION_DAYS: 30, MESSAGE_RETENTION_DAYS: 30 };
+const RETENTION = { EVENT_RETENTION_DAYS: 30, MESSAGE_RETENTION_DAYS: 30 };
 
 async function open(t: Test) {
   const config = await testConfig(t);
   const db = createDatabase(config, () => {});
   t.teardown(() => db.close());
-  for (const history of [EVENT_HISTORY, MESSAGE_HISTORY])
-    await dropPartitions(db, history, Date.UTC(2100, 0)); // those that every process makes at its start
+  for (const history of [EVENT_TABLES, MESSAGE_TABLES]) await dropPartitions(db, history, Date.UTC(2100, 0)); // those that every process makes at its start
   return { db, config, clientId: (await createClient(db, "c")).id };
 }
 
@@ -48,105 +47,116 @@ async function makeRows(db: Database, clientId: string, time: number): Promise<s
 }
 
 /** Where the rows of a table lie. */
-async function placesOf(db: Database, table: string): Promise<Record<string, string>> {
+async function partitionByRow(db: Database, table: string): Promise<Record<string, string>> {
   const rows = await db.query<{ id: string; place: string }>(
     `select id, tableoid::regclass::text as place from ${table} order by id`,
   );
   return Object.fromEntries(rows.map(({ id, place }) => [withoutPrefix(id), place]));
 }
 
-const BOUNDS = "select 1 from pg_inherits where inhparent = 'events'::regclass";
+const SELECT_PARTITIONS = "select 1 from pg_inherits where inhparent = 'events'::regclass";
 
 /** So many of events, and so many of messages. */
-const both = (counts: { made?: number; dropped?: number }) =>
+const bothHistories = (counts: { made?: number; dropped?: number }) =>
   Object.fromEntries(
     Object.entries(counts).flatMap(([outcome, count]) =>
       ["event", "message"].map((kind) => [`${kind}_partitions_${outcome}`, count]),
     ),
   );
 
-const TABLES = [...EVENT_HISTORY.tables, ...MESSAGE_HISTORY.tables];
+const TABLES = [...EVENT_TABLES.tables, ...MESSAGE_TABLES.tables];
 
 t.test("there is room for today and the next two days, made once", async (t) => {
   const { db, clientId } = await open(t);
-  t.match(await keepHistory(KEPT, db, NOON), both({ made: 3, dropped: 0 }));
-  t.match(await keepHistory(KEPT, db, NOON), both({ made: 0 }));
-  t.match(await keepHistory(KEPT, db, NOON + DAY), both({ made: 1 }));
+  t.match(await applyRetention(RETENTION, db, NOON), bothHistories({ made: 3, dropped: 0 }));
+  t.match(await applyRetention(RETENTION, db, NOON), bothHistories({ made: 0 }));
+  t.match(await applyRetention(RETENTION, db, NOON + DAY), bothHistories({ made: 1 }));
   const id = await makeRows(db, clientId, NOON);
   const last = await makeRows(db, clientId, NOON + 2 * DAY + 11 * HOUR);
   for (const table of TABLES)
-    t.same(await placesOf(db, table), { [id]: `${table}_20300510`, [last]: `${table}_20300512` });
+    t.same(await partitionByRow(db, table), { [id]: `${table}_20300510`, [last]: `${table}_20300512` });
 });
 
 t.test("what came while there was no room is moved to where it belongs", async (t) => {
   const { db, clientId } = await open(t);
   const [early, late] = [await makeRows(db, clientId, NOON - DAY), await makeRows(db, clientId, NOON)];
-  t.equal((await placesOf(db, "events"))[late], "events_default");
-  await keepHistory(KEPT, db, NOON);
+  t.equal((await partitionByRow(db, "events"))[late], "events_default");
+  await applyRetention(RETENTION, db, NOON);
   for (const table of TABLES)
-    t.same(await placesOf(db, table), { [early]: `${table}_default`, [late]: `${table}_20300510` });
+    t.same(await partitionByRow(db, table), { [early]: `${table}_default`, [late]: `${table}_20300510` });
 });
 
 t.test("a scheduler that was away for days finds its way back", async (t) => {
   const { db, clientId } = await open(t);
-  await keepHistory(KEPT, db, NOON);
+  await applyRetention(RETENTION, db, NOON);
   const id = await makeRows(db, clientId, NOON + 5 * DAY);
-  t.match(await keepHistory(KEPT, db, NOON + 6 * DAY), both({ made: 6 }));
-  t.equal((await placesOf(db, "attempts"))[id], "attempts_20300515");
+  t.match(await applyRetention(RETENTION, db, NOON + 6 * DAY), bothHistories({ made: 6 }));
+  t.equal((await partitionByRow(db, "attempts"))[id], "attempts_20300515");
 });
 
 t.test("what is over is dropped as a whole, and what is not stays", async (t) => {
   const { db, clientId } = await open(t);
   const stray = await makeRows(db, clientId, NOON - 40 * DAY);
-  await keepHistory(KEPT, db, NOON);
+  await applyRetention(RETENTION, db, NOON);
   const [first, second] = [await makeRows(db, clientId, NOON), await makeRows(db, clientId, NOON + DAY)];
-  t.match(await keepHistory(KEPT, db, NOON + 30 * DAY), both({ dropped: 0 }));
-  t.same(Object.keys(await placesOf(db, "events")), [first, second], `${stray} lay in the default partition`);
-  t.match(await keepHistory(KEPT, db, NOON + 30 * DAY + 13 * HOUR), both({ dropped: 1 }));
-  for (const table of TABLES) t.same(Object.keys(await placesOf(db, table)), [second]);
+  t.match(await applyRetention(RETENTION, db, NOON + 30 * DAY), bothHistories({ dropped: 0 }));
+  t.same(
+    Object.keys(await partitionByRow(db, "events")),
+    [first, second],
+    `${stray} lay in the default partition`,
+  );
+  t.match(await applyRetention(RETENTION, db, NOON + 30 * DAY + 13 * HOUR), bothHistories({ dropped: 1 }));
+  for (const table of TABLES) t.same(Object.keys(await partitionByRow(db, table)), [second]);
 });
 
-const LONG = { EVENT_RETENTION_DAYS: 3_650, MESSAGE_RETENTION_DAYS: 3_650 };
+const LONG_RETENTION = { EVENT_RETENTION_DAYS: 3_650, MESSAGE_RETENTION_DAYS: 3_650 };
 
 t.test("a long history is divided into longer stretches", async (t) => {
   const { db } = await open(t);
-  await keepHistory(LONG, db, NOON);
-  const bounds = await db.query(BOUNDS);
+  await applyRetention(LONG_RETENTION, db, NOON);
+  const bounds = await db.query(SELECT_PARTITIONS);
   t.equal(bounds.length, 4);
-  t.match(await keepHistory(LONG, db, NOON + 60 * DAY), both({ made: 1 }));
-  t.match(await keepHistory(KEPT, db, NOON + 240 * DAY), both({ dropped: 3 }), "and shorter ones follow");
+  t.match(await applyRetention(LONG_RETENTION, db, NOON + 60 * DAY), bothHistories({ made: 1 }));
+  t.match(
+    await applyRetention(RETENTION, db, NOON + 240 * DAY),
+    bothHistories({ dropped: 3 }),
+    "and shorter ones follow",
+  );
 });
 
 t.test("messages and events have each their own time", async (t) => {
   const { db, clientId } = await open(t);
   const settings = { EVENT_RETENTION_DAYS: 30, MESSAGE_RETENTION_DAYS: 90 };
   const stray = await makeRows(db, clientId, NOON - 40 * DAY);
-  await keepHistory(settings, db, NOON);
+  await applyRetention(settings, db, NOON);
   const id = await makeRows(db, clientId, NOON);
-  t.same(await placesOf(db, "messages"), { [stray]: "messages_default", [id]: "messages_20300510" });
-  t.match(await keepHistory(settings, db, NOON + 31 * DAY), {
+  t.same(await partitionByRow(db, "messages"), { [stray]: "messages_default", [id]: "messages_20300510" });
+  t.match(await applyRetention(settings, db, NOON + 31 * DAY), {
     event_partitions_dropped: 1,
     message_partitions_dropped: 0,
   });
-  t.same(await placesOf(db, "events"), {});
-  t.same(Object.keys(await placesOf(db, "messages")), [stray, id]);
-  t.match(await keepHistory(settings, db, NOON + 92 * DAY), { message_partitions_dropped: 1 });
-  t.same(await placesOf(db, "messages"), {});
+  t.same(await partitionByRow(db, "events"), {});
+  t.same(Object.keys(await partitionByRow(db, "messages")), [stray, id]);
+  t.match(await applyRetention(settings, db, NOON + 92 * DAY), { message_partitions_dropped: 1 });
+  t.same(await partitionByRow(db, "messages"), {});
 });
 
 t.test("two that make room at once make it once", async (t) => {
   const { db } = await open(t);
-  const two = await Promise.all([keepHistory(KEPT, db, NOON), keepHistory(KEPT, db, NOON)]);
-  for (const name of Object.keys(both({ made: 3 })))
+  const results = await Promise.all([
+    applyRetention(RETENTION, db, NOON),
+    applyRetention(RETENTION, db, NOON),
+  ]);
+  for (const name of Object.keys(bothHistories({ made: 3 })))
     t.equal(
-      two.reduce((sum, { [name]: made = 0 }) => sum + made, 0),
+      results.reduce((sum, { [name]: made = 0 }) => sum + made, 0),
       3,
     );
 });
 
 t.test("nobody who records meanwhile is refused", async (t) => {
   const { db, config, clientId } = await open(t);
-  const other = await rawClient(t, config.DATABASE_URL);
+  const other = await connectRawClient(t, config.DATABASE_URL);
   // Holds the default partition as a maker of room does, until the recording waits for it.
   await other.query("begin");
   await other.query("create table events_now (like events including defaults including constraints)");
@@ -164,22 +174,22 @@ t.test("nobody who records meanwhile is refused", async (t) => {
   );
   await other.query("commit");
   const [id] = await recording;
-  t.same(await placesOf(db, "events"), { [withoutPrefix(id as string)]: "events_now" });
+  t.same(await partitionByRow(db, "events"), { [withoutPrefix(id as string)]: "events_now" });
 });
 
 t.test("what came in long ago is forgotten, what came lately is not", async (t) => {
   const { db, clientId } = await open(t);
   const draft = { clientId, type: "webhook.test", key: null, data: {} } as const;
   const drafts = [
-    { ...draft, knownBy: "one" },
-    { ...draft, knownBy: "other" },
+    { ...draft, dedupKey: "one" },
+    { ...draft, dedupKey: "other" },
   ];
   t.equal((await recordEvents(db, drafts)).length, 2);
   await db.query("update event_fingerprints set seen_at = now() - interval '7 days 23 hours'");
-  t.match(await keepHistory(KEPT, db), { fingerprints_forgotten: 0 });
+  t.match(await applyRetention(RETENTION, db), { fingerprints_forgotten: 0 });
   t.equal((await recordEvents(db, drafts)).length, 0);
   await db.query("update event_fingerprints set seen_at = now() - interval '8 days 1 minute'");
-  t.match(await keepHistory(KEPT, db), { fingerprints_forgotten: 2 });
+  t.match(await applyRetention(RETENTION, db), { fingerprints_forgotten: 2 });
   t.equal((await recordEvents(db, drafts)).length, 2);
 });
 
@@ -191,24 +201,24 @@ t.test("operations are known by their keys for a day", async (t) => {
     from unnest('{23 hours 59 minutes, 24 hours 1 minute, 30 days}'::interval[]) as age`,
     [clientId],
   );
-  t.match(await keepHistory(KEPT, db), { idempotency_keys_forgotten: 2 });
-  t.match(await keepHistory(KEPT, db), { idempotency_keys_forgotten: 0 });
+  t.match(await applyRetention(RETENTION, db), { idempotency_keys_forgotten: 2 });
+  t.match(await applyRetention(RETENTION, db), { idempotency_keys_forgotten: 0 });
   t.equal((await db.query("select 1 from idempotency_keys")).length, 1);
 });
 
 t.test("a lock that is not had keeps nothing else from being done", async (t) => {
   const { db, config } = await open(t);
-  await keepHistory(KEPT, db, NOON);
-  const reader = await rawClient(t, config.DATABASE_URL);
+  await applyRetention(RETENTION, db, NOON);
+  const reader = await connectRawClient(t, config.DATABASE_URL);
   await reader.query("begin");
   await reader.query("select 1 from events_default");
   await db.query(
     "insert into event_fingerprints values (gen_random_uuid(), gen_random_uuid(), now() - interval '20 days')",
   );
-  await t.rejects(keepHistory(KEPT, db, NOON + 5 * DAY), { code: "55P03" });
+  await t.rejects(applyRetention(RETENTION, db, NOON + 5 * DAY), { code: "55P03" });
   t.same(await db.query("select 1 from event_fingerprints"), []);
   await reader.query("commit");
-  t.match(await keepHistory(KEPT, db, NOON + 5 * DAY), {
+  t.match(await applyRetention(RETENTION, db, NOON + 5 * DAY), {
     event_partitions_made: 5,
     message_partitions_made: 0, // there was no lock on these
   });
@@ -221,22 +231,27 @@ t.test("of two clocks the one is believed that drops less", async (t) => {
     Date.now = now;
   });
   Date.now = () => now() + 40 * DAY;
-  t.ok((await historyClock(db)) < now() + MINUTE);
+  t.ok((await conservativeNow(db)) < now() + MINUTE);
   Date.now = () => now() - 40 * DAY;
-  t.ok((await historyClock(db)) < now() - 39 * DAY);
+  t.ok((await conservativeNow(db)) < now() - 39 * DAY);
 });
 
 t.test("every process makes room at its start, and again when it could not", async (t) => {
   const { db } = await open(t);
-  const { log, lines } = keptLog();
-  let failing = true;
+  const { log, lines } = captureLog();
+  let isFailing = true;
   const query: Database["query"] = (statement, values) =>
-    failing ? Promise.reject(new Error("away")) : db.query(statement, values);
-  const room = historyRoom({ settings: KEPT, db: { ...db, query }, log, pauses: { again: 5, retry: 5 } });
+    isFailing ? Promise.reject(new Error("away")) : db.query(statement, values);
+  const worker = tablePartitions({
+    settings: RETENTION,
+    db: { ...db, query },
+    log,
+    delays: { intervalMs: 5, retryMs: 5 },
+  });
   const fail = () => void t.fail("it must not end the process");
-  await room.start?.({ fail });
-  t.match(lines, [{ event: "history.no_room_made" }]);
-  failing = false;
-  await until("there is room", async () => (await db.query(BOUNDS)).length === 4);
-  await room.close?.();
+  await worker.start?.({ fail });
+  t.match(lines, [{ event: "partitions.create_failed" }]);
+  isFailing = false;
+  await until("there is room", async () => (await db.query(SELECT_PARTITIONS)).length === 4);
+  await worker.close?.();
 });

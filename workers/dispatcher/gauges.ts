@@ -1,18 +1,18 @@
 import type { Breakers } from "../../src/queue/breakers.ts";
 import { type QueueParts, queueStatus } from "../../src/queue/queue-status.ts";
 import type { Metrics } from "../../src/runtime/metrics/metrics.ts";
-import type { Gate } from "./concurrency-limiter.ts";
+import type { ConcurrencyLimiter } from "./concurrency-limiter.ts";
 
 interface GaugeParts extends QueueParts {
   breakers: Breakers;
-  gates: Record<"events" | "messages", Gate>;
+  limiters: Record<"events" | "messages", ConcurrencyLimiter>;
   metrics: Metrics;
 }
 
 /** Sets the gauges. Each dispatcher shows the whole queue, but only its own slots. */
-export async function setGauges({ metrics, gates, breakers, ...parts }: GaugeParts): Promise<void> {
-  metrics.slotsUsed.set({ pool: "events" }, gates.events.used());
-  metrics.slotsUsed.set({ pool: "messages" }, gates.messages.used());
+export async function setGauges({ metrics, limiters, breakers, ...parts }: GaugeParts): Promise<void> {
+  metrics.slotsUsed.set({ pool: "events" }, limiters.events.used());
+  metrics.slotsUsed.set({ pool: "messages" }, limiters.messages.used());
   for (const [state, count] of Object.entries(breakers.counts())) metrics.breakers.set({ state }, count);
   // Until they are known: what was true before an outage must not look as if it still were.
   for (const gauge of [metrics.queueDepth, metrics.queueOldest, metrics.queueInFlight]) gauge.reset();

@@ -2,157 +2,167 @@ import { setMaxListeners } from "node:events";
 import type { RedisClient } from "../../src/queue/redis.ts";
 import { createStreamReader, isMissingGroup } from "../../src/queue/stream-reader.ts";
 import type { Entry, Lane, Stream, Streams } from "../../src/queue/streams.ts";
-import { pause, persist } from "../../src/runtime/async/pause.ts";
-import { within } from "../../src/runtime/async/with-timeout.ts";
+import { pause, retryUntil } from "../../src/runtime/async/pause.ts";
+import { withTimeout } from "../../src/runtime/async/with-timeout.ts";
 import { SECOND } from "../../src/runtime/durations.ts";
 import { type IdPrefix, isClientId, isPrefixedId } from "../../src/runtime/ids.ts";
 import type { Log } from "../../src/runtime/logging/log.ts";
-import { createOutage } from "../../src/runtime/logging/outage-logger.ts";
+import { createOutageLogger } from "../../src/runtime/logging/outage-logger.ts";
 import type { Worker } from "../../src/runtime/supervise.ts";
 
 /** Takes up what the streams of one lane name. */
 export interface LaneParts {
   lane: Lane;
   /** How much may be read: waits until there is room, or tells how much there is now. */
-  room(): Promise<number>;
-  roomNow(): number;
+  waitForFreeSlots(): Promise<number>;
+  freeSlots(): number;
   /** What the ids of its rows begin with. */
-  prefix: IdPrefix;
+  idPrefix: IdPrefix;
   /** False where it was given up, because the process ends: they are still in nobody's hand. */
-  take(entries: readonly Entry[]): Promise<boolean>;
+  dispatch(entries: readonly Entry[]): Promise<boolean>;
 }
 
 /** Who has something in hand. */
-export interface Crew {
+export interface InFlight {
   /** How much. */
-  size(): number;
+  count(): number;
   /** From now on nothing is taken up. */
   stop(): void;
   /** When everything in hand has come to its end. */
-  idle(): Promise<void>;
+  drain(): Promise<void>;
   /** Gives up what is still out, where that does no harm. */
   abort(): void;
   /** Gives up writing down how it ended: the others will find it in the hands of a dead one. */
-  giveUp(): void;
+  abandonWrites(): void;
 }
 
 interface DispatcherParts {
   streams: Streams;
   lanes: readonly LaneParts[];
-  crews: readonly Crew[];
+  inFlight: readonly InFlight[];
   connect(): RedisClient;
   /** What is done beside it, and ends with it: nothing of it begins any more once the process is to end. */
-  chores: readonly Worker[];
+  backgroundWorkers: readonly Worker[];
   log: Log;
 }
 
 /** Who has read it and not taken it off since is dead, or waits for Postgres as everybody else does. */
-const ADOPTED_AFTER = 20 * SECOND;
-const ADOPT_EVERY = 5 * SECOND;
+const RECLAIM_IDLE_MS = 20 * SECOND;
+const RECLAIM_INTERVAL_MS = 5 * SECOND;
 /** After so long what is still out is given up, then the writing down of what has ended, then the waiting for anything. */
-const [ABORT_AFTER, GIVE_UP_AFTER, LEAVE_AFTER] = [18 * SECOND, 18.5 * SECOND, 19.5 * SECOND];
+const [ABORT_AFTER_MS, ABANDON_WRITES_AFTER_MS, EXIT_AFTER_MS] = [18 * SECOND, 18.5 * SECOND, 19.5 * SECOND];
 /** What is done beside may hang in a query, and holds nothing. */
-const CHORES_END_WITHIN = 2 * SECOND;
+const BACKGROUND_CLOSE_TIMEOUT_MS = 2 * SECOND;
 
 /** Reads the streams and hands over what is named there; ends with nothing left in hand. */
 export function dispatcher(parts: DispatcherParts): Worker {
-  const { streams, lanes, crews, chores, log } = parts;
-  const each = (what: "stop" | "abort" | "giveUp") => () => {
-    for (const crew of crews) crew[what]();
+  const { streams, lanes, inFlight, backgroundWorkers, log } = parts;
+  const callEach = (method: "stop" | "abort" | "abandonWrites") => () => {
+    for (const group of inFlight) group[method]();
   };
-  const size = () => crews.reduce((sum, crew) => sum + crew.size(), 0);
+  const countInFlight = () => inFlight.reduce((sum, group) => sum + group.count(), 0);
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal); // two for each stream, which Node would take for a leak
-  let serving: Promise<unknown> = Promise.resolve();
+  let consuming: Promise<unknown> = Promise.resolve();
   return {
     name: "dispatcher",
     async start(lifecycle) {
-      for (const chore of chores) await chore.start?.(lifecycle);
-      serving = Promise.all(
+      for (const worker of backgroundWorkers) await worker.start?.(lifecycle);
+      consuming = Promise.all(
         lanes.flatMap((lane) =>
           streams.all
             .filter((stream) => stream.lane === lane.lane)
             .flatMap((stream) => {
-              const post = { ...parts, ...lane, stream };
-              return [serve(post, stopping.signal), adopt(post, stopping.signal)];
+              const task = { ...parts, ...lane, stream };
+              return [consumeStream(task, stopping.signal), reclaimEntries(task, stopping.signal)];
             }),
         ),
       );
     },
     async close() {
       stopping.abort();
-      each("stop")();
+      callEach("stop")();
       const began = performance.now();
-      const inHand = size();
-      const timers = [setTimeout(each("abort"), ABORT_AFTER), setTimeout(each("giveUp"), GIVE_UP_AFTER)];
-      const ending = chores.map(async (chore) =>
-        within(CHORES_END_WITHIN, Promise.resolve(chore.close?.()), () => {}),
+      const countAtStop = countInFlight();
+      const timers = [
+        setTimeout(callEach("abort"), ABORT_AFTER_MS),
+        setTimeout(callEach("abandonWrites"), ABANDON_WRITES_AFTER_MS),
+      ];
+      const closing = backgroundWorkers.map(async (worker) =>
+        withTimeout(BACKGROUND_CLOSE_TIMEOUT_MS, Promise.resolve(worker.close?.()), () => {}),
       );
-      const idle = () => Promise.all(crews.map((crew) => crew.idle()));
-      const ended = Promise.all([serving, ...ending]).then(idle);
-      await within(LEAVE_AFTER, ended, () => {});
+      const drainAll = () => Promise.all(inFlight.map((group) => group.drain()));
+      const drained = Promise.all([consuming, ...closing]).then(drainAll);
+      await withTimeout(EXIT_AFTER_MS, drained, () => {});
       for (const timer of timers) clearTimeout(timer);
       const ms = Math.round(performance.now() - began);
-      log.info("dispatcher.drained", { in_hand: inHand, left: size(), ms });
+      log.info("dispatcher.drained", { in_flight: countAtStop, left: countInFlight(), ms });
     },
   };
 }
 
 /** One stream, and who takes up what it names. */
-type Post = DispatcherParts & LaneParts & { stream: Stream };
+type StreamTask = DispatcherParts & LaneParts & { stream: Stream };
 
 /** Never reads more than can be begun: what is read and waits looks abandoned after a while. */
-async function serve(post: Post, signal: AbortSignal): Promise<void> {
-  const { streams, stream, log, connect } = post;
+async function consumeStream(task: StreamTask, signal: AbortSignal): Promise<void> {
+  const { streams, stream, log, connect } = task;
   const reader = createStreamReader(stream.key, connect);
-  const next = async (): Promise<Entry[]> => {
-    const room = await post.room();
+  const readNext = async (): Promise<Entry[]> => {
+    const freeSlots = await task.waitForFreeSlots();
     if (signal.aborted) return [];
     try {
-      return await reader.read(Math.ceil(room / streams.partitions));
+      return await reader.read(Math.ceil(freeSlots / streams.partitions));
     } catch (error) {
       if (!isMissingGroup(error)) throw error;
-      await streams.makeGroup(stream.key);
+      await streams.createGroup(stream.key);
       return [];
     }
   };
-  const outage = createOutage(log, { away: "reader.failed", back: "reader.mended" }, { stream: stream.key });
-  const patience = { signal, first: 200, most: 1 * SECOND, onFault: outage.failed };
+  const outageLogger = createOutageLogger(
+    log,
+    { unavailable: "stream_reader.failed", recovered: "stream_reader.recovered" },
+    { stream: stream.key },
+  );
+  const retryOptions = { signal, firstDelayMs: 200, maxDelayMs: 1 * SECOND, onFault: outageLogger.failed };
   while (!signal.aborted) {
-    const entries = (await persist(next, patience)) ?? [];
+    const entries = (await retryUntil(readNext, retryOptions)) ?? [];
     if (signal.aborted) {
-      await handBack(post, entries);
+      await requeue(task, entries);
       break;
     }
-    outage.mended();
-    await accept(post, entries);
+    outageLogger.recovered();
+    await dispatchEntries(task, entries);
   }
   reader.close();
 }
 
 /** Whoever has read something and died leaves it to the others. */
-async function adopt(post: Post, signal: AbortSignal): Promise<void> {
-  const { streams, stream } = post;
+async function reclaimEntries(task: StreamTask, signal: AbortSignal): Promise<void> {
+  const { streams, stream } = task;
   while (!signal.aborted) {
-    await pause(ADOPT_EVERY, signal);
-    const count = signal.aborted ? 0 : post.roomNow();
+    await pause(RECLAIM_INTERVAL_MS, signal);
+    const count = signal.aborted ? 0 : task.freeSlots();
     if (count === 0) continue;
-    const wish = { idle: ADOPTED_AFTER, count };
-    await accept(post, await streams.adopt(stream.key, wish).catch(() => []));
+    const input = { idle: RECLAIM_IDLE_MS, count };
+    await dispatchEntries(task, await streams.reclaim(stream.key, input).catch(() => []));
   }
 }
 
 /** Once they are in somebody's hand, or set aside, or nobody's business, the stream is done with them. */
-async function accept(post: Post, entries: readonly Entry[]): Promise<void> {
-  const { streams, stream, prefix } = post;
-  const readable = entries.filter(({ clientId, id }) => isClientId(clientId) && isPrefixedId(id, prefix));
-  if (!(await post.take(readable))) return handBack(post, readable);
+async function dispatchEntries(task: StreamTask, entries: readonly Entry[]): Promise<void> {
+  const { streams, stream, idPrefix } = task;
+  const valid = entries.filter(({ clientId, id }) => isClientId(clientId) && isPrefixedId(id, idPrefix));
+  if (!(await task.dispatch(valid))) return requeue(task, valid);
   // What stays because Redis is away is adopted later, and found to be done.
   await streams.remove(stream.key, entries).catch(() => {});
 }
 
 /** Read and not begun: given to the others at once. */
-async function handBack({ streams, stream: { lane, key } }: Post, entries: readonly Entry[]): Promise<void> {
+async function requeue(
+  { streams, stream: { lane, key } }: StreamTask,
+  entries: readonly Entry[],
+): Promise<void> {
   if (entries.length === 0) return;
   const move = async () => {
     await streams.add(lane, entries);

@@ -1,32 +1,32 @@
 import { type ScheduledTask, schedule } from "node-cron";
 import { repeat } from "../../src/runtime/async/repeat.ts";
-import { within } from "../../src/runtime/async/with-timeout.ts";
+import { withTimeout } from "../../src/runtime/async/with-timeout.ts";
 import { SECOND } from "../../src/runtime/durations.ts";
 import type { Log } from "../../src/runtime/logging/log.ts";
 import type { Metrics } from "../../src/runtime/metrics/metrics.ts";
 import type { Worker } from "../../src/runtime/supervise.ts";
 import type { Database } from "../../src/store/database/database.ts";
-import { DEAD_AFTER } from "../../src/store/processes/workers.ts";
+import { WORKER_DEAD_AFTER_MS } from "../../src/store/processes/workers.ts";
 import type { Job } from "./job.ts";
-import { createReport } from "./record.ts";
+import { createTickRecorder } from "./record.ts";
 import { createRuns } from "./runs.ts";
 
 /** In milliseconds. */
-interface Times {
+interface CronTimes {
   deadAfter: number;
   /** Between two looks for runs of the dead. */
-  lookEvery: number;
+  checkPeersInterval: number;
   /** After so long at the end of the process the jobs are asked to stop early, then left alone. */
   abortAfter: number;
-  leaveAfter: number;
+  exitAfter: number;
 }
 
 /** A run that is stopped is older than the silence that makes its scheduler dead: once the heart has gone it is free at once. */
-const USUAL: Times = {
-  deadAfter: DEAD_AFTER,
-  lookEvery: 2 * SECOND,
-  abortAfter: DEAD_AFTER + 5 * SECOND,
-  leaveAfter: DEAD_AFTER + 8 * SECOND,
+const DEFAULT_TIMES_MS: CronTimes = {
+  deadAfter: WORKER_DEAD_AFTER_MS,
+  checkPeersInterval: 2 * SECOND,
+  abortAfter: WORKER_DEAD_AFTER_MS + 5 * SECOND,
+  exitAfter: WORKER_DEAD_AFTER_MS + 8 * SECOND,
 };
 
 interface CronParts {
@@ -35,30 +35,35 @@ interface CronParts {
   db: Database;
   log: Log;
   metrics: Metrics;
-  steadyFor(): number;
-  times?: Partial<Times>;
+  aliveForMs(): number;
+  times?: Partial<CronTimes>;
 }
 
 /** A tick that comes later than this, because the process was busy or asleep, is left to another scheduler or the next. */
-const LATEST = 30 * SECOND;
+const MAX_TICK_DELAY_MS = 30 * SECOND;
 
 /** Runs the jobs at their times (UTC), each tick on the one scheduler that claims it first, and what others died over again. */
 export function cron({ jobs, log, metrics, times, ...parts }: CronParts): Worker {
-  const { deadAfter, lookEvery, abortAfter, leaveAfter } = { ...USUAL, ...times };
-  const report = createReport(log, metrics);
-  const runs = createRuns({ ...parts, jobs, log, report, deadAfter });
-  const looking = repeat({ name: "cron.look", every: lookEvery, work: runs.lookAround, log });
+  const { deadAfter, checkPeersInterval, abortAfter, exitAfter } = { ...DEFAULT_TIMES_MS, ...times };
+  const recordTick = createTickRecorder(log, metrics);
+  const runs = createRuns({ ...parts, jobs, log, recordTick, deadAfter });
+  const peerCheck = repeat({
+    name: "cron_peer_check",
+    intervalMs: checkPeersInterval,
+    work: runs.checkPeers,
+    log,
+  });
   const tasks: ScheduledTask[] = [];
 
   function scheduleJob(job: Job): ScheduledTask {
     const options = {
       timezone: "UTC",
       name: job.name,
-      missedExecutionTolerance: LATEST,
+      missedExecutionTolerance: MAX_TICK_DELAY_MS,
       suppressMissedWarning: true, // said in our own words below
     };
     const task = schedule(job.expression, ({ date }) => runs.onTick(job, date), options);
-    task.on("execution:missed", ({ date }) => report({ job: job.name, scheduledAt: date }, "missed"));
+    task.on("execution:missed", ({ date }) => recordTick({ job: job.name, scheduledAt: date }, "missed"));
     return task;
   }
 
@@ -66,13 +71,13 @@ export function cron({ jobs, log, metrics, times, ...parts }: CronParts): Worker
     name: "cron",
     async start(lifecycle) {
       tasks.push(...jobs.map(scheduleJob));
-      await looking.start?.(lifecycle);
+      await peerCheck.start?.(lifecycle);
     },
     async close() {
       for (const task of tasks) await task.destroy();
       const timer = setTimeout(runs.abort, abortAfter);
-      const ended = Promise.resolve(looking.close?.()).then(runs.idle);
-      await within(leaveAfter, ended, runs.leave);
+      const drained = Promise.resolve(peerCheck.close?.()).then(runs.drain);
+      await withTimeout(exitAfter, drained, runs.abandon);
       clearTimeout(timer);
     },
   };

@@ -1,6 +1,6 @@
 import type { Metrics } from "../../src/runtime/metrics/metrics.ts";
 import type { Database } from "../../src/store/database/database.ts";
-import { cronFigures } from "../../src/store/processes/cron-runs.ts";
+import { readCronMetrics } from "../../src/store/processes/cron-runs.ts";
 import type { Job } from "./job.ts";
 
 interface GaugeParts {
@@ -14,7 +14,7 @@ export async function setCronGauges({ db, jobs, metrics }: GaugeParts): Promise<
   // Until they are known: what was true before an outage must not look as if it still were.
   for (const gauge of [metrics.cronRunning, metrics.cronLastSuccess]) gauge.reset();
   const names = jobs.map(({ name }) => name);
-  for (const { job, runningFor, lastSuccess } of await cronFigures(db, names)) {
+  for (const { job, runningFor, lastSuccess } of await readCronMetrics(db, names)) {
     metrics.cronRunning.set({ job }, runningFor);
     if (lastSuccess !== null) metrics.cronLastSuccess.set({ job }, lastSuccess);
   }

@@ -6,8 +6,8 @@ export interface JobTick {
 }
 
 /** A run that could not do what it is for, by no fault of ours: told with what it has done, and without a stack. */
-export class JobTrouble extends Error {
-  override name = "JobTrouble";
+export class JobError extends Error {
+  override name = "JobError";
   readonly counts: Record<string, number>;
 
   constructor(message: string, counts: Record<string, number>, options?: ErrorOptions) {

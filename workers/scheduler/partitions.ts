@@ -1,32 +1,38 @@
-import { doEach } from "../../src/runtime/async/run-steps.ts";
+import { runSteps } from "../../src/runtime/async/run-steps.ts";
 import { DAY } from "../../src/runtime/durations.ts";
 import type { Database } from "../../src/store/database/database.ts";
 import { dropPartitions } from "../../src/store/database/partitions.ts";
-import { forgetFingerprints } from "../../src/store/events/insert-events.ts";
-import { forgetKeys } from "../../src/store/tenants/idempotency-keys.ts";
-import { type HistorySettings, historyClock, historySteps, roomSteps } from "../table-partitions.ts";
+import { deleteOldFingerprints } from "../../src/store/events/insert-events.ts";
+import { deleteExpiredIdempotencyKeys } from "../../src/store/tenants/idempotency-keys.ts";
+import {
+  conservativeNow,
+  createPartitionSteps,
+  partitionSteps,
+  type RetentionSettings,
+} from "../table-partitions.ts";
 
 /** The platforms repeat for seven days what was not taken. */
-const FINGERPRINTS_KEPT = 8 * DAY;
-const BATCH = 10_000;
+const FINGERPRINT_RETENTION_MS = 8 * DAY;
+const MAX_BATCH_ROWS = 10_000;
 
 /** Makes room for what is to come, and drops that whose time is over. */
-export async function keepHistory(settings: HistorySettings, db: Database, given?: number) {
-  const now = given ?? (await historyClock(db));
-  return doEach({
-    ...roomSteps(settings, db, now),
-    ...historySteps(settings, "dropped", (history, days) => dropPartitions(db, history, now - days * DAY)),
-    fingerprints_forgotten: () => inBatches((limit) => forgetFingerprints(db, FINGERPRINTS_KEPT, limit)),
-    idempotency_keys_forgotten: () => inBatches((limit) => forgetKeys(db, limit)),
+export async function applyRetention(settings: RetentionSettings, db: Database, fixedNow?: number) {
+  const now = fixedNow ?? (await conservativeNow(db));
+  return runSteps({
+    ...createPartitionSteps(settings, db, now),
+    ...partitionSteps(settings, "dropped", (history, days) => dropPartitions(db, history, now - days * DAY)),
+    fingerprints_forgotten: () =>
+      deleteInBatches((limit) => deleteOldFingerprints(db, FINGERPRINT_RETENTION_MS, limit)),
+    idempotency_keys_forgotten: () => deleteInBatches((limit) => deleteExpiredIdempotencyKeys(db, limit)),
   });
 }
 
 /** So that nobody waits long for what is deleted at once. */
-async function inBatches(forget: (limit: number) => Promise<number>): Promise<number> {
-  let forgotten = 0;
+async function deleteInBatches(deleteBatch: (limit: number) => Promise<number>): Promise<number> {
+  let deleted = 0;
   for (;;) {
-    const count = await forget(BATCH);
-    forgotten += count;
-    if (count < BATCH) return forgotten;
+    const count = await deleteBatch(MAX_BATCH_ROWS);
+    deleted += count;
+    if (count < MAX_BATCH_ROWS) return deleted;
   }
 }

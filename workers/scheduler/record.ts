@@ -6,7 +6,7 @@ import type { Metrics } from "../../src/runtime/metrics/metrics.ts";
  * took over. Lost: another scheduler had taken it over before it ended here. Stopped:
  * this one had to end, another takes it over.
  */
-const LEVELS = {
+const LOG_LEVELS = {
   ok: "info",
   overlapped: "warn",
   busy: "warn",
@@ -17,13 +17,17 @@ const LEVELS = {
   missed: "error",
 } as const;
 
-export type Outcome = keyof typeof LEVELS;
+export type TickOutcome = keyof typeof LOG_LEVELS;
 
-export type Report = (tick: { job: string; scheduledAt: Date }, outcome: Outcome, fields?: Fields) => void;
+export type RecordTick = (
+  tick: { job: string; scheduledAt: Date },
+  outcome: TickOutcome,
+  fields?: Fields,
+) => void;
 
-export const createReport =
-  (log: Log, metrics: Metrics): Report =>
+export const createTickRecorder =
+  (log: Log, metrics: Metrics): RecordTick =>
   ({ job, scheduledAt }, outcome, fields = {}) => {
     metrics.cronRuns.inc({ job, outcome });
-    log[LEVELS[outcome]]("cron.ran", { job, scheduled_at: scheduledAt, outcome, ...fields });
+    log[LOG_LEVELS[outcome]]("cron.ran", { job, scheduled_at: scheduledAt, outcome, ...fields });
   };

@@ -4,13 +4,13 @@ import type { Database } from "../../src/store/database/database.ts";
 import {
   type Claim,
   claimTick,
-  finishTick,
-  type HeldRun,
+  finishRun,
   type Tick,
   takeOverRuns,
+  type UnfinishedRun,
 } from "../../src/store/processes/cron-runs.ts";
-import { type Job, JobTrouble } from "./job.ts";
-import type { Outcome, Report } from "./record.ts";
+import { type Job, JobError } from "./job.ts";
+import type { RecordTick, TickOutcome } from "./record.ts";
 
 export interface RunsParts {
   /** This scheduler's, and its heart's. */
@@ -18,9 +18,9 @@ export interface RunsParts {
   jobs: readonly Job[];
   db: Database;
   log: Log;
-  report: Report;
+  recordTick: RecordTick;
   /** For how many milliseconds its own heart has beaten without a gap. */
-  steadyFor(): number;
+  aliveForMs(): number;
   /** Milliseconds of silence after which another scheduler is dead. */
   deadAfter: number;
 }
@@ -30,11 +30,11 @@ interface Run {
   scheduledAt: Date;
   began: number;
   /** What else is said of it. */
-  about: Fields;
+  extraFields: Fields;
 }
 
-interface Ending {
-  outcome: Outcome;
+interface RunOutcome {
+  outcome: TickOutcome;
   fields: Fields;
   /** What is written down of a failure. */
   error?: string;
@@ -42,40 +42,44 @@ interface Ending {
 
 /** The runs that this scheduler has in hand, and how it comes by them. */
 export function createRuns(parts: RunsParts) {
-  const { id, jobs, db, log, report } = parts;
-  const running = new Set<Run>();
-  const work = new Set<Promise<void>>();
+  const { id, jobs, db, log, recordTick } = parts;
+  const activeRuns = new Set<Run>();
+  const tasks = new Set<Promise<void>>();
   const stopping = new AbortController();
   setMaxListeners(0, stopping.signal); // each step of a job may listen, which Node would take for a leak
 
   /** After an outage everybody seems dead: who was silent themselves cannot tell, and waits until the others have spoken. */
   const claimant = () => ({
     worker: id,
-    deadAfter: parts.steadyFor() < parts.deadAfter ? null : parts.deadAfter,
+    deadAfter: parts.aliveForMs() < parts.deadAfter ? null : parts.deadAfter,
   });
-  const inHand = (job: string) => [...running].find((run) => run.job === job);
+  const activeRunOf = (job: string) => [...activeRuns].find((run) => run.job === job);
 
   async function onTick(job: Job, scheduledAt: Date): Promise<void> {
     const tick = { job: job.name, scheduledAt };
     let claim: Claim | undefined;
     try {
-      claim = await claimTick(db, tick, { ...claimant(), inHand: inHand(job.name)?.scheduledAt });
+      claim = await claimTick(db, tick, { ...claimant(), inFlight: activeRunOf(job.name)?.scheduledAt });
     } catch (error) {
-      return report(tick, "not_claimed", { err: error });
+      return recordTick(tick, "not_claimed", { err: error });
     }
     if (!claim) return;
-    const { outcome, met } = claim;
-    if (outcome !== "claimed") return report(tick, outcome, whichRun(met));
-    if (met) report({ ...met, job: job.name }, "failed", { error: "abandoned", worker: met.worker });
+    const { outcome, unfinishedRun } = claim;
+    if (outcome !== "claimed") return recordTick(tick, outcome, metRunFields(unfinishedRun));
+    if (unfinishedRun)
+      recordTick({ ...unfinishedRun, job: job.name }, "failed", {
+        error: "abandoned",
+        worker: unfinishedRun.worker,
+      });
     await run(job, scheduledAt);
   }
 
   /** Looks for runs that somebody died over. */
-  async function lookAround(): Promise<void> {
-    const free = jobs.filter(({ name }) => !inHand(name)).map(({ name }) => name);
-    for (const { isOld, worker, ...tick } of await takeOverRuns(db, free, claimant())) {
+  async function checkPeers(): Promise<void> {
+    const idleJobs = jobs.filter(({ name }) => !activeRunOf(name)).map(({ name }) => name);
+    for (const { isOld, worker, ...tick } of await takeOverRuns(db, idleJobs, claimant())) {
       const job = jobs.find(({ name }) => name === tick.job) as Job;
-      if (isOld) report(tick, "failed", { error: "abandoned", worker });
+      if (isOld) recordTick(tick, "failed", { error: "abandoned", worker });
       else void track(takeOver(job, tick, worker));
     }
   }
@@ -85,60 +89,67 @@ export function createRuns(parts: RunsParts) {
     await run(job, scheduledAt, { taken_from: worker });
   }
 
-  async function run(job: Job, scheduledAt: Date, about: Fields = {}): Promise<void> {
-    const hand: Run = { job: job.name, scheduledAt, began: performance.now(), about };
-    running.add(hand);
-    const ending = await writeDown(hand, await endOf(job, scheduledAt));
-    if (running.delete(hand)) tell(hand, ending);
+  async function run(job: Job, scheduledAt: Date, extraFields: Fields = {}): Promise<void> {
+    const activeRun: Run = { job: job.name, scheduledAt, began: performance.now(), extraFields };
+    activeRuns.add(activeRun);
+    const result = await saveOutcome(activeRun, await runJob(job, scheduledAt));
+    if (activeRuns.delete(activeRun)) recordRun(activeRun, result);
   }
 
-  async function endOf(job: Job, scheduledAt: Date): Promise<Ending> {
+  async function runJob(job: Job, scheduledAt: Date): Promise<RunOutcome> {
     const { signal } = stopping;
     try {
       return { outcome: "ok", fields: await job.run({ scheduledAt, signal }) };
     } catch (error) {
       if (signal.aborted) return { outcome: "stopped", fields: { err: error } };
-      return { outcome: "failed", fields: troubleOf(error), error: nameOf(error) };
+      return { outcome: "failed", fields: toErrorFields(error), error: errorNameOf(error) };
     }
   }
 
   /** What was stopped stays unfinished, as does what can not be written down: it is taken over, and runs again. */
-  async function writeDown(hand: Run, ending: Ending): Promise<Ending> {
-    if (ending.outcome === "stopped") return ending;
+  async function saveOutcome(activeRun: Run, result: RunOutcome): Promise<RunOutcome> {
+    if (result.outcome === "stopped") return result;
     try {
-      const isOurs = await finishTick(db, { ...hand, worker: id }, ending.error);
-      return isOurs ? ending : { ...ending, outcome: "lost" };
+      const isOurs = await finishRun(db, { ...activeRun, worker: id }, result.error);
+      return isOurs ? result : { ...result, outcome: "lost" };
     } catch (error) {
-      return { outcome: "failed", fields: { err: error, ...ending.fields } };
+      return { outcome: "failed", fields: { err: error, ...result.fields } };
     }
   }
 
-  const tell = (hand: Run, { outcome, fields }: Ending) =>
-    report(hand, outcome, { ...hand.about, ...fields, ms: Math.round(performance.now() - hand.began) });
+  const recordRun = (activeRun: Run, { outcome, fields }: RunOutcome) =>
+    recordTick(activeRun, outcome, {
+      ...activeRun.extraFields,
+      ...fields,
+      ms: Math.round(performance.now() - activeRun.began),
+    });
 
   function track(task: Promise<void>): Promise<void> {
-    work.add(task);
-    return task.finally(() => work.delete(task));
+    tasks.add(task);
+    return task.finally(() => tasks.delete(task));
   }
 
   return {
     onTick: (job: Job, scheduledAt: Date) => track(onTick(job, scheduledAt)),
-    lookAround,
+    checkPeers,
     /** When everything in hand has come to its end. */
-    idle: async () => void (await Promise.all(work)),
+    drain: async () => void (await Promise.all(tasks)),
     /** Asks the jobs to stop early. */
     abort: () => stopping.abort(),
     /** Gives up those that do not. */
-    leave() {
-      for (const hand of running) tell(hand, { outcome: "stopped", fields: {} });
-      running.clear();
+    abandon() {
+      for (const activeRun of activeRuns) recordRun(activeRun, { outcome: "stopped", fields: {} });
+      activeRuns.clear();
     },
   };
 }
 
-const whichRun = (met?: HeldRun): Fields => ({ met_scheduled_at: met?.scheduledAt, met_worker: met?.worker });
+const metRunFields = (met?: UnfinishedRun): Fields => ({
+  met_scheduled_at: met?.scheduledAt,
+  met_worker: met?.worker,
+});
 
-const troubleOf = (error: unknown): Fields =>
-  error instanceof JobTrouble ? { error: error.message, ...error.counts } : { err: error };
+const toErrorFields = (error: unknown): Fields =>
+  error instanceof JobError ? { error: error.message, ...error.counts } : { err: error };
 
-const nameOf = (error: unknown): string => (error instanceof Error ? error.name : "unknown");
+const errorNameOf = (error: unknown): string => (error instanceof Error ? error.name : "unknown");

@@ -1,36 +1,38 @@
 import { type Config, inspectSettings } from "../../runtime/config/config.ts";
 import { type Environment, SETTINGS, type Setting } from "../../runtime/config/settings.ts";
 import { createDatabase } from "../../store/database/database.ts";
-import { type Verb, verb } from "../command.ts";
+import { type Command, defineCommand } from "../command.ts";
 import { type Finding, failed, ok } from "./finding.ts";
 import { examineClock, examineIdentityProvider, examinePlatforms } from "./platforms.ts";
 import { examinePostgres, examineRedis } from "./servers.ts";
 
-interface Report {
+interface DoctorResult {
   healthy: boolean;
   findings: Finding[];
 }
 
-export const DOCTOR_VERB: Verb = verb({
+export const DOCTOR_COMMAND: Command = defineCommand({
   name: "doctor",
   summary:
     "Check settings, Postgres, Redis, migrations, secrets, workers, clock and platforms, and say what to mend",
   options: {},
-  async run(_, { env }): Promise<Report> {
+  async run(_, { env }): Promise<DoctorResult> {
     const findings = await examine(env);
     return { healthy: findings.every(({ status }) => status !== "failed"), findings };
   },
   show: ({ healthy, findings }) =>
-    [...findings.map(toLines), "", healthy ? "Herald can run." : "Something is to be mended first."].join(
-      "\n",
-    ),
-  failed: ({ healthy }) => !healthy,
+    [
+      ...findings.map(formatFinding),
+      "",
+      healthy ? "Herald can run." : "Something is to be mended first.",
+    ].join("\n"),
+  isFailure: ({ healthy }) => !healthy,
 });
 
 /** Everything that can be looked at with the settings that are right. */
 async function examine(env: Environment): Promise<Finding[]> {
   const { config, problems } = inspectSettings(env);
-  const settings = problems.map(({ name, message }) => failed("settings", message, mendFor(name)));
+  const settings = problems.map(({ name, message }) => failed("settings", message, remedyFor(name)));
   const [servers, redis, platforms, identity] = await Promise.all([
     config.DATABASE_URL === undefined ? [] : examineDatabase(config),
     config.REDIS_URL === undefined
@@ -60,14 +62,14 @@ async function examineDatabase(config: Partial<Config>): Promise<Finding[]> {
   }
 }
 
-const mendFor = (name: keyof typeof SETTINGS): string => {
-  const { mend, meaning }: Setting<unknown> = SETTINGS[name];
-  return mend ?? `set ${name} in the environment of every process: ${meaning}`;
+const remedyFor = (name: keyof typeof SETTINGS): string => {
+  const { remedy, meaning }: Setting<unknown> = SETTINGS[name];
+  return remedy ?? `set ${name} in the environment of every process: ${meaning}`;
 };
 
-const MARKS = { ok: "ok     ", warning: "WARNING", failed: "FAILED " };
+const STATUS_LABELS = { ok: "ok     ", warning: "WARNING", failed: "FAILED " };
 
-function toLines({ check, status, message, mend }: Finding): string {
-  const line = `${MARKS[status]}  ${check.padEnd(10)}  ${message}`;
+function formatFinding({ check, status, message, mend }: Finding): string {
+  const line = `${STATUS_LABELS[status]}  ${check.padEnd(10)}  ${message}`;
   return mend === undefined ? line : `${line}\n${" ".repeat(21)}-> ${mend}`;
 }

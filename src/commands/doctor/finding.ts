@@ -23,8 +23,8 @@ export const warning = (check: string, message: string, mend: string): Finding =
   mend,
 });
 
-export const reasonOf = (error: unknown): string => {
+export const rootCauseMessage = (error: unknown): string => {
   const { message, code, cause } = (error ?? {}) as { message?: string; code?: string; cause?: unknown };
   // What fetch says itself is only that it failed.
-  return cause instanceof Error ? reasonOf(cause) : message || code || "no reason given";
+  return cause instanceof Error ? rootCauseMessage(cause) : message || code || "no reason given";
 };

@@ -2,12 +2,12 @@ import type { Config } from "../../runtime/config/config.ts";
 import { SECOND } from "../../runtime/durations.ts";
 import { databaseTime } from "../../store/database/clock.ts";
 import type { Database } from "../../store/database/database.ts";
-import { type Finding, failed, ok, reasonOf, warning } from "./finding.ts";
+import { type Finding, failed, ok, rootCauseMessage, warning } from "./finding.ts";
 
-const PATIENCE = 5 * SECOND;
+const REQUEST_TIMEOUT_MS = 5 * SECOND;
 
 /** Signed webhooks and tokens allow minutes; a clock that is this far off is not being set by anybody. */
-const CLOCK_TOLERANCE = 5 * SECOND;
+const MAX_CLOCK_OFFSET_MS = 5 * SECOND;
 
 const PLATFORMS = [
   "AD_PLATFORM_URL",
@@ -16,8 +16,8 @@ const PLATFORMS = [
   "SOCIAL_PLATFORM_URL",
 ] as const satisfies readonly (keyof Config)[];
 
-const ask = (address: string) =>
-  fetch(address, { redirect: "manual", signal: AbortSignal.timeout(PATIENCE) });
+const request = (address: string) =>
+  fetch(address, { redirect: "manual", signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) });
 
 /** Whether something answers at the platforms' addresses; what it answers is not the question. */
 export async function examinePlatforms(config: Partial<Config>): Promise<Finding[]> {
@@ -28,8 +28,8 @@ export async function examinePlatforms(config: Partial<Config>): Promise<Finding
     const { origin } = new URL(address);
     settingsByHost.set(origin, [...(settingsByHost.get(origin) ?? []), name]);
   }
-  const visits = [...settingsByHost].map(([origin, names]) => examinePlatform(origin, names, config));
-  return Promise.all(visits);
+  const checks = [...settingsByHost].map(([origin, names]) => examinePlatform(origin, names, config));
+  return Promise.all(checks);
 }
 
 async function examinePlatform(
@@ -38,10 +38,10 @@ async function examinePlatform(
   { NODE_ENV }: Partial<Config>,
 ): Promise<Finding> {
   try {
-    await ask(origin);
+    await request(origin);
     return ok("platforms", `${origin} answers`);
   } catch (error) {
-    const message = `no answer from ${origin}: ${reasonOf(error)}`;
+    const message = `no answer from ${origin}: ${rootCauseMessage(error)}`;
     const mend = `start what should answer there, correct ${names.join(", ")}, or let this machine reach it`;
     // Without platforms much of the service can still be tried.
     return NODE_ENV === "production"
@@ -52,21 +52,25 @@ async function examinePlatform(
 
 export async function examineIdentityProvider(address: string): Promise<Finding> {
   try {
-    const response = await ask(address);
+    const response = await request(address);
     const { keys } = (await response.json()) as { keys?: unknown };
     if (!Array.isArray(keys)) throw new Error("the answer is not a set of keys");
     return ok("identity", `${keys.length} keys at JWT_JWKS_URL`);
   } catch (error) {
-    return failed("identity", `no keys at JWT_JWKS_URL: ${reasonOf(error)}`, "correct JWT_JWKS_URL");
+    return failed("identity", `no keys at JWT_JWKS_URL: ${rootCauseMessage(error)}`, "correct JWT_JWKS_URL");
   }
 }
 
 export async function examineClock(db: Database): Promise<Finding> {
-  const asked = Date.now();
-  const told = await databaseTime(db);
-  const middle = (asked + Date.now()) / 2;
-  const ahead = Math.round((middle - told.getTime()) / SECOND);
-  if (Math.abs(ahead) * SECOND <= CLOCK_TOLERANCE) return ok("clock", "agrees with Postgres");
+  const requestedAt = Date.now();
+  const databaseNow = await databaseTime(db);
+  const midpoint = (requestedAt + Date.now()) / 2;
+  const aheadSeconds = Math.round((midpoint - databaseNow.getTime()) / SECOND);
+  if (Math.abs(aheadSeconds) * SECOND <= MAX_CLOCK_OFFSET_MS) return ok("clock", "agrees with Postgres");
   const mend = "let a time service (NTP) set the clocks of both machines";
-  return failed("clock", `${Math.abs(ahead)} s ${ahead > 0 ? "ahead of" : "behind"} Postgres`, mend);
+  return failed(
+    "clock",
+    `${Math.abs(aheadSeconds)} s ${aheadSeconds > 0 ? "ahead of" : "behind"} Postgres`,
+    mend,
+  );
 }

@@ -5,30 +5,30 @@ import { createLog } from "../../runtime/logging/log.ts";
 import { createSecretBox } from "../../security/secret-box.ts";
 import type { Database } from "../../store/database/database.ts";
 import { inspectMigrations } from "../../store/database/migrations.ts";
-import { findSealedColumns, sharesByKey } from "../../store/database/sealed-columns.ts";
-import { countAlive } from "../../store/processes/workers.ts";
-import { opened } from "../secrets.ts";
-import { type Finding, failed, ok, reasonOf, warning } from "./finding.ts";
+import { findSealedColumns, listKeyUsage } from "../../store/database/sealed-columns.ts";
+import { countAliveWorkers } from "../../store/processes/workers.ts";
+import { tryOpen } from "../secrets.ts";
+import { type Finding, failed, ok, rootCauseMessage, warning } from "./finding.ts";
 
-const PATIENCE = 5 * SECOND;
+const PING_TIMEOUT_MS = 5 * SECOND;
 
 /** Host and port only: a password may stand in the address. */
-const placeOf = (address: string) => new URL(address).host;
+const hostOf = (address: string) => new URL(address).host;
 
 /** Postgres, and what is in it. */
 export async function examinePostgres(db: Database, config: Partial<Config>): Promise<Finding[]> {
-  const place = placeOf(config.DATABASE_URL as string);
+  const host = hostOf(config.DATABASE_URL as string);
   try {
-    await db.ping(PATIENCE);
+    await db.ping(PING_TIMEOUT_MS);
   } catch (error) {
     const mend =
       "start the server, make the database, or correct DATABASE_URL (host, password, sslmode, firewall)";
-    return [failed("postgres", `${place} cannot be used: ${reasonOf(error)}`, mend)];
+    return [failed("postgres", `${host} cannot be used: ${rootCauseMessage(error)}`, mend)];
   }
   const migrations = await examineMigrations(config);
   const rest =
     migrations.status === "ok" ? [await examineSecrets(db, config), ...(await examineWorkers(db))] : [];
-  return [ok("postgres", `${place} answers`), migrations, ...rest];
+  return [ok("postgres", `${host} answers`), migrations, ...rest];
 }
 
 const RESTORE =
@@ -52,7 +52,11 @@ async function examineMigrations(config: Partial<Config>): Promise<Finding> {
     return failed("migrations", `not applied: ${used.pending.join(", ")}`, mend);
   } catch (error) {
     const mend = "correct DATABASE_DIRECT_URL, which migrations use";
-    return failed("migrations", `${placeOf(DATABASE_DIRECT_URL)} cannot be used: ${reasonOf(error)}`, mend);
+    return failed(
+      "migrations",
+      `${hostOf(DATABASE_DIRECT_URL)} cannot be used: ${rootCauseMessage(error)}`,
+      mend,
+    );
   }
 }
 
@@ -62,8 +66,8 @@ async function examineSecrets(db: Database, { ENCRYPTION_KEYS: keys }: Partial<C
   const box = createSecretBox(keys);
   let stale = 0;
   for (const column of await findSealedColumns(db))
-    for (const { keyId, count, sample } of await sharesByKey(db, column)) {
-      if (opened(box, column, sample) === undefined)
+    for (const { keyId, count, sample } of await listKeyUsage(db, column)) {
+      if (tryOpen(box, column, sample) === undefined)
         return failed(
           "secrets",
           `some are encrypted by a key "${keyId}" that ENCRYPTION_KEYS lacks, or has otherwise`,
@@ -82,7 +86,7 @@ const WORKERS = {
 };
 
 async function examineWorkers(db: Database): Promise<Finding[]> {
-  const alive = await countAlive(db);
+  const alive = await countAliveWorkers(db);
   return Object.entries(WORKERS).map(([process, consequence]) => {
     const count = alive.get(process) ?? 0;
     if (count > 0) return ok(process, `${count} at work`);
@@ -98,19 +102,19 @@ type RedisSettings = Pick<Config, "REDIS_URL" | "REDIS_TLS_VERIFY">;
 
 export async function examineRedis(settings: RedisSettings): Promise<Finding> {
   const [first = ""] = settings.REDIS_URL.nodes;
-  const silent = createLog({ LOG_LEVEL: "silent", LOG_FORMAT: "json", process: "herald" });
-  const redis = connectProducer(settings, silent);
+  const silentLog = createLog({ LOG_LEVEL: "silent", LOG_FORMAT: "json", process: "herald" });
+  const redis = connectProducer(settings, silentLog);
   let fault: unknown;
   redis.on("error", (error) => {
     fault = error;
   });
   try {
-    await awaitConnection(redis, PATIENCE);
-    await pingRedis(redis, PATIENCE);
-    return ok("redis", `${placeOf(first)} answers`);
+    await awaitConnection(redis, PING_TIMEOUT_MS);
+    await pingRedis(redis, PING_TIMEOUT_MS);
+    return ok("redis", `${hostOf(first)} answers`);
   } catch (error) {
     const mend = "start the server, or correct REDIS_URL (host, password, rediss:// and REDIS_TLS_VERIFY)";
-    return failed("redis", `${placeOf(first)} cannot be used: ${reasonOf(fault ?? error)}`, mend);
+    return failed("redis", `${hostOf(first)} cannot be used: ${rootCauseMessage(fault ?? error)}`, mend);
   } finally {
     redis.disconnect();
   }

@@ -3,8 +3,8 @@ import { createQueueNotifier, type QueueNotifier } from "../../queue/queue-notif
 import { createStreams, type Lane, type QueueRef } from "../../queue/streams.ts";
 import type { Worker } from "../../runtime/supervise.ts";
 import type { Database } from "../../store/database/database.ts";
-import { unqueue } from "../../store/events/sweep-deliveries.ts";
-import { unqueueSends } from "../../store/messages/claim-sends.ts";
+import { unmarkQueued } from "../../store/events/sweep-deliveries.ts";
+import { unmarkQueuedSends } from "../../store/messages/claim-sends.ts";
 import {
   DATABASE,
   EVENT_NOTIFIER,
@@ -18,24 +18,24 @@ import {
 } from "../tokens.ts";
 
 export function registerQueueNotifiers(container: DependencyContainer): void {
-  provide(container, EVENT_NOTIFIER, (c) => doorbellOf(c, "events", unqueue));
-  provide(container, MESSAGE_NOTIFIER, (c) => doorbellOf(c, "outbound", unqueueSends));
+  provide(container, EVENT_NOTIFIER, (c) => createNotifier(c, "events", unmarkQueued));
+  provide(container, MESSAGE_NOTIFIER, (c) => createNotifier(c, "outbound", unmarkQueuedSends));
 }
 
 /** `takeBack`: says of rows that they are in no queue. */
-function doorbellOf<R extends QueueRef>(
+function createNotifier<R extends QueueRef>(
   container: DependencyContainer,
   lane: Lane,
-  takeBack: (db: Database, refs: readonly R[]) => Promise<void>,
+  unmark: (db: Database, refs: readonly R[]) => Promise<void>,
 ) {
   const [redis, db] = [resolve(container, REDIS), resolve(container, DATABASE)];
   const streams = createStreams(redis, resolve(container, PARTITIONS));
   const parts = { redis, streams, lane, log: resolve(container, LOG) };
-  return createQueueNotifier<R>({ ...parts, unqueue: (refs) => takeBack(db, refs) });
+  return createQueueNotifier<R>({ ...parts, unmarkQueued: (refs) => unmark(db, refs) });
 }
 
 /** Resolved when it is first asked: the table of routes must not connect to anything. */
-export const doorbellIn = <R extends QueueRef>(
+export const lazyNotifier = <R extends QueueRef>(
   container: DependencyContainer,
   name: Token<QueueNotifier<R> & Worker>,
 ): QueueNotifier<R> => ({

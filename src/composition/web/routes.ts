@@ -1,8 +1,8 @@
 import type { DependencyContainer } from "tsyringe";
-import { rememberPlatforms } from "../../domain/channels/channel-platforms.ts";
-import { createIntake } from "../../domain/messages/accept-message.ts";
+import { createPlatformLookup } from "../../domain/channels/channel-platforms.ts";
+import { createMessageIntake } from "../../domain/messages/accept-message.ts";
 import { type ApiDocument, describeApi } from "../../http/openapi/describe-api.ts";
-import { type Route, tagged } from "../../http/route.ts";
+import { type Route, withTag } from "../../http/route.ts";
 import { pingRedis } from "../../queue/redis.ts";
 import { auditRoutes } from "../../resources/audit/routes.ts";
 import { authRoutes } from "../../resources/auth/routes.ts";
@@ -24,7 +24,7 @@ import { createAppSignatures } from "../../security/app-signatures.ts";
 import { createConsoleCookie } from "../../security/console-cookie.ts";
 import { createSigner } from "../../security/derived-keys.ts";
 import { createSignedStates } from "../../security/signed-states.ts";
-import type { TryLimit } from "../../security/try-limit.ts";
+import type { AttemptLimiter } from "../../security/try-limit.ts";
 import {
   CONFIG,
   DATABASE,
@@ -44,7 +44,7 @@ import {
   TRY_LIMIT,
   USER_TOKENS,
 } from "../tokens.ts";
-import { doorbellIn } from "./queue-notifiers.ts";
+import { lazyNotifier } from "./queue-notifiers.ts";
 
 /** The OpenAPI document of every route that the product has. */
 export const productDocument = (container: DependencyContainer): ApiDocument =>
@@ -56,8 +56,8 @@ export function allRoutes(container: DependencyContainer): Route[] {
   const [db, passwords] = [resolve(container, DATABASE), resolve(container, PASSWORDS)];
   const { issue } = resolve(container, USER_TOKENS);
   // Made at the first try: the table must not connect to anything.
-  const tryLimit: TryLimit = (who, attempt) => resolve(container, TRY_LIMIT)(who, attempt);
-  const doorbell = doorbellIn(container, EVENT_NOTIFIER);
+  const tryLimit: AttemptLimiter = (who, attempt) => resolve(container, TRY_LIMIT)(who, attempt);
+  const notifier = lazyNotifier(container, EVENT_NOTIFIER);
   const platforms = () => resolve(container, PLATFORMS);
   const secretBox = resolve(container, SECRET_BOX);
   const production = config.NODE_ENV === "production";
@@ -66,21 +66,24 @@ export function allRoutes(container: DependencyContainer): Route[] {
   const [log, metrics] = [resolve(container, LOG), resolve(container, METRICS)];
   const cookie = createConsoleCookie(config.PUBLIC_URL);
   return [
-    ...tagged("Authentication", authRoutes({ db, passwords, tryLimit, cookie, issue })),
-    ...tagged("API keys", keyRoutes({ db, production })),
-    ...tagged("Users", userRoutes({ db, passwords, tryLimit })),
-    ...tagged("Channels", channelRoutes({ db, secretBox, platforms })),
-    ...tagged("Messages", outboundRoutes(outboundParts(container))),
-    ...tagged("Templates", templateRoutes(templateParts(container))),
-    ...tagged("Webhooks", webhookRoutes(webhookParts(container))),
-    ...tagged("Events", eventRoutes({ db, doorbell })),
-    ...tagged("Terms", termsRoutes({ db })),
-    ...tagged("Ad accounts", oauthRoutes(oauthParts(container))),
-    ...tagged("Ad accounts", adAccountRoutes({ db, secretBox, log, platforms })),
-    ...tagged("Audit log", auditRoutes({ db })),
-    ...tagged("Platforms", ingressRoutes({ db, doorbell, signatures, verifyToken, publicUrl, log, metrics })),
-    ...tagged("Service", healthRoutes(healthParts(container))),
-    ...tagged("Service", docsRoutes({ describe: () => productDocument(container) })),
+    ...withTag("Authentication", authRoutes({ db, passwords, tryLimit, cookie, issue })),
+    ...withTag("API keys", keyRoutes({ db, production })),
+    ...withTag("Users", userRoutes({ db, passwords, tryLimit })),
+    ...withTag("Channels", channelRoutes({ db, secretBox, platforms })),
+    ...withTag("Messages", outboundRoutes(outboundParts(container))),
+    ...withTag("Templates", templateRoutes(templateParts(container))),
+    ...withTag("Webhooks", webhookRoutes(webhookParts(container))),
+    ...withTag("Events", eventRoutes({ db, notifier })),
+    ...withTag("Terms", termsRoutes({ db })),
+    ...withTag("Ad accounts", oauthRoutes(oauthParts(container))),
+    ...withTag("Ad accounts", adAccountRoutes({ db, secretBox, log, platforms })),
+    ...withTag("Audit log", auditRoutes({ db })),
+    ...withTag(
+      "Platforms",
+      ingressRoutes({ db, notifier, signatures, verifyToken, publicUrl, log, metrics }),
+    ),
+    ...withTag("Service", healthRoutes(healthParts(container))),
+    ...withTag("Service", docsRoutes({ describe: () => productDocument(container) })),
   ];
 }
 
@@ -97,8 +100,8 @@ function oauthParts(container: DependencyContainer): OauthParts {
 
 function outboundParts(container: DependencyContainer): OutboundParts {
   const db = resolve(container, DATABASE);
-  const intake = createIntake({ db, doorbell: doorbellIn(container, MESSAGE_NOTIFIER) });
-  return { db, intake, platformOf: rememberPlatforms(db) };
+  const intake = createMessageIntake({ db, notifier: lazyNotifier(container, MESSAGE_NOTIFIER) });
+  return { db, intake, platformOf: createPlatformLookup(db) };
 }
 
 const templateParts = (container: DependencyContainer): TemplateParts => ({

@@ -3,13 +3,13 @@ import { termsGate } from "../../domain/tenants/terms.ts";
 import { createApp } from "../../http/app.ts";
 import { createIdempotency } from "../../http/idempotency.ts";
 import { createRateLimit } from "../../http/rate-limit.ts";
-import { httpServer } from "../../http/server.ts";
+import { createHttpServer } from "../../http/server.ts";
 import { createValidator } from "../../schema/validate.ts";
 import { createSigner } from "../../security/derived-keys.ts";
 import { createPasswords } from "../../security/passwords.ts";
-import { createTryLimit } from "../../security/try-limit.ts";
+import { createAttemptLimiter } from "../../security/try-limit.ts";
 import { createUserTokens } from "../../security/user-tokens.ts";
-import { registerPosting } from "../event-poster.ts";
+import { registerEventPoster } from "../event-poster.ts";
 import { platformConnections, registerPlatforms } from "../platforms.ts";
 import { sharedWorkers } from "../shared.ts";
 import {
@@ -39,10 +39,10 @@ import { allRoutes } from "./routes.ts";
 
 export function registerWeb(container: DependencyContainer): void {
   provide(container, PASSWORDS, () => createPasswords());
-  registerPosting(container);
+  registerEventPoster(container);
   registerPlatforms(container);
   provide(container, USER_TOKENS, (c) => createUserTokens(resolve(c, CONFIG)));
-  provide(container, TRY_LIMIT, (c) => createTryLimit(resolve(c, REDIS)));
+  provide(container, TRY_LIMIT, (c) => createAttemptLimiter(resolve(c, REDIS)));
   registerQueueNotifiers(container);
   provide(container, ROUTES, allRoutes);
   provide(container, CREDENTIALS, credentialSchemes);
@@ -60,7 +60,7 @@ export function registerWeb(container: DependencyContainer): void {
       trustedProxies: config.TRUST_PROXY,
       idempotency: createIdempotency(resolve(c, SECRET_BOX)),
     });
-    return httpServer(app, { port: config.PORT, host: config.HOST, log });
+    return createHttpServer(app, { port: config.PORT, host: config.HOST, log });
   });
   provide(container, WORKERS, (c) => [
     ...sharedWorkers(c),

@@ -6,7 +6,7 @@ import { openConnectionToken } from "../../security/connection-token.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
 import { type AdAccountRow, findAdAccount } from "../../store/ads/ad-accounts.ts";
 import type { Database } from "../../store/database/database.ts";
-import { accountRevoked, revokeConnections } from "./ad-accounts.ts";
+import { accountRevokedError, revokeConnections } from "./ad-accounts.ts";
 
 /** An ad account that is not revoked, and how the platform is spoken to in its name. */
 export interface AdAccountAccess {
@@ -19,7 +19,7 @@ interface Parts {
   secretBox: SecretBox;
 }
 
-export const noSuchAccount = (): ApiError => new ApiError("not_found", "There is no such ad account");
+export const accountNotFoundError = (): ApiError => new ApiError("not_found", "There is no such ad account");
 
 /** 404 for an account that the client does not have, 409 for one whose token is dead. */
 export async function openAdAccount(
@@ -28,9 +28,9 @@ export async function openAdAccount(
   id: string,
 ): Promise<AdAccountAccess> {
   const row = await findAdAccount(db, clientId, id);
-  if (!row) throw noSuchAccount();
+  if (!row) throw accountNotFoundError();
   const { connection_id, token_sealed } = row;
-  if (connection_id === null || token_sealed === null) throw accountRevoked();
+  if (connection_id === null || token_sealed === null) throw accountRevokedError();
   const token = openConnectionToken(secretBox, connection_id, token_sealed);
   return {
     row: { ...row, connection_id },
@@ -38,13 +38,16 @@ export async function openAdAccount(
   };
 }
 
-interface Teller {
+interface RevocationParts {
   db: Database;
   log: Log;
 }
 
 /** The platform calls the token of a connection dead: every account that shares it is revoked. Answers how many. */
-export async function endConnection({ db, log }: Teller, connectionId: string): Promise<number> {
+export async function revokeDeadConnection(
+  { db, log }: RevocationParts,
+  connectionId: string,
+): Promise<number> {
   const accounts = await db.transaction((tx) => revokeConnections(tx, [connectionId]));
   for (const { client_id: client, ad_account_id: ad_account, previous_status } of accounts)
     log.warn("ad_account.revoked", { client, ad_account, previous_status });
@@ -52,11 +55,15 @@ export async function endConnection({ db, log }: Teller, connectionId: string): 
 }
 
 /** What is said with the token of a connection, which may turn out to be dead. */
-export async function speakingBy<T>(teller: Teller, connectionId: string, say: () => Promise<T>): Promise<T> {
+export async function withDeadTokenCheck<T>(
+  parts: RevocationParts,
+  connectionId: string,
+  call: () => Promise<T>,
+): Promise<T> {
   try {
-    return await say();
+    return await call();
   } catch (error) {
-    if (isTokenDead(error)) await endConnection(teller, connectionId);
+    if (isTokenDead(error)) await revokeDeadConnection(parts, connectionId);
     throw error;
   }
 }

@@ -3,13 +3,13 @@ import type { AdAccountRow } from "../../store/ads/ad-accounts.ts";
 import type { EventDraft } from "../events/record-events.ts";
 import { toAdAccount } from "./ad-account-dto.ts";
 
-type AdAccountEvent =
+type AdAccountEventType =
   | "ad_account.connected"
   | "ad_account.updated"
   | "ad_account.revoked"
   | "ad_account.token_expiring";
 
-const about = (type: AdAccountEvent, account: AdAccountRow, more: object = {}): EventDraft => ({
+const toDraft = (type: AdAccountEventType, account: AdAccountRow, more: object = {}): EventDraft => ({
   clientId: account.client_id,
   type,
   key: "marketing",
@@ -19,16 +19,16 @@ const about = (type: AdAccountEvent, account: AdAccountRow, more: object = {}): 
 
 /** For the first time, or again after it was revoked. */
 export const adAccountConnected = (account: AdAccountRow, previous_status?: string): EventDraft =>
-  about("ad_account.connected", account, previous_status === undefined ? {} : { previous_status });
+  toDraft("ad_account.connected", account, previous_status === undefined ? {} : { previous_status });
 
 /** The platform says something else of it than before. */
-export const adAccountUpdated = (account: AdAccountRow): EventDraft => about("ad_account.updated", account);
+export const adAccountUpdated = (account: AdAccountRow): EventDraft => toDraft("ad_account.updated", account);
 
 export const adAccountRevoked = ({ previous_status, ...account }: RevokedRow): EventDraft =>
-  about("ad_account.revoked", account, { previous_status });
+  toDraft("ad_account.revoked", account, { previous_status });
 
 export const adAccountTokenExpiring = (
   account: AdAccountRow,
   { expiresAt, daysLeft }: { expiresAt: Date; daysLeft: number },
 ): EventDraft =>
-  about("ad_account.token_expiring", account, { expires_at: expiresAt.toISOString(), days_left: daysLeft });
+  toDraft("ad_account.token_expiring", account, { expires_at: expiresAt.toISOString(), days_left: daysLeft });

@@ -1,6 +1,6 @@
 import type { PlatformAdAccount } from "../../platforms/ads/accounts.ts";
 import { toStorable } from "../../schema/storable.ts";
-import { type AdAccountFacts, FACTS } from "../../store/ads/ad-accounts.ts";
+import { AD_ACCOUNT_FACTS, type AdAccountFacts } from "../../store/ads/ad-accounts.ts";
 
 const textOrNull = (text: string | undefined) => (text === undefined ? null : toStorable(text));
 
@@ -15,4 +15,4 @@ export const toFacts = (account: PlatformAdAccount): AdAccountFacts => ({
 });
 
 export const haveChanged = (one: AdAccountFacts, other: AdAccountFacts): boolean =>
-  FACTS.some((fact) => one[fact] !== other[fact]);
+  AD_ACCOUNT_FACTS.some((fact) => one[fact] !== other[fact]);

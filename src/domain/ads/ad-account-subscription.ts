@@ -21,7 +21,7 @@ export async function subscribe(
   } catch (error) {
     if (!(error instanceof PlatformFailure) || isTokenDead(error)) throw error;
     const { client_id: client, ad_account_id: ad_account } = row;
-    log.warn("ad_account.not_subscribed", { client, ad_account, error: error.code });
+    log.warn("ad_account.subscribe_failed", { client, ad_account, error: error.code });
     return false;
   }
   await markSubscribed(db, row.client_id, row.id);

@@ -2,11 +2,11 @@ import type { PlatformAdAccount } from "../../platforms/ads/accounts.ts";
 import { newId, newUuid } from "../../runtime/ids.ts";
 import { hashToken, sealConnectionToken } from "../../security/connection-token.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
-import { lockNamed, reserveGrants, saveGranted } from "../../store/ads/ad-account-changes.ts";
+import { lockAdAccounts, reserveGrants, saveGrantedAccounts } from "../../store/ads/ad-account-changes.ts";
 import type { AdAccountRow } from "../../store/ads/ad-accounts.ts";
-import { deleteUnused, insertConnection } from "../../store/ads/ad-connections.ts";
+import { deleteUnusedConnections, insertConnection } from "../../store/ads/ad-connections.ts";
 import type { Queryable } from "../../store/database/database.ts";
-import { type Deed, recordAudit } from "../../store/tenants/audit-log.ts";
+import { type AuditActor, recordAudit } from "../../store/tenants/audit-log.ts";
 import { type EventDraft, recordEvents } from "../events/record-events.ts";
 import { adAccountConnected, adAccountUpdated } from "./ad-account-events.ts";
 import { haveChanged, toFacts } from "./ad-account-facts.ts";
@@ -30,33 +30,34 @@ interface Parts {
  * Writes the grant down and answers its accounts, in the platform's order. They share one connection, a new one: those that
  * the client had before leave their former one for it, whose token goes when nobody needs it any more.
  */
-export async function storeGrant(parts: Parts, deed: Deed, grant: Grant): Promise<AdAccountRow[]> {
+export async function storeGrant(parts: Parts, actor: AuditActor, grant: Grant): Promise<AdAccountRow[]> {
   const { tx } = parts;
-  const { clientId } = deed.caller;
+  const { clientId } = actor.caller;
   // The platform may repeat one on its next page.
   const granted = new Map(grant.accounts.map((account) => [account.ad_account_id, account]));
   if (granted.size === 0) return [];
   const ids = [...granted.keys()];
   await reserveGrants(tx, clientId);
-  const former = byAccount(await lockNamed(tx, clientId, ids));
-  const connectionId = await connect(parts, clientId, grant);
+  const former = indexByAccount(await lockAdAccounts(tx, clientId, ids));
+  const connectionId = await storeConnection(parts, clientId, grant);
   // Lists are newest first: so they show what was granted at once in the platform's order too.
-  const accounts = [...granted.values()].reverse().map(toGranted);
-  const saved = byAccount(await saveGranted(tx, clientId, { connectionId, accounts }));
-  await deleteUnused(tx, clientId);
+  const accounts = [...granted.values()].reverse().map(toGrantedAccount);
+  const saved = indexByAccount(await saveGrantedAccounts(tx, clientId, { connectionId, accounts }));
+  await deleteUnusedConnections(tx, clientId);
   const rows = ids.map((id) => saved.get(id) as AdAccountRow);
   await recordEvents(
     tx,
-    rows.flatMap((row) => newsOf(row, former.get(row.ad_account_id))),
+    rows.flatMap((row) => eventDraftsOf(row, former.get(row.ad_account_id))),
   );
   const details = { ad_account_ids: ids };
-  await recordAudit(tx, deed, { action: "ad_accounts.connected", target: connectionId, details });
+  await recordAudit(tx, actor, { action: "ad_accounts.connected", target: connectionId, details });
   return rows;
 }
 
-const byAccount = (rows: readonly AdAccountRow[]) => new Map(rows.map((row) => [row.ad_account_id, row]));
+const indexByAccount = (rows: readonly AdAccountRow[]) =>
+  new Map(rows.map((row) => [row.ad_account_id, row]));
 
-async function connect({ tx, secretBox }: Parts, clientId: string, grant: Grant): Promise<string> {
+async function storeConnection({ tx, secretBox }: Parts, clientId: string, grant: Grant): Promise<string> {
   const { platformUserId, token, expiresAt } = grant;
   const id = newId("con");
   const tokenSealed = sealConnectionToken(secretBox, id, token);
@@ -70,14 +71,14 @@ async function connect({ tx, secretBox }: Parts, clientId: string, grant: Grant)
   return id;
 }
 
-const toGranted = (account: PlatformAdAccount) => ({
+const toGrantedAccount = (account: PlatformAdAccount) => ({
   id: newUuid(),
   ad_account_id: account.ad_account_id,
   ...toFacts(account),
 });
 
 /** Who only takes a new token has nothing to tell, unless the platform has. */
-function newsOf(row: AdAccountRow, former: AdAccountRow | undefined): EventDraft[] {
+function eventDraftsOf(row: AdAccountRow, former: AdAccountRow | undefined): EventDraft[] {
   if (!former || former.status === "revoked") return [adAccountConnected(row, former?.status)];
   return haveChanged(row, former) ? [adAccountUpdated(row)] : [];
 }

@@ -5,7 +5,7 @@ import { openChannelToken } from "../../security/channel-token.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
 import { type ChannelTokenRow, findChannelToken } from "../../store/channels/channels.ts";
 import type { Database } from "../../store/database/database.ts";
-import { endDeadToken } from "./channels.ts";
+import { invalidateChannelToken } from "./channels.ts";
 
 /** A connected channel, and the token that speaks for it. */
 export interface ChannelAccess {
@@ -29,11 +29,11 @@ export async function openChatChannel(
   if (row.platform !== "chatapp")
     throw invalidField("/channel_id", `channel_id must name a chatapp channel, not one of ${row.platform}`);
   const { token_sealed } = row;
-  if (row.status !== "connected" || token_sealed === null) throw notConnected(row.status);
+  if (row.status !== "connected" || token_sealed === null) throw notConnectedError(row.status);
   return { row: { ...row, token_sealed }, token: openChannelToken(secretBox, row.id, token_sealed) };
 }
 
-export const notConnected = (status: string): ApiError =>
+export const notConnectedError = (status: string): ApiError =>
   new ApiError(
     "channel_disconnected",
     status === "needs_reauth"
@@ -42,7 +42,7 @@ export const notConnected = (status: string): ApiError =>
   );
 
 /** Its number, for a chatapp channel has both ids. */
-export const asChatNumber = ({ row, token }: ChannelAccess): ChatNumber => ({
+export const toChatNumber = ({ row, token }: ChannelAccess): ChatNumber => ({
   wabaId: row.waba_id as string,
   phoneNumberId: row.phone_number_id as string,
   token,
@@ -50,15 +50,15 @@ export const asChatNumber = ({ row, token }: ChannelAccess): ChatNumber => ({
 });
 
 /** What is said in a channel's name. Where the platform calls its token dead, its client hears of it, whatever is answered. */
-export async function speakingFor<T>(
+export async function withDeadTokenCheck<T>(
   db: Database,
   { row }: ChannelAccess,
-  say: () => Promise<T>,
+  call: () => Promise<T>,
 ): Promise<T> {
   try {
-    return await say();
+    return await call();
   } catch (error) {
-    if (isTokenDead(error)) await endDeadToken(db, row);
+    if (isTokenDead(error)) await invalidateChannelToken(db, row);
     throw error;
   }
 }

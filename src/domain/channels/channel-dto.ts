@@ -4,7 +4,7 @@ import { toTimestamp } from "../../schema/timestamps.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
 
 /** Fields that every channel may have, by their names on the wire and in the row alike. */
-const OPTIONAL = [
+const OPTIONAL_FIELDS = [
   "display_name",
   "waba_id",
   "phone_number_id",
@@ -15,16 +15,16 @@ const OPTIONAL = [
   "external_ref",
 ] as const satisfies readonly (keyof ChannelDto & keyof ChannelRow)[];
 
-type Optional = Partial<Record<(typeof OPTIONAL)[number], string>>;
+type OptionalFields = Partial<Record<(typeof OPTIONAL_FIELDS)[number], string>>;
 
-const presentIn = (row: ChannelRow): Optional =>
-  Object.fromEntries(OPTIONAL.flatMap((name) => (row[name] === null ? [] : [[name, row[name]]])));
+const definedFieldsOf = (row: ChannelRow): OptionalFields =>
+  Object.fromEntries(OPTIONAL_FIELDS.flatMap((name) => (row[name] === null ? [] : [[name, row[name]]])));
 
 /** Absent is what does not apply; nothing is null. */
 export const toChannel = (row: ChannelRow): ChannelDto => ({
   channel_id: row.id,
   platform: row.platform as Platform,
   status: row.status as ChannelStatus,
-  ...presentIn(row),
+  ...definedFieldsOf(row),
   connected_at: toTimestamp(row.connected_at),
 });

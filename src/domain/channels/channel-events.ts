@@ -5,9 +5,9 @@ import type { EventDraft } from "../events/record-events.ts";
 /** Why a channel ended, as its client is told. */
 export type DisconnectReason = "token_dead" | "requested" | "taken_over" | "platform";
 
-type Ended = Pick<ChannelRow, "client_id" | "id" | "platform" | "external_ref">;
+type EndedChannel = Pick<ChannelRow, "client_id" | "id" | "platform" | "external_ref">;
 
-export const channelDisconnected = (row: Ended, reason: DisconnectReason): EventDraft => ({
+export const channelDisconnected = (row: EndedChannel, reason: DisconnectReason): EventDraft => ({
   clientId: row.client_id,
   type: "channel.disconnected",
   key: row.platform as Platform,

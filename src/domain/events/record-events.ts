@@ -5,7 +5,12 @@ import { type JsonText, stringifyJson } from "../../runtime/json/json.ts";
 import type { EventKey, EventType } from "../../schema/enumerations.ts";
 import { API_VERSION } from "../../schema/version.ts";
 import type { Queryable } from "../../store/database/database.ts";
-import { hasFingerprint, insertEvents, LATE, type NewEvent } from "../../store/events/insert-events.ts";
+import {
+  hasFingerprint,
+  insertEvents,
+  LATE_AFTER_MS,
+  type NewEvent,
+} from "../../store/events/insert-events.ts";
 
 /** Something that happened and is to be told to a client. */
 export interface EventDraft {
@@ -24,7 +29,7 @@ export interface EventDraft {
   /** The platform's own words, as they came. */
   raw?: JsonText;
   /** What it is known by when it comes again; absent: it comes once. */
-  knownBy?: string;
+  dedupKey?: string;
 }
 
 /**
@@ -35,27 +40,27 @@ export interface EventDraft {
 export async function recordEvents(
   db: Queryable,
   drafts: readonly EventDraft[],
-  doorbell?: QueueNotifier,
+  notifier?: QueueNotifier,
 ): Promise<string[]> {
-  const events = distinct(drafts).map((draft) => toNewEvent(newId("evt"), draft));
+  const events = deduplicate(drafts).map((draft) => toNewEvent(newId("evt"), draft));
   if (events.length === 0) return [];
-  const epoch = doorbell?.epoch() ?? null;
+  const epoch = notifier?.epoch() ?? null;
   const recorded = await insertEvents(db, events, epoch);
-  if (epoch !== null) doorbell?.notify(recorded.filter(({ isDue }) => isDue));
+  if (epoch !== null) notifier?.notify(recorded.filter(({ isDue }) => isDue));
   return recorded.map(({ id }) => id);
 }
 
 /** Whether it came before. */
-export const isKnown = (db: Queryable, clientId: string, knownBy: string): Promise<boolean> =>
-  hasFingerprint(db, clientId, fingerprintOf(knownBy));
+export const isRecorded = (db: Queryable, clientId: string, dedupKey: string): Promise<boolean> =>
+  hasFingerprint(db, clientId, fingerprintOf(dedupKey));
 
 /** A batch may itself contain the same event twice. */
-function distinct(drafts: readonly EventDraft[]): EventDraft[] {
-  const known = new Set<string>();
-  return drafts.filter(({ clientId, knownBy }) => {
-    if (knownBy === undefined) return true;
-    const name = `${clientId} ${knownBy}`;
-    return !known.has(name) && known.add(name);
+function deduplicate(drafts: readonly EventDraft[]): EventDraft[] {
+  const seen = new Set<string>();
+  return drafts.filter(({ clientId, dedupKey }) => {
+    if (dedupKey === undefined) return true;
+    const key = `${clientId} ${dedupKey}`;
+    return !seen.has(key) && seen.add(key);
   });
 }
 
@@ -64,7 +69,7 @@ export function toNewEvent(id: string, draft: EventDraft): NewEvent {
   // Nothing is recorded before it happened: lists by time rely on it, whatever the platform's clock says, or ours.
   const [recorded, now] = [timeOfId(id), Date.now()];
   const occurredAt = new Date(Math.min(draft.occurredAt?.getTime() ?? now, now, recorded));
-  const { type, key, knownBy } = draft;
+  const { type, key, dedupKey } = draft;
   return {
     client_id: draft.clientId,
     id,
@@ -74,9 +79,9 @@ export function toNewEvent(id: string, draft: EventDraft): NewEvent {
     ad_account_id: draft.adAccountId ?? null,
     message_id: draft.messageId ?? null,
     occurred_at: occurredAt,
-    is_late: recorded - occurredAt.getTime() > LATE,
+    is_late: recorded - occurredAt.getTime() > LATE_AFTER_MS,
     payload: payloadOf(id, draft, occurredAt),
-    fingerprint: knownBy === undefined ? null : fingerprintOf(knownBy),
+    fingerprint: dedupKey === undefined ? null : fingerprintOf(dedupKey),
   };
 }
 
@@ -98,4 +103,4 @@ function payloadOf(id: string, draft: EventDraft, occurredAt: Date): string {
 }
 
 /** 128 bits of a hash, in the form that the database keeps in the least space. */
-const fingerprintOf = (known: string): string => hash("sha256", known).slice(0, 32);
+const fingerprintOf = (dedupKey: string): string => hash("sha256", dedupKey).slice(0, 32);

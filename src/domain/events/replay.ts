@@ -8,7 +8,7 @@ export const REPLAYABLE_STATUSES = ["failed", "skipped"] as const;
 export type ReplayableStatus = (typeof REPLAYABLE_STATUSES)[number];
 
 /** Which events of a client are to be told again. */
-export interface ReplayWish {
+export interface ReplayInput {
   /** Absent: each that can be. */
   status?: ReplayableStatus;
   key?: EventKey;
@@ -28,17 +28,17 @@ export interface ReplayCounts {
 }
 
 /** So many at a time: no statement is long, and no row is locked for long. */
-const BATCH = 2_000;
+const BATCH_ROWS = 2_000;
 
 /** Makes events due again that failed or were skipped. */
 export async function replayEvents(
   db: Database,
   clientId: string,
-  { status, dryRun = false, onBatch, ...filters }: ReplayWish,
+  { status, dryRun = false, onBatch, ...filters }: ReplayInput,
 ): Promise<ReplayCounts> {
   const counts = { queued: 0, not_redispatched: 0 };
   for (const each of status ? [status] : REPLAYABLE_STATUSES)
-    for await (const rows of batches(db, clientId, { ...filters, status: each })) {
+    for await (const rows of readBatches(db, clientId, { ...filters, status: each })) {
       const due = rows.filter(({ is_held }) => !is_held).map(({ id }) => id);
       counts.not_redispatched += rows.length - due.length;
       counts.queued += dryRun ? due.length : await replayDeliveries(db, clientId, { ids: due, status: each });
@@ -48,12 +48,16 @@ export async function replayEvents(
 }
 
 /** The oldest first, and each once: what is changed meanwhile lies behind the position. */
-async function* batches(db: Database, clientId: string, filters: EventFilters): AsyncGenerator<EventRow[]> {
+async function* readBatches(
+  db: Database,
+  clientId: string,
+  filters: EventFilters,
+): AsyncGenerator<EventRow[]> {
   let rows: EventRow[];
   let before = "";
   do {
-    rows = await listEvents(db, clientId, { page: { limit: BATCH, before }, filters });
+    rows = await listEvents(db, clientId, { page: { limit: BATCH_ROWS, before }, filters });
     before = rows.at(-1)?.id ?? before;
     yield rows;
-  } while (rows.length > BATCH);
+  } while (rows.length > BATCH_ROWS);
 }

@@ -1,13 +1,13 @@
 import { randomText } from "../../security/random-text.ts";
-import { connectionsOfUser } from "../../store/ads/ad-connections.ts";
-import { endTokensOfUser, eraseUserFromChannels } from "../../store/channels/channel-owners.ts";
+import { findConnectionsOfUser } from "../../store/ads/ad-connections.ts";
+import { markUserTokensDead, removeUserFromChannels } from "../../store/channels/channel-owners.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
 import { insertDataDeletion } from "../../store/tenants/data-deletions.ts";
 import { revokeConnections } from "../ads/ad-accounts.ts";
 import { channelDisconnected } from "../channels/channel-events.ts";
-import { auditEnd } from "../channels/channels.ts";
+import { auditDisconnect } from "../channels/channels.ts";
 import { recordEvents } from "../events/record-events.ts";
-import { serviceDeed } from "../tenants/service-actor.ts";
+import { serviceActor } from "../tenants/service-actor.ts";
 
 /** A person at the platform, and the moment at which they spoke: what they connect later is not meant. */
 export interface PlatformUser {
@@ -20,24 +20,24 @@ export async function deauthorize(
   tx: Queryable,
   { id, until }: PlatformUser,
 ): Promise<{ connections: number }> {
-  const channels = await endTokensOfUser(tx, id, until);
+  const channels = await markUserTokensDead(tx, id, until);
   await recordEvents(
     tx,
     channels.map((channel) => channelDisconnected(channel, "token_dead")),
   );
   for (const channel of channels)
-    await auditEnd(tx, serviceDeed(channel.client_id), { ...channel, reason: "token_dead" });
-  const connections = await connectionsOfUser(tx, id, until);
+    await auditDisconnect(tx, serviceActor(channel.client_id), { ...channel, reason: "token_dead" });
+  const connections = await findConnectionsOfUser(tx, id, until);
   await revokeConnections(tx, connections);
   return { connections: connections.length };
 }
 
 /** All of that, and what we knew of the person is gone: who they are, and their tokens. Answers the code that proves it. */
-export function eraseUser(db: Database, user: PlatformUser): Promise<string> {
+export function deleteUserData(db: Database, user: PlatformUser): Promise<string> {
   const confirmation_code = randomText(20);
   return db.transaction(async (tx) => {
     const { connections } = await deauthorize(tx, user);
-    const channels = await eraseUserFromChannels(tx, user.id, user.until);
+    const channels = await removeUserFromChannels(tx, user.id, user.until);
     await insertDataDeletion(tx, { confirmation_code, connections, channels });
     return confirmation_code;
   });

@@ -2,15 +2,15 @@ import { isPlatformId } from "../../runtime/ids.ts";
 import { TEMPLATE_EVENTS } from "../../schema/enumerations.ts";
 import {
   findTemplateStatuses,
-  type TemplateNews,
   type TemplateTraits,
+  type TemplateUpdate,
 } from "../../store/channels/templates.ts";
 import type { Queryable } from "../../store/database/database.ts";
-import { rememberTemplates, rememberTraits } from "../channels/template-cache.ts";
-import type { Draft } from "./draft.ts";
+import { cacheTemplates, cacheTemplateTraits } from "../channels/template-cache.ts";
+import type { InboundDraft } from "./draft.ts";
 
 /** What the platform tells of a template, as its event says it. */
-interface Told {
+interface TemplateEventData {
   hsm_id: string;
   name?: string;
   language?: string;
@@ -21,8 +21,8 @@ interface Told {
 }
 
 interface Notice {
-  draft: Draft;
-  told: Told;
+  draft: InboundDraft;
+  data: TemplateEventData;
   at: Date;
 }
 
@@ -30,32 +30,35 @@ interface Notice {
  * Keeps what the platform tells of templates, and answers the drafts, those that leave a status as it was with the one that
  * is known. It may be done any number of times: what is repeated changes nothing, and what is older neither.
  */
-export async function mirrorTemplates(db: Queryable, drafts: readonly Draft[]): Promise<Draft[]> {
-  const notices = drafts.filter(isAboutTemplate).map(toNotice);
-  await rememberTemplates(db, notices.flatMap(toNews));
-  await rememberTraits(db, notices.flatMap(toTraits));
-  const completed = await withStatuses(db, notices.filter(lacksStatus));
+export async function cacheTemplateUpdates(
+  db: Queryable,
+  drafts: readonly InboundDraft[],
+): Promise<InboundDraft[]> {
+  const notices = drafts.filter(isTemplateDraft).map(toNotice);
+  await cacheTemplates(db, notices.flatMap(toTemplateUpdates));
+  await cacheTemplateTraits(db, notices.flatMap(toTraits));
+  const completed = await completeStatuses(db, notices.filter(isMissingStatus));
   return drafts.map((draft) => completed.get(draft) ?? draft);
 }
 
 /** Templates belong to a whole business. */
-const isAboutTemplate = ({ type, reading }: Draft) =>
+const isTemplateDraft = ({ type, reading }: InboundDraft) =>
   reading.asset.kind === "waba" && TEMPLATE_EVENTS.some((known) => known === type);
 
-function toNotice(draft: Draft): Notice {
+function toNotice(draft: InboundDraft): Notice {
   const { occurredAt, data } = draft.reading;
   const now = Date.now();
   return {
     draft,
-    told: JSON.parse(data.text),
+    data: JSON.parse(data.text),
     // A time to come would shut out all that is told until then.
     at: new Date(Math.min(occurredAt?.getTime() ?? now, now)),
   };
 }
 
 /** What says nothing of the status changes nothing: not even as of when it is known. */
-function toNews({ draft, told, at }: Notice): TemplateNews[] {
-  const { hsm_id, name, language, status, platform_status, reason } = told;
+function toTemplateUpdates({ draft, data, at }: Notice): TemplateUpdate[] {
+  const { hsm_id, name, language, status, platform_status, reason } = data;
   if (status === undefined || name === undefined || language === undefined) return [];
   return [
     {
@@ -74,8 +77,8 @@ function toNews({ draft, told, at }: Notice): TemplateNews[] {
   ];
 }
 
-function toTraits({ draft, told, at }: Notice): TemplateTraits[] {
-  const { hsm_id, after } = told;
+function toTraits({ draft, data, at }: Notice): TemplateTraits[] {
+  const { hsm_id, after } = data;
   if (after === undefined) return [];
   const traits = { client_id: draft.clientId, hsm_id, category: null, quality_score: null, at };
   return [
@@ -85,18 +88,23 @@ function toTraits({ draft, told, at }: Notice): TemplateTraits[] {
   ];
 }
 
-const lacksStatus = ({ draft, told }: Notice) =>
-  draft.type === "template.status_updated" && told.status === undefined && isPlatformId(told.hsm_id);
+const isMissingStatus = ({ draft, data }: Notice) =>
+  draft.type === "template.status_updated" && data.status === undefined && isPlatformId(data.hsm_id);
 
-async function withStatuses(db: Queryable, notices: readonly Notice[]): Promise<Map<Draft, Draft>> {
+async function completeStatuses(
+  db: Queryable,
+  notices: readonly Notice[],
+): Promise<Map<InboundDraft, InboundDraft>> {
   if (notices.length === 0) return new Map();
-  const refs = notices.map(({ draft, told }) => ({ client_id: draft.clientId, hsm_id: told.hsm_id }));
+  const refs = notices.map(({ draft, data }) => ({ client_id: draft.clientId, hsm_id: data.hsm_id }));
   const found = await findTemplateStatuses(db, refs);
-  const known = new Map(found.map(({ client_id, hsm_id, status }) => [`${client_id} ${hsm_id}`, status]));
+  const statusByTemplate = new Map(
+    found.map(({ client_id, hsm_id, status }) => [`${client_id} ${hsm_id}`, status]),
+  );
   return new Map(
-    notices.flatMap(({ draft, told }) => {
-      const status = known.get(`${draft.clientId} ${told.hsm_id}`);
-      return status === undefined ? [] : [[draft, { ...draft, data: { ...told, status } }]];
+    notices.flatMap(({ draft, data }) => {
+      const status = statusByTemplate.get(`${draft.clientId} ${data.hsm_id}`);
+      return status === undefined ? [] : [[draft, { ...draft, data: { ...data, status } }]];
     }),
   );
 }

@@ -2,13 +2,17 @@ import type { Watermark } from "../../platforms/webhooks/statuses.ts";
 import type { QueueNotifier } from "../../queue/queue-notifier.ts";
 import { isPlatformId } from "../../runtime/ids.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
-import { findReached, type ReachedMessage, type WatermarkOf } from "../../store/messages/watermarks.ts";
+import {
+  type ChannelWatermark,
+  findReachedMessages,
+  type ReachedMessage,
+} from "../../store/messages/watermarks.ts";
 import { recordEvents } from "../events/record-events.ts";
-import type { Draft } from "./draft.ts";
-import { applySaid, ofMessage, type Said } from "./statuses.ts";
+import type { InboundDraft } from "./draft.ts";
+import { applyStatusUpdates, type StatusUpdate, withMessage } from "./statuses.ts";
 
 /** What became of the watermarks in a webhook. */
-export interface Marked {
+export interface WatermarkCounts {
   recorded: number;
   duplicate: number;
   /** Those that are about no message of ours. */
@@ -16,15 +20,16 @@ export interface Marked {
 }
 
 /** An event for each of the messages that it is about. */
-interface MarkDraft extends Draft {
-  reading: Draft["reading"] & { watermark: Watermark };
+interface WatermarkDraft extends InboundDraft {
+  reading: InboundDraft["reading"] & { watermark: Watermark };
 }
 
-export const isMark = (draft: Draft): draft is MarkDraft => draft.reading.watermark !== undefined;
+export const isWatermarkDraft = (draft: InboundDraft): draft is WatermarkDraft =>
+  draft.reading.watermark !== undefined;
 
 /** A watermark, and one of the messages that it is about. */
-interface Reached {
-  draft: MarkDraft;
+interface WatermarkMatch {
+  draft: WatermarkDraft;
   message: ReachedMessage;
 }
 
@@ -34,35 +39,38 @@ interface Reached {
  */
 export async function applyWatermarks(
   db: Database,
-  drafts: readonly MarkDraft[],
-  bell: QueueNotifier,
-): Promise<Marked> {
-  const marks = drafts.filter(({ reading }) => isPlatformId(reading.watermark.person));
-  const found = await findReached(db, marks.map(toMark));
-  const reached = found.map((message): Reached => ({ draft: marks[message.place] as MarkDraft, message }));
-  const told = reached.length > 0 ? await db.transaction((tx) => moveAndTell(tx, reached, bell)) : NOTHING;
-  const speaking = new Set(reached.map(({ draft }) => draft));
-  return { ...told, silent: drafts.length - speaking.size };
+  drafts: readonly WatermarkDraft[],
+  notifier: QueueNotifier,
+): Promise<WatermarkCounts> {
+  const watermarkDrafts = drafts.filter(({ reading }) => isPlatformId(reading.watermark.person));
+  const found = await findReachedMessages(db, watermarkDrafts.map(toWatermark));
+  const matches = found.map(
+    (message): WatermarkMatch => ({ draft: watermarkDrafts[message.place] as WatermarkDraft, message }),
+  );
+  const counts =
+    matches.length > 0 ? await db.transaction((tx) => applyAndRecord(tx, matches, notifier)) : NO_EVENTS;
+  const matchedDrafts = new Set(matches.map(({ draft }) => draft));
+  return { ...counts, silent: drafts.length - matchedDrafts.size };
 }
 
-const NOTHING = { recorded: 0, duplicate: 0 };
+const NO_EVENTS = { recorded: 0, duplicate: 0 };
 
-function toMark({ clientId, channelId, reading }: MarkDraft): WatermarkOf {
+function toWatermark({ clientId, channelId, reading }: WatermarkDraft): ChannelWatermark {
   const { person: recipient, word, until } = reading.watermark;
   return { clientId, channelId: channelId ?? "", recipient, word, until };
 }
 
-async function moveAndTell(tx: Queryable, reached: readonly Reached[], bell: QueueNotifier) {
-  const touched = await applySaid(tx, reached.map(toSaid));
-  const drafts = reached.flatMap(({ draft, message }, place) => {
-    const one = touched[place];
-    return one?.moved ? [ofMessage(naming(draft, message), one)] : [];
+async function applyAndRecord(tx: Queryable, matches: readonly WatermarkMatch[], notifier: QueueNotifier) {
+  const touched = await applyStatusUpdates(tx, matches.map(toStatusUpdate));
+  const drafts = matches.flatMap(({ draft, message }, index) => {
+    const touchedMessage = touched[index];
+    return touchedMessage?.moved ? [withMessage(withMessageIds(draft, message), touchedMessage)] : [];
   });
-  const recorded = await recordEvents(tx, drafts, bell);
+  const recorded = await recordEvents(tx, drafts, notifier);
   return { recorded: recorded.length, duplicate: drafts.length - recorded.length };
 }
 
-const toSaid = ({ draft: { clientId, reading }, message }: Reached): Said => ({
+const toStatusUpdate = ({ draft: { clientId, reading }, message }: WatermarkMatch): StatusUpdate => ({
   clientId,
   platformMessageId: message.platform_message_id,
   callback: message.id,
@@ -71,9 +79,9 @@ const toSaid = ({ draft: { clientId, reading }, message }: Reached): Said => ({
 });
 
 /** The draft as it would be, had the platform named the message. */
-function naming(draft: MarkDraft, { id, platform_message_id }: ReachedMessage): Draft {
+function withMessageIds(draft: WatermarkDraft, { id, platform_message_id }: ReachedMessage): InboundDraft {
   const { word } = draft.reading.watermark;
   const fields = { ...draft.reading.fields, platform_message_id };
   const reading = { ...draft.reading, fields };
-  return { ...draft, reading, knownBy: `status ${platform_message_id ?? id} ${word}` };
+  return { ...draft, reading, dedupKey: `status ${platform_message_id ?? id} ${word}` };
 }

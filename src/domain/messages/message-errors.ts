@@ -6,29 +6,29 @@ export interface MessageError {
   details: string | null;
 }
 
-const own = (code: string, title: string, message: string): MessageError => ({
+const messageError = (code: string, title: string, message: string): MessageError => ({
   code,
   title,
   message,
   details: null,
 });
 
-export const OUTCOME_UNKNOWN = own(
+export const OUTCOME_UNKNOWN = messageError(
   "outcome_unknown",
   "Outcome unknown",
   "The message may have been sent, and the platform has not said what became of it; it was not sent again",
 );
 
-export const CHANNEL_DISCONNECTED = own(
+export const CHANNEL_DISCONNECTED = messageError(
   "channel_disconnected",
   "Channel disconnected",
   "The channel was not connected, so the message was not sent",
 );
 
-export const EXPIRED = own(
+export const EXPIRED = messageError(
   "expired",
   "Not sent in time",
   "The message could not be sent within 24 hours of its acceptance",
 );
 
-export const NOT_BUILT = own("internal", "Internal error", "The message could not be built");
+export const NOT_BUILT = messageError("internal", "Internal error", "The message could not be built");

@@ -1,14 +1,14 @@
 import { MINUTE, SECOND } from "../../runtime/durations.ts";
 
 /** After the first attempt, after the second, and so on; then always the last. */
-const SCHEDULE = [2 * SECOND, 10 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE] as const;
-const SPREAD = 0.2;
+const RETRY_DELAYS_MS = [2 * SECOND, 10 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE] as const;
+const JITTER_RATIO = 0.2;
 
 /** Milliseconds until the next attempt after `attempts` that came to nothing, each a little different. */
-export function nextSend(attempts: number): number {
-  const delay = SCHEDULE[Math.min(attempts, SCHEDULE.length) - 1] ?? SCHEDULE[0];
-  return delay * (1 - SPREAD + 2 * SPREAD * Math.random());
+export function sendRetryDelay(attempts: number): number {
+  const delay = RETRY_DELAYS_MS[Math.min(attempts, RETRY_DELAYS_MS.length) - 1] ?? RETRY_DELAYS_MS[0];
+  return delay * (1 - JITTER_RATIO + 2 * JITTER_RATIO * Math.random());
 }
 
 /** The same where one person gets too much: the platform wants to be left alone four times as long each time. */
-export const nextToPair = (attempts: number): number => 4 ** (attempts - 1) * SECOND;
+export const pairRetryDelay = (attempts: number): number => 4 ** (attempts - 1) * SECOND;

@@ -5,41 +5,41 @@ import type { Database, Queryable } from "../../store/database/database.ts";
 import {
   type ApiKeyRow,
   insertApiKey,
-  isAlive,
+  isActiveApiKey,
   lockApiKey,
   replaceApiKey,
   revokeApiKey,
 } from "../../store/tenants/api-keys.ts";
-import { type Deed, recordAudit } from "../../store/tenants/audit-log.ts";
+import { type AuditActor, recordAudit } from "../../store/tenants/audit-log.ts";
 
-export interface KeyWish {
+export interface KeyInput {
   name: string;
   scopes: readonly Scope[];
   expiresAt: Date | null;
   production: boolean;
 }
 
-export interface MadeKey {
+export interface CreatedKey {
   row: ApiKeyRow;
   /** The only time it is known. */
   text: string;
 }
 
-async function issue(tx: Queryable, clientId: string, wish: KeyWish): Promise<MadeKey> {
-  const { text, ...kept } = issueApiKey(wish);
-  const { name, scopes, expiresAt } = wish;
-  return { row: await insertApiKey(tx, clientId, { ...kept, name, scopes, expiresAt }), text };
+async function issueKey(tx: Queryable, clientId: string, input: KeyInput): Promise<CreatedKey> {
+  const { text, ...columns } = issueApiKey(input);
+  const { name, scopes, expiresAt } = input;
+  return { row: await insertApiKey(tx, clientId, { ...columns, name, scopes, expiresAt }), text };
 }
 
-export async function makeKey(tx: Queryable, deed: Deed, wish: KeyWish): Promise<MadeKey> {
-  const made = await issue(tx, deed.caller.clientId, wish);
-  const { id, name, scopes, expires_at } = made.row;
-  await recordAudit(tx, deed, { action: "key.created", target: id, details: { name, scopes, expires_at } });
-  return made;
+export async function createKey(tx: Queryable, actor: AuditActor, input: KeyInput): Promise<CreatedKey> {
+  const created = await issueKey(tx, actor.caller.clientId, input);
+  const { id, name, scopes, expires_at } = created.row;
+  await recordAudit(tx, actor, { action: "key.created", target: id, details: { name, scopes, expires_at } });
+  return created;
 }
 
-export type Rotation =
-  | { outcome: "rotated"; made: MadeKey }
+export type RotateOutcome =
+  | { outcome: "rotated"; created: CreatedKey }
   | { outcome: "absent" }
   | { outcome: "ended" }
   | { outcome: "replaced"; by: string };
@@ -47,32 +47,32 @@ export type Rotation =
 /** A new key with the old one's name, scopes and end; the old one works for the grace, and no longer than it would have. */
 export function rotateKey(
   db: Database,
-  deed: Deed,
+  actor: AuditActor,
   { id, graceMinutes, production }: { id: string; graceMinutes: number; production: boolean },
-): Promise<Rotation> {
-  const { clientId } = deed.caller;
-  return db.transaction(async (tx): Promise<Rotation> => {
+): Promise<RotateOutcome> {
+  const { clientId } = actor.caller;
+  return db.transaction(async (tx): Promise<RotateOutcome> => {
     const old = await lockApiKey(tx, clientId, id);
     if (!old) return { outcome: "absent" };
     // Its end is the grace by now, which a second successor must not inherit.
     if (old.replaced_by !== null) return { outcome: "replaced", by: old.replaced_by };
-    if (!isAlive(old)) return { outcome: "ended" };
+    if (!isActiveApiKey(old)) return { outcome: "ended" };
     const { name, scopes, expires_at: expiresAt } = old;
-    const made = await issue(tx, clientId, { name, scopes: scopes as Scope[], expiresAt, production });
-    await replaceApiKey(tx, clientId, { id, replacedBy: made.row.id, grace: graceMinutes * MINUTE });
-    const details = { new_key: made.row.id, grace_minutes: graceMinutes };
-    await recordAudit(tx, deed, { action: "key.rotated", target: id, details });
-    return { outcome: "rotated", made };
+    const created = await issueKey(tx, clientId, { name, scopes: scopes as Scope[], expiresAt, production });
+    await replaceApiKey(tx, clientId, { id, replacedBy: created.row.id, graceMs: graceMinutes * MINUTE });
+    const details = { new_key: created.row.id, grace_minutes: graceMinutes };
+    await recordAudit(tx, actor, { action: "key.rotated", target: id, details });
+    return { outcome: "rotated", created };
   });
 }
 
 /** True when the client has such a key; revoking it twice changes nothing. */
-export function revokeKey(db: Database, deed: Deed, id: string): Promise<boolean> {
-  const { clientId } = deed.caller;
+export function revokeKey(db: Database, actor: AuditActor, id: string): Promise<boolean> {
+  const { clientId } = actor.caller;
   return db.transaction(async (tx) => {
     const row = await lockApiKey(tx, clientId, id);
     if (row && (await revokeApiKey(tx, clientId, id)))
-      await recordAudit(tx, deed, { action: "key.revoked", target: id, details: { name: row.name } });
+      await recordAudit(tx, actor, { action: "key.revoked", target: id, details: { name: row.name } });
     return row !== undefined;
   });
 }

@@ -1,6 +1,6 @@
-import type { Deed } from "../../store/tenants/audit-log.ts";
+import type { AuditActor } from "../../store/tenants/audit-log.ts";
 
 /** What happens to a client without anybody of theirs having done it. */
-export const serviceDeed = (clientId: string): Deed => ({
+export const serviceActor = (clientId: string): AuditActor => ({
   caller: { clientId, credential: { type: "service", id: "herald", name: "Herald" } },
 });

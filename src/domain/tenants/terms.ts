@@ -1,13 +1,13 @@
 import { hash } from "node:crypto";
 import { ApiError } from "../../runtime/errors.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
-import { type Deed, recordAudit } from "../../store/tenants/audit-log.ts";
+import { type AuditActor, recordAudit } from "../../store/tenants/audit-log.ts";
 import {
   countAcceptances,
-  holdTermsInForce,
   insertAcceptance,
   insertTerms,
-  lockTerms,
+  lockTermsForAcceptance,
+  lockTermsForPublishing,
   readAcceptance,
   readTermsStatus,
   type TermsRow,
@@ -15,77 +15,88 @@ import {
 } from "../../store/tenants/terms.ts";
 
 /** Who accepts for a client. A user's row fits. */
-export interface Acceptor {
+export interface TermsAcceptor {
   id: string;
   name: string;
   email: string | null;
   role: string;
 }
 
-export interface AcceptanceWish {
+export interface AcceptanceInput {
   version: string;
-  who: Acceptor;
+  acceptor: TermsAcceptor;
   userAgent: string | undefined;
 }
 
-export type Acceptance =
+export type AcceptanceOutcome =
   | { outcome: "accepted"; status: TermsStatusRow }
   | { outcome: "not current"; current: string };
 
 /** Whoever publishes waits until this is over, so what is accepted is in force at that moment. */
 export function acceptVersion(
   db: Database,
-  deed: Deed,
-  { version, who, userAgent }: AcceptanceWish,
-): Promise<Acceptance> {
-  return db.transaction(async (tx): Promise<Acceptance> => {
-    const inForce = await holdTermsInForce(tx);
+  actor: AuditActor,
+  { version, acceptor, userAgent }: AcceptanceInput,
+): Promise<AcceptanceOutcome> {
+  return db.transaction(async (tx): Promise<AcceptanceOutcome> => {
+    const inForce = await lockTermsForAcceptance(tx);
     if (version !== inForce.version) return { outcome: "not current", current: inForce.version };
-    await accept(tx, deed, { inForce, who, userAgent });
-    return { outcome: "accepted", status: await readTermsStatus(tx, deed.caller.clientId) };
+    await recordAcceptance(tx, actor, { inForce, acceptor, userAgent });
+    return { outcome: "accepted", status: await readTermsStatus(tx, actor.caller.clientId) };
   });
 }
 
 /** Accepts whatever is in force, inside a transaction. Twice changes nothing. */
-export async function acceptTerms(tx: Queryable, deed: Deed, who: Acceptor): Promise<void> {
-  await accept(tx, deed, { inForce: await holdTermsInForce(tx), who, userAgent: undefined });
+export async function acceptTerms(tx: Queryable, actor: AuditActor, acceptor: TermsAcceptor): Promise<void> {
+  await recordAcceptance(tx, actor, {
+    inForce: await lockTermsForAcceptance(tx),
+    acceptor,
+    userAgent: undefined,
+  });
 }
 
-interface Accepted extends Omit<AcceptanceWish, "version"> {
+interface AcceptanceRecord extends Omit<AcceptanceInput, "version"> {
   inForce: TermsRow;
 }
 
 /** The first acceptance stays, with its date and its line in the audit log. */
-async function accept(tx: Queryable, deed: Deed, { inForce, who, userAgent }: Accepted): Promise<void> {
+async function recordAcceptance(
+  tx: Queryable,
+  actor: AuditActor,
+  { inForce, acceptor, userAgent }: AcceptanceRecord,
+): Promise<void> {
   const { version, text } = inForce;
-  const { id: userId, name, email, role } = who;
-  const fresh = await insertAcceptance(tx, deed.caller.clientId, { version, userId, name, email, role });
-  if (!fresh) return;
-  const details = { version, user_agent: shortened(userAgent), text_sha256: hash("sha256", text) };
-  await recordAudit(tx, deed, { action: "terms.accepted", target: version, details });
+  const { id: userId, name, email, role } = acceptor;
+  const isNew = await insertAcceptance(tx, actor.caller.clientId, { version, userId, name, email, role });
+  if (!isNew) return;
+  const details = { version, user_agent: truncateText(userAgent), text_sha256: hash("sha256", text) };
+  await recordAudit(tx, actor, { action: "terms.accepted", target: version, details });
 }
 
 /** By whole characters: half a pair could not be kept. */
-const shortened = (text: string | undefined) =>
+const truncateText = (text: string | undefined) =>
   text === undefined ? null : Array.from(text).slice(0, 512).join("");
 
-export type Publication =
+export type PublishOutcome =
   | {
       outcome: "published";
       row: TermsRow;
       former: string;
       /** How many clients had accepted the former version, and must accept anew. */
-      unsettled: number;
+      clientsToReaccept: number;
     }
   | { outcome: "exists" };
 
 /** In force at once, for all clients. */
-export function publishTerms(db: Database, terms: Pick<TermsRow, "version" | "text">): Promise<Publication> {
-  return db.transaction(async (tx): Promise<Publication> => {
-    const { version: former } = await lockTerms(tx);
+export function publishTerms(
+  db: Database,
+  terms: Pick<TermsRow, "version" | "text">,
+): Promise<PublishOutcome> {
+  return db.transaction(async (tx): Promise<PublishOutcome> => {
+    const { version: former } = await lockTermsForPublishing(tx);
     const row = await insertTerms(tx, terms);
     if (!row) return { outcome: "exists" };
-    return { outcome: "published", row, former, unsettled: await countAcceptances(tx, former) };
+    return { outcome: "published", row, former, clientsToReaccept: await countAcceptances(tx, former) };
   });
 }
 

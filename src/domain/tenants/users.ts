@@ -2,7 +2,7 @@ import { newId } from "../../runtime/ids.ts";
 import type { Role } from "../../schema/enumerations.ts";
 import { generatePassword, type Passwords } from "../../security/passwords.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
-import { type Deed, recordAudit } from "../../store/tenants/audit-log.ts";
+import { type AuditActor, recordAudit } from "../../store/tenants/audit-log.ts";
 import {
   insertUser,
   lockOwners,
@@ -13,7 +13,7 @@ import {
   updateUser,
 } from "../../store/tenants/users.ts";
 
-export interface UserWish {
+export interface UserInput {
   email: string;
   name: string;
   role: Role;
@@ -21,7 +21,7 @@ export interface UserWish {
   password?: string | undefined;
 }
 
-export interface MadeUser {
+export interface CreatedUser {
   row: UserRow;
   /** Only where it was made up: the only time it is known. */
   password?: string;
@@ -33,24 +33,24 @@ interface Parts {
 }
 
 /** Undefined when the email is taken. */
-export async function makeUser(
+export async function createUser(
   { db, passwords }: Parts,
-  deed: Deed,
-  wish: UserWish,
-): Promise<MadeUser | undefined> {
-  const generated = wish.password === undefined ? generatePassword() : undefined;
-  const passwordHash = await passwords.hash(wish.password ?? (generated as string));
-  const row = await db.transaction((tx) => addUser(tx, deed, { ...wish, passwordHash }));
+  actor: AuditActor,
+  input: UserInput,
+): Promise<CreatedUser | undefined> {
+  const generated = input.password === undefined ? generatePassword() : undefined;
+  const passwordHash = await passwords.hash(input.password ?? (generated as string));
+  const row = await db.transaction((tx) => addUser(tx, actor, { ...input, passwordHash }));
   return row && { row, ...(generated === undefined ? {} : { password: generated }) };
 }
 
 /** Undefined when the email is taken. */
 export async function addUser(
   tx: Queryable,
-  deed: Deed,
-  { email, name, role, passwordHash }: Omit<UserWish, "password"> & { passwordHash: string },
+  actor: AuditActor,
+  { email, name, role, passwordHash }: Omit<UserInput, "password"> & { passwordHash: string },
 ): Promise<UserRow | undefined> {
-  const row = await insertUser(tx, deed.caller.clientId, {
+  const row = await insertUser(tx, actor.caller.clientId, {
     id: newId("usr"),
     email,
     name,
@@ -58,17 +58,17 @@ export async function addUser(
     passwordHash,
   });
   if (row)
-    await recordAudit(tx, deed, { action: "user.created", target: row.id, details: { email, name, role } });
+    await recordAudit(tx, actor, { action: "user.created", target: row.id, details: { email, name, role } });
   return row;
 }
 
-export type Change =
+export type ChangeUserOutcome =
   | { outcome: "changed"; row: UserRow }
   | { outcome: "absent" }
   | { outcome: "needs owner" }
   | { outcome: "last owner" };
 
-interface WantedChange {
+interface UserChangeInput {
   id: string;
   changes: { [K in keyof UserChanges]?: UserChanges[K] | undefined };
   byOwner: boolean;
@@ -77,38 +77,39 @@ interface WantedChange {
 /** Only an owner makes an owner, or touches the standing of one; the last owner stays. */
 export function changeUser(
   db: Database,
-  deed: Deed,
-  { id, changes, byOwner }: WantedChange,
-): Promise<Change> {
-  const { clientId } = deed.caller;
-  return db.transaction(async (tx): Promise<Change> => {
+  actor: AuditActor,
+  { id, changes, byOwner }: UserChangeInput,
+): Promise<ChangeUserOutcome> {
+  const { clientId } = actor.caller;
+  return db.transaction(async (tx): Promise<ChangeUserOutcome> => {
     const owners = await lockOwners(tx, clientId);
     const row = await lockUser(tx, clientId, id);
     if (!row) return { outcome: "absent" };
     const after = { ...row, ...definedOnly(changes) };
-    const standing = after.role !== row.role || after.enabled !== row.enabled;
-    if (!standing && after.name === row.name) return { outcome: "changed", row };
-    if (standing && !byOwner && [row.role, after.role].includes("owner")) return { outcome: "needs owner" };
-    const leaves = owners.includes(id) && (after.role !== "owner" || !after.enabled);
-    if (leaves && owners.length === 1) return { outcome: "last owner" };
-    const details = difference(row, after);
-    await recordAudit(tx, deed, { action: "user.updated", target: id, details });
+    const isAccessChange = after.role !== row.role || after.enabled !== row.enabled;
+    if (!isAccessChange && after.name === row.name) return { outcome: "changed", row };
+    if (isAccessChange && !byOwner && [row.role, after.role].includes("owner"))
+      return { outcome: "needs owner" };
+    const removesOwner = owners.includes(id) && (after.role !== "owner" || !after.enabled);
+    if (removesOwner && owners.length === 1) return { outcome: "last owner" };
+    const details = changedFields(row, after);
+    await recordAudit(tx, actor, { action: "user.updated", target: id, details });
     return { outcome: "changed", row: await updateUser(tx, clientId, after) };
   });
 }
 
-const definedOnly = (changes: WantedChange["changes"]): Partial<UserChanges> =>
+const definedOnly = (changes: UserChangeInput["changes"]): Partial<UserChanges> =>
   Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
 
 /** What was and what is, of the fields that differ. */
-const difference = (before: UserRow, after: UserRow) =>
+const changedFields = (before: UserRow, after: UserRow) =>
   Object.fromEntries(
     (["name", "role", "enabled"] as const)
       .filter((field) => before[field] !== after[field])
       .map((field) => [field, { from: before[field], to: after[field] }]),
   );
 
-interface PasswordWish {
+interface PasswordInput {
   id: string;
   password: string;
   /** The hash of the old password, where that was asked for. */
@@ -118,13 +119,13 @@ interface PasswordWish {
 /** Ends the tokens issued before. False when the client has no such user, or the old password has been replaced meanwhile. */
 export async function changePassword(
   { db, passwords }: Parts,
-  deed: Deed,
-  { id, password, replaces }: PasswordWish,
+  actor: AuditActor,
+  { id, password, replaces }: PasswordInput,
 ): Promise<boolean> {
   const passwordHash = await passwords.hash(password);
   return db.transaction(async (tx) => {
-    const changed = await setPassword(tx, deed.caller.clientId, { id, passwordHash, replaces });
-    if (changed) await recordAudit(tx, deed, { action: "user.password_changed", target: id });
+    const changed = await setPassword(tx, actor.caller.clientId, { id, passwordHash, replaces });
+    if (changed) await recordAudit(tx, actor, { action: "user.password_changed", target: id });
     return changed;
   });
 }

@@ -3,13 +3,13 @@ import type { DispatchKey } from "../../schema/enumerations.ts";
 import { type SecretBox, SecretBoxError } from "../../security/secret-box.ts";
 import {
   generateWebhookToken,
-  isInGrace,
-  sealToken,
-  tokensOf,
+  isInGracePeriod,
+  openWebhookTokens,
+  sealWebhookToken,
   type WebhookTokens,
 } from "../../security/webhook-tokens.ts";
 import type { Database } from "../../store/database/database.ts";
-import { type Deed, recordAudit } from "../../store/tenants/audit-log.ts";
+import { type AuditActor, recordAudit } from "../../store/tenants/audit-log.ts";
 import {
   lockWebhookConfig,
   saveWebhookConfig,
@@ -22,23 +22,25 @@ interface Parts {
 }
 
 /** What becomes of the row, and what the audit log says of it; undefined: it stays as it is. */
-type Change = { to: Partial<WebhookConfigRow>; action: string; details: Record<string, unknown> } | undefined;
+type ConfigChange =
+  | { to: Partial<WebhookConfigRow>; action: string; details: Record<string, unknown> }
+  | undefined;
 
 /** Changes the configuration while nobody else does, and answers what it is then. */
-function change(
+function updateConfig(
   db: Database,
-  deed: Deed,
-  decide: (row: WebhookConfigRow) => Change,
+  actor: AuditActor,
+  decide: (row: WebhookConfigRow) => ConfigChange,
 ): Promise<WebhookConfigRow> {
-  const { clientId } = deed.caller;
+  const { clientId } = actor.caller;
   return db.transaction(async (tx) => {
     const row = await lockWebhookConfig(tx, clientId);
-    const decided = decide(row);
-    if (!decided) return row;
-    const { to, action, details } = decided;
+    const decision = decide(row);
+    if (!decision) return row;
+    const { to, action, details } = decision;
     const after = { ...row, ...to };
     await saveWebhookConfig(tx, clientId, after);
-    await recordAudit(tx, deed, { action, target: clientId, details });
+    await recordAudit(tx, actor, { action, target: clientId, details });
     return after;
   });
 }
@@ -51,54 +53,54 @@ export interface ConfigChanges {
 
 export const changeWebhookConfig = (
   { db, secretBox }: Parts,
-  deed: Deed,
+  actor: AuditActor,
   { webhookUrl, webhookSecret }: ConfigChanges,
 ): Promise<WebhookConfigRow> =>
-  change(db, deed, (row) => {
-    const newUrl = webhookUrl !== undefined && webhookUrl !== row.webhook_url;
-    const newSecret = webhookSecret !== undefined && !isAlone(webhookSecret, row, secretBox);
-    if (!newUrl && !newSecret) return undefined;
+  updateConfig(db, actor, (row) => {
+    const isNewUrl = webhookUrl !== undefined && webhookUrl !== row.webhook_url;
+    const isNewSecret = webhookSecret !== undefined && !isOnlyToken(webhookSecret, row, secretBox);
+    if (!isNewUrl && !isNewSecret) return undefined;
     return {
       to: {
-        ...(newUrl ? { webhook_url: webhookUrl } : {}),
-        ...(newSecret ? { ...secretColumns(secretBox, row.id, webhookSecret), ...NO_FORMER } : {}),
+        ...(isNewUrl ? { webhook_url: webhookUrl } : {}),
+        ...(isNewSecret ? { ...secretColumns(secretBox, row.id, webhookSecret), ...NO_FORMER_SECRET } : {}),
       },
       action: "webhook.config_updated",
       details: {
-        ...(newUrl ? { webhook_url: { from: row.webhook_url, to: webhookUrl } } : {}),
-        ...(newSecret ? { secret: webhookSecret === null ? "cleared" : "set" } : {}),
+        ...(isNewUrl ? { webhook_url: { from: row.webhook_url, to: webhookUrl } } : {}),
+        ...(isNewSecret ? { secret: webhookSecret === null ? "cleared" : "set" } : {}),
       },
     };
   });
 
 /** Whether the token is this one and no former one counts beside it. */
-const isAlone = (secret: string | null, row: WebhookConfigRow, box: SecretBox): boolean =>
-  !isInGrace(row) &&
-  (secret === null ? row.secret_sealed === null : knownTokens(row, box).current === secret);
+const isOnlyToken = (secret: string | null, row: WebhookConfigRow, box: SecretBox): boolean =>
+  !isInGracePeriod(row) &&
+  (secret === null ? row.secret_sealed === null : readableTokens(row, box).current === secret);
 
 /** None where no key of ours opens them: a token that is lost must still be replaceable. */
-function knownTokens(row: WebhookConfigRow, box: SecretBox): WebhookTokens {
+function readableTokens(row: WebhookConfigRow, box: SecretBox): WebhookTokens {
   try {
-    return tokensOf(row, box);
+    return openWebhookTokens(row, box);
   } catch (error) {
     if (error instanceof SecretBoxError) return {};
     throw error;
   }
 }
 
-const NO_FORMER = { former_secret_sealed: null, former_secret_until: null };
+const NO_FORMER_SECRET = { former_secret_sealed: null, former_secret_until: null };
 
 const secretColumns = (box: SecretBox, id: string, secret: string | null) => ({
-  secret_sealed: secret === null ? null : sealToken(box, secret, { column: "secret_sealed", id }),
+  secret_sealed: secret === null ? null : sealWebhookToken(box, secret, { column: "secret_sealed", id }),
   secret_last4: secret === null ? null : secret.slice(-4),
 });
 
 export const switchDispatch = (
   db: Database,
-  deed: Deed,
+  actor: AuditActor,
   { key, enabled }: { key: DispatchKey; enabled: boolean },
 ): Promise<WebhookConfigRow> =>
-  change(db, deed, (row) => {
+  updateConfig(db, actor, (row) => {
     if (row.disabled_keys.includes(key) !== enabled) return undefined;
     const others = row.disabled_keys.filter((disabled) => disabled !== key);
     return {
@@ -111,11 +113,11 @@ export const switchDispatch = (
 /** A new token, answered this once. The one before signs too for the grace. */
 export async function generateSecret(
   { db, secretBox }: Parts,
-  deed: Deed,
+  actor: AuditActor,
   graceMinutes: number,
 ): Promise<string> {
   const token = generateWebhookToken();
-  await change(db, deed, (row) => ({
+  await updateConfig(db, actor, (row) => ({
     to: { ...secretColumns(secretBox, row.id, token), ...formerColumns(secretBox, row, graceMinutes) },
     action: "webhook.secret_generated",
     details: { grace_minutes: graceMinutes },
@@ -124,10 +126,10 @@ export async function generateSecret(
 }
 
 function formerColumns(box: SecretBox, row: WebhookConfigRow, graceMinutes: number) {
-  const { current } = knownTokens(row, box);
-  if (graceMinutes === 0 || current === undefined) return NO_FORMER;
+  const { current } = readableTokens(row, box);
+  if (graceMinutes === 0 || current === undefined) return NO_FORMER_SECRET;
   return {
-    former_secret_sealed: sealToken(box, current, { column: "former_secret_sealed", id: row.id }),
+    former_secret_sealed: sealWebhookToken(box, current, { column: "former_secret_sealed", id: row.id }),
     former_secret_until: new Date(Date.now() + graceMinutes * MINUTE),
   };
 }

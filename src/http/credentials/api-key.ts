@@ -1,39 +1,39 @@
 import { MINUTE } from "../../runtime/durations.ts";
 import type { Log } from "../../runtime/logging/log.ts";
 import type { Scope } from "../../schema/enumerations.ts";
-import { isSecretOf, type PresentedApiKey, parseApiKey } from "../../security/api-keys.ts";
+import { isMatchingSecret, type PresentedApiKey, parseApiKey } from "../../security/api-keys.ts";
 import type { Queryable } from "../../store/database/database.ts";
 import {
   type ApiKeyCredentialRow,
   findApiKeyCredential,
-  isAlive,
+  isActiveApiKey,
   touchApiKey,
 } from "../../store/tenants/api-keys.ts";
 import type { Caller, CredentialScheme } from "../caller.ts";
-import { rememberedLookup } from "./lookup.ts";
+import { cachedLookup } from "./lookup.ts";
 
 const HEADER = "x-svc-api-key";
 
-interface KnownKey {
+interface CachedKey {
   row: ApiKeyCredentialRow;
   caller: Caller;
   /** Whether this process has written down, or need not write down, that the key is in use. */
-  noted: boolean;
+  isUseRecorded: boolean;
 }
 
 /** An API key in its header: a client's backend asks. */
 export function apiKeyScheme(db: Queryable, log: Log): CredentialScheme {
-  const find = rememberedLookup(async (id) => {
+  const find = cachedLookup(async (id) => {
     const row = await findApiKeyCredential(db, id);
-    return row && known(row);
+    return row && toCachedKey(row);
   });
 
   /** Not waited for: the request does not depend on it, and a failure is only a date that is a minute too old. */
-  function noteUse(key: KnownKey): void {
-    if (key.noted) return;
-    key.noted = true;
+  function recordUse(key: CachedKey): void {
+    if (key.isUseRecorded) return;
+    key.isUseRecorded = true;
     touchApiKey(db, key.row.id).catch((error: unknown) =>
-      log.warn("api_key.use_not_noted", { key: key.row.id, err: error }),
+      log.warn("api_key.last_used_update_failed", { key: key.row.id, err: error }),
     );
   }
 
@@ -43,14 +43,14 @@ export function apiKeyScheme(db: Queryable, log: Log): CredentialScheme {
     async verify(headers) {
       const presented = parseApiKey(String(headers[HEADER]));
       const key = presented && (await find(presented.id));
-      if (!key || !isGood(key.row, presented)) return undefined;
-      noteUse(key);
+      if (!key || !isValid(key.row, presented)) return undefined;
+      recordUse(key);
       return key.caller;
     },
   };
 }
 
-function known(row: ApiKeyCredentialRow): KnownKey {
+function toCachedKey(row: ApiKeyCredentialRow): CachedKey {
   return {
     row,
     caller: {
@@ -60,10 +60,10 @@ function known(row: ApiKeyCredentialRow): KnownKey {
       role: null,
       scopes: new Set(row.scopes as Scope[]),
     },
-    noted: row.last_used_at !== null && Date.now() - row.last_used_at.getTime() < MINUTE,
+    isUseRecorded: row.last_used_at !== null && Date.now() - row.last_used_at.getTime() < MINUTE,
   };
 }
 
-function isGood(row: ApiKeyCredentialRow, { prefix, secret }: PresentedApiKey): boolean {
-  return row.prefix === prefix && isSecretOf(secret, row.secret_hash) && isAlive(row);
+function isValid(row: ApiKeyCredentialRow, { prefix, secret }: PresentedApiKey): boolean {
+  return row.prefix === prefix && isMatchingSecret(secret, row.secret_hash) && isActiveApiKey(row);
 }

@@ -2,14 +2,14 @@ import { ApiError } from "../../runtime/errors.ts";
 import { isClientId, isPrefixedId } from "../../runtime/ids.ts";
 import type { Log } from "../../runtime/logging/log.ts";
 import { ROLE_SCOPES, ROLES, type Role } from "../../schema/enumerations.ts";
-import { storableProblem } from "../../schema/storable.ts";
+import { findStorableProblem } from "../../schema/storable.ts";
 import { readConsoleCookie } from "../../security/console-cookie.ts";
 import { TokenKeysUnavailable, type TokenSubject, type UserTokens } from "../../security/user-tokens.ts";
 import type { Queryable } from "../../store/database/database.ts";
 import { findClient } from "../../store/tenants/clients.ts";
 import { findUserCredential, type UserCredentialRow } from "../../store/tenants/users.ts";
 import type { Caller, CredentialScheme } from "../caller.ts";
-import { rememberedLookup } from "./lookup.ts";
+import { cachedLookup } from "./lookup.ts";
 
 type Subject<S extends TokenSubject["source"]> = Extract<TokenSubject, { source: S }>;
 
@@ -21,26 +21,26 @@ interface UserTokenParts {
 
 /** A user token, in the Authorization header or in the console's cookie: a person asks. */
 export function userTokenSchemes({ db, tokens, log }: UserTokenParts): CredentialScheme[] {
-  const findUser = rememberedLookup((id) => findUserCredential(db, id));
-  const findTenant = rememberedLookup((id) => findClient(db, id));
+  const findUser = cachedLookup((id) => findUserCredential(db, id));
+  const findTenant = cachedLookup((id) => findClient(db, id));
 
   async function fromRow(subject: Subject<"own">): Promise<Caller | undefined> {
     const row = isPrefixedId(subject.userId, "usr") ? await findUser(subject.userId) : undefined;
-    return row && isGood(row, subject) ? toCaller(row, row.client_name) : undefined;
+    return row && isValid(row, subject) ? toCaller(row, row.client_name) : undefined;
   }
 
   async function fromClaims({ claims }: Subject<"provider">): Promise<Caller | undefined> {
     const { sub = "", client_id, role, name, email } = claims;
-    if (!isClientId(client_id) || !isRole(role) || storableProblem({ sub, name, email }, ""))
+    if (!isClientId(client_id) || !isRole(role) || findStorableProblem({ sub, name, email }, ""))
       return undefined;
     const client = await findTenant(client_id);
-    const shown = [name, email, sub].find(isTold) ?? sub;
-    const told = { id: sub, name: shown, email: isTold(email) ? email : null, role };
-    return client && toCaller({ ...told, client_id: client.id }, client.name);
+    const displayName = [name, email, sub].find(isNonEmptyText) ?? sub;
+    const user = { id: sub, name: displayName, email: isNonEmptyText(email) ? email : null, role };
+    return client && toCaller({ ...user, client_id: client.id }, client.name);
   }
 
   async function verify(token: string): Promise<Caller | undefined> {
-    const subject = await tokens.verify(token).catch(keysUnavailable(log));
+    const subject = await tokens.verify(token).catch(rethrowKeysUnavailable(log));
     if (!subject) return undefined;
     return subject.source === "own" ? fromRow(subject) : fromClaims(subject);
   }
@@ -65,11 +65,11 @@ export function userTokenSchemes({ db, tokens, log }: UserTokenParts): Credentia
   ];
 }
 
-const isTold = (claim: unknown): claim is string => typeof claim === "string" && claim !== "";
+const isNonEmptyText = (claim: unknown): claim is string => typeof claim === "string" && claim !== "";
 
 const isRole = (value: unknown): value is Role => ROLES.includes(value as Role);
 
-function isGood(row: UserCredentialRow, { clientId, issuedAt }: Subject<"own">): boolean {
+function isValid(row: UserCredentialRow, { clientId, issuedAt }: Subject<"own">): boolean {
   if (!row.enabled || (clientId !== undefined && clientId !== row.client_id)) return false;
   if (row.tokens_valid_from === null) return true;
   return issuedAt !== undefined && issuedAt > row.tokens_valid_from;
@@ -86,7 +86,7 @@ const toCaller = (
   scopes: ROLE_SCOPES[user.role as Role],
 });
 
-const keysUnavailable =
+const rethrowKeysUnavailable =
   (log: Log) =>
   (error: unknown): never => {
     if (!(error instanceof TokenKeysUnavailable)) throw error;

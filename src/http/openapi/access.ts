@@ -38,7 +38,7 @@ const GATE_NOTES: Readonly<Record<string, string>> = {
   terms: "The client must have accepted the terms in force.",
 };
 
-const coded = (words: readonly string[]) => words.map((word) => `\`${word}\``).join(" or ");
+const toCodeList = (words: readonly string[]) => words.map((word) => `\`${word}\``).join(" or ");
 
 /** Who may ask, in sentences. */
 export function accessNote(route: Route): string {
@@ -46,8 +46,8 @@ export function accessNote(route: Route): string {
   const sentences = [
     route.scope === "any credential" && !route.consoleOnly ? "Any credential will do." : "",
     route.consoleOnly ? "For people, with a user token or in the console, not for API keys." : "",
-    scopes.length > 0 ? `Needs the scope ${coded(scopes)}.` : "",
-    route.roles ? `Needs the role ${coded(route.roles)}.` : "",
+    scopes.length > 0 ? `Needs the scope ${toCodeList(scopes)}.` : "",
+    route.roles ? `Needs the role ${toCodeList(route.roles)}.` : "",
     GATE_NOTES[route.gate ?? ""] ?? "",
   ];
   return sentences.filter(Boolean).join(" ");

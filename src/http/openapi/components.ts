@@ -18,27 +18,27 @@ export interface Components {
 }
 
 export function createComponents(): Components {
-  const kept: Partial<Record<Kind, Record<string, Json>>> = {};
+  const shared: Partial<Record<Kind, Record<string, Json>>> = {};
 
   function share(kind: Kind, name: string, part: Json): Reference {
-    kept[kind] ??= {};
-    const known = kept[kind][name];
+    shared[kind] ??= {};
+    const known = shared[kind][name];
     if (known && JSON.stringify(known) !== JSON.stringify(part))
       throw new Error(`two different ${kind} are called "${name}"`);
-    kept[kind][name] = part;
+    shared[kind][name] = part;
     return { $ref: `#/components/${kind}/${name}` };
   }
 
   function schema(given: Json): Json {
-    const inlined = withChildren(given, schema);
+    const inlined = mapChildren(given, schema);
     return typeof given.title === "string" ? { ...share("schemas", given.title, inlined) } : inlined;
   }
 
-  return { share, schema, all: () => kept };
+  return { share, schema, all: () => shared };
 }
 
 /** Where schemas stand in a schema. Anything else may look like one, an example for instance, and is left as it is. */
-const ONE = [
+const SINGLE_SCHEMA_KEYWORDS = [
   "items",
   "additionalProperties",
   "unevaluatedProperties",
@@ -49,18 +49,18 @@ const ONE = [
   "then",
   "else",
 ] as const;
-const LIST = ["anyOf", "oneOf", "allOf", "prefixItems"] as const;
-const BY_NAME = ["properties", "patternProperties", "dependentSchemas"] as const;
+const SCHEMA_LIST_KEYWORDS = ["anyOf", "oneOf", "allOf", "prefixItems"] as const;
+const SCHEMA_MAP_KEYWORDS = ["properties", "patternProperties", "dependentSchemas"] as const;
 
 const isObject = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** A copy of the schema with each schema in it replaced. */
-function withChildren(schema: Json, replace: (child: Json) => Json): Json {
+function mapChildren(schema: Json, replace: (child: Json) => Json): Json {
   const copy: Record<string, unknown> = { ...schema };
-  for (const key of ONE) if (isObject(copy[key])) copy[key] = replace(copy[key]);
-  for (const key of LIST) if (Array.isArray(copy[key])) copy[key] = copy[key].map(replace);
-  for (const key of BY_NAME) {
+  for (const key of SINGLE_SCHEMA_KEYWORDS) if (isObject(copy[key])) copy[key] = replace(copy[key]);
+  for (const key of SCHEMA_LIST_KEYWORDS) if (Array.isArray(copy[key])) copy[key] = copy[key].map(replace);
+  for (const key of SCHEMA_MAP_KEYWORDS) {
     const children = Object.entries((copy[key] ?? {}) as Record<string, Json>);
     if (key in copy) copy[key] = Object.fromEntries(children.map(([name, child]) => [name, replace(child)]));
   }

@@ -1,7 +1,7 @@
 import { API_VERSION } from "../../schema/version.ts";
 import type { Route } from "../route.ts";
 import { ANY_CREDENTIAL, SECURITY_SCHEMES } from "./access.ts";
-import { CHAPTERS } from "./chapters.ts";
+import { TAG_DESCRIPTIONS } from "./chapters.ts";
 import { createComponents, type Json } from "./components.ts";
 import { describeOperation, operationId } from "./operation.ts";
 import { OVERVIEW } from "./overview.ts";
@@ -20,7 +20,7 @@ export interface ApiDocument {
 /** The OpenAPI 3.1 document of a table of routes. */
 export function describeApi(routes: readonly Route[], { publicUrl }: { publicUrl: string }): ApiDocument {
   const documented = routes.filter((route) => !route.undocumented);
-  assertDistinct(documented);
+  assertDistinctOperationIds(documented);
   const components = createComponents();
   const paths: ApiDocument["paths"] = {};
   for (const route of documented)
@@ -47,14 +47,14 @@ const INFO = {
 /** The chapters that have an endpoint. */
 function tagsOf(routes: readonly Route[]): Json[] {
   const used = new Set(routes.flatMap(({ tag }) => tag ?? []));
-  const unknown = [...used].filter((tag) => !(tag in CHAPTERS));
+  const unknown = [...used].filter((tag) => !(tag in TAG_DESCRIPTIONS));
   if (unknown.length > 0) throw new Error(`these chapters have no description: ${unknown.join(", ")}`);
-  const chapters = Object.entries(CHAPTERS).filter(([name]) => used.has(name));
-  return chapters.map(([name, description]) => ({ name, description }));
+  const described = Object.entries(TAG_DESCRIPTIONS).filter(([name]) => used.has(name));
+  return described.map(([name, description]) => ({ name, description }));
 }
 
 /** Two paths may differ in their punctuation alone, and a generated client could not tell them apart. */
-function assertDistinct(routes: readonly Route[]): void {
+function assertDistinctOperationIds(routes: readonly Route[]): void {
   const known = new Map<string, Route>();
   for (const route of routes) {
     const id = operationId(route);

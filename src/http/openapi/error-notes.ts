@@ -10,7 +10,7 @@ export interface ErrorNote {
 
 const problem = (path: string, message: string) => ({ details: [{ path, message }] });
 
-const fromPlatform = (retryable: boolean, code: number, type: string, message: string) => ({
+const platformErrorFields = (retryable: boolean, code: number, type: string, message: string) => ({
   retryable,
   platform_error: { code, type, message, trace_id: "AqWvR3m0x8PZ1nT5kYcB7dL" },
 });
@@ -51,7 +51,7 @@ export const ERROR_NOTES: Readonly<Record<ErrorCode, ErrorNote>> = {
   platform_invalid_request: {
     when: "The platform refused the content of the request; `platform_error` has its own words.",
     message: "The budget is below the least that the platform takes",
-    fields: fromPlatform(false, 100, "OAuthException", "Invalid parameter"),
+    fields: platformErrorFields(false, 100, "OAuthException", "Invalid parameter"),
   },
   ambiguous_credentials: {
     when: "The request carries a user token and an API key.",
@@ -86,12 +86,12 @@ export const ERROR_NOTES: Readonly<Record<ErrorCode, ErrorNote>> = {
   platform_permission_denied: {
     when: "The platform does not allow it with the permissions that were granted.",
     message: "The platform denies this to the connected account",
-    fields: fromPlatform(false, 200, "OAuthException", "Permissions error"),
+    fields: platformErrorFields(false, 200, "OAuthException", "Permissions error"),
   },
   platform_policy_blocked: {
     when: "The platform blocks the account or the content for its policies.",
     message: "The platform blocks this action for now",
-    fields: fromPlatform(false, 368, "OAuthException", "The action has been blocked"),
+    fields: platformErrorFields(false, 368, "OAuthException", "The action has been blocked"),
   },
   not_found: {
     when: "There is no such object, or it belongs to another client.",
@@ -100,7 +100,7 @@ export const ERROR_NOTES: Readonly<Record<ErrorCode, ErrorNote>> = {
   platform_object_not_found: {
     when: "The platform does not know the object, or no longer.",
     message: "The platform has no such object",
-    fields: fromPlatform(false, 803, "OAuthException", "Some of the aliases do not exist"),
+    fields: platformErrorFields(false, 803, "OAuthException", "Some of the aliases do not exist"),
   },
   method_not_allowed: {
     when: "The address takes other methods; `Allow` lists them.",
@@ -165,7 +165,7 @@ export const ERROR_NOTES: Readonly<Record<ErrorCode, ErrorNote>> = {
   platform_rate_limited: {
     when: "The platform takes no more calls for now; try again after `Retry-After` seconds.",
     message: "The platform takes no more calls for this account at the moment",
-    fields: fromPlatform(true, 17, "OAuthException", "User request limit reached"),
+    fields: platformErrorFields(true, 17, "OAuthException", "User request limit reached"),
   },
   internal_error: {
     when: "A fault on our side; tell us the `request_id`.",

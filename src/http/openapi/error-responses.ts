@@ -7,15 +7,19 @@ import { COMMON_HEADERS, describeHeaders, type HeaderName, RATE_LIMIT_HEADERS } 
 const REQUEST_ID = "req_01jc8m4t7v2x5k9w3r6y1b0nqd";
 
 /** What a status brings with it. */
-const HEADERS_OF: Readonly<Record<number, readonly HeaderName[]>> = {
+const HEADERS_BY_STATUS: Readonly<Record<number, readonly HeaderName[]>> = {
   401: ["WWW-Authenticate"],
   429: ["Retry-After", ...RATE_LIMIT_HEADERS],
   503: ["Retry-After"],
 };
 
 function headersOf(status: number, errors: readonly ApiError[]): HeaderName[] {
-  const isPassing = errors.some(({ code }) => code === "idempotency_in_progress");
-  return [...COMMON_HEADERS, ...(isPassing ? (["Retry-After"] as const) : []), ...(HEADERS_OF[status] ?? [])];
+  const isTemporary = errors.some(({ code }) => code === "idempotency_in_progress");
+  return [
+    ...COMMON_HEADERS,
+    ...(isTemporary ? (["Retry-After"] as const) : []),
+    ...(HEADERS_BY_STATUS[status] ?? []),
+  ];
 }
 
 /** The answers to refused requests, one per status. Routes that can be refused alike share them. */
@@ -27,9 +31,9 @@ export function describeErrors(
   const statuses = [...new Set(errors.map(({ status }) => status))];
   return Object.fromEntries(
     statuses.map((status) => {
-      const alike = errors.filter((error) => error.status === status);
-      const name = alike.map(({ code }) => pascalCase(code)).join("Or");
-      return [status, components.share("responses", name, describeResponse(status, alike, components))];
+      const sameStatus = errors.filter((error) => error.status === status);
+      const name = sameStatus.map(({ code }) => pascalCase(code)).join("Or");
+      return [status, components.share("responses", name, describeResponse(status, sameStatus, components))];
     }),
   );
 }

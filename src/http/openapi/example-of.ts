@@ -23,17 +23,17 @@ interface Shape {
   multipleOf?: number;
 }
 
-type Maker = (shape: Shape, place: string) => unknown;
+type Maker = (shape: Shape, path: string) => unknown;
 
 /** A value that fits the schema and tells a reader something; `place` is named where none can be made. */
-export function exampleOf(schema: TSchema, place: string): unknown {
+export function exampleOf(schema: TSchema, path: string): unknown {
   const shape = schema as Shape;
   const [given] = givenValues(shape);
   if (given !== undefined) return given;
   const [branch] = branchesOf(shape);
-  if (branch) return exampleOf(branch, place);
-  const make = MAKERS[shape.type ?? ""] ?? needsExample;
-  return make(shape, place);
+  if (branch) return exampleOf(branch, path);
+  const make = MAKERS[shape.type ?? ""] ?? throwMissingExample;
+  return make(shape, path);
 }
 
 /** What the author of the schema wrote down, the most telling first. */
@@ -49,8 +49,8 @@ function branchesOf(shape: Shape): readonly TSchema[] {
 }
 
 /** Made up here, a text would be "string" all over the document; so its author is asked for one. */
-function needsExample(_shape: Shape, place: string): never {
-  throw new Error(`${place} needs an example: give its schema "examples"`);
+function throwMissingExample(_shape: Shape, path: string): never {
+  throw new Error(`${path} needs an example: give its schema "examples"`);
 }
 
 /** Formats that say enough about themselves. */
@@ -63,7 +63,7 @@ const FORMATS: Readonly<Record<string, string>> = {
 };
 
 const MAKERS: Readonly<Record<string, Maker>> = {
-  string: (shape, place) => FORMATS[shape.format ?? ""] ?? needsExample(shape, place),
+  string: (shape, path) => FORMATS[shape.format ?? ""] ?? throwMissingExample(shape, path),
   integer: (shape) => numberWithin(shape, 1),
   number: (shape) => numberWithin(shape, 0.01),
   boolean: () => true,
@@ -75,23 +75,23 @@ const MAKERS: Readonly<Record<string, Maker>> = {
 /** One, or what lies nearest to it within the bounds; `step` is how far a value stays off a bound that is exclusive. */
 function numberWithin(shape: Shape, step: number): number {
   const { minimum = -Infinity, maximum = Infinity, exclusiveMinimum, exclusiveMaximum, multipleOf } = shape;
-  const least = Math.max(minimum, (exclusiveMinimum ?? -Infinity) + step);
-  const most = Math.min(maximum, (exclusiveMaximum ?? Infinity) - step);
-  const near = Math.max(Math.min(1, most), least);
-  return multipleOf === undefined ? near : Math.ceil(near / multipleOf) * multipleOf;
+  const min = Math.max(minimum, (exclusiveMinimum ?? -Infinity) + step);
+  const max = Math.min(maximum, (exclusiveMaximum ?? Infinity) - step);
+  const value = Math.max(Math.min(1, max), min);
+  return multipleOf === undefined ? value : Math.ceil(value / multipleOf) * multipleOf;
 }
 
-function arrayExample({ items, prefixItems, minItems = 1 }: Shape, place: string): unknown[] {
-  if (prefixItems) return prefixItems.map((item, index) => exampleOf(item, `${place}/${index}`));
-  const item = exampleOf(items ?? ({} as TSchema), `${place}/0`);
+function arrayExample({ items, prefixItems, minItems = 1 }: Shape, path: string): unknown[] {
+  if (prefixItems) return prefixItems.map((item, index) => exampleOf(item, `${path}/${index}`));
+  const item = exampleOf(items ?? ({} as TSchema), `${path}/0`);
   return Array.from({ length: Math.max(1, minItems) }, () => item);
 }
 
 /** Every field, the optional ones too. Where rules forbid some of them together, the schema brings an example of its own. */
-function objectExample(shape: Shape, place: string): Record<string, unknown> {
+function objectExample(shape: Shape, path: string): Record<string, unknown> {
   const fields = Object.entries(fieldsOf(shape));
-  if (fields.length === 0 && shape.additionalProperties !== false) needsExample(shape, place);
-  return Object.fromEntries(fields.map(([name, field]) => [name, exampleOf(field, `${place}/${name}`)]));
+  if (fields.length === 0 && shape.additionalProperties !== false) throwMissingExample(shape, path);
+  return Object.fromEntries(fields.map(([name, field]) => [name, exampleOf(field, `${path}/${name}`)]));
 }
 
 /** Its own fields and those of the parts it is put together from; the properties in a rule are conditions, not fields. */

@@ -21,9 +21,11 @@ export function describeOperation(route: Route, components: Components): Json {
     security: securityOf(route),
     ...(scopes.length > 0 ? { "x-required-scope": scopes } : {}),
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(route.body ? { requestBody: requestBody(route, route.body, components) } : {}),
+    ...(route.body ? { requestBody: describeRequestBody(route, route.body, components) } : {}),
     responses: {
-      ...Object.fromEntries(statusesOf(route).map((status) => [status, success(route, status, components)])),
+      ...Object.fromEntries(
+        statusesOf(route).map((status) => [status, describeSuccess(route, status, components)]),
+      ),
       ...describeErrors(errorsOf(route), components),
     },
   };
@@ -55,33 +57,33 @@ const IDEMPOTENCY_KEY: Json = {
   schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x21-\\x7e]+$" },
 };
 
-function parametersIn(place: "path" | "query", route: Route, components: Components): Json[] {
+function parametersIn(location: "path" | "query", route: Route, components: Components): Json[] {
   const { properties = {}, required = [] } =
-    (place === "path" ? route.params : route.query) ?? ({} as TObject);
+    (location === "path" ? route.params : route.query) ?? ({} as TObject);
   return Object.entries<TSchema>(properties).map(([name, schema]) => {
-    const { description, examples: _, ...bare } = schema;
-    const needed = required.includes(name);
+    const { description, examples: _, ...plainSchema } = schema;
+    const isRequired = required.includes(name);
     // Whoever tries a request on the page gets the example filled in: a cursor or a filter that is made up would only be refused.
-    const example = needed ? { example: exampleOf(schema, `${nameOf(route)} ${place}/${name}`) } : {};
+    const example = isRequired ? { example: exampleOf(schema, `${nameOf(route)} ${location}/${name}`) } : {};
     return {
       name,
-      in: place,
-      required: needed,
+      in: location,
+      required: isRequired,
       ...(description ? { description } : {}),
-      schema: components.schema(bare as TSchema),
+      schema: components.schema(plainSchema as TSchema),
       ...example,
     };
   });
 }
 
-function requestBody(route: Route, body: NonNullable<Route["body"]>, components: Components): Json {
-  if (isRawBody(body)) return rawBody(body);
+function describeRequestBody(route: Route, body: NonNullable<Route["body"]>, components: Components): Json {
+  if (isRawBody(body)) return describeRawBody(body);
   // An empty body is {}, so it may be left out where nothing in it is required.
   const required = ((body as Partial<TObject>).required ?? []).length > 0;
   return { required, content: jsonContent(body, exampleOf(body, `${nameOf(route)} body`), components) };
 }
 
-function rawBody({ limit, mediaTypes = ["*/*"] }: RawBody): Json {
+function describeRawBody({ limit, mediaTypes = ["*/*"] }: RawBody): Json {
   const size = limit % MIB === 0 ? `${limit / MIB} MiB` : `${limit} bytes`;
   return {
     description: `The bytes themselves, at most ${size}.`,
@@ -97,7 +99,7 @@ const headersOf = ({ scope, location, idempotent }: Route): HeaderName[] => [
   ...(idempotent ? (["Idempotent-Replay"] as const) : []),
 ];
 
-function success(route: Route, status: number, components: Components): Json {
+function describeSuccess(route: Route, status: number, components: Components): Json {
   return {
     description: STATUS_CODES[status] ?? "Success",
     headers: describeHeaders(headersOf(route), components),
@@ -111,8 +113,9 @@ function replyContent(route: Route, status: number, components: Components): Jso
     const [type = ""] = reply.mediaType.split(";");
     return { [type]: { schema: mediaSchema(type) } };
   }
-  const usual = exampleOf(reply, `${nameOf(route)} reply`);
-  const example = otherwise?.status === status ? { ...(usual as object), ...otherwise.example } : usual;
+  const defaultExample = exampleOf(reply, `${nameOf(route)} reply`);
+  const example =
+    otherwise?.status === status ? { ...(defaultExample as object), ...otherwise.example } : defaultExample;
   return jsonContent(reply, example, components);
 }
 

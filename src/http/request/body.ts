@@ -11,7 +11,7 @@ export interface IncomingBody {
   /** The body while it comes in, as fast as it is read; the same limit. */
   stream(): IncomingFile;
   /** The same limit for a request that is refused anyway: counts and drops what is left, and keeps nothing in memory. */
-  measure(): Promise<void>;
+  discard(): Promise<void>;
 }
 
 /** Size is the first thing checked, so a declared length over the limit throws here, before anything is read. */
@@ -20,42 +20,45 @@ export function incomingBody(request: IncomingMessage, limit: number): IncomingB
   const chunked = request.headers["transfer-encoding"] !== undefined;
   if (Number(declared) > limit) throw tooLarge(limit);
   const isEmpty = !chunked && (declared === undefined || declared === "0");
-  let whole: Promise<void> | undefined;
+  let consumed: Promise<void> | undefined;
   let content: Readable | undefined;
-  const take = (keep: (chunk: Buffer) => void): Promise<void> => {
-    whole ??= consume(request, limit, keep);
-    return whole;
+  const readChunks = (onChunk: (chunk: Buffer) => void): Promise<void> => {
+    consumed ??= consume(request, limit, onChunk);
+    return consumed;
   };
   return {
     async read() {
       if (isEmpty) return Buffer.alloc(0);
-      assertPlain(request);
+      assertNotCompressed(request);
       const chunks: Buffer[] = [];
-      await take((chunk) => chunks.push(chunk));
+      await readChunks((chunk) => chunks.push(chunk));
       return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
     },
     stream() {
-      assertPlain(request);
-      content = paced(request, take);
+      assertNotCompressed(request);
+      content = streamWithBackpressure(request, readChunks);
       const size = chunked ? undefined : Number(declared ?? 0);
       return { type: request.headers["content-type"] ?? "", size, content };
     },
-    async measure() {
+    async discard() {
       content?.destroy();
-      if (chunked) await take(() => {});
+      if (chunked) await readChunks(() => {});
       else if (request.destroyed && !request.complete) throw incomplete();
     },
   };
 }
 
-function assertPlain({ headers }: IncomingMessage): void {
+function assertNotCompressed({ headers }: IncomingMessage): void {
   const encoding = headers["content-encoding"]?.toLowerCase() ?? "identity";
   if (encoding !== "identity")
     throw new ApiError("unsupported_media_type", "The body must not be compressed");
 }
 
 /** Nothing more is taken from the sender while the reader has enough. Once the reader has left, the rest is dropped. */
-function paced(request: IncomingMessage, take: (keep: (chunk: Buffer) => void) => Promise<void>): Readable {
+function streamWithBackpressure(
+  request: IncomingMessage,
+  readChunks: (onChunk: (chunk: Buffer) => void) => Promise<void>,
+): Readable {
   const content = new Readable({
     read: () => void request.resume(),
     destroy(error, done) {
@@ -64,7 +67,7 @@ function paced(request: IncomingMessage, take: (keep: (chunk: Buffer) => void) =
     },
   });
   content.on("error", () => {}); // the handler may have stopped reading, and the pipeline knows it all the same
-  take((chunk) => {
+  readChunks((chunk) => {
     if (!content.destroyed && !content.push(chunk)) request.pause();
   }).then(
     () => content.push(null),
@@ -73,14 +76,14 @@ function paced(request: IncomingMessage, take: (keep: (chunk: Buffer) => void) =
   return content;
 }
 
-function consume(request: IncomingMessage, limit: number, keep: (chunk: Buffer) => void): Promise<void> {
+function consume(request: IncomingMessage, limit: number, onChunk: (chunk: Buffer) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     // The sender may have gone while its credential was looked up; its events have passed by then.
     if (request.destroyed) return reject(incomplete());
     let size = 0;
     const onData = (chunk: Buffer) => {
       size += chunk.length;
-      if (size <= limit) return keep(chunk);
+      if (size <= limit) return onChunk(chunk);
       reject(tooLarge(limit));
       request.off("data", onData).resume(); // the rest is dropped, so that the sender can finish and read the answer
     };

@@ -49,7 +49,7 @@ button {
 `;
 
 /** Drawn in the page itself, which may load nothing. */
-export const MARK = `<svg width="28" height="28" viewBox="0 0 32 32" aria-hidden="true">
+export const LOGO_SVG = `<svg width="28" height="28" viewBox="0 0 32 32" aria-hidden="true">
 <rect width="32" height="32" rx="8" fill="#1f3a5f"/>
 <path d="M8 18.5v-5h4.5L21 8.5v15l-8.5-5z" fill="#fff"/>
 <path d="M11.5 20.5l1.5 4.5" stroke="#fff" stroke-width="2.5" stroke-linecap="round"/>

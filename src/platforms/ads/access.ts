@@ -1,6 +1,6 @@
 import type { Fields } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
-import { type Speaker, speaker } from "../client/sender.ts";
+import { type PlatformSender, platformSender } from "../client/sender.ts";
 
 /** An ad account and the token that reaches it. */
 export interface AdAccess {
@@ -11,17 +11,17 @@ export interface AdAccess {
   about?: Fields;
 }
 
-export const withoutPrefix = (account: string): string => account.replace(/^act_/, "");
+export const withoutActPrefix = (account: string): string => account.replace(/^act_/, "");
 
 /** Speaks for this account; `useCase` names the quota that its calls count against. */
-export const forAccount = (
+export const accountSender = (
   client: PlatformClient,
   { account, token, about }: AdAccess,
   useCase: "ads_management" | "ads_insights" = "ads_management",
-): Speaker =>
-  speaker(client, {
+): PlatformSender =>
+  platformSender(client, {
     token,
     owner: "ad_account",
-    quota: { asset: withoutPrefix(account), useCase },
+    quota: { asset: withoutActPrefix(account), useCase },
     about: { ...about, ad_account: account },
   });

@@ -2,10 +2,10 @@ import { SECOND } from "../../runtime/durations.ts";
 import { isPlatformId } from "../../runtime/ids.ts";
 import type { Fields } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
-import { speaker } from "../client/sender.ts";
-import { asObject, numberOf, present, textOf } from "../client/shapes.ts";
+import { platformSender } from "../client/sender.ts";
+import { asObject, numberOf, omitNullish, textOf } from "../client/shapes.ts";
 import { unavailable } from "../errors/failure.ts";
-import { type AdAccess, forAccount } from "./access.ts";
+import { type AdAccess, accountSender } from "./access.ts";
 
 /** An ad account as the platform knows it, its business laid flat. */
 export interface PlatformAdAccount {
@@ -24,7 +24,7 @@ const FIELDS =
   "id,account_id,name,account_status,currency,timezone_name,business{id,name},business_name" as const;
 
 /** Somebody may wait for it who has got what they asked for already. */
-const SUBSCRIBE_WITHIN = 5 * SECOND;
+const SUBSCRIBE_DEADLINE_MS = 5 * SECOND;
 
 export interface AdAccounts {
   /** Every account that the token reaches. */
@@ -37,25 +37,27 @@ export interface AdAccounts {
 export function createAdAccounts(client: PlatformClient): AdAccounts {
   return {
     async listAll(token, about = {}) {
-      const rows = await speaker(client, { token, about }).allPages("/me/adaccounts", { fields: FIELDS });
+      const rows = await platformSender(client, { token, about }).allPages("/me/adaccounts", {
+        fields: FIELDS,
+      });
       const accounts = rows.map(toAdAccount).filter((account) => account !== undefined);
-      if (rows.length > 0 && accounts.length === 0) throw undescribed();
+      if (rows.length > 0 && accounts.length === 0) throw missingAccountFailure();
       return accounts;
     },
     async read(access) {
-      const row = await forAccount(client, access).get(`/${access.account}`, { fields: FIELDS });
+      const row = await accountSender(client, access).get(`/${access.account}`, { fields: FIELDS });
       const account = toAdAccount(row);
-      if (!account) throw undescribed();
+      if (!account) throw missingAccountFailure();
       return account;
     },
     async subscribe(access) {
       const path = `/${access.account}/subscribed_apps`;
-      await forAccount(client, access).change(path, undefined, { deadline: SUBSCRIBE_WITHIN });
+      await accountSender(client, access).change(path, undefined, { deadline: SUBSCRIBE_DEADLINE_MS });
     },
   };
 }
 
-const undescribed = () => unavailable("The platform did not say which ad account it describes");
+const missingAccountFailure = () => unavailable("The platform did not say which ad account it describes");
 
 /** Undefined for what has no id that could be one: nothing could be done with it. */
 function toAdAccount(row: unknown): PlatformAdAccount | undefined {
@@ -63,7 +65,7 @@ function toAdAccount(row: unknown): PlatformAdAccount | undefined {
   const business = asObject(fields.business);
   const accountId = textOf(fields.account_id) ?? textOf(fields.id)?.replace(/^act_/, "");
   if (accountId === undefined || !isPlatformId(accountId)) return undefined;
-  const flat = {
+  const businessFields = {
     business_id: textOf(business.id),
     business_name: textOf(business.name) ?? textOf(fields.business_name),
   };
@@ -74,14 +76,16 @@ function toAdAccount(row: unknown): PlatformAdAccount | undefined {
     account_status: statusOf(fields.account_status),
     currency: textOf(fields.currency) ?? "",
     timezone_name: textOf(fields.timezone_name) ?? "",
-    ...present(flat),
+    ...omitNullish(businessFields),
   };
 }
 
-const LARGEST_STATUS = 2 ** 31 - 1;
+const MAX_ACCOUNT_STATUS = 2 ** 31 - 1;
 
 /** 0, which means nothing, where it is no number of the kind. */
 function statusOf(value: unknown): number {
   const status = numberOf(value);
-  return status !== undefined && Number.isInteger(status) && Math.abs(status) <= LARGEST_STATUS ? status : 0;
+  return status !== undefined && Number.isInteger(status) && Math.abs(status) <= MAX_ACCOUNT_STATUS
+    ? status
+    : 0;
 }

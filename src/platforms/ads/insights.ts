@@ -1,8 +1,8 @@
 import { type Fields, formBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
-import type { PageRequest, PlatformPage } from "../client/pages.ts";
-import { numberOf, present, textOf } from "../client/shapes.ts";
-import { type AdAccess, forAccount } from "./access.ts";
+import type { ListPageRequest, PlatformListPage } from "../client/pages.ts";
+import { numberOf, omitNullish, textOf } from "../client/shapes.ts";
+import { type AdAccess, accountSender } from "./access.ts";
 import type { Ownership } from "./ownership.ts";
 
 /** What is measured, and how. Money in the rows is in major units. */
@@ -31,11 +31,11 @@ export interface ReportRun {
 
 export interface Insights {
   /** Rows as the platform wrote them. */
-  rows(access: AdAccess, query: InsightsQuery, page?: PageRequest): Promise<PlatformPage>;
+  rows(access: AdAccess, query: InsightsQuery, page?: ListPageRequest): Promise<PlatformListPage>;
   /** Answers the id of the run. */
   startReport(access: AdAccess, query: InsightsQuery): Promise<string>;
   readReport(access: AdAccess, runId: string): Promise<ReportRun>;
-  reportRows(access: AdAccess, runId: string, page?: PageRequest): Promise<PlatformPage>;
+  reportRows(access: AdAccess, runId: string, page?: ListPageRequest): Promise<PlatformListPage>;
 }
 
 const DEFAULT_FIELDS = "impressions,clicks,spend,reach,frequency,cpc,cpm,ctr,actions";
@@ -43,28 +43,28 @@ const DEFAULT_FIELDS = "impressions,clicks,spend,reach,frequency,cpc,cpm,ctr,act
 const RUN_FIELDS = "id,account_id,async_status,async_percent_completion,error_code,error_message";
 
 export function createInsights(client: PlatformClient, ownership: Ownership): Insights {
-  const speak = (access: AdAccess) => forAccount(client, access, "ads_insights");
+  const senderFor = (access: AdAccess) => accountSender(client, access, "ads_insights");
   const edgeOf = async (access: AdAccess, { objectId }: InsightsQuery) => {
     if (objectId !== undefined) await ownership.check(access, objectId);
     return `/${objectId ?? access.account}/insights`;
   };
   return {
     async rows(access, query, page = {}) {
-      return speak(access).page(await edgeOf(access, query), toParams(query), page);
+      return senderFor(access).page(await edgeOf(access, query), toParams(query), page);
     },
     async startReport(access, query) {
       const path = await edgeOf(access, query);
-      const { report_run_id } = await speak(access).create(path, formBody(toParams(query)));
+      const { report_run_id } = await senderFor(access).create(path, formBody(toParams(query)));
       return ownership.remember(access, report_run_id);
     },
     async readReport(access, runId) {
-      const run = await speak(access).get(`/${runId}`, { fields: RUN_FIELDS });
+      const run = await senderFor(access).get(`/${runId}`, { fields: RUN_FIELDS });
       ownership.confirm(access, runId, run.account_id);
       return toReportRun(runId, run);
     },
     async reportRows(access, runId, page = {}) {
       await ownership.check(access, runId);
-      return speak(access).page(`/${runId}/insights`, {}, page);
+      return senderFor(access).page(`/${runId}/insights`, {}, page);
     },
   };
 }
@@ -91,6 +91,6 @@ function toReportRun(runId: string, run: Fields): ReportRun {
     report_run_id: runId,
     async_status: skipped ? "Job Failed" : (textOf(run.async_status) ?? "Job Not Started"),
     async_percent_completion: numberOf(run.async_percent_completion) ?? 0,
-    ...(failed ? present({ error_code: numberOf(run.error_code), error_message: message }) : {}),
+    ...(failed ? omitNullish({ error_code: numberOf(run.error_code), error_message: message }) : {}),
   };
 }

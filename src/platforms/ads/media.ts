@@ -1,8 +1,8 @@
 import { formBody, multipartBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
-import { asObject, numberOf, present, textOf } from "../client/shapes.ts";
+import { asObject, numberOf, omitNullish, textOf } from "../client/shapes.ts";
 import { unavailable } from "../errors/failure.ts";
-import { type AdAccess, forAccount } from "./access.ts";
+import { type AdAccess, accountSender } from "./access.ts";
 import type { Ownership } from "./ownership.ts";
 
 export interface UploadedImage {
@@ -27,13 +27,13 @@ export function createAdMedia(client: PlatformClient, ownership: Ownership): AdM
   return {
     async uploadImage(access, { bytes, name = "image" }) {
       const file = { field: "filename", filename: name, type: "application/octet-stream", content: bytes };
-      const answer = forAccount(client, access).change(`/${access.account}/adimages`, multipartBody(file));
+      const answer = accountSender(client, access).change(`/${access.account}/adimages`, multipartBody(file));
       const { images } = await answer;
       return toImage(Object.values(asObject(images))[0]); // under the file's name, whatever the platform made of it
     },
     async registerVideo(access, { fileUrl, name }) {
       const body = formBody({ file_url: fileUrl, name });
-      const { id } = await forAccount(client, access).create(`/${access.account}/advideos`, body);
+      const { id } = await accountSender(client, access).create(`/${access.account}/advideos`, body);
       return ownership.remember(access, id);
     },
   };
@@ -44,5 +44,8 @@ function toImage(value: unknown): UploadedImage {
   const hash = textOf(image.hash);
   if (hash === undefined) throw unavailable("The platform took the image and gave no hash");
   const [url, name] = [textOf(image.url), textOf(image.name)];
-  return { hash, ...present({ url, width: numberOf(image.width), height: numberOf(image.height), name }) };
+  return {
+    hash,
+    ...omitNullish({ url, width: numberOf(image.width), height: numberOf(image.height), name }),
+  };
 }

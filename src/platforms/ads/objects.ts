@@ -1,11 +1,11 @@
 import { type Fields, formBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
-import type { PageRequest, PlatformPage } from "../client/pages.ts";
-import { type AdAccess, forAccount } from "./access.ts";
+import type { ListPageRequest, PlatformListPage } from "../client/pages.ts";
+import { type AdAccess, accountSender } from "./access.ts";
 import { type AdObjectKind, OBJECT_KINDS } from "./object-kinds.ts";
 import type { Ownership } from "./ownership.ts";
 
-interface ListRequest extends PageRequest {
+interface ListRequest extends ListPageRequest {
   /** Only what hangs from this campaign or ad set. */
   parent?: string | undefined;
   /** The configured status. */
@@ -18,33 +18,33 @@ export interface AdObjects {
   create(access: AdAccess, kind: AdObjectKind, fields: Fields): Promise<string>;
   update(access: AdAccess, id: string, fields: Fields): Promise<void>;
   read(access: AdAccess, kind: AdObjectKind, id: string): Promise<Fields>;
-  list(access: AdAccess, kind: AdObjectKind, request?: ListRequest): Promise<PlatformPage>;
+  list(access: AdAccess, kind: AdObjectKind, request?: ListRequest): Promise<PlatformListPage>;
 }
 
 export function createAdObjects(client: PlatformClient, ownership: Ownership): AdObjects {
   return {
     async create(access, kind, fields) {
-      const body = formBody(OBJECT_KINDS[kind].complete(fields));
-      const { id } = await forAccount(client, access).create(`/${access.account}/${kind}`, body);
+      const body = formBody(OBJECT_KINDS[kind].withDefaults(fields));
+      const { id } = await accountSender(client, access).create(`/${access.account}/${kind}`, body);
       return ownership.remember(access, id);
     },
     async update(access, id, fields) {
       await ownership.check(access, id);
-      await forAccount(client, access).change(`/${id}`, formBody(fields));
+      await accountSender(client, access).change(`/${id}`, formBody(fields));
     },
     async read(access, kind, id) {
       const fields = [...OBJECT_KINDS[kind].fields, "account_id"].join();
-      const { account_id, ...row } = await forAccount(client, access).get(`/${id}`, { fields });
+      const { account_id, ...row } = await accountSender(client, access).get(`/${id}`, { fields });
       ownership.confirm(access, id, account_id);
-      return OBJECT_KINDS[kind].repair(row);
+      return OBJECT_KINDS[kind].normalize(row);
     },
     async list(access, kind, { parent, status, ...page } = {}) {
       if (parent !== undefined) await ownership.check(access, parent);
-      const query = { fields: OBJECT_KINDS[kind].fields.join(), ...hiddenUnless(status) };
+      const query = { fields: OBJECT_KINDS[kind].fields.join(), ...effectiveStatusFilter(status) };
       const path = `/${parent ?? access.account}/${kind}`;
-      const found = await forAccount(client, access).page(path, query, page);
+      const found = await accountSender(client, access).page(path, query, page);
       const items = status === undefined ? found.items : found.items.filter((row) => row.status === status);
-      return { ...found, items: items.map(OBJECT_KINDS[kind].repair) };
+      return { ...found, items: items.map(OBJECT_KINDS[kind].normalize) };
     },
   };
 }
@@ -53,5 +53,5 @@ export function createAdObjects(client: PlatformClient, ownership: Ownership): A
  * The platform filters by effective status only, and hides what is deleted or archived unless that is asked for. The
  * configured status is filtered here: a page may be short and still have a next.
  */
-const hiddenUnless = (status: string | undefined): Fields =>
+const effectiveStatusFilter = (status: string | undefined): Fields =>
   status === "DELETED" || status === "ARCHIVED" ? { effective_status: [status] } : {};

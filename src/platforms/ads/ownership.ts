@@ -1,8 +1,8 @@
 import { LRUCache } from "lru-cache";
 import type { PlatformClient } from "../client/client.ts";
 import { textOf } from "../client/shapes.ts";
-import { mayExist, PlatformFailure } from "../errors/failure.ts";
-import { type AdAccess, forAccount, withoutPrefix } from "./access.ts";
+import { ambiguousFailure, PlatformFailure } from "../errors/failure.ts";
+import { type AdAccess, accountSender, withoutActPrefix } from "./access.ts";
 
 /** Which account an object belongs to. One token may reach accounts of several clients, so the token alone proves nothing. */
 export interface Ownership {
@@ -15,32 +15,32 @@ export interface Ownership {
 }
 
 /** An object never moves to another account, so what is once known stays true. */
-const REMEMBERED = 50_000;
+const MAX_CACHED_OWNERS = 50_000;
 
 export function createOwnership(client: PlatformClient): Ownership {
-  const accounts = new LRUCache<string, string>({ max: REMEMBERED });
+  const accountByObject = new LRUCache<string, string>({ max: MAX_CACHED_OWNERS });
   const confirm = (access: AdAccess, id: string, accountId: unknown) => {
     const owner = textOf(accountId);
-    if (owner !== undefined) accounts.set(id, owner);
-    if (owner !== withoutPrefix(access.account)) throw notOfThisAccount();
+    if (owner !== undefined) accountByObject.set(id, owner);
+    if (owner !== withoutActPrefix(access.account)) throw objectNotFound();
   };
   return {
     confirm,
     async check(access, id) {
-      if (!/^\d+$/.test(id)) throw notOfThisAccount();
-      const known = accounts.get(id);
+      if (!/^\d+$/.test(id)) throw objectNotFound();
+      const known = accountByObject.get(id);
       if (known !== undefined) return confirm(access, id, known);
-      const { account_id } = await forAccount(client, access).get(`/${id}`, { fields: "account_id" });
+      const { account_id } = await accountSender(client, access).get(`/${id}`, { fields: "account_id" });
       confirm(access, id, account_id);
     },
     remember(access, id) {
       const created = textOf(id);
-      if (created === undefined) throw mayExist("The platform did not name what it created");
-      accounts.set(created, withoutPrefix(access.account));
+      if (created === undefined) throw ambiguousFailure("The platform did not name what it created");
+      accountByObject.set(created, withoutActPrefix(access.account));
       return created;
     },
   };
 }
 
-const notOfThisAccount = () =>
+const objectNotFound = () =>
   new PlatformFailure("platform_object_not_found", "The ad account has no such object", { retryable: false });

@@ -1,6 +1,6 @@
 import type { Fields } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
-import { type Speaker, speaker } from "../client/sender.ts";
+import { type PlatformSender, platformSender } from "../client/sender.ts";
 
 /** A business on the chat platform, and the token that reaches it. */
 export interface ChatBusiness {
@@ -16,19 +16,19 @@ export interface ChatNumber extends ChatBusiness {
 }
 
 /** Speaks for the business when it is managed; the quota of all its numbers is one. */
-export const forBusiness = (client: PlatformClient, business: ChatBusiness): Speaker =>
-  withQuota(client, business, "whatsapp");
+export const businessSender = (client: PlatformClient, business: ChatBusiness): PlatformSender =>
+  senderWithQuota(client, business, "whatsapp");
 
 /** Speaks for it when it sends: what is managed too much may still send. */
-export const forSending = (client: PlatformClient, business: ChatBusiness): Speaker =>
-  withQuota(client, business, "whatsapp_messages");
+export const messagingSender = (client: PlatformClient, business: ChatBusiness): PlatformSender =>
+  senderWithQuota(client, business, "whatsapp_messages");
 
-const withQuota = (
+const senderWithQuota = (
   client: PlatformClient,
   { wabaId, token, about }: ChatBusiness,
   useCase: string,
-): Speaker =>
-  speaker(client, {
+): PlatformSender =>
+  platformSender(client, {
     token,
     owner: "channel",
     quota: { asset: wabaId, useCase },

@@ -5,7 +5,7 @@ import type { PlatformClient } from "../client/client.ts";
 import { refusalByStatus } from "../client/read-answer.ts";
 import { textOf } from "../client/shapes.ts";
 import { toFailure, unavailable } from "../errors/failure.ts";
-import { type ChatNumber, forBusiness } from "./access.ts";
+import { businessSender, type ChatNumber } from "./access.ts";
 
 export type MediaUpload = Pick<FileForm, "filename" | "type" | "content" | "size">;
 
@@ -17,7 +17,7 @@ export interface MediaDownload {
 }
 
 /** As long as a request to us may take: the file comes from its caller. */
-const SENDING = 2 * MINUTE;
+const UPLOAD_TIMEOUT_MS = 2 * MINUTE;
 
 export interface ChatMedia {
   /** Streams the file through; answers its id. */
@@ -33,15 +33,17 @@ export function createChatMedia(client: PlatformClient, hosts: readonly string[]
       const fields = { messaging_product: "whatsapp", type };
       const body = multipartBody({ ...file, type, field: "file", fields });
       const path = `/${number.phoneNumberId}/media`;
-      const { id } = await forBusiness(client, number).change(path, body, { sending: SENDING });
+      const { id } = await businessSender(client, number).change(path, body, {
+        uploadTimeoutMs: UPLOAD_TIMEOUT_MS,
+      });
       const mediaId = textOf(id);
       if (mediaId === undefined) throw unavailable("The platform took the file and gave no id");
       return mediaId;
     },
     async download(number, mediaId) {
       const query = { phone_number_id: number.phoneNumberId };
-      const { url, mime_type } = await forBusiness(client, number).get(`/${mediaId}`, query);
-      const address = allowed(textOf(url), { hosts, protocols });
+      const { url, mime_type } = await businessSender(client, number).get(`/${mediaId}`, query);
+      const address = toAllowedUrl(textOf(url), { hosts, protocols });
       const opened = await client.open({
         url: address,
         token: number.token,
@@ -60,12 +62,12 @@ export function createChatMedia(client: PlatformClient, hosts: readonly string[]
   };
 }
 
-interface Allowance {
+interface AllowedOrigins {
   hosts: readonly string[];
   protocols: readonly string[];
 }
 
-function allowed(url: string | undefined, { hosts, protocols }: Allowance): URL {
+function toAllowedUrl(url: string | undefined, { hosts, protocols }: AllowedOrigins): URL {
   const address = url !== undefined && URL.canParse(url) ? new URL(url) : undefined;
   if (address && protocols.includes(address.protocol) && hosts.includes(address.host)) return address;
   throw unavailable("The file lies on a host that is not among PLATFORM_MEDIA_HOSTS");

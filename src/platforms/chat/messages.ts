@@ -2,8 +2,8 @@ import { type Fields, jsonBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
 import { asList, asObject, textOf } from "../client/shapes.ts";
 import { recipientKind } from "../recipients.ts";
-import { type Receipt, SEND_DEADLINE, type SendOutcome, toSendOutcome } from "../sends.ts";
-import { type ChatNumber, forSending } from "./access.ts";
+import { type Receipt, SEND_DEADLINE_MS, type SendOutcome, toSendOutcome } from "../sends.ts";
+import { type ChatNumber, messagingSender } from "./access.ts";
 
 /** A message as the API takes it: `content` is the platform's own object under its type. */
 export interface ChatMessage {
@@ -30,14 +30,14 @@ export function createChatMessages(client: PlatformClient): ChatMessages {
         method: "POST",
         path: edge(number),
         body,
-        deadline: SEND_DEADLINE,
+        deadline: SEND_DEADLINE_MS,
       } as const;
-      return toSendOutcome(await forSending(client, number).attempt(call), receiptIn);
+      return toSendOutcome(await messagingSender(client, number).attempt(call), toReceipt);
     },
     async markRead(number, messageId, { typing = false } = {}) {
       const indicator = typing ? { typing_indicator: { type: "text" } } : {};
       const body = { messaging_product: "whatsapp", status: "read", message_id: messageId, ...indicator };
-      await forSending(client, number).change(edge(number), jsonBody(body));
+      await messagingSender(client, number).change(edge(number), jsonBody(body));
     },
   };
 }
@@ -53,7 +53,7 @@ const toBody = ({ id, to, type, content, context }: ChatMessage): Fields => ({
   biz_opaque_callback_data: id,
 });
 
-function receiptIn(body: unknown): Receipt | undefined {
+function toReceipt(body: unknown): Receipt | undefined {
   const platformMessageId = textOf(asObject(asList(asObject(body).messages)[0]).id);
   return platformMessageId === undefined ? undefined : { platformMessageId };
 }

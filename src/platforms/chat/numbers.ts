@@ -1,8 +1,8 @@
 import { type Fields, jsonBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
-import { present, textOf } from "../client/shapes.ts";
+import { omitNullish, textOf } from "../client/shapes.ts";
 import { unavailable } from "../errors/failure.ts";
-import { type ChatBusiness, type ChatNumber, forBusiness } from "./access.ts";
+import { businessSender, type ChatBusiness, type ChatNumber } from "./access.ts";
 
 export interface PhoneNumber {
   phone_number_id: string;
@@ -27,38 +27,38 @@ const FIELDS = "id,display_phone_number,verified_name,code_verification_status";
 export function createChatNumbers(client: PlatformClient): ChatNumbers {
   return {
     async listAll(business) {
-      const rows = await forBusiness(client, business).allPages(`/${business.wabaId}/phone_numbers`, {
+      const rows = await businessSender(client, business).allPages(`/${business.wabaId}/phone_numbers`, {
         fields: FIELDS,
       });
-      return rows.map(toNumber).filter((number) => number !== undefined);
+      return rows.map(toPhoneNumber).filter((number) => number !== undefined);
     },
     async read(number) {
-      const row = await forBusiness(client, number).get(`/${number.phoneNumberId}`, { fields: FIELDS });
-      const found = toNumber(row);
+      const row = await businessSender(client, number).get(`/${number.phoneNumberId}`, { fields: FIELDS });
+      const found = toPhoneNumber(row);
       if (!found) throw unavailable("The platform did not describe the number");
       return found;
     },
     async register(number, pin) {
       const body = jsonBody({ messaging_product: "whatsapp", pin });
-      await forBusiness(client, number).change(`/${number.phoneNumberId}/register`, body);
+      await businessSender(client, number).change(`/${number.phoneNumberId}/register`, body);
     },
     async subscribe(business) {
-      await forBusiness(client, business).change(`/${business.wabaId}/subscribed_apps`);
+      await businessSender(client, business).change(`/${business.wabaId}/subscribed_apps`);
     },
     async namespace(business) {
       const fields = "message_template_namespace";
-      return textOf((await forBusiness(client, business).get(`/${business.wabaId}`, { fields }))[fields]);
+      return textOf((await businessSender(client, business).get(`/${business.wabaId}`, { fields }))[fields]);
     },
   };
 }
 
 /** Undefined for what has no id. */
-function toNumber(row: Fields): PhoneNumber | undefined {
+function toPhoneNumber(row: Fields): PhoneNumber | undefined {
   const id = textOf(row.id);
   const known = {
     display_phone_number: textOf(row.display_phone_number),
     verified_name: textOf(row.verified_name),
     code_verification_status: textOf(row.code_verification_status),
   };
-  return id === undefined ? undefined : { phone_number_id: id, ...present(known) };
+  return id === undefined ? undefined : { phone_number_id: id, ...omitNullish(known) };
 }

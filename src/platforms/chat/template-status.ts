@@ -1,7 +1,7 @@
 import type { TemplateStatus } from "../../schema/enumerations.ts";
 
 /** The platform's own words, in its lists and its notices. It may come to have others. */
-export const TEMPLATE_WORDS = [
+export const PLATFORM_TEMPLATE_STATUSES = [
   "APPROVED",
   "ARCHIVED",
   "DELETED",
@@ -19,8 +19,8 @@ export const TEMPLATE_WORDS = [
 ] as const;
 
 /** Of our three words, so that APPROVED always means sendable; undefined where the platform's word leaves it as it was. */
-export function templateStatus(word: string): TemplateStatus | undefined {
-  switch (word) {
+export function toTemplateStatus(platformStatus: string): TemplateStatus | undefined {
+  switch (platformStatus) {
     case "PENDING":
     case "IN_APPEAL":
       return "PENDING";

@@ -1,13 +1,13 @@
 import { type Fields, jsonBody } from "../client/body.ts";
-import type { Outcome, PlatformCall, Refused } from "../client/call.ts";
+import type { Outcome, PlatformCall, Refusal } from "../client/call.ts";
 import type { PlatformClient } from "../client/client.ts";
-import type { PageRequest, PlatformPage } from "../client/pages.ts";
-import { asObject, present, textOf } from "../client/shapes.ts";
+import type { ListPageRequest, PlatformListPage } from "../client/pages.ts";
+import { asObject, omitNullish, textOf } from "../client/shapes.ts";
 import { toFailure } from "../errors/failure.ts";
-import { type ChatBusiness, forBusiness } from "./access.ts";
+import { businessSender, type ChatBusiness } from "./access.ts";
 
 /** The platform's yes with what it said, or its no with its HTTP status and reason. Without an answer the API's error is thrown. */
-export type TemplateAnswer = { outcome: "accepted"; status: number; body: Record<string, unknown> } | Refused;
+export type TemplateAnswer = { outcome: "accepted"; status: number; body: Record<string, unknown> } | Refusal;
 
 export interface TemplateFilter {
   name?: string | undefined;
@@ -23,7 +23,7 @@ export interface Templates {
     business: ChatBusiness,
     template: { name: string; hsmId?: string | undefined },
   ): Promise<TemplateAnswer>;
-  list(business: ChatBusiness, filter: TemplateFilter, page: PageRequest): Promise<PlatformPage>;
+  list(business: ChatBusiness, filter: TemplateFilter, page: ListPageRequest): Promise<PlatformListPage>;
   listAll(business: ChatBusiness, filter?: TemplateFilter): Promise<Fields[]>;
 }
 
@@ -35,25 +35,29 @@ export function createTemplates(client: PlatformClient): Templates {
   const attempt = async (
     business: ChatBusiness,
     call: Pick<PlatformCall, "effect" | "method" | "query" | "body">,
-  ) => answerOf(await forBusiness(client, business).attempt({ ...call, path: edge(business) }), call.effect);
+  ) =>
+    toTemplateAnswer(
+      await businessSender(client, business).attempt({ ...call, path: edge(business) }),
+      call.effect,
+    );
   return {
     create: (business, template) =>
       attempt(business, { effect: "create", method: "POST", body: jsonBody(template) }),
     remove: (business, { name, hsmId }) =>
       attempt(business, { effect: "change", method: "DELETE", query: { name, hsm_id: hsmId } }),
     async list(business, filter, page) {
-      const found = await forBusiness(client, business).page(edge(business), query(filter), page);
+      const found = await businessSender(client, business).page(edge(business), query(filter), page);
       return { ...found, items: found.items.map(withTextId) };
     },
     async listAll(business, filter = {}) {
-      const rows = await forBusiness(client, business).allPages(edge(business), query(filter));
+      const rows = await businessSender(client, business).allPages(edge(business), query(filter));
       return rows.map(withTextId);
     },
   };
 }
 
 /** Any error that the platform put into words is its answer, whatever it says; silence is not. */
-function answerOf(outcome: Outcome, effect: PlatformCall["effect"]): TemplateAnswer {
+function toTemplateAnswer(outcome: Outcome, effect: PlatformCall["effect"]): TemplateAnswer {
   if (outcome.outcome === "done")
     return { outcome: "accepted", status: outcome.status, body: withTextId(asObject(outcome.body)) };
   if (outcome.outcome === "refused") return outcome;
@@ -61,4 +65,4 @@ function answerOf(outcome: Outcome, effect: PlatformCall["effect"]): TemplateAns
 }
 
 /** The id is a number in some answers. */
-const withTextId = (row: Fields): Record<string, unknown> => present({ ...row, id: textOf(row.id) });
+const withTextId = (row: Fields): Record<string, unknown> => omitNullish({ ...row, id: textOf(row.id) });

@@ -22,7 +22,7 @@ export interface EncodedBody {
 }
 
 /** In a form or a query everything is text; a list, an object or a boolean is the JSON of it. */
-const formText = (value: unknown): string =>
+const toFormText = (value: unknown): string =>
   typeof value === "string"
     ? value
     : typeof value === "number" || typeof value === "bigint"
@@ -33,7 +33,7 @@ const formText = (value: unknown): string =>
 export const formEntries = (fields: Fields): [string, string][] =>
   Object.entries(fields)
     .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => [name, formText(value)]);
+    .map(([name, value]) => [name, toFormText(value)]);
 
 export const formBody = (fields: Fields): EncodedBody => ({
   headers: { "content-type": "application/x-www-form-urlencoded" },
@@ -50,10 +50,10 @@ export function multipartBody({ fields = {}, field, filename, type, content, siz
   const boundary = `herald-${randomBytes(18).toString("hex")}`;
   const parts = formEntries(fields).map(
     ([name, value]) =>
-      `--${boundary}\r\ncontent-disposition: form-data; name="${quoted(name)}"\r\n\r\n${value}\r\n`,
+      `--${boundary}\r\ncontent-disposition: form-data; name="${escapeName(name)}"\r\n\r\n${value}\r\n`,
   );
   const head = Buffer.from(
-    `${parts.join("")}--${boundary}\r\ncontent-disposition: form-data; name="${quoted(field)}"; filename="${quoted(filename)}"\r\ncontent-type: ${oneLine(type)}\r\n\r\n`,
+    `${parts.join("")}--${boundary}\r\ncontent-disposition: form-data; name="${escapeName(field)}"; filename="${escapeName(filename)}"\r\ncontent-type: ${withoutLineBreaks(type)}\r\n\r\n`,
   );
   const tail = Buffer.from(`\r\n--${boundary}--\r\n`);
   const length = content instanceof Uint8Array ? content.byteLength : size;
@@ -62,18 +62,18 @@ export function multipartBody({ fields = {}, field, filename, type, content, siz
       "content-type": `multipart/form-data; boundary=${boundary}`,
       ...(length === undefined ? {} : { "content-length": String(head.length + length + tail.length) }),
     },
-    body: Readable.from(inOrder(head, noLonger(content, length), tail), { objectMode: false }),
+    body: Readable.from(concatenate(head, limitLength(content, length), tail), { objectMode: false }),
   };
 }
 
-async function* inOrder(head: Buffer, content: AsyncIterable<Uint8Array>, tail: Buffer) {
+async function* concatenate(head: Buffer, content: AsyncIterable<Uint8Array>, tail: Buffer) {
   yield head;
   yield* content;
   yield tail;
 }
 
 /** What is longer than was said would be taken for the beginning of another request. */
-async function* noLonger(content: FileForm["content"], length = Number.POSITIVE_INFINITY) {
+async function* limitLength(content: FileForm["content"], length = Number.POSITIVE_INFINITY) {
   let remaining = length;
   for await (const chunk of content instanceof Uint8Array ? [content] : content) {
     remaining -= chunk.byteLength;
@@ -83,6 +83,7 @@ async function* noLonger(content: FileForm["content"], length = Number.POSITIVE_
 }
 
 /** As browsers write names that would break out of the quotes. */
-const quoted = (name: string) => name.replaceAll("\r", "%0D").replaceAll("\n", "%0A").replaceAll('"', "%22");
+const escapeName = (name: string) =>
+  name.replaceAll("\r", "%0D").replaceAll("\n", "%0A").replaceAll('"', "%22");
 
-const oneLine = (type: string) => type.replaceAll(/[\r\n]/g, "");
+const withoutLineBreaks = (type: string) => type.replaceAll(/[\r\n]/g, "");

@@ -32,7 +32,7 @@ export interface PlatformCall {
   /** Milliseconds for the whole call, further tries included. */
   deadline?: number;
   /** Milliseconds beside them for the body, where it comes from somebody who sends it at a pace of their own. */
-  sending?: number;
+  uploadTimeoutMs?: number;
   /** Ids for the log line, such as the client's. */
   about?: Fields;
 }
@@ -40,21 +40,21 @@ export interface PlatformCall {
 /** How a call ended. An outcome is data; `callOrThrow` makes an error of what is not `done`. */
 export type Outcome =
   | { outcome: "done"; status: number; body: unknown }
-  | Refused
+  | Refusal
   /** An answer in which nobody can read what happened. */
   | { outcome: "unreadable"; status: number }
-  | Unanswered
+  | NoAnswer
   /** Not called at all: the platform has asked us to stay away so many milliseconds more. */
   | { outcome: "held"; wait: number };
 
 /** `left`: the request may have reached the platform. `reason`: a code for the operator. */
-export interface Unanswered {
+export interface NoAnswer {
   outcome: "timeout" | "broken";
-  left: boolean;
+  sent: boolean;
   reason: string;
 }
 
-export interface Refused {
+export interface Refusal {
   outcome: "refused";
   status: number;
   verdict: Verdict;

@@ -6,12 +6,12 @@ import { PlatformFailure, toFailure } from "../errors/failure.ts";
 import { formEntries } from "./body.ts";
 import type { Outcome, PlatformCall } from "./call.ts";
 import type { Exchange, Exchanges, OpenExchange } from "./exchange.ts";
-import { type HoldStore, holdsAfter, keysOf, withReportedWait } from "./holds.ts";
+import { type HoldStore, holdKeysOf, holdsAfter, withReportedWait } from "./holds.ts";
 import { readAnswer } from "./read-answer.ts";
-import { pauseBeforeNext } from "./repeat.ts";
+import { nextRetryDelay } from "./repeat.ts";
 import { readUsage, type Usage } from "./usage.ts";
 
-const DEADLINE = 20 * SECOND;
+const CALL_DEADLINE_MS = 20 * SECOND;
 
 export interface App {
   id: string;
@@ -29,7 +29,7 @@ interface ClientOptions {
   log: Log;
 }
 
-interface File extends Pick<PlatformCall, "about"> {
+interface FileRequest extends Pick<PlatformCall, "about"> {
   url: URL;
   token: string;
 }
@@ -41,9 +41,9 @@ export interface PlatformClient {
   /** Never throws for what a platform does. */
   call(call: PlatformCall): Promise<Outcome>;
   /** The body, or the API's error for what went wrong. */
-  ask(call: PlatformCall): Promise<unknown>;
+  callOrThrow(call: PlatformCall): Promise<unknown>;
   /** A file behind an address that the platform gave. */
-  open(file: File): Promise<OpenExchange>;
+  open(file: FileRequest): Promise<OpenExchange>;
 }
 
 interface Attempt {
@@ -61,7 +61,7 @@ export const appToken = ({ id, secret }: App): string => `${id}|${secret}`;
 export function createPlatformClient(options: ClientOptions): PlatformClient {
   const { name, address, app, exchanges, holds, log } = options;
 
-  function addressOf({ path, query = {}, token }: PlatformCall): URL {
+  function urlOf({ path, query = {}, token }: PlatformCall): URL {
     const url = new URL(`${address}${path}`);
     for (const [field, value] of formEntries(query)) url.searchParams.set(field, value);
     const proof = proofOf(token);
@@ -76,43 +76,43 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
       : createHmac("sha256", app.secret).update(token).digest("hex");
 
   async function attempt(call: PlatformCall, deadline: number): Promise<Omit<Attempt, "tries">> {
-    const { method, body, sending, token, owner = "none", secrets = [] } = call;
+    const { method, body, uploadTimeoutMs, token, owner = "none", secrets = [] } = call;
     const headers = { accept: "application/json", ...authorisation(token), ...body?.headers };
     const exchange = await exchanges.run({
       method,
-      url: addressOf(call),
+      url: urlOf(call),
       headers,
       body: body?.body,
       deadline,
-      sending,
+      uploadTimeoutMs,
     });
     const usage = readUsage(exchange.outcome === "answered" ? exchange.headers : {});
     const context = { owner, secrets: [token ?? "", proofOf(token) ?? "", app.secret, ...secrets] };
     const outcome = withReportedWait(call, toOutcome(exchange, context), usage);
-    const kept = holdsAfter(call, outcome, usage);
-    await Promise.all(kept.map(({ key, wait }) => holds.hold(key, wait)));
-    return { outcome, usage, held: kept.some(({ key }) => keysOf(call).includes(key)) };
+    const newHolds = holdsAfter(call, outcome, usage);
+    await Promise.all(newHolds.map(({ key, wait }) => holds.hold(key, wait)));
+    return { outcome, usage, held: newHolds.some(({ key }) => holdKeysOf(call).includes(key)) };
   }
 
-  async function attempts(call: PlatformCall): Promise<Attempt> {
-    const wait = await holds.remaining(keysOf(call));
+  async function attemptWithRetries(call: PlatformCall): Promise<Attempt> {
+    const wait = await holds.remaining(holdKeysOf(call));
     if (wait > 0) return { outcome: { outcome: "held", wait }, usage: { quotas: [] }, tries: 0, held: true };
-    const end = Date.now() + (call.deadline ?? DEADLINE);
+    const endsAt = Date.now() + (call.deadline ?? CALL_DEADLINE_MS);
     for (let tries = 1; ; tries += 1) {
-      const last = await attempt(call, end - Date.now());
-      const pause = pauseBeforeNext(call, last.outcome, { tries, remaining: end - Date.now() });
-      if (pause === undefined || last.held) return { ...last, tries };
-      await sleep(pause);
+      const last = await attempt(call, endsAt - Date.now());
+      const retryDelay = nextRetryDelay(call, last.outcome, { tries, remaining: endsAt - Date.now() });
+      if (retryDelay === undefined || last.held) return { ...last, tries };
+      await sleep(retryDelay);
     }
   }
 
   async function call(call: PlatformCall): Promise<Outcome> {
     checkPath(call.path);
-    const began = Date.now();
-    const { outcome, usage, tries } = await attempts(call);
+    const startedAt = Date.now();
+    const { outcome, usage, tries } = await attemptWithRetries(call);
     const { about, method, path } = call;
-    const told = { ...describe(outcome), tries, ...percentages(usage), ms: Date.now() - began };
-    log.info("platform.called", { ...about, platform: name, method, path, ...told });
+    const logFields = { ...toLogFields(outcome), tries, ...toUsageFields(usage), ms: Date.now() - startedAt };
+    log.info("platform.called", { ...about, platform: name, method, path, ...logFields });
     return outcome;
   }
 
@@ -120,21 +120,21 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
     app,
     isSecure: address.startsWith("https:"),
     call,
-    async ask(asked) {
-      const outcome = await call(asked);
+    async callOrThrow(request) {
+      const outcome = await call(request);
       if (outcome.outcome === "done") return outcome.body;
-      throw toFailure(outcome, asked);
+      throw toFailure(outcome, request);
     },
     async open({ url, token, about }) {
-      const began = Date.now();
+      const startedAt = Date.now();
       // Compressed, it would arrive without its length, and cost us the work.
       const headers = { ...authorisation(token), "accept-encoding": "identity" };
-      const request = { method: "GET", url, headers, deadline: DEADLINE } as const;
+      const request = { method: "GET", url, headers, deadline: CALL_DEADLINE_MS } as const;
       const opened = await exchanges.open(request);
       const { outcome } = opened;
-      const told = { outcome, ...(outcome === "answered" ? { status: opened.status } : {}), tries: 1 };
+      const logFields = { outcome, ...(outcome === "answered" ? { status: opened.status } : {}), tries: 1 };
       const where = { platform: name, method: "GET", path: url.pathname };
-      log.info("platform.called", { ...about, ...where, ...told, ms: Date.now() - began });
+      log.info("platform.called", { ...about, ...where, ...logFields, ms: Date.now() - startedAt });
       return opened;
     },
   };
@@ -152,14 +152,14 @@ const authorisation = (token: string | undefined): Record<string, string> =>
 const toOutcome = (exchange: Exchange, context: Parameters<typeof readAnswer>[1]): Outcome =>
   exchange.outcome === "answered" ? readAnswer(exchange, context) : exchange;
 
-function describe(outcome: Outcome): Record<string, unknown> {
+function toLogFields(outcome: Outcome): Record<string, unknown> {
   if (outcome.outcome === "done") return { outcome: "done", status: outcome.status };
   if (outcome.outcome !== "refused") return { ...outcome };
   const { status, verdict, error } = outcome;
   return { outcome: verdict, status, code: error?.code, subcode: error?.subcode, trace: error?.traceId };
 }
 
-const percentages = ({ app, account, business }: Usage) => ({
+const toUsageFields = ({ app, account, business }: Usage) => ({
   usage_app: app,
   usage_account: account,
   usage_business: business,

@@ -9,25 +9,25 @@ export interface HoldStore {
   hold(key: string, milliseconds: number): Promise<void>;
 }
 
-const APP = "app";
+const APP_KEY = "app";
 const assetKey = (asset: string, useCase?: string) =>
   useCase === undefined ? `asset:${asset}` : `asset:${asset}:${useCase}`;
 const objectKey = (path: string) => `object:${path}`;
 
 /** The keys under which a call may be held. An object can be read while changes of it are held. */
-export function keysOf({ quota, path, effect }: PlatformCall): string[] {
+export function holdKeysOf({ quota, path, effect }: PlatformCall): string[] {
   return [
-    APP,
+    APP_KEY,
     ...(quota ? [assetKey(quota.asset), assetKey(quota.asset, quota.useCase)] : []),
     ...(effect === "read" ? [] : [objectKey(path)]),
   ];
 }
 
 /** The key that a throttle of this width holds; undefined where the call names nothing of that width. */
-function keyFor(width: HoldWidth, { quota, path }: PlatformCall): string | undefined {
+function holdKeyFor(width: HoldWidth, { quota, path }: PlatformCall): string | undefined {
   switch (width) {
     case "app":
-      return APP;
+      return APP_KEY;
     case "object":
       return objectKey(path);
     case "asset":
@@ -44,11 +44,11 @@ interface Hold {
 
 /** What must not be called for a while after this answer: what its headers report as used up, and what it was refused for. */
 export function holdsAfter(call: PlatformCall, outcome: Outcome, usage: Usage): Hold[] {
-  const holds = usage.quotas.flatMap(({ asset = call.quota?.asset, useCase, regain }) =>
-    regain > 0 && asset !== undefined ? [{ key: assetKey(asset, useCase), wait: regain }] : [],
+  const holds = usage.quotas.flatMap(({ asset = call.quota?.asset, useCase, retryAfterMs }) =>
+    retryAfterMs > 0 && asset !== undefined ? [{ key: assetKey(asset, useCase), wait: retryAfterMs }] : [],
   );
   if (outcome.outcome !== "refused" || outcome.holds === undefined) return holds;
-  const key = keyFor(outcome.holds, call);
+  const key = holdKeyFor(outcome.holds, call);
   return key === undefined ? holds : [...holds, { key, wait: outcome.wait }];
 }
 
@@ -60,10 +60,10 @@ export function withReportedWait({ quota }: PlatformCall, outcome: Outcome, { qu
   if (outcome.outcome !== "refused" || outcome.verdict !== "throttled" || !quota) return outcome;
   const width = outcome.holds;
   if (width !== "asset" && width !== "use_case") return outcome;
-  const own = quotas.filter(
+  const matching = quotas.filter(
     ({ asset = quota.asset, useCase }) =>
       asset === quota.asset && (width === "asset" || useCase === quota.useCase),
   );
-  const regain = Math.max(0, ...own.map((one) => one.regain));
+  const regain = Math.max(0, ...matching.map((one) => one.retryAfterMs));
   return regain > 0 ? { ...outcome, wait: regain } : outcome;
 }

@@ -5,14 +5,14 @@ import type { PlatformCall } from "./call.ts";
 import type { PlatformClient } from "./client.ts";
 import { asObject, textOf } from "./shapes.ts";
 
-export interface PageRequest {
+export interface ListPageRequest {
   limit?: number | undefined;
   after?: string | undefined;
   before?: string | undefined;
 }
 
 /** One page of a platform's list. Its own link to the next one stays here: it contains the token. */
-export interface PlatformPage {
+export interface PlatformListPage {
   items: Fields[];
   before: string | null;
   after: string | null;
@@ -21,16 +21,16 @@ export interface PlatformPage {
 
 type ListCall = Omit<PlatformCall, "effect" | "method">;
 
-export async function readPage(
+export async function readListPage(
   client: PlatformClient,
   call: ListCall,
-  { limit, after, before }: PageRequest,
-): Promise<PlatformPage> {
+  { limit, after, before }: ListPageRequest,
+): Promise<PlatformListPage> {
   const query = { ...call.query, limit, after, before };
-  return toPage(await client.ask({ ...call, effect: "read", method: "GET", query }));
+  return toListPage(await client.callOrThrow({ ...call, effect: "read", method: "GET", query }));
 }
 
-function toPage(body: unknown): PlatformPage {
+function toListPage(body: unknown): PlatformListPage {
   const { data, paging } = asObject(body);
   if (!Array.isArray(data)) throw unavailable("The platform's answer is no list");
   const { cursors, next } = asObject(paging);
@@ -47,21 +47,25 @@ function toPage(body: unknown): PlatformPage {
 const cursorIn = (next: string | undefined): string | undefined =>
   (next !== undefined && URL.canParse(next) && new URL(next).searchParams.get("after")) || undefined;
 
-const MOST_PAGES = 1_000;
+const MAX_PAGES = 1_000;
 /** For all pages together: somebody may be waiting. */
-const PATIENCE = 60 * SECOND;
+const READ_ALL_TIMEOUT_MS = 60 * SECOND;
 
 /** All pages, however short or empty one of them is, until there is no next. */
-export async function readAllPages(client: PlatformClient, call: ListCall, limit = 100): Promise<Fields[]> {
+export async function readAllListPages(
+  client: PlatformClient,
+  call: ListCall,
+  limit = 100,
+): Promise<Fields[]> {
   const items: Fields[] = [];
   const seen = new Set<string>();
-  const end = Date.now() + PATIENCE;
+  const endsAt = Date.now() + READ_ALL_TIMEOUT_MS;
   for (let after: string | undefined; ; ) {
-    const page = await readPage(client, call, { limit, after });
+    const page = await readListPage(client, call, { limit, after });
     for (const item of page.items) items.push(item);
     if (!page.hasMore) return items;
-    if (Date.now() > end) throw unavailable("The platform's list takes too long");
-    if (page.after === null || seen.has(page.after) || seen.size === MOST_PAGES)
+    if (Date.now() > endsAt) throw unavailable("The platform's list takes too long");
+    if (page.after === null || seen.has(page.after) || seen.size === MAX_PAGES)
       throw unavailable("The platform's list does not end");
     seen.add(page.after);
     after = page.after;

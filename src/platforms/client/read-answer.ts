@@ -2,11 +2,11 @@ import { MINUTE } from "../../runtime/durations.ts";
 import { parseJson } from "../../runtime/json/json.ts";
 import { type PlatformError, readPlatformError, withoutSecrets } from "../errors/platform-error.ts";
 import { judge, type TokenOwner, type Verdict } from "../errors/verdicts.ts";
-import type { Outcome, Refused } from "./call.ts";
+import type { Outcome, Refusal } from "./call.ts";
 import type { Exchange } from "./exchange.ts";
 import { isObject } from "./shapes.ts";
 
-type Answered = Extract<Exchange, { outcome: "answered" }>;
+type AnsweredExchange = Extract<Exchange, { outcome: "answered" }>;
 
 interface Context {
   owner: TokenOwner;
@@ -15,8 +15,8 @@ interface Context {
 }
 
 /** What an answer means: by the code in its body, else by its status. A 200 is a success only if it looks like one. */
-export function readAnswer({ status, text }: Answered, { owner, secrets }: Context): Outcome {
-  const body = parsedOrNothing(text);
+export function readAnswer({ status, text }: AnsweredExchange, { owner, secrets }: Context): Outcome {
+  const body = tryParseJson(text);
   const error = readPlatformError(body);
   if (error) return refusalByCode(withoutSecrets(error, secrets), status, owner);
   if (status < 200 || status >= 300) return body === undefined ? unreadable(status) : refusalByStatus(status);
@@ -27,26 +27,26 @@ export function readAnswer({ status, text }: Answered, { owner, secrets }: Conte
 /** What is known of an answer that has no code. */
 export function refusalByStatus(status: number): Exclude<Outcome, { outcome: "done" }> {
   if (status < 400 || status >= 500) return unreadable(status);
-  const verdict = BY_STATUS[status] ?? "invalid";
+  const verdict = VERDICT_BY_STATUS[status] ?? "invalid";
   const holds = verdict === "throttled" ? ({ holds: "use_case" } as const) : {};
   return { outcome: "refused", status, verdict, wait: MINUTE, ...holds };
 }
 
 const unreadable = (status: number) => ({ outcome: "unreadable", status }) as const;
 
-function refusalByCode(error: PlatformError, status: number, owner: TokenOwner): Refused {
+function refusalByCode(error: PlatformError, status: number, owner: TokenOwner): Refusal {
   const { verdict, pause, holds } = judge(error, owner);
   return { outcome: "refused", status, verdict, error, wait: pause, ...(holds ? { holds } : {}) };
 }
 
-const BY_STATUS: Readonly<Record<number, Verdict>> = {
+const VERDICT_BY_STATUS: Readonly<Record<number, Verdict>> = {
   401: "permission",
   403: "permission",
   404: "missing",
   429: "throttled",
 };
 
-function parsedOrNothing(text: string): unknown {
+function tryParseJson(text: string): unknown {
   try {
     return parseJson(text);
   } catch {

@@ -2,18 +2,18 @@ import { SECOND } from "../../runtime/durations.ts";
 import type { Outcome, PlatformCall } from "./call.ts";
 
 /** Before the second and the third try of a read. */
-const PAUSES = [250, 1 * SECOND];
+const RETRY_DELAYS_MS = [250, 1 * SECOND];
 
 /** Milliseconds until a further try, or undefined when there is none: nothing but a read is ever tried twice. */
-export function pauseBeforeNext(
+export function nextRetryDelay(
   { effect }: PlatformCall,
   outcome: Outcome,
   { tries, remaining }: { tries: number; remaining: number },
 ): number | undefined {
-  const pause = PAUSES[tries - 1];
-  if (effect !== "read" || pause === undefined || !isTransient(outcome)) return undefined;
-  const spread = pause * (0.8 + 0.4 * Math.random()); // so that many do not come back at once
-  return spread < remaining ? spread : undefined;
+  const delay = RETRY_DELAYS_MS[tries - 1];
+  if (effect !== "read" || delay === undefined || !isTransient(outcome)) return undefined;
+  const jittered = delay * (0.8 + 0.4 * Math.random()); // so that many do not come back at once
+  return jittered < remaining ? jittered : undefined;
 }
 
 const isTransient = (outcome: Outcome): boolean =>

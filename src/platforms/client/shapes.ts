@@ -9,7 +9,7 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
 export const asObject = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {});
 
 /** The object that a JSON text holds. */
-export function parsedObject(text: string): Record<string, unknown> {
+export function parseObject(text: string): Record<string, unknown> {
   try {
     return asObject(JSON.parse(text));
   } catch {
@@ -28,7 +28,7 @@ export const textOf = (value: unknown): string | undefined =>
       : undefined;
 
 /** The texts of a list; what is none is left out. */
-export const texts = (value: unknown): string[] =>
+export const textsOf = (value: unknown): string[] =>
   asList(value)
     .map(textOf)
     .filter((text) => text !== undefined);
@@ -39,12 +39,12 @@ export function numberOf(value: unknown): number | undefined {
 }
 
 /** In seconds; what lies beyond is a mistake, and may be more than a database can hold. */
-const [FIRST_TIME, LAST_TIME] = [0, Date.UTC(9999, 0) / SECOND];
+const [MIN_EPOCH_SECONDS, MAX_EPOCH_SECONDS] = [0, Date.UTC(9999, 0) / SECOND];
 
 /** Of seconds since 1970; undefined for what is no time. */
 export function dateOf(seconds: unknown): Date | undefined {
   const number = numberOf(seconds);
-  const isTime = number !== undefined && number >= FIRST_TIME && number <= LAST_TIME;
+  const isTime = number !== undefined && number >= MIN_EPOCH_SECONDS && number <= MAX_EPOCH_SECONDS;
   return isTime ? new Date(number * SECOND) : undefined;
 }
 
@@ -53,5 +53,5 @@ export const lookUp = <T>(table: Readonly<Record<string, T>>, name: string): T |
   Object.hasOwn(table, name) ? table[name] : undefined;
 
 /** Without the fields that are undefined or null: what is not set is absent. */
-export const present = (fields: Fields): Record<string, unknown> =>
+export const omitNullish = (fields: Fields): Record<string, unknown> =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null));

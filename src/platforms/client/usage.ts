@@ -1,17 +1,17 @@
 import { DAY, MINUTE, SECOND } from "../../runtime/durations.ts";
 import type { Fields } from "./body.ts";
-import { asList, asObject, numberOf, parsedObject } from "./shapes.ts";
+import { asList, asObject, numberOf, parseObject } from "./shapes.ts";
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /** One quota of a business or account, as the platform reports it beside an answer. */
-interface Quota {
+interface QuotaUsage {
   /** The account or business, without `act_`. Undefined: that of the call. */
   asset?: string;
   useCase: string;
   percent: number;
   /** Milliseconds until calls are taken again; 0 while they are. */
-  regain: number;
+  retryAfterMs: number;
 }
 
 export interface Usage {
@@ -21,12 +21,12 @@ export interface Usage {
   account?: number;
   /** Of the business use case that is nearest to its end, in percent. */
   business?: number;
-  quotas: Quota[];
+  quotas: QuotaUsage[];
 }
 
 /** Reads the usage headers. Whatever is not there, or not as expected, is left out: they are advice. */
 export function readUsage(headers: Headers): Usage {
-  const app = highest(jsonHeader(headers, "x-app-usage"), ["call_count", "total_time", "total_cputime"]);
+  const app = highestOf(jsonHeader(headers, "x-app-usage"), ["call_count", "total_time", "total_cputime"]);
   const account = jsonHeader(headers, "x-ad-account-usage");
   const insights = jsonHeader(headers, "x-fb-ads-insights-throttle");
   const business = businessQuotas(jsonHeader(headers, "x-business-use-case-usage"));
@@ -40,34 +40,34 @@ export function readUsage(headers: Headers): Usage {
 }
 
 /** The score of managing the account; insights have a quota of their own. Seconds here, minutes in the business header. */
-function accountQuota(account: Fields): Quota[] {
+function accountQuota(account: Fields): QuotaUsage[] {
   const percent = numberOf(account.acc_id_util_pct);
   if (percent === undefined) return [];
-  const reset = pause(account.reset_time_duration, SECOND);
-  return [{ useCase: "ads_management", percent, regain: percent >= 100 ? reset : 0 }];
+  const reset = toWaitMs(account.reset_time_duration, SECOND);
+  return [{ useCase: "ads_management", percent, retryAfterMs: percent >= 100 ? reset : 0 }];
 }
 
-function businessQuotas(header: Fields): Quota[] {
+function businessQuotas(header: Fields): QuotaUsage[] {
   return Object.entries(header).flatMap(([asset, entries]) =>
     asList(entries).flatMap((entry) => {
       const fields = asObject(entry);
-      const percent = highest(fields, ["call_count", "total_cputime", "total_time"]);
+      const percent = highestOf(fields, ["call_count", "total_cputime", "total_time"]);
       if (percent === undefined || typeof fields.type !== "string") return [];
-      const regain = pause(fields.estimated_time_to_regain_access, MINUTE);
-      return [{ asset, useCase: fields.type, percent, regain }];
+      const retryAfterMs = toWaitMs(fields.estimated_time_to_regain_access, MINUTE);
+      return [{ asset, useCase: fields.type, percent, retryAfterMs }];
     }),
   );
 }
 
 function jsonHeader(headers: Headers, name: string): Fields {
   const value = headers[name];
-  return typeof value === "string" ? parsedObject(value) : {};
+  return typeof value === "string" ? parseObject(value) : {};
 }
 
 /** Never longer than a day: who stays away for ever by a slip of the platform does not come back. */
-const pause = (value: unknown, unit: number): number => Math.min((numberOf(value) ?? 0) * unit, DAY);
+const toWaitMs = (value: unknown, unit: number): number => Math.min((numberOf(value) ?? 0) * unit, DAY);
 
-function highest(fields: Fields, names: readonly string[]): number | undefined {
+function highestOf(fields: Fields, names: readonly string[]): number | undefined {
   const found = names.map((name) => numberOf(fields[name])).filter((value) => value !== undefined);
   return found.length === 0 ? undefined : Math.max(...found);
 }

@@ -1,14 +1,14 @@
 import { SECOND } from "../../runtime/durations.ts";
 import { ApiError, type ErrorCode } from "../../runtime/errors.ts";
-import type { Outcome, PlatformCall, Refused } from "../client/call.ts";
+import type { Outcome, PlatformCall, Refusal } from "../client/call.ts";
 import { toPlatformErrorBody } from "./platform-error.ts";
 import type { HoldWidth, TokenOwner, Verdict } from "./verdicts.ts";
 
-type Failed = Exclude<Outcome, { outcome: "done" }>;
+type FailedOutcome = Exclude<Outcome, { outcome: "done" }>;
 
 interface FailureOptions {
   retryable: boolean;
-  refused?: Refused;
+  refused?: Refusal;
   headers?: Record<string, string>;
   ambiguous?: boolean;
 }
@@ -39,7 +39,7 @@ export class PlatformFailure extends ApiError {
   }
 
   /** The same to somebody who cannot ask again as they did, and what they can do. */
-  asFinal(hint: string): ApiError {
+  asNotRetryable(hint: string): ApiError {
     const { extra, headers } = this;
     const final = { extra: { ...extra, retryable: false }, headers, cause: this };
     return new ApiError(this.code, `${this.message.replace(/\.$/, "")}: ${hint}`, final);
@@ -54,7 +54,7 @@ export const isTokenDead = (error: unknown): boolean =>
 export const isForbidden = (error: unknown): boolean =>
   error instanceof PlatformFailure && (error.verdict === "permission" || error.verdict === "missing");
 
-const CODES: Record<Exclude<Verdict, "token_dead">, ErrorCode> = {
+const CODE_BY_VERDICT: Record<Exclude<Verdict, "token_dead">, ErrorCode> = {
   permission: "platform_permission_denied",
   policy: "platform_policy_blocked",
   throttled: "platform_rate_limited",
@@ -65,11 +65,11 @@ const CODES: Record<Exclude<Verdict, "token_dead">, ErrorCode> = {
 
 /** Every answer to a call that a platform refuses or does not answer, but for that to a dead token. */
 export const PLATFORM_REFUSALS = [
-  ...Object.values(CODES),
+  ...Object.values(CODE_BY_VERDICT),
   "platform_timeout",
 ] as const satisfies readonly ErrorCode[];
 
-const DEAD_TOKEN: Record<TokenOwner, ErrorCode> = {
+const DEAD_TOKEN_CODE: Record<TokenOwner, ErrorCode> = {
   ad_account: "ad_account_revoked",
   channel: "channel_disconnected",
   none: "platform_invalid_request",
@@ -77,40 +77,43 @@ const DEAD_TOKEN: Record<TokenOwner, ErrorCode> = {
 
 /** The API's error for an outcome that is not success. */
 export function toFailure(
-  outcome: Failed,
+  outcome: FailedOutcome,
   { effect, owner = "none" }: Pick<PlatformCall, "effect" | "owner">,
 ): PlatformFailure {
   if (effect === "create" && mayHaveHappened(outcome)) {
     const refused = outcome.outcome === "refused" ? { refused: outcome } : {};
-    return mayExist("The platform did not say whether it was created", refused);
+    return ambiguousFailure("The platform did not say whether it was created", refused);
   }
   switch (outcome.outcome) {
     case "held":
       return throttled("The platform has asked for a pause", outcome.wait);
     case "refused":
-      return refusal(outcome, owner);
+      return failureOfRefusal(outcome, owner);
     case "timeout":
-      if (outcome.left || effect === "read")
+      if (outcome.sent || effect === "read")
         return new PlatformFailure("platform_timeout", "The platform gave no answer in time", {
           retryable: effect === "read",
         });
       return unavailable("The platform cannot be reached");
     case "broken":
       return unavailable(
-        outcome.left ? "The platform broke the connection off" : "The platform cannot be reached",
+        outcome.sent ? "The platform broke the connection off" : "The platform cannot be reached",
       );
     case "unreadable":
       return unavailable("The platform's answer cannot be read");
   }
 }
 
-const mayHaveHappened = (outcome: Failed): boolean =>
+const mayHaveHappened = (outcome: FailedOutcome): boolean =>
   outcome.outcome === "unreadable" ||
   (outcome.outcome === "refused" && outcome.verdict === "transient") ||
-  ((outcome.outcome === "timeout" || outcome.outcome === "broken") && outcome.left);
+  ((outcome.outcome === "timeout" || outcome.outcome === "broken") && outcome.sent);
 
 /** Something was to be created, and nobody knows whether it was. */
-export const mayExist = (what: string, refused: Pick<FailureOptions, "refused"> = {}): PlatformFailure =>
+export const ambiguousFailure = (
+  what: string,
+  refused: Pick<FailureOptions, "refused"> = {},
+): PlatformFailure =>
   new PlatformFailure("platform_timeout", `${what}: it may exist, look before you try again`, {
     retryable: false,
     ambiguous: true,
@@ -121,15 +124,15 @@ export const mayExist = (what: string, refused: Pick<FailureOptions, "refused"> 
 export const unavailable = (message: string): PlatformFailure =>
   new PlatformFailure("platform_unavailable", message, { retryable: true });
 
-function refusal(refused: Refused, owner: TokenOwner): PlatformFailure {
+function failureOfRefusal(refused: Refusal, owner: TokenOwner): PlatformFailure {
   const { verdict, error, wait, status } = refused;
   const message = error?.userMessage ?? error?.message ?? `The platform refused with status ${status}`;
   if (verdict === "throttled") return throttled(message, wait, refused);
-  const code = verdict === "token_dead" ? DEAD_TOKEN[owner] : CODES[verdict];
+  const code = verdict === "token_dead" ? DEAD_TOKEN_CODE[owner] : CODE_BY_VERDICT[verdict];
   return new PlatformFailure(code, message, { retryable: verdict === "transient", refused });
 }
 
-function throttled(message: string, wait: number, refused?: Refused): PlatformFailure {
+function throttled(message: string, wait: number, refused?: Refusal): PlatformFailure {
   const headers = { "Retry-After": String(Math.max(1, Math.ceil(wait / SECOND))) };
   return new PlatformFailure("platform_rate_limited", message, {
     retryable: true,

@@ -1,5 +1,5 @@
 import type { Fields } from "../client/body.ts";
-import { asObject, isObject, parsedObject, present } from "../client/shapes.ts";
+import { asObject, isObject, omitNullish, parseObject } from "../client/shapes.ts";
 
 /** What a platform said when it refused, read from its envelope. */
 export interface PlatformError {
@@ -24,13 +24,17 @@ export function readPlatformError(body: unknown): PlatformError | undefined {
   const code = toCode(error.code);
   if (code === undefined) return undefined;
   const data =
-    typeof error.error_data === "string" ? parsedObject(error.error_data) : asObject(error.error_data);
+    typeof error.error_data === "string" ? parseObject(error.error_data) : asObject(error.error_data);
   const subcode = toCode(error.error_subcode);
   return {
     code,
     ...(subcode === undefined ? {} : { subcode }),
-    ...texts({ type: error.type, userTitle: error.error_user_title, userMessage: error.error_user_msg }),
-    ...texts({ traceId: error.fbtrace_id, details: data.details }),
+    ...nonEmptyStrings({
+      type: error.type,
+      userTitle: error.error_user_title,
+      userMessage: error.error_user_msg,
+    }),
+    ...nonEmptyStrings({ traceId: error.fbtrace_id, details: data.details }),
     message: typeof error.message === "string" ? error.message : "The platform gave no reason",
     transient: error.is_transient === true,
     fields: blamedFields(data.blame_field_specs),
@@ -40,7 +44,7 @@ export function readPlatformError(body: unknown): PlatformError | undefined {
 const toCode = (value: unknown): number | undefined =>
   typeof value === "number" || (typeof value === "string" && /^\d+$/.test(value)) ? Number(value) : undefined;
 
-const texts = (fields: Fields): Record<string, string> =>
+const nonEmptyStrings = (fields: Fields): Record<string, string> =>
   Object.fromEntries(
     Object.entries(fields).filter(
       (field): field is [string, string] => typeof field[1] === "string" && field[1] !== "",
@@ -62,26 +66,26 @@ function blamedFields(specs: unknown): string[] {
 
 /** The error with the secrets of its call struck out: platforms quote a token that they cannot read. */
 export function withoutSecrets(error: PlatformError, secrets: readonly string[]): PlatformError {
-  const washed = (value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map(washed);
-    return typeof value === "string" ? struckOut(value, secrets) : value;
+  const redact = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(redact);
+    return typeof value === "string" ? redactSecrets(value, secrets) : value;
   };
   return Object.fromEntries(
-    Object.entries(error).map(([name, value]) => [name, washed(value)]),
+    Object.entries(error).map(([name, value]) => [name, redact(value)]),
   ) as unknown as PlatformError;
 }
 
 /** What is shorter protects nothing, and may be part of any word. */
-const SHORTEST_SECRET = 8;
+const MIN_SECRET_LENGTH = 8;
 
-export const struckOut = (text: string, secrets: readonly string[]): string =>
+export const redactSecrets = (text: string, secrets: readonly string[]): string =>
   secrets
-    .filter((secret) => secret.length >= SHORTEST_SECRET)
+    .filter((secret) => secret.length >= MIN_SECRET_LENGTH)
     .reduce((rest, secret) => rest.replaceAll(secret, "[secret]"), text);
 
 /** As our own error body shows it. */
 export const toPlatformErrorBody = (error: PlatformError): Fields =>
-  present({
+  omitNullish({
     code: error.code,
     subcode: error.subcode,
     type: error.type,

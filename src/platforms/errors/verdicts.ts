@@ -17,7 +17,7 @@ export type Verdict =
 /** What a throttle keeps from being called: everything, an account, one of its quotas, or changes of one object. */
 export type HoldWidth = "app" | "asset" | "use_case" | "object";
 
-interface Row {
+interface VerdictRule {
   codes: readonly (number | readonly [from: number, to: number])[];
   /** Only with one of these; without the field, with any or none. */
   subcodes?: readonly number[];
@@ -29,7 +29,7 @@ interface Row {
 }
 
 /** The first row that fits decides. What is not here is the caller's mistake, unless the platform calls it transient. */
-const ROWS: readonly Row[] = [
+const VERDICT_RULES: readonly VerdictRule[] = [
   { codes: [0, 102, 190], owner: "channel", verdict: "token_dead" },
   { codes: [190], subcodes: [459, 464], verdict: "permission" },
   { codes: [102, 190], verdict: "token_dead" },
@@ -55,15 +55,15 @@ export interface Judgement {
 }
 
 export function judge(error: PlatformError, owner: TokenOwner): Judgement {
-  const row = ROWS.find((candidate) => fits(candidate, error, owner));
-  if (!row) return { verdict: error.transient ? "transient" : "invalid", pause: MINUTE };
-  const { verdict, holds, pause = MINUTE } = row;
+  const rule = VERDICT_RULES.find((candidate) => matchesRule(candidate, error, owner));
+  if (!rule) return { verdict: error.transient ? "transient" : "invalid", pause: MINUTE };
+  const { verdict, holds, pause = MINUTE } = rule;
   return { verdict, pause, ...(holds ? { holds } : {}) };
 }
 
-const fits = (row: Row, { code, subcode }: PlatformError, owner: TokenOwner): boolean =>
-  row.codes.some((entry) =>
+const matchesRule = (rule: VerdictRule, { code, subcode }: PlatformError, owner: TokenOwner): boolean =>
+  rule.codes.some((entry) =>
     typeof entry === "number" ? entry === code : entry[0] <= code && code <= entry[1],
   ) &&
-  (row.subcodes === undefined || (subcode !== undefined && row.subcodes.includes(subcode))) &&
-  (row.owner === undefined || row.owner === owner);
+  (rule.subcodes === undefined || (subcode !== undefined && rule.subcodes.includes(subcode))) &&
+  (rule.owner === undefined || rule.owner === owner);

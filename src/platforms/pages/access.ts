@@ -1,6 +1,6 @@
 import type { Fields } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
-import { type Speaker, speaker } from "../client/sender.ts";
+import { type PlatformSender, platformSender } from "../client/sender.ts";
 
 /** A page, which also speaks for the photo account that is linked to it. */
 export interface PageAccess {
@@ -11,14 +11,14 @@ export interface PageAccess {
   about?: Fields;
 }
 
-export type PageUse = "messenger" | "instagram" | "pages";
+export type PageUseCase = "messenger" | "instagram" | "pages";
 
-export const forPage = (
+export const pageSender = (
   client: PlatformClient,
   { pageId, token, about }: PageAccess,
-  useCase: PageUse,
-): Speaker =>
-  speaker(client, {
+  useCase: PageUseCase,
+): PlatformSender =>
+  platformSender(client, {
     token,
     owner: "channel",
     quota: { asset: pageId, useCase },

@@ -1,27 +1,27 @@
 import { type Fields, jsonBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
 import { asObject, textOf } from "../client/shapes.ts";
-import { type Receipt, SEND_DEADLINE, type SendOutcome, toSendOutcome } from "../sends.ts";
-import { forPage, type PageAccess, type PageUse } from "./access.ts";
+import { type Receipt, SEND_DEADLINE_MS, type SendOutcome, toSendOutcome } from "../sends.ts";
+import { type PageAccess, type PageUseCase, pageSender } from "./access.ts";
 
 export interface PageMessages {
   /** Sends one of the requests that `toPageBodies` made. */
   send(page: PageAccess, body: Fields): Promise<SendOutcome>;
 }
 
-export function createPageMessages(client: PlatformClient, useCase: PageUse): PageMessages {
+export function createPageMessages(client: PlatformClient, useCase: PageUseCase): PageMessages {
   return {
     async send(page, message) {
       const path = `/${page.pageId}/messages`;
-      const call = { effect: "create", method: "POST", path, deadline: SEND_DEADLINE } as const;
-      const outcome = await forPage(client, page, useCase).attempt({ ...call, body: jsonBody(message) });
-      return toSendOutcome(outcome, receiptIn);
+      const call = { effect: "create", method: "POST", path, deadline: SEND_DEADLINE_MS } as const;
+      const outcome = await pageSender(client, page, useCase).attempt({ ...call, body: jsonBody(message) });
+      return toSendOutcome(outcome, toReceipt);
     },
   };
 }
 
 /** A reaction has no id: that it has a recipient is all that is said of it. */
-function receiptIn(body: unknown): Receipt | undefined {
+function toReceipt(body: unknown): Receipt | undefined {
   const { message_id, recipient_id } = asObject(body);
   const platformMessageId = textOf(message_id);
   return platformMessageId || textOf(recipient_id) ? { platformMessageId } : undefined;

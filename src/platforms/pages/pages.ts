@@ -1,8 +1,8 @@
 import { formBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
-import { speaker } from "../client/sender.ts";
-import { asList, asObject, present, textOf, texts } from "../client/shapes.ts";
-import { forPage, type PageAccess } from "./access.ts";
+import { platformSender } from "../client/sender.ts";
+import { asList, asObject, omitNullish, textOf, textsOf } from "../client/shapes.ts";
+import { type PageAccess, pageSender } from "./access.ts";
 
 /** A page that a person has granted, with its own token. */
 export interface GrantedPage {
@@ -46,16 +46,16 @@ const SUBSCRIBED_FIELDS = [
 export function createPages(client: PlatformClient): Pages {
   return {
     async listAll(token) {
-      const rows = await speaker(client, { token }).allPages("/me/accounts", { fields: PAGE_FIELDS });
+      const rows = await platformSender(client, { token }).allPages("/me/accounts", { fields: PAGE_FIELDS });
       return rows.flatMap(toGrantedPage);
     },
     async subscribe(page) {
       const body = formBody({ subscribed_fields: SUBSCRIBED_FIELDS });
-      await forPage(client, page, "pages").change(`/${page.pageId}/subscribed_apps`, body);
+      await pageSender(client, page, "pages").change(`/${page.pageId}/subscribed_apps`, body);
     },
     async readLead(page, leadId) {
       const fields = "id,created_time,ad_id,form_id,field_data";
-      return toLead(leadId, await forPage(client, page, "pages").get(`/${leadId}`, { fields }));
+      return toLead(leadId, await pageSender(client, page, "pages").get(`/${leadId}`, { fields }));
     },
   };
 }
@@ -66,7 +66,7 @@ function toGrantedPage(row: Readonly<Record<string, unknown>>): GrantedPage[] {
   if (pageId === undefined || token === undefined) return [];
   const { id, username } = asObject(row.instagram_business_account);
   const rest = { name: textOf(row.name), photoapp_user_id: textOf(id), username: textOf(username) };
-  return [{ page_id: pageId, token, ...present(rest) }];
+  return [{ page_id: pageId, token, ...omitNullish(rest) }];
 }
 
 function toLead(leadId: string, row: Record<string, unknown>): Lead {
@@ -78,7 +78,7 @@ function toLead(leadId: string, row: Record<string, unknown>): Lead {
   const answers = asList(row.field_data).map(asObject);
   const fields = answers.map(({ name, values }) => ({
     name: textOf(name) ?? "",
-    values: texts(values),
+    values: textsOf(values),
   }));
-  return { lead_id: leadId, ...present(rest), fields };
+  return { lead_id: leadId, ...omitNullish(rest), fields };
 }

@@ -14,7 +14,7 @@ export interface PageMessage {
 }
 
 /** The kinds that can be translated; photo accounts take no documents. */
-const ATTACHMENTS: Readonly<Record<string, string>> = {
+const ATTACHMENT_TYPES: Readonly<Record<string, string>> = {
   image: "image",
   video: "video",
   audio: "audio",
@@ -24,21 +24,21 @@ const ATTACHMENTS: Readonly<Record<string, string>> = {
 /** Whether a message of this type can be sent on the platform. */
 export function isTranslatable(platform: PagePlatform, type: string): boolean {
   if (platform === "photoapp" && type === "document") return false;
-  return type === "text" || type === "reaction" || Object.hasOwn(ATTACHMENTS, type);
+  return type === "text" || type === "reaction" || Object.hasOwn(ATTACHMENT_TYPES, type);
 }
 
 /** The requests that a message becomes, in their order: media has no caption there, so it goes out as a text after it. */
 export function toPageBodies(message: PageMessage): Fields[] {
   const content = asObject(message.content);
-  if (message.type === "text") return [withMessage(message, { text: content.body })];
-  if (message.type === "reaction") return [reaction(message.to, content)];
-  const attachment = { type: ATTACHMENTS[message.type], payload: { url: content.link } };
-  const media = withMessage(message, { attachment });
+  if (message.type === "text") return [toMessageBody(message, { text: content.body })];
+  if (message.type === "reaction") return [toReactionBody(message.to, content)];
+  const attachment = { type: ATTACHMENT_TYPES[message.type], payload: { url: content.link } };
+  const media = toMessageBody(message, { attachment });
   const caption = textOf(content.caption);
-  return caption ? [media, withMessage({ ...message, context: undefined }, { text: caption })] : [media];
+  return caption ? [media, toMessageBody({ ...message, context: undefined }, { text: caption })] : [media];
 }
 
-const withMessage = (
+const toMessageBody = (
   { to, context, messagingType = "RESPONSE", tag }: PageMessage,
   message: Fields,
 ): Fields => ({
@@ -50,7 +50,7 @@ const withMessage = (
 });
 
 /** An empty emoji takes the reaction back. */
-const reaction = (to: string, { message_id, emoji }: Record<string, unknown>): Fields =>
+const toReactionBody = (to: string, { message_id, emoji }: Record<string, unknown>): Fields =>
   emoji
     ? { recipient: { id: to }, sender_action: "react", payload: { message_id, reaction: emoji } }
     : { recipient: { id: to }, sender_action: "unreact", payload: { message_id } };

@@ -1,42 +1,47 @@
-import { asList, asObject, present, textOf } from "../client/shapes.ts";
-import { momentOf, toMoment } from "./moments.ts";
-import { type Finding, type Reader, type Update, untold } from "./reading.ts";
-import { statusData, type Watermark } from "./statuses.ts";
+import { asList, asObject, omitNullish, textOf } from "../client/shapes.ts";
+import { parseTimestamp, toTimestamp } from "./moments.ts";
+import { type Reader, toRawContent, type Update, type UpdateContent } from "./reading.ts";
+import { toStatusData, type Watermark } from "./statuses.ts";
 
 type Fields = Record<string, unknown>;
 
 /** What stands around whatever happened. */
-const ENVELOPE = ["sender", "recipient", "timestamp"];
+const ENVELOPE_FIELDS = ["sender", "recipient", "timestamp"];
 
 /** An event of a conversation on a page or a photo account: its kind is the name of what stands in it. */
 export const readConversation: Reader = (value, update) => {
   const event = asObject(value);
-  const names = Object.keys(event).filter((name) => !ENVELOPE.includes(name));
+  const names = Object.keys(event).filter((name) => !ENVELOPE_FIELDS.includes(name));
   // One that we know, whatever else stands beside it.
-  const known = names.find((name) => Object.hasOwn(KINDS, name));
-  return known === undefined
-    ? untold(update, names[0] ?? update.field)
-    : (KINDS[known] as Kind)(event, update);
+  const kind = names.find((name) => Object.hasOwn(CONVERSATION_READERS, name));
+  return kind === undefined
+    ? toRawContent(update, names[0] ?? update.field)
+    : (CONVERSATION_READERS[kind] as ConversationReader)(event, update);
 };
 
-type Kind = (event: Fields, update: Update) => Finding | "nothing" | "unknown";
+type ConversationReader = (event: Fields, update: Update) => UpdateContent | "nothing" | "unknown";
 
-const KINDS: Readonly<Record<string, Kind>> = {
+const CONVERSATION_READERS: Readonly<Record<string, ConversationReader>> = {
   message(event, update) {
     const message = asObject(event.message);
     const id = textOf(message.mid);
     if (id === undefined) return "unknown";
-    const type = typeOf(message);
-    return received(event, update, { id, type, content: message, knownBy: `message ${id} ${type}` });
+    const type = messageTypeOf(message);
+    return toReceivedMessage(event, update, {
+      id,
+      type,
+      content: message,
+      dedupKey: `message ${id} ${type}`,
+    });
   },
   postback(event, update) {
     const id = textOf(asObject(event.postback).mid);
-    const known = id === undefined ? {} : { id, knownBy: `message ${id} postback` };
-    return received(event, update, { type: "postback", content: event.postback, ...known });
+    const identity = id === undefined ? {} : { id, dedupKey: `message ${id} postback` };
+    return toReceivedMessage(event, update, { type: "postback", content: event.postback, ...identity });
   },
   /** It goes by the id of the message that it is about, so only its own text makes it known. */
   reaction: (event, update) =>
-    received(event, update, {
+    toReceivedMessage(event, update, {
       type: "reaction",
       content: event.reaction,
       id: textOf(asObject(event.reaction).mid),
@@ -51,52 +56,56 @@ const KINDS: Readonly<Record<string, Kind>> = {
 };
 
 /** The platform has no word for it: a flag, the kind of the first attachment, or plain text. */
-function typeOf(message: Fields): string {
+function messageTypeOf(message: Fields): string {
   if (message.is_deleted === true) return "deleted";
   if (message.is_echo === true) return "echo";
   return textOf(asObject(asList(message.attachments)[0]).type) ?? "text";
 }
 
-interface Received {
+interface ReceivedMessage {
   type: string;
   content: unknown;
   id?: string | undefined;
-  knownBy?: string;
+  dedupKey?: string;
 }
 
-function received(event: Fields, update: Update, { type, content, id, knownBy }: Received): Finding {
-  const at = momentOf(event.timestamp) ?? update.time;
+function toReceivedMessage(
+  event: Fields,
+  update: Update,
+  { type, content, id, dedupKey }: ReceivedMessage,
+): UpdateContent {
+  const at = parseTimestamp(event.timestamp) ?? update.time;
   const data = {
-    ...present({ platform_message_id: id }),
-    from: present({ id: personIn(event) }),
+    ...omitNullish({ platform_message_id: id }),
+    from: omitNullish({ id: senderIdOf(event) }),
     type,
     content: content ?? null,
-    ...present({ context: repliedTo(content), at: toMoment(at) }),
+    ...omitNullish({ context: replyContextOf(content), at: toTimestamp(at) }),
   };
-  return { type: "message.received", data, at, knownBy: knownBy ?? update.source.text };
+  return { type: "message.received", data, at, dedupKey: dedupKey ?? update.source.text };
 }
 
 /** A message, or a story. */
-function repliedTo(content: unknown): Fields | undefined {
+function replyContextOf(content: unknown): Fields | undefined {
   const { mid, story } = asObject(asObject(content).reply_to);
-  const context = present({ message_id: textOf(mid), story });
+  const context = omitNullish({ message_id: textOf(mid), story });
   return Object.keys(context).length === 0 ? undefined : context;
 }
 
-const personIn = ({ sender }: Fields) => textOf(asObject(sender).id);
+const senderIdOf = ({ sender }: Fields) => textOf(asObject(sender).id);
 
-function readReceipt(event: Fields, update: Update, id: string): Finding {
-  const at = momentOf(event.timestamp) ?? update.time;
+function readReceipt(event: Fields, update: Update, id: string): UpdateContent {
+  const at = parseTimestamp(event.timestamp) ?? update.time;
   const status = { platformMessageId: id, word: "read" };
-  const data = statusData({ ...status, at, recipient: personIn(event) });
-  return { type: "message.status", data, at, knownBy: `status ${id} read`, status };
+  const data = toStatusData({ ...status, at, recipient: senderIdOf(event) });
+  return { type: "message.status", data, at, dedupKey: `status ${id} read`, status };
 }
 
 /** Says something of messages of ours only: nobody else can know which are meant. */
-function readWatermark(event: Fields, word: Watermark["word"], time: unknown): Finding | "nothing" {
-  const [until, person] = [momentOf(time), personIn(event)];
+function readWatermark(event: Fields, word: Watermark["word"], time: unknown): UpdateContent | "nothing" {
+  const [until, person] = [parseTimestamp(time), senderIdOf(event)];
   if (until === undefined || person === undefined) return "nothing";
-  const at = momentOf(event.timestamp) ?? until;
-  const data = statusData({ platformMessageId: null, word, at, recipient: person });
+  const at = parseTimestamp(event.timestamp) ?? until;
+  const data = toStatusData({ platformMessageId: null, word, at, recipient: person });
   return { type: "message.status", data, at, watermark: { word, person, until } };
 }

@@ -4,11 +4,11 @@ import type { Platform } from "../../schema/enumerations.ts";
 import { asObject, lookUp, textOf } from "../client/shapes.ts";
 import { AD_NOTICES } from "./ad-account.ts";
 import { messageReader, readStatus } from "./chat-messages.ts";
-import { IN_CONFIDENCE, NOTICES } from "./chat-notices.ts";
+import { NOTICES, PERSONAL_FIELDS } from "./chat-notices.ts";
 import { readConversation } from "./conversations.ts";
-import { momentOf } from "./moments.ts";
+import { parseTimestamp } from "./moments.ts";
 import { PUBLICATIONS } from "./publications.ts";
-import { type Asset, type Reader, type Reading, read, type Update, unread } from "./reading.ts";
+import { type Asset, type Reader, type Reading, readUpdate, toRawReading, type Update } from "./reading.ts";
 
 /** A webhook's content: what it is about, how many updates it has, and those of which there is something to tell. */
 export interface WebhookContent {
@@ -26,16 +26,16 @@ interface Entry {
 }
 
 /** Each kind of object has entries of its own form. Of an unknown one nothing can be told, for nobody owns it. */
-const OBJECTS: Readonly<Record<string, (entry: Entry) => MaybeReading[]>> = {
-  whatsapp_business_account: readBusiness,
-  page: (entry) => readPage(entry, { kind: "page", id: entry.id }, "socialapp"),
-  instagram: (entry) => readPage(entry, { kind: "photo account", id: entry.id }, "photoapp"),
-  ad_account: readAdAccount,
+const ENTRY_READERS: Readonly<Record<string, (entry: Entry) => MaybeReading[]>> = {
+  whatsapp_business_account: readBusinessEntry,
+  page: (entry) => readPageEntry(entry, { kind: "page", id: entry.id }, "socialapp"),
+  instagram: (entry) => readPageEntry(entry, { kind: "photo account", id: entry.id }, "photoapp"),
+  ad_account: readAdAccountEntry,
 };
 
 export function readWebhook(webhook: JsonSource): WebhookContent {
-  const object = textOf(valueIn(webhook.field("object"))) ?? "";
-  const readEntry = lookUp(OBJECTS, object);
+  const object = textOf(parseSource(webhook.field("object"))) ?? "";
+  const readEntry = lookUp(ENTRY_READERS, object);
   const entries = webhook.field("entry")?.items() ?? [];
   const found = readEntry ? entries.map(toEntry).flatMap(readEntry) : [];
   const readings = found.filter((reading) => reading !== undefined);
@@ -47,7 +47,7 @@ export function readWebhook(webhook: JsonSource): WebhookContent {
 }
 
 /** Of a small part; what is nested too deep to be read is none. */
-function valueIn(source: JsonSource | undefined): unknown {
+function parseSource(source: JsonSource | undefined): unknown {
   try {
     return source && parseJson(source.text);
   } catch {
@@ -56,8 +56,8 @@ function valueIn(source: JsonSource | undefined): unknown {
 }
 
 const toEntry = (source: JsonSource): Entry => ({
-  id: textOf(valueIn(source.field("id"))) ?? "",
-  time: momentOf(valueIn(source.field("time"))),
+  id: textOf(parseSource(source.field("id"))) ?? "",
+  time: parseTimestamp(parseSource(source.field("time"))),
   source,
 });
 
@@ -68,14 +68,14 @@ interface Change {
 
 const changesOf = ({ source }: Entry): Change[] =>
   (source.field("changes")?.items() ?? []).map((change) => ({
-    field: textOf(valueIn(change.field("field"))) ?? "unknown",
+    field: textOf(parseSource(change.field("field"))) ?? "unknown",
     value: change.field("value") ?? change,
   }));
 
-const knownReader = (readers: Readonly<Record<string, Reader>>, field: string): Reader =>
+const readerFor = (readers: Readonly<Record<string, Reader>>, field: string): Reader =>
   lookUp(readers, field) ?? (() => "unknown");
 
-function readBusiness(entry: Entry): MaybeReading[] {
+function readBusinessEntry(entry: Entry): MaybeReading[] {
   return changesOf(entry).flatMap(({ field, value }) => {
     const update: Update = {
       asset: chatAsset(entry, field, value),
@@ -84,46 +84,46 @@ function readBusiness(entry: Entry): MaybeReading[] {
       time: entry.time,
       source: value,
     };
-    return field === "messages" ? readChat(update) : [read(update, knownReader(NOTICES, field))];
+    return field === "messages" ? readChatUpdate(update) : [readUpdate(update, readerFor(NOTICES, field))];
   });
 }
 
 /** The number, where it is named; else the business, with what is nobody's business but one client's kept in confidence. */
 function chatAsset({ id }: Entry, field: string, value: JsonSource): Asset {
-  const number = textOf(asObject(valueIn(value.field("metadata"))).phone_number_id);
+  const number = textOf(asObject(parseSource(value.field("metadata"))).phone_number_id);
   if (number !== undefined) return { kind: "number", id: number };
-  const isNotice = Object.hasOwn(NOTICES, field) && !IN_CONFIDENCE.includes(field);
-  return isNotice ? { kind: "waba", id } : { kind: "waba", id, inConfidence: true };
+  const isNotice = Object.hasOwn(NOTICES, field) && !PERSONAL_FIELDS.includes(field);
+  return isNotice ? { kind: "waba", id } : { kind: "waba", id, requiresSingleOwner: true };
 }
 
 /** Messages and statuses; whatever else stands there is told as it is. */
-function readChat(update: Update): MaybeReading[] {
+function readChatUpdate(update: Update): MaybeReading[] {
   const value = update.source;
-  const each = (field: string, reader: Reader) =>
-    (value.field(field)?.items() ?? []).map((source) => read({ ...update, source }, reader));
+  const readEach = (field: string, reader: Reader) =>
+    (value.field(field)?.items() ?? []).map((source) => readUpdate({ ...update, source }, reader));
   const found = [
-    ...each("messages", messageReader(valueIn(value.field("contacts")))),
-    ...each("statuses", readStatus),
+    ...readEach("messages", messageReader(parseSource(value.field("contacts")))),
+    ...readEach("statuses", readStatus),
   ];
-  return found.length > 0 ? found : [unread(update)];
+  return found.length > 0 ? found : [toRawReading(update)];
 }
 
 /** Conversations belong to the platform; all else is publishing, but for leads. What other apps handle is not for us. */
-function readPage(entry: Entry, asset: Asset, platform: Platform): MaybeReading[] {
+function readPageEntry(entry: Entry, asset: Asset, platform: Platform): MaybeReading[] {
   const { time, source } = entry;
   const events = (source.field("messaging")?.items() ?? []).map((event) =>
-    read({ asset, key: platform, field: "messaging", time, source: event }, readConversation),
+    readUpdate({ asset, key: platform, field: "messaging", time, source: event }, readConversation),
   );
   const changes = changesOf(entry).map(({ field, value }) =>
-    read({ asset, key: "publishing", field, time, source: value }, knownReader(PUBLICATIONS, field)),
+    readUpdate({ asset, key: "publishing", field, time, source: value }, readerFor(PUBLICATIONS, field)),
   );
   return [...events, ...changes];
 }
 
-function readAdAccount(entry: Entry): MaybeReading[] {
+function readAdAccountEntry(entry: Entry): MaybeReading[] {
   return changesOf(entry).map(({ field, value }) => {
     const asset: Asset = { kind: "ad account", id: entry.id };
     const update: Update = { asset, key: "marketing", field, time: entry.time, source: value };
-    return read(update, knownReader(AD_NOTICES, field));
+    return readUpdate(update, readerFor(AD_NOTICES, field));
   });
 }

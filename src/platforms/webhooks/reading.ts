@@ -11,7 +11,7 @@ export interface Asset {
   /** The number as people write it, where an update of a whole business tells of one of its numbers. */
   displayNumber?: string | undefined;
   /** For one client alone: where several have a part in it and it is not known whose this is, nobody hears of it. */
-  inConfidence?: boolean;
+  requiresSingleOwner?: boolean;
 }
 
 /** One update as it came, not read yet. */
@@ -26,12 +26,12 @@ export interface Update {
 }
 
 /** What an update says. */
-export interface Finding {
+export interface UpdateContent {
   type: EventType;
   data: Fields;
   at?: Date | undefined;
   /** What it is known by when it comes again; absent: by its own text and time. */
-  knownBy?: string | undefined;
+  dedupKey?: string | undefined;
   /** Where these are others than the envelope's. */
   asset?: Asset;
   key?: DispatchKey;
@@ -44,21 +44,21 @@ export interface Finding {
 
 /** An update that was read: an event to be. */
 export interface Reading
-  extends Required<Pick<Finding, "type" | "asset" | "key" | "ends">>,
-    Pick<Finding, "status" | "watermark"> {
+  extends Required<Pick<UpdateContent, "type" | "asset" | "key" | "ends">>,
+    Pick<UpdateContent, "status" | "watermark"> {
   occurredAt: Date | undefined;
   data: JsonText;
   /** The same as fields, for whom can add to it. */
   fields: Fields;
   raw: JsonText;
-  knownBy: string;
+  dedupKey: string;
 }
 
 /** Reads the value of an update. `nothing` is to be told of it, or it is of an unknown kind or form. */
-export type Reader = (value: unknown, update: Update) => Finding | "nothing" | "unknown";
+export type Reader = (value: unknown, update: Update) => UpdateContent | "nothing" | "unknown";
 
 /** The event, or undefined where there is nothing to tell. Whatever is wrong with one update stays its own matter. */
-export function read(update: Update, reader: Reader): Reading | undefined {
+export function readUpdate(update: Update, reader: Reader): Reading | undefined {
   try {
     const found = reader(parseJson(update.source.text), update);
     if (found === "nothing") return undefined;
@@ -66,31 +66,32 @@ export function read(update: Update, reader: Reader): Reading | undefined {
   } catch {
     // Nested too deep to be written again, for one: told as it stands, like all that is unknown.
   }
-  return unread(update);
+  return toRawReading(update);
 }
 
 /** Told in the platform's own words, under its name for it. */
-export const untold = ({ source }: Update, field: string): Finding => ({
+export const toRawContent = ({ source }: Update, field: string): UpdateContent => ({
   type: "platform.event",
   data: { field, value: new JsonText(source.text) },
 });
 
-export const unread = (update: Update): Reading => toReading(update, untold(update, update.field));
+export const toRawReading = (update: Update): Reading =>
+  toReading(update, toRawContent(update, update.field));
 
-function toReading(update: Update, finding: Finding): Reading {
+function toReading(update: Update, content: UpdateContent): Reading {
   const { asset, key, time, source } = update;
-  const { status, watermark } = finding;
+  const { status, watermark } = content;
   return {
-    asset: finding.asset ?? asset,
-    key: finding.key ?? key,
-    type: finding.type,
-    occurredAt: finding.at ?? time,
-    data: new JsonText(stringifyJson(finding.data)),
-    fields: finding.data,
+    asset: content.asset ?? asset,
+    key: content.key ?? key,
+    type: content.type,
+    occurredAt: content.at ?? time,
+    data: new JsonText(stringifyJson(content.data)),
+    fields: content.data,
     raw: new JsonText(source.text),
     // The time too: what has been so before may become so again.
-    knownBy: finding.knownBy ?? [update.field, asset.id, time?.getTime(), source.text].join(" "),
-    ends: finding.ends ?? false,
+    dedupKey: content.dedupKey ?? [update.field, asset.id, time?.getTime(), source.text].join(" "),
+    ends: content.ends ?? false,
     ...(status ? { status } : {}),
     ...(watermark ? { watermark } : {}),
   };

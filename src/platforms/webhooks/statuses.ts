@@ -1,7 +1,7 @@
 import type { JsonText } from "../../runtime/json/json.ts";
 import type { Fields } from "../client/body.ts";
-import { asList, asObject, parsedObject, present, textOf } from "../client/shapes.ts";
-import { toMoment } from "./moments.ts";
+import { asList, asObject, omitNullish, parseObject, textOf } from "../client/shapes.ts";
+import { toTimestamp } from "./moments.ts";
 
 /** How far a message has come, whoever's it is. */
 export interface MessageStatus {
@@ -38,26 +38,26 @@ interface StatusParts {
 }
 
 /** What is told of a status as long as nobody knows whose message it is about. */
-export const statusData = ({ platformMessageId, word, at, ...parts }: StatusParts): Fields => ({
+export const toStatusData = ({ platformMessageId, word, at, ...parts }: StatusParts): Fields => ({
   message_id: null,
   platform_message_id: platformMessageId,
   status: word,
-  ...present({ at: toMoment(at) }),
+  ...omitNullish({ at: toTimestamp(at) }),
   recipient: parts.recipient ?? null,
   errors: parts.errors ?? [],
-  ...present({ pricing: parts.pricing }),
+  ...omitNullish({ pricing: parts.pricing }),
 });
 
 /** The first of the errors; undefined where there is none. */
-export function errorIn(errors: unknown): StatusError | undefined {
+export function firstErrorOf(errors: unknown): StatusError | undefined {
   const { code, title, message, error_data } = asObject(asList(errors)[0]);
-  const { details } = typeof error_data === "string" ? parsedObject(error_data) : asObject(error_data);
+  const { details } = typeof error_data === "string" ? parseObject(error_data) : asObject(error_data);
   const texts = {
     title: textOf(title) ?? null,
     message: textOf(message) ?? null,
     details: textOf(details) ?? null,
   };
-  const said = typeof code === "number" ? code : textOf(code);
-  if (said === undefined && Object.values(texts).every((text) => text === null)) return undefined;
-  return { code: said ?? "unknown", ...texts };
+  const errorCode = typeof code === "number" ? code : textOf(code);
+  if (errorCode === undefined && Object.values(texts).every((text) => text === null)) return undefined;
+  return { code: errorCode ?? "unknown", ...texts };
 }

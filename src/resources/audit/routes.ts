@@ -1,5 +1,5 @@
 import { listById, listOf, listQuery, pageRequest } from "../../http/lists.ts";
-import { BY_MANAGERS, type Route, route } from "../../http/route.ts";
+import { MANAGERS_ONLY, type Route, route } from "../../http/route.ts";
 import { toTimestamp } from "../../schema/timestamps.ts";
 import type { Database } from "../../store/database/database.ts";
 import { type AuditRow, listAudit } from "../../store/tenants/audit-log.ts";
@@ -21,7 +21,7 @@ export function auditRoutes({ db }: { db: Database }): Route[] {
     route({
       method: "get",
       path: "/api/audit",
-      ...BY_MANAGERS,
+      ...MANAGERS_ONLY,
       summary: "Who did what, from where, newest first",
       query: listQuery(auditFilters),
       reply: listOf(auditEntry),

@@ -5,33 +5,36 @@ import type { Role } from "../../schema/enumerations.ts";
 import type { Static } from "../../schema/types.ts";
 import { type ConsoleCookie, isForeignSite } from "../../security/console-cookie.ts";
 import type { Passwords } from "../../security/passwords.ts";
-import type { TryLimit } from "../../security/try-limit.ts";
-import { LOGIN_LASTS, type UserTokens } from "../../security/user-tokens.ts";
+import type { AttemptLimiter } from "../../security/try-limit.ts";
+import { LOGIN_TTL_MS, type UserTokens } from "../../security/user-tokens.ts";
 import type { Queryable } from "../../store/database/database.ts";
-import { findUserByEmail, noteLogin, type UserCredentialRow } from "../../store/tenants/users.ts";
+import { findUserByEmail, recordLogin, type UserCredentialRow } from "../../store/tenants/users.ts";
 import { loginRequest, session } from "./schema.ts";
 
 export interface LoginParts {
   db: Queryable;
   passwords: Passwords;
-  tryLimit: TryLimit;
+  tryLimit: AttemptLimiter;
   cookie: ConsoleCookie;
   issue: NonNullable<UserTokens["issue"]>;
 }
 
-type Knock = Static<typeof loginRequest>;
+type LoginRequest = Static<typeof loginRequest>;
 
-interface Entry {
+interface Login {
   user: UserCredentialRow;
   at: Date;
 }
 
 /** The same work, and the same answer, whether or not the user exists. */
 export function loginRoute({ db, passwords, tryLimit, cookie, issue }: LoginParts): Route {
-  async function knock({ email, password }: Knock, address: string): Promise<Entry | undefined> {
+  async function attemptLogin(
+    { email, password }: LoginRequest,
+    address: string,
+  ): Promise<Login | undefined> {
     const user = await findUserByEmail(db, email);
-    const isRight = await passwords.matches(password, user?.password_hash, address);
-    const at = isRight && user ? await noteLogin(db, user) : undefined;
+    const isPasswordCorrect = await passwords.matches(password, user?.password_hash, address);
+    const at = isPasswordCorrect && user ? await recordLogin(db, user) : undefined;
     return user && at && { user, at };
   }
 
@@ -46,14 +49,14 @@ export function loginRoute({ db, passwords, tryLimit, cookie, issue }: LoginPart
     body: loginRequest,
     reply: session,
     async handle({ body, address, header, setHeader }) {
-      const who = [address, body.email.toLowerCase()];
-      const entry = await tryLimit(who, () => knock(body, address));
-      if (!entry) throw new ApiError("unauthorized", "The email or the password is wrong");
-      const { user, at: issuedAt } = entry;
+      const limitKey = [address, body.email.toLowerCase()];
+      const login = await tryLimit(limitKey, () => attemptLogin(body, address));
+      if (!login) throw new ApiError("unauthorized", "The email or the password is wrong");
+      const { user, at: issuedAt } = login;
       const token = await issue({ id: user.id, clientId: user.client_id }, { issuedAt });
       // A form on somebody else's page could sign a visitor in to the wrong account.
-      if (!isForeignSite(header("sec-fetch-site"))) setHeader("Set-Cookie", cookie.keep(token, LOGIN_LASTS));
-      return { token, expires_in: LOGIN_LASTS / SECOND, user: toSessionUser(user) };
+      if (!isForeignSite(header("sec-fetch-site"))) setHeader("Set-Cookie", cookie.set(token, LOGIN_TTL_MS));
+      return { token, expires_in: LOGIN_TTL_MS / SECOND, user: toSessionUser(user) };
     },
   });
 }

@@ -1,4 +1,4 @@
-import { asChatNumber, openChatChannel, speakingFor } from "../../domain/channels/channel-access.ts";
+import { openChatChannel, toChatNumber, withDeadTokenCheck } from "../../domain/channels/channel-access.ts";
 import type { ChatNumber } from "../../platforms/chat/access.ts";
 import { PLATFORM_REFUSALS } from "../../platforms/errors/failure.ts";
 import type { Platforms } from "../../platforms/platforms.ts";
@@ -17,17 +17,17 @@ export interface ChatParts {
 export const CHAT_REFUSALS: readonly ErrorCode[] = ["channel_disconnected", ...PLATFORM_REFUSALS];
 
 /** Whose channel it is, and which. */
-interface Named {
+interface ChannelRequest {
   caller: { clientId: string };
   params: { channel_id: string };
 }
 
 /** Says something to the platform in the name of a chatapp channel; the others have nothing of the kind. */
-export async function inChat<T>(
+export async function callChat<T>(
   { db, secretBox, platforms }: ChatParts,
-  { caller, params }: Named,
-  say: (chat: Platforms["chat"], number: ChatNumber) => Promise<T>,
+  { caller, params }: ChannelRequest,
+  call: (chat: Platforms["chat"], number: ChatNumber) => Promise<T>,
 ): Promise<T> {
   const access = await openChatChannel({ db, secretBox }, caller.clientId, params.channel_id);
-  return speakingFor(db, access, () => say(platforms().chat, asChatNumber(access)));
+  return withDeadTokenCheck(db, access, () => call(platforms().chat, toChatNumber(access)));
 }

@@ -1,12 +1,12 @@
 import { type Route, route } from "../../http/route.ts";
 import { ApiError } from "../../runtime/errors.ts";
-import { CHAT_REFUSALS, type ChatParts, inChat } from "./chat-call.ts";
+import { CHAT_REFUSALS, type ChatParts, callChat } from "./chat-call.ts";
 import { channelParams, mediaParams, uploadedMedia } from "./schema.ts";
 
-const LARGEST_UPLOAD = 10 * 1_048_576;
+const MAX_UPLOAD_BYTES = 10 * 1_048_576;
 
 /** Somebody's file must not act as a page of ours, whatever it says it is. */
-const HARMLESS = {
+const UNTRUSTED_FILE_HEADERS = {
   "Content-Disposition": "attachment",
   "Content-Security-Policy": "default-src 'none'; sandbox",
 };
@@ -26,8 +26,8 @@ export function mediaRoutes(parts: ChatParts): Route[] {
       reply: { stream: true, mediaType: "*/*" },
       async handle(context) {
         const { media_id } = context.params;
-        const file = await inChat(parts, context, ({ media }, number) => media.download(number, media_id));
-        for (const [name, value] of Object.entries(HARMLESS)) context.setHeader(name, value);
+        const file = await callChat(parts, context, ({ media }, number) => media.download(number, media_id));
+        for (const [name, value] of Object.entries(UNTRUSTED_FILE_HEADERS)) context.setHeader(name, value);
         return file;
       },
     }),
@@ -40,7 +40,7 @@ export function mediaRoutes(parts: ChatParts): Route[] {
         "The body is the file itself, the Content-Type its type. It is streamed to the platform, which decides what it takes; chatapp channels only.",
       params: channelParams,
       errors: CHAT_REFUSALS,
-      body: { stream: true, limit: LARGEST_UPLOAD, mediaTypes: ["*/*"] },
+      body: { stream: true, limit: MAX_UPLOAD_BYTES, mediaTypes: ["*/*"] },
       status: 201,
       reply: uploadedMedia,
       async handle(context) {
@@ -48,7 +48,7 @@ export function mediaRoutes(parts: ChatParts): Route[] {
           throw new ApiError("validation_failed", "The body is empty: it must be the file");
         const file = { filename: "file", ...context.body };
         return {
-          media_id: await inChat(parts, context, ({ media }, number) => media.upload(number, file)),
+          media_id: await callChat(parts, context, ({ media }, number) => media.upload(number, file)),
         };
       },
     }),

@@ -1,9 +1,9 @@
 import { type Route, route } from "../../http/route.ts";
-import { CHAT_REFUSALS, type ChatParts, inChat } from "./chat-call.ts";
-import { channelParams, readMark } from "./schema.ts";
+import { CHAT_REFUSALS, type ChatParts, callChat } from "./chat-call.ts";
+import { channelParams, markRead } from "./schema.ts";
 
 /** Marking what a person wrote as read. */
-export const readRoute = (parts: ChatParts): Route =>
+export const markReadRoute = (parts: ChatParts): Route =>
   route({
     method: "post",
     path: "/api/channels/{channel_id}/read",
@@ -13,10 +13,10 @@ export const readRoute = (parts: ChatParts): Route =>
       "With `typing` the person also sees that you are typing, until you send something or a little while has passed; chatapp channels only.",
     params: channelParams,
     errors: CHAT_REFUSALS,
-    body: readMark,
+    body: markRead,
     async handle(context) {
       const { message_id, typing = false } = context.body;
-      await inChat(parts, context, ({ messages }, number) =>
+      await callChat(parts, context, ({ messages }, number) =>
         messages.markRead(number, message_id, { typing }),
       );
     },

@@ -7,11 +7,11 @@ import { channel } from "../../schema/channels.ts";
 import { findChannel, listChannels } from "../../store/channels/channels.ts";
 import type { ChatParts } from "./chat-call.ts";
 import { mediaRoutes } from "./media-routes.ts";
-import { readRoute } from "./read-route.ts";
+import { markReadRoute } from "./read-route.ts";
 import { channelFilters, channelParams } from "./schema.ts";
 
 /** Whoever works with channels in any way may see them. */
-const READERS = ["templates:manage", "messages:send", "webhooks:manage"] as const;
+const CHANNEL_READ_SCOPES = ["templates:manage", "messages:send", "webhooks:manage"] as const;
 
 const noSuchChannel = () => new ApiError("not_found", "There is no such channel");
 
@@ -21,7 +21,7 @@ export function channelRoutes(parts: ChatParts): Route[] {
     route({
       method: "get",
       path: "/api/channels",
-      scope: READERS,
+      scope: CHANNEL_READ_SCOPES,
       summary: "List the channels, disconnected ones too, newest first",
       query: listQuery(channelFilters),
       reply: listOf(channel),
@@ -35,7 +35,7 @@ export function channelRoutes(parts: ChatParts): Route[] {
     route({
       method: "get",
       path: "/api/channels/{channel_id}",
-      scope: READERS,
+      scope: CHANNEL_READ_SCOPES,
       summary: "Read a channel",
       params: channelParams,
       reply: channel,
@@ -54,11 +54,11 @@ export function channelRoutes(parts: ChatParts): Route[] {
         "Its token is erased and `channel.disconnected` (requested) is sent; the channel stays readable, with its history. Messages that were queued for it fail.",
       params: channelParams,
       async handle(context) {
-        const known = await disconnectChannel(db, context, context.params.channel_id);
-        if (!known) throw noSuchChannel();
+        const exists = await disconnectChannel(db, context, context.params.channel_id);
+        if (!exists) throw noSuchChannel();
       },
     }),
-    readRoute(parts),
+    markReadRoute(parts),
     ...mediaRoutes(parts),
   ];
 }

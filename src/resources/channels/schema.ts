@@ -27,7 +27,7 @@ export const uploadedMedia = object(
   { title: "MediaUploadDto" },
 );
 
-export const readMark = object({
+export const markRead = object({
   message_id: Type.String({
     pattern: "^[\\x21-\\x7e]{1,512}$",
     description: "The `platform_message_id` of a message that was received",

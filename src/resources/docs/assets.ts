@@ -21,8 +21,8 @@ const ownFile = (name: string) => join(packageRoot(), "src/resources/docs/page",
 
 const swaggerFile = (name: string) => join(swaggerFolder(), name);
 
-function asset(name: string, mediaType: string, place: (name: string) => string): Asset {
-  const read = once(() => readFile(place(name)));
+function asset(name: string, mediaType: string, locate: (name: string) => string): Asset {
+  const read = once(() => readFile(locate(name)));
   return { name, mediaType, read, version: once(async () => digest(await read())) };
 }
 
@@ -36,7 +36,7 @@ export const ASSETS: readonly Asset[] = [
 ];
 
 /** The page. It names each asset in the version that it was made for. */
-export const readPage = once(async () => {
+export const readDocsHtml = once(async () => {
   let html = await readFile(ownFile("index.html"), "utf8");
   for (const { name, version } of ASSETS)
     html = html.replaceAll(`"docs/${name}"`, `"docs/${name}?v=${await version()}"`);
@@ -47,12 +47,12 @@ const digest = (content: Buffer) => createHash("sha256").update(content).digest(
 
 /** What the first call makes is kept; a failure is not. */
 function once<T>(make: () => Promise<T>): () => Promise<T> {
-  let made: Promise<T> | undefined;
+  let cached: Promise<T> | undefined;
   return () => {
-    made ??= make().catch((error: unknown) => {
-      made = undefined;
+    cached ??= make().catch((error: unknown) => {
+      cached = undefined;
       throw error;
     });
-    return made;
+    return cached;
   };
 }

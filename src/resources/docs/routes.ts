@@ -1,7 +1,7 @@
 import { type Route, route } from "../../http/route.ts";
-import { PAGE } from "../../http/views/view.ts";
+import { HTML_REPLY } from "../../http/views/view.ts";
 import { anyQuery } from "../../schema/types.ts";
-import { ASSETS, type Asset, readPage } from "./assets.ts";
+import { ASSETS, type Asset, readDocsHtml } from "./assets.ts";
 
 /** Everything comes from here: nothing on the page can load, send or embed anything elsewhere. */
 const CONTENT_SECURITY_POLICY = [
@@ -15,7 +15,7 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-const FOR_GOOD = "public, max-age=31536000, immutable";
+const IMMUTABLE_CACHE_CONTROL = "public, max-age=31536000, immutable";
 
 /** The interface's own description, for machines and for people. `describe` answers the OpenAPI document. */
 export function docsRoutes({ describe }: { describe: () => object }): Route[] {
@@ -40,11 +40,11 @@ export function docsRoutes({ describe }: { describe: () => object }): Route[] {
       undocumented: true,
       summary: "This description, as a page to read and to try",
       query: anyQuery,
-      reply: PAGE,
+      reply: HTML_REPLY,
       handle({ setHeader }) {
         setHeader("Content-Security-Policy", CONTENT_SECURITY_POLICY);
         setHeader("Referrer-Policy", "no-referrer");
-        return readPage();
+        return readDocsHtml();
       },
     }),
     route({
@@ -74,7 +74,8 @@ const assetRoute = ({ name, mediaType, read, version }: Asset): Route =>
     reply: { mediaType },
     async handle({ query, setHeader }) {
       // Another version is a neighbour's, newer or older: kept under that address it would be wrong for a year.
-      if ((query as { v?: unknown }).v === (await version())) setHeader("Cache-Control", FOR_GOOD);
+      if ((query as { v?: unknown }).v === (await version()))
+        setHeader("Cache-Control", IMMUTABLE_CACHE_CONTROL);
       return read();
     },
   });

@@ -1,4 +1,4 @@
-import { isPossible } from "../../delivery/endpoints.ts";
+import { isEventOfKey } from "../../delivery/endpoints.ts";
 import { toEvent, toEventDetail } from "../../domain/events/event-dto.ts";
 import { replayEvents } from "../../domain/events/replay.ts";
 import { listById, listOf, listQuery, pageRequest, periodOf } from "../../http/lists.ts";
@@ -14,7 +14,7 @@ import { eventFilters, eventParams, eventReplay, replayedEvents, retriedEvent } 
 
 const noSuchEvent = () => new ApiError("not_found", "There is no such event");
 
-export function eventRoutes({ db, doorbell }: { db: Database; doorbell: QueueNotifier }): Route[] {
+export function eventRoutes({ db, notifier }: { db: Database; notifier: QueueNotifier }): Route[] {
   return [
     route({
       method: "get",
@@ -28,8 +28,8 @@ export function eventRoutes({ db, doorbell }: { db: Database; doorbell: QueueNot
         const page = pageRequest(query, cursors);
         const filters = { ...values, ...periodOf(query) };
         // Both are frequent and never meet: a search would walk all of them to find none.
-        const isVain = values.key && values.type && !isPossible(values.key, values.type);
-        const rows = isVain ? [] : await listEvents(db, caller.clientId, { page, filters });
+        const isImpossible = values.key && values.type && !isEventOfKey(values.key, values.type);
+        const rows = isImpossible ? [] : await listEvents(db, caller.clientId, { page, filters });
         return listById(rows, toEvent, { page, cursors });
       },
     }),
@@ -64,7 +64,7 @@ export function eventRoutes({ db, doorbell }: { db: Database; doorbell: QueueNot
       async handle({ caller, params }) {
         const row = await retryEvent(db, caller.clientId, params.id);
         if (!row) throw noSuchEvent();
-        if (!row.is_held) doorbell.notify([{ clientId: caller.clientId, id: params.id }]);
+        if (!row.is_held) notifier.notify([{ clientId: caller.clientId, id: params.id }]);
         return { ...toEvent(row), redispatched: !row.is_held };
       },
     }),
@@ -78,8 +78,8 @@ export function eventRoutes({ db, doorbell }: { db: Database; doorbell: QueueNot
       status: 202,
       reply: replayedEvents,
       handle({ caller, body }) {
-        const { since, until, dry_run: dryRun = false, ...which } = body;
-        return replayEvents(db, caller.clientId, { ...which, ...periodOf(body), dryRun });
+        const { since, until, dry_run: dryRun = false, ...filters } = body;
+        return replayEvents(db, caller.clientId, { ...filters, ...periodOf(body), dryRun });
       },
     }),
   ];

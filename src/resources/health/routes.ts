@@ -5,13 +5,13 @@ import type { MetricsText } from "../../runtime/metrics/metrics.ts";
 import { packageVersion } from "../../runtime/package-root.ts";
 import { anyQuery } from "../../schema/types.ts";
 import { isSameText } from "../../security/same-text.ts";
-import { alive, readiness } from "./schema.ts";
+import { liveness, readiness } from "./schema.ts";
 
-const PATIENCE = 2 * SECOND;
+const PING_TIMEOUT_MS = 2 * SECOND;
 
 export interface HealthParts {
-  pingPostgres(deadline: number): Promise<void>;
-  pingRedis(deadline: number): Promise<void>;
+  pingPostgres(timeoutMs: number): Promise<void>;
+  pingRedis(timeoutMs: number): Promise<void>;
   metrics: MetricsText;
   metricsToken: string | undefined;
 }
@@ -25,7 +25,7 @@ export function healthRoutes({ pingPostgres, pingRedis, metrics, metricsToken }:
       scope: "public",
       summary: "Whether the process lives",
       query: anyQuery,
-      reply: alive,
+      reply: liveness,
       handle: () => ({ status: "ok" as const, version }),
     }),
     route({
@@ -37,7 +37,10 @@ export function healthRoutes({ pingPostgres, pingRedis, metrics, metricsToken }:
       query: anyQuery,
       reply: readiness,
       async handle() {
-        const [postgres, redis] = await Promise.allSettled([pingPostgres(PATIENCE), pingRedis(PATIENCE)]);
+        const [postgres, redis] = await Promise.allSettled([
+          pingPostgres(PING_TIMEOUT_MS),
+          pingRedis(PING_TIMEOUT_MS),
+        ]);
         if (postgres.status === "rejected") throw postgres.reason;
         return redis.status === "fulfilled"
           ? { status: "ready" as const, postgres: "ok" as const, redis: "ok" as const }

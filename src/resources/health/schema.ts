@@ -1,6 +1,6 @@
 import { object, oneOf, Type } from "../../schema/types.ts";
 
-export const alive = object({ status: oneOf(["ok"]), version: Type.String({ examples: ["1.4.2"] }) });
+export const liveness = object({ status: oneOf(["ok"]), version: Type.String({ examples: ["1.4.2"] }) });
 
 export const readiness = object({
   status: oneOf(["ready", "degraded"], {

@@ -1,6 +1,6 @@
-import { deauthorize, eraseUser, type PlatformUser } from "../../domain/inbound/platform-users.ts";
+import { deauthorize, deleteUserData, type PlatformUser } from "../../domain/inbound/platform-users.ts";
 import { type Route, route } from "../../http/route.ts";
-import { answerPage, PAGE } from "../../http/views/view.ts";
+import { HTML_REPLY, renderView } from "../../http/views/view.ts";
 import { SECOND } from "../../runtime/durations.ts";
 import { ApiError, invalidField } from "../../runtime/errors.ts";
 import { isPlatformId } from "../../runtime/ids.ts";
@@ -8,19 +8,19 @@ import { anyQuery } from "../../schema/types.ts";
 import type { AppSignatures } from "../../security/app-signatures.ts";
 import type { Database } from "../../store/database/database.ts";
 import { findDataDeletion } from "../../store/tenants/data-deletions.ts";
-import { erasurePage } from "./data-deletion-view.ts";
-import { erasure, erasureParams, taken } from "./schema.ts";
+import { dataDeletionView } from "./data-deletion-view.ts";
+import { acknowledgement, dataDeletion, dataDeletionParams } from "./schema.ts";
 
-const FORM = { limit: 65_536 };
+const FORM_BODY = { limit: 65_536 };
 
-export interface PeopleParts {
+export interface DataDeletionParts {
   db: Database;
   signatures: AppSignatures;
   publicUrl: string;
 }
 
 /** What the platform forwards of the people who once granted something, as its review demands. */
-export function peopleRoutes({ db, signatures, publicUrl }: PeopleParts): Route[] {
+export function dataDeletionRoutes({ db, signatures, publicUrl }: DataDeletionParts): Route[] {
   return [
     route({
       method: "post",
@@ -30,10 +30,10 @@ export function peopleRoutes({ db, signatures, publicUrl }: PeopleParts): Route[
       description: "What they had connected is revoked. The form field `signed_request` says who it was.",
       errors: ["unauthorized", "temporarily_unavailable"],
       query: anyQuery,
-      body: FORM,
-      reply: taken,
+      body: FORM_BODY,
+      reply: acknowledgement,
       async handle({ body }) {
-        const user = userIn(body, signatures);
+        const user = readSignedUser(body, signatures);
         await db.transaction((tx) => deauthorize(tx, user));
         return { received: true as const };
       },
@@ -47,10 +47,10 @@ export function peopleRoutes({ db, signatures, publicUrl }: PeopleParts): Route[
         "Answers where they can see that it was done. The form field `signed_request` says who it is.",
       errors: ["unauthorized", "temporarily_unavailable"],
       query: anyQuery,
-      body: FORM,
-      reply: erasure,
+      body: FORM_BODY,
+      reply: dataDeletion,
       async handle({ body }) {
-        const code = await eraseUser(db, userIn(body, signatures));
+        const code = await deleteUserData(db, readSignedUser(body, signatures));
         return { url: `${publicUrl}/platform/data-deletion/${code}`, confirmation_code: code };
       },
     }),
@@ -60,23 +60,23 @@ export function peopleRoutes({ db, signatures, publicUrl }: PeopleParts): Route[
       scope: "public",
       summary: "What was erased, as a page for the person who asked",
       errors: ["temporarily_unavailable"],
-      params: erasureParams,
+      params: dataDeletionParams,
       query: anyQuery,
-      reply: PAGE,
+      reply: HTML_REPLY,
       async handle({ params, setHeader }) {
         const row = await findDataDeletion(db, params.confirmation_code);
         if (!row) throw new ApiError("not_found", "There is no such confirmation code");
-        return answerPage({ setHeader }, erasurePage(row));
+        return renderView({ setHeader }, dataDeletionView(row));
       },
     }),
   ];
 }
 
 /** Whom the platform has signed for. */
-function userIn(body: Buffer, signatures: AppSignatures): PlatformUser {
+function readSignedUser(body: Buffer, signatures: AppSignatures): PlatformUser {
   const signed = new URLSearchParams(body.toString("utf8")).get("signed_request");
   if (signed === null) throw invalidField("/signed_request", "signed_request is required");
-  const request = signatures.openRequest(signed);
+  const request = signatures.parseSignedRequest(signed);
   if (!request) throw new ApiError("unauthorized", "The signed request is not the platform's");
   const { user_id, issued_at } = request;
   const id = typeof user_id === "number" || typeof user_id === "bigint" ? String(user_id) : user_id;

@@ -1,14 +1,14 @@
-import { html, type Page } from "../../http/views/view.ts";
+import { html, type View } from "../../http/views/view.ts";
 import type { DataDeletionRow } from "../../store/tenants/data-deletions.ts";
 
-const counted = (count: number, word: string) => `${count} ${word}${count === 1 ? "" : "s"}`;
+const pluralize = (count: number, word: string) => `${count} ${word}${count === 1 ? "" : "s"}`;
 
 const outcomeOf = ({ connections, channels }: DataDeletionRow): string =>
   connections + channels > 0
-    ? `We have erased your identity and your access tokens from ${counted(connections, "ad connection")} and ${counted(channels, "messaging channel")}.`
+    ? `We have erased your identity and your access tokens from ${pluralize(connections, "ad connection")} and ${pluralize(channels, "messaging channel")}.`
     : "There was nothing left that we knew of you.";
 
-export const erasurePage = (row: DataDeletionRow): Page => ({
+export const dataDeletionView = (row: DataDeletionRow): View => ({
   title: "Your data was erased",
   content: html`<p>${outcomeOf(row)}</p>
 <dl>

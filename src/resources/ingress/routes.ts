@@ -1,9 +1,9 @@
 import type { Route } from "../../http/route.ts";
-import { type PeopleParts, peopleRoutes } from "./data-deletion-routes.ts";
-import { type DoorParts, doorRoutes } from "./webhook-routes.ts";
+import { type DataDeletionParts, dataDeletionRoutes } from "./data-deletion-routes.ts";
+import { type PlatformWebhookParts, platformWebhookRoutes } from "./webhook-routes.ts";
 
 /** What the platforms call. */
-export const ingressRoutes = (parts: DoorParts & PeopleParts): Route[] => [
-  ...doorRoutes(parts),
-  ...peopleRoutes(parts),
+export const ingressRoutes = (parts: PlatformWebhookParts & DataDeletionParts): Route[] => [
+  ...platformWebhookRoutes(parts),
+  ...dataDeletionRoutes(parts),
 ];

@@ -10,12 +10,12 @@ export const handshake = Type.Object(
   { additionalProperties: true },
 );
 
-export const taken = object(
+export const acknowledgement = object(
   { received: Type.Literal(true) },
   { title: "WebhookTakenDto", description: "Written down; the platform need not send it again" },
 );
 
-export const erasure = object(
+export const dataDeletion = object(
   {
     url: Type.String({ format: "uri", examples: ["https://herald.example.com/platform/data-deletion/x7Qd"] }),
     confirmation_code: Type.String({ examples: ["x7Qd4fJ2mQ9sT7vXbN1c"] }),
@@ -23,6 +23,6 @@ export const erasure = object(
   { title: "DataDeletionDto" },
 );
 
-export const erasureParams = object({
+export const dataDeletionParams = object({
   confirmation_code: Type.String({ pattern: "^[0-9A-Za-z]{20}$", examples: ["x7Qd4fJ2mQ9sT7vXbN1c"] }),
 });

@@ -1,4 +1,4 @@
-import { receive, type Tally } from "../../domain/inbound/receive.ts";
+import { type ReceiveCounts, receiveWebhook } from "../../domain/inbound/receive.ts";
 import { type Route, route } from "../../http/route.ts";
 import { readWebhook } from "../../platforms/webhooks/read-webhook.ts";
 import type { Asset } from "../../platforms/webhooks/reading.ts";
@@ -12,14 +12,14 @@ import { anyQuery } from "../../schema/types.ts";
 import type { AppSignatures } from "../../security/app-signatures.ts";
 import { isSameText } from "../../security/same-text.ts";
 import type { Database } from "../../store/database/database.ts";
-import { handshake, taken } from "./schema.ts";
+import { acknowledgement, handshake } from "./schema.ts";
 
 /** The platforms send up to 3 MB. */
-const LIMIT = 4 * 1_048_576;
+const MAX_WEBHOOK_BYTES = 4 * 1_048_576;
 
-export interface DoorParts {
+export interface PlatformWebhookParts {
   db: Database;
-  doorbell: QueueNotifier;
+  notifier: QueueNotifier;
   signatures: AppSignatures;
   verifyToken: string;
   log: Log;
@@ -27,7 +27,7 @@ export interface DoorParts {
 }
 
 /** The one door of all platforms. */
-export function doorRoutes(parts: DoorParts): Route[] {
+export function platformWebhookRoutes(parts: PlatformWebhookParts): Route[] {
   const { signatures, verifyToken, log } = parts;
   return [
     route({
@@ -40,8 +40,8 @@ export function doorRoutes(parts: DoorParts): Route[] {
       query: handshake,
       reply: { mediaType: "text/plain; charset=utf-8" },
       handle({ query }) {
-        const isRight = isSameText(query["hub.verify_token"] ?? "", verifyToken);
-        if (query["hub.mode"] === "subscribe" && isRight) return query["hub.challenge"] ?? "";
+        const isTokenValid = isSameText(query["hub.verify_token"] ?? "", verifyToken);
+        if (query["hub.mode"] === "subscribe" && isTokenValid) return query["hub.challenge"] ?? "";
         throw new ApiError("invalid_verify_token", "This is not the verify token of the app");
       },
     }),
@@ -54,21 +54,21 @@ export function doorRoutes(parts: DoorParts): Route[] {
         "Signed by the platform in `X-Hub-Signature-256` over the bytes of the body. Answered once every event in it is written down.",
       errors: ["unauthorized", "temporarily_unavailable"],
       query: anyQuery,
-      body: { limit: LIMIT },
-      reply: taken,
+      body: { limit: MAX_WEBHOOK_BYTES },
+      reply: acknowledgement,
       async handle({ body, header, requestId }) {
         if (!signatures.isSigned(body, header("x-hub-signature-256")))
           throw new ApiError("unauthorized", "The signature is not the platform's");
-        const began = performance.now();
-        const content = readWebhook(opened(body, requestId, log));
-        const { tally, strangers } = await receive(parts, content);
-        report(parts, content.object, tally);
-        const ms = Math.round(performance.now() - began);
+        const startedAt = performance.now();
+        const content = readWebhook(openWebhook(body, requestId, log));
+        const { counts, unknownAssets } = await receiveWebhook(parts, content);
+        recordUpdates(parts, content.object, counts);
+        const ms = Math.round(performance.now() - startedAt);
         log.info("webhook.received", {
           request_id: requestId,
           object: content.object,
-          ...tally,
-          ...(strangers.length > 0 ? { strangers: namesOf(strangers) } : {}),
+          ...counts,
+          ...(unknownAssets.length > 0 ? { unknown_assets: describeAssets(unknownAssets) } : {}),
           bytes: body.length,
           ms,
         });
@@ -79,28 +79,28 @@ export function doorRoutes(parts: DoorParts): Route[] {
 }
 
 /** Rightly signed and yet not readable is worth a look, for it will come again for days. */
-function opened(body: Buffer, requestId: string, log: Log): JsonSource {
+function openWebhook(body: Buffer, requestId: string, log: Log): JsonSource {
   try {
     const webhook = openJson(body.toString("utf8"));
     if (webhook.text.startsWith("{")) return webhook;
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
-  log.warn("webhook.unreadable", { request_id: requestId, bytes: body.length });
+  log.warn("webhook.parse_failed", { request_id: requestId, bytes: body.length });
   throw new ApiError("validation_failed", "The body must be a JSON object");
 }
 
-const MOST_NAMED = 5;
+const MAX_LOGGED_ASSETS = 5;
 
 /** What was nobody's, for whoever asks why nothing arrives. Only what looks like an id is repeated in the log. */
-function namesOf(strangers: readonly Asset[]): string {
-  const names = strangers.map(({ kind, id }) => `${kind} ${isPlatformId(id) ? id : "?"}`);
-  return [...new Set(names)].slice(0, MOST_NAMED).join(", ");
+function describeAssets(unknownAssets: readonly Asset[]): string {
+  const names = unknownAssets.map(({ kind, id }) => `${kind} ${isPlatformId(id) ? id : "?"}`);
+  return [...new Set(names)].slice(0, MAX_LOGGED_ASSETS).join(", ");
 }
 
-const OUTCOMES = ["recorded", "duplicate", "foreign", "silent"] as const;
+const UPDATE_OUTCOMES = ["recorded", "duplicate", "foreign", "silent"] as const;
 
-function report({ metrics }: DoorParts, object: string, tally: Tally): void {
-  for (const outcome of OUTCOMES)
-    if (tally[outcome] > 0) metrics.platformUpdates.inc({ object, outcome }, tally[outcome]);
+function recordUpdates({ metrics }: PlatformWebhookParts, object: string, counts: ReceiveCounts): void {
+  for (const outcome of UPDATE_OUTCOMES)
+    if (counts[outcome] > 0) metrics.platformUpdates.inc({ object, outcome }, counts[outcome]);
 }

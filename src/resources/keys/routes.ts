@@ -1,6 +1,6 @@
-import { type MadeKey, makeKey, revokeKey, rotateKey } from "../../domain/tenants/api-keys.ts";
+import { type CreatedKey, createKey, revokeKey, rotateKey } from "../../domain/tenants/api-keys.ts";
 import { listById, listOf, listQuery, pageRequest } from "../../http/lists.ts";
-import { BY_MANAGERS, type Route, route } from "../../http/route.ts";
+import { MANAGERS_ONLY, type Route, route } from "../../http/route.ts";
 import { ApiError, invalidField } from "../../runtime/errors.ts";
 import type { Scope } from "../../schema/enumerations.ts";
 import { toTimestamp } from "../../schema/timestamps.ts";
@@ -20,9 +20,9 @@ const toApiKey = (row: ApiKeyRow): ApiKeyDto => ({
   revoked_at: toTimestamp(row.revoked_at),
 });
 
-const toCreatedApiKey = ({ row, text }: MadeKey) => ({ ...toApiKey(row), key: text });
+const toCreatedApiKey = ({ row, text }: CreatedKey) => ({ ...toApiKey(row), key: text });
 
-const notNow = (message: string) => new ApiError("invalid_state_transition", message);
+const invalidTransition = (message: string) => new ApiError("invalid_state_transition", message);
 
 const noSuchKey = () => new ApiError("not_found", "There is no such API key");
 
@@ -31,21 +31,21 @@ export function keyRoutes({ db, production }: { db: Database; production: boolea
     route({
       method: "post",
       path: "/api/keys",
-      ...BY_MANAGERS,
+      ...MANAGERS_ONLY,
       summary: "Make an API key",
       body: newApiKey,
       status: 201,
       reply: createdApiKey,
       async handle(context) {
         const { name, scopes, expires_at } = context.body;
-        const wish = { name, scopes, expiresAt: futureTime(expires_at), production };
-        return toCreatedApiKey(await db.transaction((tx) => makeKey(tx, context, wish)));
+        const input = { name, scopes, expiresAt: parseFutureTime(expires_at), production };
+        return toCreatedApiKey(await db.transaction((tx) => createKey(tx, context, input)));
       },
     }),
     route({
       method: "get",
       path: "/api/keys",
-      ...BY_MANAGERS,
+      ...MANAGERS_ONLY,
       summary: "List the API keys, revoked and expired ones too",
       query: listQuery({}),
       reply: listOf(apiKey),
@@ -58,7 +58,7 @@ export function keyRoutes({ db, production }: { db: Database; production: boolea
     route({
       method: "delete",
       path: "/api/keys/{id}",
-      ...BY_MANAGERS,
+      ...MANAGERS_ONLY,
       summary: "Revoke an API key",
       description: "Seen by every process within 5 seconds.",
       params: keyParams,
@@ -69,7 +69,7 @@ export function keyRoutes({ db, production }: { db: Database; production: boolea
     route({
       method: "post",
       path: "/api/keys/{id}/rotate",
-      ...BY_MANAGERS,
+      ...MANAGERS_ONLY,
       summary: "Replace an API key by a new one",
       description:
         "The new key has the name, scopes and expiry of the old one, which works on for the grace.",
@@ -80,17 +80,17 @@ export function keyRoutes({ db, production }: { db: Database; production: boolea
       reply: createdApiKey,
       async handle(context) {
         const { params, body } = context;
-        const wish = { id: params.id, graceMinutes: body.grace_minutes ?? 0, production };
-        const rotated = await rotateKey(db, context, wish);
+        const input = { id: params.id, graceMinutes: body.grace_minutes ?? 0, production };
+        const rotated = await rotateKey(db, context, input);
         switch (rotated.outcome) {
           case "rotated":
-            return toCreatedApiKey(rotated.made);
+            return toCreatedApiKey(rotated.created);
           case "absent":
             throw noSuchKey();
           case "ended":
-            throw notNow("The key has ended: make a new one instead");
+            throw invalidTransition("The key has ended: make a new one instead");
           case "replaced":
-            throw notNow(`The key was replaced before: rotate ${rotated.by} instead`);
+            throw invalidTransition(`The key was replaced before: rotate ${rotated.by} instead`);
         }
       },
     }),
@@ -98,12 +98,12 @@ export function keyRoutes({ db, production }: { db: Database; production: boolea
 }
 
 /** Beyond it a timestamp has more digits than the wire takes, whatever the time zone made of the year. */
-const LATEST = Date.UTC(9999, 11, 31);
+const MAX_EXPIRY_MS = Date.UTC(9999, 11, 31);
 
-function futureTime(text: string | undefined): Date | null {
+function parseFutureTime(text: string | undefined): Date | null {
   if (text === undefined) return null;
   const time = new Date(text);
   // A leap second is a valid date-time that no Date can hold, and so neither earlier nor later than anything.
-  if (time.getTime() > Date.now() && time.getTime() < LATEST) return time;
+  if (time.getTime() > Date.now() && time.getTime() < MAX_EXPIRY_MS) return time;
   throw invalidField("/expires_at", "expires_at must be a time in the future, and before the end of 9999");
 }

@@ -1,7 +1,7 @@
-import { givenName, scopes } from "../../schema/people.ts";
+import { entityName, scopes } from "../../schema/people.ts";
 import { nullable, object, prefixedId, type Static, Type, timestamp } from "../../schema/types.ts";
 
-const name = givenName("Backend of the shop");
+const name = entityName("Backend of the shop");
 
 export const apiKey = object(
   {

@@ -3,7 +3,7 @@ import { oneOf, openObject, rule, type TSchema, Type } from "../../schema/types.
 
 /** The content of each type of message, in the chat platform's own form. What is not named here passes through. */
 
-const some = (example: string) => Type.String({ minLength: 1, examples: [example] });
+const requiredText = (example: string) => Type.String({ minLength: 1, examples: [example] });
 
 const text = openObject(
   {
@@ -25,14 +25,14 @@ const caption = Type.Optional(
   Type.String({ description: "On photoapp and socialapp it follows as a text", examples: ["Your receipt"] }),
 );
 
-const media = <P extends Record<string, TSchema>>(type: MessageType, title: string, more: P) =>
+const media = <P extends Record<string, TSchema>>(type: MessageType, title: string, extraFields: P) =>
   openObject(
     {
       id: Type.Optional(
         Type.String({ minLength: 1, description: "Of an uploaded file", examples: ["1166"] }),
       ),
       link: Type.Optional(link),
-      ...more,
+      ...extraFields,
     },
     {
       title,
@@ -44,13 +44,13 @@ const media = <P extends Record<string, TSchema>>(type: MessageType, title: stri
     },
   );
 
-const numberWithin = (name: string, most: number, digits: string) =>
+const numberWithin = (name: string, max: number, digits: string) =>
   Type.Unsafe<number | string>({
     anyOf: [
-      { type: "number", minimum: -most, maximum: most },
-      { type: "string", pattern: `^[+-]?(${most}(\\.0*)?|${digits}(\\.\\d*)?)$` },
+      { type: "number", minimum: -max, maximum: max },
+      { type: "string", pattern: `^[+-]?(${max}(\\.0*)?|${digits}(\\.\\d*)?)$` },
     ],
-    "x-message": `location.${name} must be a number between -${most} and ${most}`,
+    "x-message": `location.${name} must be a number between -${max} and ${max}`,
   });
 
 const location = openObject(
@@ -63,7 +63,10 @@ const location = openObject(
   { title: "LocationContent" },
 );
 
-const contact = openObject({ name: openObject({ formatted_name: some("Ana Souza") }) }, { title: "Contact" });
+const contact = openObject(
+  { name: openObject({ formatted_name: requiredText("Ana Souza") }) },
+  { title: "Contact" },
+);
 
 const INTERACTIVE_TYPES = [
   "button",
@@ -81,7 +84,7 @@ const INTERACTIVE_TYPES = [
 const template = openObject(
   {
     name: Type.String({ minLength: 1, maxLength: 512, examples: ["order_update"] }),
-    language: openObject({ code: some("pt_BR") }),
+    language: openObject({ code: requiredText("pt_BR") }),
     components: Type.Optional(Type.Array(openObject({}), { description: "The values of its variables" })),
   },
   { title: "TemplateContent" },
@@ -99,7 +102,7 @@ const reaction = openObject(
   { title: "ReactionContent" },
 );
 
-export const CONTENT = {
+export const CONTENT_SCHEMAS = {
   text,
   template,
   image: media("image", "ImageContent", { caption }),

@@ -6,16 +6,16 @@ import { openObject, type TSchema, Type } from "../../schema/types.ts";
 import { type Check, createValidator } from "../../schema/validate.ts";
 import type { SendMessageDto } from "./schema.ts";
 
-const never = (message: string) => Type.Optional(Type.Unsafe<never>({ not: {}, "x-message": message }));
+const forbidden = (message: string) => Type.Optional(Type.Unsafe<never>({ not: {}, "x-message": message }));
 
-const ofPages = (field: string) => never(`${field} is for photoapp and socialapp only`);
+const pagesOnly = (field: string) => forbidden(`${field} is for photoapp and socialapp only`);
 
 /** What a page may say at once; a caption is a text of its own there. */
 function pageRules(text: TSchema): TSchema {
   const media = (type: string) =>
     Type.Optional(
       openObject({
-        id: never(`${type}.id is for chatapp only: send a link`),
+        id: forbidden(`${type}.id is for chatapp only: send a link`),
         caption: Type.Optional(text),
       }),
     );
@@ -30,12 +30,12 @@ function pageRules(text: TSchema): TSchema {
 
 /** What each platform asks beyond the rules for all. */
 const RULES: Readonly<Record<Platform, TSchema>> = {
-  chatapp: openObject({ messaging_type: ofPages("messaging_type"), tag: ofPages("tag") }),
+  chatapp: openObject({ messaging_type: pagesOnly("messaging_type"), tag: pagesOnly("tag") }),
   photoapp: pageRules(Type.Unsafe<string>({ type: "string", "x-max-bytes": 1000 })),
   socialapp: pageRules(Type.String({ maxLength: 2000 })),
 };
 
-const RECIPIENTS: Readonly<Record<Platform, string>> = {
+const RECIPIENT_FORMATS: Readonly<Record<Platform, string>> = {
   chatapp:
     "a phone number with its country code, 7 to 15 digits of which the first is not 0, or a business-scoped id such as US.13491208655302741918",
   photoapp: "the id of a person at the account, digits only",
@@ -71,6 +71,6 @@ function unsupported(platform: Platform, { type }: SendMessageDto): ApiError {
 function invalidRecipient(platform: Platform, { to }: SendMessageDto): ApiError {
   const message = to.startsWith("+")
     ? "to must be the number without a leading +"
-    : `to must be ${RECIPIENTS[platform]}`;
+    : `to must be ${RECIPIENT_FORMATS[platform]}`;
   return new ApiError("invalid_recipient", message, { details: [{ path: "/to", message }] });
 }

@@ -10,7 +10,7 @@ import {
   Type,
   timestamp,
 } from "../../schema/types.ts";
-import { CONTENT } from "./content.ts";
+import { CONTENT_SCHEMAS } from "./content.ts";
 
 /** Looked at before all else: what is wrong besides may only follow from it. */
 const type = oneOf(MESSAGE_TYPES, {
@@ -47,7 +47,7 @@ export const sendMessage = object(
       examples: ["5511988887777", "US.13491208655302741918"],
     }),
     type,
-    ...Type.Partial(Type.Object(CONTENT)).properties,
+    ...Type.Partial(Type.Object(CONTENT_SCHEMAS)).properties,
     context: Type.Optional(
       object(
         { message_id: Type.String({ minLength: 1, examples: ["wamid.HBgLNTUxMTk4ODg4Nzc3Nw"] }) },

@@ -1,31 +1,31 @@
-import { notConnected } from "../../domain/channels/channel-access.ts";
-import type { PlatformOf } from "../../domain/channels/channel-platforms.ts";
-import type { Intake } from "../../domain/messages/accept-message.ts";
+import { notConnectedError } from "../../domain/channels/channel-access.ts";
+import type { PlatformLookup } from "../../domain/channels/channel-platforms.ts";
+import type { MessageIntake } from "../../domain/messages/accept-message.ts";
 import { toQueuedMessage } from "../../domain/messages/message-dto.ts";
 import { type Operation, type Route, route } from "../../http/route.ts";
 import { ApiError } from "../../runtime/errors.ts";
 import { newId } from "../../runtime/ids.ts";
 import { type QueuedMessageDto, queuedMessage } from "../../schema/messages.ts";
 import type { Queryable } from "../../store/database/database.ts";
-import { findKey } from "../../store/tenants/idempotency-keys.ts";
+import { findIdempotencyKey } from "../../store/tenants/idempotency-keys.ts";
 import { createPlatformRules } from "./platform-rules.ts";
 import { type SendMessageDto, sendMessage } from "./schema.ts";
 
 export interface SendParts {
   db: Queryable;
-  intake: Intake;
-  platformOf: PlatformOf;
+  intake: MessageIntake;
+  platformOf: PlatformLookup;
 }
 
 const noSuchChannel = () => new ApiError("not_found", "There is no such channel");
 
 export function sendRoute({ db, intake, platformOf }: SendParts): Route {
-  const kindOfRecipient = createPlatformRules();
+  const checkPlatformRules = createPlatformRules();
 
   /** Whether it repeats an operation comes before whether its channel is there. */
-  async function withoutChannel(clientId: string, operation: Operation | undefined) {
-    const key = operation && (await findKey(db, clientId, operation.id));
-    if (key) return operation.repeat(key);
+  async function replayWithoutChannel(clientId: string, operation: Operation | undefined) {
+    const key = operation && (await findIdempotencyKey(db, clientId, operation.id));
+    if (key) return operation.replay(key);
     throw noSuchChannel();
   }
 
@@ -50,17 +50,17 @@ export function sendRoute({ db, intake, platformOf }: SendParts): Route {
     location: ({ message_id }) => `/api/outbound/messages/${message_id}`,
     async handle({ caller: { clientId }, body, operation }) {
       const platform = await platformOf(clientId, body.channel_id);
-      if (!platform) return withoutChannel(clientId, operation);
-      const message = toNewMessage(body, kindOfRecipient(platform, body));
+      if (!platform) return replayWithoutChannel(clientId, operation);
+      const message = toNewMessage(body, checkPlatformRules(platform, body));
       const reply = toQueuedMessage({ ...message, platform });
       const acceptance = await intake.accept({ client_id: clientId, ...message, ...keyOf(operation, reply) });
       switch (acceptance.outcome) {
         case "accepted":
           return reply;
         case "known": // so it has a key
-          return (operation as Operation).repeat(acceptance.key);
+          return (operation as Operation).replay(acceptance.key);
         case "not_connected":
-          throw notConnected(acceptance.status);
+          throw notConnectedError(acceptance.status);
         case "no_channel":
           throw noSuchChannel();
       }

@@ -1,6 +1,6 @@
 import type { ChannelAccess } from "../../domain/channels/channel-access.ts";
-import { endDeadToken } from "../../domain/channels/channels.ts";
-import type { Refused } from "../../platforms/client/call.ts";
+import { invalidateChannelToken } from "../../domain/channels/channels.ts";
+import type { Refusal } from "../../platforms/client/call.ts";
 import type { Platforms } from "../../platforms/platforms.ts";
 import type { Log } from "../../runtime/logging/log.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
@@ -15,18 +15,22 @@ export interface TemplateParts {
 }
 
 /** A refusal is answered as the platform said it; but a client whose token is dead hears of it all the same. */
-export async function reasonOf(
+export async function explainRefusal(
   { db }: TemplateParts,
   { row }: ChannelAccess,
-  { verdict, error, status }: Refused,
+  { verdict, error, status }: Refusal,
 ): Promise<string> {
-  if (verdict === "token_dead") await endDeadToken(db, row);
+  if (verdict === "token_dead") await invalidateChannelToken(db, row);
   return error?.userMessage ?? error?.message ?? `The platform refused with status ${status}`;
 }
 
 /** The platform is the truth: that something of it could not be kept here must not hide what it has done. */
-export async function kept({ log }: TemplateParts, { row }: ChannelAccess, keep: () => Promise<void>) {
-  await keep().catch((err: unknown) =>
-    log.warn("template.not_kept", { client: row.client_id, channel: row.id, err }),
+export async function tryCacheWrite(
+  { log }: TemplateParts,
+  { row }: ChannelAccess,
+  write: () => Promise<void>,
+) {
+  await write().catch((err: unknown) =>
+    log.warn("template_cache.write_failed", { client: row.client_id, channel: row.id, err }),
   );
 }

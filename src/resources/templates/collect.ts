@@ -1,5 +1,5 @@
 import type { Fields } from "../../platforms/client/body.ts";
-import type { PlatformPage } from "../../platforms/client/pages.ts";
+import type { PlatformListPage } from "../../platforms/client/pages.ts";
 import { unavailable } from "../../platforms/errors/failure.ts";
 
 /** Where a list goes on: behind one of the platform's cursors, and so many items further. Its cursors stand between pages only. */
@@ -8,7 +8,7 @@ export interface Position {
   skip: number;
 }
 
-interface Wanted {
+interface CollectOptions {
   from: Position;
   limit: number;
   /** What the platform cannot be asked for; absent: all is wanted. */
@@ -25,8 +25,8 @@ export interface Collection {
 
 /** As many of a platform's list as are wanted, over as many of its pages as that takes, and whether there are more. */
 export async function collect(
-  readPage: (after: string | undefined) => Promise<PlatformPage>,
-  { from, limit, matches }: Wanted,
+  readPage: (after: string | undefined) => Promise<PlatformListPage>,
+  { from, limit, matches }: CollectOptions,
 ): Promise<Collection> {
   const [found, read]: [Fields[], Fields[]] = [[], []];
   const seen = new Set<string>();
@@ -43,13 +43,13 @@ export async function collect(
     }
     if (!page.hasMore) return { found, read, next: undefined };
     skip = Math.max(0, skip - page.items.length);
-    after = cursorOf(page, seen);
+    after = nextCursor(page, seen);
     // Without a filter of ours the platform's word is enough that there are more.
     if (!matches && found.length === limit) return { found, read, next: { after, skip: 0 } };
   }
 }
 
-function cursorOf({ after }: PlatformPage, seen: Set<string>): string {
+function nextCursor({ after }: PlatformListPage, seen: Set<string>): string {
   if (after === null || seen.has(after)) throw unavailable("The platform's list does not end");
   seen.add(after);
   return after;

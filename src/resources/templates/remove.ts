@@ -1,7 +1,7 @@
-import { asChatNumber, openChatChannel } from "../../domain/channels/channel-access.ts";
+import { openChatChannel, toChatNumber } from "../../domain/channels/channel-access.ts";
 import type { Static } from "../../schema/types.ts";
 import { deleteTemplates } from "../../store/channels/templates.ts";
-import { kept, reasonOf, type TemplateParts } from "./chat-channel.ts";
+import { explainRefusal, type TemplateParts, tryCacheWrite } from "./chat-channel.ts";
 import type { DeletedDto, deletion } from "./schema.ts";
 
 export async function removeTemplate(
@@ -10,14 +10,14 @@ export async function removeTemplate(
   { channel_id, template_name: name, hsm_id: hsmId }: Static<typeof deletion>,
 ): Promise<DeletedDto> {
   const access = await openChatChannel(parts, clientId, channel_id);
-  const number = asChatNumber(access);
+  const number = toChatNumber(access);
   const answer = await parts.chat().templates.remove(number, { name, hsmId });
   const { status: status_code } = answer;
   if (answer.outcome === "refused")
-    return { success: false, status_code, message: await reasonOf(parts, access, answer) };
+    return { success: false, status_code, message: await explainRefusal(parts, access, answer) };
   if (String(answer.body.success) === "false")
     return { success: false, status_code, message: "The platform did not carry it out" };
   const { wabaId } = number;
-  await kept(parts, access, () => deleteTemplates(parts.db, clientId, { wabaId, name, hsmId }));
+  await tryCacheWrite(parts, access, () => deleteTemplates(parts.db, clientId, { wabaId, name, hsmId }));
   return { success: true, status_code };
 }

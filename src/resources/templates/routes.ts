@@ -10,7 +10,7 @@ import { submitTemplate } from "./submit.ts";
 export type { TemplateParts } from "./chat-channel.ts";
 
 /** What can keep any of these from being done. The platform's refusals of a change are answers. */
-const OBSTACLES = [
+const COMMON_ERRORS = [
   "not_found",
   "channel_disconnected",
   "platform_rate_limited",
@@ -27,7 +27,7 @@ export function templateRoutes(parts: TemplateParts): Route[] {
       summary: "Submit a template for review",
       description:
         "The answer is 200 whatever the chat platform said of it: `externalCode` is 200 where it was accepted for review, else the platform's own status beside its `message`. What becomes of the review arrives as `template.status_updated`.",
-      errors: OBSTACLES,
+      errors: COMMON_ERRORS,
       body: submission,
       reply: submitted,
       handle: ({ caller, body }) => submitTemplate(parts, caller.clientId, body),
@@ -38,11 +38,11 @@ export function templateRoutes(parts: TemplateParts): Route[] {
       scope: "templates:manage",
       summary: "List the templates of a channel, each translation by itself",
       description: "As the chat platform has them now, in its order. Without `limit` the answer has all.",
-      errors: [...OBSTACLES, ...PLATFORM_REFUSALS],
+      errors: [...COMMON_ERRORS, ...PLATFORM_REFUSALS],
       body: listing,
       reply: listOf(template, { namespace }),
       handle: ({ caller, body, cursors }) =>
-        listTemplates(parts, { clientId: caller.clientId, wish: body, cursors }),
+        listTemplates(parts, { clientId: caller.clientId, input: body, cursors }),
     }),
     route({
       method: "delete",
@@ -51,7 +51,7 @@ export function templateRoutes(parts: TemplateParts): Route[] {
       summary: "Delete a template, or one translation of it",
       description:
         "The answer is 200 whatever the chat platform said of it: `success` tells, and `message` why not. The name of an approved template stays taken for 30 days.",
-      errors: OBSTACLES,
+      errors: COMMON_ERRORS,
       body: deletion,
       reply: deleted,
       handle: ({ caller, body }) => removeTemplate(parts, caller.clientId, body),

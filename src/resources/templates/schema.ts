@@ -1,4 +1,4 @@
-import { TEMPLATE_WORDS } from "../../platforms/chat/template-status.ts";
+import { PLATFORM_TEMPLATE_STATUSES } from "../../platforms/chat/template-status.ts";
 import { platformId } from "../../schema/channels.ts";
 import { TEMPLATE_STATUSES } from "../../schema/enumerations.ts";
 import { platformError } from "../../schema/platform-error.ts";
@@ -85,7 +85,7 @@ export const listing = object(
     channel_id: channelId,
     name: Type.Optional(Type.String({ minLength: 1, maxLength: 512, examples: [TEMPLATE.name] })),
     status: Type.Optional(
-      oneOf(TEMPLATE_WORDS, {
+      oneOf(PLATFORM_TEMPLATE_STATUSES, {
         description: "One of our three words with all that they stand for, or another of the platform's",
       }),
     ),

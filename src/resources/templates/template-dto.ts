@@ -1,35 +1,38 @@
-import { templateStatus } from "../../platforms/chat/template-status.ts";
+import { toTemplateStatus } from "../../platforms/chat/template-status.ts";
 import type { Fields } from "../../platforms/client/body.ts";
-import { asObject, isObject, present, textOf } from "../../platforms/client/shapes.ts";
-import type { TemplateNews } from "../../store/channels/templates.ts";
+import { asObject, isObject, omitNullish, textOf } from "../../platforms/client/shapes.ts";
+import type { TemplateUpdate } from "../../store/channels/templates.ts";
 import type { TemplateDto } from "./schema.ts";
 
 /** Undefined for what has no id. */
 export function toTemplate(item: Fields): TemplateDto | undefined {
-  const [hsm_id, word] = [textOf(item.id), textOf(item.status)];
+  const [hsm_id, platformStatus] = [textOf(item.id), textOf(item.status)];
   if (hsm_id === undefined) return undefined;
-  const known = {
+  const fields = {
     hsm_id,
     name: textOf(item.name),
     language: textOf(item.language),
     category: textOf(item.category),
-    status: word === undefined ? undefined : templateStatus(word),
-    platform_status: word,
+    status: platformStatus === undefined ? undefined : toTemplateStatus(platformStatus),
+    platform_status: platformStatus,
     rejected_reason: textOf(item.rejected_reason),
     quality_score: textOf(item.quality_score) ?? textOf(asObject(item.quality_score).score),
     components: Array.isArray(item.components) ? item.components.filter(isObject) : undefined,
   };
-  return present(known) as TemplateDto;
+  return omitNullish(fields) as TemplateDto;
 }
 
-interface Of {
+interface TemplateSource {
   clientId: string;
   wabaId: string;
   at: Date;
 }
 
 /** What of it is kept; nothing where its name or language is not known. */
-export function toNews(template: TemplateDto, { clientId, wabaId, at }: Of): TemplateNews[] {
+export function toTemplateUpdates(
+  template: TemplateDto,
+  { clientId, wabaId, at }: TemplateSource,
+): TemplateUpdate[] {
   const { hsm_id, name, language } = template;
   if (name === undefined || language === undefined) return [];
   return [

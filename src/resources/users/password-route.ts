@@ -1,8 +1,8 @@
 import { changePassword } from "../../domain/tenants/users.ts";
-import { type Context, type Route, route } from "../../http/route.ts";
+import { type RequestContext, type Route, route } from "../../http/route.ts";
 import { ApiError, invalidField } from "../../runtime/errors.ts";
 import type { Passwords } from "../../security/passwords.ts";
-import type { TryLimit } from "../../security/try-limit.ts";
+import type { AttemptLimiter } from "../../security/try-limit.ts";
 import type { Database } from "../../store/database/database.ts";
 import { findUserCredential } from "../../store/tenants/users.ts";
 import { noSuchUser } from "./refusals.ts";
@@ -11,7 +11,7 @@ import { newPassword, userParams } from "./schema.ts";
 export interface PasswordParts {
   db: Database;
   passwords: Passwords;
-  tryLimit: TryLimit;
+  tryLimit: AttemptLimiter;
 }
 
 const wrongOldPassword = () => invalidField("/old_password", "old_password is not the current password");
@@ -36,28 +36,28 @@ export function passwordRoute(parts: PasswordParts): Route {
       if (!isOwn && caller.role !== "owner")
         throw new ApiError("role_insufficient", "Only an owner changes the password of somebody else");
       const replaces = isOwn ? await oldPasswordHash(parts, context) : undefined;
-      const wish = { id: params.id, password: body.password, replaces };
-      if (!(await changePassword(parts, context, wish))) throw isOwn ? wrongOldPassword() : noSuchUser();
+      const input = { id: params.id, password: body.password, replaces };
+      if (!(await changePassword(parts, context, input))) throw isOwn ? wrongOldPassword() : noSuchUser();
     },
   });
 }
 
-type PasswordContext = Context<"any credential", typeof userParams, undefined, typeof newPassword>;
+type PasswordContext = RequestContext<"any credential", typeof userParams, undefined, typeof newPassword>;
 
 /** The hash that the old password was found to fit. */
 async function oldPasswordHash(
   { db, passwords, tryLimit }: PasswordParts,
   { address, params, body }: PasswordContext,
 ): Promise<string> {
-  const { old_password: given } = body;
-  if (given === undefined)
+  const { old_password: oldPassword } = body;
+  if (oldPassword === undefined)
     throw invalidField("/old_password", "old_password is required for one's own password");
   const row = await findUserCredential(db, params.id);
   if (!row) throw noSuchUser();
   const { password_hash: hash } = row;
-  const fitting = await tryLimit([address, row.email.toLowerCase()], async () =>
-    (await passwords.matches(given, hash, address)) ? hash : undefined,
+  const matchingHash = await tryLimit([address, row.email.toLowerCase()], async () =>
+    (await passwords.matches(oldPassword, hash, address)) ? hash : undefined,
   );
-  if (fitting === undefined) throw wrongOldPassword();
-  return fitting;
+  if (matchingHash === undefined) throw wrongOldPassword();
+  return matchingHash;
 }

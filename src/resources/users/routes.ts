@@ -1,6 +1,6 @@
-import { changeUser, makeUser } from "../../domain/tenants/users.ts";
+import { changeUser, createUser } from "../../domain/tenants/users.ts";
 import { listById, listOf, listQuery, pageRequest } from "../../http/lists.ts";
-import { BY_MANAGERS, type Route, route } from "../../http/route.ts";
+import { MANAGERS_ONLY, type Route, route } from "../../http/route.ts";
 import { ApiError, invalidField } from "../../runtime/errors.ts";
 import type { Role } from "../../schema/enumerations.ts";
 import { toTimestamp } from "../../schema/timestamps.ts";
@@ -25,7 +25,7 @@ export function userRoutes(parts: PasswordParts): Route[] {
     route({
       method: "get",
       path: "/api/users",
-      ...BY_MANAGERS,
+      ...MANAGERS_ONLY,
       summary: "List the users",
       query: listQuery({}),
       reply: listOf(user),
@@ -38,7 +38,7 @@ export function userRoutes(parts: PasswordParts): Route[] {
     route({
       method: "post",
       path: "/api/users",
-      ...BY_MANAGERS,
+      ...MANAGERS_ONLY,
       summary: "Add a user",
       description:
         "Without a password one is generated and shown in the answer, once. Only an owner makes an owner.",
@@ -48,7 +48,7 @@ export function userRoutes(parts: PasswordParts): Route[] {
       reply: createdUser,
       async handle(context) {
         if (context.body.role === "owner" && context.caller.role !== "owner") throw needsOwner();
-        const made = await makeUser(parts, context, context.body);
+        const made = await createUser(parts, context, context.body);
         // Perhaps by another client's user: an email names one person over all clients, which cannot be kept from the caller.
         if (!made) throw invalidField("/email", "email is in use already");
         const { row, ...password } = made;
@@ -58,7 +58,7 @@ export function userRoutes(parts: PasswordParts): Route[] {
     route({
       method: "patch",
       path: "/api/users/{id}",
-      ...BY_MANAGERS,
+      ...MANAGERS_ONLY,
       summary: "Change a user's name, role or admission",
       description: "Seen by every process within 5 seconds. The last enabled owner stays one.",
       errors: ["invalid_state_transition"],

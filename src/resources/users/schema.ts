@@ -1,7 +1,7 @@
-import { email, givenName, password, role } from "../../schema/people.ts";
+import { email, entityName, password, role } from "../../schema/people.ts";
 import { nullable, object, prefixedId, type Static, Type, timestamp } from "../../schema/types.ts";
 
-const name = givenName("Ada Lovelace");
+const name = entityName("Ada Lovelace");
 
 export const user = object(
   {

@@ -2,17 +2,20 @@ import { describeEndpoint } from "../../delivery/endpoints.ts";
 import { type DispatchKey, type EventKey, PLATFORMS, SERVICES } from "../../schema/enumerations.ts";
 import type { WebhookConfigRow } from "../../store/tenants/webhook-configs.ts";
 
-type Shown = Pick<WebhookConfigRow, "webhook_url" | "secret_last4" | "disabled_keys">;
+type VisibleConfig = Pick<WebhookConfigRow, "webhook_url" | "secret_last4" | "disabled_keys">;
 
 /** The configuration as its client sees it: all addresses, all switches, nothing of the token but its end. */
-export function toWebhookConfig(row: Shown) {
+export function toWebhookConfig(row: VisibleConfig) {
   const { webhook_url: base, secret_last4: last4, disabled_keys } = row;
-  const at = (key: EventKey) => {
+  const toEndpoint = (key: EventKey) => {
     const { url, events } = describeEndpoint(base, key);
     return { url, events: [...events] };
   };
-  const switched = (key: DispatchKey) => ({ enabled: !disabled_keys.includes(key), ...at(key) });
-  const routes = (key: DispatchKey) =>
+  const toSwitchedEndpoint = (key: DispatchKey) => ({
+    enabled: !disabled_keys.includes(key),
+    ...toEndpoint(key),
+  });
+  const toRoutes = (key: DispatchKey) =>
     describeEndpoint(base, key).routes.map(({ url, events }) => ({ url, events: [...events] }));
   return {
     webhook_url: base ?? "",
@@ -21,9 +24,9 @@ export function toWebhookConfig(row: Shown) {
     configured: base !== null,
     signature_header: "x-webhook-token" as const,
     dispatch_urls: {
-      platforms: byKey(PLATFORMS, (key) => ({ ...switched(key), routes: routes(key) })),
-      services: byKey(SERVICES, switched),
-      embedded_signup: at("embedded_signup"),
+      platforms: byKey(PLATFORMS, (key) => ({ ...toSwitchedEndpoint(key), routes: toRoutes(key) })),
+      services: byKey(SERVICES, toSwitchedEndpoint),
+      embedded_signup: toEndpoint("embedded_signup"),
     },
   };
 }

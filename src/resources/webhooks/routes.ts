@@ -43,7 +43,7 @@ export function webhookRoutes(parts: WebhookParts): Route[] {
       reply: webhookConfig,
       async handle(context) {
         const { webhook_url, webhook_secret: webhookSecret } = context.body;
-        const webhookUrl = await keptAddress(webhook_url, addresses);
+        const webhookUrl = await validateAddress(webhook_url, addresses);
         return toWebhookConfig(await changeWebhookConfig(parts, context, { webhookUrl, webhookSecret }));
       },
     }),
@@ -83,7 +83,7 @@ export function webhookRoutes(parts: WebhookParts): Route[] {
 }
 
 /** The address in the form in which it is kept; null: none from now on. */
-async function keptAddress(given: string | undefined, rules: AddressRules) {
+async function validateAddress(given: string | undefined, rules: AddressRules) {
   if (given === undefined) return undefined;
   if (given === "") return null;
   const checked = await checkAddress(given, rules);

@@ -1,11 +1,11 @@
-import { LONGEST_ADDRESS } from "../../delivery/webhook-address.ts";
+import { MAX_ADDRESS_CHARS } from "../../delivery/webhook-address.ts";
 import { DISPATCH_KEYS, EVENT_KEYS, EVENT_TYPES, PLATFORMS, SERVICES } from "../../schema/enumerations.ts";
 import { nullable, object, oneOf, prefixedId, type TSchema, Type } from "../../schema/types.ts";
 import { toWebhookConfig } from "./config-dto.ts";
 
-const TOKEN = "whsec_pVvyWnTq0cUo3mB6s1dGx8kYhR2eJ5zL7aFi9NQtXkE=";
+const EXAMPLE_TOKEN = "whsec_pVvyWnTq0cUo3mB6s1dGx8kYhR2eJ5zL7aFi9NQtXkE=";
 
-const eventsAt = (example: string) => ({
+const endpointFields = (example: string) => ({
   url: nullable(
     Type.String({
       description: "Where the events are sent; null while no webhook_url is set",
@@ -20,8 +20,8 @@ const enabled = Type.Boolean({ description: "While it is off, its events are rec
 const platform = object(
   {
     enabled,
-    ...eventsAt("https://shop.example.com/herald/chat"),
-    routes: Type.Array(object(eventsAt("https://shop.example.com/herald/chat/receiveMessage")), {
+    ...endpointFields("https://shop.example.com/herald/chat"),
+    routes: Type.Array(object(endpointFields("https://shop.example.com/herald/chat/receiveMessage")), {
       description: "Events that have an address of their own",
     }),
   },
@@ -29,12 +29,12 @@ const platform = object(
 );
 
 const service = object(
-  { enabled, ...eventsAt("https://shop.example.com/herald/marketing/events") },
+  { enabled, ...endpointFields("https://shop.example.com/herald/marketing/events") },
   { title: "ServiceDispatchDto" },
 );
 
 /** The same schema under each of the names. */
-const each = <const K extends string, S extends TSchema>(names: readonly K[], schema: S) =>
+const objectOf = <const K extends string, S extends TSchema>(names: readonly K[], schema: S) =>
   object(Object.fromEntries(names.map((name) => [name, schema])) as Record<K, S>);
 
 export const webhookConfig = object(
@@ -46,7 +46,7 @@ export const webhookConfig = object(
     webhook_secret_set: Type.Boolean({ description: "Whether a token is set" }),
     webhook_secret_hint: Type.String({
       description: 'The end of the token; "" while none is set',
-      examples: [`whsec_…${TOKEN.slice(-4)}`],
+      examples: [`whsec_…${EXAMPLE_TOKEN.slice(-4)}`],
     }),
     configured: Type.Boolean({ description: "Whether webhook_url is set" }),
     signature_header: Type.Literal("x-webhook-token", {
@@ -54,9 +54,9 @@ export const webhookConfig = object(
     }),
     dispatch_urls: object(
       {
-        platforms: each(PLATFORMS, platform),
-        services: each(SERVICES, service),
-        embedded_signup: object(eventsAt("https://shop.example.com/herald/embedded-signup/events")),
+        platforms: objectOf(PLATFORMS, platform),
+        services: objectOf(SERVICES, service),
+        embedded_signup: object(endpointFields("https://shop.example.com/herald/embedded-signup/events")),
       },
       { title: "DispatchUrlsDto" },
     ),
@@ -66,7 +66,7 @@ export const webhookConfig = object(
     examples: [
       toWebhookConfig({
         webhook_url: "https://shop.example.com/herald",
-        secret_last4: TOKEN.slice(-4),
+        secret_last4: EXAMPLE_TOKEN.slice(-4),
         disabled_keys: [],
       }),
     ],
@@ -77,9 +77,9 @@ export const configChanges = object(
   {
     webhook_url: Type.Optional(
       Type.String({
-        maxLength: LONGEST_ADDRESS,
+        maxLength: MAX_ADDRESS_CHARS,
         pattern: "^[^\\s\\p{Cc}]*$",
-        "x-message": `webhook_url must have at most ${LONGEST_ADDRESS} characters, none of them a space or control character`,
+        "x-message": `webhook_url must have at most ${MAX_ADDRESS_CHARS} characters, none of them a space or control character`,
         description: 'https, without user, query and fragment; "" clears it',
         examples: ["https://shop.example.com/herald"],
       }),
@@ -126,7 +126,7 @@ export const generatedSecret = object(
   {
     webhook_secret: Type.String({
       description: "The token: this is the only time it is shown",
-      examples: [TOKEN],
+      examples: [EXAMPLE_TOKEN],
     }),
   },
   { title: "GeneratedSecretDto" },

@@ -1,21 +1,21 @@
 /** Does for many at once what is asked for one by one: whoever comes while the last ones are done goes with the next. */
-export function gather<I, O>(
+export function createBatcher<I, O>(
   work: (items: readonly I[]) => Promise<(item: I) => O>,
-  most: number,
+  maxItems: number,
 ): (item: I) => Promise<O> {
-  interface Waiting {
+  interface PendingItem {
     item: I;
     resolve(outcome: O): void;
     reject(error: unknown): void;
   }
-  let waiting: Waiting[] = [];
+  let pending: PendingItem[] = [];
   let busy = false;
 
   async function run(): Promise<void> {
     busy = true;
-    while (waiting.length > 0) {
-      const batch = waiting.slice(0, most);
-      waiting = waiting.slice(most);
+    while (pending.length > 0) {
+      const batch = pending.slice(0, maxItems);
+      pending = pending.slice(maxItems);
       try {
         const outcomeOf = await work(batch.map(({ item }) => item));
         for (const { item, resolve } of batch) resolve(outcomeOf(item));
@@ -28,7 +28,7 @@ export function gather<I, O>(
 
   return (item) =>
     new Promise((resolve, reject) => {
-      waiting.push({ item, resolve, reject });
+      pending.push({ item, resolve, reject });
       // After this turn of the loop, in which others may come too.
       if (!busy) {
         busy = true;

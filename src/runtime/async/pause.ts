@@ -12,20 +12,20 @@ export function pause(milliseconds: number, signal?: AbortSignal): Promise<void>
   });
 }
 
-interface Persistence {
+interface RetryOptions {
   signal: AbortSignal;
   /** Milliseconds before the first repetition, doubled for each further one up to the most. */
-  first: number;
-  most: number;
+  firstDelayMs: number;
+  maxDelayMs: number;
   onFault?(error: unknown): void;
 }
 
 /** Does it again until it succeeds; undefined when the signal came first. */
-export async function persist<T>(
+export async function retryUntil<T>(
   work: () => Promise<T>,
-  { signal, first, most, onFault }: Persistence,
+  { signal, firstDelayMs, maxDelayMs, onFault }: RetryOptions,
 ): Promise<T | undefined> {
-  for (let delay = first; !signal.aborted; delay = Math.min(delay * 2, most)) {
+  for (let delay = firstDelayMs; !signal.aborted; delay = Math.min(delay * 2, maxDelayMs)) {
     try {
       return await work();
     } catch (error) {

@@ -1,25 +1,28 @@
 import type { Log } from "../logging/log.ts";
-import { createOutage } from "../logging/outage-logger.ts";
+import { createOutageLogger } from "../logging/outage-logger.ts";
 import type { Worker } from "../supervise.ts";
 import { pause } from "./pause.ts";
 
-interface Repetition {
+interface RepeatOptions {
   name: string;
   /** Milliseconds between the end of one time and the beginning of the next: they never pile up. */
-  every: number;
+  intervalMs: number;
   work(): Promise<void>;
   log: Log;
 }
 
 /** Does something again and again. What fails is only told, once: the next time may mend it. */
-export function repeat({ name, every, work, log }: Repetition): Worker {
-  const outage = createOutage(log, { away: `${name}.failed`, back: `${name}.mended` });
+export function repeat({ name, intervalMs, work, log }: RepeatOptions): Worker {
+  const outageLogger = createOutageLogger(log, {
+    unavailable: `${name}.failed`,
+    recovered: `${name}.recovered`,
+  });
   const closing = new AbortController();
   let running: Promise<void> = Promise.resolve();
   async function run(): Promise<void> {
     while (!closing.signal.aborted) {
-      await work().then(outage.mended, outage.failed);
-      await pause(every, closing.signal);
+      await work().then(outageLogger.recovered, outageLogger.failed);
+      await pause(intervalMs, closing.signal);
     }
   }
   return {

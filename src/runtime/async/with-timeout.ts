@@ -1,10 +1,14 @@
 /** The promise's outcome, or what `late` makes when it has not settled in time. The promise itself goes on unheard. */
-export async function within<T, L>(milliseconds: number, promise: Promise<T>, late: () => L): Promise<T | L> {
+export async function withTimeout<T, L>(
+  milliseconds: number,
+  promise: Promise<T>,
+  onTimeout: () => L,
+): Promise<T | L> {
   let timer: NodeJS.Timeout | undefined;
-  const alarm = new Promise<L>((resolve, reject) => {
+  const timeout = new Promise<L>((resolve, reject) => {
     timer = setTimeout(() => {
       try {
-        resolve(late());
+        resolve(onTimeout());
       } catch (error) {
         reject(error);
       }
@@ -12,7 +16,7 @@ export async function within<T, L>(milliseconds: number, promise: Promise<T>, la
   });
   promise.catch(() => {}); // it may fail after the deadline
   try {
-    return await Promise.race([promise, alarm]);
+    return await Promise.race([promise, timeout]);
   } finally {
     clearTimeout(timer);
   }

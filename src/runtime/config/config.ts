@@ -56,29 +56,34 @@ export function readSettings<N extends SettingName>(env: Environment, names: rea
 /** The settings as far as they are right, and what is wrong with the others. */
 export function inspectSettings(env: Environment): { config: Partial<Config>; problems: SettingProblem[] } {
   const problems: SettingProblem[] = [];
-  const production = env.NODE_ENV === "production";
+  const isProduction = env.NODE_ENV === "production";
   const entries = Object.entries<Setting<unknown>>(SETTINGS).map(([key, setting]) => {
     const name = key as SettingName;
-    const complain = (saying: string) => problems.push({ name, message: `${name} ${saying}` });
-    const given = env[name] === "" ? undefined : env[name];
-    const problem = missingProblem(setting, given, production);
-    if (problem) complain(problem);
-    const source = given ?? (problem ? undefined : fallbackText(setting, env));
+    const addProblem = (description: string) => problems.push({ name, message: `${name} ${description}` });
+    const rawValue = env[name] === "" ? undefined : env[name];
+    const problem = missingProblem(setting, rawValue, isProduction);
+    if (problem) addProblem(problem);
+    const source = rawValue ?? (problem ? undefined : fallbackText(setting, env));
     const value = source === undefined ? undefined : setting.kind.parse(source);
     // A fallback made from another wrong setting is not a second problem.
-    if (given !== undefined && value === undefined) complain(`must be ${setting.kind.expects}`);
-    if (production && setting.httpsInProduction && typeof value === "string" && !value.startsWith("https://"))
-      complain("must start with https:// in production");
+    if (rawValue !== undefined && value === undefined) addProblem(`must be ${setting.kind.expects}`);
+    if (
+      isProduction &&
+      setting.httpsInProduction &&
+      typeof value === "string" &&
+      !value.startsWith("https://")
+    )
+      addProblem("must start with https:// in production");
     return [name, value];
   });
   problems.push(...userTokenProblems(env));
   return { config: Object.freeze(Object.fromEntries(entries)), problems };
 }
 
-function missingProblem(setting: Setting<unknown>, given: string | undefined, production: boolean) {
-  if (given !== undefined) return undefined;
+function missingProblem(setting: Setting<unknown>, rawValue: string | undefined, isProduction: boolean) {
+  if (rawValue !== undefined) return undefined;
   if (setting.required === "always") return `is required: ${setting.kind.expects}`;
-  if (setting.required === "production" && production)
+  if (setting.required === "production" && isProduction)
     return `is required in production: ${setting.httpsInProduction ? setting.kind.expects.replace("http or ", "") : setting.kind.expects}`;
   return undefined;
 }
@@ -105,9 +110,9 @@ function userTokenProblems(env: Environment): SettingProblem[] {
 /** The README's table of settings, as it must stand there. */
 export function settingsTable(): string {
   const rows = Object.entries<Setting<unknown>>(SETTINGS).map(([name, setting]) => {
-    const made =
+    const defaultText =
       typeof setting.fallback === "string" && setting.fallback !== "" ? `\`${setting.fallback}\`` : "";
-    return `| ${name} | ${setting.shown ?? (made || (setting.fallback === "" ? "empty" : "unset"))} | ${setting.meaning} |`;
+    return `| ${name} | ${setting.fallbackLabel ?? (defaultText || (setting.fallback === "" ? "empty" : "unset"))} | ${setting.meaning} |`;
   });
   return ["| name | default | meaning |", "|---|---|---|", ...rows].join("\n");
 }

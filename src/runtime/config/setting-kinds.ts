@@ -69,11 +69,11 @@ export const redisAddress: Kind<RedisAddress> = {
     const urls = nodes.map(parseUrl);
     if (nodes.length === 0 || !urls.every((url) => url && /^rediss?:$/.test(url.protocol))) return undefined;
     const cluster = nodes.length > 1 || urls[0]?.searchParams.get("cluster") === "true";
-    return { nodes: nodes.map(withoutClusterWord), cluster };
+    return { nodes: nodes.map(withoutClusterParam), cluster };
   },
 };
 
-function withoutClusterWord(node: string): string {
+function withoutClusterParam(node: string): string {
   const url = new URL(node);
   url.searchParams.delete("cluster");
   return url.href;
@@ -93,9 +93,9 @@ export const encryptionKeys: Kind<readonly EncryptionKey[]> = {
   expects: "id:base64(32 bytes), several separated by commas, each id once",
   parse(value) {
     const keys = list(value).map(parseEncryptionKey);
-    const whole = keys.filter((key) => key !== undefined);
-    const ids = new Set(whole.map((key) => key.id));
-    return whole.length > 0 && whole.length === keys.length && ids.size === whole.length ? whole : undefined;
+    const valid = keys.filter((key) => key !== undefined);
+    const ids = new Set(valid.map((key) => key.id));
+    return valid.length > 0 && valid.length === keys.length && ids.size === valid.length ? valid : undefined;
   },
 };
 

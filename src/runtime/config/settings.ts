@@ -24,39 +24,39 @@ export interface Setting<T> {
   /** The text used when the variable is unset, or how to make it from the others. */
   fallback?: string | ((env: Environment) => string | undefined);
   /** How the README shows a fallback that is made, or that the setting is required. */
-  shown?: string;
+  fallbackLabel?: string;
   required?: "always" | "production";
   /** How to come by a right value, where its kind does not say it. */
-  mend?: string;
+  remedy?: string;
   httpsInProduction?: true;
 }
 
 const setting = <T>(kind: Kind<T>, options: Omit<Setting<T>, "kind">): Setting<T> => ({ kind, ...options });
 
-const present = (value: string | undefined): string | undefined => (value === "" ? undefined : value);
+const nonEmpty = (value: string | undefined): string | undefined => (value === "" ? undefined : value);
 
-const sandbox = (path: string) => (env: Environment) =>
-  `http://localhost:${present(env.SANDBOX_PORT) ?? "8090"}${path}`;
+const sandboxUrl = (path: string) => (env: Environment) =>
+  `http://localhost:${nonEmpty(env.SANDBOX_PORT) ?? "8090"}${path}`;
 
 const publicUrl = (env: Environment) =>
-  (present(env.PUBLIC_URL) ?? `http://localhost:${present(env.PORT) ?? "8080"}`).replace(/\/+$/, "");
+  (nonEmpty(env.PUBLIC_URL) ?? `http://localhost:${nonEmpty(env.PORT) ?? "8080"}`).replace(/\/+$/, "");
 
-const chatPlatformUrl = (env: Environment) => present(env.CHAT_PLATFORM_URL) ?? sandbox("/v26.0")(env);
+const chatPlatformUrl = (env: Environment) => nonEmpty(env.CHAT_PLATFORM_URL) ?? sandboxUrl("/v26.0")(env);
 
-const platformAddress = (path: string, meaning: string) =>
+const platformUrlSetting = (path: string, meaning: string) =>
   setting(httpUrl, {
     meaning,
-    fallback: sandbox(path),
-    shown: "the sandbox's; required and https in production",
+    fallback: sandboxUrl(path),
+    fallbackLabel: "the sandbox's; required and https in production",
     required: "production",
     httpsInProduction: true,
   });
 
-const appAtPlatform = (fallback: string, meaning: string) =>
+const platformAppSetting = (fallback: string, meaning: string) =>
   setting(text, {
     meaning,
     fallback,
-    shown: "the sandbox's; required in production",
+    fallbackLabel: "the sandbox's; required in production",
     required: "production",
   });
 
@@ -70,7 +70,7 @@ export const SETTINGS = {
   WEB_CONCURRENCY: setting(integer(1, 64), { fallback: "1", meaning: "forks of web (ignored under Deno)" }),
   PUBLIC_URL: setting(httpUrl, {
     fallback: publicUrl,
-    shown: "`http://localhost:$PORT`",
+    fallbackLabel: "`http://localhost:$PORT`",
     httpsInProduction: true,
     meaning: "address that tenants and platforms see; https in production",
   }),
@@ -80,13 +80,14 @@ export const SETTINGS = {
   }),
   DATABASE_URL: setting(postgresUrl, {
     required: "always",
-    shown: "required; made by `npm start`",
-    mend: "add a PostgreSQL server to the app, or write postgres://user:password@host:5432/database; what npm start made is loaded with: set -a; . .herald/env; set +a",
+    fallbackLabel: "required; made by `npm start`",
+    remedy:
+      "add a PostgreSQL server to the app, or write postgres://user:password@host:5432/database; what npm start made is loaded with: set -a; . .herald/env; set +a",
     meaning: "PostgreSQL; `?sslmode=` disable, require, no-verify, verify-ca or verify-full",
   }),
   DATABASE_DIRECT_URL: setting(postgresUrl, {
-    fallback: (env) => present(env.DATABASE_URL),
-    shown: "`DATABASE_URL`",
+    fallback: (env) => nonEmpty(env.DATABASE_URL),
+    fallbackLabel: "`DATABASE_URL`",
     meaning: "for migrations, when `DATABASE_URL` is a pooler",
   }),
   DATABASE_PREPARED: setting(flag, {
@@ -96,8 +97,8 @@ export const SETTINGS = {
   DATABASE_POOL: setting(integer(1, 500), { fallback: "10", meaning: "connections per process" }),
   REDIS_URL: setting(redisAddress, {
     required: "always",
-    shown: "required; made by `npm start`",
-    mend: "add a Redis server to the app, or write redis://host:6379",
+    fallbackLabel: "required; made by `npm start`",
+    remedy: "add a Redis server to the app, or write redis://host:6379",
     meaning: "`redis://` or `rediss://`; several comma-separated nodes or `?cluster=true` is a Redis Cluster",
   }),
   REDIS_TLS_VERIFY: setting(flag, {
@@ -106,14 +107,15 @@ export const SETTINGS = {
   }),
   ENCRYPTION_KEYS: setting(encryptionKeys, {
     required: "always",
-    mend: 'where secrets are stored already, put the key back that they need; else make one for all processes and keep it safe: echo "k1:$(openssl rand -base64 32)"',
-    shown: "required; made by `npm start`",
+    remedy:
+      'where secrets are stored already, put the key back that they need; else make one for all processes and keep it safe: echo "k1:$(openssl rand -base64 32)"',
+    fallbackLabel: "required; made by `npm start`",
     meaning:
       "`id:base64(32 bytes)`, comma-separated; the first encrypts, all decrypt; signing keys are derived from it",
   }),
   JWT_SECRET: setting(secretText(32), {
-    mend: "make a secret once, the same for all processes: openssl rand -base64 48",
-    shown: "this, or the next three; made by `npm start`",
+    remedy: "make a secret once, the same for all processes: openssl rand -base64 48",
+    fallbackLabel: "this, or the next three; made by `npm start`",
     meaning: "signs user tokens (HS256), 32 bytes or more",
   }),
   JWT_JWKS_URL: setting(httpUrl, {
@@ -122,27 +124,27 @@ export const SETTINGS = {
   }),
   JWT_ISSUER: setting(text, { meaning: "`iss` of its tokens" }),
   JWT_AUDIENCE: setting(text, { meaning: "`aud` of its tokens" }),
-  AD_PLATFORM_URL: platformAddress("/v26.0", "ad platform, with version"),
-  AD_DIALOG_URL: platformAddress("/dialog/oauth", "login dialog of the ad platform"),
-  CHAT_PLATFORM_URL: platformAddress("/v26.0", "chat platform, with version; signup calls of chatapp"),
-  PHOTO_PLATFORM_URL: platformAddress("/v26.0", "photo platform, with version"),
-  SOCIAL_PLATFORM_URL: platformAddress(
+  AD_PLATFORM_URL: platformUrlSetting("/v26.0", "ad platform, with version"),
+  AD_DIALOG_URL: platformUrlSetting("/dialog/oauth", "login dialog of the ad platform"),
+  CHAT_PLATFORM_URL: platformUrlSetting("/v26.0", "chat platform, with version; signup calls of chatapp"),
+  PHOTO_PLATFORM_URL: platformUrlSetting("/v26.0", "photo platform, with version"),
+  SOCIAL_PLATFORM_URL: platformUrlSetting(
     "/v26.0",
     "social platform, with version; signup calls of photoapp and socialapp",
   ),
   PLATFORM_MEDIA_HOSTS: setting(hosts, {
     fallback: (env) => hostOf(chatPlatformUrl(env)),
-    shown: "host and port of `CHAT_PLATFORM_URL`",
+    fallbackLabel: "host and port of `CHAT_PLATFORM_URL`",
     meaning: "comma-separated hosts from which received media may be downloaded",
   }),
-  SIGNUP_DIALOG_URL: platformAddress("/dialog/signup", "embedded signup dialog"),
-  SIGNUP_CONFIG_ID: appAtPlatform("1900000000000002", "its configuration at the platform"),
-  PLATFORM_APP_ID: appAtPlatform("1900000000000001", "the app at the platform"),
-  PLATFORM_APP_SECRET: appAtPlatform("sandbox-app-secret", "its secret: signs and verifies"),
-  PLATFORM_VERIFY_TOKEN: appAtPlatform("sandbox-verify-token", "answers the webhook handshake"),
+  SIGNUP_DIALOG_URL: platformUrlSetting("/dialog/signup", "embedded signup dialog"),
+  SIGNUP_CONFIG_ID: platformAppSetting("1900000000000002", "its configuration at the platform"),
+  PLATFORM_APP_ID: platformAppSetting("1900000000000001", "the app at the platform"),
+  PLATFORM_APP_SECRET: platformAppSetting("sandbox-app-secret", "its secret: signs and verifies"),
+  PLATFORM_VERIFY_TOKEN: platformAppSetting("sandbox-verify-token", "answers the webhook handshake"),
   OAUTH_REDIRECT_URI: setting(httpUrl, {
     fallback: (env) => `${publicUrl(env)}/console/oauth`,
-    shown: "`$PUBLIC_URL/console/oauth`",
+    fallbackLabel: "`$PUBLIC_URL/console/oauth`",
     meaning: "default redirect of the ad platform's login",
   }),
   DISPATCHER_CONCURRENCY: setting(integer(1, 10_000), { fallback: "200", meaning: "slots per dispatcher" }),
@@ -160,7 +162,7 @@ export const SETTINGS = {
   }),
   IMAGE_THREADS: setting(integer(1, 256), {
     fallback: () => String(Math.max(1, availableParallelism() - 1)),
-    shown: "cores - 1, at least 1",
+    fallbackLabel: "cores - 1, at least 1",
     meaning: "threads that decode images",
   }),
   PRIVATE_DESTINATIONS: setting(cidrs, {
@@ -191,7 +193,7 @@ export const SETTINGS = {
   }),
   LOG_FORMAT: setting(oneOf("logfmt", "json", "pretty"), {
     fallback: () => (process.stdout.isTTY ? "pretty" : "logfmt"),
-    shown: "`pretty` on a terminal, else `logfmt`",
+    fallbackLabel: "`pretty` on a terminal, else `logfmt`",
     meaning: "`logfmt`, `json` or `pretty`",
   }),
 };

@@ -11,7 +11,7 @@ export interface JsonSource {
 const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
 const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-interface Whole {
+interface JsonDocument {
   text: string;
   /** Where each opened array or object closes, by where it opens. */
   closings: Int32Array;
@@ -27,27 +27,27 @@ interface Child {
 export function openJson(text: string): JsonSource {
   JSON.parse(text);
   const start = skipSpace(text, 0);
-  return sourceAt({ text, closings: closingsIn(text) }, start, endOfText(text));
+  return sourceAt({ text, closings: indexClosings(text) }, start, endOfText(text));
 }
 
-function sourceAt(whole: Whole, start: number, end: number): JsonSource {
+function sourceAt(document: JsonDocument, start: number, end: number): JsonSource {
   return {
     get text() {
-      return whole.text.slice(start, end);
+      return document.text.slice(start, end);
     },
     field(name) {
-      if (whole.text.charCodeAt(start) !== OPEN_OBJECT) return undefined;
-      const found = childrenOf(whole, start).findLast((child) => child.name === name);
-      return found && sourceAt(whole, found.start, found.end);
+      if (document.text.charCodeAt(start) !== OPEN_OBJECT) return undefined;
+      const found = childrenOf(document, start).findLast((child) => child.name === name);
+      return found && sourceAt(document, found.start, found.end);
     },
     items() {
-      if (whole.text.charCodeAt(start) !== OPEN_ARRAY) return [];
-      return childrenOf(whole, start).map((child) => sourceAt(whole, child.start, child.end));
+      if (document.text.charCodeAt(start) !== OPEN_ARRAY) return [];
+      return childrenOf(document, start).map((child) => sourceAt(document, child.start, child.end));
     },
   };
 }
 
-function closingsIn(text: string): Int32Array {
+function indexClosings(text: string): Int32Array {
   const closings = new Int32Array(text.length);
   const opened: number[] = [];
   for (let at = 0; at < text.length; at++) {
@@ -59,8 +59,8 @@ function closingsIn(text: string): Int32Array {
   return closings;
 }
 
-function childrenOf(whole: Whole, start: number): Child[] {
-  const { text, closings } = whole;
+function childrenOf(document: JsonDocument, start: number): Child[] {
+  const { text, closings } = document;
   const [isObject, close] = [text.charCodeAt(start) === OPEN_OBJECT, closings[start] as number];
   const children: Child[] = [];
   let at = skipSpace(text, start + 1);
@@ -71,7 +71,7 @@ function childrenOf(whole: Whole, start: number): Child[] {
       name = JSON.parse(text.slice(at, nameEnd));
       at = skipSpace(text, skipSpace(text, nameEnd) + 1); // past the colon
     }
-    const end = endOfValue(whole, at);
+    const end = endOfValue(document, at);
     children.push({ name, start: at, end });
     at = skipSpace(text, end);
     if (text.charCodeAt(at) === COMMA) at = skipSpace(text, at + 1);
@@ -79,16 +79,16 @@ function childrenOf(whole: Whole, start: number): Child[] {
   return children;
 }
 
-function endOfValue({ text, closings }: Whole, start: number): number {
+function endOfValue({ text, closings }: JsonDocument, start: number): number {
   const code = text.charCodeAt(start);
   if (code === QUOTE) return endOfString(text, start);
   if (code === OPEN_ARRAY || code === OPEN_OBJECT) return (closings[start] as number) + 1;
   let at = start;
-  while (at < text.length && !endsBareWord(text.charCodeAt(at))) at++;
+  while (at < text.length && !endsLiteral(text.charCodeAt(at))) at++;
   return at;
 }
 
-const endsBareWord = (code: number) =>
+const endsLiteral = (code: number) =>
   code === COMMA || code === CLOSE_ARRAY || code === CLOSE_OBJECT || isSpace(code);
 
 /** Past the closing quote of the string that opens here. */

@@ -10,14 +10,14 @@ const MAY_ROUND = /(?:^|[:[,])\s*-?\d{16}/;
 const STRING_OR_LONG = /"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?$)|(?<![\d.eE+-])-?[1-9]\d{15,}(?![\d.eE]|\s*:)/gs;
 
 /** Nobody outside can know it, so no string of theirs is taken for one of our marks. */
-const MARK = `${randomUUID()}:`;
+const MARKER = `${randomUUID()}:`;
 
 /** JSON.parse, except that an integer which a number cannot hold becomes a bigint. */
 export function parseJson(text: string): unknown {
   if (!MAY_ROUND.test(text)) return JSON.parse(text);
-  const marked = text.replace(STRING_OR_LONG, (found) => (found[0] === '"' ? found : `"${MARK}${found}"`));
+  const marked = text.replace(STRING_OR_LONG, (found) => (found[0] === '"' ? found : `"${MARKER}${found}"`));
   return JSON.parse(marked, (_key, value) =>
-    typeof value === "string" && value.startsWith(MARK) ? toInteger(value.slice(MARK.length)) : value,
+    typeof value === "string" && value.startsWith(MARKER) ? toInteger(value.slice(MARKER.length)) : value,
   );
 }
 
@@ -40,30 +40,30 @@ export class JsonText {
   }
 }
 
-const MARKED = new RegExp(`"${MARK}(-?\\d+|text)"`, "g");
+const MARKER_PATTERN = new RegExp(`"${MARKER}(-?\\d+|text)"`, "g");
 
 /** JSON.stringify, except that a bigint becomes a bare integer and a JsonText what it says. */
 export function stringifyJson(value: unknown): string {
   try {
     return JSON.stringify(value);
   } catch (error) {
-    if (error instanceof TypeError) return withBareParts(value);
+    if (error instanceof TypeError) return stringifyWithMarkers(value);
     throw error;
   }
 }
 
-function withBareParts(value: unknown): string {
+function stringifyWithMarkers(value: unknown): string {
   const texts: string[] = [];
   const marked = JSON.stringify(value, function (this: Record<string, unknown>, name, inner) {
     const original = this[name]; // before its toJSON
     if (original instanceof JsonText) {
       texts.push(original.text);
-      return `${MARK}text`;
+      return `${MARKER}text`;
     }
-    return typeof inner === "bigint" ? `${MARK}${inner}` : inner;
+    return typeof inner === "bigint" ? `${MARKER}${inner}` : inner;
   });
-  let written = 0;
-  return marked.replace(MARKED, (_found, what: string) =>
-    what === "text" ? (texts[written++] as string) : what,
+  let nextText = 0;
+  return marked.replace(MARKER_PATTERN, (_found, content: string) =>
+    content === "text" ? (texts[nextText++] as string) : content,
   );
 }

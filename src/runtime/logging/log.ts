@@ -21,11 +21,11 @@ interface LogOptions extends Pick<Config, "LOG_LEVEL" | "LOG_FORMAT"> {
 }
 
 export function createLog({ LOG_LEVEL, LOG_FORMAT, process: name, write = toStdout() }: LogOptions): Log {
-  const written = { level: LOG_LEVEL, name, write };
-  return LOG_FORMAT === "logfmt" ? logfmtLog(written) : pinoLog(LOG_FORMAT, written);
+  const sink = { level: LOG_LEVEL, name, write };
+  return LOG_FORMAT === "logfmt" ? logfmtLog(sink) : pinoLog(LOG_FORMAT, sink);
 }
 
-interface Written {
+interface LogSink {
   level: Config["LOG_LEVEL"];
   name: string;
   write: Write;
@@ -33,22 +33,27 @@ interface Written {
 
 type Level = keyof Log;
 
-const ORDER: readonly string[] = ["trace", "debug", "info", "warn", "error", "fatal", "silent"];
+const LEVELS: readonly string[] = ["trace", "debug", "info", "warn", "error", "fatal", "silent"];
 
 /** The form of production, made at once: read from JSON again, a line would cost several times as much. */
-function logfmtLog({ level: least, name, write }: Written): Log {
-  const at = (level: Level) => {
-    if (ORDER.indexOf(level) < ORDER.indexOf(least)) return () => {};
+function logfmtLog({ level: minLevel, name, write }: LogSink): Log {
+  const writerFor = (level: Level) => {
+    if (LEVELS.indexOf(level) < LEVELS.indexOf(minLevel)) return () => {};
     return (event: string, { err, ...fields }: Fields = {}) => {
       const error = err === undefined ? {} : { err: describeError(err) };
       const time = new Date().toISOString();
       write(`${toLogfmt({ time, level, process: name, event, ...fields, ...error })}\n`);
     };
   };
-  return { debug: at("debug"), info: at("info"), warn: at("warn"), error: at("error") };
+  return {
+    debug: writerFor("debug"),
+    info: writerFor("info"),
+    warn: writerFor("warn"),
+    error: writerFor("error"),
+  };
 }
 
-function pinoLog(format: "json" | "pretty", { level, name, write }: Written): Log {
+function pinoLog(format: "json" | "pretty", { level, name, write }: LogSink): Log {
   const options = {
     level,
     base: { process: name },
@@ -59,14 +64,14 @@ function pinoLog(format: "json" | "pretty", { level, name, write }: Written): Lo
   };
   const logger = pino(options, { write: FORMATS[format](write) });
   return {
-    debug: at(logger, "debug"),
-    info: at(logger, "info"),
-    warn: at(logger, "warn"),
-    error: at(logger, "error"),
+    debug: pinoWriter(logger, "debug"),
+    info: pinoWriter(logger, "info"),
+    warn: pinoWriter(logger, "warn"),
+    error: pinoWriter(logger, "error"),
   };
 }
 
-const at =
+const pinoWriter =
   (logger: Logger, level: Level) =>
   (event: string, fields: Fields = {}): void =>
     logger[level](fields, event);

@@ -1,25 +1,25 @@
 import type { Fields, Log } from "./log.ts";
 
 /** Says once that something is away, and once that it is back, however often it is tried meanwhile. */
-export interface Outage {
+export interface OutageLogger {
   failed(error: unknown): void;
-  mended(): void;
+  recovered(): void;
 }
 
-export function createOutage(
+export function createOutageLogger(
   log: Log,
-  { away, back }: { away: string; back: string },
-  about: Fields = {},
-): Outage {
-  let isAway = false;
+  { unavailable, recovered }: { unavailable: string; recovered: string },
+  fields: Fields = {},
+): OutageLogger {
+  let isUnavailable = false;
   return {
     failed(error) {
-      if (!isAway) log.warn(away, { ...about, err: error });
-      isAway = true;
+      if (!isUnavailable) log.warn(unavailable, { ...fields, err: error });
+      isUnavailable = true;
     },
-    mended() {
-      if (isAway) log.info(back, about);
-      isAway = false;
+    recovered() {
+      if (isUnavailable) log.info(recovered, fields);
+      isUnavailable = false;
     },
   };
 }

@@ -7,7 +7,7 @@ import type { MetricsText } from "./metrics.ts";
 
 type Settings = Pick<Config, "METRICS_PORT" | "HOST">;
 
-const PORTS_TRIED = 100;
+const MAX_PORT_ATTEMPTS = 100;
 
 /** Serves the process's metrics on its own port, so that processes without an HTTP surface can be watched too. */
 export function metricsServer({ METRICS_PORT, HOST }: Settings, metrics: MetricsText, log: Log): Worker {
@@ -22,8 +22,8 @@ export function metricsServer({ METRICS_PORT, HOST }: Settings, metrics: Metrics
     name: "metrics",
     async start() {
       if (METRICS_PORT === undefined) return;
-      const taken = await listenFrom(METRICS_PORT, (port) => listen(server, port, HOST));
-      log.info("metrics.listening", { port: taken });
+      const boundPort = await listenOnFreePort(METRICS_PORT, (port) => listen(server, port, HOST));
+      log.info("metrics.listening", { port: boundPort });
     },
     async close() {
       if (server.listening) await connections.close();
@@ -31,13 +31,13 @@ export function metricsServer({ METRICS_PORT, HOST }: Settings, metrics: Metrics
   };
 }
 
-async function listenFrom(first: number, tryPort: (port: number) => Promise<void>): Promise<number> {
+async function listenOnFreePort(first: number, tryPort: (port: number) => Promise<void>): Promise<number> {
   for (let port = first; ; port++) {
     try {
       await tryPort(port);
       return port;
     } catch (error) {
-      if (!isAddressInUse(error) || port >= first + PORTS_TRIED) throw error;
+      if (!isAddressInUse(error) || port >= first + MAX_PORT_ATTEMPTS) throw error;
     }
   }
 }

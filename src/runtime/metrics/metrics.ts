@@ -1,5 +1,5 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom-client";
-import { within } from "../async/with-timeout.ts";
+import { withTimeout } from "../async/with-timeout.ts";
 import { SECOND } from "../durations.ts";
 
 /** Metrics as Prometheus reads them. */
@@ -9,22 +9,24 @@ export interface MetricsText {
 }
 
 /** Whoever reads them does not wait long for a database that hangs. */
-const PATIENCE = 2 * SECOND;
+const COLLECT_TIMEOUT_MS = 2 * SECOND;
 
 /** What a process counts, all of it in one registry of its own. */
 export function createMetrics(processName: string) {
   const registry = new Registry();
   registry.setDefaultLabels({ process: processName });
   const registers = [registry];
-  const looks: (() => Promise<void>)[] = [];
+  const collectors: (() => Promise<void>)[] = [];
   return {
     contentType: registry.contentType,
     async text() {
-      await Promise.all(looks.map((look) => within(PATIENCE, look(), () => {}).catch(() => {})));
+      await Promise.all(
+        collectors.map((collect) => withTimeout(COLLECT_TIMEOUT_MS, collect(), () => {}).catch(() => {})),
+      );
       return registry.metrics();
     },
     /** What is not counted but looked up is, before each reading. What fails of it is not told. */
-    onReading: (look: () => Promise<void>) => void looks.push(look),
+    addCollector: (collect: () => Promise<void>) => void collectors.push(collect),
     /** Memory, processor time, event-loop delay. Apart, because it starts timers. */
     collectProcess: () => collectDefaultMetrics({ register: registry }),
     registry,

@@ -1,5 +1,5 @@
 import { AD_ACCOUNTS, type AdAccount, hasDeadToken } from "../built-in-assets.ts";
-import type { Ground } from "../context.ts";
+import type { SandboxContext } from "../context.ts";
 import type { Grant } from "../login/tokens.ts";
 import type { NodeKind } from "../node-kind.ts";
 import type { Call } from "../wire/call.ts";
@@ -9,10 +9,10 @@ import { deadToken, noSuchObject } from "../wire/graph-error.ts";
 /** The digits of `act_1`. */
 const digitsOf = (node: string) => /^act_(\d+)$/.exec(node)?.[1] ?? "";
 
-const known = new Map(AD_ACCOUNTS.map((account) => [account.id, account]));
+const accountsById = new Map(AD_ACCOUNTS.map((account) => [account.id, account]));
 
 export function accountOf({ method, node }: Pick<Call, "method" | "node">): AdAccount {
-  const account = known.get(digitsOf(node));
+  const account = accountsById.get(digitsOf(node));
   if (!account) throw noSuchObject(method, node);
   return account;
 }
@@ -20,13 +20,13 @@ export function accountOf({ method, node }: Pick<Call, "method" | "node">): AdAc
 /** Whom an account belongs to, and who may reach it. A dead token shows itself whoever calls. */
 export const accountNodes: Omit<NodeKind, "edges"> = {
   name: "ad account",
-  owns: (node) => known.has(digitsOf(node)) || hasDeadToken(digitsOf(node)),
+  owns: (node) => accountsById.has(digitsOf(node)) || hasDeadToken(digitsOf(node)),
   reaches: ({ assets }, node) => hasDeadToken(digitsOf(node)) || assets.includes(digitsOf(node)),
   asset: digitsOf,
 };
 
 /** The same edges, behind the dead token that some accounts have. */
-export const alive = (edges: NodeKind["edges"]): NodeKind["edges"] =>
+export const withDeadTokens = (edges: NodeKind["edges"]): NodeKind["edges"] =>
   Object.fromEntries(
     Object.entries(edges).map(([name, edge]) => {
       const answer = (call: Call) => {
@@ -50,7 +50,7 @@ export const ACCOUNT_FIELDS = [
 ];
 
 /** An account as it reads; `business` only to whoever may manage the business. */
-export const accountNode = ({ id, business, ...rest }: AdAccount, { scopes }: Grant) => ({
+export const toAccountNode = ({ id, business, ...rest }: AdAccount, { scopes }: Grant) => ({
   ...rest,
   id: `act_${id}`,
   account_id: id,
@@ -62,24 +62,24 @@ export const accountNode = ({ id, business, ...rest }: AdAccount, { scopes }: Gr
 export function showAccount(call: Call): unknown {
   const fields = call.params.words("fields");
   checkFields(fields, "AdAccount", ACCOUNT_FIELDS);
-  return project(accountNode(accountOf(call), call.grant), fields, ["account_id"]);
+  return project(toAccountNode(accountOf(call), call.grant), fields, ["account_id"]);
 }
 
 /** Whether the account's changes are told to the app. */
-export function subscription({ webhooks, settings }: Ground): NodeKind["edges"] {
-  const id = (call: Call) => accountOf(call).id;
+export function subscriptionEdges({ webhooks, settings }: SandboxContext): NodeKind["edges"] {
+  const idOf = (call: Call) => accountOf(call).id;
   const scopes = ["ads_management"];
-  const switched = (turn: (asset: string) => void) => (call: Call) => {
-    turn(id(call));
+  const toggleSubscription = (toggle: (asset: string) => void) => (call: Call) => {
+    toggle(idOf(call));
     return { success: true };
   };
   const app = { id: settings.PLATFORM_APP_ID, name: "Sandbox App" };
   return {
-    "POST subscribed_apps": { scopes, answer: switched(webhooks.subscribe) },
-    "DELETE subscribed_apps": { scopes, answer: switched(webhooks.unsubscribe) },
+    "POST subscribed_apps": { scopes, answer: toggleSubscription(webhooks.subscribe) },
+    "DELETE subscribed_apps": { scopes, answer: toggleSubscription(webhooks.unsubscribe) },
     "GET subscribed_apps": {
       scopes,
-      answer: (call) => ({ data: webhooks.isSubscribed(id(call)) ? [app] : [] }),
+      answer: (call) => ({ data: webhooks.isSubscribed(idOf(call)) ? [app] : [] }),
     },
   };
 }

@@ -1,14 +1,14 @@
-import { own } from "../own-property.ts";
+import { ownProperty } from "../own-property.ts";
 import type { Call } from "../wire/call.ts";
 import { invalidParameter } from "../wire/graph-error.ts";
 import { plainText } from "../wire/plain-text.ts";
-import { effectiveStatus, isGone } from "./objects/effective-status.ts";
+import { effectiveStatus, isRemoved } from "./objects/effective-status.ts";
 import type { AdObject, AdObjects } from "./objects/objects.ts";
 
-type Visible = (object: AdObject) => boolean;
+type ObjectFilter = (object: AdObject) => boolean;
 type Attribute = (object: AdObject, objects: AdObjects) => string | number;
 
-const seconds = (instant: Date) => Math.floor(instant.getTime() / 1000);
+const toUnixSeconds = (instant: Date) => Math.floor(instant.getTime() / 1000);
 
 /** What can be filtered by: of the object itself, or with `campaign.` before it of the campaign it lives in. */
 const ATTRIBUTES: Readonly<Record<string, Attribute>> = {
@@ -18,26 +18,26 @@ const ATTRIBUTES: Readonly<Record<string, Attribute>> = {
   configured_status: ({ values }) => String(values.status),
   effective_status: (object, objects) => effectiveStatus(objects, object),
   objective: ({ values }) => String(values.objective),
-  created_time: ({ created }) => seconds(created),
-  updated_time: ({ updated }) => seconds(updated),
+  created_time: ({ created }) => toUnixSeconds(created),
+  updated_time: ({ updated }) => toUnixSeconds(updated),
 };
 
 /** What is wanted is a list, of one where one was given. */
-type Comparison = (value: string | number, wanted: readonly string[]) => boolean;
+type Comparison = (value: string | number, expected: readonly string[]) => boolean;
 
-const among: Comparison = (value, wanted) => wanted.includes(String(value));
-const contains: Comparison = (value, wanted) =>
-  String(value).toLowerCase().includes(wanted.join().toLowerCase());
+const isAmong: Comparison = (value, expected) => expected.includes(String(value));
+const contains: Comparison = (value, expected) =>
+  String(value).toLowerCase().includes(expected.join().toLowerCase());
 
 const OPERATORS: Readonly<Record<string, Comparison>> = {
-  EQUAL: among,
-  NOT_EQUAL: (value, wanted) => !among(value, wanted),
-  IN: among,
-  NOT_IN: (value, wanted) => !among(value, wanted),
+  EQUAL: isAmong,
+  NOT_EQUAL: (value, expected) => !isAmong(value, expected),
+  IN: isAmong,
+  NOT_IN: (value, expected) => !isAmong(value, expected),
   CONTAIN: contains,
-  NOT_CONTAIN: (value, wanted) => !contains(value, wanted),
-  GREATER_THAN: (value, wanted) => Number(value) > Number(wanted.join()),
-  LESS_THAN: (value, wanted) => Number(value) < Number(wanted.join()),
+  NOT_CONTAIN: (value, expected) => !contains(value, expected),
+  GREATER_THAN: (value, expected) => Number(value) > Number(expected.join()),
+  LESS_THAN: (value, expected) => Number(value) < Number(expected.join()),
 };
 
 const FIELD = /^(?:(campaign|adset|ad)\.)?(\w+)$/;
@@ -48,31 +48,31 @@ const asRecord = (value: unknown) => Object(value) as Record<string, unknown>;
 /** One condition of `filtering`. */
 export interface Condition {
   field: string;
-  holds(value: string | number): boolean;
+  matches(value: string | number): boolean;
 }
 
-export const conditionsOf = ({ params }: Call): Condition[] =>
+export const readConditions = ({ params }: Call): Condition[] =>
   (params.list("filtering") ?? []).map(asRecord).map(({ field, operator, value }) => {
-    const compare = own(OPERATORS, plainText(operator));
+    const compare = ownProperty(OPERATORS, plainText(operator));
     if (!compare)
       throw invalidParameter(`Param filtering[operator] must be one of {${Object.keys(OPERATORS)}}`);
-    const wanted = [value].flat().map(plainText);
-    return { field: plainText(field), holds: (found) => compare(found, wanted) };
+    const expected = [value].flat().map(plainText);
+    return { field: plainText(field), matches: (found) => compare(found, expected) };
   });
 
-function readCondition({ field, holds }: Condition, objects: AdObjects): Visible {
+function toObjectFilter({ field, matches }: Condition, objects: AdObjects): ObjectFilter {
   const [, owner, name = ""] = FIELD.exec(field) ?? [];
-  const attribute = own(ATTRIBUTES, name);
+  const attribute = ownProperty(ATTRIBUTES, name);
   if (!attribute) throw invalidParameter(`Filtering field '${field}' with operation is not supported`);
   return (object) => {
     const owning = owner ? objects.lineage(object).find(({ kind }) => kind === owner) : object;
-    return owning !== undefined && holds(attribute(owning, objects));
+    return owning !== undefined && matches(attribute(owning, objects));
   };
 }
 
 /** The objects that pass every condition. */
-export function passing(conditions: readonly Condition[], objects: AdObjects): Visible {
-  const filters = conditions.map((condition) => readCondition(condition, objects));
+export function combineFilters(conditions: readonly Condition[], objects: AdObjects): ObjectFilter {
+  const filters = conditions.map((condition) => toObjectFilter(condition, objects));
   return (object) => filters.every((passes) => passes(object));
 }
 
@@ -92,16 +92,19 @@ const EFFECTIVE_STATUSES: readonly string[] = [
 ];
 
 /** What a list shows. Without a word about the status, what is deleted or archived stays hidden. */
-export function shownOnly(call: Call, objects: AdObjects): Visible {
-  const conditions = conditionsOf(call);
-  const passes = passing(conditions, objects);
+export function readVisibilityFilter(call: Call, objects: AdObjects): ObjectFilter {
+  const conditions = readConditions(call);
+  const passes = combineFilters(conditions, objects);
   const statuses = call.params.list("effective_status")?.map(plainText);
-  const stray = statuses?.find((status) => !EFFECTIVE_STATUSES.includes(status));
-  if (stray)
-    throw invalidParameter(`Param effective_status must be of {${EFFECTIVE_STATUSES}} - got "${stray}"`);
-  const all = call.params.has("effective_status") || conditions.some(({ field }) => /status/.test(field));
+  const unknownStatus = statuses?.find((status) => !EFFECTIVE_STATUSES.includes(status));
+  if (unknownStatus)
+    throw invalidParameter(
+      `Param effective_status must be of {${EFFECTIVE_STATUSES}} - got "${unknownStatus}"`,
+    );
+  const includesRemoved =
+    call.params.has("effective_status") || conditions.some(({ field }) => /status/.test(field));
   return (object) => {
     const status = effectiveStatus(objects, object);
-    return passes(object) && (all || !isGone(status)) && (statuses?.includes(status) ?? true);
+    return passes(object) && (includesRemoved || !isRemoved(status)) && (statuses?.includes(status) ?? true);
   };
 }

@@ -1,44 +1,48 @@
 import type { Call } from "../wire/call.ts";
 import { checkFields, project } from "../wire/fields.ts";
-import { pageOf } from "../wire/pages.ts";
-import { shownOnly } from "./filters.ts";
+import { toListPage } from "../wire/pages.ts";
+import { readVisibilityFilter } from "./filters.ts";
 import type { AdKind } from "./objects/ad-kind.ts";
 import type { AdObject, AdObjects } from "./objects/objects.ts";
-import { stampIn } from "./times.ts";
+import { formatTimeIn } from "./times.ts";
 import type { Values } from "./values.ts";
 
-const MOST = 500;
+const MAX_OBJECTS_PER_PAGE = 500;
 
-export interface Reading {
-  one(kind: AdKind, object: AdObject, call: Call): unknown;
-  many(kind: AdKind, objects: readonly AdObject[], call: Call): unknown;
+export interface ObjectReader {
+  show(kind: AdKind, object: AdObject, call: Call): unknown;
+  list(kind: AdKind, objects: readonly AdObject[], call: Call): unknown;
 }
 
 /** Shows objects of any kind, as its table says. */
-export function createReading(objects: AdObjects): Reading {
-  const one: Reading["one"] = (kind, object, call) => {
+export function createObjectReader(objects: AdObjects): ObjectReader {
+  const show: ObjectReader["show"] = (kind, object, call) => {
     const fields = call.params.words("fields");
-    checkFields(fields, kind.type, ["account_id", ...Object.keys(kind.params), ...Object.keys(kind.shown)]);
-    return project(everything(kind, object, call), fields, kind.byDefault);
+    checkFields(fields, kind.type, [
+      "account_id",
+      ...Object.keys(kind.params),
+      ...Object.keys(kind.computedFields),
+    ]);
+    return project(toFields(kind, object, call), fields, kind.defaultFields);
   };
-  const everything = (kind: AdKind, object: AdObject, call: Call): Values => {
-    const shown = Object.entries(kind.shown).map(([name, show]) => [name, show(object, objects)]);
-    const values = { ...object.values, ...Object.fromEntries(shown) };
-    const write = call.params.text("date_format") === "U" ? inSeconds : stampIn;
+  const toFields = (kind: AdKind, object: AdObject, call: Call): Values => {
+    const computed = Object.entries(kind.computedFields).map(([name, show]) => [name, show(object, objects)]);
+    const values = { ...object.values, ...Object.fromEntries(computed) };
+    const formatTime = call.params.text("date_format") === "U" ? toUnixSeconds : formatTimeIn;
     const dated = Object.entries(values).map(([name, value]) => [
       name,
-      value instanceof Date ? write(object.account.timezone_name, value) : value,
+      value instanceof Date ? formatTime(object.account.timezone_name, value) : value,
     ]);
     return { id: object.id, account_id: object.account.id, ...Object.fromEntries(dated) };
   };
   return {
-    one,
-    many: (kind, items, call) =>
-      pageOf(call, items, (object) => one(kind, object, call), {
-        visible: shownOnly(call, objects),
-        most: MOST,
+    show,
+    list: (kind, items, call) =>
+      toListPage(call, items, (object) => show(kind, object, call), {
+        isVisible: readVisibilityFilter(call, objects),
+        maxLimit: MAX_OBJECTS_PER_PAGE,
       }),
   };
 }
 
-const inSeconds = (_zone: string, instant: Date): number => Math.floor(instant.getTime() / 1000);
+const toUnixSeconds = (_zone: string, instant: Date): number => Math.floor(instant.getTime() / 1000);

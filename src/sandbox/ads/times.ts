@@ -12,18 +12,18 @@ function offsetAt(zone: string, instant: Date): number {
   return (sign === "-" ? -1 : 1) * (Number(hours) * 60 + Number(minutes));
 }
 
-const two = (number: number) => String(number).padStart(2, "0");
+const padTwo = (number: number) => String(number).padStart(2, "0");
 
 /** As the platform writes a time: in the account's zone, the offset without a colon. */
-export function stampIn(zone: string, instant: Date): string {
+export function formatTimeIn(zone: string, instant: Date): string {
   const offset = offsetAt(zone, instant);
   const local = new Date(instant.getTime() + offset * MINUTE).toISOString().slice(0, 19);
-  const ahead = Math.abs(offset);
-  return `${local}${offset < 0 ? "-" : "+"}${two(Math.floor(ahead / 60))}${two(ahead % 60)}`;
+  const absoluteOffset = Math.abs(offset);
+  return `${local}${offset < 0 ? "-" : "+"}${padTwo(Math.floor(absoluteOffset / 60))}${padTwo(absoluteOffset % 60)}`;
 }
 
 /** The day it is in that zone, `2026-09-01`. */
-export const todayIn = (zone: string): string => stampIn(zone, new Date()).slice(0, 10);
+export const todayIn = (zone: string): string => formatTimeIn(zone, new Date()).slice(0, 10);
 
 const ISO = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:\.\d+)?(Z|[+-]\d\d:?\d\d)?)?$/;
 
@@ -31,10 +31,10 @@ const ISO = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:\.\d+)?(Z|[+-]\d\d:?
 export function readTime(text: string, zone: string, name: string): Date {
   if (/^\d{9,11}$/.test(text)) return new Date(Number(text) * 1000);
   const [, day, time = "00:00", seconds = ":00", offset] = ISO.exec(text) ?? [];
-  const plain = new Date(`${day}T${time}${seconds}Z`);
-  if (Number.isNaN(plain.getTime())) throw invalidParameter(`Param ${name} must be a valid time`);
-  const ahead = offset === undefined ? offsetAt(zone, plain) : minutesOf(offset);
-  return new Date(plain.getTime() - ahead * MINUTE);
+  const utc = new Date(`${day}T${time}${seconds}Z`);
+  if (Number.isNaN(utc.getTime())) throw invalidParameter(`Param ${name} must be a valid time`);
+  const offsetMinutes = offset === undefined ? offsetAt(zone, utc) : minutesOf(offset);
+  return new Date(utc.getTime() - offsetMinutes * MINUTE);
 }
 
 function minutesOf(offset: string): number {

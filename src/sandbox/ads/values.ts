@@ -5,7 +5,7 @@ import { readTime } from "./times.ts";
 /** What is known of an object by the names of its parameters. A time is a Date, an amount the text of an integer. */
 export type Values = Record<string, unknown>;
 
-export interface Written {
+export interface ReaderInput {
   params: Params;
   name: string;
   /** The account's, for times without an offset. */
@@ -13,7 +13,7 @@ export interface Written {
 }
 
 /** Reads one parameter as its type, or refuses it. Absent is undefined. */
-export type Reader = (written: Written) => unknown;
+export type Reader = (input: ReaderInput) => unknown;
 
 export const text: Reader = ({ params, name }) => {
   const value = params.text(name);
@@ -22,8 +22,8 @@ export const text: Reader = ({ params, name }) => {
 };
 
 /** In the smallest unit of the account's currency. */
-export const amount: Reader = (written) => {
-  const value = count(written);
+export const amount: Reader = (input) => {
+  const value = count(input);
   return value === undefined ? undefined : String(value);
 };
 
@@ -43,14 +43,14 @@ export const time: Reader = ({ params, name, zone }) => {
   return value === undefined ? undefined : readTime(value, zone, name);
 };
 
-const choice = (words: readonly string[]) => `one of {${words.join(", ")}}`;
+const describeChoice = (words: readonly string[]) => `one of {${words.join(", ")}}`;
 
 export const oneOf =
   (words: readonly string[]): Reader =>
   ({ params, name }) => {
     const value = params.text(name);
     if (value !== undefined && !words.includes(value))
-      throw invalidParameter(`Param ${name} must be ${choice(words)} - got "${value}".`);
+      throw invalidParameter(`Param ${name} must be ${describeChoice(words)} - got "${value}".`);
     return value;
   };
 
@@ -58,8 +58,9 @@ export const listOf =
   (words: readonly string[]): Reader =>
   ({ params, name }) => {
     const values = params.list(name);
-    const stray = values?.findIndex((value) => !words.includes(value as string)) ?? -1;
-    if (stray >= 0) throw invalidParameter(`Param ${name}[${stray}] must be ${choice(words)}`);
+    const unknownIndex = values?.findIndex((value) => !words.includes(value as string)) ?? -1;
+    if (unknownIndex >= 0)
+      throw invalidParameter(`Param ${name}[${unknownIndex}] must be ${describeChoice(words)}`);
     return values;
   };
 

@@ -1,6 +1,6 @@
 import { HOUR } from "../../runtime/durations.ts";
 import type { AdAccount } from "../built-in-assets.ts";
-import type { Ground } from "../context.ts";
+import type { SandboxContext } from "../context.ts";
 import type { Call } from "../wire/call.ts";
 import { invalidParameter } from "../wire/graph-error.ts";
 import type { AdKind, Draft } from "./objects/ad-kind.ts";
@@ -11,25 +11,25 @@ import { refuse } from "./refusals.ts";
 import { readValues } from "./values.ts";
 
 const SUCCESS = { success: true };
-const BUDGET_CHANGES_AN_HOUR = 4;
+const MAX_BUDGET_CHANGES_PER_HOUR = 4;
 
-export interface Writing {
+export interface ObjectWriter {
   create(kind: AdKind, account: AdAccount, call: Call): unknown;
   update(kind: AdKind, object: AdObject, call: Call): unknown;
   remove(object: AdObject): unknown;
 }
 
 /** Makes, changes and deletes objects of any kind, as its table says. */
-export function createWriting(ground: Ground, objects: AdObjects): Writing {
-  const review = createReview(ground, objects);
+export function createObjectWriter(context: SandboxContext, objects: AdObjects): ObjectWriter {
+  const review = createReview(context, objects);
   return {
     create(kind, account, call) {
       const changes = readValues(kind.params, call.params, account.timezone_name);
       const missing = kind.required.find((name) => changes[name] === undefined);
       if (missing) throw invalidParameter(`The parameter ${missing} is required.`);
       const values = { ...kind.defaults, ...changes };
-      obey(kind, { objects, account, values, changes });
-      if (onlyValidates(call)) return SUCCESS;
+      checkRules(kind, { objects, account, values, changes });
+      if (isValidateOnly(call)) return SUCCESS;
       const object = objects.add(kind.kind, account, values);
       review(object);
       return { id: object.id };
@@ -38,9 +38,16 @@ export function createWriting(ground: Ground, objects: AdObjects): Writing {
       const { account } = object;
       const changes = readValues(kind.params, call.params, account.timezone_name);
       checkChangeable(kind, object, Object.keys(changes));
-      obey(kind, { objects, account, values: { ...object.values, ...changes }, changes, before: object });
-      if (onlyValidates(call)) return SUCCESS;
-      if (object.kind === "adset" && changesBudget(object.values, changes)) countBudgetChange(ground, object);
+      checkRules(kind, {
+        objects,
+        account,
+        values: { ...object.values, ...changes },
+        changes,
+        before: object,
+      });
+      if (isValidateOnly(call)) return SUCCESS;
+      if (object.kind === "adset" && changesBudget(object.values, changes))
+        countBudgetChange(context, object);
       Object.assign(object.values, changes);
       object.updated = new Date();
       return SUCCESS;
@@ -53,28 +60,32 @@ export function createWriting(ground: Ground, objects: AdObjects): Writing {
   };
 }
 
-function obey({ rules }: AdKind, draft: Draft): void {
+function checkRules({ rules }: AdKind, draft: Draft): void {
   for (const rule of rules) {
     const refusal = rule(draft);
     if (refusal) throw refusal;
   }
 }
 
-function checkChangeable({ frozen, fixed }: AdKind, { values }: AdObject, names: readonly string[]): void {
-  const freeze = frozen[String(values.status)];
-  if (freeze && names.some((name) => name !== "name")) throw refuse(freeze);
-  const stuck = names.find((name) => fixed.includes(name));
-  if (stuck) throw refuse("unchangeable", [stuck]);
+function checkChangeable(
+  { frozen, immutable }: AdKind,
+  { values }: AdObject,
+  names: readonly string[],
+): void {
+  const refusalName = frozen[String(values.status)];
+  if (refusalName && names.some((name) => name !== "name")) throw refuse(refusalName);
+  const immutableName = names.find((name) => immutable.includes(name));
+  if (immutableName) throw refuse("unchangeable", [immutableName]);
 }
 
-function onlyValidates({ params }: Call): boolean {
+function isValidateOnly({ params }: Call): boolean {
   return params.list("execution_options")?.includes("validate_only") ?? false;
 }
 
-function countBudgetChange({ later }: Ground, object: AdObject): void {
-  if (object.budgetChanges >= BUDGET_CHANGES_AN_HOUR) throw refuse("budgetChangedTooOften");
+function countBudgetChange({ schedule }: SandboxContext, object: AdObject): void {
+  if (object.budgetChanges >= MAX_BUDGET_CHANGES_PER_HOUR) throw refuse("budgetChangedTooOften");
   object.budgetChanges += 1;
-  later(HOUR, () => {
+  schedule(HOUR, () => {
     object.budgetChanges -= 1;
   });
 }

@@ -8,18 +8,18 @@ interface Handshake {
 }
 
 /** Asks the receiver whether it wants webhooks: it knows the token and echoes the challenge, or it gets none. */
-export async function shakeHands({ callbackUrl, verifyToken }: Handshake): Promise<void> {
+export async function verifyCallback({ callbackUrl, verifyToken }: Handshake): Promise<void> {
   const challenge = String(randomInt(1_000_000_000, 2_000_000_000));
   const url = new URL(callbackUrl);
   url.searchParams.set("hub.mode", "subscribe");
   url.searchParams.set("hub.challenge", challenge);
   url.searchParams.set("hub.verify_token", verifyToken);
-  const { status, text } = await ask(url);
+  const { status, text } = await requestChallenge(url);
   if (status !== 200) throw notVerified(`HTTP Status Code = ${status}`);
   if (text !== challenge) throw notVerified("Response does not match challenge");
 }
 
-async function ask(url: URL): Promise<{ status: number; text: string }> {
+async function requestChallenge(url: URL): Promise<{ status: number; text: string }> {
   try {
     const answer = await fetch(url, { redirect: "manual", signal: AbortSignal.timeout(10 * SECOND) });
     return { status: answer.status, text: await answer.text() };

@@ -1,11 +1,11 @@
 import { APP_NAME } from "../built-in-assets.ts";
-import type { Ground } from "../context.ts";
+import type { SandboxContext } from "../context.ts";
 import type { NodeKind } from "../node-kind.ts";
 import { VERSION } from "../settings.ts";
 import { WEBHOOK_OBJECTS, type WebhookObject } from "../webhooks/webhooks.ts";
 import type { Call } from "../wire/call.ts";
 import { invalidParameter } from "../wire/graph-error.ts";
-import { shakeHands } from "./handshake.ts";
+import { verifyCallback } from "./handshake.ts";
 
 interface Subscription {
   object: string;
@@ -15,16 +15,16 @@ interface Subscription {
 }
 
 /** The app itself: what it is called, and where it wants its webhooks. */
-export function appKinds({ settings, webhooks }: Ground): NodeKind[] {
+export function appKinds({ settings, webhooks }: SandboxContext): NodeKind[] {
   const subscriptions = new Map<string, Subscription>();
 
   async function subscribe({ params }: Call): Promise<{ success: true }> {
-    const object = knownObject(params.requiredText("object"));
-    const callbackUrl = address(params.requiredText("callback_url"));
+    const object = readWebhookObject(params.requiredText("object"));
+    const callbackUrl = readCallbackUrl(params.requiredText("callback_url"));
     const fields = (params.words("fields") ?? []).map((name) => ({ name, version: VERSION }));
-    await shakeHands({ callbackUrl, verifyToken: params.requiredText("verify_token") });
+    await verifyCallback({ callbackUrl, verifyToken: params.requiredText("verify_token") });
     subscriptions.set(object, { object, callback_url: callbackUrl, fields, active: true });
-    webhooks.redirect(object, callbackUrl);
+    webhooks.setCallbackUrl(object, callbackUrl);
     return { success: true };
   }
 
@@ -48,13 +48,13 @@ export function appKinds({ settings, webhooks }: Ground): NodeKind[] {
   ];
 }
 
-function knownObject(object: string): WebhookObject {
+function readWebhookObject(object: string): WebhookObject {
   const found = WEBHOOK_OBJECTS.find((known) => known === object);
   if (found) return found;
   throw invalidParameter(`Param object must be one of {${WEBHOOK_OBJECTS.join(", ")}}`);
 }
 
-function address(text: string): string {
+function readCallbackUrl(text: string): string {
   if (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)) return text;
   throw invalidParameter("Param callback_url must be a valid URL");
 }

@@ -26,10 +26,10 @@ const REFUSALS = {
   133016: { title: "Account register deregister rate limit exceeded" },
 } as const satisfies Record<number, { title: string; status?: number }>;
 
-export type ChatCode = keyof typeof REFUSALS;
+export type ChatErrorCode = keyof typeof REFUSALS;
 
 /** A refusal at once: the general words in the message, what is wrong here in the details. */
-export function chatError(code: ChatCode, details: string): GraphError {
+export function chatError(code: ChatErrorCode, details: string): GraphError {
   const { title, status = 400 }: { title: string; status?: number } = REFUSALS[code];
   return new GraphError(code, `(#${code}) ${title}`, {
     status,
@@ -38,7 +38,7 @@ export function chatError(code: ChatCode, details: string): GraphError {
 }
 
 /** The same refusal as a webhook tells of it afterwards. */
-export function lateFailure(code: ChatCode, details: string): unknown {
+export function toWebhookError(code: ChatErrorCode, details: string): unknown {
   const { title } = REFUSALS[code];
   return {
     code,

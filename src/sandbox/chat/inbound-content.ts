@@ -1,13 +1,13 @@
-import type { Ground } from "../context.ts";
-import { own } from "../own-property.ts";
+import type { SandboxContext } from "../context.ts";
+import { ownProperty } from "../own-property.ts";
 import { invalidParameter } from "../wire/graph-error.ts";
-import { keepMedia } from "./media/media.ts";
+import { storeMedia } from "./media/media.ts";
 import { SAMPLE_FILES } from "./media/sample-files.ts";
 import type { Person } from "./messages/recipient.ts";
 import { newWamid } from "./messages/wamid.ts";
 
-interface Arrival {
-  ground: Ground;
+interface ContentInput {
+  context: SandboxContext;
   /** The number that was written to. */
   number: string;
   person: Person;
@@ -16,13 +16,13 @@ interface Arrival {
 type Content = Record<string, unknown>;
 
 /** What is under the type when nothing was said about it, or not all of it. */
-const DEFAULTS: Readonly<Record<string, (arrival: Arrival) => unknown>> = {
+const DEFAULT_CONTENT: Readonly<Record<string, (input: ContentInput) => unknown>> = {
   text: () => ({ body: "Hello" }),
-  image: file("image"),
-  video: file("video"),
-  audio: file("audio"),
-  document: file("document"),
-  sticker: file("sticker"),
+  image: sampleFile("image"),
+  video: sampleFile("video"),
+  audio: sampleFile("audio"),
+  document: sampleFile("document"),
+  sticker: sampleFile("sticker"),
   location: () => ({ latitude: -23.5613, longitude: -46.6565, name: "Avenida Paulista" }),
   contacts: () => [{ name: { formatted_name: "Ana Souza", first_name: "Ana" }, phones: [] }],
   button: () => ({ payload: "STOP", text: "Stop" }),
@@ -47,18 +47,18 @@ const DEFAULTS: Readonly<Record<string, (arrival: Arrival) => unknown>> = {
   revoke: ({ number }) => ({ original_message_id: newWamid("in", number) }),
 };
 
-function file(type: keyof typeof SAMPLE_FILES): (arrival: Arrival) => unknown {
-  return ({ ground, number }) => {
+function sampleFile(type: keyof typeof SAMPLE_FILES): (input: ContentInput) => unknown {
+  return ({ context, number }) => {
     const { mimeType, bytes, extras } = SAMPLE_FILES[type];
-    const { id, sha256 } = keepMedia(ground, { number, mimeType, bytes });
+    const { id, sha256 } = storeMedia(context, { number, mimeType, bytes });
     return { id, mime_type: mimeType, sha256, ...extras };
   };
 }
 
 /** These stand beside the content, not in it: what is answered to, and the ad that was pressed. */
-const BESIDE = ["context", "referral"];
+const SIBLING_FIELDS = ["context", "referral"];
 
-const UNKNOWN_TYPE = {
+const UNKNOWN_TYPE_ERROR = {
   code: 131051,
   title: "Message type unknown",
   message: "Message type unknown",
@@ -66,24 +66,24 @@ const UNKNOWN_TYPE = {
 };
 
 /** The fields of a message that its type brings with it. Of a file only some need to be given. */
-export function contentOf(arrival: Arrival, type: string, given: unknown): Content {
-  const byDefault = own(DEFAULTS, type);
-  if (!byDefault) throw invalidParameter(`type must be one of {${Object.keys(DEFAULTS).join(", ")}}`);
-  if (type === "contacts") return { contacts: Array.isArray(given) ? given : byDefault(arrival) };
-  const { beside, inside } = parted(asObject(given));
-  const isComplete = Object.keys(inside).length > 0 && !(type in SAMPLE_FILES);
+export function contentOf(input: ContentInput, type: string, given: unknown): Content {
+  const toDefault = ownProperty(DEFAULT_CONTENT, type);
+  if (!toDefault) throw invalidParameter(`type must be one of {${Object.keys(DEFAULT_CONTENT).join(", ")}}`);
+  if (type === "contacts") return { contacts: Array.isArray(given) ? given : toDefault(input) };
+  const { siblings, nested } = splitSiblings(asObject(given));
+  const isComplete = Object.keys(nested).length > 0 && !(type in SAMPLE_FILES);
   return {
-    [type]: isComplete ? inside : { ...(byDefault(arrival) as Content), ...inside },
-    ...beside,
-    ...(type === "unsupported" ? { errors: [UNKNOWN_TYPE] } : {}),
+    [type]: isComplete ? nested : { ...(toDefault(input) as Content), ...nested },
+    ...siblings,
+    ...(type === "unsupported" ? { errors: [UNKNOWN_TYPE_ERROR] } : {}),
   };
 }
 
-function parted(content: Content): { beside: Content; inside: Content } {
-  const [beside, inside]: [Content, Content] = [{}, {}];
+function splitSiblings(content: Content): { siblings: Content; nested: Content } {
+  const [siblings, nested]: [Content, Content] = [{}, {}];
   for (const [name, value] of Object.entries(content))
-    (BESIDE.includes(name) ? beside : inside)[name] = value;
-  return { beside, inside };
+    (SIBLING_FIELDS.includes(name) ? siblings : nested)[name] = value;
+  return { siblings, nested };
 }
 
 function asObject(given: unknown): Content {

@@ -1,19 +1,19 @@
-import type { Ground } from "../context.ts";
+import type { SandboxContext } from "../context.ts";
 import type { InboundMessage, InboundSource } from "../webhooks/inbound.ts";
 import type { Webhook } from "../webhooks/webhooks.ts";
 import { invalidParameter } from "../wire/graph-error.ts";
 import { contentOf } from "./inbound-content.ts";
-import { byPhone, byScopedId, contactOf, type Person } from "./messages/recipient.ts";
+import { contactOf, type Person, personByPhone, personByScopedId } from "./messages/recipient.ts";
 import { newWamid } from "./messages/wamid.ts";
-import { isNumber, metadataOf, senderOf } from "./numbers.ts";
+import { isPhoneNumberId, metadataOf, senderOf } from "./numbers.ts";
 
 /** People write to the numbers. */
-export const chatInbound = (ground: Ground): InboundSource => ({
-  knows: isNumber,
-  receive: (message) => receive(ground, message),
+export const chatInbound = (context: SandboxContext): InboundSource => ({
+  hasChannel: isPhoneNumberId,
+  receive: (message) => receive(context, message),
 });
 
-function receive(ground: Ground, { channel, from, type, content }: InboundMessage): Webhook {
+function receive(context: SandboxContext, { channel, from, type, content }: InboundMessage): Webhook {
   const receiver = senderOf(channel);
   const person = readPerson(from);
   const message = {
@@ -22,7 +22,7 @@ function receive(ground: Ground, { channel, from, type, content }: InboundMessag
     id: newWamid("in", channel),
     timestamp: String(Math.floor(Date.now() / 1000)),
     type,
-    ...contentOf({ ground, number: channel, person }, type, content),
+    ...contentOf({ context, number: channel, person }, type, content),
   };
   const value = {
     messaging_product: "whatsapp",
@@ -38,7 +38,7 @@ function receive(ground: Ground, { channel, from, type, content }: InboundMessag
 
 /** Whoever writes is already known to the platform, by this very number. */
 function readPerson(from: string): Person {
-  const person = byPhone(from, (digits) => digits) ?? byScopedId(from);
+  const person = personByPhone(from, (digits) => digits) ?? personByScopedId(from);
   if (!person) throw invalidParameter("from must be a phone number or a business-scoped id");
   return person;
 }

@@ -1,4 +1,4 @@
-import type { Ground } from "../context.ts";
+import type { SandboxContext } from "../context.ts";
 import type { NodeKind } from "../node-kind.ts";
 import { mediaKind } from "./media/media-kind.ts";
 import { phoneNumberKind } from "./phone-number-kind.ts";
@@ -6,5 +6,5 @@ import { templateKind } from "./templates/template-kind.ts";
 import { wabaKind } from "./waba-kind.ts";
 
 /** Chat businesses, their numbers, templates, messages and media. */
-export const chatKinds = (ground: Ground): NodeKind[] =>
-  [wabaKind, phoneNumberKind, templateKind, mediaKind].map((kind) => kind(ground));
+export const chatKinds = (context: SandboxContext): NodeKind[] =>
+  [wabaKind, phoneNumberKind, templateKind, mediaKind].map((kind) => kind(context));

@@ -1,38 +1,39 @@
-import type { ChatCode } from "./chat-error.ts";
+import type { ChatErrorCode } from "./chat-error.ts";
 
 /** What a recipient brings about by how its number (or its scoped id) ends. */
-export interface Fate {
+export interface MagicOutcome {
   /** Refused at the first try with each sender, taken afterwards. */
-  first?: ChatCode;
+  firstTryError?: ChatErrorCode;
   /** Refused whenever it is tried. */
-  refused?: ChatCode;
+  everyTryError?: ChatErrorCode;
   /** Taken, and then a webhook tells that it failed. */
-  fails?: ChatCode;
+  webhookError?: ChatErrorCode;
   /** A status that never comes. */
-  skips?: "delivered";
+  skippedStatus?: "delivered";
 }
 
-const RECIPIENT_ENDINGS: Readonly<Record<string, Fate>> = {
-  "0000": { fails: 131026 },
-  "0049": { fails: 131049 },
-  "0131": { first: 131056 },
-  "0202": { skips: "delivered" },
-  "0429": { first: 130429 },
-  "0470": { refused: 131047 },
-  "0500": { first: 131000 },
+const RECIPIENT_SUFFIXES: Readonly<Record<string, MagicOutcome>> = {
+  "0000": { webhookError: 131026 },
+  "0049": { webhookError: 131049 },
+  "0131": { firstTryError: 131056 },
+  "0202": { skippedStatus: "delivered" },
+  "0429": { firstTryError: 130429 },
+  "0470": { everyTryError: 131047 },
+  "0500": { firstTryError: 131000 },
 };
 
-export const fateOf = (recipient: string): Fate => RECIPIENT_ENDINGS[recipient.slice(-4)] ?? {};
+export const magicOutcomeOf = (recipient: string): MagicOutcome =>
+  RECIPIENT_SUFFIXES[recipient.slice(-4)] ?? {};
 
 /** What a template's name makes of its review. Any other name is approved. */
-const NAME_BEGINNINGS = {
+const NAME_PREFIXES = {
   reject_: "rejected",
   pause_: "paused",
   recategorise_: "recategorised",
   instant_: "instant",
 } as const;
 
-export type Verdict = (typeof NAME_BEGINNINGS)[keyof typeof NAME_BEGINNINGS] | "approved";
+export type ReviewResult = (typeof NAME_PREFIXES)[keyof typeof NAME_PREFIXES] | "approved";
 
-export const verdictOn = (name: string): Verdict =>
-  Object.entries(NAME_BEGINNINGS).find(([beginning]) => name.startsWith(beginning))?.[1] ?? "approved";
+export const reviewResultOf = (name: string): ReviewResult =>
+  Object.entries(NAME_PREFIXES).find(([prefix]) => name.startsWith(prefix))?.[1] ?? "approved";

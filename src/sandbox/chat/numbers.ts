@@ -11,7 +11,7 @@ const SENDERS: ReadonlyMap<string, Sender> = new Map(
   WABAS.flatMap((waba) => waba.numbers.map((number) => [number.id, { waba, number }] as const)),
 );
 
-export const isNumber = (id: string): boolean => SENDERS.has(id);
+export const isPhoneNumberId = (id: string): boolean => SENDERS.has(id);
 
 /** Of a node that the graph has already found to be a number. */
 export function senderOf(id: string): Sender {

@@ -1,33 +1,33 @@
 import type { PhoneNumber } from "../built-in-assets.ts";
-import type { Ground } from "../context.ts";
+import type { SandboxContext } from "../context.ts";
 import type { NodeKind } from "../node-kind.ts";
 import { checkFields, project } from "../wire/fields.ts";
 import { uploadMedia } from "./media/upload-media.ts";
 import { sendMessage } from "./messages/send-message.ts";
-import { isNumber, reachesNumber, senderOf } from "./numbers.ts";
+import { isPhoneNumberId, reachesNumber, senderOf } from "./numbers.ts";
 import { deregister, isRegistered, register } from "./registration.ts";
-import { managing, messaging } from "./scopes.ts";
+import { managementEdge, messagingEdge } from "./scopes.ts";
 
 /** A number that sends and receives. */
-export const phoneNumberKind = (ground: Ground): NodeKind => ({
+export const phoneNumberKind = (context: SandboxContext): NodeKind => ({
   name: "phone number",
-  owns: isNumber,
+  owns: isPhoneNumberId,
   reaches: reachesNumber,
   asset: (node) => senderOf(node).waba.id,
   edges: {
-    GET: managing(({ node, params }) => {
+    GET: managementEdge(({ node, params }) => {
       const fields = params.words("fields");
       checkNumberFields(fields);
-      return project(numberView(ground, senderOf(node).number), fields, NUMBER_DEFAULTS);
+      return project(toNumberNode(context, senderOf(node).number), fields, DEFAULT_NUMBER_FIELDS);
     }),
-    "POST register": managing((call) => register(ground, call)),
-    "POST deregister": managing((call) => deregister(ground, call)),
-    "POST messages": messaging((call) => sendMessage(ground, call)),
-    "POST media": messaging((call) => uploadMedia(ground, call)),
+    "POST register": managementEdge((call) => register(context, call)),
+    "POST deregister": managementEdge((call) => deregister(context, call)),
+    "POST messages": messagingEdge((call) => sendMessage(context, call)),
+    "POST media": messagingEdge((call) => uploadMedia(context, call)),
   },
 });
 
-export const NUMBER_DEFAULTS = [
+export const DEFAULT_NUMBER_FIELDS = [
   "verified_name",
   "code_verification_status",
   "display_phone_number",
@@ -38,7 +38,7 @@ export const NUMBER_DEFAULTS = [
 ];
 
 const NUMBER_FIELDS = [
-  ...NUMBER_DEFAULTS,
+  ...DEFAULT_NUMBER_FIELDS,
   "name_status",
   "whatsapp_business_manager_messaging_limit",
   "status",
@@ -47,9 +47,9 @@ const NUMBER_FIELDS = [
 export const checkNumberFields = (fields: readonly string[] | undefined): void =>
   checkFields(fields, "WhatsAppBusinessPhoneNumber", NUMBER_FIELDS);
 
-export function numberView(ground: Ground, number: PhoneNumber): Record<string, unknown> {
+export function toNumberNode(context: SandboxContext, number: PhoneNumber): Record<string, unknown> {
   const { id, display_phone_number, verified_name, code_verification_status } = number;
-  const registered = isRegistered(ground, id);
+  const registered = isRegistered(context, id);
   return {
     id,
     display_phone_number,

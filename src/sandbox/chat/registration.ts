@@ -1,15 +1,15 @@
 import { HOUR } from "../../runtime/durations.ts";
 import { WABAS } from "../built-in-assets.ts";
-import type { Ground } from "../context.ts";
-import { perGround } from "../per-sandbox.ts";
+import type { SandboxContext } from "../context.ts";
+import { perSandbox } from "../per-sandbox.ts";
 import type { Call } from "../wire/call.ts";
 import { invalidParameter } from "../wire/graph-error.ts";
 import { chatError } from "./chat-error.ts";
 import { senderOf } from "./numbers.ts";
 import { checkProduct } from "./product.ts";
 
-const WINDOW = 72 * HOUR;
-const MOST = 10;
+const REGISTRATION_WINDOW_MS = 72 * HOUR;
+const MAX_REGISTRATIONS_PER_WINDOW = 10;
 
 interface Registrations {
   /** Numbers that must be registered before they send. All others may, so that a channel still works after a restart. */
@@ -18,10 +18,10 @@ interface Registrations {
   registered: Set<string>;
   pins: Map<string, string>;
   /** When each number was registered or deregistered. */
-  tries: Map<string, number[]>;
+  attempts: Map<string, number[]>;
 }
 
-const registrationsOf = perGround((): Registrations => {
+const registrationsOf = perSandbox((): Registrations => {
   const numbers = WABAS.flatMap((waba) => waba.numbers);
   return {
     awaiting: new Set(
@@ -29,26 +29,26 @@ const registrationsOf = perGround((): Registrations => {
     ),
     registered: new Set(WABAS[0]?.numbers.map(({ id }) => id)),
     pins: new Map(numbers.flatMap(({ id, pin }) => (pin === undefined ? [] : [[id, pin] as const]))),
-    tries: new Map(),
+    attempts: new Map(),
   };
 });
 
-export const isRegistered = (ground: Ground, number: string): boolean =>
-  !registrationsOf(ground).awaiting.has(number);
+export const isRegistered = (context: SandboxContext, number: string): boolean =>
+  !registrationsOf(context).awaiting.has(number);
 
 /** The numbers of a business account that was just granted send nothing until they are registered. */
-export function awaitRegistration(ground: object, asset: string): void {
-  const { awaiting, registered } = registrationsOf(ground);
+export function awaitRegistration(context: object, asset: string): void {
+  const { awaiting, registered } = registrationsOf(context);
   for (const { id } of WABAS.find((waba) => waba.id === asset)?.numbers ?? [])
     if (!registered.has(id)) awaiting.add(id);
 }
 
-export function register(ground: Ground, { node, params }: Call): unknown {
+export function register(context: SandboxContext, { node, params }: Call): unknown {
   checkProduct(params);
   const pin = params.requiredText("pin");
   if (!/^\d{6}$/.test(pin)) throw invalidParameter("Param pin must be 6 digits");
-  const { awaiting, registered, pins } = registrationsOf(ground);
-  countTry(ground, node);
+  const { awaiting, registered, pins } = registrationsOf(context);
+  countAttempt(context, node);
   if (senderOf(node).number.code_verification_status === "NOT_VERIFIED")
     throw chatError(133006, "The phone number must be verified before it is registered.");
   if ((pins.get(node) ?? pin) !== pin) throw chatError(133005, "The two-step PIN entered is incorrect.");
@@ -58,19 +58,19 @@ export function register(ground: Ground, { node, params }: Call): unknown {
   return { success: true };
 }
 
-export function deregister(ground: Ground, { node }: Call): unknown {
-  countTry(ground, node);
-  const { awaiting, registered } = registrationsOf(ground);
+export function deregister(context: SandboxContext, { node }: Call): unknown {
+  countAttempt(context, node);
+  const { awaiting, registered } = registrationsOf(context);
   awaiting.add(node);
   registered.delete(node);
   return { success: true };
 }
 
 /** One that comes too often is refused, and is not counted itself: the way is free again when the old ones are past. */
-function countTry(ground: Ground, number: string): void {
-  const { tries } = registrationsOf(ground);
-  const recent = (tries.get(number) ?? []).filter((at) => Date.now() - at < WINDOW);
-  if (recent.length >= MOST)
+function countAttempt(context: SandboxContext, number: string): void {
+  const { attempts } = registrationsOf(context);
+  const recent = (attempts.get(number) ?? []).filter((at) => Date.now() - at < REGISTRATION_WINDOW_MS);
+  if (recent.length >= MAX_REGISTRATIONS_PER_WINDOW)
     throw chatError(133016, "Too many registrations of this phone number in a short time.");
-  tries.set(number, [...recent, Date.now()]);
+  attempts.set(number, [...recent, Date.now()]);
 }

@@ -1,6 +1,6 @@
-import type { Door } from "../server/route.ts";
+import type { SandboxRoute } from "../server/route.ts";
 
 /** A door for developers says in the index what it is for. */
-export interface DeveloperDoor extends Door {
+export interface ControlRoute extends SandboxRoute {
   summary: string;
 }

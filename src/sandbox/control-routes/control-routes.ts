@@ -1,20 +1,24 @@
-import type { Ground } from "../context.ts";
+import type { SandboxContext } from "../context.ts";
 import type { Faults } from "../faults/faults.ts";
 import type { Records } from "../records/records.ts";
-import type { DeveloperDoor } from "./control-route.ts";
-import { faultDoors } from "./faults.ts";
-import { indexDoors } from "./index-route.ts";
-import { recordDoors } from "./records.ts";
-import { webhookDoors } from "./webhooks.ts";
+import type { ControlRoute } from "./control-route.ts";
+import { faultRoutes } from "./faults.ts";
+import { indexRoutes } from "./index-route.ts";
+import { recordRoutes } from "./records.ts";
+import { webhookRoutes } from "./webhooks.ts";
 
-export interface DeveloperParts {
+export interface ControlParts {
   faults: Faults;
   requests: Records;
   inbox: Records;
 }
 
 /** Everything under /_sandbox. */
-export function developerDoors(ground: Ground, { faults, ...records }: DeveloperParts): DeveloperDoor[] {
-  const doors = [...faultDoors(faults, ground.tokens), ...recordDoors(records), ...webhookDoors(ground)];
-  return [...doors, ...indexDoors(doors, ground.settings)];
+export function controlRoutes(context: SandboxContext, { faults, ...records }: ControlParts): ControlRoute[] {
+  const routes = [
+    ...faultRoutes(faults, context.tokens),
+    ...recordRoutes(records),
+    ...webhookRoutes(context),
+  ];
+  return [...routes, ...indexRoutes(routes, context.settings)];
 }

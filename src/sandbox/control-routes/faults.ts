@@ -2,17 +2,17 @@ import { faultSchema } from "../faults/fault.ts";
 import type { Faults } from "../faults/faults.ts";
 import type { Tokens } from "../login/tokens.ts";
 import { Reply } from "../wire/call.ts";
-import type { DeveloperDoor } from "./control-route.ts";
+import type { ControlRoute } from "./control-route.ts";
 import { jsonReader } from "./read-json.ts";
 
-const PATH = "/_sandbox/faults";
+const FAULTS_PATH = "/_sandbox/faults";
 
-export function faultDoors(faults: Faults, tokens: Tokens): DeveloperDoor[] {
+export function faultRoutes(faults: Faults, tokens: Tokens): ControlRoute[] {
   const read = jsonReader(faultSchema);
   return [
     {
       method: "POST",
-      path: PATH,
+      path: FAULTS_PATH,
       summary: "let the next calls, or webhooks, go wrong",
       answer(request) {
         const fault = { times: 1, ...read(request) };
@@ -22,18 +22,18 @@ export function faultDoors(faults: Faults, tokens: Tokens): DeveloperDoor[] {
     },
     {
       method: "GET",
-      path: PATH,
+      path: FAULTS_PATH,
       summary: "what is still armed",
       answer: () => new Reply({ data: faults.armed() }),
     },
     {
       method: "DELETE",
-      path: PATH,
+      path: FAULTS_PATH,
       summary: "nothing goes wrong any more, and dead tokens live again",
       answer() {
         const cleared = faults.armed().length;
         faults.clear();
-        tokens.revive();
+        tokens.restoreRevoked();
         return new Reply({ cleared });
       },
     },

@@ -4,11 +4,11 @@ import { CALL_FAULTS, WEBHOOK_FAULTS } from "../faults/fault.ts";
 import type { SandboxSettings } from "../settings.ts";
 import { VERSION } from "../settings.ts";
 import { Reply } from "../wire/call.ts";
-import type { DeveloperDoor } from "./control-route.ts";
+import type { ControlRoute } from "./control-route.ts";
 import { MAGIC_VALUES } from "./magic-values.ts";
 
 /** What there is to try, for whoever looks in. */
-export function indexDoors(doors: readonly DeveloperDoor[], settings: SandboxSettings): DeveloperDoor[] {
+export function indexRoutes(routes: readonly ControlRoute[], settings: SandboxSettings): ControlRoute[] {
   const answer = ({ url }: { url: URL }) =>
     new Reply({
       sandbox: "Stand-in platforms for development. Nothing here costs money or reaches anybody.",
@@ -16,7 +16,7 @@ export function indexDoors(doors: readonly DeveloperDoor[], settings: SandboxSet
       app_id: settings.PLATFORM_APP_ID,
       config_id: settings.SIGNUP_CONFIG_ID,
       dialogs: DIALOG_PATHS.map((path) => `${url.origin}${path}`),
-      doors: doors.map(({ method, path, summary }) => ({ door: `${method} ${path}`, summary })),
+      doors: routes.map(({ method, path, summary }) => ({ door: `${method} ${path}`, summary })),
       faults: [...CALL_FAULTS, ...WEBHOOK_FAULTS],
       magic_values: MAGIC_VALUES,
       ad_accounts: AD_ACCOUNTS.map(({ id, name }) => ({ id: `act_${id}`, name })),

@@ -1,20 +1,21 @@
 import { AD_MAGIC_VALUES } from "../ads/magic.ts";
-import { PHOTO_PERSON } from "../pages/people.ts";
+import { PHOTO_PERSON_PREFIX } from "../pages/people.ts";
 
 interface MagicValue {
   value: string;
   effect: string;
 }
 
-const named = (what: string, name: string, effect: string): MagicValue => ({
-  value: `${what} \`${name}\``,
+const toMagicValue = (prefix: string, name: string, effect: string): MagicValue => ({
+  value: `${prefix} \`${name}\``,
   effect,
 });
 
-const recipient = (ending: string, effect: string) => named("a recipient ending in", ending, effect);
+const recipient = (ending: string, effect: string) => toMagicValue("a recipient ending in", ending, effect);
 const person = (ending: string, effect: string) =>
-  named("a person of a page or photo account ending in", ending, effect);
-const template = (beginning: string, effect: string) => named("a template named", `${beginning}...`, effect);
+  toMagicValue("a person of a page or photo account ending in", ending, effect);
+const template = (beginning: string, effect: string) =>
+  toMagicValue("a template named", `${beginning}...`, effect);
 
 /** Values that make something happen without a fault, as the numbers of payment test cards do. */
 export const MAGIC_VALUES: readonly MagicValue[] = [
@@ -31,7 +32,7 @@ export const MAGIC_VALUES: readonly MagicValue[] = [
   person("0429", "is throttled at the first try"),
   person("0551", "is not available, 551"),
   {
-    value: `a person beginning with \`${PHOTO_PERSON}\``,
+    value: `a person beginning with \`${PHOTO_PERSON_PREFIX}\``,
     effect: "is on the photo platform when a page writes to them",
   },
   template("reject_", "is rejected by the review"),

@@ -1,28 +1,28 @@
 import { object, oneOf, Type } from "../../schema/types.ts";
-import type { Ground } from "../context.ts";
-import { DoorError } from "../server/error-reply.ts";
+import type { SandboxContext } from "../context.ts";
+import { ControlError } from "../server/error-reply.ts";
 import { inboundSources } from "../webhooks/inbound.ts";
 import { WEBHOOK_OBJECTS } from "../webhooks/webhooks.ts";
 import { Reply } from "../wire/call.ts";
-import type { DeveloperDoor } from "./control-route.ts";
+import type { ControlRoute } from "./control-route.ts";
 import { jsonReader } from "./read-json.ts";
 
-const inboundMessage = object({
+const inboundMessageSchema = object({
   channel: Type.String({ minLength: 1 }),
   from: Type.String({ minLength: 1 }),
   type: Type.String({ minLength: 1 }),
   content: Type.Optional(Type.Unknown()),
 });
 
-const webhook = object({
+const webhookSchema = object({
   object: oneOf(WEBHOOK_OBJECTS),
   entry: Type.Array(Type.Object({ id: Type.String() }, { additionalProperties: true }), { minItems: 1 }),
 });
 
 /** By these the outside world speaks to the service. */
-export function webhookDoors(ground: Ground): DeveloperDoor[] {
-  const sources = inboundSources(ground);
-  const [readMessage, readWebhook] = [jsonReader(inboundMessage), jsonReader(webhook)];
+export function webhookRoutes(context: SandboxContext): ControlRoute[] {
+  const sources = inboundSources(context);
+  const [readMessage, readWebhook] = [jsonReader(inboundMessageSchema), jsonReader(webhookSchema)];
   return [
     {
       method: "POST",
@@ -30,10 +30,10 @@ export function webhookDoors(ground: Ground): DeveloperDoor[] {
       summary: "somebody writes to a channel: { channel, from, type, content? }",
       answer(request) {
         const message = { content: undefined, ...readMessage(request) };
-        const source = sources.find(({ knows }) => knows(message.channel));
-        if (!source) throw new DoorError(404, `There is no channel ${message.channel}`);
+        const source = sources.find(({ hasChannel }) => hasChannel(message.channel));
+        if (!source) throw new ControlError(404, `There is no channel ${message.channel}`);
         const webhook = source.receive(message);
-        return new Reply({ sent: webhook !== undefined && ground.webhooks.send(webhook) }, { status: 202 });
+        return new Reply({ sent: webhook !== undefined && context.webhooks.send(webhook) }, { status: 202 });
       },
     },
     {
@@ -43,7 +43,7 @@ export function webhookDoors(ground: Ground): DeveloperDoor[] {
       answer(request) {
         const { object } = readWebhook(request);
         // Not what was read of it: an integer too long for a number must arrive as it was written.
-        ground.webhooks.sendAsGiven(object, request.body.toString("utf8"));
+        context.webhooks.sendRaw(object, request.body.toString("utf8"));
         return new Reply({ sent: true }, { status: 202 });
       },
     },

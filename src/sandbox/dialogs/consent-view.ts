@@ -4,10 +4,10 @@ import type { Reply } from "../wire/call.ts";
 import type { Choice, Consent } from "./consent.ts";
 import type { Decision } from "./decide.ts";
 import { PERMISSIONS } from "./permissions.ts";
-import { page } from "./view.ts";
+import { renderView } from "./view.ts";
 
 /** A decision that cannot be taken as it is, and what is wrong with the choice of assets. */
-interface Rejected {
+interface RejectedDecision {
   decision: Decision;
   problem: string;
 }
@@ -20,22 +20,25 @@ interface Rejected {
  * - `asset=<id>` for each account, chat account or page that is opened (ad accounts without `act_`),
  * - `expired=<name>` for a permission that was granted once and has run out: no control on the page, for tests.
  */
-export function consentPage(path: string, consent: Consent, rejected?: Rejected): Reply {
-  const { title, notes, permissions, choices, chooses, isDivisible } = consent;
+export function consentView(path: string, consent: Consent, rejected?: RejectedDecision): Reply {
+  const { title, notes, permissions, choices, choicesLabel, canDeclinePermissions } = consent;
   const { decision, problem } = rejected ?? {};
-  const isGranted = (name: string) => !decision || !isDivisible || decision.permissions.includes(name);
+  const isGranted = (name: string) =>
+    !decision || !canDeclinePermissions || decision.permissions.includes(name);
   const isChosen = ({ id, checked }: Choice) => decision?.assets.includes(id) ?? checked;
   const content = html`
-${problem === undefined ? undefined : html`<p role="alert" id="${PROBLEM}" data-error>${problem}</p>`}
+${problem === undefined ? undefined : html`<p role="alert" id="${PROBLEM_ELEMENT_ID}" data-error>${problem}</p>`}
 ${notes.map((note) => html`<p class="note">${note}</p>`)}
 <form method="post" action="${path}">
 ${[...consent.hidden].map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
 ${group({
   legend: "What it may do",
-  rows: permissions.map((name) => permissionRow(name, { ticked: isGranted(name), disabled: !isDivisible })),
+  rows: permissions.map((name) =>
+    permissionRow(name, { ticked: isGranted(name), disabled: !canDeclinePermissions }),
+  ),
 })}
 ${group({
-  legend: chooses,
+  legend: choicesLabel,
   rows: choices.map((choice) => choiceRow(choice, { ticked: isChosen(choice) })),
   hasProblem: problem !== undefined,
 })}
@@ -45,10 +48,10 @@ ${group({
 <button name="action" value="cancel" data-action="cancel">Cancel</button>
 </div>
 </form>`;
-  return page({ title, content, status: problem === undefined ? 200 : 400 });
+  return renderView({ title, content, status: problem === undefined ? 200 : 400 });
 }
 
-const PROBLEM = "problem";
+const PROBLEM_ELEMENT_ID = "problem";
 
 interface Group {
   legend: string;
@@ -57,25 +60,25 @@ interface Group {
 }
 
 const group = ({ legend, rows, hasProblem = false }: Group) => {
-  const described = hasProblem ? html` aria-describedby="${PROBLEM}"` : undefined;
+  const describedBy = hasProblem ? html` aria-describedby="${PROBLEM_ELEMENT_ID}"` : undefined;
   return rows.length === 0
     ? undefined
-    : html`<fieldset${described}><legend>${legend}</legend>${rows}</fieldset>`;
+    : html`<fieldset${describedBy}><legend>${legend}</legend>${rows}</fieldset>`;
 };
 
-interface BoxState {
+interface CheckboxState {
   ticked: boolean;
   disabled?: boolean;
 }
 
-const stateOf = ({ ticked, disabled = false }: BoxState) =>
+const checkboxAttributes = ({ ticked, disabled = false }: CheckboxState) =>
   `${ticked ? " checked" : ""}${disabled ? " disabled" : ""}`;
 
 /** What cannot be declined is shown ticked and is not sent: it is granted with the rest. */
-const permissionRow = (name: string, state: BoxState) => html`
-<label><input type="checkbox" name="permission" value="${name}" data-permission="${name}"${stateOf(state)}>
+const permissionRow = (name: string, state: CheckboxState) => html`
+<label><input type="checkbox" name="permission" value="${name}" data-permission="${name}"${checkboxAttributes(state)}>
 <span>${PERMISSIONS[name]}<small>${name}</small></span></label>`;
 
-const choiceRow = ({ id, name, details }: Choice, state: BoxState) => html`
-<label><input type="checkbox" name="asset" value="${id}" data-asset="${id}"${stateOf(state)}>
+const choiceRow = ({ id, name, details }: Choice, state: CheckboxState) => html`
+<label><input type="checkbox" name="asset" value="${id}" data-asset="${id}"${checkboxAttributes(state)}>
 <span>${name}<small>${details}</small></span></label>`;

@@ -16,12 +16,12 @@ export interface Consent {
   title: string;
   permissions: readonly string[];
   /** Whether single permissions can be declined. */
-  isDivisible: boolean;
+  canDeclinePermissions: boolean;
   choices: readonly Choice[];
   /** What the choices are, for people. */
-  chooses: string;
+  choicesLabel: string;
   /** What at least one of must be chosen, for people; undefined where it makes sense without. */
-  needed: string | undefined;
+  requiredChoice: string | undefined;
   /** What the app filled in beforehand, and other remarks. */
   notes: readonly string[];
   redirectUri: string;
@@ -31,6 +31,6 @@ export interface Consent {
 }
 
 /** The request is not one that the platform would show a dialog for. */
-export class DialogRefused extends Error {
-  override name = "DialogRefused";
+export class DialogError extends Error {
+  override name = "DialogError";
 }

@@ -1,9 +1,9 @@
 import { PERSON } from "../built-in-assets.ts";
-import type { Ground } from "../context.ts";
+import type { SandboxContext } from "../context.ts";
 import type { Agreement } from "../login/codes.ts";
 import type { Reply } from "../wire/call.ts";
-import { type Consent, DialogRefused } from "./consent.ts";
-import { backTo } from "./view.ts";
+import { type Consent, DialogError } from "./consent.ts";
+import { redirectBack } from "./view.ts";
 
 /** What the form sent beside the dialog's parameters. */
 export interface Decision {
@@ -14,7 +14,7 @@ export interface Decision {
 }
 
 /** A name in a form may come several times. */
-export function decisionIn(body: Buffer): Decision {
+export function readDecision(body: Buffer): Decision {
   const form = new URLSearchParams(body.toString("utf8"));
   const all = (name: string) => [...new Set(form.getAll(name))];
   return {
@@ -25,8 +25,8 @@ export function decisionIn(body: Buffer): Decision {
   };
 }
 
-export const cancelled = ({ redirectUri, state }: Consent): Reply =>
-  backTo(redirectUri, {
+export const cancelReply = ({ redirectUri, state }: Consent): Reply =>
+  redirectBack(redirectUri, {
     error: "access_denied",
     error_code: "200",
     error_description: "Permissions error",
@@ -34,28 +34,35 @@ export const cancelled = ({ redirectUri, state }: Consent): Reply =>
     state,
   });
 
-export function granted({ codes }: Pick<Ground, "codes">, consent: Consent, decision: Decision): Reply {
+export function grantReply(
+  { codes }: Pick<SandboxContext, "codes">,
+  consent: Consent,
+  decision: Decision,
+): Reply {
   const { redirectUri, state } = consent;
-  const code = codes.issue({ redirectUri, agreement: agreementOn(consent, decision) });
-  return backTo(redirectUri, { code, state });
+  const code = codes.issue({ redirectUri, agreement: toAgreement(consent, decision) });
+  return redirectBack(redirectUri, { code, state });
 }
 
-function agreementOn({ kind, permissions, isDivisible, choices }: Consent, decision: Decision): Agreement {
+function toAgreement(
+  { kind, permissions, canDeclinePermissions, choices }: Consent,
+  decision: Decision,
+): Agreement {
   const { assets, expired } = decision;
-  onlyOf(permissions, [...decision.permissions, ...expired], "permission");
-  onlyOf(
+  checkOffered(permissions, [...decision.permissions, ...expired], "permission");
+  checkOffered(
     choices.map(({ id }) => id),
     assets,
     "asset",
   );
-  const ticked = isDivisible ? decision.permissions : permissions;
+  const ticked = canDeclinePermissions ? decision.permissions : permissions;
   const scopes = permissions.filter((name) => ticked.includes(name) && !expired.includes(name));
   const declined = permissions.filter((name) => !ticked.includes(name) && !expired.includes(name));
   return { kind, user: PERSON.id, scopes, declined, expired, assets };
 }
 
 /** The page offers nothing else, so that it is a program's mistake. */
-function onlyOf(offered: readonly string[], chosen: readonly string[], what: string): void {
-  const strange = chosen.find((one) => !offered.includes(one));
-  if (strange !== undefined) throw new DialogRefused(`No such ${what} was offered: ${strange}`);
+function checkOffered(offered: readonly string[], chosen: readonly string[], label: string): void {
+  const unknownChoice = chosen.find((one) => !offered.includes(one));
+  if (unknownChoice !== undefined) throw new DialogError(`No such ${label} was offered: ${unknownChoice}`);
 }

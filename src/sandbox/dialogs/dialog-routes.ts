@@ -1,83 +1,101 @@
 import { PAGES } from "../built-in-assets.ts";
 import { awaitRegistration } from "../chat/registration.ts";
-import type { Ground } from "../context.ts";
-import type { Door, DoorRequest } from "../server/route.ts";
+import type { SandboxContext } from "../context.ts";
+import type { SandboxRequest, SandboxRoute } from "../server/route.ts";
 import type { SandboxSettings } from "../settings.ts";
 import type { Webhooks } from "../webhooks/webhooks.ts";
 import type { Reply } from "../wire/call.ts";
 import { GraphError } from "../wire/graph-error.ts";
 import type { Params } from "../wire/params.ts";
-import { type Consent, DialogRefused } from "./consent.ts";
-import { consentPage } from "./consent-view.ts";
-import { cancelled, decisionIn, granted } from "./decide.ts";
+import { type Consent, DialogError } from "./consent.ts";
+import { consentView } from "./consent-view.ts";
+import { cancelReply, grantReply, readDecision } from "./decide.ts";
 import { oauthConsent } from "./oauth.ts";
 import { signupConsent } from "./signup.ts";
-import { errorPage } from "./view.ts";
+import { errorView } from "./view.ts";
 
 interface Dialog {
   path: string;
   read(params: Params, settings: SandboxSettings): Consent;
   /** Assets granted here are silent until the app subscribes to them, so that forgetting it shows. */
-  silences: boolean;
+  isSignup: boolean;
 }
 
 /** Logging in again leaves subscriptions as they are; a signup is followed by a new one. */
 const DIALOGS: readonly Dialog[] = [
-  { path: "/dialog/oauth", read: oauthConsent, silences: false },
-  { path: "/dialog/signup", read: signupConsent, silences: true },
+  { path: "/dialog/oauth", read: oauthConsent, isSignup: false },
+  { path: "/dialog/signup", read: signupConsent, isSignup: true },
 ];
 
 export const DIALOG_PATHS: readonly string[] = DIALOGS.map(({ path }) => path);
 
-interface Needs extends Pick<Ground, "settings" | "codes"> {
+interface DialogContext extends Pick<SandboxContext, "settings" | "codes"> {
   webhooks: Pick<Webhooks, "awaitSubscription">;
 }
 
 /** The pages on which a person lets the app in. */
-export const dialogDoors = (ground: Needs): Door[] =>
-  DIALOGS.flatMap((dialog): Door[] => [
-    { method: "GET", path: dialog.path, answer: orErrorPage((request) => shown(ground, dialog, request)) },
-    { method: "POST", path: dialog.path, answer: orErrorPage((request) => decided(ground, dialog, request)) },
+export const dialogRoutes = (context: DialogContext): SandboxRoute[] =>
+  DIALOGS.flatMap((dialog): SandboxRoute[] => [
+    {
+      method: "GET",
+      path: dialog.path,
+      answer: withErrorView((request) => showConsent(context, dialog, request)),
+    },
+    {
+      method: "POST",
+      path: dialog.path,
+      answer: withErrorView((request) => handleDecision(context, dialog, request)),
+    },
   ]);
 
-const shown = ({ settings }: Needs, { path, read }: Dialog, { params }: DoorRequest): Reply =>
-  consentPage(path, read(params, settings));
+const showConsent = (
+  { settings }: DialogContext,
+  { path, read }: Dialog,
+  { params }: SandboxRequest,
+): Reply => consentView(path, read(params, settings));
 
-function decided(ground: Needs, { path, read, silences }: Dialog, { params, body }: DoorRequest): Reply {
-  const consent = read(params, ground.settings);
-  const decision = decisionIn(body);
-  if (decision.action === "cancel") return cancelled(consent);
-  if (decision.action !== "grant") throw new DialogRefused("The action must be grant or cancel.");
-  if (consent.needed !== undefined && decision.assets.length === 0)
-    return consentPage(path, consent, { decision, problem: `Choose at least one ${consent.needed}.` });
-  const reply = granted(ground, consent, decision);
-  if (silences) silence(ground, decision.assets);
+function handleDecision(
+  context: DialogContext,
+  { path, read, isSignup }: Dialog,
+  { params, body }: SandboxRequest,
+): Reply {
+  const consent = read(params, context.settings);
+  const decision = readDecision(body);
+  if (decision.action === "cancel") return cancelReply(consent);
+  if (decision.action !== "grant") throw new DialogError("The action must be grant or cancel.");
+  if (consent.requiredChoice !== undefined && decision.assets.length === 0)
+    return consentView(path, consent, {
+      decision,
+      problem: `Choose at least one ${consent.requiredChoice}.`,
+    });
+  const reply = grantReply(context, consent, decision);
+  if (isSignup) awaitSignupCompletion(context, decision.assets);
   return reply;
 }
 
 /** Nothing is heard of them, and their numbers send nothing, until the signup's last steps are done. */
-function silence(ground: Needs, assets: readonly string[]): void {
-  for (const asset of withPhotos(assets)) {
-    ground.webhooks.awaitSubscription(asset);
-    awaitRegistration(ground, asset);
+function awaitSignupCompletion(context: DialogContext, assets: readonly string[]): void {
+  for (const asset of withPhotoAccounts(assets)) {
+    context.webhooks.awaitSubscription(asset);
+    awaitRegistration(context, asset);
   }
 }
 
 /** A page's photo account is heard of, or not, together with its page. */
-const withPhotos = (assets: readonly string[]): string[] =>
+const withPhotoAccounts = (assets: readonly string[]): string[] =>
   assets.flatMap((asset) => {
-    const photos = PAGES.find(({ id }) => id === asset)?.instagram;
-    return photos ? [asset, photos.id] : [asset];
+    const photoAccount = PAGES.find(({ id }) => id === asset)?.instagram;
+    return photoAccount ? [asset, photoAccount.id] : [asset];
   });
 
-const orErrorPage =
-  (answer: (request: DoorRequest) => Reply) =>
-  (request: DoorRequest): Reply => {
+const withErrorView =
+  (answer: (request: SandboxRequest) => Reply) =>
+  (request: SandboxRequest): Reply => {
     try {
-      if (request.unreadable) throw request.unreadable;
+      if (request.bodyError) throw request.bodyError;
       return answer(request);
     } catch (error) {
-      if (error instanceof DialogRefused || error instanceof GraphError) return errorPage(error.message);
+      if (error instanceof DialogError || error instanceof GraphError) return errorView(error.message);
       throw error;
     }
   };

@@ -1,11 +1,11 @@
-import { DialogRefused } from "./consent.ts";
+import { DialogError } from "./consent.ts";
 
-type Json = Record<string, unknown>;
+type JsonObject = Record<string, unknown>;
 
 /** What the app filled in for the person, in words. */
 export function prefilledNotes(extras: string | undefined): string[] {
   if (extras === undefined) return [];
-  const setup = objectAt(parsed(extras), "setup");
+  const setup = objectAt(parseExtras(extras), "setup");
   const [business, phone] = [objectAt(setup, "business"), objectAt(setup, "phone")];
   return [
     ...note("Business", business.name),
@@ -16,27 +16,27 @@ export function prefilledNotes(extras: string | undefined): string[] {
   ];
 }
 
-function parsed(text: string): Json {
+function parseExtras(text: string): JsonObject {
   try {
     const value: unknown = JSON.parse(text);
     if (isObject(value)) return value;
   } catch {
     // said below
   }
-  throw new DialogRefused("The extras are not a JSON object.");
+  throw new DialogError("The extras are not a JSON object.");
 }
 
-const isObject = (value: unknown): value is Json =>
+const isObject = (value: unknown): value is JsonObject =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-function objectAt(parent: Json, name: string): Json {
+function objectAt(parent: JsonObject, name: string): JsonObject {
   const value = parent[name] ?? {};
-  if (!isObject(value)) throw new DialogRefused(`In the extras ${name} is not an object.`);
+  if (!isObject(value)) throw new DialogError(`In the extras ${name} is not an object.`);
   return value;
 }
 
 function note(label: string, value: unknown): string[] {
   if (value === undefined || value === null || value === "") return [];
-  if (typeof value !== "string") throw new DialogRefused(`In the extras ${label} is not a text.`);
+  if (typeof value !== "string") throw new DialogError(`In the extras ${label} is not a text.`);
   return [`${label}: ${value}`];
 }

@@ -1,26 +1,26 @@
 import type { SandboxSettings } from "../settings.ts";
 import type { Params } from "../wire/params.ts";
-import { DialogRefused } from "./consent.ts";
+import { DialogError } from "./consent.ts";
 import { isPermission } from "./permissions.ts";
 
 /** What every dialog checks before it shows anything. */
 export function checkApp(params: Params, { PLATFORM_APP_ID }: SandboxSettings): void {
   if (params.text("client_id") !== PLATFORM_APP_ID)
-    throw new DialogRefused("Invalid App ID: the client_id is not that of a known app.");
-  if (params.text("response_type") !== "code") throw new DialogRefused("The response_type must be code.");
+    throw new DialogError("Invalid App ID: the client_id is not that of a known app.");
+  if (params.text("response_type") !== "code") throw new DialogError("The response_type must be code.");
 }
 
 /** The asked permissions, each once. */
-export function permissionsIn(params: Params): string[] {
-  const asked = [...new Set((params.text("scope") ?? "").split(",").map((word) => word.trim()))];
-  const permissions = asked.filter((word) => word !== "");
-  const strange = permissions.filter((name) => !isPermission(name));
-  if (strange.length > 0) throw new DialogRefused(`Invalid Scopes: ${strange.join(", ")}`);
+export function readPermissions(params: Params): string[] {
+  const requested = [...new Set((params.text("scope") ?? "").split(",").map((word) => word.trim()))];
+  const permissions = requested.filter((word) => word !== "");
+  const unknownScopes = permissions.filter((name) => !isPermission(name));
+  if (unknownScopes.length > 0) throw new DialogError(`Invalid Scopes: ${unknownScopes.join(", ")}`);
   return permissions;
 }
 
 /** Those of the named parameters that came, as they came. */
-export const kept = (params: Params, names: readonly string[]): Map<string, string> =>
+export const pickParams = (params: Params, names: readonly string[]): Map<string, string> =>
   new Map(
     names.flatMap((name) => {
       const value = params.text(name);

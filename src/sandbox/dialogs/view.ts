@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type Html, html, ours } from "../../runtime/html.ts";
+import { type Html, html, trustedHtml } from "../../runtime/html.ts";
 import { Reply } from "../wire/call.ts";
 import { STYLE } from "./style.ts";
 
@@ -18,21 +18,21 @@ const HEADERS = {
   "cache-control": "no-store",
 };
 
-interface PageOptions {
+interface ViewOptions {
   title: string;
   content: Html;
   status?: number;
 }
 
 /** The one layout of all dialogs. It says that it is the sandbox, so that nobody takes it for the platform. */
-export function page({ title, content, status = 200 }: PageOptions): Reply {
+export function renderView({ title, content, status = 200 }: ViewOptions): Reply {
   const { text } = html`<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>${title} (Sandbox)</title>
-<style>${ours(STYLE)}</style>
+<style>${trustedHtml(STYLE)}</style>
 </head>
 <body>
 <header><strong>Sandbox</strong> <span>For development only. This is no real platform.</span></header>
@@ -47,8 +47,8 @@ ${content}
 }
 
 /** What the platform shows instead of a dialog, and never as a redirect: the address to go back to is not to be trusted. */
-export const errorPage = (message: string): Reply =>
-  page({
+export const errorView = (message: string): Reply =>
+  renderView({
     title: "This request cannot be shown",
     content: html`<p role="alert" data-error>${message}</p>
 <p class="quiet">The app that sent you here asked in a way that the platform would refuse.</p>`,
@@ -56,7 +56,7 @@ export const errorPage = (message: string): Reply =>
   });
 
 /** Back to the app; the query that its address already has stays. */
-export function backTo(redirectUri: string, answer: Record<string, string | undefined>): Reply {
+export function redirectBack(redirectUri: string, answer: Record<string, string | undefined>): Reply {
   const url = new URL(redirectUri);
   const added = new URLSearchParams(
     Object.entries(answer).filter((entry): entry is [string, string] => entry[1] !== undefined),

@@ -1,4 +1,4 @@
-import { CALL_FAULTS, type CallFault, type Fault, INBOX, type WebhookFault } from "./fault.ts";
+import { CALL_FAULTS, type CallFault, type Fault, INBOX_PATH, type WebhookFault } from "./fault.ts";
 
 /** As much of a call as a fault can be meant for. */
 export interface Target {
@@ -6,7 +6,7 @@ export interface Target {
   /** Without the query. */
   path: string;
   /** It is about a token that was issued to somebody. The app's own ends with the app alone. */
-  isMortal: boolean;
+  hasRevocableToken: boolean;
 }
 
 export interface Faults {
@@ -15,17 +15,17 @@ export interface Faults {
   armed(): readonly Fault[];
   clear(): void;
   /** The oldest fault that is meant for this call, used once. */
-  takeForCall(target: Target): ArmedForCall | undefined;
+  takeForCall(target: Target): ArmedCallFault | undefined;
   /** Whether this befalls the webhook that is being sent. */
   takeForWebhook(kind: WebhookFault): boolean;
 }
 
-export type ArmedForCall = Fault & { kind: CallFault };
+export type ArmedCallFault = Fault & { kind: CallFault };
 
 export function createFaults(): Faults {
   let armed: Fault[] = [];
-  const take = <F extends Fault>(isMeant: (fault: Fault) => fault is F): F | undefined => {
-    const fault = armed.find(isMeant);
+  const take = <F extends Fault>(predicate: (fault: Fault) => fault is F): F | undefined => {
+    const fault = armed.find(predicate);
     if (!fault) return undefined;
     fault.times -= 1;
     armed = armed.filter(({ times }) => times > 0);
@@ -38,21 +38,22 @@ export function createFaults(): Faults {
       armed = [];
     },
     takeForCall: (target) =>
-      take((fault): fault is ArmedForCall => isCallFault(fault) && isMeant(fault, target)),
+      take((fault): fault is ArmedCallFault => isCallFault(fault) && isMatch(fault, target)),
     takeForWebhook: (kind) => take((fault): fault is Fault => fault.kind === kind) !== undefined,
   };
 }
 
-const isCallFault = (fault: Fault): fault is ArmedForCall => CALL_FAULTS.some((kind) => kind === fault.kind);
+const isCallFault = (fault: Fault): fault is ArmedCallFault =>
+  CALL_FAULTS.some((kind) => kind === fault.kind);
 
-const VERSION = /^\/v\d+\.\d+(?=\/)/;
+const VERSION_PREFIX = /^\/v\d+\.\d+(?=\/)/;
 
 /** Without a path every call of the graph is meant. Pages, downloads and the inbox only fail where they are named. */
-function isMeant({ match, kind }: ArmedForCall, { method, path, isMortal }: Target): boolean {
-  if (kind === "dead_token" && !isMortal) return false;
+function isMatch({ match, kind }: ArmedCallFault, { method, path, hasRevocableToken }: Target): boolean {
+  if (kind === "dead_token" && !hasRevocableToken) return false;
   if (match?.method !== undefined && match.method !== method) return false;
   const prefix = match?.path_prefix;
-  if (prefix === undefined) return VERSION.test(path);
-  if (path.startsWith(INBOX)) return prefix.startsWith(INBOX) && path.startsWith(prefix);
-  return path.startsWith(prefix) || path.replace(VERSION, "").startsWith(prefix);
+  if (prefix === undefined) return VERSION_PREFIX.test(path);
+  if (path.startsWith(INBOX_PATH)) return prefix.startsWith(INBOX_PATH) && path.startsWith(prefix);
+  return path.startsWith(prefix) || path.replace(VERSION_PREFIX, "").startsWith(prefix);
 }

@@ -28,28 +28,28 @@ const MESSAGES: Readonly<Record<number, string>> = {
   131047: "Re-engagement message",
 };
 
-const CHAT_CODES = 130_000;
+const MIN_CHAT_CODE = 130_000;
 
 /** The error of a code as the platform would give it, with everything that comes with such a code. */
 export function injectedError(code: number, subcode?: number): GraphError {
-  const explained = code === 100 && subcode !== undefined;
+  const hasUserMessage = code === 100 && subcode !== undefined;
   return new GraphError(code, `(#${code}) ${MESSAGES[code] ?? "The sandbox was asked to refuse this"}`, {
     status: statusOf(code),
     transient: code === 2,
     ...(subcode === undefined ? {} : { subcode }),
-    ...(explained
+    ...(hasUserMessage
       ? {
           userTitle: "Not accepted",
           userMessage: "The sandbox was asked to refuse this. Nothing is wrong with it.",
         }
       : {}),
-    ...dataOf(code, subcode),
+    ...errorDataOf(code, subcode),
   });
 }
 
 /** `error_data` is an object, but for an odd subcode the JSON text of one: the platform writes both, so readers must know both. */
-function dataOf(code: number, subcode: number | undefined): { data?: unknown } {
-  if (code >= CHAT_CODES)
+function errorDataOf(code: number, subcode: number | undefined): { data?: unknown } {
+  if (code >= MIN_CHAT_CODE)
     return { data: { messaging_product: "whatsapp", details: "The sandbox was asked to refuse this." } };
   if (code !== 100 || subcode === undefined) return {};
   const data = { blame_field_specs: [["name"]] };

@@ -14,35 +14,35 @@ interface Limit {
 const APP_LIMIT: Limit = { code: 4, message: "Application request limit reached" };
 const SENDING_LIMIT: Limit = { code: 130_429, message: "Rate limit hit" };
 
-const tooMany = (code: number, subcode?: number): Limit => ({
+const tooManyCalls = (code: number, subcode?: number): Limit => ({
   code,
   ...(subcode === undefined ? {} : { subcode }),
   message: "There have been too many calls to this account. Wait a bit and try again.",
 });
 
 const LIMITS: Readonly<Record<UsageKind, Limit>> = {
-  ads_management: tooMany(80_004, 2_446_079),
-  ads_insights: tooMany(80_000, 2_446_079),
-  whatsapp: tooMany(80_007),
-  messenger: tooMany(80_006),
-  instagram: tooMany(80_002),
-  pages: tooMany(80_001),
+  ads_management: tooManyCalls(80_004, 2_446_079),
+  ads_insights: tooManyCalls(80_000, 2_446_079),
+  whatsapp: tooManyCalls(80_007),
+  messenger: tooManyCalls(80_006),
+  instagram: tooManyCalls(80_002),
+  pages: tooManyCalls(80_001),
 };
 
-interface Wish {
+interface ThrottleInput {
   code?: number | undefined;
   subcode?: number | undefined;
   ms?: number | undefined;
 }
 
 /** The refusal of a caller whose quota is used up, as the platform says it for that quota. */
-export function throttled(quota: Quota, { code, subcode, ms = 1 * MINUTE }: Wish): Reply {
-  const limit = code === undefined ? limitOf(quota) : tooMany(code, subcode);
-  const shown = subcode ?? limit.subcode;
+export function throttleReply(quota: Quota, { code, subcode, ms = 1 * MINUTE }: ThrottleInput): Reply {
+  const limit = code === undefined ? limitOf(quota) : tooManyCalls(code, subcode);
+  const shownSubcode = subcode ?? limit.subcode;
   const error = new GraphError(
     limit.code,
     `(#${limit.code}) ${limit.message}`,
-    shown === undefined ? {} : { subcode: shown },
+    shownSubcode === undefined ? {} : { subcode: shownSubcode },
   );
   const headers = usageHeaders(quota.usage, quota.asset, {
     percent: 100,

@@ -1,9 +1,9 @@
 import { PERSON } from "../built-in-assets.ts";
-import type { Ground } from "../context.ts";
+import type { SandboxContext } from "../context.ts";
 import type { Edge } from "../node-kind.ts";
-import { pageIn } from "../pages/accounts.ts";
+import { pageIdOf } from "../pages/accounts.ts";
 import { meMessages } from "../pages/messages.ts";
-import { shownPage } from "../pages/page-kind.ts";
+import { showPage } from "../pages/page-kind.ts";
 import type { Call } from "../wire/call.ts";
 import { checkFields, project } from "../wire/fields.ts";
 import { myAdAccounts } from "./my-ad-accounts.ts";
@@ -12,31 +12,35 @@ import { myPages } from "./my-pages.ts";
 const FIELDS = ["id", "name"];
 
 /** Whoever is behind the token, what was granted, and what the grant reaches. */
-export const me = (ground: Ground): Record<string, Edge> => ({
+export const meEdges = (context: SandboxContext): Record<string, Edge> => ({
   GET: {
-    answer: (call) => (call.grant.kind === "page" ? shownPage(pageIn(call.grant), call) : shownPerson(call)),
+    answer: (call) => (call.grant.kind === "page" ? showPage(pageIdOf(call.grant), call) : showPerson(call)),
   },
   "GET permissions": {
     answer: ({ grant: { scopes, declined, expired = [] } }) => ({
-      data: [...listed(scopes, "granted"), ...listed(declined, "declined"), ...listed(expired, "expired")],
+      data: [
+        ...toPermissionItems(scopes, "granted"),
+        ...toPermissionItems(declined, "declined"),
+        ...toPermissionItems(expired, "expired"),
+      ],
     }),
   },
   "DELETE permissions": {
     answer({ token }) {
-      ground.tokens.kill(token, 458);
+      context.tokens.revoke(token, 458);
       return { success: true };
     },
   },
   "GET adaccounts": myAdAccounts,
-  "GET accounts": myPages(ground),
-  "POST messages": meMessages(ground),
+  "GET accounts": myPages(context),
+  "POST messages": meMessages(context),
 });
 
-function shownPerson({ params }: Call): unknown {
+function showPerson({ params }: Call): unknown {
   const fields = params.words("fields");
   checkFields(fields, "User", FIELDS);
   return project(PERSON, fields, FIELDS);
 }
 
-const listed = (permissions: readonly string[], status: "granted" | "declined" | "expired") =>
+const toPermissionItems = (permissions: readonly string[], status: "granted" | "declined" | "expired") =>
   permissions.map((permission) => ({ permission, status }));

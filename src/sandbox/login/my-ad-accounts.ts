@@ -1,8 +1,8 @@
-import { ACCOUNT_FIELDS, accountNode } from "../ads/account.ts";
+import { ACCOUNT_FIELDS, toAccountNode } from "../ads/account.ts";
 import { AD_ACCOUNTS, type AdAccount } from "../built-in-assets.ts";
 import type { Edge } from "../node-kind.ts";
 import { checkFields, project } from "../wire/fields.ts";
-import { pageOf } from "../wire/pages.ts";
+import { toListPage } from "../wire/pages.ts";
 
 /** Cut from all accounts there are, three at a time: a page without any that was granted is empty and has a next. */
 export const myAdAccounts: Edge = {
@@ -11,7 +11,10 @@ export const myAdAccounts: Edge = {
     const { grant, params } = call;
     const fields = params.words("fields");
     checkFields(fields, "AdAccount", ACCOUNT_FIELDS);
-    const show = (account: AdAccount) => project(accountNode(account, grant), fields, ["account_id"]);
-    return pageOf(call, AD_ACCOUNTS, show, { visible: ({ id }) => grant.assets.includes(id), most: 3 });
+    const show = (account: AdAccount) => project(toAccountNode(account, grant), fields, ["account_id"]);
+    return toListPage(call, AD_ACCOUNTS, show, {
+      isVisible: ({ id }) => grant.assets.includes(id),
+      maxLimit: 3,
+    });
   },
 };

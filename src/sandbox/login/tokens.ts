@@ -1,6 +1,6 @@
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
-import { own } from "../own-property.ts";
-import type { CauseOfDeath } from "../wire/graph-error.ts";
+import { ownProperty } from "../own-property.ts";
+import type { DeadTokenSubcode } from "../wire/graph-error.ts";
 
 /** What a token stands for. It is written into the token itself, so that it outlives this process. */
 export interface Grant {
@@ -23,10 +23,10 @@ export interface Tokens {
   /** The grant, or undefined for what we never issued. Says nothing about its end. */
   read(token: string): Grant | undefined;
   /** From now on this token is refused; as after a changed password, unless another cause is given. */
-  kill(token: string, cause?: CauseOfDeath): void;
-  causeOfDeath(token: string): CauseOfDeath | undefined;
+  revoke(token: string, subcode?: DeadTokenSubcode): void;
+  revocationSubcode(token: string): DeadTokenSubcode | undefined;
   /** Lets the killed ones live again. */
-  revive(): void;
+  restoreRevoked(): void;
 }
 
 interface TokenOptions {
@@ -39,7 +39,7 @@ interface TokenOptions {
 const PREFIX = "EAASandbox";
 
 export function createTokens({ appId, appSecret, builtIn }: TokenOptions): Tokens {
-  const dead = new Map<string, CauseOfDeath>();
+  const revoked = new Map<string, DeadTokenSubcode>();
   const sign = (text: string) => createHmac("sha256", `token:${appSecret}`).update(text).digest("base64url");
   return {
     issue(grant) {
@@ -50,30 +50,30 @@ export function createTokens({ appId, appSecret, builtIn }: TokenOptions): Token
     },
     read(token) {
       if (token === `${appId}|${appSecret}`) return appGrant();
-      const known = own(builtIn, token);
+      const known = ownProperty(builtIn, token);
       if (known) return known;
       const [, text = "", signature = ""] = /^EAASandbox([\w-]+)\.([\w-]+)$/.exec(token) ?? [];
-      if (!equal(sign(text), signature)) return undefined;
+      if (!safeEquals(sign(text), signature)) return undefined;
       return JSON.parse(Buffer.from(text, "base64url").toString()) as Grant;
     },
-    kill: (token, cause = 460) => void dead.set(token, cause),
-    causeOfDeath: (token) => dead.get(token),
-    revive: () => dead.clear(),
+    revoke: (token, subcode = 460) => void revoked.set(token, subcode),
+    revocationSubcode: (token) => revoked.get(token),
+    restoreRevoked: () => revoked.clear(),
   };
 }
 
-const nothing = { user: "0", scopes: [], declined: [], assets: [], issued: 0, expires: 0 };
+const EMPTY_GRANT = { user: "0", scopes: [], declined: [], assets: [], issued: 0, expires: 0 };
 
-const appGrant = (): Grant => ({ ...nothing, kind: "app" });
+const appGrant = (): Grant => ({ ...EMPTY_GRANT, kind: "app" });
 
 /** Who calls without a token. */
-export const nobody = (): Grant => ({ ...nothing, kind: "nobody" });
+export const anonymousGrant = (): Grant => ({ ...EMPTY_GRANT, kind: "nobody" });
 
 /** What the platform demands beside every token, so that a stolen one alone is of no use. */
-export const proofOf = (token: string, appSecret: string): string =>
+export const appSecretProof = (token: string, appSecret: string): string =>
   createHmac("sha256", appSecret).update(token).digest("hex");
 
-export function equal(one: string, other: string): boolean {
+export function safeEquals(one: string, other: string): boolean {
   const [a, b] = [Buffer.from(one), Buffer.from(other)];
   return a.length === b.length && timingSafeEqual(a, b);
 }

@@ -1,4 +1,4 @@
-import { PAGES, type Page } from "../built-in-assets.ts";
+import { PAGES, type SocialPage } from "../built-in-assets.ts";
 import type { Grant } from "../login/tokens.ts";
 import { GraphError, invalidParameter } from "../wire/graph-error.ts";
 
@@ -6,7 +6,7 @@ import { GraphError, invalidParameter } from "../wire/graph-error.ts";
 export interface Account {
   platform: "messenger" | "instagram";
   id: string;
-  page: Page;
+  page: SocialPage;
 }
 
 const ACCOUNTS: readonly Account[] = PAGES.flatMap((page): Account[] => [
@@ -16,7 +16,7 @@ const ACCOUNTS: readonly Account[] = PAGES.flatMap((page): Account[] => [
 
 export const isAccount = (id: string): boolean => ACCOUNTS.some((account) => account.id === id);
 
-export const isOf = (platform: Account["platform"]) => (id: string) =>
+export const isOnPlatform = (platform: Account["platform"]) => (id: string) =>
   ACCOUNTS.some((account) => account.id === id && account.platform === platform);
 
 /** Of a node that is known to be one. */
@@ -27,8 +27,8 @@ export function accountOf(id: string): Account {
 }
 
 /** The page whose token it is. */
-export function pageIn({ assets }: Grant): string {
-  const page = assets.find(isOf("messenger"));
+export function pageIdOf({ assets }: Grant): string {
+  const page = assets.find(isOnPlatform("messenger"));
   if (page === undefined) throw invalidParameter("The token belongs to no page");
   return page;
 }

@@ -1,12 +1,12 @@
 import type { Lead } from "../built-in-assets.ts";
-import { type Ground, newNodeId } from "../context.ts";
+import { newNodeId, type SandboxContext } from "../context.ts";
 import { invalidParameter } from "../wire/graph-error.ts";
-import { bare } from "../wire/json.ts";
+import { toBigInt } from "../wire/json.ts";
 import type { Account } from "./accounts.ts";
 import { addLead } from "./leads.ts";
 
-interface Happening {
-  ground: Ground;
+interface ChangeInput {
+  context: SandboxContext;
   account: Account;
   from: string;
   given: Record<string, unknown>;
@@ -17,7 +17,7 @@ interface Change {
   value: object;
 }
 
-type Changes = Readonly<Record<string, (happening: Happening) => Change>>;
+type Changes = Readonly<Record<string, (input: ChangeInput) => Change>>;
 
 const LEAD_FIELDS = ["form_id", "ad_id", "field_data"];
 
@@ -27,14 +27,14 @@ export const CHANGES: Readonly<Record<Account["platform"], Changes>> = {
   instagram: { comment: photoComment },
 };
 
-function feedComment({ account, from, given }: Happening): Change {
-  const post = `${account.id}_${newNodeId()}`;
+function feedComment({ account, from, given }: ChangeInput): Change {
+  const postId = `${account.id}_${newNodeId()}`;
   const value = {
     item: "comment",
     verb: "add",
-    comment_id: `${post.split("_")[1]}_${newNodeId()}`,
-    post_id: post,
-    parent_id: post,
+    comment_id: `${postId.split("_")[1]}_${newNodeId()}`,
+    post_id: postId,
+    parent_id: postId,
     from: { id: from, name: "Sandbox Person" },
     message: "How much is it?",
     created_time: Math.floor(Date.now() / 1000),
@@ -43,7 +43,7 @@ function feedComment({ account, from, given }: Happening): Change {
   return { field: "feed", value };
 }
 
-function photoComment({ from, given }: Happening): Change {
+function photoComment({ from, given }: ChangeInput): Change {
   const value = {
     id: newNodeId(),
     text: "How much is it?",
@@ -55,26 +55,26 @@ function photoComment({ from, given }: Happening): Change {
 }
 
 /** The ids are bare numbers here, and texts wherever else they stand. The answers themselves have to be fetched. */
-function leadgen({ ground, account, given }: Happening): Change {
-  const lead = addLead(ground, account.id, answersIn(given));
+function leadgen({ context, account, given }: ChangeInput): Change {
+  const lead = addLead(context, account.id, readLeadFields(given));
   const value = {
-    leadgen_id: bare(lead.id),
-    page_id: bare(lead.page_id),
-    form_id: bare(lead.form_id),
-    adgroup_id: bare(lead.ad_id),
-    ad_id: bare(lead.ad_id),
+    leadgen_id: toBigInt(lead.id),
+    page_id: toBigInt(lead.page_id),
+    form_id: toBigInt(lead.form_id),
+    adgroup_id: toBigInt(lead.ad_id),
+    ad_id: toBigInt(lead.ad_id),
     created_time: lead.created,
   };
   return { field: "leadgen", value };
 }
 
 /** `{ form_id, ad_id, field_data }`, or some of them. */
-function answersIn(given: Happening["given"]): Partial<Lead> {
-  const answers = Object.entries(given).filter(([name]) => LEAD_FIELDS.includes(name));
-  for (const [name, value] of answers)
+function readLeadFields(given: ChangeInput["given"]): Partial<Lead> {
+  const fields = Object.entries(given).filter(([name]) => LEAD_FIELDS.includes(name));
+  for (const [name, value] of fields)
     if (
       name === "field_data" ? !Array.isArray(value) : !(typeof value === "string" && /^\d{1,32}$/.test(value))
     )
       throw invalidParameter(`content[${name}] is not as it should be`);
-  return Object.fromEntries(answers);
+  return Object.fromEntries(fields);
 }

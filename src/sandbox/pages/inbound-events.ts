@@ -1,28 +1,28 @@
 import type { Account } from "./accounts.ts";
 import { newMid } from "./messages.ts";
 
-type Given = Record<string, unknown>;
-type Event = (given: Given) => object;
+type EventContent = Record<string, unknown>;
+type EventFactory = (given: EventContent) => object;
 
 /** A message with what was given; an id of its own, unless it has one. */
-function message(byDefault: Given): Event {
-  return (given) => ({ message: { mid: newMid(), ...byDefault, ...given } });
+function messageEvent(defaults: EventContent): EventFactory {
+  return (given) => ({ message: { mid: newMid(), ...defaults, ...given } });
 }
 
 /** `{ url }`, and whatever else stands beside the attachment. */
-function attachment(type: string, file: string): Event {
+function attachmentEvent(type: string, file: string): EventFactory {
   return ({ url, ...rest }) => {
     const payload = { url: url ?? `https://example.com/${file}` };
     return { message: { mid: newMid(), attachments: [{ type, payload }], ...rest } };
   };
 }
 
-const SHARED: Readonly<Record<string, Event>> = {
-  text: message({ text: "Hello" }),
-  quick_reply: message({ text: "Yes", quick_reply: { payload: "YES" } }),
-  image: attachment("image", "picture.png"),
-  video: attachment("video", "film.mp4"),
-  audio: attachment("audio", "sound.mp4"),
+const SHARED_EVENTS: Readonly<Record<string, EventFactory>> = {
+  text: messageEvent({ text: "Hello" }),
+  quick_reply: messageEvent({ text: "Yes", quick_reply: { payload: "YES" } }),
+  image: attachmentEvent("image", "picture.png"),
+  video: attachmentEvent("video", "film.mp4"),
+  audio: attachmentEvent("audio", "sound.mp4"),
   postback: (given) => ({
     postback: { mid: newMid(), title: "Get started", payload: "GET_STARTED", ...given },
   }),
@@ -44,20 +44,20 @@ export const EVENT_FIELDS: Readonly<Record<Account["platform"], Readonly<Record<
 };
 
 /** What people do in a conversation. The content is what stands under `message`, `postback` or `reaction`. */
-export const EVENTS: Readonly<Record<Account["platform"], Readonly<Record<string, Event>>>> = {
+export const EVENTS: Readonly<Record<Account["platform"], Readonly<Record<string, EventFactory>>>> = {
   messenger: {
-    ...SHARED,
-    document: attachment("file", "order.txt"),
-    file: attachment("file", "order.txt"),
+    ...SHARED_EVENTS,
+    document: attachmentEvent("file", "order.txt"),
+    file: attachmentEvent("file", "order.txt"),
     read: (given) => ({ read: { watermark: Date.now(), ...given } }),
   },
   instagram: {
-    ...SHARED,
-    story_reply: message({
+    ...SHARED_EVENTS,
+    story_reply: messageEvent({
       text: "Nice",
       reply_to: { story: { id: "17900000000000001", url: "https://example.com/story.jpg" } },
     }),
-    unsend: message({ is_deleted: true }),
+    unsend: messageEvent({ is_deleted: true }),
     read: (given) => ({ read: { mid: newMid(), ...given } }),
   },
 };

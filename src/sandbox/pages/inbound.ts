@@ -1,5 +1,5 @@
-import type { Ground } from "../context.ts";
-import { own } from "../own-property.ts";
+import type { SandboxContext } from "../context.ts";
+import { ownProperty } from "../own-property.ts";
 import type { InboundMessage, InboundSource } from "../webhooks/inbound.ts";
 import type { Webhook } from "../webhooks/webhooks.ts";
 import { invalidParameter } from "../wire/graph-error.ts";
@@ -7,36 +7,41 @@ import { accountOf, isAccount } from "./accounts.ts";
 import { CHANGES } from "./inbound-changes.ts";
 import { EVENT_FIELDS, EVENTS } from "./inbound-events.ts";
 import { rememberPhotoPerson } from "./people.ts";
-import { conversation } from "./receipts.ts";
-import { hears } from "./subscriptions.ts";
+import { toMessagingWebhook } from "./receipts.ts";
+import { isSubscribedTo } from "./subscriptions.ts";
 
 /** People write to pages and photo accounts, comment, and fill in forms. */
-export const pageInbound = (ground: Ground): InboundSource => ({
-  knows: isAccount,
-  receive: (message) => receive(ground, message),
+export const pageInbound = (context: SandboxContext): InboundSource => ({
+  hasChannel: isAccount,
+  receive: (message) => receive(context, message),
 });
 
-function receive(ground: Ground, { channel, from, type, content }: InboundMessage): Webhook | undefined {
+function receive(
+  context: SandboxContext,
+  { channel, from, type, content }: InboundMessage,
+): Webhook | undefined {
   const account = accountOf(channel);
   if (!/^\d{1,32}$/.test(from)) throw invalidParameter("from must be a scoped id of digits");
-  if (account.platform === "instagram") rememberPhotoPerson(ground, from);
+  if (account.platform === "instagram") rememberPhotoPerson(context, from);
   const given = asObject(content);
-  const event = own(EVENTS[account.platform], type);
+  const event = ownProperty(EVENTS[account.platform], type);
   if (event) {
-    const told = event(given);
-    const isHeard = Object.keys(told).some((part) =>
-      hears(ground, account, EVENT_FIELDS[account.platform][part] ?? ""),
+    const payload = event(given);
+    const isSubscribed = Object.keys(payload).some((part) =>
+      isSubscribedTo(context, account, EVENT_FIELDS[account.platform][part] ?? ""),
     );
-    return isHeard ? conversation(account, { sender: from, recipient: channel }, told) : undefined;
+    return isSubscribed
+      ? toMessagingWebhook(account, { sender: from, recipient: channel }, payload)
+      : undefined;
   }
-  const change = own(CHANGES[account.platform], type);
+  const change = ownProperty(CHANGES[account.platform], type);
   if (!change) {
     const known = [...Object.keys(EVENTS[account.platform]), ...Object.keys(CHANGES[account.platform])];
     throw invalidParameter(`type must be one of {${known.join(", ")}}`);
   }
-  const told = change({ ground, account, from, given });
-  if (!hears(ground, account, told.field)) return undefined;
-  const entry = { id: channel, time: Math.floor(Date.now() / 1000), changes: [told] };
+  const payload = change({ context, account, from, given });
+  if (!isSubscribedTo(context, account, payload.field)) return undefined;
+  const entry = { id: channel, time: Math.floor(Date.now() / 1000), changes: [payload] };
   return { object: account.platform === "messenger" ? "page" : "instagram", entry: [entry] };
 }
 

@@ -1,16 +1,16 @@
-import type { Ground } from "../context.ts";
+import type { SandboxContext } from "../context.ts";
 import type { NodeKind } from "../node-kind.ts";
 import { checkFields, project } from "../wire/fields.ts";
-import { accountOf, isOf, reachesAccount } from "./accounts.ts";
+import { accountOf, isOnPlatform, reachesAccount } from "./accounts.ts";
 import { instagramMessages } from "./messages.ts";
 import { subscribedApps } from "./subscriptions.ts";
 
 const FIELDS = ["id", "username"];
 
 /** A photo account. */
-export const instagramKind = (ground: Ground): NodeKind => ({
+export const instagramKind = (context: SandboxContext): NodeKind => ({
   name: "instagram account",
-  owns: isOf("instagram"),
+  owns: isOnPlatform("instagram"),
   reaches: reachesAccount,
   edges: {
     GET: {
@@ -21,7 +21,7 @@ export const instagramKind = (ground: Ground): NodeKind => ({
         return project({ ...accountOf(node).page.instagram }, params.words("fields"), ["id"]);
       },
     },
-    ...subscribedApps(ground),
-    "POST messages": instagramMessages(ground),
+    ...subscribedApps(context),
+    "POST messages": instagramMessages(context),
   },
 });

@@ -1,9 +1,9 @@
-import type { Ground } from "../context.ts";
+import type { SandboxContext } from "../context.ts";
 import type { NodeKind } from "../node-kind.ts";
 import { instagramKind } from "./instagram-kind.ts";
 import { leadKind } from "./leads.ts";
 import { pageKind } from "./page-kind.ts";
 
 /** Pages and photo accounts, their messages and leads. */
-export const pageKinds = (ground: Ground): NodeKind[] =>
-  [pageKind, instagramKind, leadKind].map((kind) => kind(ground));
+export const pageKinds = (context: SandboxContext): NodeKind[] =>
+  [pageKind, instagramKind, leadKind].map((kind) => kind(context));

@@ -1,25 +1,25 @@
 import { LEADS, type Lead } from "../built-in-assets.ts";
-import { type Ground, newNodeId } from "../context.ts";
+import { newNodeId, type SandboxContext } from "../context.ts";
 import type { NodeKind } from "../node-kind.ts";
-import { perGround } from "../per-sandbox.ts";
+import { perSandbox } from "../per-sandbox.ts";
 import { checkFields, project } from "../wire/fields.ts";
 
-const leadsOf = perGround(() => new Map(LEADS.map((lead) => [lead.id, lead])));
+const leadsOf = perSandbox(() => new Map(LEADS.map((lead) => [lead.id, lead])));
 
 /** Somebody fills in the form of the page once more; what is not given is as in the lead that is built in. */
-export function addLead(ground: Ground, page: string, given: Partial<Lead>): Lead {
-  const lead = { ...(LEADS[0] as Lead), id: newNodeId(), created: seconds(), ...given, page_id: page };
-  leadsOf(ground).set(lead.id, lead);
+export function addLead(context: SandboxContext, page: string, given: Partial<Lead>): Lead {
+  const lead = { ...(LEADS[0] as Lead), id: newNodeId(), created: nowSeconds(), ...given, page_id: page };
+  leadsOf(context).set(lead.id, lead);
   return lead;
 }
 
-const seconds = () => Math.floor(Date.now() / 1000);
+const nowSeconds = () => Math.floor(Date.now() / 1000);
 
 const FIELDS = ["id", "created_time", "ad_id", "form_id", "field_data", "is_organic", "platform"];
 
 /** The answers somebody gave in a form. */
-export function leadKind(ground: Ground): NodeKind {
-  const find = (id: string) => leadsOf(ground).get(id);
+export function leadKind(context: SandboxContext): NodeKind {
+  const find = (id: string) => leadsOf(context).get(id);
   return {
     name: "lead",
     owns: (node) => find(node) !== undefined,
@@ -32,14 +32,14 @@ export function leadKind(ground: Ground): NodeKind {
         answer({ node, params }) {
           const fields = params.words("fields");
           checkFields(fields, "UserLeadGenInfo", FIELDS);
-          return project(view(find(node) as Lead), fields, ["created_time", "id", "field_data"]);
+          return project(toLeadNode(find(node) as Lead), fields, ["created_time", "id", "field_data"]);
         },
       },
     },
   };
 }
 
-const view = ({ id, form_id, ad_id, created, field_data }: Lead) => ({
+const toLeadNode = ({ id, form_id, ad_id, created, field_data }: Lead) => ({
   id,
   created_time: new Date(created * 1000).toISOString().replace(".000Z", "+0000"),
   ad_id,

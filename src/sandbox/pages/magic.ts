@@ -1,44 +1,56 @@
 import { GraphError } from "../wire/graph-error.ts";
 import type { Account } from "./accounts.ts";
 
-interface Fate {
+interface MagicRefusal {
   code: number;
   subcode?: number;
   message: string;
   /** Only the first try with each sender is refused. */
-  once?: boolean;
+  isFirstTryOnly?: boolean;
 }
 
-type Fates = Readonly<Record<string, Fate>>;
+type MagicRefusals = Readonly<Record<string, MagicRefusal>>;
 
-const OUTSIDE = "This message is sent outside of allowed window.";
+const OUTSIDE_WINDOW_MESSAGE = "This message is sent outside of allowed window.";
 
-const EVERYWHERE: Fates = {
+const SHARED_REFUSALS: MagicRefusals = {
   "0001": { code: 100, subcode: 2018001, message: "No matching user found" },
   "0108": { code: 10, subcode: 2018108, message: "This person isn't receiving messages from you right now." },
   "0551": { code: 551, subcode: 1545041, message: "This person isn't available right now." },
 };
 
 /** What a recipient brings about by how its id ends. */
-const RECIPIENT_ENDINGS: Readonly<Record<Account["platform"], Fates>> = {
+const RECIPIENT_SUFFIXES: Readonly<Record<Account["platform"], MagicRefusals>> = {
   messenger: {
-    ...EVERYWHERE,
-    "0010": { code: 10, subcode: 2018278, message: OUTSIDE },
-    "0429": { code: 80006, message: "There have been too many calls to this page account.", once: true },
+    ...SHARED_REFUSALS,
+    "0010": { code: 10, subcode: 2018278, message: OUTSIDE_WINDOW_MESSAGE },
+    "0429": {
+      code: 80006,
+      message: "There have been too many calls to this page account.",
+      isFirstTryOnly: true,
+    },
   },
   instagram: {
-    ...EVERYWHERE,
-    "0010": { code: 10, subcode: 2534022, message: OUTSIDE },
-    "0429": { code: 80002, message: "There have been too many calls to this Instagram account.", once: true },
+    ...SHARED_REFUSALS,
+    "0010": { code: 10, subcode: 2534022, message: OUTSIDE_WINDOW_MESSAGE },
+    "0429": {
+      code: 80002,
+      message: "There have been too many calls to this Instagram account.",
+      isFirstTryOnly: true,
+    },
   },
 };
 
 /** Refuses the recipients that are there to be refused; `tried` remembers whose first try is past. */
-export function meetFate({ platform, id }: Account, recipient: string, tried: Set<string>): void {
-  const fate = RECIPIENT_ENDINGS[platform][recipient.slice(-4)];
+export function throwMagicRefusal(
+  { platform, id }: Account,
+  recipient: string,
+  triedPairs: Set<string>,
+): void {
+  const refusal = RECIPIENT_SUFFIXES[platform][recipient.slice(-4)];
   const pair = `${id} ${recipient}`;
-  if (!fate || (fate.once && tried.has(pair))) return;
-  tried.add(pair);
-  const { code, subcode, message } = fate;
+  if (!refusal || (refusal.isFirstTryOnly && triedPairs.has(pair))) return;
+  triedPairs.add(pair);
+  const { code, subcode, message } = refusal;
   throw new GraphError(code, `(#${code}) ${message}`, subcode === undefined ? {} : { subcode });
 }

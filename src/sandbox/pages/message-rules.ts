@@ -7,22 +7,22 @@ const NOTIFICATION_TYPES = ["REGULAR", "SILENT_PUSH", "NO_PUSH"];
 const ACTIONS = ["typing_on", "typing_off", "mark_seen", "react", "unreact"];
 /** The others have stopped working. */
 const TAGS = ["HUMAN_AGENT"];
-const MOST_QUICK_REPLIES = 13;
+const MAX_QUICK_REPLIES = 13;
 
-const PLATFORMS = {
+const PLATFORM_LIMITS = {
   messenger: {
     attachments: ["image", "audio", "video", "file", "template"],
-    fits: (text: string) => text.length <= 2000,
+    isWithinLimit: (text: string) => text.length <= 2000,
     limit: "2000 characters",
   },
   instagram: {
     attachments: ["image", "audio", "video", "template"],
-    fits: (text: string) => Buffer.byteLength(text) <= 1000,
+    isWithinLimit: (text: string) => Buffer.byteLength(text) <= 1000,
     limit: "1000 bytes",
   },
 } as const;
 
-const inner = (values: Record<string, unknown>) => new Params(new Map(Object.entries(values)));
+const toParams = (values: Record<string, unknown>) => new Params(new Map(Object.entries(values)));
 
 function checkOneOf(params: Params, name: string, words: readonly string[]): void {
   const given = params.text(name);
@@ -31,14 +31,14 @@ function checkOneOf(params: Params, name: string, words: readonly string[]): voi
 }
 
 /** Why and how loud it is sent. */
-export function checkManner(params: Params, { platform }: Account): void {
+export function checkSendOptions(params: Params, { platform }: Account): void {
   checkOneOf(params, "messaging_type", MESSAGING_TYPES);
   checkOneOf(params, "notification_type", NOTIFICATION_TYPES);
   checkOneOf(params, "tag", TAGS);
   const type = params.text("messaging_type");
   if (type === "MESSAGE_TAG") params.requiredText("tag");
   const replyTo = params.object("reply_to");
-  if (replyTo) inner(replyTo).requiredText("mid");
+  if (replyTo) toParams(replyTo).requiredText("mid");
   if (type === "UTILITY" && platform === "instagram")
     throw invalidParameter("Param messaging_type UTILITY is not for Instagram");
 }
@@ -47,7 +47,7 @@ export function checkManner(params: Params, { platform }: Account): void {
 export function readRecipient(params: Params): { id: string } | { comment: string } {
   const recipient = params.object("recipient");
   if (!recipient) throw invalidParameter("The parameter recipient is required.");
-  const [id, comment] = [inner(recipient).text("id"), inner(recipient).text("comment_id")];
+  const [id, comment] = [toParams(recipient).text("id"), toParams(recipient).text("comment_id")];
   if (id !== undefined && /^\d{1,32}$/.test(id)) return { id };
   if (id === undefined && comment !== undefined && /^\d+(_\d+)?$/.test(comment)) return { comment };
   throw invalidParameter("Param recipient must have an id, or a comment_id, of digits");
@@ -59,7 +59,7 @@ export function checkAction(params: Params): void {
   if (!ACTIONS.includes(action))
     throw invalidParameter(`Param sender_action must be one of {${ACTIONS.join(", ")}}`);
   if (!["react", "unreact"].includes(action)) return;
-  const payload = inner(params.object("payload") ?? {});
+  const payload = toParams(params.object("payload") ?? {});
   payload.requiredText("message_id");
   if (action === "react") payload.requiredText("reaction");
 }
@@ -71,20 +71,20 @@ export interface Content {
 
 /** A text or an attachment, as it will come back in the echo. */
 export function readContent(given: Record<string, unknown>, account: Account): Content {
-  const message = inner(given);
+  const message = toParams(given);
   const [text, attachment] = [message.text("text"), message.object("attachment")];
   if ((text === undefined) === (attachment === undefined))
     throw invalidParameter("Param message must have a text or an attachment, and not both");
-  if ((message.list("quick_replies") ?? []).length > MOST_QUICK_REPLIES)
-    throw invalidParameter(`Param message[quick_replies] may have ${MOST_QUICK_REPLIES} items`);
+  if ((message.list("quick_replies") ?? []).length > MAX_QUICK_REPLIES)
+    throw invalidParameter(`Param message[quick_replies] may have ${MAX_QUICK_REPLIES} items`);
   return text === undefined
-    ? { attachments: [readAttachment(inner(attachment ?? {}), account)] }
-    : { text: checkedText(text, account) };
+    ? { attachments: [readAttachment(toParams(attachment ?? {}), account)] }
+    : { text: readText(text, account) };
 }
 
-function checkedText(text: string, { platform }: Account): string {
-  const { fits, limit } = PLATFORMS[platform];
-  if (text === "" || !fits(text))
+function readText(text: string, { platform }: Account): string {
+  const { isWithinLimit, limit } = PLATFORM_LIMITS[platform];
+  if (text === "" || !isWithinLimit(text))
     throw invalidParameter(`Length of param message[text] must be less than or equal to ${limit}`);
   return text;
 }
@@ -92,9 +92,10 @@ function checkedText(text: string, { platform }: Account): string {
 function readAttachment(attachment: Params, { platform }: Account): unknown {
   const type = attachment.requiredText("type");
   const payload = attachment.object("payload") ?? {};
-  if (!(PLATFORMS[platform].attachments as readonly string[]).includes(type)) throw wrongAttachment(type);
+  if (!(PLATFORM_LIMITS[platform].attachments as readonly string[]).includes(type))
+    throw wrongAttachment(type);
   if (type === "template") return { type, payload };
-  const [url, id] = [inner(payload).text("url"), inner(payload).text("attachment_id")];
+  const [url, id] = [toParams(payload).text("url"), toParams(payload).text("attachment_id")];
   if ((url === undefined) === (id === undefined))
     throw invalidParameter("Param message[attachment][payload] must have a url or an attachment_id");
   if (url !== undefined && !/^https?:\/\//.test(url))

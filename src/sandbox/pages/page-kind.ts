@@ -1,33 +1,33 @@
-import type { Ground } from "../context.ts";
+import type { SandboxContext } from "../context.ts";
 import type { NodeKind } from "../node-kind.ts";
 import type { Call } from "../wire/call.ts";
 import { checkFields, project } from "../wire/fields.ts";
-import { accountOf, isOf, reachesAccount } from "./accounts.ts";
+import { accountOf, isOnPlatform, reachesAccount } from "./accounts.ts";
 import { pageMessages } from "./messages.ts";
 import { subscribedApps } from "./subscriptions.ts";
 
 const FIELDS = ["id", "name", "instagram_business_account"];
 
 /** A page as the call asks for it. */
-export function shownPage(page: string, { params, grant }: Call): unknown {
+export function showPage(page: string, { params, grant }: Call): unknown {
   const { id, name, instagram } = accountOf(page).page;
-  const photos = grant.scopes.includes("instagram_basic") ? instagram : undefined;
+  const photoAccount = grant.scopes.includes("instagram_basic") ? instagram : undefined;
   checkFields(params.words("fields"), "Page", FIELDS);
-  const view = { id, name, instagram_business_account: photos };
-  return project(view, params.words("fields"), ["name", "id"]);
+  const pageNode = { id, name, instagram_business_account: photoAccount };
+  return project(pageNode, params.words("fields"), ["name", "id"]);
 }
 
-export const pageKind = (ground: Ground): NodeKind => ({
+export const pageKind = (context: SandboxContext): NodeKind => ({
   name: "page",
-  owns: isOf("messenger"),
+  owns: isOnPlatform("messenger"),
   reaches: reachesAccount,
   edges: {
     GET: {
       scopes: ["pages_show_list"],
       usage: "pages",
-      answer: (call) => shownPage(call.node, call),
+      answer: (call) => showPage(call.node, call),
     },
-    ...subscribedApps(ground),
-    "POST messages": pageMessages(ground),
+    ...subscribedApps(context),
+    "POST messages": pageMessages(context),
   },
 });

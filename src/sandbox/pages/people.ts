@@ -1,13 +1,14 @@
-import type { Ground } from "../context.ts";
-import { perGround } from "../per-sandbox.ts";
+import type { SandboxContext } from "../context.ts";
+import { perSandbox } from "../per-sandbox.ts";
 
 /** How the ids of people on the photo platform begin here, so that one is known by its id alone. */
-export const PHOTO_PERSON = "1784";
+export const PHOTO_PERSON_PREFIX = "1784";
 
-const writersOf = perGround(() => new Set<string>());
+const photoPeopleOf = perSandbox(() => new Set<string>());
 
 /** Somebody has written to a photo account. */
-export const rememberPhotoPerson = (ground: Ground, id: string): void => void writersOf(ground).add(id);
+export const rememberPhotoPerson = (context: SandboxContext, id: string): void =>
+  void photoPeopleOf(context).add(id);
 
-export const isPhotoPerson = (ground: Ground, id: string): boolean =>
-  id.startsWith(PHOTO_PERSON) || writersOf(ground).has(id);
+export const isPhotoPerson = (context: SandboxContext, id: string): boolean =>
+  id.startsWith(PHOTO_PERSON_PREFIX) || photoPeopleOf(context).has(id);

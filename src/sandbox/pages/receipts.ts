@@ -1,9 +1,9 @@
-import type { Ground } from "../context.ts";
+import type { SandboxContext } from "../context.ts";
 import type { Webhook } from "../webhooks/webhooks.ts";
-import { bare } from "../wire/json.ts";
+import { toBigInt } from "../wire/json.ts";
 import type { Account } from "./accounts.ts";
 import type { Content } from "./message-rules.ts";
-import { hears } from "./subscriptions.ts";
+import { isSubscribedTo } from "./subscriptions.ts";
 
 interface SentMessage {
   mid: string;
@@ -14,20 +14,20 @@ interface SentMessage {
 
 interface Receipt {
   /** Milliseconds. */
-  after: number;
+  delayMs: number;
   /** The field of a subscription that it belongs to. */
   field: string;
-  tell(message: SentMessage, ground: Ground): object;
+  toEvent(message: SentMessage, context: SandboxContext): object;
   /** Whether it comes from the account itself, and not from the person. */
-  own?: boolean;
+  isFromAccount?: boolean;
 }
 
 const echo: Receipt = {
-  after: 100,
+  delayMs: 100,
   field: "message_echoes",
-  own: true,
-  tell: ({ mid, content }, { settings }) => ({
-    message: { mid, ...content, is_echo: true, app_id: numberOf(settings.PLATFORM_APP_ID) },
+  isFromAccount: true,
+  toEvent: ({ mid, content }, { settings }) => ({
+    message: { mid, ...content, is_echo: true, app_id: toAppId(settings.PLATFORM_APP_ID) },
   }),
 };
 
@@ -36,34 +36,38 @@ const RECEIPTS: Readonly<Record<Account["platform"], readonly Receipt[]>> = {
   messenger: [
     echo,
     {
-      after: 400,
+      delayMs: 400,
       field: "message_deliveries",
-      tell: ({ mid }) => ({ delivery: { mids: [mid], watermark: Date.now() } }),
+      toEvent: ({ mid }) => ({ delivery: { mids: [mid], watermark: Date.now() } }),
     },
-    { after: 1_500, field: "message_reads", tell: () => ({ read: { watermark: Date.now() } }) },
+    { delayMs: 1_500, field: "message_reads", toEvent: () => ({ read: { watermark: Date.now() } }) },
   ],
-  instagram: [echo, { after: 1_500, field: "messaging_seen", tell: ({ mid }) => ({ read: { mid } }) }],
+  instagram: [echo, { delayMs: 1_500, field: "messaging_seen", toEvent: ({ mid }) => ({ read: { mid } }) }],
 };
 
-const numberOf = (id: string) => (/^\d+$/.test(id) ? bare(id) : id);
+const toAppId = (id: string) => (/^\d+$/.test(id) ? toBigInt(id) : id);
 
 /** Tells by and by what became of a message. */
-export function followUp(ground: Ground, account: Account, message: SentMessage): void {
-  for (const { after, field, tell, own = false } of RECEIPTS[account.platform])
-    ground.later(after, () => {
-      if (!hears(ground, account, field)) return;
-      const [sender, recipient] = own ? [account.id, message.person] : [message.person, account.id];
-      ground.webhooks.send(conversation(account, { sender, recipient }, tell(message, ground)));
+export function scheduleReceipts(context: SandboxContext, account: Account, message: SentMessage): void {
+  for (const { delayMs, field, toEvent, isFromAccount = false } of RECEIPTS[account.platform])
+    context.schedule(delayMs, () => {
+      if (!isSubscribedTo(context, account, field)) return;
+      const [sender, recipient] = isFromAccount ? [account.id, message.person] : [message.person, account.id];
+      context.webhooks.send(toMessagingWebhook(account, { sender, recipient }, toEvent(message, context)));
     });
 }
 
-interface Ends {
+interface Participants {
   sender: string;
   recipient: string;
 }
 
 /** One event between a person and an account. */
-export function conversation({ platform, id }: Account, { sender, recipient }: Ends, event: object): Webhook {
+export function toMessagingWebhook(
+  { platform, id }: Account,
+  { sender, recipient }: Participants,
+  event: object,
+): Webhook {
   const now = Date.now();
   const messaging = [{ sender: { id: sender }, recipient: { id: recipient }, timestamp: now, ...event }];
   return { object: platform === "messenger" ? "page" : "instagram", entry: [{ id, time: now, messaging }] };

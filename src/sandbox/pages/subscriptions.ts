@@ -1,7 +1,7 @@
 import { APP_NAME } from "../built-in-assets.ts";
-import type { Ground } from "../context.ts";
+import type { SandboxContext } from "../context.ts";
 import type { Edge } from "../node-kind.ts";
-import { perGround } from "../per-sandbox.ts";
+import { perSandbox } from "../per-sandbox.ts";
 import type { Call } from "../wire/call.ts";
 import { invalidParameter } from "../wire/graph-error.ts";
 import { type Account, accountOf, checkPageToken } from "./accounts.ts";
@@ -39,16 +39,16 @@ const FIELDS = {
 } as const;
 
 /** What was asked for; of an account that never was asked for in this run the app hears everything. */
-const chosenOf = perGround(() => new Map<string, readonly string[]>());
+const chosenFieldsOf = perSandbox(() => new Map<string, readonly string[]>());
 
-const fieldsOf = (ground: Ground, { id, platform }: Account): readonly string[] =>
-  chosenOf(ground).get(id) ?? FIELDS[platform];
+const subscribedFieldsOf = (context: SandboxContext, { id, platform }: Account): readonly string[] =>
+  chosenFieldsOf(context).get(id) ?? FIELDS[platform];
 
-export const hears = (ground: Ground, account: Account, field: string): boolean =>
-  fieldsOf(ground, account).includes(field);
+export const isSubscribedTo = (context: SandboxContext, account: Account, field: string): boolean =>
+  subscribedFieldsOf(context, account).includes(field);
 
 /** Whether the app hears of a page or of a photo account, and of what. */
-export const subscribedApps = (ground: Ground): Record<string, Edge> => {
+export const subscribedApps = (context: SandboxContext): Record<string, Edge> => {
   const edge = (answer: (account: Account, call: Call) => unknown): Edge => ({
     scopes: ["pages_manage_metadata"],
     usage: "pages",
@@ -58,37 +58,37 @@ export const subscribedApps = (ground: Ground): Record<string, Edge> => {
     },
   });
   return {
-    "POST subscribed_apps": edge((account, call) => subscribe(ground, account, call)),
-    "GET subscribed_apps": edge((account) => ({ data: appsOf(ground, account) })),
+    "POST subscribed_apps": edge((account, call) => subscribe(context, account, call)),
+    "GET subscribed_apps": edge((account) => ({ data: toSubscribedApps(context, account) })),
     "DELETE subscribed_apps": edge((account) => {
-      chosenOf(ground).delete(account.id);
-      for (const id of withPhotos(account)) ground.webhooks.unsubscribe(id);
+      chosenFieldsOf(context).delete(account.id);
+      for (const id of withPhotoAccounts(account)) context.webhooks.unsubscribe(id);
       return { success: true };
     }),
   };
 };
 
-function subscribe(ground: Ground, account: Account, { params }: Call): unknown {
+function subscribe(context: SandboxContext, account: Account, { params }: Call): unknown {
   params.requiredText("subscribed_fields");
   const fields = params.words("subscribed_fields") ?? [];
   const known: readonly string[] = FIELDS[account.platform];
-  const stray = fields.find((field) => !known.includes(field));
-  if (stray !== undefined)
+  const unknownField = fields.find((field) => !known.includes(field));
+  if (unknownField !== undefined)
     throw invalidParameter(
-      `Param subscribed_fields[${fields.indexOf(stray)}] must be one of {${known.join(", ")}} - got "${stray}".`,
+      `Param subscribed_fields[${fields.indexOf(unknownField)}] must be one of {${known.join(", ")}} - got "${unknownField}".`,
     );
-  chosenOf(ground).set(account.id, fields);
-  for (const id of withPhotos(account)) ground.webhooks.subscribe(id);
+  chosenFieldsOf(context).set(account.id, fields);
+  for (const id of withPhotoAccounts(account)) context.webhooks.subscribe(id);
   return { success: true };
 }
 
 /** Whoever hears of a page hears of its photo account. */
-const withPhotos = ({ id, platform, page }: Account): string[] =>
+const withPhotoAccounts = ({ id, platform, page }: Account): string[] =>
   platform === "messenger" && page.instagram ? [id, page.instagram.id] : [id];
 
-function appsOf(ground: Ground, account: Account): unknown[] {
-  if (!ground.webhooks.isSubscribed(account.id)) return [];
-  const id = ground.settings.PLATFORM_APP_ID;
+function toSubscribedApps(context: SandboxContext, account: Account): unknown[] {
+  if (!context.webhooks.isSubscribed(account.id)) return [];
+  const id = context.settings.PLATFORM_APP_ID;
   const link = `https://www.facebook.com/games/?app_id=${id}`;
-  return [{ id, name: APP_NAME, link, subscribed_fields: fieldsOf(ground, account) }];
+  return [{ id, name: APP_NAME, link, subscribed_fields: subscribedFieldsOf(context, account) }];
 }

@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { CallFault } from "../faults/fault.ts";
-import { shownBody } from "./shown-body.ts";
+import { describeBody } from "./shown-body.ts";
 
 /** A request as it came in. */
-export interface Arrival {
+export interface ReceivedRequest {
   method: string;
   url: URL;
   headers: IncomingHttpHeaders;
@@ -11,7 +11,7 @@ export interface Arrival {
 }
 
 /** What became of it; filled in when that is known. */
-export interface Fate {
+export interface RecordedOutcome {
   /** What befell it on demand. */
   fault?: CallFault;
   /** The fault came first, so nothing was done. */
@@ -21,58 +21,67 @@ export interface Fate {
 }
 
 export interface Records {
-  add(arrival: Arrival): Fate;
+  add(request: ReceivedRequest): RecordedOutcome;
   /** The newest first. `withRaw` adds the text that a signature was made of. */
-  shown(options?: { withRaw?: boolean }): Promise<object[]>;
+  list(options?: { withRaw?: boolean }): Promise<object[]>;
   clear(): void;
 }
 
-interface Kept extends Omit<Arrival, "body"> {
+interface StoredRecord extends Omit<ReceivedRequest, "body"> {
   at: string;
   bytes: number;
   /** Undefined for one too large to be kept. */
   body: Buffer | undefined;
-  fate: Fate;
+  outcome: RecordedOutcome;
 }
 
 const MEBIBYTE = 1024 * 1024;
-const BOUNDS = { records: 1_000, body: 1 * MEBIBYTE, bodies: 32 * MEBIBYTE };
+const DEFAULT_LIMITS = { maxRecords: 1_000, maxBodyBytes: 1 * MEBIBYTE, maxTotalBytes: 32 * MEBIBYTE };
 
 /** The last requests, as many as a developer looks at and a machine can bear. */
-export function createRecords(bounds = BOUNDS): Records {
-  let kept: Kept[] = [];
-  let size = 0;
-  const forgetOldest = () => {
-    size -= kept.shift()?.body?.length ?? 0;
+export function createRecords(limits = DEFAULT_LIMITS): Records {
+  let records: StoredRecord[] = [];
+  let totalBytes = 0;
+  const evictOldest = () => {
+    totalBytes -= records.shift()?.body?.length ?? 0;
   };
   return {
-    add({ body, ...arrival }) {
-      const fate: Fate = {};
-      const small = body.length <= bounds.body ? body : undefined;
-      kept.push({ ...arrival, at: new Date().toISOString(), bytes: body.length, body: small, fate });
-      size += small?.length ?? 0;
-      while (kept.length > bounds.records || size > bounds.bodies) forgetOldest();
-      return fate;
+    add({ body, ...request }) {
+      const outcome: RecordedOutcome = {};
+      const storedBody = body.length <= limits.maxBodyBytes ? body : undefined;
+      records.push({
+        ...request,
+        at: new Date().toISOString(),
+        bytes: body.length,
+        body: storedBody,
+        outcome,
+      });
+      totalBytes += storedBody?.length ?? 0;
+      while (records.length > limits.maxRecords || totalBytes > limits.maxTotalBytes) evictOldest();
+      return outcome;
     },
-    shown: ({ withRaw = false } = {}) =>
-      Promise.all([...kept].reverse().map((record) => toShown(record, withRaw))),
+    list: ({ withRaw = false } = {}) =>
+      Promise.all([...records].reverse().map((record) => describeRecord(record, withRaw))),
     clear() {
-      kept = [];
-      size = 0;
+      records = [];
+      totalBytes = 0;
     },
   };
 }
 
 /** Tokens and proofs stand in it as they came: whoever can ask for it has sent them. */
-async function toShown({ at, method, url, headers, bytes, body, fate }: Kept, withRaw: boolean) {
+async function describeRecord(
+  { at, method, url, headers, bytes, body, outcome }: StoredRecord,
+  withRaw: boolean,
+) {
   return {
     at,
     method,
     path: url.pathname,
     query: Object.fromEntries(url.searchParams),
     headers,
-    body: body ? await shownBody(headers["content-type"] ?? "", body) : { bytes },
+    body: body ? await describeBody(headers["content-type"] ?? "", body) : { bytes },
     ...(withRaw && body ? { raw: body.toString("utf8") } : {}),
-    ...fate,
+    ...outcome,
   };
 }

@@ -3,14 +3,14 @@ import { fromJson } from "../wire/json.ts";
 import { readForm } from "../wire/read-params.ts";
 
 /** A body as a person wants to see it: JSON and forms as values, other text as it is, everything else as its size. */
-export async function shownBody(contentType: string, body: Buffer): Promise<unknown> {
+export async function describeBody(contentType: string, body: Buffer): Promise<unknown> {
   if (body.length === 0) return null;
   if (/^multipart\/|^application\/x-www-form-urlencoded/i.test(contentType))
-    return readForm(contentType, body).then(shownForm, () => asText(body));
+    return readForm(contentType, body).then(describeForm, () => asText(body));
   return /json/i.test(contentType) ? asJson(body) : asText(body);
 }
 
-const shownForm = (form: FormData): unknown =>
+const describeForm = (form: FormData): unknown =>
   Object.fromEntries(
     [...form].map(([name, part]) => [
       name,

@@ -3,28 +3,28 @@ import { Reply } from "../wire/call.ts";
 import { GraphError } from "../wire/graph-error.ts";
 
 /** What a door for developers refuses, in words that help. The platform's own refusals are GraphErrors. */
-export class DoorError extends Error {
+export class ControlError extends Error {
   readonly status: number;
   readonly details: readonly unknown[];
 
   constructor(status: number, message: string, details: readonly unknown[] = []) {
     super(message);
-    this.name = "DoorError";
+    this.name = "ControlError";
     this.status = status;
     this.details = details;
   }
 }
 
-export const replyOf = (error: GraphError): Reply =>
+export const graphErrorReply = (error: GraphError): Reply =>
   new Reply(error.envelope(), { status: error.status, headers: error.headers });
 
 /** Whatever was thrown, as an answer. */
-export function refusal(error: unknown, log: Log): Reply {
-  if (error instanceof GraphError) return replyOf(error);
-  if (error instanceof DoorError) {
+export function errorReply(error: unknown, log: Log): Reply {
+  if (error instanceof GraphError) return graphErrorReply(error);
+  if (error instanceof ControlError) {
     const { message, details, status } = error;
     return new Reply({ error: { message, ...(details.length > 0 ? { details } : {}) } }, { status });
   }
-  log.error("sandbox.fault", { err: error });
+  log.error("sandbox.request_failed", { err: error });
   return new Reply(new GraphError(1, "An unknown error occurred").envelope(), { status: 500 });
 }

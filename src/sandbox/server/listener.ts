@@ -3,26 +3,26 @@ import type { Log } from "../../runtime/logging/log.ts";
 import type { Reply } from "../wire/call.ts";
 import { toJson } from "../wire/json.ts";
 import { readBody } from "../wire/read-params.ts";
-import { refusal } from "./error-reply.ts";
-import type { Front } from "./request-handler.ts";
+import { errorReply } from "./error-reply.ts";
+import type { RequestHandler } from "./request-handler.ts";
 
 /** The front behind a server: reads the request, writes the answer, or breaks the connection where there is none. */
 export const createListener =
-  (front: Front, log: Log): RequestListener =>
+  (handleRequest: RequestHandler, log: Log): RequestListener =>
   async (request, response) => {
     try {
-      const outcome = await front(await arrivalOf(request));
+      const outcome = await handleRequest(await readRequest(request));
       if (outcome) send(response, outcome);
       else request.socket.destroy();
     } catch (error) {
       if (request.destroyed) return; // whoever asked has gone
       // What was not read to its end is not going to be: the rest would be taken for the next request.
       if (!request.complete) response.setHeader("connection", "close");
-      send(response, refusal(error, log));
+      send(response, errorReply(error, log));
     }
   };
 
-async function arrivalOf(request: IncomingMessage) {
+async function readRequest(request: IncomingMessage) {
   const { method = "GET", url: target = "/", headers, socket } = request;
   const body = await readBody(request);
   const path = target.startsWith("/") ? target : `/${target}`;

@@ -1,18 +1,18 @@
 import type { Log } from "../../runtime/logging/log.ts";
-import { type Befallen, type Effect, type Outcome, PREVENTING } from "../faults/effects.ts";
-import { type CallFault, INBOX } from "../faults/fault.ts";
+import { type Effect, type Outcome, type PendingCall, PREVENTING_FAULTS } from "../faults/effects.ts";
+import { type CallFault, INBOX_PATH } from "../faults/fault.ts";
 import type { Faults } from "../faults/faults.ts";
 import { type Graph, tokenOf } from "../graph.ts";
 import type { Tokens } from "../login/tokens.ts";
-import type { Arrival, Fate, Records } from "../records/records.ts";
+import type { ReceivedRequest, RecordedOutcome, Records } from "../records/records.ts";
 import type { Reply } from "../wire/call.ts";
 import { Params } from "../wire/params.ts";
 import { readParams } from "../wire/read-params.ts";
-import { DoorError, refusal } from "./error-reply.ts";
-import { type Door, type DoorRequest, findDoor } from "./route.ts";
+import { ControlError, errorReply } from "./error-reply.ts";
+import { findRoute, type SandboxRequest, type SandboxRoute } from "./route.ts";
 
-export interface FrontParts {
-  doors: readonly Door[];
+export interface RequestHandlerParts {
+  routes: readonly SandboxRoute[];
   graph: Graph;
   tokens: Tokens;
   faults: Faults;
@@ -24,60 +24,65 @@ export interface FrontParts {
 }
 
 /** Where every request comes in: it is kept, perhaps something befalls it, and a door or the graph answers. */
-export type Front = (arrival: Arrival) => Promise<Outcome>;
+export type RequestHandler = (request: ReceivedRequest) => Promise<Outcome>;
 
-export function createFront(parts: FrontParts): Front {
+export function createRequestHandler(parts: RequestHandlerParts): RequestHandler {
   const { tokens, faults, effects, requests, inbox, log } = parts;
 
-  async function meet(arrival: Arrival, fate: Fate): Promise<Outcome> {
-    const call = await read(arrival, parts);
+  async function answerWithFaults(
+    request: ReceivedRequest,
+    recordedOutcome: RecordedOutcome,
+  ): Promise<Outcome> {
+    const call = await toPendingCall(request, parts);
     const { method, url, token } = call;
     const { kind = "app" } = tokens.read(token) ?? {};
-    const fault = faults.takeForCall({ method, path: url.pathname, isMortal: kind !== "app" });
-    if (!fault) return call.act();
-    fate.fault = fault.kind;
-    if (PREVENTING.includes(fault.kind)) fate.acted = false;
+    const fault = faults.takeForCall({ method, path: url.pathname, hasRevocableToken: kind !== "app" });
+    if (!fault) return call.execute();
+    recordedOutcome.fault = fault.kind;
+    if (PREVENTING_FAULTS.includes(fault.kind)) recordedOutcome.acted = false;
     return effects[fault.kind](fault, call);
   }
 
-  return async (arrival) => {
-    const place = placeOf(arrival);
-    if (place === "doors") return (await read(arrival, parts)).act();
+  return async (request) => {
+    const destination = destinationOf(request);
+    if (destination === "control") return (await toPendingCall(request, parts)).execute();
     const began = Date.now();
-    const fate = (place === "inbox" ? inbox : requests).add(arrival);
-    const outcome = await meet(arrival, fate);
-    if (outcome) fate.status = outcome.status;
-    if (place === "platform")
-      log.info("sandbox.answered", { ...lineOf(arrival, outcome), ms: Date.now() - began });
+    const recordedOutcome = (destination === "inbox" ? inbox : requests).add(request);
+    const outcome = await answerWithFaults(request, recordedOutcome);
+    if (outcome) recordedOutcome.status = outcome.status;
+    if (destination === "platform")
+      log.info("sandbox.answered", { ...toLogFields(request, outcome), ms: Date.now() - began });
     return outcome;
   };
 }
 
-const DOORS = /^\/_sandbox(\/|$)/;
+const CONTROL_PATH = /^\/_sandbox(\/|$)/;
 
-function placeOf({ method, url: { pathname } }: Arrival): "platform" | "inbox" | "doors" {
-  if (!DOORS.test(pathname)) return "platform";
-  return method === "POST" && (pathname === INBOX || pathname.startsWith(`${INBOX}/`)) ? "inbox" : "doors";
+function destinationOf({ method, url: { pathname } }: ReceivedRequest): "platform" | "inbox" | "control" {
+  if (!CONTROL_PATH.test(pathname)) return "platform";
+  return method === "POST" && (pathname === INBOX_PATH || pathname.startsWith(`${INBOX_PATH}/`))
+    ? "inbox"
+    : "control";
 }
 
 /** The call behind a request. Nothing of it is done before `act`, and whatever is thrown then is an answer too. */
-async function read(arrival: Arrival, parts: FrontParts): Promise<Befallen> {
-  const { method, url, headers, body } = arrival;
-  const { params, unreadable } = await readParams(url.searchParams, headers["content-type"], body).then(
-    (params) => ({ params, unreadable: undefined }),
-    (error: unknown) => ({ params: new Params(new Map(url.searchParams)), unreadable: error }),
+async function toPendingCall(request: ReceivedRequest, parts: RequestHandlerParts): Promise<PendingCall> {
+  const { method, url, headers, body } = request;
+  const { params, bodyError } = await readParams(url.searchParams, headers["content-type"], body).then(
+    (params) => ({ params, bodyError: undefined }),
+    (error: unknown) => ({ params: new Params(new Map(url.searchParams)), bodyError: error }),
   );
-  const act = async (): Promise<Reply> => answer({ ...arrival, params, unreadable }, parts);
+  const answerRequest = async (): Promise<Reply> => answer({ ...request, params, bodyError }, parts);
   return {
     method,
     url,
-    token: tokenMeant(headers.authorization, params),
-    act: () => act().catch((error) => refusal(error, parts.log)),
+    token: subjectTokenOf(headers.authorization, params),
+    execute: () => answerRequest().catch((error) => errorReply(error, parts.log)),
   };
 }
 
 /** A token that is asked about, or exchanged, is the one meant, not the app's that asks. */
-function tokenMeant(authorization: string | undefined, params: Params): string {
+function subjectTokenOf(authorization: string | undefined, params: Params): string {
   try {
     return (
       params.text("input_token") ?? params.text("fb_exchange_token") ?? tokenOf({ authorization, params })
@@ -87,18 +92,18 @@ function tokenMeant(authorization: string | undefined, params: Params): string {
   }
 }
 
-async function answer(request: DoorRequest, { doors, graph }: FrontParts): Promise<Reply> {
+async function answer(request: SandboxRequest, { routes, graph }: RequestHandlerParts): Promise<Reply> {
   const { method, url, headers, params } = request;
-  const door = findDoor(doors, method, url.pathname);
-  if (door) return door.answer(request);
-  if (DOORS.test(url.pathname))
-    throw new DoorError(404, `There is no ${method} ${url.pathname} here; GET /_sandbox lists the doors`);
-  if (request.unreadable) throw request.unreadable;
+  const route = findRoute(routes, method, url.pathname);
+  if (route) return route.answer(request);
+  if (CONTROL_PATH.test(url.pathname))
+    throw new ControlError(404, `There is no ${method} ${url.pathname} here; GET /_sandbox lists the doors`);
+  if (request.bodyError) throw request.bodyError;
   return graph.answer({ method, url, authorization: headers.authorization, params });
 }
 
 /** Secrets stand in queries and bodies, so neither is told. */
-const lineOf = ({ method, url }: Arrival, outcome: Outcome) => ({
+const toLogFields = ({ method, url }: ReceivedRequest, outcome: Outcome) => ({
   method,
   path: url.pathname,
   status: outcome?.status ?? "dropped",

@@ -3,25 +3,29 @@ import type { Reply } from "../wire/call.ts";
 import type { Params } from "../wire/params.ts";
 
 /** Something beside the graph: a page, or a door for developers. */
-export interface Door {
+export interface SandboxRoute {
   method: "GET" | "POST" | "DELETE";
   /** Exact, or with a trailing "/*". */
   path: string;
-  answer(request: DoorRequest): Promise<Reply> | Reply;
+  answer(request: SandboxRequest): Promise<Reply> | Reply;
 }
 
-export interface DoorRequest {
+export interface SandboxRequest {
   method: string;
   url: URL;
   headers: IncomingHttpHeaders;
   body: Buffer;
   params: Params;
   /** Why the parameters are without those of the body. Doors that read the body themselves need not care. */
-  unreadable?: unknown;
+  bodyError?: unknown;
 }
 
-export const findDoor = (doors: readonly Door[], method: string, path: string): Door | undefined =>
-  doors.find((door) => door.method === method && covers(door.path, path));
+export const findRoute = (
+  routes: readonly SandboxRoute[],
+  method: string,
+  path: string,
+): SandboxRoute | undefined =>
+  routes.find((route) => route.method === method && matchesPath(route.path, path));
 
-const covers = (pattern: string, path: string): boolean =>
+const matchesPath = (pattern: string, path: string): boolean =>
   pattern.endsWith("/*") ? path.startsWith(pattern.slice(0, -1)) : path === pattern;

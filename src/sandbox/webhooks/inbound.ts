@@ -1,5 +1,5 @@
 import { chatInbound } from "../chat/inbound.ts";
-import type { Ground } from "../context.ts";
+import type { SandboxContext } from "../context.ts";
 import { pageInbound } from "../pages/inbound.ts";
 import type { Webhook } from "./webhooks.ts";
 
@@ -15,12 +15,13 @@ export interface InboundMessage {
 
 /** A platform that receives messages for its channels. */
 export interface InboundSource {
-  knows(channel: string): boolean;
+  hasChannel(channel: string): boolean;
   /** Makes the webhook that tells of it, if the app hears of such; throws a GraphError for what cannot be. */
   receive(message: InboundMessage): Webhook | undefined;
 }
 
 /** Every platform that receives messages: a new one adds its line here. */
-const SOURCES: readonly ((ground: Ground) => InboundSource)[] = [chatInbound, pageInbound];
+const SOURCES: readonly ((context: SandboxContext) => InboundSource)[] = [chatInbound, pageInbound];
 
-export const inboundSources = (ground: Ground): InboundSource[] => SOURCES.map((source) => source(ground));
+export const inboundSources = (context: SandboxContext): InboundSource[] =>
+  SOURCES.map((source) => source(context));

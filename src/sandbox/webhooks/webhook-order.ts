@@ -5,30 +5,30 @@ interface OrderParts<W extends object> {
   faults: Pick<Faults, "takeForWebhook">;
   /** Sends one webhook; resolves when it was taken or refused for the first time. */
   deliver(webhook: W): Promise<void>;
-  later(milliseconds: number, work: () => void): void;
+  schedule(milliseconds: number, work: () => void): void;
 }
 
 /** As long as a webhook waits for one that overtakes it. */
-const LONGEST_WAIT = 5 * SECOND;
+const MAX_REORDER_DELAY_MS = 5 * SECOND;
 
 /** Sends webhooks as they come, but twice or after the next one where that was asked for. */
 export function createWebhookOrder<W extends object>(parts: OrderParts<W>): (webhook: W) => void {
-  const { faults, deliver, later } = parts;
-  const held = new Set<W>();
-  const release = async (waiting: readonly W[]) => {
-    for (const webhook of waiting) held.delete(webhook);
-    for (const webhook of waiting) await deliver(webhook);
+  const { faults, deliver, schedule } = parts;
+  const delayed = new Set<W>();
+  const sendDelayed = async (webhooks: readonly W[]) => {
+    for (const webhook of webhooks) delayed.delete(webhook);
+    for (const webhook of webhooks) await deliver(webhook);
   };
   const sendNow = async (webhook: W) => {
-    const again = faults.takeForWebhook("duplicate_webhook");
+    const isDuplicated = faults.takeForWebhook("duplicate_webhook");
     await deliver(webhook);
-    if (again) await deliver(webhook);
-    await release([...held].reverse());
+    if (isDuplicated) await deliver(webhook);
+    await sendDelayed([...delayed].reverse());
   };
   return (webhook) => {
     if (!faults.takeForWebhook("reorder_webhook")) return void sendNow(webhook);
-    held.add(webhook);
+    delayed.add(webhook);
     // Only this one: others that wait by then came later and have their own time.
-    later(LONGEST_WAIT, () => void release(held.has(webhook) ? [webhook] : []));
+    schedule(MAX_REORDER_DELAY_MS, () => void sendDelayed(delayed.has(webhook) ? [webhook] : []));
   };
 }

@@ -3,7 +3,7 @@ import { MINUTE, SECOND } from "../../runtime/durations.ts";
 import type { Log } from "../../runtime/logging/log.ts";
 import type { Faults } from "../faults/faults.ts";
 import type { SandboxSettings } from "../settings.ts";
-import { escaped, toAsciiJson } from "../wire/json.ts";
+import { escapeNonAscii, toAsciiJson } from "../wire/json.ts";
 import { createWebhookOrder } from "./webhook-order.ts";
 
 /** What webhooks can be about. */
@@ -31,58 +31,64 @@ export interface Webhooks {
    */
   send(webhook: Webhook): boolean;
   /** Sends this JSON about an object to whom it may concern, subscribed or not. */
-  sendAsGiven(object: WebhookObject, json: string): void;
+  sendRaw(object: WebhookObject, json: string): void;
   /** An asset that was just granted is silent until the app subscribes to it. */
   awaitSubscription(asset: string): void;
   subscribe(asset: string): void;
   unsubscribe(asset: string): void;
   isSubscribed(asset: string): boolean;
   /** From now on webhooks about this object go there. */
-  redirect(object: WebhookObject, address: string): void;
+  setCallbackUrl(object: WebhookObject, address: string): void;
 }
 
 interface WebhookOptions {
   settings: SandboxSettings;
   faults: Pick<Faults, "takeForWebhook">;
   log: Log;
-  later(milliseconds: number, work: () => void): void;
+  schedule(milliseconds: number, work: () => void): void;
 }
 
 /** A webhook as it is sent. */
-interface Letter {
+interface OutgoingWebhook {
   object: WebhookObject;
   body: string;
 }
 
 /** After each refusal; the platform goes on for days, with growing pauses. */
-const PAUSES = [1 * SECOND, 5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE];
+const RETRY_DELAYS_MS = [1 * SECOND, 5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE];
 
-export function createWebhooks({ settings, faults, log, later }: WebhookOptions): Webhooks {
-  const silent = new Set<string>();
+export function createWebhooks({ settings, faults, log, schedule }: WebhookOptions): Webhooks {
+  const unsubscribed = new Set<string>();
   const addresses = new Map<WebhookObject, string>();
   const addressOf = (object: WebhookObject) =>
     addresses.get(object) ?? `${settings.PUBLIC_URL}/platform/webhook`;
-  const attempt = async (letter: Letter, tries: number): Promise<void> => {
-    const { object, body } = letter;
+  const attempt = async (webhook: OutgoingWebhook, tries: number): Promise<void> => {
+    const { object, body } = webhook;
     const began = Date.now();
     const outcome = await post(addressOf(object), body, settings.PLATFORM_APP_SECRET);
     log.info("webhook.sent", { outcome, try: tries + 1, bytes: body.length, ms: Date.now() - began });
-    const pause = PAUSES[tries];
-    if (outcome !== 200 && pause !== undefined) later(pause, () => void attempt(letter, tries + 1));
+    const retryDelayMs = RETRY_DELAYS_MS[tries];
+    if (outcome !== 200 && retryDelayMs !== undefined)
+      schedule(retryDelayMs, () => void attempt(webhook, tries + 1));
   };
-  const dispatch = createWebhookOrder<Letter>({ faults, later, deliver: (letter) => attempt(letter, 0) });
+  const dispatch = createWebhookOrder<OutgoingWebhook>({
+    faults,
+    schedule,
+    deliver: (webhook) => attempt(webhook, 0),
+  });
   return {
     send({ object, entry }) {
-      const heard = entry.filter(({ id }) => !silent.has(id));
-      if (heard.length > 0) dispatch({ object, body: toAsciiJson({ object, entry: heard }) });
-      return heard.length > 0;
+      const subscribedEntries = entry.filter(({ id }) => !unsubscribed.has(id));
+      if (subscribedEntries.length > 0)
+        dispatch({ object, body: toAsciiJson({ object, entry: subscribedEntries }) });
+      return subscribedEntries.length > 0;
     },
-    sendAsGiven: (object, json) => dispatch({ object, body: escaped(json) }),
-    awaitSubscription: (asset) => void silent.add(asset),
-    subscribe: (asset) => void silent.delete(asset),
-    unsubscribe: (asset) => void silent.add(asset),
-    isSubscribed: (asset) => !silent.has(asset),
-    redirect: (object, address) => void addresses.set(object, address),
+    sendRaw: (object, json) => dispatch({ object, body: escapeNonAscii(json) }),
+    awaitSubscription: (asset) => void unsubscribed.add(asset),
+    subscribe: (asset) => void unsubscribed.delete(asset),
+    unsubscribe: (asset) => void unsubscribed.add(asset),
+    isSubscribed: (asset) => !unsubscribed.has(asset),
+    setCallbackUrl: (object, address) => void addresses.set(object, address),
   };
 }
 

@@ -3,18 +3,18 @@ import { splitOutsideBraces } from "./params.ts";
 
 type Node = Record<string, unknown>;
 
-const WORD = /^(\w+)(?:\{(.*)\})?$/s;
+const FIELD_PATTERN = /^(\w+)(?:\{(.*)\})?$/s;
 
-function read(word: string): { name: string; inner: string[] | undefined } {
-  const [, name, inner] = WORD.exec(word) ?? [];
+function parseField(word: string): { name: string; inner: string[] | undefined } {
+  const [, name, inner] = FIELD_PATTERN.exec(word) ?? [];
   if (name === undefined)
     throw new GraphError(2500, `Syntax error "Expected end of string instead of "${word}"."`);
-  return { name, inner: inner === undefined ? undefined : toWords(inner) };
+  return { name, inner: inner === undefined ? undefined : splitFields(inner) };
 }
 
-const toWords = (text: string) => splitOutsideBraces(text).map((word) => word.trim());
+const splitFields = (text: string) => splitOutsideBraces(text).map((word) => word.trim());
 
-const asked = (fields: readonly string[] | undefined) => (fields ?? []).filter((word) => word !== "");
+const withoutEmpty = (fields: readonly string[] | undefined) => (fields ?? []).filter((word) => word !== "");
 
 /**
  * A node as `fields` asks for it: `id,business{id,name}` picks inside too, in a list (bare or as `{data: [...]}`) from each
@@ -23,20 +23,21 @@ const asked = (fields: readonly string[] | undefined) => (fields ?? []).filter((
 export function project(
   node: Node,
   fields: readonly string[] | undefined,
-  byDefault: readonly string[],
+  defaultFields: readonly string[],
 ): Node {
-  const words = asked(fields);
+  const words = withoutEmpty(fields);
   const picked: Node = {};
-  for (const { name, inner } of (words.length === 0 ? byDefault : words).map(read))
-    if (node[name] !== undefined) picked[name] = inner ? inside(node[name], inner) : node[name];
+  for (const { name, inner } of (words.length === 0 ? defaultFields : words).map(parseField))
+    if (node[name] !== undefined) picked[name] = inner ? projectNested(node[name], inner) : node[name];
   if (node.id !== undefined) picked.id = node.id;
   return picked;
 }
 
-function inside(value: unknown, inner: readonly string[]): unknown {
-  if (Array.isArray(value)) return value.map((item) => inside(item, inner));
+function projectNested(value: unknown, inner: readonly string[]): unknown {
+  if (Array.isArray(value)) return value.map((item) => projectNested(item, inner));
   if (typeof value !== "object" || value === null) return value;
-  if ("data" in value && Array.isArray(value.data)) return { ...value, data: inside(value.data, inner) };
+  if ("data" in value && Array.isArray(value.data))
+    return { ...value, data: projectNested(value.data, inner) };
   return project(value as Node, inner, []);
 }
 
@@ -46,9 +47,9 @@ export function checkFields(
   type: string,
   known: readonly string[],
 ): void {
-  const stray = asked(fields)
-    .map(read)
+  const unknownField = withoutEmpty(fields)
+    .map(parseField)
     .find(({ name }) => name !== "id" && !known.includes(name));
-  if (stray)
-    throw invalidParameter(`Tried accessing nonexisting field (${stray.name}) on node type (${type})`);
+  if (unknownField)
+    throw invalidParameter(`Tried accessing nonexisting field (${unknownField.name}) on node type (${type})`);
 }

@@ -73,7 +73,7 @@ export const noSuchObject = (method: string, id: string): GraphError =>
 export const missingPermission = (code: 10 | 200 | 294, permission: string): GraphError =>
   new GraphError(code, `(#${code}) Requires ${permission} permission`, { status: 403 });
 
-const DEAD = {
+const DEAD_TOKEN_MESSAGES = {
   458: "The user has not authorized application.",
   459: "The user is enrolled in a blocking, logged-in checkpoint.",
   460: "The session has been invalidated because the user changed their password.",
@@ -83,12 +83,15 @@ const DEAD = {
   492: "The user must be an administrator, editor, or moderator of the page.",
 } as const;
 
-export type CauseOfDeath = keyof typeof DEAD;
+export type DeadTokenSubcode = keyof typeof DEAD_TOKEN_MESSAGES;
 
-export const CAUSES_OF_DEATH: readonly number[] = Object.keys(DEAD).map(Number);
+export const DEAD_TOKEN_SUBCODES: readonly number[] = Object.keys(DEAD_TOKEN_MESSAGES).map(Number);
 
-export const deadToken = (subcode: CauseOfDeath = 460): GraphError =>
-  new GraphError(190, `Error validating access token: ${DEAD[subcode]}`, { subcode, status: 401 });
+export const deadToken = (subcode: DeadTokenSubcode = 460): GraphError =>
+  new GraphError(190, `Error validating access token: ${DEAD_TOKEN_MESSAGES[subcode]}`, {
+    subcode,
+    status: 401,
+  });
 
 /** A token that was never issued here. */
 export const unknownToken = (): GraphError =>

@@ -4,12 +4,12 @@ import { invalidParameter } from "./graph-error.ts";
 const DIGITS = /^-?\d+$/;
 
 /** An integer too long for a JavaScript number, written as the platform writes it: bare digits. */
-export function bare(digits: string): bigint {
+export function toBigInt(digits: string): bigint {
   if (!DIGITS.test(digits)) throw new Error(`not an integer: ${digits}`);
   return BigInt(digits);
 }
 
-const DEEPEST = 100;
+const MAX_JSON_DEPTH = 100;
 
 /**
  * JSON read and written without loss: an integer too long for a JavaScript number is a bigint and comes back as it came.
@@ -17,20 +17,21 @@ const DEEPEST = 100;
  */
 export function fromJson(text: string): unknown {
   const value = parseJson(text);
-  if (isDeeper(value, DEEPEST)) throw invalidParameter(`JSON may be nested ${DEEPEST} levels deep`);
+  if (isDeeperThan(value, MAX_JSON_DEPTH))
+    throw invalidParameter(`JSON may be nested ${MAX_JSON_DEPTH} levels deep`);
   return value;
 }
 
-const isDeeper = (value: unknown, levels: number): boolean =>
+const isDeeperThan = (value: unknown, levels: number): boolean =>
   typeof value === "object" &&
   value !== null &&
-  (levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1)));
+  (levels === 0 || Object.values(value).some((inner) => isDeeperThan(inner, levels - 1)));
 
 export { stringifyJson as toJson };
 
 /** As the platform sends webhooks: whatever is not ASCII is escaped, so that only the raw bytes verify. */
-export const toAsciiJson = (value: unknown): string => escaped(stringifyJson(value));
+export const toAsciiJson = (value: unknown): string => escapeNonAscii(stringifyJson(value));
 
 /** JSON text with everything in it escaped that is not ASCII; it means the same. */
-export const escaped = (json: string): string =>
+export const escapeNonAscii = (json: string): string =>
   json.replaceAll(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);

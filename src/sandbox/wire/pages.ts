@@ -1,14 +1,14 @@
 import type { Call } from "./call.ts";
 import { invalidParameter } from "./graph-error.ts";
 
-interface PageOptions<T> {
+interface ListPageOptions<T> {
   /** What the caller may see. Pages are cut before, so that one may be short or empty and still have a next. */
-  visible?: (item: T) => boolean;
+  isVisible?: (item: T) => boolean;
   /** The most a page ever has, whatever `limit` asks for. */
-  most?: number;
+  maxLimit?: number;
 }
 
-interface Page {
+interface ListPage {
   data: unknown[];
   paging?: { cursors: { before: string; after: string }; next?: string; previous?: string };
 }
@@ -22,13 +22,13 @@ function fromCursor(text: string): number {
 }
 
 /** One page of a list, as the caller's `limit`, `after` and `before` ask for. A cursor is there even on the last page; `next` is not. */
-export function pageOf<T>(
+export function toListPage<T>(
   call: Call,
   items: readonly T[],
   show: (item: T) => unknown,
-  { visible = () => true, most = 25 }: PageOptions<T> = {},
-): Page {
-  const limit = Math.min(call.params.integer("limit") ?? 25, most);
+  { isVisible = () => true, maxLimit = 25 }: ListPageOptions<T> = {},
+): ListPage {
+  const limit = Math.min(call.params.integer("limit") ?? 25, maxLimit);
   if (limit < 1) throw invalidParameter("Param limit must be greater than or equal to 1");
   const [after, before] = [call.params.text("after"), call.params.text("before")];
   const start =
@@ -38,22 +38,22 @@ export function pageOf<T>(
         ? Math.max(0, fromCursor(before) - limit)
         : 0;
   const end = before === undefined ? start + limit : Math.min(start + limit, fromCursor(before));
-  const cut = items.slice(start, end);
-  const data = cut.filter(visible).map(show);
-  if (cut.length === 0) return { data };
-  const cursors = { before: toCursor(start), after: toCursor(start + cut.length - 1) };
+  const slice = items.slice(start, end);
+  const data = slice.filter(isVisible).map(show);
+  if (slice.length === 0) return { data };
+  const cursors = { before: toCursor(start), after: toCursor(start + slice.length - 1) };
   return {
     data,
     paging: {
       cursors,
-      ...(start + cut.length < items.length ? { next: link(call, { after: cursors.after }) } : {}),
-      ...(start > 0 ? { previous: link(call, { before: cursors.before }) } : {}),
+      ...(start + slice.length < items.length ? { next: pageUrl(call, { after: cursors.after }) } : {}),
+      ...(start > 0 ? { previous: pageUrl(call, { before: cursors.before }) } : {}),
     },
   };
 }
 
 /** The whole address of another page, the token in it, as the platform writes it. */
-function link({ address, params, token }: Call, cursor: Record<string, string>): string {
+function pageUrl({ address, params, token }: Call, cursor: Record<string, string>): string {
   const url = new URL(address);
   for (const name of params.names()) {
     if (["after", "before", "access_token"].includes(name)) continue;

@@ -3,16 +3,16 @@ import { GraphError, invalidParameter } from "./graph-error.ts";
 import { fromJson } from "./json.ts";
 import { Params, type Upload } from "./params.ts";
 
-const LARGEST = 110 * 1024 * 1024; // a document of 100 MB and its envelope
+const MAX_BODY_BYTES = 110 * 1024 * 1024; // a document of 100 MB and its envelope
 
 /** The whole body. One that is too large is left where it is, and its connection open for the answer. */
 export async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
-  if (Number(request.headers["content-length"]) > LARGEST) throw tooLarge();
+  if (Number(request.headers["content-length"]) > MAX_BODY_BYTES) throw tooLarge();
   for await (const chunk of request.iterator({ destroyOnReturn: false })) {
     size += chunk.length;
-    if (size > LARGEST) throw tooLarge();
+    if (size > MAX_BODY_BYTES) throw tooLarge();
     chunks.push(chunk);
   }
   return Buffer.concat(chunks);
@@ -30,7 +30,7 @@ export async function readParams(
   if (body.length === 0) return new Params(values);
   const type = contentType?.toLowerCase() ?? ""; // but a boundary in it counts as it was written
   if (type.startsWith("application/json")) {
-    for (const [name, value] of Object.entries(jsonObject(body))) values.set(name, value);
+    for (const [name, value] of Object.entries(parseJsonObject(body))) values.set(name, value);
     return new Params(values);
   }
   if (contentType === undefined || !/^(application\/x-www-form-urlencoded|multipart\/)/.test(type))
@@ -38,11 +38,11 @@ export async function readParams(
   const files = new Map<string, Upload>();
   for (const [name, part] of await readForm(contentType, body))
     if (typeof part === "string") values.set(name, part);
-    else files.set(name, await upload(part));
+    else files.set(name, await toUpload(part));
   return new Params(values, files);
 }
 
-function jsonObject(body: Buffer): Record<string, unknown> {
+function parseJsonObject(body: Buffer): Record<string, unknown> {
   try {
     const value = fromJson(body.toString("utf8"));
     if (typeof value === "object" && value !== null && !Array.isArray(value))
@@ -62,7 +62,7 @@ export async function readForm(contentType: string, body: Buffer): Promise<FormD
   }
 }
 
-const upload = async (file: File): Promise<Upload> => ({
+const toUpload = async (file: File): Promise<Upload> => ({
   filename: file.name,
   type: file.type,
   bytes: Buffer.from(await file.arrayBuffer()),

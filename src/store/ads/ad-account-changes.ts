@@ -1,5 +1,10 @@
 import { type Queryable, sql } from "../database/database.ts";
-import { type AdAccountFacts, type AdAccountRow, COLUMNS, FACTS } from "./ad-accounts.ts";
+import {
+  AD_ACCOUNT_COLUMNS,
+  AD_ACCOUNT_FACTS,
+  type AdAccountFacts,
+  type AdAccountRow,
+} from "./ad-accounts.ts";
 
 /** An account as a grant names it. */
 export interface GrantedAccount extends AdAccountFacts {
@@ -16,8 +21,8 @@ export async function reserveGrants(tx: Queryable, clientId: string): Promise<vo
   await tx.query(RESERVE, [clientId]);
 }
 
-const LOCK_NAMED = sql(`
-  select ${COLUMNS}
+const LOCK_BY_AD_ACCOUNT_ID = sql(`
+  select ${AD_ACCOUNT_COLUMNS}
   from ad_accounts a
   where a.client_id = $1
   and a.ad_account_id = any($2)
@@ -25,24 +30,24 @@ const LOCK_NAMED = sql(`
   for update`);
 
 /** Those of these accounts that the client has, held until the transaction ends. */
-export const lockNamed = (
+export const lockAdAccounts = (
   tx: Queryable,
   clientId: string,
   adAccountIds: readonly string[],
-): Promise<AdAccountRow[]> => tx.query<AdAccountRow>(LOCK_NAMED, [clientId, adAccountIds]);
+): Promise<AdAccountRow[]> => tx.query<AdAccountRow>(LOCK_BY_AD_ACCOUNT_ID, [clientId, adAccountIds]);
 
-const FACT_COLUMNS = FACTS.join(", ");
+const FACT_COLUMNS = AD_ACCOUNT_FACTS.join(", ");
 const factArrays = (first: number): string =>
-  FACTS.map((fact, index) => `$${first + index}::${fact === "account_status" ? "integer" : "text"}[]`).join(
-    ", ",
-  );
+  AD_ACCOUNT_FACTS.map(
+    (fact, index) => `$${first + index}::${fact === "account_status" ? "integer" : "text"}[]`,
+  ).join(", ");
 
 /** Their assignments, from another row that has them. */
 const factsFrom = (source: string): string =>
-  FACTS.map((fact) => `${fact} = ${source}.${fact}`).join(",\n    ");
+  AD_ACCOUNT_FACTS.map((fact) => `${fact} = ${source}.${fact}`).join(",\n    ");
 
 const factsOf = (accounts: readonly AdAccountFacts[]): unknown[] =>
-  FACTS.map((fact) => accounts.map((account) => account[fact]));
+  AD_ACCOUNT_FACTS.map((fact) => accounts.map((account) => account[fact]));
 
 /** One that was revoked begins anew; any other keeps its state. All take the new token. */
 const SAVE_GRANTED = sql(`
@@ -56,9 +61,9 @@ const SAVE_GRANTED = sql(`
     status = case a.status when 'revoked' then 'available' else a.status end,
     unreached_since = null,
     last_synced_at = now()
-  returning ${COLUMNS}`);
+  returning ${AD_ACCOUNT_COLUMNS}`);
 
-export const saveGranted = (
+export const saveGrantedAccounts = (
   tx: Queryable,
   clientId: string,
   { connectionId, accounts }: { connectionId: string; accounts: readonly GrantedAccount[] },
@@ -77,7 +82,7 @@ const SYNC = sql(`
     from unnest($2::uuid[], ${factArrays(3)}) as g (id, ${FACT_COLUMNS})
   ),
   former as (
-    select a.id, ${FACTS.map((fact) => `a.${fact}`).join(", ")}
+    select a.id, ${AD_ACCOUNT_FACTS.map((fact) => `a.${fact}`).join(", ")}
     from ad_accounts a
     join given g on g.id = a.id
     where a.connection_id = $1
@@ -92,7 +97,7 @@ const SYNC = sql(`
   from given g
   join former f on f.id = g.id
   where a.id = g.id
-  returning ${COLUMNS}, to_jsonb(f) as former`);
+  returning ${AD_ACCOUNT_COLUMNS}, to_jsonb(f) as former`);
 
 /** An account as it was read from the platform just now, and what was known of it before. */
 export type SyncedRow = AdAccountRow & { former: AdAccountFacts };
@@ -101,11 +106,11 @@ export type SyncedRow = AdAccountRow & { former: AdAccountFacts };
 export const syncAccounts = (
   tx: Queryable,
   connectionId: string,
-  read: readonly (AdAccountFacts & { id: string })[],
+  accounts: readonly (AdAccountFacts & { id: string })[],
 ): Promise<SyncedRow[]> =>
-  tx.query<SyncedRow>(SYNC, [connectionId, read.map(({ id }) => id), ...factsOf(read)]);
+  tx.query<SyncedRow>(SYNC, [connectionId, accounts.map(({ id }) => id), ...factsOf(accounts)]);
 
-const MARK_UNREACHED = sql(`
+const MARK_UNREACHABLE = sql(`
   update ad_accounts
   set unreached_since = now()
   where connection_id = $1
@@ -114,17 +119,17 @@ const MARK_UNREACHED = sql(`
   returning ad_account_id`);
 
 /** Over all clients, for a connection is of one: its token lives and does not reach these. Answers those of which that is news. */
-export async function markUnreached(
+export async function markUnreachable(
   tx: Queryable,
   connectionId: string,
   ids: readonly string[],
 ): Promise<string[]> {
-  const rows = await tx.query<{ ad_account_id: string }>(MARK_UNREACHED, [connectionId, ids]);
+  const rows = await tx.query<{ ad_account_id: string }>(MARK_UNREACHABLE, [connectionId, ids]);
   return rows.map(({ ad_account_id }) => ad_account_id);
 }
 
 const LOCK = sql(`
-  select ${COLUMNS}
+  select ${AD_ACCOUNT_COLUMNS}
   from ad_accounts a
   where a.client_id = $1
   and a.id = $2
@@ -145,7 +150,7 @@ const SET_STATUS = sql(`
   set status = $3
   where a.client_id = $1
   and a.id = $2
-  returning ${COLUMNS}`);
+  returning ${AD_ACCOUNT_COLUMNS}`);
 
 export async function setAdAccountStatus(
   tx: Queryable,
@@ -184,7 +189,7 @@ const REVOKE = sql(`
     unreached_since = null
   from former
   where a.id = former.id
-  returning ${COLUMNS}, former.status as previous_status`);
+  returning ${AD_ACCOUNT_COLUMNS}, former.status as previous_status`);
 
 export type RevokedRow = AdAccountRow & { previous_status: string };
 

@@ -1,5 +1,5 @@
 import { type Queryable, sql } from "../database/database.ts";
-import { byNewest, NEWEST_UUID, type PageRequest, readPage } from "../database/paging.ts";
+import { byNewest, MAX_UUID, type PageRequest, readPage } from "../database/paging.ts";
 
 /** What the platform says of an ad account. */
 export interface AdAccountFacts {
@@ -11,7 +11,7 @@ export interface AdAccountFacts {
   business_name: string | null;
 }
 
-export const FACTS = [
+export const AD_ACCOUNT_FACTS = [
   "name",
   "currency",
   "timezone_name",
@@ -48,7 +48,7 @@ const columnsOf = (table: string): string =>
   );
 
 /** For the statements that write: `a` is the account. */
-export const COLUMNS = columnsOf("a");
+export const AD_ACCOUNT_COLUMNS = columnsOf("a");
 
 const LIST = byNewest(
   `
@@ -61,7 +61,7 @@ const LIST = byNewest(
     or position(lower($5) in lower(name)) > 0
     or position(lower($5) in ad_account_id) > 0
   )`,
-  NEWEST_UUID,
+  MAX_UUID,
 );
 
 export const listAdAccounts = (
@@ -72,7 +72,7 @@ export const listAdAccounts = (
   readPage(db, clientId, { page, statements: LIST, filters: [status ?? null, q ?? null] });
 
 const FIND = sql(`
-  select ${COLUMNS}, c.token_sealed
+  select ${AD_ACCOUNT_COLUMNS}, c.token_sealed
   from ad_accounts a
   left join ad_connections c on c.id = a.connection_id
   where a.client_id = $1
@@ -90,24 +90,24 @@ export async function findAdAccount(
   return row;
 }
 
-const OF_CONNECTION = sql(`
-  select ${COLUMNS}
+const LIST_OF_CONNECTION = sql(`
+  select ${AD_ACCOUNT_COLUMNS}
   from ad_accounts a
   where a.connection_id = $1
   order by a.id`);
 
 /** Over all clients, for a connection is of one. */
-export const accountsOfConnection = (db: Queryable, connectionId: string): Promise<AdAccountRow[]> =>
-  db.query<AdAccountRow>(OF_CONNECTION, [connectionId]);
+export const listAccountsOfConnection = (db: Queryable, connectionId: string): Promise<AdAccountRow[]> =>
+  db.query<AdAccountRow>(LIST_OF_CONNECTION, [connectionId]);
 
-const HOLDERS = sql(`
+const FIND_OWNERS = sql(`
   select ad_account_id, client_id
   from ad_accounts
   where ad_account_id = any($1)
   and status in ('active', 'disabled')
   and unreached_since is null`);
 
-export interface AdAccountHolder {
+export interface AdAccountOwnerRow {
   ad_account_id: string;
   client_id: string;
 }
@@ -116,5 +116,7 @@ export interface AdAccountHolder {
  * Over all clients: who operates with these accounts, or has paused them. One that was only offered is told nothing, nor is
  * one whose token does not reach the account any more.
  */
-export const findHolders = (db: Queryable, adAccountIds: readonly string[]): Promise<AdAccountHolder[]> =>
-  db.query<AdAccountHolder>(HOLDERS, [adAccountIds]);
+export const findAdAccountOwners = (
+  db: Queryable,
+  adAccountIds: readonly string[],
+): Promise<AdAccountOwnerRow[]> => db.query<AdAccountOwnerRow>(FIND_OWNERS, [adAccountIds]);

@@ -13,8 +13,12 @@ const INSERT = sql(`
   insert into ad_connections (client_id, id, platform_user_id, token_sealed, token_hash, expires_at)
   values ($1, $2, $3, $4, $5, $6)`);
 
-export async function insertConnection(tx: Queryable, clientId: string, made: NewConnection): Promise<void> {
-  const { id, platformUserId, tokenSealed, tokenHash, expiresAt } = made;
+export async function insertConnection(
+  tx: Queryable,
+  clientId: string,
+  connection: NewConnection,
+): Promise<void> {
+  const { id, platformUserId, tokenSealed, tokenHash, expiresAt } = connection;
   await tx.query(INSERT, [clientId, id, platformUserId, tokenSealed, tokenHash, expiresAt]);
 }
 
@@ -28,27 +32,27 @@ const DELETE_UNUSED = sql(`
   )`);
 
 /** Those whose accounts have all got another token. */
-export async function deleteUnused(tx: Queryable, clientId: string): Promise<void> {
+export async function deleteUnusedConnections(tx: Queryable, clientId: string): Promise<void> {
   await tx.query(DELETE_UNUSED, [clientId]);
 }
 
-const OF_USER = sql(`
+const FIND_OF_USER = sql(`
   select id
   from ad_connections
   where platform_user_id = $1
   and created_at <= $2`);
 
 /** Over all clients: what this person had granted by then. */
-export async function connectionsOfUser(
+export async function findConnectionsOfUser(
   tx: Queryable,
   platformUserId: string,
   until: Date,
 ): Promise<string[]> {
-  const rows = await tx.query<{ id: string }>(OF_USER, [platformUserId, until]);
+  const rows = await tx.query<{ id: string }>(FIND_OF_USER, [platformUserId, until]);
   return rows.map(({ id }) => id);
 }
 
-const SHARING = sql(`
+const FIND_SHARING_TOKENS = sql(`
   select id
   from ad_connections
   where id = any($1)
@@ -59,8 +63,8 @@ const SHARING = sql(`
   )`);
 
 /** Over all clients: these, and those that have the very token of one of them. */
-export async function sharingTokens(tx: Queryable, ids: readonly string[]): Promise<string[]> {
-  const rows = await tx.query<{ id: string }>(SHARING, [ids]);
+export async function findConnectionsSharingTokens(tx: Queryable, ids: readonly string[]): Promise<string[]> {
+  const rows = await tx.query<{ id: string }>(FIND_SHARING_TOKENS, [ids]);
   return rows.map(({ id }) => id);
 }
 
@@ -81,7 +85,7 @@ export interface ConnectionRow {
   warned_days: number | null;
 }
 
-const NEXT_TO_CHECK = sql(`
+const LIST_UNCHECKED = sql(`
   select id, client_id, token_sealed, expires_at, warned_days
   from ad_connections
   where checked_in is distinct from $1
@@ -89,17 +93,20 @@ const NEXT_TO_CHECK = sql(`
   limit $2`);
 
 /** Over all clients: what this tick of the check has not looked at yet, the longest unseen first. No clock is asked which came first. */
-export const nextToCheck = (db: Queryable, tick: Date, limit: number): Promise<ConnectionRow[]> =>
-  db.query<ConnectionRow>(NEXT_TO_CHECK, [tick, limit]);
+export const listUncheckedConnections = (
+  db: Queryable,
+  tick: Date,
+  limit: number,
+): Promise<ConnectionRow[]> => db.query<ConnectionRow>(LIST_UNCHECKED, [tick, limit]);
 
-const COUNT_LEFT = sql(`
+const COUNT_UNCHECKED = sql(`
   select count(*)::integer as count
   from ad_connections
   where checked_in is distinct from $1`);
 
 /** Over all clients. */
-export async function countLeft(db: Queryable, tick: Date): Promise<number> {
-  const [row] = await db.query<{ count: number }>(COUNT_LEFT, [tick]);
+export async function countUncheckedConnections(db: Queryable, tick: Date): Promise<number> {
+  const [row] = await db.query<{ count: number }>(COUNT_UNCHECKED, [tick]);
   return row?.count ?? 0;
 }
 

@@ -6,7 +6,7 @@ const CONSUME = sql(`
   on conflict do nothing
   returning id`);
 
-const FORGET = sql(`
+const DELETE_EXPIRED = sql(`
   delete from oauth_states
   where expires_at < now() - interval '1 hour'
   returning id`);
@@ -21,7 +21,7 @@ export async function consumeState(
 }
 
 /** Over all clients: those that have expired are refused without being looked up, by a clock that may be behind. */
-export async function forgetStates(db: Queryable): Promise<number> {
-  const rows = await db.query(FORGET);
+export async function deleteExpiredStates(db: Queryable): Promise<number> {
+  const rows = await db.query(DELETE_EXPIRED);
   return rows.length;
 }

@@ -22,7 +22,7 @@ const FIND = sql(`
   and (asset_id = any($2) or waba_id = any($3))
   order by status, connected_at, id`);
 
-interface Wanted {
+interface PlatformAssets {
   /** Numbers, pages or photo accounts. */
   assets: readonly string[];
   wabas: readonly string[];
@@ -32,10 +32,10 @@ interface Wanted {
 export const findChannelOwners = (
   db: Queryable,
   platform: string,
-  { assets, wabas }: Wanted,
+  { assets, wabas }: PlatformAssets,
 ): Promise<ChannelOwnerRow[]> => db.query<ChannelOwnerRow>(FIND, [platform, assets, wabas]);
 
-const END = sql(`
+const DISCONNECT_WABA = sql(`
   update channels
   set status = 'disconnected', token_sealed = null
   where client_id = $1
@@ -45,13 +45,13 @@ const END = sql(`
   returning ${COLUMNS}`);
 
 /** The platform has cut the connection at that time; one made since is another. Answers what has ended. */
-export const endChannelsOfWaba = (
+export const disconnectChannelsOfWaba = (
   tx: Queryable,
   clientId: string,
   { wabaId, at }: { wabaId: string; at: Date },
-): Promise<ChannelOwnerRow[]> => tx.query<ChannelOwnerRow>(END, [clientId, wabaId, at]);
+): Promise<ChannelOwnerRow[]> => tx.query<ChannelOwnerRow>(DISCONNECT_WABA, [clientId, wabaId, at]);
 
-const END_TOKENS = sql(`
+const MARK_USER_TOKENS_DEAD = sql(`
   update channels
   set status = 'needs_reauth', token_sealed = null
   where platform_user_id = $1
@@ -60,13 +60,13 @@ const END_TOKENS = sql(`
   returning ${COLUMNS}`);
 
 /** The tokens that this person had granted by then are dead; answers what was connected. */
-export const endTokensOfUser = (
+export const markUserTokensDead = (
   tx: Queryable,
   platformUserId: string,
   until: Date,
-): Promise<ChannelOwnerRow[]> => tx.query<ChannelOwnerRow>(END_TOKENS, [platformUserId, until]);
+): Promise<ChannelOwnerRow[]> => tx.query<ChannelOwnerRow>(MARK_USER_TOKENS_DEAD, [platformUserId, until]);
 
-const ERASE_USER = sql(`
+const REMOVE_USER = sql(`
   update channels
   set platform_user_id = null, token_sealed = null
   where platform_user_id = $1
@@ -74,11 +74,11 @@ const ERASE_USER = sql(`
   returning id`);
 
 /** Nothing of this person is left in what they had connected by then; answers in how many channels there was. */
-export async function eraseUserFromChannels(
+export async function removeUserFromChannels(
   tx: Queryable,
   platformUserId: string,
   until: Date,
 ): Promise<number> {
-  const rows = await tx.query(ERASE_USER, [platformUserId, until]);
+  const rows = await tx.query(REMOVE_USER, [platformUserId, until]);
   return rows.length;
 }

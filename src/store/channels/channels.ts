@@ -19,7 +19,7 @@ export interface ChannelRow {
 }
 
 /** What connecting a channel says about it. */
-export interface ChannelContent {
+export interface ChannelDetails {
   id: string;
   tokenSealed: string;
   platformUserId: string | null;
@@ -31,7 +31,7 @@ export interface ChannelContent {
   externalRef: string | null;
 }
 
-export interface NewChannel extends ChannelContent {
+export interface NewChannel extends ChannelDetails {
   platform: string;
   phoneNumberId: string | null;
   photoappUserId: string | null;
@@ -67,7 +67,7 @@ const FIND = sql(`
 const RESERVE = sql(`
   select pg_advisory_xact_lock(hashtextextended('channels ' || $1::text || ' ' || $2::text, 0))`);
 
-const LOCK_CLAIMS = sql(`
+const LOCK_BY_ASSET = sql(`
   select ${COLUMNS}
   from channels
   where platform = $2
@@ -134,7 +134,7 @@ export async function findChannelToken(
 }
 
 /** A token that was replaced meanwhile is another one. */
-const END_TOKEN = sql(`
+const MARK_TOKEN_DEAD = sql(`
   update channels
   set status = 'needs_reauth', token_sealed = null
   where client_id = $1
@@ -149,7 +149,7 @@ export async function markTokenDead(
   clientId: string,
   { id, token_sealed }: { id: string; token_sealed: string },
 ): Promise<ChannelRow | undefined> {
-  const [row] = await tx.query<ChannelRow>(END_TOKEN, [clientId, id, token_sealed]);
+  const [row] = await tx.query<ChannelRow>(MARK_TOKEN_DEAD, [clientId, id, token_sealed]);
   return row;
 }
 
@@ -175,19 +175,19 @@ export async function reserveAsset(tx: Queryable, { platform, assetId }: Asset):
 }
 
 /** Over all clients, held until the transaction ends: the channel that speaks for the asset now, then the client's own former ones. */
-export const lockClaims = (tx: Queryable, clientId: string, asset: Asset): Promise<ChannelRow[]> =>
-  tx.query<ChannelRow>(LOCK_CLAIMS, [clientId, asset.platform, asset.assetId]);
+export const lockChannelsOfAsset = (tx: Queryable, clientId: string, asset: Asset): Promise<ChannelRow[]> =>
+  tx.query<ChannelRow>(LOCK_BY_ASSET, [clientId, asset.platform, asset.assetId]);
 
-const contentOf = (content: ChannelContent) => [
-  content.id,
-  content.tokenSealed,
-  content.platformUserId,
-  content.wabaId,
-  content.pageId,
-  content.displayName,
-  content.displayPhoneNumber,
-  content.templateNamespace,
-  content.externalRef,
+const valuesOf = (details: ChannelDetails) => [
+  details.id,
+  details.tokenSealed,
+  details.platformUserId,
+  details.wabaId,
+  details.pageId,
+  details.displayName,
+  details.displayPhoneNumber,
+  details.templateNamespace,
+  details.externalRef,
 ];
 
 /** Undefined when another channel speaks for the asset. */
@@ -197,7 +197,7 @@ export async function insertChannel(
   channel: NewChannel,
 ): Promise<ChannelRow | undefined> {
   const { platform, phoneNumberId, photoappUserId } = channel;
-  const values = [clientId, ...contentOf(channel), platform, phoneNumberId, photoappUserId];
+  const values = [clientId, ...valuesOf(channel), platform, phoneNumberId, photoappUserId];
   const [row] = await tx.query<ChannelRow>(INSERT, values);
   return row;
 }
@@ -206,9 +206,9 @@ export async function insertChannel(
 export async function reconnectChannel(
   tx: Queryable,
   clientId: string,
-  channel: ChannelContent,
+  channel: ChannelDetails,
 ): Promise<ChannelRow> {
-  const [row] = await tx.query<ChannelRow>(RECONNECT, [clientId, ...contentOf(channel)]);
+  const [row] = await tx.query<ChannelRow>(RECONNECT, [clientId, ...valuesOf(channel)]);
   return row as ChannelRow;
 }
 

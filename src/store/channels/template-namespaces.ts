@@ -1,6 +1,6 @@
 import { type Queryable, sql } from "../database/database.ts";
 
-const KEEP = sql(`
+const SET_IF_MISSING = sql(`
   update channels
   set template_namespace = $4
   where client_id = $1
@@ -8,7 +8,7 @@ const KEEP = sql(`
   and waba_id = $3
   and template_namespace is null`);
 
-interface Namespace {
+interface TemplateNamespace {
   channelId: string;
   /** It belongs to the business account, which a channel may have changed meanwhile. */
   wabaId: string;
@@ -16,10 +16,10 @@ interface Namespace {
 }
 
 /** What the platform calls the templates of a channel, where that was not known. */
-export async function keepTemplateNamespace(
+export async function saveTemplateNamespace(
   db: Queryable,
   clientId: string,
-  { channelId, wabaId, namespace }: Namespace,
+  { channelId, wabaId, namespace }: TemplateNamespace,
 ): Promise<void> {
-  await db.query(KEEP, [clientId, channelId, wabaId, namespace]);
+  await db.query(SET_IF_MISSING, [clientId, channelId, wabaId, namespace]);
 }

@@ -1,7 +1,7 @@
 import { type Queryable, sql } from "../database/database.ts";
 
 /** What is known of one translation of a template, as of a time. Null: nothing was said of it. */
-export interface TemplateNews {
+export interface TemplateUpdate {
   client_id: string;
   waba_id: string;
   hsm_id: string;
@@ -16,7 +16,7 @@ export interface TemplateNews {
 }
 
 /** A client erased meanwhile has no templates; who erases one waits for the lock. Written in order, as others write them. */
-const KEEP = sql(`
+const UPSERT = sql(`
   with news as (
     select *
     from json_to_recordset($1) as n (
@@ -63,8 +63,8 @@ const KEEP = sql(`
   where templates.updated_at <= excluded.updated_at`);
 
 /** Over all clients: what is not older than what is known. No template of a client may stand twice in the list. */
-export async function keepTemplates(db: Queryable, news: readonly TemplateNews[]): Promise<void> {
-  await db.query(KEEP, [JSON.stringify(news)]);
+export async function upsertTemplates(db: Queryable, updates: readonly TemplateUpdate[]): Promise<void> {
+  await db.query(UPSERT, [JSON.stringify(updates)]);
 }
 
 /** What is told of a template apart from its status. */
@@ -77,7 +77,7 @@ export interface TemplateTraits {
 }
 
 /** The time of the row stays that of its status: a status that is told late must not be taken for an older one. */
-const CHANGE_TRAITS = sql(`
+const UPDATE_TRAITS = sql(`
   update templates t
   set
     category = coalesce(n.category, t.category),
@@ -94,8 +94,8 @@ const CHANGE_TRAITS = sql(`
   and t.updated_at <= n.at`);
 
 /** Over all clients: of templates that are known. None of a client's may stand twice in the list. */
-export async function changeTemplateTraits(db: Queryable, traits: readonly TemplateTraits[]): Promise<void> {
-  await db.query(CHANGE_TRAITS, [JSON.stringify(traits)]);
+export async function updateTemplateTraits(db: Queryable, traits: readonly TemplateTraits[]): Promise<void> {
+  await db.query(UPDATE_TRAITS, [JSON.stringify(traits)]);
 }
 
 export interface TemplateRef {

@@ -8,8 +8,8 @@ export function connectionOptions(address: string): ClientConfig {
   const url = new URL(address);
   const mode = url.searchParams.get("sslmode");
   url.searchParams.delete("sslmode");
-  const certificate = url.searchParams.has("sslrootcert");
-  const verified = mode === "verify-full" || mode === "verify-ca" || certificate;
-  const ssl = mode === null || mode === "disable" ? {} : { ssl: { rejectUnauthorized: verified } };
+  const hasRootCertificate = url.searchParams.has("sslrootcert");
+  const shouldVerify = mode === "verify-full" || mode === "verify-ca" || hasRootCertificate;
+  const ssl = mode === null || mode === "disable" ? {} : { ssl: { rejectUnauthorized: shouldVerify } };
   return { connectionString: url.href, ...ssl };
 }

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import pg from "pg";
-import { within } from "../../runtime/async/with-timeout.ts";
+import { withTimeout } from "../../runtime/async/with-timeout.ts";
 import type { Config } from "../../runtime/config/config.ts";
 import { SECOND } from "../../runtime/durations.ts";
 import { connectionOptions } from "./connection.ts";
-import { DatabaseUnavailable, isConnectionFault, isDeadlock, isPartitionGone } from "./faults.ts";
+import { DatabaseUnavailable, isConnectionFault, isDeadlock, isPartitionConflict } from "./faults.ts";
 
 /** A statement whose text never changes, prepared once per connection under a name made from the text. */
 export interface Statement {
@@ -26,34 +26,34 @@ export interface Database extends Queryable {
   /** All or nothing. What `work` throws rolls back and is thrown on; it runs again where it fell victim to others. */
   transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>;
   /** One round trip within `deadline` milliseconds, or it throws. */
-  ping(deadline: number): Promise<void>;
+  ping(timeoutMs: number): Promise<void>;
   close(): Promise<void>;
 }
 
 type Settings = Pick<Config, "DATABASE_URL" | "DATABASE_POOL" | "DATABASE_PREPARED">;
 
 /** How long a request may wait for one statement. */
-const PATIENCE = 30 * SECOND;
-const REPEATS = 3;
+const STATEMENT_TIMEOUT_MS = 30 * SECOND;
+const MAX_RETRIES = 3;
 
 /** The pool. It connects at the first query, and again after a loss: a process may start before its database. */
 export function createDatabase(
   settings: Settings,
   onFault: (error: Error) => void,
-  patience: number | "endless" = PATIENCE,
+  statementTimeoutMs: number | "endless" = STATEMENT_TIMEOUT_MS,
 ): Database {
   const pool = new pg.Pool({
     ...connectionOptions(settings.DATABASE_URL),
     max: settings.DATABASE_POOL,
     connectionTimeoutMillis: 5 * SECOND,
     // Kept on this side: a statement_timeout would be a startup parameter, which poolers refuse.
-    ...(patience === "endless" ? {} : { query_timeout: patience }),
+    ...(statementTimeoutMs === "endless" ? {} : { query_timeout: statementTimeoutMs }),
   });
   // A connection may break while it idles or between two statements of a transaction. It is replaced at the next use;
   // without listeners on both it would end the process. The pool has closed before its connections have: what breaks
   // then is nobody's fault.
-  let closing = false;
-  pool.on("connect", (client) => client.on("error", (error) => closing || onFault(error)));
+  let isClosing = false;
+  pool.on("connect", (client) => client.on("error", (error) => isClosing || onFault(error)));
   pool.on("error", () => {});
   const prepared = settings.DATABASE_PREPARED;
 
@@ -78,20 +78,20 @@ export function createDatabase(
   }
 
   /** The victim of a deadlock, or of a partition made meanwhile, may simply come again: nothing of it has happened. */
-  async function persistently<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
-    for (let repeats = 0; ; repeats++) {
+  async function withRetries<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+    for (let retries = 0; ; retries++) {
       try {
         return await withClient(work);
       } catch (error) {
-        if (!(isDeadlock(error) || isPartitionGone(error)) || repeats === REPEATS) throw error;
+        if (!(isDeadlock(error) || isPartitionConflict(error)) || retries === MAX_RETRIES) throw error;
       }
     }
   }
 
   return {
-    query: (statement, values) => persistently((client) => run(client, prepared, statement, values)),
+    query: (statement, values) => withRetries((client) => run(client, prepared, statement, values)),
     transaction: (work) =>
-      persistently(async (client) => {
+      withRetries(async (client) => {
         await client.query("begin");
         try {
           const result = await work({
@@ -107,14 +107,14 @@ export function createDatabase(
           throw error;
         }
       }),
-    async ping(deadline) {
+    async ping(timeoutMs) {
       const answer = withClient((client) => run(client, prepared, "select 1"));
-      await within(deadline, answer, () => {
-        throw new DatabaseUnavailable(new Error(`no answer within ${deadline} ms`));
+      await withTimeout(timeoutMs, answer, () => {
+        throw new DatabaseUnavailable(new Error(`no answer within ${timeoutMs} ms`));
       });
     },
     async close() {
-      closing = true;
+      isClosing = true;
       await pool.end();
     },
   };

@@ -5,12 +5,12 @@ import { packageRoot } from "../../runtime/package-root.ts";
 import { connectionOptions } from "./connection.ts";
 import { DatabaseUnavailable, isMissingTable } from "./faults.ts";
 
-const folder = () => join(packageRoot(), "sql");
+const migrationsFolder = () => join(packageRoot(), "sql");
 
 /** Applies the files of sql/ that are missing and answers their names. Two at once: the second waits for the first. */
 export async function applyMigrations(address: string): Promise<string[]> {
-  return connected(address, async (client) => {
-    const applied = await migrate({ client }, folder());
+  return withConnection(address, async (client) => {
+    const applied = await migrate({ client }, migrationsFolder());
     return applied.map((migration) => migration.fileName);
   });
 }
@@ -24,8 +24,8 @@ export interface MigrationState {
 
 /** Compares the files of sql/ with the migrations that the database has applied. */
 export async function inspectMigrations(address: string): Promise<MigrationState> {
-  const files = await loadMigrationFiles(folder());
-  const applied = await connected(address, appliedHashes);
+  const files = await loadMigrationFiles(migrationsFolder());
+  const applied = await withConnection(address, appliedHashes);
   const namesOf = (wanted: typeof files) => wanted.map(({ fileName }) => fileName);
   return {
     pending: namesOf(files.filter(({ id }) => !applied.has(id))),
@@ -43,7 +43,7 @@ async function appliedHashes(client: pg.Client): Promise<Map<number, string>> {
   }
 }
 
-async function connected<T>(address: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
+async function withConnection<T>(address: string, work: (client: pg.Client) => Promise<T>): Promise<T> {
   const client = new pg.Client(connectionOptions(address));
   await client.connect().catch((error: Error) => {
     throw new DatabaseUnavailable(error);

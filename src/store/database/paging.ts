@@ -11,14 +11,14 @@ export interface PageStatements {
   forwards: Statement;
   backwards: Statement;
   /** Sorts after every id. */
-  newest: string;
+  maxId: string;
 }
 
 /**
  * A list ordered by time-ordered ids, newest first: `select` ends in its conditions, in which $1 is the client and $4
  * and up are filters. Each page is a range of the index, however deep it lies.
  */
-export const byNewest = (select: string, newest = NEWEST): PageStatements => ({
+export const byNewest = (select: string, maxId = MAX_ID): PageStatements => ({
   forwards: sql(`${select}
   and id < $2
   order by id desc
@@ -27,13 +27,13 @@ export const byNewest = (select: string, newest = NEWEST): PageStatements => ({
   and id > $2
   order by id
   limit $3`),
-  newest,
+  maxId,
 });
 
-const NEWEST = "\x7f";
+const MAX_ID = "\x7f";
 
 /** For a list whose ids are UUIDs; their texts sort as they do. */
-export const NEWEST_UUID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
+export const MAX_UUID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
 /** One row more than the limit, if there is one, so that the caller knows whether the list goes on. */
 export function readPage<Row extends object>(
@@ -47,6 +47,6 @@ export function readPage<Row extends object>(
 ): Promise<Row[]> {
   const { limit, after, before } = page;
   const [statement, position] =
-    before === undefined ? [statements.forwards, after ?? statements.newest] : [statements.backwards, before];
+    before === undefined ? [statements.forwards, after ?? statements.maxId] : [statements.backwards, before];
   return db.query<Row>(statement, [clientId, position, limit + 1, ...filters]);
 }

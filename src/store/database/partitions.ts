@@ -2,33 +2,33 @@ import { firstIdAt, type IdPrefix, timeOfId } from "../../runtime/ids.ts";
 import { type Database, type Queryable, sql } from "./database.ts";
 
 /** Tables that are divided alike, by the time in the ids of one kind. */
-export interface History {
+export interface PartitionGroup {
   prefix: IdPrefix;
   tables: readonly [string, ...string[]];
 }
 
-export const EVENT_HISTORY: History = { prefix: "evt", tables: ["events", "deliveries", "attempts"] };
-export const MESSAGE_HISTORY: History = { prefix: "msg", tables: ["messages"] };
+export const EVENT_TABLES: PartitionGroup = { prefix: "evt", tables: ["events", "deliveries", "attempts"] };
+export const MESSAGE_TABLES: PartitionGroup = { prefix: "msg", tables: ["messages"] };
 
 /** A stretch of time, in milliseconds since 1970. */
-interface Range {
+interface TimeRange {
   from: number;
   to: number;
 }
 
-const LOCK = sql("select pg_advisory_xact_lock(hashtext('herald:partitions'))");
+const LOCK_PARTITIONS = sql("select pg_advisory_xact_lock(hashtext('herald:partitions'))");
 
 /** Who waits for the locks of these holds up everybody else. */
-const PATIENCE = "set local lock_timeout = '1s'";
+const SET_LOCK_TIMEOUT = "set local lock_timeout = '1s'";
 
-const LIST = sql(`
+const LIST_BOUNDS = sql(`
   select pg_get_expr(c.relpartbound, c.oid) as bound
   from pg_inherits i
   join pg_class c on c.oid = i.inhrelid
   where i.inhparent = $1::regclass`);
 
-async function rangesIn(db: Queryable, { tables: [first] }: History): Promise<Range[]> {
-  const rows = await db.query<{ bound: string }>(LIST, [first]);
+async function listRanges(db: Queryable, { tables: [first] }: PartitionGroup): Promise<TimeRange[]> {
+  const rows = await db.query<{ bound: string }>(LIST_BOUNDS, [first]);
   const ranges = rows.flatMap(({ bound }) => {
     const [from, to] = [...bound.matchAll(/'([a-z]+_[0-9a-z]+)'/g)].map(([, id]) => timeOfId(id as string));
     return from === undefined || to === undefined ? [] : [{ from, to }];
@@ -37,45 +37,53 @@ async function rangesIn(db: Queryable, { tables: [first] }: History): Promise<Ra
 }
 
 /** The first day of the range names its partition. */
-const partitionOf = (table: string, { from }: Range): string =>
+const partitionNameOf = (table: string, { from }: TimeRange): string =>
   `${table}_${new Date(from).toISOString().slice(0, 10).replaceAll("-", "")}`;
 
-interface Wanted {
+interface PartitionPlan {
   now: number;
   /** How long a stretch each partition holds. */
-  span: number;
+  spanMs: number;
 }
 
 /** Sees to it that there is a partition for now and for the next two stretches; answers how many it made. */
-export async function makePartitions(db: Database, history: History, wanted: Wanted): Promise<number> {
-  let made = 0;
-  while (await db.transaction((tx) => makeNext(tx, history, wanted))) made++;
-  return made;
+export async function createMissingPartitions(
+  db: Database,
+  group: PartitionGroup,
+  plan: PartitionPlan,
+): Promise<number> {
+  let created = 0;
+  while (await db.transaction((tx) => createNextPartitions(tx, group, plan))) created++;
+  return created;
 }
 
 /** One at a time, so that nobody waits long for its locks. */
-async function makeNext(tx: Queryable, history: History, { now, span }: Wanted): Promise<boolean> {
-  await tx.query(LOCK);
-  const last = (await rangesIn(tx, history)).at(-1);
-  const from = last?.to ?? now - (now % span);
-  if (from > now + 2 * span) return false;
-  const { prefix, tables } = history;
-  for (const table of tables) await makePartition(tx, { prefix, table }, { from, to: from + span });
+async function createNextPartitions(
+  tx: Queryable,
+  group: PartitionGroup,
+  { now, spanMs }: PartitionPlan,
+): Promise<boolean> {
+  await tx.query(LOCK_PARTITIONS);
+  const last = (await listRanges(tx, group)).at(-1);
+  const from = last?.to ?? now - (now % spanMs);
+  if (from > now + 2 * spanMs) return false;
+  const { prefix, tables } = group;
+  for (const table of tables) await createPartition(tx, { prefix, table }, { from, to: from + spanMs });
   return true;
 }
 
 /** Made aside and then attached, which holds up nobody who reads or writes elsewhere in the table. */
-async function makePartition(
+async function createPartition(
   tx: Queryable,
   { prefix, table }: { prefix: IdPrefix; table: string },
-  range: Range,
+  range: TimeRange,
 ): Promise<void> {
   const [name, from, to] = [
-    partitionOf(table, range),
+    partitionNameOf(table, range),
     firstIdAt(prefix, range.from),
     firstIdAt(prefix, range.to),
   ];
-  await tx.query(PATIENCE);
+  await tx.query(SET_LOCK_TIMEOUT);
   await tx.query(`create table ${name} (like ${table} including defaults including constraints)`);
   // What came before its time: until it is moved, nobody may add to it.
   await tx.query(`lock table ${table}_default in access exclusive mode`);
@@ -85,16 +93,16 @@ async function makePartition(
 }
 
 /** Drops what lies before that time as a whole; answers how many stretches those were. */
-export async function dropPartitions(db: Database, history: History, before: number): Promise<number> {
-  const old = (await rangesIn(db, history)).filter(({ to }) => to <= before);
-  for (const range of old) await db.transaction((tx) => dropRange(tx, history, range));
-  for (const table of history.tables)
-    await db.query(`delete from ${table}_default where id < '${firstIdAt(history.prefix, before)}'`);
-  return old.length;
+export async function dropPartitions(db: Database, group: PartitionGroup, before: number): Promise<number> {
+  const expired = (await listRanges(db, group)).filter(({ to }) => to <= before);
+  for (const range of expired) await db.transaction((tx) => dropRange(tx, group, range));
+  for (const table of group.tables)
+    await db.query(`delete from ${table}_default where id < '${firstIdAt(group.prefix, before)}'`);
+  return expired.length;
 }
 
-async function dropRange(tx: Queryable, { tables }: History, range: Range): Promise<void> {
-  await tx.query(LOCK);
-  await tx.query(PATIENCE);
-  for (const table of tables) await tx.query(`drop table if exists ${partitionOf(table, range)}`);
+async function dropRange(tx: Queryable, { tables }: PartitionGroup, range: TimeRange): Promise<void> {
+  await tx.query(LOCK_PARTITIONS);
+  await tx.query(SET_LOCK_TIMEOUT);
+  for (const table of tables) await tx.query(`drop table if exists ${partitionNameOf(table, range)}`);
 }

@@ -30,35 +30,36 @@ const FIND = sql(`
 /** Over all clients: a rotation concerns the whole database. */
 export async function findSealedColumns(db: Queryable): Promise<SealedColumn[]> {
   const columns = await db.query<SealedColumn>(FIND);
-  const unfit = columns.find(({ idType }) => idType === null);
+  const withoutId = columns.find(({ idType }) => idType === null);
   // Passed over in silence it would go on needing a key that everybody takes for unused.
-  if (unfit) throw new Error(`${unfit.table}.${unfit.column} cannot be rotated: its table has no unique id`);
+  if (withoutId)
+    throw new Error(`${withoutId.table}.${withoutId.column} cannot be rotated: its table has no unique id`);
   return columns;
 }
 
-const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
+const quoteIdentifier = (name: string) => `"${name.replaceAll('"', '""')}"`;
 
 /** What one key has sealed in a column, and one value of it: only that it opens proves that the key is the right one. */
-export interface SealedShare {
+export interface SealedKeyUsage {
   keyId: string;
   count: number;
   sample: SealedValue;
 }
 
 /** Over all clients: by which keys the column is sealed. */
-export async function sharesByKey(
+export async function listKeyUsage(
   db: Queryable,
   { table, column, idType }: SealedColumn,
-): Promise<SealedShare[]> {
+): Promise<SealedKeyUsage[]> {
   const rows = await db.query<SealedValue & { key: string; count: string }>(`
-    select s.key, s.count, s.id, t.${quoted(column)} as sealed
+    select s.key, s.count, s.id, t.${quoteIdentifier(column)} as sealed
     from (
-      select split_part(${quoted(column)}, '.', 1) as key, count(*) as count, min(id::text) as id
-      from ${quoted(table)}
-      where ${quoted(column)} is not null
+      select split_part(${quoteIdentifier(column)}, '.', 1) as key, count(*) as count, min(id::text) as id
+      from ${quoteIdentifier(table)}
+      where ${quoteIdentifier(column)} is not null
       group by 1
     ) s
-    join ${quoted(table)} t on t.id = s.id::${idType}`);
+    join ${quoteIdentifier(table)} t on t.id = s.id::${idType}`);
   return rows.map(({ key, count, id, sealed }) => ({
     keyId: key,
     count: Number(count),
@@ -67,7 +68,7 @@ export async function sharesByKey(
 }
 
 /** Over all clients: the next values after an id that another key than this one sealed. */
-export function readStale(
+export function listStaleValues(
   db: Queryable,
   { table, column, idType }: SealedColumn,
   { keyId, after, limit }: { keyId: string; after: string | undefined; limit: number },
@@ -75,28 +76,28 @@ export function readStale(
   const position = after === undefined ? "" : `and id > $3::${idType}`;
   const values = [keyId, limit, ...(after === undefined ? [] : [after])];
   return db.query<SealedValue>(
-    `select id::text as id, ${quoted(column)} as sealed
-    from ${quoted(table)}
-    where split_part(${quoted(column)}, '.', 1) <> $1
+    `select id::text as id, ${quoteIdentifier(column)} as sealed
+    from ${quoteIdentifier(table)}
+    where split_part(${quoteIdentifier(column)}, '.', 1) <> $1
     ${position}
-    order by ${quoted(table)}.id
+    order by ${quoteIdentifier(table)}.id
     limit $2`,
     values,
   );
 }
 
 /** Over all clients: replaces values that are still as they were read, and answers how many those are. */
-export async function replaceSealed(
+export async function replaceSealedValues(
   db: Database,
   { table, column, idType }: SealedColumn,
   values: readonly (SealedValue & { replacement: string })[],
 ): Promise<number> {
   const rows = await db.query(
-    `update ${quoted(table)} as t
-    set ${quoted(column)} = v.replacement
+    `update ${quoteIdentifier(table)} as t
+    set ${quoteIdentifier(column)} = v.replacement
     from unnest($1::${idType}[], $2::text[], $3::text[]) as v (id, sealed, replacement)
     where t.id = v.id
-    and t.${quoted(column)} = v.sealed
+    and t.${quoteIdentifier(column)} = v.sealed
     returning 1 as one`,
     [
       values.map(({ id }) => id),

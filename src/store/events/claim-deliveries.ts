@@ -1,5 +1,5 @@
 import { type Queryable, sql } from "../database/database.ts";
-import { columnsOf, type DeliveryRef, IS_WAITING, inOrder, isOneOfFew } from "./delivery-refs.ts";
+import { columnsOf, type DeliveryRef, IS_WAITING, smallSetHint, sortById } from "./delivery-refs.ts";
 
 export interface Lease {
   token: string;
@@ -7,7 +7,7 @@ export interface Lease {
 }
 
 /** A delivery in hand, its event, and where its client wants it now. */
-export interface ClaimedRow {
+export interface ClaimedDelivery {
   client_id: string;
   id: string;
   attempts: number;
@@ -29,7 +29,7 @@ const CLAIM = sql(`
     update deliveries d
     set state = 'in_flight', worker_id = $4, lease = $3, claimed_at = now()
     from unnest((select $1::uuid[]), (select $2::text[])) as wanted (client_id, id)
-    where ${isOneOfFew("wanted.id")}
+    where ${smallSetHint("wanted.id")}
     and d.client_id = wanted.client_id
     and d.id = wanted.id
     and (d.${IS_WAITING} and d.next_attempt_at <= now() or d.lease = $3)
@@ -48,8 +48,8 @@ export function claimDeliveries(
   db: Queryable,
   refs: readonly DeliveryRef[],
   { token, worker }: Lease,
-): Promise<ClaimedRow[]> {
-  return db.query<ClaimedRow>(CLAIM, [...columnsOf(refs), token, worker]);
+): Promise<ClaimedDelivery[]> {
+  return db.query<ClaimedDelivery>(CLAIM, [...columnsOf(refs), token, worker]);
 }
 
 /** What is written of an attempt. */
@@ -63,7 +63,7 @@ export interface AttemptRecord {
 }
 
 /** How it goes on with a delivery that was in hand. */
-export interface Finish {
+export interface DeliveryFinish {
   client_id: string;
   id: string;
   lease: string;
@@ -109,7 +109,7 @@ const FINISH = sql(`
       restart_delay_ms double precision,
       attempt json
     )
-    where ${isOneOfFew("i.id")}
+    where ${smallSetHint("i.id")}
   ),
   finished as (
     update deliveries d
@@ -144,7 +144,10 @@ const FINISH = sql(`
   from finished`);
 
 /** Over all clients: writes down how it went on with these, and each attempt with it; answers whose lease still held. */
-export async function finishDeliveries(db: Queryable, finishes: readonly Finish[]): Promise<string[]> {
-  const rows = await db.query<{ id: string }>(FINISH, [JSON.stringify(inOrder(finishes))]);
+export async function finishDeliveries(
+  db: Queryable,
+  finishes: readonly DeliveryFinish[],
+): Promise<string[]> {
+  const rows = await db.query<{ id: string }>(FINISH, [JSON.stringify(sortById(finishes))]);
   return rows.map(({ id }) => id);
 }

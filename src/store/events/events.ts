@@ -33,7 +33,7 @@ export interface AttemptRow {
 }
 
 /** The word that tenants see, of a delivery `d`. As the index of deliveries has it, or that index is not used. */
-export const STATUS = `
+export const EVENT_STATUS = `
     case
       when d.state in ('pending', 'in_flight', 'retrying') then 'pending'
       when d.state in ('skipped', 'cancelled') then 'skipped'
@@ -42,7 +42,7 @@ export const STATUS = `
 
 /** Of an event `e`, its delivery `d`, and its client's configuration `w`, which may be absent. */
 export const EVENT_COLUMNS = `
-    e.id, e.type, e.key, e.channel_id, e.ad_account_id, e.occurred_at, ${STATUS} as status,
+    e.id, e.type, e.key, e.channel_id, e.ad_account_id, e.occurred_at, ${EVENT_STATUS} as status,
     d.skip_reason, d.attempts, d.last_status_code, d.last_error, d.next_attempt_at, d.url, d.delivered_at,
     w.webhook_url, w.webhook_url is null or coalesce(e.key = any(w.disabled_keys), false) as is_held`;
 

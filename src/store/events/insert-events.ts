@@ -3,7 +3,7 @@ import { type Queryable, sql } from "../database/database.ts";
 import type { DeliveryRef } from "./delivery-refs.ts";
 
 /** What is recorded later than this after it occurred counts as late. */
-export const LATE = 5 * MINUTE;
+export const LATE_AFTER_MS = 5 * MINUTE;
 
 /** An event as it is written down. */
 export interface NewEvent {
@@ -25,7 +25,7 @@ export interface NewEvent {
  * Over all clients: the events that are new, and the telling of each, in one statement. A client erased meanwhile gets
  * none; who erases one waits for the lock. Fingerprints are written in order, or two such statements could wait for each other.
  */
-const RECORD = sql(`
+const INSERT = sql(`
   with input as (
     select *
     from json_to_recordset($1) as i (
@@ -109,7 +109,7 @@ export const insertEvents = (
   db: Queryable,
   events: readonly NewEvent[],
   epoch: string | null = null,
-): Promise<RecordedEvent[]> => db.query<RecordedEvent>(RECORD, [JSON.stringify(events), epoch]);
+): Promise<RecordedEvent[]> => db.query<RecordedEvent>(INSERT, [JSON.stringify(events), epoch]);
 
 const FIND_FINGERPRINT = sql(`
   select 1 as one
@@ -122,7 +122,7 @@ export async function hasFingerprint(db: Queryable, clientId: string, fingerprin
   return rows.length > 0;
 }
 
-const FORGET_FINGERPRINTS = sql(`
+const DELETE_OLD_FINGERPRINTS = sql(`
   delete from event_fingerprints
   where ctid = any(array(
     select ctid
@@ -133,7 +133,7 @@ const FORGET_FINGERPRINTS = sql(`
   returning 1 as one`);
 
 /** Over all clients: up to `limit` of those that are older than `age` milliseconds. */
-export async function forgetFingerprints(db: Queryable, age: number, limit: number): Promise<number> {
-  const rows = await db.query(FORGET_FINGERPRINTS, [age, limit]);
+export async function deleteOldFingerprints(db: Queryable, maxAgeMs: number, limit: number): Promise<number> {
+  const rows = await db.query(DELETE_OLD_FINGERPRINTS, [maxAgeMs, limit]);
   return rows.length;
 }

@@ -1,8 +1,8 @@
 import { firstIdAt } from "../../runtime/ids.ts";
 import type { Database } from "../database/database.ts";
 import type { PageRequest } from "../database/paging.ts";
-import { EVENT_COLUMNS, type EventRow, STATUS } from "./events.ts";
-import { LATE } from "./insert-events.ts";
+import { EVENT_COLUMNS, EVENT_STATUS, type EventRow } from "./events.ts";
+import { LATE_AFTER_MS } from "./insert-events.ts";
 
 export interface EventFilters {
   status?: string;
@@ -21,10 +21,10 @@ export interface EventSearch {
 }
 
 /** Sorts after every id. */
-const NEWEST = "\x7f";
+const MAX_ID = "\x7f";
 
 /** Each has an index that is ordered by id. */
-const VALUES = ["key", "type", "channel_id", "message_id"] as const;
+const FILTER_COLUMNS = ["key", "type", "channel_id", "message_id"] as const;
 
 /** Conditions on ids hold for events and deliveries alike; those on deliveries need not ask for the event, nor the other way round. */
 interface Conditions {
@@ -86,22 +86,22 @@ export function listStatement(clientId: string, { page, filters }: EventSearch) 
   ) d
   left join webhook_configs w on w.id = ${client}
   order by e.id ${order}`;
-  return { text, values, isJoin: areBoth(conditions) };
+  return { text, values, isJoin: needsJoin(conditions) };
 }
 
 function conditionsOf({ page, filters }: EventSearch, bind: Bind): Conditions {
   const { status, since, until } = filters;
-  const position = page.before === undefined ? `< ${bind(page.after ?? NEWEST)}` : `> ${bind(page.before)}`;
-  const wanted = VALUES.filter((name) => filters[name] !== undefined);
+  const position = page.before === undefined ? `< ${bind(page.after ?? MAX_ID)}` : `> ${bind(page.before)}`;
+  const columns = FILTER_COLUMNS.filter((name) => filters[name] !== undefined);
   return {
     // Nothing is recorded before it occurred.
     ids: [position, ...(since ? [`>= ${bind(idAt(since.getTime()))}`] : [])],
     events: [
-      ...wanted.map((name) => `e.${name} = ${bind(filters[name])}`),
+      ...columns.map((name) => `e.${name} = ${bind(filters[name])}`),
       ...(since ? [`e.occurred_at >= ${bind(since)}`] : []),
       ...(until ? [`e.occurred_at <= ${bind(until)}`] : []),
     ],
-    deliveries: status === undefined ? [] : [`${STATUS} = ${bind(status)}`],
+    deliveries: status === undefined ? [] : [`${EVENT_STATUS} = ${bind(status)}`],
   };
 }
 
@@ -109,22 +109,22 @@ function conditionsOf({ page, filters }: EventSearch, bind: Bind): Conditions {
 function slicesOf(conditions: Conditions, { until }: EventFilters, bind: Bind): Conditions[] {
   if (!until) return [conditions];
   const { ids, events, deliveries } = conditions;
-  const end = bind(idAt(until.getTime() + LATE + 1));
+  const end = bind(idAt(until.getTime() + LATE_AFTER_MS + 1));
   return [
     { ids: [...ids, `< ${end}`], events, deliveries },
     { ids: [...ids, `>= ${end}`], events: [...events, "e.is_late"], deliveries },
   ];
 }
 
-const areBoth = ({ events, deliveries }: Conditions) => events.length > 0 && deliveries.length > 0;
+const needsJoin = ({ events, deliveries }: Conditions) => events.length > 0 && deliveries.length > 0;
 
-interface Cut {
+interface SliceOptions {
   client: string;
   order: "asc" | "desc";
   limit: string;
 }
 
-function selectIds({ ids, events, deliveries }: Conditions, { client, order, limit }: Cut): string {
+function selectIds({ ids, events, deliveries }: Conditions, { client, order, limit }: SliceOptions): string {
   const sources = deliveries.length === 0 ? ["e"] : events.length === 0 ? ["d"] : ["e", "d"];
   // Said of both, for the planner does not conclude it from their being equal.
   const shared = sources.flatMap((source) => [
@@ -133,14 +133,14 @@ function selectIds({ ids, events, deliveries }: Conditions, { client, order, lim
   ]);
   return `(
       select ${sources[0]}.id
-      from ${FROM[sources.join("")]}
+      from ${FROM_CLAUSES[sources.join("")]}
       where ${[...shared, ...events, ...deliveries].join("\n      and ")}
       order by ${sources[0]}.id ${order}
       limit ${limit}
     )`;
 }
 
-const FROM: Readonly<Record<string, string>> = {
+const FROM_CLAUSES: Readonly<Record<string, string>> = {
   e: "events e",
   d: "deliveries d",
   ed: "events e\n      join deliveries d on d.client_id = e.client_id and d.id = e.id",

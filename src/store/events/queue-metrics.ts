@@ -1,23 +1,23 @@
 import { type Queryable, sql } from "../database/database.ts";
 import { IS_WAITING, partitionBy } from "./delivery-refs.ts";
 
-interface QueueFigures {
+interface QueueMetrics {
   /** When the oldest became due that nobody has in hand. */
   oldest_due_at: Date | null;
   in_flight: number;
 }
 
-const OF_LANE = `is_bulk = $1 and (${partitionBy("$2")}) = $3`;
+const IS_IN_STREAM = `is_bulk = $1 and (${partitionBy("$2")}) = $3`;
 
 /** Of those in the queue the one that has been there longest stands for all: no index knows better. */
-const MEASURE = sql(`
+const MEASURE_DELIVERIES = sql(`
   with not_queued as (
     select next_attempt_at
     from deliveries
     where enqueued_at is null
     and ${IS_WAITING}
     and next_attempt_at <= now()
-    and ${OF_LANE}
+    and ${IS_IN_STREAM}
     order by next_attempt_at
     limit 1
   ),
@@ -26,7 +26,7 @@ const MEASURE = sql(`
     from deliveries
     where enqueued_at is not null
     and ${IS_WAITING}
-    and ${OF_LANE}
+    and ${IS_IN_STREAM}
     order by queue_epoch, enqueued_at
     limit 1
   )
@@ -36,7 +36,7 @@ const MEASURE = sql(`
       select count(*)::integer
       from deliveries
       where state = 'in_flight'
-      and ${OF_LANE}
+      and ${IS_IN_STREAM}
     ) as in_flight`);
 
 const MEASURE_SENDS = sql(`
@@ -55,22 +55,25 @@ const MEASURE_SENDS = sql(`
       and (${partitionBy("$1")}) = $2
     ) as in_flight`);
 
-interface Place {
+interface StreamPartition {
   partitions: number;
   partition: number;
 }
 
 /** Over all clients: what the rows say of one stream of messages. */
-export async function measureSends(db: Queryable, { partitions, partition }: Place): Promise<QueueFigures> {
-  const [row] = await db.query<QueueFigures>(MEASURE_SENDS, [partitions, partition]);
-  return row as QueueFigures;
+export async function measureSends(
+  db: Queryable,
+  { partitions, partition }: StreamPartition,
+): Promise<QueueMetrics> {
+  const [row] = await db.query<QueueMetrics>(MEASURE_SENDS, [partitions, partition]);
+  return row as QueueMetrics;
 }
 
 /** The same of one stream of events. */
-export async function measureQueue(
+export async function measureDeliveries(
   db: Queryable,
-  { isBulk, partitions, partition }: Place & { isBulk: boolean },
-): Promise<QueueFigures> {
-  const [row] = await db.query<QueueFigures>(MEASURE, [isBulk, partitions, partition]);
-  return row as QueueFigures;
+  { isBulk, partitions, partition }: StreamPartition & { isBulk: boolean },
+): Promise<QueueMetrics> {
+  const [row] = await db.query<QueueMetrics>(MEASURE_DELIVERIES, [isBulk, partitions, partition]);
+  return row as QueueMetrics;
 }

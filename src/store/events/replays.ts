@@ -1,15 +1,15 @@
 import { type Queryable, sql } from "../database/database.ts";
-import { EVENT_COLUMNS, type EventRow, STATUS } from "./events.ts";
+import { EVENT_COLUMNS, EVENT_STATUS, type EventRow } from "./events.ts";
 
-const DELIVERY =
+const DELIVERY_COLUMNS =
   "d.id, d.state, d.skip_reason, d.attempts, d.last_status_code, d.last_error, d.next_attempt_at, d.url, d.delivered_at";
 
 /** Due now, for the sweeper to take. The schedule begins anew, while the attempts are counted on. */
-const DUE_NOW =
+const SET_DUE_NOW =
   "state = 'pending', skip_reason = null, schedule_base = d.attempts, next_attempt_at = now(), delivered_at = null, enqueued_at = null";
 
 /** Of an event that may be told now: its client has an address, and its key is not switched off. */
-const MAY_BE_TOLD = `exists (
+const CAN_BE_DELIVERED = `exists (
       select
       from events e
       join webhook_configs w on w.id = e.client_id
@@ -25,7 +25,7 @@ const MAY_BE_TOLD = `exists (
  */
 const RETRY = sql(`
   with held as materialized (
-    select ${DELIVERY}
+    select ${DELIVERY_COLUMNS}
     from deliveries d
     where d.client_id = $1
     and d.id = $2
@@ -33,13 +33,13 @@ const RETRY = sql(`
   ),
   retried as (
     update deliveries d
-    set ${DUE_NOW}, is_bulk = false
+    set ${SET_DUE_NOW}, is_bulk = false
     from held h
     where d.client_id = $1
     and d.id = $2
     and h.state <> 'in_flight'
-    and ${MAY_BE_TOLD}
-    returning ${DELIVERY}
+    and ${CAN_BE_DELIVERED}
+    returning ${DELIVERY_COLUMNS}
   ),
   restarted as (
     update deliveries d
@@ -48,13 +48,13 @@ const RETRY = sql(`
     where d.client_id = $1
     and d.id = $2
     and h.state = 'in_flight'
-    and ${MAY_BE_TOLD}
+    and ${CAN_BE_DELIVERED}
   ),
   latest as (
-    select ${DELIVERY}
+    select ${DELIVERY_COLUMNS}
     from retried d
     union all
-    select ${DELIVERY}
+    select ${DELIVERY_COLUMNS}
     from held d
     where not exists (select from retried)
   )
@@ -66,11 +66,11 @@ const RETRY = sql(`
 /** Bounded by the first and the last too, so that no partition is asked in vain. */
 const REPLAY = sql(`
   update deliveries d
-  set ${DUE_NOW}, is_bulk = true
+  set ${SET_DUE_NOW}, is_bulk = true
   where d.client_id = $1
   and d.id = any($2::text[])
   and d.id between $3 and $4
-  and ${STATUS} = $5
+  and ${EVENT_STATUS} = $5
   returning 1 as one`);
 
 /** The event afterwards: due now, or as it was while it is held. Undefined when the client has no such event. */

@@ -3,7 +3,7 @@ import { type Queryable, sql } from "../database/database.ts";
 /** What is known of an attempt whose end nobody has written down: it may have arrived, or not. */
 const INTERRUPTED = "interrupted";
 
-const BEGIN_ONLY_ATTEMPT = sql(`
+const BEGIN_SINGLE_ATTEMPT = sql(`
   with told as (
     update deliveries
     set state = 'failed', skip_reason = null, next_attempt_at = null, attempts = 1, last_error = $4, url = $3
@@ -14,7 +14,7 @@ const BEGIN_ONLY_ATTEMPT = sql(`
   values ($1, $2, 1, now(), 0, $4)`);
 
 /** A delivery that was asked for again meanwhile has a course of its own, which stays. */
-const END_ONLY_ATTEMPT = sql(`
+const FINISH_SINGLE_ATTEMPT = sql(`
   with tried as (
     update attempts
     set status_code = $3, duration_ms = $4, error = $5, response_excerpt = $6
@@ -37,15 +37,15 @@ const END_ONLY_ATTEMPT = sql(`
  * For an event that is attempted once, by whom it is recorded, in the transaction that records it. It stands as failed from
  * the beginning: whatever becomes of that process, nobody takes it for due, and that it may have been sent is in the history.
  */
-export async function beginOnlyAttempt(
+export async function beginSingleAttempt(
   tx: Queryable,
   clientId: string,
   { id, url }: { id: string; url: string },
 ): Promise<void> {
-  await tx.query(BEGIN_ONLY_ATTEMPT, [clientId, id, url, INTERRUPTED]);
+  await tx.query(BEGIN_SINGLE_ATTEMPT, [clientId, id, url, INTERRUPTED]);
 }
 
-export interface EndedAttempt {
+export interface FinishedAttempt {
   id: string;
   delivered: boolean;
   statusCode: number | null;
@@ -54,8 +54,12 @@ export interface EndedAttempt {
   excerpt: string | null;
 }
 
-export async function endOnlyAttempt(db: Queryable, clientId: string, ended: EndedAttempt): Promise<void> {
-  const { id, delivered, statusCode, durationMs, error, excerpt } = ended;
+export async function finishSingleAttempt(
+  db: Queryable,
+  clientId: string,
+  attempt: FinishedAttempt,
+): Promise<void> {
+  const { id, delivered, statusCode, durationMs, error, excerpt } = attempt;
   const state = delivered ? "delivered" : "failed";
-  await db.query(END_ONLY_ATTEMPT, [clientId, id, statusCode, durationMs, error, excerpt, state]);
+  await db.query(FINISH_SINGLE_ATTEMPT, [clientId, id, statusCode, durationMs, error, excerpt, state]);
 }

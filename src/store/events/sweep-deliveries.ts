@@ -1,6 +1,6 @@
 import { type Queryable, sql } from "../database/database.ts";
-import { isInDeadHands, type Silence } from "../processes/workers.ts";
-import { columnsOf, type DeliveryRef, IS_WAITING, isOneOfFew, partitionBy } from "./delivery-refs.ts";
+import { isLeaseExpired, type LeaseLimits } from "../processes/workers.ts";
+import { columnsOf, type DeliveryRef, IS_WAITING, partitionBy, smallSetHint } from "./delivery-refs.ts";
 
 /** Everything here is over all clients: it keeps the queue going, and nothing of it is shown to anybody. */
 
@@ -9,9 +9,9 @@ const LOCK = sql("select pg_try_advisory_xact_lock(hashtext('herald:sweep ' || $
 /** One at a time; it lasts as long as the transaction, for a lock of the session would leak through a pooler. */
 export async function lockSweep(
   tx: Queryable,
-  what: "deliveries" | "sends" = "deliveries",
+  queue: "deliveries" | "sends" = "deliveries",
 ): Promise<boolean> {
-  const [row] = await tx.query<{ locked: boolean }>(LOCK, [what]);
+  const [row] = await tx.query<{ locked: boolean }>(LOCK, [queue]);
   return row?.locked ?? false;
 }
 
@@ -24,7 +24,7 @@ const RECOVER = sql(`
     select d.client_id, d.id, d.attempts + 1 as attempt, d.schedule_base, d.claimed_at
     from deliveries d
     where d.state = 'in_flight'
-    and ${isInDeadHands("d")}
+    and ${isLeaseExpired("d")}
     for update of d skip locked
   ),
   tried as (
@@ -54,7 +54,7 @@ const RECOVER = sql(`
       and a.attempt > l.schedule_base
       and a.error = 'interrupted'
     ) delay
-    where ${isOneOfFew("l.id")}
+    where ${smallSetHint("l.id")}
     and d.client_id = l.client_id
     and d.id = l.id
     returning 1 as one
@@ -62,27 +62,27 @@ const RECOVER = sql(`
   select one
   from recovered`);
 
-interface Recovery extends Silence {
+interface RecoveryOptions extends LeaseLimits {
   /** Milliseconds until the next attempt after the first, after the second, and so on. */
   schedule: readonly number[];
 }
 
 /** Makes due again what is in the hands of the dead; answers how many. */
-export async function recoverDeliveries(tx: Queryable, { deadAfter, longest, schedule }: Recovery) {
-  const rows = await tx.query(RECOVER, [deadAfter, longest, schedule]);
+export async function recoverDeliveries(tx: Queryable, { deadAfter, maxLeaseMs, schedule }: RecoveryOptions) {
+  const rows = await tx.query(RECOVER, [deadAfter, maxLeaseMs, schedule]);
   return rows.length;
 }
 
-const DUE = `${IS_WAITING} and is_bulk = $1 and next_attempt_at <= now()`;
+const IS_DUE = `${IS_WAITING} and is_bulk = $1 and next_attempt_at <= now()`;
 /** Said by those that are left out: of the others the planner would expect so few that it sorted all that is due. */
-const OF_PARTITIONS = `(${partitionBy("$5")}) <> all($6::integer[])`;
+const HAS_PARTITION_CAPACITY = `(${partitionBy("$5")}) <> all($6::integer[])`;
 
-const picked = (condition: string, order: string) => `
+const selectDue = (condition: string, order: string) => `
     select client_id, id
     from deliveries
-    where ${DUE}
+    where ${IS_DUE}
     and ${condition}
-    and ${OF_PARTITIONS}
+    and ${HAS_PARTITION_CAPACITY}
     and client_id <> all($7::uuid[])
     order by ${order}
     limit $4
@@ -94,13 +94,13 @@ const picked = (condition: string, order: string) => `
  * so that the planner expects few.
  */
 const ENQUEUE = sql(`
-  with never as materialized (${picked("enqueued_at is null", "next_attempt_at")}
+  with never as materialized (${selectDue("enqueued_at is null", "next_attempt_at")}
   ),
-  before_epoch as materialized (${picked("enqueued_at is not null and queue_epoch < $2", "queue_epoch, enqueued_at")}
+  before_epoch as materialized (${selectDue("enqueued_at is not null and queue_epoch < $2", "queue_epoch, enqueued_at")}
   ),
-  after_epoch as materialized (${picked("enqueued_at is not null and queue_epoch > $2", "queue_epoch, enqueued_at")}
+  after_epoch as materialized (${selectDue("enqueued_at is not null and queue_epoch > $2", "queue_epoch, enqueued_at")}
   ),
-  stranded as materialized (${picked(
+  stranded as materialized (${selectDue(
     "enqueued_at is not null and queue_epoch = $2 and enqueued_at < now() - $3 * interval '1 millisecond'",
     "enqueued_at",
   )}
@@ -122,12 +122,12 @@ const ENQUEUE = sql(`
   update deliveries d
   set enqueued_at = now(), queue_epoch = $2
   from unnest(array(select client_id from chosen), array(select id from chosen)) as c (client_id, id)
-  where ${isOneOfFew("c.id")}
+  where ${smallSetHint("c.id")}
   and d.client_id = c.client_id
   and d.id = c.id
   returning d.client_id as "clientId", d.id`);
 
-interface EnqueueWish {
+interface EnqueueInput {
   isBulk: boolean;
   /** The life of Redis that it is now. */
   epoch: string;
@@ -136,31 +136,31 @@ interface EnqueueWish {
   limit: number;
   /** How many partitions there are, and which of them take no more. */
   partitions: number;
-  full: readonly number[];
+  fullPartitions: readonly number[];
   /** Clients of whom enough waits in Redis. */
-  crowded: readonly string[];
+  saturatedClients: readonly string[];
 }
 
 /** Marks those that are due as given to the queue, the oldest first, and answers them. */
-export function enqueueDue(tx: Queryable, wish: EnqueueWish): Promise<DeliveryRef[]> {
-  const { isBulk, epoch, strandedAfter, limit, partitions, full, crowded } = wish;
-  const values = [isBulk, epoch, strandedAfter, limit, partitions, full, crowded];
+export function enqueueDue(tx: Queryable, input: EnqueueInput): Promise<DeliveryRef[]> {
+  const { isBulk, epoch, strandedAfter, limit, partitions, fullPartitions, saturatedClients } = input;
+  const values = [isBulk, epoch, strandedAfter, limit, partitions, fullPartitions, saturatedClients];
   return tx.query<DeliveryRef>(ENQUEUE, values);
 }
 
-const UNQUEUE = sql(`
+const UNMARK_QUEUED = sql(`
   update deliveries d
   set
     enqueued_at = null,
     next_attempt_at = case when $3 = 0 then d.next_attempt_at else now() + $3 * interval '1 millisecond' end
   from unnest((select $1::uuid[]), (select $2::text[])) as u (client_id, id)
-  where ${isOneOfFew("u.id")}
+  where ${smallSetHint("u.id")}
   and d.client_id = u.client_id
   and d.id = u.id
   and d.${IS_WAITING}
   and d.next_attempt_at <= now()`);
 
 /** Says of those that are due that they are in no queue; what is put off is due only after `delay` milliseconds. */
-export async function unqueue(db: Queryable, refs: readonly DeliveryRef[], delay = 0): Promise<void> {
-  await db.query(UNQUEUE, [...columnsOf(refs), delay]);
+export async function unmarkQueued(db: Queryable, refs: readonly DeliveryRef[], delayMs = 0): Promise<void> {
+  await db.query(UNMARK_QUEUED, [...columnsOf(refs), delayMs]);
 }

@@ -1,7 +1,7 @@
 import { DAY } from "../../runtime/durations.ts";
 import { type Queryable, sql } from "../database/database.ts";
-import { KEYS_KEPT } from "../tenants/idempotency-keys.ts";
-import { goesFirst } from "./claim-sends.ts";
+import { IDEMPOTENCY_KEY_TTL_MS } from "../tenants/idempotency-keys.ts";
+import { isBlockingLaterSends } from "./claim-sends.ts";
 
 /** A message as it is accepted, and by what its sender knows the operation, where that has a name. */
 export interface NewMessage {
@@ -20,7 +20,7 @@ export interface NewMessage {
 }
 
 /** What cannot be sent within this time fails. */
-const SENDABLE = 1 * DAY;
+const SEND_TTL_MS = 1 * DAY;
 
 /**
  * Over all clients: the messages whose channel is connected and whose operation is new, and the sending of each, in one statement.
@@ -92,7 +92,7 @@ const ACCEPT = sql(`
         from sends earlier
         where earlier.channel_id = a.channel_id
         and earlier.recipient = a.recipient
-        and ${goesFirst("earlier")}
+        and ${isBlockingLaterSends("earlier")}
       ) as is_behind
     from accepted a
   ),
@@ -124,13 +124,13 @@ export async function acceptMessages(
   messages: readonly NewMessage[],
   epoch: string | null,
 ): Promise<Map<string, boolean>> {
-  const values = [JSON.stringify(messages), epoch, KEYS_KEPT, SENDABLE];
+  const values = [JSON.stringify(messages), epoch, IDEMPOTENCY_KEY_TTL_MS, SEND_TTL_MS];
   const rows = await db.query<{ id: string; isDue: boolean }>(ACCEPT, values);
   return new Map(rows.map(({ id, isDue }) => [id, isDue]));
 }
 
 /** What there is in the place of a message that was not accepted. */
-export interface Obstacle {
+export interface MessageRejection {
   id: string;
   /** Of the operation, where it is known already. */
   fingerprint: string | null;
@@ -140,7 +140,7 @@ export interface Obstacle {
 }
 
 /** In a statement of its own: the one that met another's key does not see it. */
-const EXPLAIN = sql(`
+const FIND_REJECTIONS = sql(`
   select i.id, k.fingerprint, k.reply_sealed, c.status as channel_status
   from json_to_recordset($1) as i (client_id uuid, id text, channel_id text, key_id uuid)
   left join idempotency_keys k
@@ -150,12 +150,15 @@ const EXPLAIN = sql(`
   left join channels c on c.client_id = i.client_id and c.id = i.channel_id`);
 
 /** Over all clients: why these were not accepted. */
-export const findObstacles = (db: Queryable, messages: readonly NewMessage[]): Promise<Obstacle[]> => {
+export const findRejections = (
+  db: Queryable,
+  messages: readonly NewMessage[],
+): Promise<MessageRejection[]> => {
   const refs = messages.map(({ client_id, id, channel_id, key_id }) => ({
     client_id,
     id,
     channel_id,
     key_id,
   }));
-  return db.query<Obstacle>(EXPLAIN, [JSON.stringify(refs), KEYS_KEPT]);
+  return db.query<MessageRejection>(FIND_REJECTIONS, [JSON.stringify(refs), IDEMPOTENCY_KEY_TTL_MS]);
 };

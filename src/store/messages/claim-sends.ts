@@ -1,5 +1,5 @@
 import { type Queryable, sql } from "../database/database.ts";
-import { inOrder } from "../events/delivery-refs.ts";
+import { sortById } from "../events/delivery-refs.ts";
 
 /** Everything here is over all clients: the queue of what is to be said to people, whoever says it. */
 
@@ -13,35 +13,35 @@ export interface SendRef {
 
 /** As arrays for a statement: clients, ids, moments. */
 function columnsOf(refs: readonly SendRef[]): [string[], string[], (Date | null)[]] {
-  const ordered = inOrder(refs);
-  const moments = ordered.map(({ slotAt }) => (slotAt === undefined ? null : new Date(slotAt)));
-  return [ordered.map(({ clientId }) => clientId), ordered.map(({ id }) => id), moments];
+  const ordered = sortById(refs);
+  const slots = ordered.map(({ slotAt }) => (slotAt === undefined ? null : new Date(slotAt)));
+  return [ordered.map(({ clientId }) => clientId), ordered.map(({ id }) => id), slots];
 }
 
-const WANTED = "unnest($1::uuid[], $2::text[], $3::timestamptz[]) as w (client_id, id, slot_at)";
+const SEND_REFS = "unnest($1::uuid[], $2::text[], $3::timestamptz[]) as w (client_id, id, slot_at)";
 
-const UNQUEUE = sql(`
+const UNMARK_QUEUED = sql(`
   update sends s
   set
     enqueued_at = null,
     slot_at = w.slot_at,
     next_attempt_at = coalesce(w.slot_at, s.next_attempt_at)
-  from ${WANTED}
+  from ${SEND_REFS}
   where s.client_id = w.client_id
   and s.id = w.id
   and s.state = 'waiting'
   and s.next_attempt_at <= now()`);
 
 /** Says of those that are due that they are in no queue; one that has a moment is due then. */
-export async function unqueueSends(db: Queryable, refs: readonly SendRef[]): Promise<void> {
-  await db.query(UNQUEUE, columnsOf(refs));
+export async function unmarkQueuedSends(db: Queryable, refs: readonly SendRef[]): Promise<void> {
+  await db.query(UNMARK_QUEUED, columnsOf(refs));
 }
 
 /**
  * Of a send: whether those to the same person that were accepted after it wait for it. One that must be repeated is waited for
  * only while that is soon.
  */
-export const goesFirst = (send: string): string =>
+export const isBlockingLaterSends = (send: string): string =>
   `(${send}.state in ('behind', 'waiting', 'in_hand') and (${send}.attempts = 0 or ${send}.next_attempt_at < now() + interval '1 minute'))`;
 
 /** A message in hand, and the channel that is to say it. */
@@ -77,7 +77,7 @@ export interface ClaimedSend {
 const CLAIM = sql(`
   with told as (
     delete from sends s
-    using ${WANTED}
+    using ${SEND_REFS}
     join messages m on m.client_id = w.client_id and m.id = w.id
     where w.id like 'msg%'
     and s.client_id = w.client_id
@@ -89,7 +89,7 @@ const CLAIM = sql(`
   claimed as (
     update sends s
     set state = 'in_hand', worker_id = $5, lease = $4, claimed_at = now()
-    from ${WANTED}, channels c
+    from ${SEND_REFS}, channels c
     where s.client_id = w.client_id
     and s.id = w.id
     and s.id not in (select id from told)
@@ -109,7 +109,7 @@ const CLAIM = sql(`
   left_over as (
     update sends s
     set enqueued_at = null, slot_at = w.slot_at
-    from ${WANTED}
+    from ${SEND_REFS}
     where s.client_id = w.client_id
     and s.id = w.id
     and s.state = 'waiting'
@@ -144,7 +144,7 @@ export interface SendMark {
   platform_message_id: string | null;
 }
 
-const MARK = sql(`
+const MARK_SENDING = sql(`
   with input as materialized (
     select i.client_id, i.id, i.lease, i.parts_sent, i.platform_message_id
     from json_to_recordset($1) as i (
@@ -170,6 +170,6 @@ const MARK = sql(`
 
 /** From here on nobody else may send these; answers those of whom that is true. */
 export async function markSending(db: Queryable, marks: readonly SendMark[]): Promise<string[]> {
-  const rows = await db.query<{ id: string }>(MARK, [JSON.stringify(inOrder(marks))]);
+  const rows = await db.query<{ id: string }>(MARK_SENDING, [JSON.stringify(sortById(marks))]);
   return rows.map(({ id }) => id);
 }

@@ -1,14 +1,14 @@
 import { type Queryable, sql } from "../database/database.ts";
-import { firstStep, SETTLED, type SettledSend } from "./settled-sends.ts";
+import { SETTLED_COLUMNS, type SettledSend, sendingStep } from "./settled-sends.ts";
 
 /** Everything here is over all clients: messages that have waited long enough, and fail. */
 
-const failing = (which: string, error: string) => `
+const failStatement = (condition: string, error: string) => `
   with over as materialized (
     select s.client_id, s.id, s.attempts, s.started_at, s.platform_message_id, ${error} as error
     from sends s
     join channels c on c.id = s.channel_id
-    where ${which}
+    where ${condition}
     limit 500
     for update of s skip locked
   ),
@@ -21,7 +21,7 @@ const failing = (which: string, error: string) => `
   update messages m
   set
     status = 'failed',
-    timeline = ${firstStep("o.started_at")} || m.timeline || jsonb_build_array(jsonb_build_object('status', 'failed', 'at', now())),
+    timeline = ${sendingStep("o.started_at")} || m.timeline || jsonb_build_array(jsonb_build_object('status', 'failed', 'at', now())),
     error = o.error,
     attempts = o.attempts,
     platform_message_id = coalesce(m.platform_message_id, o.platform_message_id)
@@ -30,12 +30,12 @@ const failing = (which: string, error: string) => `
   and m.client_id = o.client_id
   and m.id = o.id
   and m.status in ('queued', 'unknown')
-  returning ${SETTLED}`;
+  returning ${SETTLED_COLUMNS}`;
 
-const FAIL_UNKNOWN = sql(failing("s.state = 'unknown' and s.next_attempt_at <= now()", "$1"));
+const FAIL_UNKNOWN = sql(failStatement("s.state = 'unknown' and s.next_attempt_at <= now()", "$1"));
 
 const FAIL_EXPIRED = sql(
-  failing(
+  failStatement(
     "s.state in ('behind', 'waiting') and s.expires_at <= now()",
     "case when c.status <> 'connected' then $2 else coalesce(s.last_error, $1) end",
   ),
@@ -45,7 +45,7 @@ const FAIL_EXPIRED = sql(
 const FAIL_DISCONNECTED = [
   "s.state = 'waiting' and s.enqueued_at is null and s.next_attempt_at <= now()",
   "s.state = 'behind'",
-].map((which) => sql(failing(`${which} and c.status = 'disconnected'`, "$1")));
+].map((condition) => sql(failStatement(`${condition} and c.status = 'disconnected'`, "$1")));
 
 /** Nobody has said what became of these, and nobody will. */
 export const failUnknown = (tx: Queryable, error: string): Promise<SettledSend[]> =>

@@ -1,6 +1,6 @@
 import { type Queryable, sql } from "../database/database.ts";
-import { inOrder } from "../events/delivery-refs.ts";
-import { firstStep } from "./settled-sends.ts";
+import { sortById } from "../events/delivery-refs.ts";
+import { sendingStep } from "./settled-sends.ts";
 
 /**
  * How it goes on with a message that was in hand. accepted: the platform has it. refused: it never will. unknown: nobody knows.
@@ -95,7 +95,7 @@ const FINISH = sql(`
         when m.status in ('queued', 'unknown') then coalesce(i.steps -> -1 ->> 'status', m.status)
         else m.status
       end,
-      timeline = ${firstStep("h.started_at")} || case
+      timeline = ${sendingStep("h.started_at")} || case
         when m.status in ('queued', 'unknown') then m.timeline || i.steps
         else i.steps || m.timeline
       end,
@@ -120,4 +120,4 @@ interface FinishedSend {
 
 /** Over all clients: writes down how it goes on with these; answers whose lease still held. */
 export const finishSends = (tx: Queryable, finishes: readonly SendFinish[]): Promise<FinishedSend[]> =>
-  tx.query<FinishedSend>(FINISH, [JSON.stringify(inOrder(finishes))]);
+  tx.query<FinishedSend>(FINISH, [JSON.stringify(sortById(finishes))]);

@@ -2,22 +2,22 @@ import { type Queryable, sql } from "../database/database.ts";
 
 /** What the platforms say of messages: it only ever moves them forward. */
 
-const STEPS = ["queued", "accepted", "sent", "delivered", "read"] as const;
+const STATUS_ORDER = ["queued", "accepted", "sent", "delivered", "read"] as const;
 
 /** How far a status is on its way; null for one that is not on it. */
-export const stepOf = (status: string): string =>
-  `array_position(array[${STEPS.map((step) => `'${step}'`).join(", ")}], ${status})`;
+export const rankOfStatus = (status: string): string =>
+  `array_position(array[${STATUS_ORDER.map((name) => `'${name}'`).join(", ")}], ${status})`;
 
-const step = (name: (typeof STEPS)[number]): number => STEPS.indexOf(name) + 1;
+const rankOf = (name: (typeof STATUS_ORDER)[number]): number => STATUS_ORDER.indexOf(name) + 1;
 
 /** Of an error as it is written: we gave up waiting for word, so word still counts. Inside a JSON string no bare quote stands. */
 export const isOutcomeUnknown = (error: string): string => `${error} like '%"code":"outcome_unknown"%'`;
 
 /** As isOneOfFew has it for events: true of every message's id, and expected of one or two. */
-const isOneOfFew = (id: string): string => `${id} like 'msg%'`;
+const smallSetHint = (id: string): string => `${id} like 'msg%'`;
 
 /** What the platform says of one message in one go: when it reached each status, as ISO 8601. */
-export interface MessageNews {
+export interface MessageStatusUpdate {
   client_id: string;
   /** Ours; null while only the platform's is known. */
   id: string | null;
@@ -54,7 +54,7 @@ const APPLY = sql(`
     select s.id
     from input i
     join sends s on s.client_id = i.client_id and s.id = i.id
-    where ${isOneOfFew("i.id")}
+    where ${smallSetHint("i.id")}
     and s.state <> 'in_hand'
     order by s.id
     for update of s
@@ -65,12 +65,12 @@ const APPLY = sql(`
       m.external_ref,
       m.timeline,
       case
-        when m.status = 'unknown' or m.status = 'failed' and ${isOutcomeUnknown("m.error")} then ${step("accepted")}
-        else ${stepOf("m.status")}
+        when m.status = 'unknown' or m.status = 'failed' and ${isOutcomeUnknown("m.error")} then ${rankOf("accepted")}
+        else ${rankOfStatus("m.status")}
       end as step
     from input i
     join messages m on m.client_id = i.client_id and m.id = i.id
-    where ${isOneOfFew("i.id")}
+    where ${smallSetHint("i.id")}
     and (m.platform_message_id is null or i.platform_message_id in (m.platform_message_id, m.caption_message_id))
     and m.id between $2 and $3
     and (select count(*) from unsent) >= 0
@@ -80,7 +80,7 @@ const APPLY = sql(`
   settled as (
     delete from sends s
     using held h
-    where ${isOneOfFew("h.id")}
+    where ${smallSetHint("h.id")}
     and coalesce(h.sent, h.delivered, h.read, h.failed) is not null
     and s.client_id = h.client_id
     and s.id = h.id
@@ -90,10 +90,10 @@ const APPLY = sql(`
     select
       h.*,
       case
-        when h.read is not null and h.step < ${step("read")} then 'read'
-        when h.delivered is not null and h.step < ${step("delivered")} then 'delivered'
-        when h.failed is not null and h.step < ${step("delivered")} then 'failed'
-        when h.sent is not null and h.step < ${step("sent")} then 'sent'
+        when h.read is not null and h.step < ${rankOf("read")} then 'read'
+        when h.delivered is not null and h.step < ${rankOf("delivered")} then 'delivered'
+        when h.failed is not null and h.step < ${rankOf("delivered")} then 'failed'
+        when h.sent is not null and h.step < ${rankOf("sent")} then 'sent'
       end as status
     from held h
   ),
@@ -107,13 +107,13 @@ const APPLY = sql(`
           values (1, 'sent', j.sent), (2, 'delivered', j.delivered), (3, 'read', j.read), (4, 'failed', j.failed)
         ) as w (place, status, at)
         where w.at is not null
-        and (w.status = j.status or ${stepOf("w.status")} > j.step)
+        and (w.status = j.status or ${rankOfStatus("w.status")} > j.step)
         and not j.timeline @> jsonb_build_array(jsonb_build_object('status', w.status))
       ),
       platform_message_id = coalesce(m.platform_message_id, j.platform_message_id),
       error = case when j.status = 'failed' then j.error end
     from judged j
-    where ${isOneOfFew("j.id")}
+    where ${smallSetHint("j.id")}
     and j.status is not null
     and m.client_id = j.client_id
     and m.id = j.id
@@ -131,23 +131,26 @@ export interface TouchedMessage {
 }
 
 /** As a list for a statement, each with its place in it. */
-const placed = (news: readonly MessageNews[]): string =>
-  JSON.stringify(news.map((one, place) => ({ place, ...one })));
+const toNumberedJson = (updates: readonly MessageStatusUpdate[]): string =>
+  JSON.stringify(updates.map((update, place) => ({ place, ...update })));
 
 /** The first and the last id: the planner need not look at partitions beyond. */
-function boundsOf(news: readonly MessageNews[]): [string, string] {
-  const ids = news.flatMap(({ id }) => id ?? []).sort();
+function boundsOf(updates: readonly MessageStatusUpdate[]): [string, string] {
+  const ids = updates.flatMap(({ id }) => id ?? []).sort();
   return [ids[0] ?? "", ids.at(-1) ?? ""];
 }
 
 /** Over all clients: applies what is said of each message, by our id of it; answers those that are the client's. */
-export async function applyNews(
+export async function updateMessageStatuses(
   db: Queryable,
-  news: readonly MessageNews[],
-): Promise<Map<MessageNews, TouchedMessage>> {
-  if (news.length === 0) return new Map();
-  const rows = await db.query<TouchedMessage & { place: number }>(APPLY, [placed(news), ...boundsOf(news)]);
-  return new Map(rows.map((row) => [news[row.place] as MessageNews, row]));
+  updates: readonly MessageStatusUpdate[],
+): Promise<Map<MessageStatusUpdate, TouchedMessage>> {
+  if (updates.length === 0) return new Map();
+  const rows = await db.query<TouchedMessage & { place: number }>(APPLY, [
+    toNumberedJson(updates),
+    ...boundsOf(updates),
+  ]);
+  return new Map(rows.map((row) => [updates[row.place] as MessageStatusUpdate, row]));
 }
 
 const idBy = (column: string) => `
@@ -167,12 +170,15 @@ const FIND = sql(`
   from json_to_recordset($1) as i (place integer, client_id uuid, platform_message_id text)`);
 
 /** Over all clients: gives our id to the news of messages that are the client's, by the platform's of them or of their captions. */
-export async function findNews(db: Queryable, news: readonly MessageNews[]): Promise<MessageNews[]> {
-  if (news.length === 0) return [];
-  const rows = await db.query<{ place: number; id: string | null }>(FIND, [placed(news)]);
+export async function resolveMessageIds(
+  db: Queryable,
+  updates: readonly MessageStatusUpdate[],
+): Promise<MessageStatusUpdate[]> {
+  if (updates.length === 0) return [];
+  const rows = await db.query<{ place: number; id: string | null }>(FIND, [toNumberedJson(updates)]);
   return rows.flatMap(({ place, id }) => {
-    const one = news[place] as MessageNews;
-    one.id = id;
-    return id === null ? [] : [one];
+    const update = updates[place] as MessageStatusUpdate;
+    update.id = id;
+    return id === null ? [] : [update];
   });
 }

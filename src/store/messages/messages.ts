@@ -31,11 +31,11 @@ export interface MessageFilters {
 }
 
 /** Of a row `s` of sends, which may be absent: once begun it stays so, for no status goes backwards. */
-const IS_BEGUN = "s.state <> 'unknown' and s.started_at is not null";
+const IS_STARTED = "s.state <> 'unknown' and s.started_at is not null";
 
 const COLUMNS = `
     m.id, m.channel_id, m.platform, m.recipient, m.recipient_kind, m.external_ref,
-    case when m.status = 'queued' and ${IS_BEGUN} then 'sending' else m.status end as status,
+    case when m.status = 'queued' and ${IS_STARTED} then 'sending' else m.status end as status,
     s.started_at, m.timeline, m.platform_message_id, m.error, coalesce(s.attempts, m.attempts) as attempts`;
 
 const FIND = sql(`
@@ -55,29 +55,29 @@ export async function findMessage(
 }
 
 /** Sorts after every id. */
-const NEWEST = "\x7f";
+const MAX_ID = "\x7f";
 
 type Bind = (value: unknown) => string;
 
-interface Search {
+interface MessageSearch {
   page: PageRequest;
   filters: MessageFilters;
 }
 
 /** Newest first, one row more than the limit, if there is one; `before` walks backwards. */
-export function listMessages(db: Queryable, clientId: string, search: Search): Promise<MessageRow[]> {
+export function listMessages(db: Queryable, clientId: string, search: MessageSearch): Promise<MessageRow[]> {
   const { text, values } = listStatement(clientId, search);
   return db.query<MessageRow>(text, values);
 }
 
 /** Put together of what is asked for, and planned with it: each filter has an index that is ordered by id. */
-export function listStatement(clientId: string, { page, filters }: Search) {
+export function listStatement(clientId: string, { page, filters }: MessageSearch) {
   const values: unknown[] = [];
   const bind: Bind = (value) => `$${values.push(value)}`;
   const [client, limit] = [bind(clientId), bind(page.limit + 1)];
   const order = page.before === undefined ? "desc" : "asc";
   const conditions = [
-    page.before === undefined ? `m.id < ${bind(page.after ?? NEWEST)}` : `m.id > ${bind(page.before)}`,
+    page.before === undefined ? `m.id < ${bind(page.after ?? MAX_ID)}` : `m.id > ${bind(page.before)}`,
     ...conditionsOf(filters, bind),
   ];
   const text = `
@@ -114,8 +114,8 @@ function conditionsOf(filters: MessageFilters, bind: Bind): string[] {
 }
 
 /** As a value, and looked up for one row after the other: as a join it may read all that is still to be sent. */
-const BEGUN = `coalesce((
-      select ${IS_BEGUN}
+const HAS_STARTED_SEND = `coalesce((
+      select ${IS_STARTED}
       from sends s
       where s.client_id = m.client_id
       and s.id = m.id
@@ -124,8 +124,8 @@ const BEGUN = `coalesce((
 /** What is being sent is queued as far as its own row knows. */
 function statusConditions(status: string | undefined, bind: Bind): string[] {
   if (status === undefined) return [];
-  if (status === "queued") return ["m.status = 'queued'", `not ${BEGUN}`];
-  if (status === "sending") return ["m.status = 'queued'", BEGUN];
+  if (status === "queued") return ["m.status = 'queued'", `not ${HAS_STARTED_SEND}`];
+  if (status === "sending") return ["m.status = 'queued'", HAS_STARTED_SEND];
   return [`m.status = ${bind(status)}`];
 }
 

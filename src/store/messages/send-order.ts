@@ -1,10 +1,10 @@
 import { type Queryable, sql } from "../database/database.ts";
-import { goesFirst, type SendRef } from "./claim-sends.ts";
+import { isBlockingLaterSends, type SendRef } from "./claim-sends.ts";
 
 /** Everything here is over all clients: who comes after whom at one person. */
 
 /** Of those that are behind the first to each person, where nobody goes before it any more. Its turn has come: it is served as such. */
-const released = (firsts: string) => `
+const releaseStatement = (firsts: string) => `
   with first as materialized (${firsts}
   ),
   chosen as materialized (
@@ -18,7 +18,7 @@ const released = (firsts: string) => `
       where earlier.channel_id = s.channel_id
       and earlier.recipient = s.recipient
       and earlier.place < s.place
-      and ${goesFirst("earlier")}
+      and ${isBlockingLaterSends("earlier")}
     )
     order by s.id
     for update of s skip locked
@@ -31,8 +31,8 @@ const released = (firsts: string) => `
   returning s.client_id as "clientId", s.id, s.channel_id as "channelId"`;
 
 /** In a statement of its own: that of the finish does not see what came in while it waited. */
-const RELEASE_AFTER = sql(
-  released(`
+const RELEASE_NEXT = sql(
+  releaseStatement(`
     select n.client_id, n.id
     from unnest($1::text[], $2::text[]) as p (channel_id, recipient)
     cross join lateral (
@@ -47,7 +47,7 @@ const RELEASE_AFTER = sql(
 );
 
 const RELEASE_ALL = sql(
-  released(`
+  releaseStatement(`
     select distinct on (channel_id, recipient) client_id, id
     from sends
     where state = 'behind'
@@ -55,19 +55,25 @@ const RELEASE_ALL = sql(
 );
 
 /** A person on a channel. */
-export interface Pair {
+export interface ChannelRecipient {
   channel_id: string;
   recipient: string;
 }
 
 /** The next to each of these people, where it may go out now. */
-export async function releaseAfter(tx: Queryable, pairs: readonly Pair[]): Promise<SendRef[]> {
-  const values = [pairs.map(({ channel_id }) => channel_id), pairs.map(({ recipient }) => recipient)];
-  const rows = await tx.query<SendRef>(RELEASE_AFTER, values);
+export async function releaseNextSends(
+  tx: Queryable,
+  recipients: readonly ChannelRecipient[],
+): Promise<SendRef[]> {
+  const values = [
+    recipients.map(({ channel_id }) => channel_id),
+    recipients.map(({ recipient }) => recipient),
+  ];
+  const rows = await tx.query<SendRef>(RELEASE_NEXT, values);
   return rows.map((row) => ({ ...row, slotAt: Date.now() }));
 }
 
 /** The same of everybody: whoever was behind one that has gone without a word. */
-export async function releaseAll(tx: Queryable): Promise<void> {
+export async function releaseAllSends(tx: Queryable): Promise<void> {
   await tx.query(RELEASE_ALL);
 }

@@ -4,7 +4,7 @@ import type { SendRef } from "./claim-sends.ts";
 /** Everything here is over all clients: it keeps the sending going, whoever has died over it. */
 
 /** What waits for a reconnect is looked at rarely; the reconnect itself makes it due. */
-const PUT_OFF = sql(`
+const POSTPONE_UNCONNECTED = sql(`
   with unconnected as materialized (
     select s.client_id, s.id
     from sends s
@@ -22,8 +22,8 @@ const PUT_OFF = sql(`
   where s.client_id = u.client_id
   and s.id = u.id`);
 
-export async function putOffUnconnected(tx: Queryable): Promise<void> {
-  await tx.query(PUT_OFF);
+export async function postponeUnconnectedSends(tx: Queryable): Promise<void> {
+  await tx.query(POSTPONE_UNCONNECTED);
 }
 
 /** In the order in which everybody writes them. */
@@ -48,7 +48,7 @@ export async function resumeSends(tx: Queryable, clientId: string, channelId: st
   await tx.query(RESUME, [channelId, clientId]);
 }
 
-const picked = (condition: string, order: string) => `
+const selectDue = (condition: string, order: string) => `
     select s.client_id, s.id
     from sends s
     join channels c on c.id = s.channel_id and c.status = 'connected'
@@ -61,13 +61,13 @@ const picked = (condition: string, order: string) => `
 
 /** Never given to the queue, or to a former life of Redis, or long ago and not taken up since. */
 const ENQUEUE = sql(`
-  with never as materialized (${picked("s.enqueued_at is null", "s.next_attempt_at")}
+  with never as materialized (${selectDue("s.enqueued_at is null", "s.next_attempt_at")}
   ),
-  before_epoch as materialized (${picked("s.enqueued_at is not null and s.queue_epoch < $1", "s.queue_epoch, s.enqueued_at")}
+  before_epoch as materialized (${selectDue("s.enqueued_at is not null and s.queue_epoch < $1", "s.queue_epoch, s.enqueued_at")}
   ),
-  after_epoch as materialized (${picked("s.enqueued_at is not null and s.queue_epoch > $1", "s.queue_epoch, s.enqueued_at")}
+  after_epoch as materialized (${selectDue("s.enqueued_at is not null and s.queue_epoch > $1", "s.queue_epoch, s.enqueued_at")}
   ),
-  stranded as materialized (${picked(
+  stranded as materialized (${selectDue(
     "s.queue_epoch = $1 and s.enqueued_at < now() - $2 * interval '1 millisecond'",
     "s.enqueued_at",
   )}
@@ -88,7 +88,7 @@ const ENQUEUE = sql(`
   and s.id = o.id
   returning s.client_id as "clientId", s.id, s.channel_id as "channelId", s.slot_at as "slotAt", s.place`);
 
-interface EnqueueWish {
+interface EnqueueInput {
   /** The life of Redis that it is now. */
   epoch: string;
   strandedAfter: number;
@@ -96,8 +96,8 @@ interface EnqueueWish {
 }
 
 /** Marks those that may go out as given to the queue, and answers them in the order of their acceptance. */
-export async function enqueueSends(tx: Queryable, wish: EnqueueWish): Promise<SendRef[]> {
-  const { epoch, strandedAfter, limit } = wish;
+export async function enqueueSends(tx: Queryable, input: EnqueueInput): Promise<SendRef[]> {
+  const { epoch, strandedAfter, limit } = input;
   type Row = Omit<SendRef, "slotAt"> & { slotAt: Date | null; place: string };
   const rows = await tx.query<Row>(ENQUEUE, [epoch, strandedAfter, limit]);
   return rows

@@ -1,10 +1,10 @@
 import { DAY, SECOND } from "../../runtime/durations.ts";
 import { firstIdAt } from "../../runtime/ids.ts";
 import { type Queryable, sql } from "../database/database.ts";
-import { stepOf } from "./message-statuses.ts";
+import { rankOfStatus } from "./message-statuses.ts";
 
 /** The platform says of all messages up to a time that they have come so far. */
-export interface WatermarkOf {
+export interface ChannelWatermark {
   clientId: string;
   channelId: string;
   recipient: string;
@@ -21,13 +21,13 @@ export interface ReachedMessage {
 }
 
 /** What is older is nobody's concern any more. */
-const OLDEST = 30 * DAY;
+const MAX_MESSAGE_AGE_MS = 30 * DAY;
 
 /** A send may take so long: the platform may have had the message so much earlier than we heard that it has. */
-const SLACK = 15 * SECOND;
+const SEND_TOLERANCE_MS = 15 * SECOND;
 
 /** Of one watermark; what is left over is reached by the next one. */
-const MOST = 500;
+const MAX_WATERMARK_ROWS = 500;
 
 /**
  * A message that was accepted after that time is not meant, nor one that waited here and left long after it. In between the
@@ -53,7 +53,7 @@ const FIND = sql(`
     and id < w.end_id
     and channel_id = w.channel_id
     and status in ('accepted', 'sent', 'delivered')
-    and ${stepOf("status")} < ${stepOf("w.word")}
+    and ${rankOfStatus("status")} < ${rankOfStatus("w.word")}
     and not exists (
       select
       from jsonb_to_recordset(timeline) as s (status text, at timestamptz)
@@ -65,9 +65,9 @@ const FIND = sql(`
   ) m`);
 
 /** Over all clients: which messages the watermarks are about. */
-export async function findReached(
+export async function findReachedMessages(
   db: Queryable,
-  watermarks: readonly WatermarkOf[],
+  watermarks: readonly ChannelWatermark[],
 ): Promise<ReachedMessage[]> {
   if (watermarks.length === 0) return [];
   const rows = watermarks.map(({ clientId, channelId, recipient, word, until }, place) => ({
@@ -76,9 +76,13 @@ export async function findReached(
     channel_id: channelId,
     recipient,
     word,
-    left_by: new Date(until.getTime() + SLACK),
+    left_by: new Date(until.getTime() + SEND_TOLERANCE_MS),
     end_id: firstIdAt("msg", until.getTime() + 1),
   }));
   const earliest = Math.min(...watermarks.map(({ until }) => until.getTime()));
-  return db.query<ReachedMessage>(FIND, [JSON.stringify(rows), firstIdAt("msg", earliest - OLDEST), MOST]);
+  return db.query<ReachedMessage>(FIND, [
+    JSON.stringify(rows),
+    firstIdAt("msg", earliest - MAX_MESSAGE_AGE_MS),
+    MAX_WATERMARK_ROWS,
+  ]);
 }

@@ -1,9 +1,16 @@
 import { type Database, type Queryable, sql } from "../database/database.ts";
-import { isHeldByDead } from "./workers.ts";
+import { isLeaseOfDeadWorker } from "./workers.ts";
 
 /** Of myself I know better: what is in my name while I am not at it, because an answer was lost, is in nobody's hand. */
-const isInNoHands = (row: string, { me, silence }: { me: string; silence: string }): string =>
-  isHeldByDead({ worker: `nullif(${row}.worker, ${me})`, since: `${row}.started_at`, silence });
+const isRunAbandoned = (
+  row: string,
+  { ownWorker, deadAfter }: { ownWorker: string; deadAfter: string },
+): string =>
+  isLeaseOfDeadWorker({
+    worker: `nullif(${row}.worker, ${ownWorker})`,
+    claimedAt: `${row}.started_at`,
+    deadAfter,
+  });
 
 /** Without the timeout a scheduler that freezes in between would keep the others from the job for hours. */
 const LOCK = sql(`
@@ -40,7 +47,7 @@ const CLAIM = sql(`
     and r.job = $1
     and r.finished_at is null
     and r.scheduled_at is distinct from $5
-    and ${isInNoHands("r", { me: "$3", silence: "$4" })}
+    and ${isRunAbandoned("r", { ownWorker: "$3", deadAfter: "$4" })}
     and not exists (
       select
       from cron_runs same
@@ -79,7 +86,7 @@ export interface Claimant {
 }
 
 /** A run, and in whose name it is. */
-export interface HeldRun {
+export interface UnfinishedRun {
   scheduledAt: Date;
   worker: string;
 }
@@ -88,7 +95,7 @@ export interface Claim {
   /** Busy: with a run that another has taken over. */
   outcome: "claimed" | "overlapped" | "busy";
   /** The run that was found unfinished: overlapped by this tick, or else abandoned for it. */
-  met?: HeldRun;
+  unfinishedRun?: UnfinishedRun;
 }
 
 /**
@@ -101,16 +108,16 @@ export function claimTick(
   {
     worker,
     deadAfter,
-    inHand,
-  }: Claimant & { /** The run of this job that it is at. */ inHand?: Date | undefined },
+    inFlight,
+  }: Claimant & { /** The run of this job that it is at. */ inFlight?: Date | undefined },
 ): Promise<Claim | undefined> {
   return db.transaction(async (tx) => {
     await tx.query(LOCK, [job]);
-    const values = [job, scheduledAt, worker, deadAfter, inHand ?? null];
-    const [row] = await tx.query<Pick<Claim, "outcome"> & (HeldRun | { worker: null })>(CLAIM, values);
+    const values = [job, scheduledAt, worker, deadAfter, inFlight ?? null];
+    const [row] = await tx.query<Pick<Claim, "outcome"> & (UnfinishedRun | { worker: null })>(CLAIM, values);
     if (!row) return undefined;
-    const { outcome, ...met } = row;
-    return met.worker === null ? { outcome } : { outcome, met };
+    const { outcome, ...unfinishedRun } = row;
+    return unfinishedRun.worker === null ? { outcome } : { outcome, unfinishedRun };
   });
 }
 
@@ -131,7 +138,7 @@ const TAKE_OVER = sql(`
     from cron_runs r
     where r.finished_at is null
     and r.job = any($1)
-    and ${isInNoHands("r", { me: "$2", silence: "$3" })}
+    and ${isRunAbandoned("r", { ownWorker: "$2", deadAfter: "$3" })}
     for update of r skip locked
   )
   update cron_runs r
@@ -146,7 +153,7 @@ const TAKE_OVER = sql(`
   and r.scheduled_at = l.scheduled_at
   returning r.job, r.scheduled_at as "scheduledAt", l.worker, l.is_old as "isOld"`);
 
-export interface LostRun extends Tick {
+export interface TakenOverRun extends Tick {
   /** Who had it. */
   worker: string;
   /** It was only closed. */
@@ -158,7 +165,7 @@ export const takeOverRuns = (
   db: Queryable,
   jobs: readonly string[],
   { worker, deadAfter }: Claimant,
-): Promise<LostRun[]> => db.query<LostRun>(TAKE_OVER, [jobs, worker, deadAfter]);
+): Promise<TakenOverRun[]> => db.query<TakenOverRun>(TAKE_OVER, [jobs, worker, deadAfter]);
 
 const FINISH = sql(`
   update cron_runs
@@ -170,7 +177,7 @@ const FINISH = sql(`
   returning job`);
 
 /** False where the run was somebody else's by then, or given up. */
-export async function finishTick(
+export async function finishRun(
   db: Queryable,
   { job, scheduledAt, worker }: Tick & { worker: string },
   error?: string,
@@ -180,17 +187,17 @@ export async function finishTick(
   return rows.length === 1;
 }
 
-const FORGET = sql(`
+const DELETE_OLD = sql(`
   delete from cron_runs
   where scheduled_at < now() - $1 * interval '1 millisecond'
   returning job`);
 
-export async function forgetOldTicks(db: Queryable, age: number): Promise<number> {
-  const rows = await db.query(FORGET, [age]);
+export async function deleteOldRuns(db: Queryable, maxAgeMs: number): Promise<number> {
+  const rows = await db.query(DELETE_OLD, [maxAgeMs]);
   return rows.length;
 }
 
-const FIGURES = sql(`
+const READ_METRICS = sql(`
   select
     j.job,
     extract(epoch from s.finished_at)::double precision as "lastSuccess",
@@ -206,7 +213,7 @@ const FIGURES = sql(`
     limit 1
   ) s on true`);
 
-export interface CronFigures {
+export interface CronMetrics {
   job: string;
   /** Seconds since 1970; null where no success is on record. */
   lastSuccess: number | null;
@@ -214,5 +221,5 @@ export interface CronFigures {
   runningFor: number;
 }
 
-export const cronFigures = (db: Queryable, jobs: readonly string[]): Promise<CronFigures[]> =>
-  db.query<CronFigures>(FIGURES, [jobs]);
+export const readCronMetrics = (db: Queryable, jobs: readonly string[]): Promise<CronMetrics[]> =>
+  db.query<CronMetrics>(READ_METRICS, [jobs]);

@@ -2,9 +2,9 @@ import { SECOND } from "../../runtime/durations.ts";
 import { type Queryable, sql } from "../database/database.ts";
 
 /** Milliseconds. A worker that is silent for so long is dead, and what it had in hand is for the others. */
-export const DEAD_AFTER = 10 * SECOND;
+export const WORKER_DEAD_AFTER_MS = 10 * SECOND;
 
-const BEAT = sql(`
+const RECORD_HEARTBEAT = sql(`
   insert into workers (id, process)
   values ($1, $2)
   on conflict (id) do update
@@ -14,14 +14,14 @@ const REMOVE = sql(`
   delete from workers
   where id = $1`);
 
-const FORGET = sql(`
+const DELETE_SILENT = sql(`
   delete from workers
   where heartbeat_at < now() - $1 * interval '1 millisecond'
   returning id`);
 
 /** Says that the worker lives; the first call makes its row. */
-export async function beat(db: Queryable, id: string, process: string): Promise<void> {
-  await db.query(BEAT, [id, process]);
+export async function recordHeartbeat(db: Queryable, id: string, process: string): Promise<void> {
+  await db.query(RECORD_HEARTBEAT, [id, process]);
 }
 
 export async function removeWorker(db: Queryable, id: string): Promise<void> {
@@ -29,8 +29,8 @@ export async function removeWorker(db: Queryable, id: string): Promise<void> {
 }
 
 /** Over all workers: drops those that have been silent for `age` milliseconds, and answers how many. */
-export async function forgetSilentWorkers(db: Queryable, age: number): Promise<number> {
-  const rows = await db.query(FORGET, [age]);
+export async function deleteSilentWorkers(db: Queryable, silentForMs: number): Promise<number> {
+  const rows = await db.query(DELETE_SILENT, [silentForMs]);
   return rows.length;
 }
 
@@ -41,40 +41,40 @@ const COUNT_ALIVE = sql(`
   group by process`);
 
 /** How many of each process are alive. */
-export async function countAlive(db: Queryable): Promise<Map<string, number>> {
-  const rows = await db.query<{ process: string; count: number }>(COUNT_ALIVE, [DEAD_AFTER]);
+export async function countAliveWorkers(db: Queryable): Promise<Map<string, number>> {
+  const rows = await db.query<{ process: string; count: number }>(COUNT_ALIVE, [WORKER_DEAD_AFTER_MS]);
   return new Map(rows.map(({ process, count }) => [process, count]));
 }
 
 /** When something that is in hand counts as lost. */
-export interface Silence {
+export interface LeaseLimits {
   /** Milliseconds after which a worker that says nothing is dead. */
   deadAfter: number;
   /** Milliseconds that nothing is in hand for, whoever says they live. */
-  longest: number;
+  maxLeaseMs: number;
 }
 
 /** Who has something in hand, since when, and the milliseconds of silence that make them dead; all of it as SQL. */
-interface Holding {
+interface LeaseSql {
   worker: string;
-  since: string;
-  silence: string;
+  claimedAt: string;
+  deadAfter: string;
 }
 
 /**
  * A claim is a sign of life too: who could not reach the database for a while may take something up before their heart beats
  * again. With null for the silence nobody is dead.
  */
-export const isHeldByDead = ({ worker, since, silence }: Holding): string => `
-      ${since} < now() - ${silence} * interval '1 millisecond' and not exists (
+export const isLeaseOfDeadWorker = ({ worker, claimedAt, deadAfter }: LeaseSql): string => `
+      ${claimedAt} < now() - ${deadAfter} * interval '1 millisecond' and not exists (
         select
         from workers w
         where w.id = ${worker}
-        and w.heartbeat_at > now() - ${silence} * interval '1 millisecond'
+        and w.heartbeat_at > now() - ${deadAfter} * interval '1 millisecond'
       )`;
 
 /** Of a row in somebody's hand, with the silence as $1 and $2. */
-export const isInDeadHands = (row: string): string => `(
+export const isLeaseExpired = (row: string): string => `(
       ${row}.claimed_at < now() - $2 * interval '1 millisecond'
-      or ${isHeldByDead({ worker: `${row}.worker_id`, since: `${row}.claimed_at`, silence: "$1" })}
+      or ${isLeaseOfDeadWorker({ worker: `${row}.worker_id`, claimedAt: `${row}.claimed_at`, deadAfter: "$1" })}
     )`;

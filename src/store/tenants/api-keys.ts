@@ -112,19 +112,19 @@ interface Replacement {
   id: string;
   replacedBy: string;
   /** For how many milliseconds the old key still works, unless it would have ended before. */
-  grace: number;
+  graceMs: number;
 }
 
 export async function replaceApiKey(
   db: Queryable,
   clientId: string,
-  { id, replacedBy, grace }: Replacement,
+  { id, replacedBy, graceMs }: Replacement,
 ): Promise<void> {
-  await db.query(REPLACE, [clientId, id, replacedBy, grace]);
+  await db.query(REPLACE, [clientId, id, replacedBy, graceMs]);
 }
 
 /** Whether the key is neither revoked nor expired. */
-export const isAlive = ({ revoked_at, expires_at }: ApiKeyRow): boolean =>
+export const isActiveApiKey = ({ revoked_at, expires_at }: ApiKeyRow): boolean =>
   revoked_at === null && (expires_at === null || expires_at.getTime() > Date.now());
 
 /** Over all clients: whose key it is, is what the caller wants to know. */

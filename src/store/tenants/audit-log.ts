@@ -16,13 +16,13 @@ export interface AuditRow {
 }
 
 /** Who acts, and from where. What the pipeline hands to a route fits. */
-export interface Deed {
+export interface AuditActor {
   caller: { clientId: string; credential: { type: string; id: string; name: string } };
   address?: string;
   requestId?: string;
 }
 
-export interface Act {
+export interface AuditEntry {
   action: string;
   target: string;
   /** Never a secret: owners read it. */
@@ -46,19 +46,19 @@ const LIST = byNewest(`
   and ($5::text is null or actor_id = $5)`);
 
 /** Put down in the transaction of the deed itself: neither is there without the other. */
-export async function recordAudit(tx: Queryable, deed: Deed, act: Act): Promise<void> {
-  const { clientId, credential } = deed.caller;
+export async function recordAudit(tx: Queryable, actor: AuditActor, entry: AuditEntry): Promise<void> {
+  const { clientId, credential } = actor.caller;
   await tx.query(INSERT, [
     newId("aud"),
     clientId,
     credential.type,
     credential.id,
     credential.name,
-    act.action,
-    act.target,
-    deed.address ?? null,
-    deed.requestId ?? null,
-    act.details ?? {},
+    entry.action,
+    entry.target,
+    actor.address ?? null,
+    actor.requestId ?? null,
+    entry.details ?? {},
   ]);
 }
 

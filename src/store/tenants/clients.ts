@@ -32,7 +32,7 @@ const LOCK = sql(`
  * What no constraint ties to the client. Whoever writes an attempt holds its delivery, so deliveries go first: the
  * attempts of those that were waited for are seen after them.
  */
-const ERASE = [
+const DELETE_CLIENT_ROWS = [
   "deliveries",
   "attempts",
   "events",
@@ -63,10 +63,10 @@ export async function findClient(db: Queryable, clientId: string): Promise<Clien
 /** All clients, for the operator. */
 export const listClients = (db: Queryable): Promise<ClientRow[]> => db.query<ClientRow>(LIST);
 
-const FEW = 2_000;
+const DELETE_BATCH_ROWS = 2_000;
 
 /** A few at a time: whoever writes to many clients' rows of a queue at once must not wait for the erasing of one. */
-const ERASE_SOME = ["deliveries", "sends"].map((table) =>
+const DELETE_QUEUE_BATCH = ["deliveries", "sends"].map((table) =>
   sql(`
   delete from ${table}
   where client_id = $1
@@ -81,8 +81,9 @@ const ERASE_SOME = ["deliveries", "sends"].map((table) =>
 
 /** Erases everything of the client. Whoever records an event or a message holds the client, so none comes in meanwhile. */
 export async function deleteClient(db: Database, clientId: string): Promise<void> {
-  for (const statement of ERASE_SOME) while ((await db.query(statement, [clientId, FEW])).length === FEW);
+  for (const statement of DELETE_QUEUE_BATCH)
+    while ((await db.query(statement, [clientId, DELETE_BATCH_ROWS])).length === DELETE_BATCH_ROWS);
   await db.transaction(async (tx) => {
-    for (const statement of [LOCK, ...ERASE, DELETE]) await tx.query(statement, [clientId]);
+    for (const statement of [LOCK, ...DELETE_CLIENT_ROWS, DELETE]) await tx.query(statement, [clientId]);
   });
 }

@@ -2,9 +2,9 @@ import { DAY } from "../../runtime/durations.ts";
 import { type Queryable, sql } from "../database/database.ts";
 
 /** For so long an operation is known by its key. */
-export const KEYS_KEPT = 1 * DAY;
+export const IDEMPOTENCY_KEY_TTL_MS = 1 * DAY;
 
-export interface KnownKey {
+export interface IdempotencyKeyRow {
   fingerprint: string;
   reply_sealed: string;
 }
@@ -17,12 +17,16 @@ const FIND = sql(`
   and created_at >= now() - $3 * interval '1 millisecond'`);
 
 /** The operation that the key names, where there was one. */
-export async function findKey(db: Queryable, clientId: string, id: string): Promise<KnownKey | undefined> {
-  const [row] = await db.query<KnownKey>(FIND, [clientId, id, KEYS_KEPT]);
+export async function findIdempotencyKey(
+  db: Queryable,
+  clientId: string,
+  id: string,
+): Promise<IdempotencyKeyRow | undefined> {
+  const [row] = await db.query<IdempotencyKeyRow>(FIND, [clientId, id, IDEMPOTENCY_KEY_TTL_MS]);
   return row;
 }
 
-const FORGET = sql(`
+const DELETE_EXPIRED = sql(`
   delete from idempotency_keys
   where ctid = any(array(
     select ctid
@@ -34,7 +38,7 @@ const FORGET = sql(`
   returning 1 as one`);
 
 /** Over all clients: up to `limit` of those that count no more. */
-export async function forgetKeys(db: Queryable, limit: number): Promise<number> {
-  const rows = await db.query(FORGET, [KEYS_KEPT, limit]);
+export async function deleteExpiredIdempotencyKeys(db: Queryable, limit: number): Promise<number> {
+  const rows = await db.query(DELETE_EXPIRED, [IDEMPOTENCY_KEY_TTL_MS, limit]);
   return rows.length;
 }

@@ -33,15 +33,15 @@ const CURRENT = `(
     limit 1
   ) current`;
 
-const IN_FORCE = sql(`
+const FIND_IN_FORCE = sql(`
   select version, text, published_at
   from ${CURRENT}`);
 
 /** Lets others accept and everybody read, but nobody publish. */
-const KEEP_IN_FORCE = sql("lock table terms_versions in row share mode");
+const LOCK_FOR_ACCEPTANCE = sql("lock table terms_versions in row share mode");
 
 /** Lets everybody read, but nobody accept or publish. */
-const KEEP_TO_ONESELF = sql("lock table terms_versions in exclusive mode");
+const LOCK_FOR_PUBLISHING = sql("lock table terms_versions in exclusive mode");
 
 const PUBLISH = sql(`
   insert into terms_versions (version, text)
@@ -85,19 +85,19 @@ const STATUS = sql(`
 
 /** Of all clients. There always is one: the first came with its table. */
 export async function findTermsInForce(db: Queryable): Promise<TermsRow> {
-  const [row] = await db.query<TermsRow>(IN_FORCE);
+  const [row] = await db.query<TermsRow>(FIND_IN_FORCE);
   return row as TermsRow;
 }
 
 /** The same, and it stays in force until the transaction ends. Read after the lock: who waited for it sees what was published. */
-export async function holdTermsInForce(tx: Queryable): Promise<TermsRow> {
-  await tx.query(KEEP_IN_FORCE);
+export async function lockTermsForAcceptance(tx: Queryable): Promise<TermsRow> {
+  await tx.query(LOCK_FOR_ACCEPTANCE);
   return findTermsInForce(tx);
 }
 
 /** Of all clients: until the transaction ends nobody else publishes, and nobody accepts. */
-export async function lockTerms(tx: Queryable): Promise<TermsRow> {
-  await tx.query(KEEP_TO_ONESELF);
+export async function lockTermsForPublishing(tx: Queryable): Promise<TermsRow> {
+  await tx.query(LOCK_FOR_PUBLISHING);
   return findTermsInForce(tx);
 }
 

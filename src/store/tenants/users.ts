@@ -73,7 +73,7 @@ const SET_PASSWORD = sql(`
   and ($4::text is null or password_hash = $4)
   returning id`);
 
-const NOTE_LOGIN = sql(`
+const RECORD_LOGIN = sql(`
   update users
   set last_login_at = clock_timestamp()
   where client_id = $1
@@ -82,15 +82,15 @@ const NOTE_LOGIN = sql(`
   and enabled
   returning last_login_at`);
 
-const credentialWhere = (condition: string) =>
+const selectCredential = (condition: string) =>
   sql(`
   select ${COLUMNS.replaceAll(/\w+/g, "u.$&")}, u.password_hash, u.tokens_valid_from, c.name as client_name
   from users u
   join clients c on c.id = u.client_id
   where ${condition}`);
 
-const FIND_CREDENTIAL = credentialWhere("u.id = $1");
-const FIND_BY_EMAIL = credentialWhere("lower(u.email) = lower($1)");
+const FIND_CREDENTIAL = selectCredential("u.id = $1");
+const FIND_BY_EMAIL = selectCredential("lower(u.email) = lower($1)");
 
 /** Undefined when the email is taken, by whichever client. */
 export async function insertUser(
@@ -148,8 +148,8 @@ export async function setPassword(
  * When the login took place. Undefined when the password was changed, or the user disabled, since it was looked up: what
  * the old password opens must not outlive it, and checking one takes a while.
  */
-export async function noteLogin(db: Queryable, user: UserCredentialRow): Promise<Date | undefined> {
-  const [row] = await db.query<{ last_login_at: Date }>(NOTE_LOGIN, [
+export async function recordLogin(db: Queryable, user: UserCredentialRow): Promise<Date | undefined> {
+  const [row] = await db.query<{ last_login_at: Date }>(RECORD_LOGIN, [
     user.client_id,
     user.id,
     user.password_hash,

@@ -46,7 +46,7 @@ const SAVE = sql(`
     former_secret_until = excluded.former_secret_until,
     disabled_keys = excluded.disabled_keys`);
 
-const nothingConfigured = (clientId: string): WebhookConfigRow => ({
+const emptyWebhookConfig = (clientId: string): WebhookConfigRow => ({
   id: clientId,
   webhook_url: null,
   secret_sealed: null,
@@ -59,14 +59,14 @@ const nothingConfigured = (clientId: string): WebhookConfigRow => ({
 /** Also of a client that never configured anything. */
 export async function findWebhookConfig(db: Queryable, clientId: string): Promise<WebhookConfigRow> {
   const [row] = await db.query<WebhookConfigRow>(FIND, [clientId]);
-  return row ?? nothingConfigured(clientId);
+  return row ?? emptyWebhookConfig(clientId);
 }
 
 /** The configuration, held until the transaction ends: of two changes at the same moment neither undoes the other. */
 export async function lockWebhookConfig(tx: Queryable, clientId: string): Promise<WebhookConfigRow> {
   await tx.query(LOCK_CLIENT, [clientId]);
   const [row] = await tx.query<WebhookConfigRow>(LOCK, [clientId]);
-  return row ?? nothingConfigured(clientId);
+  return row ?? emptyWebhookConfig(clientId);
 }
 
 /** Writes the whole configuration, which the transaction holds. */

@@ -1,15 +1,15 @@
 import { randomBytes, randomInt, randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { connectChannel } from "../../../src/domain/channels/channels.ts";
-import { makeKey } from "../../../src/domain/tenants/api-keys.ts";
+import { createKey } from "../../../src/domain/tenants/api-keys.ts";
 import { processCommand } from "../../../src/local/process-commands.ts";
 import { readConfig } from "../../../src/runtime/config/config.ts";
 import { packageRoot } from "../../../src/runtime/package-root.ts";
 import { createSecretBox } from "../../../src/security/secret-box.ts";
 import { createDatabase } from "../../../src/store/database/database.ts";
 import { createClient } from "../../../src/store/tenants/clients.ts";
-import type { Case } from "../case.ts";
-import { startListening } from "../processes.ts";
+import type { BenchCase } from "../case.ts";
+import { startListeningProcess } from "../processes.ts";
 
 /** Makes a client with a key and a channel, as the command line does. */
 async function makeTenant(settings: Record<string, string>): Promise<{ key: string; channelId: string }> {
@@ -18,28 +18,28 @@ async function makeTenant(settings: Record<string, string>): Promise<{ key: stri
   try {
     return await db.transaction(async (tx) => {
       const { id: clientId } = await createClient(tx, "Bench");
-      const deed = { caller: { clientId, credential: { type: "operator", id: "bench", name: "bench" } } };
-      const wish = { name: "bench", scopes: ["messages:send"] as const, expiresAt: null, production: false };
-      const { text: key } = await makeKey(tx, deed, wish);
+      const actor = { caller: { clientId, credential: { type: "operator", id: "bench", name: "bench" } } };
+      const input = { name: "bench", scopes: ["messages:send"] as const, expiresAt: null, production: false };
+      const { text: key } = await createKey(tx, actor, input);
       const asset = { platform: "chatapp", phoneNumberId: "1", wabaId: "2" } as const;
       const secretBox = createSecretBox(config.ENCRYPTION_KEYS);
-      const made = await connectChannel({ tx, secretBox }, deed, { asset, token: "bench" });
-      if (made.outcome === "taken") throw new Error("the channel is taken");
-      return { key, channelId: made.row.id };
+      const connection = await connectChannel({ tx, secretBox }, actor, { asset, token: "bench" });
+      if (connection.outcome === "taken") throw new Error("the channel is taken");
+      return { key, channelId: connection.row.id };
     });
   } finally {
     await db.close();
   }
 }
 
-const person = () => `55119${randomInt(10_000_000, 99_999_999)}`;
+const randomPhone = () => `55119${randomInt(10_000_000, 99_999_999)}`;
 
 const TEXT = { body: "Your order has been shipped and will arrive on Monday." };
 
 /** The intake of messages, with all that is checked and promised, beside a handler that only writes. */
-export const SEND: Case = {
+export const SEND: BenchCase = {
   name: "POST /api/outbound/send",
-  least: 1.5,
+  minRatio: 1.5,
   async start(servers) {
     const settings = {
       ...servers,
@@ -50,18 +50,18 @@ export const SEND: Case = {
       PORT: "0",
     };
     const { key, channelId } = await makeTenant(settings);
-    const logged = { LOG_FORMAT: "logfmt", LOG_LEVEL: "info" };
-    const web = await startListening(
+    const logSettings = { LOG_FORMAT: "logfmt", LOG_LEVEL: "info" };
+    const web = await startListeningProcess(
       processCommand(packageRoot(), "web", "node"),
-      { ...settings, ...logged },
+      { ...settings, ...logSettings },
       /http\.listening.*port=(\d+)/,
     );
-    const plain = await startListening(
+    const plain = await startListeningProcess(
       [process.execPath, join(packageRoot(), "dist/test/bench/plain-server.js")],
       servers,
       /^(\d+)$/m,
     );
-    const bodyOf = () => ({ channel_id: channelId, to: person(), type: "text", text: TEXT });
+    const messageBody = () => ({ channel_id: channelId, to: randomPhone(), type: "text", text: TEXT });
     return {
       ours: {
         name: "herald",
@@ -74,7 +74,7 @@ export const SEND: Case = {
             "idempotency-key": randomUUID(),
             "content-type": "application/json",
           },
-          body: JSON.stringify(bodyOf()),
+          body: JSON.stringify(messageBody()),
         }),
       },
       plain: {
@@ -84,7 +84,7 @@ export const SEND: Case = {
         status: 202,
         request: () => ({
           headers: { "content-type": "application/json" },
-          body: JSON.stringify(bodyOf()),
+          body: JSON.stringify(messageBody()),
         }),
       },
       async stop() {

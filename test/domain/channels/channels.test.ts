@@ -1,16 +1,16 @@
 import t from "tap";
-import type { Connection } from "../../../src/domain/channels/channels.ts";
+import type { ConnectOutcome } from "../../../src/domain/channels/channels.ts";
 import { disconnectChannel } from "../../../src/domain/channels/channels.ts";
 import { openChannelToken } from "../../../src/security/channel-token.ts";
 import { createSecretBox } from "../../../src/security/secret-box.ts";
 import { deleteClient } from "../../../src/store/tenants/clients.ts";
 import { startApi } from "../../fixtures/http/api.ts";
 import { untilBlocked } from "../../fixtures/servers/lock-waits.ts";
-import { rawClient } from "../../fixtures/servers/servers.ts";
-import { connect, newPlatformId, tryConnect } from "../../fixtures/tenants/channels.ts";
+import { connectRawClient } from "../../fixtures/servers/servers.ts";
+import { makeChannel, newPlatformId, tryConnectChannel } from "../../fixtures/tenants/channels.ts";
 import { makeTenant, type Tenant } from "../../fixtures/tenants/tenants.ts";
 
-interface Kept {
+interface StoredChannel {
   id: string;
   client_id: string;
   status: string;
@@ -20,22 +20,22 @@ interface Kept {
   connected_at: Date;
 }
 
-const outcomes = (connections: Connection[]) => connections.map(({ outcome }) => outcome).sort();
+const outcomes = (connections: ConnectOutcome[]) => connections.map(({ outcome }) => outcome).sort();
 
 t.test("connecting a channel", async (t) => {
   const api = await startApi(t);
   const { db } = api;
   const box = createSecretBox(api.config.ENCRYPTION_KEYS);
-  const tenants = (count: number) => Promise.all(Array.from({ length: count }, () => makeTenant(api)));
+  const makeTenants = (count: number) => Promise.all(Array.from({ length: count }, () => makeTenant(api)));
 
-  const kept = async (id: string) => {
-    const [row] = await db.query<Kept>("select * from channels where id = $1", [id]);
-    return row as Kept;
+  const readChannel = async (id: string) => {
+    const [row] = await db.query<StoredChannel>("select * from channels where id = $1", [id]);
+    return row as StoredChannel;
   };
   const channelsFor = (phoneNumberId: string) =>
-    db.query<Kept>("select * from channels where phone_number_id = $1 order by id", [phoneNumberId]);
+    db.query<StoredChannel>("select * from channels where phone_number_id = $1 order by id", [phoneNumberId]);
   /** The reasons that a client was told, one for each of its channels that ended. */
-  const toldTo = async ({ id }: Tenant) => {
+  const eventsFor = async ({ id }: Tenant) => {
     const rows = await db.query<{ payload: string }>(
       "select payload from events where client_id = $1 order by id",
       [id],
@@ -45,8 +45,8 @@ t.test("connecting a channel", async (t) => {
   const disconnect = ({ id: clientId }: Tenant, id: string) =>
     disconnectChannel(db, { caller: { clientId, credential: { type: "operator", id: "o", name: "o" } } }, id);
   /** A channel of the past, in this state. */
-  const aged = async (tenant: Tenant, phoneNumberId: string, status: string) => {
-    const id = await connect(api, tenant, { phoneNumberId, token: "before" });
+  const connectInPast = async (tenant: Tenant, phoneNumberId: string, status: string) => {
+    const id = await makeChannel(api, tenant, { phoneNumberId, token: "before" });
     await db.query("update channels set status = $2, connected_at = now() - interval '1 day' where id = $1", [
       id,
       status,
@@ -60,11 +60,11 @@ t.test("connecting a channel", async (t) => {
       ["needs_reauth", true],
       ["disconnected", true],
     ] as const) {
-      const [[tenant], phoneNumberId] = [await tenants(1), newPlatformId()];
-      const id = await aged(tenant as Tenant, phoneNumberId, status);
-      const { connected_at: before } = await kept(id);
-      t.equal(await connect(api, tenant as Tenant, { phoneNumberId, token: "after" }), id, status);
-      const row = await kept(id);
+      const [[tenant], phoneNumberId] = [await makeTenants(1), newPlatformId()];
+      const id = await connectInPast(tenant as Tenant, phoneNumberId, status);
+      const { connected_at: before } = await readChannel(id);
+      t.equal(await makeChannel(api, tenant as Tenant, { phoneNumberId, token: "after" }), id, status);
+      const row = await readChannel(id);
       t.equal(row.status, "connected");
       t.equal(openChannelToken(box, id, row.token_sealed as string), "after");
       t.equal(row.connected_at.getTime() > before.getTime(), isNew, status);
@@ -73,66 +73,66 @@ t.test("connecting a channel", async (t) => {
   });
 
   t.test("after it was disconnected keeps its id and what is not said anew", async (t) => {
-    const [tenant] = (await tenants(1)) as [Tenant];
+    const [tenant] = (await makeTenants(1)) as [Tenant];
     const phoneNumberId = newPlatformId();
-    const id = await connect(api, tenant, { phoneNumberId, externalRef: "ref-1", displayName: "Café" });
+    const id = await makeChannel(api, tenant, { phoneNumberId, externalRef: "ref-1", displayName: "Café" });
     t.ok(await disconnect(tenant, id));
-    t.equal(await connect(api, tenant, { phoneNumberId, displayName: "Bar" }), id);
-    t.match(await kept(id), { status: "connected", external_ref: "ref-1", display_name: "Bar" });
-    t.equal((await toldTo(tenant)).length, 1, "only the disconnecting was told");
+    t.equal(await makeChannel(api, tenant, { phoneNumberId, displayName: "Bar" }), id);
+    t.match(await readChannel(id), { status: "connected", external_ref: "ref-1", display_name: "Bar" });
+    t.equal((await eventsFor(tenant)).length, 1, "only the disconnecting was told");
   });
 
   t.test("forgets who granted the token before, and the namespace of another business", async (t) => {
-    const [tenant] = (await tenants(1)) as [Tenant];
+    const [tenant] = (await makeTenants(1)) as [Tenant];
     const [phoneNumberId, wabaId] = [newPlatformId(), newPlatformId()];
     const first = { phoneNumberId, wabaId, platformUserId: "77", templateNamespace: "ns_1" };
-    const id = await connect(api, tenant, first);
-    t.match(await kept(id), { platform_user_id: "77", template_namespace: "ns_1" });
-    await connect(api, tenant, { phoneNumberId, wabaId });
-    t.match(await kept(id), { platform_user_id: null, template_namespace: "ns_1" });
-    await connect(api, tenant, { phoneNumberId, wabaId: newPlatformId(), platformUserId: "78" });
-    t.match(await kept(id), { platform_user_id: "78", template_namespace: null });
+    const id = await makeChannel(api, tenant, first);
+    t.match(await readChannel(id), { platform_user_id: "77", template_namespace: "ns_1" });
+    await makeChannel(api, tenant, { phoneNumberId, wabaId });
+    t.match(await readChannel(id), { platform_user_id: null, template_namespace: "ns_1" });
+    await makeChannel(api, tenant, { phoneNumberId, wabaId: newPlatformId(), platformUserId: "78" });
+    t.match(await readChannel(id), { platform_user_id: "78", template_namespace: null });
   });
 
   t.test("of one page for two platforms are two channels", async (t) => {
-    const [one, other] = (await tenants(2)) as [Tenant, Tenant];
+    const [one, other] = (await makeTenants(2)) as [Tenant, Tenant];
     const pageId = newPlatformId();
     t.not(
-      await connect(api, one, { platform: "socialapp", pageId }),
-      await connect(api, other, { platform: "photoapp", pageId, photoappUserId: pageId }),
+      await makeChannel(api, one, { platform: "socialapp", pageId }),
+      await makeChannel(api, other, { platform: "photoapp", pageId, photoappUserId: pageId }),
     );
   });
 
   t.test("is refused while another client has it, also with a dead token", async (t) => {
     for (const status of ["connected", "needs_reauth"]) {
-      const [holder, other] = (await tenants(2)) as [Tenant, Tenant];
+      const [holder, other] = (await makeTenants(2)) as [Tenant, Tenant];
       const phoneNumberId = newPlatformId();
-      const id = await aged(holder, phoneNumberId, status);
-      t.same(await tryConnect(api, other, { phoneNumberId }), { outcome: "taken" });
+      const id = await connectInPast(holder, phoneNumberId, status);
+      t.same(await tryConnectChannel(api, other, { phoneNumberId }), { outcome: "taken" });
       t.same(
         (await channelsFor(phoneNumberId)).map((row) => [row.id, row.status]),
         [[id, status]],
       );
-      t.same(await toldTo(holder), []);
+      t.same(await eventsFor(holder), []);
     }
   });
 
   t.test("that another client has disconnected takes nothing from it", async (t) => {
-    const [former, next] = (await tenants(2)) as [Tenant, Tenant];
+    const [former, next] = (await makeTenants(2)) as [Tenant, Tenant];
     const phoneNumberId = newPlatformId();
-    const id = await aged(former, phoneNumberId, "disconnected");
-    t.not(await connect(api, next, { phoneNumberId, takeOver: true }), id);
-    t.same(await toldTo(former), []);
+    const id = await connectInPast(former, phoneNumberId, "disconnected");
+    t.not(await makeChannel(api, next, { phoneNumberId, takeOver: true }), id);
+    t.same(await eventsFor(former), []);
   });
 
   t.test("by a take-over ends the former channel, which its client is told, not by whom", async (t) => {
-    const [former, next] = (await tenants(2)) as [Tenant, Tenant];
+    const [former, next] = (await makeTenants(2)) as [Tenant, Tenant];
     const phoneNumberId = newPlatformId();
-    const id = await connect(api, former, { phoneNumberId, externalRef: "mine" });
-    const taken = await connect(api, next, { phoneNumberId, takeOver: true });
-    t.match(await kept(id), { status: "disconnected", token_sealed: null });
-    t.match(await kept(taken), { status: "connected", client_id: next.id });
-    const [event, ...more] = await toldTo(former);
+    const id = await makeChannel(api, former, { phoneNumberId, externalRef: "mine" });
+    const taken = await makeChannel(api, next, { phoneNumberId, takeOver: true });
+    t.match(await readChannel(id), { status: "disconnected", token_sealed: null });
+    t.match(await readChannel(taken), { status: "connected", client_id: next.id });
+    const [event, ...more] = await eventsFor(former);
     t.same(more, []);
     t.match(event, {
       type: "channel.disconnected",
@@ -141,8 +141,8 @@ t.test("connecting a channel", async (t) => {
       external_ref: "mine",
       data: { reason: "taken_over" },
     });
-    t.same(await toldTo(next), []);
-    const { headers } = await former.person("owner");
+    t.same(await eventsFor(next), []);
+    const { headers } = await former.createUser("owner");
     const audit = await api.call("GET", "/api/audit?action=channel.disconnected", { headers });
     t.match(audit.body.data, [
       { actor: { type: "service" }, target: id, details: { reason: "taken_over", asset_id: phoneNumberId } },
@@ -150,17 +150,17 @@ t.test("connecting a channel", async (t) => {
     t.notMatch(audit.text, next.id);
 
     t.equal(
-      await connect(api, former, { phoneNumberId, takeOver: true }),
+      await makeChannel(api, former, { phoneNumberId, takeOver: true }),
       id,
       "taken back, its id is as before",
     );
-    t.match(await toldTo(next), [{ channel_id: taken, data: { reason: "taken_over" } }]);
+    t.match(await eventsFor(next), [{ channel_id: taken, data: { reason: "taken_over" } }]);
   });
 
   t.test("is undone with everything around it", async (t) => {
-    const [former, next] = (await tenants(2)) as [Tenant, Tenant];
+    const [former, next] = (await makeTenants(2)) as [Tenant, Tenant];
     const phoneNumberId = newPlatformId();
-    const id = await connect(api, former, { phoneNumberId });
+    const id = await makeChannel(api, former, { phoneNumberId });
     const failing = {
       ...api,
       db: {
@@ -172,104 +172,112 @@ t.test("connecting a channel", async (t) => {
           }),
       },
     };
-    await t.rejects(tryConnect(failing, next, { phoneNumberId, takeOver: true }), /what comes after/);
+    await t.rejects(tryConnectChannel(failing, next, { phoneNumberId, takeOver: true }), /what comes after/);
     t.match(await channelsFor(phoneNumberId), [{ id, status: "connected", token_sealed: String }]);
-    t.same(await toldTo(former), []);
+    t.same(await eventsFor(former), []);
   });
 
   t.test("by several clients at once succeeds for one, the others hear that it is taken", async (t) => {
-    const all = await tenants(5);
+    const all = await makeTenants(5);
     const phoneNumberId = newPlatformId();
-    const connections = await Promise.all(all.map((tenant) => tryConnect(api, tenant, { phoneNumberId })));
+    const connections = await Promise.all(
+      all.map((tenant) => tryConnectChannel(api, tenant, { phoneNumberId })),
+    );
     t.same(outcomes(connections), ["connected", "taken", "taken", "taken", "taken"]);
     t.equal((await channelsFor(phoneNumberId)).length, 1);
   });
 
   t.test("by several who all had it before succeeds for one, too", async (t) => {
-    const all = await tenants(5);
+    const all = await makeTenants(5);
     const phoneNumberId = newPlatformId();
-    for (const tenant of all) await aged(tenant, phoneNumberId, "disconnected");
-    const connections = await Promise.all(all.map((tenant) => tryConnect(api, tenant, { phoneNumberId })));
+    for (const tenant of all) await connectInPast(tenant, phoneNumberId, "disconnected");
+    const connections = await Promise.all(
+      all.map((tenant) => tryConnectChannel(api, tenant, { phoneNumberId })),
+    );
     t.same(outcomes(connections), ["connected", "taken", "taken", "taken", "taken"]);
   });
 
   t.test("that somebody connects without waiting for a turn is taken, not a fault", async (t) => {
-    const [one, other] = (await tenants(2)) as [Tenant, Tenant];
+    const [one, other] = (await makeTenants(2)) as [Tenant, Tenant];
     const phoneNumberId = newPlatformId();
-    const raw = await rawClient(t, api.config.DATABASE_URL);
+    const raw = await connectRawClient(t, api.config.DATABASE_URL);
     await raw.query("begin");
     await raw.query(
       "insert into channels (id, client_id, platform, phone_number_id, waba_id) values ($1, $2, 'chatapp', $3, '1')",
       [`ch_${"0".repeat(26)}`, one.id, phoneNumberId],
     );
-    const late = tryConnect(api, other, { phoneNumberId });
+    const secondConnect = tryConnectChannel(api, other, { phoneNumberId });
     await untilBlocked(raw, 1);
     await raw.query("commit");
-    t.same(await late, { outcome: "taken" });
+    t.same(await secondConnect, { outcome: "taken" });
   });
 
   t.test("by take-overs at once leaves one, and tells each of the others once", async (t) => {
-    const all = await tenants(6);
+    const all = await makeTenants(6);
     const phoneNumberId = newPlatformId();
     const connections = await Promise.all(
-      all.map((tenant) => tryConnect(api, tenant, { phoneNumberId, takeOver: true })),
+      all.map((tenant) => tryConnectChannel(api, tenant, { phoneNumberId, takeOver: true })),
     );
     t.ok(connections.every(({ outcome }) => outcome === "connected"));
     const rows = await channelsFor(phoneNumberId);
     const [winner, ...more] = rows.filter(({ status }) => status === "connected");
     t.same(more, []);
     t.ok(rows.every((row) => (row.token_sealed === null) === (row !== winner)));
-    for (const tenant of all) t.equal((await toldTo(tenant)).length, tenant.id === winner?.client_id ? 0 : 1);
+    for (const tenant of all)
+      t.equal((await eventsFor(tenant)).length, tenant.id === winner?.client_id ? 0 : 1);
   });
 
   t.test("twice at once by one client makes one channel", async (t) => {
-    const [tenant] = (await tenants(1)) as [Tenant];
+    const [tenant] = (await makeTenants(1)) as [Tenant];
     const phoneNumberId = newPlatformId();
-    const made = await Promise.all([1, 2, 3, 4].map(() => connect(api, tenant, { phoneNumberId })));
-    t.equal(new Set(made).size, 1);
+    const ids = await Promise.all([1, 2, 3, 4].map(() => makeChannel(api, tenant, { phoneNumberId })));
+    t.equal(new Set(ids).size, 1);
     t.equal((await channelsFor(phoneNumberId)).length, 1);
   });
 
   t.test("and disconnecting it at once ends in one of the two, whole", async (t) => {
-    const [tenant] = (await tenants(1)) as [Tenant];
+    const [tenant] = (await makeTenants(1)) as [Tenant];
     const phoneNumberId = newPlatformId();
-    const id = await connect(api, tenant, { phoneNumberId });
+    const id = await makeChannel(api, tenant, { phoneNumberId });
     for (let round = 1; round <= 5; round++) {
-      const [again] = await Promise.all([connect(api, tenant, { phoneNumberId }), disconnect(tenant, id)]);
-      t.equal(again, id);
-      const { status, token_sealed } = await kept(id);
+      const [reconnected] = await Promise.all([
+        makeChannel(api, tenant, { phoneNumberId }),
+        disconnect(tenant, id),
+      ]);
+      t.equal(reconnected, id);
+      const { status, token_sealed } = await readChannel(id);
       t.equal(status === "connected", token_sealed !== null);
-      t.equal((await toldTo(tenant)).length, round);
-      await connect(api, tenant, { phoneNumberId });
+      t.equal((await eventsFor(tenant)).length, round);
+      await makeChannel(api, tenant, { phoneNumberId });
     }
   });
 
   t.test("that waits for its disconnecting revives it", async (t) => {
-    const [tenant] = (await tenants(1)) as [Tenant];
+    const [tenant] = (await makeTenants(1)) as [Tenant];
     const phoneNumberId = newPlatformId();
-    const id = await aged(tenant, phoneNumberId, "connected");
-    const raw = await rawClient(t, api.config.DATABASE_URL);
+    const id = await connectInPast(tenant, phoneNumberId, "connected");
+    const raw = await connectRawClient(t, api.config.DATABASE_URL);
     await raw.query("begin");
     await raw.query("update channels set status = 'disconnected', token_sealed = null where id = $1", [id]);
-    const again = connect(api, tenant, { phoneNumberId });
+    const reconnected = makeChannel(api, tenant, { phoneNumberId });
     await untilBlocked(raw, 1);
     await raw.query("commit");
-    t.equal(await again, id);
-    t.match(await kept(id), { status: "connected", token_sealed: String });
+    t.equal(await reconnected, id);
+    t.match(await readChannel(id), { status: "connected", token_sealed: String });
   });
 
   t.test("from a client that is erased at the same moment succeeds, as does the erasing", async (t) => {
     for (let round = 0; round < 5; round++) {
-      const [former, next] = (await tenants(2)) as [Tenant, Tenant];
+      const [former, next] = (await makeTenants(2)) as [Tenant, Tenant];
       const phoneNumberId = newPlatformId();
-      await connect(api, former, { phoneNumberId });
+      await makeChannel(api, former, { phoneNumberId });
       const [connection] = await Promise.all([
-        tryConnect(api, next, { phoneNumberId, takeOver: true }),
+        tryConnectChannel(api, next, { phoneNumberId, takeOver: true }),
         deleteClient(db, former.id),
       ]);
       t.equal(connection.outcome, "connected");
       t.match(await channelsFor(phoneNumberId), [{ client_id: next.id, status: "connected" }]);
-      t.same(await toldTo(former), []);
+      t.same(await eventsFor(former), []);
     }
   });
 });

@@ -1,20 +1,20 @@
 import t from "tap";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
-import { eventsOf, sendWebhook } from "../../fixtures/platforms/webhooks.ts";
+import { readClientEvents, sendWebhook } from "../../fixtures/platforms/webhooks.ts";
 import { grantAdAccount } from "../../fixtures/tenants/ad-accounts.ts";
-import { connect, newPlatformId } from "../../fixtures/tenants/channels.ts";
+import { makeChannel, newPlatformId } from "../../fixtures/tenants/channels.ts";
 import { makeTenant, type Tenant } from "../../fixtures/tenants/tenants.ts";
 
 const TIME = Math.floor(Date.now() / 1000);
 
-const notice = (api: Api, wabaId: string, field: string, value: object, time = TIME) =>
+const sendNotice = (api: Api, wabaId: string, field: string, value: object, time = TIME) =>
   sendWebhook(api, {
     object: "whatsapp_business_account",
     entry: [{ id: wabaId, time, changes: [{ field, value }] }],
   });
 
 const channelsOf = async (api: Api, { id }: Tenant) =>
-  (await eventsOf(api, id)).map(({ channel_id }) => channel_id);
+  (await readClientEvents(api, id)).map(({ channel_id }) => channel_id);
 
 const statusOf = async (api: Api, channelId: string) => {
   const [row] = await api.db.query<{ status: string; token_sealed: string | null }>(
@@ -28,21 +28,21 @@ t.test(
   "an update of a whole business is one event for each client, at its oldest connected channel",
   async (t) => {
     const api = await startApi(t);
-    const [one, other, stranger] = [await makeTenant(api), await makeTenant(api), await makeTenant(api)];
+    const [one, other, uninvolved] = [await makeTenant(api), await makeTenant(api), await makeTenant(api)];
     const wabaId = newPlatformId();
-    const gone = await connect(api, one, { wabaId });
-    const waiting = await connect(api, one, { wabaId });
-    const oldest = await connect(api, one, { wabaId });
-    await connect(api, one, { wabaId });
-    const others = await connect(api, other, { wabaId });
-    await connect(api, stranger);
-    await api.db.query("update channels set status = 'disconnected' where id = $1", [gone]);
-    await api.db.query("update channels set status = 'needs_reauth' where id = $1", [waiting]);
+    const disconnected = await makeChannel(api, one, { wabaId });
+    const needsReauth = await makeChannel(api, one, { wabaId });
+    const oldest = await makeChannel(api, one, { wabaId });
+    await makeChannel(api, one, { wabaId });
+    const otherChannel = await makeChannel(api, other, { wabaId });
+    await makeChannel(api, uninvolved);
+    await api.db.query("update channels set status = 'disconnected' where id = $1", [disconnected]);
+    await api.db.query("update channels set status = 'needs_reauth' where id = $1", [needsReauth]);
     const value = { event: "APPROVED", message_template_id: 5, message_template_name: "t" };
-    await notice(api, wabaId, "message_template_status_update", value);
+    await sendNotice(api, wabaId, "message_template_status_update", value);
     t.same(await channelsOf(api, one), [oldest]);
-    t.same(await channelsOf(api, other), [others]);
-    t.same(await channelsOf(api, stranger), []);
+    t.same(await channelsOf(api, other), [otherChannel]);
+    t.same(await channelsOf(api, uninvolved), []);
   },
 );
 
@@ -50,27 +50,30 @@ t.test("a notice of one number goes to whose number it is, or to nobody", async 
   const api = await startApi(t);
   const [one, other] = [await makeTenant(api), await makeTenant(api)];
   const wabaId = newPlatformId();
-  const first = await connect(api, one, { wabaId, displayPhoneNumber: "+55 11 90000-0001" });
-  const second = await connect(api, other, { wabaId, displayPhoneNumber: "+55 11 90000-0002" });
-  const flag = (number: string) =>
-    notice(api, wabaId, "phone_number_quality_update", { display_phone_number: number, event: "FLAGGED" });
-  await flag("5511900000002");
+  const first = await makeChannel(api, one, { wabaId, displayPhoneNumber: "+55 11 90000-0001" });
+  const second = await makeChannel(api, other, { wabaId, displayPhoneNumber: "+55 11 90000-0002" });
+  const sendQualityFlag = (number: string) =>
+    sendNotice(api, wabaId, "phone_number_quality_update", {
+      display_phone_number: number,
+      event: "FLAGGED",
+    });
+  await sendQualityFlag("5511900000002");
   t.same([await channelsOf(api, one), await channelsOf(api, other)], [[], [second]]);
-  await flag("4400");
+  await sendQualityFlag("4400");
   t.same(
     [await channelsOf(api, one), await channelsOf(api, other)],
     [[], [second]],
     "a third one is neither's",
   );
   await api.db.query("update channels set display_phone_number = null where id = $1", [first]);
-  await flag("5511900000001");
+  await sendQualityFlag("5511900000001");
   t.same(
     [await channelsOf(api, one), await channelsOf(api, other)],
     [[first], [second]],
     "whose we do not know",
   );
   await api.db.query("update channels set status = 'disconnected' where id = $1", [first]);
-  await flag("5511900000003");
+  await sendQualityFlag("5511900000003");
   t.equal((await channelsOf(api, other)).length, 2, "where only one is left, it is their business");
 });
 
@@ -78,14 +81,14 @@ t.test("what people say reaches nobody but the owner of the number", async (t) =
   const api = await startApi(t);
   const [one, other] = [await makeTenant(api), await makeTenant(api)];
   const [wabaId, phoneNumberId] = [newPlatformId(), newPlatformId()];
-  const channel = await connect(api, one, { wabaId, phoneNumberId });
-  await connect(api, other, { wabaId });
-  const said = { id: "wamid.1", from: "1", type: "text", text: { body: "private" } };
-  await notice(api, wabaId, "messages", { messages: [said] });
-  await notice(api, wabaId, "smb_message_echoes", { message_echoes: [said] });
+  const channel = await makeChannel(api, one, { wabaId, phoneNumberId });
+  await makeChannel(api, other, { wabaId });
+  const message = { id: "wamid.1", from: "1", type: "text", text: { body: "private" } };
+  await sendNotice(api, wabaId, "messages", { messages: [message] });
+  await sendNotice(api, wabaId, "smb_message_echoes", { message_echoes: [message] });
   t.same([await channelsOf(api, one), await channelsOf(api, other)], [[], []]);
   const metadata = { phone_number_id: phoneNumberId };
-  await notice(api, wabaId, "smb_message_echoes", { metadata, message_echoes: [said] });
+  await sendNotice(api, wabaId, "smb_message_echoes", { metadata, message_echoes: [message] });
   t.same([await channelsOf(api, one), await channelsOf(api, other)], [[channel], []]);
 });
 
@@ -93,8 +96,8 @@ t.test("pages and photo accounts have owners of their own, even where they are l
   const api = await startApi(t);
   const [social, photo] = [await makeTenant(api), await makeTenant(api)];
   const [pageId, photoappUserId] = [newPlatformId(), newPlatformId()];
-  const socialChannel = await connect(api, social, { platform: "socialapp", pageId });
-  const photoChannel = await connect(api, photo, { platform: "photoapp", pageId, photoappUserId });
+  const socialChannel = await makeChannel(api, social, { platform: "socialapp", pageId });
+  const photoChannel = await makeChannel(api, photo, { platform: "photoapp", pageId, photoappUserId });
   const messaging = (id: string) => [
     {
       id,
@@ -120,13 +123,17 @@ t.test("pages and photo accounts have owners of their own, even where they are l
       },
     ],
   });
-  const told = (await eventsOf(api, social.id)).map(({ type, key, channel_id }) => [type, key, channel_id]);
+  const told = (await readClientEvents(api, social.id)).map(({ type, key, channel_id }) => [
+    type,
+    key,
+    channel_id,
+  ]);
   t.same(told, [
     ["message.received", "socialapp", socialChannel],
     ["comment.created", "publishing", socialChannel],
     ["lead.created", "marketing", socialChannel],
   ]);
-  t.match(await eventsOf(api, photo.id), [
+  t.match(await readClientEvents(api, photo.id), [
     {
       type: "message.received",
       key: "photoapp",
@@ -155,7 +162,7 @@ t.test("every client that works with an ad account hears of it, and nobody else"
   await sendWebhook(api, webhook);
   await sendWebhook(api, webhook);
   for (const { tenant, status } of tenants) {
-    const events = await eventsOf(api, tenant.id);
+    const events = await readClientEvents(api, tenant.id);
     t.equal(events.length, expected[status], status);
     for (const event of events)
       t.match(event, {
@@ -173,23 +180,23 @@ t.test("when the platform cuts a business off, its channels end", async (t) => {
   const wabaId = newPlatformId();
   const phoneNumberId = newPlatformId();
   const channels = [
-    await connect(api, one, { wabaId, phoneNumberId }),
-    await connect(api, other, { wabaId }),
+    await makeChannel(api, one, { wabaId, phoneNumberId }),
+    await makeChannel(api, other, { wabaId }),
   ];
-  const elsewhere = await connect(api, one);
+  const elsewhere = await makeChannel(api, one);
   const removed = { event: "PARTNER_REMOVED", waba_info: { waba_id: wabaId } };
-  const cut = () => notice(api, newPlatformId(), "account_update", removed, TIME + 1);
-  await cut();
+  const sendRemoval = () => sendNotice(api, newPlatformId(), "account_update", removed, TIME + 1);
+  await sendRemoval();
   for (const id of channels) t.same(await statusOf(api, id), { status: "disconnected", token_sealed: null });
   t.equal((await statusOf(api, elsewhere))?.status, "connected");
   for (const tenant of [one, other])
-    t.match(await eventsOf(api, tenant.id), [
+    t.match(await readClientEvents(api, tenant.id), [
       { type: "channel.disconnected", payload: { data: { reason: "platform" } } },
     ]);
 });
 
 /** As if all that had been long ago. */
-const longAgo = (api: Api, channelId: string) =>
+const backdate = (api: Api, channelId: string) =>
   api.db.query(
     "update channels set connected_at = now() - interval '1 day', granted_at = now() - interval '1 day' where id = $1",
     [channelId],
@@ -199,32 +206,32 @@ t.test("what was connected again is not ended by old news", async (t) => {
   const api = await startApi(t);
   const tenant = await makeTenant(api);
   const [wabaId, phoneNumberId] = [newPlatformId(), newPlatformId()];
-  const channelId = await connect(api, tenant, { wabaId, phoneNumberId });
+  const channelId = await makeChannel(api, tenant, { wabaId, phoneNumberId });
   const removed = { event: "PARTNER_REMOVED" };
-  const told = async () => (await eventsOf(api, tenant.id)).at(-1)?.payload;
-  await notice(api, wabaId, "account_update", removed, TIME - 3600);
+  const told = async () => (await readClientEvents(api, tenant.id)).at(-1)?.payload;
+  await sendNotice(api, wabaId, "account_update", removed, TIME - 3600);
   t.equal((await statusOf(api, channelId))?.status, "connected", "it came late: connected since");
   t.match(await told(), {
     type: "channel.updated",
     data: { change: "account_update", after: "PARTNER_REMOVED" },
   });
-  await longAgo(api, channelId);
-  await connect(api, tenant, { wabaId, phoneNumberId, token: "a-fresh-token" });
-  await notice(api, wabaId, "account_update", removed, TIME - 3000);
+  await backdate(api, channelId);
+  await makeChannel(api, tenant, { wabaId, phoneNumberId, token: "a-fresh-token" });
+  await sendNotice(api, wabaId, "account_update", removed, TIME - 3000);
   t.equal(
     (await statusOf(api, channelId))?.status,
     "connected",
     "connected all the while, with another token since",
   );
-  await longAgo(api, channelId);
-  await notice(api, wabaId, "account_update", removed, TIME - 1800);
+  await backdate(api, channelId);
+  await sendNotice(api, wabaId, "account_update", removed, TIME - 1800);
   t.equal((await statusOf(api, channelId))?.status, "disconnected");
   t.match(await told(), { type: "channel.disconnected", data: { reason: "platform" } });
-  await connect(api, tenant, { wabaId, phoneNumberId });
-  await longAgo(api, channelId);
-  await notice(api, wabaId, "account_update", removed, TIME - 1800);
+  await makeChannel(api, tenant, { wabaId, phoneNumberId });
+  await backdate(api, channelId);
+  await sendNotice(api, wabaId, "account_update", removed, TIME - 1800);
   t.equal((await statusOf(api, channelId))?.status, "connected", "it came twice");
-  await notice(api, wabaId, "account_update", removed, 1_700_000_000);
+  await sendNotice(api, wabaId, "account_update", removed, 1_700_000_000);
   t.equal((await statusOf(api, channelId))?.status, "disconnected", "nobody repeats what is years old");
 });
 
@@ -232,7 +239,7 @@ t.test("one end is told once, and put down in the audit log", async (t) => {
   const api = await startApi(t);
   const tenant = await makeTenant(api);
   const wabaId = newPlatformId();
-  const channelId = await connect(api, tenant, { wabaId });
+  const channelId = await makeChannel(api, tenant, { wabaId });
   const changes = ["PARTNER_APP_UNINSTALLED", "PARTNER_REMOVED"].map((event) => ({
     field: "account_update",
     value: { event },
@@ -242,7 +249,7 @@ t.test("one end is told once, and put down in the audit log", async (t) => {
     entry: [{ id: wabaId, time: TIME, changes }],
   });
   t.same(
-    (await eventsOf(api, tenant.id)).map(({ type }) => type),
+    (await readClientEvents(api, tenant.id)).map(({ type }) => type),
     ["channel.disconnected", "channel.updated"],
   );
   const audit = await api.db.query(

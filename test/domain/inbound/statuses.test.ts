@@ -5,37 +5,37 @@ import { type Api, startApi } from "../../fixtures/http/api.ts";
 import {
   insertMessage,
   insertSend,
-  messageState,
-  messageStates,
-  pendingSends,
+  listPendingSends,
+  readMessageState,
+  readMessageStates,
 } from "../../fixtures/messages/message-rows.ts";
 import {
   conversationWebhook,
-  eventsOf,
+  readClientEvents,
   sendWebhook,
   statusWebhook,
 } from "../../fixtures/platforms/webhooks.ts";
-import { rawClient } from "../../fixtures/servers/servers.ts";
+import { connectRawClient } from "../../fixtures/servers/servers.ts";
 import { watchStatements } from "../../fixtures/servers/statements.ts";
-import { connect, newPlatformId } from "../../fixtures/tenants/channels.ts";
+import { makeChannel, newPlatformId } from "../../fixtures/tenants/channels.ts";
 import { makeTenant, type Tenant } from "../../fixtures/tenants/tenants.ts";
 
-const AT = 1790000000;
+const BASE_SECONDS = 1790000000;
 /** So many seconds after it, as it is told. */
-const at = (seconds = 0) => new Date((AT + seconds) * SECOND).toISOString();
+const isoAt = (seconds = 0) => new Date((BASE_SECONDS + seconds) * SECOND).toISOString();
 
 /** A client with a chat number, and what the platform says of its messages. */
-async function withNumber(t: Test, options: Parameters<typeof startApi>[1] = {}) {
+async function setUpNumber(t: Test, options: Parameters<typeof startApi>[1] = {}) {
   const api = await startApi(t, options);
   const tenant = await makeTenant(api);
-  return { api, tenant, ...(await numberOf(api, tenant)) };
+  return { api, tenant, ...(await connectNumber(api, tenant)) };
 }
 
-async function numberOf(api: Api, tenant: Tenant) {
+async function connectNumber(api: Api, tenant: Tenant) {
   const phoneNumberId = newPlatformId();
-  const channelId = await connect(api, tenant, { phoneNumberId, externalRef: "shop-7" });
-  const say = (...statuses: unknown[]) => sendWebhook(api, statusWebhook(phoneNumberId, statuses));
-  return { channelId, phoneNumberId, say };
+  const channelId = await makeChannel(api, tenant, { phoneNumberId, externalRef: "shop-7" });
+  const sendStatuses = (...statuses: unknown[]) => sendWebhook(api, statusWebhook(phoneNumberId, statuses));
+  return { channelId, phoneNumberId, sendStatuses };
 }
 
 let ids = 0;
@@ -48,7 +48,7 @@ const ERROR = {
   error_data: { details: "No such number \u0000 \ud83d" },
   href: "https://x",
 };
-const KEPT_ERROR = {
+const STORED_ERROR = {
   code: 131026,
   title: "Undeliverable",
   message: "Message undeliverable",
@@ -59,32 +59,32 @@ const KEPT_ERROR = {
 const status = (id: string, word: string, more: object = {}) => ({
   id,
   status: word,
-  timestamp: String(AT),
+  timestamp: String(BASE_SECONDS),
   recipient_id: "5511999998888",
   ...(word === "failed" ? { errors: [ERROR, { code: 1 }] } : {}),
   ...more,
 });
 
-const lastLine = (api: Api) => api.lines.filter(({ event }) => event === "webhook.received").at(-1);
+const lastLogLine = (api: Api) => api.lines.filter(({ event }) => event === "webhook.received").at(-1);
 
-const GAVE_UP = { code: "outcome_unknown", title: "t", message: "m", details: null };
+const OUTCOME_UNKNOWN = { code: "outcome_unknown", title: "t", message: "m", details: null };
 const REFUSED = { code: 131047, title: '"code":"outcome_unknown"', message: null, details: null };
 
-const BEGINNINGS = {
+const INITIAL_STATES = {
   queued: { status: "queued" },
   accepted: { status: "accepted" },
   sent: { status: "sent" },
   delivered: { status: "delivered" },
   read: { status: "read" },
   refused: { status: "failed", error: JSON.stringify(REFUSED) },
-  "given up": { status: "failed", error: JSON.stringify(GAVE_UP) },
+  "given up": { status: "failed", error: JSON.stringify(OUTCOME_UNKNOWN) },
   unknown: { status: "unknown" },
 };
 
 const WORDS = ["sent", "delivered", "read", "played", "failed", "held", "accepted", "constructor"];
 
 /** Which words move a message that was there. */
-const MOVED_BY: Record<keyof typeof BEGINNINGS, string[]> = {
+const MOVED_BY: Record<keyof typeof INITIAL_STATES, string[]> = {
   queued: ["sent", "delivered", "read", "played", "failed"],
   accepted: ["sent", "delivered", "read", "played", "failed"],
   sent: ["delivered", "read", "played", "failed"],
@@ -95,59 +95,70 @@ const MOVED_BY: Record<keyof typeof BEGINNINGS, string[]> = {
   unknown: ["sent", "delivered", "read", "played", "failed"],
 };
 
-const stepBy = (word: string) => (word === "played" ? "read" : word);
+const stepOf = (word: string) => (word === "played" ? "read" : word);
 
 t.test("a status moves a message forward, and never back", async (t) => {
-  const { api, tenant, say } = await withNumber(t);
-  const cases = Object.entries(BEGINNINGS).flatMap(([name, columns]) =>
-    WORDS.map((word) => ({ name: name as keyof typeof BEGINNINGS, columns, word, wamid: newWamid() })),
+  const { api, tenant, sendStatuses } = await setUpNumber(t);
+  const cases = Object.entries(INITIAL_STATES).flatMap(([name, columns]) =>
+    WORDS.map((word) => ({ name: name as keyof typeof INITIAL_STATES, columns, word, wamid: newWamid() })),
   );
-  const before = [{ status: "unknown", at: at(-60) }];
-  const made = await Promise.all(
+  const before = [{ status: "unknown", at: isoAt(-60) }];
+  const messages = await Promise.all(
     cases.map(async ({ name, columns, word, wamid }) => {
-      const timeline = name === "given up" ? [...before, { status: "failed", at: at(-30) }] : before;
+      const timeline = name === "given up" ? [...before, { status: "failed", at: isoAt(-30) }] : before;
       const given = { ...columns, timeline: JSON.stringify(timeline), platform_message_id: wamid };
       return { name, word, wamid, timeline, id: await insertMessage(api, tenant, given) };
     }),
   );
-  t.equal((await say(...made.map(({ wamid, word }) => status(wamid, word)))).status, 200);
-  const ids = made.map(({ id }) => id);
-  const states = await messageStates(api, ids);
-  for (const [place, { name, word, wamid, timeline }] of made.entries()) {
-    const becomes = MOVED_BY[name].includes(word) ? stepBy(word) : undefined;
-    const reached = [...timeline, { status: becomes, at: at() }];
-    const { error: formerly, status: was } = BEGINNINGS[name] as { error?: string; status: string };
+  t.equal((await sendStatuses(...messages.map(({ wamid, word }) => status(wamid, word)))).status, 200);
+  const ids = messages.map(({ id }) => id);
+  const states = await readMessageStates(api, ids);
+  for (const [index, { name, word, wamid, timeline }] of messages.entries()) {
+    const expected = MOVED_BY[name].includes(word) ? stepOf(word) : undefined;
+    const reached = [...timeline, { status: expected, at: isoAt() }];
+    const { error: initialError, status: initial } = INITIAL_STATES[name] as {
+      error?: string;
+      status: string;
+    };
     t.same(
-      states[place],
+      states[index],
       {
-        status: becomes ?? was,
-        timeline: becomes && becomes !== was ? reached : timeline,
+        status: expected ?? initial,
+        timeline: expected && expected !== initial ? reached : timeline,
         platform_message_id: wamid,
-        error: becomes ? (becomes === "failed" ? KEPT_ERROR : null) : formerly ? JSON.parse(formerly) : null,
+        error: expected
+          ? expected === "failed"
+            ? STORED_ERROR
+            : null
+          : initialError
+            ? JSON.parse(initialError)
+            : null,
       },
       `${name}, ${word}`,
     );
   }
-  const told = await eventsOf(api, tenant.id);
+  const told = await readClientEvents(api, tenant.id);
   t.same(
     told.map(({ message_id, payload: { data } }) => [message_id, data.message_id, data.status]),
-    made.map(({ id, word }) => [id, id, word]),
+    messages.map(({ id, word }) => [id, id, word]),
     "every one is told",
   );
-  t.match(lastLine(api), { updates: made.length, recorded: made.length, duplicate: 0, silent: 0 });
-  await say(...made.map(({ wamid, word }) => status(wamid, word, { timestamp: String(AT + 9) })));
-  t.match(lastLine(api), { recorded: 0, duplicate: made.length });
-  const again = await messageStates(api, ids);
-  for (const [place, { name, word, timeline }] of made.entries())
+  t.match(lastLogLine(api), { updates: messages.length, recorded: messages.length, duplicate: 0, silent: 0 });
+  await sendStatuses(
+    ...messages.map(({ wamid, word }) => status(wamid, word, { timestamp: String(BASE_SECONDS + 9) })),
+  );
+  t.match(lastLogLine(api), { recorded: 0, duplicate: messages.length });
+  const again = await readMessageStates(api, ids);
+  for (const [index, { name, word, timeline }] of messages.entries())
     t.equal(
-      again[place]?.timeline.length,
+      again[index]?.timeline.length,
       timeline.length + (MOVED_BY[name].includes(word) && name + word !== "given upfailed" ? 1 : 0),
       `${name}, ${word} again`,
     );
 });
 
 /** What is said of a message in one webhook, what it was, and what became of it. */
-const TOGETHER: [string, string[], (keyof typeof BEGINNINGS)?][] = [
+const COMBINED_CASES: [string, string[], (keyof typeof INITIAL_STATES)?][] = [
   ["sent delivered read", ["sent", "delivered", "read"]],
   ["sent delivered read", ["read", "delivered", "sent"]],
   ["sent delivered read", ["delivered", "played", "sent", "read"]],
@@ -164,40 +175,43 @@ const TOGETHER: [string, string[], (keyof typeof BEGINNINGS)?][] = [
 ];
 
 t.test("all that one webhook says of a message counts, in whatever order", async (t) => {
-  const { api, tenant, say } = await withNumber(t);
-  for (const [reached, words, beginning = "accepted"] of TOGETHER) {
-    const [wamid, was] = [newWamid(), BEGINNINGS[beginning]];
-    const id = await insertMessage(api, tenant, { ...was, platform_message_id: wamid });
-    await say(...words.map((word, index) => status(wamid, word, { timestamp: String(AT + index) })));
-    const state = await messageState(api, id);
+  const { api, tenant, sendStatuses } = await setUpNumber(t);
+  for (const [reached, words, initialState = "accepted"] of COMBINED_CASES) {
+    const [wamid, initial] = [newWamid(), INITIAL_STATES[initialState]];
+    const id = await insertMessage(api, tenant, { ...initial, platform_message_id: wamid });
+    await sendStatuses(
+      ...words.map((word, index) => status(wamid, word, { timestamp: String(BASE_SECONDS + index) })),
+    );
+    const state = await readMessageState(api, id);
     const steps = reached === "" ? [] : reached.split(" ");
-    const name = `${beginning}: ${words}`;
+    const name = `${initialState}: ${words}`;
     t.same(
       state.timeline.map((step) => step.status),
       steps,
       name,
     );
-    t.equal(state.status, steps.at(-1) ?? was.status, name);
+    t.equal(state.status, steps.at(-1) ?? initial.status, name);
     for (const step of state.timeline) {
-      const first = words.findIndex((word) => stepBy(word) === step.status);
-      t.equal(step.at, at(first), `${name}: when it was ${step.status} first`);
+      const first = words.findIndex((word) => stepOf(word) === step.status);
+      t.equal(step.at, isoAt(first), `${name}: when it was ${step.status} first`);
     }
   }
   const wamid = newWamid();
   const id = await insertMessage(api, tenant, { status: "accepted", platform_message_id: wamid });
-  for (const word of ["delivered", "sent", "read", "delivered", "failed"]) await say(status(wamid, word));
-  t.match(await messageState(api, id), { status: "read", error: null });
+  for (const word of ["delivered", "sent", "read", "delivered", "failed"])
+    await sendStatuses(status(wamid, word));
+  t.match(await readMessageState(api, id), { status: "read", error: null });
   t.same(
-    (await messageState(api, id)).timeline.map((step) => step.status),
+    (await readMessageState(api, id)).timeline.map((step) => step.status),
     ["delivered", "read"],
     "what comes late by itself is told, but has no place any more",
   );
 });
 
 t.test("whose message it is", async (t) => {
-  const { api, tenant, channelId, say } = await withNumber(t);
+  const { api, tenant, channelId, sendStatuses } = await setUpNumber(t);
   const other = await makeTenant(api);
-  const otherChannel = await connect(api, tenant);
+  const otherChannel = await makeChannel(api, tenant);
   const theirs = await insertMessage(api, other, { platform_message_id: "wamid.theirs" });
   const make = (columns: object) => insertMessage(api, tenant, { channel_id: channelId, ...columns });
   const named = (id: string, callback: unknown, more: object = {}) =>
@@ -236,29 +250,29 @@ t.test("whose message it is", async (t) => {
     ["an id that nothing can be known by", named("\u0000", taken), null],
     ["half a character", named("\ud83d", taken), null],
     ["an id as long as a book", named("x".repeat(5_000), taken), null],
-    ["without a recipient", { id: "wamid.taken", status: "sent", timestamp: String(AT) }, taken],
+    ["without a recipient", { id: "wamid.taken", status: "sent", timestamp: String(BASE_SECONDS) }, taken],
   ];
-  t.equal((await say(...cases.map(([, given]) => given))).status, 200);
-  const events = await eventsOf(api, tenant.id);
+  t.equal((await sendStatuses(...cases.map(([, given]) => given))).status, 200);
+  const events = await readClientEvents(api, tenant.id);
   t.equal(events.length, cases.length);
-  for (const [place, [name, given, id]] of cases.entries()) {
-    const { message_id, payload, text } = events[place] as (typeof events)[number];
+  for (const [index, [name, given, id]] of cases.entries()) {
+    const { message_id, payload, text } = events[index] as (typeof events)[number];
     t.same([message_id, payload.data.message_id], [id, id], name);
     t.ok(text.endsWith(`"raw":${JSON.stringify(given)}}`), `${name}: as it was written`);
   }
-  t.match(await messageState(api, early), { status: "read", platform_message_id: "wamid.early" });
-  t.match(await messageState(api, known), { status: "read", platform_message_id: "wamid.known" });
-  t.match(await messageState(api, elsewhere), { status: "delivered" });
-  t.match(await messageState(api, caption), { status: "delivered", platform_message_id: "wamid.media" });
-  t.match(await messageState(api, taken), { status: "sent", platform_message_id: "wamid.taken" });
-  t.match(await messageState(api, theirs), { status: "queued", timeline: [] });
-  t.same(await eventsOf(api, other.id), []);
+  t.match(await readMessageState(api, early), { status: "read", platform_message_id: "wamid.early" });
+  t.match(await readMessageState(api, known), { status: "read", platform_message_id: "wamid.known" });
+  t.match(await readMessageState(api, elsewhere), { status: "delivered" });
+  t.match(await readMessageState(api, caption), { status: "delivered", platform_message_id: "wamid.media" });
+  t.match(await readMessageState(api, taken), { status: "sent", platform_message_id: "wamid.taken" });
+  t.match(await readMessageState(api, theirs), { status: "queued", timeline: [] });
+  t.same(await readClientEvents(api, other.id), []);
 });
 
 t.test("the event says which message it is about, and what its client calls it", async (t) => {
-  const { api, tenant, channelId, say } = await withNumber(t);
-  const { headers } = await tenant.key("webhooks:manage");
-  const called = await insertMessage(api, tenant, {
+  const { api, tenant, channelId, sendStatuses } = await setUpNumber(t);
+  const { headers } = await tenant.createKey("webhooks:manage");
+  const withReference = await insertMessage(api, tenant, {
     platform_message_id: "wamid.1",
     external_ref: "order-9",
   });
@@ -278,18 +292,18 @@ t.test("the event says which message it is about, and what its client calls it",
       .replace('"PRICING"', pricing)
       .replace('"DEEP"', deep),
   );
-  const [one, other, nobodys] = await eventsOf(api, tenant.id);
+  const [one, other, unmatched] = await readClientEvents(api, tenant.id);
   t.match(one?.payload, {
     type: "message.status",
     key: "chatapp",
     channel_id: channelId,
     external_ref: "order-9",
-    occurred_at: at(),
+    occurred_at: isoAt(),
     data: {
-      message_id: called,
+      message_id: withReference,
       platform_message_id: "wamid.1",
       status: "sent",
-      at: at(),
+      at: isoAt(),
       recipient: "5511999998888",
       errors: [],
     },
@@ -297,16 +311,20 @@ t.test("the event says which message it is about, and what its client calls it",
   t.match(one?.text, `"pricing":${pricing}}`);
   t.match(other?.payload, { external_ref: "shop-7", data: { message_id: plain, status: "failed" } });
   t.match(other?.text, `"errors":[${deep}]`);
-  t.match(await messageState(api, plain), { status: "failed", error: null }, "it did not say why");
-  t.match(nobodys?.payload, { external_ref: "shop-7", data: { message_id: null } });
+  t.match(await readMessageState(api, plain), { status: "failed", error: null }, "it did not say why");
+  t.match(unmatched?.payload, { external_ref: "shop-7", data: { message_id: null } });
   const listed = async (id: string) =>
     (await api.call("GET", `/api/webhooks/events?message_id=${id}`, { headers })).body.data.map(
       ({ id }: { id: string }) => id,
     );
-  t.same(await listed(called), [one?.id]);
+  t.same(await listed(withReference), [one?.id]);
   t.same(await listed(plain), [other?.id]);
-  await say(status("wamid.1", "delivered"), status("wamid.1", "sent"), status("wamid.1", "delivered"));
-  t.equal((await listed(called)).length, 2, "each status once");
+  await sendStatuses(
+    status("wamid.1", "delivered"),
+    status("wamid.1", "sent"),
+    status("wamid.1", "delivered"),
+  );
+  t.equal((await listed(withReference)).length, 2, "each status once");
 });
 
 const phoneOf = async (api: Api, channelId: string) => {
@@ -317,38 +335,38 @@ const phoneOf = async (api: Api, channelId: string) => {
 };
 
 t.test("why it failed, however little is said of it", async (t) => {
-  const { api, tenant, say } = await withNumber(t);
-  const nothing = { title: null, message: null, details: null };
+  const { api, tenant, sendStatuses } = await setUpNumber(t);
+  const noDetails = { title: null, message: null, details: null };
   const cases: [unknown, object | null][] = [
-    [[ERROR], KEPT_ERROR],
-    [[{ code: "131026" }], { code: "131026", ...nothing }],
+    [[ERROR], STORED_ERROR],
+    [[{ code: "131026" }], { code: "131026", ...noDetails }],
     [
       [{ code: 131026, error_data: '{"details":"in a text"}' }],
-      { code: 131026, ...nothing, details: "in a text" },
+      { code: 131026, ...noDetails, details: "in a text" },
     ],
-    [[{ title: "Only a title" }], { code: "unknown", ...nothing, title: "Only a title" }],
+    [[{ title: "Only a title" }], { code: "unknown", ...noDetails, title: "Only a title" }],
     [[{ code: { a: 1 }, title: [], message: {}, error_data: [] }], null],
     [[], null],
     [undefined, null],
     ["no", null],
     [[null], null],
   ];
-  for (const [errors, kept] of cases) {
+  for (const [errors, stored] of cases) {
     const wamid = newWamid();
     const id = await insertMessage(api, tenant, { platform_message_id: wamid });
-    await say(status(wamid, "failed", { errors }));
-    t.match(await messageState(api, id), { status: "failed", error: kept }, JSON.stringify(errors));
+    await sendStatuses(status(wamid, "failed", { errors }));
+    t.match(await readMessageState(api, id), { status: "failed", error: stored }, JSON.stringify(errors));
   }
 });
 
 t.test("what the platform has is not sent again, unless it is in somebody's hand", async (t) => {
-  const { api, tenant, say } = await withNumber(t);
+  const { api, tenant, sendStatuses } = await setUpNumber(t);
   const make = async (state: string, columns: { status?: string } = {}) => {
     const id = await insertMessage(api, tenant, columns);
     await insertSend(api, tenant, { id, state });
     return id;
   };
-  const [waiting, inHand, unknown, held, failed, bystander] = [
+  const [waiting, leased, unknown, held, failed, bystander] = [
     await make("waiting"),
     await make("in_hand"),
     await make("unknown", { status: "unknown" }),
@@ -356,30 +374,31 @@ t.test("what the platform has is not sent again, unless it is in somebody's hand
     await make("waiting"),
     await make("waiting"),
   ];
-  const about = (id: string, word: string) => status(`wamid.${id}`, word, { biz_opaque_callback_data: id });
-  await say(
-    about(unknown, "sent"),
-    about(waiting, "delivered"),
-    about(inHand, "sent"),
-    about(held, "held"),
-    about(failed, "failed"),
+  const statusFor = (id: string, word: string) =>
+    status(`wamid.${id}`, word, { biz_opaque_callback_data: id });
+  await sendStatuses(
+    statusFor(unknown, "sent"),
+    statusFor(waiting, "delivered"),
+    statusFor(leased, "sent"),
+    statusFor(held, "held"),
+    statusFor(failed, "failed"),
   );
-  t.same(await pendingSends(api), [inHand, held, bystander].sort());
-  const states = await messageStates(api, [waiting, inHand, unknown, held, failed, bystander]);
+  t.same(await listPendingSends(api), [leased, held, bystander].sort());
+  const states = await readMessageStates(api, [waiting, leased, unknown, held, failed, bystander]);
   t.same(
     states.map((state) => state.status),
     ["delivered", "sent", "sent", "queued", "failed", "queued"],
   );
-  await api.db.query("update sends set state = 'waiting' where id = $1", [inHand]);
-  await say(about(inHand, "sent"));
-  t.same(await pendingSends(api), [held, bystander].sort(), "put back meanwhile, and said again");
+  await api.db.query("update sends set state = 'waiting' where id = $1", [leased]);
+  await sendStatuses(statusFor(leased, "sent"));
+  t.same(await listPendingSends(api), [held, bystander].sort(), "put back meanwhile, and said again");
 });
 
 t.test(
   "a thousand statuses are one statement more, and whoever sends meanwhile is not in the way",
   async (t) => {
     const { statements, database } = watchStatements();
-    const { api, tenant, phoneNumberId } = await withNumber(t, { database });
+    const { api, tenant, phoneNumberId } = await setUpNumber(t, { database });
     const messages: string[] = [];
     for (let index = 0; index < 400; index++) messages.push(newId("msg"));
     await api.db.query(
@@ -387,11 +406,11 @@ t.test(
     select $1, id, 'ch', 'chatapp', '55', 'phone', 'text', '{}' from unnest($2::text[]) as id`,
       [tenant.id, messages],
     );
-    const said = ["read", "sent", "delivered"].flatMap((word) =>
+    const statuses = ["read", "sent", "delivered"].flatMap((word) =>
       messages.map((id) => status(`wamid.${id}`, word, { biz_opaque_callback_data: id })),
     );
-    const webhook = JSON.stringify(statusWebhook(phoneNumberId, said));
-    const sender = await rawClient(t, api.config.DATABASE_URL);
+    const webhook = JSON.stringify(statusWebhook(phoneNumberId, statuses));
+    const sender = await connectRawClient(t, api.config.DATABASE_URL);
     await insertSend(api, tenant, { id: messages[7] as string, state: "unknown" });
     await sender.query("begin");
     await sender.query("select 1 from sends where id = $1 for update", [messages[7]]);
@@ -416,10 +435,10 @@ t.test(
       { status: "failed", count: "1" },
       { status: "read", count: "399" },
     ]);
-    t.equal((await eventsOf(api, tenant.id)).length, 1_200);
-    const strangers = Array.from({ length: 200 }, (_, index) => status(`wamid.s${index}`, "sent"));
+    t.equal((await readClientEvents(api, tenant.id)).length, 1_200);
+    const unknownStatuses = Array.from({ length: 200 }, (_, index) => status(`wamid.s${index}`, "sent"));
     statements.length = 0;
-    await sendWebhook(api, statusWebhook(phoneNumberId, strangers));
+    await sendWebhook(api, statusWebhook(phoneNumberId, unknownStatuses));
     t.equal(statements.length, 3, "and so are those of nobody's");
   },
 );
@@ -431,15 +450,15 @@ t.test(
     const { database } = watchStatements(async (text) => {
       if (failing !== "" && text.includes(failing)) throw new Error("died");
     });
-    const { api, tenant, say } = await withNumber(t, { database });
+    const { api, tenant, sendStatuses } = await setUpNumber(t, { database });
     const pageId = newPlatformId();
-    const channelId = await connect(api, tenant, { platform: "socialapp", pageId });
+    const channelId = await makeChannel(api, tenant, { platform: "socialapp", pageId });
     const id = await insertMessage(api, tenant, { platform_message_id: "wamid.1" });
-    const liked = await insertMessage(api, tenant, {
+    const socialMessage = await insertMessage(api, tenant, {
       ...{ platform: "socialapp", channel_id: channelId, recipient: "9", recipient_kind: "scoped_id" },
       ...{ status: "sent", platform_message_id: "m_1" },
     });
-    const mark = () =>
+    const sendWatermark = () =>
       sendWebhook(
         api,
         conversationWebhook("page", pageId, [
@@ -447,22 +466,22 @@ t.test(
         ]),
       );
     failing = "insert into events";
-    t.equal((await say(status("wamid.1", "sent"))).status, 500);
-    t.equal((await mark()).status, 500);
-    t.match(await messageState(api, id), { status: "sent" });
+    t.equal((await sendStatuses(status("wamid.1", "sent"))).status, 500);
+    t.equal((await sendWatermark()).status, 500);
+    t.match(await readMessageState(api, id), { status: "sent" });
     t.match(
-      await messageState(api, liked),
+      await readMessageState(api, socialMessage),
       { status: "sent", timeline: [] },
       "a watermark is all or nothing",
     );
-    t.same(await eventsOf(api, tenant.id), []);
+    t.same(await readClientEvents(api, tenant.id), []);
     failing = "";
-    t.equal((await say(status("wamid.1", "sent"))).status, 200);
-    t.equal((await mark()).status, 200);
-    t.equal((await messageState(api, id)).timeline.length, 1);
+    t.equal((await sendStatuses(status("wamid.1", "sent"))).status, 200);
+    t.equal((await sendWatermark()).status, 200);
+    t.equal((await readMessageState(api, id)).timeline.length, 1);
     t.same(
-      (await eventsOf(api, tenant.id)).map(({ message_id }) => message_id),
-      [id, liked],
+      (await readClientEvents(api, tenant.id)).map(({ message_id }) => message_id),
+      [id, socialMessage],
     );
   },
 );

@@ -1,13 +1,13 @@
 import t from "tap";
 import { startApi } from "../../fixtures/http/api.ts";
-import { eventsOf, sendWebhook } from "../../fixtures/platforms/webhooks.ts";
+import { readClientEvents, sendWebhook } from "../../fixtures/platforms/webhooks.ts";
 import { watchStatements } from "../../fixtures/servers/statements.ts";
-import { connect, newPlatformId } from "../../fixtures/tenants/channels.ts";
-import { mirrorOf } from "../../fixtures/tenants/templates.ts";
+import { makeChannel, newPlatformId } from "../../fixtures/tenants/channels.ts";
+import { readCachedTemplates } from "../../fixtures/tenants/templates.ts";
 import { makeTenant, type Tenant } from "../../fixtures/tenants/tenants.ts";
 
 /** Seconds: the time that the tests' notices begin at. */
-const T = Math.floor(Date.now() / 1000) - 3_600;
+const BASE_SECONDS = Math.floor(Date.now() / 1000) - 3_600;
 
 interface Notice {
   field: string;
@@ -16,7 +16,7 @@ interface Notice {
   at: number | undefined;
 }
 
-const about = (hsmId: string) => ({
+const templateFields = (hsmId: string) => ({
   message_template_id: Number(hsmId),
   message_template_name: "cart",
   message_template_language: "en-US",
@@ -24,29 +24,29 @@ const about = (hsmId: string) => ({
 
 const status = (hsmId: string, event: string, at: number | undefined, rest: object = {}): Notice => ({
   field: "message_template_status_update",
-  value: { ...about(hsmId), event, reason: "NONE", ...rest },
+  value: { ...templateFields(hsmId), event, reason: "NONE", ...rest },
   at,
 });
 
 const quality = (hsmId: string, previous: string, next: string, at: number): Notice => ({
   field: "message_template_quality_update",
-  value: { ...about(hsmId), previous_quality_score: previous, new_quality_score: next },
+  value: { ...templateFields(hsmId), previous_quality_score: previous, new_quality_score: next },
   at,
 });
 
 const category = (hsmId: string, next: string, at: number): Notice => ({
   field: "template_category_update",
-  value: { ...about(hsmId), new_category: next },
+  value: { ...templateFields(hsmId), new_category: next },
   at,
 });
 
 t.test("what the platform tells of templates", async (t) => {
   const { statements, database } = watchStatements();
   const api = await startApi(t, { database });
-  const tell = async (wabaId: string, ...notices: Notice[]) => {
+  const sendNotices = async (wabaId: string, ...notices: Notice[]) => {
     const entry = notices.map(({ field, value, at }) => ({
       id: wabaId,
-      ...(at === undefined ? {} : { time: T + at }),
+      ...(at === undefined ? {} : { time: BASE_SECONDS + at }),
       changes: [{ field, value }],
     }));
     const reply = await sendWebhook(api, { object: "whatsapp_business_account", entry });
@@ -54,16 +54,18 @@ t.test("what the platform tells of templates", async (t) => {
   };
   const newBusiness = async () => {
     const [tenant, wabaId] = [await makeTenant(api), newPlatformId()];
-    await connect(api, tenant, { wabaId });
+    await makeChannel(api, tenant, { wabaId });
     return { tenant, wabaId, hsmId: String(newPlatformId()).slice(0, 15) };
   };
-  const statusOf = async (tenant: Tenant) => (await mirrorOf(api, tenant))[0]?.status;
-  const toldTo = async ({ id }: Tenant, type = "template.status_updated") =>
-    (await eventsOf(api, id)).filter((event) => event.type === type).map(({ payload }) => payload.data);
+  const statusOf = async (tenant: Tenant) => (await readCachedTemplates(api, tenant))[0]?.status;
+  const eventDataOf = async ({ id }: Tenant, type = "template.status_updated") =>
+    (await readClientEvents(api, id))
+      .filter((event) => event.type === type)
+      .map(({ payload }) => payload.data);
 
   t.test("a status is kept with what it is about, and told", async (t) => {
     const { tenant, wabaId, hsmId } = await newBusiness();
-    await tell(wabaId, status(hsmId, "REJECTED", 0, { reason: "INVALID_FORMAT" }));
+    await sendNotices(wabaId, status(hsmId, "REJECTED", 0, { reason: "INVALID_FORMAT" }));
     const known = {
       hsm_id: hsmId,
       name: "cart",
@@ -72,12 +74,14 @@ t.test("what the platform tells of templates", async (t) => {
       platform_status: "REJECTED",
       reason: "INVALID_FORMAT",
     };
-    t.same(await mirrorOf(api, tenant), [{ ...known, waba_id: wabaId, category: null, quality_score: null }]);
-    t.same(await toldTo(tenant), [known]);
+    t.same(await readCachedTemplates(api, tenant), [
+      { ...known, waba_id: wabaId, category: null, quality_score: null },
+    ]);
+    t.same(await eventDataOf(tenant), [known]);
   });
 
   t.test("older news is told and changes nothing, in whichever order it comes", async (t) => {
-    for (const [what, order, expected] of [
+    for (const [name, order, expected] of [
       [
         "in order",
         [
@@ -133,35 +137,35 @@ t.test("what the platform tells of templates", async (t) => {
         "REJECTED",
       ],
     ] as const) {
-      const [apart, together] = [await newBusiness(), await newBusiness()];
-      for (const [event, at] of order) await tell(apart.wabaId, status(apart.hsmId, event, at));
-      t.equal(await statusOf(apart.tenant), expected, what);
-      await tell(together.wabaId, ...order.map(([event, at]) => status(together.hsmId, event, at)));
-      t.equal(await statusOf(together.tenant), expected, `${what}, in one webhook`);
+      const [separate, combined] = [await newBusiness(), await newBusiness()];
+      for (const [event, at] of order) await sendNotices(separate.wabaId, status(separate.hsmId, event, at));
+      t.equal(await statusOf(separate.tenant), expected, name);
+      await sendNotices(combined.wabaId, ...order.map(([event, at]) => status(combined.hsmId, event, at)));
+      t.equal(await statusOf(combined.tenant), expected, `${name}, in one webhook`);
       const words = new Set(order.map(([event]) => event));
-      t.same(new Set((await toldTo(apart.tenant)).map((data) => data.platform_status)), words);
+      t.same(new Set((await eventDataOf(separate.tenant)).map((data) => data.platform_status)), words);
     }
   });
 
   t.test("a time to come does not shut out what is told until then", async (t) => {
     const { tenant, wabaId, hsmId } = await newBusiness();
-    await tell(wabaId, status(hsmId, "PENDING", 365 * 86_400));
-    await tell(wabaId, status(hsmId, "APPROVED", undefined));
+    await sendNotices(wabaId, status(hsmId, "PENDING", 365 * 86_400));
+    await sendNotices(wabaId, status(hsmId, "APPROVED", undefined));
     t.equal(await statusOf(tenant), "APPROVED");
   });
 
   t.test("what leaves the status as it was is told with the one that is known", async (t) => {
     for (const word of ["FLAGGED", "UNARCHIVED"]) {
       const { tenant, wabaId, hsmId } = await newBusiness();
-      await tell(wabaId, status(hsmId, word, 1));
-      t.same(await mirrorOf(api, tenant), [], "of an unknown one nothing is known");
-      await tell(wabaId, status(hsmId, "APPROVED", 2), status(hsmId, word, 3));
-      await tell(wabaId, status(hsmId, word, 9));
+      await sendNotices(wabaId, status(hsmId, word, 1));
+      t.same(await readCachedTemplates(api, tenant), [], "of an unknown one nothing is known");
+      await sendNotices(wabaId, status(hsmId, "APPROVED", 2), status(hsmId, word, 3));
+      await sendNotices(wabaId, status(hsmId, word, 9));
       t.equal(await statusOf(tenant), "APPROVED");
-      await tell(wabaId, status(hsmId, "PAUSED", 8));
+      await sendNotices(wabaId, status(hsmId, "PAUSED", 8));
       t.equal(await statusOf(tenant), "REJECTED", "it says nothing of the time of the status either");
-      await tell(wabaId, status(hsmId, word, 10));
-      const told = (await toldTo(tenant)).filter((data) => data.platform_status === word);
+      await sendNotices(wabaId, status(hsmId, word, 10));
+      const told = (await eventDataOf(tenant)).filter((data) => data.platform_status === word);
       t.same(
         told.map((data) => data.status),
         [undefined, "APPROVED", "APPROVED", "REJECTED"],
@@ -172,88 +176,100 @@ t.test("what the platform tells of templates", async (t) => {
 
   t.test("quality and category are kept of what is known, and told as before and after", async (t) => {
     const { tenant, wabaId, hsmId } = await newBusiness();
-    await tell(wabaId, quality(hsmId, "UNKNOWN", "GREEN", 1));
-    t.same(await mirrorOf(api, tenant), []);
-    await tell(wabaId, status(hsmId, "APPROVED", 5));
-    await tell(wabaId, quality(hsmId, "UNKNOWN", "RED", 4), category(hsmId, "UTILITY", 4));
-    t.match(await mirrorOf(api, tenant), [{ quality_score: null, category: null }], "that was before");
-    await tell(
+    await sendNotices(wabaId, quality(hsmId, "UNKNOWN", "GREEN", 1));
+    t.same(await readCachedTemplates(api, tenant), []);
+    await sendNotices(wabaId, status(hsmId, "APPROVED", 5));
+    await sendNotices(wabaId, quality(hsmId, "UNKNOWN", "RED", 4), category(hsmId, "UTILITY", 4));
+    t.match(
+      await readCachedTemplates(api, tenant),
+      [{ quality_score: null, category: null }],
+      "that was before",
+    );
+    await sendNotices(
       wabaId,
       quality(hsmId, "YELLOW", "RED", 8),
       category(hsmId, "MARKETING", 7),
       quality(hsmId, "GREEN", "YELLOW", 6),
     );
     const traits = { quality_score: "RED", category: "MARKETING" };
-    t.match(await mirrorOf(api, tenant), [{ ...traits, status: "APPROVED" }]);
-    await tell(wabaId, status(hsmId, "DISABLED", 6));
-    t.match(await mirrorOf(api, tenant), [{ ...traits, status: "REJECTED" }], "a status that is told late");
+    t.match(await readCachedTemplates(api, tenant), [{ ...traits, status: "APPROVED" }]);
+    await sendNotices(wabaId, status(hsmId, "DISABLED", 6));
+    t.match(
+      await readCachedTemplates(api, tenant),
+      [{ ...traits, status: "REJECTED" }],
+      "a status that is told late",
+    );
     const it = { hsm_id: hsmId, name: "cart", language: "en_US" };
-    t.same((await toldTo(tenant, "template.quality_updated")).at(0), {
+    t.same((await eventDataOf(tenant, "template.quality_updated")).at(0), {
       ...it,
       before: "UNKNOWN",
       after: "GREEN",
     });
-    t.same((await toldTo(tenant, "template.category_updated")).at(0), { ...it, after: "UTILITY" });
+    t.same((await eventDataOf(tenant, "template.category_updated")).at(0), { ...it, after: "UTILITY" });
   });
 
   t.test("each client of a business has rows and events of its own", async (t) => {
     const { tenant, wabaId, hsmId } = await newBusiness();
     const other = await makeTenant(api);
-    await tell(wabaId, status(hsmId, "APPROVED", 1));
-    await connect(api, other, { wabaId });
-    await tell(wabaId, status(hsmId, "FLAGGED", 2));
+    await sendNotices(wabaId, status(hsmId, "APPROVED", 1));
+    await makeChannel(api, other, { wabaId });
+    await sendNotices(wabaId, status(hsmId, "FLAGGED", 2));
     t.same(
-      [(await toldTo(tenant)).at(-1)?.status, (await toldTo(other)).at(-1)?.status],
+      [(await eventDataOf(tenant)).at(-1)?.status, (await eventDataOf(other)).at(-1)?.status],
       ["APPROVED", undefined],
       "what one knows the other does not",
     );
-    await tell(wabaId, status(hsmId, "PAUSED", 3));
+    await sendNotices(wabaId, status(hsmId, "PAUSED", 3));
     t.same([await statusOf(tenant), await statusOf(other)], ["REJECTED", "REJECTED"]);
     await api.db.query("delete from clients where id = $1", [other.id]);
-    t.same(await mirrorOf(api, other), [], "they go with their client");
+    t.same(await readCachedTemplates(api, other), [], "they go with their client");
     t.equal(await statusOf(tenant), "REJECTED");
   });
 
   t.test("a notice that nobody could keep costs its neighbours nothing", async (t) => {
     const { tenant, wabaId, hsmId } = await newBusiness();
-    const odd = (value: object) => status(hsmId, "APPROVED", 1, value);
+    const malformed = (value: object) => status(hsmId, "APPROVED", 1, value);
     const notices = [
-      odd({ message_template_name: "a\u0000b" }),
-      odd({ message_template_name: "\ud800" }),
-      odd({ message_template_name: "x".repeat(20_000) }),
-      odd({ message_template_name: undefined }),
-      odd({ message_template_language: null }),
-      odd({ message_template_id: "\u0000" }),
-      odd({ message_template_id: "9".repeat(5_000) }),
-      odd({ message_template_id: { of: "another form" } }),
-      odd({ message_template_id: "\u0000", event: "FLAGGED" }),
-      odd({ event: "\u0000" }),
-      odd({ reason: "\u0000" }),
-      { field: "template_category_update", value: { ...about(hsmId), new_category: "\u0000" }, at: 1 },
+      malformed({ message_template_name: "a\u0000b" }),
+      malformed({ message_template_name: "\ud800" }),
+      malformed({ message_template_name: "x".repeat(20_000) }),
+      malformed({ message_template_name: undefined }),
+      malformed({ message_template_language: null }),
+      malformed({ message_template_id: "\u0000" }),
+      malformed({ message_template_id: "9".repeat(5_000) }),
+      malformed({ message_template_id: { of: "another form" } }),
+      malformed({ message_template_id: "\u0000", event: "FLAGGED" }),
+      malformed({ event: "\u0000" }),
+      malformed({ reason: "\u0000" }),
+      {
+        field: "template_category_update",
+        value: { ...templateFields(hsmId), new_category: "\u0000" },
+        at: 1,
+      },
     ];
-    await tell(wabaId, ...notices, status("77", "APPROVED", 2));
-    t.match(await mirrorOf(api, tenant), [{ hsm_id: "77", status: "APPROVED" }]);
-    t.equal((await eventsOf(api, tenant.id)).length, notices.length + 1, "and all are told");
+    await sendNotices(wabaId, ...notices, status("77", "APPROVED", 2));
+    t.match(await readCachedTemplates(api, tenant), [{ hsm_id: "77", status: "APPROVED" }]);
+    t.equal((await readClientEvents(api, tenant.id)).length, notices.length + 1, "and all are told");
   });
 
   t.test("a hundred notices are kept by as few statements as one", async (t) => {
     const { tenant, wabaId } = await newBusiness();
     const ids = Array.from({ length: 100 }, (_, index) => String(500 + index));
     const before = statements.length;
-    await tell(
+    await sendNotices(
       wabaId,
       ...ids.map((id) => status(id, "APPROVED", 1)),
       ...ids.map((id) => category(id, "MARKETING", 2)),
       ...ids.map((id) => status(id, "FLAGGED", 3)),
     );
     t.equal(statements.length - before, 5, "owners, statuses, categories, what is known, and the events");
-    const rows = await mirrorOf(api, tenant);
+    const rows = await readCachedTemplates(api, tenant);
     t.equal(rows.length, 100);
     t.ok(rows.every((row) => row.status === "APPROVED" && row.category === "MARKETING"));
-    t.ok((await toldTo(tenant)).every((data) => data.status === "APPROVED"));
+    t.ok((await eventDataOf(tenant)).every((data) => data.status === "APPROVED"));
     const then = statements.length;
     const text = { messaging_product: "whatsapp", messages: [{ id: "wamid.1", from: "1", type: "text" }] };
-    await tell(wabaId, { field: "messages", value: text, at: 1 });
+    await sendNotices(wabaId, { field: "messages", value: text, at: 1 });
     t.notOk(statements.slice(then).some((statement) => /\btemplates\b/.test(statement)));
   });
 });

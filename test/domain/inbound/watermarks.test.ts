@@ -2,37 +2,37 @@ import t, { type Test } from "tap";
 import { DAY, HOUR, MINUTE, SECOND } from "../../../src/runtime/durations.ts";
 import { firstIdAt } from "../../../src/runtime/ids.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
-import { insertMessage, messageState, messageStates } from "../../fixtures/messages/message-rows.ts";
-import { conversationWebhook, eventsOf, sendWebhook } from "../../fixtures/platforms/webhooks.ts";
-import { connect, newPlatformId } from "../../fixtures/tenants/channels.ts";
+import { insertMessage, readMessageState, readMessageStates } from "../../fixtures/messages/message-rows.ts";
+import { conversationWebhook, readClientEvents, sendWebhook } from "../../fixtures/platforms/webhooks.ts";
+import { makeChannel, newPlatformId } from "../../fixtures/tenants/channels.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 
 const PERSON = "24681012";
 
 /** A client with a page, the messages it has sent, and what the platform says of them. */
-async function withPage(t: Test) {
+async function setUpPage(t: Test) {
   const api = await startApi(t);
   const tenant = await makeTenant(api);
   const pageId = newPlatformId();
-  const channelId = await connect(api, tenant, { platform: "socialapp", pageId, externalRef: "page-7" });
-  let sent = 0;
+  const channelId = await makeChannel(api, tenant, { platform: "socialapp", pageId, externalRef: "page-7" });
+  let sentCount = 0;
   /** Made and taken at that time, unless told otherwise. */
-  const send = (
+  const insertSent = (
     time: number,
-    { takenAt = time, ...columns }: Record<string, unknown> & { takenAt?: number } = {},
+    { acceptedAt = time, ...columns }: Record<string, unknown> & { acceptedAt?: number } = {},
   ) =>
     insertMessage(api, tenant, {
       ...{ platform: "socialapp", channel_id: channelId, recipient: PERSON, recipient_kind: "scoped_id" },
-      id: firstIdAt("msg", time) + String(++sent).padStart(16, "0"),
+      id: firstIdAt("msg", time) + String(++sentCount).padStart(16, "0"),
       status: "sent",
       timeline: JSON.stringify([
-        { status: "accepted", at: new Date(takenAt).toISOString() },
-        { status: "sent", at: new Date(takenAt).toISOString() },
+        { status: "accepted", at: new Date(acceptedAt).toISOString() },
+        { status: "sent", at: new Date(acceptedAt).toISOString() },
       ]),
-      platform_message_id: `m_${sent}`,
+      platform_message_id: `m_${sentCount}`,
       ...columns,
     });
-  const tell = (...events: object[]) =>
+  const sendUpdates = (...events: object[]) =>
     sendWebhook(
       api,
       conversationWebhook(
@@ -41,32 +41,32 @@ async function withPage(t: Test) {
         events.map((event) => ({ sender: { id: PERSON }, recipient: { id: pageId }, ...event })),
       ),
     );
-  return { api, tenant, channelId, pageId, send, tell };
+  return { api, tenant, channelId, pageId, insertSent, sendUpdates };
 }
 
 const statusesOf = async (api: Api, ids: readonly string[]) =>
-  (await messageStates(api, ids)).map(({ status }) => status);
+  (await readMessageStates(api, ids)).map(({ status }) => status);
 
-const lastLine = (api: Api) => api.lines.filter(({ event }) => event === "webhook.received").at(-1);
+const lastLogLine = (api: Api) => api.lines.filter(({ event }) => event === "webhook.received").at(-1);
 
 t.test("a watermark tells of each message of ours up to its time", async (t) => {
-  const { api, tenant, channelId, send, tell } = await withPage(t);
+  const { api, tenant, channelId, insertSent, sendUpdates } = await setUpPage(t);
   const mark = Date.now() - HOUR;
-  const one = await send(mark - 2 * MINUTE, { external_ref: "order-9" });
-  const other = await send(mark);
-  const later = await send(mark + 1);
+  const one = await insertSent(mark - 2 * MINUTE, { external_ref: "order-9" });
+  const other = await insertSent(mark);
+  const later = await insertSent(mark + 1);
   const raw = { delivery: { mids: ["m_77"], watermark: mark }, timestamp: mark + SECOND };
-  t.equal((await tell(raw)).status, 200);
-  t.match(lastLine(api), { updates: 1, recorded: 2, duplicate: 0, foreign: 0, silent: 0 });
+  t.equal((await sendUpdates(raw)).status, 200);
+  t.match(lastLogLine(api), { updates: 1, recorded: 2, duplicate: 0, foreign: 0, silent: 0 });
   const at = new Date(mark + SECOND).toISOString();
-  t.match(await messageState(api, one), {
+  t.match(await readMessageState(api, one), {
     status: "delivered",
     timeline: { 2: { status: "delivered", at } },
   });
   t.same(await statusesOf(api, [other, later]), ["delivered", "sent"]);
-  const events = await eventsOf(api, tenant.id);
-  const about = (id: string) => events.find(({ message_id }) => message_id === id);
-  t.match(about(one)?.payload, {
+  const events = await readClientEvents(api, tenant.id);
+  const eventFor = (id: string) => events.find(({ message_id }) => message_id === id);
+  t.match(eventFor(one)?.payload, {
     type: "message.status",
     key: "socialapp",
     channel_id: channelId,
@@ -82,25 +82,25 @@ t.test("a watermark tells of each message of ours up to its time", async (t) => 
     },
     raw,
   });
-  t.match(about(other)?.payload, {
+  t.match(eventFor(other)?.payload, {
     external_ref: "page-7",
     data: { message_id: other, platform_message_id: "m_2" },
   });
   t.equal(events.length, 2);
-  await tell(raw);
-  t.match(lastLine(api), { updates: 1, recorded: 0, duplicate: 0, silent: 1 }, "again there is none");
-  await tell({ read: { watermark: mark + 1 } });
+  await sendUpdates(raw);
+  t.match(lastLogLine(api), { updates: 1, recorded: 0, duplicate: 0, silent: 1 }, "again there is none");
+  await sendUpdates({ read: { watermark: mark + 1 } });
   t.same(await statusesOf(api, [one, other, later]), ["read", "read", "read"]);
   t.same(
-    (await messageState(api, later)).timeline.map(({ status }) => status),
+    (await readMessageState(api, later)).timeline.map(({ status }) => status),
     ["accepted", "sent", "read"],
     "steps may be skipped",
   );
-  t.match(lastLine(api), { recorded: 3 });
+  t.match(lastLogLine(api), { recorded: 3 });
 });
 
 t.test("which messages a watermark is about, and which not", async (t) => {
-  const { api, tenant, pageId, send, tell } = await withPage(t);
+  const { api, tenant, pageId, insertSent, sendUpdates } = await setUpPage(t);
   const other = await makeTenant(api);
   const now = Date.now();
   const before = now - MINUTE;
@@ -123,24 +123,24 @@ t.test("which messages a watermark is about, and which not", async (t) => {
     ["of another client", { client_id: other.id }, "sent"],
   ];
   const ids: string[] = [];
-  for (const [, columns] of cases) ids.push(await send(before, columns));
-  const [old, recent] = [await send(now - 31 * DAY), await send(now - 29 * DAY)];
-  await tell({ read: { watermark: now } });
-  const became = await statusesOf(api, ids);
-  for (const [place, [name, , becomes]] of cases.entries()) t.equal(became[place], becomes, name);
+  for (const [, columns] of cases) ids.push(await insertSent(before, columns));
+  const [old, recent] = [await insertSent(now - 31 * DAY), await insertSent(now - 29 * DAY)];
+  await sendUpdates({ read: { watermark: now } });
+  const statuses = await statusesOf(api, ids);
+  for (const [index, [name, , expected]] of cases.entries()) t.equal(statuses[index], expected, name);
   t.same(await statusesOf(api, [old, recent]), ["sent", "read"], "what is very old is left alone");
-  const told = (await eventsOf(api, tenant.id)).map(({ message_id }) => message_id);
+  const told = (await readClientEvents(api, tenant.id)).map(({ message_id }) => message_id);
   const moved = ids.filter(
-    (_, place) => cases[place]?.[2] === "read" && cases[place]?.[0] !== "read already",
+    (_, index) => cases[index]?.[2] === "read" && cases[index]?.[0] !== "read already",
   );
   t.same(told.sort(), [...moved, recent].sort());
-  t.same(await eventsOf(api, other.id), []);
-  const pageless = conversationWebhook("page", newPlatformId(), [
+  t.same(await readClientEvents(api, other.id), []);
+  const unknownPage = conversationWebhook("page", newPlatformId(), [
     { sender: { id: PERSON }, read: { watermark: now } },
   ]);
-  await sendWebhook(api, pageless);
-  t.match(lastLine(api), { updates: 1, foreign: 1, silent: 0, recorded: 0 });
-  const odd = [
+  await sendWebhook(api, unknownPage);
+  t.match(lastLogLine(api), { updates: 1, foreign: 1, silent: 0, recorded: 0 });
+  const malformed = [
     { read: { watermark: "soon" } },
     { delivery: {} },
     { delivery: { watermark: now }, sender: { id: "\u0000" } },
@@ -148,15 +148,20 @@ t.test("which messages a watermark is about, and which not", async (t) => {
     { read: { watermark: now }, sender: { id: "13579" }, recipient: { id: pageId } },
     { read: { watermark: 253_000_000_000_000 }, sender: { id: "1".repeat(33) } },
   ];
-  t.equal((await tell(...odd)).status, 200);
-  t.match(lastLine(api), { updates: odd.length, recorded: 1, silent: odd.length - 1, duplicate: 0 });
+  t.equal((await sendUpdates(...malformed)).status, 200);
+  t.match(lastLogLine(api), {
+    updates: malformed.length,
+    recorded: 1,
+    silent: malformed.length - 1,
+    duplicate: 0,
+  });
 });
 
 t.test("watermarks and all else in one webhook", async (t) => {
-  const { api, tenant, send, tell } = await withPage(t);
+  const { api, tenant, insertSent, sendUpdates } = await setUpPage(t);
   const now = Date.now();
-  const ids = [await send(now - MINUTE), await send(now - SECOND)];
-  await tell(
+  const ids = [await insertSent(now - MINUTE), await insertSent(now - SECOND)];
+  await sendUpdates(
     { read: { watermark: now - 30 * SECOND } },
     { message: { mid: "m_in", text: "Hi" } },
     { delivery: { watermark: now } },
@@ -164,8 +169,8 @@ t.test("watermarks and all else in one webhook", async (t) => {
     { read: { mid: "m_1" } },
   );
   t.same(await statusesOf(api, ids), ["read", "delivered"]);
-  t.match(lastLine(api), { updates: 5, recorded: 3, duplicate: 0, silent: 2 });
-  const told = (await eventsOf(api, tenant.id)).map(({ type, message_id, payload: { data } }) =>
+  t.match(lastLogLine(api), { updates: 5, recorded: 3, duplicate: 0, silent: 2 });
+  const told = (await readClientEvents(api, tenant.id)).map(({ type, message_id, payload: { data } }) =>
     type === "message.status"
       ? `${ids.indexOf(message_id as string)} ${data.status}`
       : data.platform_message_id,
@@ -174,19 +179,22 @@ t.test("watermarks and all else in one webhook", async (t) => {
 });
 
 t.test("two that say the same at once tell it once", async (t) => {
-  const { api, tenant, send, tell } = await withPage(t);
+  const { api, tenant, insertSent, sendUpdates } = await setUpPage(t);
   const now = Date.now();
-  for (let index = 0; index < 20; index++) await send(now - MINUTE + index);
+  for (let index = 0; index < 20; index++) await insertSent(now - MINUTE + index);
   const replies = await Promise.all(
     Array.from({ length: 6 }, (_, index) =>
-      tell({ [index % 2 ? "read" : "delivery"]: { watermark: now } }, { read: { watermark: now - 1 } }),
+      sendUpdates(
+        { [index % 2 ? "read" : "delivery"]: { watermark: now } },
+        { read: { watermark: now - 1 } },
+      ),
     ),
   );
   t.same(
     replies.map(({ status }) => status),
     Array(6).fill(200),
   );
-  const told = (await eventsOf(api, tenant.id)).map(
+  const told = (await readClientEvents(api, tenant.id)).map(
     ({ message_id, payload }) => `${message_id} ${payload.data.status}`,
   );
   t.equal(new Set(told).size, told.length);
@@ -197,7 +205,7 @@ t.test("a receipt on the photo platform names its message, or the caption of one
   const api = await startApi(t);
   const tenant = await makeTenant(api);
   const photoappUserId = newPlatformId();
-  const channelId = await connect(api, tenant, { platform: "photoapp", photoappUserId });
+  const channelId = await makeChannel(api, tenant, { platform: "photoapp", photoappUserId });
   const common = {
     ...{ platform: "photoapp", channel_id: channelId, recipient: PERSON, recipient_kind: "scoped_id" },
     status: "sent",
@@ -212,7 +220,7 @@ t.test("a receipt on the photo platform names its message, or the caption of one
   const webhook = conversationWebhook("instagram", photoappUserId, ["m_1", "m_2", "m_3", "m_4"].map(read));
   await sendWebhook(api, webhook);
   t.same(
-    (await eventsOf(api, tenant.id)).map(({ message_id, payload }) => [
+    (await readClientEvents(api, tenant.id)).map(({ message_id, payload }) => [
       message_id,
       payload.data.platform_message_id,
     ]),
@@ -224,6 +232,6 @@ t.test("a receipt on the photo platform names its message, or the caption of one
     ],
   );
   const timeline = [{ status: "read", at: "2026-09-21T14:13:20.123Z" }];
-  for (const id of [plain, both]) t.match(await messageState(api, id), { status: "read", timeline });
-  t.equal((await messageState(api, both)).timeline.length, 1);
+  for (const id of [plain, both]) t.match(await readMessageState(api, id), { status: "read", timeline });
+  t.equal((await readMessageState(api, both)).timeline.length, 1);
 });

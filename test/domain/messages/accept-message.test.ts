@@ -1,26 +1,26 @@
 import t from "tap";
-import { createIntake } from "../../../src/domain/messages/accept-message.ts";
+import { createMessageIntake } from "../../../src/domain/messages/accept-message.ts";
 import { newId, uuidOf } from "../../../src/runtime/ids.ts";
 import { DatabaseUnavailable } from "../../../src/store/database/faults.ts";
 import type { DeliveryRef } from "../../../src/store/events/delivery-refs.ts";
 import type { NewMessage } from "../../../src/store/messages/accept-messages.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
-import { rowsOf } from "../../fixtures/messages/messages.ts";
+import { readRows } from "../../fixtures/messages/messages.ts";
 import { watchStatements } from "../../fixtures/servers/statements.ts";
-import { connect } from "../../fixtures/tenants/channels.ts";
+import { makeChannel } from "../../fixtures/tenants/channels.ts";
 import { makeTenant, type Tenant } from "../../fixtures/tenants/tenants.ts";
 
 /** A message to be accepted, with a key where one is given. */
-let people = 5511900000000;
+let lastPhone = 5511900000000;
 
 /** Each to somebody else, unless told. */
-const messageOf = (tenant: Tenant, channel: string, change: Partial<NewMessage> & { key?: string } = {}) => {
+const newMessage = (tenant: Tenant, channel: string, change: Partial<NewMessage> & { key?: string } = {}) => {
   const { key, ...columns } = change;
   return {
     client_id: tenant.id,
     id: newId("msg"),
     channel_id: channel,
-    recipient: String(++people),
+    recipient: String(++lastPhone),
     recipient_kind: "phone",
     type: "text",
     content: '{"body":"Hi"}',
@@ -33,19 +33,22 @@ const messageOf = (tenant: Tenant, channel: string, change: Partial<NewMessage> 
   };
 };
 
-interface Ground {
+interface IntakeOptions {
   api: Api;
   before?: (text: string) => Promise<void>;
   epoch?: string | null;
 }
 
 /** An intake of its own, what it asked of the database, and what it rang for. */
-function open({ api, before, epoch = "epoch" }: Ground) {
+function openIntake({ api, before, epoch = "epoch" }: IntakeOptions) {
   const watched = watchStatements(before);
-  const rung: DeliveryRef[] = [];
-  const doorbell = { epoch: () => epoch, notify: (refs: readonly DeliveryRef[]) => void rung.push(...refs) };
-  const intake = createIntake({ db: watched.database(api.db), doorbell });
-  return { intake, rung, statements: watched.statements };
+  const notified: DeliveryRef[] = [];
+  const notifier = {
+    epoch: () => epoch,
+    notify: (refs: readonly DeliveryRef[]) => void notified.push(...refs),
+  };
+  const intake = createMessageIntake({ db: watched.database(api.db), notifier });
+  return { intake, notified, statements: watched.statements };
 }
 
 const ACCEPTED = { outcome: "accepted" };
@@ -53,52 +56,52 @@ const PHONE = "5511988887777";
 
 t.test("the intake", async (t) => {
   const api = await startApi(t);
-  const ready = async () => {
+  const setUpChannel = async () => {
     const tenant = await makeTenant(api);
-    return { tenant, channel: await connect(api, tenant) };
+    return { tenant, channel: await makeChannel(api, tenant) };
   };
 
   t.test("writes down in one statement what comes at once, of all clients, and rings for it", async (t) => {
-    const { intake, rung, statements } = open({ api });
-    const places = await Promise.all([ready(), ready(), ready()]);
+    const { intake, notified, statements } = openIntake({ api });
+    const setups = await Promise.all([setUpChannel(), setUpChannel(), setUpChannel()]);
     const messages = Array.from({ length: 60 }, (_, index) => {
-      const { tenant, channel } = places[index % 3] as (typeof places)[0];
-      return messageOf(tenant, channel, index % 2 ? { key: `k${index}` } : {});
+      const { tenant, channel } = setups[index % 3] as (typeof setups)[0];
+      return newMessage(tenant, channel, index % 2 ? { key: `k${index}` } : {});
     });
-    const answers = await Promise.all(messages.map((message) => intake.accept(message)));
-    t.ok(answers.every(({ outcome }) => outcome === "accepted"));
+    const results = await Promise.all(messages.map((message) => intake.accept(message)));
+    t.ok(results.every(({ outcome }) => outcome === "accepted"));
     t.equal(statements.length, 1);
     t.same(
-      rung.map(({ id }) => id),
+      notified.map(({ id }) => id),
       messages.map(({ id }) => id),
     );
-    for (const { tenant } of places) {
-      t.equal((await rowsOf(api, "messages", tenant)).length, 20);
-      t.equal((await rowsOf(api, "sends", tenant)).length, 20);
-      t.equal((await rowsOf(api, "idempotency_keys", tenant)).length, 10);
+    for (const { tenant } of setups) {
+      t.equal((await readRows(api, "messages", tenant)).length, 20);
+      t.equal((await readRows(api, "sends", tenant)).length, 20);
+      t.equal((await readRows(api, "idempotency_keys", tenant)).length, 10);
     }
   });
 
   t.test("has few statements under way, and fewer rows in each than would be too many", async (t) => {
-    let [underWay, most] = [0, 0];
-    const { intake, statements } = open({
+    let [running, maxRunning] = [0, 0];
+    const { intake, statements } = openIntake({
       api,
       before: async () => {
-        underWay += 1;
-        most = Math.max(most, underWay);
+        running += 1;
+        maxRunning = Math.max(maxRunning, running);
         await new Promise((resolve) => setTimeout(resolve, 20));
-        underWay -= 1;
+        running -= 1;
       },
     });
-    const { tenant, channel } = await ready();
+    const { tenant, channel } = await setUpChannel();
     const large = JSON.stringify({ body: "x".repeat(600_000) });
     const messages = [
-      ...Array.from({ length: 3 }, () => messageOf(tenant, channel, { content: large })),
-      ...Array.from({ length: 450 }, () => messageOf(tenant, channel)),
+      ...Array.from({ length: 3 }, () => newMessage(tenant, channel, { content: large })),
+      ...Array.from({ length: 450 }, () => newMessage(tenant, channel)),
     ];
     await Promise.all(messages.map((message) => intake.accept(message)));
-    t.equal((await rowsOf(api, "messages", tenant)).length, 453);
-    t.ok(most > 1 && most < 4, `${most} at once`);
+    t.equal((await readRows(api, "messages", tenant)).length, 453);
+    t.ok(maxRunning > 1 && maxRunning < 4, `${maxRunning} at once`);
     t.ok(statements.length >= 5 && statements.length < 12, `${statements.length} statements`);
     const rows = await api.db.query<{ id: string }>(
       "select id from sends where client_id = $1 order by place",
@@ -108,42 +111,42 @@ t.test("the intake", async (t) => {
   });
 
   t.test("lets one person's messages wait for those before them", async (t) => {
-    const { intake, rung } = open({ api });
-    const { tenant, channel } = await ready();
-    const toOne = () => intake.accept(messageOf(tenant, channel, { recipient: PHONE }));
-    await Promise.all([toOne(), toOne()]);
-    await toOne();
-    await intake.accept(messageOf(tenant, await connect(api, tenant), { recipient: PHONE }));
-    const rows = await rowsOf(api, "sends", tenant);
+    const { intake, notified } = openIntake({ api });
+    const { tenant, channel } = await setUpChannel();
+    const sendToPhone = () => intake.accept(newMessage(tenant, channel, { recipient: PHONE }));
+    await Promise.all([sendToPhone(), sendToPhone()]);
+    await sendToPhone();
+    await intake.accept(newMessage(tenant, await makeChannel(api, tenant), { recipient: PHONE }));
+    const rows = await readRows(api, "sends", tenant);
     t.same(
       rows.map(({ state }) => state),
       ["waiting", "behind", "behind", "waiting"],
     );
     t.same(
-      rung.map(({ id }) => id),
+      notified.map(({ id }) => id),
       rows.filter(({ state }) => state === "waiting").map(({ id }) => id),
     );
   });
 
   t.test("tells each that was not accepted why, and its neighbours do not suffer", async (t) => {
-    const { intake, rung, statements } = open({ api });
-    const [{ tenant, channel }, other] = await Promise.all([ready(), ready()]);
-    const ended = await connect(api, tenant);
+    const { intake, notified, statements } = openIntake({ api });
+    const [{ tenant, channel }, other] = await Promise.all([setUpChannel(), setUpChannel()]);
+    const ended = await makeChannel(api, tenant);
     await api.db.query("update channels set status = 'disconnected' where id = $1", [ended]);
-    t.same(await intake.accept(messageOf(tenant, channel, { key: "used" })), ACCEPTED);
+    t.same(await intake.accept(newMessage(tenant, channel, { key: "used" })), ACCEPTED);
     const [good, foreign, gone, repeated, misused, onEnded] = [
-      messageOf(tenant, channel),
-      messageOf(tenant, other.channel),
-      messageOf(tenant, ended),
-      messageOf(tenant, channel, { key: "used" }),
-      messageOf(other.tenant, other.channel, { key: "mine" }),
-      messageOf(tenant, ended, { key: "used2" }),
+      newMessage(tenant, channel),
+      newMessage(tenant, other.channel),
+      newMessage(tenant, ended),
+      newMessage(tenant, channel, { key: "used" }),
+      newMessage(other.tenant, other.channel, { key: "mine" }),
+      newMessage(tenant, ended, { key: "used2" }),
     ] as const;
     statements.length = 0;
-    const answers = await Promise.all(
+    const results = await Promise.all(
       [good, foreign, gone, repeated, misused, onEnded].map((message) => intake.accept(message)),
     );
-    t.same(answers, [
+    t.same(results, [
       ACCEPTED,
       { outcome: "no_channel" },
       { outcome: "not_connected", status: "disconnected" },
@@ -153,58 +156,58 @@ t.test("the intake", async (t) => {
     ]);
     t.equal(statements.length, 2, "the second one asks for all of them");
     t.same(
-      rung.slice(1).map(({ id }) => id),
+      notified.slice(1).map(({ id }) => id),
       [good.id, misused.id],
     );
-    const kept = await rowsOf(api, "idempotency_keys", tenant);
+    const kept = await readRows(api, "idempotency_keys", tenant);
     t.equal(kept.length, 1, "the key of a message that was not accepted is free");
     await api.db.query("update channels set status = 'disconnected' where id = $1", [channel]);
-    t.match(await intake.accept(messageOf(tenant, channel, { key: "used" })), { outcome: "known" });
+    t.match(await intake.accept(newMessage(tenant, channel, { key: "used" })), { outcome: "known" });
   });
 
   t.test("repeats a batch that failed row by row: a bad one fails alone", async (t) => {
-    const { intake, rung } = open({ api });
-    const { tenant, channel } = await ready();
+    const { intake, notified } = openIntake({ api });
+    const { tenant, channel } = await setUpChannel();
     const messages = [1, 2, 3, 4].map((index) =>
-      messageOf(tenant, channel, { key: `n${index}`, ...(index === 3 ? { recipient_kind: "fax" } : {}) }),
+      newMessage(tenant, channel, { key: `n${index}`, ...(index === 3 ? { recipient_kind: "fax" } : {}) }),
     );
-    const answers = await Promise.allSettled(messages.map((message) => intake.accept(message)));
+    const results = await Promise.allSettled(messages.map((message) => intake.accept(message)));
     t.same(
-      answers.map(({ status }) => status),
+      results.map(({ status }) => status),
       ["fulfilled", "fulfilled", "rejected", "fulfilled"],
     );
-    t.equal(rung.length, 3);
-    t.equal((await rowsOf(api, "messages", tenant)).length, 3);
-    t.equal((await rowsOf(api, "idempotency_keys", tenant)).length, 3);
+    t.equal(notified.length, 3);
+    t.equal((await readRows(api, "messages", tenant)).length, 3);
+    t.equal((await readRows(api, "idempotency_keys", tenant)).length, 3);
   });
 
   t.test("gives up a batch at once while Postgres is away, and takes what comes after", async (t) => {
-    let isAway = true;
-    const { intake, statements } = open({
+    let isUnavailable = true;
+    const { intake, statements } = openIntake({
       api,
       before: async () => {
-        if (isAway) throw new DatabaseUnavailable(new Error("away"));
+        if (isUnavailable) throw new DatabaseUnavailable(new Error("away"));
       },
     });
-    const { tenant, channel } = await ready();
-    const answers = await Promise.allSettled([1, 2, 3].map(() => intake.accept(messageOf(tenant, channel))));
-    t.ok(answers.every(({ status }) => status === "rejected"));
+    const { tenant, channel } = await setUpChannel();
+    const results = await Promise.allSettled([1, 2, 3].map(() => intake.accept(newMessage(tenant, channel))));
+    t.ok(results.every(({ status }) => status === "rejected"));
     t.equal(statements.length, 1, "a message that may have been written is not written again");
-    isAway = false;
-    t.same(await intake.accept(messageOf(tenant, channel)), ACCEPTED);
+    isUnavailable = false;
+    t.same(await intake.accept(newMessage(tenant, channel)), ACCEPTED);
   });
 
   t.test("writes nothing twice where it cannot find out why others were refused", async (t) => {
-    const { intake, statements } = open({
+    const { intake, statements } = openIntake({
       api,
       before: async (text) => {
         if (text.includes("channel_status")) throw new Error("a fault of the second statement");
       },
     });
-    const { tenant, channel } = await ready();
+    const { tenant, channel } = await setUpChannel();
     const [good, bad] = await Promise.allSettled([
-      intake.accept(messageOf(tenant, channel)),
-      intake.accept(messageOf(tenant, newId("ch"))),
+      intake.accept(newMessage(tenant, channel)),
+      intake.accept(newMessage(tenant, newId("ch"))),
     ]);
     t.match(good, { status: "fulfilled", value: ACCEPTED });
     t.match(bad, { status: "rejected", reason: /second statement/ });
@@ -212,61 +215,61 @@ t.test("the intake", async (t) => {
   });
 
   t.test("leaves to the sweeper what Redis would not hear", async (t) => {
-    const { intake, rung } = open({ api, epoch: null });
-    const { tenant, channel } = await ready();
-    t.same(await intake.accept(messageOf(tenant, channel)), ACCEPTED);
-    t.same(rung, []);
-    t.match(await rowsOf(api, "sends", tenant), [{ enqueued_at: null, queue_epoch: null }]);
+    const { intake, notified } = openIntake({ api, epoch: null });
+    const { tenant, channel } = await setUpChannel();
+    t.same(await intake.accept(newMessage(tenant, channel)), ACCEPTED);
+    t.same(notified, []);
+    t.match(await readRows(api, "sends", tenant), [{ enqueued_at: null, queue_epoch: null }]);
   });
 
   t.test("tries again what is in nobody's way any more", async (t) => {
-    const { tenant, channel } = await ready();
+    const { tenant, channel } = await setUpChannel();
     await api.db.query("update channels set status = 'needs_reauth' where id = $1", [channel]);
-    const { intake, statements } = open({
+    const { intake, statements } = openIntake({
       api,
       before: async (text) => {
         if (text.includes("channel_status"))
           await api.db.query("update channels set status = 'connected' where id = $1", [channel]);
       },
     });
-    t.same(await intake.accept(messageOf(tenant, channel)), ACCEPTED);
+    t.same(await intake.accept(newMessage(tenant, channel)), ACCEPTED);
     t.equal(statements.length, 3);
   });
 
   t.test("takes a key that is a day old for a new one", async (t) => {
-    const { intake } = open({ api });
-    const { tenant, channel } = await ready();
+    const { intake } = openIntake({ api });
+    const { tenant, channel } = await setUpChannel();
     const age = (interval: string) =>
       api.db.query("update idempotency_keys set created_at = now() - $2::interval where client_id = $1", [
         tenant.id,
         interval,
       ]);
     const keyed = (body: string) =>
-      intake.accept(messageOf(tenant, channel, { key: "k", fingerprint: uuidOf(body), reply_sealed: body }));
+      intake.accept(newMessage(tenant, channel, { key: "k", fingerprint: uuidOf(body), reply_sealed: body }));
     t.same(await keyed("first"), ACCEPTED);
     await age("23 hours 59 minutes");
     t.match(await keyed("second"), { outcome: "known", key: { reply_sealed: "first" } });
     await age("24 hours 1 minute");
     t.same(await keyed("second"), ACCEPTED);
     t.match(await keyed("third"), { outcome: "known", key: { reply_sealed: "second" } });
-    t.equal((await rowsOf(api, "idempotency_keys", tenant)).length, 1);
+    t.equal((await readRows(api, "idempotency_keys", tenant)).length, 1);
   });
 
   t.test("refuses more than can wait, and takes them later", async (t) => {
-    let go = () => {};
-    const gate = new Promise<void>((resolve) => {
-      go = resolve;
+    let unblock = () => {};
+    const blocked = new Promise<void>((resolve) => {
+      unblock = resolve;
     });
-    const { intake } = open({ api, before: () => gate });
-    const { tenant } = await ready();
-    const nowhere = newId("ch");
-    const asked = Array.from({ length: 10_001 }, () =>
-      intake.accept(messageOf(tenant, nowhere)).catch((error) => ({ outcome: error.code })),
+    const { intake } = openIntake({ api, before: () => blocked });
+    const { tenant } = await setUpChannel();
+    const missingChannel = newId("ch");
+    const pending = Array.from({ length: 10_001 }, () =>
+      intake.accept(newMessage(tenant, missingChannel)).catch((error) => ({ outcome: error.code })),
     );
-    go();
-    const outcomes = (await Promise.all(asked)).map(({ outcome }) => outcome);
+    unblock();
+    const outcomes = (await Promise.all(pending)).map(({ outcome }) => outcome);
     t.equal(outcomes.filter((outcome) => outcome === "no_channel").length, 10_000);
     t.equal(outcomes.at(-1), "overloaded");
-    t.same(await intake.accept(messageOf(tenant, nowhere)), { outcome: "no_channel" });
+    t.same(await intake.accept(newMessage(tenant, missingChannel)), { outcome: "no_channel" });
   });
 });

@@ -3,7 +3,7 @@ import { promisify } from "node:util";
 import type { Page } from "playwright-core";
 import t from "tap";
 import { openBrowser } from "../../fixtures/http/browser.ts";
-import { startTogether } from "../../fixtures/processes/local-cluster.ts";
+import { startLocalCluster } from "../../fixtures/processes/local-cluster.ts";
 import { startProcess } from "../../fixtures/processes/processes.ts";
 import { until } from "../../fixtures/until.ts";
 
@@ -15,36 +15,38 @@ interface Account {
   status: string;
 }
 
-const byId = (accounts: readonly Account[]) =>
+const statusById = (accounts: readonly Account[]) =>
   Object.fromEntries(accounts.map(({ id, status }) => [id, status]));
 
 t.test("a person connects ad accounts, loses them and connects them again", async (t) => {
-  const [together, open] = await Promise.all([
-    startTogether(t, { extra: { CRON_TOKENS: "* * * * * *" } }),
+  const [cluster, openPage] = await Promise.all([
+    startLocalCluster(t, { extra: { CRON_TOKENS: "* * * * * *" } }),
     openBrowser(t),
   ]);
-  const { api, settings, inbox, arm } = together;
-  const page = await open();
+  const { callApi, settings, inbox, arm } = cluster;
+  const page = await openPage();
 
   /** Through the dialog in the browser, and then as the page says. */
   async function connect(choose: (page: Page) => Promise<void>) {
-    const { url } = (await api("GET", "/api/marketing/oauth/url")).body;
+    const { url } = (await callApi("GET", "/api/marketing/oauth/url")).body;
     await page.goto(url);
     await choose(page);
     await page.locator("[data-action=grant]").click();
     await page.waitForURL(/\/console\/oauth/);
     const command = (await page.locator("#command").textContent()) as string;
     const { stdout } = await promisify(execFile)("sh", ["-c", command], {
-      env: { PATH: process.env.PATH, API_KEY: together.apiKey },
+      env: { PATH: process.env.PATH, API_KEY: cluster.apiKey },
     });
     return JSON.parse(stdout);
   }
   const chooseTwo = async (page: Page) => {
-    for (const box of await page.locator("[data-asset]").all())
-      await box.setChecked([WHOLESALE, TEA].includes((await box.getAttribute("data-asset")) as string));
+    for (const checkbox of await page.locator("[data-asset]").all())
+      await checkbox.setChecked(
+        [WHOLESALE, TEA].includes((await checkbox.getAttribute("data-asset")) as string),
+      );
   };
-  const list = async (): Promise<Account[]> => (await api("GET", "/api/marketing/ad-accounts")).body.data;
-  const told = async (type: string) =>
+  const list = async (): Promise<Account[]> => (await callApi("GET", "/api/marketing/ad-accounts")).body.data;
+  const notifiedAccountIds = async (type: string) =>
     (await inbox()).flatMap(({ body }) => (body?.type === type ? [body.data.ad_account.id as string] : []));
 
   const [demo] = (await list()) as [Account];
@@ -63,18 +65,18 @@ t.test("a person connects ad accounts, loses them and connects them again", asyn
     { ad_account_id: `act_${TEA}`, status: "available" },
   ]);
   const [wholesale] = granted as [Account, Account];
-  const patched = await api("PATCH", `/api/marketing/ad-accounts/${wholesale.id}`, { status: "active" });
+  const patched = await callApi("PATCH", `/api/marketing/ad-accounts/${wholesale.id}`, { status: "active" });
   t.match(patched, { status: 200, body: { status: "active" } });
   const ids = [demo, ...granted].map(({ id }) => id).sort();
 
   const schedulers = [1, 2].map(() => startProcess(t, "scheduler", settings));
-  for (const scheduler of schedulers) await scheduler.line("process.ready");
+  for (const scheduler of schedulers) await scheduler.waitForLine("process.ready");
   const runs = () =>
     schedulers.flatMap(({ lines }) =>
       lines().filter(({ event, job }) => event === "cron.ran" && job === "tokens"),
     );
   await until("a tick has checked both tokens", () => runs().some(({ checked }) => checked === 2));
-  t.same(byId(await list()), {
+  t.same(statusById(await list()), {
     [demo.id]: "active",
     [granted[0]?.id as string]: "active",
     [granted[1]?.id as string]: "available",
@@ -82,19 +84,22 @@ t.test("a person connects ad accounts, loses them and connects them again", asyn
 
   await arm({ kind: "dead_token", times: 2, match: { path_prefix: "/debug_token" } });
   await until("all are revoked", async () => (await list()).every(({ status }) => status === "revoked"));
-  await until("all of it is told", async () => (await told("ad_account.revoked")).length >= 3);
-  const sofar = runs().length;
-  await until("three further ticks", () => runs().length >= sofar + 3);
-  t.same((await told("ad_account.revoked")).sort(), ids, "once each");
+  await until("all of it is told", async () => (await notifiedAccountIds("ad_account.revoked")).length >= 3);
+  const runsBefore = runs().length;
+  await until("three further ticks", () => runs().length >= runsBefore + 3);
+  t.same((await notifiedAccountIds("ad_account.revoked")).sort(), ids, "once each");
 
   await fetch(`http://localhost:${settings.SANDBOX_PORT}/_sandbox/faults`, { method: "DELETE" });
-  const back: Account[] = await connect(chooseTwo);
-  t.same(byId(back), byId(granted), "they are the same, and available");
-  t.same(byId(await list()), { ...byId(granted), [demo.id]: "revoked" });
-  await until("their return is told", async () => (await told("ad_account.connected")).length >= 4);
+  const reconnected: Account[] = await connect(chooseTwo);
+  t.same(statusById(reconnected), statusById(granted), "they are the same, and available");
+  t.same(statusById(await list()), { ...statusById(granted), [demo.id]: "revoked" });
+  await until(
+    "their return is told",
+    async () => (await notifiedAccountIds("ad_account.connected")).length >= 4,
+  );
 
   const ticks = runs().map(({ scheduled_at }) => scheduled_at);
   t.equal(new Set(ticks).size, ticks.length, "each tick ran once");
-  const secrets = [together.apiKey, settings.PLATFORM_APP_SECRET as string, "EAA"];
-  for (const { output } of schedulers) for (const secret of secrets) t.notMatch(output(), secret);
+  const secrets = [cluster.apiKey, settings.PLATFORM_APP_SECRET as string, "EAA"];
+  for (const { stdout } of schedulers) for (const secret of secrets) t.notMatch(stdout(), secret);
 });

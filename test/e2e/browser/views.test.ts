@@ -1,47 +1,52 @@
 import type { BrowserContext, Page } from "playwright-core";
 import t from "tap";
 import { startApi } from "../../fixtures/http/api.ts";
-import { DESKTOP, openBrowser, PHONE, watch } from "../../fixtures/http/browser.ts";
+import {
+  DESKTOP_VIEWPORT,
+  openBrowser,
+  PHONE_VIEWPORT,
+  watchForViolations,
+} from "../../fixtures/http/browser.ts";
 import { until } from "../../fixtures/until.ts";
 
 /** How far the page reaches beyond the window. */
-const overflow = (page: Page) =>
+const overflowWidth = (page: Page) =>
   page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 
-const LONG = "AQD".repeat(120);
+const LONG_TEXT = "AQD".repeat(120);
 
-const BACK = "/console/oauth";
-const AGREED = `${BACK}?${new URLSearchParams({ code: `it's "${LONG}"`, state: `${LONG}.${LONG}` })}`;
-const REFUSED = `${BACK}?${new URLSearchParams({
+const RETURN_PATH = "/console/oauth";
+const GRANTED_PATH = `${RETURN_PATH}?${new URLSearchParams({ code: `it's "${LONG_TEXT}"`, state: `${LONG_TEXT}.${LONG_TEXT}` })}`;
+const DENIED_PATH = `${RETURN_PATH}?${new URLSearchParams({
   error: "access_denied",
   error_reason: "user_denied",
-  error_description: `</p><img src=x onerror=alert(1)>${LONG}`,
+  error_description: `</p><img src=x onerror=alert(1)>${LONG_TEXT}`,
 })}`;
 
 t.test("pages in a real browser", async (t) => {
-  const [api, open] = await Promise.all([startApi(t), openBrowser(t)]);
-  const page = await open({ permissions: ["clipboard-read", "clipboard-write"] });
+  const [api, openPage] = await Promise.all([startApi(t), openBrowser(t)]);
+  const page = await openPage({ permissions: ["clipboard-read", "clipboard-write"] });
 
   t.test("fit into every window, by day and by night", async (t) => {
-    const looks = [
-      { size: PHONE, colorScheme: "light" },
-      { size: DESKTOP, colorScheme: "dark" },
+    const variants = [
+      { size: PHONE_VIEWPORT, colorScheme: "light" },
+      { size: DESKTOP_VIEWPORT, colorScheme: "dark" },
     ] as const;
-    const grounds = new Set<string>();
-    for (const { size, colorScheme } of looks) {
+    const backgrounds = new Set<string>();
+    for (const { size, colorScheme } of variants) {
       await page.setViewportSize(size);
       await page.emulateMedia({ colorScheme });
-      for (const path of [AGREED, REFUSED, BACK, "/embed/nothing"]) {
+      for (const path of [GRANTED_PATH, DENIED_PATH, RETURN_PATH, "/embed/nothing"]) {
         await page.goto(api.address + path);
-        t.equal(await overflow(page), 0, `${path.slice(0, 30)} at ${size.width}`);
+        t.equal(await overflowWidth(page), 0, `${path.slice(0, 30)} at ${size.width}`);
       }
-      grounds.add(await page.evaluate(() => getComputedStyle(document.body).backgroundColor));
+      backgrounds.add(await page.evaluate(() => getComputedStyle(document.body).backgroundColor));
     }
-    t.equal(grounds.size, 2, "the night has a colour of its own");
+    t.equal(backgrounds.size, 2, "the night has a colour of its own");
   });
 
   t.test("copy their command as it is shown", async (t) => {
-    await page.goto(api.address + AGREED);
+    await page.goto(api.address + GRANTED_PATH);
     await page.getByRole("button", { name: "Copy the command" }).click();
     await until("it says so", () => page.getByRole("status").textContent());
     t.equal(await page.getByRole("status").textContent(), "Copied");
@@ -54,18 +59,18 @@ t.test("pages in a real browser", async (t) => {
   });
 
   t.test("show no button where there is no script", async (t) => {
-    const bare = await open({ javaScriptEnabled: false });
-    await bare.goto(api.address + AGREED);
-    t.equal(await bare.getByRole("button").count(), 0);
-    t.match(await bare.locator("#command").textContent(), "x-svc-api-key");
+    const pageWithoutScript = await openPage({ javaScriptEnabled: false });
+    await pageWithoutScript.goto(api.address + GRANTED_PATH);
+    t.equal(await pageWithoutScript.getByRole("button").count(), 0);
+    t.match(await pageWithoutScript.locator("#command").textContent(), "x-svc-api-key");
   });
 
   t.test("do nothing that they may not without being noticed", async (t) => {
     const failures: string[] = [];
     const context = (await page.context().browser()?.newContext()) as BrowserContext;
-    watch(context, (failure) => failures.push(failure));
+    watchForViolations(context, (failure) => failures.push(failure));
     const watched = await context.newPage();
-    await watched.goto(api.address + BACK);
+    await watched.goto(api.address + RETURN_PATH);
     await watched.evaluate(() => {
       const image = new Image();
       image.src = "http://elsewhere.example/x.png";

@@ -3,7 +3,7 @@ import { request } from "node:http";
 import { connect, createServer } from "node:net";
 import t from "tap";
 import { freePort } from "../../../src/local/server-process.ts";
-import { caller, productRoutes } from "../../fixtures/http/api.ts";
+import { createApiCall, productRoutes } from "../../fixtures/http/api.ts";
 import { startProcess, startWeb } from "../../fixtures/processes/processes.ts";
 import { testSettings } from "../../fixtures/processes/settings.ts";
 import { until } from "../../fixtures/until.ts";
@@ -16,24 +16,24 @@ t.test("the three processes start, serve, and end in order at SIGTERM", async (t
   const dispatcher = startProcess(t, "dispatcher", settings);
   const scheduler = startProcess(t, "scheduler", settings);
   t.equal((await web.call("GET", "/readyz")).status, 200);
-  await dispatcher.line("process.ready");
-  t.match(await scheduler.line("cron.ran"), { job: "maintenance", outcome: "ok" });
+  await dispatcher.waitForLine("process.ready");
+  t.match(await scheduler.waitForLine("cron.ran"), { job: "maintenance", outcome: "ok" });
   for (const process of [web, dispatcher, scheduler]) {
-    const began = Date.now();
+    const startedAt = Date.now();
     t.equal(await process.stop(), 0);
-    t.ok(Date.now() - began < 25_000);
+    t.ok(Date.now() - startedAt < 25_000);
     t.match(process.lines().at(-1), { event: "process.stopped", clean: true });
-    t.equal(process.complaint(), "");
+    t.equal(process.stderr(), "");
   }
 });
 
 t.test("forks", async (t) => {
   const port = await freePort();
   const metricsPort = String(await freePort());
-  const own = { PORT: String(port), WEB_CONCURRENCY: "2", METRICS_TOKEN, METRICS_PORT: metricsPort };
-  const web = startProcess(t, "web", await testSettings(t, own));
+  const overrides = { PORT: String(port), WEB_CONCURRENCY: "2", METRICS_TOKEN, METRICS_PORT: metricsPort };
+  const web = startProcess(t, "web", await testSettings(t, overrides));
   await until("ready", () => web.lines().find((line) => line.workers === "metrics,forks"));
-  const call = caller(`http://127.0.0.1:${port}`, productRoutes());
+  const call = createApiCall(`http://127.0.0.1:${port}`, productRoutes());
   const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
   const count = (event: string) => web.lines().filter((line) => line.event === event).length;
 
@@ -42,27 +42,27 @@ t.test("forks", async (t) => {
     const health = /herald_http_requests_total\{[^}]*route="\/healthz"[^}]*\} (\d+)/;
     const shared = await call("GET", "/metrics", { headers });
     t.equal(health.exec(shared.text)?.[1], "20", "asked of any fork");
-    const served = web.lines().find((line) => line.event === "metrics.listening")?.port;
-    const parent = await fetch(`http://127.0.0.1:${served}/`);
+    const listeningPort = web.lines().find((line) => line.event === "metrics.listening")?.port;
+    const parent = await fetch(`http://127.0.0.1:${listeningPort}/`);
     t.equal(health.exec(await parent.text())?.[1], "20", "asked of their parent");
 
     const [forkPid = 0] = web.children();
     process.kill(forkPid, "SIGKILL");
-    await web.line("fork.died");
+    await web.waitForLine("fork.exited");
     await until("replaced", () => count("http.listening") === 3);
     t.equal((await call("GET", "/healthz")).status, 200);
     t.equal(web.children().length, 2);
   });
 
   t.test("survive one that dies while the metrics of all are gathered", async (t) => {
-    const [asking = 0, silent = 0] = web.children();
+    const [runningFork = 0, silent = 0] = web.children();
     process.kill(silent, "SIGSTOP");
     // Whichever fork a request reaches: of a few in a row one is the fork that still runs.
     for (let count = 0; count < 4; count++)
       fetch(`http://127.0.0.1:${port}/metrics`, { headers }).catch(() => {});
     await new Promise((resolve) => setTimeout(resolve, 500));
-    process.kill(asking, "SIGKILL");
-    await until("died", () => count("fork.died") === 2);
+    process.kill(runningFork, "SIGKILL");
+    await until("died", () => count("fork.exited") === 2);
     process.kill(silent, "SIGCONT");
     await until("replaced", () => count("http.listening") === 4);
     t.equal((await call("GET", "/metrics", { headers })).status, 200);
@@ -92,13 +92,13 @@ t.test("an answer under way at SIGTERM is finished", async (t) => {
   const { port } = silent.address() as { port: number };
   const settings = { ...(await testSettings(t)), DATABASE_URL: `postgres://nobody@127.0.0.1:${port}/none` };
   const web = await startWeb(t, settings);
-  const asked = new Promise<number | undefined>((resolve, reject) => {
+  const responseStatus = new Promise<number | undefined>((resolve, reject) => {
     const outgoing = request(`${web.address}/readyz`, (response) => resolve(response.resume().statusCode));
     outgoing.on("error", reject).end();
   });
   await once(silent, "connection"); // the request has reached its database call
   const stopped = web.stop();
-  t.equal(await asked, 503);
+  t.equal(await responseStatus, 503);
   t.equal(await stopped, 0);
 });
 
@@ -108,7 +108,7 @@ t.test("wrong settings stop each process at once, with one message", async (t) =
     await until(`${name} has ended`, () => started.child.exitCode !== null);
     t.equal(started.child.exitCode, 1);
     t.match(
-      started.complaint(),
+      started.stderr(),
       new RegExp(`^herald ${name} cannot start, 4 wrong settings:\n  - PORT must be`),
     );
     t.same(started.lines(), []);
@@ -123,7 +123,7 @@ t.test("a port that is taken is said in the log", async (t) => {
   const settings = await testSettings(t, { PORT: String(port) });
   for (const forks of ["1", "2"]) {
     const second = startProcess(t, "web", { ...settings, WEB_CONCURRENCY: forks });
-    t.match(await second.line("process.failed"), { worker: "http", err: { code: "EADDRINUSE" } });
+    t.match(await second.waitForLine("process.failed"), { worker: "http", err: { code: "EADDRINUSE" } });
     await until("ended", () => second.child.exitCode !== null);
     t.equal(second.child.exitCode, 1);
   }

@@ -1,7 +1,7 @@
 import t from "tap";
 import { startProcess, startWeb } from "../../fixtures/processes/processes.ts";
 import { testSettings, unconnectedSettings } from "../../fixtures/processes/settings.ts";
-import { speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
+import { callSandbox, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import { cloneDatabase } from "../../fixtures/servers/servers.ts";
 import { until } from "../../fixtures/until.ts";
 
@@ -9,19 +9,19 @@ const METRICS_TOKEN = "a-token-of-the-operator";
 const runtime = "deno" as const;
 
 t.test("the same sources run under Deno, unbuilt and with the permissions they need alone", async (t) => {
-  const own = {
+  const overrides = {
     DATABASE_URL: await cloneDatabase(t, "template0"),
     METRICS_TOKEN,
     CRON_MAINTENANCE: "* * * * * *",
   };
   const sandbox = await startSandbox(t);
   const SANDBOX_PORT = new URL(sandbox.origin).port;
-  const settings = await testSettings(t, { ...own, SANDBOX_PORT, WEB_CONCURRENCY: "2" });
+  const settings = await testSettings(t, { ...overrides, SANDBOX_PORT, WEB_CONCURRENCY: "2" });
   const migrate = startProcess(t, "migrate", settings, { runtime });
-  await migrate.line("migrations.applied");
+  await migrate.waitForLine("migrations.applied");
 
   const web = await startWeb(t, settings, { runtime });
-  t.match(await web.line("web.not_forked"), { level: "warn", forks: 2 });
+  t.match(await web.waitForLine("web.not_forked"), { level: "warn", forks: 2 });
   const dispatcher = startProcess(t, "dispatcher", settings, { runtime });
   const scheduler = startProcess(t, "scheduler", settings, { runtime });
 
@@ -39,7 +39,7 @@ t.test("the same sources run under Deno, unbuilt and with the permissions they n
 
   const herald = startProcess(t, "herald", settings, { runtime, args: ["demo", "--json"] });
   await until("herald has ended", () => herald.child.exitCode !== null);
-  const { email, password, api_key } = JSON.parse(herald.output());
+  const { email, password, api_key } = JSON.parse(herald.stdout());
   const login = await web.call("POST", "/api/auth/login", { json: { email, password } });
   t.match(login.body, { token: /^ey/, user: { role: "owner" } });
   for (const headers of [{ "x-svc-api-key": api_key }, { authorization: `Bearer ${login.body.token}` }])
@@ -52,8 +52,8 @@ t.test("the same sources run under Deno, unbuilt and with the permissions they n
   t.equal((await web.call("GET", "/api/docs")).status, 200);
   t.equal((await web.call("GET", "/api/openapi.json")).body.openapi, "3.1.0");
 
-  await dispatcher.line("process.ready");
-  t.match(await scheduler.line("cron.ran"), { job: "maintenance", outcome: "ok" });
+  await dispatcher.waitForLine("process.ready");
+  t.match(await scheduler.waitForLine("cron.ran"), { job: "maintenance", outcome: "ok" });
   for (const process of [web, dispatcher, scheduler]) {
     t.equal(await process.stop(), 0);
     t.match(process.lines().at(-1), { event: "process.stopped", clean: true });
@@ -64,7 +64,7 @@ t.test("wrong settings are told under Deno too", async (t) => {
   const web = startProcess(t, "web", {}, { runtime });
   await until("ended", () => web.child.exitCode !== null);
   t.equal(web.child.exitCode, 1);
-  t.match(web.complaint(), /^herald web cannot start, 4 wrong settings:/m);
+  t.match(web.stderr(), /^herald web cannot start, 4 wrong settings:/m);
 });
 
 t.test("a send that breaks off went out once, under either runtime", async (t) => {
@@ -72,8 +72,8 @@ t.test("a send that breaks off went out once, under either runtime", async (t) =
     const sandbox = await startSandbox(t);
     const settings = { ...unconnectedSettings(), SANDBOX_PORT: new URL(sandbox.origin).port };
     const program = startProcess(t, "../test/fixtures/messages/send-program", settings, { runtime });
-    t.match(await program.line("sent"), { outcomes: ["accepted", "unknown"] }, runtime);
-    const { body } = await speak(`${sandbox.origin}/_sandbox/requests`);
+    t.match(await program.waitForLine("sent"), { outcomes: ["accepted", "unknown"] }, runtime);
+    const { body } = await callSandbox(`${sandbox.origin}/_sandbox/requests`);
     const sent = body.data.map(
       (call: { body: Record<string, string> }) => call.body.biz_opaque_callback_data,
     );

@@ -2,12 +2,12 @@ import { chmodSync, chownSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t, { type Test } from "tap";
 import { serverAccount } from "../../../src/local/postgres.ts";
-import { freePort, greets, startServer } from "../../../src/local/server-process.ts";
+import { freePort, isResponding, startServer } from "../../../src/local/server-process.ts";
 import { createDatabase } from "../../../src/store/database/database.ts";
 import { createClient, findClient } from "../../../src/store/tenants/clients.ts";
 import { startProcess, startWeb } from "../../fixtures/processes/processes.ts";
 import { testSettings } from "../../fixtures/processes/settings.ts";
-import { openFolder } from "../../fixtures/servers/folders.ts";
+import { makeTempFolder } from "../../fixtures/servers/folders.ts";
 import { pgbouncerProgram } from "../../fixtures/servers/programs.ts";
 import { cloneDatabase } from "../../fixtures/servers/servers.ts";
 import { until } from "../../fixtures/until.ts";
@@ -15,7 +15,7 @@ import { until } from "../../fixtures/until.ts";
 /** PgBouncer in transaction mode before a database: few server connections, handed out per transaction. */
 async function startPooler(t: Test, databaseUrl: string): Promise<string> {
   const program = pgbouncerProgram();
-  const [folder, port, direct] = [openFolder(t), await freePort(), new URL(databaseUrl)];
+  const [folder, port, direct] = [makeTempFolder(t), await freePort(), new URL(databaseUrl)];
   const name = direct.pathname.slice(1);
   const target = `host=127.0.0.1 port=${direct.port} dbname=${name} user=herald password=${direct.password}`;
   const file = join(folder, "pgbouncer.ini");
@@ -37,7 +37,7 @@ async function startPooler(t: Test, databaseUrl: string): Promise<string> {
   if (account) chownSync(file, account.uid, account.gid);
   const command = { program, args: [file], folder, account, stopSignal: "SIGTERM" as const };
   const startup = Buffer.from("\0\0\0\x08\x04\xd2\x16\x2f", "latin1"); // asks for TLS; answered before any login
-  const pooler = await startServer(command, () => greets(port, startup, (answer) => answer.length > 0));
+  const pooler = await startServer(command, () => isResponding(port, startup, (answer) => answer.length > 0));
   t.teardown(() => pooler.stop());
   return `postgres://herald@127.0.0.1:${port}/${name}`;
 }
@@ -45,17 +45,17 @@ async function startPooler(t: Test, databaseUrl: string): Promise<string> {
 t.test("behind a pooler in transaction mode", async (t) => {
   const DATABASE_DIRECT_URL = await cloneDatabase(t, "template0");
   const DATABASE_URL = await startPooler(t, DATABASE_DIRECT_URL);
-  const own = {
+  const overrides = {
     DATABASE_URL,
     DATABASE_DIRECT_URL,
     DATABASE_PREPARED: "false",
     CRON_MAINTENANCE: "* * * * * *",
   };
-  const settings = await testSettings(t, own);
+  const settings = await testSettings(t, overrides);
 
   t.test("migrations take the direct way", async (t) => {
     const migrate = startProcess(t, "migrate", settings);
-    t.match(await migrate.line("migrations.applied"), { count: Number });
+    t.match(await migrate.waitForLine("migrations.applied"), { count: Number });
     await until("ended", () => migrate.child.exitCode !== null);
     t.equal(migrate.child.exitCode, 0);
   });
@@ -64,8 +64,8 @@ t.test("behind a pooler in transaction mode", async (t) => {
     const db = createDatabase({ DATABASE_URL, DATABASE_POOL: 20, DATABASE_PREPARED: false }, () => {});
     t.teardown(() => db.close());
     const names = Array.from({ length: 200 }, (_, index) => `client ${index}`);
-    const made = await Promise.all(names.map((name) => db.transaction((tx) => createClient(tx, name))));
-    const found = await Promise.all(made.map((client) => findClient(db, client.id)));
+    const created = await Promise.all(names.map((name) => db.transaction((tx) => createClient(tx, name))));
+    const found = await Promise.all(created.map((client) => findClient(db, client.id)));
     t.same(
       found.map((client) => client?.name),
       names,
@@ -77,7 +77,7 @@ t.test("behind a pooler in transaction mode", async (t) => {
     t.equal((await web.call("GET", "/readyz")).status, 200);
     const dispatcher = startProcess(t, "dispatcher", settings);
     const scheduler = startProcess(t, "scheduler", settings);
-    await dispatcher.line("process.ready");
+    await dispatcher.waitForLine("process.ready");
     await until(
       "three ticks",
       () => scheduler.lines().filter((line) => line.event === "cron.ran").length >= 3,

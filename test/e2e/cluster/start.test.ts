@@ -8,9 +8,9 @@ import { packageRoot } from "../../../src/runtime/package-root.ts";
 import { createDatabase } from "../../../src/store/database/database.ts";
 import { createClient, findClient } from "../../../src/store/tenants/clients.ts";
 import { startProcess } from "../../fixtures/processes/processes.ts";
-import { openFolder } from "../../fixtures/servers/folders.ts";
+import { makeTempFolder } from "../../fixtures/servers/folders.ts";
 import { curlProgram } from "../../fixtures/servers/programs.ts";
-import { cloneDatabase, ownRedis } from "../../fixtures/servers/servers.ts";
+import { allocateRedisDatabase, cloneDatabase } from "../../fixtures/servers/servers.ts";
 import { until } from "../../fixtures/until.ts";
 
 const PID_FILES = [
@@ -22,11 +22,11 @@ const PID_FILES = [
   "postgres/data/postmaster.pid",
 ];
 
-const pidIn = (folder: string, file: string) =>
+const readPid = (folder: string, file: string) =>
   Number(readFileSync(join(folder, file), "utf8").split("\n")[0]);
 
 /** Servers and processes of a start that is up. */
-const pidsOf = (folder: string) => PID_FILES.map((file) => pidIn(folder, file));
+const readPids = (folder: string) => PID_FILES.map((file) => readPid(folder, file));
 
 function isAlive(pid: number): boolean {
   try {
@@ -37,41 +37,42 @@ function isAlive(pid: number): boolean {
 }
 
 /** One that has ended stays on the list of processes until its parent, whoever that is by now, has taken note of it. */
-const allEnded = (pids: readonly number[]) => until(`ended: ${pids}`, () => !pids.some(isAlive));
+const untilAllEnded = (pids: readonly number[]) => until(`ended: ${pids}`, () => !pids.some(isAlive));
 
-function open(t: Test, folder: string) {
+function openDatabase(t: Test, folder: string) {
   const { DATABASE_URL = "" } = readEnvFile(join(folder, "env"));
   const db = createDatabase({ DATABASE_URL, DATABASE_POOL: 1, DATABASE_PREPARED: true }, () => {});
   t.teardown(() => db.close());
   return db;
 }
 
-const demoOf = (folder: string) =>
+const readDemoSettings = (folder: string) =>
   Object.fromEntries(
     Object.entries(readEnvFile(join(folder, "env"))).filter(([name]) => name.startsWith("DEMO_")),
   );
 
 /** The three commands of the screen, as a person would paste them. */
-async function pasteCommands(t: Test, output: string): Promise<void> {
+async function runPrintedCommands(t: Test, output: string): Promise<void> {
   curlProgram();
-  const paste = (command = "") => JSON.parse(spawnSync("sh", ["-c", command], { encoding: "utf8" }).stdout);
+  const runShell = (command = "") =>
+    JSON.parse(spawnSync("sh", ["-c", command], { encoding: "utf8" }).stdout);
   const [send, inbound, inbox] = output.split("\n").filter((line) => line.startsWith("curl "));
-  const { message_id, status } = paste(send);
+  const { message_id, status } = runShell(send);
   t.equal(status, "queued");
-  t.equal(paste(inbound).error, undefined);
-  interface Told {
+  t.equal(runShell(inbound).error, undefined);
+  interface InboxEntry {
     path: string;
     body: { type: string; data: { message_id?: string; status?: string; content?: object } };
   }
-  const told = (): Told[] => paste(inbox).data;
-  const isAbout = ({ body }: Told, word: string) =>
+  const readInbox = (): InboxEntry[] => runShell(inbox).data;
+  const hasStatus = ({ body }: InboxEntry, word: string) =>
     body.data.message_id === message_id && body.data.status === word;
   const delivered = await until("the message is delivered", () =>
-    told().find((one) => isAbout(one, "delivered")),
+    readInbox().find((entry) => hasStatus(entry, "delivered")),
   );
   t.equal(delivered.path, "/_sandbox/inbox/chat/updateMessageStatus");
   const received = await until("the other has arrived", () =>
-    told().find(({ body }) => body.type === "message.received"),
+    readInbox().find(({ body }) => body.type === "message.received"),
   );
   t.match(received, {
     path: "/_sandbox/inbox/chat/receiveMessage",
@@ -80,7 +81,7 @@ async function pasteCommands(t: Test, output: string): Promise<void> {
 }
 
 /** The command line with the settings that were written down, loaded as the screen says. */
-function heraldIn(folder: string, ...words: string[]) {
+function runHerald(folder: string, ...words: string[]) {
   const script = `set -a; . '${join(folder, "env")}'; set +a; exec "${process.execPath}" dist/bin/herald.js "$@"`;
   return spawnSync("sh", ["-c", script, "herald", ...words], {
     encoding: "utf8",
@@ -89,13 +90,13 @@ function heraldIn(folder: string, ...words: string[]) {
   });
 }
 
-async function commandInShell(t: Test, folder: string): Promise<void> {
-  const herald = (...words: string[]) => heraldIn(folder, ...words);
+async function checkHeraldInShell(t: Test, folder: string): Promise<void> {
+  const herald = (...words: string[]) => runHerald(folder, ...words);
   const list = herald("client", "list", "--json");
   t.equal(list.status, 0, list.stderr);
   const [client] = JSON.parse(list.stdout).data;
   t.match(client, { name: "Demo client" });
-  const who = [
+  const userArgs = [
     "--client",
     client.client_id,
     "--email",
@@ -105,9 +106,9 @@ async function commandInShell(t: Test, folder: string): Promise<void> {
     "--role",
     "viewer",
   ];
-  const made = herald("user", "create", ...who, "--password", "-", "--json");
-  t.match(JSON.parse(made.stdout), { user_id: /^usr_/ });
-  t.notMatch(made.stdout, "password");
+  const created = herald("user", "create", ...userArgs, "--password", "-", "--json");
+  t.match(JSON.parse(created.stdout), { user_id: /^usr_/ });
+  t.notMatch(created.stdout, "password");
   t.equal(herald("client", "list", "--nonsense").status, 2);
   const piped = spawnSync("sh", ["-c", `"${process.execPath}" dist/bin/herald.js --help | true`], {
     encoding: "utf8",
@@ -118,18 +119,18 @@ async function commandInShell(t: Test, folder: string): Promise<void> {
 }
 
 /** The stand-in platforms, found by what was written down. */
-async function platformsAnswer(t: Test, folder: string): Promise<void> {
+async function checkPlatforms(t: Test, folder: string): Promise<void> {
   const { AD_PLATFORM_URL, PLATFORM_APP_ID, PLATFORM_APP_SECRET } = readEnvFile(join(folder, "env"));
   const headers = { authorization: `Bearer ${PLATFORM_APP_ID}|${PLATFORM_APP_SECRET}` };
   const answer = await fetch(`${AD_PLATFORM_URL}/${PLATFORM_APP_ID}`, { headers });
   t.match(await answer.json(), { id: PLATFORM_APP_ID });
-  const { findings } = JSON.parse(heraldIn(folder, "doctor", "--json").stdout);
+  const { findings } = JSON.parse(runHerald(folder, "doctor", "--json").stdout);
   const platforms = findings.filter(({ check }: { check: string }) => check === "platforms");
   t.match(platforms, [{ status: "ok" }]);
 }
 
 t.test("npm start", async (t) => {
-  const folder = openFolder(t);
+  const folder = makeTempFolder(t);
   const [PORT, SANDBOX_PORT] = [String(await freePort()), String(await freePort())];
   const address = `http://127.0.0.1:${PORT}`;
   const isUp = () =>
@@ -140,8 +141,8 @@ t.test("npm start", async (t) => {
   const start = (env: Record<string, string> = {}) =>
     startProcess(t, "start", { PORT, SANDBOX_PORT, ...env }, { args: ["--folder", folder] });
   let clientId = "";
-  let demo: Record<string, string> = {};
-  let leftBehind: number[] = [];
+  let demoSettings: Record<string, string> = {};
+  let orphanPids: number[] = [];
 
   t.test("starts everything from nothing and says where it is", async (t) => {
     // What a first start leaves that was interrupted while it made the database.
@@ -149,67 +150,74 @@ t.test("npm start", async (t) => {
     writeFileSync(join(folder, "postgres/data.new/PG_VERSION"), "15\n");
     const starter = start();
     await until("up", isUp);
-    await until("the screen", () => starter.output().includes("Herald is up."));
+    await until("the screen", () => starter.stdout().includes("Herald is up."));
     for (const shown of [
       `address    http://localhost:${PORT}`,
       `docs       http://localhost:${PORT}/api/docs`,
       `sandbox    http://localhost:${SANDBOX_PORT}/_sandbox`,
     ])
-      t.match(starter.output(), shown);
-    await pasteCommands(t, starter.output());
+      t.match(starter.stdout(), shown);
+    await runPrintedCommands(t, starter.stdout());
     for (const name of ["sandbox", "web", "dispatcher", "scheduler"])
-      t.match(starter.output(), new RegExp(`^${name} +\\|.*process.ready`, "m"));
+      t.match(starter.stdout(), new RegExp(`^${name} +\\|.*process.ready`, "m"));
     t.equal(statSync(join(folder, "env")).mode & 0o777, 0o600);
-    demo = demoOf(folder);
-    t.match(demo, { DEMO_EMAIL: "owner@example.com", DEMO_API_KEY: /^svc_test_/, DEMO_PASSWORD: /^\w{20}$/ });
-    t.match(starter.output(), demo.DEMO_API_KEY as string);
-    await commandInShell(t, folder);
-    await platformsAnswer(t, folder);
-    clientId = (await createClient(open(t, folder), "kept")).id;
+    demoSettings = readDemoSettings(folder);
+    t.match(demoSettings, {
+      DEMO_EMAIL: "owner@example.com",
+      DEMO_API_KEY: /^svc_test_/,
+      DEMO_PASSWORD: /^\w{20}$/,
+    });
+    t.match(starter.stdout(), demoSettings.DEMO_API_KEY as string);
+    await checkHeraldInShell(t, folder);
+    await checkPlatforms(t, folder);
+    clientId = (await createClient(openDatabase(t, folder), "kept")).id;
 
-    const pids = pidsOf(folder);
+    const pids = readPids(folder);
     t.same(pids.filter(isAlive), pids);
     const second = start();
     await until("refused", () => second.child.exitCode !== null);
     t.match(
-      second.complaint(),
+      second.stderr(),
       /already runs from this folder .* at http:\/\/localhost:\d+; its API key and login stand in/,
     );
 
     await starter.stop("SIGKILL");
     t.ok(isAlive(pids.at(-1) as number), "the servers outlived their starter");
-    leftBehind = pids;
+    orphanPids = pids;
   });
 
   t.test("finds its data again after it was killed and left its servers behind", async (t) => {
     const settings = readEnvFile(join(folder, "env"));
     const starter = start(settings); // as in a terminal into which they were loaded
-    await until("up again", () => starter.output().includes("Herald is up."));
+    await until("up again", () => starter.stdout().includes("Herald is up."));
     t.same(readEnvFile(join(folder, "env")), settings, "at the same addresses");
-    await allEnded(leftBehind);
-    t.match(await findClient(open(t, folder), clientId), { name: "kept" });
-    t.same(demoOf(folder), demo, "the same demo client, key and login");
-    await pasteCommands(t, starter.output());
-    const pids = pidsOf(folder);
+    await untilAllEnded(orphanPids);
+    t.match(await findClient(openDatabase(t, folder), clientId), { name: "kept" });
+    t.same(readDemoSettings(folder), demoSettings, "the same demo client, key and login");
+    await runPrintedCommands(t, starter.stdout());
+    const pids = readPids(folder);
     process.kill(pids[0] as number, "SIGKILL");
     await until("ended", () => starter.child.exitCode !== null);
     t.equal(starter.child.exitCode, 1, "and ends with the process that ends");
-    t.match(starter.output(), /web ended by SIGKILL/);
-    await allEnded(pids);
+    t.match(starter.stdout(), /web ended by SIGKILL/);
+    await untilAllEnded(pids);
   });
 
   t.test("uses the servers that the environment names, and starts none", async (t) => {
-    const named = { DATABASE_URL: await cloneDatabase(t, "template0"), REDIS_URL: await ownRedis() };
-    const elsewhere = openFolder(t);
+    const serverSettings = {
+      DATABASE_URL: await cloneDatabase(t, "template0"),
+      REDIS_URL: await allocateRedisDatabase(),
+    };
+    const otherFolder = makeTempFolder(t);
     const starter = startProcess(
       t,
       "start",
-      { PORT, SANDBOX_PORT, ...named },
-      { args: ["--folder", elsewhere] },
+      { PORT, SANDBOX_PORT, ...serverSettings },
+      { args: ["--folder", otherFolder] },
     );
-    await until("up", () => starter.output().includes("Herald is up."));
-    t.match(readEnvFile(join(elsewhere, "env")), named);
-    t.same(readdirSync(elsewhere).sort(), [
+    await until("up", () => starter.stdout().includes("Herald is up."));
+    t.match(readEnvFile(join(otherFolder, "env")), serverSettings);
+    t.same(readdirSync(otherFolder).sort(), [
       "dispatcher.pid",
       "env",
       "sandbox.pid",
@@ -217,7 +225,7 @@ t.test("npm start", async (t) => {
       "start.pid",
       "web.pid",
     ]);
-    t.match((await createClient(open(t, elsewhere), "theirs")).name, "theirs");
+    t.match((await createClient(openDatabase(t, otherFolder), "theirs")).name, "theirs");
     t.equal(await starter.stop(), 0);
   });
 
@@ -226,23 +234,23 @@ t.test("npm start", async (t) => {
     const wrong = start({ JWT_SECRET: "short" });
     await until("ended", () => wrong.child.exitCode !== null);
     t.equal(wrong.child.exitCode, 1);
-    t.match(wrong.complaint(), /JWT_SECRET must be a text of at least 32 bytes/);
+    t.match(wrong.stderr(), /JWT_SECRET must be a text of at least 32 bytes/);
     t.equal(readFileSync(join(folder, "env"), "utf8"), before);
 
     const other = start({ ENCRYPTION_KEYS: `k2:${Buffer.alloc(32).toString("base64")}` });
-    await until("up", () => other.output().includes("Herald is up."));
-    t.match(other.output(), /the former settings are kept in .*env\.before/);
+    await until("up", () => other.stdout().includes("Herald is up."));
+    t.match(other.stdout(), /the former settings are kept in .*env\.before/);
     t.equal(readFileSync(join(folder, "env.before"), "utf8"), before);
-    t.match(await findClient(open(t, folder), clientId), { name: "kept" });
-    const pids = pidsOf(folder);
+    t.match(await findClient(openDatabase(t, folder), clientId), { name: "kept" });
+    const pids = readPids(folder);
     t.equal(await other.stop("SIGINT"), 0);
-    await allEnded(pids);
+    await untilAllEnded(pids);
   });
 
   t.test("is not for production", async (t) => {
     const starter = startProcess(t, "start", { NODE_ENV: "production" }, { args: ["--folder", folder] });
     await until("ended", () => starter.child.exitCode !== null);
     t.equal(starter.child.exitCode, 1);
-    t.match(starter.complaint(), /npm start is for development/);
+    t.match(starter.stderr(), /npm start is for development/);
   });
 });

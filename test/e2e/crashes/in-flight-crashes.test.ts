@@ -4,27 +4,27 @@ import { DAY, HOUR, MINUTE, SECOND } from "../../../src/runtime/durations.ts";
 import { JsonText } from "../../../src/runtime/json/json.ts";
 import { generateWebhookToken } from "../../../src/security/webhook-tokens.ts";
 import {
-  answering,
+  answerWith,
   type ClientBackend,
   type ReceivedEvent,
   startClientBackend,
 } from "../../fixtures/events/client-backend.ts";
-import { hasten, tellOne, untilDelivery } from "../../fixtures/events/deliveries.ts";
-import { attemptsOf, configure, deliveryIs } from "../../fixtures/events/events.ts";
+import { makeDeliveriesDue, queueEvent, untilDelivery } from "../../fixtures/events/deliveries.ts";
+import { configureWebhook, readAttempts, updateDelivery } from "../../fixtures/events/events.ts";
 import { startApi } from "../../fixtures/http/api.ts";
 import { startDispatcher } from "../../fixtures/processes/dispatcher.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";
 
 /** What the poster says of answers from these paths, which Postgres keeps in no text. */
-const UNWRITABLE: Record<string, string> = { nul: "a\u0000b", surrogate: "a\ud800b" };
+const UNSTORABLE_EXCERPTS: Record<string, string> = { nul: "a\u0000b", surrogate: "a\ud800b" };
 
 const dispatcher = await startDispatcher(t, {
   poster: (real) => ({
     ...real,
     async post(post, signal) {
       const posted = await real.post(post, signal);
-      const excerpt = UNWRITABLE[post.url.split("/")[3] as string];
+      const excerpt = UNSTORABLE_EXCERPTS[post.url.split("/")[3] as string];
       return excerpt ? { ...posted, excerpt } : posted;
     },
   }),
@@ -35,7 +35,7 @@ const api = await startApi(t, { config: dispatcher.config });
 async function startClient(t: Test) {
   const backend = await startClientBackend(t);
   const client = await makeTenant(dispatcher);
-  const { headers } = await client.key("webhooks:manage");
+  const { headers } = await client.createKey("webhooks:manage");
   const call = async (method: string, path: string, json?: object) =>
     (await api.call(method, `/api/webhooks/${path}`, { headers, json })).body;
   await call("PATCH", "config", { webhook_url: backend.url });
@@ -45,7 +45,7 @@ async function startClient(t: Test) {
 type Call = Awaited<ReturnType<typeof startClient>>["call"];
 
 /** Whether a receiver that has this token finds it in order. */
-function verifies(token: string, { raw, headers }: ReceivedEvent, format?: "raw"): boolean {
+function isSignedWith(token: string, { raw, headers }: ReceivedEvent, format?: "raw"): boolean {
   try {
     new Webhook(token, format && { format }).verify(raw, headers as Record<string, string>);
     return true;
@@ -55,69 +55,69 @@ function verifies(token: string, { raw, headers }: ReceivedEvent, format?: "raw"
 }
 
 /** The first attempt of an event that is waiting for its answer while the test goes on. */
-async function withOneOut(t: Test) {
+async function startWithOneInFlight(t: Test) {
   const started = await startClient(t);
   const { backend, client } = started;
-  backend.hold();
-  const id = await tellOne(dispatcher, client);
-  await until("it is out", () => backend.open() === 1);
+  backend.pauseAnswers();
+  const id = await queueEvent(dispatcher, client);
+  await until("it is out", () => backend.openRequests() === 1);
   /** The attempt fails, and the time of the next one has come. */
-  const fail = async () => {
-    backend.answer = answering(200);
+  const failAttempt = async () => {
+    backend.answer = answerWith(200);
     backend.release(1, 503);
     await untilDelivery(dispatcher, id, { state: "retrying", attempts: 1 });
-    await hasten(dispatcher, client, id);
+    await makeDeliveriesDue(dispatcher, client, id);
   };
-  return { ...started, id, fail };
+  return { ...started, id, failAttempt };
 }
 
-const arrived = (backend: ClientBackend, id: string) =>
+const untilReceived = (backend: ClientBackend, id: string) =>
   until("it arrives", () => backend.received.find((event) => event.id === id));
 
 t.test("a backend verifies what it receives with the standard's own library", async (t) => {
   const { backend, client, call } = await startClient(t);
-  const next = async () => arrived(backend, await tellOne(dispatcher, client));
+  const receiveNext = async () => untilReceived(backend, await queueEvent(dispatcher, client));
   const generate = async (grace_minutes: number) =>
     (await call("POST", "config/generate-secret", { grace_minutes })).webhook_secret;
 
-  const { headers } = await next();
+  const { headers } = await receiveNext();
   t.notOk("webhook-signature" in headers || "x-webhook-token" in headers, "no token, no signature");
 
   const generated = await generate(0);
-  const first = await next();
-  t.ok(verifies(generated, first));
-  t.notOk(verifies(generateWebhookToken(), first));
+  const first = await receiveNext();
+  t.ok(isSignedWith(generated, first));
+  t.notOk(isSignedWith(generateWebhookToken(), first));
   t.equal(first.headers["x-webhook-token"], generated);
 
   const rotated = await generate(10);
-  const during = await next();
-  t.ok(verifies(rotated, during));
-  t.ok(verifies(generated, during), "the former one too during its grace");
-  const [one, two] = String(during.headers["webhook-signature"]).split(" ");
-  const signedBy = (signature?: string): ReceivedEvent => ({
-    ...during,
-    headers: { ...during.headers, "webhook-signature": signature as string },
+  const duringGrace = await receiveNext();
+  t.ok(isSignedWith(rotated, duringGrace));
+  t.ok(isSignedWith(generated, duringGrace), "the former one too during its grace");
+  const [one, two] = String(duringGrace.headers["webhook-signature"]).split(" ");
+  const withSignature = (signature?: string): ReceivedEvent => ({
+    ...duringGrace,
+    headers: { ...duringGrace.headers, "webhook-signature": signature as string },
   });
-  t.ok(verifies(rotated, signedBy(one)), "the new one first");
-  t.ok(verifies(generated, signedBy(two)));
-  t.equal(during.headers["x-webhook-token"], rotated);
+  t.ok(isSignedWith(rotated, withSignature(one)), "the new one first");
+  t.ok(isSignedWith(generated, withSignature(two)));
+  t.equal(duringGrace.headers["x-webhook-token"], rotated);
 
-  const own = "a-token-of-the-client's-own";
-  await call("PATCH", "config", { webhook_secret: own });
-  const last = await next();
-  t.ok(verifies(own, last, "raw"));
-  t.notOk(verifies(rotated, last));
-  t.equal(last.headers["x-webhook-token"], own);
+  const ownToken = "a-token-of-the-client's-own";
+  await call("PATCH", "config", { webhook_secret: ownToken });
+  const last = await receiveNext();
+  t.ok(isSignedWith(ownToken, last, "raw"));
+  t.notOk(isSignedWith(rotated, last));
+  t.equal(last.headers["x-webhook-token"], ownToken);
 });
 
 t.test("a retry has the same id and body, byte for byte, and the next number", async (t) => {
   const { backend, client } = await startClient(t);
-  backend.answer = answering(503);
+  backend.answer = answerWith(503);
   const data = new JsonText('{"n": 12345678901234567890, "text":"ü\\u0000\\ud800"}');
-  const id = await tellOne(dispatcher, client, { data });
+  const id = await queueEvent(dispatcher, client, { data });
   await untilDelivery(dispatcher, id, { state: "retrying", attempts: 1 });
-  backend.answer = answering(200);
-  await hasten(dispatcher, client, id);
+  backend.answer = answerWith(200);
+  await makeDeliveriesDue(dispatcher, client, id);
   await untilDelivery(dispatcher, id, { state: "delivered", attempts: 2, last_status_code: 200 });
   const [first, second] = backend.received as [ReceivedEvent, ReceivedEvent];
   t.equal(backend.received.length, 2);
@@ -130,16 +130,16 @@ t.test("a retry has the same id and body, byte for byte, and the next number", a
   );
 });
 
-const ENDINGS: [what: string, change: (call: Call) => Promise<unknown>, reason: string][] = [
+const SKIP_CASES: [what: string, change: (call: Call) => Promise<unknown>, reason: string][] = [
   ["switched off", (call) => call("PATCH", "dispatch/chatapp", { enabled: false }), "disabled"],
   ["without an address", (call) => call("PATCH", "config", { webhook_url: "" }), "not_configured"],
 ];
 
-for (const [what, change, skip_reason] of ENDINGS)
+for (const [what, change, skip_reason] of SKIP_CASES)
   t.test(`an event that is ${what} during an attempt is not tried again`, async (t) => {
-    const { backend, call, id, fail } = await withOneOut(t);
+    const { backend, call, id, failAttempt } = await startWithOneInFlight(t);
     await change(call);
-    await fail();
+    await failAttempt();
     await untilDelivery(dispatcher, id, {
       state: "skipped",
       skip_reason,
@@ -151,112 +151,119 @@ for (const [what, change, skip_reason] of ENDINGS)
   });
 
 t.test("the next attempt goes where the client is by then", async (t) => {
-  const moved = await startClientBackend(t);
-  const { backend, call, id, fail } = await withOneOut(t);
-  await call("PATCH", "config", { webhook_url: `${moved.url}/new` });
-  await fail();
-  const url = `${moved.url}/new/chat/receiveMessage`;
+  const newBackend = await startClientBackend(t);
+  const { backend, call, id, failAttempt } = await startWithOneInFlight(t);
+  await call("PATCH", "config", { webhook_url: `${newBackend.url}/new` });
+  await failAttempt();
+  const url = `${newBackend.url}/new/chat/receiveMessage`;
   await untilDelivery(dispatcher, id, { state: "delivered", attempts: 2, url });
   t.equal(backend.received.length, 1);
-  t.match(moved.received, [{ id, path: "/new/chat/receiveMessage", headers: { "x-webhook-attempt": "2" } }]);
+  t.match(newBackend.received, [
+    { id, path: "/new/chat/receiveMessage", headers: { "x-webhook-attempt": "2" } },
+  ]);
 });
 
 t.test("the next attempt carries the token of by then", async (t) => {
-  const { backend, call, id, fail } = await withOneOut(t);
+  const { backend, call, id, failAttempt } = await startWithOneInFlight(t);
   const { webhook_secret } = await call("POST", "config/generate-secret");
-  await fail();
+  await failAttempt();
   await untilDelivery(dispatcher, id, { state: "delivered", attempts: 2 });
   const [first, second] = backend.received as [ReceivedEvent, ReceivedEvent];
   t.notOk("x-webhook-token" in first.headers);
   t.equal(second.headers["x-webhook-token"], webhook_secret);
-  t.ok(verifies(webhook_secret, second));
+  t.ok(isSignedWith(webhook_secret, second));
 });
 
 /** Milliseconds that lie between an attempt and the next, less what the attempt itself took. */
-async function delayOf(id: string): Promise<number> {
-  const [row, attempts] = [await untilDelivery(dispatcher, id, {}), await attemptsOf(dispatcher, id)];
+async function readRetryDelay(id: string): Promise<number> {
+  const [row, attempts] = [await untilDelivery(dispatcher, id, {}), await readAttempts(dispatcher, id)];
   return Number(row.next_attempt_at) - Number(attempts.at(-1)?.at);
 }
 
 /** What an attempt may last on a slow machine. */
-const SLACK = 3 * SECOND;
+const SLACK_MS = 3 * SECOND;
 
-const isAbout = (delay: number, wanted: number) => delay >= 0.8 * wanted && delay <= 1.2 * wanted + SLACK;
+const isNear = (delay: number, expected: number) =>
+  delay >= 0.8 * expected && delay <= 1.2 * expected + SLACK_MS;
 
 const inTwoHours = () => new Date(Date.now() + 2 * HOUR).toUTCString();
 
-const ANSWERS: [status: number, headers: Record<string, string>, error: string, delay: number | null][] = [
-  [410, { "retry-after": "60" }, "HTTP 410", null],
-  [404, {}, "HTTP 404", 5 * SECOND],
-  [302, { location: "http://127.0.0.1:1/" }, "redirect", 5 * SECOND],
-  [503, { "retry-after": "3600" }, "HTTP 503", HOUR],
-  [503, { "retry-after": inTwoHours() }, "HTTP 503", 2 * HOUR],
-  [429, { "retry-after": "999999999" }, "HTTP 429", DAY],
-  [503, { "retry-after": "1" }, "HTTP 503", 5 * SECOND],
-  [503, { "retry-after": "soon" }, "HTTP 503", 5 * SECOND],
-];
+const ANSWER_CASES: [status: number, headers: Record<string, string>, error: string, delay: number | null][] =
+  [
+    [410, { "retry-after": "60" }, "HTTP 410", null],
+    [404, {}, "HTTP 404", 5 * SECOND],
+    [302, { location: "http://127.0.0.1:1/" }, "redirect", 5 * SECOND],
+    [503, { "retry-after": "3600" }, "HTTP 503", HOUR],
+    [503, { "retry-after": inTwoHours() }, "HTTP 503", 2 * HOUR],
+    [429, { "retry-after": "999999999" }, "HTTP 429", DAY],
+    [503, { "retry-after": "1" }, "HTTP 503", 5 * SECOND],
+    [503, { "retry-after": "soon" }, "HTTP 503", 5 * SECOND],
+  ];
 
 t.test("how it goes on after an answer that is no success", async (t) => {
   const backend = await startClientBackend(t, (response, { path }) => {
-    const [status, headers] = ANSWERS[Number(path.split("/")[1])] as (typeof ANSWERS)[0];
+    const [status, headers] = ANSWER_CASES[Number(path.split("/")[1])] as (typeof ANSWER_CASES)[0];
     response.writeHead(status, headers).end();
   });
-  for (const [index, [status, headers, last_error, delay]] of ANSWERS.entries()) {
+  for (const [index, [status, headers, last_error, delay]] of ANSWER_CASES.entries()) {
     const client = await makeTenant(dispatcher);
-    await configure(dispatcher, client, { url: `${backend.url}/${index}` });
-    const id = await tellOne(dispatcher, client);
+    await configureWebhook(dispatcher, client, { url: `${backend.url}/${index}` });
+    const id = await queueEvent(dispatcher, client);
     const state = delay === null ? "failed" : "retrying";
     const row = await untilDelivery(dispatcher, id, { state, attempts: 1, last_error });
     const what = `${status} ${JSON.stringify(headers)}`;
     if (delay === null) t.equal(row.next_attempt_at, null, what);
-    else t.ok(isAbout(await delayOf(id), delay), `${what}: ${await delayOf(id)} ms`);
+    else t.ok(isNear(await readRetryDelay(id), delay), `${what}: ${await readRetryDelay(id)} ms`);
   }
 });
 
-const SCHEDULE = [
+const RETRY_DELAYS_MS = [
   ...[5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE],
   ...[HOUR, 2 * HOUR, 4 * HOUR, 8 * HOUR, 12 * HOUR, DAY, DAY],
 ];
 
 t.test("after thirteen attempts it has failed; told again, the schedule begins anew", async (t) => {
   const { backend, client, call } = await startClient(t);
-  backend.answer = answering(422);
-  const id = await tellOne(dispatcher, client);
-  for (const [index, delay] of SCHEDULE.entries()) {
+  backend.answer = answerWith(422);
+  const id = await queueEvent(dispatcher, client);
+  for (const [index, delay] of RETRY_DELAYS_MS.entries()) {
     await untilDelivery(dispatcher, id, { state: "retrying", attempts: index + 1 });
-    t.ok(isAbout(await delayOf(id), delay), `after attempt ${index + 1}: ${await delayOf(id)} ms`);
-    await hasten(dispatcher, client, id);
+    t.ok(
+      isNear(await readRetryDelay(id), delay),
+      `after attempt ${index + 1}: ${await readRetryDelay(id)} ms`,
+    );
+    await makeDeliveriesDue(dispatcher, client, id);
   }
   await untilDelivery(dispatcher, id, { state: "failed", attempts: 13, next_attempt_at: null });
   t.match(await call("POST", `events/${id}/retry`), { redispatched: true, status: "pending", attempts: 13 });
   await untilDelivery(dispatcher, id, { state: "retrying", attempts: 14 });
-  t.ok(isAbout(await delayOf(id), 5 * SECOND));
+  t.ok(isNear(await readRetryDelay(id), 5 * SECOND));
   const numbers = Array.from({ length: 14 }, (_, index) => index + 1);
   t.same(
     backend.received.map(({ headers }) => Number(headers["x-webhook-attempt"])),
     numbers,
   );
   t.same(
-    (await attemptsOf(dispatcher, id)).map(({ attempt }) => attempt),
+    (await readAttempts(dispatcher, id)).map(({ attempt }) => attempt),
     numbers,
   );
 });
 
 t.test("told again during its last attempt, the schedule begins anew where that fails", async (t) => {
   const { backend, client, call } = await startClient(t);
-  backend.answer = answering(422);
-  const id = await tellOne(dispatcher, client);
+  backend.answer = answerWith(422);
+  const id = await queueEvent(dispatcher, client);
   await untilDelivery(dispatcher, id, { state: "retrying", attempts: 1 });
-  await deliveryIs(dispatcher, id, { attempts: 12 });
-  backend.hold();
-  await hasten(dispatcher, client, id);
-  await until("the last one is out", () => backend.open() === 1);
+  await updateDelivery(dispatcher, id, { attempts: 12 });
+  backend.pauseAnswers();
+  await makeDeliveriesDue(dispatcher, client, id);
+  await until("the last one is out", () => backend.openRequests() === 1);
   t.match(await call("POST", `events/${id}/retry`), { redispatched: true, status: "pending" });
   backend.release(1, 422);
   await untilDelivery(dispatcher, id, { state: "retrying", attempts: 13 });
-  t.ok(isAbout(await delayOf(id), 5 * SECOND), `${await delayOf(id)} ms`);
-  await hasten(dispatcher, client, id);
-  await until("the next one is out", () => backend.open() === 1);
+  t.ok(isNear(await readRetryDelay(id), 5 * SECOND), `${await readRetryDelay(id)} ms`);
+  await makeDeliveriesDue(dispatcher, client, id);
+  await until("the next one is out", () => backend.openRequests() === 1);
   await call("POST", `events/${id}/retry`);
   backend.release();
   await untilDelivery(dispatcher, id, { state: "delivered", attempts: 14 });
@@ -269,13 +276,13 @@ t.test("an event that cannot be signed is no request, and has failed after five 
     client.id,
     "sealed by a key that nobody has",
   ]);
-  const id = await tellOne(dispatcher, client);
+  const id = await queueEvent(dispatcher, client);
   for (const attempts of [1, 2, 3, 4]) {
     await untilDelivery(dispatcher, id, { state: "retrying", attempts, last_error: "internal" });
-    await hasten(dispatcher, client, id);
+    await makeDeliveriesDue(dispatcher, client, id);
   }
   await untilDelivery(dispatcher, id, { state: "failed", attempts: 5, last_error: "internal" });
-  t.equal((await attemptsOf(dispatcher, id)).length, 5);
+  t.equal((await readAttempts(dispatcher, id)).length, 5);
   t.equal(backend.connections(), 0);
   const line = dispatcher.lines.find(({ event_id }) => event_id === id);
   t.match(line, { level: "error", event: "delivery.attempted", outcome: "internal", err: Object });
@@ -283,19 +290,19 @@ t.test("an event that cannot be signed is no request, and has failed after five 
 
 t.test("an answer that Postgres cannot keep is left out, and blocks no neighbour", async (t) => {
   const backend = await startClientBackend(t);
-  backend.hold();
+  backend.pauseAnswers();
   const ids: string[] = [];
   for (const path of ["nul", "fine", "surrogate", "well"]) {
     const client = await makeTenant(dispatcher);
-    await configure(dispatcher, client, { url: `${backend.url}/${path}` });
-    ids.push(await tellOne(dispatcher, client));
+    await configureWebhook(dispatcher, client, { url: `${backend.url}/${path}` });
+    ids.push(await queueEvent(dispatcher, client));
   }
-  await until("all are out", () => backend.open() === 4);
+  await until("all are out", () => backend.openRequests() === 4);
   backend.release();
   const errors: (string | null | undefined)[] = [];
   for (const id of ids) {
     await untilDelivery(dispatcher, id, { state: "delivered", attempts: 1 });
-    errors.push((await attemptsOf(dispatcher, id))[0]?.error);
+    errors.push((await readAttempts(dispatcher, id))[0]?.error);
   }
   t.same(errors, ["internal", null, "internal", null]);
 });
@@ -304,20 +311,33 @@ t.test("each attempt is one line, which says neither token nor body", async (t) 
   const { backend, client, call } = await startClient(t);
   const { webhook_secret } = await call("POST", "config/generate-secret");
   const secrets = ["a body that is nobody's business", "an answer that is nobody's business", webhook_secret];
-  backend.answer = answering(503, {}, secrets[1]);
-  const id = await tellOne(dispatcher, client, { data: { text: secrets[0] } });
+  backend.answer = answerWith(503, {}, secrets[1]);
+  const id = await queueEvent(dispatcher, client, { data: { text: secrets[0] } });
   await untilDelivery(dispatcher, id, { state: "retrying", attempts: 1 });
-  backend.answer = answering(204);
-  await hasten(dispatcher, client, id);
+  backend.answer = answerWith(204);
+  await makeDeliveriesDue(dispatcher, client, id);
   await untilDelivery(dispatcher, id, { state: "delivered", attempts: 2 });
   const lines = dispatcher.lines.filter(({ event_id }) => event_id === id);
-  const known = { level: "info", event: "delivery.attempted", client: client.id, type: "message.received" };
+  const commonFields = {
+    level: "info",
+    event: "delivery.attempted",
+    client: client.id,
+    type: "message.received",
+  };
   t.match(lines, [
-    { ...known, key: "chatapp", attempt: 1, outcome: "refused", status: 503, error: "HTTP 503" },
-    { ...known, key: "chatapp", attempt: 2, outcome: "delivered", status: 204, error: null, retry_in: null },
+    { ...commonFields, key: "chatapp", attempt: 1, outcome: "refused", status: 503, error: "HTTP 503" },
+    {
+      ...commonFields,
+      key: "chatapp",
+      attempt: 2,
+      outcome: "delivered",
+      status: 204,
+      error: null,
+      retry_in: null,
+    },
   ]);
   t.equal(lines.length, 2);
-  t.ok(isAbout(Number(lines[0]?.retry_in) * SECOND, 5 * SECOND));
+  t.ok(isNear(Number(lines[0]?.retry_in) * SECOND, 5 * SECOND));
   for (const line of lines) t.type(line.ms, "number");
   const everything = JSON.stringify(dispatcher.lines);
   for (const secret of secrets) t.notOk(everything.includes(secret), secret.slice(0, 9));

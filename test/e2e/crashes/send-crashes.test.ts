@@ -1,36 +1,36 @@
 import t from "tap";
-import { startTogether, type Together } from "../../fixtures/processes/local-cluster.ts";
+import { type LocalCluster, startLocalCluster } from "../../fixtures/processes/local-cluster.ts";
 import { until } from "../../fixtures/until.ts";
 
 /** Messages that the platforms were asked to send to this person. */
-const sendsTo = async ({ requests }: Together, to: string): Promise<number> =>
+const countSendsTo = async ({ requests }: LocalCluster, to: string): Promise<number> =>
   (await requests()).filter(({ path, body }) => path.endsWith("/messages") && body?.to === to).length;
 
 t.test("a dispatcher dies over messages", async (t) => {
-  const together = await startTogether(t, {
+  const cluster = await startLocalCluster(t, {
     extra: { CHANNEL_RATE_PER_SECOND: "1", SEND_UNKNOWN_SECONDS: "2" },
   });
-  const { api, arm } = together;
-  const channels = (await api("GET", "/api/channels?platform=chatapp")).body.data;
-  const say = async (to: string) => {
+  const { callApi, arm } = cluster;
+  const channels = (await callApi("GET", "/api/channels?platform=chatapp")).body.data;
+  const sendText = async (to: string) => {
     const body = { channel_id: channels[0].channel_id, to, type: "text", text: { body: "Hi" } };
-    const { status, body: queued } = await api("POST", "/api/outbound/send", body);
+    const { status, body: queued } = await callApi("POST", "/api/outbound/send", body);
     t.equal(status, 202);
     return queued.message_id as string;
   };
-  const read = async (id: string) => (await api("GET", `/api/outbound/messages/${id}`)).body;
-  const untilStatus = (id: string, ...wanted: string[]) =>
+  const read = async (id: string) => (await callApi("GET", `/api/outbound/messages/${id}`)).body;
+  const untilStatus = (id: string, ...expected: string[]) =>
     until(
-      `${id} is ${wanted}`,
+      `${id} is ${expected}`,
       async () => {
         const message = await read(id);
-        return wanted.includes(message.status) ? message : undefined;
+        return expected.includes(message.status) ? message : undefined;
       },
       60_000,
     );
 
-  const people = ["5511911110001", "5511911110002", "5511911110003"] as const;
-  const written = "5511922220001";
+  const recipients = ["5511911110001", "5511911110002", "5511911110003"] as const;
+  const firstRecipient = "5511922220001";
 
   // The first goes out and is never answered; the others wait for their turn, one a second, and are not begun.
   await arm({
@@ -39,20 +39,24 @@ t.test("a dispatcher dies over messages", async (t) => {
     times: 1,
     ms: 4_000,
   });
-  const doubted = await say(written);
-  await until("the first is out", async () => (await sendsTo(together, written)) === 1);
-  const waiting = await Promise.all(people.map(say));
-  await together.dispatcher.stop("SIGKILL");
-  for (const id of waiting) t.match((await read(id)).status, /queued|sending|sent|accepted/);
-  await together.startDispatcher();
+  const unansweredId = await sendText(firstRecipient);
+  await until("the first is out", async () => (await countSendsTo(cluster, firstRecipient)) === 1);
+  const queuedIds = await Promise.all(recipients.map(sendText));
+  await cluster.dispatcher.stop("SIGKILL");
+  for (const id of queuedIds) t.match((await read(id)).status, /queued|sending|sent|accepted/);
+  await cluster.startDispatcher();
 
-  for (const [index, id] of waiting.entries()) {
+  for (const [index, id] of queuedIds.entries()) {
     const message = await untilStatus(id, "delivered", "read");
-    t.equal(await sendsTo(together, people[index] as string), 1, "sent once");
+    t.equal(await countSendsTo(cluster, recipients[index] as string), 1, "sent once");
     t.equal(message.error, null);
   }
-  const resolved = await untilStatus(doubted, "delivered", "read");
-  t.equal(await sendsTo(together, written), 1, "what was written is not sent again: the webhook tells of it");
+  const resolved = await untilStatus(unansweredId, "delivered", "read");
+  t.equal(
+    await countSendsTo(cluster, firstRecipient),
+    1,
+    "what was written is not sent again: the webhook tells of it",
+  );
   t.match(resolved.statuses.map(({ status }: { status: string }) => status).at(-1), /delivered|read/);
 
   // The platform takes a message and says nothing of it, then or later.
@@ -61,8 +65,8 @@ t.test("a dispatcher dies over messages", async (t) => {
     kind: "drop_before",
     times: 1,
   });
-  const lost = await say("5511922220002");
-  const failed = await untilStatus(lost, "failed");
+  const droppedId = await sendText("5511922220002");
+  const failed = await untilStatus(droppedId, "failed");
   t.match(failed.error, { code: "outcome_unknown" });
-  t.equal(await sendsTo(together, "5511922220002"), 1);
+  t.equal(await countSendsTo(cluster, "5511922220002"), 1);
 });

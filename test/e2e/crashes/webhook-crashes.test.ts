@@ -3,20 +3,21 @@ import t from "tap";
 import { startPostgres } from "../../../src/local/postgres.ts";
 import { freePort } from "../../../src/local/server-process.ts";
 import { pageWebhook, postWebhook } from "../../fixtures/platforms/webhooks.ts";
-import { commandLine } from "../../fixtures/processes/command-line.ts";
+import { createCommandRunner } from "../../fixtures/processes/command-line.ts";
 import { startProcess, startWeb } from "../../fixtures/processes/processes.ts";
 import { testSettings } from "../../fixtures/processes/settings.ts";
-import { openFolder } from "../../fixtures/servers/folders.ts";
+import { makeTempFolder } from "../../fixtures/servers/folders.ts";
 import { postgresProgram } from "../../fixtures/servers/programs.ts";
-import { rawClient } from "../../fixtures/servers/servers.ts";
+import { connectRawClient } from "../../fixtures/servers/servers.ts";
 import { until } from "../../fixtures/until.ts";
 
-const [WEBHOOKS, MESSAGES, SENDERS] = [120, 5, 12];
+const [WEBHOOK_COUNT, MESSAGES_PER_WEBHOOK, SENDER_COUNT] = [120, 5, 12];
 
-const messagesOf = (number: number) => Array.from({ length: MESSAGES }, (_, index) => `m_${number}_${index}`);
+const messageIdsOf = (number: number) =>
+  Array.from({ length: MESSAGES_PER_WEBHOOK }, (_, index) => `m_${number}_${index}`);
 
 t.test("whatever was answered 200 is on record once, whoever was killed meanwhile", async (t) => {
-  const folder = openFolder(t);
+  const folder = makeTempFolder(t);
   // Durable: what this is about is what a crash leaves.
   const makePostgres = (port?: number) =>
     startPostgres({
@@ -28,43 +29,44 @@ t.test("whatever was answered 200 is on record once, whoever was killed meanwhil
   let postgres = await makePostgres();
   t.teardown(() => postgres.stop());
   const settings = { ...(await testSettings(t)), DATABASE_URL: postgres.url };
-  await startProcess(t, "migrate", settings).line("migrations.applied");
-  const herald = commandLine(t, settings);
+  await startProcess(t, "migrate", settings).waitForLine("migrations.applied");
+  const herald = createCommandRunner(t, settings);
   const { client_id } = (await herald(["client", "create", "--name", "c", "--json"])).json;
-  const page = ["--platform", "socialapp", "--page-id", "7", "--token", "x"];
-  await herald(["channel", "add", "--client", client_id, ...page]);
+  const channelArgs = ["--platform", "socialapp", "--page-id", "7", "--token", "x"];
+  await herald(["channel", "add", "--client", client_id, ...channelArgs]);
 
   const ports = [String(await freePort()), String(await freePort())];
   const webs = await Promise.all(ports.map((PORT) => startWeb(t, { ...settings, PORT })));
-  let answered = 0;
+  let acknowledged = 0;
   /** As the platform does: again and again until it is taken, at whichever web is there. */
-  const deliver = async (number: number) => {
-    const body = pageWebhook("7", messagesOf(number));
+  const postUntilAccepted = async (number: number) => {
+    const body = pageWebhook("7", messageIdsOf(number));
     const send = (port: string | undefined) => postWebhook(`http://127.0.0.1:${port}`, body);
-    let tries = number;
-    await until(`webhook ${number} is taken`, async () => (await send(ports[tries++ % 2])) === 200);
-    answered++;
+    let attempts = number;
+    await until(`webhook ${number} is taken`, async () => (await send(ports[attempts++ % 2])) === 200);
+    acknowledged++;
   };
-  const waiting = Array.from({ length: WEBHOOKS }, (_, number) => number);
+  const remaining = Array.from({ length: WEBHOOK_COUNT }, (_, number) => number);
   const sender = async () => {
-    for (let number = waiting.shift(); number !== undefined; number = waiting.shift()) await deliver(number);
+    for (let number = remaining.shift(); number !== undefined; number = remaining.shift())
+      await postUntilAccepted(number);
   };
-  const sending = Promise.all(Array.from({ length: SENDERS }, sender));
+  const sending = Promise.all(Array.from({ length: SENDER_COUNT }, sender));
 
-  await until("a few are in", () => answered > WEBHOOKS / 10);
+  await until("a few are in", () => acknowledged > WEBHOOK_COUNT / 10);
   await webs[0]?.stop("SIGKILL");
-  await until("some more", () => answered > WEBHOOKS / 4);
+  await until("some more", () => acknowledged > WEBHOOK_COUNT / 4);
   process.kill(postgres.pid, "SIGQUIT");
-  t.ok(answered < WEBHOOKS, "in the middle of it");
+  t.ok(acknowledged < WEBHOOK_COUNT, "in the middle of it");
   await startWeb(t, { ...settings, PORT: ports[0] as string });
   await postgres.stop();
   postgres = await makePostgres(Number(new URL(postgres.url).port));
   await sending;
 
-  const raw = await rawClient(t, postgres.url);
+  const raw = await connectRawClient(t, postgres.url);
   const { rows } = await raw.query(
     "select payload::json -> 'data' ->> 'platform_message_id' as mid from events join deliveries using (client_id, id)",
   );
-  const expected = Array.from({ length: WEBHOOKS }, (_, number) => messagesOf(number)).flat();
+  const expected = Array.from({ length: WEBHOOK_COUNT }, (_, number) => messageIdsOf(number)).flat();
   t.same(rows.map(({ mid }) => mid).sort(), expected.sort());
 });

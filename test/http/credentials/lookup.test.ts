@@ -13,8 +13,8 @@ t.test("a credential that was seen a moment ago costs no query", async (t) => {
   const api = await startApi(t, { database });
   const tenant = await makeTenant(api);
   for (const [what, { headers }] of [
-    ["a key", await tenant.key("messages:send")],
-    ["a user", await tenant.person("member")],
+    ["a key", await tenant.createKey("messages:send")],
+    ["a user", await tenant.createUser("member")],
   ] as const) {
     statements.length = 0;
     t.equal((await api.call("GET", ME, { headers })).status, 200);
@@ -28,7 +28,7 @@ t.test("a credential that was seen a moment ago costs no query", async (t) => {
 t.test("a credential that is not good is remembered as well", async (t) => {
   const { statements, database } = watchStatements();
   const api = await startApi(t, { database });
-  const { text } = await (await makeTenant(api)).key();
+  const { text } = await (await makeTenant(api)).createKey();
   const headers = { "x-svc-api-key": text.replace(/_\w{26}_/, `_${"0".repeat(26)}_`) };
   statements.length = 0;
   for (let count = 0; count < 10; count++) t.equal((await api.call("GET", ME, { headers })).status, 401);
@@ -46,36 +46,36 @@ t.test("a hundred requests at once ask once per credential", async (t) => {
   });
   const api = await startApi(t, { database });
   const tenant = await makeTenant(api);
-  const holders = [await tenant.key("messages:send"), await tenant.person("member")];
+  const credentials = [await tenant.createKey("messages:send"), await tenant.createUser("member")];
   statements.length = 0;
   let arrived = 0;
   const count = () => void arrived++;
   subscribe("http.server.request.start", count);
   t.teardown(() => unsubscribe("http.server.request.start", count));
-  const asked = Array.from({ length: 100 }, (_, index) =>
-    api.call("GET", ME, { headers: holders[index % 2]?.headers ?? {} }),
+  const requests = Array.from({ length: 100 }, (_, index) =>
+    api.call("GET", ME, { headers: credentials[index % 2]?.headers ?? {} }),
   );
   await until("all are in", () => arrived === 100 && statements.length >= 2);
   open();
-  for (const { status } of await Promise.all(asked)) t.equal(status, 200);
+  for (const { status } of await Promise.all(requests)) t.equal(status, 200);
   const lookups = statements.filter((text) => text.includes("client_name"));
   t.equal(lookups.length, 2);
   t.equal(statements.length, 3, "and one note that the key was used");
 });
 
 t.test("a fault while asking is not remembered", async (t) => {
-  let away = false;
+  let isUnavailable = false;
   const { database } = watchStatements(async () => {
-    if (away) throw new DatabaseUnavailable(new Error("away"));
+    if (isUnavailable) throw new DatabaseUnavailable(new Error("away"));
   });
   const api = await startApi(t, { database });
   const tenant = await makeTenant(api);
-  for (const { headers } of [await tenant.key("messages:send"), await tenant.person("member")]) {
-    away = true;
+  for (const { headers } of [await tenant.createKey("messages:send"), await tenant.createUser("member")]) {
+    isUnavailable = true;
     const reply = await api.call("GET", ME, { headers });
     t.equal(reply.status, 503);
     t.ok(reply.headers.has("retry-after"));
-    away = false;
+    isUnavailable = false;
     t.equal((await api.call("GET", ME, { headers })).status, 200);
   }
 });
@@ -85,7 +85,9 @@ t.test("a use that cannot be noted does not hold up the request", async (t) => {
     if (text.includes("last_used_at = now()")) throw new Error("no room");
   });
   const api = await startApi(t, { database });
-  const { headers } = await (await makeTenant(api)).key("messages:send");
+  const { headers } = await (await makeTenant(api)).createKey("messages:send");
   t.equal((await api.call("GET", ME, { headers })).status, 200);
-  await until("the log says so", () => api.lines.find(({ event }) => event === "api_key.use_not_noted"));
+  await until("the log says so", () =>
+    api.lines.find(({ event }) => event === "api_key.last_used_update_failed"),
+  );
 });

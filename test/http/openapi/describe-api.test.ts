@@ -9,7 +9,7 @@ import { type Method, type Route, route } from "../../../src/http/route.ts";
 import { ERROR_CODES } from "../../../src/runtime/errors.ts";
 import { nullable, object, rule, type TSchema, Type } from "../../../src/schema/types.ts";
 import { productRoutes } from "../../fixtures/http/api.ts";
-import { replyChecker } from "../../fixtures/http/replies.ts";
+import { createReplyChecker } from "../../fixtures/http/replies.ts";
 import { sampleRoutes } from "../../fixtures/http/sample-routes.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks into a document of which it knows the shape
@@ -117,7 +117,7 @@ t.test("what a route can be refused with follows from its declaration", async (t
 });
 
 t.test("a test that meets a refusal which its route does not declare fails", async (t) => {
-  const check = replyChecker([routeOf({ path: "/x" })]);
+  const check = createReplyChecker([routeOf({ path: "/x" })]);
   const headers = new Headers({ "x-request-id": "req_1", "x-api-version": "1" });
   const answered = (path: string, status: number, error: string) => () =>
     check("GET", path, { status, headers, text: "", body: { error, message: "x", request_id: "req_1" } });
@@ -219,13 +219,13 @@ t.test("a field without a telling example is refused by its place", async (t) =>
   t.throws(() => describe([routeOf({ path: "/x", query: wanting })]), /GET \/x query\/q needs/);
 });
 
-interface Found {
+interface FoundExample {
   schema: object;
   example: unknown;
 }
 
 /** Every example, with the schema it stands beside. */
-function examplesIn(node: Loose): Found[] {
+function examplesIn(node: Loose): FoundExample[] {
   if (typeof node !== "object" || node === null) return [];
   const { schema, example, examples, ...others } = node;
   const named = Object.values(examples ?? {}).map((one: Loose) => one.value);

@@ -1,6 +1,6 @@
 import t from "tap";
 import { route } from "../../../src/http/route.ts";
-import { PAGE } from "../../../src/http/views/view.ts";
+import { HTML_REPLY } from "../../../src/http/views/view.ts";
 import { object, Type } from "../../../src/schema/types.ts";
 import { startApi } from "../../fixtures/http/api.ts";
 
@@ -13,7 +13,7 @@ const routes = () =>
       scope: "public",
       summary: "A page",
       params: object({ thing: Type.String({ maxLength: 9, pattern: "^[^!]*$" }) }),
-      reply: PAGE,
+      reply: HTML_REPLY,
       handle({ params: { thing } }) {
         if (thing === "broken") throw new Error("a detail that is nobody's business");
         return `<p>${thing.length}`;

@@ -1,28 +1,28 @@
 import t from "tap";
-import { ACCOUNT, startScene } from "../../fixtures/platforms/platforms.ts";
-import { adToken } from "../../fixtures/sandbox/ad-platform.ts";
+import { DEMO_AD_ACCESS, startPlatforms } from "../../fixtures/platforms/platforms.ts";
+import { issueAdToken } from "../../fixtures/sandbox/ad-platform.ts";
 import { until } from "../../fixtures/until.ts";
 
 const WEEK = { timeRange: { since: "2026-09-01", until: "2026-09-07" }, timeIncrement: "1" };
 
 t.test("rows come as the platform wrote them, page by page", async (t) => {
-  const { platforms } = await startScene(t);
+  const { platforms } = await startPlatforms(t);
   const { insights } = platforms.ads;
-  const first = await insights.rows(ACCOUNT, WEEK, { limit: 3 });
+  const first = await insights.rows(DEMO_AD_ACCESS, WEEK, { limit: 3 });
   t.equal(first.items.length, 3);
   t.ok(first.hasMore);
   t.match(first.items[0], { impressions: /^\d+$/, spend: /^\d+\.\d+$/, date_start: "2026-09-01" });
-  const second = await insights.rows(ACCOUNT, WEEK, { limit: 3, after: first.after ?? "" });
-  const third = await insights.rows(ACCOUNT, WEEK, { limit: 3, after: second.after ?? "" });
+  const second = await insights.rows(DEMO_AD_ACCESS, WEEK, { limit: 3, after: first.after ?? "" });
+  const third = await insights.rows(DEMO_AD_ACCESS, WEEK, { limit: 3, after: second.after ?? "" });
   t.equal(third.items.length, 1);
   t.notOk(third.hasMore);
-  t.same((await insights.rows(ACCOUNT, WEEK, { limit: 3 })).items, first.items, "the same every time");
+  t.same((await insights.rows(DEMO_AD_ACCESS, WEEK, { limit: 3 })).items, first.items, "the same every time");
 });
 
 t.test("what is measured can be chosen", async (t) => {
-  const scene = await startScene(t);
-  const { insights } = scene.platforms.ads;
-  const { items } = await insights.rows(ACCOUNT, {
+  const context = await startPlatforms(t);
+  const { insights } = context.platforms.ads;
+  const { items } = await insights.rows(DEMO_AD_ACCESS, {
     fields: ["impressions", "spend"],
     datePreset: "last_7d",
     breakdowns: ["gender"],
@@ -30,39 +30,44 @@ t.test("what is measured can be chosen", async (t) => {
     sort: ["impressions_descending"],
   });
   t.ok(items.length > 0);
-  t.match((await scene.received()).at(-1)?.query, {
+  t.match((await context.receivedCalls()).at(-1)?.query, {
     fields: "impressions,spend",
     date_preset: "last_7d",
     breakdowns: "gender",
     filtering: '[{"field":"impressions","operator":"GREATER_THAN","value":0}]',
     sort: '["impressions_descending"]',
   });
-  await t.rejects(insights.rows(ACCOUNT, { datePreset: "lifetime" }), { code: "platform_invalid_request" });
+  await t.rejects(insights.rows(DEMO_AD_ACCESS, { datePreset: "lifetime" }), {
+    code: "platform_invalid_request",
+  });
 });
 
 t.test("a report runs to its end and hands over its rows", async (t) => {
-  const { platforms } = await startScene(t);
+  const { platforms } = await startPlatforms(t);
   const { insights } = platforms.ads;
-  const id = await insights.startReport(ACCOUNT, WEEK);
-  t.match(await insights.readReport(ACCOUNT, id), { report_run_id: id, async_percent_completion: Number });
+  const id = await insights.startReport(DEMO_AD_ACCESS, WEEK);
+  t.match(await insights.readReport(DEMO_AD_ACCESS, id), {
+    report_run_id: id,
+    async_percent_completion: Number,
+  });
   const done = await until("the report is complete", async () => {
-    const run = await insights.readReport(ACCOUNT, id);
+    const run = await insights.readReport(DEMO_AD_ACCESS, id);
     return run.async_status === "Job Completed" ? run : undefined;
   });
   t.match(done, { async_percent_completion: 100 });
   t.notOk("error_code" in done);
-  t.equal((await insights.reportRows(ACCOUNT, id, { limit: 500 })).items.length, 7);
+  t.equal((await insights.reportRows(DEMO_AD_ACCESS, id, { limit: 500 })).items.length, 7);
 });
 
 t.test("a report that fails or is skipped has failed, with a reason", async (t) => {
-  const { platforms } = await startScene(t);
+  const { platforms } = await startPlatforms(t);
   const { objects, insights } = platforms.ads;
   for (const name of ["fail report", "skip report"]) {
     const campaign = { name, objective: "OUTCOME_TRAFFIC" };
-    const objectId = await objects.create(ACCOUNT, "campaigns", campaign);
-    const id = await insights.startReport(ACCOUNT, { ...WEEK, objectId });
+    const objectId = await objects.create(DEMO_AD_ACCESS, "campaigns", campaign);
+    const id = await insights.startReport(DEMO_AD_ACCESS, { ...WEEK, objectId });
     const run = await until(`the end of ${name}`, async () => {
-      const found = await insights.readReport(ACCOUNT, id);
+      const found = await insights.readReport(DEMO_AD_ACCESS, id);
       return found.async_status === "Job Failed" ? found : undefined;
     });
     t.match(run, { error_message: String }, name);
@@ -70,16 +75,16 @@ t.test("a report that fails or is skipped has failed, with a reason", async (t) 
 });
 
 t.test("a run that is no more, or of another account, is not found", async (t) => {
-  const scene = await startScene(t);
-  const { insights } = scene.platforms.ads;
+  const context = await startPlatforms(t);
+  const { insights } = context.platforms.ads;
   const notFound = { status: 404, code: "platform_object_not_found" };
-  const token = adToken(["1600000000000101", "1600000000000102"]);
+  const token = issueAdToken(["1600000000000101", "1600000000000102"]);
   const theirs = await insights.startReport({ account: "act_1600000000000102", token }, WEEK);
-  const other = await scene.another(); // knows nothing of who started it
+  const other = await context.connectAnother(); // knows nothing of who started it
   for (const reports of [insights, other.ads.insights]) {
-    await t.rejects(reports.readReport({ ...ACCOUNT, token }, theirs), notFound);
-    await t.rejects(reports.reportRows({ ...ACCOUNT, token }, theirs), notFound);
+    await t.rejects(reports.readReport({ ...DEMO_AD_ACCESS, token }, theirs), notFound);
+    await t.rejects(reports.reportRows({ ...DEMO_AD_ACCESS, token }, theirs), notFound);
   }
-  await t.rejects(insights.readReport(ACCOUNT, "120999999999999999"), notFound);
-  await t.rejects(insights.reportRows(ACCOUNT, "120999999999999999"), notFound);
+  await t.rejects(insights.readReport(DEMO_AD_ACCESS, "120999999999999999"), notFound);
+  await t.rejects(insights.reportRows(DEMO_AD_ACCESS, "120999999999999999"), notFound);
 });

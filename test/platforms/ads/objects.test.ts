@@ -1,6 +1,6 @@
 import t from "tap";
-import { ACCOUNT, type Scene, startScene } from "../../fixtures/platforms/platforms.ts";
-import { adToken } from "../../fixtures/sandbox/ad-platform.ts";
+import { DEMO_AD_ACCESS, type RunningPlatforms, startPlatforms } from "../../fixtures/platforms/platforms.ts";
+import { issueAdToken } from "../../fixtures/sandbox/ad-platform.ts";
 
 const CAMPAIGN = { name: "Spring", objective: "OUTCOME_TRAFFIC" };
 const ADSET = {
@@ -21,11 +21,11 @@ const CREATIVE = {
 };
 
 /** One of each, hanging together. */
-async function makeAll({ platforms: { ads } }: Scene) {
-  const campaign = await ads.objects.create(ACCOUNT, "campaigns", CAMPAIGN);
-  const adset = await ads.objects.create(ACCOUNT, "adsets", { ...ADSET, campaign_id: campaign });
-  const creative = await ads.objects.create(ACCOUNT, "adcreatives", CREATIVE);
-  const ad = await ads.objects.create(ACCOUNT, "ads", {
+async function makeAll({ platforms: { ads } }: RunningPlatforms) {
+  const campaign = await ads.objects.create(DEMO_AD_ACCESS, "campaigns", CAMPAIGN);
+  const adset = await ads.objects.create(DEMO_AD_ACCESS, "adsets", { ...ADSET, campaign_id: campaign });
+  const creative = await ads.objects.create(DEMO_AD_ACCESS, "adcreatives", CREATIVE);
+  const ad = await ads.objects.create(DEMO_AD_ACCESS, "ads", {
     name: "A cup in Brazil",
     adset_id: adset,
     creative: { creative_id: creative },
@@ -34,8 +34,8 @@ async function makeAll({ platforms: { ads } }: Scene) {
 }
 
 t.test("an account is read with its business laid flat", async (t) => {
-  const { platforms } = await startScene(t);
-  t.same(await platforms.ads.accounts.read(ACCOUNT), {
+  const { platforms } = await startPlatforms(t);
+  t.same(await platforms.ads.accounts.read(DEMO_AD_ACCESS), {
     ad_account_id: "act_1600000000000101",
     account_id: "1600000000000101",
     name: "Sandbox Coffee",
@@ -45,24 +45,24 @@ t.test("an account is read with its business laid flat", async (t) => {
     business_id: "1700000000000009",
     business_name: "Sandbox Coffee Ltda",
   });
-  const own = { account: "act_1600000000000105", token: adToken(["1600000000000105"]) };
+  const own = { account: "act_1600000000000105", token: issueAdToken(["1600000000000105"]) };
   const personal = await platforms.ads.accounts.read(own);
   t.equal(personal.business_id, undefined);
   t.equal(personal.business_name, "Sam S.", "the billing name stands in");
 });
 
 t.test("all accounts of a token are found, over short and empty pages", async (t) => {
-  const scene = await startScene(t);
-  const token = adToken(
+  const context = await startPlatforms(t);
+  const token = issueAdToken(
     ["1600000000000101", "1600000000000102", "1600000000000108"],
     ["ads_management", "ads_read", "business_management"],
   );
-  const accounts = await scene.platforms.ads.accounts.listAll(token);
+  const accounts = await context.platforms.ads.accounts.listAll(token);
   t.same(
     accounts.map(({ account_id }) => account_id),
     ["1600000000000101", "1600000000000102", "1600000000000108"],
   );
-  const pages = (await scene.received()).filter(({ path }) => path.endsWith("/me/adaccounts"));
+  const pages = (await context.receivedCalls()).filter(({ path }) => path.endsWith("/me/adaccounts"));
   t.ok(pages.length >= 3);
   t.notOk(
     pages.some(({ query }) => query.access_token),
@@ -71,24 +71,24 @@ t.test("all accounts of a token are found, over short and empty pages", async (t
 });
 
 t.test("an account's events are subscribed to", async (t) => {
-  const scene = await startScene(t);
-  await scene.platforms.ads.accounts.subscribe(ACCOUNT);
-  t.match((await scene.received()).at(-1), {
+  const context = await startPlatforms(t);
+  await context.platforms.ads.accounts.subscribe(DEMO_AD_ACCESS);
+  t.match((await context.receivedCalls()).at(-1), {
     method: "POST",
-    path: `/v26.0/${ACCOUNT.account}/subscribed_apps`,
+    path: `/v26.0/${DEMO_AD_ACCESS.account}/subscribed_apps`,
   });
 });
 
 t.test("an account with a dead token is revoked", async (t) => {
-  const { platforms } = await startScene(t);
-  const dead = { account: "act_1900000000000109", token: adToken(["1900000000000109"]) };
+  const { platforms } = await startPlatforms(t);
+  const dead = { account: "act_1900000000000109", token: issueAdToken(["1900000000000109"]) };
   await t.rejects(platforms.ads.accounts.read(dead), { code: "ad_account_revoked", verdict: "token_dead" });
 });
 
 t.test("a create is a form with JSON inside, and asks for no more than it was given", async (t) => {
-  const scene = await startScene(t);
-  await makeAll(scene);
-  const posts = (await scene.received()).filter(({ method }) => method === "POST");
+  const context = await startPlatforms(t);
+  await makeAll(context);
+  const posts = (await context.receivedCalls()).filter(({ method }) => method === "POST");
   t.ok(posts.every(({ headers }) => headers["content-type"] === "application/x-www-form-urlencoded"));
   const [campaign, adset, creative, ad] = posts.map(({ body }) => body);
   t.same(campaign, {
@@ -104,24 +104,27 @@ t.test("a create is a form with JSON inside, and asks for no more than it was gi
 });
 
 t.test("a campaign with a budget of its own says nothing of shared ones", async (t) => {
-  const scene = await startScene(t);
-  await scene.platforms.ads.objects.create(ACCOUNT, "campaigns", { ...CAMPAIGN, daily_budget: 2000 });
-  const [call] = await scene.received();
+  const context = await startPlatforms(t);
+  await context.platforms.ads.objects.create(DEMO_AD_ACCESS, "campaigns", {
+    ...CAMPAIGN,
+    daily_budget: 2000,
+  });
+  const [call] = await context.receivedCalls();
   t.match(call?.body, { daily_budget: "2000", is_adset_budget_sharing_enabled: undefined });
 });
 
 t.test("objects are read with the types of the specification", async (t) => {
-  const scene = await startScene(t);
-  const { objects } = scene.platforms.ads;
-  const { campaign, adset, creative, ad } = await makeAll(scene);
-  t.match(await objects.read(ACCOUNT, "campaigns", campaign), {
+  const context = await startPlatforms(t);
+  const { objects } = context.platforms.ads;
+  const { campaign, adset, creative, ad } = await makeAll(context);
+  t.match(await objects.read(DEMO_AD_ACCESS, "campaigns", campaign), {
     id: campaign,
     name: "Spring",
     status: "PAUSED",
     special_ad_categories: [],
     created_time: /[+-]\d{4}$/,
   });
-  const set = await objects.read(ACCOUNT, "adsets", adset);
+  const set = await objects.read(DEMO_AD_ACCESS, "adsets", adset);
   t.match(set, {
     campaign_id: campaign,
     daily_budget: "1000",
@@ -130,45 +133,51 @@ t.test("objects are read with the types of the specification", async (t) => {
   });
   t.notOk("account_id" in set, "what was only asked for the check stays here");
   t.notOk("promoted_object" in set, "what the platform omitted is absent");
-  t.match(await objects.read(ACCOUNT, "ads", ad), { adset_id: adset, creative: { creative_id: creative } });
-  t.notOk("id" in ((await objects.read(ACCOUNT, "ads", ad)).creative as object));
-  t.match(await objects.read(ACCOUNT, "adcreatives", creative), { name: "A cup", object_story_spec: Object });
+  t.match(await objects.read(DEMO_AD_ACCESS, "ads", ad), {
+    adset_id: adset,
+    creative: { creative_id: creative },
+  });
+  t.notOk("id" in ((await objects.read(DEMO_AD_ACCESS, "ads", ad)).creative as object));
+  t.match(await objects.read(DEMO_AD_ACCESS, "adcreatives", creative), {
+    name: "A cup",
+    object_story_spec: Object,
+  });
 });
 
 t.test("an update sends the changed fields alone", async (t) => {
-  const scene = await startScene(t);
-  const { objects } = scene.platforms.ads;
-  const { adset } = await makeAll(scene);
-  await objects.update(ACCOUNT, adset, {
+  const context = await startPlatforms(t);
+  const { objects } = context.platforms.ads;
+  const { adset } = await makeAll(context);
+  await objects.update(DEMO_AD_ACCESS, adset, {
     name: "Chile",
     targeting: { geo_locations: { countries: ["CL"] } },
   });
-  t.same((await scene.received()).at(-1)?.body, {
+  t.same((await context.receivedCalls()).at(-1)?.body, {
     name: "Chile",
     targeting: '{"geo_locations":{"countries":["CL"]}}',
   });
-  t.match(await objects.read(ACCOUNT, "adsets", adset), { name: "Chile", daily_budget: "1000" });
+  t.match(await objects.read(DEMO_AD_ACCESS, "adsets", adset), { name: "Chile", daily_budget: "1000" });
 });
 
 t.test("what the platform refuses names the field", async (t) => {
-  const { platforms } = await startScene(t);
-  const campaign = await platforms.ads.objects.create(ACCOUNT, "campaigns", CAMPAIGN);
+  const { platforms } = await startPlatforms(t);
+  const campaign = await platforms.ads.objects.create(DEMO_AD_ACCESS, "campaigns", CAMPAIGN);
   const cheap = { ...ADSET, campaign_id: campaign, daily_budget: 1 };
-  await t.rejects(platforms.ads.objects.create(ACCOUNT, "adsets", cheap), {
+  await t.rejects(platforms.ads.objects.create(DEMO_AD_ACCESS, "adsets", cheap), {
     code: "platform_invalid_request",
     extra: { platform_error: { code: 100, subcode: 1885272, fields: ["daily_budget"] } },
   });
 });
 
 t.test("lists come in pages, by account or by parent, and by configured status", async (t) => {
-  const scene = await startScene(t);
-  const { objects } = scene.platforms.ads;
-  const { campaign, adset, ad } = await makeAll(scene);
+  const context = await startPlatforms(t);
+  const { objects } = context.platforms.ads;
+  const { campaign, adset, ad } = await makeAll(context);
   const names = ["One", "Two", "Three"];
-  for (const name of names) await objects.create(ACCOUNT, "campaigns", { ...CAMPAIGN, name });
+  for (const name of names) await objects.create(DEMO_AD_ACCESS, "campaigns", { ...CAMPAIGN, name });
   const seen: unknown[] = [];
   for (let after: string | undefined, more = true; more; ) {
-    const page = await objects.list(ACCOUNT, "campaigns", { limit: 2, after });
+    const page = await objects.list(DEMO_AD_ACCESS, "campaigns", { limit: 2, after });
     t.ok(page.items.length <= 2);
     seen.push(...page.items.map(({ name }) => name));
     after = page.after ?? undefined;
@@ -176,23 +185,23 @@ t.test("lists come in pages, by account or by parent, and by configured status",
   }
   t.same([...seen].sort(), ["One", "Spring", "Three", "Two"]);
   const ids = async (kind: "adsets" | "ads", parent: string) =>
-    (await objects.list(ACCOUNT, kind, { parent })).items.map(({ id }) => id);
+    (await objects.list(DEMO_AD_ACCESS, kind, { parent })).items.map(({ id }) => id);
   t.same(await ids("adsets", campaign), [adset]);
   t.same(await ids("ads", adset), [ad]);
   t.same(await ids("ads", campaign), [ad]);
-  const [creative] = (await objects.list(ACCOUNT, "adcreatives")).items;
+  const [creative] = (await objects.list(DEMO_AD_ACCESS, "adcreatives")).items;
   t.match(creative, { name: "A cup" });
 });
 
 t.test("deleted ones are listed only when asked for, and pages may be short", async (t) => {
-  const { platforms } = await startScene(t);
+  const { platforms } = await startPlatforms(t);
   const { objects } = platforms.ads;
-  const campaign = await objects.create(ACCOUNT, "campaigns", CAMPAIGN);
-  await objects.create(ACCOUNT, "campaigns", { ...CAMPAIGN, name: "Running", status: "ACTIVE" });
-  await objects.create(ACCOUNT, "campaigns", { ...CAMPAIGN, name: "Resting" });
-  await objects.update(ACCOUNT, campaign, { status: "DELETED" });
+  const campaign = await objects.create(DEMO_AD_ACCESS, "campaigns", CAMPAIGN);
+  await objects.create(DEMO_AD_ACCESS, "campaigns", { ...CAMPAIGN, name: "Running", status: "ACTIVE" });
+  await objects.create(DEMO_AD_ACCESS, "campaigns", { ...CAMPAIGN, name: "Resting" });
+  await objects.update(DEMO_AD_ACCESS, campaign, { status: "DELETED" });
   const found = async (status?: string) =>
-    (await objects.list(ACCOUNT, "campaigns", { status })).items.map(({ name }) => name);
+    (await objects.list(DEMO_AD_ACCESS, "campaigns", { status })).items.map(({ name }) => name);
   t.same((await found()).sort(), ["Resting", "Running"]);
   t.same(await found("DELETED"), ["Spring"]);
   t.same(await found("ACTIVE"), ["Running"]);
@@ -202,25 +211,25 @@ t.test("deleted ones are listed only when asked for, and pages may be short", as
 t.test(
   "one token may reach accounts of several clients: an object must belong to the account of the request",
   async (t) => {
-    const scene = await startScene(t);
-    const token = adToken(["1600000000000101", "1600000000000102"]);
+    const context = await startPlatforms(t);
+    const token = issueAdToken(["1600000000000101", "1600000000000102"]);
     const [mine, theirs] = [
       { account: "act_1600000000000101", token },
       { account: "act_1600000000000102", token },
     ];
-    const id = await scene.platforms.ads.objects.create(theirs, "campaigns", CAMPAIGN);
-    const other = await scene.another(); // knows nothing of what the first has made
+    const id = await context.platforms.ads.objects.create(theirs, "campaigns", CAMPAIGN);
+    const other = await context.connectAnother(); // knows nothing of what the first has made
     const notFound = { status: 404, code: "platform_object_not_found" };
-    for (const { objects, insights } of [scene.platforms.ads, other.ads]) {
+    for (const { objects, insights } of [context.platforms.ads, other.ads]) {
       await t.rejects(objects.read(mine, "campaigns", id), notFound);
       await t.rejects(objects.update(mine, id, { name: "Stolen" }), notFound);
       await t.rejects(objects.list(mine, "adsets", { parent: id }), notFound);
       await t.rejects(insights.rows(mine, { objectId: id }), notFound);
       await t.rejects(insights.startReport(mine, { objectId: id }), notFound);
     }
-    t.match(await scene.platforms.ads.objects.read(theirs, "campaigns", id), { name: "Spring" });
+    t.match(await context.platforms.ads.objects.read(theirs, "campaigns", id), { name: "Spring" });
     const checks = async () =>
-      (await scene.received()).filter(({ query }) => query.fields === "account_id").length;
+      (await context.receivedCalls()).filter(({ query }) => query.fields === "account_id").length;
     const before = await checks();
     await other.ads.objects.update(theirs, id, { name: "Mine" });
     t.equal(await checks(), before, "the account of an object is asked for once");
@@ -228,13 +237,13 @@ t.test(
 );
 
 t.test("integers beyond 2^53 come back as they went", async (t) => {
-  const { platforms } = await startScene(t);
+  const { platforms } = await startPlatforms(t);
   const { objects } = platforms.ads;
-  const campaign = await objects.create(ACCOUNT, "campaigns", CAMPAIGN);
+  const campaign = await objects.create(DEMO_AD_ACCESS, "campaigns", CAMPAIGN);
   const targeting = {
     geo_locations: { countries: ["BR"] },
     custom_audiences: [{ id: 120210000000000000017n }],
   };
-  const id = await objects.create(ACCOUNT, "adsets", { ...ADSET, campaign_id: campaign, targeting });
-  t.same((await objects.read(ACCOUNT, "adsets", id)).targeting, targeting);
+  const id = await objects.create(DEMO_AD_ACCESS, "adsets", { ...ADSET, campaign_id: campaign, targeting });
+  t.same((await objects.read(DEMO_AD_ACCESS, "adsets", id)).targeting, targeting);
 });

@@ -1,9 +1,9 @@
 import { Readable } from "node:stream";
 import { buffer } from "node:stream/consumers";
 import t from "tap";
-import { keptLog } from "../../fixtures/captured-log.ts";
-import { connectPlatforms, NUMBER, startScene } from "../../fixtures/platforms/platforms.ts";
-import { ownRedis } from "../../fixtures/servers/servers.ts";
+import { captureLog } from "../../fixtures/captured-log.ts";
+import { connectPlatforms, DEMO_CHAT_NUMBER, startPlatforms } from "../../fixtures/platforms/platforms.ts";
+import { allocateRedisDatabase } from "../../fixtures/servers/servers.ts";
 import { until } from "../../fixtures/until.ts";
 
 const TEMPLATE = {
@@ -17,62 +17,62 @@ const TEMPLATE = {
 };
 
 t.test("a template is submitted as it is and comes back with its id", async (t) => {
-  const scene = await startScene(t);
-  const { templates } = scene.platforms.chat;
-  const answer = await templates.create(NUMBER, TEMPLATE);
+  const context = await startPlatforms(t);
+  const { templates } = context.platforms.chat;
+  const answer = await templates.create(DEMO_CHAT_NUMBER, TEMPLATE);
   t.match(answer, {
     outcome: "accepted",
     status: 200,
     body: { id: /^\d+$/, status: "PENDING", category: "UTILITY" },
   });
-  t.same((await scene.received()).at(0)?.body, TEMPLATE);
+  t.same((await context.receivedCalls()).at(0)?.body, TEMPLATE);
   await until("the review is over", async () => {
-    const [found] = await templates.listAll(NUMBER, { name: TEMPLATE.name });
+    const [found] = await templates.listAll(DEMO_CHAT_NUMBER, { name: TEMPLATE.name });
     return found?.status === "APPROVED";
   });
 });
 
 t.test("a refusal of a template is an answer: its status, and the platform's words", async (t) => {
-  const scene = await startScene(t);
-  const { templates } = scene.platforms.chat;
-  await templates.create(NUMBER, TEMPLATE);
-  const again = await templates.create(NUMBER, TEMPLATE);
+  const context = await startPlatforms(t);
+  const { templates } = context.platforms.chat;
+  await templates.create(DEMO_CHAT_NUMBER, TEMPLATE);
+  const again = await templates.create(DEMO_CHAT_NUMBER, TEMPLATE);
   t.match(again, { outcome: "refused", status: 400, error: { code: 100, userMessage: String } });
-  await scene.arm({ kind: "error", code: 190 });
-  const dead = await templates.create(NUMBER, { ...TEMPLATE, name: "other" });
+  await context.arm({ kind: "error", code: 190 });
+  const dead = await templates.create(DEMO_CHAT_NUMBER, { ...TEMPLATE, name: "other" });
   t.match(dead, { outcome: "refused", status: 401, verdict: "token_dead" });
 });
 
 t.test("silence is no answer", async (t) => {
   for (const kind of ["drop_after", "html"]) {
-    const scene = await startScene(t);
-    await scene.arm({ kind });
-    const { templates } = scene.platforms.chat;
-    await t.rejects(templates.create(NUMBER, TEMPLATE), {
+    const context = await startPlatforms(t);
+    await context.arm({ kind });
+    const { templates } = context.platforms.chat;
+    await t.rejects(templates.create(DEMO_CHAT_NUMBER, TEMPLATE), {
       status: 504,
       code: "platform_timeout",
       ambiguous: true,
     });
-    await scene.arm({ kind });
-    const removal = templates.remove(NUMBER, { name: TEMPLATE.name });
+    await context.arm({ kind });
+    const removal = templates.remove(DEMO_CHAT_NUMBER, { name: TEMPLATE.name });
     await t.rejects(removal, { status: 502, code: "platform_unavailable", retryable: true });
   }
 });
 
 t.test("all pages of templates are followed, and single ones can be asked for", async (t) => {
-  const scene = await startScene(t);
-  const { templates } = scene.platforms.chat;
+  const context = await startPlatforms(t);
+  const { templates } = context.platforms.chat;
   const names = Array.from({ length: 30 }, (_, i) => `page_${String(i).padStart(2, "0")}`);
-  for (const name of names) await templates.create(NUMBER, { ...TEMPLATE, name });
-  const all = await templates.listAll(NUMBER);
+  for (const name of names) await templates.create(DEMO_CHAT_NUMBER, { ...TEMPLATE, name });
+  const all = await templates.listAll(DEMO_CHAT_NUMBER);
   t.same(all.map(({ name }) => name).sort(), names);
   t.ok(all.every(({ id }) => typeof id === "string"));
-  const page = await templates.list(NUMBER, {}, { limit: 10 });
+  const page = await templates.list(DEMO_CHAT_NUMBER, {}, { limit: 10 });
   t.equal(page.items.length, 10);
   t.ok(page.hasMore);
-  const next = await templates.list(NUMBER, {}, { limit: 10, after: page.after ?? "" });
+  const next = await templates.list(DEMO_CHAT_NUMBER, {}, { limit: 10, after: page.after ?? "" });
   t.notSame(next.items, page.items);
-  const filtered = await templates.listAll(NUMBER, {
+  const filtered = await templates.listAll(DEMO_CHAT_NUMBER, {
     name: "page_07",
     language: "pt_BR",
     category: "UTILITY",
@@ -81,40 +81,40 @@ t.test("all pages of templates are followed, and single ones can be asked for", 
 });
 
 t.test("a template is deleted by name, or one language by its id as well", async (t) => {
-  const { platforms } = await startScene(t);
+  const { platforms } = await startPlatforms(t);
   const { templates } = platforms.chat;
-  const made = await templates.create(NUMBER, TEMPLATE);
-  await templates.create(NUMBER, { ...TEMPLATE, language: "en_US" });
+  const made = await templates.create(DEMO_CHAT_NUMBER, TEMPLATE);
+  await templates.create(DEMO_CHAT_NUMBER, { ...TEMPLATE, language: "en_US" });
   const hsmId = made.outcome === "accepted" ? String(made.body.id) : "";
-  t.match(await templates.remove(NUMBER, { name: TEMPLATE.name, hsmId }), {
+  t.match(await templates.remove(DEMO_CHAT_NUMBER, { name: TEMPLATE.name, hsmId }), {
     outcome: "accepted",
     status: 200,
   });
   t.same(
-    (await templates.listAll(NUMBER)).map(({ language }) => language),
+    (await templates.listAll(DEMO_CHAT_NUMBER)).map(({ language }) => language),
     ["en_US"],
   );
-  t.match(await templates.remove(NUMBER, { name: TEMPLATE.name }), { outcome: "accepted" });
-  t.same(await templates.listAll(NUMBER), []);
-  const unknown = await templates.remove(NUMBER, { name: "never_made" });
+  t.match(await templates.remove(DEMO_CHAT_NUMBER, { name: TEMPLATE.name }), { outcome: "accepted" });
+  t.same(await templates.listAll(DEMO_CHAT_NUMBER), []);
+  const unknown = await templates.remove(DEMO_CHAT_NUMBER, { name: "never_made" });
   t.match(unknown, { outcome: "refused", status: 400, error: { code: 100, subcode: 2593002 } });
 });
 
 t.test("numbers, namespace, registration and subscription of a business", async (t) => {
-  const scene = await startScene(t);
-  const { numbers } = scene.platforms.chat;
-  const found = [{ phone_number_id: NUMBER.phoneNumberId, verified_name: "Sandbox Coffee" }];
-  t.match(await numbers.listAll(NUMBER), found);
-  t.match(await numbers.read(NUMBER), { display_phone_number: "+55 11 90000-0301" });
-  t.equal(await numbers.namespace(NUMBER), "ba30dd89_2ebd_41e4_b805_f2c05ae04cc9");
-  await numbers.subscribe(NUMBER);
-  await numbers.register(NUMBER, "123456");
-  t.same((await scene.received()).at(-1)?.body, { messaging_product: "whatsapp", pin: "123456" });
-  await t.rejects(numbers.register(NUMBER, "12"), { code: "platform_invalid_request" });
+  const context = await startPlatforms(t);
+  const { numbers } = context.platforms.chat;
+  const found = [{ phone_number_id: DEMO_CHAT_NUMBER.phoneNumberId, verified_name: "Sandbox Coffee" }];
+  t.match(await numbers.listAll(DEMO_CHAT_NUMBER), found);
+  t.match(await numbers.read(DEMO_CHAT_NUMBER), { display_phone_number: "+55 11 90000-0301" });
+  t.equal(await numbers.namespace(DEMO_CHAT_NUMBER), "ba30dd89_2ebd_41e4_b805_f2c05ae04cc9");
+  await numbers.subscribe(DEMO_CHAT_NUMBER);
+  await numbers.register(DEMO_CHAT_NUMBER, "123456");
+  t.same((await context.receivedCalls()).at(-1)?.body, { messaging_product: "whatsapp", pin: "123456" });
+  await t.rejects(numbers.register(DEMO_CHAT_NUMBER, "12"), { code: "platform_invalid_request" });
 });
 
 t.test("a file goes up as a stream and comes down as one", async (t) => {
-  const { platforms } = await startScene(t);
+  const { platforms } = await startPlatforms(t);
   const { media } = platforms.chat;
   const bytes = Buffer.alloc(300_000, "coffee ");
   const pieces = Array.from({ length: 30 }, (_, i) => bytes.subarray(i * 10_000, (i + 1) * 10_000));
@@ -124,41 +124,48 @@ t.test("a file goes up as a stream and comes down as one", async (t) => {
     content: Readable.from(pieces),
     size: bytes.length,
   };
-  const id = await media.upload(NUMBER, file);
-  const download = await media.download(NUMBER, id);
+  const id = await media.upload(DEMO_CHAT_NUMBER, file);
+  const download = await media.download(DEMO_CHAT_NUMBER, id);
   t.match(download, { type: "text/plain", size: bytes.length });
   t.ok((await buffer(download.body)).equals(bytes));
 });
 
 t.test("a file of unknown length goes up as well", async (t) => {
-  const { platforms } = await startScene(t);
+  const { platforms } = await startPlatforms(t);
   const content = Readable.from([Buffer.from("one "), Buffer.from("two")]);
-  const id = await platforms.chat.media.upload(NUMBER, { filename: "a.txt", type: "text/plain", content });
-  t.equal((await buffer((await platforms.chat.media.download(NUMBER, id)).body)).toString(), "one two");
+  const id = await platforms.chat.media.upload(DEMO_CHAT_NUMBER, {
+    filename: "a.txt",
+    type: "text/plain",
+    content,
+  });
+  t.equal(
+    (await buffer((await platforms.chat.media.download(DEMO_CHAT_NUMBER, id)).body)).toString(),
+    "one two",
+  );
 });
 
 t.test("a file that is not there is not found", async (t) => {
-  const { platforms } = await startScene(t);
-  await t.rejects(platforms.chat.media.download(NUMBER, "1999999999999999"), {
+  const { platforms } = await startPlatforms(t);
+  await t.rejects(platforms.chat.media.download(DEMO_CHAT_NUMBER, "1999999999999999"), {
     status: 404,
     code: "platform_object_not_found",
   });
 });
 
 t.test("files are fetched from the named hosts alone", async (t) => {
-  const scene = await startScene(t);
+  const context = await startPlatforms(t);
   const file = { filename: "a.txt", type: "text/plain", content: Buffer.from("hi") };
-  const id = await scene.platforms.chat.media.upload(NUMBER, file);
+  const id = await context.platforms.chat.media.upload(DEMO_CHAT_NUMBER, file);
   const settings = {
-    SANDBOX_PORT: new URL(scene.origin).port,
+    SANDBOX_PORT: new URL(context.origin).port,
     PLATFORM_MEDIA_HOSTS: "media.example",
-    REDIS_URL: await ownRedis(),
+    REDIS_URL: await allocateRedisDatabase(),
   };
-  const elsewhere = await connectPlatforms(t, settings, keptLog().log);
-  const before = (await scene.received()).length;
-  await t.rejects(elsewhere.chat.media.download(NUMBER, id), {
+  const elsewhere = await connectPlatforms(t, settings, captureLog().log);
+  const before = (await context.receivedCalls()).length;
+  await t.rejects(elsewhere.chat.media.download(DEMO_CHAT_NUMBER, id), {
     status: 502,
     message: /PLATFORM_MEDIA_HOSTS/,
   });
-  t.equal((await scene.received()).length, before + 1, "its address was asked for, the file was not");
+  t.equal((await context.receivedCalls()).length, before + 1, "its address was asked for, the file was not");
 });

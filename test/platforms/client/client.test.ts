@@ -10,20 +10,28 @@ import { createHolds } from "../../../src/queue/platform-holds.ts";
 import { connectProducer } from "../../../src/queue/redis.ts";
 import { readConfig } from "../../../src/runtime/config/config.ts";
 import { listen } from "../../../src/runtime/listen.ts";
-import { keptLog } from "../../fixtures/captured-log.ts";
+import { captureLog } from "../../fixtures/captured-log.ts";
 import { startBackend } from "../../fixtures/events/backends.ts";
-import { ACCOUNT, connectPlatforms, NUMBER, startScene } from "../../fixtures/platforms/platforms.ts";
+import {
+  connectPlatforms,
+  DEMO_AD_ACCESS,
+  DEMO_CHAT_NUMBER,
+  startPlatforms,
+} from "../../fixtures/platforms/platforms.ts";
 import { unconnectedSettings } from "../../fixtures/processes/settings.ts";
 import { SANDBOX_SETTINGS } from "../../fixtures/sandbox/sandbox.ts";
-import { ownRedis } from "../../fixtures/servers/servers.ts";
+import { allocateRedisDatabase } from "../../fixtures/servers/servers.ts";
 
 const APP = { id: SANDBOX_SETTINGS.PLATFORM_APP_ID, secret: SANDBOX_SETTINGS.PLATFORM_APP_SECRET };
 const CAMPAIGN = { name: "Dropped", objective: "OUTCOME_TRAFFIC" };
 
 /** A client whose calls a test words itself. */
-async function bareClient(t: Test, address: string) {
-  const { log, lines } = keptLog();
-  const redis = connectProducer(readConfig({ ...unconnectedSettings(), REDIS_URL: await ownRedis() }), log);
+async function createTestClient(t: Test, address: string) {
+  const { log, lines } = captureLog();
+  const redis = connectProducer(
+    readConfig({ ...unconnectedSettings(), REDIS_URL: await allocateRedisDatabase() }),
+    log,
+  );
   const exchanges = createExchanges();
   t.teardown(() => {
     exchanges.close();
@@ -34,19 +42,22 @@ async function bareClient(t: Test, address: string) {
 }
 
 t.test("the token travels in its header with its proof, and stands in no log", async (t) => {
-  const scene = await startScene(t);
-  await scene.platforms.ads.accounts.read({ ...ACCOUNT, about: { client: "c1" } });
-  const [call] = await scene.received();
-  t.equal(call?.headers.authorization, `Bearer ${ACCOUNT.token}`);
-  t.equal(call?.query.appsecret_proof, createHmac("sha256", APP.secret).update(ACCOUNT.token).digest("hex"));
+  const context = await startPlatforms(t);
+  await context.platforms.ads.accounts.read({ ...DEMO_AD_ACCESS, about: { client: "c1" } });
+  const [call] = await context.receivedCalls();
+  t.equal(call?.headers.authorization, `Bearer ${DEMO_AD_ACCESS.token}`);
+  t.equal(
+    call?.query.appsecret_proof,
+    createHmac("sha256", APP.secret).update(DEMO_AD_ACCESS.token).digest("hex"),
+  );
   t.notOk(call?.query.access_token);
-  const line = scene.lines.find(({ event }) => event === "platform.called");
+  const line = context.lines.find(({ event }) => event === "platform.called");
   t.match(line, {
     client: "c1",
-    ad_account: ACCOUNT.account,
+    ad_account: DEMO_AD_ACCESS.account,
     platform: "ads",
     method: "GET",
-    path: `/${ACCOUNT.account}`,
+    path: `/${DEMO_AD_ACCESS.account}`,
     outcome: "done",
     status: 200,
     tries: 1,
@@ -55,8 +66,8 @@ t.test("the token travels in its header with its proof, and stands in no log", a
     usage_business: Number,
     ms: Number,
   });
-  t.notMatch(JSON.stringify(scene.lines), ACCOUNT.token);
-  t.notMatch(JSON.stringify(scene.lines), /appsecret_proof|fields=|sandbox-app-secret/);
+  t.notMatch(JSON.stringify(context.lines), DEMO_AD_ACCESS.token);
+  t.notMatch(JSON.stringify(context.lines), /appsecret_proof|fields=|sandbox-app-secret/);
 });
 
 t.test("one connection serves many calls", async (t) => {
@@ -68,86 +79,102 @@ t.test("one connection serves many calls", async (t) => {
   await listen(server, 0, "127.0.0.1");
   t.teardown(() => server.close());
   const { port } = server.address() as AddressInfo;
-  const { client } = await bareClient(t, `http://127.0.0.1:${port}`);
+  const { client } = await createTestClient(t, `http://127.0.0.1:${port}`);
   for (let i = 0; i < 5; i += 1)
-    await client.ask({ effect: "read", method: "GET", path: "/act_1", token: "x" });
+    await client.callOrThrow({ effect: "read", method: "GET", path: "/act_1", token: "x" });
   t.equal(connections, 1);
 });
 
 t.test("a read that was broken off is tried again, at most twice", async (t) => {
   const tryKind = async (kind: string) => {
-    const scene = await startScene(t);
-    const read = () => scene.platforms.ads.accounts.read(ACCOUNT);
-    await scene.arm({ kind, times: 2 });
-    t.match(await read(), { ad_account_id: ACCOUNT.account }, kind);
-    t.equal(scene.lines.at(-1)?.tries, 3);
-    await scene.arm({ kind, times: 3 });
+    const context = await startPlatforms(t);
+    const read = () => context.platforms.ads.accounts.read(DEMO_AD_ACCESS);
+    await context.arm({ kind, times: 2 });
+    t.match(await read(), { ad_account_id: DEMO_AD_ACCESS.account }, kind);
+    t.equal(context.lines.at(-1)?.tries, 3);
+    await context.arm({ kind, times: 3 });
     await t.rejects(read(), { code: "platform_unavailable", retryable: true });
-    t.equal((await scene.received()).length, 6, "and then no more");
+    t.equal((await context.receivedCalls()).length, 6, "and then no more");
   };
   await Promise.all(["drop_before", "drop_after", "html"].map(tryKind));
 });
 
 t.test("a create is never tried again once it may have left", async (t) => {
   for (const kind of ["drop_before", "drop_after", "html", "error"]) {
-    const scene = await startScene(t);
-    await scene.arm({ kind, times: 3 });
-    await t.rejects(scene.platforms.ads.objects.create(ACCOUNT, "campaigns", CAMPAIGN), {
+    const context = await startPlatforms(t);
+    await context.arm({ kind, times: 3 });
+    await t.rejects(context.platforms.ads.objects.create(DEMO_AD_ACCESS, "campaigns", CAMPAIGN), {
       status: 504,
       code: "platform_timeout",
       retryable: false,
       ambiguous: true,
       message: /may exist/,
     });
-    t.equal((await scene.received()).filter(({ method }) => method === "POST").length, 1, kind);
+    t.equal((await context.receivedCalls()).filter(({ method }) => method === "POST").length, 1, kind);
   }
 });
 
 t.test("what was dropped after it was done has been done", async (t) => {
-  const scene = await startScene(t);
+  const context = await startPlatforms(t);
   const names = async () =>
-    (await scene.platforms.ads.objects.list(ACCOUNT, "campaigns")).items.map(({ name }) => name);
-  await scene.arm({ kind: "drop_before" });
-  await t.rejects(scene.platforms.ads.objects.create(ACCOUNT, "campaigns", { ...CAMPAIGN, name: "Never" }));
-  await scene.arm({ kind: "drop_after" });
-  await t.rejects(scene.platforms.ads.objects.create(ACCOUNT, "campaigns", { ...CAMPAIGN, name: "Once" }));
+    (await context.platforms.ads.objects.list(DEMO_AD_ACCESS, "campaigns")).items.map(({ name }) => name);
+  await context.arm({ kind: "drop_before" });
+  await t.rejects(
+    context.platforms.ads.objects.create(DEMO_AD_ACCESS, "campaigns", { ...CAMPAIGN, name: "Never" }),
+  );
+  await context.arm({ kind: "drop_after" });
+  await t.rejects(
+    context.platforms.ads.objects.create(DEMO_AD_ACCESS, "campaigns", { ...CAMPAIGN, name: "Once" }),
+  );
   t.same(await names(), ["Once"]);
 });
 
 t.test("where nothing can be reached nothing has left", async (t) => {
-  const { log, lines } = keptLog();
+  const { log, lines } = captureLog();
   const unreachable = "http://127.0.0.1:1/v26.0";
   const nowhere = "http://no-such-host.invalid/v26.0";
   for (const address of [unreachable, nowhere]) {
-    const settings = { AD_PLATFORM_URL: address, CHAT_PLATFORM_URL: address, REDIS_URL: await ownRedis() };
+    const settings = {
+      AD_PLATFORM_URL: address,
+      CHAT_PLATFORM_URL: address,
+      REDIS_URL: await allocateRedisDatabase(),
+    };
     const { ads, chat } = await connectPlatforms(t, settings, log);
     const failure = { status: 502, code: "platform_unavailable", retryable: true };
-    await t.rejects(ads.objects.create(ACCOUNT, "campaigns", CAMPAIGN), failure);
-    t.match(lines.at(-1), { outcome: "broken", left: false, reason: /^E[A-Z_]+$/, tries: 1 });
+    await t.rejects(ads.objects.create(DEMO_AD_ACCESS, "campaigns", CAMPAIGN), failure);
+    t.match(lines.at(-1), { outcome: "broken", sent: false, reason: /^E[A-Z_]+$/, tries: 1 });
     const message = { id: "msg_1", to: "5511999990001", type: "text", content: { body: "Hi" } };
-    t.match(await chat.messages.send(NUMBER, message), { outcome: "retry" }, "a send may be tried again");
+    t.match(
+      await chat.messages.send(DEMO_CHAT_NUMBER, message),
+      { outcome: "retry" },
+      "a send may be tried again",
+    );
   }
 });
 
 t.test("a slow answer ends at the deadline", async (t) => {
-  const scene = await startScene(t);
-  const { client, lines } = await bareClient(t, scene.base);
-  const path = `/${ACCOUNT.account}`;
-  const call = { path, token: ACCOUNT.token, deadline: 300 } as const;
-  await scene.arm({ kind: "delay", ms: 20_000, times: 3 });
-  await t.rejects(client.ask({ ...call, effect: "read", method: "GET" }), {
+  const context = await startPlatforms(t);
+  const { client, lines } = await createTestClient(t, context.base);
+  const path = `/${DEMO_AD_ACCESS.account}`;
+  const call = { path, token: DEMO_AD_ACCESS.token, deadline: 300 } as const;
+  await context.arm({ kind: "delay", ms: 20_000, times: 3 });
+  await t.rejects(client.callOrThrow({ ...call, effect: "read", method: "GET" }), {
     status: 504,
     code: "platform_timeout",
     retryable: true,
   });
-  t.match(lines.at(-1), { outcome: "timeout", left: true, tries: 1 });
-  await t.rejects(client.ask({ ...call, effect: "change", method: "POST" }), {
+  t.match(lines.at(-1), { outcome: "timeout", sent: true, tries: 1 });
+  await t.rejects(client.callOrThrow({ ...call, effect: "change", method: "POST" }), {
     status: 504,
     code: "platform_timeout",
     retryable: false,
   });
   const create = { ...call, path: `${path}/campaigns`, effect: "create", method: "POST" } as const;
-  await t.rejects(client.ask(create), { code: "platform_timeout", retryable: false, ambiguous: true });
+  await t.rejects(client.callOrThrow(create), {
+    code: "platform_timeout",
+    retryable: false,
+    ambiguous: true,
+  });
 });
 
 t.test("a body that others send may take its time, the answer to it may not", async (t) => {
@@ -157,38 +184,43 @@ t.test("a body that others send may take its time, the answer to it may not", as
   });
   const exchanges = createExchanges();
   t.teardown(exchanges.close);
-  async function* slowly() {
+  async function* slowBody() {
     for (let piece = 0; piece < 6; piece++) {
       yield Buffer.from("x");
       await sleep(100);
     }
   }
-  const post = (path: string, sending?: number) =>
+  const post = (path: string, uploadTimeoutMs?: number) =>
     exchanges.run({
       method: "POST",
       url: new URL(path, url),
       headers: {},
-      body: Readable.from(slowly(), { objectMode: false }),
+      body: Readable.from(slowBody(), { objectMode: false }),
       deadline: 300,
-      sending,
+      uploadTimeoutMs,
     });
   t.match(await post("/answered", 60_000), { outcome: "answered", text: "{}" });
-  t.match(await post("/silent", 60_000), { outcome: "timeout", left: true, reason: "response" });
+  t.match(await post("/silent", 60_000), { outcome: "timeout", sent: true, reason: "response" });
   t.match(await post("/answered"), { outcome: "timeout", reason: "request" });
   t.match(await post("/answered", 1), { outcome: "timeout", reason: "request" });
 });
 
 t.test("further tries stay within the deadline of the call", async (t) => {
-  const scene = await startScene(t);
-  const { client, lines } = await bareClient(t, scene.base);
-  await scene.arm({ kind: "html", times: 3 });
-  const call = { path: `/${ACCOUNT.account}`, token: ACCOUNT.token, effect: "read", method: "GET" } as const;
-  await t.rejects(client.ask({ ...call, deadline: 150 }), { code: "platform_unavailable" });
+  const context = await startPlatforms(t);
+  const { client, lines } = await createTestClient(t, context.base);
+  await context.arm({ kind: "html", times: 3 });
+  const call = {
+    path: `/${DEMO_AD_ACCESS.account}`,
+    token: DEMO_AD_ACCESS.token,
+    effect: "read",
+    method: "GET",
+  } as const;
+  await t.rejects(client.callOrThrow({ ...call, deadline: 150 }), { code: "platform_unavailable" });
   t.equal(lines.at(-1)?.tries, 1, "the pause before a second would be longer than what is left");
 });
 
 t.test("an id that would lead elsewhere names nothing", async (t) => {
-  const scene = await startScene(t);
+  const context = await startPlatforms(t);
   const ids = [
     "../me",
     "1?fields=id",
@@ -201,9 +233,9 @@ t.test("an id that would lead elsewhere names nothing", async (t) => {
   ];
   for (const id of ids)
     await t.rejects(
-      scene.platforms.chat.media.download(NUMBER, id),
+      context.platforms.chat.media.download(DEMO_CHAT_NUMBER, id),
       { status: 404, code: "platform_object_not_found" },
       id,
     );
-  t.same(await scene.received(), [], "nothing was asked");
+  t.same(await context.receivedCalls(), [], "nothing was asked");
 });

@@ -1,9 +1,14 @@
 import t from "tap";
 import type { PlatformFailure } from "../../../src/platforms/errors/failure.ts";
-import { ACCOUNT, type Fault, NUMBER, startScene } from "../../fixtures/platforms/platforms.ts";
-import { adToken } from "../../fixtures/sandbox/ad-platform.ts";
+import {
+  DEMO_AD_ACCESS,
+  DEMO_CHAT_NUMBER,
+  type Fault,
+  startPlatforms,
+} from "../../fixtures/platforms/platforms.ts";
+import { issueAdToken } from "../../fixtures/sandbox/ad-platform.ts";
 
-const refused = async (work: Promise<unknown>): Promise<PlatformFailure | undefined> =>
+const failureOf = async (work: Promise<unknown>): Promise<PlatformFailure | undefined> =>
   work.then(
     () => undefined,
     (error) => error,
@@ -28,9 +33,9 @@ const CODES: [fault: Omit<Fault, "kind">, seconds: number][] = [
 
 t.test("every limit is a 429 that says how long to stay away", async (t) => {
   for (const [{ code, subcode }, seconds] of CODES) {
-    const scene = await startScene(t);
-    await scene.arm({ kind: "error", ...(code ? { code } : {}), ...(subcode ? { subcode } : {}) });
-    const failure = await refused(scene.platforms.ads.accounts.read(ACCOUNT));
+    const context = await startPlatforms(t);
+    await context.arm({ kind: "error", ...(code ? { code } : {}), ...(subcode ? { subcode } : {}) });
+    const failure = await failureOf(context.platforms.ads.accounts.read(DEMO_AD_ACCESS));
     t.match(failure, { status: 429, code: "platform_rate_limited", retryable: true }, `${code}/${subcode}`);
     t.equal(retryAfter(failure), seconds);
     t.match(failure?.extra.platform_error, { code });
@@ -38,11 +43,11 @@ t.test("every limit is a 429 that says how long to stay away", async (t) => {
 });
 
 t.test("the usage headers decide how long, in their own units", async (t) => {
-  const scene = await startScene(t);
-  await scene.arm({ kind: "throttle", ms: 300_000 });
-  const failure = await refused(scene.platforms.ads.accounts.read(ACCOUNT));
+  const context = await startPlatforms(t);
+  await context.arm({ kind: "throttle", ms: 300_000 });
+  const failure = await failureOf(context.platforms.ads.accounts.read(DEMO_AD_ACCESS));
   t.equal(retryAfter(failure), 300);
-  t.match(scene.lines.at(-1), {
+  t.match(context.lines.at(-1), {
     event: "platform.called",
     outcome: "throttled",
     usage_account: 100,
@@ -52,59 +57,70 @@ t.test("the usage headers decide how long, in their own units", async (t) => {
 });
 
 t.test("a throttled account is not called before its time, by no process of ours", async (t) => {
-  const scene = await startScene(t);
-  const another = await scene.another();
-  await scene.arm({ kind: "throttle", ms: 120_000 });
-  await refused(scene.platforms.ads.accounts.read(ACCOUNT));
-  const asked = (await scene.received()).length;
-  for (const { ads } of [scene.platforms, another]) {
-    const failure = await refused(ads.accounts.read(ACCOUNT));
+  const context = await startPlatforms(t);
+  const another = await context.connectAnother();
+  await context.arm({ kind: "throttle", ms: 120_000 });
+  await failureOf(context.platforms.ads.accounts.read(DEMO_AD_ACCESS));
+  const callCount = (await context.receivedCalls()).length;
+  for (const { ads } of [context.platforms, another]) {
+    const failure = await failureOf(ads.accounts.read(DEMO_AD_ACCESS));
     t.match(failure, { status: 429, code: "platform_rate_limited" });
     t.ok(retryAfter(failure) > 100 && retryAfter(failure) <= 120);
     t.notOk(failure?.extra.platform_error, "it is our own word");
   }
-  t.equal((await scene.received()).length, asked, "the platform heard of none of them");
-  t.match(scene.lines.at(-1), { outcome: "held", tries: 0 });
+  t.equal((await context.receivedCalls()).length, callCount, "the platform heard of none of them");
+  t.match(context.lines.at(-1), { outcome: "held", tries: 0 });
 });
 
 t.test("another account, another quota and another platform go on", async (t) => {
-  const scene = await startScene(t);
-  await scene.arm({ kind: "throttle", match: { path_prefix: `/${ACCOUNT.account}` }, ms: 60_000 });
-  await refused(scene.platforms.ads.accounts.read(ACCOUNT));
-  const other = { account: "act_1600000000000102", token: adToken(["1600000000000102"]) };
-  t.match(await scene.platforms.ads.accounts.read(other), { ad_account_id: other.account });
-  t.ok((await scene.platforms.ads.insights.rows(ACCOUNT, {})).items.length > 0, "another quota of the same");
-  t.match(await scene.platforms.chat.numbers.read(NUMBER), { phone_number_id: NUMBER.phoneNumberId });
+  const context = await startPlatforms(t);
+  await context.arm({ kind: "throttle", match: { path_prefix: `/${DEMO_AD_ACCESS.account}` }, ms: 60_000 });
+  await failureOf(context.platforms.ads.accounts.read(DEMO_AD_ACCESS));
+  const other = { account: "act_1600000000000102", token: issueAdToken(["1600000000000102"]) };
+  t.match(await context.platforms.ads.accounts.read(other), { ad_account_id: other.account });
+  t.ok(
+    (await context.platforms.ads.insights.rows(DEMO_AD_ACCESS, {})).items.length > 0,
+    "another quota of the same",
+  );
+  t.match(await context.platforms.chat.numbers.read(DEMO_CHAT_NUMBER), {
+    phone_number_id: DEMO_CHAT_NUMBER.phoneNumberId,
+  });
 });
 
 t.test("a limit of the whole app holds everything", async (t) => {
-  const scene = await startScene(t);
-  await scene.arm({ kind: "error", code: 4 });
-  await refused(scene.platforms.ads.accounts.read(ACCOUNT));
-  t.match(await refused(scene.platforms.chat.numbers.read(NUMBER)), { code: "platform_rate_limited" });
+  const context = await startPlatforms(t);
+  await context.arm({ kind: "error", code: 4 });
+  await failureOf(context.platforms.ads.accounts.read(DEMO_AD_ACCESS));
+  t.match(await failureOf(context.platforms.chat.numbers.read(DEMO_CHAT_NUMBER)), {
+    code: "platform_rate_limited",
+  });
 });
 
 t.test("too many budget changes hold changes of that ad set alone", async (t) => {
-  const scene = await startScene(t);
-  const { objects } = scene.platforms.ads;
+  const context = await startPlatforms(t);
+  const { objects } = context.platforms.ads;
   const campaign = { name: "Held", objective: "OUTCOME_TRAFFIC" };
   const [held, free] = [
-    await objects.create(ACCOUNT, "campaigns", campaign),
-    await objects.create(ACCOUNT, "campaigns", campaign),
+    await objects.create(DEMO_AD_ACCESS, "campaigns", campaign),
+    await objects.create(DEMO_AD_ACCESS, "campaigns", campaign),
   ];
-  await scene.arm({ kind: "error", match: { method: "POST" }, code: 613, subcode: 1487632 });
-  t.equal(retryAfter(await refused(objects.update(ACCOUNT, held, { name: "a" }))), 3600);
-  t.match(await refused(objects.update(ACCOUNT, held, { name: "b" })), { code: "platform_rate_limited" });
-  t.match(await objects.read(ACCOUNT, "campaigns", held), { name: "Held" }, "it can be read");
-  await objects.update(ACCOUNT, free, { name: "Changed" });
-  t.match(await objects.read(ACCOUNT, "campaigns", free), { name: "Changed" });
+  await context.arm({ kind: "error", match: { method: "POST" }, code: 613, subcode: 1487632 });
+  t.equal(retryAfter(await failureOf(objects.update(DEMO_AD_ACCESS, held, { name: "a" }))), 3600);
+  t.match(await failureOf(objects.update(DEMO_AD_ACCESS, held, { name: "b" })), {
+    code: "platform_rate_limited",
+  });
+  t.match(await objects.read(DEMO_AD_ACCESS, "campaigns", held), { name: "Held" }, "it can be read");
+  await objects.update(DEMO_AD_ACCESS, free, { name: "Changed" });
+  t.match(await objects.read(DEMO_AD_ACCESS, "campaigns", free), { name: "Changed" });
 });
 
 t.test("what is managed too much may still send", async (t) => {
-  const scene = await startScene(t);
-  await scene.arm({ kind: "throttle", match: { method: "GET" } });
-  await refused(scene.platforms.chat.numbers.read(NUMBER));
-  t.match(await refused(scene.platforms.chat.numbers.read(NUMBER)), { code: "platform_rate_limited" });
+  const context = await startPlatforms(t);
+  await context.arm({ kind: "throttle", match: { method: "GET" } });
+  await failureOf(context.platforms.chat.numbers.read(DEMO_CHAT_NUMBER));
+  t.match(await failureOf(context.platforms.chat.numbers.read(DEMO_CHAT_NUMBER)), {
+    code: "platform_rate_limited",
+  });
   const message = { id: "msg_1", to: "5511999990001", type: "text", content: { body: "Hi" } };
-  t.match(await scene.platforms.chat.messages.send(NUMBER, message), { outcome: "accepted" });
+  t.match(await context.platforms.chat.messages.send(DEMO_CHAT_NUMBER, message), { outcome: "accepted" });
 });

@@ -4,20 +4,25 @@ import { Readable } from "node:stream";
 import t, { type Test } from "tap";
 import type { Platforms } from "../../../src/platforms/platforms.ts";
 import { listen } from "../../../src/runtime/listen.ts";
-import { keptLog } from "../../fixtures/captured-log.ts";
-import { ACCOUNT, connectPlatforms, NUMBER, PAGE } from "../../fixtures/platforms/platforms.ts";
-import { ownRedis } from "../../fixtures/servers/servers.ts";
+import { captureLog } from "../../fixtures/captured-log.ts";
+import {
+  connectPlatforms,
+  DEMO_AD_ACCESS,
+  DEMO_CHAT_NUMBER,
+  DEMO_PAGE_ACCESS,
+} from "../../fixtures/platforms/platforms.ts";
+import { allocateRedisDatabase } from "../../fixtures/servers/servers.ts";
 
 type Answer = (response: ServerResponse) => void;
 
 /** A platform that answers whatever a test wants, and counts how often it was asked. */
-async function oddPlatform(t: Test, answer: Answer) {
-  const odd = { answer, asked: 0 };
+async function startFakePlatform(t: Test, answer: Answer) {
+  const fake = { answer, requestCount: 0 };
   const server = createServer((request, response) => {
     request.resume();
     request.on("end", () => {
-      odd.asked += 1;
-      odd.answer(response);
+      fake.requestCount += 1;
+      fake.answer(response);
     });
   });
   await listen(server, 0, "127.0.0.1");
@@ -29,19 +34,19 @@ async function oddPlatform(t: Test, answer: Answer) {
   const names = ["AD_PLATFORM_URL", "CHAT_PLATFORM_URL", "PHOTO_PLATFORM_URL", "SOCIAL_PLATFORM_URL"];
   const settings = {
     ...Object.fromEntries(names.map((name) => [name, address])),
-    REDIS_URL: await ownRedis(),
+    REDIS_URL: await allocateRedisDatabase(),
   };
-  const { log, lines } = keptLog();
-  return { odd, lines, platforms: await connectPlatforms(t, settings, log) };
+  const { log, lines } = captureLog();
+  return { fake, lines, platforms: await connectPlatforms(t, settings, log) };
 }
 
-const text =
+const jsonAnswer =
   (body: string, status = 200): Answer =>
   (response) =>
     response.writeHead(status, { "content-type": "application/json" }).end(body);
 
 /** Answers with 200 that say nothing of a success. */
-const NO_SUCCESS = [
+const UNCONFIRMED_ANSWERS = [
   "",
   "null",
   "[]",
@@ -55,93 +60,100 @@ const NO_SUCCESS = [
 const MESSAGE = { id: "msg_1", to: "5511999990001", type: "text", content: { body: "Hi" } };
 const PAGE_MESSAGE = { recipient: { id: "7001" }, message: { text: "Hi" } };
 
-const send = ({ chat }: Platforms) => chat.messages.send(NUMBER, MESSAGE);
+const send = ({ chat }: Platforms) => chat.messages.send(DEMO_CHAT_NUMBER, MESSAGE);
 
 t.test("a message that nobody said was taken is not accepted", async (t) => {
-  const { odd, platforms } = await oddPlatform(t, text(""));
-  for (const body of [...NO_SUCCESS, "{}", '{"messages":null}', '{"messages":[{}]}']) {
-    odd.answer = text(body);
+  const { fake, platforms } = await startFakePlatform(t, jsonAnswer(""));
+  for (const body of [...UNCONFIRMED_ANSWERS, "{}", '{"messages":null}', '{"messages":[{}]}']) {
+    fake.answer = jsonAnswer(body);
     t.same(await send(platforms), { outcome: "unknown" }, `chat: ${body}`);
-    t.same(await platforms.photo.messages.send(PAGE, PAGE_MESSAGE), { outcome: "unknown" }, `photo: ${body}`);
+    t.same(
+      await platforms.photo.messages.send(DEMO_PAGE_ACCESS, PAGE_MESSAGE),
+      { outcome: "unknown" },
+      `photo: ${body}`,
+    );
   }
-  odd.answer = text('{"recipient_id":"7001"}');
-  const reaction = await platforms.social.messages.send(PAGE, PAGE_MESSAGE);
+  fake.answer = jsonAnswer('{"recipient_id":"7001"}');
+  const reaction = await platforms.social.messages.send(DEMO_PAGE_ACCESS, PAGE_MESSAGE);
   t.match(reaction, { outcome: "accepted", platformMessageId: undefined });
 });
 
 t.test("a create that nobody confirmed may exist, and is not tried again", async (t) => {
-  const { odd, platforms } = await oddPlatform(t, text(""));
-  for (const body of [...NO_SUCCESS, "{}"]) {
-    odd.answer = text(body);
-    odd.asked = 0;
-    await t.rejects(platforms.ads.objects.create(ACCOUNT, "campaigns", { name: "x" }), {
+  const { fake, platforms } = await startFakePlatform(t, jsonAnswer(""));
+  for (const body of [...UNCONFIRMED_ANSWERS, "{}"]) {
+    fake.answer = jsonAnswer(body);
+    fake.requestCount = 0;
+    await t.rejects(platforms.ads.objects.create(DEMO_AD_ACCESS, "campaigns", { name: "x" }), {
       code: "platform_timeout",
       ambiguous: true,
     });
-    t.equal(odd.asked, 1, body);
+    t.equal(fake.requestCount, 1, body);
   }
 });
 
 t.test("an answer that describes nothing is no object", async (t) => {
-  const { odd, platforms } = await oddPlatform(t, text("{}"));
+  const { fake, platforms } = await startFakePlatform(t, jsonAnswer("{}"));
   const { ads, chat } = platforms;
   const calls: Record<string, () => Promise<unknown>> = {
-    account: () => ads.accounts.read(ACCOUNT),
+    account: () => ads.accounts.read(DEMO_AD_ACCESS),
     accounts: () => ads.accounts.listAll("t"),
-    number: () => chat.numbers.read(NUMBER),
+    number: () => chat.numbers.read(DEMO_CHAT_NUMBER),
     permissions: () => ads.tokens.permissions("t"),
     token: () => ads.tokens.inspect("t"),
     exchange: () => ads.tokens.exchangeCode("c", "https://client.example/"),
-    templates: () => chat.templates.listAll(NUMBER),
-    image: () => ads.media.uploadImage(ACCOUNT, { bytes: Buffer.from("x") }),
+    templates: () => chat.templates.listAll(DEMO_CHAT_NUMBER),
+    image: () => ads.media.uploadImage(DEMO_AD_ACCESS, { bytes: Buffer.from("x") }),
   };
   for (const [what, call] of Object.entries(calls))
     await t.rejects(call(), { status: 502, code: "platform_unavailable" }, what);
-  odd.answer = text('{"success":false}');
-  await t.rejects(chat.numbers.register(NUMBER, "123456"), { code: "platform_unavailable" });
-  odd.answer = text("true");
-  await chat.numbers.subscribe(NUMBER);
-  odd.answer = text('{"data":[{"name":"no id"}]}');
+  fake.answer = jsonAnswer('{"success":false}');
+  await t.rejects(chat.numbers.register(DEMO_CHAT_NUMBER, "123456"), { code: "platform_unavailable" });
+  fake.answer = jsonAnswer("true");
+  await chat.numbers.subscribe(DEMO_CHAT_NUMBER);
+  fake.answer = jsonAnswer('{"data":[{"name":"no id"}]}');
   await t.rejects(
     ads.accounts.listAll("t"),
     { code: "platform_unavailable" },
     "a list of nothing is no list",
   );
-  odd.answer = text('{"data":[{"name":"no id"},{"id":"act_7","account_status":"soon"}]}');
+  fake.answer = jsonAnswer('{"data":[{"name":"no id"},{"id":"act_7","account_status":"soon"}]}');
   t.match(await ads.accounts.listAll("t"), [{ ad_account_id: "act_7", account_status: 0 }]);
 });
 
 t.test("times and numbers that are none do no harm", async (t) => {
-  const { odd, platforms } = await oddPlatform(t, text('{"access_token":"t","expires_in":"soon"}'));
+  const { fake, platforms } = await startFakePlatform(
+    t,
+    jsonAnswer('{"access_token":"t","expires_in":"soon"}'),
+  );
   const { tokens } = platforms.ads;
   t.same(await tokens.prolong("s"), { token: "t" });
-  odd.answer = text('{"data":{"is_valid":true,"expires_at":9e15,"scopes":[{"toString":1},"a"]}}');
+  fake.answer = jsonAnswer('{"data":{"is_valid":true,"expires_at":9e15,"scopes":[{"toString":1},"a"]}}');
   t.match(await tokens.inspect("t"), { valid: true, expiresAt: null, scopes: ["a"] });
 });
 
 t.test("odd errors are refusals all the same", async (t) => {
-  const { odd, platforms } = await oddPlatform(t, text(""));
+  const { fake, platforms } = await startFakePlatform(t, jsonAnswer(""));
   const blame = '{"error":{"code":100,"error_data":{"blame_field_specs":[{"toString":1},["a","b"]]}}}';
-  odd.answer = text(blame, 400);
+  fake.answer = jsonAnswer(blame, 400);
   t.match(await send(platforms), { outcome: "refused", error: { code: 100, fields: ["a.b"] } });
-  odd.answer = text('{"error":{"message":"busy"}}', 429);
+  fake.answer = jsonAnswer('{"error":{"message":"busy"}}', 429);
   t.match(await send(platforms), { outcome: "retry" });
 });
 
 t.test("an answer in another protocol ends the call", async (t) => {
-  const { odd, platforms } = await oddPlatform(t, (response) => {
+  const { fake, platforms } = await startFakePlatform(t, (response) => {
     (response.socket as Socket).end(
       "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n",
     );
   });
   t.same(await send(platforms), { outcome: "unknown" });
-  t.equal(odd.asked, 1);
+  t.equal(fake.requestCount, 1);
 });
 
 t.test("secrets of a call that the platform quotes go no further", async (t) => {
-  const { odd, lines, platforms } = await oddPlatform(t, text(""));
+  const { fake, lines, platforms } = await startFakePlatform(t, jsonAnswer(""));
   const secret = "sssecret";
-  odd.answer = text(
+  fake.answer = jsonAnswer(
     `{"error":{"code":100,"message":"Malformed ${secret}","error_user_msg":"${secret}"}}`,
     400,
   );
@@ -150,7 +162,7 @@ t.test("secrets of a call that the platform quotes go no further", async (t) => 
     tokens.prolong(secret),
     tokens.inspect(secret),
     tokens.exchangeCode(secret, "https://client.example/"),
-    platforms.ads.accounts.read({ ...ACCOUNT, token: secret }),
+    platforms.ads.accounts.read({ ...DEMO_AD_ACCESS, token: secret }),
   ];
   for (const call of calls) {
     const failure = await call.then(
@@ -160,16 +172,16 @@ t.test("secrets of a call that the platform quotes go no further", async (t) => 
     t.match(failure, { code: "platform_invalid_request", message: "[secret]" });
     t.notMatch(JSON.stringify([failure.message, failure.extra]), secret);
   }
-  odd.answer = text(`{"data":{"is_valid":false,"error":{"message":"bad ${secret}"}}}`);
+  fake.answer = jsonAnswer(`{"data":{"is_valid":false,"error":{"message":"bad ${secret}"}}}`);
   t.match(await tokens.inspect(secret), { valid: false, reason: "bad [secret]" });
   t.notMatch(JSON.stringify(lines), secret);
 });
 
 t.test("a list that never ends is given up", async (t) => {
   let page = 0;
-  const { platforms } = await oddPlatform(t, (response) => {
+  const { platforms } = await startFakePlatform(t, (response) => {
     page += 1;
-    text(
+    jsonAnswer(
       `{"data":[{"id":"act_${page}"}],"paging":{"cursors":{"after":"c${page}"},"next":"https://x.example/"}}`,
     )(response);
   });
@@ -181,16 +193,19 @@ t.test("a list that never ends is given up", async (t) => {
 });
 
 t.test("a next that is null is none", async (t) => {
-  const { platforms } = await oddPlatform(t, text('{"data":[{"id":"act_1"}],"paging":{"next":null}}'));
+  const { platforms } = await startFakePlatform(
+    t,
+    jsonAnswer('{"data":[{"id":"act_1"}],"paging":{"next":null}}'),
+  );
   t.equal((await platforms.ads.accounts.listAll("t")).length, 1);
 });
 
 /** With its usage headers, for the app's limit or an account's. */
-const throttledWith =
+const throttledAnswer =
   (code: number, usage: Record<string, unknown>): Answer =>
   (response) => {
     response.setHeader("x-business-use-case-usage", JSON.stringify(usage));
-    text(`{"error":{"code":${code},"message":"too many"}}`, 400)(response);
+    jsonAnswer(`{"error":{"code":${code},"message":"too many"}}`, 400)(response);
   };
 
 const quota = (type: string, minutes: number) => ({
@@ -202,7 +217,7 @@ const quota = (type: string, minutes: number) => ({
 });
 
 t.test("another account's minutes, or another quota's, are not ours", async (t) => {
-  const own = ACCOUNT.account.replace("act_", "");
+  const own = DEMO_AD_ACCESS.account.replace("act_", "");
   const waits: [code: number, usage: Record<string, unknown>, seconds: string][] = [
     [4, { 222: [quota("ads_management", 600)] }, "60"],
     [80004, { [own]: [quota("ads_management", 1), quota("ads_insights", 600)] }, "60"],
@@ -210,8 +225,8 @@ t.test("another account's minutes, or another quota's, are not ours", async (t) 
     [80004, { [own]: [quota("ads_management", 1e300)] }, String(24 * 60 * 60)],
   ];
   for (const [code, usage, seconds] of waits) {
-    const { platforms } = await oddPlatform(t, throttledWith(code, usage));
-    await t.rejects(platforms.ads.accounts.read(ACCOUNT), {
+    const { platforms } = await startFakePlatform(t, throttledAnswer(code, usage));
+    await t.rejects(platforms.ads.accounts.read(DEMO_AD_ACCESS), {
       code: "platform_rate_limited",
       headers: { "Retry-After": seconds },
     });
@@ -220,17 +235,17 @@ t.test("another account's minutes, or another quota's, are not ours", async (t) 
 
 t.test("a quota that an answer reports as used up is left alone at once", async (t) => {
   const usage = '{"acc_id_util_pct":100,"reset_time_duration":100}';
-  const { odd, platforms } = await oddPlatform(t, (response) => {
+  const { fake, platforms } = await startFakePlatform(t, (response) => {
     response.setHeader("x-ad-account-usage", usage);
-    text('{"error":{"code":2,"message":"busy"}}', 503)(response);
+    jsonAnswer('{"error":{"code":2,"message":"busy"}}', 503)(response);
   });
-  await t.rejects(platforms.ads.accounts.read(ACCOUNT), { code: "platform_unavailable" });
-  t.equal(odd.asked, 1, "it is not asked again");
-  await t.rejects(platforms.ads.accounts.read(ACCOUNT), { code: "platform_rate_limited" });
+  await t.rejects(platforms.ads.accounts.read(DEMO_AD_ACCESS), { code: "platform_unavailable" });
+  t.equal(fake.requestCount, 1, "it is not asked again");
+  await t.rejects(platforms.ads.accounts.read(DEMO_AD_ACCESS), { code: "platform_rate_limited" });
 });
 
 t.test("a file that is longer than it said, or that breaks off, ends the upload", async (t) => {
-  const { platforms } = await oddPlatform(t, text('{"id":"1"}'));
+  const { platforms } = await startFakePlatform(t, jsonAnswer('{"id":"1"}'));
   const broken = new Readable({ read() {} });
   setImmediate(() => broken.destroy(new Error("the caller has gone")));
   const files = {
@@ -238,7 +253,11 @@ t.test("a file that is longer than it said, or that breaks off, ends the upload"
     broken: { content: broken, size: 10 },
   };
   for (const [what, file] of Object.entries(files)) {
-    const upload = platforms.chat.media.upload(NUMBER, { filename: "a", type: "text/plain", ...file });
+    const upload = platforms.chat.media.upload(DEMO_CHAT_NUMBER, {
+      filename: "a",
+      type: "text/plain",
+      ...file,
+    });
     await t.rejects(upload, { code: "platform_unavailable" }, what);
   }
 });

@@ -1,6 +1,12 @@
 import t, { type Test } from "tap";
 import { PlatformFailure } from "../../../src/platforms/errors/failure.ts";
-import { ACCOUNT, type Fault, NUMBER, type Scene, startScene } from "../../fixtures/platforms/platforms.ts";
+import {
+  DEMO_AD_ACCESS,
+  DEMO_CHAT_NUMBER,
+  type Fault,
+  type RunningPlatforms,
+  startPlatforms,
+} from "../../fixtures/platforms/platforms.ts";
 
 /** What the API answers when a platform refuses with this code: status, error, and whether a later try may help. */
 type Row = [code: number, subcode: number | undefined, status: number, error: string, retryable?: boolean];
@@ -61,7 +67,7 @@ const fault = (code: number, subcode: number | undefined): Fault => ({
   times: 3, // a read is tried three times where another try may help
 });
 
-const named = ([code, subcode, status, error]: Row) =>
+const rowTitle = ([code, subcode, status, error]: Row) =>
   `${code}${subcode === undefined ? "" : `/${subcode}`} is ${status} ${error}`;
 
 async function failureOf(work: Promise<unknown>): Promise<PlatformFailure> {
@@ -73,87 +79,88 @@ async function failureOf(work: Promise<unknown>): Promise<PlatformFailure> {
   throw thrown;
 }
 
-const disarm = ({ origin }: Scene) => fetch(`${origin}/_sandbox/faults`, { method: "DELETE" });
+const disarm = ({ origin }: RunningPlatforms) => fetch(`${origin}/_sandbox/faults`, { method: "DELETE" });
 
 /** Rows that are tried again take their time, so each has a scene of its own and they all run at once. */
-async function eachRow(
+async function checkRows(
   t: Test,
   rows: readonly Row[],
-  read: (scene: Scene) => Promise<unknown>,
+  read: (context: RunningPlatforms) => Promise<unknown>,
 ): Promise<void> {
-  const scene = await startScene(t);
-  for (const row of rows.filter(([, , , , retryable]) => !retryable)) await checkRow(t, { scene, row, read });
+  const context = await startPlatforms(t);
+  for (const row of rows.filter(([, , , , retryable]) => !retryable))
+    await checkRow(t, { context, row, read });
   const slow = rows.filter(([, , , , retryable]) => retryable);
-  await Promise.all(slow.map(async (row) => checkRow(t, { scene: await startScene(t), row, read })));
+  await Promise.all(slow.map(async (row) => checkRow(t, { context: await startPlatforms(t), row, read })));
 }
 
-async function checkRow(t: Test, { scene, row, read }: RowCheck): Promise<void> {
+async function checkRow(t: Test, { context, row, read }: RowCheck): Promise<void> {
   const [code, subcode, status, error, retryable = false] = row;
-  await scene.arm(fault(code, subcode));
-  const failure = await failureOf(read(scene));
-  t.match(failure, { status, code: error, retryable }, named(row));
+  await context.arm(fault(code, subcode));
+  const failure = await failureOf(read(context));
+  t.match(failure, { status, code: error, retryable }, rowTitle(row));
   t.match(failure.extra, { retryable, platform_error: { code, type: "OAuthException", trace_id: /^A/ } });
   t.equal((failure.extra.platform_error as { subcode?: number }).subcode, subcode);
-  t.equal(scene.lines.at(-1)?.tries, retryable ? 3 : 1, "only what may pass is tried again");
-  await disarm(scene);
+  t.equal(context.lines.at(-1)?.tries, retryable ? 3 : 1, "only what may pass is tried again");
+  await disarm(context);
 }
 
 interface RowCheck {
-  scene: Scene;
+  context: RunningPlatforms;
   row: Row;
-  read(scene: Scene): Promise<unknown>;
+  read(context: RunningPlatforms): Promise<unknown>;
 }
 
 t.test("what the ad platform refuses", (t) =>
-  eachRow(t, READS_OF_AN_AD_ACCOUNT, ({ platforms }) => platforms.ads.accounts.read(ACCOUNT)),
+  checkRows(t, READS_OF_AN_AD_ACCOUNT, ({ platforms }) => platforms.ads.accounts.read(DEMO_AD_ACCESS)),
 );
 
 t.test("what the chat platform refuses", (t) =>
-  eachRow(t, READS_OF_A_CHANNEL, ({ platforms }) => platforms.chat.numbers.read(NUMBER)),
+  checkRows(t, READS_OF_A_CHANNEL, ({ platforms }) => platforms.chat.numbers.read(DEMO_CHAT_NUMBER)),
 );
 
 t.test("a dead token is told apart, so that whoever keeps it can act", async (t) => {
-  const scene = await startScene(t);
-  await scene.arm({ kind: "dead_token" });
-  t.equal((await failureOf(scene.platforms.ads.accounts.read(ACCOUNT))).verdict, "token_dead");
+  const context = await startPlatforms(t);
+  await context.arm({ kind: "dead_token" });
+  t.equal((await failureOf(context.platforms.ads.accounts.read(DEMO_AD_ACCESS))).verdict, "token_dead");
   t.equal(
-    (await failureOf(scene.platforms.ads.accounts.read(ACCOUNT))).verdict,
+    (await failureOf(context.platforms.ads.accounts.read(DEMO_AD_ACCESS))).verdict,
     "token_dead",
     "and stays so",
   );
 });
 
 t.test("the platform's words for a person come through, with the fields it blames", async (t) => {
-  const scene = await startScene(t);
+  const context = await startPlatforms(t);
   for (const subcode of [1885272, 1885621]) {
-    await scene.arm(fault(100, subcode)); // the data is an object for one of them, JSON text for the other
-    const failure = await failureOf(scene.platforms.ads.accounts.read(ACCOUNT));
+    await context.arm(fault(100, subcode)); // the data is an object for one of them, JSON text for the other
+    const failure = await failureOf(context.platforms.ads.accounts.read(DEMO_AD_ACCESS));
     const error = failure.extra.platform_error as Record<string, unknown>;
     t.match(error, { subcode, fields: ["name"], user_title: "Not accepted" });
     t.equal(failure.message, error.user_message);
-    await disarm(scene);
+    await disarm(context);
   }
 });
 
 t.test("an error that comes with 200 is one", async (t) => {
-  const scene = await startScene(t);
-  await scene.arm({ kind: "error_in_200", code: 100, subcode: 33 });
-  const failure = await failureOf(scene.platforms.ads.accounts.read(ACCOUNT));
+  const context = await startPlatforms(t);
+  await context.arm({ kind: "error_in_200", code: 100, subcode: 33 });
+  const failure = await failureOf(context.platforms.ads.accounts.read(DEMO_AD_ACCESS));
   t.match(failure, { code: "platform_object_not_found" });
 });
 
 t.test("what is not JSON is no answer", async (t) => {
-  const scene = await startScene(t);
-  await scene.arm({ kind: "html", times: 3 });
-  const failure = await failureOf(scene.platforms.ads.accounts.read(ACCOUNT));
+  const context = await startPlatforms(t);
+  await context.arm({ kind: "html", times: 3 });
+  const failure = await failureOf(context.platforms.ads.accounts.read(DEMO_AD_ACCESS));
   t.match(failure, { status: 502, code: "platform_unavailable", retryable: true });
   t.notOk(failure.extra.platform_error);
 });
 
 t.test("a token that the platform quotes goes no further", async (t) => {
-  const scene = await startScene(t);
+  const context = await startPlatforms(t);
   const token = "EAAForeignTokenThatTheySayBack";
-  const failure = await failureOf(scene.platforms.ads.accounts.read({ ...ACCOUNT, token }));
+  const failure = await failureOf(context.platforms.ads.accounts.read({ ...DEMO_AD_ACCESS, token }));
   t.equal(failure.code, "ad_account_revoked");
-  t.notMatch(JSON.stringify([failure.extra, failure.message, scene.lines]), token);
+  t.notMatch(JSON.stringify([failure.extra, failure.message, context.lines]), token);
 });

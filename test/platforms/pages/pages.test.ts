@@ -1,6 +1,6 @@
 import t from "tap";
 import { isTranslatable, toPageBodies } from "../../../src/platforms/pages/translate.ts";
-import { PAGE, startScene } from "../../fixtures/platforms/platforms.ts";
+import { DEMO_PAGE_ACCESS, startPlatforms } from "../../fixtures/platforms/platforms.ts";
 
 const TO = "7000000000000601";
 const text = { to: TO, type: "text", content: { body: "Hi" } };
@@ -55,13 +55,13 @@ t.test("what has no words there cannot be sent", async (t) => {
 });
 
 t.test("messages are sent from the page, to either platform", async (t) => {
-  const scene = await startScene(t);
-  const { social, photo } = scene.platforms;
+  const context = await startPlatforms(t);
+  const { social, photo } = context.platforms;
   for (const { messages } of [social, photo])
     for (const body of toPageBodies(text))
-      t.match(await messages.send(PAGE, body), { outcome: "accepted", platformMessageId: /^m_/ });
-  const paths = (await scene.received()).map(({ path }) => path);
-  t.same(paths, Array(2).fill(`/v26.0/${PAGE.pageId}/messages`));
+      t.match(await messages.send(DEMO_PAGE_ACCESS, body), { outcome: "accepted", platformMessageId: /^m_/ });
+  const paths = (await context.receivedCalls()).map(({ path }) => path);
+  t.same(paths, Array(2).fill(`/v26.0/${DEMO_PAGE_ACCESS.pageId}/messages`));
 });
 
 /** What becomes of a message by code and subcode. */
@@ -85,35 +85,35 @@ const CODES: [code: number, subcode: number | undefined, outcome: object][] = [
 ];
 
 t.test("what becomes of a page's message is decided by the code of the answer", async (t) => {
-  let scene = await startScene(t);
+  let context = await startPlatforms(t);
   for (const [code, subcode, expected] of CODES) {
-    await scene.arm({ kind: "error", code, ...(subcode ? { subcode } : {}) });
+    await context.arm({ kind: "error", code, ...(subcode ? { subcode } : {}) });
     const [body = {}] = toPageBodies(text);
-    const outcome = await scene.platforms.social.messages.send(PAGE, body);
+    const outcome = await context.platforms.social.messages.send(DEMO_PAGE_ACCESS, body);
     t.match(outcome, { ...expected, error: { code } }, `${code}/${subcode}`);
-    if ("wait" in expected) scene = await startScene(t); // it holds what comes after
+    if ("wait" in expected) context = await startPlatforms(t); // it holds what comes after
   }
 });
 
 t.test("a page is subscribed to with all that Herald forwards", async (t) => {
-  const scene = await startScene(t);
-  await scene.platforms.social.pages.subscribe(PAGE);
-  t.match((await scene.received()).at(-1), {
-    path: `/v26.0/${PAGE.pageId}/subscribed_apps`,
+  const context = await startPlatforms(t);
+  await context.platforms.social.pages.subscribe(DEMO_PAGE_ACCESS);
+  t.match((await context.receivedCalls()).at(-1), {
+    path: `/v26.0/${DEMO_PAGE_ACCESS.pageId}/subscribed_apps`,
     body: { subscribed_fields: /^messages,.*leadgen$/ },
   });
 });
 
 t.test("a lead is read with what the person wrote", async (t) => {
-  const { platforms } = await startScene(t);
-  const lead = await platforms.social.pages.readLead(PAGE, "120200000000000701");
+  const { platforms } = await startPlatforms(t);
+  const lead = await platforms.social.pages.readLead(DEMO_PAGE_ACCESS, "120200000000000701");
   t.match(lead, {
     lead_id: "120200000000000701",
     form_id: "120200000000000702",
     ad_id: "120200000000000703",
   });
   t.same(lead.fields[0], { name: "full_name", values: ["Ana Souza"] });
-  await t.rejects(platforms.social.pages.readLead(PAGE, "120200000000000799"), {
+  await t.rejects(platforms.social.pages.readLead(DEMO_PAGE_ACCESS, "120200000000000799"), {
     code: "platform_object_not_found",
   });
 });

@@ -326,23 +326,23 @@ t.test("conversations of pages and photo accounts", async (t) => {
 });
 
 t.test("a message and what is done to it later are known apart, a repetition is not", async (t) => {
-  const known = (event: object) => conversation("instagram", event)?.knownBy;
+  const dedupKeyOf = (event: object) => conversation("instagram", event)?.dedupKey;
   const [sent, deleted] = [
     { message: { mid: "m_1", text: "a" } },
     { message: { mid: "m_1", is_deleted: true } },
   ];
-  t.equal(known(sent), known({ message: { mid: "m_1", text: "b" } }));
-  t.not(known(sent), known(deleted));
+  t.equal(dedupKeyOf(sent), dedupKeyOf({ message: { mid: "m_1", text: "b" } }));
+  t.not(dedupKeyOf(sent), dedupKeyOf(deleted));
   const react = (action: string) => ({ reaction: { mid: "m_1", action } });
-  t.equal(known(react("react")), known(react("react")));
-  t.not(known(react("react")), known(react("unreact")));
+  t.equal(dedupKeyOf(react("react")), dedupKeyOf(react("react")));
+  t.not(dedupKeyOf(react("react")), dedupKeyOf(react("unreact")));
   const approved = (time: number) =>
     readOne("whatsapp_business_account", {
       time,
       changes: [
         { field: "message_template_status_update", value: { message_template_id: 1, event: "APPROVED" } },
       ],
-    })?.knownBy;
+    })?.dedupKey;
   t.equal(approved(1_790_000_000), approved(1_790_000_000));
   t.not(approved(1_790_000_000), approved(1_790_000_001), "approved again after a pause");
 });
@@ -396,7 +396,7 @@ t.test("comments, posts and mentions", async (t) => {
   );
 
   const photo = (field: string, value: object) => readOne("instagram", { changes: [{ field, value }] });
-  const said = {
+  const photoComment = {
     id: "178",
     text: "How much?",
     parent_id: "177",
@@ -404,7 +404,7 @@ t.test("comments, posts and mentions", async (t) => {
     media: { id: "3" },
   };
   for (const field of ["comments", "live_comments"])
-    t.match(photo(field, said), {
+    t.match(photo(field, photoComment), {
       type: "comment.created",
       key: "publishing",
       data: {
@@ -500,12 +500,12 @@ t.test("what cannot be read is told as it stands, and its neighbours are read", 
     {"field":"messages","value":{"metadata":{"phone_number_id":"106"},"messages":[${[...odd, good].join()}],"statuses":[{}]}}]}]}`;
   const { updates, readings } = readWebhook(openJson(text));
   t.equal(updates, 1 + 1 + odd.length + 1 + 1);
-  const told = readings
+  const rawEvents = readings
     .filter(({ type }) => type === "platform.event")
     .map(({ data, raw }) => ({ data: data.text, raw: raw.text }));
   for (const one of odd)
     t.ok(
-      told.some(({ data, raw }) => raw === one && data === `{"field":"messages","value":${one}}`),
+      rawEvents.some(({ data, raw }) => raw === one && data === `{"field":"messages","value":${one}}`),
       one.slice(0, 40),
     );
   t.match(readings.find(({ type }) => type === "message.received")?.raw.text, good);
@@ -546,7 +546,7 @@ t.test("a sender never gets the name of somebody else", async (t) => {
 });
 
 t.test("what was done to an old comment is known by when it was done", async (t) => {
-  const done = (verb: string, time: number) => {
+  const commentEvent = (verb: string, time: number) => {
     const value = {
       item: "comment",
       verb,
@@ -556,28 +556,28 @@ t.test("what was done to an old comment is known by when it was done", async (t)
     };
     return readOne("page", { time, changes: [{ field: "feed", value }] });
   };
-  const known = new Set(
+  const dedupKeyOf = new Set(
     ["edited", "edited", "hide", "unhide", "hide", "remove"].map(
-      (verb, index) => done(verb, SECONDS + index)?.knownBy,
+      (verb, index) => commentEvent(verb, SECONDS + index)?.dedupKey,
     ),
   );
-  t.equal(known.size, 6);
-  t.equal(done("hide", SECONDS)?.knownBy, done("hide", SECONDS)?.knownBy);
-  t.match(done("remove", SECONDS), { occurredAt: new Date(AT), data: { at: AT } });
+  t.equal(dedupKeyOf.size, 6);
+  t.equal(commentEvent("hide", SECONDS)?.dedupKey, commentEvent("hide", SECONDS)?.dedupKey);
+  t.match(commentEvent("remove", SECONDS), { occurredAt: new Date(AT), data: { at: AT } });
   t.equal(
-    done("add", SECONDS)?.occurredAt?.getTime(),
+    commentEvent("add", SECONDS)?.occurredAt?.getTime(),
     (SECONDS - 90 * 86_400) * 1000,
     "its beginning is its own",
   );
 });
 
 t.test("posts are known by all that they say", async (t) => {
-  const known = (value: object) =>
+  const dedupKeyOf = (value: object) =>
     readOne("page", {
       changes: [{ field: "feed", value: { post_id: "5", verb: "add", created_time: SECONDS, ...value } }],
-    })?.knownBy;
-  t.not(known({ item: "photo", photo_id: "61" }), known({ item: "photo", photo_id: "62" }));
-  t.not(known({ item: "post", message: "one" }), known({ item: "post", message: "two" }));
+    })?.dedupKey;
+  t.not(dedupKeyOf({ item: "photo", photo_id: "61" }), dedupKeyOf({ item: "photo", photo_id: "62" }));
+  t.not(dedupKeyOf({ item: "post", message: "one" }), dedupKeyOf({ item: "post", message: "two" }));
 });
 
 t.test("leads and reactions are known whatever their envelope says of the time", async (t) => {
@@ -585,11 +585,11 @@ t.test("leads and reactions are known whatever their envelope says of the time",
     readOne("page", {
       time,
       changes: [{ field: "leadgen", value: { leadgen_id: 4, created_time: SECONDS } }],
-    })?.knownBy;
+    })?.dedupKey;
   t.equal(lead(SECONDS), lead(SECONDS + 60));
   const reaction = (time: number) =>
     readOne("page", { time, messaging: [{ timestamp: 1, reaction: { mid: "m_1", action: "react" } }] })
-      ?.knownBy;
+      ?.dedupKey;
   t.equal(reaction(SECONDS), reaction(SECONDS + 60));
 });
 
@@ -609,7 +609,7 @@ t.test("a message that the business itself takes back is no repetition of it", a
   const echo = conversation("instagram", { message: { mid: "m_1", is_echo: true, text: "a" } });
   const gone = conversation("instagram", { message: { mid: "m_1", is_echo: true, is_deleted: true } });
   t.equal(gone?.data.type, "deleted");
-  t.not(echo?.knownBy, gone?.knownBy);
+  t.not(echo?.dedupKey, gone?.dedupKey);
 });
 
 t.test("a review without an outcome is not taken for a rejection", async (t) => {
@@ -627,7 +627,7 @@ t.test("what tells of people is for whose number it is, or in confidence", async
       { kind: "number", id: "106" },
       field,
     );
-    t.same(notice(field, { x: 1 })?.asset, { kind: "waba", id: "77", inConfidence: true }, field);
+    t.same(notice(field, { x: 1 })?.asset, { kind: "waba", id: "77", requiresSingleOwner: true }, field);
   }
   t.same(notice("account_review_update", {})?.asset, { kind: "waba", id: "77" });
 });

@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import t from "tap";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
 import { readPages } from "../../fixtures/http/list-pages.ts";
-import { makeTenant, PASSWORD, type Person } from "../../fixtures/tenants/tenants.ts";
+import { makeTenant, PASSWORD, type SignedInUser } from "../../fixtures/tenants/tenants.ts";
 
 interface Entry {
   id: string;
@@ -12,7 +12,7 @@ interface Entry {
 }
 
 const auditOf =
-  (api: Api, { headers }: Pick<Person, "headers">) =>
+  (api: Api, { headers }: Pick<SignedInUser, "headers">) =>
   (query = "") =>
     api.call("GET", `/api/audit${query}`, { headers });
 
@@ -20,7 +20,7 @@ const someEmail = () => `${randomBytes(6).toString("hex")}@example.com`;
 const NEW_PASSWORD = "another one altogether";
 
 /** One of each deed that is put down, done by this person; answers what no entry may contain. */
-async function doEverything(api: Api, headers: Record<string, string>) {
+async function performAuditedActions(api: Api, headers: Record<string, string>) {
   const call = (method: string, path: string, json?: unknown) => api.call(method, path, { headers, json });
   const key = (await call("POST", "/api/keys", { name: "Shop", scopes: ["messages:send"] })).body;
   const fresh = (await call("POST", `/api/keys/${key.id}/rotate`, { grace_minutes: 60 })).body;
@@ -40,13 +40,13 @@ t.test("the audit log", async (t) => {
   const api = await startApi(t, { settings: { TRUST_PROXY: "1" } });
 
   t.test("has one entry per deed: who, what, from where, in which request", async (t) => {
-    const owner = await (await makeTenant(api)).person("owner");
+    const owner = await (await makeTenant(api)).createUser("owner");
     const headers = {
       ...owner.headers,
       "x-forwarded-for": "203.0.113.99, 192.0.2.7",
       "x-request-id": "my-request",
     };
-    const { key, fresh, user } = await doEverything(api, headers);
+    const { key, fresh, user } = await performAuditedActions(api, headers);
     const { data } = (await auditOf(api, owner)()).body;
     t.match(data, [
       { action: "user.password_changed", target: user.id, details: {} },
@@ -73,25 +73,25 @@ t.test("the audit log", async (t) => {
   });
 
   t.test("a request without an id is put down under the one that it was given", async (t) => {
-    const owner = await (await makeTenant(api)).person("owner");
+    const owner = await (await makeTenant(api)).createUser("owner");
     const json = { name: "Shop", scopes: ["messages:send"] };
-    const made = await api.call("POST", "/api/keys", { headers: owner.headers, json });
+    const created = await api.call("POST", "/api/keys", { headers: owner.headers, json });
     const [entry] = (await auditOf(api, owner)()).body.data;
-    t.equal(entry.request_id, made.headers.get("x-request-id"));
+    t.equal(entry.request_id, created.headers.get("x-request-id"));
     t.match(entry.address, /127\.0\.0\.1$/);
   });
 
   t.test("holds no secret", async (t) => {
-    const owner = await (await makeTenant(api)).person("owner");
-    const { secrets } = await doEverything(api, owner.headers);
+    const owner = await (await makeTenant(api)).createUser("owner");
+    const { secrets } = await performAuditedActions(api, owner.headers);
     const { text } = await auditOf(api, owner)("?limit=100");
     for (const secret of [...secrets, owner.token, "scrypt"]) t.notMatch(text, secret);
   });
 
   t.test("is filtered by deed and by who did it", async (t) => {
     const tenant = await makeTenant(api);
-    const [owner, admin] = [await tenant.person("owner"), await tenant.person("admin")];
-    await doEverything(api, owner.headers);
+    const [owner, admin] = [await tenant.createUser("owner"), await tenant.createUser("admin")];
+    await performAuditedActions(api, owner.headers);
     const json = { name: "Admin's", scopes: ["messages:send"] };
     await api.call("POST", "/api/keys", { headers: admin.headers, json });
     const audit = auditOf(api, admin);
@@ -113,38 +113,38 @@ t.test("the audit log", async (t) => {
   });
 
   t.test("is read page by page, newest first, forwards and backwards, filtered too", async (t) => {
-    const owner = await (await makeTenant(api)).person("owner");
-    await doEverything(api, owner.headers);
-    await doEverything(api, owner.headers);
+    const owner = await (await makeTenant(api)).createUser("owner");
+    await performAuditedActions(api, owner.headers);
+    await performAuditedActions(api, owner.headers);
     const audit = auditOf(api, owner);
     const all = (await audit("?limit=100")).body.data;
     t.equal(all.length, 12);
-    t.same(await readPages<Entry>(audit, 5), { there: all, back: all });
+    t.same(await readPages<Entry>(audit, 5), { forward: all, backward: all });
     const keys = all.filter(({ action }: Entry) => action === "key.created");
     const filtered = await readPages<Entry>((query) => audit(`${query}&action=key.created`), 1);
-    t.same(filtered, { there: keys, back: keys });
+    t.same(filtered, { forward: keys, backward: keys });
   });
 
   t.test("another client sees nothing of it", async (t) => {
     const [tenant, other] = [await makeTenant(api), await makeTenant(api)];
-    const [owner, stranger] = [await tenant.person("owner"), await other.person("owner")];
-    await doEverything(api, owner.headers);
-    t.same((await auditOf(api, stranger)()).body.data, []);
-    t.same((await auditOf(api, stranger)(`?actor_id=${owner.id}`)).body.data, []);
+    const [owner, otherOwner] = [await tenant.createUser("owner"), await other.createUser("owner")];
+    await performAuditedActions(api, owner.headers);
+    t.same((await auditOf(api, otherOwner)()).body.data, []);
+    t.same((await auditOf(api, otherOwner)(`?actor_id=${owner.id}`)).body.data, []);
     const { after } = (await auditOf(api, owner)("?limit=1")).body.paging.cursors;
-    t.equal((await auditOf(api, stranger)(`?after=${after}`)).status, 400);
+    t.equal((await auditOf(api, otherOwner)(`?after=${after}`)).status, 400);
   });
 
   t.test("a deed that was refused leaves no entry", async (t) => {
     const [tenant, other] = [await makeTenant(api), await makeTenant(api)];
-    const [owner, admin, stranger] = [
-      await tenant.person("owner"),
-      await tenant.person("admin"),
-      await other.person("owner"),
+    const [owner, admin, otherOwner] = [
+      await tenant.createUser("owner"),
+      await tenant.createUser("admin"),
+      await other.createUser("owner"),
     ];
-    const key = await tenant.key("messages:send");
+    const key = await tenant.createKey("messages:send");
     const before = (await auditOf(api, owner)()).text;
-    const refused: [Person, string, string, unknown, number][] = [
+    const refused: [SignedInUser, string, string, unknown, number][] = [
       [owner, "POST", "/api/keys", { name: "k", scopes: [] }, 400],
       [owner, "POST", "/api/users", { email: admin.email, name: "k", role: "member" }, 400],
       [owner, "PATCH", `/api/users/${owner.id}`, { enabled: false }, 409],
@@ -157,21 +157,21 @@ t.test("the audit log", async (t) => {
       ],
       [admin, "PATCH", `/api/users/${owner.id}`, { role: "viewer" }, 403],
       [admin, "POST", `/api/users/${owner.id}/password`, { password: NEW_PASSWORD }, 403],
-      [stranger, "DELETE", `/api/keys/${key.id}`, undefined, 404],
-      [stranger, "POST", `/api/keys/${key.id}/rotate`, {}, 404],
-      [stranger, "PATCH", `/api/users/${admin.id}`, { name: "x" }, 404],
-      [stranger, "POST", `/api/users/${admin.id}/password`, { password: NEW_PASSWORD }, 404],
+      [otherOwner, "DELETE", `/api/keys/${key.id}`, undefined, 404],
+      [otherOwner, "POST", `/api/keys/${key.id}/rotate`, {}, 404],
+      [otherOwner, "PATCH", `/api/users/${admin.id}`, { name: "x" }, 404],
+      [otherOwner, "POST", `/api/users/${admin.id}/password`, { password: NEW_PASSWORD }, 404],
     ];
     for (const [{ headers }, method, path, json, status] of refused)
       t.equal((await api.call(method, path, { headers, json })).status, status, `${method} ${path}`);
     t.equal((await auditOf(api, owner)()).text, before);
-    t.same((await auditOf(api, stranger)()).body.data, []);
+    t.same((await auditOf(api, otherOwner)()).body.data, []);
   });
 
   t.test("revoking a key twice is one deed", async (t) => {
     const tenant = await makeTenant(api);
-    const owner = await tenant.person("owner");
-    const { id } = await tenant.key("messages:send");
+    const owner = await tenant.createUser("owner");
+    const { id } = await tenant.createKey("messages:send");
     for (let count = 0; count < 2; count++)
       await api.call("DELETE", `/api/keys/${id}`, { headers: owner.headers });
     t.equal((await auditOf(api, owner)("?action=key.revoked")).body.data.length, 1);

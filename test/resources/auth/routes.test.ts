@@ -5,24 +5,24 @@ import { createUserTokens } from "../../../src/security/user-tokens.ts";
 import { deleteClient } from "../../../src/store/tenants/clients.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
 import { untilBlocked } from "../../fixtures/servers/lock-waits.ts";
-import { cloneDatabase, rawClient } from "../../fixtures/servers/servers.ts";
+import { cloneDatabase, connectRawClient } from "../../fixtures/servers/servers.ts";
 import { startIdentityProvider } from "../../fixtures/tenants/identity-provider.ts";
 import { makeTenant, PASSWORD } from "../../fixtures/tenants/tenants.ts";
 
 const ME = "/api/auth/me";
-const CONSOLE = { "x-herald-console": "1" };
+const CONSOLE_HEADERS = { "x-herald-console": "1" };
 
 const login = (api: Api, json: unknown, headers: Record<string, string> = {}) =>
   api.call("POST", "/api/auth/login", { json, headers });
 
-const nobody = () => `${randomBytes(6).toString("hex")}@example.com`;
+const unknownEmail = () => `${randomBytes(6).toString("hex")}@example.com`;
 
 t.test("who asks", async (t) => {
   const api = await startApi(t);
 
   t.test("an API key hears its name, its scopes and its client", async (t) => {
     const tenant = await makeTenant(api, "Corner Shop");
-    const key = await tenant.key("messages:send", "marketing:read");
+    const key = await tenant.createKey("messages:send", "marketing:read");
     const reply = await api.call("GET", ME, { headers: key.headers });
     t.same(reply.body, {
       client_id: tenant.id,
@@ -36,7 +36,7 @@ t.test("who asks", async (t) => {
   t.test("a person hears the role and what it allows", async (t) => {
     const tenant = await makeTenant(api);
     for (const role of ROLES) {
-      const person = await tenant.person(role);
+      const person = await tenant.createUser(role);
       const { body } = await api.call("GET", ME, { headers: person.headers });
       t.match(body, { client_id: tenant.id, credential: { type: "user", id: person.id }, role });
       t.same(body.scopes, [...ROLE_SCOPES[role]]);
@@ -47,8 +47,8 @@ t.test("who asks", async (t) => {
 
   t.test("a credential that is not good is 401, whatever is wrong with it", async (t) => {
     const tenant = await makeTenant(api);
-    const { text } = await tenant.key("messages:send");
-    const { token } = await tenant.person("owner");
+    const { text } = await tenant.createKey("messages:send");
+    const { token } = await tenant.createUser("owner");
     const wrong: Record<string, Record<string, string>> = {
       "an empty key": { "x-svc-api-key": "" },
       "the right key with another secret": { "x-svc-api-key": text.slice(0, -43) + "x".repeat(43) },
@@ -68,14 +68,14 @@ t.test("who asks", async (t) => {
 
   t.test("a token that names another client than its user's is 401", async (t) => {
     const [one, other] = [await makeTenant(api), await makeTenant(api)];
-    const person = await one.person("owner");
+    const person = await one.createUser("owner");
     const token = await createUserTokens(api.config).issue?.({ id: person.id, clientId: other.id });
     t.equal((await api.call("GET", ME, { headers: { authorization: `Bearer ${token}` } })).status, 401);
   });
 
   t.test("two credentials are one too many", async (t) => {
     const tenant = await makeTenant(api);
-    const headers = { ...(await tenant.key()).headers, ...(await tenant.person("owner")).headers };
+    const headers = { ...(await tenant.createKey()).headers, ...(await tenant.createUser("owner")).headers };
     const reply = await api.call("GET", ME, { headers });
     t.equal(reply.status, 400);
     t.equal(reply.body.error, "ambiguous_credentials");
@@ -87,7 +87,7 @@ t.test("login", async (t) => {
   const tenant = await makeTenant(api);
 
   t.test("with the right password answers a token, the user and the cookie", async (t) => {
-    const person = await tenant.person("admin");
+    const person = await tenant.createUser("admin");
     const reply = await login(api, { email: person.email.toUpperCase(), password: PASSWORD });
     t.equal(reply.status, 200);
     t.match(reply.body, {
@@ -103,12 +103,12 @@ t.test("login", async (t) => {
   });
 
   t.test("a wrong password, an unknown email and a disabled user hear the same", async (t) => {
-    const [person, disabled] = [await tenant.person("member"), await tenant.person("member")];
+    const [person, disabled] = [await tenant.createUser("member"), await tenant.createUser("member")];
     await api.db.query("update users set enabled = false where id = $1", [disabled.id]);
     const replies = [
       await login(api, { email: person.email, password: "wrong" }),
       await login(api, { email: person.email, password: "" }),
-      await login(api, { email: nobody(), password: PASSWORD }),
+      await login(api, { email: unknownEmail(), password: PASSWORD }),
       await login(api, { email: disabled.email, password: PASSWORD }),
     ];
     for (const { status, body, headers } of replies) {
@@ -119,7 +119,7 @@ t.test("login", async (t) => {
     }
   });
 
-  const email = nobody();
+  const email = unknownEmail();
   const bad: Record<string, unknown> = {
     "nothing at all": {},
     "no password": { email },
@@ -155,7 +155,7 @@ t.test("login", async (t) => {
   });
 
   t.test("takes about as long for an unknown email as for a known one", async (t) => {
-    const person = await tenant.person("member");
+    const person = await tenant.createUser("member");
     const medianOf = async (pick: () => string) => {
       const times: number[] = [];
       for (let count = 0; count < 5; count++) {
@@ -165,25 +165,25 @@ t.test("login", async (t) => {
       }
       return times.sort((one, other) => one - other)[2] as number;
     };
-    const [known, unknown] = [await medianOf(() => person.email), await medianOf(nobody)];
+    const [known, unknown] = [await medianOf(() => person.email), await medianOf(unknownEmail)];
     t.ok(unknown > known / 5, `unknown ${Math.round(unknown)} ms, known ${Math.round(known)} ms`);
   });
 
   t.test("a password that is changed while it is checked opens nothing", async (t) => {
-    const person = await tenant.person("member");
-    const holder = await rawClient(t, api.config.DATABASE_URL);
+    const person = await tenant.createUser("member");
+    const holder = await connectRawClient(t, api.config.DATABASE_URL);
     await holder.query("begin");
     await holder.query("update users set password_hash = 'another' where id = $1", [person.id]);
-    const entering = login(api, { email: person.email, password: PASSWORD });
+    const pendingLogin = login(api, { email: person.email, password: PASSWORD });
     await untilBlocked(holder, 1);
     await holder.query("commit");
-    t.equal((await entering).status, 401);
+    t.equal((await pendingLogin).status, 401);
   });
 
   t.test("a page of another site gets no cookie", async (t) => {
-    const person = await tenant.person("member");
+    const person = await tenant.createUser("member");
     const credentials = { email: person.email, password: PASSWORD };
-    for (const [site, given] of [
+    for (const [site, hasCookie] of [
       ["cross-site", false],
       ["same-site", false],
       ["same-origin", true],
@@ -191,20 +191,20 @@ t.test("login", async (t) => {
     ] as const) {
       const reply = await login(api, credentials, { "sec-fetch-site": site });
       t.equal(reply.status, 200, site);
-      t.equal(reply.headers.has("set-cookie"), given, site);
+      t.equal(reply.headers.has("set-cookie"), hasCookie, site);
     }
   });
 });
 
 t.test("the cookie is Secure where the public address is https", async (t) => {
   const api = await startApi(t, { settings: { PUBLIC_URL: "https://herald.example" } });
-  const person = await (await makeTenant(api)).person("viewer");
+  const person = await (await makeTenant(api)).createUser("viewer");
   const { headers } = await login(api, { email: person.email, password: PASSWORD });
   t.match(headers.get("set-cookie"), /; HttpOnly; SameSite=Strict; Secure$/);
-  const elsewhere = await api.call("POST", "/api/auth/logout", {
+  const crossSiteLogout = await api.call("POST", "/api/auth/logout", {
     headers: { "sec-fetch-site": "cross-site" },
   });
-  t.equal(elsewhere.headers.get("set-cookie"), null, "another site's page signs nobody out");
+  t.equal(crossSiteLogout.headers.get("set-cookie"), null, "another site's page signs nobody out");
   const cleared = await api.call("POST", "/api/auth/logout");
   t.equal(cleared.status, 204);
   t.equal(
@@ -216,13 +216,13 @@ t.test("the cookie is Secure where the public address is https", async (t) => {
 t.test("the console's cookie", async (t) => {
   const api = await startApi(t);
   const tenant = await makeTenant(api);
-  const person = await tenant.person("member");
-  const key = await tenant.key("messages:send");
+  const person = await tenant.createUser("member");
+  const key = await tenant.createKey("messages:send");
   const cookie = { cookie: `theme=dark; herald_console=${person.token}` };
   const me = (headers: Record<string, string>) => api.call("GET", ME, { headers });
 
   t.test("is a credential together with the console's header", async (t) => {
-    t.equal((await me({ ...cookie, ...CONSOLE })).body.credential.id, person.id);
+    t.equal((await me({ ...cookie, ...CONSOLE_HEADERS })).body.credential.id, person.id);
   });
 
   t.test("is none without it: another site cannot use it", async (t) => {
@@ -233,48 +233,51 @@ t.test("the console's cookie", async (t) => {
 
   t.test("does not get in the way of an API key, unless the console asks", async (t) => {
     t.equal((await me({ ...cookie, ...key.headers })).body.credential.id, key.id);
-    const both = await me({ ...cookie, ...key.headers, ...CONSOLE });
+    const both = await me({ ...cookie, ...key.headers, ...CONSOLE_HEADERS });
     t.equal(both.status, 400);
     t.equal(both.body.error, "ambiguous_credentials");
-    t.equal((await me({ ...cookie, ...person.headers, ...CONSOLE })).body.error, "ambiguous_credentials");
+    t.equal(
+      (await me({ ...cookie, ...person.headers, ...CONSOLE_HEADERS })).body.error,
+      "ambiguous_credentials",
+    );
   });
 
   t.test("the header alone is no credential", async (t) => {
-    t.equal((await me(CONSOLE)).status, 401);
-    t.equal((await me({ ...CONSOLE, ...key.headers })).status, 200);
+    t.equal((await me(CONSOLE_HEADERS)).status, 401);
+    t.equal((await me({ ...CONSOLE_HEADERS, ...key.headers })).status, 200);
   });
 
   t.test("that is forged or empty is refused", async (t) => {
     for (const value of ["", "x", person.token.slice(0, -4)])
-      t.equal((await me({ ...CONSOLE, cookie: `herald_console=${value}` })).status, 401, value);
+      t.equal((await me({ ...CONSOLE_HEADERS, cookie: `herald_console=${value}` })).status, 401, value);
   });
 });
 
-for (const [place, settings] of [
+for (const [condition, settings] of [
   ["with Redis", {}],
   ["with Redis away", { REDIS_URL: "redis://127.0.0.1:1" }],
 ] as const)
-  t.test(`the eleventh failure in a minute is refused, ${place}`, async (t) => {
+  t.test(`the eleventh failure in a minute is refused, ${condition}`, async (t) => {
     const api = await startApi(t, { settings: { TRUST_PROXY: "1", ...settings } });
     const tenant = await makeTenant(api);
-    const [person, other] = [await tenant.person("owner"), await tenant.person("owner")];
+    const [person, other] = [await tenant.createUser("owner"), await tenant.createUser("owner")];
     const from = (address: string) => ({ "x-forwarded-for": `203.0.113.99, ${address}` });
     const wrong = (email: string, address: string) => login(api, { email, password: "wrong" }, from(address));
 
-    const here = "192.0.2.1";
-    t.equal((await login(api, { email: person.email, password: PASSWORD }, from(here))).status, 200);
+    const clientAddress = "192.0.2.1";
+    t.equal((await login(api, { email: person.email, password: PASSWORD }, from(clientAddress))).status, 200);
     const failures = Array.from({ length: 10 }, (_, count) =>
-      wrong(count % 2 ? person.email : person.email.toUpperCase(), here),
+      wrong(count % 2 ? person.email : person.email.toUpperCase(), clientAddress),
     );
     for (const failure of failures) t.equal((await failure).status, 401);
-    const eleventh = await wrong(person.email, here);
+    const eleventh = await wrong(person.email, clientAddress);
     t.equal(eleventh.status, 429);
     t.equal(eleventh.body.error, "rate_limited");
     const wait = Number(eleventh.headers.get("retry-after"));
     t.ok(wait >= 1 && wait <= 60, `Retry-After is ${wait}`);
-    const right = await login(api, { email: person.email, password: PASSWORD }, from(here));
+    const right = await login(api, { email: person.email, password: PASSWORD }, from(clientAddress));
     t.equal(right.status, 429, "the right password is not looked at either");
-    t.equal((await wrong(other.email, here)).status, 401, "another email is not held up");
+    t.equal((await wrong(other.email, clientAddress)).status, 401, "another email is not held up");
     t.equal((await wrong(person.email, "192.0.2.2")).status, 401, "nor is another address");
   });
 
@@ -289,7 +292,7 @@ t.test("with an identity provider alone", async (t) => {
   };
 
   t.test("there is no login", async (t) => {
-    const reply = await login(api, { email: nobody(), password: PASSWORD });
+    const reply = await login(api, { email: unknownEmail(), password: PASSWORD });
     t.equal(reply.status, 404);
     t.equal(reply.body.error, "not_found");
     t.equal((await api.call("POST", "/api/auth/logout")).status, 204);
@@ -318,7 +321,7 @@ t.test("with an identity provider alone", async (t) => {
   });
 
   t.test("the API keys of the client work as ever", async (t) => {
-    const { headers } = await tenant.key("messages:send");
+    const { headers } = await tenant.createKey("messages:send");
     t.equal((await api.call("GET", ME, { headers })).status, 200);
   });
 });
@@ -337,7 +340,7 @@ t.test("while the identity provider is away its users are told to come again", a
 t.test("whose client was erased a moment ago is refused, not answered with a fault", async (t) => {
   const api = await startApi(t);
   const tenant = await makeTenant(api);
-  const owner = await tenant.person("owner");
+  const owner = await tenant.createUser("owner");
   const call = (method: string, path: string, json?: unknown) =>
     api.call(method, path, { headers: owner.headers, json });
   t.equal((await call("GET", "/api/auth/me")).status, 200);
@@ -354,7 +357,7 @@ t.test("whose client was erased a moment ago is refused, not answered with a fau
 
 t.test("an API key in the wrong header is told the right one", async (t) => {
   const api = await startApi(t);
-  const { text } = await (await makeTenant(api)).key("messages:send");
+  const { text } = await (await makeTenant(api)).createKey("messages:send");
   const reply = await api.call("GET", "/api/auth/me", { headers: { authorization: `Bearer ${text}` } });
   t.equal(reply.status, 401);
   t.match(reply.body.message, /x-svc-api-key/);

@@ -2,21 +2,21 @@ import { createHash, randomBytes } from "node:crypto";
 import t from "tap";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
 import {
-  chatToken,
-  DEMO_CHAT,
-  NUMBER,
-  OTHER_WABA,
-  PLAIN_NUMBER,
-  startWithReceiver,
-  WABA,
+  DEMO_CHAT_TOKEN,
+  issueChatToken,
+  OTHER_WABA_ID,
+  PHONE_NUMBER_ID,
+  PLAIN_NUMBER_ID,
+  startSandboxWithReceiver,
+  WABA_ID,
 } from "../../fixtures/sandbox/assets.ts";
-import { speak } from "../../fixtures/sandbox/sandbox.ts";
-import { connect } from "../../fixtures/tenants/channels.ts";
+import { callSandbox } from "../../fixtures/sandbox/sandbox.ts";
+import { makeChannel } from "../../fixtures/tenants/channels.ts";
 import { makeTenant, type Tenant } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";
 
 const MIB = 1_048_576;
-const LIMIT = 10 * MIB;
+const MAX_FILE_BYTES = 10 * MIB;
 const ABSENT = "ch_01k9zv3m5q8x7w2r4t6y0a1b2c";
 const PDF = "application/pdf";
 
@@ -25,7 +25,7 @@ type Headers = Record<string, string>;
 const hashOf = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
 /** The bytes, of which nobody says how many there are. */
-const inPieces = (bytes: Buffer) =>
+const toChunkedStream = (bytes: Buffer) =>
   new ReadableStream({
     start(controller) {
       for (let at = 0; at < bytes.length; at += MIB) controller.enqueue(bytes.subarray(at, at + MIB));
@@ -38,13 +38,13 @@ interface Upload {
   bytes: Buffer;
   chunked?: boolean;
   /** Whose credential, and to which channel. */
-  as?: Headers;
-  to?: string;
+  authHeaders?: Headers;
+  channelId?: string;
 }
 
 /** What a backend with the scope does with a channel. */
 async function mediaOf(api: Api, tenant: Tenant, channel: string) {
-  const { headers } = await tenant.key("messages:send");
+  const { headers } = await tenant.createKey("messages:send");
   const base = `/api/channels/${channel}`;
   return {
     headers,
@@ -53,35 +53,44 @@ async function mediaOf(api: Api, tenant: Tenant, channel: string) {
     fetch: (id: string, method = "GET") => fetch(`${api.address}${base}/media/${id}`, { method, headers }),
     download: (id: string, query = "") => api.call("GET", `${base}/media/${id}${query}`, { headers }),
     read: (json: unknown) => api.call("POST", `${base}/read`, { headers, json }),
-    async upload({ type = PDF, bytes, chunked = false, as = headers, to = channel }: Upload) {
-      const body = chunked ? inPieces(bytes) : new Uint8Array(bytes);
-      const init = { method: "POST", headers: { ...as, "content-type": type }, body, duplex: "half" };
-      const reply = await fetch(`${api.address}/api/channels/${to}/media`, init as RequestInit);
+    async upload({ type = PDF, bytes, chunked = false, authHeaders = headers, channelId = channel }: Upload) {
+      const body = chunked ? toChunkedStream(bytes) : new Uint8Array(bytes);
+      const init = {
+        method: "POST",
+        headers: { ...authHeaders, "content-type": type },
+        body,
+        duplex: "half",
+      };
+      const reply = await fetch(`${api.address}/api/channels/${channelId}/media`, init as RequestInit);
       return { status: reply.status, body: (await reply.json()) as { media_id: string; error: string } };
     },
   };
 }
 
 t.test("files of a channel", async (t) => {
-  const sandbox = await startWithReceiver(t);
+  const sandbox = await startSandboxWithReceiver(t);
   const api = await startApi(t, { settings: { SANDBOX_PORT: new URL(sandbox.origin).port } });
   const tenant = await makeTenant(api);
-  const channel = await connect(api, tenant, { phoneNumberId: NUMBER, wabaId: WABA, token: DEMO_CHAT });
+  const channel = await makeChannel(api, tenant, {
+    phoneNumberId: PHONE_NUMBER_ID,
+    wabaId: WABA_ID,
+    token: DEMO_CHAT_TOKEN,
+  });
   const media = await mediaOf(api, tenant, channel);
   const calls = async (path: string) => {
-    const { body } = await speak(`${sandbox.origin}/_sandbox/requests`);
+    const { body } = await callSandbox(`${sandbox.origin}/_sandbox/requests`);
     return body.data.filter((call: { path: string }) => call.path.includes(path));
   };
-  const arm = (fault: object) => speak(`${sandbox.origin}/_sandbox/faults`, { json: fault });
+  const arm = (fault: object) => callSandbox(`${sandbox.origin}/_sandbox/faults`, { json: fault });
 
   /** What the platform told of a message that somebody wrote. */
-  const received = async (type: string) => {
+  const receiveInbound = async (type: string) => {
     const before = sandbox.received.length;
-    await speak(`${sandbox.origin}/_sandbox/inbound`, {
-      json: { channel: NUMBER, from: "5511988887777", type },
+    await callSandbox(`${sandbox.origin}/_sandbox/inbound`, {
+      json: { channel: PHONE_NUMBER_ID, from: "5511988887777", type },
     });
-    const told = await until("the webhook", () => sandbox.received[before]);
-    return told.body.entry[0].changes[0].value.messages[0];
+    const webhook = await until("the webhook", () => sandbox.received[before]);
+    return webhook.body.entry[0].changes[0].value.messages[0];
   };
 
   t.test("a large one goes up and comes down byte for byte", async (t) => {
@@ -99,7 +108,7 @@ t.test("files of a channel", async (t) => {
   t.test(
     "one that somebody sent comes with its type and length, and cannot act as a page of ours",
     async (t) => {
-      const { image } = await received("image");
+      const { image } = await receiveInbound("image");
       const file = await media.fetch(image.id);
       const bytes = new Uint8Array(await file.arrayBuffer());
       t.equal(hashOf(bytes), image.sha256);
@@ -123,29 +132,29 @@ t.test("files of a channel", async (t) => {
     const type = "audio/ogg; codecs=opus";
     const { body } = await media.upload({ type, bytes: Buffer.from("OggS") });
     t.equal((await media.fetch(body.media_id)).headers.get("content-type"), "audio/ogg");
-    const [call] = await calls(`${NUMBER}/media`);
+    const [call] = await calls(`${PHONE_NUMBER_ID}/media`);
     t.match(JSON.stringify(call.body), "codecs=opus");
   });
 
   t.test("ten megabytes are taken, a byte more is 413, and the platform hears nothing of it", async (t) => {
-    t.equal((await media.upload({ bytes: Buffer.alloc(LIMIT) })).status, 201);
-    t.equal((await media.upload({ bytes: Buffer.alloc(LIMIT), chunked: true })).status, 201);
+    t.equal((await media.upload({ bytes: Buffer.alloc(MAX_FILE_BYTES) })).status, 201);
+    t.equal((await media.upload({ bytes: Buffer.alloc(MAX_FILE_BYTES), chunked: true })).status, 201);
     const before = (await calls("/media")).length;
     for (const chunked of [false, true]) {
-      const reply = await media.upload({ bytes: Buffer.alloc(LIMIT + 1), chunked });
+      const reply = await media.upload({ bytes: Buffer.alloc(MAX_FILE_BYTES + 1), chunked });
       t.equal(reply.status, 413);
       t.equal(reply.body.error, "payload_too_large");
     }
     for (const [wrong, status] of [
-      [{ as: {} }, 401],
-      [{ to: "ch_1" }, 400],
-      [{ to: ABSENT }, 404],
+      [{ authHeaders: {} }, 401],
+      [{ channelId: "ch_1" }, 400],
+      [{ channelId: ABSENT }, 404],
       [{ type: "pdf" }, 415],
     ] as const) {
       const upload = async (size: number) =>
         (await media.upload({ bytes: Buffer.alloc(size), chunked: true, ...wrong })).status;
-      t.equal(await upload(LIMIT + 1), 413, "whatever else is wrong with it");
-      t.equal(await upload(LIMIT), status);
+      t.equal(await upload(MAX_FILE_BYTES + 1), 413, "whatever else is wrong with it");
+      t.equal(await upload(MAX_FILE_BYTES), status);
     }
     t.equal((await calls("/media")).length, before);
   });
@@ -166,18 +175,18 @@ t.test("files of a channel", async (t) => {
 
   t.test("a file that is gone, or another number's, is not found", async (t) => {
     const { media_id } = (await media.upload({ bytes: Buffer.from("x") })).body;
-    await speak(`${sandbox.base}/${media_id}`, { method: "DELETE", token: DEMO_CHAT });
-    const wide = chatToken([WABA, OTHER_WABA]);
-    const other = await connect(api, tenant, {
-      phoneNumberId: PLAIN_NUMBER,
-      wabaId: OTHER_WABA,
-      token: wide,
+    await callSandbox(`${sandbox.base}/${media_id}`, { method: "DELETE", token: DEMO_CHAT_TOKEN });
+    const wideToken = issueChatToken([WABA_ID, OTHER_WABA_ID]);
+    const other = await makeChannel(api, tenant, {
+      phoneNumberId: PLAIN_NUMBER_ID,
+      wabaId: OTHER_WABA_ID,
+      token: wideToken,
     });
-    const own = (await media.upload({ bytes: Buffer.from("x") })).body.media_id;
+    const ownMediaId = (await media.upload({ bytes: Buffer.from("x") })).body.media_id;
     for (const reply of [
       await media.download("1999999999999999"),
       await media.download(media_id),
-      await (await mediaOf(api, tenant, other)).download(own),
+      await (await mediaOf(api, tenant, other)).download(ownMediaId),
     ]) {
       t.equal(reply.status, 404);
       t.match(reply.body, { error: "platform_object_not_found", retryable: false });
@@ -194,29 +203,29 @@ t.test("files of a channel", async (t) => {
     t.match((await media.download("1", "?size=2")).body.details, [{ path: "/size" }]);
     const post = (headers: Headers, raw: Buffer, path = `${media.base}/media`) =>
       api.call("POST", path, { headers: { ...media.headers, ...headers }, raw });
-    const some = Buffer.from("x");
+    const content = Buffer.from("x");
     const UPLOADS: [string, number, Headers, Buffer][] = [
-      ["no type", 415, {}, some],
-      ["half a type", 415, { "content-type": "image" }, some],
-      ["any type", 415, { "content-type": "*/*" }, some],
-      ["a compressed file", 415, { "content-type": PDF, "content-encoding": "gzip" }, some],
+      ["no type", 415, {}, content],
+      ["half a type", 415, { "content-type": "image" }, content],
+      ["any type", 415, { "content-type": "*/*" }, content],
+      ["a compressed file", 415, { "content-type": PDF, "content-encoding": "gzip" }, content],
       ["an empty file", 400, { "content-type": PDF }, Buffer.alloc(0)],
     ];
     for (const [name, status, headers, raw] of UPLOADS)
       t.equal((await post(headers, raw)).status, status, name);
-    t.equal((await post({ "content-type": PDF }, some, `${media.base}/media?name=x`)).status, 400);
-    t.equal((await post({ "content-type": PDF }, some, "/api/channels/ch_1/media")).status, 400);
+    t.equal((await post({ "content-type": PDF }, content, `${media.base}/media?name=x`)).status, 400);
+    t.equal((await post({ "content-type": PDF }, content, "/api/channels/ch_1/media")).status, 400);
   });
 
   t.test("a message is marked as read, with or without typing", async (t) => {
-    const { id } = await received("text");
+    const { id } = await receiveInbound("text");
     for (const [typing, shown] of [
       [undefined, undefined],
       [false, undefined],
       [true, { type: "text" }],
     ] as const) {
       t.equal((await media.read({ message_id: id, typing })).status, 204);
-      const [call] = await calls(`${NUMBER}/messages`);
+      const [call] = await calls(`${PHONE_NUMBER_ID}/messages`);
       const expected = { messaging_product: "whatsapp", status: "read", message_id: id };
       t.same(call.body, shown ? { ...expected, typing_indicator: shown } : expected);
     }
@@ -243,8 +252,8 @@ t.test("files of a channel", async (t) => {
   });
 
   /** The three calls on a channel. */
-  const allOf = async (who: Tenant, id: string) => {
-    const { download, read, headers, base } = await mediaOf(api, who, id);
+  const callAllRoutes = async (caller: Tenant, id: string) => {
+    const { download, read, headers, base } = await mediaOf(api, caller, id);
     const upload = { headers: { ...headers, "content-type": PDF }, raw: Buffer.from("x") };
     return [
       await download("1"),
@@ -257,28 +266,28 @@ t.test("files of a channel", async (t) => {
     "other clients, other platforms and ended channels are refused before the platform is asked",
     async (t) => {
       const before = (await calls("")).length;
-      const stranger = await makeTenant(api);
-      const [ended, endedPage] = [
-        await connect(api, tenant),
-        await connect(api, tenant, { platform: "photoapp" }),
+      const otherTenant = await makeTenant(api);
+      const [disconnected, disconnectedPage] = [
+        await makeChannel(api, tenant),
+        await makeChannel(api, tenant, { platform: "photoapp" }),
       ];
-      for (const id of [ended, endedPage])
+      for (const id of [disconnected, disconnectedPage])
         await api.db.query("update channels set status = 'disconnected', token_sealed = null where id = $1", [
           id,
         ]);
-      const waiting = await connect(api, tenant);
-      await api.db.query("update channels set status = 'needs_reauth' where id = $1", [waiting]);
+      const needsReauth = await makeChannel(api, tenant);
+      await api.db.query("update channels set status = 'needs_reauth' where id = $1", [needsReauth]);
       const CASES: [Tenant, string, number, string][] = [
-        [stranger, channel, 404, "not_found"],
+        [otherTenant, channel, 404, "not_found"],
         [tenant, ABSENT, 404, "not_found"],
-        [tenant, ended, 409, "channel_disconnected"],
-        [tenant, waiting, 409, "channel_disconnected"],
-        [tenant, await connect(api, tenant, { platform: "photoapp" }), 400, "validation_failed"],
-        [tenant, endedPage, 400, "validation_failed"],
-        [tenant, await connect(api, tenant, { platform: "socialapp" }), 400, "validation_failed"],
+        [tenant, disconnected, 409, "channel_disconnected"],
+        [tenant, needsReauth, 409, "channel_disconnected"],
+        [tenant, await makeChannel(api, tenant, { platform: "photoapp" }), 400, "validation_failed"],
+        [tenant, disconnectedPage, 400, "validation_failed"],
+        [tenant, await makeChannel(api, tenant, { platform: "socialapp" }), 400, "validation_failed"],
       ];
-      for (const [who, id, status, error] of CASES)
-        for (const reply of await allOf(who, id)) {
+      for (const [caller, id, status, error] of CASES)
+        for (const reply of await callAllRoutes(caller, id)) {
           t.equal(reply.status, status, error);
           t.equal(reply.body.error, error);
           if (status === 400) t.match(reply.body.details, [{ path: "/channel_id" }]);
@@ -296,7 +305,7 @@ t.test("files of a channel", async (t) => {
     ];
     for (const [fault, status, error] of FAULTS) {
       await arm({ ...fault, times: 3 });
-      for (const reply of await allOf(tenant, channel)) {
+      for (const reply of await callAllRoutes(tenant, channel)) {
         t.equal(reply.status, status);
         t.equal(reply.body.error, error);
         t.equal(reply.headers.has("retry-after"), status === 429);
@@ -307,9 +316,9 @@ t.test("files of a channel", async (t) => {
   });
 
   t.test("a dead token ends the channel, and its client hears of it once", async (t) => {
-    const wanted = { phoneNumberId: NUMBER, wabaId: WABA, token: DEMO_CHAT };
+    const connection = { phoneNumberId: PHONE_NUMBER_ID, wabaId: WABA_ID, token: DEMO_CHAT_TOKEN };
     for (const call of [0, 1, 2]) {
-      await connect(api, tenant, wanted);
+      await makeChannel(api, tenant, connection);
       await arm({ kind: "error", code: 190, match: { method: call === 0 ? "GET" : "POST" } });
       const { download, read, upload } = media;
       const reply = await [
@@ -320,12 +329,12 @@ t.test("files of a channel", async (t) => {
       t.match(reply, { status: 409, body: { error: "channel_disconnected" } });
       const rows = await api.db.query("select status from channels where id = $1", [channel]);
       t.same(rows, [{ status: "needs_reauth" }]);
-      const told = await api.db.query(
+      const events = await api.db.query(
         "select payload from events where client_id = $1 and type = 'channel.disconnected' and channel_id = $2",
         [tenant.id, channel],
       );
-      t.equal(told.length, call + 1);
-      t.match(JSON.stringify(told), "token_dead");
+      t.equal(events.length, call + 1);
+      t.match(JSON.stringify(events), "token_dead");
     }
   });
 
@@ -333,7 +342,7 @@ t.test("files of a channel", async (t) => {
     "no token, address or file name of the platform's is in the log; each request has its line",
     async (t) => {
       const text = JSON.stringify(api.lines);
-      t.notMatch(text, DEMO_CHAT);
+      t.notMatch(text, DEMO_CHAT_TOKEN);
       t.notMatch(text, "ticket=");
       t.notMatch(text, "appsecret_proof");
       const lines = api.lines.filter(({ route }) => String(route).endsWith("/media/{media_id}"));

@@ -6,29 +6,29 @@ import t from "tap";
 import { startBackend } from "../../fixtures/events/backends.ts";
 import { startApi } from "../../fixtures/http/api.ts";
 import { startMediaPlatform } from "../../fixtures/platforms/media-platform.ts";
-import { connect } from "../../fixtures/tenants/channels.ts";
+import { makeChannel } from "../../fixtures/tenants/channels.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";
 
 const MIB = 1_048_576;
-const LIMIT = 10 * MIB;
+const MAX_FILE_BYTES = 10 * MIB;
 const TOKEN = "a-token-to-look-for";
 
 /** Always the same piece, so that whoever sends it holds nothing. */
-const PIECE = Buffer.alloc(65_536, "x");
+const CHUNK = Buffer.alloc(65_536, "x");
 
 /** Sends pieces as fast as they are taken, up to `size`, and answers how much that was so far. */
-function pour(target: ClientRequest | ServerResponse, size: number): { sent(): number } {
+function writeBytes(target: ClientRequest | ServerResponse, size: number): { sent(): number } {
   let sent = 0;
-  const more = () => {
+  const writeMore = () => {
     while (sent < size && !target.destroyed) {
-      const piece = PIECE.subarray(0, Math.min(PIECE.length, size - sent));
-      sent += piece.length;
-      if (!target.write(piece)) return void target.once("drain", more);
+      const chunk = CHUNK.subarray(0, Math.min(CHUNK.length, size - sent));
+      sent += chunk.length;
+      if (!target.write(chunk)) return void target.once("drain", writeMore);
     }
     target.end();
   };
-  more();
+  writeMore();
   return { sent: () => sent };
 }
 
@@ -39,38 +39,38 @@ async function sizeOf(stream: Readable): Promise<number> {
 }
 
 /** Once it does not change any more. */
-async function settled(what: string, figure: () => number): Promise<number> {
-  let [last, since] = [figure(), Date.now()];
+async function waitUntilStable(what: string, measure: () => number): Promise<number> {
+  let [last, since] = [measure(), Date.now()];
   await until(what, () => {
-    const now = figure();
+    const now = measure();
     if (now !== last) [last, since] = [now, Date.now()];
     return Date.now() - since > 500;
   });
   return last;
 }
 
-const memory = () => {
+const memoryInUse = () => {
   const { arrayBuffers, heapUsed } = process.memoryUsage(); // what lies in the kernel's buffers is not ours
   return arrayBuffers + heapUsed;
 };
 
 t.test("files on their way", async (t) => {
   const platform = await startMediaPlatform(t);
-  const fresh = { ...platform, described: { ...platform.described } };
+  const defaults = { ...platform, described: { ...platform.described } };
   const api = await startApi(t, { settings: { CHAT_PLATFORM_URL: `${platform.url}/v26.0` } });
   const tenant = await makeTenant(api);
-  const channel = await connect(api, tenant, { token: TOKEN });
-  const { headers } = await tenant.key("messages:send");
+  const channel = await makeChannel(api, tenant, { token: TOKEN });
+  const { headers } = await tenant.createKey("messages:send");
   const base = `/api/channels/${channel}/media`;
   t.afterEach(() => {
-    const { described, file, upload } = fresh;
+    const { described, file, upload } = defaults;
     Object.assign(platform, { described: { ...described }, file, upload });
-    platform.completed.length = 0;
+    platform.uploadedBytes.length = 0;
   });
 
   let count = 0;
   /** Named, so that its line in the log can be found. */
-  const open = (method: string, extra: Record<string, string> = {}, agent: Agent | false = false) => {
+  const openRequest = (method: string, extra: Record<string, string> = {}, agent: Agent | false = false) => {
     const id = `stream-${count++}`;
     const path = method === "POST" ? base : `${base}/1`;
     const outgoing = request(`${api.address}${path}`, {
@@ -88,9 +88,9 @@ t.test("files on their way", async (t) => {
     return { outgoing, line, answer, id };
   };
   const get = () => {
-    const asked = open("GET");
-    asked.outgoing.end();
-    return asked;
+    const opened = openRequest("GET");
+    opened.outgoing.end();
+    return opened;
   };
   const textOf = async (response: IncomingMessage) => {
     let text = "";
@@ -100,17 +100,17 @@ t.test("files on their way", async (t) => {
 
   t.test("a download waits for its reader: little of it is taken meanwhile", async (t) => {
     const size = 64 * MIB;
-    let poured = { sent: () => 0 };
+    let writer = { sent: () => 0 };
     platform.file = (response) => {
       response.setHeader("content-length", size);
-      poured = pour(response, size);
+      writer = writeBytes(response, size);
     };
-    const before = memory();
+    const before = memoryInUse();
     const { answer, line, id } = get();
     const response = await answer;
-    const taken = await settled("the platform waits", () => poured.sent());
-    t.ok(taken < size / 2, `${taken} bytes had left the platform`);
-    t.ok(memory() - before < 32 * MIB, `${memory() - before} bytes of memory`);
+    const bytesSent = await waitUntilStable("the platform waits", () => writer.sent());
+    t.ok(bytesSent < size / 2, `${bytesSent} bytes had left the platform`);
+    t.ok(memoryInUse() - before < 32 * MIB, `${memoryInUse() - before} bytes of memory`);
     t.notOk(api.lines.some(({ event, request_id }) => event === "http.request" && request_id === id));
     t.equal(await sizeOf(response), size);
     t.match(await line(), { status: 200 });
@@ -118,52 +118,52 @@ t.test("files on their way", async (t) => {
   });
 
   t.test("an upload waits for the platform: little of it is taken meanwhile", async (t) => {
-    const waiting: [ServerResponse, IncomingMessage][] = [];
-    platform.upload = (...exchange) => void waiting.push(exchange);
-    const before = memory();
+    const pending: [ServerResponse, IncomingMessage][] = [];
+    platform.upload = (...exchange) => void pending.push(exchange);
+    const before = memoryInUse();
     const uploads = Array.from({ length: 12 }, () => {
-      const asked = open("POST", { "content-length": String(LIMIT) });
-      return { ...asked, ...pour(asked.outgoing, LIMIT) };
+      const opened = openRequest("POST", { "content-length": String(MAX_FILE_BYTES) });
+      return { ...opened, ...writeBytes(opened.outgoing, MAX_FILE_BYTES) };
     });
-    await until("all have come through", () => waiting.length === uploads.length);
+    await until("all have come through", () => pending.length === uploads.length);
     const sent = () => uploads.reduce((sum, upload) => sum + upload.sent(), 0);
-    await settled("the callers wait", sent);
-    t.ok(memory() - before < 40 * MIB, `${memory() - before} bytes of memory for ${sent()} sent`);
-    for (const [response, incoming] of waiting) fresh.upload(response, incoming);
+    await waitUntilStable("the callers wait", sent);
+    t.ok(memoryInUse() - before < 40 * MIB, `${memoryInUse() - before} bytes of memory for ${sent()} sent`);
+    for (const [response, incoming] of pending) defaults.upload(response, incoming);
     for (const { answer } of uploads) t.equal((await answer).statusCode, 201);
-    t.equal(platform.completed.length, uploads.length);
-    t.ok(platform.completed.every((size) => size > LIMIT));
+    t.equal(platform.uploadedBytes.length, uploads.length);
+    t.ok(platform.uploadedBytes.every((size) => size > MAX_FILE_BYTES));
   });
 
   t.test("a byte too many never makes a complete file, nor does a caller who leaves", async (t) => {
-    const begun: IncomingMessage[] = [];
-    const broken: IncomingMessage[] = [];
+    const started: IncomingMessage[] = [];
+    const incomplete: IncomingMessage[] = [];
     platform.upload = (response, incoming) => {
-      begun.push(incoming);
-      incoming.on("close", () => !incoming.complete && broken.push(incoming));
-      fresh.upload(response, incoming);
+      started.push(incoming);
+      incoming.on("close", () => !incoming.complete && incomplete.push(incoming));
+      defaults.upload(response, incoming);
     };
-    const over = open("POST");
-    pour(over.outgoing, LIMIT + 1);
-    t.equal((await over.answer).statusCode, 413);
-    t.match(await over.line(), { status: 413, error: "payload_too_large" });
-    for (const extra of [{}, { "content-length": String(LIMIT) }]) {
-      const left = open("POST", extra as Record<string, string>);
-      const earlier = begun.length;
-      left.outgoing.write(PIECE);
-      await until("it is on its way", () => begun.length > earlier);
-      left.outgoing.destroy();
-      t.match(await left.line(), { status: 400, error: "validation_failed" });
-      await until("the platform's side ends", () => broken.length === begun.length);
+    const oversized = openRequest("POST");
+    writeBytes(oversized.outgoing, MAX_FILE_BYTES + 1);
+    t.equal((await oversized.answer).statusCode, 413);
+    t.match(await oversized.line(), { status: 413, error: "payload_too_large" });
+    for (const extra of [{}, { "content-length": String(MAX_FILE_BYTES) }]) {
+      const aborted = openRequest("POST", extra as Record<string, string>);
+      const startedBefore = started.length;
+      aborted.outgoing.write(CHUNK);
+      await until("it is on its way", () => started.length > startedBefore);
+      aborted.outgoing.destroy();
+      t.match(await aborted.line(), { status: 400, error: "validation_failed" });
+      await until("the platform's side ends", () => incomplete.length === started.length);
     }
-    t.same(platform.completed, []);
+    t.same(platform.uploadedBytes, []);
   });
 
   t.test("what breaks at the platform in the middle ends the caller's connection", async (t) => {
     for (const length of [String(MIB), undefined]) {
       platform.file = (response) => {
         if (length) response.setHeader("content-length", length);
-        response.write(PIECE, () => response.destroy());
+        response.write(CHUNK, () => response.destroy());
       };
       const { answer, line } = get();
       const response = await answer;
@@ -174,7 +174,7 @@ t.test("files on their way", async (t) => {
   });
 
   t.test("what breaks before the first byte is an error like any other", async (t) => {
-    const BREAKS: Record<string, (response: ServerResponse) => void> = {
+    const FAILURES: Record<string, (response: ServerResponse) => void> = {
       "at once": (response) => response.destroy(),
       "after its head": (response) => {
         response.setHeader("content-length", MIB);
@@ -184,7 +184,7 @@ t.test("files on their way", async (t) => {
       "with a refusal": (response) => void response.writeHead(500).end("no"),
       "by another place": (response) => void response.writeHead(302, { location: platform.url }).end(),
     };
-    for (const [how, file] of Object.entries(BREAKS)) {
+    for (const [how, file] of Object.entries(FAILURES)) {
       platform.file = file;
       const response = await get().answer;
       t.equal(response.statusCode, 502, how);
@@ -196,38 +196,38 @@ t.test("files on their way", async (t) => {
   });
 
   t.test("a caller who leaves ends the platform's side too", async (t) => {
-    let ended = false;
+    let isClosed = false;
     platform.file = (response) => {
-      response.on("close", () => (ended = true));
-      pour(response, 64 * MIB);
+      response.on("close", () => (isClosed = true));
+      writeBytes(response, 64 * MIB);
     };
     const { answer, outgoing, line } = get();
     (await answer).once("data", () => outgoing.destroy());
-    await until("the platform's side ends", () => ended);
+    await until("the platform's side ends", () => isClosed);
     t.match(await line(), { status: 200, error: "caller_gone" });
   });
 
   t.test("so does one who leaves before there is an answer", async (t) => {
-    let [ended, held] = [false, undefined as ServerResponse | undefined];
+    let [isClosed, openResponse] = [false, undefined as ServerResponse | undefined];
     platform.file = (response) => {
-      held = response;
-      response.on("close", () => (ended = true));
+      openResponse = response;
+      response.on("close", () => (isClosed = true));
     };
     const { outgoing, line } = get();
-    const waiting = await until("the platform is asked", () => held);
+    const pending = await until("the platform is asked", () => openResponse);
     outgoing.destroy();
     await until("the caller has left", () => outgoing.closed);
-    pour(waiting, 64 * MIB);
-    await until("the platform's side ends", () => ended);
+    writeBytes(pending, 64 * MIB);
+    await until("the platform's side ends", () => isClosed);
     t.match(await line(), { error: "caller_gone" });
   });
 
   t.test("only the hosts that are named are asked for a file", async (t) => {
-    const elsewhere = await startBackend(t, (_, response) => void response.end("stolen"));
+    const otherServer = await startBackend(t, (_, response) => void response.end("stolen"));
     for (const url of [
-      `${elsewhere.url}/file`,
+      `${otherServer.url}/file`,
       platform.url.replace("127.0.0.1", "localhost"),
-      `http://${new URL(platform.url).host}@${new URL(elsewhere.url).host}/file`,
+      `http://${new URL(platform.url).host}@${new URL(otherServer.url).host}/file`,
       "file:///etc/passwd",
       "not an address",
       "",
@@ -239,7 +239,7 @@ t.test("files on their way", async (t) => {
       t.match(JSON.parse(text), { error: "platform_unavailable" });
       if (url) t.notMatch(text, url);
     }
-    t.equal(elsewhere.connections(), 0);
+    t.equal(otherServer.connections(), 0);
   });
 
   t.test("a file comes with nothing of the platform's but its bytes, type and length", async (t) => {
@@ -288,8 +288,8 @@ t.test("files on their way", async (t) => {
       [length, true],
       [{}, true],
     ] as const) {
-      const { outgoing, answer } = open("POST", extra, agent);
-      pour(outgoing, 5 * MIB);
+      const { outgoing, answer } = openRequest("POST", extra, agent);
+      writeBytes(outgoing, 5 * MIB);
       const response = await answer;
       t.equal(response.statusCode, 400);
       t.equal(outgoing.reusedSocket, reused);

@@ -2,14 +2,14 @@ import t from "tap";
 import { PLATFORMS, type Platform } from "../../../src/schema/enumerations.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
 import { readPages } from "../../fixtures/http/list-pages.ts";
-import { connect, newPlatformId } from "../../fixtures/tenants/channels.ts";
+import { makeChannel, newPlatformId } from "../../fixtures/tenants/channels.ts";
 import { makeTenant, type Tenant } from "../../fixtures/tenants/tenants.ts";
 
 const ABSENT = "ch_01k9zv3m5q8x7w2r4t6y0a1b2c";
 
 /** What a backend with all it needs does with channels. */
 async function channelsOf(api: Api, tenant: Tenant) {
-  const { headers } = await tenant.key("webhooks:manage");
+  const { headers } = await tenant.createKey("webhooks:manage");
   return {
     list: (query = "") => api.call("GET", `/api/channels${query}`, { headers }),
     read: (id: string) => api.call("GET", `/api/channels/${id}`, { headers }),
@@ -29,7 +29,7 @@ const eventsOf = ({ db }: Api, { id }: Tenant) =>
   );
 
 const auditOf = async (api: Api, tenant: Tenant, action: string) => {
-  const { headers } = await tenant.person("owner");
+  const { headers } = await tenant.createUser("owner");
   return (await api.call("GET", `/api/audit?action=${action}`, { headers })).body.data;
 };
 
@@ -55,13 +55,13 @@ t.test("channels", async (t) => {
       photoapp: { photoapp_user_id: account, page_id: page },
       socialapp: { page_id: page },
     };
-    const wanted = { phoneNumberId: number, wabaId: waba, pageId: page, photoappUserId: account };
+    const connection = { phoneNumberId: number, wabaId: waba, pageId: page, photoappUserId: account };
     for (const platform of PLATFORMS) {
-      const channel_id = await connect(api, tenant, { ...wanted, platform });
+      const channel_id = await makeChannel(api, tenant, { ...connection, platform });
       const { connected_at, ...dto } = (await channels.read(channel_id)).body;
       t.same(dto, { channel_id, platform, status: "connected", ...ids[platform] });
     }
-    const full = await connect(api, tenant, {
+    const full = await makeChannel(api, tenant, {
       displayName: "Café",
       displayPhoneNumber: "+55 11 90000-0301",
       templateNamespace: "ns_1",
@@ -77,7 +77,7 @@ t.test("channels", async (t) => {
 
   t.test("no reply shows a token", async (t) => {
     const { tenant, channels } = await newTenant();
-    const id = await connect(api, tenant, { token: "a-token-to-look-for" });
+    const id = await makeChannel(api, tenant, { token: "a-token-to-look-for" });
     for (const { text } of [await channels.list(), await channels.read(id), await channels.disconnect(id)]) {
       t.notMatch(text, "a-token-to-look-for");
       t.notMatch(text, "sealed");
@@ -86,35 +86,35 @@ t.test("channels", async (t) => {
 
   t.test("any one of three scopes reads them, only webhooks:manage disconnects", async (t) => {
     const tenant = await makeTenant(api);
-    const id = await connect(api, tenant);
+    const id = await makeChannel(api, tenant);
     for (const scope of ["templates:manage", "messages:send", "webhooks:manage"] as const) {
-      const { headers } = await tenant.key(scope);
+      const { headers } = await tenant.createKey(scope);
       t.equal((await api.call("GET", "/api/channels", { headers })).status, 200, scope);
       t.equal((await api.call("GET", `/api/channels/${id}`, { headers })).status, 200, scope);
-      const ended = await api.call("DELETE", `/api/channels/${id}`, { headers });
-      t.equal(ended.status, scope === "webhooks:manage" ? 204 : 403, scope);
+      const disconnected = await api.call("DELETE", `/api/channels/${id}`, { headers });
+      t.equal(disconnected.status, scope === "webhooks:manage" ? 204 : 403, scope);
     }
   });
 
   t.test("the list is read page by page, newest first, forwards and backwards", async (t) => {
     const { tenant, channels } = await newTenant();
-    const made: string[] = [];
-    for (let count = 0; count < 5; count++) made.unshift(await connect(api, tenant));
-    await connect(api, await makeTenant(api));
-    const { there, back } = await readPages<{ channel_id: string }>(channels.list, 2);
-    t.same(idsIn(there), made);
-    t.same(idsIn(back), made);
+    const created: string[] = [];
+    for (let count = 0; count < 5; count++) created.unshift(await makeChannel(api, tenant));
+    await makeChannel(api, await makeTenant(api));
+    const { forward, backward } = await readPages<{ channel_id: string }>(channels.list, 2);
+    t.same(idsIn(forward), created);
+    t.same(idsIn(backward), created);
     const { after } = (await channels.list("?limit=2")).body.paging.cursors;
-    const stranger = (await newTenant()).channels;
-    t.equal((await stranger.list(`?after=${after}`)).status, 400, "a cursor of another client");
+    const otherChannels = (await newTenant()).channels;
+    t.equal((await otherChannels.list(`?after=${after}`)).status, 400, "a cursor of another client");
   });
 
   t.test("the list is filtered by platform and status; by itself it has the disconnected ones", async (t) => {
     const { tenant, channels } = await newTenant();
-    const chat = await connect(api, tenant);
+    const chat = await makeChannel(api, tenant);
     const [photo, social] = [
-      await connect(api, tenant, { platform: "photoapp" }),
-      await connect(api, tenant, { platform: "socialapp" }),
+      await makeChannel(api, tenant, { platform: "photoapp" }),
+      await makeChannel(api, tenant, { platform: "socialapp" }),
     ];
     await channels.disconnect(photo);
     await api.db.query("update channels set status = 'needs_reauth' where id = $1", [social]);
@@ -157,18 +157,18 @@ t.test("channels", async (t) => {
 
   t.test("another client neither sees nor disconnects it", async (t) => {
     const { tenant, channels } = await newTenant();
-    const stranger = (await newTenant()).channels;
-    const id = await connect(api, tenant);
-    t.equal((await stranger.read(id)).status, 404);
-    t.equal((await stranger.disconnect(id)).status, 404);
-    t.same((await stranger.list()).body.data, []);
+    const otherChannels = (await newTenant()).channels;
+    const id = await makeChannel(api, tenant);
+    t.equal((await otherChannels.read(id)).status, 404);
+    t.equal((await otherChannels.disconnect(id)).status, 404);
+    t.same((await otherChannels.list()).body.data, []);
     t.equal((await channels.read(id)).body.status, "connected");
     t.same(await eventsOf(api, tenant), []);
   });
 
   t.test("a disconnected channel has lost its token and keeps everything else", async (t) => {
     const { tenant, channels } = await newTenant();
-    const id = await connect(api, tenant, { displayName: "Café" });
+    const id = await makeChannel(api, tenant, { displayName: "Café" });
     const before = (await channels.read(id)).body;
     const reply = await channels.disconnect(id);
     t.equal(reply.status, 204);
@@ -184,12 +184,12 @@ t.test("channels", async (t) => {
       ["socialapp", "ref-1"],
       ["photoapp", undefined],
     ] as const) {
-      const id = await connect(api, tenant, { platform, externalRef });
+      const id = await makeChannel(api, tenant, { platform, externalRef });
       t.equal((await channels.disconnect(id)).status, 204);
       t.equal((await channels.disconnect(id)).status, 204, "a second time changes nothing");
-      const told = (await eventsOf(api, tenant)).filter(({ channel_id }) => channel_id === id);
-      t.match(told, [{ type: "channel.disconnected", key: platform, state: "skipped" }]);
-      const { id: event, occurred_at, api_version, ...payload } = JSON.parse(told[0]?.payload as string);
+      const events = (await eventsOf(api, tenant)).filter(({ channel_id }) => channel_id === id);
+      t.match(events, [{ type: "channel.disconnected", key: platform, state: "skipped" }]);
+      const { id: event, occurred_at, api_version, ...payload } = JSON.parse(events[0]?.payload as string);
       t.same(payload, {
         type: "channel.disconnected",
         key: platform,
@@ -205,7 +205,7 @@ t.test("channels", async (t) => {
 
   t.test("a channel whose token is dead can be disconnected", async (t) => {
     const { tenant, channels } = await newTenant();
-    const id = await connect(api, tenant);
+    const id = await makeChannel(api, tenant);
     await api.db.query("update channels set status = 'needs_reauth' where id = $1", [id]);
     t.equal((await channels.disconnect(id)).status, 204);
     t.equal((await channels.read(id)).body.status, "disconnected");
@@ -214,7 +214,7 @@ t.test("channels", async (t) => {
 
   t.test("of two who disconnect it at once only one is told and noted", async (t) => {
     const { tenant, channels } = await newTenant();
-    const id = await connect(api, tenant);
+    const id = await makeChannel(api, tenant);
     const replies = await Promise.all([1, 2, 3, 4].map(() => channels.disconnect(id)));
     t.same(
       replies.map(({ status }) => status),

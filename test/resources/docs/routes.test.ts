@@ -33,14 +33,14 @@ t.test("the API describes itself to everybody", async (t) => {
   });
 
   t.test("with all that the page asks for, which browsers may keep", async (t) => {
-    const page = `${api.address}/api/docs`;
+    const docsUrl = `${api.address}/api/docs`;
     const { text } = await api.call("GET", "/api/docs");
-    const named = [...text.matchAll(/(?:src|href)="([^"#]+)"/g)].map(
-      (match) => new URL(match[1] as string, page),
+    const linkedUrls = [...text.matchAll(/(?:src|href)="([^"#]+)"/g)].map(
+      (match) => new URL(match[1] as string, docsUrl),
     );
-    const assets = named.filter(({ pathname }) => pathname.startsWith("/api/docs/"));
+    const assets = linkedUrls.filter(({ pathname }) => pathname.startsWith("/api/docs/"));
     const types: Record<string, string> = {};
-    for (const { pathname, search } of named) {
+    for (const { pathname, search } of linkedUrls) {
       const reply = await api.call("GET", pathname + search);
       t.equal(reply.status, 200, pathname);
       t.ok(reply.text.length > 100, pathname);
@@ -56,11 +56,11 @@ t.test("the API describes itself to everybody", async (t) => {
     });
     for (const { pathname, search } of assets) {
       t.match(search, /^\?v=[0-9a-f]{12}$/, "named by its content");
-      const kept = async (query: string) =>
+      const cacheControlOf = async (query: string) =>
         (await api.call("GET", pathname + query)).headers.get("cache-control");
-      t.equal(await kept(search), "public, max-age=31536000, immutable");
+      t.equal(await cacheControlOf(search), "public, max-age=31536000, immutable");
       for (const other of ["", "?v=000000000000"])
-        t.equal(await kept(other), "no-store", "another version is not kept");
+        t.equal(await cacheControlOf(other), "no-store", "another version is not kept");
     }
   });
 

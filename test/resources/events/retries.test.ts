@@ -1,23 +1,29 @@
 import t from "tap";
 import { DAY, HOUR, MINUTE } from "../../../src/runtime/durations.ts";
-import { configure, deliveryIs, deliveryOf, record, recordAt } from "../../fixtures/events/events.ts";
+import {
+  configureWebhook,
+  makeEventAt,
+  makeEvents,
+  readDelivery,
+  updateDelivery,
+} from "../../fixtures/events/events.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";
 
 const ABSENT = "evt_01k9zv3m5q8x7w2r4t6y0a1b2c";
-const ago = (milliseconds: number) => new Date(Date.now() - milliseconds).toISOString();
+const isoAgo = (milliseconds: number) => new Date(Date.now() - milliseconds).toISOString();
 
 /** A client with an address, and how it asks for retries. */
 async function retriesOf(api: Api) {
   const tenant = await makeTenant(api);
-  await configure(api, tenant);
-  const { headers } = await tenant.key("webhooks:manage");
+  await configureWebhook(api, tenant);
+  const { headers } = await tenant.createKey("webhooks:manage");
   return {
     tenant,
     retry: (id: string) => api.call("POST", `/api/webhooks/events/${id}/retry`, { headers }),
     retryAll: (json: unknown) => api.call("POST", "/api/webhooks/events/retry", { headers, json }),
-    recorded: async (...drafts: Parameters<typeof record>[2][]) => record(api, tenant, ...drafts),
+    recordEvents: async (...drafts: Parameters<typeof makeEvents>[2][]) => makeEvents(api, tenant, ...drafts),
   };
 }
 
@@ -25,10 +31,10 @@ t.test("telling an event again", async (t) => {
   const api = await startApi(t);
 
   t.test("makes it due now, whatever became of it, and begins its schedule anew", async (t) => {
-    const { retry, recorded } = await retriesOf(api);
+    const { retry, recordEvents } = await retriesOf(api);
     for (const state of ["pending", "retrying", "delivered", "failed", "skipped", "cancelled"]) {
-      const [id] = (await recorded({})) as [string];
-      await deliveryIs(api, id, {
+      const [id] = (await recordEvents({})) as [string];
+      await updateDelivery(api, id, {
         state,
         attempts: 13,
         schedule_base: 2,
@@ -56,57 +62,63 @@ t.test("telling an event again", async (t) => {
         state,
       );
       t.ok(Math.abs(Date.parse(next_attempt_at) - Date.now()) < MINUTE, state);
-      t.match(await deliveryOf(api, id), { state: "pending", schedule_base: 13, is_bulk: false }, state);
+      t.match(await readDelivery(api, id), { state: "pending", schedule_base: 13, is_bulk: false }, state);
     }
   });
 
   t.test("lets one end that is being sent right now, and begins its schedule anew", async (t) => {
-    const { tenant, retry, recorded } = await retriesOf(api);
-    const [id] = (await recorded({})) as [string];
-    await deliveryIs(api, id, { state: "in_flight", attempts: 3 });
-    const before = await deliveryOf(api, id);
+    const { tenant, retry, recordEvents } = await retriesOf(api);
+    const [id] = (await recordEvents({})) as [string];
+    await updateDelivery(api, id, { state: "in_flight", attempts: 3 });
+    const before = await readDelivery(api, id);
     t.match(await retry(id), { status: 202, body: { status: "pending", redispatched: true } });
-    t.same(await deliveryOf(api, id), { ...before, schedule_base: 3 });
-    await configure(api, tenant, { off: ["chatapp"] });
-    await deliveryIs(api, id, { attempts: 5 });
+    t.same(await readDelivery(api, id), { ...before, schedule_base: 3 });
+    await configureWebhook(api, tenant, { disabledKeys: ["chatapp"] });
+    await updateDelivery(api, id, { attempts: 5 });
     t.match(await retry(id), { status: 200, body: { redispatched: false } });
-    t.match(await deliveryOf(api, id), { schedule_base: 3 }, "but not while its key is off");
+    t.match(await readDelivery(api, id), { schedule_base: 3 }, "but not while its key is off");
   });
 
   t.test("changes nothing while the key is off or there is no address", async (t) => {
-    const { tenant, retry, recorded } = await retriesOf(api);
-    const [id] = (await recorded({})) as [string];
+    const { tenant, retry, recordEvents } = await retriesOf(api);
+    const [id] = (await recordEvents({})) as [string];
     for (const [state, status] of [
       ["delivered", "delivered"],
       ["failed", "failed"],
       ["skipped", "skipped"],
       ["retrying", "pending"],
     ] as const)
-      for (const config of [{ off: ["chatapp"] }, { url: null }, { url: null, off: ["chatapp"] }]) {
-        await deliveryIs(api, id, { state, attempts: 1 });
-        await configure(api, tenant, config);
-        const before = await deliveryOf(api, id);
+      for (const config of [
+        { disabledKeys: ["chatapp"] },
+        { url: null },
+        { url: null, disabledKeys: ["chatapp"] },
+      ]) {
+        await updateDelivery(api, id, { state, attempts: 1 });
+        await configureWebhook(api, tenant, config);
+        const before = await readDelivery(api, id);
         t.match(await retry(id), { status: 200, body: { id, status, redispatched: false } });
-        t.same(await deliveryOf(api, id), before);
+        t.same(await readDelivery(api, id), before);
       }
-    await configure(api, tenant, { off: ["photoapp", "marketing"] });
+    await configureWebhook(api, tenant, { disabledKeys: ["photoapp", "marketing"] });
     t.match(await retry(id), { status: 202, body: { redispatched: true } }, "other keys do not count");
   });
 
   t.test("works without a switch for signups and tests of the bare address", async (t) => {
-    const { tenant, retry, recorded } = await retriesOf(api);
-    const ids = await recorded(
+    const { tenant, retry, recordEvents } = await retriesOf(api);
+    const ids = await recordEvents(
       { type: "channel.connected", key: "embedded_signup" },
       { type: "webhook.test", key: null },
     );
-    await configure(api, tenant, { off: ["chatapp", "photoapp", "socialapp", "marketing", "publishing"] });
+    await configureWebhook(api, tenant, {
+      disabledKeys: ["chatapp", "photoapp", "socialapp", "marketing", "publishing"],
+    });
     for (const id of ids) t.match(await retry(id), { status: 202, body: { redispatched: true } });
   });
 
   t.test("is not possible where nothing was ever configured", async (t) => {
     const tenant = await makeTenant(api);
-    const { headers } = await tenant.key("webhooks:manage");
-    const [id] = await record(api, tenant, {});
+    const { headers } = await tenant.createKey("webhooks:manage");
+    const [id] = await makeEvents(api, tenant, {});
     const reply = await api.call("POST", `/api/webhooks/events/${id}/retry`, { headers });
     t.match(reply, {
       status: 200,
@@ -115,13 +127,13 @@ t.test("telling an event again", async (t) => {
   });
 
   t.test("does not lose against an attempt that ends at the same moment", async (t) => {
-    const { retry, recorded } = await retriesOf(api);
-    const [id] = (await recorded({})) as [string];
-    await deliveryIs(api, id, { state: "in_flight", attempts: 12 });
-    let asked: ReturnType<typeof retry> | undefined;
+    const { retry, recordEvents } = await retriesOf(api);
+    const [id] = (await recordEvents({})) as [string];
+    await updateDelivery(api, id, { state: "in_flight", attempts: 12 });
+    let pendingRetry: ReturnType<typeof retry> | undefined;
     await api.db.transaction(async (tx) => {
       await tx.query("update deliveries set state = 'failed', attempts = 13 where id = $1", [id]);
-      asked = retry(id);
+      pendingRetry = retry(id);
       await until("the retry waits for the attempt", async () => {
         const waiting = await api.db.query(
           "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
@@ -129,113 +141,120 @@ t.test("telling an event again", async (t) => {
         return waiting.length > 0;
       });
     });
-    t.match(await asked, { status: 202, body: { status: "pending", attempts: 13, redispatched: true } });
-    t.match(await deliveryOf(api, id), { state: "pending", attempts: 13, schedule_base: 13 });
+    t.match(await pendingRetry, {
+      status: 202,
+      body: { status: "pending", attempts: 13, redispatched: true },
+    });
+    t.match(await readDelivery(api, id), { state: "pending", attempts: 13, schedule_base: 13 });
   });
 
   t.test("finds no event that is not there, or is another client's", async (t) => {
     const [one, other] = [await retriesOf(api), await retriesOf(api)];
-    const [id] = (await one.recorded({})) as [string];
-    await deliveryIs(api, id, { state: "failed" });
+    const [id] = (await one.recordEvents({})) as [string];
+    await updateDelivery(api, id, { state: "failed" });
     t.equal((await other.retry(id)).status, 404);
     t.equal((await other.retry(ABSENT)).status, 404);
     t.equal((await other.retry("evt_1")).status, 400);
-    t.same((await other.retryAll({ since: ago(HOUR) })).body, { queued: 0, not_redispatched: 0 });
-    t.match(await deliveryOf(api, id), { state: "failed" });
+    t.same((await other.retryAll({ since: isoAgo(HOUR) })).body, { queued: 0, not_redispatched: 0 });
+    t.match(await readDelivery(api, id), { state: "failed" });
   });
 
   t.test("in bulk takes what failed and what was skipped, and nothing else", async (t) => {
-    const { recorded, retryAll } = await retriesOf(api);
+    const { recordEvents, retryAll } = await retriesOf(api);
     const states = ["pending", "in_flight", "retrying", "delivered", "failed", "skipped", "cancelled"];
-    const ids = await recorded(...states.map(() => ({})));
+    const ids = await recordEvents(...states.map(() => ({})));
     for (const [index, id] of ids.entries())
-      await deliveryIs(api, id, { state: states[index], attempts: index });
-    const statesNow = () => Promise.all(ids.map(async (id) => (await deliveryOf(api, id)).state));
-    t.same(await retryAll({ since: ago(HOUR), dry_run: true }).then(({ body }) => body), {
+      await updateDelivery(api, id, { state: states[index], attempts: index });
+    const readStates = () => Promise.all(ids.map(async (id) => (await readDelivery(api, id)).state));
+    t.same(await retryAll({ since: isoAgo(HOUR), dry_run: true }).then(({ body }) => body), {
       queued: 3,
       not_redispatched: 0,
     });
-    t.same(await statesNow(), states, "a dry run changes nothing");
-    const reply = await retryAll({ since: ago(HOUR), dry_run: false });
+    t.same(await readStates(), states, "a dry run changes nothing");
+    const reply = await retryAll({ since: isoAgo(HOUR), dry_run: false });
     t.equal(reply.status, 202);
     t.same(reply.body, { queued: 3, not_redispatched: 0 });
-    t.same(await statesNow(), [...states.slice(0, 4), "pending", "pending", "pending"]);
+    t.same(await readStates(), [...states.slice(0, 4), "pending", "pending", "pending"]);
     for (const [index, id] of ids.entries())
-      t.match(await deliveryOf(api, id), {
+      t.match(await readDelivery(api, id), {
         attempts: index,
         is_bulk: index >= 4,
         schedule_base: index >= 4 ? index : 0,
       });
-    t.same((await retryAll({ since: ago(HOUR) })).body, { queued: 0, not_redispatched: 0 });
+    t.same((await retryAll({ since: isoAgo(HOUR) })).body, { queued: 0, not_redispatched: 0 });
   });
 
   t.test("in bulk follows status, key and time", async (t) => {
     const { tenant, retryAll } = await retriesOf(api);
-    const at = async (days: number, state: string, event = {}) => {
-      const id = await recordAt(api, tenant, Date.now() - days * DAY, event);
-      await deliveryIs(api, id, { state });
+    const recordDaysAgo = async (days: number, state: string, event = {}) => {
+      const id = await makeEventAt(api, tenant, Date.now() - days * DAY, event);
+      await updateDelivery(api, id, { state });
     };
-    await at(1, "failed");
-    await at(2, "failed", { key: "marketing", type: "lead.created" });
-    await at(2, "skipped");
-    await at(9, "failed", { type: "webhook.test", key: null });
-    await at(1, "failed", { occurred_at: new Date(Date.now() - 5 * DAY), is_late: true });
-    const counted = async (wish: object) => (await retryAll({ dry_run: true, ...wish })).body.queued;
-    t.equal(await counted({ since: ago(10 * DAY) }), 5, "a test of the address too");
-    t.equal(await counted({ since: ago(8 * DAY), status: "failed" }), 3);
-    t.equal(await counted({ since: ago(10 * DAY), status: "skipped" }), 1);
-    t.equal(await counted({ since: ago(10 * DAY), key: "marketing" }), 1);
-    t.equal(await counted({ since: ago(10 * DAY), key: "marketing", status: "skipped" }), 0);
-    t.equal(await counted({ since: ago(1.5 * DAY) }), 1);
-    t.equal(await counted({ since: ago(3 * DAY), until: ago(1.5 * DAY) }), 2);
-    t.equal(await counted({ since: ago(8 * DAY), until: ago(4 * DAY) }), 1, "the late one");
-    t.equal(await counted({ since: ago(8 * DAY), until: ago(6 * DAY) }), 0);
-    t.equal((await retryAll({ since: ago(8 * DAY), until: ago(4 * DAY) })).body.queued, 1);
-    t.equal(await counted({ since: ago(8 * DAY) }), 3);
+    await recordDaysAgo(1, "failed");
+    await recordDaysAgo(2, "failed", { key: "marketing", type: "lead.created" });
+    await recordDaysAgo(2, "skipped");
+    await recordDaysAgo(9, "failed", { type: "webhook.test", key: null });
+    await recordDaysAgo(1, "failed", { occurred_at: new Date(Date.now() - 5 * DAY), is_late: true });
+    const countMatching = async (input: object) => (await retryAll({ dry_run: true, ...input })).body.queued;
+    t.equal(await countMatching({ since: isoAgo(10 * DAY) }), 5, "a test of the address too");
+    t.equal(await countMatching({ since: isoAgo(8 * DAY), status: "failed" }), 3);
+    t.equal(await countMatching({ since: isoAgo(10 * DAY), status: "skipped" }), 1);
+    t.equal(await countMatching({ since: isoAgo(10 * DAY), key: "marketing" }), 1);
+    t.equal(await countMatching({ since: isoAgo(10 * DAY), key: "marketing", status: "skipped" }), 0);
+    t.equal(await countMatching({ since: isoAgo(1.5 * DAY) }), 1);
+    t.equal(await countMatching({ since: isoAgo(3 * DAY), until: isoAgo(1.5 * DAY) }), 2);
+    t.equal(await countMatching({ since: isoAgo(8 * DAY), until: isoAgo(4 * DAY) }), 1, "the late one");
+    t.equal(await countMatching({ since: isoAgo(8 * DAY), until: isoAgo(6 * DAY) }), 0);
+    t.equal((await retryAll({ since: isoAgo(8 * DAY), until: isoAgo(4 * DAY) })).body.queued, 1);
+    t.equal(await countMatching({ since: isoAgo(8 * DAY) }), 3);
   });
 
   t.test("in bulk counts apart what is switched off, and leaves it as it is", async (t) => {
-    const { tenant, recorded, retryAll } = await retriesOf(api);
-    const [chat, lead, signup] = (await recorded(
+    const { tenant, recordEvents, retryAll } = await retriesOf(api);
+    const [chat, lead, signup] = (await recordEvents(
       {},
       { type: "lead.created", key: "marketing" },
       { type: "channel.connected", key: "embedded_signup" },
     )) as [string, string, string];
-    for (const id of [chat, lead, signup]) await deliveryIs(api, id, { state: "failed" });
-    await configure(api, tenant, { url: null });
-    t.same((await retryAll({ since: ago(HOUR) })).body, { queued: 0, not_redispatched: 3 });
-    await configure(api, tenant, { off: ["chatapp"] });
+    for (const id of [chat, lead, signup]) await updateDelivery(api, id, { state: "failed" });
+    await configureWebhook(api, tenant, { url: null });
+    t.same((await retryAll({ since: isoAgo(HOUR) })).body, { queued: 0, not_redispatched: 3 });
+    await configureWebhook(api, tenant, { disabledKeys: ["chatapp"] });
     for (const dry_run of [true, false])
-      t.same((await retryAll({ since: ago(HOUR), dry_run })).body, { queued: 2, not_redispatched: 1 });
-    t.match(await deliveryOf(api, chat), { state: "failed", is_bulk: false });
-    for (const id of [lead, signup]) t.match(await deliveryOf(api, id), { state: "pending", is_bulk: true });
+      t.same((await retryAll({ since: isoAgo(HOUR), dry_run })).body, { queued: 2, not_redispatched: 1 });
+    t.match(await readDelivery(api, chat), { state: "failed", is_bulk: false });
+    for (const id of [lead, signup])
+      t.match(await readDelivery(api, id), { state: "pending", is_bulk: true });
   });
 
   t.test("in bulk goes on past one batch", async (t) => {
-    const { tenant, recorded, retryAll } = await retriesOf(api);
-    const many = 4_500;
-    await recorded(...Array.from({ length: many }, () => ({})));
+    const { tenant, recordEvents, retryAll } = await retriesOf(api);
+    const eventCount = 4_500;
+    await recordEvents(...Array.from({ length: eventCount }, () => ({})));
     await api.db.query("update deliveries set state = 'failed' where client_id = $1", [tenant.id]);
     for (const dry_run of [true, false])
-      t.same((await retryAll({ since: ago(HOUR), dry_run })).body, { queued: many, not_redispatched: 0 });
-    const left = await api.db.query("select 1 from deliveries where client_id = $1 and not is_bulk", [
+      t.same((await retryAll({ since: isoAgo(HOUR), dry_run })).body, {
+        queued: eventCount,
+        not_redispatched: 0,
+      });
+    const notQueued = await api.db.query("select 1 from deliveries where client_id = $1 and not is_bulk", [
       tenant.id,
     ]);
-    t.equal(left.length, 0);
+    t.equal(notQueued.length, 0);
   });
 
   t.test("in bulk refuses what it cannot understand", async (t) => {
-    const { recorded, retryAll } = await retriesOf(api);
-    const [id] = (await recorded({})) as [string];
-    await deliveryIs(api, id, { state: "failed" });
-    const since = ago(HOUR);
+    const { recordEvents, retryAll } = await retriesOf(api);
+    const [id] = (await recordEvents({})) as [string];
+    await updateDelivery(api, id, { state: "failed" });
+    const since = isoAgo(HOUR);
     const bad: [string, unknown][] = [
       ["/since", {}],
       ["/since", { since: null }],
       ["/since", { since: "yesterday" }],
       ["/since", { since: Date.now() }],
       ["/since", { since: "2016-12-31T23:59:60Z" }],
-      ["/since", { since, until: ago(2 * HOUR) }],
+      ["/since", { since, until: isoAgo(2 * HOUR) }],
       ["/until", { since, until: null }],
       ["/until", { since, until: "2016-12-31T23:59:60Z" }],
       ["/status", { since, status: "delivered" }],
@@ -250,7 +269,7 @@ t.test("telling an event again", async (t) => {
       t.equal(status, 400, JSON.stringify(json));
       t.match(body, { error: "validation_failed", details: [{ path }] }, JSON.stringify(json));
     }
-    t.match(await deliveryOf(api, id), { state: "failed" });
+    t.match(await readDelivery(api, id), { state: "failed" });
     t.equal((await retryAll({ since: "0000-01-01T00:00:00Z", dry_run: true })).body.queued, 1);
     t.equal((await retryAll({ since: "9999-12-31T23:59:59-23:59" })).body.queued, 0);
   });

@@ -2,7 +2,13 @@ import t from "tap";
 import { DAY, HOUR, MINUTE } from "../../../src/runtime/durations.ts";
 import { newId } from "../../../src/runtime/ids.ts";
 import { JsonText } from "../../../src/runtime/json/json.ts";
-import { configure, deliveryIs, record, recordAt, WEBHOOK_URL } from "../../fixtures/events/events.ts";
+import {
+  configureWebhook,
+  makeEventAt,
+  makeEvents,
+  updateDelivery,
+  WEBHOOK_URL,
+} from "../../fixtures/events/events.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
 import { readPages } from "../../fixtures/http/list-pages.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
@@ -12,7 +18,7 @@ const ABSENT = "evt_01k9zv3m5q8x7w2r4t6y0a1b2c";
 /** A client, and what it does with its history. */
 async function historyOf(api: Api) {
   const tenant = await makeTenant(api);
-  const { headers } = await tenant.key("webhooks:manage");
+  const { headers } = await tenant.createKey("webhooks:manage");
   const list = (query = "") => api.call("GET", `/api/webhooks/events${query}`, { headers });
   return {
     tenant,
@@ -31,10 +37,10 @@ t.test("the history of events", async (t) => {
 
   t.test("shows an event with everything that is known of it, and null for the rest", async (t) => {
     const { tenant, list } = await historyOf(api);
-    await configure(api, tenant);
+    await configureWebhook(api, tenant);
     const occurredAt = new Date(Date.now() - HOUR);
     const channelId = newId("ch");
-    const [id] = await record(api, tenant, { occurredAt, channelId });
+    const [id] = await makeEvents(api, tenant, { occurredAt, channelId });
     const { body } = await list();
     t.equal(body.data.length, 1);
     const [{ next_attempt_at, ...event }] = body.data;
@@ -58,8 +64,8 @@ t.test("the history of events", async (t) => {
 
   t.test("shows each state by the word that it has for tenants", async (t) => {
     const { tenant, list } = await historyOf(api);
-    await configure(api, tenant);
-    const shown = {
+    await configureWebhook(api, tenant);
+    const expectedStatuses = {
       pending: "pending",
       in_flight: "pending",
       retrying: "pending",
@@ -68,10 +74,10 @@ t.test("the history of events", async (t) => {
       skipped: "skipped",
       cancelled: "skipped",
     };
-    for (const [state, status] of Object.entries(shown)) {
-      const [id] = await record(api, tenant, {});
+    for (const [state, status] of Object.entries(expectedStatuses)) {
+      const [id] = await makeEvents(api, tenant, {});
       const at = new Date();
-      await deliveryIs(api, id as string, { state, skip_reason: "disabled", next_attempt_at: at });
+      await updateDelivery(api, id as string, { state, skip_reason: "disabled", next_attempt_at: at });
       const [event] = (await list("?limit=1")).body.data;
       t.match(event, { id, status }, state);
       t.equal(event.next_attempt_at, status === "pending" ? at.toISOString() : null, state);
@@ -81,42 +87,49 @@ t.test("the history of events", async (t) => {
 
   t.test("says where the last attempt went, or where it would go now", async (t) => {
     const { tenant, list } = await historyOf(api);
-    const [id] = await record(api, tenant, { type: "lead.created", key: "marketing", adAccountId: "act_7" });
-    const shown = async () => (await list()).body.data[0];
-    t.match(await shown(), {
+    const [id] = await makeEvents(api, tenant, {
+      type: "lead.created",
+      key: "marketing",
+      adAccountId: "act_7",
+    });
+    const expectedStatuses = async () => (await list()).body.data[0];
+    t.match(await expectedStatuses(), {
       url: null,
       status: "skipped",
       skip_reason: "not_configured",
       ad_account_id: "act_7",
     });
-    await configure(api, tenant, { url: "https://a.example" });
-    t.equal((await shown()).url, "https://a.example/marketing/events");
-    await deliveryIs(api, id as string, { url: "https://b.example/marketing/events", attempts: 1 });
-    t.equal((await shown()).url, "https://b.example/marketing/events");
-    await record(api, tenant, { type: "webhook.test", key: null });
-    t.match(await shown(), { url: "https://a.example", key: null, type: "webhook.test" });
+    await configureWebhook(api, tenant, { url: "https://a.example" });
+    t.equal((await expectedStatuses()).url, "https://a.example/marketing/events");
+    await updateDelivery(api, id as string, { url: "https://b.example/marketing/events", attempts: 1 });
+    t.equal((await expectedStatuses()).url, "https://b.example/marketing/events");
+    await makeEvents(api, tenant, { type: "webhook.test", key: null });
+    t.match(await expectedStatuses(), { url: "https://a.example", key: null, type: "webhook.test" });
   });
 
   t.test("is read page by page, newest first, forwards and backwards", async (t) => {
     const { tenant, list } = await historyOf(api);
-    const made: string[] = [];
-    for (let count = 0; count < 7; count++) made.unshift(...(await record(api, tenant, {})));
-    const [first] = made;
-    await deliveryIs(api, first as string, { state: "failed" });
+    const created: string[] = [];
+    for (let count = 0; count < 7; count++) created.unshift(...(await makeEvents(api, tenant, {})));
+    const [first] = created;
+    await updateDelivery(api, first as string, { state: "failed" });
     for (const filter of ["", "&key=chatapp", `&since=${new Date(Date.now() - HOUR).toISOString()}`]) {
-      const { there, back } = await readPages<{ id: string }>((query) => list(query + filter), 3);
-      for (const read of [there, back])
+      const { forward, backward } = await readPages<{ id: string }>((query) => list(query + filter), 3);
+      for (const read of [forward, backward])
         t.same(
           read.map(({ id }) => id),
-          made,
+          created,
           filter,
         );
     }
-    const { there, back } = await readPages<{ id: string }>((query) => list(`${query}&status=skipped`), 2);
-    for (const read of [there, back])
+    const { forward, backward } = await readPages<{ id: string }>(
+      (query) => list(`${query}&status=skipped`),
+      2,
+    );
+    for (const read of [forward, backward])
       t.same(
         read.map(({ id }) => id),
-        made.slice(1),
+        created.slice(1),
       );
     const end = (await list("?limit=7")).body.paging;
     t.equal(end.has_more, false);
@@ -128,17 +141,17 @@ t.test("the history of events", async (t) => {
 
   t.test("is filtered by each of its values, and by several", async (t) => {
     const { tenant, ids } = await historyOf(api);
-    await configure(api, tenant);
+    await configureWebhook(api, tenant);
     const [channelId, messageId] = [newId("ch"), newId("msg")];
-    const [plain, status, lead] = (await record(
+    const [plain, status, lead] = (await makeEvents(
       api,
       tenant,
       {},
       { type: "message.status", channelId, messageId },
       { type: "lead.created", key: "marketing" },
     )) as [string, string, string];
-    await deliveryIs(api, status, { state: "failed" });
-    await deliveryIs(api, lead, { state: "delivered" });
+    await updateDelivery(api, status, { state: "failed" });
+    await updateDelivery(api, lead, { state: "delivered" });
     const expected: Record<string, string[]> = {
       "": [lead, status, plain],
       "?status=pending": [plain],
@@ -166,12 +179,15 @@ t.test("the history of events", async (t) => {
     const { tenant, ids } = await historyOf(api);
     const noon = Date.parse("2026-06-10T12:00:00.000Z");
     const at = (milliseconds: number) => new Date(noon + milliseconds).toISOString();
-    const early = await recordAt(api, tenant, noon - DAY);
-    const exact = await recordAt(api, tenant, noon);
-    const soon = await recordAt(api, tenant, noon + 3 * MINUTE, { occurred_at: new Date(noon - MINUTE) });
-    const later = await recordAt(api, tenant, noon + 4 * MINUTE);
-    const late = await recordAt(api, tenant, noon + 5 * DAY, { occurred_at: new Date(noon), is_late: true });
-    const lateAfter = await recordAt(api, tenant, noon + 6 * DAY, {
+    const early = await makeEventAt(api, tenant, noon - DAY);
+    const exact = await makeEventAt(api, tenant, noon);
+    const soon = await makeEventAt(api, tenant, noon + 3 * MINUTE, { occurred_at: new Date(noon - MINUTE) });
+    const later = await makeEventAt(api, tenant, noon + 4 * MINUTE);
+    const late = await makeEventAt(api, tenant, noon + 5 * DAY, {
+      occurred_at: new Date(noon),
+      is_late: true,
+    });
+    const lateAfter = await makeEventAt(api, tenant, noon + 6 * DAY, {
       occurred_at: new Date(noon + 3 * DAY),
       is_late: true,
     });
@@ -199,12 +215,12 @@ t.test("the history of events", async (t) => {
 
   t.test("refuses what it cannot understand", async (t) => {
     const [one, other] = [await historyOf(api), await historyOf(api)];
-    await record(api, one.tenant, {}, {});
+    await makeEvents(api, one.tenant, {}, {});
     const { after } = (await one.list("?limit=1")).body.paging.cursors;
     t.equal((await other.list(`?after=${after}`)).status, 400, "a cursor of another client");
-    const owner = (await one.tenant.person("owner")).headers;
+    const owner = (await one.tenant.createUser("owner")).headers;
     const audit = await api.call("GET", "/api/audit?limit=1", { headers: owner });
-    const foreign = audit.body.paging.cursors.after;
+    const foreignCursor = audit.body.paging.cursors.after;
     const bad: Record<string, string> = {
       "limit=0": "/limit",
       "limit=5&limit=6": "/limit",
@@ -212,7 +228,7 @@ t.test("the history of events", async (t) => {
       "limit=ten": "/limit",
       "after=x": "/after",
       "before=": "/before",
-      [`after=${foreign}`]: "/after",
+      [`after=${foreignCursor}`]: "/after",
       [`after=${after}&before=${after}`]: "/before",
       "status=cancelled": "/status",
       "status=": "/status",
@@ -242,7 +258,7 @@ t.test("the history of events", async (t) => {
 
   t.test("belongs to one client alone", async (t) => {
     const [one, other] = [await historyOf(api), await historyOf(api)];
-    const [id] = (await record(api, one.tenant, {})) as [string];
+    const [id] = (await makeEvents(api, one.tenant, {})) as [string];
     for (const query of ["", "?status=skipped", "?key=chatapp", "?key=chatapp&status=skipped"]) {
       t.same(await one.ids(query), [id], query);
       t.same(await other.ids(query), [], query);
@@ -253,8 +269,8 @@ t.test("the history of events", async (t) => {
   t.test("shows what is sent byte for byte, and each attempt", async (t) => {
     const { tenant, read } = await historyOf(api);
     const odd = String.raw`{"big":12345678901234567890,"float":1.10,"odd":"\u0000\ud800\/","a":1,"a":2}`;
-    const [id] = (await record(api, tenant, { data: { ok: true }, raw: new JsonText(odd) })) as [string];
-    await deliveryIs(api, id, { state: "delivered", attempts: 2, delivered_at: new Date() });
+    const [id] = (await makeEvents(api, tenant, { data: { ok: true }, raw: new JsonText(odd) })) as [string];
+    await updateDelivery(api, id, { state: "delivered", attempts: 2, delivered_at: new Date() });
     for (const [attempt, status_code, error] of [
       [2, 200, null],
       [1, null, "No answer within 15 s"],

@@ -1,12 +1,12 @@
 import { createHmac } from "node:crypto";
 import t from "tap";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
-import { eventsOf } from "../../fixtures/platforms/webhooks.ts";
+import { readClientEvents } from "../../fixtures/platforms/webhooks.ts";
 import { grantAdAccount } from "../../fixtures/tenants/ad-accounts.ts";
-import { connect, newPlatformId } from "../../fixtures/tenants/channels.ts";
+import { makeChannel, newPlatformId } from "../../fixtures/tenants/channels.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 
-const now = () => Math.floor(Date.now() / 1000);
+const nowSeconds = () => Math.floor(Date.now() / 1000);
 
 /** As the platform signs for a person. */
 function signedRequest(content: unknown, secret = "sandbox-app-secret"): string {
@@ -22,7 +22,7 @@ const post = (api: Api, path: string, signed_request: string) =>
     headers: { "content-type": "application/x-www-form-urlencoded" },
   });
 
-const aboutUser = (user_id: unknown, issued_at: unknown = now()) =>
+const signedUserRequest = (user_id: unknown, issued_at: unknown = nowSeconds()) =>
   signedRequest({ algorithm: "HMAC-SHA256", user_id, issued_at });
 
 const accountStatus = async (api: Api, id: string) => {
@@ -45,22 +45,22 @@ t.test("whoever removes the app revokes what they connected, at every client", a
   const api = await startApi(t);
   const platformUserId = newPlatformId();
   const [one, other] = [await makeTenant(api), await makeTenant(api)];
-  const theirs = [
+  const userAccounts = [
     await grantAdAccount(api, one, { platformUserId }),
     await grantAdAccount(api, other, { platformUserId, status: "available" }),
   ];
-  const someoneElses = await grantAdAccount(api, one);
-  const channel = await connect(api, one, { platformUserId, externalRef: "r" });
-  const otherChannel = await connect(api, one);
-  t.match(await post(api, "/platform/deauthorize", aboutUser(platformUserId)), {
+  const otherAccount = await grantAdAccount(api, one);
+  const channel = await makeChannel(api, one, { platformUserId, externalRef: "r" });
+  const otherChannel = await makeChannel(api, one);
+  t.match(await post(api, "/platform/deauthorize", signedUserRequest(platformUserId)), {
     status: 200,
     body: { received: true },
   });
-  for (const { id } of theirs) t.match(await accountStatus(api, id), { status: "revoked" });
-  t.match(await accountStatus(api, someoneElses.id), { status: "active" });
+  for (const { id } of userAccounts) t.match(await accountStatus(api, id), { status: "revoked" });
+  t.match(await accountStatus(api, otherAccount.id), { status: "active" });
   t.match(await channelRow(api, channel), { status: "needs_reauth", token_sealed: null });
   t.match(await channelRow(api, otherChannel), { status: "connected" });
-  t.match(await eventsOf(api, one.id), [
+  t.match(await readClientEvents(api, one.id), [
     {
       type: "channel.disconnected",
       key: "chatapp",
@@ -70,13 +70,13 @@ t.test("whoever removes the app revokes what they connected, at every client", a
     {
       type: "ad_account.revoked",
       key: "marketing",
-      ad_account_id: theirs[0]?.adAccountId,
+      ad_account_id: userAccounts[0]?.adAccountId,
       payload: {
         data: {
           previous_status: "active",
           ad_account: {
-            id: theirs[0]?.id,
-            ad_account_id: theirs[0]?.adAccountId,
+            id: userAccounts[0]?.id,
+            ad_account_id: userAccounts[0]?.adAccountId,
             status: "revoked",
             account_status_label: "active",
           },
@@ -84,17 +84,17 @@ t.test("whoever removes the app revokes what they connected, at every client", a
       },
     },
   ]);
-  t.match(await eventsOf(api, other.id), [{ payload: { data: { previous_status: "available" } } }]);
+  t.match(await readClientEvents(api, other.id), [{ payload: { data: { previous_status: "available" } } }]);
   const audit = await api.db.query(
     "select action, target from audit_log where client_id = $1 and actor_type = 'service' order by id",
     [one.id],
   );
   t.same(audit, [
     { action: "channel.disconnected", target: channel },
-    { action: "ad_account.revoked", target: theirs[0]?.id },
+    { action: "ad_account.revoked", target: userAccounts[0]?.id },
   ]);
-  await post(api, "/platform/deauthorize", aboutUser(platformUserId));
-  t.equal((await eventsOf(api, one.id)).length, 2, "the second time there is nothing left to revoke");
+  await post(api, "/platform/deauthorize", signedUserRequest(platformUserId));
+  t.equal((await readClientEvents(api, one.id)).length, 2, "the second time there is nothing left to revoke");
 });
 
 t.test("what was connected after the person had spoken is not meant", async (t) => {
@@ -102,24 +102,24 @@ t.test("what was connected after the person had spoken is not meant", async (t) 
   const platformUserId = newPlatformId();
   const tenant = await makeTenant(api);
   const { id } = await grantAdAccount(api, tenant, { platformUserId });
-  const channel = await connect(api, tenant, { platformUserId });
-  await post(api, "/platform/deauthorize", aboutUser(platformUserId, now() - 3600));
+  const channel = await makeChannel(api, tenant, { platformUserId });
+  await post(api, "/platform/deauthorize", signedUserRequest(platformUserId, nowSeconds() - 3600));
   t.match(await accountStatus(api, id), { status: "active" });
   t.match(await channelRow(api, channel), { status: "connected" });
   await api.db.query("update channels set connected_at = now() - interval '1 day' where id = $1", [channel]);
-  await post(api, "/platform/deauthorize", aboutUser(platformUserId, now() - 3600));
+  await post(api, "/platform/deauthorize", signedUserRequest(platformUserId, nowSeconds() - 3600));
   t.match(await channelRow(api, channel), { status: "connected" }, "its token is younger than the channel");
 });
 
 t.test("a person is known by the whole id, also where it is a number too long for one", async (t) => {
   const api = await startApi(t);
   const tenant = await makeTenant(api);
-  const [meant, other] = [
+  const [targetAccount, other] = [
     await grantAdAccount(api, tenant, { platformUserId: "10222333444555667" }),
     await grantAdAccount(api, tenant, { platformUserId: "10222333444555668" }),
   ];
   await post(api, "/platform/deauthorize", signedRequest('{"user_id":10222333444555667}'));
-  t.match(await accountStatus(api, meant.id), { status: "revoked" });
+  t.match(await accountStatus(api, targetAccount.id), { status: "revoked" });
   t.match(await accountStatus(api, other.id), { status: "active" });
 });
 
@@ -128,8 +128,8 @@ t.test("what we know of a person is erased, and a page proves it", async (t) => 
   const platformUserId = newPlatformId();
   const tenant = await makeTenant(api);
   const { id } = await grantAdAccount(api, tenant, { platformUserId });
-  const channel = await connect(api, tenant, { platformUserId });
-  const reply = await post(api, "/platform/data-deletion", aboutUser(platformUserId));
+  const channel = await makeChannel(api, tenant, { platformUserId });
+  const reply = await post(api, "/platform/data-deletion", signedUserRequest(platformUserId));
   t.equal(reply.status, 200);
   const { url, confirmation_code } = reply.body;
   t.equal(url, `${api.config.PUBLIC_URL}/platform/data-deletion/${confirmation_code}`);
@@ -140,15 +140,15 @@ t.test("what we know of a person is erased, and a page proves it", async (t) => 
     platform_user_id: null,
   });
   t.same(await api.db.query("select 1 from ad_connections where client_id = $1", [tenant.id]), []);
-  t.equal((await eventsOf(api, tenant.id)).length, 2);
+  t.equal((await readClientEvents(api, tenant.id)).length, 2);
 
-  const page = await api.call("GET", new URL(url).pathname);
-  t.equal(page.status, 200);
-  t.match(page.text, "1 ad connection and 1 messaging channel");
-  t.match(page.text, confirmation_code);
-  t.match(page.headers.get("content-security-policy"), "frame-ancestors 'none'");
-  t.notMatch(page.text, platformUserId);
-  const again = await post(api, "/platform/data-deletion", aboutUser(platformUserId));
+  const view = await api.call("GET", new URL(url).pathname);
+  t.equal(view.status, 200);
+  t.match(view.text, "1 ad connection and 1 messaging channel");
+  t.match(view.text, confirmation_code);
+  t.match(view.headers.get("content-security-policy"), "frame-ancestors 'none'");
+  t.notMatch(view.text, platformUserId);
+  const again = await post(api, "/platform/data-deletion", signedUserRequest(platformUserId));
   t.match((await api.call("GET", new URL(again.body.url).pathname)).text, "nothing left");
 });
 
@@ -163,7 +163,7 @@ t.test("only the platform speaks for a person", async (t) => {
   const platformUserId = newPlatformId();
   const tenant = await makeTenant(api);
   const { id } = await grantAdAccount(api, tenant, { platformUserId });
-  const right = aboutUser(platformUserId);
+  const right = signedUserRequest(platformUserId);
   const [signature, content] = right.split(".");
   const rows: [string, number][] = [
     [signedRequest({ user_id: platformUserId }, "another secret"), 401],
@@ -187,6 +187,6 @@ t.test("only the platform speaks for a person", async (t) => {
     t.equal((await api.call("POST", path, { raw: `signed_request=${"x".repeat(100_000)}` })).status, 413);
   }
   t.match(await accountStatus(api, id), { status: "active" });
-  t.equal((await post(api, "/platform/deauthorize", aboutUser(platformUserId, "soon"))).status, 200);
+  t.equal((await post(api, "/platform/deauthorize", signedUserRequest(platformUserId, "soon"))).status, 200);
   t.match(await accountStatus(api, id), { status: "revoked" }, "without a time of its own it means now");
 });

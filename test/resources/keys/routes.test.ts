@@ -3,39 +3,40 @@ import { DAY, MINUTE, SECOND } from "../../../src/runtime/durations.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
 import { readPages } from "../../fixtures/http/list-pages.ts";
 import { watchStatements } from "../../fixtures/servers/statements.ts";
-import { makeTenant, type Person } from "../../fixtures/tenants/tenants.ts";
+import { makeTenant, type SignedInUser } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";
 
 const ABSENT = "key_01k9zv3m5q8x7w2r4t6y0a1b2c";
-const inMs = (milliseconds: number) => new Date(Date.now() + milliseconds).toISOString();
+const isoFromNow = (milliseconds: number) => new Date(Date.now() + milliseconds).toISOString();
 
 /** What an owner does with keys. */
-const keysOf = (api: Api, { headers }: Pick<Person, "headers">) => ({
-  make: (json: unknown) => api.call("POST", "/api/keys", { headers, json }),
+const keysOf = (api: Api, { headers }: Pick<SignedInUser, "headers">) => ({
+  create: (json: unknown) => api.call("POST", "/api/keys", { headers, json }),
   list: (query = "") => api.call("GET", `/api/keys${query}`, { headers }),
   revoke: (id: string) => api.call("DELETE", `/api/keys/${id}`, { headers }),
   rotate: (id: string, json: unknown) => api.call("POST", `/api/keys/${id}/rotate`, { headers, json }),
 });
 
-const use = (api: Api, key: string) => api.call("GET", "/api/auth/me", { headers: { "x-svc-api-key": key } });
+const callWithKey = (api: Api, key: string) =>
+  api.call("GET", "/api/auth/me", { headers: { "x-svc-api-key": key } });
 
 /** Waits until a key that worked is refused, and answers how long it took. */
-async function refusedAfter(api: Api, key: string): Promise<number> {
+async function timeUntilRefused(api: Api, key: string): Promise<number> {
   const began = Date.now();
-  await until("the key is refused", async () => (await use(api, key)).status === 401);
+  await until("the key is refused", async () => (await callWithKey(api, key)).status === 401);
   return Date.now() - began;
 }
 
 t.test("API keys", async (t) => {
   const api = await startApi(t);
-  const owned = async () => keysOf(api, await (await makeTenant(api)).person("owner"));
+  const newOwnerKeys = async () => keysOf(api, await (await makeTenant(api)).createUser("owner"));
 
   t.test("a key works as it is made, and its text is shown once", async (t) => {
-    const keys = await owned();
-    const expires_at = inMs(DAY);
-    const made = await keys.make({ name: "Shop", scopes: ["messages:send"], expires_at });
-    t.equal(made.status, 201);
-    const { key, ...dto } = made.body;
+    const keys = await newOwnerKeys();
+    const expires_at = isoFromNow(DAY);
+    const created = await keys.create({ name: "Shop", scopes: ["messages:send"], expires_at });
+    t.equal(created.status, 201);
+    const { key, ...dto } = created.body;
     t.match(key, /^svc_test_[0-9a-hjkmnp-tv-z]{26}_[0-9A-Za-z]{43}$/);
     t.match(dto, {
       name: "Shop",
@@ -46,7 +47,7 @@ t.test("API keys", async (t) => {
     });
     t.equal(dto.prefix, `svc_test_${dto.id.slice(4, 10)}`);
     t.equal(dto.last4, key.slice(-4));
-    t.match((await use(api, key)).body, {
+    t.match((await callWithKey(api, key)).body, {
       credential: { id: dto.id, name: "Shop" },
       scopes: ["messages:send"],
     });
@@ -57,8 +58,8 @@ t.test("API keys", async (t) => {
   });
 
   t.test("an admin manages keys too", async (t) => {
-    const keys = keysOf(api, await (await makeTenant(api)).person("admin"));
-    const { body } = await keys.make({ name: "k", scopes: ["messages:send"] });
+    const keys = keysOf(api, await (await makeTenant(api)).createUser("admin"));
+    const { body } = await keys.create({ name: "k", scopes: ["messages:send"] });
     t.equal((await keys.rotate(body.id, { grace_minutes: 1 })).status, 201);
     t.equal((await keys.revoke(body.id)).status, 204);
   });
@@ -78,7 +79,7 @@ t.test("API keys", async (t) => {
     "an unknown scope": { ...good, scopes: ["messages:send", "everything"] },
     "a scope twice": { ...good, scopes: ["messages:send", "messages:send"] },
     "scopes that are a text": { ...good, scopes: "messages:send" },
-    "an expiry in the past": { ...good, expires_at: inMs(-1 * SECOND) },
+    "an expiry in the past": { ...good, expires_at: isoFromNow(-1 * SECOND) },
     "an expiry that is no time": { ...good, expires_at: "tomorrow" },
     "an expiry that is a number": { ...good, expires_at: Date.now() + DAY },
     "an expiry that is null": { ...good, expires_at: null },
@@ -89,9 +90,9 @@ t.test("API keys", async (t) => {
   };
 
   t.test("bad input makes no key", async (t) => {
-    const keys = await owned();
+    const keys = await newOwnerKeys();
     for (const [what, json] of Object.entries(bad)) {
-      const reply = await keys.make(json);
+      const reply = await keys.create(json);
       t.equal(reply.status, 400, what);
       t.equal(reply.body.error, "validation_failed", what);
     }
@@ -99,39 +100,40 @@ t.test("API keys", async (t) => {
   });
 
   t.test("a key ends when it expires", async (t) => {
-    const keys = await owned();
-    const { body } = await keys.make({ ...good, expires_at: inMs(2 * SECOND) });
-    t.equal((await use(api, body.key)).status, 200);
-    await refusedAfter(api, body.key);
+    const keys = await newOwnerKeys();
+    const { body } = await keys.create({ ...good, expires_at: isoFromNow(2 * SECOND) });
+    t.equal((await callWithKey(api, body.key)).status, 200);
+    await timeUntilRefused(api, body.key);
     t.ok(Date.now() >= Date.parse(body.expires_at));
     t.equal((await keys.rotate(body.id, {})).body.error, "invalid_state_transition");
   });
 
   t.test("the list is read page by page, newest first, forwards and backwards", async (t) => {
-    const keys = await owned();
-    const made: string[] = [];
-    for (const name of ["1", "2", "3", "4", "5"]) made.unshift((await keys.make({ ...good, name })).body.id);
-    const { there, back } = await readPages<{ id: string }>(keys.list, 2);
+    const keys = await newOwnerKeys();
+    const created: string[] = [];
+    for (const name of ["1", "2", "3", "4", "5"])
+      created.unshift((await keys.create({ ...good, name })).body.id);
+    const { forward, backward } = await readPages<{ id: string }>(keys.list, 2);
     t.same(
-      there.map(({ id }) => id),
-      made,
+      forward.map(({ id }) => id),
+      created,
     );
     t.same(
-      back.map(({ id }) => id),
-      made,
+      backward.map(({ id }) => id),
+      created,
     );
     const { after } = (await keys.list("?limit=2")).body.paging.cursors;
-    t.equal((await (await owned()).list(`?after=${after}`)).status, 400, "a cursor of another client");
+    t.equal((await (await newOwnerKeys()).list(`?after=${after}`)).status, 400, "a cursor of another client");
     for (const query of ["?limit=0", "?limit=101", "?after=x", "?revoked=true"])
       t.equal((await keys.list(query)).status, 400, query);
   });
 
   t.test("a revoked key is refused within 5 s and stays in the list", async (t) => {
-    const keys = await owned();
-    const { id, key } = (await keys.make(good)).body;
-    t.equal((await use(api, key)).status, 200);
+    const keys = await newOwnerKeys();
+    const { id, key } = (await keys.create(good)).body;
+    t.equal((await callWithKey(api, key)).status, 200);
     t.equal((await keys.revoke(id)).status, 204);
-    t.ok((await refusedAfter(api, key)) < 6 * SECOND);
+    t.ok((await timeUntilRefused(api, key)) < 6 * SECOND);
     const [{ revoked_at }] = (await keys.list()).body.data;
     t.ok(Date.parse(revoked_at) <= Date.now());
     t.equal((await keys.revoke(id)).status, 204, "a second time changes nothing");
@@ -139,42 +141,42 @@ t.test("API keys", async (t) => {
   });
 
   t.test("without a grace the old key is refused within 5 s of the rotation", async (t) => {
-    const keys = await owned();
+    const keys = await newOwnerKeys();
     for (const json of [{ grace_minutes: 0 }, {}]) {
-      const old = (await keys.make({ name: "Shop", scopes: ["marketing:read"] })).body;
-      t.equal((await use(api, old.key)).status, 200);
+      const old = (await keys.create({ name: "Shop", scopes: ["marketing:read"] })).body;
+      t.equal((await callWithKey(api, old.key)).status, 200);
       const rotated = await keys.rotate(old.id, json);
       t.equal(rotated.status, 201);
       t.match(rotated.body, { name: "Shop", scopes: ["marketing:read"], expires_at: null });
       t.not(rotated.body.id, old.id);
-      t.match((await use(api, rotated.body.key)).body, { scopes: ["marketing:read"] });
-      t.ok((await refusedAfter(api, old.key)) < 6 * SECOND);
+      t.match((await callWithKey(api, rotated.body.key)).body, { scopes: ["marketing:read"] });
+      t.ok((await timeUntilRefused(api, old.key)) < 6 * SECOND);
     }
   });
 
   t.test("during the grace both keys work, and the old one has an end", async (t) => {
-    const keys = await owned();
-    const old = (await keys.make(good)).body;
+    const keys = await newOwnerKeys();
+    const old = (await keys.create(good)).body;
     const fresh = (await keys.rotate(old.id, { grace_minutes: 60 })).body;
-    for (const { key } of [old, fresh]) t.equal((await use(api, key)).status, 200);
+    for (const { key } of [old, fresh]) t.equal((await callWithKey(api, key)).status, 200);
     const listed = (await keys.list()).body.data;
     t.equal(listed[0].expires_at, null);
-    const left = Date.parse(listed[1].expires_at) - Date.now();
-    t.ok(left > 59 * MINUTE && left <= 60 * MINUTE);
+    const remainingMs = Date.parse(listed[1].expires_at) - Date.now();
+    t.ok(remainingMs > 59 * MINUTE && remainingMs <= 60 * MINUTE);
     t.notMatch(JSON.stringify(listed), fresh.key.slice(-43));
   });
 
   t.test("a rotation never lengthens a key's life", async (t) => {
-    const keys = await owned();
-    const expires_at = inMs(10 * MINUTE);
-    const old = (await keys.make({ ...good, expires_at })).body;
+    const keys = await newOwnerKeys();
+    const expires_at = isoFromNow(10 * MINUTE);
+    const old = (await keys.create({ ...good, expires_at })).body;
     t.equal((await keys.rotate(old.id, { grace_minutes: 60 })).body.expires_at, expires_at);
     for (const key of (await keys.list()).body.data) t.equal(key.expires_at, expires_at);
   });
 
   t.test("a key that was replaced is not replaced again, and its successor lives on", async (t) => {
-    const keys = await owned();
-    const old = (await keys.make(good)).body;
+    const keys = await newOwnerKeys();
+    const old = (await keys.create(good)).body;
     const fresh = (await keys.rotate(old.id, { grace_minutes: 5 })).body;
     const again = await keys.rotate(old.id, { grace_minutes: 5 });
     t.equal(again.status, 409);
@@ -185,8 +187,8 @@ t.test("API keys", async (t) => {
   });
 
   t.test("a key that has ended is not rotated, and one that is not there not found", async (t) => {
-    const keys = await owned();
-    const { id } = (await keys.make(good)).body;
+    const keys = await newOwnerKeys();
+    const { id } = (await keys.create(good)).body;
     for (const json of [
       { grace_minutes: -1 },
       { grace_minutes: 10_081 },
@@ -212,37 +214,37 @@ t.test("API keys", async (t) => {
   });
 
   t.test("of two rotations at the same moment without a grace one succeeds", async (t) => {
-    const keys = await owned();
-    const { id } = (await keys.make(good)).body;
+    const keys = await newOwnerKeys();
+    const { id } = (await keys.create(good)).body;
     const replies = await Promise.all([keys.rotate(id, {}), keys.rotate(id, {})]);
     t.same(replies.map(({ status }) => status).sort(), [201, 409]);
   });
 
   t.test("when a key was last used appears, written at most once a minute", async (t) => {
-    const keys = await owned();
-    const { id, key } = (await keys.make(good)).body;
+    const keys = await newOwnerKeys();
+    const { id, key } = (await keys.create(good)).body;
     const lastUsed = async () => (await keys.list()).body.data[0].last_used_at;
     const before = Date.now();
-    await use(api, key);
+    await callWithKey(api, key);
     const first = await until("the use is noted", lastUsed);
     t.ok(Date.parse(first) >= before - SECOND && Date.parse(first) <= Date.now() + SECOND);
-    const age = (minutes: number) =>
+    const backdateLastUse = (minutes: number) =>
       api.db.query("update api_keys set last_used_at = now() - $2 * interval '1 minute' where id = $1", [
         id,
         minutes,
       ]);
     /** What a process that has not seen the key yet writes when it is used there. */
-    const writesElsewhere = async () => {
+    const countWritesInNewProcess = async () => {
       const { statements, database } = watchStatements();
       const other = await startApi(t, { config: api.config, database });
-      for (let count = 0; count < 3; count++) await use(other, key);
+      for (let count = 0; count < 3; count++) await callWithKey(other, key);
       return statements.filter((text) => text.includes("update api_keys")).length;
     };
-    await age(0.5);
-    t.equal(await writesElsewhere(), 0, "half a minute later it stays");
-    await age(2);
+    await backdateLastUse(0.5);
+    t.equal(await countWritesInNewProcess(), 0, "half a minute later it stays");
+    await backdateLastUse(2);
     const old = await lastUsed();
-    t.equal(await writesElsewhere(), 1);
+    t.equal(await countWritesInNewProcess(), 1);
     await until("the use is noted anew", async () => (await lastUsed()) !== old);
   });
 });

@@ -1,91 +1,93 @@
 import t from "tap";
 import type { Platform } from "../../../src/schema/enumerations.ts";
 import { startApi } from "../../fixtures/http/api.ts";
-import { makeSender, PHONE, textTo } from "../../fixtures/messages/messages.ts";
-import { connect } from "../../fixtures/tenants/channels.ts";
+import { makeSender, RECIPIENT_PHONE, textMessage } from "../../fixtures/messages/messages.ts";
+import { makeChannel } from "../../fixtures/tenants/channels.ts";
 
 const LINK = "https://shop.example.com/a.png";
-const PERSON = "24012345678901234";
+const RECIPIENT_ID = "24012345678901234";
 
 type Message = Record<string, unknown>;
 
-const ofType = (type: string, content: unknown, more: object = {}): Message => ({
+const messageOfType = (type: string, content: unknown, extra: object = {}): Message => ({
   type,
   [type]: content,
-  ...more,
+  ...extra,
 });
 
 /** What each platform takes. `to` is somebody there unless the case says who. */
-const TAKEN: Record<Platform, Message[]> = {
+const ACCEPTED: Record<Platform, Message[]> = {
   chatapp: [
-    ofType("text", { body: "x".repeat(4096), preview_url: true }),
-    ofType("text", { body: "🙂".repeat(4096) }),
-    ofType("text", { body: "x", future_field: { any: [1, null] } }),
+    messageOfType("text", { body: "x".repeat(4096), preview_url: true }),
+    messageOfType("text", { body: "🙂".repeat(4096) }),
+    messageOfType("text", { body: "x", future_field: { any: [1, null] } }),
     ...["image", "video", "audio", "document", "sticker"].flatMap((type) => [
-      ofType(type, { link: LINK, caption: "c", filename: "f" }),
-      ofType(type, { id: "1166" }),
+      messageOfType(type, { link: LINK, caption: "c", filename: "f" }),
+      messageOfType(type, { id: "1166" }),
     ]),
-    ofType("image", { link: "HTTP://shop.example.com/é" }),
-    ofType("template", { name: "order_update", language: { code: "pt_BR", policy: "deterministic" } }),
-    ofType("template", {
+    messageOfType("image", { link: "HTTP://shop.example.com/é" }),
+    messageOfType("template", { name: "order_update", language: { code: "pt_BR", policy: "deterministic" } }),
+    messageOfType("template", {
       name: "o",
       language: { code: "en" },
       components: [{ type: "body", parameters: [] }],
     }),
-    ofType("location", { latitude: -90, longitude: 180, name: "n", address: "a" }),
-    ofType("location", { latitude: "-23.55", longitude: "+46.6" }),
-    ofType("contacts", [{ name: { formatted_name: "Ana", first_name: "Ana" }, phones: [] }]),
-    ofType("interactive", { type: "button", body: { text: "?" }, action: { buttons: [] } }),
-    ofType("interactive", { type: "cta_url" }),
-    ofType("reaction", { message_id: "wamid.x", emoji: "👍" }),
-    ofType("reaction", { message_id: "wamid.x", emoji: "" }),
-    ofType(
+    messageOfType("location", { latitude: -90, longitude: 180, name: "n", address: "a" }),
+    messageOfType("location", { latitude: "-23.55", longitude: "+46.6" }),
+    messageOfType("contacts", [{ name: { formatted_name: "Ana", first_name: "Ana" }, phones: [] }]),
+    messageOfType("interactive", { type: "button", body: { text: "?" }, action: { buttons: [] } }),
+    messageOfType("interactive", { type: "cta_url" }),
+    messageOfType("reaction", { message_id: "wamid.x", emoji: "👍" }),
+    messageOfType("reaction", { message_id: "wamid.x", emoji: "" }),
+    messageOfType(
       "text",
       { body: "x" },
       { context: { message_id: "wamid.x" }, external_ref: "r", platform: "chatapp" },
     ),
-    ofType("text", { body: "x" }, { external_ref: "é".repeat(256) }),
-    ofType("text", { body: "x" }, { to: "1234567" }),
-    ofType("text", { body: "x" }, { to: "123456789012345" }),
-    ofType("text", { body: "x" }, { to: "US.13491208655302741918" }),
-    ofType("text", { body: "x" }, { to: "BR.ENT.11815799212886844830" }),
-    ofType("text", { body: "x" }, { to: `MY.${"a".repeat(128)}` }),
+    messageOfType("text", { body: "x" }, { external_ref: "é".repeat(256) }),
+    messageOfType("text", { body: "x" }, { to: "1234567" }),
+    messageOfType("text", { body: "x" }, { to: "123456789012345" }),
+    messageOfType("text", { body: "x" }, { to: "US.13491208655302741918" }),
+    messageOfType("text", { body: "x" }, { to: "BR.ENT.11815799212886844830" }),
+    messageOfType("text", { body: "x" }, { to: `MY.${"a".repeat(128)}` }),
   ],
   photoapp: [
-    ofType("text", { body: "é".repeat(500) }),
-    ...["image", "video", "audio"].map((type) => ofType(type, { link: LINK, caption: "x".repeat(1000) })),
-    ofType("reaction", { message_id: "m_1", emoji: "" }),
-    ofType("text", { body: "x" }, { messaging_type: "MESSAGE_TAG", tag: "HUMAN_AGENT" }),
-    ofType("text", { body: "x" }, { to: "1", context: { message_id: "m_1" } }),
+    messageOfType("text", { body: "é".repeat(500) }),
+    ...["image", "video", "audio"].map((type) =>
+      messageOfType(type, { link: LINK, caption: "x".repeat(1000) }),
+    ),
+    messageOfType("reaction", { message_id: "m_1", emoji: "" }),
+    messageOfType("text", { body: "x" }, { messaging_type: "MESSAGE_TAG", tag: "HUMAN_AGENT" }),
+    messageOfType("text", { body: "x" }, { to: "1", context: { message_id: "m_1" } }),
   ],
   socialapp: [
-    ofType("text", { body: "é".repeat(2000) }),
-    ...["image", "video", "audio", "document"].map((type) => ofType(type, { link: LINK })),
-    ofType("image", { link: LINK, caption: "é".repeat(2000) }),
-    ofType("reaction", { message_id: "m_1", emoji: "❤" }),
+    messageOfType("text", { body: "é".repeat(2000) }),
+    ...["image", "video", "audio", "document"].map((type) => messageOfType(type, { link: LINK })),
+    messageOfType("image", { link: LINK, caption: "é".repeat(2000) }),
+    messageOfType("reaction", { message_id: "m_1", emoji: "❤" }),
     ...["RESPONSE", "UPDATE", "UTILITY"].map((messaging_type) =>
-      ofType("text", { body: "x" }, { messaging_type }),
+      messageOfType("text", { body: "x" }, { messaging_type }),
     ),
-    ofType("text", { body: "x" }, { to: "9".repeat(32), platform: "socialapp" }),
+    messageOfType("text", { body: "x" }, { to: "9".repeat(32), platform: "socialapp" }),
   ],
 };
 
 type Refusal = [why: string, message: Message, path: string, code?: string];
 
-const UNSUPPORTED = "unsupported_message_type";
-const INVALID = "invalid_recipient";
+const UNSUPPORTED_TYPE = "unsupported_message_type";
+const INVALID_RECIPIENT = "invalid_recipient";
 
 const refusedMedia = ["image", "video", "audio", "document", "sticker"].flatMap((type): Refusal[] => [
-  [`${type} with an id and a link`, ofType(type, { id: "1", link: LINK }), `/${type}/link`],
-  [`${type} with neither`, ofType(type, { caption: "c" }), `/${type}/link`],
-  [`${type} with an empty id`, ofType(type, { id: "" }), `/${type}/id`],
-  [`${type} by ftp`, ofType(type, { link: "ftp://shop.example.com/a" }), `/${type}/link`],
-  [`${type} without a host`, ofType(type, { link: "https:///a" }), `/${type}/link`],
-  [`${type} that is a text`, ofType(type, LINK), `/${type}`],
-  [`${type} that is null`, ofType(type, null), `/${type}`],
+  [`${type} with an id and a link`, messageOfType(type, { id: "1", link: LINK }), `/${type}/link`],
+  [`${type} with neither`, messageOfType(type, { caption: "c" }), `/${type}/link`],
+  [`${type} with an empty id`, messageOfType(type, { id: "" }), `/${type}/id`],
+  [`${type} by ftp`, messageOfType(type, { link: "ftp://shop.example.com/a" }), `/${type}/link`],
+  [`${type} without a host`, messageOfType(type, { link: "https:///a" }), `/${type}/link`],
+  [`${type} that is a text`, messageOfType(type, LINK), `/${type}`],
+  [`${type} that is null`, messageOfType(type, null), `/${type}`],
 ]);
 
-const notOnPages = (types: string[]) =>
+const unsupportedOnPages = (types: string[]) =>
   types.map((type): Refusal => {
     const content = { location: { latitude: 1, longitude: 1 }, interactive: { type: "list" } }[type] ?? {
       link: LINK,
@@ -94,97 +96,189 @@ const notOnPages = (types: string[]) =>
     };
     return [
       type,
-      ofType(type, type === "contacts" ? [{ name: { formatted_name: "A" } }] : content),
+      messageOfType(type, type === "contacts" ? [{ name: { formatted_name: "A" } }] : content),
       "/type",
-      UNSUPPORTED,
+      UNSUPPORTED_TYPE,
     ];
   });
 
 const REFUSED: Record<Platform, Refusal[]> = {
   chatapp: [
     ["no type", { text: { body: "x" } }, "/type"],
-    ["a type that nobody knows", ofType("fax", {}), "/type", UNSUPPORTED],
-    ["an empty type", ofType("text", { body: "x" }, { type: "" }), "/type", UNSUPPORTED],
-    ["a large message of such a type", ofType("fax", { body: "x".repeat(100_000) }), "/type", UNSUPPORTED],
+    ["a type that nobody knows", messageOfType("fax", {}), "/type", UNSUPPORTED_TYPE],
+    ["an empty type", messageOfType("text", { body: "x" }, { type: "" }), "/type", UNSUPPORTED_TYPE],
+    [
+      "a large message of such a type",
+      messageOfType("fax", { body: "x".repeat(100_000) }),
+      "/type",
+      UNSUPPORTED_TYPE,
+    ],
     ["no content", { type: "text" }, "/text"],
     ["content of another type", { type: "text", image: { link: LINK } }, "/image"],
-    ["two contents", ofType("text", { body: "x" }, { image: { link: LINK } }), "/image"],
-    ["a field nobody knows", ofType("text", { body: "x" }, { color: "red" }), "/color"],
-    ["no body", ofType("text", {}), "/text/body"],
-    ["an empty body", ofType("text", { body: "" }), "/text/body"],
-    ["a body that is no text", ofType("text", { body: 5 }), "/text/body"],
-    ["a body too long", ofType("text", { body: "x".repeat(4097) }), "/text/body"],
-    ["U+0000", ofType("text", { body: "a\u0000" }), "/text/body"],
-    ["half a surrogate pair", ofType("text", { more: ["\ud800"], body: "x" }), "/text/more/0"],
-    ["a preview that is no boolean", ofType("text", { body: "x", preview_url: "yes" }), "/text/preview_url"],
+    ["two contents", messageOfType("text", { body: "x" }, { image: { link: LINK } }), "/image"],
+    ["a field nobody knows", messageOfType("text", { body: "x" }, { color: "red" }), "/color"],
+    ["no body", messageOfType("text", {}), "/text/body"],
+    ["an empty body", messageOfType("text", { body: "" }), "/text/body"],
+    ["a body that is no text", messageOfType("text", { body: 5 }), "/text/body"],
+    ["a body too long", messageOfType("text", { body: "x".repeat(4097) }), "/text/body"],
+    ["U+0000", messageOfType("text", { body: "a\u0000" }), "/text/body"],
+    ["half a surrogate pair", messageOfType("text", { more: ["\ud800"], body: "x" }), "/text/more/0"],
+    [
+      "a preview that is no boolean",
+      messageOfType("text", { body: "x", preview_url: "yes" }),
+      "/text/preview_url",
+    ],
     ...refusedMedia,
-    ["a template without a name", ofType("template", { language: { code: "en" } }), "/template/name"],
-    ["a template without a language", ofType("template", { name: "n" }), "/template/language"],
-    ["a language without a code", ofType("template", { name: "n", language: {} }), "/template/language/code"],
-    ["a language that is a text", ofType("template", { name: "n", language: "en" }), "/template/language"],
+    ["a template without a name", messageOfType("template", { language: { code: "en" } }), "/template/name"],
+    ["a template without a language", messageOfType("template", { name: "n" }), "/template/language"],
+    [
+      "a language without a code",
+      messageOfType("template", { name: "n", language: {} }),
+      "/template/language/code",
+    ],
+    [
+      "a language that is a text",
+      messageOfType("template", { name: "n", language: "en" }),
+      "/template/language",
+    ],
     [
       "components that are no list",
-      ofType("template", { name: "n", language: { code: "en" }, components: {} }),
+      messageOfType("template", { name: "n", language: { code: "en" }, components: {} }),
       "/template/components",
     ],
-    ["a place without a longitude", ofType("location", { latitude: 1 }), "/location/longitude"],
-    ["a place beyond the pole", ofType("location", { latitude: 90.1, longitude: 1 }), "/location/latitude"],
-    ["a place by words", ofType("location", { latitude: 1, longitude: "east" }), "/location/longitude"],
-    ["a place too far", ofType("location", { latitude: "1", longitude: "181" }), "/location/longitude"],
-    ["no contacts", ofType("contacts", []), "/contacts"],
-    ["contacts that are no list", ofType("contacts", { name: {} }), "/contacts"],
-    ["a contact without a name", ofType("contacts", [{ name: {} }]), "/contacts/0/name/formatted_name"],
-    ["an interactive message of no type", ofType("interactive", {}), "/interactive/type"],
-    ["one of a type nobody knows", ofType("interactive", { type: "hologram" }), "/interactive/type"],
-    ["a reaction to nothing", ofType("reaction", { emoji: "x" }), "/reaction/message_id"],
-    ["a reaction that says nothing", ofType("reaction", { message_id: "m" }), "/reaction/emoji"],
-    ["an answer to nothing", ofType("text", { body: "x" }, { context: {} }), "/context/message_id"],
-    ["more context", ofType("text", { body: "x" }, { context: { message_id: "m", a: 1 } }), "/context/a"],
-    ["an empty reference", ofType("text", { body: "x" }, { external_ref: "" }), "/external_ref"],
+    ["a place without a longitude", messageOfType("location", { latitude: 1 }), "/location/longitude"],
+    [
+      "a place beyond the pole",
+      messageOfType("location", { latitude: 90.1, longitude: 1 }),
+      "/location/latitude",
+    ],
+    [
+      "a place by words",
+      messageOfType("location", { latitude: 1, longitude: "east" }),
+      "/location/longitude",
+    ],
+    [
+      "a place too far",
+      messageOfType("location", { latitude: "1", longitude: "181" }),
+      "/location/longitude",
+    ],
+    ["no contacts", messageOfType("contacts", []), "/contacts"],
+    ["contacts that are no list", messageOfType("contacts", { name: {} }), "/contacts"],
+    [
+      "a contact without a name",
+      messageOfType("contacts", [{ name: {} }]),
+      "/contacts/0/name/formatted_name",
+    ],
+    ["an interactive message of no type", messageOfType("interactive", {}), "/interactive/type"],
+    ["one of a type nobody knows", messageOfType("interactive", { type: "hologram" }), "/interactive/type"],
+    ["a reaction to nothing", messageOfType("reaction", { emoji: "x" }), "/reaction/message_id"],
+    ["a reaction that says nothing", messageOfType("reaction", { message_id: "m" }), "/reaction/emoji"],
+    ["an answer to nothing", messageOfType("text", { body: "x" }, { context: {} }), "/context/message_id"],
+    [
+      "more context",
+      messageOfType("text", { body: "x" }, { context: { message_id: "m", a: 1 } }),
+      "/context/a",
+    ],
+    ["an empty reference", messageOfType("text", { body: "x" }, { external_ref: "" }), "/external_ref"],
     [
       "a reference too long",
-      ofType("text", { body: "x" }, { external_ref: "x".repeat(257) }),
+      messageOfType("text", { body: "x" }, { external_ref: "x".repeat(257) }),
       "/external_ref",
     ],
-    ["a reference that is null", ofType("text", { body: "x" }, { external_ref: null }), "/external_ref"],
-    ["the manner of pages", ofType("text", { body: "x" }, { messaging_type: "RESPONSE" }), "/messaging_type"],
-    ["the tag of pages", ofType("text", { body: "x" }, { tag: "HUMAN_AGENT" }), "/tag"],
-    ["another platform", ofType("text", { body: "x" }, { platform: "socialapp" }), "/platform"],
-    ["a platform nobody knows", ofType("text", { body: "x" }, { platform: "fax" }), "/platform"],
-    ["a channel that is none", ofType("text", { body: "x" }, { channel_id: "ch_1" }), "/channel_id"],
-    ["nobody", ofType("text", { body: "x" }, { to: "" }), "/to", INVALID],
-    ["a recipient that is no text", ofType("text", { body: "x" }, { to: 5511988887777 }), "/to"],
-    ["a number with a +", ofType("text", { body: "x" }, { to: `+${PHONE}` }), "/to", INVALID],
-    ["a number with a 0 before it", ofType("text", { body: "x" }, { to: "0119888877" }), "/to", INVALID],
-    ["a number too short", ofType("text", { body: "x" }, { to: "123456" }), "/to", INVALID],
-    ["a number too long", ofType("text", { body: "x" }, { to: "1234567890123456" }), "/to", INVALID],
-    ["a number and a line", ofType("text", { body: "x" }, { to: `${PHONE}\n` }), "/to", INVALID],
-    ["an id of no country", ofType("text", { body: "x" }, { to: "us.1" }), "/to", INVALID],
-    ["an id without its end", ofType("text", { body: "x" }, { to: "US.ENT." }), "/to", INVALID],
-    ["an id too long", ofType("text", { body: "x" }, { to: `US.${"1".repeat(129)}` }), "/to", INVALID],
+    [
+      "a reference that is null",
+      messageOfType("text", { body: "x" }, { external_ref: null }),
+      "/external_ref",
+    ],
+    [
+      "the manner of pages",
+      messageOfType("text", { body: "x" }, { messaging_type: "RESPONSE" }),
+      "/messaging_type",
+    ],
+    ["the tag of pages", messageOfType("text", { body: "x" }, { tag: "HUMAN_AGENT" }), "/tag"],
+    ["another platform", messageOfType("text", { body: "x" }, { platform: "socialapp" }), "/platform"],
+    ["a platform nobody knows", messageOfType("text", { body: "x" }, { platform: "fax" }), "/platform"],
+    ["a channel that is none", messageOfType("text", { body: "x" }, { channel_id: "ch_1" }), "/channel_id"],
+    ["nobody", messageOfType("text", { body: "x" }, { to: "" }), "/to", INVALID_RECIPIENT],
+    ["a recipient that is no text", messageOfType("text", { body: "x" }, { to: 5511988887777 }), "/to"],
+    [
+      "a number with a +",
+      messageOfType("text", { body: "x" }, { to: `+${RECIPIENT_PHONE}` }),
+      "/to",
+      INVALID_RECIPIENT,
+    ],
+    [
+      "a number with a 0 before it",
+      messageOfType("text", { body: "x" }, { to: "0119888877" }),
+      "/to",
+      INVALID_RECIPIENT,
+    ],
+    ["a number too short", messageOfType("text", { body: "x" }, { to: "123456" }), "/to", INVALID_RECIPIENT],
+    [
+      "a number too long",
+      messageOfType("text", { body: "x" }, { to: "1234567890123456" }),
+      "/to",
+      INVALID_RECIPIENT,
+    ],
+    [
+      "a number and a line",
+      messageOfType("text", { body: "x" }, { to: `${RECIPIENT_PHONE}\n` }),
+      "/to",
+      INVALID_RECIPIENT,
+    ],
+    ["an id of no country", messageOfType("text", { body: "x" }, { to: "us.1" }), "/to", INVALID_RECIPIENT],
+    [
+      "an id without its end",
+      messageOfType("text", { body: "x" }, { to: "US.ENT." }),
+      "/to",
+      INVALID_RECIPIENT,
+    ],
+    [
+      "an id too long",
+      messageOfType("text", { body: "x" }, { to: `US.${"1".repeat(129)}` }),
+      "/to",
+      INVALID_RECIPIENT,
+    ],
   ],
   photoapp: [
-    ["a text too long in bytes", ofType("text", { body: "é".repeat(501) }), "/text/body"],
-    ["a caption too long", ofType("image", { link: LINK, caption: "x".repeat(1001) }), "/image/caption"],
-    ["media by id", ofType("video", { id: "1" }), "/video/id"],
-    ...notOnPages(["document", "template", "sticker", "location", "contacts", "interactive"]),
-    ["no digits", ofType("text", { body: "x" }, { to: "ana" }), "/to", INVALID],
-    ["too many digits", ofType("text", { body: "x" }, { to: "1".repeat(33) }), "/to", INVALID],
-    ["a manner nobody knows", ofType("text", { body: "x" }, { messaging_type: "SHOUT" }), "/messaging_type"],
-    ["a tag that is missing", ofType("text", { body: "x" }, { messaging_type: "MESSAGE_TAG" }), "/tag"],
-    ["a tag that is none", ofType("text", { body: "x" }, { tag: "a b" }), "/tag"],
-  ],
-  socialapp: [
-    ["a text too long", ofType("text", { body: "x".repeat(2001) }), "/text/body"],
+    ["a text too long in bytes", messageOfType("text", { body: "é".repeat(501) }), "/text/body"],
     [
       "a caption too long",
-      ofType("document", { link: LINK, caption: "x".repeat(2001) }),
+      messageOfType("image", { link: LINK, caption: "x".repeat(1001) }),
+      "/image/caption",
+    ],
+    ["media by id", messageOfType("video", { id: "1" }), "/video/id"],
+    ...unsupportedOnPages(["document", "template", "sticker", "location", "contacts", "interactive"]),
+    ["no digits", messageOfType("text", { body: "x" }, { to: "ana" }), "/to", INVALID_RECIPIENT],
+    [
+      "too many digits",
+      messageOfType("text", { body: "x" }, { to: "1".repeat(33) }),
+      "/to",
+      INVALID_RECIPIENT,
+    ],
+    [
+      "a manner nobody knows",
+      messageOfType("text", { body: "x" }, { messaging_type: "SHOUT" }),
+      "/messaging_type",
+    ],
+    [
+      "a tag that is missing",
+      messageOfType("text", { body: "x" }, { messaging_type: "MESSAGE_TAG" }),
+      "/tag",
+    ],
+    ["a tag that is none", messageOfType("text", { body: "x" }, { tag: "a b" }), "/tag"],
+  ],
+  socialapp: [
+    ["a text too long", messageOfType("text", { body: "x".repeat(2001) }), "/text/body"],
+    [
+      "a caption too long",
+      messageOfType("document", { link: LINK, caption: "x".repeat(2001) }),
       "/document/caption",
     ],
-    ["media by id", ofType("image", { id: "1" }), "/image/id"],
-    ...notOnPages(["template", "sticker", "location", "contacts", "interactive"]),
-    ["a number with a +", ofType("text", { body: "x" }, { to: "+5511" }), "/to", INVALID],
-    ["a business-scoped id", ofType("text", { body: "x" }, { to: "US.1" }), "/to", INVALID],
+    ["media by id", messageOfType("image", { id: "1" }), "/image/id"],
+    ...unsupportedOnPages(["template", "sticker", "location", "contacts", "interactive"]),
+    ["a number with a +", messageOfType("text", { body: "x" }, { to: "+5511" }), "/to", INVALID_RECIPIENT],
+    ["a business-scoped id", messageOfType("text", { body: "x" }, { to: "US.1" }), "/to", INVALID_RECIPIENT],
   ],
 };
 
@@ -192,11 +286,11 @@ t.test("what can be sent", async (t) => {
   const api = await startApi(t, { settings: { RATE_LIMIT_PER_MINUTE: "0" } });
 
   for (const platform of ["chatapp", "photoapp", "socialapp"] as const) {
-    const to = platform === "chatapp" ? PHONE : PERSON;
+    const to = platform === "chatapp" ? RECIPIENT_PHONE : RECIPIENT_ID;
     t.test(`${platform} takes every type it has, and keeps the content as it was written`, async (t) => {
       const sender = await makeSender(api);
-      const channel = await connect(api, sender.tenant, { platform });
-      for (const message of TAKEN[platform]) {
+      const channel = await makeChannel(api, sender.tenant, { platform });
+      for (const message of ACCEPTED[platform]) {
         const reply = await sender.send({ channel_id: channel, to, ...message });
         t.equal(reply.status, 202, `${reply.text} to ${JSON.stringify(message).slice(0, 200)}`);
         const [row] = await api.db.query<{ content: string; options: string | null }>(
@@ -214,7 +308,7 @@ t.test("what can be sent", async (t) => {
 
     t.test(`${platform} refuses by name what is wrong`, async (t) => {
       const sender = await makeSender(api);
-      const channel = await connect(api, sender.tenant, { platform });
+      const channel = await makeChannel(api, sender.tenant, { platform });
       for (const [why, message, path, code = "validation_failed"] of REFUSED[platform]) {
         const { status, body } = await sender.send({ channel_id: channel, to, ...message });
         t.equal(status, 400, why);
@@ -228,8 +322,8 @@ t.test("what can be sent", async (t) => {
 
   t.test("who writes a + is told how to write the number", async (t) => {
     const sender = await makeSender(api);
-    const channel = await connect(api, sender.tenant);
-    const { body } = await sender.send(textTo(channel, { to: `+${PHONE}` }));
+    const channel = await makeChannel(api, sender.tenant);
+    const { body } = await sender.send(textMessage(channel, { to: `+${RECIPIENT_PHONE}` }));
     t.match(body, { error: "invalid_recipient", message: /without a leading \+/ });
   });
 });

@@ -1,62 +1,62 @@
 import t, { type Test } from "tap";
 import { newId } from "../../../src/runtime/ids.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
-import { makeSender, rowsOf, textTo } from "../../fixtures/messages/messages.ts";
+import { makeSender, readRows, textMessage } from "../../fixtures/messages/messages.ts";
 import { untilBlocked } from "../../fixtures/servers/lock-waits.ts";
-import { rawClient } from "../../fixtures/servers/servers.ts";
-import { connect } from "../../fixtures/tenants/channels.ts";
+import { connectRawClient } from "../../fixtures/servers/servers.ts";
+import { makeChannel } from "../../fixtures/tenants/channels.ts";
 
 t.test("two web processes", async (t) => {
   const one = await startApi(t);
   const other = await startApi(t, { config: one.config });
-  const raw = await rawClient(t, one.config.DATABASE_URL);
+  const observer = await connectRawClient(t, one.config.DATABASE_URL);
   const sender = await makeSender(one);
-  const channel = await connect(one, sender.tenant);
+  const channel = await makeChannel(one, sender.tenant);
   const post = (api: Api, key: string, message: object = {}) =>
     api.call("POST", "/api/outbound/send", {
       headers: { ...sender.headers, "idempotency-key": key },
-      json: textTo(channel, message),
+      json: textMessage(channel, message),
     });
-  const messages = (ref: string) =>
+  const messagesWithRef = (ref: string) =>
     one.db.query("select 1 from messages where client_id = $1 and external_ref = $2", [
       sender.tenant.id,
       ref,
     ]);
 
   /** Nobody accepts a message before it is let go. */
-  const hold = async (t: Test) => {
-    const holder = await rawClient(t, one.config.DATABASE_URL);
+  const lockMessages = async (t: Test) => {
+    const holder = await connectRawClient(t, one.config.DATABASE_URL);
     await holder.query("begin");
     await holder.query("lock table messages in exclusive mode");
     return () => holder.query("commit");
   };
 
   t.test("send one message for fifty requests with the same key, and 49 times the same answer", async (t) => {
-    const letGo = await hold(t);
-    const asked = Array.from({ length: 50 }, (_, index) =>
+    const release = await lockMessages(t);
+    const pending = Array.from({ length: 50 }, (_, index) =>
       post(index % 2 ? one : other, "fifty", { external_ref: "fifty" }),
     );
-    await untilBlocked(raw, 2);
-    await letGo();
-    const replies = await Promise.all(asked);
+    await untilBlocked(observer, 2);
+    await release();
+    const replies = await Promise.all(pending);
     t.ok(replies.every(({ status }) => status === 202));
     t.equal(new Set(replies.map(({ text }) => text)).size, 1);
     t.equal(new Set(replies.map(({ headers }) => headers.get("location"))).size, 1);
     t.equal(replies.filter(({ headers }) => headers.get("idempotent-replay") === "true").length, 49);
-    t.equal((await messages("fifty")).length, 1);
+    t.equal((await messagesWithRef("fifty")).length, 1);
   });
 
   t.test("take one of several bodies with the same key, and refuse the others", async (t) => {
-    const letGo = await hold(t);
-    const asked = [one, other].map((api, index) =>
+    const release = await lockMessages(t);
+    const pending = [one, other].map((api, index) =>
       post(api, "bodies", { external_ref: "bodies", text: { body: `body ${index}` } }),
     );
-    await untilBlocked(raw, 2);
-    await letGo();
-    const replies = await Promise.all(asked);
+    await untilBlocked(observer, 2);
+    await release();
+    const replies = await Promise.all(pending);
     t.same(replies.map(({ status }) => status).sort(), [202, 422]);
     t.equal(replies.find(({ status }) => status === 422)?.body.error, "idempotency_key_reused");
-    t.equal((await messages("bodies")).length, 1);
+    t.equal((await messagesWithRef("bodies")).length, 1);
   });
 
   t.test("write keys that overlap in different order, and neither waits for ever", async (t) => {
@@ -66,13 +66,13 @@ t.test("two web processes", async (t) => {
       ...keys.toReversed().map((key) => post(other, key, { external_ref: "overlap" })),
     ]);
     t.ok(replies.every(({ status }) => status === 202));
-    t.equal((await messages("overlap")).length, 30);
+    t.equal((await messagesWithRef("overlap")).length, 30);
   });
 
   t.test("answer 409 while the first hangs, and afterwards what it was answered", async (t) => {
-    const letGo = await hold(t);
+    const release = await lockMessages(t);
     const first = post(one, "hanging");
-    await untilBlocked(raw, 1);
+    await untilBlocked(observer, 1);
     const began = performance.now();
     const refused = await post(one, "hanging");
     const waited = performance.now() - began;
@@ -80,7 +80,7 @@ t.test("two web processes", async (t) => {
     t.equal(refused.body.error, "idempotency_in_progress");
     t.equal(refused.headers.get("retry-after"), "1");
     t.ok(waited > 1_900 && waited < 10_000, `after two seconds: ${waited} ms`);
-    await letGo();
+    await release();
     const { status, text } = await first;
     t.equal(status, 202);
     for (const api of [one, other]) {
@@ -94,15 +94,15 @@ t.test("two web processes", async (t) => {
     "answer a repetition also when the channel has ended, and free the key of what was refused",
     async (t) => {
       const first = await post(one, "ended");
-      const connected = (status: string) =>
+      const setChannelStatus = (status: string) =>
         one.db.query("update channels set status = $2 where id = $1", [channel, status]);
-      await connected("disconnected");
+      await setChannelStatus("disconnected");
       for (const api of [one, other]) {
         t.equal((await post(api, "ended")).text, first.text);
         t.equal((await post(api, "ended", { to: "5511988880000" })).status, 422);
         t.equal((await post(api, "freed")).body.error, "channel_disconnected");
       }
-      await connected("connected");
+      await setChannelStatus("connected");
       const freed = await post(other, "freed");
       t.equal(freed.status, 202);
       t.equal(freed.headers.get("idempotent-replay"), null);
@@ -120,15 +120,16 @@ t.test("two web processes", async (t) => {
 t.test("while Redis is away keys work as ever", async (t) => {
   const api = await startApi(t, { settings: { REDIS_URL: "redis://127.0.0.1:1" } });
   const sender = await makeSender(api);
-  const message = textTo(await connect(api, sender.tenant));
+  const message = textMessage(await makeChannel(api, sender.tenant));
   const first = await sender.send(message, { "idempotency-key": "k" });
   t.equal(first.status, 202);
   const again = await sender.send(message, { "idempotency-key": "k" });
   t.equal(again.text, first.text);
   t.equal(again.headers.get("idempotent-replay"), "true");
   t.equal(
-    (await sender.send(textTo(message.channel_id, { to: "1234567" }), { "idempotency-key": "k" })).status,
+    (await sender.send(textMessage(message.channel_id, { to: "1234567" }), { "idempotency-key": "k" }))
+      .status,
     422,
   );
-  t.match(await rowsOf(api, "sends", sender.tenant), [{ enqueued_at: null, queue_epoch: null }]);
+  t.match(await readRows(api, "sends", sender.tenant), [{ enqueued_at: null, queue_epoch: null }]);
 });

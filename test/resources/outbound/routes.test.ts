@@ -3,18 +3,18 @@ import { DAY } from "../../../src/runtime/durations.ts";
 import { firstIdAt } from "../../../src/runtime/ids.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
 import { readPages } from "../../fixtures/http/list-pages.ts";
-import { makeSender, PHONE, rowIs, textTo } from "../../fixtures/messages/messages.ts";
-import { connect } from "../../fixtures/tenants/channels.ts";
+import { makeSender, RECIPIENT_PHONE, textMessage, updateRow } from "../../fixtures/messages/messages.ts";
+import { makeChannel } from "../../fixtures/tenants/channels.ts";
 
 const ABSENT = "msg_01k9zv3m5q8x7w2r4t6y0a1b2c";
-const AT = "2026-11-01T09:30:01.000Z";
+const STATUS_TIME = "2026-11-01T09:30:01.000Z";
 
 const idsIn = (rows: { message_id: string }[]) => rows.map(({ message_id }) => message_id);
 
 /** Settled: nothing is left to be sent. */
 async function settle(api: Api, id: string, columns: Record<string, unknown>): Promise<void> {
   await api.db.query("delete from sends where id = $1", [id]);
-  await rowIs(api, "messages", { id, ...columns });
+  await updateRow(api, "messages", { id, ...columns });
 }
 
 t.test("messages that were sent", async (t) => {
@@ -23,31 +23,39 @@ t.test("messages that were sent", async (t) => {
   /** A sender with one message for each of these; the ids in their order. */
   const withMessages = async (...messages: object[]) => {
     const sender = await makeSender(api);
-    const channel = await connect(api, sender.tenant);
+    const channel = await makeChannel(api, sender.tenant);
     const ids: string[] = [];
     for (const message of messages)
-      ids.push((await sender.send(textTo(channel, message))).body.message_id as string);
+      ids.push((await sender.send(textMessage(channel, message))).body.message_id as string);
     return { sender, channel, ids: ids as [string, ...string[]] };
   };
 
   t.test("one that is being tried is sending, with the attempts so far", async (t) => {
     const { sender, ids } = await withMessages({});
     const [id] = ids;
-    const started_at = new Date(AT);
-    const sending = { status: "sending", at: AT };
-    const stands = async () => (await sender.read(id)).body;
+    const started_at = new Date(STATUS_TIME);
+    const sending = { status: "sending", at: STATUS_TIME };
+    const readMessage = async () => (await sender.read(id)).body;
 
-    await rowIs(api, "sends", { id, state: "in_hand" });
-    t.match(await stands(), { status: "queued", attempts: 0 }, "in hand, and nothing is written yet");
-    await rowIs(api, "sends", { id, started_at, sending_at: started_at });
-    t.match(await stands(), { status: "sending", statuses: [{ status: "queued" }, sending], attempts: 0 });
-    await rowIs(api, "sends", { id, state: "waiting", sending_at: null, attempts: 2 });
-    t.match(await stands(), { status: "sending", statuses: [{ status: "queued" }, sending], attempts: 2 });
-    const timeline = JSON.stringify([sending, { status: "unknown", at: AT }]);
-    await rowIs(api, "sends", { id, state: "unknown" });
-    await rowIs(api, "messages", { id, status: "unknown", timeline });
+    await updateRow(api, "sends", { id, state: "in_hand" });
+    t.match(await readMessage(), { status: "queued", attempts: 0 }, "in hand, and nothing is written yet");
+    await updateRow(api, "sends", { id, started_at, sending_at: started_at });
+    t.match(await readMessage(), {
+      status: "sending",
+      statuses: [{ status: "queued" }, sending],
+      attempts: 0,
+    });
+    await updateRow(api, "sends", { id, state: "waiting", sending_at: null, attempts: 2 });
+    t.match(await readMessage(), {
+      status: "sending",
+      statuses: [{ status: "queued" }, sending],
+      attempts: 2,
+    });
+    const timeline = JSON.stringify([sending, { status: "unknown", at: STATUS_TIME }]);
+    await updateRow(api, "sends", { id, state: "unknown" });
+    await updateRow(api, "messages", { id, status: "unknown", timeline });
     t.same(
-      (await stands()).statuses.map(({ status }: { status: string }) => status),
+      (await readMessage()).statuses.map(({ status }: { status: string }) => status),
       ["queued", "sending", "unknown"],
     );
   });
@@ -56,9 +64,9 @@ t.test("messages that were sent", async (t) => {
     const { sender, ids } = await withMessages({}, {});
     const [read, failed] = ids as [string, string];
     const timeline = [
-      { status: "sending", at: AT },
-      { status: "accepted", at: AT },
-      { status: "read", at: AT },
+      { status: "sending", at: STATUS_TIME },
+      { status: "accepted", at: STATUS_TIME },
+      { status: "read", at: STATUS_TIME },
     ];
     await settle(api, read, {
       status: "read",
@@ -66,10 +74,10 @@ t.test("messages that were sent", async (t) => {
       platform_message_id: "wamid.x",
       attempts: 3,
     });
-    const { statuses, ...told } = (await sender.read(read)).body;
-    t.match(told, { status: "read", platform_message_id: "wamid.x", error: null, attempts: 3 });
+    const { statuses, ...message } = (await sender.read(read)).body;
+    t.match(message, { status: "read", platform_message_id: "wamid.x", error: null, attempts: 3 });
     t.same(statuses.slice(1), timeline);
-    for (const [error, shown] of [
+    for (const [error, expected] of [
       [
         { code: 131026, title: "Undeliverable", message: "m", details: "d" },
         { code: 131026, title: "Undeliverable", message: "m", details: "d" },
@@ -80,20 +88,20 @@ t.test("messages that were sent", async (t) => {
       ],
     ]) {
       await settle(api, failed, { status: "failed", error: JSON.stringify(error) });
-      t.same((await sender.read(failed)).body.error, shown);
+      t.same((await sender.read(failed)).body.error, expected);
     }
   });
 
   t.test("the list is read page by page, newest first, forwards and backwards", async (t) => {
     const { sender, ids } = await withMessages({}, {}, {}, {}, {});
     await withMessages({});
-    const { there, back } = await readPages<{ message_id: string }>(sender.list, 2);
-    t.same(idsIn(there), ids.toReversed());
-    t.same(idsIn(back), ids.toReversed());
+    const { forward, backward } = await readPages<{ message_id: string }>(sender.list, 2);
+    t.same(idsIn(forward), ids.toReversed());
+    t.same(idsIn(backward), ids.toReversed());
     const { after } = (await sender.list("?limit=2")).body.paging.cursors;
-    const { sender: stranger } = await withMessages();
-    t.equal((await stranger.list(`?after=${after}`)).status, 400, "a cursor of another client");
-    t.same((await stranger.list()).body.data, []);
+    const { sender: otherSender } = await withMessages();
+    t.equal((await otherSender.list(`?after=${after}`)).status, 400, "a cursor of another client");
+    t.same((await otherSender.list()).body.data, []);
     t.same((await sender.list("?limit=1")).body.data[0], (await sender.read(ids[4] as string)).body);
   });
 
@@ -105,52 +113,54 @@ t.test("messages that were sent", async (t) => {
       { to: "US.1" },
     );
     const [first, second, third, fourth] = ids as [string, string, string, string];
-    const second_channel = await connect(api, sender.tenant, { platform: "socialapp" });
-    const fifth = (await sender.send(textTo(second_channel, { to: "1" }))).body.message_id;
+    const secondChannel = await makeChannel(api, sender.tenant, { platform: "socialapp" });
+    const fifth = (await sender.send(textMessage(secondChannel, { to: "1" }))).body.message_id;
     const listed = async (query: string) => idsIn((await sender.list(query)).body.data);
     t.same(await listed(`?channel_id=${channel}`), [fourth, third, second, first]);
-    t.same(await listed(`?channel_id=${second_channel}`), [fifth]);
-    t.same(await listed(`?to=${PHONE}`), [second, first]);
+    t.same(await listed(`?channel_id=${secondChannel}`), [fifth]);
+    t.same(await listed(`?to=${RECIPIENT_PHONE}`), [second, first]);
     t.same(await listed("?external_ref=r-1"), [third, second]);
     t.same(await listed("?external_ref=r-1&to=US.1"), [third]);
-    t.same(await listed(`?external_ref=r-1&channel_id=${second_channel}`), []);
+    t.same(await listed(`?external_ref=r-1&channel_id=${secondChannel}`), []);
   });
 
   t.test("each status is found by its name, queued and sending too", async (t) => {
     const { sender, ids } = await withMessages({}, {}, {}, {}, {}, {}, {}, {});
-    const [queued, inHand, tried, ...settled] = ids as [string, string, string, ...string[]];
-    await rowIs(api, "sends", {
-      id: inHand,
+    const [queued, leased, attempted, ...settled] = ids as [string, string, string, ...string[]];
+    await updateRow(api, "sends", {
+      id: leased,
       state: "in_hand",
       started_at: new Date(),
       sending_at: new Date(),
     });
-    await rowIs(api, "sends", { id: tried, started_at: new Date(), attempts: 1 });
-    const ends = ["accepted", "sent", "delivered", "read", "failed"];
-    for (const [index, status] of ends.entries()) await settle(api, settled[index] as string, { status });
+    await updateRow(api, "sends", { id: attempted, started_at: new Date(), attempts: 1 });
+    const finalStatuses = ["accepted", "sent", "delivered", "read", "failed"];
+    for (const [index, status] of finalStatuses.entries())
+      await settle(api, settled[index] as string, { status });
     const listed = async (query: string) => idsIn((await sender.list(query)).body.data);
     t.same(await listed("?status=queued"), [queued]);
-    t.same(await listed("?status=sending"), [tried, inHand]);
-    for (const [index, status] of ends.entries()) t.same(await listed(`?status=${status}`), [settled[index]]);
-    t.same(await listed(`?status=sending&to=${PHONE}&limit=1`), [tried]);
-    await rowIs(api, "sends", { id: tried, state: "unknown" });
-    await rowIs(api, "messages", { id: tried, status: "unknown" });
-    t.same(await listed("?status=unknown"), [tried]);
-    t.same(await listed("?status=sending"), [inHand]);
+    t.same(await listed("?status=sending"), [attempted, leased]);
+    for (const [index, status] of finalStatuses.entries())
+      t.same(await listed(`?status=${status}`), [settled[index]]);
+    t.same(await listed(`?status=sending&to=${RECIPIENT_PHONE}&limit=1`), [attempted]);
+    await updateRow(api, "sends", { id: attempted, state: "unknown" });
+    await updateRow(api, "messages", { id: attempted, status: "unknown" });
+    t.same(await listed("?status=unknown"), [attempted]);
+    t.same(await listed("?status=sending"), [leased]);
   });
 
   t.test("a time is that of acceptance, both its ends included", async (t) => {
     const { sender, ids } = await withMessages({}, {}, {});
     const start = Date.parse("2026-05-01T10:00:00.000Z");
-    const moved = await Promise.all(
+    const movedIds = await Promise.all(
       ids.map(async (id, index) => {
-        const there = `${firstIdAt("msg", start + index)}0000000000000000`;
+        const newMessageId = `${firstIdAt("msg", start + index)}0000000000000000`;
         for (const table of ["sends", "messages"])
-          await api.db.query(`update ${table} set id = $2 where id = $1`, [id, there]);
-        return there;
+          await api.db.query(`update ${table} set id = $2 where id = $1`, [id, newMessageId]);
+        return newMessageId;
       }),
     );
-    const [first, second, third] = moved;
+    const [first, second, third] = movedIds;
     const listed = async (query: string) => idsIn((await sender.list(query)).body.data);
     t.same(await listed("?since=2026-05-01T10:00:00.001Z"), [third, second]);
     t.same(await listed("?until=2026-05-01T10:00:00.001Z"), [second, first]);

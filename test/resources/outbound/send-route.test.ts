@@ -3,10 +3,10 @@ import { HOUR } from "../../../src/runtime/durations.ts";
 import { timeOfId } from "../../../src/runtime/ids.ts";
 import { deleteClient } from "../../../src/store/tenants/clients.ts";
 import { startApi } from "../../fixtures/http/api.ts";
-import { makeSender, PHONE, rowsOf, textTo } from "../../fixtures/messages/messages.ts";
-import { connectedRedis } from "../../fixtures/servers/redis.ts";
+import { makeSender, RECIPIENT_PHONE, readRows, textMessage } from "../../fixtures/messages/messages.ts";
+import { connectRedis } from "../../fixtures/servers/redis.ts";
 import { watchStatements } from "../../fixtures/servers/statements.ts";
-import { connect } from "../../fixtures/tenants/channels.ts";
+import { makeChannel } from "../../fixtures/tenants/channels.ts";
 import { until } from "../../fixtures/until.ts";
 
 const ABSENT = "ch_01k9zv3m5q8x7w2r4t6y0a1b2c";
@@ -17,15 +17,15 @@ t.test("sending a message", async (t) => {
 
   t.test("it is queued, and the answer says where it can be read", async (t) => {
     const sender = await makeSender(api);
-    const channel = await connect(api, sender.tenant);
-    const reply = await sender.send(textTo(channel, { external_ref: "order-1" }));
+    const channel = await makeChannel(api, sender.tenant);
+    const reply = await sender.send(textMessage(channel, { external_ref: "order-1" }));
     t.equal(reply.status, 202);
     const { message_id, created_at, ...rest } = reply.body;
     t.same(rest, {
       status: "queued",
       channel_id: channel,
       platform: "chatapp",
-      to: PHONE,
+      to: RECIPIENT_PHONE,
       to_type: "phone",
       external_ref: "order-1",
     });
@@ -51,20 +51,28 @@ t.test("sending a message", async (t) => {
       ["socialapp", "1", "scoped_id"],
     ] as const;
     for (const [platform, to, kind] of CASES) {
-      const { body } = await sender.send(textTo(await connect(api, sender.tenant, { platform }), { to }));
+      const { body } = await sender.send(
+        textMessage(await makeChannel(api, sender.tenant, { platform }), { to }),
+      );
       t.match(body, { platform, to, to_type: kind, external_ref: null });
     }
   });
 
   t.test("it is to be sent at once, within a day, and the dispatchers hear of it", async (t) => {
     const sender = await makeSender(api);
-    const { body } = await sender.send(textTo(await connect(api, sender.tenant)));
-    const [row] = await rowsOf(api, "sends", sender.tenant);
-    t.match(row, { id: body.message_id, state: "waiting", attempts: 0, recipient: PHONE, started_at: null });
+    const { body } = await sender.send(textMessage(await makeChannel(api, sender.tenant)));
+    const [row] = await readRows(api, "sends", sender.tenant);
+    t.match(row, {
+      id: body.message_id,
+      state: "waiting",
+      attempts: 0,
+      recipient: RECIPIENT_PHONE,
+      started_at: null,
+    });
     t.ok(row?.enqueued_at && row.queue_epoch);
-    const left = Number(row?.expires_at) - Date.now();
-    t.ok(left > 23.9 * HOUR && left < 24.1 * HOUR);
-    const redis = await connectedRedis(t, api.config.REDIS_URL.nodes[0]);
+    const remainingMs = Number(row?.expires_at) - Date.now();
+    t.ok(remainingMs > 23.9 * HOUR && remainingMs < 24.1 * HOUR);
+    const redis = await connectRedis(t, api.config.REDIS_URL.nodes[0]);
     await until("its id is in the stream", async () =>
       JSON.stringify(await redis.xrange("{outbound:0}", "-", "+")).includes(body.message_id),
     );
@@ -72,9 +80,10 @@ t.test("sending a message", async (t) => {
 
   t.test("messages to one person have the order in which they were accepted", async (t) => {
     const sender = await makeSender(api);
-    const channel = await connect(api, sender.tenant);
+    const channel = await makeChannel(api, sender.tenant);
     const ids: string[] = [];
-    for (let count = 0; count < 5; count++) ids.push((await sender.send(textTo(channel))).body.message_id);
+    for (let count = 0; count < 5; count++)
+      ids.push((await sender.send(textMessage(channel))).body.message_id);
     const rows = await api.db.query<{ id: string }>(
       "select id from sends where client_id = $1 order by place",
       [sender.tenant.id],
@@ -87,66 +96,70 @@ t.test("sending a message", async (t) => {
 
   t.test("a channel that is not there, or another client's, is 404", async (t) => {
     const [sender, other] = [await makeSender(api), await makeSender(api)];
-    const foreign = await connect(api, other.tenant);
-    t.equal((await other.send(textTo(foreign))).status, 202);
-    for (const channel of [ABSENT, foreign]) {
-      const { status, body } = await sender.send(textTo(channel));
+    const foreignChannel = await makeChannel(api, other.tenant);
+    t.equal((await other.send(textMessage(foreignChannel))).status, 202);
+    for (const channel of [ABSENT, foreignChannel]) {
+      const { status, body } = await sender.send(textMessage(channel));
       t.equal(status, 404);
       t.equal(body.error, "not_found");
     }
-    t.same(await rowsOf(api, "messages", sender.tenant), []);
+    t.same(await readRows(api, "messages", sender.tenant), []);
   });
 
   t.test("a channel that is not connected is 409, seen at once, and works again once it is", async (t) => {
     const sender = await makeSender(api);
-    const channel = await connect(api, sender.tenant);
-    t.equal((await sender.send(textTo(channel))).status, 202);
+    const channel = await makeChannel(api, sender.tenant);
+    t.equal((await sender.send(textMessage(channel))).status, 202);
     for (const status of ["needs_reauth", "disconnected"]) {
       await api.db.query("update channels set status = $2 where id = $1", [channel, status]);
-      const reply = await sender.send(textTo(channel));
+      const reply = await sender.send(textMessage(channel));
       t.equal(reply.status, 409, status);
       t.match(reply.body, { error: "channel_disconnected", message: /connect it again/ });
     }
     await api.db.query("update channels set status = 'connected' where id = $1", [channel]);
-    t.equal((await sender.send(textTo(channel))).status, 202);
-    t.equal((await rowsOf(api, "messages", sender.tenant)).length, 2);
+    t.equal((await sender.send(textMessage(channel))).status, 202);
+    t.equal((await readRows(api, "messages", sender.tenant)).length, 2);
   });
 
   t.test("what is wrong with the message is said before what is wrong with the channel", async (t) => {
     const sender = await makeSender(api);
-    const channel = await connect(api, sender.tenant);
-    t.equal((await sender.send(textTo(ABSENT, { text: {} }))).status, 400);
+    const channel = await makeChannel(api, sender.tenant);
+    t.equal((await sender.send(textMessage(ABSENT, { text: {} }))).status, 400);
     await api.db.query("update channels set status = 'disconnected' where id = $1", [channel]);
-    t.equal((await sender.send(textTo(channel, { to: "x" }))).body.error, "invalid_recipient");
+    t.equal((await sender.send(textMessage(channel, { to: "x" }))).body.error, "invalid_recipient");
   });
 
   t.test("a client that was erased a moment ago has no channel any more", async (t) => {
     const sender = await makeSender(api);
-    const channel = await connect(api, sender.tenant);
-    t.equal((await sender.send(textTo(channel))).status, 202);
+    const channel = await makeChannel(api, sender.tenant);
+    t.equal((await sender.send(textMessage(channel))).status, 202);
     await deleteClient(api.db, sender.tenant.id);
-    t.equal((await sender.send(textTo(channel))).status, 404);
-    t.same(await rowsOf(api, "messages", sender.tenant), []);
+    t.equal((await sender.send(textMessage(channel))).status, 404);
+    t.same(await readRows(api, "messages", sender.tenant), []);
   });
 
   t.test("once the channel is known a message costs one statement", async (t) => {
     const sender = await makeSender(api);
-    const channel = await connect(api, sender.tenant);
-    await sender.send(textTo(channel));
+    const channel = await makeChannel(api, sender.tenant);
+    await sender.send(textMessage(channel));
     statements.length = 0;
-    t.equal((await sender.send(textTo(channel), { "idempotency-key": "k" })).status, 202);
+    t.equal((await sender.send(textMessage(channel), { "idempotency-key": "k" })).status, 202);
     t.equal(statements.length, 1);
   });
 
   t.test("nothing of what people are told stands in the log", async (t) => {
     const sender = await makeSender(api);
-    const channel = await connect(api, sender.tenant);
-    const said = "sesame-open-1234";
-    await sender.send(textTo(channel, { text: { body: said } }), { "idempotency-key": said });
-    await sender.send(textTo(channel, { text: { body: said }, to: "x" }), { "idempotency-key": said });
-    t.notMatch(JSON.stringify(api.lines), said);
-    const [key] = await rowsOf(api, "idempotency_keys", sender.tenant);
-    t.notMatch(JSON.stringify(key), said);
-    t.notMatch(JSON.stringify(key), PHONE, "the reply is kept sealed");
+    const channel = await makeChannel(api, sender.tenant);
+    const secretText = "sesame-open-1234";
+    await sender.send(textMessage(channel, { text: { body: secretText } }), {
+      "idempotency-key": secretText,
+    });
+    await sender.send(textMessage(channel, { text: { body: secretText }, to: "x" }), {
+      "idempotency-key": secretText,
+    });
+    t.notMatch(JSON.stringify(api.lines), secretText);
+    const [key] = await readRows(api, "idempotency_keys", sender.tenant);
+    t.notMatch(JSON.stringify(key), secretText);
+    t.notMatch(JSON.stringify(key), RECIPIENT_PHONE, "the reply is kept sealed");
   });
 });

@@ -1,20 +1,28 @@
 import t from "tap";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
 import type { Fault, ReceivedCall } from "../../fixtures/platforms/platforms.ts";
-import { eventsOf } from "../../fixtures/platforms/webhooks.ts";
-import { chatToken, DEMO_CHAT, OTHER_WABA, WABA } from "../../fixtures/sandbox/assets.ts";
-import { bodyPart, simpleTemplate } from "../../fixtures/sandbox/chat-templates.ts";
-import { SANDBOX_SETTINGS, type StandIn, speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
+import { readClientEvents } from "../../fixtures/platforms/webhooks.ts";
+import { DEMO_CHAT_TOKEN, issueChatToken, OTHER_WABA_ID, WABA_ID } from "../../fixtures/sandbox/assets.ts";
+import { bodyComponent, simpleTemplate } from "../../fixtures/sandbox/chat-templates.ts";
+import {
+  callSandbox,
+  type RunningSandbox,
+  SANDBOX_SETTINGS,
+  startSandbox,
+} from "../../fixtures/sandbox/sandbox.ts";
 import { watchStatements } from "../../fixtures/servers/statements.ts";
-import { connect } from "../../fixtures/tenants/channels.ts";
-import { mirrorOf, templatesOf } from "../../fixtures/tenants/templates.ts";
+import { makeChannel } from "../../fixtures/tenants/channels.ts";
+import { createTemplateClient, readCachedTemplates } from "../../fixtures/tenants/templates.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";
 
 const ABSENT = "ch_01k9zv3m5q8x7w2r4t6y0a1b2c";
 
 /** The service and the stand-in platforms, each of which hears the other. */
-async function startBoth(t: Parameters<typeof startApi>[0], options: Parameters<typeof startApi>[1]) {
+async function startApiWithSandbox(
+  t: Parameters<typeof startApi>[0],
+  options: Parameters<typeof startApi>[1],
+) {
   const sandbox = await startSandbox(t);
   const settings = { SANDBOX_PORT: new URL(sandbox.origin).port };
   const api = await startApi(t, { ...options, settings });
@@ -26,15 +34,16 @@ async function startBoth(t: Parameters<typeof startApi>[0], options: Parameters<
     verify_token: PLATFORM_VERIFY_TOKEN,
   };
   const subscription = { token: `${id}|${secret}`, proof: undefined, form };
-  const { body } = await speak(`${sandbox.base}/${id}/subscriptions`, subscription);
+  const { body } = await callSandbox(`${sandbox.base}/${id}/subscriptions`, subscription);
   if (!body.success) throw new Error(`no subscription: ${JSON.stringify(body)}`);
   return { sandbox, api };
 }
 
-const arm = (sandbox: StandIn, fault: Fault) => speak(`${sandbox.origin}/_sandbox/faults`, { json: fault });
+const arm = (sandbox: RunningSandbox, fault: Fault) =>
+  callSandbox(`${sandbox.origin}/_sandbox/faults`, { json: fault });
 
-const received = async ({ origin }: StandIn): Promise<ReceivedCall[]> =>
-  (await speak(`${origin}/_sandbox/requests?clear=true`)).body.data;
+const takeReceivedCalls = async ({ origin }: RunningSandbox): Promise<ReceivedCall[]> =>
+  (await callSandbox(`${origin}/_sandbox/requests?clear=true`)).body.data;
 
 const statusOfChannel = async ({ db }: Api, id: string) =>
   (await db.query<{ status: string }>("select status from channels where id = $1", [id]))[0]?.status;
@@ -42,31 +51,31 @@ const statusOfChannel = async ({ db }: Api, id: string) =>
 const namesIn = (rows: { name: string }[]) => rows.map(({ name }) => name);
 
 t.test("templates", async (t) => {
-  let isBroken = false;
+  let isCacheBroken = false;
   const { database } = watchStatements(async (text) => {
-    if (isBroken && /\btemplates\b/.test(text)) throw new Error("the mirror is broken");
+    if (isCacheBroken && /\btemplates\b/.test(text)) throw new Error("the mirror is broken");
   });
-  const { sandbox, api } = await startBoth(t, { database });
+  const { sandbox, api } = await startApiWithSandbox(t, { database });
   /** A client with a channel of that business, and a token that nobody else has. */
-  const newClient = async (wabaId = WABA, token = chatToken([wabaId])) => {
+  const newClient = async (wabaId = WABA_ID, token = issueChatToken([wabaId])) => {
     const tenant = await makeTenant(api);
-    const channelId = await connect(api, tenant, { wabaId, token });
-    return { tenant, channelId, ...(await templatesOf(api, tenant, channelId)) };
+    const channelId = await makeChannel(api, tenant, { wabaId, token });
+    return { tenant, channelId, ...(await createTemplateClient(api, tenant, channelId)) };
   };
   const statusEvents = async (clientId: string, hsmId: string) =>
-    (await eventsOf(api, clientId))
+    (await readClientEvents(api, clientId))
       .filter(({ type, payload }) => type === "template.status_updated" && payload.data.hsm_id === hsmId)
       .map(({ payload }) => payload);
 
   t.test("a template is submitted as it is and answered with its id", async (t) => {
     const { tenant, submit } = await newClient();
-    const given = simpleTemplate("order_update", {
+    const template = simpleTemplate("order_update", {
       allow_category_change: true,
       something_new: { of: ["the platform's", 1.5, null] },
-      components: [bodyPart("Order {{1}} ships today.", ["A-1"])],
+      components: [bodyComponent("Order {{1}} ships today.", ["A-1"])],
     });
-    await received(sandbox);
-    const { status, body } = await submit(given);
+    await takeReceivedCalls(sandbox);
+    const { status, body } = await submit(template);
     t.equal(status, 200);
     const { id_external, ...rest } = body;
     t.same(rest, {
@@ -76,11 +85,11 @@ t.test("templates", async (t) => {
       name: "order_update",
     });
     t.match(id_external, /^\d+$/);
-    const calls = await received(sandbox);
+    const calls = await takeReceivedCalls(sandbox);
     t.equal(calls.length, 1);
-    t.same(calls[0]?.body, given);
-    const [row] = await mirrorOf(api, tenant);
-    t.match(row, { waba_id: WABA, hsm_id: id_external, name: "order_update", language: "pt_BR" });
+    t.same(calls[0]?.body, template);
+    const [row] = await readCachedTemplates(api, tenant);
+    t.match(row, { waba_id: WABA_ID, hsm_id: id_external, name: "order_update", language: "pt_BR" });
   });
 
   t.test("what becomes of the review is told and kept", async (t) => {
@@ -95,27 +104,27 @@ t.test("templates", async (t) => {
       const { body } = await submit(simpleTemplate(name));
       t.equal(body.status, first, name);
       const { id_external: hsm_id } = body;
-      const told = await until(`the end of ${name}`, async () =>
+      const recorded = await until(`the end of ${name}`, async () =>
         (await statusEvents(tenant.id, hsm_id)).find(
           ({ data }) => data.platform_status === last.platform_status,
         ),
       );
-      t.same(told.data, { hsm_id, name, language: "pt_BR", ...last });
-      t.match(told.raw, { message_template_name: name });
-      const row = (await mirrorOf(api, tenant)).find((kept) => kept.hsm_id === hsm_id);
+      t.same(recorded.data, { hsm_id, name, language: "pt_BR", ...last });
+      t.match(recorded.raw, { message_template_name: name });
+      const row = (await readCachedTemplates(api, tenant)).find((cached) => cached.hsm_id === hsm_id);
       // Two that are told within a second may come in any order.
       if (name !== "pause_me") t.match(row, last, name);
       const [listed] = (await list({ name })).body.data;
-      const { reason: rejected_reason, ...standing } = last;
-      t.match(listed, { hsm_id, ...standing, rejected_reason });
+      const { reason: rejected_reason, ...expectedStatus } = last;
+      t.match(listed, { hsm_id, ...expectedStatus, rejected_reason });
     }
     t.match((await list({ name: "recategorise_me" })).body.data, [{ category: "MARKETING" }]);
     const category = await until("the new category", async () =>
-      (await eventsOf(api, tenant.id)).find(({ type }) => type === "template.category_updated"),
+      (await readClientEvents(api, tenant.id)).find(({ type }) => type === "template.category_updated"),
     );
     t.match(category.payload.data, { name: "recategorise_me", before: "UTILITY", after: "MARKETING" });
     t.equal(
-      (await mirrorOf(api, tenant)).find(({ name }) => name === "recategorise_me")?.category,
+      (await readCachedTemplates(api, tenant)).find(({ name }) => name === "recategorise_me")?.category,
       "MARKETING",
     );
   });
@@ -158,8 +167,11 @@ t.test("templates", async (t) => {
       t.match(reply.body, { externalCode, message: /./, platform_error: { code: fault.code } });
       t.notOk("status" in reply.body || "id_external" in reply.body);
     }
-    const kept = namesIn(await mirrorOf(api, tenant));
-    t.ok(kept.includes("taken_name") && !kept.includes("never_taken"), "what was refused is not kept");
+    const cachedTemplates = namesIn(await readCachedTemplates(api, tenant));
+    t.ok(
+      cachedTemplates.includes("taken_name") && !cachedTemplates.includes("never_taken"),
+      "what was refused is not kept",
+    );
     t.notMatch(body, { platform_error: { message: /EAA/ } });
   });
 
@@ -186,17 +198,19 @@ t.test("templates", async (t) => {
       ["remove", { status: 200, body: { success: false, status_code: 401, message: /./ } }],
     ] as const) {
       const client = await newClient();
-      const ask = () =>
+      const callRoute = () =>
         ({
           submit: () => client.submit(simpleTemplate("too_late")),
           list: () => client.list(),
           remove: () => client.remove("too_late"),
         })[what]();
       await arm(sandbox, { kind: "error", code: 190 });
-      t.match(await ask(), expected, what);
+      t.match(await callRoute(), expected, what);
       t.equal(await statusOfChannel(api, client.channelId), "needs_reauth");
-      const told = (await eventsOf(api, client.tenant.id)).filter(({ type }) => type.startsWith("channel."));
-      t.match(told, [
+      const recorded = (await readClientEvents(api, client.tenant.id)).filter(({ type }) =>
+        type.startsWith("channel."),
+      );
+      t.match(recorded, [
         {
           type: "channel.disconnected",
           key: "chatapp",
@@ -204,7 +218,7 @@ t.test("templates", async (t) => {
           payload: { data: { reason: "token_dead" } },
         },
       ]);
-      const again = await ask();
+      const again = await callRoute();
       t.equal(again.status, 409, what);
       t.equal(again.body.error, "channel_disconnected");
     }
@@ -212,31 +226,31 @@ t.test("templates", async (t) => {
 
   t.test("only connected chatapp channels of one's own have templates", async (t) => {
     const { tenant, channelId } = await newClient();
-    const states = async (id: string, status: string) =>
+    const setStatus = async (id: string, status: string) =>
       api.db.query("update channels set status = $2 where id = $1", [id, status]);
-    const [photo, social, waiting, gone, lost] = [
-      await connect(api, tenant, { platform: "photoapp" }),
-      await connect(api, tenant, { platform: "socialapp" }),
-      await connect(api, tenant),
-      await connect(api, tenant),
-      await connect(api, tenant, { platform: "photoapp" }),
+    const [photo, social, needsReauth, disconnected, disconnectedPhoto] = [
+      await makeChannel(api, tenant, { platform: "photoapp" }),
+      await makeChannel(api, tenant, { platform: "socialapp" }),
+      await makeChannel(api, tenant),
+      await makeChannel(api, tenant),
+      await makeChannel(api, tenant, { platform: "photoapp" }),
     ];
-    await states(waiting, "needs_reauth");
-    await states(gone, "disconnected");
-    await states(lost, "disconnected");
-    const stranger = await makeTenant(api);
-    await received(sandbox);
-    for (const [who, id, status, error] of [
+    await setStatus(needsReauth, "needs_reauth");
+    await setStatus(disconnected, "disconnected");
+    await setStatus(disconnectedPhoto, "disconnected");
+    const otherClient = await makeTenant(api);
+    await takeReceivedCalls(sandbox);
+    for (const [caller, id, status, error] of [
       [tenant, photo, 400, "validation_failed"],
       [tenant, social, 400, "validation_failed"],
-      [tenant, lost, 400, "validation_failed"],
-      [tenant, waiting, 409, "channel_disconnected"],
-      [tenant, gone, 409, "channel_disconnected"],
+      [tenant, disconnectedPhoto, 400, "validation_failed"],
+      [tenant, needsReauth, 409, "channel_disconnected"],
+      [tenant, disconnected, 409, "channel_disconnected"],
       [tenant, ABSENT, 404, "not_found"],
-      [stranger, channelId, 404, "not_found"],
-      [stranger, photo, 404, "not_found"],
+      [otherClient, channelId, 404, "not_found"],
+      [otherClient, photo, 404, "not_found"],
     ] as const) {
-      const templates = await templatesOf(api, who, id);
+      const templates = await createTemplateClient(api, caller, id);
       for (const reply of [
         await templates.submit(simpleTemplate("a_template")),
         await templates.list(),
@@ -247,14 +261,14 @@ t.test("templates", async (t) => {
         if (status === 400) t.equal(reply.body.details[0].path, "/channel_id");
       }
     }
-    t.same(await received(sandbox), [], "the platform was not asked");
+    t.same(await takeReceivedCalls(sandbox), [], "the platform was not asked");
   });
 
   t.test("bad input is refused by name, before anything is looked up", async (t) => {
     const { submit, list, remove } = await newClient();
     const right = simpleTemplate("a_template");
     const { after } = (await list({ limit: 1 })).body.paging.cursors;
-    await received(sandbox);
+    await takeReceivedCalls(sandbox);
     const without = (field: string) => ({ ...right, [field]: undefined });
     const wrong: [
       string,
@@ -296,19 +310,19 @@ t.test("templates", async (t) => {
       ["/hsm_id", remove("a_template", { hsm_id: "../5" })],
       ["/hsm_ids", remove("a_template", { hsm_ids: ["5"] })],
     ];
-    for (const [path, asked] of wrong) {
-      const { status, body } = await asked;
+    for (const [path, pendingReply] of wrong) {
+      const { status, body } = await pendingReply;
       t.equal(status, 400, path);
       t.equal(body.error, "validation_failed", path);
       t.equal(body.details[0]?.path, path);
     }
-    t.same(await received(sandbox), []);
+    t.same(await takeReceivedCalls(sandbox), []);
   });
 
   t.test("a list has each translation, and beside them the namespace, which is kept", async (t) => {
-    const { channelId, submit, list } = await newClient(OTHER_WABA);
+    const { channelId, submit, list } = await newClient(OTHER_WABA_ID);
     for (const language of ["pt_BR", "en_US"]) await submit(simpleTemplate("instant_both", { language }));
-    await received(sandbox);
+    await takeReceivedCalls(sandbox);
     const { body } = await list({ name: "instant_both" });
     t.same(
       body.data.map(({ hsm_id, ...rest }: { hsm_id: string }) => rest),
@@ -320,21 +334,21 @@ t.test("templates", async (t) => {
         platform_status: "APPROVED",
         rejected_reason: "NONE",
         quality_score: "UNKNOWN",
-        components: [bodyPart("Your order is on its way.")],
+        components: [bodyComponent("Your order is on its way.")],
       })),
     );
     t.same(body.paging, { cursors: { before: null, after: null }, has_more: false });
     t.equal(body.namespace, "c1d1f1a2_0b7e_4f6a_9a53_7d2f5d1c9b02");
-    t.equal((await received(sandbox)).length, 2, "the list and the namespace");
+    t.equal((await takeReceivedCalls(sandbox)).length, 2, "the list and the namespace");
     t.equal((await list()).body.namespace, body.namespace);
-    t.equal((await received(sandbox)).length, 1, "which is known now");
+    t.equal((await takeReceivedCalls(sandbox)).length, 1, "which is known now");
     const [row] = await api.db.query("select template_namespace from channels where id = $1", [channelId]);
     t.match(row, { template_namespace: body.namespace });
   });
 
   t.test("a list is filtered, and read page by page or as a whole", async (t) => {
-    const { tenant, submit, list } = await newClient(OTHER_WABA);
-    const stranger = await newClient(OTHER_WABA);
+    const { tenant, submit, list } = await newClient(OTHER_WABA_ID);
+    const otherClient = await newClient(OTHER_WABA_ID);
     const names = Array.from({ length: 9 }, (_, i) => `${i % 3 === 0 ? "reject_" : "instant_"}page_${i}`);
     for (const name of names)
       await submit(
@@ -349,7 +363,7 @@ t.test("templates", async (t) => {
     const isRejected = (name: string) => name.startsWith("reject_");
     t.same(namesIn((await list(mine)).body.data), inSpanish, "in the platform's order");
 
-    const pages = async (filters: object, limit: number) => {
+    const readListPages = async (filters: object, limit: number) => {
       const found: string[][] = [];
       for (let after: object = {}; ; ) {
         const { data, paging } = (await list({ ...filters, ...after, limit })).body;
@@ -372,7 +386,7 @@ t.test("templates", async (t) => {
       [{ name: "reject_page_3", status: "APPROVED" }, []],
     ] as const)
       for (const limit of [1, 2, 3, 100]) {
-        const found = await pages(filters, limit);
+        const found = await readListPages(filters, limit);
         t.same(found.flat(), expected, `${JSON.stringify(filters)} by ${limit}`);
         t.ok(found.every((page, index) => page.length === limit || index === found.length - 1));
       }
@@ -380,28 +394,31 @@ t.test("templates", async (t) => {
     const first = (await list({ ...mine, limit: 3 })).body.paging.cursors;
     const rest = (await list({ ...mine, after: first.after })).body;
     t.same(namesIn(rest.data), inSpanish.slice(3), "without a limit all that follow");
-    const elsewhere = await connect(api, tenant, { wabaId: OTHER_WABA, token: chatToken([OTHER_WABA]) });
+    const otherChannel = await makeChannel(api, tenant, {
+      wabaId: OTHER_WABA_ID,
+      token: issueChatToken([OTHER_WABA_ID]),
+    });
     for (const other of [
-      { ...mine, after: first.after, channel_id: elsewhere },
+      { ...mine, after: first.after, channel_id: otherChannel },
       { after: first.after },
       { ...mine, after: first.after, status: "APPROVED" },
     ])
       t.equal((await list(other)).status, 400, "a cursor of another list");
-    t.equal((await stranger.list({ ...mine, after: first.after })).status, 400, "of another client");
+    t.equal((await otherClient.list({ ...mine, after: first.after })).status, 400, "of another client");
   });
 
   t.test("our words for a status cover all that they stand for", async (t) => {
     const { submit, list } = await newClient();
     await submit(simpleTemplate("pause_for_filter"));
-    const named = { name: "pause_for_filter" };
+    const nameFilter = { name: "pause_for_filter" };
     await until(
       "it is paused",
-      async () => (await list({ ...named, status: "PAUSED" })).body.data.length === 1,
+      async () => (await list({ ...nameFilter, status: "PAUSED" })).body.data.length === 1,
     );
-    const [found] = (await list({ ...named, status: "REJECTED" })).body.data;
+    const [found] = (await list({ ...nameFilter, status: "REJECTED" })).body.data;
     t.match(found, { status: "REJECTED", platform_status: "PAUSED" });
     for (const status of ["APPROVED", "PENDING", "DISABLED"])
-      t.same((await list({ ...named, status })).body.data, [], status);
+      t.same((await list({ ...nameFilter, status })).body.data, [], status);
   });
 
   t.test("a list refreshes what is known, and what is gone there is gone here", async (t) => {
@@ -420,24 +437,26 @@ t.test("templates", async (t) => {
       and hsm_id = $2`,
       [tenant.id, mine],
     );
-    const keep = (hsm_id: string, name: string, age: string) =>
+    const insertCached = (hsm_id: string, name: string, age: string) =>
       api.db.query(
         `insert into templates (client_id, waba_id, hsm_id, name, language, status, updated_at)
         values ($1, $2, $3, $4, 'pt_BR', 'APPROVED', now() - $5::interval)`,
-        [tenant.id, WABA, hsm_id, name, age],
+        [tenant.id, WABA_ID, hsm_id, name, age],
       );
-    await keep("41", "gone_long_ago", "1 hour");
-    await keep("42", "told_just_now", "0 s");
+    await insertCached("41", "gone_long_ago", "1 hour");
+    await insertCached("42", "told_just_now", "0 s");
     await list({ limit: 1 });
     await list({ name: "instant_mine" });
-    const some = namesIn(await mirrorOf(api, tenant));
+    const some = namesIn(await readCachedTemplates(api, tenant));
     t.ok(["gone_long_ago", "told_just_now", "instant_mine"].every((name) => some.includes(name)));
     await list();
-    const all = namesIn(await mirrorOf(api, tenant));
+    const all = namesIn(await readCachedTemplates(api, tenant));
     t.notOk(all.includes("gone_long_ago"));
     t.ok(["told_just_now", "instant_mine", "instant_shared"].every((name) => all.includes(name)));
     const known = { category: "UTILITY", status: "APPROVED", reason: "NONE", quality_score: "UNKNOWN" };
-    const rows = (await mirrorOf(api, tenant)).filter(({ hsm_id }) => [mine, shared].includes(hsm_id));
+    const rows = (await readCachedTemplates(api, tenant)).filter(({ hsm_id }) =>
+      [mine, shared].includes(hsm_id),
+    );
     t.match(rows, [known, known]);
   });
 
@@ -456,12 +475,13 @@ t.test("templates", async (t) => {
     const languages = async () =>
       (await list({ name: "reject_old" })).body.data.map(({ language }: { language: string }) => language);
     t.same(await languages(), ["pt_BR", "es"]);
-    const kept = async () => (await mirrorOf(api, tenant)).map(({ name, language }) => `${name} ${language}`);
-    const own = async () => (await kept()).filter((name) => name.startsWith("reject_o"));
-    t.same(await own(), ["reject_old es", "reject_old pt_BR", "reject_other pt_BR"]);
+    const cachedTemplates = async () =>
+      (await readCachedTemplates(api, tenant)).map(({ name, language }) => `${name} ${language}`);
+    const cachedRejects = async () => (await cachedTemplates()).filter((name) => name.startsWith("reject_o"));
+    t.same(await cachedRejects(), ["reject_old es", "reject_old pt_BR", "reject_other pt_BR"]);
     t.same((await remove("reject_old")).body, done);
     t.same(await languages(), []);
-    t.same(await own(), ["reject_other pt_BR"]);
+    t.same(await cachedRejects(), ["reject_other pt_BR"]);
     const refused = await remove("reject_old");
     t.equal(refused.status, 200);
     t.same(refused.body, {
@@ -471,19 +491,19 @@ t.test("templates", async (t) => {
     });
     const mismatch = await remove("reject_other", { hsm_id: "5" });
     t.match(mismatch.body, { success: false, status_code: 400 });
-    t.same(await own(), ["reject_other pt_BR"], "what was refused is kept");
+    t.same(await cachedRejects(), ["reject_other pt_BR"], "what was refused is kept");
   });
 
   t.test("what cannot be kept here does not hide what the platform has done", async (t) => {
     const { submit, list, remove, channelId } = await newClient();
-    isBroken = true;
+    isCacheBroken = true;
     t.teardown(() => {
-      isBroken = false;
+      isCacheBroken = false;
     });
     t.match((await submit(simpleTemplate("instant_unkept"))).body, { externalCode: 200, status: "APPROVED" });
     t.match((await list({ name: "instant_unkept" })).body.data, [{ status: "APPROVED" }]);
     t.same((await remove("instant_unkept")).body, { success: true, status_code: 200 });
-    const lines = api.lines.filter(({ event }) => event === "template.not_kept");
+    const lines = api.lines.filter(({ event }) => event === "template_cache.write_failed");
     t.match(lines, [{ channel: channelId }, {}, {}]);
   });
 
@@ -492,17 +512,17 @@ t.test("templates", async (t) => {
     await arm(sandbox, { kind: "error", code: 80008 });
     const first = await submit(simpleTemplate("too_many"));
     t.match(first, { status: 200, body: { externalCode: 400, platform_error: { code: 80008 } } });
-    await received(sandbox);
+    await takeReceivedCalls(sandbox);
     for (const reply of [await submit(simpleTemplate("too_many")), await list(), await remove("too_many")]) {
       t.equal(reply.status, 429);
       t.match(reply.body, { error: "platform_rate_limited", retryable: true });
       t.match(reply.headers.get("retry-after"), /^[1-9]\d*$/);
     }
-    t.same(await received(sandbox), []);
+    t.same(await takeReceivedCalls(sandbox), []);
   });
 
   t.test("no token is written into the log or an answer", async (t) => {
-    const { submit } = await newClient(WABA, `${DEMO_CHAT}Unknown`);
+    const { submit } = await newClient(WABA_ID, `${DEMO_CHAT_TOKEN}Unknown`);
     const { text } = await submit(simpleTemplate("a_template"));
     t.notMatch(text, "EAA");
     t.notMatch(JSON.stringify(api.lines), "EAA");

@@ -5,48 +5,51 @@ import { ROLES } from "../../../src/schema/enumerations.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
 import { readPages } from "../../fixtures/http/list-pages.ts";
 import { untilBlocked } from "../../fixtures/servers/lock-waits.ts";
-import { rawClient } from "../../fixtures/servers/servers.ts";
+import { connectRawClient } from "../../fixtures/servers/servers.ts";
 import { watchStatements } from "../../fixtures/servers/statements.ts";
-import { makeTenant, PASSWORD, type Person } from "../../fixtures/tenants/tenants.ts";
+import { makeTenant, PASSWORD, type SignedInUser } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";
 
 const ABSENT = "usr_01k9zv3m5q8x7w2r4t6y0a1b2c";
 const someEmail = () => `${randomBytes(6).toString("hex")}@example.com`;
 
 /** What a person of the console does with users. */
-const usersOf = (api: Api, { headers }: Pick<Person, "headers">) => ({
-  make: (json: unknown) => api.call("POST", "/api/users", { headers, json }),
+const usersOf = (api: Api, { headers }: Pick<SignedInUser, "headers">) => ({
+  create: (json: unknown) => api.call("POST", "/api/users", { headers, json }),
   list: (query = "") => api.call("GET", `/api/users${query}`, { headers }),
-  change: (id: string, json: unknown) => api.call("PATCH", `/api/users/${id}`, { headers, json }),
-  password: (id: string, json: unknown) => api.call("POST", `/api/users/${id}/password`, { headers, json }),
-  deeds: async () => (await api.call("GET", "/api/audit?limit=100", { headers })).body.data.length,
+  update: (id: string, json: unknown) => api.call("PATCH", `/api/users/${id}`, { headers, json }),
+  setPassword: (id: string, json: unknown) =>
+    api.call("POST", `/api/users/${id}/password`, { headers, json }),
+  countAuditEntries: async () =>
+    (await api.call("GET", "/api/audit?limit=100", { headers })).body.data.length,
 });
 
-const me = (api: Api, { headers }: Pick<Person, "headers">) => api.call("GET", "/api/auth/me", { headers });
+const me = (api: Api, { headers }: Pick<SignedInUser, "headers">) =>
+  api.call("GET", "/api/auth/me", { headers });
 
 const login = (api: Api, email: string, password: string) =>
   api.call("POST", "/api/auth/login", { json: { email, password } });
 
 /** How long it took until a probe held. */
-async function timed(what: string, probe: () => Promise<boolean>): Promise<number> {
+async function measureUntil(what: string, probe: () => Promise<boolean>): Promise<number> {
   const began = Date.now();
   await until(what, probe);
   return Date.now() - began;
 }
 
-const refusedAfter = (api: Api, person: Person) =>
-  timed("the token is refused", async () => (await me(api, person)).status === 401);
+const timeUntilRefused = (api: Api, person: SignedInUser) =>
+  measureUntil("the token is refused", async () => (await me(api, person)).status === 401);
 
 t.test("users", async (t) => {
   const api = await startApi(t);
 
   t.test("a new user signs in with the generated password, which is shown once", async (t) => {
     const tenant = await makeTenant(api);
-    const users = usersOf(api, await tenant.person("owner"));
+    const users = usersOf(api, await tenant.createUser("owner"));
     const email = someEmail();
-    const made = await users.make({ email, name: "Ann", role: "member" });
-    t.equal(made.status, 201);
-    const { password, ...dto } = made.body;
+    const created = await users.create({ email, name: "Ann", role: "member" });
+    t.equal(created.status, 201);
+    const { password, ...dto } = created.body;
     t.match(dto, { email, name: "Ann", role: "member", enabled: true, last_login_at: null });
     const session = await login(api, email, password);
     t.match(session.body.user, { id: dto.id, client_id: tenant.id, role: "member" });
@@ -57,20 +60,20 @@ t.test("users", async (t) => {
   });
 
   t.test("a password that was given works and is not repeated", async (t) => {
-    const users = usersOf(api, await (await makeTenant(api)).person("admin"));
+    const users = usersOf(api, await (await makeTenant(api)).createUser("admin"));
     const email = someEmail();
-    const made = await users.make({ email, name: "Ann", role: "viewer", password: "Ann's very own" });
-    t.notMatch(made.text, "very own");
+    const created = await users.create({ email, name: "Ann", role: "viewer", password: "Ann's very own" });
+    t.notMatch(created.text, "very own");
     t.equal((await login(api, email, "Ann's very own")).status, 200);
   });
 
   t.test("an email names one person over all clients, in whichever letter case", async (t) => {
     const [one, other] = [await makeTenant(api), await makeTenant(api)];
-    const taken = await one.person("member");
+    const taken = await one.createUser("member");
     for (const tenant of [one, other]) {
-      const users = usersOf(api, await tenant.person("owner"));
+      const users = usersOf(api, await tenant.createUser("owner"));
       for (const email of [taken.email, taken.email.toUpperCase()]) {
-        const reply = await users.make({ email, name: "Ann", role: "member" });
+        const reply = await users.create({ email, name: "Ann", role: "member" });
         t.equal(reply.status, 400);
         t.match(reply.body, { error: "validation_failed", details: [{ path: "/email" }] });
       }
@@ -95,9 +98,9 @@ t.test("users", async (t) => {
   };
 
   t.test("bad input makes no user", async (t) => {
-    const users = usersOf(api, await (await makeTenant(api)).person("owner"));
+    const users = usersOf(api, await (await makeTenant(api)).createUser("owner"));
     for (const [what, json] of Object.entries(bad)) {
-      const reply = await users.make(json);
+      const reply = await users.create(json);
       t.equal(reply.status, 400, what);
       t.equal(reply.body.error, "validation_failed", what);
     }
@@ -106,45 +109,45 @@ t.test("users", async (t) => {
 
   t.test("the list is read page by page, newest first, forwards and backwards", async (t) => {
     const tenant = await makeTenant(api);
-    const made: string[] = [];
-    for (const role of ["owner", ...ROLES] as const) made.unshift((await tenant.person(role)).id);
-    const users = usersOf(api, await tenant.person("admin"));
-    const { there, back } = await readPages<{ id: string }>(users.list, 2);
-    for (const rows of [there, back])
+    const created: string[] = [];
+    for (const role of ["owner", ...ROLES] as const) created.unshift((await tenant.createUser(role)).id);
+    const users = usersOf(api, await tenant.createUser("admin"));
+    const { forward, backward } = await readPages<{ id: string }>(users.list, 2);
+    for (const rows of [forward, backward])
       t.same(
         rows.slice(1).map(({ id }) => id),
-        made,
+        created,
       );
     const { after } = (await users.list("?limit=2")).body.paging.cursors;
-    const stranger = usersOf(api, await (await makeTenant(api)).person("owner"));
-    t.equal((await stranger.list(`?after=${after}`)).status, 400, "a cursor of another client");
+    const otherUsers = usersOf(api, await (await makeTenant(api)).createUser("owner"));
+    t.equal((await otherUsers.list(`?after=${after}`)).status, 400, "a cursor of another client");
   });
 
   t.test("only an owner makes an owner", async (t) => {
     const tenant = await makeTenant(api);
     const [owner, admin, member] = [
-      await tenant.person("owner"),
-      await tenant.person("admin"),
-      await tenant.person("member"),
+      await tenant.createUser("owner"),
+      await tenant.createUser("admin"),
+      await tenant.createUser("member"),
     ];
     const [byOwner, byAdmin] = [usersOf(api, owner), usersOf(api, admin)];
-    const refused = await byAdmin.make({ ...good(), role: "owner" });
+    const refused = await byAdmin.create({ ...good(), role: "owner" });
     t.equal(refused.status, 403);
     t.equal(refused.body.error, "role_insufficient");
-    t.equal((await byAdmin.change(member.id, { role: "owner" })).body.error, "role_insufficient");
-    t.equal((await byAdmin.change(admin.id, { role: "owner" })).body.error, "role_insufficient");
-    t.equal((await byOwner.make({ ...good(), role: "owner" })).status, 201);
-    t.equal((await byOwner.change(member.id, { role: "owner" })).body.role, "owner");
+    t.equal((await byAdmin.update(member.id, { role: "owner" })).body.error, "role_insufficient");
+    t.equal((await byAdmin.update(admin.id, { role: "owner" })).body.error, "role_insufficient");
+    t.equal((await byOwner.create({ ...good(), role: "owner" })).status, 201);
+    t.equal((await byOwner.update(member.id, { role: "owner" })).body.role, "owner");
   });
 
   t.test("an admin does not touch the standing of an owner", async (t) => {
     const tenant = await makeTenant(api);
-    const owner = await tenant.person("owner");
-    await tenant.person("owner");
-    const users = usersOf(api, await tenant.person("admin"));
+    const owner = await tenant.createUser("owner");
+    await tenant.createUser("owner");
+    const users = usersOf(api, await tenant.createUser("admin"));
     for (const change of [{ role: "member" }, { enabled: false }, { name: "Bob", enabled: false }])
-      t.equal((await users.change(owner.id, change)).body.error, "role_insufficient", JSON.stringify(change));
-    t.match((await users.change(owner.id, { name: "Bob", role: "owner", enabled: true })).body, {
+      t.equal((await users.update(owner.id, change)).body.error, "role_insufficient", JSON.stringify(change));
+    t.match((await users.update(owner.id, { name: "Bob", role: "owner", enabled: true })).body, {
       name: "Bob",
       role: "owner",
       enabled: true,
@@ -153,27 +156,27 @@ t.test("users", async (t) => {
 
   t.test("the last owner stays, and an owner who is disabled does not count", async (t) => {
     const tenant = await makeTenant(api);
-    const [owner, other] = [await tenant.person("owner"), await tenant.person("owner")];
+    const [owner, other] = [await tenant.createUser("owner"), await tenant.createUser("owner")];
     const users = usersOf(api, owner);
-    t.equal((await users.change(other.id, { enabled: false })).status, 200);
+    t.equal((await users.update(other.id, { enabled: false })).status, 200);
     for (const change of [{ role: "admin" }, { enabled: false }]) {
-      const reply = await users.change(owner.id, change);
+      const reply = await users.update(owner.id, change);
       t.equal(reply.status, 409);
       t.equal(reply.body.error, "invalid_state_transition");
     }
-    t.equal((await users.change(other.id, { enabled: true })).status, 200);
-    t.equal((await users.change(owner.id, { role: "member" })).status, 200);
+    t.equal((await users.update(other.id, { enabled: true })).status, 200);
+    t.equal((await users.update(owner.id, { role: "member" })).status, 200);
   });
 
   t.test("of two owners who demote each other at the same moment one succeeds", async (t) => {
     const tenant = await makeTenant(api);
-    const [one, other] = [await tenant.person("owner"), await tenant.person("owner")];
-    const holder = await rawClient(t, api.config.DATABASE_URL);
+    const [one, other] = [await tenant.createUser("owner"), await tenant.createUser("owner")];
+    const holder = await connectRawClient(t, api.config.DATABASE_URL);
     await holder.query("begin");
     await holder.query("select 1 from users where client_id = $1 for update", [tenant.id]);
     const replies = [
-      usersOf(api, one).change(other.id, { role: "member" }),
-      usersOf(api, other).change(one.id, { role: "member" }),
+      usersOf(api, one).update(other.id, { role: "member" }),
+      usersOf(api, other).update(one.id, { role: "member" }),
     ];
     await untilBlocked(holder, 2);
     await holder.query("commit");
@@ -184,23 +187,26 @@ t.test("users", async (t) => {
 
   t.test("of two changes at the same moment neither undoes the other", async (t) => {
     const tenant = await makeTenant(api);
-    const [admin, member] = [await tenant.person("admin"), await tenant.person("member")];
+    const [admin, member] = [await tenant.createUser("admin"), await tenant.createUser("member")];
     const users = usersOf(api, admin);
-    const holder = await rawClient(t, api.config.DATABASE_URL);
+    const holder = await connectRawClient(t, api.config.DATABASE_URL);
     await holder.query("begin");
     await holder.query("select 1 from users where id = $1 for update", [member.id]);
-    const replies = [users.change(member.id, { name: "Bob" }), users.change(member.id, { role: "viewer" })];
+    const replies = [users.update(member.id, { name: "Bob" }), users.update(member.id, { role: "viewer" })];
     await untilBlocked(holder, 2);
     await holder.query("commit");
     for (const reply of await Promise.all(replies)) t.equal(reply.status, 200);
-    t.match((await users.change(member.id, {})).body, { name: "Bob", role: "viewer" });
+    t.match((await users.update(member.id, {})).body, { name: "Bob", role: "viewer" });
   });
 
   t.test("a change that changes nothing writes nothing, and null counts as absent", async (t) => {
     const tenant = await makeTenant(api);
-    const [owner, member] = [await tenant.person("owner"), await tenant.person("member")];
+    const [owner, member] = [await tenant.createUser("owner"), await tenant.createUser("member")];
     const users = usersOf(api, owner);
-    const [{ body: before }, deeds] = [await users.change(member.id, {}), await users.deeds()];
+    const [{ body: before }, auditCount] = [
+      await users.update(member.id, {}),
+      await users.countAuditEntries(),
+    ];
     const version = () => api.db.query("select xmin::text from users where id = $1", [member.id]);
     const row = await version();
     for (const change of [
@@ -209,40 +215,43 @@ t.test("users", async (t) => {
       { role: "member", enabled: true },
       { name: null, role: null, enabled: null },
     ]) {
-      const reply = await users.change(member.id, change);
+      const reply = await users.update(member.id, change);
       t.equal(reply.status, 200, JSON.stringify(change));
       t.same(reply.body, before, JSON.stringify(change));
     }
-    t.equal(await users.deeds(), deeds);
+    t.equal(await users.countAuditEntries(), auditCount);
     t.same(await version(), row);
-    t.match((await users.change(member.id, { name: "Bob", role: null })).body, {
+    t.match((await users.update(member.id, { name: "Bob", role: null })).body, {
       name: "Bob",
       role: "member",
     });
     for (const change of [{ name: "" }, { role: "king" }, { enabled: "no" }, { email: someEmail() }])
-      t.equal((await users.change(member.id, change)).status, 400, JSON.stringify(change));
-    t.equal((await users.change(ABSENT, { name: "x" })).status, 404);
-    t.equal((await users.change("usr_1", { name: "x" })).status, 400);
+      t.equal((await users.update(member.id, change)).status, 400, JSON.stringify(change));
+    t.equal((await users.update(ABSENT, { name: "x" })).status, 404);
+    t.equal((await users.update("usr_1", { name: "x" })).status, 400);
   });
 
   t.test("a disabled user's token is refused within 5 s, and works again once enabled", async (t) => {
     const tenant = await makeTenant(api);
-    const [owner, member] = [await tenant.person("owner"), await tenant.person("member")];
+    const [owner, member] = [await tenant.createUser("owner"), await tenant.createUser("member")];
     const users = usersOf(api, owner);
     t.equal((await me(api, member)).status, 200);
-    t.equal((await users.change(member.id, { enabled: false })).body.enabled, false);
-    t.ok((await refusedAfter(api, member)) < 6 * SECOND);
-    await users.change(member.id, { enabled: true });
-    const back = await timed("the token works", async () => (await me(api, member)).status === 200);
+    t.equal((await users.update(member.id, { enabled: false })).body.enabled, false);
+    t.ok((await timeUntilRefused(api, member)) < 6 * SECOND);
+    await users.update(member.id, { enabled: true });
+    const back = await measureUntil("the token works", async () => (await me(api, member)).status === 200);
     t.ok(back < 6 * SECOND);
   });
 
   t.test("a changed role is seen within 5 s", async (t) => {
     const tenant = await makeTenant(api);
-    const [owner, admin] = [await tenant.person("owner"), await tenant.person("admin")];
+    const [owner, admin] = [await tenant.createUser("owner"), await tenant.createUser("admin")];
     t.equal((await me(api, admin)).body.role, "admin");
-    await usersOf(api, owner).change(admin.id, { role: "viewer" });
-    const seen = await timed("the role is seen", async () => (await me(api, admin)).body.role === "viewer");
+    await usersOf(api, owner).update(admin.id, { role: "viewer" });
+    const seen = await measureUntil(
+      "the role is seen",
+      async () => (await me(api, admin)).body.role === "viewer",
+    );
     t.ok(seen < 6 * SECOND);
     t.equal((await usersOf(api, admin).list()).body.error, "role_insufficient");
   });
@@ -255,31 +264,31 @@ t.test("passwords", async (t) => {
   t.test("one's own is changed with the old one, by whichever role", async (t) => {
     const tenant = await makeTenant(api);
     for (const role of ["owner", "viewer"] as const) {
-      const person = await tenant.person(role);
+      const person = await tenant.createUser(role);
       const users = usersOf(api, person);
-      const without = await users.password(person.id, { password });
+      const without = await users.setPassword(person.id, { password });
       t.equal(without.status, 400);
       t.match(without.body.details, [{ path: "/old_password" }]);
-      const wrong = await users.password(person.id, { password, old_password: "wrong" });
+      const wrong = await users.setPassword(person.id, { password, old_password: "wrong" });
       t.equal(wrong.status, 400);
       t.match(wrong.body.details, [{ path: "/old_password" }]);
-      t.equal((await users.password(person.id, { password, old_password: PASSWORD })).status, 204);
+      t.equal((await users.setPassword(person.id, { password, old_password: PASSWORD })).status, 204);
       t.equal((await login(api, person.email, PASSWORD)).status, 401);
       t.equal((await login(api, person.email, password)).status, 200);
     }
   });
 
   t.test("tokens from before the change are refused within 5 s; a new login works at once", async (t) => {
-    const person = await (await makeTenant(api)).person("member");
+    const person = await (await makeTenant(api)).createUser("member");
     t.equal((await me(api, person)).status, 200);
-    await usersOf(api, person).password(person.id, { password, old_password: PASSWORD });
-    t.ok((await refusedAfter(api, person)) < 6 * SECOND);
+    await usersOf(api, person).setPassword(person.id, { password, old_password: PASSWORD });
+    t.ok((await timeUntilRefused(api, person)) < 6 * SECOND);
     const { token } = (await login(api, person.email, password)).body;
     t.equal((await me(api, { headers: { authorization: `Bearer ${token}` } })).status, 200);
   });
 
   t.test("a token from the very second of the change does not outlive it", async (t) => {
-    const person = await (await makeTenant(api)).person("member");
+    const person = await (await makeTenant(api)).createUser("member");
     const { token } = (await login(api, person.email, PASSWORD)).body;
     // As if the password had been changed right after the login, in the same second or not.
     const change =
@@ -290,23 +299,26 @@ t.test("passwords", async (t) => {
 
   t.test("what an owner sets is not undone by whoever still knows the old one", async (t) => {
     // The change with the old password has passed its check, and is held up before it writes.
-    let [go, held] = [() => {}, false];
+    let [resume, isHeld] = [() => {}, false];
     const resumed = new Promise<void>((resolve) => {
-      go = resolve;
+      resume = resolve;
     });
     const { database } = watchStatements(async (text) => {
-      if (held || !text.includes("set password_hash")) return;
-      held = true;
+      if (isHeld || !text.includes("set password_hash")) return;
+      isHeld = true;
       await resumed;
     });
-    const own = await startApi(t, { config: api.config, database });
+    const slowApi = await startApi(t, { config: api.config, database });
     const tenant = await makeTenant(api);
-    const [owner, member] = [await tenant.person("owner"), await tenant.person("member")];
-    const late = usersOf(own, member).password(member.id, { password, old_password: PASSWORD });
-    await until("held up", () => held);
-    t.equal((await usersOf(api, owner).password(member.id, { password: "set by the owner" })).status, 204);
-    go();
-    const refused = await late;
+    const [owner, member] = [await tenant.createUser("owner"), await tenant.createUser("member")];
+    const pendingChange = usersOf(slowApi, member).setPassword(member.id, {
+      password,
+      old_password: PASSWORD,
+    });
+    await until("held up", () => isHeld);
+    t.equal((await usersOf(api, owner).setPassword(member.id, { password: "set by the owner" })).status, 204);
+    resume();
+    const refused = await pendingChange;
     t.equal(refused.status, 400);
     t.match(refused.body.details, [{ path: "/old_password" }]);
     t.equal((await login(api, member.email, "set by the owner")).status, 200);
@@ -316,21 +328,21 @@ t.test("passwords", async (t) => {
   t.test("somebody else's is for an owner alone, who needs no old one", async (t) => {
     const tenant = await makeTenant(api);
     const [owner, admin, member] = [
-      await tenant.person("owner"),
-      await tenant.person("admin"),
-      await tenant.person("member"),
+      await tenant.createUser("owner"),
+      await tenant.createUser("admin"),
+      await tenant.createUser("member"),
     ];
-    const refused = await usersOf(api, admin).password(member.id, { password, old_password: PASSWORD });
+    const refused = await usersOf(api, admin).setPassword(member.id, { password, old_password: PASSWORD });
     t.equal(refused.status, 403);
     t.equal(refused.body.error, "role_insufficient");
     t.equal((await login(api, member.email, PASSWORD)).status, 200);
-    t.equal((await usersOf(api, owner).password(member.id, { password })).status, 204);
+    t.equal((await usersOf(api, owner).setPassword(member.id, { password })).status, 204);
     t.equal((await login(api, member.email, password)).status, 200);
-    t.equal((await usersOf(api, owner).password(ABSENT, { password })).status, 404);
+    t.equal((await usersOf(api, owner).setPassword(ABSENT, { password })).status, 404);
   });
 
   t.test("bad input changes none", async (t) => {
-    const person = await (await makeTenant(api)).person("owner");
+    const person = await (await makeTenant(api)).createUser("owner");
     const users = usersOf(api, person);
     for (const json of [
       {},
@@ -341,23 +353,23 @@ t.test("passwords", async (t) => {
       { password, old_password: 7 },
       { password, old_password: PASSWORD, logout: true },
     ])
-      t.equal((await users.password(person.id, json)).status, 400, JSON.stringify(json));
+      t.equal((await users.setPassword(person.id, json)).status, 400, JSON.stringify(json));
     t.equal((await login(api, person.email, PASSWORD)).status, 200);
   });
 
   t.test("wrong old ones are counted together with failed logins", async (t) => {
-    const person = await (await makeTenant(api)).person("member");
+    const person = await (await makeTenant(api)).createUser("member");
     const users = usersOf(api, person);
     const wrong = { password, old_password: "wrong" };
     const tries = [
-      ...Array.from({ length: 5 }, () => users.password(person.id, wrong)),
+      ...Array.from({ length: 5 }, () => users.setPassword(person.id, wrong)),
       ...Array.from({ length: 5 }, () => login(api, person.email, "wrong")),
     ];
     t.same(
       (await Promise.all(tries)).map(({ status }) => status),
       [400, 400, 400, 400, 400, 401, 401, 401, 401, 401],
     );
-    const eleventh = await users.password(person.id, { password, old_password: PASSWORD });
+    const eleventh = await users.setPassword(person.id, { password, old_password: PASSWORD });
     t.equal(eleventh.status, 429);
     t.ok(eleventh.headers.has("retry-after"));
     t.equal((await login(api, person.email, PASSWORD)).status, 429);

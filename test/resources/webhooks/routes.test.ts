@@ -5,19 +5,19 @@ import type { Resolver } from "../../../src/delivery/resolver.ts";
 import { webhookRoutes } from "../../../src/resources/webhooks/routes.ts";
 import { MINUTE, SECOND } from "../../../src/runtime/durations.ts";
 import { createSecretBox, sealedContext } from "../../../src/security/secret-box.ts";
-import { tokensOf } from "../../../src/security/webhook-tokens.ts";
+import { openWebhookTokens } from "../../../src/security/webhook-tokens.ts";
 import { deleteClient } from "../../../src/store/tenants/clients.ts";
 import { findWebhookConfig } from "../../../src/store/tenants/webhook-configs.ts";
-import { keptLog } from "../../fixtures/captured-log.ts";
+import { captureLog } from "../../fixtures/captured-log.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
 import { testConfig } from "../../fixtures/processes/settings.ts";
 import { watchStatements } from "../../fixtures/servers/statements.ts";
 import { makeTenant, type Tenant } from "../../fixtures/tenants/tenants.ts";
 
-const OWN = "own-token-of-the-client-0042";
+const OWN_TOKEN = "own-token-of-the-client-0042";
 
 /** What each host of the tests resolves to. */
-const NAMES: Record<string, string[]> = {
+const DNS_RECORDS: Record<string, string[]> = {
   "public.example": ["8.8.8.8", "2606:4700::1"],
   "private.example": ["10.0.0.1"],
   "mixed.example": ["8.8.8.8", "127.0.0.1"],
@@ -29,7 +29,7 @@ const NAMES: Record<string, string[]> = {
 
 const resolver: Resolver = async (host) => {
   if (host === "slow.example") return new Promise(() => {});
-  const addresses = NAMES[host.replace(/\.$/, "")];
+  const addresses = DNS_RECORDS[host.replace(/\.$/, "")];
   if (!addresses) throw new Error(`ENOTFOUND ${host}`);
   return addresses.map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
 };
@@ -52,17 +52,18 @@ async function start(
     resolver,
   };
   const secretBox = createSecretBox(config.ENCRYPTION_KEYS);
-  const routes = (db: Api["db"]) => webhookRoutes({ db, secretBox, poster, addresses, log: keptLog().log });
+  const routes = (db: Api["db"]) =>
+    webhookRoutes({ db, secretBox, poster, addresses, log: captureLog().log });
   const api = await startApi(t, { config, routes, ...(database ? { database } : {}) });
   return { api, secretBox };
 }
 
 async function hooksOf(api: Api, tenant: Tenant) {
-  const { headers } = await tenant.key("webhooks:manage");
+  const { headers } = await tenant.createKey("webhooks:manage");
   return {
     read: () => api.call("GET", "/api/webhooks/config", { headers }),
-    change: (json: unknown) => api.call("PATCH", "/api/webhooks/config", { headers, json }),
-    turn: (key: string, json: unknown) =>
+    update: (json: unknown) => api.call("PATCH", "/api/webhooks/config", { headers, json }),
+    switchKey: (key: string, json: unknown) =>
       api.call("PATCH", `/api/webhooks/dispatch/${key}`, { headers, json }),
     generate: (json?: unknown) => api.call("POST", "/api/webhooks/config/generate-secret", { headers, json }),
   };
@@ -80,14 +81,14 @@ const auditOf = (api: Api, { id }: Tenant) =>
 
 t.test("webhook configuration", async (t) => {
   const { api, secretBox } = await start(t);
-  const made = async () => {
+  const newTenant = async () => {
     const tenant = await makeTenant(api);
     return { tenant, hooks: await hooksOf(api, tenant) };
   };
-  const tokens = async ({ id }: Tenant) => tokensOf(await findWebhookConfig(api.db, id), secretBox);
+  const tokens = async ({ id }: Tenant) => openWebhookTokens(await findWebhookConfig(api.db, id), secretBox);
 
   t.test("says that nothing is set while nothing is", async (t) => {
-    const { hooks } = await made();
+    const { hooks } = await newTenant();
     const { status, body } = await hooks.read();
     t.equal(status, 200);
     const { dispatch_urls: urls, ...rest } = body;
@@ -104,8 +105,8 @@ t.test("webhook configuration", async (t) => {
   });
 
   t.test("shows every address and what reaches it", async (t) => {
-    const { hooks } = await made();
-    const { body } = await hooks.change({ webhook_url: "https://public.example/in" });
+    const { hooks } = await newTenant();
+    const { body } = await hooks.update({ webhook_url: "https://public.example/in" });
     t.match(body, { webhook_url: "https://public.example/in", configured: true });
     const base = "https://public.example/in";
     const messaging = (path: string, template: object[] = []) => ({
@@ -143,7 +144,7 @@ t.test("webhook configuration", async (t) => {
   });
 
   t.test("keeps an address in its normal form", async (t) => {
-    const { hooks } = await made();
+    const { hooks } = await newTenant();
     const CASES: [string, string][] = [
       ["https://public.example", "https://public.example"],
       ["https://public.example/", "https://public.example"],
@@ -158,16 +159,16 @@ t.test("webhook configuration", async (t) => {
       ["https://public.example./x", "https://public.example./x"],
       ["https://nowhere.example/x", "https://nowhere.example/x"],
     ];
-    for (const [given, kept] of CASES) {
-      const reply = await hooks.change({ webhook_url: given });
+    for (const [given, normalized] of CASES) {
+      const reply = await hooks.update({ webhook_url: given });
       t.equal(reply.status, 200, given);
-      t.equal(reply.body.webhook_url, kept, given);
+      t.equal(reply.body.webhook_url, normalized, given);
     }
   });
 
   t.test("refuses an address that no event may go to, and keeps the one it has", async (t) => {
-    const { hooks, tenant } = await made();
-    await hooks.change({ webhook_url: "https://public.example/kept" });
+    const { hooks, tenant } = await newTenant();
+    await hooks.update({ webhook_url: "https://public.example/kept" });
     const bad: unknown[] = [
       "public.example",
       "/path",
@@ -229,7 +230,7 @@ t.test("webhook configuration", async (t) => {
       true,
     ];
     for (const webhook_url of bad) {
-      const reply = await hooks.change({ webhook_url });
+      const reply = await hooks.update({ webhook_url });
       t.equal(reply.status, 400, JSON.stringify(webhook_url));
       t.match(reply.body, { error: "validation_failed", details: [{ path: "/webhook_url" }] });
     }
@@ -238,32 +239,32 @@ t.test("webhook configuration", async (t) => {
   });
 
   t.test("takes an address of 2,048 characters", async (t) => {
-    const { hooks } = await made();
+    const { hooks } = await newTenant();
     const start = "https://public.example/";
-    const longest = start + "a".repeat(2_048 - start.length);
-    t.equal((await hooks.change({ webhook_url: `${longest}a` })).status, 400);
-    t.equal((await hooks.change({ webhook_url: longest })).body.webhook_url, longest);
+    const longestUrl = start + "a".repeat(2_048 - start.length);
+    t.equal((await hooks.update({ webhook_url: `${longestUrl}a` })).status, 400);
+    t.equal((await hooks.update({ webhook_url: longestUrl })).body.webhook_url, longestUrl);
   });
 
   t.test("takes another port or scheme of its own host for another's", async (t) => {
-    const { hooks } = await made();
-    NAMES["herald.example"] = ["8.8.8.8"];
-    t.equal((await hooks.change({ webhook_url: "https://herald.example/in" })).status, 200);
+    const { hooks } = await newTenant();
+    DNS_RECORDS["herald.example"] = ["8.8.8.8"];
+    t.equal((await hooks.update({ webhook_url: "https://herald.example/in" })).status, 200);
   });
 
   t.test("accepts a name that does not resolve in time", async (t) => {
-    const { hooks } = await made();
+    const { hooks } = await newTenant();
     const began = Date.now();
-    t.equal((await hooks.change({ webhook_url: "https://slow.example" })).status, 200);
-    const took = Date.now() - began;
-    t.ok(took >= 1.9 * SECOND && took < 10 * SECOND, `${took} ms`);
+    t.equal((await hooks.update({ webhook_url: "https://slow.example" })).status, 200);
+    const elapsedMs = Date.now() - began;
+    t.ok(elapsedMs >= 1.9 * SECOND && elapsedMs < 10 * SECOND, `${elapsedMs} ms`);
   });
 
   t.test("forgets an address that is emptied, and does not by null", async (t) => {
-    const { hooks, tenant } = await made();
-    await hooks.change({ webhook_url: "https://public.example" });
-    t.match((await hooks.change({ webhook_url: null })).body, { configured: true });
-    t.match((await hooks.change({ webhook_url: "" })).body, { configured: false, webhook_url: "" });
+    const { hooks, tenant } = await newTenant();
+    await hooks.update({ webhook_url: "https://public.example" });
+    t.match((await hooks.update({ webhook_url: null })).body, { configured: true });
+    t.match((await hooks.update({ webhook_url: "" })).body, { configured: false, webhook_url: "" });
     t.same(
       (await auditOf(api, tenant)).map(({ details }) => details),
       [
@@ -274,14 +275,14 @@ t.test("webhook configuration", async (t) => {
   });
 
   t.test("takes a token of the client's own, shows its end, and keeps it sealed", async (t) => {
-    const { hooks, tenant } = await made();
-    const { body, text } = await hooks.change({ webhook_secret: OWN });
+    const { hooks, tenant } = await newTenant();
+    const { body, text } = await hooks.update({ webhook_secret: OWN_TOKEN });
     t.match(body, { webhook_secret_set: true, webhook_secret_hint: "whsec_…0042", configured: false });
-    t.notMatch(text + (await hooks.read()).text, OWN);
-    t.same(await tokens(tenant), { current: OWN });
+    t.notMatch(text + (await hooks.read()).text, OWN_TOKEN);
+    t.same(await tokens(tenant), { current: OWN_TOKEN });
     const [row] = await api.db.query<object>("select * from webhook_configs where id = $1", [tenant.id]);
-    t.notMatch(JSON.stringify(row), OWN);
-    const cleared = await hooks.change({ webhook_secret: null });
+    t.notMatch(JSON.stringify(row), OWN_TOKEN);
+    const cleared = await hooks.update({ webhook_secret: null });
     t.match(cleared.body, { webhook_secret_set: false, webhook_secret_hint: "" });
     t.same(await tokens(tenant), {});
     const audit = await auditOf(api, tenant);
@@ -292,37 +293,37 @@ t.test("webhook configuration", async (t) => {
   });
 
   t.test("refuses a token that is too short, too long, or not visible ASCII", async (t) => {
-    const { hooks } = await made();
+    const { hooks } = await newTenant();
     for (const length of [16, 256])
-      t.equal((await hooks.change({ webhook_secret: "x".repeat(length) })).status, 200, `${length}`);
+      t.equal((await hooks.update({ webhook_secret: "x".repeat(length) })).status, 200, `${length}`);
     for (const webhook_secret of [
       "",
       "x".repeat(15),
       "x".repeat(257),
-      `${OWN} `,
-      `${OWN}\n`,
-      `${OWN}\u0000`,
-      `${OWN}ü`,
-      `${OWN}\x7f`,
+      `${OWN_TOKEN} `,
+      `${OWN_TOKEN}\n`,
+      `${OWN_TOKEN}\u0000`,
+      `${OWN_TOKEN}ü`,
+      `${OWN_TOKEN}\x7f`,
       7,
       true,
       [],
     ]) {
-      const reply = await hooks.change({ webhook_secret });
+      const reply = await hooks.update({ webhook_secret });
       t.equal(reply.status, 400, JSON.stringify(webhook_secret));
       t.match(reply.body.details, [{ path: "/webhook_secret" }]);
-      t.notMatch(reply.text, OWN);
+      t.notMatch(reply.text, OWN_TOKEN);
     }
   });
 
   t.test("refuses fields it does not know", async (t) => {
-    const { hooks } = await made();
+    const { hooks } = await newTenant();
     for (const json of [{ url: "https://public.example" }, { configured: true }, []])
-      t.equal((await hooks.change(json)).status, 400);
+      t.equal((await hooks.update(json)).status, 400);
   });
 
   t.test("generates a token, which no other answer shows", async (t) => {
-    const { hooks, tenant } = await made();
+    const { hooks, tenant } = await newTenant();
     const { status, body } = await hooks.generate();
     t.equal(status, 201);
     t.same(Object.keys(body), ["webhook_secret"]);
@@ -338,15 +339,15 @@ t.test("webhook configuration", async (t) => {
   });
 
   t.test("keeps the former token for the grace, and no longer", async (t) => {
-    const { hooks, tenant } = await made();
+    const { hooks, tenant } = await newTenant();
     const first = (await hooks.generate({ grace_minutes: 60 })).body.webhook_secret;
     t.same(await tokens(tenant), { current: first }, "there was none before");
     const second = (await hooks.generate({ grace_minutes: 60 })).body.webhook_secret;
     t.same(await tokens(tenant), { current: second, former: first });
     const { former_secret_sealed, former_secret_until: until } = await findWebhookConfig(api.db, tenant.id);
-    const left = (until as Date).getTime() - Date.now();
+    const remainingMs = (until as Date).getTime() - Date.now();
     t.equal(secretBox.open(former_secret_sealed as string, formerContext(tenant)), first);
-    t.ok(left > 59 * MINUTE && left <= 60 * MINUTE);
+    t.ok(remainingMs > 59 * MINUTE && remainingMs <= 60 * MINUTE);
     const third = (await hooks.generate({ grace_minutes: 10_080 })).body.webhook_secret;
     t.same(await tokens(tenant), { current: third, former: second });
     await api.db.query("update webhook_configs set former_secret_until = now() where id = $1", [tenant.id]);
@@ -355,29 +356,29 @@ t.test("webhook configuration", async (t) => {
   });
 
   t.test("ends a grace by a rotation without one, and by any token that is set or cleared", async (t) => {
-    const { hooks, tenant } = await made();
-    const inGrace = async () => {
-      await hooks.change({ webhook_secret: OWN });
+    const { hooks, tenant } = await newTenant();
+    const startGrace = async () => {
+      await hooks.update({ webhook_secret: OWN_TOKEN });
       return (await hooks.generate({ grace_minutes: 60 })).body.webhook_secret;
     };
-    await inGrace();
+    await startGrace();
     const { webhook_secret } = (await hooks.generate({})).body;
     t.same(await tokens(tenant), { current: webhook_secret });
-    const current = await inGrace();
-    await hooks.change({ webhook_secret: current });
+    const current = await startGrace();
+    await hooks.update({ webhook_secret: current });
     t.same(await tokens(tenant), { current }, "the same token again");
-    await inGrace();
-    await hooks.change({ webhook_secret: null });
+    await startGrace();
+    await hooks.update({ webhook_secret: null });
     t.same(await tokens(tenant), {});
-    await inGrace();
-    await hooks.change({ webhook_url: "https://public.example" });
-    t.equal((await tokens(tenant)).former, OWN, "an address changes no token");
+    await startGrace();
+    await hooks.update({ webhook_url: "https://public.example" });
+    t.equal((await tokens(tenant)).former, OWN_TOKEN, "an address changes no token");
     const { former_secret_sealed } = await findWebhookConfig(api.db, tenant.id);
     t.ok(former_secret_sealed);
   });
 
   t.test("refuses a grace that is none", async (t) => {
-    const { hooks } = await made();
+    const { hooks } = await newTenant();
     for (const grace_minutes of [-1, 10_081, 1.5, "1", null])
       t.equal((await hooks.generate({ grace_minutes })).status, 400, JSON.stringify(grace_minutes));
     t.equal((await hooks.generate({ minutes: 1 })).status, 400);
@@ -385,33 +386,36 @@ t.test("webhook configuration", async (t) => {
   });
 
   t.test("replaces a token that no key opens any more", async (t) => {
-    const { hooks, tenant } = await made();
-    await hooks.change({ webhook_secret: OWN });
+    const { hooks, tenant } = await newTenant();
+    await hooks.update({ webhook_secret: OWN_TOKEN });
     await api.db.query("update webhook_configs set secret_sealed = 'lost.xyz' where id = $1", [tenant.id]);
     t.equal((await hooks.read()).status, 200);
-    t.equal((await hooks.change({ webhook_url: "https://public.example" })).status, 200);
+    t.equal((await hooks.update({ webhook_url: "https://public.example" })).status, 200);
     t.equal((await hooks.generate({ grace_minutes: 5 })).status, 201);
     await api.db.query("update webhook_configs set secret_sealed = 'lost.xyz' where id = $1", [tenant.id]);
-    t.equal((await hooks.change({ webhook_secret: OWN })).status, 200);
-    t.same(await tokens(tenant), { current: OWN });
+    t.equal((await hooks.update({ webhook_secret: OWN_TOKEN })).status, 200);
+    t.same(await tokens(tenant), { current: OWN_TOKEN });
   });
 
   t.test("switches each key by itself", async (t) => {
-    const { hooks, tenant } = await made();
-    const states = (body: { dispatch_urls: Record<string, Record<string, { enabled: boolean }>> }) =>
+    const { hooks, tenant } = await newTenant();
+    const disabledKeys = (body: { dispatch_urls: Record<string, Record<string, { enabled: boolean }>> }) =>
       Object.entries({ ...body.dispatch_urls.platforms, ...body.dispatch_urls.services })
         .filter(([, { enabled }]) => !enabled)
         .map(([key]) => key);
     for (const key of ["chatapp", "photoapp", "socialapp", "marketing", "publishing"]) {
-      const off = await hooks.turn(key, { enabled: false });
+      const off = await hooks.switchKey(key, { enabled: false });
       t.equal(off.status, 200);
-      t.same(states(off.body), [key]);
-      t.same(states((await hooks.read()).body), [key]);
-      t.same(states((await hooks.turn(key, { enabled: false })).body), [key]);
-      t.same(states((await hooks.turn(key, { enabled: true })).body), []);
+      t.same(disabledKeys(off.body), [key]);
+      t.same(disabledKeys((await hooks.read()).body), [key]);
+      t.same(disabledKeys((await hooks.switchKey(key, { enabled: false })).body), [key]);
+      t.same(disabledKeys((await hooks.switchKey(key, { enabled: true })).body), []);
     }
-    await hooks.turn("chatapp", { enabled: false });
-    t.same(states((await hooks.turn("marketing", { enabled: false })).body), ["chatapp", "marketing"]);
+    await hooks.switchKey("chatapp", { enabled: false });
+    t.same(disabledKeys((await hooks.switchKey("marketing", { enabled: false })).body), [
+      "chatapp",
+      "marketing",
+    ]);
     const audit = await auditOf(api, tenant);
     t.match(audit[0], { action: "webhook.switched", details: { key: "chatapp", enabled: false } });
     t.match(audit[1], { action: "webhook.switched", details: { key: "chatapp", enabled: true } });
@@ -419,33 +423,33 @@ t.test("webhook configuration", async (t) => {
   });
 
   t.test("knows no other keys", async (t) => {
-    const { hooks } = await made();
+    const { hooks } = await newTenant();
     for (const key of ["embedded_signup", "billing", "CHATAPP", "constructor", "%20", "x".repeat(500)]) {
-      const reply = await hooks.turn(key, { enabled: false });
+      const reply = await hooks.switchKey(key, { enabled: false });
       t.equal(reply.status, 400, key);
       t.equal(reply.body.error, "unknown_dispatch_key", key);
     }
-    t.equal((await hooks.turn("%00", { enabled: false })).body.error, "validation_failed");
+    t.equal((await hooks.switchKey("%00", { enabled: false })).body.error, "validation_failed");
     for (const json of [{}, { enabled: "false" }, { enabled: null }, { enabled: 0 }, { enabled: true, x: 1 }])
-      t.equal((await hooks.turn("chatapp", json)).body.error, "validation_failed", JSON.stringify(json));
+      t.equal((await hooks.switchKey("chatapp", json)).body.error, "validation_failed", JSON.stringify(json));
   });
 
   t.test("is each client's own", async (t) => {
-    const [one, other] = [await made(), await made()];
-    await one.hooks.change({ webhook_url: "https://public.example", webhook_secret: OWN });
-    await one.hooks.turn("chatapp", { enabled: false });
+    const [one, other] = [await newTenant(), await newTenant()];
+    await one.hooks.update({ webhook_url: "https://public.example", webhook_secret: OWN_TOKEN });
+    await one.hooks.switchKey("chatapp", { enabled: false });
     const { body } = await other.hooks.read();
     t.match(body, { configured: false, webhook_secret_set: false });
     t.equal(body.dispatch_urls.platforms.chatapp.enabled, true);
   });
 
   t.test("loses none of the changes that are made at the same moment", async (t) => {
-    const { hooks, tenant } = await made();
+    const { hooks, tenant } = await newTenant();
     const replies = await Promise.all([
-      hooks.change({ webhook_url: "https://public.example" }),
-      hooks.change({ webhook_secret: OWN }),
+      hooks.update({ webhook_url: "https://public.example" }),
+      hooks.update({ webhook_secret: OWN_TOKEN }),
       ...["chatapp", "photoapp", "socialapp", "marketing", "publishing"].map((key) =>
-        hooks.turn(key, { enabled: false }),
+        hooks.switchKey(key, { enabled: false }),
       ),
     ]);
     t.same(new Set(replies.map(({ status }) => status)), new Set([200]));
@@ -456,10 +460,10 @@ t.test("webhook configuration", async (t) => {
   });
 
   t.test("answers an erased client that it is gone", async (t) => {
-    const { hooks, tenant } = await made();
+    const { hooks, tenant } = await newTenant();
     await hooks.read(); // its credential is remembered
     await deleteClient(api.db, tenant.id);
-    for (const reply of [await hooks.change({ webhook_secret: OWN }), await hooks.generate()])
+    for (const reply of [await hooks.update({ webhook_secret: OWN_TOKEN }), await hooks.generate()])
       t.equal(reply.status, 401);
   });
 });
@@ -469,25 +473,28 @@ t.test("a change that changes nothing writes nothing", async (t) => {
   const { api } = await start(t, {}, database);
   const tenant = await makeTenant(api);
   const hooks = await hooksOf(api, tenant);
-  const writes = () =>
+  const countWrites = () =>
     statements.filter((text) => /insert into (webhook_configs|audit_log)/.test(text)).length;
-  const unwritten = async (json: object) => {
-    const before = writes();
-    const reply = await hooks.change(json);
+  const expectNoWrite = async (json: object) => {
+    const before = countWrites();
+    const reply = await hooks.update(json);
     t.equal(reply.status, 200);
-    t.equal(writes(), before, JSON.stringify(json));
+    t.equal(countWrites(), before, JSON.stringify(json));
     return reply.body;
   };
-  await unwritten({});
-  await unwritten({ webhook_url: "", webhook_secret: null });
-  await unwritten({ webhook_url: null });
+  await expectNoWrite({});
+  await expectNoWrite({ webhook_url: "", webhook_secret: null });
+  await expectNoWrite({ webhook_url: null });
   t.equal((await api.db.query("select 1 from webhook_configs")).length, 0);
-  const set = await hooks.change({ webhook_url: "https://public.example/a", webhook_secret: OWN });
-  t.same(await unwritten({ webhook_url: "HTTPS://public.example/a/", webhook_secret: OWN }), set.body);
-  t.same(await unwritten({}), set.body);
-  const before = writes();
-  t.equal((await hooks.turn("chatapp", { enabled: true })).status, 200);
-  t.equal(writes(), before);
+  const set = await hooks.update({ webhook_url: "https://public.example/a", webhook_secret: OWN_TOKEN });
+  t.same(
+    await expectNoWrite({ webhook_url: "HTTPS://public.example/a/", webhook_secret: OWN_TOKEN }),
+    set.body,
+  );
+  t.same(await expectNoWrite({}), set.body);
+  const before = countWrites();
+  t.equal((await hooks.switchKey("chatapp", { enabled: true })).status, 200);
+  t.equal(countWrites(), before);
 });
 
 t.test("PRIVATE_DESTINATIONS may be set, by http too", async (t) => {
@@ -511,5 +518,5 @@ t.test("PRIVATE_DESTINATIONS may be set, by http too", async (t) => {
     ["https://mixed.example", 200],
   ];
   for (const [webhook_url, status] of CASES)
-    t.equal((await hooks.change({ webhook_url })).status, status, webhook_url);
+    t.equal((await hooks.update({ webhook_url })).status, status, webhook_url);
 });

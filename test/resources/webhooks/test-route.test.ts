@@ -5,22 +5,22 @@ import { SECOND } from "../../../src/runtime/durations.ts";
 import { deleteClient } from "../../../src/store/tenants/clients.ts";
 import { startTcpBackend } from "../../fixtures/events/backends.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
-import { receiveWebhooks } from "../../fixtures/sandbox/webhook-receiver.ts";
+import { startWebhookReceiver } from "../../fixtures/sandbox/webhook-receiver.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";
 
-const OK = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+const OK_RESPONSE = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
 
-async function testing(api: Api) {
+async function testRouteOf(api: Api) {
   const tenant = await makeTenant(api);
-  const { headers } = await tenant.key("webhooks:manage");
+  const { headers } = await tenant.createKey("webhooks:manage");
   const rows = <Row extends object>(table: string) =>
     api.db.query<Row>(`select * from ${table} where client_id = $1 order by id`, [tenant.id]);
   return {
     tenant,
     send: (json?: unknown) => api.call("POST", "/api/webhooks/test", { headers, json }),
     configure: (json: unknown) => api.call("PATCH", "/api/webhooks/config", { headers, json }),
-    turnOff: (key: string) =>
+    disableKey: (key: string) =>
       api.call("PATCH", `/api/webhooks/dispatch/${key}`, { headers, json: { enabled: false } }),
     generate: (json: unknown) => api.call("POST", "/api/webhooks/config/generate-secret", { headers, json }),
     /** What is written down of the client's events. */
@@ -36,7 +36,7 @@ t.test("a test event", async (t) => {
   const api = await startApi(t, { settings: { PRIVATE_DESTINATIONS: "127.0.0.0/8" } });
 
   t.test("needs an address to go to", async (t) => {
-    const { send, configure, history, tenant } = await testing(api);
+    const { send, configure, history, tenant } = await testRouteOf(api);
     for (const _ of ["never configured", "emptied"]) {
       const reply = await send({ key: "chatapp" });
       t.equal(reply.status, 409);
@@ -52,8 +52,8 @@ t.test("a test event", async (t) => {
   });
 
   t.test("goes to the base address at once, signed, and is written down", async (t) => {
-    const { send, configure, generate, history, tenant } = await testing(api);
-    const backend = await receiveWebhooks(t);
+    const { send, configure, generate, history, tenant } = await testRouteOf(api);
+    const backend = await startWebhookReceiver(t);
     const token = (await generate({})).body.webhook_secret;
     await configure({ webhook_url: `${backend.url}/in` });
     const { status, body } = await send();
@@ -124,8 +124,8 @@ t.test("a test event", async (t) => {
   });
 
   t.test("goes to a key's own address, also while the key is off", async (t) => {
-    const { send, configure, turnOff } = await testing(api);
-    const backend = await receiveWebhooks(t);
+    const { send, configure, disableKey } = await testRouteOf(api);
+    const backend = await startWebhookReceiver(t);
     await configure({ webhook_url: backend.url });
     const PATHS = {
       chatapp: "/chat",
@@ -136,7 +136,7 @@ t.test("a test event", async (t) => {
       embedded_signup: "/embedded-signup/events",
     };
     for (const [key, path] of Object.entries(PATHS)) {
-      if (key !== "embedded_signup") await turnOff(key);
+      if (key !== "embedded_signup") await disableKey(key);
       t.match((await send({ key })).body, { delivered: true }, key);
       t.match(backend.received.at(-1), { path, body: { key } });
     }
@@ -145,8 +145,8 @@ t.test("a test event", async (t) => {
   });
 
   t.test("carries both signatures in a grace", async (t) => {
-    const { send, configure, generate } = await testing(api);
-    const backend = await receiveWebhooks(t);
+    const { send, configure, generate } = await testRouteOf(api);
+    const backend = await startWebhookReceiver(t);
     await configure({ webhook_url: backend.url });
     const former = (await generate({})).body.webhook_secret;
     const current = (await generate({ grace_minutes: 5 })).body.webhook_secret;
@@ -158,9 +158,9 @@ t.test("a test event", async (t) => {
   });
 
   t.test("that is refused is told and stays failed", async (t) => {
-    const { send, configure, history } = await testing(api);
-    const backend = await receiveWebhooks(t);
-    backend.answerWith(503);
+    const { send, configure, history } = await testRouteOf(api);
+    const backend = await startWebhookReceiver(t);
+    backend.setStatus(503);
     await configure({ webhook_url: backend.url });
     const { status, body } = await send({ key: "marketing" });
     t.equal(status, 200);
@@ -182,7 +182,7 @@ t.test("a test event", async (t) => {
   });
 
   t.test("that reaches nobody is told and stays failed", async (t) => {
-    const { send, configure, history, tenant } = await testing(api);
+    const { send, configure, history, tenant } = await testRouteOf(api);
     await configure({ webhook_url: "http://127.0.0.1:1" });
     const refused = { delivered: false, status_code: null, error: "connection refused" };
     t.match((await send()).body, refused);
@@ -198,7 +198,7 @@ t.test("a test event", async (t) => {
   });
 
   t.test("keeps what was answered, as a text and without the token", async (t) => {
-    const { send, configure, history } = await testing(api);
+    const { send, configure, history } = await testRouteOf(api);
     const token = "a-token-that-is-echoed";
     const backend = await startTcpBackend(t, (socket) =>
       socket.once("data", () => socket.end(`HTTP/1.1 400 No\r\n\r\ngot \u0000 ${token}`)),
@@ -210,7 +210,7 @@ t.test("a test event", async (t) => {
   });
 
   t.test("refuses what is no key", async (t) => {
-    const { send, configure, history } = await testing(api);
+    const { send, configure, history } = await testRouteOf(api);
     await configure({ webhook_url: "http://127.0.0.1:1" });
     for (const json of [{ key: "billing" }, { key: null }, { key: "" }, { key: 1 }, { type: "x" }, []]) {
       const reply = await send(json);
@@ -221,11 +221,11 @@ t.test("a test event", async (t) => {
   });
 
   t.test("is in the history while it is under way, and never due", async (t) => {
-    const { send, configure, history } = await testing(api);
+    const { send, configure, history } = await testRouteOf(api);
     const sockets: Socket[] = [];
     const backend = await startTcpBackend(t, (socket) => socket.once("data", () => sockets.push(socket)));
     await configure({ webhook_url: backend.url });
-    const sent = send();
+    const pendingReply = send();
     const socket = await until("it has arrived", () => sockets[0]);
     // What a process that dies here leaves behind.
     const left = await history();
@@ -233,8 +233,8 @@ t.test("a test event", async (t) => {
       { state: "failed", attempts: 1, last_error: "interrupted", next_attempt_at: null, url: backend.url },
     ]);
     t.match(left.attempts, [{ attempt: 1, status_code: null, error: "interrupted" }]);
-    socket.end(OK);
-    t.match((await sent).body, { delivered: true });
+    socket.end(OK_RESPONSE);
+    t.match((await pendingReply).body, { delivered: true });
     const { deliveries, attempts } = await history();
     t.match(deliveries, [{ state: "delivered", attempts: 1, last_error: null }]);
     t.match(attempts, [{ attempt: 1, status_code: 200, error: null }]);
@@ -242,15 +242,15 @@ t.test("a test event", async (t) => {
   });
 
   t.test("that was asked for again meanwhile stays due", async (t) => {
-    const { send, configure, history, tenant } = await testing(api);
+    const { send, configure, history, tenant } = await testRouteOf(api);
     const sockets: Socket[] = [];
     const backend = await startTcpBackend(t, (socket) => socket.once("data", () => sockets.push(socket)));
     await configure({ webhook_url: backend.url });
-    const sent = send();
+    const pendingReply = send();
     const socket = await until("it has arrived", () => sockets[0]);
     await api.db.query("update deliveries set state = 'pending' where client_id = $1", [tenant.id]);
-    socket.end(OK);
-    t.match((await sent).body, { delivered: true });
+    socket.end(OK_RESPONSE);
+    t.match((await pendingReply).body, { delivered: true });
     const { deliveries, attempts } = await history();
     t.match(deliveries, [{ state: "pending" }]);
     t.match(attempts, [{ attempt: 1, status_code: 200, error: null }]);

@@ -12,11 +12,11 @@ t.test("a stack of a built process names the sources", async (t) => {
   const line = lines.findIndex((text) => text.startsWith("function toApiError("));
   t.ok(line > 0);
   for (const file of [BUILT, pathToFileURL(BUILT).href]) {
-    const told = sourceStack(
+    const mapped = sourceStack(
       `Error: no\n    at toApiError (${file}:${line + 1}:10)\n    at node:internal/x:1:2`,
     );
     t.match(
-      told,
+      mapped,
       /^Error: no\n {4}at toApiError \(\/.*\/src\/http\/error-reply\.ts:\d+:\d+\)\n {4}at node:internal\/x:1:2$/,
     );
   }

@@ -2,13 +2,13 @@ import t from "tap";
 import { freePort } from "../../../src/local/server-process.ts";
 import { createMetrics } from "../../../src/runtime/metrics/metrics.ts";
 import { metricsServer } from "../../../src/runtime/metrics/metrics-server.ts";
-import { keptLog } from "../../fixtures/captured-log.ts";
+import { captureLog } from "../../fixtures/captured-log.ts";
 
 const fail = (error: unknown) => void t.fail(`the server failed: ${error}`);
 
 t.test("each further process on the machine takes the next free port", async (t) => {
   const port = await freePort();
-  const { log, lines } = keptLog();
+  const { log, lines } = captureLog();
   for (const name of ["dispatcher", "scheduler"]) {
     const server = metricsServer({ METRICS_PORT: port, HOST: "127.0.0.1" }, createMetrics(name), log);
     await server.start?.({ fail });
@@ -24,7 +24,7 @@ t.test("each further process on the machine takes the next free port", async (t)
 });
 
 t.test("without a port nothing listens", async (t) => {
-  const { log, lines } = keptLog();
+  const { log, lines } = captureLog();
   const server = metricsServer({ METRICS_PORT: undefined, HOST: "127.0.0.1" }, createMetrics("web"), log);
   await server.start?.({ fail });
   await server.close?.();

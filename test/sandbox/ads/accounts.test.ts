@@ -1,14 +1,20 @@
 import t from "tap";
-import { ACCOUNT, adPlatform, adToken, DEMO_TOKEN, RIGHT } from "../../fixtures/sandbox/ad-platform.ts";
-import { receiveWebhooks, speak } from "../../fixtures/sandbox/sandbox.ts";
+import {
+  AD_ACCOUNT_ID,
+  DEMO_ADS_TOKEN,
+  issueAdToken,
+  startAdPlatform,
+  VALID_FORMS,
+} from "../../fixtures/sandbox/ad-platform.ts";
+import { callSandbox, startWebhookReceiver } from "../../fixtures/sandbox/sandbox.ts";
 import { until } from "../../fixtures/until.ts";
 
 const FIELDS = "id,account_id,name,account_status,currency,timezone_name,business{id,name},business_name";
 
 t.test("an account reads with its business", async (t) => {
-  const ads = await adPlatform(t);
-  t.strictSame((await ads.get(ACCOUNT, { fields: FIELDS })).body, {
-    id: ACCOUNT,
+  const ads = await startAdPlatform(t);
+  t.strictSame((await ads.get(AD_ACCOUNT_ID, { fields: FIELDS })).body, {
+    id: AD_ACCOUNT_ID,
     account_id: "1600000000000101",
     name: "Sandbox Coffee",
     account_status: 1,
@@ -16,49 +22,59 @@ t.test("an account reads with its business", async (t) => {
     timezone_name: "America/Sao_Paulo",
     business: { id: "1700000000000009", name: "Sandbox Coffee Ltda" },
   });
-  t.strictSame((await ads.get(ACCOUNT)).body, { account_id: "1600000000000101", id: ACCOUNT });
+  t.strictSame((await ads.get(AD_ACCOUNT_ID)).body, { account_id: "1600000000000101", id: AD_ACCOUNT_ID });
 });
 
 t.test("a personal account has no business, and nobody sees one without business_management", async (t) => {
-  const ads = await adPlatform(t);
-  const personal = adToken(["1600000000000105"], ["ads_read", "business_management"]);
+  const ads = await startAdPlatform(t);
+  const personal = issueAdToken(["1600000000000105"], ["ads_read", "business_management"]);
   const { body } = await ads.get("act_1600000000000105", { fields: FIELDS }, personal);
   t.equal(body.business_name, "Sam S.");
   t.notOk("business" in body);
-  const reader = adToken(["1600000000000101"], ["ads_read"]);
-  t.notOk("business" in (await ads.get(ACCOUNT, { fields: FIELDS }, reader)).body);
+  const reader = issueAdToken(["1600000000000101"], ["ads_read"]);
+  t.notOk("business" in (await ads.get(AD_ACCOUNT_ID, { fields: FIELDS }, reader)).body);
 });
 
 t.test("what the token does not reach looks as if it were not there", async (t) => {
-  const ads = await adPlatform(t);
-  const id = await ads.make("campaigns");
-  const other = adToken(["1600000000000102"]);
+  const ads = await startAdPlatform(t);
+  const id = await ads.create("campaigns");
+  const other = issueAdToken(["1600000000000102"]);
   for (const node of ["act_1600000000000102", "act_42", "120000000000000000"])
     t.match((await ads.get(node)).body.error, { code: 100, error_subcode: 33 }, node);
   t.match((await ads.get(id, {}, other)).body.error, { code: 100, error_subcode: 33 });
-  t.match((await ads.post(`${ACCOUNT}/campaigns`, RIGHT.campaigns, other)).body.error, { error_subcode: 33 });
+  t.match((await ads.post(`${AD_ACCOUNT_ID}/campaigns`, VALID_FORMS.campaigns, other)).body.error, {
+    error_subcode: 33,
+  });
 });
 
 t.test("reading wants ads_read or ads_management, writing wants ads_management", async (t) => {
-  const ads = await adPlatform(t);
+  const ads = await startAdPlatform(t);
   const assets = ["1600000000000101"];
   for (const scope of ["ads_read", "ads_management"])
-    t.equal((await ads.get(`${ACCOUNT}/campaigns`, {}, adToken(assets, [scope]))).status, 200, scope);
-  const none = await ads.get(`${ACCOUNT}/campaigns`, {}, adToken(assets, ["business_management"]));
+    t.equal(
+      (await ads.get(`${AD_ACCOUNT_ID}/campaigns`, {}, issueAdToken(assets, [scope]))).status,
+      200,
+      scope,
+    );
+  const none = await ads.get(`${AD_ACCOUNT_ID}/campaigns`, {}, issueAdToken(assets, ["business_management"]));
   t.equal(none.status, 403);
   t.match(none.body.error, { code: 200 });
-  const reader = await ads.post(`${ACCOUNT}/campaigns`, RIGHT.campaigns, adToken(assets, ["ads_read"]));
+  const reader = await ads.post(
+    `${AD_ACCOUNT_ID}/campaigns`,
+    VALID_FORMS.campaigns,
+    issueAdToken(assets, ["ads_read"]),
+  );
   t.match(reader.body.error, { code: 294 });
 });
 
 t.test("an account whose id starts with 190 meets a dead token at every call", async (t) => {
-  const ads = await adPlatform(t);
+  const ads = await startAdPlatform(t);
   const dead = "act_1900000000000109";
   for (const answer of [
     await ads.get(dead, { fields: "name" }),
     await ads.get(`${dead}/campaigns`),
-    await ads.post(`${dead}/campaigns`, RIGHT.campaigns),
-    await ads.post(`${dead}/subscribed_apps`, {}, adToken(["1900000000000109"])),
+    await ads.post(`${dead}/campaigns`, VALID_FORMS.campaigns),
+    await ads.post(`${dead}/subscribed_apps`, {}, issueAdToken(["1900000000000109"])),
   ]) {
     t.equal(answer.status, 401);
     t.match(answer.body.error, { code: 190, error_subcode: 460 });
@@ -66,8 +82,8 @@ t.test("an account whose id starts with 190 meets a dead token at every call", a
 });
 
 t.test("every answer says how much of the account's quota is used, a refusal too", async (t) => {
-  const ads = await adPlatform(t);
-  const id = await ads.make("campaigns");
+  const ads = await startAdPlatform(t);
+  const id = await ads.create("campaigns");
   for (const answer of [await ads.get(id), await ads.post(id, { status: "RUNNING" })]) {
     const usage = JSON.parse(answer.headers.get("x-business-use-case-usage") ?? "{}");
     t.match(usage, { "1600000000000101": [{ type: "ads_management", estimated_time_to_regain_access: 0 }] });
@@ -75,19 +91,19 @@ t.test("every answer says how much of the account's quota is used, a refusal too
 });
 
 t.test("an account's changes are told while the app is subscribed to them", async (t) => {
-  const service = await receiveWebhooks(t);
-  const ads = await adPlatform(t, { settings: { PUBLIC_URL: service.url } });
-  const path = `${ACCOUNT}/subscribed_apps`;
+  const service = await startWebhookReceiver(t);
+  const ads = await startAdPlatform(t, { settings: { PUBLIC_URL: service.url } });
+  const path = `${AD_ACCOUNT_ID}/subscribed_apps`;
   t.strictSame((await ads.remove(path)).body, { success: true });
   t.strictSame((await ads.get(path)).body, { data: [] });
-  const silent = await ads.make("campaigns");
+  const unreportedId = await ads.create("campaigns");
   await until("it was looked through", async () => {
-    const { body } = await ads.get(silent, { fields: "effective_status" });
+    const { body } = await ads.get(unreportedId, { fields: "effective_status" });
     return body.effective_status === "PAUSED";
   });
   t.strictSame((await ads.post(path)).body, { success: true });
   t.match((await ads.get(path)).body, { data: [{ id: "1900000000000001" }] });
-  const id = await ads.make("campaigns");
+  const id = await ads.create("campaigns");
   await until("a webhook came", () => service.received.length === 1);
   t.match(service.received[0]?.body, {
     object: "ad_account",
@@ -104,11 +120,11 @@ t.test("an account's changes are told while the app is subscribed to them", asyn
 });
 
 t.test("an old version in the address is refused with code 2635", async (t) => {
-  const ads = await adPlatform(t);
+  const ads = await startAdPlatform(t);
   const old = ads.base.replace(/v\d+\.\d+$/, "v2.0");
   t.not(old, ads.base);
-  for (const path of [ACCOUNT, `${ACCOUNT}/campaigns`, "me"])
-    t.match(await speak(`${old}/${path}`, { token: DEMO_TOKEN }), {
+  for (const path of [AD_ACCOUNT_ID, `${AD_ACCOUNT_ID}/campaigns`, "me"])
+    t.match(await callSandbox(`${old}/${path}`, { token: DEMO_ADS_TOKEN }), {
       status: 400,
       body: { error: { code: 2635, message: /deprecated version/ } },
     });

@@ -1,27 +1,29 @@
 import t from "tap";
 import {
-  ACCOUNT,
+  AD_ACCOUNT_ID,
   type AdPlatform,
-  adPlatform,
-  adToken,
-  DEMO_TOKEN,
-  RIGHT,
+  DEMO_ADS_TOKEN,
+  issueAdToken,
+  startAdPlatform,
+  VALID_FORMS,
 } from "../../fixtures/sandbox/ad-platform.ts";
-import { proofFor, speak } from "../../fixtures/sandbox/sandbox.ts";
+import { callSandbox, proofFor } from "../../fixtures/sandbox/sandbox.ts";
 
-const ADSETS = `${ACCOUNT}/adsets`;
+const ADSETS = `${AD_ACCOUNT_ID}/adsets`;
 
 /** Posts an ad set that is right but for what is given, into a new campaign; an empty text leaves a parameter out. */
 async function post(ads: AdPlatform, form: Record<string, string>, campaign: Record<string, string> = {}) {
-  const campaign_id = await ads.make("campaigns", campaign);
-  const all = Object.entries({ ...RIGHT.adsets, campaign_id, ...form }).filter(([, value]) => value !== "");
+  const campaign_id = await ads.create("campaigns", campaign);
+  const all = Object.entries({ ...VALID_FORMS.adsets, campaign_id, ...form }).filter(
+    ([, value]) => value !== "",
+  );
   return ads.post(ADSETS, Object.fromEntries(all));
 }
 
 t.test('an ad set reads as it was written, its bid a number and the unset budget "0"', async (t) => {
-  const ads = await adPlatform(t);
-  const campaign_id = await ads.make("campaigns");
-  const id = await ads.make("adsets", {
+  const ads = await startAdPlatform(t);
+  const campaign_id = await ads.create("campaigns");
+  const id = await ads.create("adsets", {
     campaign_id,
     bid_amount: "250",
     bid_strategy: "LOWEST_COST_WITH_BID_CAP",
@@ -48,24 +50,24 @@ t.test('an ad set reads as it was written, its bid a number and the unset budget
 });
 
 t.test("long integers inside JSON come back digit for digit, from a form and from a JSON body", async (t) => {
-  const ads = await adPlatform(t);
-  const campaign_id = await ads.make("campaigns");
+  const ads = await startAdPlatform(t);
+  const campaign_id = await ads.create("campaigns");
   const targeting =
     '{"geo_locations":{"countries":["BR"]},"interests":[{"id":60031394100000000001,"name":"1e20"}]}';
   const promoted_object = '{"pixel_id":12345678901234567890}';
-  const form = new URLSearchParams({ ...RIGHT.adsets, campaign_id, targeting, promoted_object });
+  const form = new URLSearchParams({ ...VALID_FORMS.adsets, campaign_id, targeting, promoted_object });
   const json = `{"name":"x","campaign_id":${campaign_id},"daily_budget":1000,"billing_event":"IMPRESSIONS","optimization_goal":"REACH","targeting":${targeting},"promoted_object":${promoted_object}}`;
   for (const [type, body] of [
     ["application/x-www-form-urlencoded", form.toString()],
     ["application/json", json],
   ] as const) {
-    const made = await speak(`${ads.base}/${ADSETS}`, {
-      token: DEMO_TOKEN,
+    const made = await callSandbox(`${ads.base}/${ADSETS}`, {
+      token: DEMO_ADS_TOKEN,
       headers: { "content-type": type },
       body,
     });
     const raw = await fetch(
-      `${ads.base}/${made.body.id}?fields=targeting,promoted_object&access_token=${DEMO_TOKEN}&appsecret_proof=${proofFor(DEMO_TOKEN)}`,
+      `${ads.base}/${made.body.id}?fields=targeting,promoted_object&access_token=${DEMO_ADS_TOKEN}&appsecret_proof=${proofFor(DEMO_ADS_TOKEN)}`,
     );
     t.equal(
       await raw.text(),
@@ -76,7 +78,7 @@ t.test("long integers inside JSON come back digit for digit, from a form and fro
 });
 
 /** For the refusals, which leave nothing behind but campaigns. */
-const shared = adPlatform(t);
+const shared = startAdPlatform(t);
 
 for (const name of ["name", "campaign_id", "billing_event", "optimization_goal", "targeting"])
   t.test(`an ad set without ${name} is refused`, async (t) => {
@@ -142,29 +144,33 @@ for (const [what, { form, campaign, error }] of Object.entries(REFUSED))
   });
 
 t.test("an ad set needs no budget in a campaign that has one", async (t) => {
-  const ads = await adPlatform(t);
+  const ads = await startAdPlatform(t);
   t.equal((await post(ads, { daily_budget: "" }, OWN_BUDGET)).status, 200);
 });
 
 t.test("a campaign takes no budget while its ad sets have theirs", async (t) => {
-  const ads = await adPlatform(t);
-  const campaign_id = await ads.make("campaigns");
-  const id = await ads.make("adsets", { campaign_id });
+  const ads = await startAdPlatform(t);
+  const campaign_id = await ads.create("campaigns");
+  const id = await ads.create("adsets", { campaign_id });
   t.match((await ads.post(campaign_id, OWN_BUDGET)).body.error, { error_subcode: 1885621 });
   await ads.remove(id);
   t.equal((await ads.post(campaign_id, OWN_BUDGET)).status, 200);
 });
 
 t.test("a campaign of another account is as good as none", async (t) => {
-  const ads = await adPlatform(t);
-  const token = adToken(["1600000000000101", "1600000000000102"]);
-  const campaign_id = await ads.make("campaigns");
-  const { body } = await ads.post("act_1600000000000102/adsets", { ...RIGHT.adsets, campaign_id }, token);
+  const ads = await startAdPlatform(t);
+  const token = issueAdToken(["1600000000000101", "1600000000000102"]);
+  const campaign_id = await ads.create("campaigns");
+  const { body } = await ads.post(
+    "act_1600000000000102/adsets",
+    { ...VALID_FORMS.adsets, campaign_id },
+    token,
+  );
   t.match(body.error, { error_data: { blame_field_specs: [["campaign_id"]] } });
 });
 
 t.test("the budget of an ad set changes four times an hour and no more", async (t) => {
-  const ads = await adPlatform(t, { pace: 1 });
+  const ads = await startAdPlatform(t, { pace: 1 });
   const id = (await post(ads, {})).body.id;
   for (const daily_budget of ["2000", "3000", "4000", "5000"])
     t.equal((await ads.post(id, { daily_budget })).status, 200);
@@ -176,9 +182,9 @@ t.test("the budget of an ad set changes four times an hour and no more", async (
 });
 
 t.test("an ad set stays in its campaign, and of a deleted one only the name changes", async (t) => {
-  const ads = await adPlatform(t);
+  const ads = await startAdPlatform(t);
   const id = (await post(ads, {})).body.id;
-  const campaign_id = await ads.make("campaigns");
+  const campaign_id = await ads.create("campaigns");
   t.match((await ads.post(id, { campaign_id })).body.error, {
     error_data: { blame_field_specs: [["campaign_id"]] },
   });
@@ -188,11 +194,11 @@ t.test("an ad set stays in its campaign, and of a deleted one only the name chan
 });
 
 t.test("a targeting nested 20,000 levels deep is refused, and reads go on", async (t) => {
-  const ads = await adPlatform(t);
-  const campaign_id = await ads.make("campaigns");
+  const ads = await startAdPlatform(t);
+  const campaign_id = await ads.create("campaigns");
   const nested = (levels: number) =>
     `{"geo_locations":{"countries":["BR"]},"deep":${"[".repeat(levels)}${"]".repeat(levels)}}`;
-  const form = { ...RIGHT.adsets, campaign_id };
+  const form = { ...VALID_FORMS.adsets, campaign_id };
   const withLongId = nested(20_000).replace("{", '{"id":12345678901234567890,');
   for (const targeting of [nested(20_000), nested(100), withLongId]) {
     const { status, body } = await ads.post(ADSETS, { ...form, targeting });
@@ -200,10 +206,10 @@ t.test("a targeting nested 20,000 levels deep is refused, and reads go on", asyn
     t.match(body.error, { code: 100, message: /nested|JSON object/ });
   }
   const json = `{"name":"Deep","targeting":${nested(20_000)}}`;
-  const headers = { "content-type": "application/json", authorization: `Bearer ${DEMO_TOKEN}` };
-  const address = `${ads.base}/${ADSETS}?appsecret_proof=${proofFor(DEMO_TOKEN)}`;
+  const headers = { "content-type": "application/json", authorization: `Bearer ${DEMO_ADS_TOKEN}` };
+  const address = `${ads.base}/${ADSETS}?appsecret_proof=${proofFor(DEMO_ADS_TOKEN)}`;
   const answer = await fetch(address, { method: "POST", headers, body: json });
   t.match(await answer.json(), { error: { code: 100, message: /nested/ } });
-  await ads.make("adsets", { campaign_id, targeting: nested(99) });
+  await ads.create("adsets", { campaign_id, targeting: nested(99) });
   t.equal((await ads.get(ADSETS, { fields: "targeting" })).body.data.length, 1);
 });

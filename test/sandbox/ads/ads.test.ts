@@ -1,22 +1,28 @@
 import t from "tap";
-import { ACCOUNT, type AdPlatform, adPlatform, adToken, RIGHT } from "../../fixtures/sandbox/ad-platform.ts";
-import { receiveWebhooks } from "../../fixtures/sandbox/sandbox.ts";
+import {
+  AD_ACCOUNT_ID,
+  type AdPlatform,
+  issueAdToken,
+  startAdPlatform,
+  VALID_FORMS,
+} from "../../fixtures/sandbox/ad-platform.ts";
+import { startWebhookReceiver } from "../../fixtures/sandbox/sandbox.ts";
 import { until } from "../../fixtures/until.ts";
 
-const ADS = `${ACCOUNT}/ads`;
+const ADS = `${AD_ACCOUNT_ID}/ads`;
 
 /** A campaign, an ad set in it and a creative; what of the ad set is given is as given. */
-async function ground(ads: AdPlatform, adSet: Record<string, string> = {}) {
-  const campaign_id = await ads.make("campaigns", { status: "ACTIVE" });
-  const adset_id = await ads.make("adsets", { campaign_id, status: "ACTIVE", ...adSet });
-  const creative_id = await ads.make("adcreatives");
+async function makeAdParents(ads: AdPlatform, adSet: Record<string, string> = {}) {
+  const campaign_id = await ads.create("campaigns", { status: "ACTIVE" });
+  const adset_id = await ads.create("adsets", { campaign_id, status: "ACTIVE", ...adSet });
+  const creative_id = await ads.create("adcreatives");
   return { campaign_id, adset_id, creative_id, creative: JSON.stringify({ creative_id }) };
 }
 
 t.test("an ad is written with creative_id and reads with the creative's id", async (t) => {
-  const ads = await adPlatform(t);
-  const { campaign_id, adset_id, creative_id, creative } = await ground(ads);
-  const id = await ads.make("ads", {
+  const ads = await startAdPlatform(t);
+  const { campaign_id, adset_id, creative_id, creative } = await makeAdParents(ads);
+  const id = await ads.create("ads", {
     adset_id,
     creative,
     tracking_specs: '[{"fb_pixel":["42"]}]',
@@ -38,18 +44,18 @@ t.test("an ad is written with creative_id and reads with the creative's id", asy
 
 for (const name of ["name", "adset_id", "creative"])
   t.test(`an ad without ${name} is refused`, async (t) => {
-    const ads = await adPlatform(t);
-    const { adset_id, creative } = await ground(ads);
-    const { [name]: _left, ...form } = { ...RIGHT.ads, adset_id, creative } as Record<string, string>;
+    const ads = await startAdPlatform(t);
+    const { adset_id, creative } = await makeAdParents(ads);
+    const { [name]: _left, ...form } = { ...VALID_FORMS.ads, adset_id, creative } as Record<string, string>;
     const { status, body } = await ads.post(ADS, form);
     t.equal(status, 400);
     t.match(body.error, { code: 100, message: new RegExp(name) });
   });
 
 t.test("an ad wants an ad set and a creative of its own account", async (t) => {
-  const ads = await adPlatform(t);
-  const { adset_id, creative, creative_id } = await ground(ads);
-  const form = { ...RIGHT.ads, adset_id, creative };
+  const ads = await startAdPlatform(t);
+  const { adset_id, creative, creative_id } = await makeAdParents(ads);
+  const form = { ...VALID_FORMS.ads, adset_id, creative };
   t.match((await ads.post(ADS, { ...form, adset_id: creative_id })).body.error, {
     error_user_title: /Ad Set/,
   });
@@ -60,7 +66,7 @@ t.test("an ad wants an ad set and a creative of its own account", async (t) => {
       odd,
     );
   t.match((await ads.post(ADS, { ...form, creative: creative_id })).body.error, { message: /JSON object/ });
-  const both = adToken(["1600000000000101", "1600000000000102"]);
+  const both = issueAdToken(["1600000000000101", "1600000000000102"]);
   t.match((await ads.post("act_1600000000000102/ads", form, both)).body.error, {
     error_user_title: /Ad Set/,
   });
@@ -72,41 +78,41 @@ t.test("an ad wants an ad set and a creative of its own account", async (t) => {
 });
 
 t.test("an ad for people in the European Union must say who pays and who benefits", async (t) => {
-  const ads = await adPlatform(t);
+  const ads = await startAdPlatform(t);
   for (const places of [
     '{"countries":["BR","DE"]}',
     '{"cities":[{"key":"1","country":"FR"}]}',
     '{"country_groups":["eea"]}',
   ]) {
     const targeting = `{"geo_locations":${places}}`;
-    const { adset_id, creative } = await ground(ads, { targeting });
-    const { body } = await ads.post(ADS, { ...RIGHT.ads, adset_id, creative });
+    const { adset_id, creative } = await makeAdParents(ads, { targeting });
+    const { body } = await ads.post(ADS, { ...VALID_FORMS.ads, adset_id, creative });
     t.match(body.error, { code: 100, error_subcode: 3858152 }, places);
     await ads.post(adset_id, { dsa_payor: "Sandbox Coffee" });
-    t.match((await ads.post(ADS, { ...RIGHT.ads, adset_id, creative })).body.error, {
+    t.match((await ads.post(ADS, { ...VALID_FORMS.ads, adset_id, creative })).body.error, {
       error_subcode: 3858152,
     });
     await ads.post(adset_id, { dsa_beneficiary: "Sandbox Coffee" });
-    t.equal((await ads.post(ADS, { ...RIGHT.ads, adset_id, creative })).status, 200);
+    t.equal((await ads.post(ADS, { ...VALID_FORMS.ads, adset_id, creative })).status, 200);
   }
 });
 
 t.test("an ad stays in its ad set but can take another creative", async (t) => {
-  const ads = await adPlatform(t);
-  const { adset_id, creative } = await ground(ads);
-  const id = await ads.make("ads", { adset_id, creative });
+  const ads = await startAdPlatform(t);
+  const { adset_id, creative } = await makeAdParents(ads);
+  const id = await ads.create("ads", { adset_id, creative });
   t.match((await ads.post(id, { adset_id })).body.error, {
     error_data: { blame_field_specs: [["adset_id"]] },
   });
-  const other = await ads.make("adcreatives");
+  const other = await ads.create("adcreatives");
   t.strictSame((await ads.post(id, { creative: `{"creative_id":"${other}"}` })).body, { success: true });
   t.strictSame((await ads.get(id, { fields: "creative" })).body.creative, { id: other });
 });
 
 t.test("of a deleted or archived ad only the name changes", async (t) => {
-  const ads = await adPlatform(t);
-  const { adset_id, creative } = await ground(ads);
-  const id = await ads.make("ads", { adset_id, creative });
+  const ads = await startAdPlatform(t);
+  const { adset_id, creative } = await makeAdParents(ads);
+  const id = await ads.create("ads", { adset_id, creative });
   await ads.post(id, { status: "ARCHIVED" });
   t.match((await ads.post(id, { status: "ACTIVE" })).body.error, { code: 100, error_subcode: 1885088 });
   t.equal((await ads.post(id, { name: "Kept" })).status, 200);
@@ -116,9 +122,9 @@ t.test("of a deleted or archived ad only the name changes", async (t) => {
 });
 
 t.test("what an ad's status amounts to follows from what it lives in", async (t) => {
-  const ads = await adPlatform(t);
-  const { campaign_id, adset_id, creative } = await ground(ads);
-  const id = await ads.make("ads", { adset_id, creative, status: "ACTIVE" });
+  const ads = await startAdPlatform(t);
+  const { campaign_id, adset_id, creative } = await makeAdParents(ads);
+  const id = await ads.create("ads", { adset_id, creative, status: "ACTIVE" });
   const status = async (node = id) =>
     (await ads.get(node, { fields: "effective_status" })).body.effective_status;
   await until("it is active", async () => (await status()) === "ACTIVE");
@@ -138,14 +144,14 @@ t.test("what an ad's status amounts to follows from what it lives in", async (t)
 });
 
 t.test("an ad in an account that owes money waits for its billing", async (t) => {
-  const ads = await adPlatform(t);
+  const ads = await startAdPlatform(t);
   const account = "act_1600000000000108";
-  const token = adToken(["1600000000000108"]);
+  const token = issueAdToken(["1600000000000108"]);
   const make = async (edge: string, form: Record<string, string>) =>
     (await ads.post(`${account}/${edge}`, form, token)).body.id as string;
-  const campaign_id = await make("campaigns", { ...RIGHT.campaigns, status: "ACTIVE" });
-  const adset_id = await make("adsets", { ...RIGHT.adsets, campaign_id, status: "ACTIVE" });
-  const creative = JSON.stringify({ creative_id: await make("adcreatives", RIGHT.adcreatives) });
+  const campaign_id = await make("campaigns", { ...VALID_FORMS.campaigns, status: "ACTIVE" });
+  const adset_id = await make("adsets", { ...VALID_FORMS.adsets, campaign_id, status: "ACTIVE" });
+  const creative = JSON.stringify({ creative_id: await make("adcreatives", VALID_FORMS.adcreatives) });
   const id = await make("ads", { name: "Unpaid", adset_id, creative });
   await until("its review is over", async () => {
     const { body } = await ads.get(id, { fields: "effective_status" }, token);
@@ -154,10 +160,10 @@ t.test("an ad in an account that owes money waits for its billing", async (t) =>
 });
 
 t.test("an ad whose name starts with `disapprove` is disapproved, and the service is told why", async (t) => {
-  const service = await receiveWebhooks(t);
-  const ads = await adPlatform(t, { settings: { PUBLIC_URL: service.url } });
-  const { adset_id, creative } = await ground(ads);
-  const id = await ads.make("ads", { adset_id, creative, name: "disapprove this" });
+  const service = await startWebhookReceiver(t);
+  const ads = await startAdPlatform(t, { settings: { PUBLIC_URL: service.url } });
+  const { adset_id, creative } = await makeAdParents(ads);
+  const id = await ads.create("ads", { adset_id, creative, name: "disapprove this" });
   const changes = () =>
     service.received.flatMap(({ body }) => body.entry[0].changes).filter(({ value }) => value.id === id);
   await until("both webhooks came", () => changes().length === 2);
@@ -174,14 +180,14 @@ t.test("an ad whose name starts with `disapprove` is disapproved, and the servic
 });
 
 t.test("an object in the place of a creative's id or a country is not stumbled over", async (t) => {
-  const ads = await adPlatform(t);
+  const ads = await startAdPlatform(t);
   const odd = { toString: 1 };
-  const campaign_id = await ads.make("campaigns");
+  const campaign_id = await ads.create("campaigns");
   const targeting = JSON.stringify({ geo_locations: { countries: ["BR", odd] } });
-  const adset_id = await ads.make("adsets", { campaign_id, targeting });
-  const creative_id = await ads.make("adcreatives");
-  const ask = (creative: object) =>
-    ads.post(`${ACCOUNT}/ads`, { name: "Odd", adset_id, creative: JSON.stringify(creative) });
-  t.match((await ask({ creative_id: odd })).body.error, { code: 100 });
-  t.equal((await ask({ creative_id })).status, 200);
+  const adset_id = await ads.create("adsets", { campaign_id, targeting });
+  const creative_id = await ads.create("adcreatives");
+  const createAd = (creative: object) =>
+    ads.post(`${AD_ACCOUNT_ID}/ads`, { name: "Odd", adset_id, creative: JSON.stringify(creative) });
+  t.match((await createAd({ creative_id: odd })).body.error, { code: 100 });
+  t.equal((await createAd({ creative_id })).status, 200);
 });

@@ -1,11 +1,16 @@
 import t from "tap";
-import { ACCOUNT, adPlatform, DEMO_TOKEN, RIGHT } from "../../fixtures/sandbox/ad-platform.ts";
-import { speak } from "../../fixtures/sandbox/sandbox.ts";
+import {
+  AD_ACCOUNT_ID,
+  DEMO_ADS_TOKEN,
+  startAdPlatform,
+  VALID_FORMS,
+} from "../../fixtures/sandbox/ad-platform.ts";
+import { callSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import { until } from "../../fixtures/until.ts";
 
 t.test("a campaign is made from a form and reads as it was written", async (t) => {
-  const ads = await adPlatform(t);
-  const id = await ads.make("campaigns", {
+  const ads = await startAdPlatform(t);
+  const id = await ads.create("campaigns", {
     special_ad_categories: '["HOUSING"]',
     lifetime_budget: "50000",
     spend_cap: "90000",
@@ -36,9 +41,16 @@ t.test("a campaign is made from a form and reads as it was written", async (t) =
 });
 
 t.test("a campaign can be made from a JSON body too", async (t) => {
-  const ads = await adPlatform(t);
-  const json = { ...RIGHT.campaigns, special_ad_categories: [], is_adset_budget_sharing_enabled: false };
-  const { status, body } = await speak(`${ads.base}/${ACCOUNT}/campaigns`, { token: DEMO_TOKEN, json });
+  const ads = await startAdPlatform(t);
+  const json = {
+    ...VALID_FORMS.campaigns,
+    special_ad_categories: [],
+    is_adset_budget_sharing_enabled: false,
+  };
+  const { status, body } = await callSandbox(`${ads.base}/${AD_ACCOUNT_ID}/campaigns`, {
+    token: DEMO_ADS_TOKEN,
+    json,
+  });
   t.equal(status, 200);
   t.strictSame((await ads.get(body.id, { fields: "special_ad_categories" })).body, {
     id: body.id,
@@ -47,8 +59,8 @@ t.test("a campaign can be made from a JSON body too", async (t) => {
 });
 
 t.test("without fields only the id is shown, and an unknown field is refused", async (t) => {
-  const ads = await adPlatform(t);
-  const id = await ads.make("campaigns");
+  const ads = await startAdPlatform(t);
+  const id = await ads.create("campaigns");
   t.strictSame((await ads.get(id)).body, { id });
   const { status, body } = await ads.get(id, { fields: "name,colour" });
   t.equal(status, 400);
@@ -56,16 +68,16 @@ t.test("without fields only the id is shown, and an unknown field is refused", a
 });
 
 t.test("times are Unix seconds for whoever asks so", async (t) => {
-  const ads = await adPlatform(t);
-  const id = await ads.make("campaigns", { start_time: "1790000000" });
+  const ads = await startAdPlatform(t);
+  const id = await ads.create("campaigns", { start_time: "1790000000" });
   const { body } = await ads.get(id, { fields: "start_time", date_format: "U" });
   t.equal(body.start_time, 1_790_000_000);
 });
 
 /** For the refusals, which leave nothing behind. */
-const shared = adPlatform(t);
+const shared = startAdPlatform(t);
 
-const WITHOUT: readonly (keyof typeof RIGHT.campaigns)[] = [
+const WITHOUT: readonly (keyof typeof VALID_FORMS.campaigns)[] = [
   "name",
   "objective",
   "special_ad_categories",
@@ -75,8 +87,8 @@ const WITHOUT: readonly (keyof typeof RIGHT.campaigns)[] = [
 for (const name of WITHOUT)
   t.test(`a campaign without ${name} is refused`, async (t) => {
     const ads = await shared;
-    const { [name]: _left, ...form } = RIGHT.campaigns;
-    const { status, body } = await ads.post(`${ACCOUNT}/campaigns`, form);
+    const { [name]: _left, ...form } = VALID_FORMS.campaigns;
+    const { status, body } = await ads.post(`${AD_ACCOUNT_ID}/campaigns`, form);
     t.equal(status, 400);
     t.match(body.error, {
       code: 100,
@@ -136,31 +148,34 @@ const REFUSED: Record<string, { form: Record<string, string>; error: object }> =
 for (const [what, { form, error }] of Object.entries(REFUSED))
   t.test(`a campaign with ${what} is refused`, async (t) => {
     const ads = await shared;
-    const { status, body } = await ads.post(`${ACCOUNT}/campaigns`, { ...RIGHT.campaigns, ...form });
+    const { status, body } = await ads.post(`${AD_ACCOUNT_ID}/campaigns`, {
+      ...VALID_FORMS.campaigns,
+      ...form,
+    });
     t.equal(status, 400);
     t.match(body.error, error);
   });
 
 t.test("a campaign without a budget must say whether its ad sets share theirs", async (t) => {
-  const ads = await adPlatform(t);
-  const { is_adset_budget_sharing_enabled: _left, ...form } = RIGHT.campaigns;
-  const { body } = await ads.post(`${ACCOUNT}/campaigns`, form);
+  const ads = await startAdPlatform(t);
+  const { is_adset_budget_sharing_enabled: _left, ...form } = VALID_FORMS.campaigns;
+  const { body } = await ads.post(`${AD_ACCOUNT_ID}/campaigns`, form);
   t.match(body.error, { code: 100, error_subcode: 4834011 });
   t.match(body.error, { error_user_title: String, error_user_msg: String });
-  t.equal((await ads.post(`${ACCOUNT}/campaigns`, { ...form, daily_budget: "1000" })).status, 200);
+  t.equal((await ads.post(`${AD_ACCOUNT_ID}/campaigns`, { ...form, daily_budget: "1000" })).status, 200);
 });
 
 t.test("what is only to be validated is not made", async (t) => {
-  const ads = await adPlatform(t);
-  const dry = { ...RIGHT.campaigns, execution_options: '["validate_only"]' };
-  t.strictSame((await ads.post(`${ACCOUNT}/campaigns`, dry)).body, { success: true });
-  t.strictSame((await ads.get(`${ACCOUNT}/campaigns`)).body, { data: [] });
-  t.equal((await ads.post(`${ACCOUNT}/campaigns`, { ...dry, objective: "REACH" })).status, 400);
+  const ads = await startAdPlatform(t);
+  const dry = { ...VALID_FORMS.campaigns, execution_options: '["validate_only"]' };
+  t.strictSame((await ads.post(`${AD_ACCOUNT_ID}/campaigns`, dry)).body, { success: true });
+  t.strictSame((await ads.get(`${AD_ACCOUNT_ID}/campaigns`)).body, { data: [] });
+  t.equal((await ads.post(`${AD_ACCOUNT_ID}/campaigns`, { ...dry, objective: "REACH" })).status, 400);
 });
 
 t.test("an update changes what it names and nothing else", async (t) => {
-  const ads = await adPlatform(t);
-  const id = await ads.make("campaigns", { daily_budget: "1000" });
+  const ads = await startAdPlatform(t);
+  const id = await ads.create("campaigns", { daily_budget: "1000" });
   t.strictSame((await ads.post(id, { name: "Summer", daily_budget: "2000" })).body, { success: true });
   t.strictSame((await ads.get(id, { fields: "name,daily_budget,objective" })).body, {
     id,
@@ -176,8 +191,8 @@ t.test("an update changes what it names and nothing else", async (t) => {
 });
 
 t.test("of a deleted campaign only the name can be changed", async (t) => {
-  const ads = await adPlatform(t);
-  const id = await ads.make("campaigns");
+  const ads = await startAdPlatform(t);
+  const id = await ads.create("campaigns");
   t.strictSame((await ads.remove(id)).body, { success: true });
   t.match((await ads.get(id, { fields: "status,effective_status" })).body, {
     status: "DELETED",
@@ -188,14 +203,14 @@ t.test("of a deleted campaign only the name can be changed", async (t) => {
 });
 
 t.test("a new campaign is in process", async (t) => {
-  const ads = await adPlatform(t, { pace: 1000 });
-  const id = await ads.make("campaigns");
+  const ads = await startAdPlatform(t, { pace: 1000 });
+  const id = await ads.create("campaigns");
   t.equal((await ads.get(id, { fields: "effective_status" })).body.effective_status, "IN_PROCESS");
 });
 
 t.test("a campaign is soon what its status says", async (t) => {
-  const ads = await adPlatform(t);
-  const id = await ads.make("campaigns");
+  const ads = await startAdPlatform(t);
+  const id = await ads.create("campaigns");
   const status = async () => (await ads.get(id, { fields: "effective_status" })).body.effective_status;
   await until("it is paused", async () => (await status()) === "PAUSED");
   await ads.post(id, { status: "ACTIVE" });
@@ -203,9 +218,9 @@ t.test("a campaign is soon what its status says", async (t) => {
 });
 
 t.test("a campaign named `throttle me` meets a rate limit that says when it ends", async (t) => {
-  const ads = await adPlatform(t);
-  const { status, headers, body } = await ads.post(`${ACCOUNT}/campaigns`, {
-    ...RIGHT.campaigns,
+  const ads = await startAdPlatform(t);
+  const { status, headers, body } = await ads.post(`${AD_ACCOUNT_ID}/campaigns`, {
+    ...VALID_FORMS.campaigns,
     name: "throttle me",
   });
   t.equal(status, 400);

@@ -1,7 +1,12 @@
 import { createHash } from "node:crypto";
 import t from "tap";
-import { ACCOUNT, type AdPlatform, adPlatform, DEMO_TOKEN } from "../../fixtures/sandbox/ad-platform.ts";
-import { speak } from "../../fixtures/sandbox/sandbox.ts";
+import {
+  AD_ACCOUNT_ID,
+  type AdPlatform,
+  DEMO_ADS_TOKEN,
+  startAdPlatform,
+} from "../../fixtures/sandbox/ad-platform.ts";
+import { callSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import { until } from "../../fixtures/until.ts";
 
 const PAGE = "1300000000000401";
@@ -16,13 +21,13 @@ const PNG = Buffer.concat([
 const JPEG = Buffer.from("ffd8ffe000044a46ffc0001108012c025803012200021101031101", "hex");
 
 const upload = async (ads: AdPlatform, bytes: Buffer, form: Record<string, string> = {}) =>
-  ads.post(`${ACCOUNT}/adimages`, { bytes: bytes.toString("base64"), ...form });
+  ads.post(`${AD_ACCOUNT_ID}/adimages`, { bytes: bytes.toString("base64"), ...form });
 
 const postCreative = (ads: AdPlatform, spec: unknown, form: Record<string, string> = {}) =>
-  ads.post(`${ACCOUNT}/adcreatives`, { object_story_spec: JSON.stringify(spec), ...form });
+  ads.post(`${AD_ACCOUNT_ID}/adcreatives`, { object_story_spec: JSON.stringify(spec), ...form });
 
 async function readyVideo(ads: AdPlatform): Promise<string> {
-  const { body } = await ads.post(`${ACCOUNT}/advideos`, { file_url: "https://cdn.example/film.mp4" });
+  const { body } = await ads.post(`${AD_ACCOUNT_ID}/advideos`, { file_url: "https://cdn.example/film.mp4" });
   await until("the video is ready", async () => {
     const { status } = (await ads.get(body.id, { fields: "status" })).body;
     return status.video_status === "ready";
@@ -31,50 +36,50 @@ async function readyVideo(ads: AdPlatform): Promise<string> {
 }
 
 t.test("an image as base64 is answered under `bytes`, with the hash of its bytes and its size", async (t) => {
-  const ads = await adPlatform(t);
+  const ads = await startAdPlatform(t);
   const hash = createHash("md5").update(PNG).digest("hex");
   const { body } = await upload(ads, PNG, { name: "cup.png" });
   t.match(body.images.bytes, { hash, name: "cup.png", width: 600, height: 300, url: /^https:/ });
   t.equal((await upload(ads, PNG)).body.images.bytes.hash, hash, "the same bytes are the same image");
   const listed = (
-    await ads.get(`${ACCOUNT}/adimages`, { hashes: JSON.stringify([hash]), fields: "hash,width" })
+    await ads.get(`${AD_ACCOUNT_ID}/adimages`, { hashes: JSON.stringify([hash]), fields: "hash,width" })
   ).body;
   t.strictSame(listed.data, [{ hash, width: 600, id: `1600000000000101:${hash}` }]);
-  t.strictSame((await ads.get(`${ACCOUNT}/adimages`, { hashes: '["0"]' })).body, { data: [] });
+  t.strictSame((await ads.get(`${AD_ACCOUNT_ID}/adimages`, { hashes: '["0"]' })).body, { data: [] });
 });
 
 t.test("an image as a file is answered under its name", async (t) => {
-  const ads = await adPlatform(t);
+  const ads = await startAdPlatform(t);
   const body = new FormData();
   body.set("filename", new Blob([new Uint8Array(JPEG)]), "cup.jpg");
-  const answer = await speak(`${ads.base}/${ACCOUNT}/adimages`, { token: DEMO_TOKEN, body });
+  const answer = await callSandbox(`${ads.base}/${AD_ACCOUNT_ID}/adimages`, { token: DEMO_ADS_TOKEN, body });
   t.match(answer.body.images["cup.jpg"], { width: 600, height: 300 });
 });
 
 t.test("the size of a GIF is read, that of a cut image is left out", async (t) => {
-  const ads = await adPlatform(t);
+  const ads = await startAdPlatform(t);
   t.match((await upload(ads, GIF)).body.images.bytes, { width: 1, height: 1 });
   const { images } = (await upload(ads, PNG.subarray(0, 12))).body;
   t.notOk("width" in images.bytes);
 });
 
 t.test("what is no image is refused", async (t) => {
-  const ads = await adPlatform(t);
+  const ads = await startAdPlatform(t);
   for (const bytes of [
     Buffer.from("hello").toString("base64"),
     `data:image/gif;base64,${GIF.toString("base64")}`,
   ]) {
-    const { status, body } = await ads.post(`${ACCOUNT}/adimages`, { bytes });
+    const { status, body } = await ads.post(`${AD_ACCOUNT_ID}/adimages`, { bytes });
     t.equal(status, 400);
     t.match(body.error, { code: 100, error_subcode: 1487411, error_user_msg: String });
   }
-  t.match((await ads.post(`${ACCOUNT}/adimages`)).body.error, { code: 100, message: /bytes/ });
+  t.match((await ads.post(`${AD_ACCOUNT_ID}/adimages`)).body.error, { code: 100, message: /bytes/ });
 });
 
 t.test("a video is processed at first, and cannot be used", async (t) => {
-  const ads = await adPlatform(t, { pace: 1000 });
+  const ads = await startAdPlatform(t, { pace: 1000 });
   const form = { file_url: "https://cdn.example/film.mp4", name: "Film" };
-  const { id } = (await ads.post(`${ACCOUNT}/advideos`, form)).body;
+  const { id } = (await ads.post(`${AD_ACCOUNT_ID}/advideos`, form)).body;
   const { body } = await ads.get(id, { fields: "status,title" });
   t.match(body, { title: "Film", status: { video_status: "processing" } });
   const spec = { page_id: PAGE, video_data: { video_id: id, image_url: "https://cdn.example/film.jpg" } };
@@ -82,11 +87,11 @@ t.test("a video is processed at first, and cannot be used", async (t) => {
 });
 
 t.test("a video that cannot be fetched is refused, one that cannot be read ends in an error", async (t) => {
-  const ads = await adPlatform(t);
-  const post = (file_url: string) => ads.post(`${ACCOUNT}/advideos`, { file_url });
+  const ads = await startAdPlatform(t);
+  const post = (file_url: string) => ads.post(`${AD_ACCOUNT_ID}/advideos`, { file_url });
   t.match((await post("https://unreachable.example/film.mp4")).body.error, { code: 389 });
   t.match((await post("ftp://cdn.example/film.mp4")).body.error, { code: 100, message: /file_url/ });
-  t.match((await ads.post(`${ACCOUNT}/advideos`)).body.error, { code: 100, message: /file_url/ });
+  t.match((await ads.post(`${AD_ACCOUNT_ID}/advideos`)).body.error, { code: 100, message: /file_url/ });
   const { id } = (await post("https://cdn.example/broken.mp4")).body;
   await until("its encoding failed", async () => {
     const { status } = (await ads.get(id, { fields: "status" })).body;
@@ -97,7 +102,7 @@ t.test("a video that cannot be fetched is refused, one that cannot be read ends 
 });
 
 t.test("a creative for a link reads with what follows from its story", async (t) => {
-  const ads = await adPlatform(t);
+  const ads = await startAdPlatform(t);
   const { hash } = (await upload(ads, GIF)).body.images.bytes;
   const call_to_action = { type: "SHOP_NOW", value: { link: LINK.link } };
   const spec = { page_id: PAGE, link_data: { ...LINK, image_hash: hash, call_to_action } };
@@ -118,7 +123,7 @@ t.test("a creative for a link reads with what follows from its story", async (t)
 });
 
 t.test("a creative for a video reads with the video", async (t) => {
-  const ads = await adPlatform(t);
+  const ads = await startAdPlatform(t);
   const video_id = await readyVideo(ads);
   const spec = { page_id: PAGE, video_data: { video_id, image_url: "https://cdn.example/film.jpg" } };
   const { id } = (await postCreative(ads, spec)).body;
@@ -152,7 +157,7 @@ const ODD: Record<string, unknown> = {
 };
 
 /** For the refusals, which leave nothing behind. */
-const shared = adPlatform(t);
+const shared = startAdPlatform(t);
 
 for (const [what, spec] of Object.entries(ODD))
   t.test(`a creative with ${what} is refused`, async (t) => {
@@ -163,16 +168,16 @@ for (const [what, spec] of Object.entries(ODD))
   });
 
 t.test("a creative needs its story, as a JSON object", async (t) => {
-  const ads = await adPlatform(t);
-  t.match((await ads.post(`${ACCOUNT}/adcreatives`, { name: "x" })).body.error, {
+  const ads = await startAdPlatform(t);
+  t.match((await ads.post(`${AD_ACCOUNT_ID}/adcreatives`, { name: "x" })).body.error, {
     message: /object_story_spec/,
   });
   t.match((await postCreative(ads, "a story")).body.error, { message: /JSON object/ });
 });
 
 t.test("only the name, the status and the labels of a creative change", async (t) => {
-  const ads = await adPlatform(t);
-  const id = await ads.make("adcreatives");
+  const ads = await startAdPlatform(t);
+  const id = await ads.create("adcreatives");
   t.strictSame((await ads.post(id, { name: "Another" })).body, { success: true });
   const spec = JSON.stringify({ page_id: PAGE, link_data: LINK });
   t.match((await ads.post(id, { object_story_spec: spec })).body.error, {
@@ -181,28 +186,28 @@ t.test("only the name, the status and the labels of a creative change", async (t
   });
   t.match((await ads.get(id)).body, { id, name: "Another", status: "ACTIVE" }, "a few fields unasked");
   await ads.remove(id);
-  t.strictSame((await ads.get(`${ACCOUNT}/adcreatives`)).body.data, []);
+  t.strictSame((await ads.get(`${AD_ACCOUNT_ID}/adcreatives`)).body.data, []);
 });
 
 t.test("text of spaces in the place of an image does not hold the process up", async (t) => {
-  const ads = await adPlatform(t);
+  const ads = await startAdPlatform(t);
   const began = Date.now();
-  const spaces = await ads.post(`${ACCOUNT}/adimages`, { bytes: `${" ".repeat(500_000)}!` });
+  const spaces = await ads.post(`${AD_ACCOUNT_ID}/adimages`, { bytes: `${" ".repeat(500_000)}!` });
   t.equal(spaces.status, 400);
   t.ok(Date.now() - began < 2_000);
   const broken = PNG.toString("base64").replaceAll(/.{76}/g, "$&\r\n");
-  t.equal((await ads.post(`${ACCOUNT}/adimages`, { bytes: broken })).status, 200, "lines are joined");
+  t.equal((await ads.post(`${AD_ACCOUNT_ID}/adimages`, { bytes: broken })).status, 200, "lines are joined");
 });
 
 t.test("an object in the place of a page's or a video's id is refused, not stumbled over", async (t) => {
-  const ads = await adPlatform(t);
+  const ads = await startAdPlatform(t);
   const odd = { toString: 1 };
   for (const spec of [
     { page_id: odd, link_data: { link: "https://shop.example/" } },
     { page_id: "1300000000000401", video_data: { video_id: odd } },
   ]) {
     const form = { name: "Odd", object_story_spec: JSON.stringify(spec) };
-    const { status, body } = await ads.post(`${ACCOUNT}/adcreatives`, form);
+    const { status, body } = await ads.post(`${AD_ACCOUNT_ID}/adcreatives`, form);
     t.equal(status, 400);
     t.match(body.error, { code: 100 });
   }

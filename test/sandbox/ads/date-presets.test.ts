@@ -1,6 +1,6 @@
 import t from "tap";
 import { DATE_PRESETS } from "../../../src/sandbox/ads/insights/presets.ts";
-import { ACCOUNT, adPlatform } from "../../fixtures/sandbox/ad-platform.ts";
+import { AD_ACCOUNT_ID, startAdPlatform } from "../../fixtures/sandbox/ad-platform.ts";
 
 /** Seen from a Wednesday. */
 const RANGES: Record<string, [string, string]> = {
@@ -41,9 +41,9 @@ t.test("a week that begins today has one day, and months end where they end", as
 });
 
 t.test("every preset is taken", async (t) => {
-  const ads = await adPlatform(t);
+  const ads = await startAdPlatform(t);
   for (const date_preset of Object.keys(RANGES)) {
-    const { status, body } = await ads.get(`${ACCOUNT}/insights`, { date_preset });
+    const { status, body } = await ads.get(`${AD_ACCOUNT_ID}/insights`, { date_preset });
     t.equal(status, 200, date_preset);
     t.match(body.data[0], { date_start: /^\d{4}-/ });
   }

@@ -1,14 +1,20 @@
 import t from "tap";
-import { ACCOUNT, type AdPlatform, adPlatform, adToken, RIGHT } from "../../fixtures/sandbox/ad-platform.ts";
+import {
+  AD_ACCOUNT_ID,
+  type AdPlatform,
+  issueAdToken,
+  startAdPlatform,
+  VALID_FORMS,
+} from "../../fixtures/sandbox/ad-platform.ts";
 
-const INSIGHTS = `${ACCOUNT}/insights`;
+const INSIGHTS = `${AD_ACCOUNT_ID}/insights`;
 const METRICS = "impressions,clicks,spend,reach,frequency,cpc,cpm,ctr,actions";
 
 const dayBefore = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10);
 const range = (since: number, until: number) =>
   JSON.stringify({ since: dayBefore(since), until: dayBefore(until) });
 
-async function rows(ads: AdPlatform, query: Record<string, string>, path = INSIGHTS) {
+async function readRows(ads: AdPlatform, query: Record<string, string>, path = INSIGHTS) {
   const { status, body } = await ads.get(path, { limit: "500", ...query });
   if (status !== 200) throw new Error(JSON.stringify(body));
   return body.data;
@@ -17,7 +23,7 @@ async function rows(ads: AdPlatform, query: Record<string, string>, path = INSIG
 t.test(
   "an account's numbers are texts, amounts in the larger unit, and the same at every call",
   async (t) => {
-    const ads = await adPlatform(t);
+    const ads = await startAdPlatform(t);
     const { headers, body } = await ads.get(INSIGHTS, { fields: METRICS, time_range: range(9, 3) });
     t.equal(body.data.length, 1);
     const [row] = body.data;
@@ -33,39 +39,39 @@ t.test(
     t.notOk("next" in body.paging);
     t.match(headers.get("x-fb-ads-insights-throttle"), /acc_id_util_pct/);
     t.match(headers.get("x-business-use-case-usage"), /"ads_insights"/);
-    t.strictSame(await rows(ads, { fields: METRICS, time_range: range(9, 3) }), body.data);
+    t.strictSame(await readRows(ads, { fields: METRICS, time_range: range(9, 3) }), body.data);
   },
 );
 
 t.test("without fields there are a few, and an unknown one is refused", async (t) => {
-  const ads = await adPlatform(t);
-  const [row] = await rows(ads, {});
+  const ads = await startAdPlatform(t);
+  const [row] = await readRows(ads, {});
   t.strictSame(Object.keys(row), ["account_id", "impressions", "spend", "date_start", "date_stop"]);
   t.match((await ads.get(INSIGHTS, { fields: "fame" })).body.error, { code: 100, message: /fame/ });
-  const [bare] = await rows(ads, { fields: "purchase_roas" });
-  t.notOk("purchase_roas" in bare, "what is empty is absent");
+  const [emptyRow] = await readRows(ads, { fields: "purchase_roas" });
+  t.notOk("purchase_roas" in emptyRow, "what is empty is absent");
 });
 
 t.test("the days of a range add up to it, and so do its parts", async (t) => {
-  const ads = await adPlatform(t);
+  const ads = await startAdPlatform(t);
   const total = (data: { impressions: string }[]) =>
     data.reduce((sum, { impressions }) => sum + Number(impressions), 0);
   const time_range = range(14, 5);
-  const whole = total(await rows(ads, { time_range }));
-  const daily = await rows(ads, { time_range, time_increment: "1" });
+  const totalImpressions = total(await readRows(ads, { time_range }));
+  const daily = await readRows(ads, { time_range, time_increment: "1" });
   t.equal(daily.length, 10);
   t.strictSame([daily[0].date_start, daily[0].date_stop], [dayBefore(14), dayBefore(14)]);
-  t.equal(total(daily), whole);
-  const byAge = await rows(ads, { time_range, breakdowns: "age,gender" });
+  t.equal(total(daily), totalImpressions);
+  const byAge = await readRows(ads, { time_range, breakdowns: "age,gender" });
   t.equal(byAge.length, 18);
   t.match(byAge[0], { age: "18-24", gender: "female" });
-  t.equal(total(byAge), whole);
+  t.equal(total(byAge), totalImpressions);
 });
 
 t.test("an increment cuts the range into periods, the last one short", async (t) => {
-  const ads = await adPlatform(t);
+  const ads = await startAdPlatform(t);
   const days = async (query: Record<string, string>) =>
-    (await rows(ads, query)).map(
+    (await readRows(ads, query)).map(
       ({ date_start, date_stop }: Record<string, string>) => `${date_start} ${date_stop}`,
     );
   t.strictSame(await days({ time_range: range(10, 2), time_increment: "7" }), [
@@ -84,15 +90,15 @@ t.test("an increment cuts the range into periods, the last one short", async (t)
 });
 
 t.test("time_range wins over date_preset, and without either it is the last 30 days", async (t) => {
-  const ads = await adPlatform(t);
-  const [row] = await rows(ads, { time_range: range(5, 5), date_preset: "last_year" });
+  const ads = await startAdPlatform(t);
+  const [row] = await readRows(ads, { time_range: range(5, 5), date_preset: "last_year" });
   t.equal(row.date_start, dayBefore(5));
-  t.equal((await rows(ads, { time_increment: "1" })).length, 30);
-  t.strictSame(await rows(ads, {}), await rows(ads, { date_preset: "last_30d" }));
+  t.equal((await readRows(ads, { time_increment: "1" })).length, 30);
+  t.strictSame(await readRows(ads, {}), await readRows(ads, { date_preset: "last_30d" }));
 });
 
 t.test("a range that is none, too old or cut oddly is refused", async (t) => {
-  const ads = await adPlatform(t);
+  const ads = await startAdPlatform(t);
   const bad: [Record<string, string>, number][] = [
     [{ date_preset: "lifetime" }, 100],
     [{ time_range: "yesterday" }, 100],
@@ -115,32 +121,32 @@ t.test("a range that is none, too old or cut oddly is refused", async (t) => {
 });
 
 t.test("the future has no numbers", async (t) => {
-  const ads = await adPlatform(t);
-  t.strictSame(await rows(ads, { time_range: range(-5, -9) }), []);
-  const soon = await rows(ads, { time_range: range(3, -9), time_increment: "1" });
-  t.ok(soon.length <= 5 && soon.length >= 3);
+  const ads = await startAdPlatform(t);
+  t.strictSame(await readRows(ads, { time_range: range(-5, -9) }), []);
+  const nearFuture = await readRows(ads, { time_range: range(3, -9), time_increment: "1" });
+  t.ok(nearFuture.length <= 5 && nearFuture.length >= 3);
 });
 
 t.test("a range that ends in the year 9999 is answered at once, whatever cuts it", async (t) => {
-  const ads = await adPlatform(t);
+  const ads = await startAdPlatform(t);
   for (const until of ["2999-01-01", "9999-12-31"]) {
     const time_range = JSON.stringify({ since: dayBefore(3), until });
-    const daily = await rows(ads, { time_range, time_increment: "1" });
+    const daily = await readRows(ads, { time_range, time_increment: "1" });
     t.ok(daily.length <= 5 && daily.length >= 3, until);
-    t.ok((await rows(ads, { time_range, time_increment: "monthly" })).length <= 2, until);
+    t.ok((await readRows(ads, { time_range, time_increment: "monthly" })).length <= 2, until);
     const future = JSON.stringify({ since: until, until });
-    t.strictSame(await rows(ads, { time_range: future, time_increment: "1" }), []);
+    t.strictSame(await readRows(ads, { time_range: future, time_increment: "1" }), []);
   }
 });
 
 t.test("a level has one row for each object, which says whose it is", async (t) => {
-  const ads = await adPlatform(t);
-  const campaign_id = await ads.make("campaigns", { name: "Spring" });
-  const adset_id = await ads.make("adsets", { campaign_id, name: "Brazil" });
-  const other = await ads.make("adsets", { campaign_id, name: "Chile" });
+  const ads = await startAdPlatform(t);
+  const campaign_id = await ads.create("campaigns", { name: "Spring" });
+  const adset_id = await ads.create("adsets", { campaign_id, name: "Brazil" });
+  const other = await ads.create("adsets", { campaign_id, name: "Chile" });
   const fields = "account_name,campaign_name,adset_id,adset_name,ad_id,objective";
   const query = { level: "adset", fields, time_range: range(3, 3) };
-  const data = await rows(ads, query, `${campaign_id}/insights`);
+  const data = await readRows(ads, query, `${campaign_id}/insights`);
   t.strictSame(
     data.map(({ adset_id: id, adset_name }: Record<string, string>) => [id, adset_name]),
     [
@@ -150,29 +156,29 @@ t.test("a level has one row for each object, which says whose it is", async (t) 
   );
   t.match(data[0], { account_name: "Sandbox Coffee", campaign_name: "Spring", objective: "OUTCOME_TRAFFIC" });
   t.notOk("ad_id" in data[0]);
-  t.strictSame(await rows(ads, { fields, time_range: range(3, 3) }, `${adset_id}/insights`), [data[1]]);
-  t.equal((await rows(ads, query)).length, 2, "the account has the same ones");
+  t.strictSame(await readRows(ads, { fields, time_range: range(3, 3) }, `${adset_id}/insights`), [data[1]]);
+  t.equal((await readRows(ads, query)).length, 2, "the account has the same ones");
   const filtering = JSON.stringify([{ field: "adset.id", operator: "IN", value: [other] }]);
-  t.strictSame(await rows(ads, { ...query, filtering }), [data[0]]);
+  t.strictSame(await readRows(ads, { ...query, filtering }), [data[0]]);
 });
 
 t.test("a level above the object's own is refused", async (t) => {
-  const ads = await adPlatform(t);
-  const id = await ads.make("campaigns");
+  const ads = await startAdPlatform(t);
+  const id = await ads.create("campaigns");
   const { body } = await ads.get(`${id}/insights`, { level: "account" });
   t.match(body.error, { code: 1, error_subcode: 99 });
 });
 
 t.test("what was not delivered has no rows", async (t) => {
-  const ads = await adPlatform(t);
-  const campaign_id = await ads.make("campaigns", { name: "no delivery yet" });
-  await ads.make("adsets", { campaign_id });
+  const ads = await startAdPlatform(t);
+  const campaign_id = await ads.create("campaigns", { name: "no delivery yet" });
+  await ads.create("adsets", { campaign_id });
   t.strictSame((await ads.get(`${campaign_id}/insights`)).body, { data: [] });
   t.strictSame((await ads.get(`${campaign_id}/insights`, { level: "adset" })).body, { data: [] });
 });
 
 t.test("too much at once is refused", async (t) => {
-  const ads = await adPlatform(t);
+  const ads = await startAdPlatform(t);
   const breakdowns = "age,gender,country,device_platform";
   t.match((await ads.get(INSIGHTS, { breakdowns })).body.error, { code: 100, error_subcode: 1487534 });
   const hourly = "hourly_stats_aggregated_by_advertiser_time_zone";
@@ -181,17 +187,17 @@ t.test("too much at once is refused", async (t) => {
 });
 
 t.test("breakdowns that multiply beyond memory are refused before they are multiplied", async (t) => {
-  const ads = await adPlatform(t);
+  const ads = await startAdPlatform(t);
   const hourly = "hourly_stats_aggregated_by_advertiser_time_zone";
-  const again = { breakdowns: Array(6).fill(hourly).join() };
-  t.match((await ads.get(INSIGHTS, again)).body.error, { code: 100, message: /different/ });
+  const repeated = { breakdowns: Array(6).fill(hourly).join() };
+  t.match((await ads.get(INSIGHTS, repeated)).body.error, { code: 100, message: /different/ });
   const all = `age,gender,country,region,publisher_platform,device_platform,impression_device,${hourly}`;
   for (const ask of [ads.get, ads.post])
     t.match((await ask(INSIGHTS, { breakdowns: all })).body.error, { code: 100, error_subcode: 1487534 });
 });
 
 t.test("rows come in pages", async (t) => {
-  const ads = await adPlatform(t);
+  const ads = await startAdPlatform(t);
   const query = { time_range: range(9, 3), time_increment: "1", limit: "4" };
   const first = (await ads.get(INSIGHTS, query)).body;
   t.equal(first.data.length, 4);
@@ -201,8 +207,11 @@ t.test("rows come in pages", async (t) => {
 });
 
 t.test("actions are told apart by attribution window on demand", async (t) => {
-  const ads = await adPlatform(t);
-  const [row] = await rows(ads, { fields: "actions", action_attribution_windows: '["7d_click","1d_view"]' });
+  const ads = await startAdPlatform(t);
+  const [row] = await readRows(ads, {
+    fields: "actions",
+    action_attribution_windows: '["7d_click","1d_view"]',
+  });
   t.match(row.actions[0], {
     action_type: "link_click",
     value: String,
@@ -212,22 +221,22 @@ t.test("actions are told apart by attribution window on demand", async (t) => {
 });
 
 t.test("amounts in a currency without a smaller unit have no decimals", async (t) => {
-  const ads = await adPlatform(t);
-  const token = adToken(["1600000000000104"]);
+  const ads = await startAdPlatform(t);
+  const token = issueAdToken(["1600000000000104"]);
   const { body } = await ads.get(
     "act_1600000000000104/insights",
     { fields: "spend,account_currency" },
     token,
   );
   t.match(body.data[0], { account_currency: "JPY", spend: /^\d+$/ });
-  const own = await ads.post("act_1600000000000104/campaigns", { ...RIGHT.campaigns }, token);
-  t.equal(own.status, 200);
+  const created = await ads.post("act_1600000000000104/campaigns", { ...VALID_FORMS.campaigns }, token);
+  t.equal(created.status, 200);
 });
 
 t.test("rows can be chosen and sorted by what was counted", async (t) => {
-  const platform = await adPlatform(t);
-  const rows = async (query: Record<string, string>) => {
-    const { body } = await platform.get(`${ACCOUNT}/insights`, {
+  const platform = await startAdPlatform(t);
+  const readRows = async (query: Record<string, string>) => {
+    const { body } = await platform.get(`${AD_ACCOUNT_ID}/insights`, {
       fields: "impressions",
       time_range: '{"since":"2026-09-01","until":"2026-09-10"}',
       time_increment: "1",
@@ -235,31 +244,31 @@ t.test("rows can be chosen and sorted by what was counted", async (t) => {
     });
     return body.data.map(({ impressions }: { impressions: string }) => Number(impressions));
   };
-  const all: number[] = await rows({});
+  const all: number[] = await readRows({});
   t.equal(all.length, 10);
   t.same(
-    await rows({ sort: '["impressions_descending"]' }),
+    await readRows({ sort: '["impressions_descending"]' }),
     [...all].sort((a, b) => b - a),
   );
   t.same(
-    await rows({ sort: '["impressions_ascending"]' }),
+    await readRows({ sort: '["impressions_ascending"]' }),
     [...all].sort((a, b) => a - b),
   );
   const middle = [...all].sort((a, b) => a - b)[4] as number;
   const above = [{ field: "impressions", operator: "GREATER_THAN", value: middle }];
   t.same(
-    await rows({ filtering: JSON.stringify(above) }),
+    await readRows({ filtering: JSON.stringify(above) }),
     all.filter((count) => count > middle),
   );
-  const { body } = await platform.get(`${ACCOUNT}/insights`, { sort: '["charm_descending"]' });
+  const { body } = await platform.get(`${AD_ACCOUNT_ID}/insights`, { sort: '["charm_descending"]' });
   t.match(body.error, { code: 100, message: /sort/ });
 });
 
 t.test("an unknown action breakdown is refused, and the platform's own are taken", async (t) => {
-  const ads = await adPlatform(t);
+  const ads = await startAdPlatform(t);
   const query = { fields: "actions", time_range: range(3, 3) };
   for (const action_breakdowns of ["action_type", '["action_device","action_video_sound"]'])
-    t.equal((await rows(ads, { ...query, action_breakdowns })).length, 1, action_breakdowns);
+    t.equal((await readRows(ads, { ...query, action_breakdowns })).length, 1, action_breakdowns);
   for (const ask of [ads.get, ads.post])
     t.match((await ask(INSIGHTS, { ...query, action_breakdowns: "action_type,mood" })).body.error, {
       code: 100,

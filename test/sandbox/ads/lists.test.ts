@@ -1,20 +1,25 @@
 import t from "tap";
-import { ACCOUNT, type AdPlatform, adPlatform, adToken } from "../../fixtures/sandbox/ad-platform.ts";
-import { speak } from "../../fixtures/sandbox/sandbox.ts";
+import {
+  AD_ACCOUNT_ID,
+  type AdPlatform,
+  issueAdToken,
+  startAdPlatform,
+} from "../../fixtures/sandbox/ad-platform.ts";
+import { callSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import { until } from "../../fixtures/until.ts";
 
-const CAMPAIGNS = `${ACCOUNT}/campaigns`;
+const CAMPAIGNS = `${AD_ACCOUNT_ID}/campaigns`;
 
 async function makeNamed(ads: AdPlatform, names: readonly string[]): Promise<string[]> {
   const ids: string[] = [];
-  for (const name of names) ids.push(await ads.make("campaigns", { name }));
+  for (const name of names) ids.push(await ads.create("campaigns", { name }));
   return ids;
 }
 
 const names = ({ data }: { data: { name: string }[] }) => data.map(({ name }) => name);
 
 t.test("a list has the newest first and shows what fields ask for", async (t) => {
-  const ads = await adPlatform(t);
+  const ads = await startAdPlatform(t);
   const ids = await makeNamed(ads, ["one", "two"]);
   const { body } = await ads.get(CAMPAIGNS, { fields: "name" });
   t.strictSame(body.data, [
@@ -25,11 +30,11 @@ t.test("a list has the newest first and shows what fields ask for", async (t) =>
 });
 
 t.test("pages are followed by next until there is none, and back by before", async (t) => {
-  const ads = await adPlatform(t);
+  const ads = await startAdPlatform(t);
   await makeNamed(ads, ["one", "two", "three"]);
   const first = (await ads.get(CAMPAIGNS, { fields: "name", limit: "2" })).body;
   t.strictSame(names(first), ["three", "two"]);
-  const second = (await speak(first.paging.next)).body;
+  const second = (await callSandbox(first.paging.next)).body;
   t.strictSame(names(second), ["one"], "the link carries the token and its proof");
   t.ok(second.paging.cursors.after, "there is a cursor on the last page");
   t.notOk("next" in second.paging);
@@ -44,41 +49,44 @@ t.test("pages are followed by next until there is none, and back by before", asy
 });
 
 t.test("what is deleted or archived is hidden, and leaves short and empty pages behind", async (t) => {
-  const ads = await adPlatform(t);
+  const ads = await startAdPlatform(t);
   const [one, two = "", three = ""] = await makeNamed(ads, ["one", "two", "three"]);
   await ads.remove(three);
   await ads.post(two, { status: "ARCHIVED" });
   const first = (await ads.get(CAMPAIGNS, { limit: "2" })).body;
   t.strictSame(first.data, []);
   t.type(first.paging.next, "string");
-  t.strictSame((await speak(first.paging.next)).body.data, [{ id: one }]);
+  t.strictSame((await callSandbox(first.paging.next)).body.data, [{ id: one }]);
 });
 
 t.test("whoever asks for a status sees it, by effective_status or by filtering", async (t) => {
-  const ads = await adPlatform(t);
+  const ads = await startAdPlatform(t);
   const [one = "", two = "", three = ""] = await makeNamed(ads, ["one", "two", "three"]);
   await ads.remove(one);
   await ads.post(two, { status: "ACTIVE" });
-  const shown = async (query: Record<string, string>) =>
+  const listNames = async (query: Record<string, string>) =>
     names((await ads.get(CAMPAIGNS, { fields: "name", ...query })).body);
   await until(
     "all are looked through",
-    async () => (await shown({ effective_status: '["IN_PROCESS"]' })).length === 0,
+    async () => (await listNames({ effective_status: '["IN_PROCESS"]' })).length === 0,
   );
-  t.strictSame(await shown({ effective_status: '["PAUSED"]' }), ["three"]);
-  t.strictSame(await shown({ effective_status: '["DELETED","ACTIVE"]' }), ["two", "one"]);
+  t.strictSame(await listNames({ effective_status: '["PAUSED"]' }), ["three"]);
+  t.strictSame(await listNames({ effective_status: '["DELETED","ACTIVE"]' }), ["two", "one"]);
   const filtering = (...filters: object[]) => ({ filtering: JSON.stringify(filters) });
-  t.strictSame(await shown(filtering({ field: "status", operator: "EQUAL", value: "ACTIVE" })), ["two"]);
+  t.strictSame(await listNames(filtering({ field: "status", operator: "EQUAL", value: "ACTIVE" })), ["two"]);
   t.strictSame(
-    await shown(filtering({ field: "campaign.effective_status", operator: "IN", value: ["DELETED"] })),
+    await listNames(filtering({ field: "campaign.effective_status", operator: "IN", value: ["DELETED"] })),
     ["one"],
   );
-  t.strictSame(await shown(filtering({ field: "name", operator: "CONTAIN", value: "T" })), ["three", "two"]);
-  t.strictSame(await shown(filtering({ field: "id", operator: "IN", value: [three, one] })), ["three"]);
+  t.strictSame(await listNames(filtering({ field: "name", operator: "CONTAIN", value: "T" })), [
+    "three",
+    "two",
+  ]);
+  t.strictSame(await listNames(filtering({ field: "id", operator: "IN", value: [three, one] })), ["three"]);
 });
 
 t.test("a filter that cannot be understood is refused", async (t) => {
-  const ads = await adPlatform(t);
+  const ads = await startAdPlatform(t);
   const bad: Record<string, string>[] = [
     { effective_status: "PAUSED" },
     { effective_status: '["RUNNING"]' },
@@ -100,36 +108,36 @@ t.test("a filter that cannot be understood is refused", async (t) => {
 });
 
 t.test("a campaign lists its ad sets and ads, an ad set its ads", async (t) => {
-  const ads = await adPlatform(t);
-  const campaign_id = await ads.make("campaigns");
-  const adset_id = await ads.make("adsets", { campaign_id });
-  const other = await ads.make("adsets", { campaign_id: await ads.make("campaigns") });
-  const creative = JSON.stringify({ creative_id: await ads.make("adcreatives") });
-  const ad = await ads.make("ads", { adset_id, creative });
-  const elsewhere = await ads.make("ads", { adset_id: other, creative });
+  const ads = await startAdPlatform(t);
+  const campaign_id = await ads.create("campaigns");
+  const adset_id = await ads.create("adsets", { campaign_id });
+  const other = await ads.create("adsets", { campaign_id: await ads.create("campaigns") });
+  const creative = JSON.stringify({ creative_id: await ads.create("adcreatives") });
+  const ad = await ads.create("ads", { adset_id, creative });
+  const elsewhere = await ads.create("ads", { adset_id: other, creative });
   t.strictSame((await ads.get(`${campaign_id}/adsets`)).body.data, [{ id: adset_id }]);
   t.strictSame((await ads.get(`${campaign_id}/ads`)).body.data, [{ id: ad }]);
   t.strictSame((await ads.get(`${other}/ads`)).body.data, [{ id: elsewhere }]);
-  t.strictSame((await ads.get(`${ACCOUNT}/ads`)).body.data, [{ id: elsewhere }, { id: ad }]);
+  t.strictSame((await ads.get(`${AD_ACCOUNT_ID}/ads`)).body.data, [{ id: elsewhere }, { id: ad }]);
   const filtering = JSON.stringify([{ field: "campaign.id", operator: "EQUAL", value: campaign_id }]);
-  t.strictSame((await ads.get(`${ACCOUNT}/ads`, { filtering })).body.data, [{ id: ad }]);
+  t.strictSame((await ads.get(`${AD_ACCOUNT_ID}/ads`, { filtering })).body.data, [{ id: ad }]);
   await ads.remove(campaign_id);
   t.strictSame(
-    (await ads.get(`${ACCOUNT}/ads`)).body.data,
+    (await ads.get(`${AD_ACCOUNT_ID}/ads`)).body.data,
     [{ id: elsewhere }],
     "an ad goes with its campaign",
   );
 });
 
 t.test("an account's lists do not mix with another's", async (t) => {
-  const ads = await adPlatform(t);
-  await ads.make("campaigns");
-  const { body } = await ads.get("act_1600000000000102/campaigns", {}, adToken(["1600000000000102"]));
+  const ads = await startAdPlatform(t);
+  await ads.create("campaigns");
+  const { body } = await ads.get("act_1600000000000102/campaigns", {}, issueAdToken(["1600000000000102"]));
   t.strictSame(body, { data: [] });
 });
 
 t.test("an object in the place of a word is refused, not stumbled over", async (t) => {
-  const ads = await adPlatform(t);
+  const ads = await startAdPlatform(t);
   await makeNamed(ads, ["one"]);
   const odd = { toString: 1, valueOf: 1 };
   const filter = { field: "name", operator: "EQUAL", value: "one" };
@@ -155,5 +163,5 @@ t.test("an object in the place of a word is refused, not stumbled over", async (
     t.match(body.error, { code: 100 });
   }
   const sort = JSON.stringify([odd]);
-  t.match((await ads.get(`${ACCOUNT}/insights`, { sort })).body.error, { code: 100 });
+  t.match((await ads.get(`${AD_ACCOUNT_ID}/insights`, { sort })).body.error, { code: 100 });
 });

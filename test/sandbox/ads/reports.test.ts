@@ -1,21 +1,29 @@
 import t from "tap";
-import { ACCOUNT, type AdPlatform, adPlatform, adToken } from "../../fixtures/sandbox/ad-platform.ts";
+import {
+  AD_ACCOUNT_ID,
+  type AdPlatform,
+  issueAdToken,
+  startAdPlatform,
+} from "../../fixtures/sandbox/ad-platform.ts";
 import { until } from "../../fixtures/until.ts";
 
-const INSIGHTS = `${ACCOUNT}/insights`;
+const INSIGHTS = `${AD_ACCOUNT_ID}/insights`;
 
-const order = async (ads: AdPlatform, form: Record<string, string> = {}, path = INSIGHTS): Promise<string> =>
-  (await ads.post(path, form)).body.report_run_id;
+const orderReport = async (
+  ads: AdPlatform,
+  form: Record<string, string> = {},
+  path = INSIGHTS,
+): Promise<string> => (await ads.post(path, form)).body.report_run_id;
 
-const ended = (ads: AdPlatform, id: string) =>
+const waitForReport = (ads: AdPlatform, id: string) =>
   until("the report has ended", async () => {
     const { body } = await ads.get(id);
     return /Completed|Failed|Skipped/.test(body.async_status) && body;
   });
 
 t.test("a report that was just ordered has no rows yet", async (t) => {
-  const ads = await adPlatform(t, { pace: 1000 });
-  const id = await order(ads, { date_preset: "last_7d" });
+  const ads = await startAdPlatform(t, { pace: 1000 });
+  const id = await orderReport(ads, { date_preset: "last_7d" });
   t.match(id, /^\d{18}$/);
   const report = (await ads.get(id)).body;
   t.match(report, { id, account_id: "1600000000000101", async_status: "Job Not Started", time_ref: Number });
@@ -32,8 +40,8 @@ const STAGES = [
 ];
 
 t.test("a report goes through its stages and back through none", async (t) => {
-  const ads = await adPlatform(t, { pace: 0.2 });
-  const id = await order(ads);
+  const ads = await startAdPlatform(t, { pace: 0.2 });
+  const id = await orderReport(ads);
   const seen = new Set<string>();
   await until("it is complete", async () => {
     const { async_status, async_percent_completion } = (await ads.get(id)).body;
@@ -48,10 +56,10 @@ t.test("a report goes through its stages and back through none", async (t) => {
 });
 
 t.test("its rows are those that the same call would have, page by page", async (t) => {
-  const ads = await adPlatform(t);
+  const ads = await startAdPlatform(t);
   const query = { fields: "impressions,spend", date_preset: "last_14d", time_increment: "1" };
-  const id = await order(ads, query);
-  t.match(await ended(ads, id), { async_status: "Job Completed", async_percent_completion: 100 });
+  const id = await orderReport(ads, query);
+  t.match(await waitForReport(ads, id), { async_status: "Job Completed", async_percent_completion: 100 });
   const first = (await ads.get(`${id}/insights`, { limit: "10" })).body;
   t.equal(first.data.length, 10);
   const rest = (await ads.get(`${id}/insights`, { limit: "10", after: first.paging.cursors.after })).body;
@@ -60,18 +68,18 @@ t.test("its rows are those that the same call would have, page by page", async (
 });
 
 t.test("a report may ask for more than a call", async (t) => {
-  const ads = await adPlatform(t);
+  const ads = await startAdPlatform(t);
   const form = { breakdowns: "age,gender,country,device_platform", date_preset: "yesterday" };
-  const id = await order(ads, form);
-  await ended(ads, id);
+  const id = await orderReport(ads, form);
+  await waitForReport(ads, id);
   t.equal((await ads.get(`${id}/insights`, { limit: "500" })).body.data.length, 6 * 3 * 3 * 3);
 });
 
 t.test("a report on an object named `fail report` fails and says why", async (t) => {
-  const ads = await adPlatform(t);
-  const campaign = await ads.make("campaigns", { name: "please fail report" });
-  const id = await order(ads, {}, `${campaign}/insights`);
-  t.match(await ended(ads, id), {
+  const ads = await startAdPlatform(t);
+  const campaign = await ads.create("campaigns", { name: "please fail report" });
+  const id = await orderReport(ads, {}, `${campaign}/insights`);
+  t.match(await waitForReport(ads, id), {
     async_status: "Job Failed",
     async_percent_completion: 100,
     error_code: Number,
@@ -86,26 +94,26 @@ t.test("a report on an object named `fail report` fails and says why", async (t)
 });
 
 t.test("a report on an object named `skip report` is skipped", async (t) => {
-  const ads = await adPlatform(t);
-  const campaign = await ads.make("campaigns", { name: "skip report" });
-  const id = await order(ads, {}, `${campaign}/insights`);
-  t.match(await ended(ads, id), { async_status: "Job Skipped" });
+  const ads = await startAdPlatform(t);
+  const campaign = await ads.create("campaigns", { name: "skip report" });
+  const id = await orderReport(ads, {}, `${campaign}/insights`);
+  t.match(await waitForReport(ads, id), { async_status: "Job Skipped" });
 });
 
 t.test("a report is refused at once for what its call would be refused for", async (t) => {
-  const ads = await adPlatform(t);
+  const ads = await startAdPlatform(t);
   const { status, body } = await ads.post(INSIGHTS, { date_preset: "lifetime" });
   t.equal(status, 400);
   t.match(body.error, { code: 100 });
 });
 
 t.test("an unknown report, and one of another account, look as if they were not there", async (t) => {
-  const ads = await adPlatform(t);
-  const id = await order(ads);
+  const ads = await startAdPlatform(t);
+  const id = await orderReport(ads);
   for (const answer of [
     await ads.get("6023920149050"),
     await ads.get("6023920149050/insights"),
-    await ads.get(id, {}, adToken(["1600000000000102"])),
+    await ads.get(id, {}, issueAdToken(["1600000000000102"])),
   ])
     t.match(answer.body.error, { code: 100, error_subcode: 33 });
 });

@@ -2,11 +2,11 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import t, { type Test } from "tap";
 import {
-  receiveWebhooks,
+  callSandbox,
+  type RunningSandbox,
   SANDBOX_SETTINGS,
-  type StandIn,
-  speak,
   startSandbox,
+  startWebhookReceiver,
 } from "../../fixtures/sandbox/sandbox.ts";
 import { until } from "../../fixtures/until.ts";
 
@@ -16,13 +16,13 @@ const token = `${APP}|${SANDBOX_SETTINGS.PLATFORM_APP_SECRET}`;
 type Echo = (query: URLSearchParams) => { status: number; text: string };
 
 /** A receiver that answers the handshake as the test wants. */
-async function receiver(t: Test, echo: Echo) {
-  const asked: URLSearchParams[] = [];
-  const got: string[] = [];
+async function startReceiver(t: Test, echo: Echo) {
+  const challenges: URLSearchParams[] = [];
+  const receivedPaths: string[] = [];
   const server = createServer((request, response) => {
     const { searchParams, pathname } = new URL(request.url ?? "/", "http://localhost");
-    if (request.method === "POST") got.push(pathname);
-    else asked.push(searchParams);
+    if (request.method === "POST") receivedPaths.push(pathname);
+    else challenges.push(searchParams);
     const { status, text } = echo(searchParams);
     request.resume();
     response.writeHead(status).end(text);
@@ -32,38 +32,42 @@ async function receiver(t: Test, echo: Echo) {
     server.closeAllConnections();
     server.close();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`, asked, got };
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
+    challenges,
+    receivedPaths,
+  };
 }
 
-const subscribe = ({ base }: StandIn, form: Record<string, string>) =>
-  speak(`${base}/${APP}/subscriptions`, {
+const subscribe = ({ base }: RunningSandbox, form: Record<string, string>) =>
+  callSandbox(`${base}/${APP}/subscriptions`, {
     token,
     form: { object: "page", fields: "feed,leadgen", verify_token: "v", ...form },
   });
 
-const willing: Echo = (query) => ({ status: 200, text: query.get("hub.challenge") ?? "" });
+const echoChallenge: Echo = (query) => ({ status: 200, text: query.get("hub.challenge") ?? "" });
 
 t.test("the app is known to its own token alone", async (t) => {
   const { base } = await startSandbox(t);
-  t.match((await speak(`${base}/${APP}`, { token })).body, { id: APP, name: /./, link: /^http/ });
-  t.match(await speak(`${base}/${APP}`, { token: "EAASandboxDemoAds" }), {
+  t.match((await callSandbox(`${base}/${APP}`, { token })).body, { id: APP, name: /./, link: /^http/ });
+  t.match(await callSandbox(`${base}/${APP}`, { token: "EAASandboxDemoAds" }), {
     status: 401,
     body: { error: { code: 104 } },
   });
 });
 
 t.test("webhooks go where the challenge was echoed", async (t) => {
-  const former = await receiveWebhooks(t);
+  const former = await startWebhookReceiver(t);
   const sandbox = await startSandbox(t, { settings: { PUBLIC_URL: former.url } });
-  const { url, asked, got } = await receiver(t, willing);
+  const { url, challenges, receivedPaths } = await startReceiver(t, echoChallenge);
   t.same((await subscribe(sandbox, { callback_url: `${url}?own=1` })).body, { success: true });
-  t.match(Object.fromEntries(asked[0] ?? []), {
+  t.match(Object.fromEntries(challenges[0] ?? []), {
     own: "1",
     "hub.mode": "subscribe",
     "hub.challenge": /^\d{10}$/,
     "hub.verify_token": "v",
   });
-  t.match((await speak(`${sandbox.base}/${APP}/subscriptions`, { token })).body.data, [
+  t.match((await callSandbox(`${sandbox.base}/${APP}/subscriptions`, { token })).body.data, [
     {
       object: "page",
       callback_url: `${url}?own=1`,
@@ -71,26 +75,29 @@ t.test("webhooks go where the challenge was echoed", async (t) => {
       fields: [{ name: "feed" }, { name: "leadgen" }],
     },
   ]);
-  await speak(`${sandbox.origin}/_sandbox/webhook`, { json: { object: "page", entry: [{ id: "1" }] } });
-  await until("arrived", () => got.length === 1);
+  await callSandbox(`${sandbox.origin}/_sandbox/webhook`, { json: { object: "page", entry: [{ id: "1" }] } });
+  await until("arrived", () => receivedPaths.length === 1);
   t.same(former.received, []);
 });
 
 t.test("a subscription of one object leaves the webhooks of the others where they go", async (t) => {
-  const former = await receiveWebhooks(t);
+  const former = await startWebhookReceiver(t);
   const sandbox = await startSandbox(t, { settings: { PUBLIC_URL: former.url } });
-  const [pages, photos] = [await receiver(t, willing), await receiver(t, willing)];
+  const [pages, photos] = [await startReceiver(t, echoChallenge), await startReceiver(t, echoChallenge)];
   await subscribe(sandbox, { object: "page", callback_url: pages.url });
   await subscribe(sandbox, { object: "instagram", callback_url: photos.url });
   for (const object of ["page", "instagram", "ad_account"])
-    await speak(`${sandbox.origin}/_sandbox/webhook`, { json: { object, entry: [{ id: "1" }] } });
-  await until("all arrived", () => pages.got.length + photos.got.length + former.received.length === 3);
-  t.same([pages.got.length, photos.got.length], [1, 1]);
+    await callSandbox(`${sandbox.origin}/_sandbox/webhook`, { json: { object, entry: [{ id: "1" }] } });
+  await until(
+    "all arrived",
+    () => pages.receivedPaths.length + photos.receivedPaths.length + former.received.length === 3,
+  );
+  t.same([pages.receivedPaths.length, photos.receivedPaths.length], [1, 1]);
   t.equal(former.received[0]?.body.object, "ad_account");
 });
 
 t.test("a receiver that does not echo gets none", async (t) => {
-  const former = await receiveWebhooks(t);
+  const former = await startWebhookReceiver(t);
   const sandbox = await startSandbox(t, { settings: { PUBLIC_URL: former.url } });
   const refusals: [Echo, RegExp][] = [
     [() => ({ status: 403, text: "" }), /HTTP Status Code = 403/],
@@ -98,15 +105,15 @@ t.test("a receiver that does not echo gets none", async (t) => {
     [(query) => ({ status: 201, text: query.get("hub.challenge") ?? "" }), /HTTP Status Code = 201/],
   ];
   for (const [echo, message] of refusals) {
-    const { url } = await receiver(t, echo);
+    const { url } = await startReceiver(t, echo);
     t.match(await subscribe(sandbox, { callback_url: url }), {
       status: 400,
       body: { error: { code: 2200, message } },
     });
   }
-  const nowhere = await subscribe(sandbox, { callback_url: "http://127.0.0.1:1/" });
-  t.match(nowhere.body.error, { code: 2200, message: /No answer/ });
-  await speak(`${sandbox.origin}/_sandbox/webhook`, { json: { object: "page", entry: [{ id: "1" }] } });
+  const unreachable = await subscribe(sandbox, { callback_url: "http://127.0.0.1:1/" });
+  t.match(unreachable.body.error, { code: 2200, message: /No answer/ });
+  await callSandbox(`${sandbox.origin}/_sandbox/webhook`, { json: { object: "page", entry: [{ id: "1" }] } });
   await until("arrived at the former address", () => former.received.length === 1);
 });
 

@@ -2,32 +2,32 @@ import { createHash } from "node:crypto";
 import t from "tap";
 import {
   changesOf,
-  DEMO_CHAT,
+  DEMO_CHAT_TOKEN,
+  formatRefusal,
   isSigned,
-  NUMBER,
-  NUMBER_DIGITS,
-  PLAIN_NUMBER,
-  post,
-  refusal,
-  startWithReceiver,
-  WABA,
+  PHONE_NUMBER,
+  PHONE_NUMBER_ID,
+  PLAIN_NUMBER_ID,
+  postJson,
+  startSandboxWithReceiver,
+  WABA_ID,
 } from "../../fixtures/sandbox/assets.ts";
-import { speak } from "../../fixtures/sandbox/sandbox.ts";
+import { callSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import { until } from "../../fixtures/until.ts";
 
-type Started = Awaited<ReturnType<typeof startWithReceiver>>;
+type SandboxWithReceiver = Awaited<ReturnType<typeof startSandboxWithReceiver>>;
 
-const write = ({ origin }: Started, message: object) =>
-  speak(`${origin}/_sandbox/inbound`, {
-    json: { channel: NUMBER, from: "16505551234", ...message },
+const sendInbound = ({ origin }: SandboxWithReceiver, message: object) =>
+  callSandbox(`${origin}/_sandbox/inbound`, {
+    json: { channel: PHONE_NUMBER_ID, from: "16505551234", ...message },
   });
 
 /** What the service hears of a message. */
-async function arrives(sandbox: Started, message: object) {
+async function receiveInbound(sandbox: SandboxWithReceiver, message: object) {
   const inbound = () =>
     sandbox.received.filter((webhook) => changesOf([webhook], "messages")[0].messages !== undefined);
   const before = inbound().length;
-  const answer = await write(sandbox, message);
+  const answer = await sendInbound(sandbox, message);
   if (answer.status !== 202) throw new Error(`not taken: ${JSON.stringify(answer.body)}`);
   const webhook = await until("the webhook", () => inbound()[before]);
   const [value] = changesOf([webhook], "messages");
@@ -35,15 +35,18 @@ async function arrives(sandbox: Started, message: object) {
 }
 
 t.test("a text arrives in the words of the contract, signed", async (t) => {
-  const sandbox = await startWithReceiver(t);
-  const { webhook, value, message } = await arrives(sandbox, { type: "text", content: { body: "Olá" } });
+  const sandbox = await startSandboxWithReceiver(t);
+  const { webhook, value, message } = await receiveInbound(sandbox, {
+    type: "text",
+    content: { body: "Olá" },
+  });
   t.ok(isSigned(webhook));
   t.match(webhook.raw, "Ol\\u00e1", "escaped, so that only the raw bytes verify");
-  t.match(webhook.body, { object: "whatsapp_business_account", entry: [{ id: WABA }] });
+  t.match(webhook.body, { object: "whatsapp_business_account", entry: [{ id: WABA_ID }] });
   t.same(Object.keys(webhook.body.entry[0]).sort(), ["changes", "id"], "without a time");
   t.match(value, {
     messaging_product: "whatsapp",
-    metadata: { display_phone_number: NUMBER_DIGITS, phone_number_id: NUMBER },
+    metadata: { display_phone_number: PHONE_NUMBER, phone_number_id: PHONE_NUMBER_ID },
     contacts: [{ profile: { name: String }, wa_id: "16505551234", user_id: /^US\.\d+$/ }],
   });
   t.match(message, {
@@ -57,8 +60,8 @@ t.test("a text arrives in the words of the contract, signed", async (t) => {
 });
 
 t.test("who is known by a scoped id only writes without a number", async (t) => {
-  const sandbox = await startWithReceiver(t);
-  const { value, message } = await arrives(sandbox, { from: "BR.1502576394655843", type: "text" });
+  const sandbox = await startSandboxWithReceiver(t);
+  const { value, message } = await receiveInbound(sandbox, { from: "BR.1502576394655843", type: "text" });
   t.notOk("from" in message || "wa_id" in value.contacts[0]);
   t.equal(message.from_user_id, "BR.1502576394655843");
   t.match(value.contacts, [{ user_id: "BR.1502576394655843", profile: { username: String } }]);
@@ -79,9 +82,9 @@ const DEFAULTS: Record<string, object> = {
 };
 
 t.test("every type can arrive without its content being given", async (t) => {
-  const sandbox = await startWithReceiver(t);
+  const sandbox = await startSandboxWithReceiver(t);
   for (const [type, content] of Object.entries(DEFAULTS)) {
-    const { message } = await arrives(sandbox, { type });
+    const { message } = await receiveInbound(sandbox, { type });
     t.equal(message.type, type);
     t.match(message[type], content, type);
     t.equal("errors" in message, type === "unsupported");
@@ -89,18 +92,21 @@ t.test("every type can arrive without its content being given", async (t) => {
 });
 
 t.test("content arrives as it was given", async (t) => {
-  const sandbox = await startWithReceiver(t);
+  const sandbox = await startSandboxWithReceiver(t);
   const content = { type: "list_reply", list_reply: { id: "1", title: "One", description: "First" } };
-  t.same((await arrives(sandbox, { type: "interactive", content })).message.interactive, content);
+  t.same((await receiveInbound(sandbox, { type: "interactive", content })).message.interactive, content);
   const contacts = [{ name: { formatted_name: "Bia" } }];
-  t.same((await arrives(sandbox, { type: "contacts", content: contacts })).message.contacts, contacts);
+  t.same((await receiveInbound(sandbox, { type: "contacts", content: contacts })).message.contacts, contacts);
 });
 
 t.test("what is answered to, and the ad that was pressed, stand beside the content", async (t) => {
-  const sandbox = await startWithReceiver(t);
-  const context = { from: NUMBER_DIGITS, id: "wamid.y" };
+  const sandbox = await startSandboxWithReceiver(t);
+  const context = { from: PHONE_NUMBER, id: "wamid.y" };
   const referral = { source_type: "ad", source_id: "120", ctwa_clid: "x" };
-  const { message } = await arrives(sandbox, { type: "text", content: { context, referral, body: "Hi" } });
+  const { message } = await receiveInbound(sandbox, {
+    type: "text",
+    content: { context, referral, body: "Hi" },
+  });
   t.match(message, { text: { body: "Hi" }, context, referral });
   t.same(Object.keys(message.text), ["body"]);
 });
@@ -114,14 +120,14 @@ const FILES = {
 };
 
 t.test("a file that arrives can be fetched", async (t) => {
-  const sandbox = await startWithReceiver(t);
+  const sandbox = await startSandboxWithReceiver(t);
   for (const [type, expected] of Object.entries(FILES)) {
     const content = type === "image" ? { caption: "Look" } : undefined;
-    const { message } = await arrives(sandbox, { type, content });
+    const { message } = await receiveInbound(sandbox, { type, content });
     const { id, sha256, ...rest } = message[type];
     t.same(rest, expected, type);
-    const { url } = (await speak(`${sandbox.base}/${id}`, { token: DEMO_CHAT })).body;
-    const answer = await fetch(url, { headers: { authorization: `Bearer ${DEMO_CHAT}` } });
+    const { url } = (await callSandbox(`${sandbox.base}/${id}`, { token: DEMO_CHAT_TOKEN })).body;
+    const answer = await fetch(url, { headers: { authorization: `Bearer ${DEMO_CHAT_TOKEN}` } });
     t.equal(answer.headers.get("content-type"), expected.mime_type);
     const bytes = Buffer.from(await answer.arrayBuffer());
     t.equal(createHash("sha256").update(bytes).digest("hex"), sha256);
@@ -129,27 +135,31 @@ t.test("a file that arrives can be fetched", async (t) => {
 });
 
 t.test("a message that arrived can be marked as read by its number", async (t) => {
-  const sandbox = await startWithReceiver(t);
-  const { message } = await arrives(sandbox, { type: "text" });
+  const sandbox = await startSandboxWithReceiver(t);
+  const { message } = await receiveInbound(sandbox, { type: "text" });
   const read = { messaging_product: "whatsapp", status: "read", message_id: message.id };
-  const address = `${sandbox.base}/${NUMBER}/messages`;
-  t.same((await post(address, read)).body, { success: true });
-  t.same((await post(address, { ...read, typing_indicator: { type: "text" } })).body, { success: true });
-  t.equal(refusal(await post(address, { ...read, typing_indicator: { type: "drum" } })), "400 100");
-  t.equal(refusal(await post(address, { ...read, status: "seen" })), "400 100");
-  t.equal(refusal(await post(address, { ...read, message_id: undefined })), "400 100");
-  t.equal(refusal(await post(address, { ...read, message_id: "wamid.unknown" })), "400 131009");
+  const address = `${sandbox.base}/${PHONE_NUMBER_ID}/messages`;
+  t.same((await postJson(address, read)).body, { success: true });
+  t.same((await postJson(address, { ...read, typing_indicator: { type: "text" } })).body, { success: true });
+  t.equal(formatRefusal(await postJson(address, { ...read, typing_indicator: { type: "drum" } })), "400 100");
+  t.equal(formatRefusal(await postJson(address, { ...read, status: "seen" })), "400 100");
+  t.equal(formatRefusal(await postJson(address, { ...read, message_id: undefined })), "400 100");
+  t.equal(formatRefusal(await postJson(address, { ...read, message_id: "wamid.unknown" })), "400 131009");
   const sent = { messaging_product: "whatsapp", to: "16505551234", text: { body: "Hi" } };
-  const { id } = (await post(address, sent)).body.messages[0];
-  t.equal(refusal(await post(address, { ...read, message_id: id })), "400 131009", "its own messages not");
-  const { message: other } = await arrives(sandbox, { channel: PLAIN_NUMBER, type: "text" });
-  t.equal(refusal(await post(address, { ...read, message_id: other.id })), "400 131009");
+  const { id } = (await postJson(address, sent)).body.messages[0];
+  t.equal(
+    formatRefusal(await postJson(address, { ...read, message_id: id })),
+    "400 131009",
+    "its own messages not",
+  );
+  const { message: other } = await receiveInbound(sandbox, { channel: PLAIN_NUMBER_ID, type: "text" });
+  t.equal(formatRefusal(await postJson(address, { ...read, message_id: other.id })), "400 131009");
 });
 
 t.test("a message that cannot be is refused", async (t) => {
-  const sandbox = await startWithReceiver(t);
-  for (const type of ["song", "constructor"]) t.equal((await write(sandbox, { type })).status, 400);
-  t.equal((await write(sandbox, { type: "text", from: "Ana" })).status, 400);
-  t.equal((await write(sandbox, { type: "text", content: "Hi" })).status, 400);
+  const sandbox = await startSandboxWithReceiver(t);
+  for (const type of ["song", "constructor"]) t.equal((await sendInbound(sandbox, { type })).status, 400);
+  t.equal((await sendInbound(sandbox, { type: "text", from: "Ana" })).status, 400);
+  t.equal((await sendInbound(sandbox, { type: "text", content: "Hi" })).status, 400);
   t.same(sandbox.received, []);
 });

@@ -1,21 +1,21 @@
 import { createHash } from "node:crypto";
 import t from "tap";
 import {
-  chatToken,
-  DEMO_CHAT,
+  DEMO_CHAT_TOKEN,
+  formatRefusal,
+  issueChatToken,
   issueToken,
-  NUMBER,
-  OTHER_WABA,
-  PLAIN_NUMBER,
-  post,
-  refusal,
-  WABA,
+  OTHER_WABA_ID,
+  PHONE_NUMBER_ID,
+  PLAIN_NUMBER_ID,
+  postJson,
+  WABA_ID,
 } from "../../fixtures/sandbox/assets.ts";
-import { speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
+import { callSandbox, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import { until } from "../../fixtures/until.ts";
 
-const token = DEMO_CHAT;
-const tea = chatToken([OTHER_WABA]);
+const token = DEMO_CHAT_TOKEN;
+const otherToken = issueChatToken([OTHER_WABA_ID]);
 const PICTURE = Buffer.from("a picture, almost");
 
 interface UploadParts {
@@ -30,7 +30,7 @@ function upload(base: string, parts: UploadParts = {}) {
   if (product !== undefined) body.set("messaging_product", product);
   if (type !== undefined) body.set("type", type);
   if (file !== undefined) body.set("file", new Blob([new Uint8Array(file)], { type: type ?? "" }), "file");
-  return speak(`${base}/${NUMBER}/media`, { token, body });
+  return callSandbox(`${base}/${PHONE_NUMBER_ID}/media`, { token, body });
 }
 
 const download = (url: string, bearer?: string) =>
@@ -41,8 +41,8 @@ t.test("an uploaded file is described, and fetched with the token", async (t) =>
   const uploaded = await upload(base);
   t.same(Object.keys(uploaded.body), ["id"]);
   const { id } = uploaded.body;
-  const query = { phone_number_id: NUMBER };
-  const { body } = await speak(`${base}/${id}`, { token, query });
+  const query = { phone_number_id: PHONE_NUMBER_ID };
+  const { body } = await callSandbox(`${base}/${id}`, { token, query });
   t.match(body.url, `${origin}/media/${id}?`);
   t.same(body, {
     url: body.url,
@@ -60,12 +60,12 @@ t.test("an uploaded file is described, and fetched with the token", async (t) =>
 t.test("the address alone opens nothing", async (t) => {
   const { base, origin } = await startSandbox(t);
   const { id } = (await upload(base)).body;
-  const { url } = (await speak(`${base}/${id}`, { token })).body;
+  const { url } = (await callSandbox(`${base}/${id}`, { token })).body;
   t.equal((await download(url)).status, 401);
   t.equal((await download(url, "EAASomething")).status, 401);
-  t.equal((await download(url, tea)).status, 401, "of somebody else");
-  const late = issueToken({ assets: [WABA], expires: 1_000 });
-  t.equal((await download(url, late)).status, 401, "that has expired");
+  t.equal((await download(url, otherToken)).status, 401, "of somebody else");
+  const expiredToken = issueToken({ assets: [WABA_ID], expires: 1_000 });
+  t.equal((await download(url, expiredToken)).status, 401, "that has expired");
   t.equal((await download(`${origin}/media/${id}?ticket=guessed`, token)).status, 404);
   t.equal((await download(`${origin}/media/${id}`, token)).status, 404);
   t.equal((await download(url.replace(id, `${id}1`), token)).status, 404);
@@ -74,36 +74,40 @@ t.test("the address alone opens nothing", async (t) => {
 t.test("the address is good for five minutes", async (t) => {
   const { base } = await startSandbox(t); // of its time, which are three seconds of ours
   const { id } = (await upload(base)).body;
-  const { url } = (await speak(`${base}/${id}`, { token })).body;
+  const { url } = (await callSandbox(`${base}/${id}`, { token })).body;
   t.equal((await download(url, token)).status, 200);
   await until("the end of the address", async () => (await download(url, token)).status === 404);
-  t.equal((await speak(`${base}/${id}`, { token })).status, 200, "and can be asked for again");
+  t.equal((await callSandbox(`${base}/${id}`, { token })).status, 200, "and can be asked for again");
 });
 
 t.test("a file belongs to its number", async (t) => {
   const { base } = await startSandbox(t);
   const { id } = (await upload(base)).body;
-  t.equal(refusal(await speak(`${base}/${id}`, { token: tea })), "400 100 33");
-  const query = { phone_number_id: PLAIN_NUMBER };
-  t.equal(refusal(await speak(`${base}/${id}`, { token, query })), "400 100 33");
+  t.equal(formatRefusal(await callSandbox(`${base}/${id}`, { token: otherToken })), "400 100 33");
+  const query = { phone_number_id: PLAIN_NUMBER_ID };
+  t.equal(formatRefusal(await callSandbox(`${base}/${id}`, { token, query })), "400 100 33");
   const message = { messaging_product: "whatsapp", to: "16505551234", type: "image", image: { id } };
-  t.equal((await post(`${base}/${NUMBER}/messages`, message)).status, 200);
-  t.equal(refusal(await post(`${base}/${PLAIN_NUMBER}/messages`, message, tea)), "400 131009");
+  t.equal((await postJson(`${base}/${PHONE_NUMBER_ID}/messages`, message)).status, 200);
+  t.equal(
+    formatRefusal(await postJson(`${base}/${PLAIN_NUMBER_ID}/messages`, message, otherToken)),
+    "400 131009",
+  );
 });
 
 t.test("a deleted file is gone", async (t) => {
   const { base } = await startSandbox(t);
   const { id } = (await upload(base)).body;
-  const { url } = (await speak(`${base}/${id}`, { token })).body;
-  t.same((await speak(`${base}/${id}`, { method: "DELETE", token })).body, { success: true });
-  t.equal(refusal(await speak(`${base}/${id}`, { token })), "400 100 33");
+  const { url } = (await callSandbox(`${base}/${id}`, { token })).body;
+  t.same((await callSandbox(`${base}/${id}`, { method: "DELETE", token })).body, { success: true });
+  t.equal(formatRefusal(await callSandbox(`${base}/${id}`, { token })), "400 100 33");
   t.equal((await download(url, token)).status, 404);
 });
 
 const bytes = (count: number) => Buffer.alloc(count, 1);
 const KB = 1024;
 const MB = 1024 * KB;
-const moving = (count: number) => Buffer.concat([Buffer.from("RIFFsizeWEBPVP8XANIM"), bytes(count - 20)]);
+const animatedSticker = (count: number) =>
+  Buffer.concat([Buffer.from("RIFFsizeWEBPVP8XANIM"), bytes(count - 20)]);
 
 const UPLOADS: Record<string, [parts: UploadParts, outcome: string]> = {
   "of a sound with its codec": [{ type: "audio/ogg; codecs=opus" }, "200"],
@@ -117,8 +121,11 @@ const UPLOADS: Record<string, [parts: UploadParts, outcome: string]> = {
   "of a picture that is too large": [{ file: bytes(5 * MB + 1) }, "400 131053"],
   "of the largest sticker that stands still": [{ type: "image/webp", file: bytes(100 * KB) }, "200"],
   "of a larger sticker that stands still": [{ type: "image/webp", file: bytes(100 * KB + 1) }, "400 131053"],
-  "of the largest sticker that moves": [{ type: "image/webp", file: moving(500 * KB) }, "200"],
-  "of a larger sticker that moves": [{ type: "image/webp", file: moving(500 * KB + 1) }, "400 131053"],
+  "of the largest sticker that moves": [{ type: "image/webp", file: animatedSticker(500 * KB) }, "200"],
+  "of a larger sticker that moves": [
+    { type: "image/webp", file: animatedSticker(500 * KB + 1) },
+    "400 131053",
+  ],
   "of a film that is too large": [{ type: "video/mp4", file: bytes(16 * MB + 1) }, "400 131053"],
 };
 
@@ -128,14 +135,15 @@ t.test("files are not kept without end: the oldest are forgotten beyond 64 MiB",
   const large = { type: "application/pdf", file: bytes(40 * MB) };
   const first = (await upload(base, large)).body.id;
   const second = (await upload(base, large)).body.id;
-  t.equal((await speak(`${base}/${small}`, { token })).status, 200);
+  t.equal((await callSandbox(`${base}/${small}`, { token })).status, 200);
   const third = (await upload(base, large)).body.id;
-  for (const id of [small, first]) t.equal(refusal(await speak(`${base}/${id}`, { token })), "400 100 33");
-  for (const id of [second, third]) t.equal((await speak(`${base}/${id}`, { token })).status, 200);
+  for (const id of [small, first])
+    t.equal(formatRefusal(await callSandbox(`${base}/${id}`, { token })), "400 100 33");
+  for (const id of [second, third]) t.equal((await callSandbox(`${base}/${id}`, { token })).status, 200);
 });
 
 t.test("an upload is taken, or refused,", async (t) => {
   const { base } = await startSandbox(t);
   for (const [what, [parts, outcome]] of Object.entries(UPLOADS))
-    t.equal(refusal(await upload(base, parts)), outcome, what);
+    t.equal(formatRefusal(await upload(base, parts)), outcome, what);
 });

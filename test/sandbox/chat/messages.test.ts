@@ -1,12 +1,12 @@
 import t from "tap";
 import {
-  chatToken,
-  NUMBER,
-  NUMBER_DIGITS,
-  OTHER_WABA,
-  PLAIN_NUMBER,
-  post,
-  refusal,
+  formatRefusal,
+  issueChatToken,
+  OTHER_WABA_ID,
+  PHONE_NUMBER,
+  PHONE_NUMBER_ID,
+  PLAIN_NUMBER_ID,
+  postJson,
 } from "../../fixtures/sandbox/assets.ts";
 import { startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 
@@ -16,7 +16,7 @@ const text = { ...common, type: "text", text: { body: "Hi", preview_url: false }
 
 t.test("a message is accepted in the words of the contract", async (t) => {
   const { base } = await startSandbox(t);
-  const answer = await post(`${base}/${NUMBER}/messages`, text);
+  const answer = await postJson(`${base}/${PHONE_NUMBER_ID}/messages`, text);
   t.equal(answer.status, 200);
   t.match(answer.body.messages[0].id, /^wamid\.HBg/);
   t.same(answer.body, {
@@ -50,7 +50,7 @@ const CONTACTS: Record<string, [recipient: object, contact: object]> = {
 t.test("the answer names its recipient:", async (t) => {
   const { base } = await startSandbox(t);
   for (const [what, [recipient, contact]] of Object.entries(CONTACTS)) {
-    const answer = await post(`${base}/${NUMBER}/messages`, { ...text, ...recipient });
+    const answer = await postJson(`${base}/${PHONE_NUMBER_ID}/messages`, { ...text, ...recipient });
     t.same(answer.body.contacts, [contact], what);
   }
 });
@@ -62,7 +62,7 @@ const interactive = (type: string, action: object, rest: object = { body: { text
   interactive: { type, action, ...rest },
 });
 
-const TAKEN: Record<string, object> = {
+const ACCEPTED: Record<string, object> = {
   "a text without a type": { text: { body: "Hi" } },
   "a text that answers another": { ...text, context: { message_id: "wamid.prev" } },
   "a text of 4096 letters": { type: "text", text: { body: "x".repeat(4096) } },
@@ -88,8 +88,12 @@ const TAKEN: Record<string, object> = {
 
 t.test("taken is", async (t) => {
   const { base } = await startSandbox(t);
-  for (const [what, content] of Object.entries(TAKEN))
-    t.match(await post(`${base}/${NUMBER}/messages`, { ...common, ...content }), { status: 200 }, what);
+  for (const [what, content] of Object.entries(ACCEPTED))
+    t.match(
+      await postJson(`${base}/${PHONE_NUMBER_ID}/messages`, { ...common, ...content }),
+      { status: 200 },
+      what,
+    );
 });
 
 const REFUSED: Record<string, [message: object, refusal: string]> = {
@@ -101,8 +105,8 @@ const REFUSED: Record<string, [message: object, refusal: string]> = {
   "to a number that is too short": [{ to: "12345" }, "400 131009"],
   "to a scoped id in the place of the number": [{ to: BSUID }, "400 131009"],
   "to a scoped id that is none": [{ to: undefined, recipient: "usa.1" }, "400 131009"],
-  "to itself": [{ to: NUMBER_DIGITS }, "400 131021"],
-  "to itself with a plus": [{ to: `+${NUMBER_DIGITS}` }, "400 131021"],
+  "to itself": [{ to: PHONE_NUMBER }, "400 131021"],
+  "to itself with a plus": [{ to: `+${PHONE_NUMBER}` }, "400 131021"],
   "of an unknown type": [{ type: "song" }, "400 100"],
   "of a type that every object has": [{ type: "constructor" }, "400 100"],
   "of a type that only people send": [{ type: "order", order: {} }, "400 131051"],
@@ -146,12 +150,12 @@ const REFUSED: Record<string, [message: object, refusal: string]> = {
 t.test("a message is refused", async (t) => {
   const { base } = await startSandbox(t);
   for (const [what, [change, expected]] of Object.entries(REFUSED)) {
-    const answer = await post(`${base}/${NUMBER}/messages`, { ...text, ...change });
-    t.equal(refusal(answer), expected, what);
+    const answer = await postJson(`${base}/${PHONE_NUMBER_ID}/messages`, { ...text, ...change });
+    t.equal(formatRefusal(answer), expected, what);
   }
-  const nobody = await post(`${base}/${NUMBER}/messages`, { ...text, to: undefined });
-  t.match(nobody.body.error.message, "The parameter to is required.");
-  const invalid = await post(`${base}/${NUMBER}/messages`, { ...text, to: "Ana" });
+  const withoutRecipient = await postJson(`${base}/${PHONE_NUMBER_ID}/messages`, { ...text, to: undefined });
+  t.match(withoutRecipient.body.error.message, "The parameter to is required.");
+  const invalid = await postJson(`${base}/${PHONE_NUMBER_ID}/messages`, { ...text, to: "Ana" });
   t.match(invalid.body.error, {
     type: "OAuthException",
     fbtrace_id: String,
@@ -161,20 +165,23 @@ t.test("a message is refused", async (t) => {
 
 t.test("a message of this number can be reacted to, and the reaction taken back", async (t) => {
   const { base } = await startSandbox(t);
-  const { id } = (await post(`${base}/${NUMBER}/messages`, text)).body.messages[0];
+  const { id } = (await postJson(`${base}/${PHONE_NUMBER_ID}/messages`, text)).body.messages[0];
   const react = (number: string, reaction: object, token?: string) =>
-    post(`${base}/${number}/messages`, { ...common, type: "reaction", reaction }, token);
-  t.equal((await react(NUMBER, { message_id: id, emoji: "👍" })).status, 200);
-  t.equal((await react(NUMBER, { message_id: id, emoji: "" })).status, 200);
-  t.equal(refusal(await react(NUMBER, { message_id: id })), "400 131008");
-  const tea = chatToken([OTHER_WABA]);
-  t.equal(refusal(await react(PLAIN_NUMBER, { message_id: id, emoji: "👍" }, tea)), "400 131009");
+    postJson(`${base}/${number}/messages`, { ...common, type: "reaction", reaction }, token);
+  t.equal((await react(PHONE_NUMBER_ID, { message_id: id, emoji: "👍" })).status, 200);
+  t.equal((await react(PHONE_NUMBER_ID, { message_id: id, emoji: "" })).status, 200);
+  t.equal(formatRefusal(await react(PHONE_NUMBER_ID, { message_id: id })), "400 131008");
+  const otherToken = issueChatToken([OTHER_WABA_ID]);
+  t.equal(
+    formatRefusal(await react(PLAIN_NUMBER_ID, { message_id: id, emoji: "👍" }, otherToken)),
+    "400 131009",
+  );
 });
 
 t.test("an object in the place of a coordinate is refused, not stumbled over", async (t) => {
   const { base } = await startSandbox(t);
   for (const latitude of [{ toString: 1, valueOf: 1 }, [[1]], null]) {
     const message = { ...common, type: "location", location: { latitude, longitude: 1 } };
-    t.equal(refusal(await post(`${base}/${NUMBER}/messages`, message)), "400 131009");
+    t.equal(formatRefusal(await postJson(`${base}/${PHONE_NUMBER_ID}/messages`, message)), "400 131009");
   }
 });

@@ -1,17 +1,17 @@
 import t from "tap";
 import {
   changesOf,
-  DEMO_CHAT,
+  DEMO_CHAT_TOKEN,
   isSigned,
-  post,
-  startWithReceiver,
-  WABA,
+  postJson,
+  startSandboxWithReceiver,
+  WABA_ID,
 } from "../../fixtures/sandbox/assets.ts";
-import { speak } from "../../fixtures/sandbox/sandbox.ts";
+import { callSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import { until } from "../../fixtures/until.ts";
 
 const submit = (base: string, name: string, rest: object = {}) =>
-  post(`${base}/${WABA}/message_templates`, {
+  postJson(`${base}/${WABA_ID}/message_templates`, {
     name,
     language: "pt_BR",
     category: "UTILITY",
@@ -19,10 +19,10 @@ const submit = (base: string, name: string, rest: object = {}) =>
     ...rest,
   });
 
-const FIELD = "message_template_status_update";
+const STATUS_FIELD = "message_template_status_update";
 
 t.test("an approval is told in a signed webhook, its id a bare number", async (t) => {
-  const { base, received } = await startWithReceiver(t);
+  const { base, received } = await startSandboxWithReceiver(t);
   const { id } = (await submit(base, "hello_again")).body;
   const update = await until("the review", () => received[0]);
   t.ok(isSigned(update));
@@ -31,11 +31,11 @@ t.test("an approval is told in a signed webhook, its id a bare number", async (t
     object: "whatsapp_business_account",
     entry: [
       {
-        id: WABA,
+        id: WABA_ID,
         time: Number,
         changes: [
           {
-            field: FIELD,
+            field: STATUS_FIELD,
             value: {
               event: "APPROVED",
               message_template_name: "hello_again",
@@ -48,20 +48,20 @@ t.test("an approval is told in a signed webhook, its id a bare number", async (t
       },
     ],
   });
-  t.match((await speak(`${base}/${id}`, { token: DEMO_CHAT })).body, { status: "APPROVED" });
+  t.match((await callSandbox(`${base}/${id}`, { token: DEMO_CHAT_TOKEN })).body, { status: "APPROVED" });
 });
 
 t.test("a name that begins with reject_ is rejected, and why", async (t) => {
-  const { base, received } = await startWithReceiver(t);
+  const { base, received } = await startSandboxWithReceiver(t);
   const { id } = (await submit(base, "reject_me")).body;
-  const update = await until("the review", () => changesOf(received, FIELD)[0]);
+  const update = await until("the review", () => changesOf(received, STATUS_FIELD)[0]);
   t.match(update, {
     event: "REJECTED",
     reason: "INVALID_FORMAT",
     rejection_info: { reason: String, recommendation: String },
   });
   const query = { fields: "status,rejected_reason" };
-  t.same((await speak(`${base}/${id}`, { token: DEMO_CHAT, query })).body, {
+  t.same((await callSandbox(`${base}/${id}`, { token: DEMO_CHAT_TOKEN, query })).body, {
     id,
     status: "REJECTED",
     rejected_reason: "INVALID_FORMAT",
@@ -69,18 +69,18 @@ t.test("a name that begins with reject_ is rejected, and why", async (t) => {
 });
 
 t.test("a name that begins with pause_ is approved and then paused", async (t) => {
-  const { base, received } = await startWithReceiver(t);
+  const { base, received } = await startSandboxWithReceiver(t);
   const { id } = (await submit(base, "pause_me")).body;
   const paused = await until("the pause", () =>
-    changesOf(received, FIELD).find(({ event }) => event === "PAUSED"),
+    changesOf(received, STATUS_FIELD).find(({ event }) => event === "PAUSED"),
   );
   t.match(paused, { other_info: { title: "FIRST_PAUSE" } });
-  t.ok(changesOf(received, FIELD).some(({ event }) => event === "APPROVED"));
-  t.equal((await speak(`${base}/${id}`, { token: DEMO_CHAT })).body.status, "PAUSED");
+  t.ok(changesOf(received, STATUS_FIELD).some(({ event }) => event === "APPROVED"));
+  t.equal((await callSandbox(`${base}/${id}`, { token: DEMO_CHAT_TOKEN })).body.status, "PAUSED");
 });
 
 t.test("a name that begins with recategorise_ comes back as marketing", async (t) => {
-  const { base, received } = await startWithReceiver(t);
+  const { base, received } = await startSandboxWithReceiver(t);
   const { body } = await submit(base, "recategorise_me");
   t.match(body, { status: "PENDING", category: "MARKETING" });
   const update = await until("the new category", () => changesOf(received, "template_category_update")[0]);
@@ -89,26 +89,26 @@ t.test("a name that begins with recategorise_ comes back as marketing", async (t
     previous_category: "UTILITY",
     new_category: "MARKETING",
   });
-  await until("the approval", () => changesOf(received, FIELD).length > 0);
-  t.equal((await speak(`${base}/${body.id}`, { token: DEMO_CHAT })).body.category, "MARKETING");
+  await until("the approval", () => changesOf(received, STATUS_FIELD).length > 0);
+  t.equal((await callSandbox(`${base}/${body.id}`, { token: DEMO_CHAT_TOKEN })).body.category, "MARKETING");
 });
 
 t.test("a name that begins with instant_ is approved in the answer", async (t) => {
-  const { base, received } = await startWithReceiver(t);
+  const { base, received } = await startSandboxWithReceiver(t);
   t.match((await submit(base, "instant_one")).body, { status: "APPROVED", category: "UTILITY" });
-  const update = await until("the word of it", () => changesOf(received, FIELD)[0]);
+  const update = await until("the word of it", () => changesOf(received, STATUS_FIELD)[0]);
   t.equal(update.event, "APPROVED");
 });
 
 t.test("a template that was deleted during its review is not heard of again", async (t) => {
-  const { base, received } = await startWithReceiver(t, 0.5);
-  const address = `${base}/${WABA}/message_templates`;
+  const { base, received } = await startSandboxWithReceiver(t, 0.5);
+  const address = `${base}/${WABA_ID}/message_templates`;
   await submit(base, "short_lived");
-  await speak(address, { method: "DELETE", token: DEMO_CHAT, query: { name: "short_lived" } });
+  await callSandbox(address, { method: "DELETE", token: DEMO_CHAT_TOKEN, query: { name: "short_lived" } });
   await submit(base, "after_it");
   await until("the review of the next", () => received.length > 0);
   t.same(
-    changesOf(received, FIELD).map(({ message_template_name: name }) => name),
+    changesOf(received, STATUS_FIELD).map(({ message_template_name: name }) => name),
     ["after_it"],
   );
 });

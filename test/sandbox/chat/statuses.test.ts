@@ -1,45 +1,45 @@
 import t from "tap";
 import {
-  DEMO_CHAT,
+  DEMO_CHAT_TOKEN,
+  formatRefusal,
   isSigned,
-  NUMBER,
-  NUMBER_DIGITS,
-  post,
-  refusal,
-  startWithReceiver,
+  PHONE_NUMBER,
+  PHONE_NUMBER_ID,
+  postJson,
+  startSandboxWithReceiver,
   statusesOf,
-  WABA,
+  WABA_ID,
 } from "../../fixtures/sandbox/assets.ts";
-import { speak } from "../../fixtures/sandbox/sandbox.ts";
+import { callSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import { until } from "../../fixtures/until.ts";
 
 const BSUID = "US.13491208655302741918";
 const text = { messaging_product: "whatsapp", type: "text", text: { body: "Hi" } };
 
-type Started = Awaited<ReturnType<typeof startWithReceiver>>;
+type SandboxWithReceiver = Awaited<ReturnType<typeof startSandboxWithReceiver>>;
 
-async function send({ base }: Started, message: object): Promise<string> {
-  const answer = await post(`${base}/${NUMBER}/messages`, { ...text, ...message });
+async function send({ base }: SandboxWithReceiver, message: object): Promise<string> {
+  const answer = await postJson(`${base}/${PHONE_NUMBER_ID}/messages`, { ...text, ...message });
   return answer.body.messages[0].id;
 }
 
 /** The statuses of a message once these are there. Webhooks may overtake each other, so they are put in order. */
-async function course({ received }: Started, wamid: string, ...words: string[]) {
-  const told = () => statusesOf(received, wamid);
-  await until(`${words} of ${wamid}`, () =>
-    words.every((word) => told().some(({ status }) => status === word)),
+async function waitForStatuses({ received }: SandboxWithReceiver, wamid: string, ...expected: string[]) {
+  const statuses = () => statusesOf(received, wamid);
+  await until(`${expected} of ${wamid}`, () =>
+    expected.every((expectedStatus) => statuses().some(({ status }) => status === expectedStatus)),
   );
   const order = ["sent", "delivered", "read", "played", "failed"];
-  return told().sort((a, b) => order.indexOf(a.status) - order.indexOf(b.status));
+  return statuses().sort((a, b) => order.indexOf(a.status) - order.indexOf(b.status));
 }
 
-const wordsOf = (statuses: { status: string }[]) => statuses.map(({ status }) => status);
+const statusNames = (statuses: { status: string }[]) => statuses.map(({ status }) => status);
 
 t.test("what becomes of a message is told: sent, delivered, read", async (t) => {
-  const sandbox = await startWithReceiver(t, 0.1);
+  const sandbox = await startSandboxWithReceiver(t, 0.1);
   const wamid = await send(sandbox, { to: "+5511999998888", biz_opaque_callback_data: "our-id-123" });
-  const statuses = await course(sandbox, wamid, "sent", "delivered", "read");
-  t.same(wordsOf(statuses), ["sent", "delivered", "read"]);
+  const statuses = await waitForStatuses(sandbox, wamid, "sent", "delivered", "read");
+  t.same(statusNames(statuses), ["sent", "delivered", "read"]);
   for (const { status, timestamp, ...rest } of statuses) {
     t.match(timestamp, /^\d{10}$/, `${status}: seconds, as text`);
     t.match(rest, {
@@ -49,19 +49,19 @@ t.test("what becomes of a message is told: sent, delivered, read", async (t) => 
       biz_opaque_callback_data: "our-id-123",
       pricing: { billable: false, pricing_model: "PMP", type: "free_customer_service", category: "service" },
       contacts: [{ profile: { name: String }, wa_id: "551199998888", user_id: /^BR\.\d+$/ }],
-      metadata: { display_phone_number: NUMBER_DIGITS, phone_number_id: NUMBER },
+      metadata: { display_phone_number: PHONE_NUMBER, phone_number_id: PHONE_NUMBER_ID },
     });
   }
   for (const webhook of sandbox.received) {
     t.ok(isSigned(webhook));
     t.same(Object.keys(webhook.body.entry[0]).sort(), ["changes", "id"], "without a time");
-    t.equal(webhook.body.entry[0].id, WABA);
+    t.equal(webhook.body.entry[0].id, WABA_ID);
   }
 });
 
 t.test("who is known by a scoped id only keeps the number private", async (t) => {
-  const sandbox = await startWithReceiver(t);
-  const statuses = await course(sandbox, await send(sandbox, { recipient: BSUID }), "read");
+  const sandbox = await startSandboxWithReceiver(t);
+  const statuses = await waitForStatuses(sandbox, await send(sandbox, { recipient: BSUID }), "read");
   for (const status of statuses) {
     t.notOk("recipient_id" in status);
     t.equal(status.recipient_user_id, BSUID);
@@ -71,8 +71,8 @@ t.test("who is known by a scoped id only keeps the number private", async (t) =>
 });
 
 t.test("a template is priced by its category", async (t) => {
-  const sandbox = await startWithReceiver(t);
-  await post(`${sandbox.base}/${WABA}/message_templates`, {
+  const sandbox = await startSandboxWithReceiver(t);
+  await postJson(`${sandbox.base}/${WABA_ID}/message_templates`, {
     name: "instant_sale",
     language: "en",
     category: "MARKETING",
@@ -80,14 +80,14 @@ t.test("a template is priced by its category", async (t) => {
   });
   const template = { name: "instant_sale", language: { code: "en" } };
   const wamid = await send(sandbox, { to: "16505551234", type: "template", template });
-  const [sent] = await course(sandbox, wamid, "sent");
+  const [sent] = await waitForStatuses(sandbox, wamid, "sent");
   t.match(sent.pricing, { billable: true, type: "regular", category: "marketing" });
 });
 
 t.test("a paused template is not sent", async (t) => {
-  const { base } = await startWithReceiver(t);
+  const { base } = await startSandboxWithReceiver(t);
   const { id } = (
-    await post(`${base}/${WABA}/message_templates`, {
+    await postJson(`${base}/${WABA_ID}/message_templates`, {
       name: "pause_sale",
       language: "en",
       category: "MARKETING",
@@ -96,23 +96,23 @@ t.test("a paused template is not sent", async (t) => {
   ).body;
   await until(
     "the pause",
-    async () => (await speak(`${base}/${id}`, { token: DEMO_CHAT })).body.status === "PAUSED",
+    async () => (await callSandbox(`${base}/${id}`, { token: DEMO_CHAT_TOKEN })).body.status === "PAUSED",
   );
   const template = { name: "pause_sale", language: { code: "en" } };
-  const answer = await post(`${base}/${NUMBER}/messages`, {
+  const answer = await postJson(`${base}/${PHONE_NUMBER_ID}/messages`, {
     ...text,
     to: "16505551234",
     type: "template",
     template,
   });
-  t.equal(refusal(answer), "400 132015");
+  t.equal(formatRefusal(answer), "400 132015");
 });
 
 t.test("a voice message is played in the end", async (t) => {
-  const sandbox = await startWithReceiver(t, 0.1);
+  const sandbox = await startSandboxWithReceiver(t, 0.1);
   const audio = { link: "https://example.com/a.ogg", voice: true };
   const wamid = await send(sandbox, { to: "16505551234", type: "audio", audio });
-  t.same(wordsOf(await course(sandbox, wamid, "sent", "delivered", "read", "played")), [
+  t.same(statusNames(await waitForStatuses(sandbox, wamid, "sent", "delivered", "read", "played")), [
     "sent",
     "delivered",
     "read",
@@ -123,10 +123,10 @@ t.test("a voice message is played in the end", async (t) => {
 const LATE_FAILURES = { "16505550000": 131026, "16505550049": 131049 };
 
 t.test("a recipient that ends in 0000 or 0049 fails after it was taken", async (t) => {
-  const sandbox = await startWithReceiver(t);
+  const sandbox = await startSandboxWithReceiver(t);
   for (const [to, code] of Object.entries(LATE_FAILURES)) {
     const wamid = await send(sandbox, { to, biz_opaque_callback_data: "mine" });
-    const [failed, ...more] = await course(sandbox, wamid, "failed");
+    const [failed, ...more] = await waitForStatuses(sandbox, wamid, "failed");
     t.same(more, [], "and nothing else is told of it");
     t.match(failed, {
       recipient_id: to,
@@ -139,17 +139,17 @@ t.test("a recipient that ends in 0000 or 0049 fails after it was taken", async (
 });
 
 t.test("a scoped id that fails is named", async (t) => {
-  const sandbox = await startWithReceiver(t);
+  const sandbox = await startSandboxWithReceiver(t);
   const wamid = await send(sandbox, { recipient: "US.1110000" });
-  t.match(await course(sandbox, wamid, "failed"), [
+  t.match(await waitForStatuses(sandbox, wamid, "failed"), [
     { recipient_user_id: "US.1110000", errors: [{ code: 131026 }] },
   ]);
 });
 
 t.test("a recipient that ends in 0202 reads without delivery", async (t) => {
-  const sandbox = await startWithReceiver(t, 0.1);
+  const sandbox = await startSandboxWithReceiver(t, 0.1);
   const wamid = await send(sandbox, { to: "16505550202" });
-  t.same(wordsOf(await course(sandbox, wamid, "sent", "read")), ["sent", "read"]);
+  t.same(statusNames(await waitForStatuses(sandbox, wamid, "sent", "read")), ["sent", "read"]);
 });
 
 const FIRST_REFUSALS = {
@@ -159,16 +159,23 @@ const FIRST_REFUSALS = {
 };
 
 t.test("a recipient that ends in 0429, 0131 or 0500 is refused at first", async (t) => {
-  const { base } = await startWithReceiver(t);
+  const { base } = await startSandboxWithReceiver(t);
   for (const [to, first] of Object.entries(FIRST_REFUSALS)) {
-    t.equal(refusal(await post(`${base}/${NUMBER}/messages`, { ...text, to })), first);
+    t.equal(formatRefusal(await postJson(`${base}/${PHONE_NUMBER_ID}/messages`, { ...text, to })), first);
     for (const time of ["second", "third"])
-      t.equal((await post(`${base}/${NUMBER}/messages`, { ...text, to })).status, 200, `${to} ${time}`);
+      t.equal(
+        (await postJson(`${base}/${PHONE_NUMBER_ID}/messages`, { ...text, to })).status,
+        200,
+        `${to} ${time}`,
+      );
   }
 });
 
 t.test("a recipient that ends in 0470 has not written for a day", async (t) => {
-  const { base } = await startWithReceiver(t);
+  const { base } = await startSandboxWithReceiver(t);
   for (let time = 0; time < 2; time += 1)
-    t.equal(refusal(await post(`${base}/${NUMBER}/messages`, { ...text, to: "16505550470" })), "400 131047");
+    t.equal(
+      formatRefusal(await postJson(`${base}/${PHONE_NUMBER_ID}/messages`, { ...text, to: "16505550470" })),
+      "400 131047",
+    );
 });

@@ -1,5 +1,5 @@
 import t from "tap";
-import { NUMBER, post, refusal, WABA } from "../../fixtures/sandbox/assets.ts";
+import { formatRefusal, PHONE_NUMBER_ID, postJson, WABA_ID } from "../../fixtures/sandbox/assets.ts";
 import { startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 
 const BSUID = "US.13491208655302741918";
@@ -11,11 +11,11 @@ const template = (name: string, components: object[] = [], language = "en") => (
   type: "template",
   template: { name, language: { code: language }, components },
 });
-const values = (...texts: string[]) => texts.map((value) => ({ type: "text", text: value }));
+const textParameters = (...texts: string[]) => texts.map((value) => ({ type: "text", text: value }));
 
-async function withTemplates(base: string): Promise<void> {
+async function createTemplates(base: string): Promise<void> {
   const submit = (name: string, rest: object) =>
-    post(`${base}/${WABA}/message_templates`, { name, language: "en", category: "UTILITY", ...rest });
+    postJson(`${base}/${WABA_ID}/message_templates`, { name, language: "en", category: "UTILITY", ...rest });
   const body = {
     type: "BODY",
     text: "Order {{1}} ships on {{2}}.",
@@ -61,8 +61,8 @@ async function withTemplates(base: string): Promise<void> {
 }
 
 const image = { type: "header", parameters: [{ type: "image", image: { link } }] };
-const track = { type: "button", sub_type: "url", index: "0", parameters: values("17") };
-const full = [image, { type: "body", parameters: values("A-1", "Monday") }, track];
+const track = { type: "button", sub_type: "url", index: "0", parameters: textParameters("17") };
+const full = [image, { type: "body", parameters: textParameters("A-1", "Monday") }, track];
 
 const TEMPLATES: Record<string, [message: object, outcome: string]> = {
   "without places": [template("instant_plain"), "200"],
@@ -76,8 +76,8 @@ const TEMPLATES: Record<string, [message: object, outcome: string]> = {
   ],
   "with a code": [
     template("instant_otp", [
-      { type: "body", parameters: values("1234") },
-      { type: "button", sub_type: "url", index: 0, parameters: values("1234") },
+      { type: "body", parameters: textParameters("1234") },
+      { type: "button", sub_type: "url", index: 0, parameters: textParameters("1234") },
     ]),
     "200",
   ],
@@ -88,7 +88,7 @@ const TEMPLATES: Record<string, [message: object, outcome: string]> = {
     "200",
   ],
   "with a value without its name": [
-    template("instant_named", [{ type: "body", parameters: values("Ana") }]),
+    template("instant_named", [{ type: "body", parameters: textParameters("Ana") }]),
     "400 132012",
   ],
   "that does not exist": [template("never_made"), "404 132001"],
@@ -96,15 +96,15 @@ const TEMPLATES: Record<string, [message: object, outcome: string]> = {
   "that exists in another language": [template("instant_plain", [], "pt_BR"), "404 132001"],
   "without its values": [template("instant_order"), "400 132000"],
   "with one value too few": [
-    template("instant_order", [image, { type: "body", parameters: values("A-1") }, track]),
+    template("instant_order", [image, { type: "body", parameters: textParameters("A-1") }, track]),
     "400 132000",
   ],
   "with a value it has no place for": [
-    template("instant_plain", [{ type: "body", parameters: values("x") }]),
+    template("instant_plain", [{ type: "body", parameters: textParameters("x") }]),
     "400 132000",
   ],
   "with a text in the place of a picture": [
-    template("instant_order", [{ type: "header", parameters: values("x") }, ...full.slice(1)]),
+    template("instant_order", [{ type: "header", parameters: textParameters("x") }, ...full.slice(1)]),
     "400 132012",
   ],
   "with a button nobody can find": [
@@ -119,10 +119,10 @@ const TEMPLATES: Record<string, [message: object, outcome: string]> = {
 
 t.test("a template is sent, or refused,", async (t) => {
   const { base } = await startSandbox(t, { pace: 1_000 });
-  await withTemplates(base);
+  await createTemplates(base);
   for (const [what, [message, outcome]] of Object.entries(TEMPLATES)) {
-    const answer = await post(`${base}/${NUMBER}/messages`, message);
-    t.equal(refusal(answer), outcome, what);
+    const answer = await postJson(`${base}/${PHONE_NUMBER_ID}/messages`, message);
+    t.equal(formatRefusal(answer), outcome, what);
     if (outcome === "200") t.equal(answer.body.messages[0].message_status, "accepted");
   }
 });
@@ -131,9 +131,9 @@ t.test("buttons outside their component are overlooked, not stumbled over", asyn
   const { base } = await startSandbox(t);
   const components = [{ type: "BODY", text: "Good day.", buttons: [null, { type: { toString: 1 } }] }];
   const odd = { name: "instant_odd", language: "en", category: "UTILITY", components };
-  t.equal((await post(`${base}/${WABA}/message_templates`, odd)).status, 200);
-  t.equal((await post(`${base}/${NUMBER}/messages`, template("instant_odd"))).status, 200);
+  t.equal((await postJson(`${base}/${WABA_ID}/message_templates`, odd)).status, 200);
+  t.equal((await postJson(`${base}/${PHONE_NUMBER_ID}/messages`, template("instant_odd"))).status, 200);
   const button = { type: "button", sub_type: "url", index: { valueOf: 1, toString: 1 }, parameters: [] };
   const message = template("instant_odd", [button]);
-  t.equal(refusal(await post(`${base}/${NUMBER}/messages`, message)), "400 131009");
+  t.equal(formatRefusal(await postJson(`${base}/${PHONE_NUMBER_ID}/messages`, message)), "400 131009");
 });

@@ -1,29 +1,29 @@
 import t from "tap";
 import {
   changesOf,
-  chatToken,
-  DEMO_CHAT,
-  NUMBER,
-  OTHER_WABA,
-  post,
-  refusal,
-  startWithReceiver,
-  WABA,
+  DEMO_CHAT_TOKEN,
+  formatRefusal,
+  issueChatToken,
+  OTHER_WABA_ID,
+  PHONE_NUMBER_ID,
+  postJson,
+  startSandboxWithReceiver,
+  WABA_ID,
 } from "../../fixtures/sandbox/assets.ts";
-import { bodyPart as body, simpleTemplate as simple } from "../../fixtures/sandbox/chat-templates.ts";
-import { speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
+import { bodyComponent as body, simpleTemplate as simple } from "../../fixtures/sandbox/chat-templates.ts";
+import { callSandbox, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import { until } from "../../fixtures/until.ts";
 
-const token = DEMO_CHAT;
+const token = DEMO_CHAT_TOKEN;
 
 /** So slow that no review ends during a test. */
-const NO_REVIEW = 1_000;
+const NO_REVIEW_PACE = 1_000;
 
 const names = (answer: { body: { data: { name: string }[] } }) => answer.body.data.map(({ name }) => name);
 
 t.test("a template of the contract is taken for review", async (t) => {
   const { base } = await startSandbox(t);
-  const answer = await post(`${base}/${WABA}/message_templates`, {
+  const answer = await postJson(`${base}/${WABA_ID}/message_templates`, {
     name: "order_update",
     language: "pt_BR",
     category: "UTILITY",
@@ -44,7 +44,7 @@ t.test("a template may come as a form, its components in JSON", async (t) => {
   const { base } = await startSandbox(t);
   const { components, ...rest } = simple("by_form");
   const form = { ...rest, components: JSON.stringify(components) };
-  t.match(await speak(`${base}/${WABA}/message_templates`, { token, form }), { status: 200 });
+  t.match(await callSandbox(`${base}/${WABA_ID}/message_templates`, { token, form }), { status: 200 });
 });
 
 t.test("a one-time password needs no text of its own", async (t) => {
@@ -53,8 +53,8 @@ t.test("a one-time password needs no text of its own", async (t) => {
     { type: "BODY", add_security_recommendation: true },
     { type: "BUTTONS", buttons: [{ type: "OTP", otp_type: "COPY_CODE" }] },
   ];
-  const answer = await post(
-    `${base}/${WABA}/message_templates`,
+  const answer = await postJson(
+    `${base}/${WABA_ID}/message_templates`,
     simple("otp", { category: "AUTHENTICATION", components }),
   );
   t.match(answer.body, { status: "PENDING", category: "AUTHENTICATION" });
@@ -62,27 +62,27 @@ t.test("a one-time password needs no text of its own", async (t) => {
 
 t.test("a name is free once in each language", async (t) => {
   const { base } = await startSandbox(t);
-  const address = `${base}/${WABA}/message_templates`;
-  const first = await post(address, simple("greeting"));
-  t.equal(refusal(await post(address, simple("greeting"))), "400 100 2388024");
-  const second = await post(address, simple("greeting", { language: "en_US" }));
+  const address = `${base}/${WABA_ID}/message_templates`;
+  const first = await postJson(address, simple("greeting"));
+  t.equal(formatRefusal(await postJson(address, simple("greeting"))), "400 100 2388024");
+  const second = await postJson(address, simple("greeting", { language: "en_US" }));
   t.equal(second.status, 200);
   t.not(first.body.id, second.body.id);
 });
 
 t.test("an account has room for 250 templates", async (t) => {
   const { base } = await startSandbox(t);
-  const address = `${base}/${WABA}/message_templates`;
+  const address = `${base}/${WABA_ID}/message_templates`;
   for (let count = 0; count < 250; count += 1)
-    t.equal((await post(address, simple(`t_${count}`))).status, 200);
-  t.equal(refusal(await post(address, simple("t_250"))), "400 100 2388019");
+    t.equal((await postJson(address, simple(`t_${count}`))).status, 200);
+  t.equal(formatRefusal(await postJson(address, simple("t_250"))), "400 100 2388019");
 });
 
 t.test("templates are listed in pages, the last without a next", async (t) => {
   const { base } = await startSandbox(t);
-  const address = `${base}/${WABA}/message_templates`;
-  for (const name of ["one", "two", "three"]) await post(address, simple(name));
-  const first = await speak(address, { token, query: { limit: "2" } });
+  const address = `${base}/${WABA_ID}/message_templates`;
+  for (const name of ["one", "two", "three"]) await postJson(address, simple(name));
+  const first = await callSandbox(address, { token, query: { limit: "2" } });
   t.same(names(first), ["one", "two"]);
   t.same(Object.keys(first.body.data[0]).sort(), [
     "category",
@@ -93,18 +93,18 @@ t.test("templates are listed in pages, the last without a next", async (t) => {
     "parameter_format",
     "status",
   ]);
-  const next = await speak(first.body.paging.next);
+  const next = await callSandbox(first.body.paging.next);
   t.same(names(next), ["three"]);
   t.notOk(next.body.paging.next);
   t.ok(next.body.paging.cursors.after);
 });
 
 t.test("the list can be asked for a few, and for some of their fields", async (t) => {
-  const { base } = await startSandbox(t, { pace: NO_REVIEW });
-  const address = `${base}/${WABA}/message_templates`;
-  await post(address, simple("instant_order", { components: [body("Apples are here.")] }));
-  await post(address, simple("parcel", { language: "en", category: "MARKETING" }));
-  const list = async (query: Record<string, string>) => names(await speak(address, { token, query }));
+  const { base } = await startSandbox(t, { pace: NO_REVIEW_PACE });
+  const address = `${base}/${WABA_ID}/message_templates`;
+  await postJson(address, simple("instant_order", { components: [body("Apples are here.")] }));
+  await postJson(address, simple("parcel", { language: "en", category: "MARKETING" }));
+  const list = async (query: Record<string, string>) => names(await callSandbox(address, { token, query }));
   t.same(await list({ name: "order" }), ["instant_order"]);
   t.same(await list({ content: "apples" }), ["instant_order"]);
   t.same(await list({ name_or_content: "parcel" }), ["parcel"]);
@@ -113,79 +113,95 @@ t.test("the list can be asked for a few, and for some of their fields", async (t
   t.same(await list({ status: "APPROVED" }), ["instant_order"]);
   t.same(await list({ quality_score: "GREEN" }), []);
   t.same(await list({ since: "1", until: "2" }), []);
-  t.equal(refusal(await speak(address, { token, query: { since: "yesterday" } })), "400 100");
+  t.equal(formatRefusal(await callSandbox(address, { token, query: { since: "yesterday" } })), "400 100");
   const fields = "name,status,quality_score,rejected_reason";
-  const { data } = (await speak(address, { token, query: { name: "parcel", fields } })).body;
+  const { data } = (await callSandbox(address, { token, query: { name: "parcel", fields } })).body;
   t.match(data, [{ name: "parcel", status: "PENDING", quality_score: { score: "UNKNOWN" } }]);
   t.same(Object.keys(data[0]).sort(), ["id", "name", "quality_score", "rejected_reason", "status"]);
-  t.equal(refusal(await speak(address, { token, query: { fields: "colour" } })), "400 100");
+  t.equal(formatRefusal(await callSandbox(address, { token, query: { fields: "colour" } })), "400 100");
 });
 
 t.test("a template is deleted in all languages by its name, in one by its id beside the name", async (t) => {
   const { base } = await startSandbox(t);
-  const address = `${base}/${WABA}/message_templates`;
-  const drop = (query: Record<string, string>) => speak(address, { method: "DELETE", token, query });
-  const { id } = (await post(address, simple("bye"))).body;
-  for (const language of ["en", "es", "fr"]) await post(address, simple("bye", { language }));
-  t.equal(refusal(await drop({ hsm_id: id })), "400 100", "an id alone is not enough");
-  t.equal(refusal(await drop({ name: "by", hsm_id: id })), "400 100 2593002");
-  t.same((await drop({ name: "bye", hsm_id: id })).body, { success: true });
-  const left = (await speak(address, { token })).body.data;
+  const address = `${base}/${WABA_ID}/message_templates`;
+  const remove = (query: Record<string, string>) => callSandbox(address, { method: "DELETE", token, query });
+  const { id } = (await postJson(address, simple("bye"))).body;
+  for (const language of ["en", "es", "fr"]) await postJson(address, simple("bye", { language }));
+  t.equal(formatRefusal(await remove({ hsm_id: id })), "400 100", "an id alone is not enough");
+  t.equal(formatRefusal(await remove({ name: "by", hsm_id: id })), "400 100 2593002");
+  t.same((await remove({ name: "bye", hsm_id: id })).body, { success: true });
+  const remaining = (await callSandbox(address, { token })).body.data;
   t.same(
-    left.map(({ language }: { language: string }) => language),
+    remaining.map(({ language }: { language: string }) => language),
     ["en", "es", "fr"],
   );
-  t.same((await drop({ name: "bye", hsm_ids: JSON.stringify([left[0].id]) })).body, { success: true });
-  t.same((await drop({ name: "bye" })).body, { success: true });
-  t.same(names(await speak(address, { token })), []);
-  t.equal(refusal(await drop({ name: "bye" })), "400 100 2593002");
+  t.same((await remove({ name: "bye", hsm_ids: JSON.stringify([remaining[0].id]) })).body, { success: true });
+  t.same((await remove({ name: "bye" })).body, { success: true });
+  t.same(names(await callSandbox(address, { token })), []);
+  t.equal(formatRefusal(await remove({ name: "bye" })), "400 100 2593002");
 });
 
 t.test("the name of a deleted template is taken for a while if it was approved", async (t) => {
   const { base } = await startSandbox(t);
-  const address = `${base}/${WABA}/message_templates`;
+  const address = `${base}/${WABA_ID}/message_templates`;
   for (const name of ["instant_gone", "reject_gone"]) {
-    await post(address, simple(name));
+    await postJson(address, simple(name));
     await until("the review", async () =>
-      (await speak(address, { token, query: { name } })).body.data.some(
+      (await callSandbox(address, { token, query: { name } })).body.data.some(
         ({ status }: { status: string }) => status !== "PENDING",
       ),
     );
-    await speak(address, { method: "DELETE", token, query: { name } });
+    await callSandbox(address, { method: "DELETE", token, query: { name } });
   }
-  t.equal(refusal(await post(address, simple("instant_gone"))), "400 100 2388023");
-  t.equal((await post(address, simple("reject_gone"))).status, 200);
+  t.equal(formatRefusal(await postJson(address, simple("instant_gone"))), "400 100 2388023");
+  t.equal((await postJson(address, simple("reject_gone"))).status, 200);
 });
 
 t.test("a template is read and edited by its id", async (t) => {
-  const { base } = await startSandbox(t, { pace: NO_REVIEW });
-  const { id } = (await post(`${base}/${WABA}/message_templates`, simple("instant_edit"))).body;
-  t.match((await speak(`${base}/${id}`, { token })).body, { id, name: "instant_edit", status: "APPROVED" });
-  t.equal(refusal(await post(`${base}/${id}`, { category: "MARKETING" })), "400 100");
-  t.equal(refusal(await post(`${base}/${id}`, { components: [] })), "400 100 2388072");
-  t.same((await post(`${base}/${id}`, { components: [body("Another text.")] })).body, { success: true });
+  const { base } = await startSandbox(t, { pace: NO_REVIEW_PACE });
+  const { id } = (await postJson(`${base}/${WABA_ID}/message_templates`, simple("instant_edit"))).body;
+  t.match((await callSandbox(`${base}/${id}`, { token })).body, {
+    id,
+    name: "instant_edit",
+    status: "APPROVED",
+  });
+  t.equal(formatRefusal(await postJson(`${base}/${id}`, { category: "MARKETING" })), "400 100");
+  t.equal(formatRefusal(await postJson(`${base}/${id}`, { components: [] })), "400 100 2388072");
+  t.same((await postJson(`${base}/${id}`, { components: [body("Another text.")] })).body, { success: true });
   const edited = { status: "PENDING", components: [{ text: "Another text." }] };
-  t.match((await speak(`${base}/${id}`, { token })).body, edited);
-  t.equal(refusal(await post(`${base}/${id}`, { components: [body("Too soon.")] })), "400 100");
+  t.match((await callSandbox(`${base}/${id}`, { token })).body, edited);
+  t.equal(formatRefusal(await postJson(`${base}/${id}`, { components: [body("Too soon.")] })), "400 100");
 });
 
 t.test("what was rejected is reviewed again once it is edited", async (t) => {
-  const { base, received } = await startWithReceiver(t);
-  const { id } = (await post(`${base}/${WABA}/message_templates`, simple("reject_twice"))).body;
-  const reviews = () => changesOf(received, "message_template_status_update").length;
-  await until("the first review", () => reviews() === 1);
-  await post(`${base}/${id}`, { category: "MARKETING", components: [body("Another text.")] });
-  await until("the second review", () => reviews() === 2);
-  t.match((await speak(`${base}/${id}`, { token })).body, { status: "REJECTED", category: "MARKETING" });
+  const { base, received } = await startSandboxWithReceiver(t);
+  const { id } = (await postJson(`${base}/${WABA_ID}/message_templates`, simple("reject_twice"))).body;
+  const countReviews = () => changesOf(received, "message_template_status_update").length;
+  await until("the first review", () => countReviews() === 1);
+  await postJson(`${base}/${id}`, { category: "MARKETING", components: [body("Another text.")] });
+  await until("the second review", () => countReviews() === 2);
+  t.match((await callSandbox(`${base}/${id}`, { token })).body, {
+    status: "REJECTED",
+    category: "MARKETING",
+  });
 });
 
 t.test("templates are for those who may manage the account", async (t) => {
   const { base } = await startSandbox(t);
-  const { id } = (await post(`${base}/${WABA}/message_templates`, simple("mine"))).body;
-  const stranger = chatToken([OTHER_WABA]);
-  t.equal(refusal(await speak(`${base}/${WABA}/message_templates`, { token: stranger })), "400 100 33");
-  t.equal(refusal(await speak(`${base}/${id}`, { token: stranger })), "400 100 33");
-  const sender = chatToken([WABA], ["whatsapp_business_messaging"]);
-  t.equal(refusal(await speak(`${base}/${WABA}/message_templates`, { token: sender })), "403 10");
-  t.equal(refusal(await speak(`${base}/${NUMBER}/message_templates`, { token })), "400 100");
+  const { id } = (await postJson(`${base}/${WABA_ID}/message_templates`, simple("mine"))).body;
+  const otherToken = issueChatToken([OTHER_WABA_ID]);
+  t.equal(
+    formatRefusal(await callSandbox(`${base}/${WABA_ID}/message_templates`, { token: otherToken })),
+    "400 100 33",
+  );
+  t.equal(formatRefusal(await callSandbox(`${base}/${id}`, { token: otherToken })), "400 100 33");
+  const sender = issueChatToken([WABA_ID], ["whatsapp_business_messaging"]);
+  t.equal(
+    formatRefusal(await callSandbox(`${base}/${WABA_ID}/message_templates`, { token: sender })),
+    "403 10",
+  );
+  t.equal(
+    formatRefusal(await callSandbox(`${base}/${PHONE_NUMBER_ID}/message_templates`, { token })),
+    "400 100",
+  );
 });

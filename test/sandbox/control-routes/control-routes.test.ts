@@ -3,20 +3,20 @@ import { connect } from "node:net";
 import t from "tap";
 import { AD_ACCOUNTS, BUILT_IN_TOKENS, PAGES } from "../../../src/sandbox/built-in-assets.ts";
 import { createSandbox } from "../../../src/sandbox/sandbox.ts";
-import { keptLog } from "../../fixtures/captured-log.ts";
-import { SANDBOX_SETTINGS, speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
+import { captureLog } from "../../fixtures/captured-log.ts";
+import { callSandbox, SANDBOX_SETTINGS, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 
 t.test("whoever looks in is told what there is to try", async (t) => {
   const { origin, base } = await startSandbox(t);
-  const index = await speak(`${origin}/_sandbox`);
+  const index = await callSandbox(`${origin}/_sandbox`);
   t.equal(index.status, 200);
   t.match(index.body, { platforms: base, app_id: SANDBOX_SETTINGS.PLATFORM_APP_ID });
   t.equal(index.body.config_id, SANDBOX_SETTINGS.SIGNUP_CONFIG_ID);
   t.same(index.body.dialogs, [`${origin}/dialog/oauth`, `${origin}/dialog/signup`]);
-  t.same((await speak(origin)).body, index.body);
-  const doors = index.body.doors.map(({ door }: { door: string }) => door);
-  for (const door of ["POST /_sandbox/faults", "POST /_sandbox/inbound", "GET /_sandbox/requests"])
-    t.ok(doors.includes(door), door);
+  t.same((await callSandbox(origin)).body, index.body);
+  const routes = index.body.doors.map(({ door }: { door: string }) => door);
+  for (const route of ["POST /_sandbox/faults", "POST /_sandbox/inbound", "GET /_sandbox/requests"])
+    t.ok(routes.includes(route), route);
   t.match(index.body.ad_accounts[0], { id: `act_${AD_ACCOUNTS[0]?.id}` });
   t.match(index.body.pages, PAGES);
   t.same(
@@ -32,11 +32,11 @@ t.test("a door that is not there is not found", async (t) => {
     ["DELETE", "/_sandbox/requests"],
     ["GET", "/_sandbox/inbox/x"],
   ] as const) {
-    const { status, body } = await speak(`${origin}${path}`, { method });
+    const { status, body } = await callSandbox(`${origin}${path}`, { method });
     t.equal(status, 404);
     t.match(body.error.message, `There is no ${method} ${path} here`);
   }
-  t.match((await speak(`${origin}/_sandboxes`)).body.error, { code: 2500 }, "that is no door");
+  t.match((await callSandbox(`${origin}/_sandboxes`)).body.error, { code: 2500 }, "that is no door");
 });
 
 t.test("localhost is both loopback addresses", async (t) => {
@@ -44,7 +44,7 @@ t.test("localhost is both loopback addresses", async (t) => {
   const { port } = new URL(origin);
   const hosts = ["127.0.0.1", ...((await hasIPv6()) ? ["[::1]"] : [])];
   for (const host of hosts)
-    t.equal((await speak(`http://${host}:${port}/_sandbox`)).body.platforms, `${origin}/v26.0`);
+    t.equal((await callSandbox(`http://${host}:${port}/_sandbox`)).body.platforms, `${origin}/v26.0`);
 });
 
 const hasIPv6 = () =>
@@ -54,13 +54,13 @@ const hasIPv6 = () =>
   });
 
 t.test("a request that is broken off while it comes in is nobody's fault", async (t) => {
-  const { log, events, lines } = keptLog();
+  const { log, events, lines } = captureLog();
   const sandbox = createSandbox({ settings: SANDBOX_SETTINGS, port: 0, log });
   await sandbox.start?.({ fail: (error) => t.fail(String(error)) });
   const socket = connect(Number(new URL(sandbox.origin()).port), "127.0.0.1");
   socket.write("POST /v26.0/1 HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\nhalf");
   await new Promise<void>((resolve) => socket.end(resolve));
-  await speak(`${sandbox.origin()}/_sandbox`);
+  await callSandbox(`${sandbox.origin()}/_sandbox`);
   await sandbox.close?.();
   t.same(events(), ["sandbox.listening"], JSON.stringify(lines));
 });
@@ -88,7 +88,7 @@ for (const [how, header, chunks] of [
   });
 
 t.test("the log tells of every call to a platform, and no secret of it", async (t) => {
-  const { log, lines } = keptLog();
+  const { log, lines } = captureLog();
   const sandbox = createSandbox({ settings: SANDBOX_SETTINGS, port: 0, log });
   await sandbox.start?.({ fail: (error) => t.fail(String(error)) });
   t.teardown(() => sandbox.close?.());
@@ -100,12 +100,12 @@ t.test("the log tells of every call to a platform, and no secret of it", async (
   };
   const origin = sandbox.origin();
   const address = `${origin}/v26.0/me/accounts`;
-  await speak(address, { query: secrets, token: "secret-bearer" });
-  await speak(address, { form: { ...secrets, text: "secret-body" } });
-  await speak(`${origin}/_sandbox/inbox`, { json: { text: "secret-event" } });
+  await callSandbox(address, { query: secrets, token: "secret-bearer" });
+  await callSandbox(address, { form: { ...secrets, text: "secret-body" } });
+  await callSandbox(`${origin}/_sandbox/inbox`, { json: { text: "secret-event" } });
   const kind = "drop_before";
-  await speak(`${origin}/_sandbox/faults`, { json: { kind } });
-  await t.rejects(speak(address, { query: secrets }));
+  await callSandbox(`${origin}/_sandbox/faults`, { json: { kind } });
+  await t.rejects(callSandbox(address, { query: secrets }));
 
   const [, first, second, third, ...rest] = lines;
   const line = { event: "sandbox.answered", level: "info", path: "/v26.0/me/accounts", ms: Number };

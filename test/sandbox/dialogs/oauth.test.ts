@@ -1,13 +1,14 @@
 import t from "tap";
-import { destination, OAUTH_REDIRECT, OAUTH_REQUEST, submit } from "../../fixtures/sandbox/dialogs.ts";
-import { speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
+import { OAUTH_REDIRECT, OAUTH_REQUEST, redirectOf, submitDialog } from "../../fixtures/sandbox/dialogs.ts";
+import { callSandbox, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 
-const standIn = await startSandbox(t);
-const { origin } = standIn;
+const sandbox = await startSandbox(t);
+const { origin } = sandbox;
 
 const AD_ACCOUNTS = ["1600000000000101", "1600000000000105", "1900000000000109"];
 
-const open = (query: Record<string, string> = OAUTH_REQUEST) => speak(`${origin}/dialog/oauth`, { query });
+const open = (query: Record<string, string> = OAUTH_REQUEST) =>
+  callSandbox(`${origin}/dialog/oauth`, { query });
 
 t.test("the dialog shows what is asked for, as controls that can be found", async (t) => {
   const { status, headers, body } = await open();
@@ -47,15 +48,15 @@ t.test("it cannot be framed, cached or scripted, and tells nobody where it was",
 });
 
 t.test("granting leads back with a code and the state", async (t) => {
-  const url = await destination(submit(standIn, { dialog: "oauth", request: OAUTH_REQUEST }));
+  const url = await redirectOf(submitDialog(sandbox, { dialog: "oauth", request: OAUTH_REQUEST }));
   t.equal(`${url.origin}${url.pathname}`, OAUTH_REDIRECT);
   t.same([...url.searchParams.keys()], ["code", "state"]);
   t.equal(url.searchParams.get("state"), "st4te");
 });
 
 t.test("cancelling leads back with the refusal and the state", async (t) => {
-  const url = await destination(
-    submit(standIn, { dialog: "oauth", request: OAUTH_REQUEST, action: "cancel" }),
+  const url = await redirectOf(
+    submitDialog(sandbox, { dialog: "oauth", request: OAUTH_REQUEST, action: "cancel" }),
   );
   const { error_description: description, ...answer } = Object.fromEntries(url.searchParams);
   t.strictSame(answer, {
@@ -70,8 +71,8 @@ t.test("cancelling leads back with the refusal and the state", async (t) => {
 t.test("the way back keeps the query it has, and a state of any letters", async (t) => {
   const redirect_uri = "http://localhost:3000/back?tenant=a%20b&x";
   const state = `a&b=c "d" <é>+%20`;
-  const url = await destination(
-    submit(standIn, { dialog: "oauth", request: { ...OAUTH_REQUEST, redirect_uri, state } }),
+  const url = await redirectOf(
+    submitDialog(sandbox, { dialog: "oauth", request: { ...OAUTH_REQUEST, redirect_uri, state } }),
   );
   t.ok(url.href.startsWith(`${redirect_uri}&code=`), url.href);
   t.equal(url.searchParams.get("state"), state);
@@ -79,7 +80,7 @@ t.test("the way back keeps the query it has, and a state of any letters", async 
 
 t.test("without a state none comes back", async (t) => {
   const { state: _none, ...request } = OAUTH_REQUEST;
-  const url = await destination(submit(standIn, { dialog: "oauth", request }));
+  const url = await redirectOf(submitDialog(sandbox, { dialog: "oauth", request }));
   t.notOk(url.searchParams.has("state"));
 });
 
@@ -99,7 +100,7 @@ const BAD: Record<string, Record<string, string>> = {
 for (const [what, change] of Object.entries(BAD))
   t.test(`${what} gets an error page and no redirect`, async (t) => {
     const request = { ...OAUTH_REQUEST, ...change };
-    for (const answer of [await open(request), await submit(standIn, { dialog: "oauth", request })]) {
+    for (const answer of [await open(request), await submitDialog(sandbox, { dialog: "oauth", request })]) {
       t.equal(answer.status, 400);
       t.notOk(answer.headers.has("location"));
       t.match(answer.headers.get("content-type"), /^text\/html/);
@@ -110,7 +111,7 @@ for (const [what, change] of Object.entries(BAD))
 
 t.test("a request without parameters gets an error page", async (t) => {
   t.equal((await open({})).status, 400);
-  t.equal((await speak(`${origin}/dialog/oauth`, { method: "POST" })).status, 400);
+  t.equal((await callSandbox(`${origin}/dialog/oauth`, { method: "POST" })).status, 400);
 });
 
 for (const redirect_uri of ["http://localhost:3000/x", "http://127.0.0.1/x", "https://client.example"])
@@ -125,7 +126,7 @@ t.test("a decision that the page does not offer is refused", async (t) => {
     { expired: ["leads_retrieval"] },
     { assets: ["1500000000000201"] },
   ]) {
-    const { status, headers } = await submit(standIn, {
+    const { status, headers } = await submitDialog(sandbox, {
       dialog: "oauth",
       request: OAUTH_REQUEST,
       ...choices,
@@ -156,7 +157,7 @@ t.test("a body that no browser sends gets the error page too", async (t) => {
     ["multipart/form-data; boundary=x", "broken"],
     ["text/plain", "action=grant"],
   ] as const) {
-    const answer = await speak(`${origin}/dialog/oauth`, { body, headers: { "content-type": type } });
+    const answer = await callSandbox(`${origin}/dialog/oauth`, { body, headers: { "content-type": type } });
     t.equal(answer.status, 400, body);
     t.match(answer.headers.get("content-type"), /^text\/html/, body);
     t.match(answer.body, "data-error", body);

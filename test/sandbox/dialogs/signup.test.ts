@@ -1,25 +1,25 @@
 import t from "tap";
 import {
-  CHAT_SIGNUP,
-  chatToken,
-  destination,
-  PAGE_SIGNUP,
-  pageManagerToken,
+  CHAT_SIGNUP_REQUEST,
+  PAGE_SIGNUP_REQUEST,
+  redirectOf,
+  requestChatToken,
+  requestPageManagerToken,
   SIGNUP_REDIRECT,
-  submit,
+  submitDialog,
 } from "../../fixtures/sandbox/dialogs.ts";
-import { speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
+import { callSandbox, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 
-const standIn = await startSandbox(t);
-const { origin } = standIn;
+const sandbox = await startSandbox(t);
+const { origin } = sandbox;
 
 const CHAT_ACCOUNTS = ["1500000000000201", "1500000000000202"];
 const PAGE = "1300000000000401";
 
-const open = (query: Record<string, string>) => speak(`${origin}/dialog/signup`, { query });
+const open = (query: Record<string, string>) => callSandbox(`${origin}/dialog/signup`, { query });
 
 t.test("chat signup shows the accounts with their numbers, and the name that was filled in", async (t) => {
-  const { status, body } = await open(CHAT_SIGNUP);
+  const { status, body } = await open(CHAT_SIGNUP_REQUEST);
   t.equal(status, 200);
   for (const id of CHAT_ACCOUNTS) t.match(body, `data-asset="${id}"`);
   t.match(body, "+55 11 90000-0301");
@@ -29,8 +29,8 @@ t.test("chat signup shows the accounts with their numbers, and the name that was
 });
 
 t.test("chat signup grants all of its permissions for the chosen accounts", async (t) => {
-  const { body } = await speak(`${standIn.base}/me/permissions`, {
-    token: await chatToken(standIn, CHAT_ACCOUNTS),
+  const { body } = await callSandbox(`${sandbox.base}/me/permissions`, {
+    token: await requestChatToken(sandbox, CHAT_ACCOUNTS),
   });
   t.strictSame(
     body.data,
@@ -42,20 +42,20 @@ t.test("chat signup grants all of its permissions for the chosen accounts", asyn
 
 t.test("the app is not subscribed to what was just granted until it asks for it", async (t) => {
   const [account] = CHAT_ACCOUNTS as [string];
-  const token = await chatToken(standIn, [account]);
-  const address = `${standIn.base}/${account}/subscribed_apps`;
-  t.same((await speak(address, { token })).body.data, []);
-  t.same((await speak(address, { method: "POST", token })).body, { success: true });
-  t.equal((await speak(address, { token })).body.data.length, 1);
+  const token = await requestChatToken(sandbox, [account]);
+  const address = `${sandbox.base}/${account}/subscribed_apps`;
+  t.same((await callSandbox(address, { token })).body.data, []);
+  t.same((await callSandbox(address, { method: "POST", token })).body, { success: true });
+  t.equal((await callSandbox(address, { token })).body.data.length, 1);
 });
 
 t.test("page signup offers permissions and pages, and single permissions can be declined", async (t) => {
-  const { body } = await open(PAGE_SIGNUP);
+  const { body } = await open(PAGE_SIGNUP_REQUEST);
   t.match(body, `data-permission="pages_messaging"`);
   t.match(body, `data-asset="${PAGE}"`);
   t.notMatch(body, `data-asset="${CHAT_ACCOUNTS[0]}"`);
-  const token = await pageManagerToken(standIn, { permissions: ["pages_show_list"], assets: [PAGE] });
-  const permissions = (await speak(`${standIn.base}/me/permissions`, { token })).body.data;
+  const token = await requestPageManagerToken(sandbox, { permissions: ["pages_show_list"], assets: [PAGE] });
+  const permissions = (await callSandbox(`${sandbox.base}/me/permissions`, { token })).body.data;
   t.match(permissions[0], { permission: "pages_show_list", status: "granted" });
   t.same(
     permissions.slice(1).map(({ status }: { status: string }) => status),
@@ -64,9 +64,9 @@ t.test("page signup offers permissions and pages, and single permissions can be 
 });
 
 t.test("a declined permission is not ticked again when a choice was forgotten", async (t) => {
-  const { body } = await submit(standIn, {
+  const { body } = await submitDialog(sandbox, {
     dialog: "signup",
-    request: PAGE_SIGNUP,
+    request: PAGE_SIGNUP_REQUEST,
     permissions: ["pages_show_list"],
   });
   t.match(body, /data-permission="pages_show_list" checked>/);
@@ -77,27 +77,27 @@ t.test("a declined permission is not ticked again when a choice was forgotten", 
 });
 
 t.test("what cannot be declined stays ticked when a choice was forgotten", async (t) => {
-  const { body } = await submit(standIn, { dialog: "signup", request: CHAT_SIGNUP });
+  const { body } = await submitDialog(sandbox, { dialog: "signup", request: CHAT_SIGNUP_REQUEST });
   t.match(body, /data-permission="whatsapp_business_messaging" checked disabled>/);
   t.match(body, "Choose at least one chat account.");
 });
 
 for (const [what, request] of [
-  ["chat", CHAT_SIGNUP],
-  ["page", PAGE_SIGNUP],
+  ["chat", CHAT_SIGNUP_REQUEST],
+  ["page", PAGE_SIGNUP_REQUEST],
 ] as const) {
   const assets = what === "chat" ? CHAT_ACCOUNTS : [PAGE];
 
   t.test(`${what} signup leads back with a code or a refusal, and the state`, async (t) => {
-    const granted = await destination(submit(standIn, { dialog: "signup", request, assets }));
+    const granted = await redirectOf(submitDialog(sandbox, { dialog: "signup", request, assets }));
     t.ok(granted.href.startsWith(`${SIGNUP_REDIRECT}?code=`));
     t.equal(granted.searchParams.get("state"), "st4te");
-    const denied = await destination(submit(standIn, { dialog: "signup", request, action: "cancel" }));
+    const denied = await redirectOf(submitDialog(sandbox, { dialog: "signup", request, action: "cancel" }));
     t.match(Object.fromEntries(denied.searchParams), { error: "access_denied", state: "st4te" });
   });
 
   t.test(`${what} signup without a choice asks again`, async (t) => {
-    const { status, headers, body } = await submit(standIn, { dialog: "signup", request });
+    const { status, headers, body } = await submitDialog(sandbox, { dialog: "signup", request });
     t.equal(status, 400);
     t.notOk(headers.has("location"));
     t.match(body, "Choose at least one");
@@ -134,29 +134,29 @@ const BAD: Record<string, Record<string, string>> = {
 
 for (const [what, change] of Object.entries(BAD))
   t.test(`${what} gets an error page`, async (t) => {
-    const { status, body } = await open({ ...CHAT_SIGNUP, ...change });
+    const { status, body } = await open({ ...CHAT_SIGNUP_REQUEST, ...change });
     t.equal(status, 400);
     t.match(body, "data-error");
     t.notMatch(body, "<form");
   });
 
 t.test("extras may be empty or absent", async (t) => {
-  const { extras: _none, ...request } = CHAT_SIGNUP;
+  const { extras: _none, ...request } = CHAT_SIGNUP_REQUEST;
   t.equal((await open(request)).status, 200);
   for (const extras of ["{}", `{"setup":{}}`, `{"setup":{"business":{"id":null,"name":null}}}`])
     t.equal((await open({ ...request, extras })).status, 200, extras);
 });
 
 t.test("page signup needs a scope and takes no extras", async (t) => {
-  const { scope: _none, ...request } = PAGE_SIGNUP;
+  const { scope: _none, ...request } = PAGE_SIGNUP_REQUEST;
   t.equal((await open(request)).status, 400);
-  t.equal((await open({ ...PAGE_SIGNUP, scope: "rule_the_world" })).status, 400);
-  t.equal((await open({ ...PAGE_SIGNUP, extras: "{}" })).status, 400);
+  t.equal((await open({ ...PAGE_SIGNUP_REQUEST, scope: "rule_the_world" })).status, 400);
+  t.equal((await open({ ...PAGE_SIGNUP_REQUEST, extras: "{}" })).status, 400);
 });
 
 t.test("what was filled in is escaped", async (t) => {
   const extras = JSON.stringify({ setup: { business: { name: "<img src=x onerror=alert(1)>" } } });
-  const { body } = await open({ ...CHAT_SIGNUP, extras });
+  const { body } = await open({ ...CHAT_SIGNUP_REQUEST, extras });
   t.notMatch(body, "<img");
   t.match(body, "&lt;img src=x");
 });

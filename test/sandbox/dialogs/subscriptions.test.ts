@@ -1,22 +1,22 @@
 import t from "tap";
-import { dialogDoors } from "../../../src/sandbox/dialogs/dialog-routes.ts";
+import { dialogRoutes } from "../../../src/sandbox/dialogs/dialog-routes.ts";
 import { createCodes } from "../../../src/sandbox/login/codes.ts";
 import { readParams } from "../../../src/sandbox/wire/read-params.ts";
-import { CHAT_SIGNUP, OAUTH_REQUEST, PAGE_SIGNUP } from "../../fixtures/sandbox/dialogs.ts";
+import { CHAT_SIGNUP_REQUEST, OAUTH_REQUEST, PAGE_SIGNUP_REQUEST } from "../../fixtures/sandbox/dialogs.ts";
 import { SANDBOX_SETTINGS as settings } from "../../fixtures/sandbox/sandbox.ts";
 
 /** Which assets the dialog left silent, when the person has chosen these. */
-async function silentAfter(path: string, request: Record<string, string>, assets: readonly string[]) {
+async function submitDialog(path: string, request: Record<string, string>, assets: readonly string[]) {
   const silent: string[] = [];
   const webhooks = { awaitSubscription: (asset: string) => void silent.push(asset) };
-  const doors = dialogDoors({ settings, webhooks, codes: createCodes({ now: Date.now }) });
+  const routes = dialogRoutes({ settings, webhooks, codes: createCodes({ now: Date.now }) });
   const form = new URLSearchParams({ ...request, action: "grant" });
   for (const asset of assets) form.append("asset", asset);
   const body = Buffer.from(`${form}`);
   const headers = { "content-type": "application/x-www-form-urlencoded" };
   const params = await readParams(new URLSearchParams(), headers["content-type"], body);
-  const door = doors.find((one) => one.method === "POST" && one.path === path);
-  const reply = await door?.answer({
+  const route = routes.find((one) => one.method === "POST" && one.path === path);
+  const reply = await route?.answer({
     method: "POST",
     url: new URL(path, settings.PUBLIC_URL),
     headers,
@@ -28,12 +28,15 @@ async function silentAfter(path: string, request: Record<string, string>, assets
 
 t.test("what a signup grants is silent until the app subscribes to it", async (t) => {
   const chats = ["1500000000000201", "1500000000000202"];
-  t.same(await silentAfter("/dialog/signup", CHAT_SIGNUP, chats), { status: 302, silent: chats });
+  t.same(await submitDialog("/dialog/signup", CHAT_SIGNUP_REQUEST, chats), { status: 302, silent: chats });
   const [page, photos] = ["1300000000000402", "1200000000000502"];
-  t.same(await silentAfter("/dialog/signup", PAGE_SIGNUP, [page]), { status: 302, silent: [page, photos] });
+  t.same(await submitDialog("/dialog/signup", PAGE_SIGNUP_REQUEST, [page]), {
+    status: 302,
+    silent: [page, photos],
+  });
 });
 
 t.test("logging in again leaves subscriptions as they are", async (t) => {
   const account = ["1600000000000101"];
-  t.same(await silentAfter("/dialog/oauth", OAUTH_REQUEST, account), { status: 302, silent: [] });
+  t.same(await submitDialog("/dialog/oauth", OAUTH_REQUEST, account), { status: 302, silent: [] });
 });

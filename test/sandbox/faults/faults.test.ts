@@ -1,10 +1,10 @@
 import t, { type Test } from "tap";
-import { prolong } from "../../fixtures/sandbox/dialogs.ts";
+import { extendToken } from "../../fixtures/sandbox/dialogs.ts";
 import {
-  type PlainAnswer,
+  callSandbox,
+  type RunningSandbox,
   SANDBOX_SETTINGS,
-  type StandIn,
-  speak,
+  type SandboxAnswer,
   startSandbox,
 } from "../../fixtures/sandbox/sandbox.ts";
 import { until } from "../../fixtures/until.ts";
@@ -12,28 +12,30 @@ import { until } from "../../fixtures/until.ts";
 const APP = SANDBOX_SETTINGS.PLATFORM_APP_ID;
 const APP_TOKEN = `${APP}|${SANDBOX_SETTINGS.PLATFORM_APP_SECRET}`;
 
-const arm = ({ origin }: StandIn, fault: object): Promise<PlainAnswer> =>
-  speak(`${origin}/_sandbox/faults`, { json: fault });
+const arm = ({ origin }: RunningSandbox, fault: object): Promise<SandboxAnswer> =>
+  callSandbox(`${origin}/_sandbox/faults`, { json: fault });
 
-const askApp = ({ base }: StandIn): Promise<PlainAnswer> => speak(`${base}/${APP}`, { token: APP_TOKEN });
+const readApp = ({ base }: RunningSandbox): Promise<SandboxAnswer> =>
+  callSandbox(`${base}/${APP}`, { token: APP_TOKEN });
 
 /** What was last asked of the platforms. */
-const lastRequest = async ({ origin }: StandIn) => (await speak(`${origin}/_sandbox/requests`)).body.data[0];
+const lastRequest = async ({ origin }: RunningSandbox) =>
+  (await callSandbox(`${origin}/_sandbox/requests`)).body.data[0];
 
-const usageOf = (answer: PlainAnswer, header: string) => JSON.parse(answer.headers.get(header) ?? "null");
+const usageOf = (answer: SandboxAnswer, header: string) => JSON.parse(answer.headers.get(header) ?? "null");
 
 t.test("an error comes as often as it was asked for, and then no more", async (t) => {
   const sandbox = await startSandbox(t);
   t.equal((await arm(sandbox, { kind: "error", code: 100, subcode: 1885621, times: 2 })).status, 201);
-  for (const left of [1, undefined]) {
-    const { status, body } = await askApp(sandbox);
+  for (const remaining of [1, undefined]) {
+    const { status, body } = await readApp(sandbox);
     t.equal(status, 400);
     t.match(body.error, { code: 100, error_subcode: 1885621, is_transient: false, fbtrace_id: /^A/ });
     t.match(body.error, { error_user_title: /./, error_user_msg: /./, type: "OAuthException" });
-    const { data } = (await speak(`${sandbox.origin}/_sandbox/faults`)).body;
-    t.equal(data[0]?.times, left);
+    const { data } = (await callSandbox(`${sandbox.origin}/_sandbox/faults`)).body;
+    t.equal(data[0]?.times, remaining);
   }
-  t.match(await askApp(sandbox), { status: 200, body: { id: APP } });
+  t.match(await readApp(sandbox), { status: 200, body: { id: APP } });
 });
 
 t.test("every code comes with the status that the platform gives it", async (t) => {
@@ -56,7 +58,7 @@ t.test("every code comes with the status that the platform gives it", async (t) 
   };
   for (const [code, status] of Object.entries(statuses)) {
     await arm(sandbox, { kind: "error", code: Number(code) });
-    const answer = await askApp(sandbox);
+    const answer = await readApp(sandbox);
     t.equal(answer.status, status, `code ${code}`);
     t.equal(answer.body.error.code, Number(code));
     t.equal(answer.body.error.is_transient, code === "2");
@@ -67,7 +69,7 @@ t.test("error_data is an object, or the JSON text of one", async (t) => {
   const sandbox = await startSandbox(t);
   const dataFor = async (code: number, subcode?: number) => {
     await arm(sandbox, { kind: "error", code, subcode });
-    return (await askApp(sandbox)).body.error.error_data;
+    return (await readApp(sandbox)).body.error.error_data;
   };
   t.match(await dataFor(131026), { messaging_product: "whatsapp", details: /./ });
   t.match(await dataFor(100, 1885622), { blame_field_specs: [[/./]] });
@@ -78,9 +80,9 @@ t.test("error_data is an object, or the JSON text of one", async (t) => {
 t.test("an error can come as a success, and a gateway answers in HTML", async (t) => {
   const sandbox = await startSandbox(t);
   await arm(sandbox, { kind: "error_in_200" });
-  t.match(await askApp(sandbox), { status: 200, body: { error: { code: 2, is_transient: true } } });
+  t.match(await readApp(sandbox), { status: 200, body: { error: { code: 2, is_transient: true } } });
   await arm(sandbox, { kind: "html" });
-  const gateway = await askApp(sandbox);
+  const gateway = await readApp(sandbox);
   t.equal(gateway.status, 502);
   t.match(gateway.headers.get("content-type"), /text\/html/);
   t.match(gateway.body, /<h1>502/);
@@ -89,11 +91,11 @@ t.test("an error can come as a success, and a gateway answers in HTML", async (t
 t.test("a throttled caller is told when to come back", async (t) => {
   const sandbox = await startSandbox(t);
   await arm(sandbox, { kind: "throttle", ms: 90_000 });
-  const app = await askApp(sandbox);
+  const app = await readApp(sandbox);
   t.match(app, { status: 400, body: { error: { code: 4 } } });
   t.equal(usageOf(app, "x-app-usage").call_count, 100);
   await arm(sandbox, { kind: "throttle", code: 80007 });
-  t.match((await askApp(sandbox)).body.error, { code: 80007 });
+  t.match((await readApp(sandbox)).body.error, { code: 80007 });
   t.match(await lastRequest(sandbox), { fault: "throttle", acted: false, status: 400 });
 });
 
@@ -101,19 +103,19 @@ t.test("a delayed answer comes late and is the right one", async (t) => {
   const sandbox = await startSandbox(t);
   await arm(sandbox, { kind: "delay", ms: 300 });
   const began = Date.now();
-  t.match(await askApp(sandbox), { status: 200, body: { id: APP } });
+  t.match(await readApp(sandbox), { status: 200, body: { id: APP } });
   t.ok(Date.now() - began >= 295);
 });
 
 t.test("the sandbox closes although an answer is delayed for long", async (t) => {
-  let asked: Promise<PlainAnswer> | undefined;
+  let pendingAnswer: Promise<SandboxAnswer> | undefined;
   await t.test("while it runs", async (t) => {
     const sandbox = await startSandbox(t);
     await arm(sandbox, { kind: "delay", ms: 600_000 });
-    asked = askApp(sandbox);
+    pendingAnswer = readApp(sandbox);
     await until("it has arrived", () => lastRequest(sandbox));
   });
-  t.equal((await asked)?.status, 200);
+  t.equal((await pendingAnswer)?.status, 200);
 });
 
 t.test("a dropped call is broken off, before or after the platform has acted", async (t) => {
@@ -123,33 +125,33 @@ t.test("a dropped call is broken off, before or after the platform has acted", a
     ["drop_after", undefined],
   ] as const) {
     await arm(sandbox, { kind });
-    await t.rejects(askApp(sandbox), /fetch failed/);
-    const { fault, acted: told, status } = await lastRequest(sandbox);
-    t.same([fault, told, status], [kind, acted, undefined]);
+    await t.rejects(readApp(sandbox), /fetch failed/);
+    const { fault, acted: recordedActed, status } = await lastRequest(sandbox);
+    t.same([fault, recordedActed, status], [kind, acted, undefined]);
   }
-  t.equal((await askApp(sandbox)).status, 200);
+  t.equal((await readApp(sandbox)).status, 200);
 });
 
 t.test("a token that died stays dead until the faults are cleared", async (t) => {
   const sandbox = await startSandbox(t);
-  const ask = (token: string) => speak(`${sandbox.base}/${APP}`, { token });
-  const before = await ask("EAASandboxDemoAds");
+  const readAppWith = (token: string) => callSandbox(`${sandbox.base}/${APP}`, { token });
+  const before = await readAppWith("EAASandboxDemoAds");
   t.equal(before.body.error.code, 104, "alive, but not the app's");
   await arm(sandbox, { kind: "dead_token", subcode: 463 });
   for (let count = 0; count < 2; count++)
-    t.match(await ask("EAASandboxDemoAds"), {
+    t.match(await readAppWith("EAASandboxDemoAds"), {
       status: 401,
       body: { error: { code: 190, error_subcode: 463 } },
     });
-  t.same((await ask("EAASandboxDemoChat")).body.error.code, 104, "another token lives");
-  t.match(await speak(`${sandbox.origin}/_sandbox/faults`, { method: "DELETE" }), { status: 200 });
-  t.equal((await ask("EAASandboxDemoAds")).body.error.code, 104);
+  t.same((await readAppWith("EAASandboxDemoChat")).body.error.code, 104, "another token lives");
+  t.match(await callSandbox(`${sandbox.origin}/_sandbox/faults`, { method: "DELETE" }), { status: 200 });
+  t.equal((await readAppWith("EAASandboxDemoAds")).body.error.code, 104);
 });
 
 t.test("a token can die while it is exchanged", async (t) => {
   const sandbox = await startSandbox(t);
   await arm(sandbox, { kind: "dead_token" });
-  t.match(await prolong(sandbox, "EAASandboxDemoAds"), {
+  t.match(await extendToken(sandbox, "EAASandboxDemoAds"), {
     status: 401,
     body: { error: { code: 190, error_subcode: 460 } },
   });
@@ -158,40 +160,40 @@ t.test("a token can die while it is exchanged", async (t) => {
 t.test("a call without a token that can die leaves that to the next", async (t) => {
   const sandbox = await startSandbox(t);
   await arm(sandbox, { kind: "dead_token" });
-  t.equal((await speak(`${sandbox.base}/${APP}`)).body.error.code, 104);
-  t.match((await speak(`${sandbox.base}/${APP}`, { token: "unheard of" })).body.error, { code: 190 });
-  t.equal((await askApp(sandbox)).status, 200);
-  t.match((await speak(`${sandbox.base}/${APP}`, { token: "EAASandboxDemoAds" })).body.error, {
+  t.equal((await callSandbox(`${sandbox.base}/${APP}`)).body.error.code, 104);
+  t.match((await callSandbox(`${sandbox.base}/${APP}`, { token: "unheard of" })).body.error, { code: 190 });
+  t.equal((await readApp(sandbox)).status, 200);
+  t.match((await callSandbox(`${sandbox.base}/${APP}`, { token: "EAASandboxDemoAds" })).body.error, {
     code: 190,
     error_subcode: 460,
   });
 });
 
 t.test("a fault is meant for a method and a path, with the version or without it", async (t) => {
-  const meets = async (t: Test, match: object, path = `/v26.0/${APP}`, method = "GET") => {
+  const matchesFault = async (t: Test, match: object, path = `/v26.0/${APP}`, method = "GET") => {
     const sandbox = await startSandbox(t);
     await arm(sandbox, { kind: "html", match });
-    return (await speak(`${sandbox.origin}${path}`, { method })).status === 502;
+    return (await callSandbox(`${sandbox.origin}${path}`, { method })).status === 502;
   };
-  t.ok(await meets(t, {}));
-  t.ok(await meets(t, { path_prefix: `/${APP}` }));
-  t.ok(await meets(t, { path_prefix: `/v26.0/${APP}` }));
-  t.ok(await meets(t, { path_prefix: "/19" }));
-  t.notOk(await meets(t, { path_prefix: "/act_1" }));
-  t.ok(await meets(t, { method: "DELETE" }, "/v26.0/1", "DELETE"));
-  t.notOk(await meets(t, { method: "POST" }));
-  t.notOk(await meets(t, {}, "/"), "a page fails only where it is named");
-  t.ok(await meets(t, { path_prefix: "/" }, "/"));
-  t.notOk(await meets(t, {}, "/_sandbox/inbox", "POST"));
-  t.notOk(await meets(t, { path_prefix: "/" }, "/_sandbox/inbox", "POST"));
-  t.ok(await meets(t, { path_prefix: "/_sandbox/inbox/a" }, "/_sandbox/inbox/a/b", "POST"));
+  t.ok(await matchesFault(t, {}));
+  t.ok(await matchesFault(t, { path_prefix: `/${APP}` }));
+  t.ok(await matchesFault(t, { path_prefix: `/v26.0/${APP}` }));
+  t.ok(await matchesFault(t, { path_prefix: "/19" }));
+  t.notOk(await matchesFault(t, { path_prefix: "/act_1" }));
+  t.ok(await matchesFault(t, { method: "DELETE" }, "/v26.0/1", "DELETE"));
+  t.notOk(await matchesFault(t, { method: "POST" }));
+  t.notOk(await matchesFault(t, {}, "/"), "a page fails only where it is named");
+  t.ok(await matchesFault(t, { path_prefix: "/" }, "/"));
+  t.notOk(await matchesFault(t, {}, "/_sandbox/inbox", "POST"));
+  t.notOk(await matchesFault(t, { path_prefix: "/" }, "/_sandbox/inbox", "POST"));
+  t.ok(await matchesFault(t, { path_prefix: "/_sandbox/inbox/a" }, "/_sandbox/inbox/a/b", "POST"));
 });
 
 t.test("faults are met in the order in which they were armed", async (t) => {
   const sandbox = await startSandbox(t);
   await arm(sandbox, { kind: "error", code: 1 });
   await arm(sandbox, { kind: "error", code: 17 });
-  const codes = [await askApp(sandbox), await askApp(sandbox)].map(({ body }) => body.error.code);
+  const codes = [await readApp(sandbox), await readApp(sandbox)].map(({ body }) => body.error.code);
   t.same(codes, [1, 17]);
 });
 
@@ -199,7 +201,7 @@ t.test("the inbox fails by status, late, or not at all", async (t) => {
   const sandbox = await startSandbox(t);
   const inbox = `${sandbox.origin}/_sandbox/inbox`;
   const match = { path_prefix: "/_sandbox/inbox" };
-  const post = () => speak(`${inbox}/orders`, { json: { a: 1 } });
+  const post = () => callSandbox(`${inbox}/orders`, { json: { a: 1 } });
   await arm(sandbox, { kind: "error", match, code: 410 });
   t.equal((await post()).status, 410);
   await arm(sandbox, { kind: "error", match });
@@ -208,7 +210,7 @@ t.test("the inbox fails by status, late, or not at all", async (t) => {
   await t.rejects(post(), /fetch failed/);
   await arm(sandbox, { kind: "delay", match, ms: 10 });
   t.match(await post(), { status: 200, body: { received: true } });
-  const { data } = (await speak(inbox)).body;
+  const { data } = (await callSandbox(inbox)).body;
   t.match(data, [
     { fault: "delay", status: 200 },
     { fault: "drop_before" },
@@ -240,7 +242,7 @@ t.test("a fault that cannot be is refused by the name of its field", async (t) =
     t.equal(status, 400);
     t.match(body.error, { message, details: [{ message }] });
   }
-  const unread = await speak(`${sandbox.origin}/_sandbox/faults`, { body: "{", method: "POST" });
-  t.match(unread, { status: 400, body: { error: { message: "The body must be JSON" } } });
-  t.same((await speak(`${sandbox.origin}/_sandbox/faults`)).body, { data: [] });
+  const malformed = await callSandbox(`${sandbox.origin}/_sandbox/faults`, { body: "{", method: "POST" });
+  t.match(malformed, { status: 400, body: { error: { message: "The body must be JSON" } } });
+  t.same((await callSandbox(`${sandbox.origin}/_sandbox/faults`)).body, { data: [] });
 });

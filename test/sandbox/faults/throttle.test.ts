@@ -1,5 +1,5 @@
 import t from "tap";
-import { throttled } from "../../../src/sandbox/faults/throttle.ts";
+import { throttleReply } from "../../../src/sandbox/faults/throttle.ts";
 import type { UsageKind } from "../../../src/sandbox/node-kind.ts";
 
 // biome-ignore lint/suspicious/noExplicitAny: a test looks where it wants
@@ -18,23 +18,23 @@ t.test("every quota has a limit of its own", async (t) => {
     [undefined, [4, undefined]],
   ]);
   for (const [usage, [code, subcode]] of codes) {
-    const { status, body } = throttled(quota(usage), {});
+    const { status, body } = throttleReply(quota(usage), {});
     t.equal(status, 400);
     t.match(errorOf(body), { code, error_subcode: subcode, is_transient: false }, usage ?? "the app");
   }
-  t.equal(errorOf(throttled(quota("whatsapp", "POST messages"), {}).body).code, 130429);
-  t.equal(errorOf(throttled(quota("messenger", "POST messages"), {}).body).code, 80006);
-  const chosen = throttled(quota("ads_management"), { code: 17, subcode: 1885172 });
+  t.equal(errorOf(throttleReply(quota("whatsapp", "POST messages"), {}).body).code, 130429);
+  t.equal(errorOf(throttleReply(quota("messenger", "POST messages"), {}).body).code, 80006);
+  const chosen = throttleReply(quota("ads_management"), { code: 17, subcode: 1885172 });
   t.match(errorOf(chosen.body), { code: 17, error_subcode: 1885172 });
 });
 
 t.test("the headers say minutes here and seconds there", async (t) => {
-  const { headers } = throttled(quota("ads_management"), { ms: 90_500 });
+  const { headers } = throttleReply(quota("ads_management"), { ms: 90_500 });
   t.match(JSON.parse(headers["x-business-use-case-usage"] ?? ""), {
     77: [{ type: "ads_management", call_count: 100, estimated_time_to_regain_access: 2 }],
   });
   t.match(JSON.parse(headers["x-ad-account-usage"] ?? ""), { acc_id_util_pct: 100, reset_time_duration: 91 });
   t.equal(JSON.parse(headers["x-app-usage"] ?? "").call_count, 99, "it is the account's that is used up");
-  const usual = throttled(quota("ads_management"), {}).headers;
-  t.equal(JSON.parse(usual["x-ad-account-usage"] ?? "").reset_time_duration, 60);
+  const defaultHeaders = throttleReply(quota("ads_management"), {}).headers;
+  t.equal(JSON.parse(defaultHeaders["x-ad-account-usage"] ?? "").reset_time_duration, 60);
 });

@@ -1,8 +1,8 @@
 import t from "tap";
-import { personToken } from "../../fixtures/sandbox/dialogs.ts";
-import { speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
+import { requestUserToken } from "../../fixtures/sandbox/dialogs.ts";
+import { callSandbox, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 
-const standIn = await startSandbox(t);
+const sandbox = await startSandbox(t);
 
 const FIELDS = "id,account_id,name,account_status,currency,timezone_name,business{id,name},business_name";
 const COFFEE = "1600000000000101";
@@ -12,17 +12,17 @@ const CLOSED = "1600000000000106";
 const LAST = "1900000000000109";
 
 const list = (token: string, query: Record<string, string> = { fields: FIELDS }) =>
-  speak(`${standIn.base}/me/adaccounts`, { token, query: { limit: "100", ...query } });
+  callSandbox(`${sandbox.base}/me/adaccounts`, { token, query: { limit: "100", ...query } });
 
 /** Every page, following `next` as it stands. */
-async function allPages(token: string) {
+async function readAllPages(token: string) {
   const pages = [(await list(token)).body];
-  while (pages.at(-1).paging?.next) pages.push((await speak(pages.at(-1).paging.next)).body);
+  while (pages.at(-1).paging?.next) pages.push((await callSandbox(pages.at(-1).paging.next)).body);
   return pages;
 }
 
 t.test("an account shows the fields that are asked for, its id with and without prefix", async (t) => {
-  const token = await personToken(standIn, { assets: [COFFEE] });
+  const token = await requestUserToken(sandbox, { assets: [COFFEE] });
   const { status, body } = await list(token);
   t.equal(status, 200);
   t.strictSame(body.data, [
@@ -47,26 +47,26 @@ t.test("an account shows the fields that are asked for, its id with and without 
 });
 
 t.test("without fields there are only ids", async (t) => {
-  const { body } = await list(await personToken(standIn, { assets: [TEA] }), {});
+  const { body } = await list(await requestUserToken(sandbox, { assets: [TEA] }), {});
   t.strictSame(body.data, [{ account_id: TEA, id: `act_${TEA}` }]);
 });
 
 t.test("a personal account has no business, but a name for its bills", async (t) => {
-  const pages = await allPages(await personToken(standIn, { assets: [PERSONAL] }));
+  const pages = await readAllPages(await requestUserToken(sandbox, { assets: [PERSONAL] }));
   const [account] = pages.flatMap(({ data }) => data);
   t.notOk("business" in account);
   t.equal(account.business_name, "Sam S.");
 });
 
 t.test("no account shows its business when business_management was declined", async (t) => {
-  const token = await personToken(standIn, { permissions: ["ads_management"], assets: [COFFEE] });
+  const token = await requestUserToken(sandbox, { permissions: ["ads_management"], assets: [COFFEE] });
   const [account] = (await list(token)).body.data;
   t.equal(account.name, "Sandbox Coffee");
   t.notOk("business" in account);
 });
 
 t.test("a page may be empty and still have a next, and the last one has a cursor but no next", async (t) => {
-  const pages = await allPages(await personToken(standIn, { assets: [CLOSED, LAST] }));
+  const pages = await readAllPages(await requestUserToken(sandbox, { assets: [CLOSED, LAST] }));
   t.same(
     pages.map(({ data }) => data.map(({ id }: { id: string }) => id)),
     [[], [`act_${CLOSED}`], [`act_${LAST}`]],
@@ -76,11 +76,11 @@ t.test("a page may be empty and still have a next, and the last one has a cursor
 });
 
 t.test("next is a whole address with the token, and after leads to the same page", async (t) => {
-  const token = await personToken(standIn, { assets: [COFFEE, CLOSED] });
+  const token = await requestUserToken(sandbox, { assets: [COFFEE, CLOSED] });
   const { paging } = (await list(token)).body;
   t.equal(new URL(paging.next).searchParams.get("access_token"), token);
   const [byNext, byCursor] = [
-    await speak(paging.next),
+    await callSandbox(paging.next),
     await list(token, { fields: FIELDS, after: paging.cursors.after }),
   ];
   t.same(byNext.body.data, byCursor.body.data);
@@ -88,7 +88,7 @@ t.test("next is a whole address with the token, and after leads to the same page
 });
 
 t.test("who grants no account has none", async (t) => {
-  const pages = await allPages(await personToken(standIn));
+  const pages = await readAllPages(await requestUserToken(sandbox));
   t.equal(pages.length, 3);
   t.same(
     pages.flatMap(({ data }) => data),
@@ -103,13 +103,13 @@ t.test("either of the two advertising permissions opens the list, and none does 
     [["business_management"], 403],
     [[], 403],
   ] as const) {
-    const token = await personToken(standIn, { permissions, assets: [COFFEE] });
+    const token = await requestUserToken(sandbox, { permissions, assets: [COFFEE] });
     t.equal((await list(token)).status, status, permissions.join());
   }
 });
 
 t.test("a strange field, cursor or limit is refused", async (t) => {
-  const token = await personToken(standIn, { assets: [COFFEE] });
+  const token = await requestUserToken(sandbox, { assets: [COFFEE] });
   for (const query of [{ fields: "id,shoe_size" }, { after: "nowhere" }, { limit: "0" }, { limit: "many" }])
     t.match(await list(token, query), { status: 400, body: { error: { code: 100 } } }, JSON.stringify(query));
   t.equal((await list(token, { fields: "business{id" })).body.error.code, 2500);

@@ -2,24 +2,27 @@ import t from "tap";
 import { HOUR } from "../../../src/runtime/durations.ts";
 import {
   APP_TOKEN,
-  chatToken,
-  debug,
-  pageManagerToken,
-  personToken,
-  prolong,
+  debugToken,
+  extendToken,
+  requestChatToken,
+  requestPageManagerToken,
+  requestUserToken,
 } from "../../fixtures/sandbox/dialogs.ts";
-import { SANDBOX_SETTINGS, speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
+import { callSandbox, SANDBOX_SETTINGS, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 
-const standIn = await startSandbox(t);
+const sandbox = await startSandbox(t);
 
 const PERSON = "1700000000000042";
 const CHAT_ACCOUNTS = ["1500000000000201", "1500000000000202"];
 const PAGES = { coffee: "1300000000000401", sushi: "1300000000000403" };
 
 t.test("a good token is described with its times, its person and its permissions", async (t) => {
-  const standIn = await startSandbox(t, { now: () => 1_790_000_000_000 });
-  const token = await personToken(standIn, { permissions: ["ads_management"], assets: ["1600000000000101"] });
-  const { status, body } = await debug(standIn, token);
+  const sandbox = await startSandbox(t, { now: () => 1_790_000_000_000 });
+  const token = await requestUserToken(sandbox, {
+    permissions: ["ads_management"],
+    assets: ["1600000000000101"],
+  });
+  const { status, body } = await debugToken(sandbox, token);
   t.equal(status, 200);
   t.strictSame(body, {
     data: {
@@ -38,7 +41,7 @@ t.test("a good token is described with its times, its person and its permissions
 });
 
 t.test("the chat permissions name the chat accounts that were chosen", async (t) => {
-  const { data } = (await debug(standIn, await chatToken(standIn, CHAT_ACCOUNTS.slice(1)))).body;
+  const { data } = (await debugToken(sandbox, await requestChatToken(sandbox, CHAT_ACCOUNTS.slice(1)))).body;
   t.strictSame(data.granular_scopes, [
     { scope: "whatsapp_business_management", target_ids: ["1500000000000202"] },
     { scope: "whatsapp_business_messaging", target_ids: ["1500000000000202"] },
@@ -47,11 +50,11 @@ t.test("the chat permissions name the chat accounts that were chosen", async (t)
 });
 
 t.test("the page permissions name the chosen pages, and the photo accounts they have", async (t) => {
-  const token = await pageManagerToken(standIn, {
+  const token = await requestPageManagerToken(sandbox, {
     permissions: ["pages_show_list", "instagram_basic"],
     assets: [PAGES.coffee, PAGES.sushi],
   });
-  t.strictSame((await debug(standIn, token)).body.data.granular_scopes, [
+  t.strictSame((await debugToken(sandbox, token)).body.data.granular_scopes, [
     { scope: "pages_show_list", target_ids: [PAGES.coffee, PAGES.sushi] },
     { scope: "instagram_basic", target_ids: ["1200000000000501"] },
   ]);
@@ -62,19 +65,19 @@ t.test("a token that never ends has expires_at 0", async (t) => {
     ["EAASandboxDemoAds", "USER"],
     ["EAASandboxDemoPage", "PAGE"],
   ] as const) {
-    const { data } = (await debug(standIn, token)).body;
+    const { data } = (await debugToken(sandbox, token)).body;
     t.equal(data.expires_at, 0);
     t.equal(data.type, type);
   }
 });
 
 t.test("the app's own token is good and grants nothing", async (t) => {
-  const { data } = (await debug(standIn, APP_TOKEN)).body;
+  const { data } = (await debugToken(sandbox, APP_TOKEN)).body;
   t.match(data, { is_valid: true, type: "APP", scopes: [] });
 });
 
 t.test("a token that was never issued is an answer and not an error", async (t) => {
-  const { status, body } = await debug(standIn, "EAASandboxforged.forged");
+  const { status, body } = await debugToken(sandbox, "EAASandboxforged.forged");
   t.equal(status, 200);
   t.equal(body.data.is_valid, false);
   t.equal(body.data.error.code, 190);
@@ -84,38 +87,38 @@ t.test("a token that was never issued is an answer and not an error", async (t) 
 
 t.test("a token past its end is an answer with its cause", async (t) => {
   let time = Date.now();
-  const standIn = await startSandbox(t, { now: () => time });
-  const token = await personToken(standIn);
+  const sandbox = await startSandbox(t, { now: () => time });
+  const token = await requestUserToken(sandbox);
   time += 2 * HOUR;
-  const { status, body } = await debug(standIn, token);
+  const { status, body } = await debugToken(sandbox, token);
   t.equal(status, 200);
   t.match(body.data, { is_valid: false, user_id: PERSON, error: { code: 190, subcode: 463 } });
-  t.match((await speak(`${standIn.base}/me`, { token })).body.error, { code: 190, error_subcode: 463 });
+  t.match((await callSandbox(`${sandbox.base}/me`, { token })).body.error, { code: 190, error_subcode: 463 });
 });
 
 t.test("a token whose person removed the app is an answer with its cause", async (t) => {
-  const token = await personToken(standIn);
-  await speak(`${standIn.base}/me/permissions`, { method: "DELETE", token });
-  const { status, body } = await debug(standIn, token);
+  const token = await requestUserToken(sandbox);
+  await callSandbox(`${sandbox.base}/me/permissions`, { method: "DELETE", token });
+  const { status, body } = await debugToken(sandbox, token);
   t.equal(status, 200);
   t.match(body.data, { is_valid: false, error: { code: 190, subcode: 458 } });
 });
 
 t.test("only the app may ask, and it must name a token", async (t) => {
-  const address = `${standIn.base}/debug_token`;
+  const address = `${sandbox.base}/debug_token`;
   const query = { input_token: "EAASandboxDemoAds" };
-  t.equal((await speak(address, { token: "EAASandboxDemoAds", query })).status, 401);
-  t.equal((await speak(address, { query })).body.error.code, 104);
-  t.equal((await speak(address, { query: { access_token: APP_TOKEN } })).body.error.code, 100);
+  t.equal((await callSandbox(address, { token: "EAASandboxDemoAds", query })).status, 401);
+  t.equal((await callSandbox(address, { query })).body.error.code, 104);
+  t.equal((await callSandbox(address, { query: { access_token: APP_TOKEN } })).body.error.code, 100);
 });
 
 t.test("a word that every object knows is no token", async (t) => {
   for (const word of ["constructor", "__proto__", "toString"]) {
-    t.match(await speak(`${standIn.base}/me`, { token: word }), {
+    t.match(await callSandbox(`${sandbox.base}/me`, { token: word }), {
       status: 401,
       body: { error: { code: 190 } },
     });
-    t.match((await debug(standIn, word)).body, { data: { is_valid: false, error: { code: 190 } } });
-    t.match(await prolong(standIn, word), { status: 401, body: { error: { code: 190 } } });
+    t.match((await debugToken(sandbox, word)).body, { data: { is_valid: false, error: { code: 190 } } });
+    t.match(await extendToken(sandbox, word), { status: 401, body: { error: { code: 190 } } });
   }
 });

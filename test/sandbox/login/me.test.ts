@@ -1,14 +1,15 @@
 import t from "tap";
 import { PAGES } from "../../../src/sandbox/built-in-assets.ts";
-import { personToken } from "../../fixtures/sandbox/dialogs.ts";
-import { speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
-import { receiveWebhooks } from "../../fixtures/sandbox/webhook-receiver.ts";
+import { requestUserToken } from "../../fixtures/sandbox/dialogs.ts";
+import { callSandbox, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
+import { startWebhookReceiver } from "../../fixtures/sandbox/webhook-receiver.ts";
 
-const standIn = await startSandbox(t);
-const { base } = standIn;
+const sandbox = await startSandbox(t);
+const { base } = sandbox;
 
 t.test("a person has an id and a name, and shows what is asked for", async (t) => {
-  const ask = (query: Record<string, string>) => speak(`${base}/me`, { token: "EAASandboxDemoAds", query });
+  const ask = (query: Record<string, string>) =>
+    callSandbox(`${base}/me`, { token: "EAASandboxDemoAds", query });
   t.strictSame((await ask({})).body, { id: "1700000000000042", name: "Sam Sandbox" });
   t.strictSame((await ask({ fields: "id" })).body, { id: "1700000000000042" });
   t.strictSame((await ask({ fields: "name" })).body, { name: "Sam Sandbox", id: "1700000000000042" });
@@ -19,7 +20,8 @@ t.test("a person has an id and a name, and shows what is asked for", async (t) =
 });
 
 t.test("with a page's token it is the page that answers, not the person", async (t) => {
-  const ask = (query: Record<string, string>) => speak(`${base}/me`, { token: "EAASandboxDemoPage", query });
+  const ask = (query: Record<string, string>) =>
+    callSandbox(`${base}/me`, { token: "EAASandboxDemoPage", query });
   const [page] = PAGES;
   t.strictSame((await ask({})).body, { name: page?.name, id: page?.id });
   t.strictSame((await ask({ fields: "id" })).body, { id: page?.id });
@@ -29,14 +31,14 @@ t.test("with a page's token it is the page that answers, not the person", async 
 t.test("a token is needed, with its proof", async (t) => {
   const token = "EAASandboxDemoAds";
   for (const path of ["me", "me/permissions", "me/adaccounts", "me/accounts"]) {
-    t.equal((await speak(`${base}/${path}`)).body.error.code, 104, `${path} without`);
+    t.equal((await callSandbox(`${base}/${path}`)).body.error.code, 104, `${path} without`);
     t.equal(
-      (await speak(`${base}/${path}`, { token: "EAAno" })).body.error.code,
+      (await callSandbox(`${base}/${path}`, { token: "EAAno" })).body.error.code,
       190,
       `${path} with another`,
     );
     t.match(
-      (await speak(`${base}/${path}`, { token, proof: undefined })).body.error,
+      (await callSandbox(`${base}/${path}`, { token, proof: undefined })).body.error,
       { code: 100, message: /appsecret_proof/ },
       `${path} without proof`,
     );
@@ -44,11 +46,11 @@ t.test("a token is needed, with its proof", async (t) => {
 });
 
 t.test("permissions are granted, declined or expired, and absent when never asked for", async (t) => {
-  const token = await personToken(standIn, {
+  const token = await requestUserToken(sandbox, {
     permissions: ["ads_management"],
     expired: ["business_management"],
   });
-  const { status, body } = await speak(`${standIn.base}/me/permissions`, { token });
+  const { status, body } = await callSandbox(`${sandbox.base}/me/permissions`, { token });
   t.equal(status, 200);
   t.strictSame(body, {
     data: [
@@ -60,24 +62,28 @@ t.test("permissions are granted, declined or expired, and absent when never aske
 });
 
 t.test("an app that is removed loses its token, and no webhook tells of it", async (t) => {
-  const receiver = await receiveWebhooks(t);
-  const standIn = await startSandbox(t, { settings: { PUBLIC_URL: receiver.url } });
-  const [token, other] = [await personToken(standIn), await personToken(standIn)];
-  const { status, body } = await speak(`${standIn.base}/me/permissions`, { method: "DELETE", token });
+  const receiver = await startWebhookReceiver(t);
+  const sandbox = await startSandbox(t, { settings: { PUBLIC_URL: receiver.url } });
+  const [token, other] = [await requestUserToken(sandbox), await requestUserToken(sandbox)];
+  const { status, body } = await callSandbox(`${sandbox.base}/me/permissions`, { method: "DELETE", token });
   t.equal(status, 200);
   t.strictSame(body, { success: true });
-  const after = await speak(`${standIn.base}/me`, { token });
+  const after = await callSandbox(`${sandbox.base}/me`, { token });
   t.equal(after.status, 401);
   t.match(after.body.error, { code: 190, error_subcode: 458 });
-  t.equal((await speak(`${standIn.base}/me`, { token: other })).status, 200, "another token lives on");
+  t.equal((await callSandbox(`${sandbox.base}/me`, { token: other })).status, 200, "another token lives on");
   t.same(receiver.received, []);
 });
 
 t.test("tokens outlive the process that issued them", async (t) => {
-  const token = await personToken(standIn, { permissions: ["ads_read"] });
+  const token = await requestUserToken(sandbox, { permissions: ["ads_read"] });
   const restarted = await startSandbox(t);
-  const { body } = await speak(`${restarted.base}/me/permissions`, { token });
+  const { body } = await callSandbox(`${restarted.base}/me/permissions`, { token });
   t.match(body.data, [{ permission: "ads_read", status: "granted" }]);
-  const elsewhere = await startSandbox(t, { settings: { PLATFORM_APP_SECRET: "another" } });
-  t.equal((await speak(`${elsewhere.base}/me`, { token })).body.error.code, 190, "but not with another app");
+  const otherApp = await startSandbox(t, { settings: { PLATFORM_APP_SECRET: "another" } });
+  t.equal(
+    (await callSandbox(`${otherApp.base}/me`, { token })).body.error.code,
+    190,
+    "but not with another app",
+  );
 });

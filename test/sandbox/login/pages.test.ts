@@ -1,17 +1,17 @@
 import t from "tap";
-import { debug, pageManagerToken, prolong } from "../../fixtures/sandbox/dialogs.ts";
-import { speak, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
+import { debugToken, extendToken, requestPageManagerToken } from "../../fixtures/sandbox/dialogs.ts";
+import { callSandbox, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 
-const standIn = await startSandbox(t);
+const sandbox = await startSandbox(t);
 
 const FIELDS = "id,name,access_token,tasks,instagram_business_account{id,username}";
 const [COFFEE, TEA, SUSHI] = ["1300000000000401", "1300000000000402", "1300000000000403"] as const;
 
 const list = (token: string, query: Record<string, string> = { fields: FIELDS }) =>
-  speak(`${standIn.base}/me/accounts`, { token, query });
+  callSandbox(`${sandbox.base}/me/accounts`, { token, query });
 
 t.test("a page has a token of its own, its tasks and its photo account", async (t) => {
-  const { status, body } = await list(await pageManagerToken(standIn, { assets: [COFFEE] }));
+  const { status, body } = await list(await requestPageManagerToken(sandbox, { assets: [COFFEE] }));
   t.equal(status, 200);
   const [{ access_token: token, tasks, ...page }] = body.data;
   t.strictSame(page, {
@@ -20,14 +20,17 @@ t.test("a page has a token of its own, its tasks and its photo account", async (
     instagram_business_account: { id: "1200000000000501", username: "sandbox.coffee" },
   });
   t.ok(tasks.includes("MESSAGING"));
-  t.match((await debug(standIn, token)).body.data, { type: "PAGE", is_valid: true, profile_id: COFFEE });
+  t.match((await debugToken(sandbox, token)).body.data, { type: "PAGE", is_valid: true, profile_id: COFFEE });
 });
 
 t.test("a page without a photo account leaves it out, as does a grant without instagram_basic", async (t) => {
-  const sushi = await pageManagerToken(standIn, { assets: [SUSHI] });
-  const blind = await pageManagerToken(standIn, { permissions: ["pages_show_list"], assets: [COFFEE] });
-  const [first, second] = [(await list(sushi)).body, (await list(blind)).body];
-  const next = (await speak(first.paging.next)).body;
+  const sushi = await requestPageManagerToken(sandbox, { assets: [SUSHI] });
+  const tokenWithoutInstagram = await requestPageManagerToken(sandbox, {
+    permissions: ["pages_show_list"],
+    assets: [COFFEE],
+  });
+  const [first, second] = [(await list(sushi)).body, (await list(tokenWithoutInstagram)).body];
+  const next = (await callSandbox(first.paging.next)).body;
   t.equal(next.data[0].id, SUSHI);
   t.notOk("instagram_business_account" in next.data[0]);
   t.equal(second.data[0].id, COFFEE);
@@ -35,33 +38,36 @@ t.test("a page without a photo account leaves it out, as does a grant without in
 });
 
 t.test("only chosen pages are listed, two to a page at most", async (t) => {
-  const { body } = await list(await pageManagerToken(standIn, { assets: [TEA, SUSHI] }), {
+  const { body } = await list(await requestPageManagerToken(sandbox, { assets: [TEA, SUSHI] }), {
     fields: "id",
     limit: "100",
   });
   t.strictSame(body.data, [{ id: TEA }]);
-  const { data, paging } = (await speak(body.paging.next)).body;
+  const { data, paging } = (await callSandbox(body.paging.next)).body;
   t.strictSame(data, [{ id: SUSHI }]);
   t.notOk("next" in paging);
 });
 
 t.test("without pages_show_list there is no list", async (t) => {
-  const token = await pageManagerToken(standIn, { permissions: ["pages_messaging"], assets: [COFFEE] });
+  const token = await requestPageManagerToken(sandbox, {
+    permissions: ["pages_messaging"],
+    assets: [COFFEE],
+  });
   const { status, body } = await list(token);
   t.equal(status, 403);
   t.equal(body.error.code, 10);
 });
 
 t.test("a strange field is refused", async (t) => {
-  const token = await pageManagerToken(standIn, { assets: [COFFEE] });
+  const token = await requestPageManagerToken(sandbox, { assets: [COFFEE] });
   t.equal((await list(token, { fields: "id,wallpaper" })).body.error.code, 100);
 });
 
 t.test("a page's token ends with a short-lived person's, and never with a long-lived one's", async (t) => {
-  const short = await pageManagerToken(standIn, { assets: [COFFEE] });
-  const long = (await prolong(standIn, short)).body.access_token;
-  const endOf = async (token: string) => (await debug(standIn, token)).body.data.expires_at;
+  const short = await requestPageManagerToken(sandbox, { assets: [COFFEE] });
+  const long = (await extendToken(sandbox, short)).body.access_token;
+  const expiryOf = async (token: string) => (await debugToken(sandbox, token)).body.data.expires_at;
   const [fromShort, fromLong] = [(await list(short)).body, (await list(long)).body];
-  t.equal(await endOf(fromShort.data[0].access_token), await endOf(short));
-  t.equal(await endOf(fromLong.data[0].access_token), 0);
+  t.equal(await expiryOf(fromShort.data[0].access_token), await expiryOf(short));
+  t.equal(await expiryOf(fromLong.data[0].access_token), 0);
 });

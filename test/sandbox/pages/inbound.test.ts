@@ -1,29 +1,29 @@
 import t from "tap";
 import {
   changesOf,
-  DEMO_PAGE,
-  INSTAGRAM,
+  DEMO_PAGE_TOKEN,
+  formatRefusal,
+  INSTAGRAM_ID,
   isSigned,
+  issuePageToken,
   messagingOf,
-  PAGE,
-  pageToken,
-  refusal,
-  startWithReceiver,
+  PAGE_ID,
+  startSandboxWithReceiver,
 } from "../../fixtures/sandbox/assets.ts";
-import { speak } from "../../fixtures/sandbox/sandbox.ts";
+import { callSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import { until } from "../../fixtures/until.ts";
 
-type Started = Awaited<ReturnType<typeof startWithReceiver>>;
+type SandboxWithReceiver = Awaited<ReturnType<typeof startSandboxWithReceiver>>;
 
 const person = "2400000000000024";
 
-const write = ({ origin }: Started, message: object) =>
-  speak(`${origin}/_sandbox/inbound`, { json: { channel: PAGE, from: person, ...message } });
+const sendInbound = ({ origin }: SandboxWithReceiver, message: object) =>
+  callSandbox(`${origin}/_sandbox/inbound`, { json: { channel: PAGE_ID, from: person, ...message } });
 
 /** What the service hears of it. */
-async function arrives(sandbox: Started, message: object) {
+async function receiveInbound(sandbox: SandboxWithReceiver, message: object) {
   const before = sandbox.received.length;
-  const answer = await write(sandbox, message);
+  const answer = await sendInbound(sandbox, message);
   if (answer.status !== 202) throw new Error(`not taken: ${JSON.stringify(answer.body)}`);
   return until("the webhook", () => sandbox.received[before]);
 }
@@ -39,13 +39,13 @@ const SHARED = {
 };
 
 const EVENTS: Record<string, Record<string, object>> = {
-  [PAGE]: {
+  [PAGE_ID]: {
     ...SHARED,
     document: { message: { attachments: [{ type: "file" }] } },
     file: { message: { attachments: [{ type: "file" }] } },
     read: { read: { watermark: Number } },
   },
-  [INSTAGRAM]: {
+  [INSTAGRAM_ID]: {
     ...SHARED,
     story_reply: { message: { reply_to: { story: { id: String, url: String } } } },
     unsend: { message: { mid: /^m_/, is_deleted: true } },
@@ -54,11 +54,11 @@ const EVENTS: Record<string, Record<string, object>> = {
 };
 
 t.test("whatever people do in a conversation arrives, signed, without its content being given", async (t) => {
-  const sandbox = await startWithReceiver(t);
+  const sandbox = await startSandboxWithReceiver(t);
   for (const [channel, events] of Object.entries(EVENTS)) {
-    const object = channel === PAGE ? "page" : "instagram";
+    const object = channel === PAGE_ID ? "page" : "instagram";
     for (const [type, event] of Object.entries(events)) {
-      const webhook = await arrives(sandbox, { channel, type });
+      const webhook = await receiveInbound(sandbox, { channel, type });
       t.ok(isSigned(webhook));
       t.match(webhook.body, { object, entry: [{ id: channel, time: Number }] });
       const [found] = messagingOf([webhook], object);
@@ -72,20 +72,23 @@ t.test("whatever people do in a conversation arrives, signed, without its conten
 });
 
 t.test("content arrives as it was given", async (t) => {
-  const sandbox = await startWithReceiver(t);
-  const text = await arrives(sandbox, { type: "text", content: { text: "Olá", reply_to: { mid: "m_0" } } });
+  const sandbox = await startSandboxWithReceiver(t);
+  const text = await receiveInbound(sandbox, {
+    type: "text",
+    content: { text: "Olá", reply_to: { mid: "m_0" } },
+  });
   t.match(messagingOf([text], "page"), [{ message: { text: "Olá", reply_to: { mid: "m_0" } } }]);
   const url = "https://example.com/mine.png";
-  const image = await arrives(sandbox, { type: "image", content: { url } });
+  const image = await receiveInbound(sandbox, { type: "image", content: { url } });
   t.match(messagingOf([image], "page"), [
     { message: { attachments: [{ type: "image", payload: { url } }] } },
   ]);
 });
 
 t.test("comments arrive as changes", async (t) => {
-  const sandbox = await startWithReceiver(t);
-  const onPage = await arrives(sandbox, { type: "comment", content: { message: "Nice" } });
-  t.match(onPage.body, { object: "page", entry: [{ id: PAGE }] });
+  const sandbox = await startSandboxWithReceiver(t);
+  const onPage = await receiveInbound(sandbox, { type: "comment", content: { message: "Nice" } });
+  t.match(onPage.body, { object: "page", entry: [{ id: PAGE_ID }] });
   t.match(changesOf([onPage], "feed"), [
     {
       item: "comment",
@@ -97,8 +100,8 @@ t.test("comments arrive as changes", async (t) => {
       created_time: Number,
     },
   ]);
-  const onPhoto = await arrives(sandbox, { channel: INSTAGRAM, type: "comment" });
-  t.match(onPhoto.body, { object: "instagram", entry: [{ id: INSTAGRAM }] });
+  const onPhoto = await receiveInbound(sandbox, { channel: INSTAGRAM_ID, type: "comment" });
+  t.match(onPhoto.body, { object: "instagram", entry: [{ id: INSTAGRAM_ID }] });
   t.match(changesOf([onPhoto], "comments"), [
     {
       id: String,
@@ -110,67 +113,79 @@ t.test("comments arrive as changes", async (t) => {
 });
 
 t.test("what cannot be is refused", async (t) => {
-  const sandbox = await startWithReceiver(t);
+  const sandbox = await startSandboxWithReceiver(t);
   const refused = [
     { type: "song" },
     { type: "constructor" },
-    { type: "leadgen", channel: INSTAGRAM },
+    { type: "leadgen", channel: INSTAGRAM_ID },
     { type: "text", from: "Ana" },
     { type: "text", content: "Hi" },
     { type: "leadgen", content: { form_id: "mine" } },
     { type: "leadgen", content: { field_data: "mine" } },
   ];
   for (const message of refused)
-    t.equal((await write(sandbox, message)).status, 400, JSON.stringify(message));
+    t.equal((await sendInbound(sandbox, message)).status, 400, JSON.stringify(message));
   t.same(sandbox.received, []);
 });
 
 const DEMO_LEAD = "120200000000000701";
 
 t.test("the lead that is built in is read by who may retrieve leads", async (t) => {
-  const { base } = await startWithReceiver(t);
+  const { base } = await startSandboxWithReceiver(t);
   const address = `${base}/${DEMO_LEAD}`;
   const fields = "field_data,created_time,ad_id,form_id";
-  t.match((await speak(address, { token: DEMO_PAGE, query: { fields } })).body, {
+  t.match((await callSandbox(address, { token: DEMO_PAGE_TOKEN, query: { fields } })).body, {
     id: DEMO_LEAD,
     created_time: "2026-09-21T14:13:20+0000",
     ad_id: /^\d+$/,
     form_id: /^\d+$/,
     field_data: [{ name: "full_name" }, { name: "email", values: ["ana@example.com"] }, {}],
   });
-  t.equal(refusal(await speak(address, { token: DEMO_PAGE, query: { fields: "shoe_size" } })), "400 100");
-  t.equal(refusal(await speak(address, { token: pageToken([PAGE]) })), "403 10");
-  t.equal(refusal(await speak(address, { token: pageToken(["1"], ["leads_retrieval"]) })), "400 100 33");
+  t.equal(
+    formatRefusal(await callSandbox(address, { token: DEMO_PAGE_TOKEN, query: { fields: "shoe_size" } })),
+    "400 100",
+  );
+  t.equal(formatRefusal(await callSandbox(address, { token: issuePageToken([PAGE_ID]) })), "403 10");
+  t.equal(
+    formatRefusal(await callSandbox(address, { token: issuePageToken(["1"], ["leads_retrieval"]) })),
+    "400 100 33",
+  );
 });
 
 t.test("a form that is filled in is told with bare numbers, and its answers are fetched", async (t) => {
-  const sandbox = await startWithReceiver(t);
+  const sandbox = await startSandboxWithReceiver(t);
   const field_data = [{ name: "email", values: ["bia@example.com"] }];
-  const webhook = await arrives(sandbox, { type: "leadgen", content: { field_data } });
+  const webhook = await receiveInbound(sandbox, { type: "leadgen", content: { field_data } });
   const id = /"leadgen_id":(\d{18}),/.exec(webhook.raw)?.[1];
   t.ok(id, "digits without quotes, too long for a double");
   t.match(changesOf([webhook], "leadgen"), [
-    { page_id: Number(PAGE), form_id: Number, ad_id: Number, adgroup_id: Number, created_time: Number },
+    { page_id: Number(PAGE_ID), form_id: Number, ad_id: Number, adgroup_id: Number, created_time: Number },
   ]);
-  const lead = await speak(`${sandbox.base}/${id}`, { token: DEMO_PAGE, query: { fields: "field_data" } });
+  const lead = await callSandbox(`${sandbox.base}/${id}`, {
+    token: DEMO_PAGE_TOKEN,
+    query: { fields: "field_data" },
+  });
   t.same(lead.body, { id, field_data });
 });
 
 t.test("long integers of a message arrive as they were written", async (t) => {
-  const sandbox = await startWithReceiver(t);
-  const body = `{"channel":"${PAGE}","from":"1","type":"text","content":{"tag":12345678901234567890}}`;
-  t.equal((await speak(`${sandbox.origin}/_sandbox/inbound`, { body })).status, 202);
+  const sandbox = await startSandboxWithReceiver(t);
+  const body = `{"channel":"${PAGE_ID}","from":"1","type":"text","content":{"tag":12345678901234567890}}`;
+  t.equal((await callSandbox(`${sandbox.origin}/_sandbox/inbound`, { body })).status, 202);
   const { raw } = await until("the webhook", () => sandbox.received[0]);
   t.match(raw, '"tag":12345678901234567890');
 });
 
 t.test("what a page or photo account is not subscribed to does not arrive", async (t) => {
-  const sandbox = await startWithReceiver(t);
+  const sandbox = await startSandboxWithReceiver(t);
   const subscribe = (account: string, subscribed_fields: string) =>
-    speak(`${sandbox.base}/${account}/subscribed_apps`, { token: DEMO_PAGE, form: { subscribed_fields } });
-  const sent = async (message: object) => (await write(sandbox, message)).body.sent;
+    callSandbox(`${sandbox.base}/${account}/subscribed_apps`, {
+      token: DEMO_PAGE_TOKEN,
+      form: { subscribed_fields },
+    });
+  const sent = async (message: object) => (await sendInbound(sandbox, message)).body.sent;
   const types: Record<string, Record<string, string>> = {
-    [PAGE]: {
+    [PAGE_ID]: {
       messages: "text",
       messaging_postbacks: "postback",
       message_reactions: "reaction",
@@ -178,7 +193,7 @@ t.test("what a page or photo account is not subscribed to does not arrive", asyn
       feed: "comment",
       leadgen: "leadgen",
     },
-    [INSTAGRAM]: { messages: "image", messaging_seen: "read", comments: "comment" },
+    [INSTAGRAM_ID]: { messages: "image", messaging_seen: "read", comments: "comment" },
   };
   for (const [channel, fields] of Object.entries(types))
     for (const field of Object.keys(fields)) {

@@ -1,30 +1,30 @@
 import t from "tap";
 import { createRecords } from "../../../src/sandbox/records/records.ts";
 import {
+  callSandbox,
   proofFor,
+  type RunningSandbox,
   SANDBOX_SETTINGS,
-  type StandIn,
-  speak,
   startSandbox,
 } from "../../fixtures/sandbox/sandbox.ts";
 
 const APP = SANDBOX_SETTINGS.PLATFORM_APP_ID;
 
-const requestsOf = async ({ origin }: StandIn, query = {}) =>
-  (await speak(`${origin}/_sandbox/requests`, { query })).body.data;
+const requestsOf = async ({ origin }: RunningSandbox, query = {}) =>
+  (await callSandbox(`${origin}/_sandbox/requests`, { query })).body.data;
 
 t.test("what the platforms received is shown as it came, the newest first", async (t) => {
   const sandbox = await startSandbox(t);
   const token = "EAASandboxDemoChat";
-  await speak(`${sandbox.base}/${APP}`, { token, query: { fields: "id" } });
-  await speak(`${sandbox.base}/1/messages`, { token, json: { to: "1", text: { body: "Olá" } } });
-  await speak(`${sandbox.base}/1/campaigns`, { token, form: { name: "x", special: "[]" } });
+  await callSandbox(`${sandbox.base}/${APP}`, { token, query: { fields: "id" } });
+  await callSandbox(`${sandbox.base}/1/messages`, { token, json: { to: "1", text: { body: "Olá" } } });
+  await callSandbox(`${sandbox.base}/1/campaigns`, { token, form: { name: "x", special: "[]" } });
   const upload = new FormData();
   upload.set("type", "image/png");
   upload.set("file", new Blob([new Uint8Array([0x89, 0xff])], { type: "image/png" }), "a.png");
-  await speak(`${sandbox.base}/1/media`, { token, body: upload });
-  await speak(`${sandbox.base}/1`, { body: "plain", headers: { "content-type": "text/plain" } });
-  await speak(`${sandbox.base}/1`, {
+  await callSandbox(`${sandbox.base}/1/media`, { token, body: upload });
+  await callSandbox(`${sandbox.base}/1`, { body: "plain", headers: { "content-type": "text/plain" } });
+  await callSandbox(`${sandbox.base}/1`, {
     body: new Uint8Array([0xff, 0xfe]),
     headers: { "content-type": "image/png" },
   });
@@ -53,7 +53,7 @@ t.test("what the platforms received is shown as it came, the newest first", asyn
 
 t.test("they are forgotten when that is asked for, after they were shown", async (t) => {
   const sandbox = await startSandbox(t);
-  await speak(`${sandbox.base}/1`);
+  await callSandbox(`${sandbox.base}/1`);
   t.equal((await requestsOf(sandbox, { clear: "false" })).length, 1);
   t.equal((await requestsOf(sandbox, { clear: "true" })).length, 1);
   t.same(await requestsOf(sandbox), []);
@@ -62,8 +62,8 @@ t.test("they are forgotten when that is asked for, after they were shown", async
 t.test("the doors for developers are not among them", async (t) => {
   const sandbox = await startSandbox(t);
   for (const path of ["/_sandbox", "/_sandbox/inbox", "/_sandbox/none"])
-    await speak(`${sandbox.origin}${path}`);
-  await speak(`${sandbox.origin}/_sandbox/inbox`, { json: {} });
+    await callSandbox(`${sandbox.origin}${path}`);
+  await callSandbox(`${sandbox.origin}/_sandbox/inbox`, { json: {} });
   t.same(await requestsOf(sandbox), []);
 });
 
@@ -71,17 +71,17 @@ t.test("the inbox takes whatever comes, and keeps the text that was signed", asy
   const { origin } = await startSandbox(t);
   const raw = '{ "event":"message.received",  "id": 12345678901234567890 }';
   const headers = { "content-type": "application/json", "x-signature": "sha256=abc" };
-  t.match(await speak(`${origin}/_sandbox/inbox/orders/1?a=b`, { body: raw, headers }), {
+  t.match(await callSandbox(`${origin}/_sandbox/inbox/orders/1?a=b`, { body: raw, headers }), {
     status: 200,
     body: { received: true },
   });
   for (const type of ["application/json", "text/plain", "multipart/form-data"])
     t.equal(
-      (await speak(`${origin}/_sandbox/inbox`, { body: "not { it", headers: { "content-type": type } }))
+      (await callSandbox(`${origin}/_sandbox/inbox`, { body: "not { it", headers: { "content-type": type } }))
         .status,
       200,
     );
-  const { data } = (await speak(`${origin}/_sandbox/inbox`, { query: { clear: "true" } })).body;
+  const { data } = (await callSandbox(`${origin}/_sandbox/inbox`, { query: { clear: "true" } })).body;
   t.equal(data.length, 4);
   t.match(data[0], { body: "not { it", raw: "not { it" });
   t.match(data[3], {
@@ -92,12 +92,12 @@ t.test("the inbox takes whatever comes, and keeps the text that was signed", asy
     body: { event: "message.received" },
     raw,
   });
-  t.same((await speak(`${origin}/_sandbox/inbox`)).body, { data: [] });
-  t.equal((await speak(`${origin}/_sandbox/inbox`, { method: "PUT" })).status, 404);
+  t.same((await callSandbox(`${origin}/_sandbox/inbox`)).body, { data: [] });
+  t.equal((await callSandbox(`${origin}/_sandbox/inbox`, { method: "PUT" })).status, 404);
 });
 
 t.test("only so much is kept: the oldest are forgotten, and a large body is only measured", async (t) => {
-  const records = createRecords({ records: 3, body: 4, bodies: 6 });
+  const records = createRecords({ maxRecords: 3, maxBodyBytes: 4, maxTotalBytes: 6 });
   const add = (text: string) =>
     records.add({
       method: "POST",
@@ -105,17 +105,17 @@ t.test("only so much is kept: the oldest are forgotten, and a large body is only
       headers: {},
       body: Buffer.from(text),
     });
-  const kept = async () => (await records.shown()).map((shown) => (shown as { body: unknown }).body);
+  const shownBodies = async () => (await records.list()).map((shown) => (shown as { body: unknown }).body);
   for (const text of ["a", "b", "c", "d"]) add(text);
-  t.same(await kept(), ["d", "c", "b"]);
+  t.same(await shownBodies(), ["d", "c", "b"]);
   add("12345");
-  t.same(await kept(), [{ bytes: 5 }, "d", "c"]);
+  t.same(await shownBodies(), [{ bytes: 5 }, "d", "c"]);
   add("1234");
   add("567");
-  t.same(await kept(), ["567"]);
+  t.same(await shownBodies(), ["567"]);
   records.clear();
   add("1234");
-  t.same(await kept(), ["1234"]);
+  t.same(await shownBodies(), ["1234"]);
 });
 
 t.test("JSON nested 20,000 deep spoils no record: it is shown as text, and no door takes it", async (t) => {
@@ -123,22 +123,22 @@ t.test("JSON nested 20,000 deep spoils no record: it is shown as text, and no do
   const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
   const headers = { "content-type": "application/json" };
   for (const address of [`${sandbox.origin}/_sandbox/inbox`, `${sandbox.base}/1`])
-    await speak(address, { body: deep, headers });
+    await callSandbox(address, { body: deep, headers });
   t.equal((await requestsOf(sandbox))[0].body, deep);
-  t.equal((await speak(`${sandbox.origin}/_sandbox/inbox`)).body.data[0].body, deep);
+  t.equal((await callSandbox(`${sandbox.origin}/_sandbox/inbox`)).body.data[0].body, deep);
   const message = `{"channel":"1300000000000401","from":"1","type":"text","content":{"text":${deep}}}`;
-  for (const [door, body] of [
+  for (const [route, body] of [
     ["inbound", message],
     ["webhook", `{"object":"page","entry":[{"id":"1","changes":${deep}}]}`],
     ["faults", deep],
   ] as const)
-    t.equal((await speak(`${sandbox.origin}/_sandbox/${door}`, { body })).status, 400, door);
+    t.equal((await callSandbox(`${sandbox.origin}/_sandbox/${route}`, { body })).status, 400, route);
 });
 
 t.test("long integers are shown as they came", async (t) => {
   const { origin } = await startSandbox(t);
   const body = '{"id":12345678901234567890}';
-  await speak(`${origin}/_sandbox/inbox`, { body, headers: { "content-type": "application/json" } });
+  await callSandbox(`${origin}/_sandbox/inbox`, { body, headers: { "content-type": "application/json" } });
   t.match(await (await fetch(`${origin}/_sandbox/inbox`)).text(), `"body":${body}`);
 });
 
@@ -152,7 +152,7 @@ t.test("a content type may be written in capitals", async (t) => {
       '--Xx\r\ncontent-disposition: form-data; name="fields"\r\n\r\nid\r\n--Xx--\r\n',
     ],
   ] as const) {
-    const { status, body: answer } = await speak(`${sandbox.base}/1`, {
+    const { status, body: answer } = await callSandbox(`${sandbox.base}/1`, {
       body,
       headers: { "content-type": type },
     });

@@ -3,11 +3,11 @@ import { setImmediate as settled } from "node:timers/promises";
 import t, { type Test } from "tap";
 import { createWebhookOrder } from "../../../src/sandbox/webhooks/webhook-order.ts";
 import {
-  receiveWebhooks,
+  callSandbox,
+  type RunningSandbox,
   SANDBOX_SETTINGS,
-  type StandIn,
-  speak,
   startSandbox,
+  startWebhookReceiver,
 } from "../../fixtures/sandbox/sandbox.ts";
 import { until } from "../../fixtures/until.ts";
 
@@ -15,8 +15,8 @@ const APP = SANDBOX_SETTINGS.PLATFORM_APP_ID;
 const APP_TOKEN = `${APP}|${SANDBOX_SETTINGS.PLATFORM_APP_SECRET}`;
 
 /** A sandbox, and the service it tells. */
-async function connected(t: Test, pace?: number) {
-  const service = await receiveWebhooks(t);
+async function startWithService(t: Test, pace?: number) {
+  const service = await startWebhookReceiver(t);
   const sandbox = await startSandbox(t, {
     settings: { PUBLIC_URL: service.url },
     ...(pace === undefined ? {} : { pace }),
@@ -24,22 +24,23 @@ async function connected(t: Test, pace?: number) {
   return { service, sandbox, ids: () => service.received.map(({ body }) => body.entry[0].id) };
 }
 
-const tell = ({ origin }: StandIn, id: string) =>
-  speak(`${origin}/_sandbox/webhook`, {
+const sendWebhook = ({ origin }: RunningSandbox, id: string) =>
+  callSandbox(`${origin}/_sandbox/webhook`, {
     json: { object: "ad_account", entry: [{ id, time: 1, changes: [] }] },
   });
 
-const arm = ({ origin }: StandIn, fault: object) => speak(`${origin}/_sandbox/faults`, { json: fault });
+const arm = ({ origin }: RunningSandbox, fault: object) =>
+  callSandbox(`${origin}/_sandbox/faults`, { json: fault });
 
 t.test("any webhook can be sent: signed, escaped, its long integers as they were written", async (t) => {
-  const { service, sandbox } = await connected(t);
-  const given =
+  const { service, sandbox } = await startWithService(t);
+  const webhookJson =
     '{"object":"page","entry":[{"id":"1","changes":[{"value":{"leadgen_id":444444444444444444444,"name":"São"}}]}]}';
-  const answer = await speak(`${sandbox.origin}/_sandbox/webhook`, { body: given });
+  const answer = await callSandbox(`${sandbox.origin}/_sandbox/webhook`, { body: webhookJson });
   t.match(answer, { status: 202, body: { sent: true } });
   const webhook = await until("arrived", () => service.received[0]);
   t.equal(webhook.path, "/platform/webhook");
-  t.equal(webhook.raw, given.replace("ã", "\\u00e3"));
+  t.equal(webhook.raw, webhookJson.replace("ã", "\\u00e3"));
   const signature = createHmac("sha256", SANDBOX_SETTINGS.PLATFORM_APP_SECRET)
     .update(webhook.raw)
     .digest("hex");
@@ -55,58 +56,58 @@ t.test("a webhook that is none is refused by the name of its field", async (t) =
     [{ object: "page", entry: [] }, /entry must NOT have fewer than 1 items/],
     [{ object: "page", entry: [{ id: 1 }] }, /entry.0.id must be string/],
   ] as const)
-    t.match(await speak(`${origin}/_sandbox/webhook`, { json }), {
+    t.match(await callSandbox(`${origin}/_sandbox/webhook`, { json }), {
       status: 400,
       body: { error: { message } },
     });
 });
 
 t.test("a webhook that is not taken comes again, until it is", async (t) => {
-  const { service, sandbox } = await connected(t);
-  service.answerWith(500);
-  await tell(sandbox, "1");
+  const { service, sandbox } = await startWithService(t);
+  service.setStatus(500);
+  await sendWebhook(sandbox, "1");
   await until("refused twice", () => service.received.length >= 2);
-  service.answerWith(200);
+  service.setStatus(200);
   const before = service.received.length;
   await until("taken", () => service.received.length === before + 1);
   t.equal(new Set(service.received.map(({ raw }) => raw)).size, 1, "the same every time");
 });
 
 t.test("a webhook comes twice where that was asked for", async (t) => {
-  const { sandbox, ids } = await connected(t);
+  const { sandbox, ids } = await startWithService(t);
   await arm(sandbox, { kind: "duplicate_webhook", times: 2 });
   for (const id of ["1", "2", "3"]) {
-    await tell(sandbox, id);
+    await sendWebhook(sandbox, id);
     await until(`${id} arrived`, () => ids().filter((other) => other === id).length === (id === "3" ? 1 : 2));
   }
   t.same(ids(), ["1", "1", "2", "2", "3"]);
 });
 
 t.test("webhooks are overtaken by the next where that was asked for", async (t) => {
-  const { sandbox, ids } = await connected(t, 1);
+  const { sandbox, ids } = await startWithService(t, 1);
   await arm(sandbox, { kind: "reorder_webhook", times: 2 });
-  for (const id of ["1", "2", "3"]) await tell(sandbox, id);
+  for (const id of ["1", "2", "3"]) await sendWebhook(sandbox, id);
   await until("all arrived", () => ids().length === 3);
   t.same(ids(), ["3", "2", "1"]);
 });
 
 t.test("one that nothing overtakes comes late", async (t) => {
-  const { sandbox, ids } = await connected(t);
+  const { sandbox, ids } = await startWithService(t);
   await arm(sandbox, { kind: "reorder_webhook" });
-  await tell(sandbox, "1");
+  await sendWebhook(sandbox, "1");
   await until("arrived", () => ids().length === 1);
 });
 
 t.test("the time of one that was overtaken does not cut short that of another", async (t) => {
   const [sent, timers]: [string[], (() => void)[]] = [[], []];
-  let waits = false;
+  let shouldReorder = false;
   const order = createWebhookOrder<{ name: string }>({
-    faults: { takeForWebhook: (kind) => kind === "reorder_webhook" && waits },
+    faults: { takeForWebhook: (kind) => kind === "reorder_webhook" && shouldReorder },
     deliver: async ({ name }) => void sent.push(name),
-    later: (_, work) => void timers.push(work),
+    schedule: (_, work) => void timers.push(work),
   });
   for (const name of ["late 1", "next", "late 2"]) {
-    waits = name.startsWith("late");
+    shouldReorder = name.startsWith("late");
     order({ name });
     await settled();
   }
@@ -120,37 +121,38 @@ t.test("the time of one that was overtaken does not cut short that of another", 
 });
 
 t.test("a call is no webhook: the faults of the one do not befall the other", async (t) => {
-  const { sandbox, ids } = await connected(t);
+  const { sandbox, ids } = await startWithService(t);
   await arm(sandbox, { kind: "duplicate_webhook" });
   await arm(sandbox, { kind: "error", code: 1 });
-  await tell(sandbox, "1");
+  await sendWebhook(sandbox, "1");
   await until("arrived twice", () => ids().length === 2);
-  t.equal((await speak(`${sandbox.base}/${APP}`, { token: APP_TOKEN })).body.error.code, 1);
+  t.equal((await callSandbox(`${sandbox.base}/${APP}`, { token: APP_TOKEN })).body.error.code, 1);
 });
 
-const inbound = ({ origin }: StandIn, json: object) => speak(`${origin}/_sandbox/inbound`, { json });
+const sendInbound = ({ origin }: RunningSandbox, json: object) =>
+  callSandbox(`${origin}/_sandbox/inbound`, { json });
 
 t.test("a message to any channel reaches the service", async (t) => {
-  const { service, sandbox } = await connected(t);
+  const { service, sandbox } = await startWithService(t);
   const channels = {
     "1400000000000301": "whatsapp_business_account",
     "1300000000000401": "page",
     "1200000000000501": "instagram",
   };
   for (const [channel, object] of Object.entries(channels)) {
-    const answer = await inbound(sandbox, { channel, from: "5511988887777", type: "text" });
+    const answer = await sendInbound(sandbox, { channel, from: "5511988887777", type: "text" });
     t.match(answer, { status: 202, body: { sent: true } }, object);
     await until(`${object} arrived`, () => service.received.at(-1)?.body.object === object);
   }
 });
 
 t.test("it does not, where the app has not subscribed", async (t) => {
-  const { service, sandbox } = await connected(t);
+  const { service, sandbox } = await startWithService(t);
   const waba = `${sandbox.base}/1500000000000201/subscribed_apps`;
-  await speak(waba, { method: "DELETE", token: "EAASandboxDemoChat" });
+  await callSandbox(waba, { method: "DELETE", token: "EAASandboxDemoChat" });
   const message = { from: "5511988887777", type: "text" };
-  t.match(await inbound(sandbox, { ...message, channel: "1400000000000301" }), { body: { sent: false } });
-  await inbound(sandbox, { ...message, channel: "1300000000000401" });
+  t.match(await sendInbound(sandbox, { ...message, channel: "1400000000000301" }), { body: { sent: false } });
+  await sendInbound(sandbox, { ...message, channel: "1300000000000401" });
   await until("the other arrived", () => service.received.length === 1);
   t.equal(service.received[0]?.body.object, "page");
 });
@@ -158,18 +160,18 @@ t.test("it does not, where the app has not subscribed", async (t) => {
 t.test("a message that cannot be is refused", async (t) => {
   const sandbox = await startSandbox(t);
   const message = { channel: "1400000000000301", from: "5511988887777", type: "text" };
-  t.match(await inbound(sandbox, { ...message, channel: "1" }), {
+  t.match(await sendInbound(sandbox, { ...message, channel: "1" }), {
     status: 404,
     body: { error: { message: "There is no channel 1" } },
   });
-  t.match(await inbound(sandbox, { ...message, type: "smell" }), {
+  t.match(await sendInbound(sandbox, { ...message, type: "smell" }), {
     status: 400,
     body: { error: { message: /type must be one of/ } },
   });
-  t.match(await inbound(sandbox, { ...message, channel: 1 }), {
+  t.match(await sendInbound(sandbox, { ...message, channel: 1 }), {
     status: 400,
     body: { error: { message: "channel must be string" } },
   });
-  const bare = await inbound(sandbox, { channel: "1" });
-  t.match(bare.body.error.details, [{ path: "/from" }, { path: "/type" }]);
+  const incomplete = await sendInbound(sandbox, { channel: "1" });
+  t.match(incomplete.body.error.details, [{ path: "/from" }, { path: "/type" }]);
 });

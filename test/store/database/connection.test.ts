@@ -2,13 +2,13 @@ import { join } from "node:path";
 import t from "tap";
 import { startPostgres } from "../../../src/local/postgres.ts";
 import { createDatabase } from "../../../src/store/database/database.ts";
-import { selfSigned } from "../../fixtures/servers/certificate.ts";
-import { openFolder } from "../../fixtures/servers/folders.ts";
+import { createSelfSignedCertificate } from "../../fixtures/servers/certificate.ts";
+import { makeTempFolder } from "../../fixtures/servers/folders.ts";
 import { postgresProgram } from "../../fixtures/servers/programs.ts";
 
 t.test("sslmode means what it means elsewhere", async (t) => {
-  const folder = openFolder(t);
-  const { cert, key } = selfSigned(folder);
+  const folder = makeTempFolder(t);
+  const { cert, key } = createSelfSignedCertificate(folder);
   const settings = ["ssl=on", `ssl_cert_file=${cert}`, `ssl_key_file=${key}`];
   const server = await startPostgres({
     program: postgresProgram(),

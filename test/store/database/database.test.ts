@@ -2,10 +2,10 @@ import t, { type Test } from "tap";
 import { createDatabase, type Database, sql } from "../../../src/store/database/database.ts";
 import { DatabaseUnavailable } from "../../../src/store/database/faults.ts";
 import { createClient, findClient } from "../../../src/store/tenants/clients.ts";
-import { cloneDatabase, rawClient } from "../../fixtures/servers/servers.ts";
+import { cloneDatabase, connectRawClient } from "../../fixtures/servers/servers.ts";
 import { until } from "../../fixtures/until.ts";
 
-function open(t: Test, DATABASE_URL: string, settings: { DATABASE_POOL?: number } = {}): Database {
+function openDatabase(t: Test, DATABASE_URL: string, settings: { DATABASE_POOL?: number } = {}): Database {
   const db = createDatabase(
     { DATABASE_URL, DATABASE_POOL: 4, DATABASE_PREPARED: true, ...settings },
     () => {},
@@ -15,24 +15,24 @@ function open(t: Test, DATABASE_URL: string, settings: { DATABASE_POOL?: number 
 }
 
 t.test("a transaction keeps all or nothing", async (t) => {
-  const db = open(t, await cloneDatabase(t));
-  const kept = await db.transaction(async (tx) => {
+  const db = openDatabase(t, await cloneDatabase(t));
+  const committed = await db.transaction(async (tx) => {
     const client = await createClient(tx, "kept");
     t.equal(await findClient(db, client.id), undefined, "not seen from outside before the end");
     return client;
   });
-  t.match(await findClient(db, kept.id), { name: "kept", created_at: Date });
-  let lost = "";
+  t.match(await findClient(db, committed.id), { name: "kept", created_at: Date });
+  let lostId = "";
   const failing = db.transaction(async (tx) => {
-    lost = (await createClient(tx, "lost")).id;
+    lostId = (await createClient(tx, "lost")).id;
     throw new Error("no");
   });
   await t.rejects(failing, /^no$/);
-  t.equal(await findClient(db, lost), undefined);
+  t.equal(await findClient(db, lostId), undefined);
 });
 
 t.test("a statement that fails does not cost its connection", async (t) => {
-  const db = open(t, await cloneDatabase(t), { DATABASE_POOL: 1 });
+  const db = openDatabase(t, await cloneDatabase(t), { DATABASE_POOL: 1 });
   const pid = sql("select pg_backend_pid() as pid");
   const before = await db.query(pid);
   await t.rejects(createClient(db, ""), /clients_name_check/);
@@ -44,13 +44,13 @@ t.test("a statement that fails does not cost its connection", async (t) => {
 });
 
 t.test("a transaction that Postgres rolled back is never reported as kept", async (t) => {
-  const db = open(t, await cloneDatabase(t));
-  const careless = db.transaction(async (tx) => {
+  const db = openDatabase(t, await cloneDatabase(t));
+  const failing = db.transaction(async (tx) => {
     const client = await createClient(tx, "lost");
     await createClient(tx, "").catch(() => {});
     return client.id;
   });
-  await t.rejects(careless, /rolled back/);
+  await t.rejects(failing, /rolled back/);
   t.same(await db.query("select name from clients"), []);
 });
 
@@ -61,17 +61,17 @@ t.test("what keeps us from a connection is an outage, a wrong statement is not",
   const wrongName = new URL(url);
   wrongName.pathname = "/no_such_database";
   for (const { href } of [wrongPassword, wrongName]) {
-    await t.rejects(open(t, href).ping(5_000), DatabaseUnavailable);
-    await t.rejects(open(t, href).query("select 1"), DatabaseUnavailable);
+    await t.rejects(openDatabase(t, href).ping(5_000), DatabaseUnavailable);
+    await t.rejects(openDatabase(t, href).query("select 1"), DatabaseUnavailable);
   }
-  const error = await open(t, url.href)
+  const error = await openDatabase(t, url.href)
     .query("select $1::text, $2::text", ["one"])
     .catch((error: unknown) => error);
   t.notOk(error instanceof DatabaseUnavailable);
 });
 
 t.test("a database that is not there is its own kind of error", async (t) => {
-  const db = open(t, "postgres://nobody@127.0.0.1:1/none");
+  const db = openDatabase(t, "postgres://nobody@127.0.0.1:1/none");
   await t.rejects(db.query("select 1"), DatabaseUnavailable);
   await t.rejects(
     db.transaction((tx) => tx.query("select 1")),
@@ -82,8 +82,8 @@ t.test("a database that is not there is its own kind of error", async (t) => {
 
 t.test("connections that the server ends are replaced", async (t) => {
   const url = await cloneDatabase(t);
-  const db = open(t, url, { DATABASE_POOL: 1 });
-  const admin = await rawClient(t, url);
+  const db = openDatabase(t, url, { DATABASE_POOL: 1 });
+  const admin = await connectRawClient(t, url);
   const others = "from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()";
   const endOthers = () => admin.query(`select pg_terminate_backend(pid) ${others}`);
 
@@ -102,7 +102,7 @@ t.test("connections that the server ends are replaced", async (t) => {
 
 t.test("a connection that breaks is a fault to hear of, unless we are closing", async (t) => {
   const url = await cloneDatabase(t);
-  const admin = await rawClient(t, url);
+  const admin = await connectRawClient(t, url);
   for (const closing of [false, true]) {
     const faults: string[] = [];
     const settings = { DATABASE_URL: url, DATABASE_POOL: 1, DATABASE_PREPARED: true };
@@ -128,7 +128,7 @@ t.test("a connection that breaks is a fault to hear of, unless we are closing", 
 });
 
 t.test("a ping gives up on a pool that has no connection to give", async (t) => {
-  const db = open(t, await cloneDatabase(t), { DATABASE_POOL: 1 });
+  const db = openDatabase(t, await cloneDatabase(t), { DATABASE_POOL: 1 });
   await db.transaction(async () => {
     await t.rejects(db.ping(100), DatabaseUnavailable);
   });
@@ -136,35 +136,35 @@ t.test("a ping gives up on a pool that has no connection to give", async (t) => 
 });
 
 t.test("the victim of a deadlock comes again, and both have their way", async (t) => {
-  const db = open(t, await cloneDatabase(t));
+  const db = openDatabase(t, await cloneDatabase(t));
   const [a, b] = [(await createClient(db, "a")).id, (await createClient(db, "b")).id];
   const lock = "select 1 from clients where id = $1 for update";
   let [runs, waiting] = [0, 0];
-  let meet = () => {};
-  const met = new Promise<void>((resolve) => {
-    meet = resolve;
+  let resolveBothLocked = () => {};
+  const bothLocked = new Promise<void>((resolve) => {
+    resolveBothLocked = resolve;
   });
-  const inOrder = (first: string, second: string) =>
+  const lockBoth = (first: string, second: string) =>
     db.transaction(async (tx) => {
       runs += 1;
       await tx.query(lock, [first]);
       waiting += 1;
-      if (waiting === 2) meet();
-      await met;
+      if (waiting === 2) resolveBothLocked();
+      await bothLocked;
       await tx.query(lock, [second]);
       return first;
     });
-  t.same(await Promise.all([inOrder(a, b), inOrder(b, a)]), [a, b]);
+  t.same(await Promise.all([lockBoth(a, b), lockBoth(b, a)]), [a, b]);
   t.ok(runs > 2, "one of them ran again");
 });
 
 t.test("a statement is waited for as long as one was told to, or to its end", async (t) => {
   const settings = { DATABASE_URL: await cloneDatabase(t), DATABASE_POOL: 1, DATABASE_PREPARED: true };
-  const [hasty, patient] = [
+  const [withShortTimeout, withoutTimeout] = [
     createDatabase(settings, () => {}, 50),
     createDatabase(settings, () => {}, "endless"),
   ];
-  t.teardown(() => Promise.all([hasty.close(), patient.close()]));
-  await t.rejects(hasty.query("select pg_sleep(1)"), DatabaseUnavailable);
-  t.equal((await patient.query("select pg_sleep(1)")).length, 1);
+  t.teardown(() => Promise.all([withShortTimeout.close(), withoutTimeout.close()]));
+  await t.rejects(withShortTimeout.query("select pg_sleep(1)"), DatabaseUnavailable);
+  t.equal((await withoutTimeout.query("select pg_sleep(1)")).length, 1);
 });

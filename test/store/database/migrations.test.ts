@@ -4,7 +4,7 @@ import { join } from "node:path";
 import t from "tap";
 import { packageRoot } from "../../../src/runtime/package-root.ts";
 import { applyMigrations } from "../../../src/store/database/migrations.ts";
-import { cloneDatabase, rawClient } from "../../fixtures/servers/servers.ts";
+import { cloneDatabase, connectRawClient } from "../../fixtures/servers/servers.ts";
 
 const FOLDER = join(packageRoot(), "sql");
 const FILES = readdirSync(FOLDER).sort();
@@ -37,7 +37,7 @@ t.test("two at once apply each file once; a later run finds nothing to do", asyn
     FILES,
   );
   t.same(await applyMigrations(url), []);
-  const client = await rawClient(t, url);
+  const client = await connectRawClient(t, url);
   const { rows } = await client.query(
     "select count(*)::int as tables from pg_tables where tablename = 'clients'",
   );

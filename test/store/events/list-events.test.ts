@@ -7,15 +7,15 @@ import { createDatabase, type Database } from "../../../src/store/database/datab
 import { insertEvents, type NewEvent } from "../../../src/store/events/insert-events.ts";
 import { type EventFilters, listEvents, listStatement } from "../../../src/store/events/list-events.ts";
 import { createClient } from "../../../src/store/tenants/clients.ts";
-import { deliveryIs, newEvent, recordAt } from "../../fixtures/events/events.ts";
+import { makeEventAt, newEvent, updateDelivery } from "../../fixtures/events/events.ts";
 import { testSettings } from "../../fixtures/processes/settings.ts";
-import { rowsRead } from "../../fixtures/servers/query-plans.ts";
+import { countRowsRead } from "../../fixtures/servers/query-plans.ts";
 
 const START = Date.parse("2026-06-01T00:00:00Z");
 const SPAN = 3 * HOUR;
 
 /** As many late ones as others, at all distances; drawn by a fixed seed, so that a failure comes again. */
-function drawn() {
+function drawEvents() {
   let seed = 7;
   const next = (below: number) => {
     seed = (seed * 48_271) % 2_147_483_647;
@@ -41,7 +41,7 @@ async function openDatabase(t: Parameters<typeof testSettings>[0]): Promise<Data
 }
 
 /** All of them, page by page, in the direction given. */
-async function walk(db: Database, clientId: string, filters: EventFilters, backwards: boolean) {
+async function listAll(db: Database, clientId: string, filters: EventFilters, backwards: boolean) {
   const found: string[] = [];
   const limit = 7;
   for (;;) {
@@ -60,12 +60,12 @@ t.test("lists of events", async (t) => {
 
   t.test("find by time exactly what occurred in it, however late it was recorded", async (t) => {
     const client = await createClient(db, "A client");
-    const events = drawn();
+    const events = drawEvents();
     const recorded: { id: string; key: string; status: string; occurred: number }[] = [];
     for (const [index, { at, ...event }] of events.entries()) {
-      const id = await recordAt({ db }, client, at, event);
+      const id = await makeEventAt({ db }, client, at, event);
       const status = index % 3 === 0 ? "failed" : "delivered";
-      await deliveryIs({ db }, id, { state: status });
+      await updateDelivery({ db }, id, { state: status });
       recorded.push({ id, key: event.key, status, occurred: event.occurred_at.getTime() });
     }
     recorded.sort((one, other) => (one.id < other.id ? 1 : -1));
@@ -81,15 +81,15 @@ t.test("lists of events", async (t) => {
       { since: edges[(index * 5) % 12] as Date, until },
     ]);
     for (const period of periods)
-      for (const more of [
+      for (const extraFilters of [
         {},
         { key: "marketing" },
         { status: "failed" },
         { key: "chatapp", status: "failed" },
       ])
         for (const backwards of [false, true]) {
-          const filters = { ...period, ...more };
-          const found = await walk(db, client.id, filters, backwards);
+          const filters = { ...period, ...extraFilters };
+          const found = await listAll(db, client.id, filters, backwards);
           t.same(found, expected(filters), JSON.stringify({ ...filters, backwards }));
         }
   });
@@ -102,8 +102,8 @@ t.test("lists of events", async (t) => {
       toNewEvent(id, { clientId: client.id, type: "webhook.test", key: null, data: {} }),
     ]);
     const until = new Date(Date.now() + MINUTE);
-    t.same(await walk(db, client.id, { until }, false), [id]);
-    t.same(await walk(db, client.id, { since: new Date(Date.now() - MINUTE), until }, true), [id]);
+    t.same(await listAll(db, client.id, { until }, false), [id]);
+    t.same(await listAll(db, client.id, { since: new Date(Date.now() - MINUTE), until }, true), [id]);
   });
 
   t.test("read no more rows the more there are", async (t) => {
@@ -120,7 +120,7 @@ t.test("lists of events", async (t) => {
     });
     await insertEvents(db, events);
     await db.query("update deliveries set state = 'delivered' where client_id = $1", [client.id]);
-    for (const { id } of events.slice(0, 3)) await deliveryIs({ db }, id, { state: "failed" });
+    for (const { id } of events.slice(0, 3)) await updateDelivery({ db }, id, { state: "failed" });
     await db.query("analyze events, deliveries");
     const { id: deep, occurred_at: since } = events[1_500] as NewEvent;
     const until = new Date(since.getTime() + HOUR);
@@ -144,7 +144,7 @@ t.test("lists of events", async (t) => {
     ];
     for (const [position, filters] of searches) {
       const search = { page: { limit: 10, ...position }, filters };
-      const read = await rowsRead(db, listStatement(client.id, search));
+      const read = await countRowsRead(db, listStatement(client.id, search));
       t.ok(read < 300, `${read} rows for ${JSON.stringify({ position, filters })}`);
     }
   });

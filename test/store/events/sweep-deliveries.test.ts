@@ -1,87 +1,88 @@
 import { randomUUID } from "node:crypto";
 import t from "tap";
-import { SCHEDULE } from "../../../src/delivery/retry-schedule.ts";
+import { RETRY_DELAYS_MS } from "../../../src/delivery/retry-schedule.ts";
 import type { DeliveryRef } from "../../../src/store/events/delivery-refs.ts";
 import {
   enqueueDue,
   lockSweep,
   recoverDeliveries,
-  unqueue,
+  unmarkQueued,
 } from "../../../src/store/events/sweep-deliveries.ts";
-import { attemptsOf, deliveryIs, deliveryOf } from "../../fixtures/events/events.ts";
+import { readAttempts, readDelivery, updateDelivery } from "../../fixtures/events/events.ts";
 import {
-  clientEndingIn,
-  dueRows,
-  impatient,
-  inSeconds,
-  openQueue,
-  type QueueGround,
+  insertClientWithLastByte,
+  insertDueDeliveries,
+  openQueueContext,
+  type QueueContext,
+  secondsFromNow,
+  withoutRetries,
 } from "../../fixtures/events/queue-rows.ts";
-import { rawClient } from "../../fixtures/servers/servers.ts";
+import { connectRawClient } from "../../fixtures/servers/servers.ts";
 
-const SILENCE = { deadAfter: 10_000, longest: 60_000, schedule: SCHEDULE };
-const WISH = {
+const RECOVERY_OPTIONS = { deadAfter: 10_000, maxLeaseMs: 60_000, schedule: RETRY_DELAYS_MS };
+const ENQUEUE_INPUT = {
   isBulk: false,
   epoch: "now",
   strandedAfter: 20_000,
   limit: 500,
   partitions: 1,
-  full: [],
-  crowded: [],
+  fullPartitions: [],
+  saturatedClients: [],
 };
 
 const idsOf = (rows: readonly { id: string }[]) => rows.map(({ id }) => id);
 
-const inHand = (worker: string, seconds: number) => ({
+const inFlight = (worker: string, seconds: number) => ({
   state: "in_flight",
   worker_id: worker,
   lease: randomUUID(),
-  claimed_at: inSeconds(-seconds),
-  enqueued_at: inSeconds(-seconds),
+  claimed_at: secondsFromNow(-seconds),
+  enqueued_at: secondsFromNow(-seconds),
   queue_epoch: "now",
 });
 
-const beaten = ({ db }: QueueGround, id: string, seconds: number) =>
+const insertWorker = ({ db }: QueueContext, id: string, seconds: number) =>
   db.query("insert into workers (id, process, heartbeat_at) values ($1, 'dispatcher', $2)", [
     id,
-    inSeconds(-seconds),
+    secondsFromNow(-seconds),
   ]);
 
 t.test("what the dead had in hand is due again, and nothing else is taken from anybody", async (t) => {
-  const ground = await openQueue(t);
-  await beaten(ground, "wrk_alive", 7);
-  await beaten(ground, "wrk_silent", 13);
+  const context = await openQueueContext(t);
+  await insertWorker(context, "wrk_alive", 7);
+  await insertWorker(context, "wrk_silent", 13);
   const cases: [string, boolean, Record<string, unknown>][] = [
-    ["of one that lives", false, inHand("wrk_alive", 40)],
-    ["of one that is silent", true, inHand("wrk_silent", 15)],
-    ["of one that nobody knows", true, inHand("wrk_unknown", 15)],
-    ["of one that lives, for too long", true, inHand("wrk_alive", 70)],
-    ["of one whose heart will beat again", false, inHand("wrk_silent", 2)],
+    ["of one that lives", false, inFlight("wrk_alive", 40)],
+    ["of one that is silent", true, inFlight("wrk_silent", 15)],
+    ["of one that nobody knows", true, inFlight("wrk_unknown", 15)],
+    ["of one that lives, for too long", true, inFlight("wrk_alive", 70)],
+    ["of one whose heart will beat again", false, inFlight("wrk_silent", 2)],
     ["in nobody's hand", false, { state: "retrying" }],
   ];
   const refs: DeliveryRef[] = [];
-  for (const [, , columns] of cases) refs.push(...(await dueRows(ground, 1, { attempts: 2, ...columns })));
-  const before = await Promise.all(refs.map(({ id }) => deliveryOf(ground, id)));
-  t.equal(await recoverDeliveries(ground.db, SILENCE), 3);
+  for (const [, , columns] of cases)
+    refs.push(...(await insertDueDeliveries(context, 1, { attempts: 2, ...columns })));
+  const before = await Promise.all(refs.map(({ id }) => readDelivery(context, id)));
+  t.equal(await recoverDeliveries(context.db, RECOVERY_OPTIONS), 3);
   for (const [index, ref] of refs.entries()) {
     const [name, isLost] = cases[index] as (typeof cases)[number];
-    const row = await deliveryOf(ground, ref.id);
+    const row = await readDelivery(context, ref.id);
     if (!isLost) {
       t.same(row, before[index], name);
-      t.same(await attemptsOf(ground, ref.id), []);
+      t.same(await readAttempts(context, ref.id), []);
       continue;
     }
-    const nobodys = { enqueued_at: null, worker_id: null, lease: null, claimed_at: null };
-    t.match(row, { state: "retrying", attempts: 3, last_error: "interrupted", ...nobodys }, name);
-    t.ok((row.next_attempt_at as Date).getTime() <= inSeconds(1).getTime());
-    t.match(await attemptsOf(ground, ref.id), [
+    const unleased = { enqueued_at: null, worker_id: null, lease: null, claimed_at: null };
+    t.match(row, { state: "retrying", attempts: 3, last_error: "interrupted", ...unleased }, name);
+    t.ok((row.next_attempt_at as Date).getTime() <= secondsFromNow(1).getTime());
+    t.match(await readAttempts(context, ref.id), [
       { attempt: 3, error: "interrupted", status_code: null, at: before[index]?.claimed_at },
     ]);
   }
 });
 
 t.test("what is lost again goes by the schedule, and is given up when that is over", async (t) => {
-  const ground = await openQueue(t);
+  const context = await openQueueContext(t);
   const cases: [string, number, number, number | undefined][] = [
     ["for the first time", 0, 0, 0],
     ["for the second time", 1, 0, 30],
@@ -89,20 +90,20 @@ t.test("what is lost again goes by the schedule, and is given up when that is ov
     ["for the thirteenth time", 12, 0, undefined],
   ];
   for (const [name, attempts, schedule_base, seconds] of cases) {
-    const columns = { ...inHand("wrk_gone", 30), attempts, schedule_base };
-    const [ref] = (await dueRows(ground, 1, columns)) as [DeliveryRef];
-    await ground.db.query(
+    const columns = { ...inFlight("wrk_gone", 30), attempts, schedule_base };
+    const [ref] = (await insertDueDeliveries(context, 1, columns)) as [DeliveryRef];
+    await context.db.query(
       `insert into attempts (client_id, id, attempt, at, duration_ms, error)
       select $1, $2, number, now(), 0, 'interrupted' from generate_series(1, $3::integer) number`,
       [ref.clientId, ref.id, attempts],
     );
-    await recoverDeliveries(ground.db, SILENCE);
-    const row = await deliveryOf(ground, ref.id);
+    await recoverDeliveries(context.db, RECOVERY_OPTIONS);
+    const row = await readDelivery(context, ref.id);
     const state = seconds === undefined ? "failed" : "retrying";
     t.match(row, { state, attempts: attempts + 1, last_error: "interrupted" }, name);
     if (seconds === undefined) t.equal(row.next_attempt_at, null);
     else {
-      const [earliest, latest] = [inSeconds(seconds - 10).getTime(), inSeconds(seconds).getTime()];
+      const [earliest, latest] = [secondsFromNow(seconds - 10).getTime(), secondsFromNow(seconds).getTime()];
       const next = (row.next_attempt_at as Date).getTime();
       t.ok(next > earliest && next <= latest, `${name}: ${(next - latest) / 1_000} s off`);
     }
@@ -110,36 +111,36 @@ t.test("what is lost again goes by the schedule, and is given up when that is ov
 });
 
 t.test("of whom enough waits already is left out", async (t) => {
-  const ground = await openQueue(t);
-  const [greedy] = (await dueRows(ground, 1)) as [DeliveryRef];
-  const modest = { ...ground, clientId: await clientEndingIn(ground.db, 0x01) };
-  const [other] = (await dueRows(modest, 1)) as [DeliveryRef];
-  t.same(await enqueueDue(ground.db, { ...WISH, crowded: [greedy.clientId] }), [other]);
-  t.same(await enqueueDue(ground.db, WISH), [greedy]);
+  const context = await openQueueContext(t);
+  const [saturated] = (await insertDueDeliveries(context, 1)) as [DeliveryRef];
+  const otherClient = { ...context, clientId: await insertClientWithLastByte(context.db, 0x01) };
+  const [other] = (await insertDueDeliveries(otherClient, 1)) as [DeliveryRef];
+  t.same(await enqueueDue(context.db, { ...ENQUEUE_INPUT, saturatedClients: [saturated.clientId] }), [other]);
+  t.same(await enqueueDue(context.db, ENQUEUE_INPUT), [saturated]);
 });
 
 t.test("one that somebody holds, or whose attempt is on record already, holds up nothing", async (t) => {
-  const ground = await openQueue(t);
-  const refs = await dueRows(ground, 3, inHand("wrk_gone", 30));
+  const context = await openQueueContext(t);
+  const refs = await insertDueDeliveries(context, 3, inFlight("wrk_gone", 30));
   const [held, recorded, plain] = refs as [DeliveryRef, DeliveryRef, DeliveryRef];
-  await ground.db.query(
+  await context.db.query(
     "insert into attempts (client_id, id, attempt, at, duration_ms) values ($1, $2, 1, now(), 5)",
     [recorded.clientId, recorded.id],
   );
-  const raw = await rawClient(t, ground.config.DATABASE_URL);
+  const raw = await connectRawClient(t, context.config.DATABASE_URL);
   await raw.query("begin");
   await raw.query("select 1 from deliveries where id = $1 for update", [held.id]);
-  t.equal(await recoverDeliveries(ground.db, SILENCE), 2);
+  t.equal(await recoverDeliveries(context.db, RECOVERY_OPTIONS), 2);
   await raw.query("commit");
-  for (const { id } of [recorded, plain]) t.match(await deliveryOf(ground, id), { state: "retrying" });
-  t.match(await deliveryOf(ground, held.id), { state: "in_flight" });
+  for (const { id } of [recorded, plain]) t.match(await readDelivery(context, id), { state: "retrying" });
+  t.match(await readDelivery(context, held.id), { state: "in_flight" });
 });
 
 t.test("one sweeps at a time, until its transaction ends", async (t) => {
-  const { db, config } = await openQueue(t);
-  const raw = await rawClient(t, config.DATABASE_URL);
+  const { db, config } = await openQueueContext(t);
+  const raw = await connectRawClient(t, config.DATABASE_URL);
   await raw.query("begin");
-  t.equal(await lockSweep(impatient(raw)), true);
+  t.equal(await lockSweep(withoutRetries(raw)), true);
   t.equal(await db.transaction(lockSweep), false);
   await raw.query("rollback");
   t.equal(await db.transaction(lockSweep), true);
@@ -147,12 +148,12 @@ t.test("one sweeps at a time, until its transaction ends", async (t) => {
 });
 
 const queued = (epoch: string, seconds: number) => ({
-  enqueued_at: inSeconds(-seconds),
+  enqueued_at: secondsFromNow(-seconds),
   queue_epoch: epoch,
 });
 
 t.test("what is due is given to the queue where it is not, for whatever reason", async (t) => {
-  const ground = await openQueue(t);
+  const context = await openQueueContext(t);
   const cases: [string, boolean, Record<string, unknown>][] = [
     ["never told", true, {}],
     ["to be told again", true, { state: "retrying" }],
@@ -160,24 +161,24 @@ t.test("what is due is given to the queue where it is not, for whatever reason",
     ["told to one whose name comes later", true, queued("z", 1)],
     ["told long ago", true, queued("now", 25)],
     ["told just now", false, queued("now", 10)],
-    ["not due yet", false, { next_attempt_at: inSeconds(60) }],
+    ["not due yet", false, { next_attempt_at: secondsFromNow(60) }],
     ["in bulk", false, { is_bulk: true }],
-    ["in somebody's hand", false, inHand("wrk_1", 30)],
+    ["in somebody's hand", false, inFlight("wrk_1", 30)],
     ["done", false, { state: "delivered", next_attempt_at: null }],
   ];
   const refs: DeliveryRef[] = [];
-  for (const [, , columns] of cases) refs.push(...(await dueRows(ground, 1, columns)));
-  const found = idsOf(await enqueueDue(ground.db, WISH));
+  for (const [, , columns] of cases) refs.push(...(await insertDueDeliveries(context, 1, columns)));
+  const found = idsOf(await enqueueDue(context.db, ENQUEUE_INPUT));
   for (const [index, { id }] of refs.entries()) {
     const [name, isTaken] = cases[index] as (typeof cases)[number];
     t.equal(found.includes(id), isTaken, name);
-    const row = await deliveryOf(ground, id);
+    const row = await readDelivery(context, id);
     if (!isTaken) continue;
     t.equal(row.queue_epoch, "now");
-    t.ok((row.enqueued_at as Date).getTime() > inSeconds(-5).getTime());
+    t.ok((row.enqueued_at as Date).getTime() > secondsFromNow(-5).getTime());
   }
-  t.same(await enqueueDue(ground.db, WISH), [], "once");
-  const bulk = await enqueueDue(ground.db, { ...WISH, isBulk: true });
+  t.same(await enqueueDue(context.db, ENQUEUE_INPUT), [], "once");
+  const bulk = await enqueueDue(context.db, { ...ENQUEUE_INPUT, isBulk: true });
   t.same(idsOf(bulk), [refs[7]?.id], "the other lane is apart");
   t.same(bulk[0], refs[7], "each is named by its client and its event");
 });
@@ -185,44 +186,52 @@ t.test("what is due is given to the queue where it is not, for whatever reason",
 t.test(
   "the oldest go first, as many as there is room for, and nobody waits for those that are due for other reasons",
   async (t) => {
-    const ground = await openQueue(t);
-    const byAge = (await dueRows(ground, 6)).reverse();
+    const context = await openQueueContext(t);
+    const byAge = (await insertDueDeliveries(context, 6)).reverse();
     for (const [index, { id }] of byAge.entries())
-      await deliveryIs(ground, id, { next_attempt_at: inSeconds(index - 100) });
-    const [stranded] = (await dueRows(ground, 1, {
+      await updateDelivery(context, id, { next_attempt_at: secondsFromNow(index - 100) });
+    const [stranded] = (await insertDueDeliveries(context, 1, {
       ...queued("now", 30),
-      next_attempt_at: inSeconds(-500),
+      next_attempt_at: secondsFromNow(-500),
     })) as [DeliveryRef];
-    const next = async (limit: number) => idsOf(await enqueueDue(ground.db, { ...WISH, limit })).sort();
+    const next = async (limit: number) =>
+      idsOf(await enqueueDue(context.db, { ...ENQUEUE_INPUT, limit })).sort();
     t.same(await next(2), [byAge[0]?.id, stranded.id].sort());
     t.same(await next(3), idsOf(byAge.slice(1, 4)).sort());
     t.same(await next(3), idsOf(byAge.slice(4, 6)).sort());
-    for (const [index, { id }] of byAge.entries()) await deliveryIs(ground, id, queued("now", 60 - index));
+    for (const [index, { id }] of byAge.entries())
+      await updateDelivery(context, id, queued("now", 60 - index));
     t.same(await next(2), idsOf(byAge.slice(0, 2)).sort(), "of those told long ago too");
-    for (const [index, { id }] of byAge.entries()) await deliveryIs(ground, id, queued("lost", 60 - index));
+    for (const [index, { id }] of byAge.entries())
+      await updateDelivery(context, id, queued("lost", 60 - index));
     t.same(await next(2), idsOf(byAge.slice(0, 2)).sort(), "and of those told to another life of Redis");
   },
 );
 
 t.test("partitions that are full are left out", async (t) => {
-  const ground = await openQueue(t);
+  const context = await openQueueContext(t);
   const refs: DeliveryRef[] = [];
   for (const byte of [0x00, 0x09, 0xfa, 0x0b])
-    refs.push(...(await dueRows({ ...ground, clientId: await clientEndingIn(ground.db, byte) }, 1)));
-  const next = async (full: number[]) =>
-    idsOf(await enqueueDue(ground.db, { ...WISH, partitions: 8, full })).sort();
+    refs.push(
+      ...(await insertDueDeliveries(
+        { ...context, clientId: await insertClientWithLastByte(context.db, byte) },
+        1,
+      )),
+    );
+  const next = async (fullPartitions: number[]) =>
+    idsOf(await enqueueDue(context.db, { ...ENQUEUE_INPUT, partitions: 8, fullPartitions })).sort();
   t.same(await next([0, 1, 3]), [refs[2]?.id], "0xfa belongs to the third");
   t.same(await next([1]), [refs[0]?.id, refs[3]?.id].sort());
   t.same(await next([]), [refs[1]?.id]);
 });
 
 t.test("two that look at once take different ones, and neither waits", async (t) => {
-  const ground = await openQueue(t);
-  const refs = await dueRows(ground, 4);
-  const raw = await rawClient(t, ground.config.DATABASE_URL);
+  const context = await openQueueContext(t);
+  const refs = await insertDueDeliveries(context, 4);
+  const raw = await connectRawClient(t, context.config.DATABASE_URL);
   await raw.query("begin");
-  const one = await enqueueDue(impatient(raw), { ...WISH, limit: 3 });
-  const other = await enqueueDue(ground.db, WISH);
+  const one = await enqueueDue(withoutRetries(raw), { ...ENQUEUE_INPUT, limit: 3 });
+  const other = await enqueueDue(context.db, ENQUEUE_INPUT);
   await raw.query("commit");
   t.same([one.length, other.length], [3, 1]);
   t.same(idsOf([...one, ...other]).sort(), idsOf(refs).sort());
@@ -231,20 +240,20 @@ t.test("two that look at once take different ones, and neither waits", async (t)
 t.test(
   "what is taken back from the queue is due at once, or after a while, unless it is no longer waiting",
   async (t) => {
-    const ground = await openQueue(t);
-    const refs = await dueRows(ground, 3, queued("now", 1));
+    const context = await openQueueContext(t);
+    const refs = await insertDueDeliveries(context, 3, queued("now", 1));
     const [waiting, out, later] = refs as [DeliveryRef, DeliveryRef, DeliveryRef];
-    await deliveryIs(ground, out.id, inHand("wrk_1", 1));
-    await deliveryIs(ground, later.id, { next_attempt_at: inSeconds(600) });
-    const before = await Promise.all(refs.map(({ id }) => deliveryOf(ground, id)));
-    await unqueue(ground.db, refs);
-    t.same(await deliveryOf(ground, waiting.id), { ...before[0], enqueued_at: null });
-    t.same(await deliveryOf(ground, out.id), before[1]);
-    t.same(await deliveryOf(ground, later.id), before[2]);
-    await unqueue(ground.db, refs, 300_000);
-    const { next_attempt_at: at } = await deliveryOf(ground, waiting.id);
-    t.ok(Math.abs((at as Date).getTime() - inSeconds(300).getTime()) < 60_000);
-    t.same(await deliveryOf(ground, out.id), before[1]);
-    t.same(await deliveryOf(ground, later.id), before[2]);
+    await updateDelivery(context, out.id, inFlight("wrk_1", 1));
+    await updateDelivery(context, later.id, { next_attempt_at: secondsFromNow(600) });
+    const before = await Promise.all(refs.map(({ id }) => readDelivery(context, id)));
+    await unmarkQueued(context.db, refs);
+    t.same(await readDelivery(context, waiting.id), { ...before[0], enqueued_at: null });
+    t.same(await readDelivery(context, out.id), before[1]);
+    t.same(await readDelivery(context, later.id), before[2]);
+    await unmarkQueued(context.db, refs, 300_000);
+    const { next_attempt_at: at } = await readDelivery(context, waiting.id);
+    t.ok(Math.abs((at as Date).getTime() - secondsFromNow(300).getTime()) < 60_000);
+    t.same(await readDelivery(context, out.id), before[1]);
+    t.same(await readDelivery(context, later.id), before[2]);
   },
 );

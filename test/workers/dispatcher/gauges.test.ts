@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import t from "tap";
 import { freePort } from "../../../src/local/server-process.ts";
 import { startBackend } from "../../fixtures/events/backends.ts";
-import { configure, record } from "../../fixtures/events/events.ts";
+import { configureWebhook, makeEvents } from "../../fixtures/events/events.ts";
 import { startDispatcher } from "../../fixtures/processes/dispatcher.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";
@@ -30,7 +30,7 @@ t.test("a dispatcher's metrics tell what it does and what waits", async (t) => {
   });
   const clientAt = async (url: string) => {
     const tenant = await makeTenant(dispatcher);
-    await configure(dispatcher, tenant, { url });
+    await configureWebhook(dispatcher, tenant, { url });
     return tenant;
   };
 
@@ -43,7 +43,7 @@ t.test("a dispatcher's metrics tell what it does and what waits", async (t) => {
   const held: ServerResponse[] = [];
   let isSlow = true;
   const slow = await startBackend(t, (_, response) => (isSlow ? held.push(response) : response.end()));
-  await record(dispatcher, await clientAt(slow.url), {}, {});
+  await makeEvents(dispatcher, await clientAt(slow.url), {}, {});
   await until("one in hand, the other in the stream", async () => {
     const { depth, oldest, inFlight, slots } = await figures();
     return depth === 1 && (oldest as number) > 0 && inFlight === 1 && slots === 1;
@@ -61,8 +61,8 @@ t.test("a dispatcher's metrics tell what it does and what waits", async (t) => {
     "each attempt has a duration",
   );
 
-  const sick = await startBackend(t, (_, response) => response.writeHead(500).end());
-  await record(dispatcher, await clientAt(sick.url), ...Array.from({ length: 5 }, () => ({})));
+  const failing = await startBackend(t, (_, response) => response.writeHead(500).end());
+  await makeEvents(dispatcher, await clientAt(failing.url), ...Array.from({ length: 5 }, () => ({})));
   await until("it is left alone, or on trial", async () => (await read("herald_breakers")) === 1);
   t.ok(((await read("herald_delivery_attempts_total", { outcome: "refused" })) as number) >= 5);
   await until("nothing waits any more", async () => {

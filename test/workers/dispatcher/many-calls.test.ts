@@ -1,7 +1,7 @@
 import type { ServerResponse } from "node:http";
 import t from "tap";
 import { startBackend } from "../../fixtures/events/backends.ts";
-import { configure, record } from "../../fixtures/events/events.ts";
+import { configureWebhook, makeEvents } from "../../fixtures/events/events.ts";
 import { startDispatcher } from "../../fixtures/processes/dispatcher.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";
@@ -15,8 +15,8 @@ t.test("many calls at once are no leak that the runtime warns of", async (t) => 
   const backend = await startBackend(t, (_, response) => held.push(response));
   const dispatcher = await startDispatcher(t);
   const tenant = await makeTenant(dispatcher);
-  await configure(dispatcher, tenant, { url: backend.url });
-  await record(dispatcher, tenant, ...Array.from({ length: 20 }, () => ({})));
+  await configureWebhook(dispatcher, tenant, { url: backend.url });
+  await makeEvents(dispatcher, tenant, ...Array.from({ length: 20 }, () => ({})));
   await until("all are open at once", () => held.length === 20);
   for (const response of held) response.end();
   t.same(warnings, []);

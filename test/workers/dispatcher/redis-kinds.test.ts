@@ -2,82 +2,87 @@ import t, { type Test } from "tap";
 import { recordEvents } from "../../../src/domain/events/record-events.ts";
 import { createQueueNotifier } from "../../../src/queue/queue-notifier.ts";
 import { createStreams, GROUP } from "../../../src/queue/streams.ts";
-import { unqueue } from "../../../src/store/events/sweep-deliveries.ts";
-import { keptLog } from "../../fixtures/captured-log.ts";
+import { unmarkQueued } from "../../../src/store/events/sweep-deliveries.ts";
+import { captureLog } from "../../fixtures/captured-log.ts";
 import { startBackend } from "../../fixtures/events/backends.ts";
-import { configure, deliveryIs } from "../../fixtures/events/events.ts";
-import { clientEndingIn, dueRows, inSeconds } from "../../fixtures/events/queue-rows.ts";
+import { configureWebhook, updateDelivery } from "../../fixtures/events/events.ts";
+import {
+  insertClientWithLastByte,
+  insertDueDeliveries,
+  secondsFromNow,
+} from "../../fixtures/events/queue-rows.ts";
 import { startDispatcher } from "../../fixtures/processes/dispatcher.ts";
-import { startCluster } from "../../fixtures/servers/redis.ts";
-import { ownRedis } from "../../fixtures/servers/servers.ts";
+import { startRedisCluster } from "../../fixtures/servers/redis.ts";
+import { allocateRedisDatabase } from "../../fixtures/servers/servers.ts";
 import { until } from "../../fixtures/until.ts";
 
 /** A dispatcher, and clients in several partitions whose events go to one backend. */
 async function start(t: Test, REDIS_URL: string, partitions: number) {
   const warnings: string[] = [];
-  const warned = ({ name }: Error) => void warnings.push(name);
-  process.on("warning", warned);
-  t.teardown(() => process.off("warning", warned));
-  const heard: string[] = [];
+  const onWarning = ({ name }: Error) => void warnings.push(name);
+  process.on("warning", onWarning);
+  t.teardown(() => process.off("warning", onWarning));
+  const deliveredIds: string[] = [];
   const backend = await startBackend(t, (request, response) => {
-    heard.push(request.headers["webhook-id"] as string);
+    deliveredIds.push(request.headers["webhook-id"] as string);
     request.resume().on("end", () => response.end());
   });
   const running = await startDispatcher(t, { settings: { REDIS_URL } });
   const { db, redis, lines } = running;
   const clients: string[] = [];
   for (let byte = 0; byte < 10; byte++) {
-    const id = await clientEndingIn(db, byte);
-    await configure({ db }, { id }, { url: backend.url });
+    const id = await insertClientWithLastByte(db, byte);
+    await configureWebhook({ db }, { id }, { url: backend.url });
     clients.push(id);
   }
   const streams = createStreams(redis, partitions);
-  const doorbell = createQueueNotifier({
+  const notifier = createQueueNotifier({
     redis,
     streams,
     lane: "events",
-    unqueue: (refs) => unqueue(db, refs),
-    log: keptLog().log,
+    unmarkQueued: (refs) => unmarkQueued(db, refs),
+    log: captureLog().log,
   });
-  await doorbell.start?.({ fail: (error) => t.fail(String(error)) });
-  t.teardown(() => doorbell.close?.());
-  const ring = () =>
+  await notifier.start?.({ fail: (error) => t.fail(String(error)) });
+  t.teardown(() => notifier.close?.());
+  const recordForAll = () =>
     recordEvents(
       db,
       clients.map((clientId) => ({ clientId, type: "message.received", key: "chatapp", data: {} })),
-      doorbell,
+      notifier,
     );
-  const hear = (ids: readonly string[]) =>
-    until("all are delivered", () => ids.every((id) => heard.includes(id)));
+  const untilDelivered = (ids: readonly string[]) =>
+    until("all are delivered", () => ids.every((id) => deliveredIds.includes(id)));
   const complaints = () => lines.filter(({ level }) => level === "warn" || level === "error");
-  return { ...running, streams, clients, ring, hear, heard, complaints, warnings };
+  return { ...running, streams, clients, recordForAll, untilDelivered, deliveredIds, complaints, warnings };
 }
 
 for (const [kind, address, partitions] of [
-  ["one Redis", ownRedis, 1],
-  ["a Redis Cluster", startCluster, 8],
+  ["one Redis", allocateRedisDatabase, 1],
+  ["a Redis Cluster", startRedisCluster, 8],
 ] as const)
   t.test(`a dispatcher at ${kind}`, async (t) => {
     const all = await start(t, await address(t), partitions);
-    const { db, redis, streams, clients, ring, hear, heard, complaints, warnings } = all;
+    const { db, redis, streams, clients, recordForAll, untilDelivered, deliveredIds, complaints, warnings } =
+      all;
 
     t.test("delivers what the doorbell tells it, each once, and leaves nothing behind", async (t) => {
-      const ids = await ring();
+      const ids = await recordForAll();
       t.equal(ids.length, 10);
-      await hear(ids);
+      await untilDelivered(ids);
       const left = async () => Promise.all(streams.all.map(({ key }) => streams.depth(key)));
       await until("the streams are empty", async () => (await left()).every((depth) => depth === 0));
       await until("it is written", async () => {
         const rows = await db.query("select 1 from deliveries where state = 'delivered' and attempts = 1");
         return rows.length === 10;
       });
-      t.equal(heard.length, 10);
+      t.equal(deliveredIds.length, 10);
       t.same(complaints(), []);
       t.same(warnings, [], "nor does Node complain");
     });
 
     t.test("drops entries that make no sense", async (t) => {
-      const key = streams.ofEvents[0]?.key as string;
+      const key = streams.eventStreams[0]?.key as string;
       await redis.xadd(key, "*", "id", "evt_nonsense", "d", "nobody");
       await redis.xadd(key, "*", "something", "else");
       await until("the stream is empty", async () => (await streams.depth(key)) === 0);
@@ -86,13 +91,13 @@ for (const [kind, address, partitions] of [
 
     t.test("finds by itself what a Redis that lost everything was told", async (t) => {
       const epoch = await streams.epoch();
-      const refs = await dueRows({ db, clientId: clients[0] as string }, 3);
+      const refs = await insertDueDeliveries({ db, clientId: clients[0] as string }, 3);
       // Told in that life, and so lately that it does not count as stranded.
       for (const { id } of refs)
-        await deliveryIs({ db }, id, { queue_epoch: epoch, enqueued_at: inSeconds(3_600) });
+        await updateDelivery({ db }, id, { queue_epoch: epoch, enqueued_at: secondsFromNow(3_600) });
       await redis.flushdb();
-      await hear(refs.map(({ id }) => id));
+      await untilDelivered(refs.map(({ id }) => id));
       t.not(await streams.epoch(), epoch);
-      await hear(await ring());
+      await untilDelivered(await recordForAll());
     });
   });

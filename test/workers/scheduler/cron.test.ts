@@ -1,19 +1,19 @@
 import t from "tap";
 import { createDatabase } from "../../../src/store/database/database.ts";
-import { claimTick, finishTick, takeOverRuns } from "../../../src/store/processes/cron-runs.ts";
+import { claimTick, finishRun, takeOverRuns } from "../../../src/store/processes/cron-runs.ts";
 import { setCronGauges } from "../../../workers/scheduler/gauges.ts";
-import { JobTrouble } from "../../../workers/scheduler/job.ts";
+import { JobError } from "../../../workers/scheduler/job.ts";
 import { maintain } from "../../../workers/scheduler/maintenance.ts";
 import {
-  EVERY_SECOND,
-  heldJob,
-  NEVER,
+  CRON_EVERY_SECOND,
+  CRON_NEVER,
+  createBlockingJob,
   openDatabase,
   startSchedulers,
 } from "../../fixtures/processes/schedulers.ts";
 import { testConfig } from "../../fixtures/processes/settings.ts";
 import { untilBlocked } from "../../fixtures/servers/lock-waits.ts";
-import { rawClient } from "../../fixtures/servers/servers.ts";
+import { connectRawClient } from "../../fixtures/servers/servers.ts";
 import { until } from "../../fixtures/until.ts";
 
 t.test("the cron table", async (t) => {
@@ -22,7 +22,7 @@ t.test("the cron table", async (t) => {
   t.test("of two schedulers one runs each tick", async (t) => {
     const db = await openDatabase(t);
     let runs = 0;
-    const job = { name: "count", expression: EVERY_SECOND, run: async () => ({ runs: ++runs }) };
+    const job = { name: "count", expression: CRON_EVERY_SECOND, run: async () => ({ runs: ++runs }) };
     const { ran } = await startSchedulers(t, { db, jobs: [job], count: 2 });
     await until("three ticks", () => ran().length >= 3);
     const ticks = ran().map((line) => line.scheduled_at);
@@ -33,9 +33,9 @@ t.test("the cron table", async (t) => {
   });
 
   t.test("a tick that comes while an earlier run goes on does not run, which is told once", (t) => {
-    const among = async (count: number) => {
+    const runWith = async (count: number) => {
       const db = await openDatabase(t);
-      const { job, begun, letGo } = heldJob("held", EVERY_SECOND);
+      const { job, begun, letGo } = createBlockingJob("held", CRON_EVERY_SECOND);
       const { ran, metrics } = await startSchedulers(t, { db, jobs: [job], count });
       await until("two ticks in vain", () => ran("overlapped").length >= 2);
       t.equal(begun.length, 1, "one run");
@@ -54,7 +54,7 @@ t.test("the cron table", async (t) => {
       await until("the next tick ran", () => ran("ok").length >= 2);
       t.equal(ran("ok")[0]?.scheduled_at, begun[0]?.toISOString());
     };
-    return Promise.all([among(1), among(2)]);
+    return Promise.all([runWith(1), runWith(2)]);
   });
 
   t.test(
@@ -63,7 +63,7 @@ t.test("the cron table", async (t) => {
       const config = await testConfig(t);
       const db = createDatabase(config, () => {});
       t.teardown(() => db.close());
-      const client = await rawClient(t, config.DATABASE_URL);
+      const client = await connectRawClient(t, config.DATABASE_URL);
       await client.query("begin");
       await client.query("insert into cron_runs (job, scheduled_at, worker) values ('j', now(), 'wrk_9')");
       const claims = Array.from({ length: 8 }, (_, index) => {
@@ -72,7 +72,10 @@ t.test("the cron table", async (t) => {
       });
       await untilBlocked(client, claims.length);
       await client.query("rollback");
-      const outcomes = (await Promise.all(claims)).map((claim) => [claim?.outcome, claim?.met !== undefined]);
+      const outcomes = (await Promise.all(claims)).map((claim) => [
+        claim?.outcome,
+        claim?.unfinishedRun !== undefined,
+      ]);
       const overlapped = claims.slice(1).map(() => ["overlapped", true]);
       t.same(
         outcomes.sort(),
@@ -88,7 +91,7 @@ t.test("the cron table", async (t) => {
       const db = await openDatabase(t);
       const job = {
         name: "fall",
-        expression: EVERY_SECOND,
+        expression: CRON_EVERY_SECOND,
         run: () => Promise.reject(new TypeError("broken")),
       };
       const { ran, metrics } = await startSchedulers(t, { db, jobs: [job] });
@@ -105,8 +108,8 @@ t.test("the cron table", async (t) => {
 
   t.test("a job that meets trouble from outside says what it has done, and shows no stack", async (t) => {
     const db = await openDatabase(t);
-    const trouble = () => Promise.reject(new JobTrouble("the platform is away", { checked: 3, left: 4 }));
-    const job = { name: "trouble", expression: EVERY_SECOND, run: trouble };
+    const trouble = () => Promise.reject(new JobError("the platform is away", { checked: 3, left: 4 }));
+    const job = { name: "trouble", expression: CRON_EVERY_SECOND, run: trouble };
     const { ran } = await startSchedulers(t, { db, jobs: [job] });
     await until("a failure", () => ran().length >= 1);
     t.match(ran()[0], {
@@ -123,7 +126,7 @@ t.test("the cron table", async (t) => {
     const config = { ...(await testConfig(t)), DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" };
     const db = createDatabase(config, () => {});
     t.teardown(() => db.close());
-    const job = { name: "never", expression: EVERY_SECOND, run: () => Promise.reject(t.fail("it ran")) };
+    const job = { name: "never", expression: CRON_EVERY_SECOND, run: () => Promise.reject(t.fail("it ran")) };
     const { ran } = await startSchedulers(t, { db, jobs: [job] });
     await until("one tick", () => ran().length >= 1);
     t.match(ran()[0], { level: "error", outcome: "not_claimed" });
@@ -133,8 +136,8 @@ t.test("the cron table", async (t) => {
     "the gauges tell of a run that hangs, on whichever scheduler, and of the last that did not",
     async (t) => {
       const db = await openDatabase(t);
-      const { job, begun, letGo } = heldJob("held", EVERY_SECOND);
-      const idle = { ...job, name: "idle", expression: NEVER };
+      const { job, begun, letGo } = createBlockingJob("held", CRON_EVERY_SECOND);
+      const idle = { ...job, name: "idle", expression: CRON_NEVER };
       const table = [job, idle];
       const { ran, metrics } = await startSchedulers(t, { db, jobs: table });
       const read = async (name: string, of: string) => {
@@ -154,14 +157,14 @@ t.test("the cron table", async (t) => {
 
   t.test("who lost a run to another does not write down its end, nor runs the job beside it", async (t) => {
     const db = await openDatabase(t);
-    const { job, begun, letGo } = heldJob("held", EVERY_SECOND);
-    const { ran } = await startSchedulers(t, { db, jobs: [job], times: { lookEvery: 100_000 } });
+    const { job, begun, letGo } = createBlockingJob("held", CRON_EVERY_SECOND);
+    const { ran } = await startSchedulers(t, { db, jobs: [job], times: { checkPeersInterval: 100_000 } });
     await until("it runs", () => begun.length === 1);
     const [taken] = await takeOverRuns(db, ["held"], { worker: "wrk_9", deadAfter: 0 });
     t.match(taken, { scheduledAt: begun[0], worker: "wrk_1", isOld: false });
     await db.query("update cron_runs set finished_at = now(), outcome = 'ok' where worker = 'wrk_9'");
     const tick = { job: "held", scheduledAt: new Date(Date.UTC(2026, 0)) };
-    const busy = { worker: "wrk_1", deadAfter: null, inHand: begun[0] as Date };
+    const busy = { worker: "wrk_1", deadAfter: null, inFlight: begun[0] as Date };
     t.same(
       await claimTick(db, tick, busy),
       { outcome: "busy" },
@@ -169,7 +172,7 @@ t.test("the cron table", async (t) => {
     );
     await until("it says so", () => ran("busy").length >= 1);
     t.match(await claimTick(db, tick, { worker: "wrk_2", deadAfter: null }), { outcome: "claimed" });
-    await finishTick(db, { ...tick, worker: "wrk_2" });
+    await finishRun(db, { ...tick, worker: "wrk_2" });
     t.equal(begun.length, 1);
     await db.query("update cron_runs set finished_at = null, outcome = null where worker = 'wrk_9'");
     letGo();

@@ -3,11 +3,11 @@ import type { Database } from "../../../src/store/database/database.ts";
 import { claimTick } from "../../../src/store/processes/cron-runs.ts";
 import { heartbeat } from "../../../workers/heartbeat.ts";
 import type { Job, JobTick } from "../../../workers/scheduler/job.ts";
-import { keptLog } from "../../fixtures/captured-log.ts";
+import { captureLog } from "../../fixtures/captured-log.ts";
 import {
-  EVERY_SECOND,
-  heldJob,
-  NEVER,
+  CRON_EVERY_SECOND,
+  CRON_NEVER,
+  createBlockingJob,
   openDatabase,
   startSchedulers,
 } from "../../fixtures/processes/schedulers.ts";
@@ -16,7 +16,7 @@ import { until } from "../../fixtures/until.ts";
 
 const HOUR_AGO = new Date(Math.floor(Date.now() / 1_000) * 1_000 - 3_600_000);
 const LATER = new Date(HOUR_AGO.getTime() + 60_000);
-const OFTEN = { lookEvery: 50 };
+const FREQUENT_CHECKS = { checkPeersInterval: 50 };
 
 interface Row {
   job: string;
@@ -78,17 +78,27 @@ t.test("a run in dead hands is taken over by one scheduler, all others are left 
   const ticks: [string, Date][] = [];
   const table = Object.keys(CASES).map((name): Job => {
     const run = async ({ scheduledAt }: JobTick) => ({ runs: ticks.push([name, scheduledAt]) });
-    return { name, expression: NEVER, run };
+    return { name, expression: CRON_NEVER, run };
   });
   const before = new Map<string, unknown>();
   for (const job of [...Object.keys(CASES), "unknown"]) before.set(job, await readRun(db, job));
 
   // One that has just come, or come back, cannot tell who is dead.
-  const { ran: said } = await startSchedulers(t, { db, jobs: table, times: OFTEN, areSteady: false });
-  const { ran, lines, metrics } = await startSchedulers(t, { db, jobs: table, count: 2, times: OFTEN });
+  const { ran: newcomerRan } = await startSchedulers(t, {
+    db,
+    jobs: table,
+    times: FREQUENT_CHECKS,
+    hasStableHeartbeat: false,
+  });
+  const { ran, lines, metrics } = await startSchedulers(t, {
+    db,
+    jobs: table,
+    count: 2,
+    times: FREQUENT_CHECKS,
+  });
   const expected = Object.values(CASES).filter(({ taken, closed }) => taken || closed).length;
   await until("all are done", () => ran().length === expected);
-  t.same(said(), []);
+  t.same(newcomerRan(), []);
   for (const [job, { taken, closed }] of Object.entries(CASES)) {
     const row = await readRun(db, job);
     const line = ran().find((line) => line.job === job);
@@ -117,54 +127,57 @@ t.test("who is still at a run that was taken from them closes nobody else's", as
   await db.query("update cron_runs set error = 'abandoned'");
   await putRun(db, { job: "j", worker: "wrk_gone", scheduledAt: LATER });
   const tick = { job: "j", scheduledAt: new Date() };
-  const claim = await claimTick(db, tick, { worker: "wrk_1", deadAfter: 10_000, inHand: HOUR_AGO });
+  const claim = await claimTick(db, tick, { worker: "wrk_1", deadAfter: 10_000, inFlight: HOUR_AGO });
   t.same(claim, { outcome: "busy" });
   t.match(await readRun(db, "j", LATER), { worker: "wrk_gone", outcome: null });
-  const met = { scheduledAt: LATER, worker: "wrk_gone" };
-  t.same(await claimTick(db, tick, { worker: "wrk_2", deadAfter: 10_000 }), { outcome: "claimed", met });
+  const unfinishedRun = { scheduledAt: LATER, worker: "wrk_gone" };
+  t.same(await claimTick(db, tick, { worker: "wrk_2", deadAfter: 10_000 }), {
+    outcome: "claimed",
+    unfinishedRun,
+  });
 });
 
 t.test("a tick does not wait for a run in dead hands, which is abandoned for it", async (t) => {
   const db = await openDatabase(t);
   await putRun(db, { job: "j", worker: "wrk_gone" });
   const tick = { job: "j", scheduledAt: LATER };
-  const met = { scheduledAt: HOUR_AGO, worker: "wrk_gone" };
+  const unfinishedRun = { scheduledAt: HOUR_AGO, worker: "wrk_gone" };
   const claimant = { worker: "wrk_1", deadAfter: 10_000 };
-  t.same(await claimTick(db, tick, claimant), { outcome: "claimed", met });
+  t.same(await claimTick(db, tick, claimant), { outcome: "claimed", unfinishedRun });
   t.match(await readRun(db, "j"), { outcome: "failed", error: "abandoned" });
   t.match(await readRun(db, "j", LATER), { worker: "wrk_1", outcome: null });
   t.equal(await claimTick(db, tick, { ...claimant, worker: "wrk_2" }), undefined, "taken");
 
   await putRun(db, { job: "k", worker: "wrk_gone" });
   const unsure = await claimTick(db, { ...tick, job: "k" }, { ...claimant, deadAfter: null });
-  t.same(unsure, { outcome: "overlapped", met }, "who cannot tell takes them for living");
+  t.same(unsure, { outcome: "overlapped", unfinishedRun }, "who cannot tell takes them for living");
   t.match(await readRun(db, "k"), { outcome: null });
 });
 
 t.test("who takes a tick tells of the run that it abandoned", async (t) => {
   const db = await openDatabase(t);
-  const job = { name: "j", expression: EVERY_SECOND, run: async () => ({}) };
-  const { ran } = await startSchedulers(t, { db, jobs: [job], times: { lookEvery: 100_000 } });
+  const job = { name: "j", expression: CRON_EVERY_SECOND, run: async () => ({}) };
+  const { ran } = await startSchedulers(t, { db, jobs: [job], times: { checkPeersInterval: 100_000 } });
   await until("a tick ran, so that it looks around no more", () => ran("ok").length >= 1);
   await putRun(db, { job: "j", worker: "wrk_gone" });
   await until("the next tells", () => ran("failed").length >= 1);
-  const told = { scheduled_at: HOUR_AGO.toISOString(), error: "abandoned", worker: "wrk_gone" };
-  t.match(ran("failed"), [{ level: "error", ...told }]);
+  const expected = { scheduled_at: HOUR_AGO.toISOString(), error: "abandoned", worker: "wrk_gone" };
+  t.match(ran("failed"), [{ level: "error", ...expected }]);
 });
 
 t.test("a scheduler that has to end", async (t) => {
   const db = await openDatabase(t);
-  const times = { ...OFTEN, abortAfter: 200, leaveAfter: 400 };
-  const log = keptLog().log;
-  const heart = heartbeat({ id: "wrk_1", process: "scheduler", db, log });
-  await heart.start?.({ fail: (error) => t.fail(String(error)) });
+  const times = { ...FREQUENT_CHECKS, abortAfter: 200, exitAfter: 400 };
+  const log = captureLog().log;
+  const heartbeatWorker = heartbeat({ id: "wrk_1", process: "scheduler", db, log });
+  await heartbeatWorker.start?.({ fail: (error) => t.fail(String(error)) });
   const names = ["ends", "stops", "stays"];
   for (const job of names) await putRun(db, { job, worker: "wrk_gone" });
-  const ends = heldJob("ends", NEVER);
-  const stays = heldJob("stays", NEVER);
+  const ends = createBlockingJob("ends", CRON_NEVER);
+  const stays = createBlockingJob("stays", CRON_NEVER);
   const run = ({ signal }: JobTick) =>
     new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
-  const table = [ends.job, stays.job, { name: "stops", expression: NEVER, run }];
+  const table = [ends.job, stays.job, { name: "stops", expression: CRON_NEVER, run }];
   const { ran, schedulers } = await startSchedulers(t, { db, jobs: table, times });
   await until("all run", async () => {
     const rows = await db.query("select 1 from cron_runs where worker = 'wrk_1'");
@@ -187,18 +200,23 @@ t.test("a scheduler that has to end", async (t) => {
   t.match(await readRun(db, "ends"), { worker: "wrk_1", outcome: "ok" });
   t.match(await readRun(db, "stops"), { worker: "wrk_1", outcome: null });
 
-  const again: string[] = [];
+  const rerun: string[] = [];
   const others = names.map((name) => ({
     name,
-    expression: NEVER,
-    run: async () => ({ runs: again.push(name) }),
+    expression: CRON_NEVER,
+    run: async () => ({ runs: rerun.push(name) }),
   }));
   const { statements, database } = watchStatements();
-  const next = await startSchedulers(t, { db: database(db), jobs: others, times: OFTEN, first: 2 });
+  const next = await startSchedulers(t, {
+    db: database(db),
+    jobs: others,
+    times: FREQUENT_CHECKS,
+    firstNumber: 2,
+  });
   await until("it has looked around", () => statements.length >= 3);
-  t.same(again, [], "as long as its heart beats nothing is taken from it");
-  await heart.close?.();
+  t.same(rerun, [], "as long as its heart beats nothing is taken from it");
+  await heartbeatWorker.close?.();
   await until("another does the rest at once", () => next.ran("ok").length === 2, 5_000);
-  t.same(again.sort(), ["stays", "stops"]);
+  t.same(rerun.sort(), ["stays", "stops"]);
   stays.letGo();
 });

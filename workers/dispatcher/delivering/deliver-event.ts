@@ -5,16 +5,16 @@ import type { Breakers, Destination } from "../../../src/queue/breakers.ts";
 import { SECOND } from "../../../src/runtime/durations.ts";
 import type { EventKey, EventType } from "../../../src/schema/enumerations.ts";
 import type { SecretBox } from "../../../src/security/secret-box.ts";
-import { tokensOf } from "../../../src/security/webhook-tokens.ts";
-import type { ClaimedRow } from "../../../src/store/events/claim-deliveries.ts";
-import { type Ending, ended, postponed, skipped, spoiled } from "./outcomes.ts";
+import { openWebhookTokens } from "../../../src/security/webhook-tokens.ts";
+import type { ClaimedDelivery } from "../../../src/store/events/claim-deliveries.ts";
+import { type DeliveryOutcome, internalFailure, outcomeOfAttempt, postponed, skipped } from "./outcomes.ts";
 
 interface DeliveryParts {
   secretBox: SecretBox;
   poster: EventPoster;
   breakers: Breakers;
   /** The body, with what has to be fetched for it. */
-  complete(row: ClaimedRow): Promise<string>;
+  completePayload(row: ClaimedDelivery): Promise<string>;
 }
 
 /**
@@ -23,31 +23,32 @@ interface DeliveryParts {
  */
 export async function deliverEvent(
   parts: DeliveryParts,
-  row: ClaimedRow,
+  row: ClaimedDelivery,
   signal: AbortSignal,
-): Promise<Ending> {
+): Promise<DeliveryOutcome> {
   try {
-    return await attempted(parts, row, signal);
+    return await attemptDelivery(parts, row, signal);
   } catch (error) {
-    return spoiled(row, error instanceof Error ? error : new Error("not built", { cause: error }));
+    return internalFailure(row, error instanceof Error ? error : new Error("not built", { cause: error }));
   }
 }
 
-async function attempted(
-  { secretBox, poster, breakers, complete }: DeliveryParts,
-  row: ClaimedRow,
+async function attemptDelivery(
+  { secretBox, poster, breakers, completePayload }: DeliveryParts,
+  row: ClaimedDelivery,
   signal: AbortSignal,
-): Promise<Ending> {
+): Promise<DeliveryOutcome> {
   if (row.is_off) return skipped("disabled");
   if (row.webhook_url === null) return skipped("not_configured");
   const destination = { clientId: row.client_id, origin: new URL(row.webhook_url).origin };
-  const passage = await passageTo(destination, breakers);
-  if (passage.outcome === "closed") return postponed(row, passage.delay);
-  const post = built({ ...row, payload: await complete(row) }, row.webhook_url, secretBox);
+  const breakerCheck = await checkBreaker(destination, breakers);
+  if (breakerCheck.outcome === "closed") return postponed(row, breakerCheck.delay);
+  const post = buildPost({ ...row, payload: await completePayload(row) }, row.webhook_url, secretBox);
   const at = new Date();
   const posted = await poster.post(post, signal);
-  if (!signal.aborted) await breakers.note(destination, { isBad: isBad(posted), isProbe: passage.isProbe });
-  return ended(row, {
+  if (!signal.aborted)
+    await breakers.recordResult(destination, { isFailure: isFailure(posted), isProbe: breakerCheck.isProbe });
+  return outcomeOfAttempt(row, {
     ...posted,
     at,
     url: post.url,
@@ -55,29 +56,32 @@ async function attempted(
   });
 }
 
-function built(row: ClaimedRow, base: string, secretBox: SecretBox): EventPost {
+function buildPost(row: ClaimedDelivery, base: string, secretBox: SecretBox): EventPost {
   const { id, type, payload, attempts } = row;
-  const tokens = tokensOf({ ...row, id: row.client_id }, secretBox);
+  const tokens = openWebhookTokens({ ...row, id: row.client_id }, secretBox);
   const headers = attemptHeaders({ id, type, payload, attempt: attempts + 1, tokens, at: new Date() });
   return { url: addressOf(base, row.key as EventKey | null, type as EventType), headers, body: payload };
 }
 
-type Passage = { outcome: "free"; isProbe: boolean } | { outcome: "closed"; delay: number };
+type BreakerCheck = { outcome: "free"; isProbe: boolean } | { outcome: "closed"; delay: number };
 
 /** How long those wait that come while another one tries. */
-const DURING_TRIAL = 5 * SECOND;
+const HALF_OPEN_WAIT_MS = 5 * SECOND;
 
-async function passageTo(destination: Destination, breakers: Breakers): Promise<Passage> {
-  const found = breakers.stateOf(destination);
-  if (found.state === "closed") return { outcome: "free", isProbe: false };
+async function checkBreaker(destination: Destination, breakers: Breakers): Promise<BreakerCheck> {
+  const breaker = breakers.stateOf(destination);
+  if (breaker.state === "closed") return { outcome: "free", isProbe: false };
   // Spread, for all of them would otherwise be due in the same moment.
-  if (found.state === "open")
-    return { outcome: "closed", delay: found.remaining + Math.random() * Math.max(SECOND, found.rest / 5) };
-  return (await breakers.mayProbe(destination.clientId))
+  if (breaker.state === "open")
+    return {
+      outcome: "closed",
+      delay: breaker.remaining + Math.random() * Math.max(SECOND, breaker.duration / 5),
+    };
+  return (await breakers.tryAcquireProbe(destination.clientId))
     ? { outcome: "free", isProbe: true }
-    : { outcome: "closed", delay: DURING_TRIAL };
+    : { outcome: "closed", delay: HALF_OPEN_WAIT_MS };
 }
 
 /** No connection, no answer in time, or one that says that the fault is on its side. */
-const isBad = ({ outcome, statusCode }: PostedEvent): boolean =>
+const isFailure = ({ outcome, statusCode }: PostedEvent): boolean =>
   outcome === "failed" || (statusCode !== null && statusCode >= 500);

@@ -2,18 +2,22 @@ import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import type { Parking } from "../../../src/queue/parking.ts";
 import type { EventLane } from "../../../src/queue/streams.ts";
-import { persist } from "../../../src/runtime/async/pause.ts";
-import { within } from "../../../src/runtime/async/with-timeout.ts";
+import { retryUntil } from "../../../src/runtime/async/pause.ts";
+import { withTimeout } from "../../../src/runtime/async/with-timeout.ts";
 import { SECOND } from "../../../src/runtime/durations.ts";
 import type { Log } from "../../../src/runtime/logging/log.ts";
-import { createOutage } from "../../../src/runtime/logging/outage-logger.ts";
+import { createOutageLogger } from "../../../src/runtime/logging/outage-logger.ts";
 import type { Database } from "../../../src/store/database/database.ts";
-import { type ClaimedRow, claimDeliveries, type Finish } from "../../../src/store/events/claim-deliveries.ts";
+import {
+  type ClaimedDelivery,
+  claimDeliveries,
+  type DeliveryFinish,
+} from "../../../src/store/events/claim-deliveries.ts";
 import type { DeliveryRef } from "../../../src/store/events/delivery-refs.ts";
-import { unqueue } from "../../../src/store/events/sweep-deliveries.ts";
-import type { Finisher } from "../batch-writer.ts";
-import type { Gate } from "../concurrency-limiter.ts";
-import { type Ending, postponed } from "./outcomes.ts";
+import { unmarkQueued } from "../../../src/store/events/sweep-deliveries.ts";
+import type { BatchWriter } from "../batch-writer.ts";
+import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
+import { type DeliveryOutcome, postponed } from "./outcomes.ts";
 
 interface DeliveriesParts {
   /** This dispatcher's name in the rows. */
@@ -22,11 +26,11 @@ interface DeliveriesParts {
   log: Log;
   /** Whether the others can see that this dispatcher lives: what it claims otherwise they take for a dead one's. */
   isAlive(): boolean;
-  gate: Gate;
+  limiter: ConcurrencyLimiter;
   parking: Parking;
-  finisher: Finisher<Finish>;
-  deliver(row: ClaimedRow, signal: AbortSignal): Promise<Ending>;
-  report(row: ClaimedRow, ending: Ending): void;
+  batchWriter: BatchWriter<DeliveryFinish>;
+  deliver(row: ClaimedDelivery, signal: AbortSignal): Promise<DeliveryOutcome>;
+  record(row: ClaimedDelivery, result: DeliveryOutcome): void;
 }
 
 interface Claim {
@@ -36,170 +40,198 @@ interface Claim {
 }
 
 /** What there is no room for in Redis comes back after so long. */
-const PUT_OFF = 5 * SECOND;
+const PARKING_FULL_RETRY_MS = 5 * SECOND;
 
 /** What was claimed longer ago is not begun any more: the others may take this dispatcher for dead. */
-const LATEST_BEGINNING = 5 * SECOND;
+const MAX_START_DELAY_MS = 5 * SECOND;
 
 /** So many calls are begun in one turn of the loop, which in between hears the answers that have come. */
-const AT_ONCE = 2;
+const STARTS_PER_TURN = 2;
 
 /** A turn that takes longer says that this process has more to do than it can: answers are heard late. */
-const LONG_TURN = 10;
+const SLOW_TURN_MS = 10;
 /** Then it has no more calls out than this, unless none of them ends for a while. */
-const OUT_WHEN_BUSY = 8;
-const A_WHILE = 20;
+const MAX_CALLS_WHEN_BUSY = 8;
+const BUSY_WAIT_MS = 20;
 
 /** Answers how many milliseconds it took. */
-async function nextTurn(): Promise<number> {
+async function yieldToEventLoop(): Promise<number> {
   const began = performance.now();
   await new Promise<void>((resolve) => setImmediate(resolve));
   return performance.now() - began;
 }
 
-export type Deliveries = ReturnType<typeof createDeliveries>;
+export type InFlightDeliveries = ReturnType<typeof createInFlightDeliveries>;
 
 /** What this dispatcher has in hand: takes up what is due as far as there are slots, and sets the rest aside. */
-export function createDeliveries({ worker, db, log, gate, parking, finisher, ...parts }: DeliveriesParts) {
+export function createInFlightDeliveries({
+  worker,
+  db,
+  log,
+  limiter,
+  parking,
+  batchWriter,
+  ...parts
+}: DeliveriesParts) {
   const stopping = new AbortController();
   const aborting = new AbortController();
   setMaxListeners(0, stopping.signal, aborting.signal); // one for each call, which Node would take for a leak
   const running = new Set<Promise<void>>();
-  const out = new Set<Promise<unknown>>();
+  const openCalls = new Set<Promise<unknown>>();
   const unparking = new Map<string, Promise<void>>();
-  const parkedHere: Record<EventLane, Set<string>> = { events: new Set(), bulk: new Set() };
-  const outage = createOutage(log, { away: "claims.failed", back: "claims.mended" });
+  const parkedClients: Record<EventLane, Set<string>> = { events: new Set(), bulk: new Set() };
+  const outageLogger = createOutageLogger(log, {
+    unavailable: "delivery_claims.failed",
+    recovered: "delivery_claims.recovered",
+  });
   /** Undefined where it was given up, because the process ends. */
-  const persistently = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
-    const patience = { signal: stopping.signal, first: 200, most: 5 * SECOND, onFault: outage.failed };
-    const done = await persist(work, patience);
-    if (done !== undefined) outage.mended();
+  const retryUntilStopped = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
+    const retryOptions = {
+      signal: stopping.signal,
+      firstDelayMs: 200,
+      maxDelayMs: 5 * SECOND,
+      onFault: outageLogger.failed,
+    };
+    const done = await retryUntil(work, retryOptions);
+    if (done !== undefined) outageLogger.recovered();
     return done;
   };
 
   /** False where it was given up, because the process ends: they are still in nobody's hand. */
-  async function take(lane: EventLane, refs: readonly DeliveryRef[]): Promise<boolean> {
+  async function dispatch(lane: EventLane, refs: readonly DeliveryRef[]): Promise<boolean> {
     const admitted: DeliveryRef[] = [];
-    const over: DeliveryRef[] = [];
-    for (const ref of distinct(refs)) (gate.take(lane, ref.clientId) ? admitted : over).push(ref);
-    const [begun, aside] = await Promise.all([begin(lane, admitted), setAside(lane, over)]);
-    return begun && aside;
+    const overLimit: DeliveryRef[] = [];
+    for (const ref of distinct(refs)) (limiter.acquire(lane, ref.clientId) ? admitted : overLimit).push(ref);
+    const [isClaimed, isParked] = await Promise.all([
+      claimAndStart(lane, admitted),
+      parkOrPostpone(lane, overLimit),
+    ]);
+    return isClaimed && isParked;
   }
 
-  async function begin(lane: EventLane, refs: readonly DeliveryRef[]): Promise<boolean> {
+  async function claimAndStart(lane: EventLane, refs: readonly DeliveryRef[]): Promise<boolean> {
     if (refs.length === 0) return true;
     const lease = { token: randomUUID(), worker };
     const began = performance.now();
-    const rows = await persistently(() => {
+    const rows = await retryUntilStopped(() => {
       if (!parts.isAlive()) throw new Error("no heartbeat");
       return claimDeliveries(db, refs, lease);
     });
     const claimed = new Set(rows?.map(({ id }) => id));
-    for (const { clientId, id } of refs) if (!claimed.has(id)) gate.give(lane, clientId);
-    await inHand(start(lane, rows ?? [], { lease: lease.token, began }));
+    for (const { clientId, id } of refs) if (!claimed.has(id)) limiter.release(lane, clientId);
+    await track(start(lane, rows ?? [], { lease: lease.token, began }));
     return rows !== undefined;
   }
 
   /** One after the other: the fewer are told and not written down yet, the fewer are told twice after a crash. */
-  async function start(lane: EventLane, rows: readonly ClaimedRow[], { lease, began }: Claim): Promise<void> {
+  async function start(
+    lane: EventLane,
+    rows: readonly ClaimedDelivery[],
+    { lease, began }: Claim,
+  ): Promise<void> {
     for (const [index, row] of rows.entries()) {
-      if (index % AT_ONCE === AT_ONCE - 1 && (await nextTurn()) > LONG_TURN && out.size > OUT_WHEN_BUSY)
-        await within(A_WHILE, Promise.race(out), () => {});
-      await finisher.calm();
-      const isLate = stopping.signal.aborted || performance.now() - began > LATEST_BEGINNING;
-      run(lane, row, isLate ? giveBack(row, lease) : attempt(row, lease));
+      if (
+        index % STARTS_PER_TURN === STARTS_PER_TURN - 1 &&
+        (await yieldToEventLoop()) > SLOW_TURN_MS &&
+        openCalls.size > MAX_CALLS_WHEN_BUSY
+      )
+        await withTimeout(BUSY_WAIT_MS, Promise.race(openCalls), () => {});
+      await batchWriter.waitForDrain();
+      const shouldRelease = stopping.signal.aborted || performance.now() - began > MAX_START_DELAY_MS;
+      run(lane, row, shouldRelease ? releaseClaim(row, lease) : attempt(row, lease));
     }
   }
 
-  function run(lane: EventLane, row: ClaimedRow, work: Promise<void>): void {
-    const ended = () => {
-      gate.give(lane, row.client_id);
-      if (parkedHere[lane].has(row.client_id)) void unpark(lane, row.client_id);
+  function run(lane: EventLane, row: ClaimedDelivery, work: Promise<void>): void {
+    const onEnd = () => {
+      limiter.release(lane, row.client_id);
+      if (parkedClients[lane].has(row.client_id)) void unpark(lane, row.client_id);
     };
-    void inHand(work.finally(ended));
+    void track(work.finally(onEnd));
   }
 
-  function inHand(work: Promise<void>): Promise<void> {
+  function track(work: Promise<void>): Promise<void> {
     running.add(work);
     return work.finally(() => running.delete(work));
   }
 
-  async function attempt(row: ClaimedRow, lease: string): Promise<void> {
+  async function attempt(row: ClaimedDelivery, lease: string): Promise<void> {
     const call = parts.deliver(row, aborting.signal);
-    out.add(call);
-    const ending = await call.finally(() => out.delete(call));
-    parts.report(row, ending);
-    await finish(row, lease, ending);
+    openCalls.add(call);
+    const result = await call.finally(() => openCalls.delete(call));
+    parts.record(row, result);
+    await finish(row, lease, result);
   }
 
   /** Due at once, for whoever comes first. */
-  const giveBack = (row: ClaimedRow, lease: string): Promise<void> => finish(row, lease, postponed(row, 0));
+  const releaseClaim = (row: ClaimedDelivery, lease: string): Promise<void> =>
+    finish(row, lease, postponed(row, 0));
 
   function finish(
-    { client_id, id, schedule_base }: ClaimedRow,
+    { client_id, id, schedule_base }: ClaimedDelivery,
     lease: string,
-    ending: Ending,
+    result: DeliveryOutcome,
   ): Promise<void> {
-    const { outcome, fault, ...written } = ending;
-    return finisher.finish({ client_id, id, lease, schedule_base, ...written });
+    const { outcome, fault, ...written } = result;
+    return batchWriter.finish({ client_id, id, lease, schedule_base, ...written });
   }
 
-  async function setAside(lane: EventLane, refs: readonly DeliveryRef[]): Promise<boolean> {
+  async function parkOrPostpone(lane: EventLane, refs: readonly DeliveryRef[]): Promise<boolean> {
     const byClient = new Map<string, string[]>();
     for (const { clientId, id } of refs) byClient.set(clientId, [...(byClient.get(clientId) ?? []), id]);
-    const left: DeliveryRef[] = [];
+    const rejectedRefs: DeliveryRef[] = [];
     for (const [clientId, ids] of byClient) {
-      parkedHere[lane].add(clientId);
+      parkedClients[lane].add(clientId);
       const rejected = await parking.park(lane, clientId, ids).catch(() => ids);
-      left.push(...rejected.map((id) => ({ clientId, id })));
+      rejectedRefs.push(...rejected.map((id) => ({ clientId, id })));
     }
-    if (left.length === 0) return true;
-    const putOff = await persistently(async () => {
-      await unqueue(db, left, PUT_OFF);
+    if (rejectedRefs.length === 0) return true;
+    const isPostponed = await retryUntilStopped(async () => {
+      await unmarkQueued(db, rejectedRefs, PARKING_FULL_RETRY_MS);
       return true;
     });
-    return putOff ?? false;
+    return isPostponed ?? false;
   }
 
   /** Takes up what waits of this client, as far as it may have slots now. */
   async function unpark(lane: EventLane, clientId: string): Promise<void> {
     const name = `${lane} ${clientId}`;
-    if (!unparking.has(name) && roomFor(lane, clientId) > 0)
+    if (!unparking.has(name) && freeSlotsFor(lane, clientId) > 0)
       unparking.set(name, refill(lane, clientId, name));
     await unparking.get(name);
   }
 
   /** Looks at the room again each time: of calls that end together only the first one comes as far as this. */
   async function refill(lane: EventLane, clientId: string, name: string): Promise<void> {
-    let room = roomFor(lane, clientId);
-    while (room > 0) {
-      const ids = await parking.pop(lane, clientId, room).catch(() => []);
-      if (ids.length < room) parkedHere[lane].delete(clientId);
+    let freeSlots = freeSlotsFor(lane, clientId);
+    while (freeSlots > 0) {
+      const ids = await parking.pop(lane, clientId, freeSlots).catch(() => []);
+      if (ids.length < freeSlots) parkedClients[lane].delete(clientId);
       const refs = ids.map((id) => ({ clientId, id }));
-      if (!(await take(lane, refs))) await parking.park(lane, clientId, ids).catch(() => {});
-      room = ids.length < room ? 0 : roomFor(lane, clientId);
+      if (!(await dispatch(lane, refs))) await parking.park(lane, clientId, ids).catch(() => {});
+      freeSlots = ids.length < freeSlots ? 0 : freeSlotsFor(lane, clientId);
     }
     unparking.delete(name); // in the same moment as the last look, or a slot that is freed in between would be missed
   }
 
-  const roomFor = (lane: EventLane, clientId: string): number =>
-    stopping.signal.aborted ? 0 : gate.roomFor(lane, clientId);
+  const freeSlotsFor = (lane: EventLane, clientId: string): number =>
+    stopping.signal.aborted ? 0 : limiter.freeSlotsFor(lane, clientId);
 
   return {
-    take,
+    dispatch,
     unpark,
     /** How much is in hand. */
-    size: () => running.size,
+    count: () => running.size,
     /** From now on nothing is taken up. */
     stop: () => stopping.abort(),
     /** When everything in hand has come to its end. */
-    async idle(): Promise<void> {
+    async drain(): Promise<void> {
       while (running.size + unparking.size > 0) await Promise.all([...running, ...unparking.values()]);
     },
     /** Gives up what is still out; none of it counts as an attempt. */
     abort: () => aborting.abort(),
     /** Gives up writing down how it ended: the others will find it in the hands of a dead one. */
-    giveUp: () => finisher.giveUp(),
+    abandonWrites: () => batchWriter.abandon(),
   };
 }
 

@@ -1,5 +1,5 @@
 import type { Pages } from "../../../src/platforms/pages/pages.ts";
-import { within } from "../../../src/runtime/async/with-timeout.ts";
+import { withTimeout } from "../../../src/runtime/async/with-timeout.ts";
 import { SECOND } from "../../../src/runtime/durations.ts";
 import { JsonText, stringifyJson } from "../../../src/runtime/json/json.ts";
 import { openJson } from "../../../src/runtime/json/json-source.ts";
@@ -8,11 +8,11 @@ import { openChannelToken } from "../../../src/security/channel-token.ts";
 import type { SecretBox } from "../../../src/security/secret-box.ts";
 import { findChannelToken } from "../../../src/store/channels/channels.ts";
 import type { Database } from "../../../src/store/database/database.ts";
-import type { ClaimedRow } from "../../../src/store/events/claim-deliveries.ts";
+import type { ClaimedDelivery } from "../../../src/store/events/claim-deliveries.ts";
 import { replacePayload } from "../../../src/store/events/events.ts";
 
 /** The event must not be held up for long: it is worth telling without them. */
-const PATIENCE = 10 * SECOND;
+const LEAD_FETCH_TIMEOUT_MS = 10 * SECOND;
 
 interface LeadParts {
   db: Database;
@@ -25,33 +25,36 @@ interface LeadParts {
  * What a person wrote into a form does not come with the news of it: it is fetched before the first attempt, and kept, so
  * that every further one has the same body. Answers the payload, without them where that fails.
  */
-export async function withLeadFields(parts: LeadParts, row: ClaimedRow): Promise<string> {
+export async function withLeadFields(parts: LeadParts, row: ClaimedDelivery): Promise<string> {
   if (row.type !== "lead.created" || row.attempts > 0) return row.payload;
   const { client_id: client, id, channel_id: channel } = row;
   try {
-    const payload = await within(PATIENCE, fetched(parts, row), () => undefined);
+    const payload = await withTimeout(LEAD_FETCH_TIMEOUT_MS, fetchPayload(parts, row), () => undefined);
     if (payload === undefined) return row.payload;
     await replacePayload(parts.db, client, { id, payload });
     return payload;
   } catch (error) {
-    parts.log.warn("lead.not_read", { client, event_id: id, channel, err: error });
+    parts.log.warn("lead.fetch_failed", { client, event_id: id, channel, err: error });
     return row.payload;
   }
 }
 
 /** Undefined where there is nothing to fetch, or nobody to ask for it any more. */
-async function fetched({ db, secretBox, pages }: LeadParts, row: ClaimedRow): Promise<string | undefined> {
-  const whole = JSON.parse(row.payload);
-  if (whole.data?.fields !== undefined || row.channel_id === null) return undefined;
+async function fetchPayload(
+  { db, secretBox, pages }: LeadParts,
+  row: ClaimedDelivery,
+): Promise<string | undefined> {
+  const event = JSON.parse(row.payload);
+  if (event.data?.fields !== undefined || row.channel_id === null) return undefined;
   const channel = await findChannelToken(db, row.client_id, row.channel_id);
   if (!channel?.page_id || !channel.token_sealed) return undefined;
   const token = openChannelToken(secretBox, row.channel_id, channel.token_sealed);
   const page = { pageId: channel.page_id, token, about: { client: row.client_id, channel: row.channel_id } };
-  const { fields } = await pages.readLead(page, whole.data.lead_id);
+  const { fields } = await pages.readLead(page, event.data.lead_id);
   const source = openJson(row.payload);
   const [data, raw] = [source.field("data"), source.field("raw")];
   return stringifyJson({
-    ...whole,
+    ...event,
     data: new JsonText(`${data?.text.slice(0, -1)},"fields":${JSON.stringify(fields)}}`),
     ...(raw ? { raw: new JsonText(raw.text) } : {}),
   });

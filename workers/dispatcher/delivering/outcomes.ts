@@ -1,60 +1,71 @@
 import type { PostedEvent } from "../../../src/delivery/post-event.ts";
-import { askedDelay, nextDelay } from "../../../src/delivery/retry-schedule.ts";
-import type { AttemptRecord, ClaimedRow, Finish } from "../../../src/store/events/claim-deliveries.ts";
+import { nextDelay, parseRetryAfter } from "../../../src/delivery/retry-schedule.ts";
+import type {
+  AttemptRecord,
+  ClaimedDelivery,
+  DeliveryFinish,
+} from "../../../src/store/events/claim-deliveries.ts";
 
 /** How it goes on with a delivery, apart from whose it is. */
-export type Ending = Pick<Finish, "state" | "skip_reason" | "delay_ms" | "restart_delay_ms" | "attempt"> & {
+export type DeliveryOutcome = Pick<
+  DeliveryFinish,
+  "state" | "skip_reason" | "delay_ms" | "restart_delay_ms" | "attempt"
+> & {
   /** What the log and the metrics say of the attempt; absent where there was none. */
   outcome?: PostedEvent["outcome"] | "internal";
   /** What could not be built, for the log. */
   fault?: Error;
 };
 
-interface MadeAttempt extends PostedEvent {
+interface CompletedAttempt extends PostedEvent {
   at: Date;
   url: string;
   /** We gave it up ourselves, because the process ends: it does not count. */
   isAborted: boolean;
 }
 
-const NOTHING = { skip_reason: null, delay_ms: null, restart_delay_ms: null, attempt: null } as const;
+const EMPTY_OUTCOME = { skip_reason: null, delay_ms: null, restart_delay_ms: null, attempt: null } as const;
 
-export const skipped = (reason: "disabled" | "not_configured"): Ending => ({
-  ...NOTHING,
+export const skipped = (reason: "disabled" | "not_configured"): DeliveryOutcome => ({
+  ...EMPTY_OUTCOME,
   state: "skipped",
   skip_reason: reason,
 });
 
 /** Due again later, as if nothing had been. */
-export const postponed = ({ attempts }: ClaimedRow, delay: number): Ending => ({
-  ...NOTHING,
+export const postponed = ({ attempts }: ClaimedDelivery, delay: number): DeliveryOutcome => ({
+  ...EMPTY_OUTCOME,
   state: attempts === 0 ? "pending" : "retrying",
   delay_ms: delay,
 });
 
-export function ended(row: ClaimedRow, made: MadeAttempt): Ending {
-  if (made.isAborted) return postponed(row, 0);
-  const attempt = recordOf(made);
-  const { outcome, statusCode } = made;
-  if (outcome === "delivered") return { ...NOTHING, outcome, state: "delivered", attempt };
-  if (statusCode === GONE) return { ...NOTHING, outcome, state: "failed", attempt };
-  return { ...again(row, { asked: askedDelay(made.retryAfter, Date.now()) }), outcome, attempt };
+export function outcomeOfAttempt(row: ClaimedDelivery, completed: CompletedAttempt): DeliveryOutcome {
+  if (completed.isAborted) return postponed(row, 0);
+  const attempt = toAttemptRecord(completed);
+  const { outcome, statusCode } = completed;
+  if (outcome === "delivered") return { ...EMPTY_OUTCOME, outcome, state: "delivered", attempt };
+  if (statusCode === GONE) return { ...EMPTY_OUTCOME, outcome, state: "failed", attempt };
+  return {
+    ...retryOrFail(row, { retryAfterMs: parseRetryAfter(completed.retryAfter, Date.now()) }),
+    outcome,
+    attempt,
+  };
 }
 
 /** Of whom something was said that no database can keep. */
-const UNWRITABLE = "internal";
+const INTERNAL_ERROR = "internal";
 
 /** Without anything that others have said; undefined where nothing can be left out any more. */
-export function bare({ attempt, ...finish }: Finish): Finish | undefined {
-  if (!attempt || attempt.error === UNWRITABLE) return undefined;
-  return { ...finish, attempt: { ...attempt, error: UNWRITABLE, response_excerpt: null } };
+export function withoutRemoteText({ attempt, ...finish }: DeliveryFinish): DeliveryFinish | undefined {
+  if (!attempt || attempt.error === INTERNAL_ERROR) return undefined;
+  return { ...finish, attempt: { ...attempt, error: INTERNAL_ERROR, response_excerpt: null } };
 }
 
 const GONE = 410;
 /** So often is tried what we cannot even build. */
-const MOST_SPOILED = 5;
+const MAX_INTERNAL_FAILURES = 5;
 
-export function spoiled(row: ClaimedRow, fault: Error): Ending {
+export function internalFailure(row: ClaimedDelivery, fault: Error): DeliveryOutcome {
   const attempt: AttemptRecord = {
     at: new Date(),
     url: null,
@@ -63,27 +74,39 @@ export function spoiled(row: ClaimedRow, fault: Error): Ending {
     error: "internal",
     response_excerpt: null,
   };
-  return { ...again(row, { asked: 0, most: MOST_SPOILED }), outcome: "internal", fault, attempt };
-}
-
-/** By the schedule, but not before the other end wants it; failed when the schedule is over. */
-function again(
-  { attempts, schedule_base }: ClaimedRow,
-  { asked, most = Number.POSITIVE_INFINITY }: { asked: number; most?: number },
-) {
-  const made = attempts + 1 - schedule_base;
-  const delay = made < most ? nextDelay(made) : undefined;
-  const fromStart = Math.max(nextDelay(1) as number, asked);
-  const state = delay === undefined ? ("failed" as const) : ("retrying" as const);
   return {
-    ...NOTHING,
-    state,
-    delay_ms: delay === undefined ? null : Math.max(delay, asked),
-    restart_delay_ms: fromStart,
+    ...retryOrFail(row, { retryAfterMs: 0, maxAttempts: MAX_INTERNAL_FAILURES }),
+    outcome: "internal",
+    fault,
+    attempt,
   };
 }
 
-const recordOf = ({ at, url, statusCode, durationMs, error, excerpt }: MadeAttempt): AttemptRecord => ({
+/** By the schedule, but not before the other end wants it; failed when the schedule is over. */
+function retryOrFail(
+  { attempts, schedule_base }: ClaimedDelivery,
+  { retryAfterMs, maxAttempts = Number.POSITIVE_INFINITY }: { retryAfterMs: number; maxAttempts?: number },
+) {
+  const attemptsMade = attempts + 1 - schedule_base;
+  const delay = attemptsMade < maxAttempts ? nextDelay(attemptsMade) : undefined;
+  const restartDelay = Math.max(nextDelay(1) as number, retryAfterMs);
+  const state = delay === undefined ? ("failed" as const) : ("retrying" as const);
+  return {
+    ...EMPTY_OUTCOME,
+    state,
+    delay_ms: delay === undefined ? null : Math.max(delay, retryAfterMs),
+    restart_delay_ms: restartDelay,
+  };
+}
+
+const toAttemptRecord = ({
+  at,
+  url,
+  statusCode,
+  durationMs,
+  error,
+  excerpt,
+}: CompletedAttempt): AttemptRecord => ({
   at,
   url,
   status_code: statusCode,

@@ -2,12 +2,12 @@ import { logAttempt } from "../../../src/delivery/attempt-log.ts";
 import { SECOND } from "../../../src/runtime/durations.ts";
 import type { Log } from "../../../src/runtime/logging/log.ts";
 import type { Metrics } from "../../../src/runtime/metrics/metrics.ts";
-import type { ClaimedRow } from "../../../src/store/events/claim-deliveries.ts";
-import type { Ending } from "./outcomes.ts";
+import type { ClaimedDelivery } from "../../../src/store/events/claim-deliveries.ts";
+import type { DeliveryOutcome } from "./outcomes.ts";
 
 /** One line for each attempt, and what is counted of it. */
-export function createReport(log: Log, metrics: Metrics) {
-  return (row: ClaimedRow, { state, outcome, attempt, delay_ms, fault }: Ending): void => {
+export function createAttemptRecorder(log: Log, metrics: Metrics) {
+  return (row: ClaimedDelivery, { state, outcome, attempt, delay_ms, fault }: DeliveryOutcome): void => {
     if (delay_ms === null) metrics.deliveries.inc({ state });
     if (!attempt || !outcome) return;
     metrics.attempts.inc({ outcome });

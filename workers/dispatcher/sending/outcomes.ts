@@ -1,14 +1,14 @@
 import type { EventDraft } from "../../../src/domain/events/record-events.ts";
 import { type MessageError, NOT_BUILT } from "../../../src/domain/messages/message-errors.ts";
 import { messageStatus, sendResult } from "../../../src/domain/messages/message-events.ts";
-import { nextSend, nextToPair } from "../../../src/domain/messages/send-schedule.ts";
+import { pairRetryDelay, sendRetryDelay } from "../../../src/domain/messages/send-schedule.ts";
 import type { PlatformError } from "../../../src/platforms/errors/platform-error.ts";
 import type { SendOutcome } from "../../../src/platforms/sends.ts";
 import type { ClaimedSend } from "../../../src/store/messages/claim-sends.ts";
 import type { SendFinish } from "../../../src/store/messages/finish-sends.ts";
 
 /** How it goes on with a message, apart from whose it is, and what its client is told. */
-export interface SendEnding {
+export interface MessageOutcome {
   finish: Omit<SendFinish, "client_id" | "id" | "lease">;
   events: EventDraft[];
   /** For the log. */
@@ -22,59 +22,63 @@ export interface Progress {
   ids: readonly (string | null)[];
   at: Date;
   /** Milliseconds that word of an unknown outcome is waited for. */
-  unknownFor: number;
+  unknownTimeoutMs: number;
 }
 
-type Part<O extends SendOutcome["outcome"]> = Extract<SendOutcome, { outcome: O }>;
+type SpecificOutcome<O extends SendOutcome["outcome"]> = Extract<SendOutcome, { outcome: O }>;
 
 /** So often is tried what we cannot even build. */
-const MOST_SPOILED = 5;
+const MAX_INTERNAL_FAILURES = 5;
 
-export function accepted(row: ClaimedSend, progress: Progress): SendEnding {
+export function accepted(row: ClaimedSend, progress: Progress): MessageOutcome {
   const { ids, at } = progress;
   // Only the chat platform tells when it has sent what it took.
-  const words = row.platform === "chatapp" ? ["accepted"] : ["accepted", "sent"];
-  const told = { ...row, platform_message_id: ids[0] ?? null };
+  const statuses = row.platform === "chatapp" ? ["accepted"] : ["accepted", "sent"];
+  const updatedRow = { ...row, platform_message_id: ids[0] ?? null };
   return {
     finish: {
-      ...behind(progress),
+      ...progressColumns(progress),
       outcome: "accepted",
-      steps: words.map((status) => stepOf(status, at)),
+      steps: statuses.map((status) => toTimelineStep(status, at)),
       attempt: 1,
     },
     events: [
-      sendResult(told, "accepted"),
-      ...(words.includes("sent") ? [messageStatus(told, "sent", { at })] : []),
+      sendResult(updatedRow, "accepted"),
+      ...(statuses.includes("sent") ? [messageStatus(updatedRow, "sent", { at })] : []),
     ],
   };
 }
 
-export function refused(row: ClaimedSend, progress: Progress, error: MessageError): SendEnding {
-  const told = { ...row, platform_message_id: progress.ids[0] ?? null };
+export function refused(row: ClaimedSend, progress: Progress, error: MessageError): MessageOutcome {
+  const updatedRow = { ...row, platform_message_id: progress.ids[0] ?? null };
   const { at } = progress;
   return {
     finish: {
-      ...behind(progress),
+      ...progressColumns(progress),
       outcome: "refused",
-      steps: [stepOf("failed", at)],
+      steps: [toTimelineStep("failed", at)],
       attempt: 1,
       error: JSON.stringify(error),
     },
-    events: [sendResult(told, "rejected", error), messageStatus(told, "failed", { at, error })],
+    events: [sendResult(updatedRow, "rejected", error), messageStatus(updatedRow, "failed", { at, error })],
     error,
   };
 }
 
 /** Nothing was sent of it, or of its next part. */
-export function again(row: ClaimedSend, progress: Progress, retry: Part<"retry">): SendEnding {
-  const { error: said, wait = 0, pair } = retry;
+export function retryLater(
+  row: ClaimedSend,
+  progress: Progress,
+  retry: SpecificOutcome<"retry">,
+): MessageOutcome {
+  const { error: platformError, wait = 0, pair } = retry;
   // Not asked at all: we have been told before to stay away.
-  const isHeld = said === undefined && wait > 0;
-  const delay = isHeld ? wait : Math.max(wait, (pair ? nextToPair : nextSend)(row.attempts + 1));
-  const error = said && toMessageError(said);
+  const isHeld = platformError === undefined && wait > 0;
+  const delay = isHeld ? wait : Math.max(wait, (pair ? pairRetryDelay : sendRetryDelay)(row.attempts + 1));
+  const error = platformError && toMessageError(platformError);
   return {
     finish: {
-      ...back(row, progress, delay),
+      ...reschedule(row, progress, delay),
       attempt: isHeld ? 0 : 1,
       error: error ? JSON.stringify(error) : null,
     },
@@ -84,34 +88,34 @@ export function again(row: ClaimedSend, progress: Progress, retry: Part<"retry">
 }
 
 /** As if nothing had been. */
-export const untried = (row: ClaimedSend, progress: Progress): SendEnding => ({
-  finish: back(row, progress, 0),
+export const notAttempted = (row: ClaimedSend, progress: Progress): MessageOutcome => ({
+  finish: reschedule(row, progress, 0),
   events: [],
 });
 
-export const unknown = (row: ClaimedSend, progress: Progress): SendEnding => ({
+export const unknown = (row: ClaimedSend, progress: Progress): MessageOutcome => ({
   finish: {
-    ...behind(progress),
+    ...progressColumns(progress),
     outcome: "unknown",
-    steps: [stepOf("unknown", progress.at)],
+    steps: [toTimelineStep("unknown", progress.at)],
     attempt: 1,
-    delay_ms: progress.unknownFor,
+    delay_ms: progress.unknownTimeoutMs,
   },
   events: [sendResult(row, "unknown")],
 });
 
-export function spoiled(row: ClaimedSend, progress: Progress, fault: Error): SendEnding {
+export function internalFailure(row: ClaimedSend, progress: Progress, fault: Error): MessageOutcome {
   const error = JSON.stringify(NOT_BUILT);
   // What was tried in vain for other reasons before may get better.
-  const isHopeless = row.attempts + 1 >= MOST_SPOILED && row.last_error === error;
-  if (isHopeless) return { ...refused(row, progress, NOT_BUILT), fault };
-  const finish = { ...back(row, progress, nextSend(row.attempts + 1)), attempt: 1, error };
+  const shouldFail = row.attempts + 1 >= MAX_INTERNAL_FAILURES && row.last_error === error;
+  if (shouldFail) return { ...refused(row, progress, NOT_BUILT), fault };
+  const finish = { ...reschedule(row, progress, sendRetryDelay(row.attempts + 1)), attempt: 1, error };
   return { finish, events: [], error: NOT_BUILT, fault };
 }
 
-const stepOf = (status: string, at: Date) => ({ status, at: at.toISOString() });
+const toTimelineStep = (status: string, at: Date) => ({ status, at: at.toISOString() });
 
-const behind = ({ ids }: Progress) => ({
+const progressColumns = ({ ids }: Progress) => ({
   platform_message_id: ids[0] ?? null,
   caption_message_id: ids[1] ?? null,
   parts_sent: ids.length,
@@ -120,8 +124,8 @@ const behind = ({ ids }: Progress) => ({
 });
 
 /** It is due again, but not after its time is over. */
-const back = ({ expires_at }: ClaimedSend, progress: Progress, delay: number) => ({
-  ...behind(progress),
+const reschedule = ({ expires_at }: ClaimedSend, progress: Progress, delay: number) => ({
+  ...progressColumns(progress),
   outcome: "waiting" as const,
   steps: [],
   attempt: 0,
@@ -129,11 +133,11 @@ const back = ({ expires_at }: ClaimedSend, progress: Progress, delay: number) =>
 });
 
 /** The number stands in front of the platform's sentence, too. */
-const sentenceOf = ({ message }: PlatformError) => message.replace(/^\(#\d+\) /, "");
+const messageWithoutCode = ({ message }: PlatformError) => message.replace(/^\(#\d+\) /, "");
 
 export const toMessageError = (error: PlatformError): MessageError => ({
   code: error.code,
-  title: error.userTitle ?? sentenceOf(error),
+  title: error.userTitle ?? messageWithoutCode(error),
   message: error.message,
   details: error.details ?? error.userMessage ?? null,
 });

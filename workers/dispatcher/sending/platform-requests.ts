@@ -35,12 +35,12 @@ export function requestsOf(
   }
   const { page_id: pageId } = row;
   if (pageId === null) throw new Error("the channel has no page");
-  const { messages } = ROOMS[row.platform as PagePlatform](platforms);
+  const { messages } = PAGE_PLATFORMS[row.platform as PagePlatform](platforms);
   const bodies = toPageBodies({ to, type, content, context, messagingType, tag });
   return bodies.map((body) => () => messages.send({ pageId, token, about }, body));
 }
 
-const ROOMS = {
+const PAGE_PLATFORMS = {
   photoapp: ({ photo }: Platforms) => photo,
   socialapp: ({ social }: Platforms) => social,
 } as const;

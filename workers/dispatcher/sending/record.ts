@@ -4,19 +4,19 @@ import type { Log } from "../../../src/runtime/logging/log.ts";
 import type { Metrics } from "../../../src/runtime/metrics/metrics.ts";
 import type { ClaimedSend } from "../../../src/store/messages/claim-sends.ts";
 import type { SettledSend } from "../../../src/store/messages/settled-sends.ts";
-import type { SendEnding } from "./outcomes.ts";
+import type { MessageOutcome } from "./outcomes.ts";
 
 /** One line for each message that is given up: what it waited for has not come. */
-export const createGivenUpReport =
+export const createAbandonedSendRecorder =
   (log: Log, metrics: Metrics) =>
   ({ client_id: client, id, channel_id: channel, platform }: SettledSend, { code }: MessageError): void => {
     metrics.sends.inc({ platform, outcome: "given_up" });
-    log.warn("message.given_up", { client, message_id: id, channel, platform, code });
+    log.warn("message.abandoned", { client, message_id: id, channel, platform, code });
   };
 
 /** One line for each attempt to send, and what is counted of it: nothing of what was said, or to whom. */
-export function createSendReport(log: Log, metrics: Metrics) {
-  return (row: ClaimedSend, { finish, error, fault }: SendEnding, ms: number): void => {
+export function createSendRecorder(log: Log, metrics: Metrics) {
+  return (row: ClaimedSend, { finish, error, fault }: MessageOutcome, ms: number): void => {
     const { outcome, attempt, delay_ms } = finish;
     if (attempt === 0) return; // the platform was not asked, as its own line says
     metrics.sends.inc({ platform: row.platform, outcome });

@@ -1,14 +1,14 @@
 import { PlatformFailure } from "../../../src/platforms/errors/failure.ts";
 
-type Kind = "no answer" | "pause";
+type AppErrorKind = "no answer" | "pause";
 
 /** Trouble that is not of one connection: the platform does not tell the app anything, or wants to be left alone by it. */
-export class AppTrouble extends Error {
-  override name = "AppTrouble";
-  readonly kind: Kind;
+export class AppError extends Error {
+  override name = "AppError";
+  readonly kind: AppErrorKind;
   readonly failure: PlatformFailure;
 
-  constructor(kind: Kind, failure: PlatformFailure) {
+  constructor(kind: AppErrorKind, failure: PlatformFailure) {
     super(failure.message, { cause: failure });
     this.kind = kind;
     this.failure = failure;
@@ -16,17 +16,17 @@ export class AppTrouble extends Error {
 }
 
 /** The question about a token is the app's own: what keeps it from being answered may well concern all of them. */
-export function asAppTrouble(error: unknown): never {
+export function throwAppError(error: unknown): never {
   throw error instanceof PlatformFailure
-    ? new AppTrouble(isPause(error) ? "pause" : "no answer", error)
+    ? new AppError(isAppPause(error) ? "pause" : "no answer", error)
     : error;
 }
 
 /** Of a question that is a connection's own only a pause of the app concerns the others. */
-export function pauseOr(error: unknown): never {
-  throw error instanceof PlatformFailure && isPause(error) ? new AppTrouble("pause", error) : error;
+export function rethrowPause(error: unknown): never {
+  throw error instanceof PlatformFailure && isAppPause(error) ? new AppError("pause", error) : error;
 }
 
 /** Without a verdict it was not even asked, for the app is held; else the platform has just said what is. */
-const isPause = ({ code, verdict, holds }: PlatformFailure): boolean =>
+const isAppPause = ({ code, verdict, holds }: PlatformFailure): boolean =>
   code === "platform_rate_limited" && (verdict === undefined || holds === "app");

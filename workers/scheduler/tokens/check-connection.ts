@@ -1,12 +1,12 @@
-import { endConnection } from "../../../src/domain/ads/ad-account-access.ts";
+import { revokeDeadConnection } from "../../../src/domain/ads/ad-account-access.ts";
 import { isForbidden, isTokenDead } from "../../../src/platforms/errors/failure.ts";
 import type { Fields } from "../../../src/runtime/logging/log.ts";
 import { openConnectionToken } from "../../../src/security/connection-token.ts";
 import type { ConnectionRow } from "../../../src/store/ads/ad-connections.ts";
-import { asAppTrouble, pauseOr } from "./app-errors.ts";
+import { rethrowPause, throwAppError } from "./app-errors.ts";
 import { checkAccounts } from "./check-accounts.ts";
-import { type CheckParts, type Findings, NOTHING } from "./findings.ts";
-import { watchExpiry } from "./warnings.ts";
+import { type CheckParts, type Findings, NO_FINDINGS } from "./findings.ts";
+import { updateExpiry } from "./warnings.ts";
 
 /** Looks at the token of a connection, and with it at the connection's accounts. Throws what keeps the platform from telling. */
 export async function checkConnection(parts: CheckParts, connection: ConnectionRow): Promise<Findings> {
@@ -14,16 +14,16 @@ export async function checkConnection(parts: CheckParts, connection: ConnectionR
   const { id, client_id: client } = connection;
   const token = openConnectionToken(secretBox, id, connection.token_sealed);
   const about = { client, connection: id };
-  const report = await ads.tokens.inspect(token, about).catch(asAppTrouble);
-  const isDead = report.dead || (!report.valid && (await isDeadInUse(parts, token, about)));
-  if (isDead) return { ...NOTHING, revoked: await endConnection(parts, id) };
-  if (!report.valid) {
-    log.warn("ad_connection.suspended", { ...about, reason: report.reason });
-    return { ...NOTHING, suspended: 1 };
+  const inspection = await ads.tokens.inspect(token, about).catch(throwAppError);
+  const isDead = inspection.dead || (!inspection.valid && (await isDeadInUse(parts, token, about)));
+  if (isDead) return { ...NO_FINDINGS, revoked: await revokeDeadConnection(parts, id) };
+  if (!inspection.valid) {
+    log.warn("ad_connection.suspended", { ...about, reason: inspection.reason });
+    return { ...NO_FINDINGS, suspended: 1 };
   }
   // Before the accounts, which may be closed to it: that it ends is true all the same.
-  const warned = await watchExpiry(parts, connection, report.expiresAt);
-  return { ...NOTHING, warned, ...(await checkAccounts(parts, connection, token)) };
+  const warned = await updateExpiry(parts, connection, inspection.expiresAt);
+  return { ...NO_FINDINGS, warned, ...(await checkAccounts(parts, connection, token)) };
 }
 
 /** A token that is called invalid without a word that it is dead: too little to erase it. What it is used for tells. */
@@ -33,6 +33,6 @@ async function isDeadInUse({ ads }: CheckParts, token: string, about: Fields): P
     return false;
   } catch (error) {
     if (isTokenDead(error) || isForbidden(error)) return isTokenDead(error);
-    return pauseOr(error);
+    return rethrowPause(error);
   }
 }

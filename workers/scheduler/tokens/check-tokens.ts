@@ -3,25 +3,25 @@ import { PlatformFailure } from "../../../src/platforms/errors/failure.ts";
 import { SECOND } from "../../../src/runtime/durations.ts";
 import {
   type ConnectionRow,
-  countLeft,
+  countUncheckedConnections,
+  listUncheckedConnections,
   markChecked,
-  nextToCheck,
 } from "../../../src/store/ads/ad-connections.ts";
-import { type JobTick, JobTrouble } from "../job.ts";
-import { AppTrouble } from "./app-errors.ts";
+import { JobError, type JobTick } from "../job.ts";
+import { AppError } from "./app-errors.ts";
 import { checkConnection } from "./check-connection.ts";
-import { type CheckParts, type Findings, NOTHING } from "./findings.ts";
+import { type CheckParts, type Findings, NO_FINDINGS } from "./findings.ts";
 
-const BATCH = 100;
+const MAX_BATCH_ROWS = 100;
 /** Of many connections the calls are spread: so many a second are begun, and so many are under way at once. */
-const PER_SECOND = 20;
-const AT_ONCE = 4;
+const MAX_CHECKS_PER_SECOND = 20;
+const MAX_CONCURRENT_CHECKS = 4;
 /**
  * How much silence in a row means that the platform is away. That it does not tell of a token weighs more than that it does not
  * list its accounts: those may be many, of one client, and the others must be looked at too.
  */
-const PATIENCE = 50;
-const WEIGHTS = { "no answer": 10, pause: PATIENCE } as const;
+const MAX_SILENCE_WEIGHT = 50;
+const SILENCE_WEIGHTS = { "no answer": 10, pause: MAX_SILENCE_WEIGHT } as const;
 
 /**
  * Looks at every connection once in a tick, the longest unseen first. One that is stopped, by its process or by the
@@ -31,85 +31,90 @@ export async function checkTokens(
   parts: CheckParts,
   { scheduledAt, signal }: JobTick,
 ): Promise<Record<string, number>> {
-  const totals = { checked: 0, failed: 0, ...NOTHING };
+  const totals = { checked: 0, failed: 0, ...NO_FINDINGS };
   const seen = new Set<string>();
-  let silence = 0;
-  let trouble: Error | undefined;
-  const isOver = () => signal.aborted || silence >= PATIENCE;
+  let silenceWeight = 0;
+  let lastError: Error | undefined;
+  const shouldStop = () => signal.aborted || silenceWeight >= MAX_SILENCE_WEIGHT;
 
-  async function look(connection: ConnectionRow): Promise<void> {
+  async function checkAndCount(connection: ConnectionRow): Promise<void> {
     const findings = await checkConnection(parts, connection);
     for (const name of Object.keys(findings) as (keyof Findings)[]) totals[name] += findings[name];
     totals.checked += 1;
-    if (!isOver()) silence = 0;
+    if (!shouldStop()) silenceWeight = 0;
   }
 
-  async function check(connection: ConnectionRow): Promise<void> {
+  async function checkOnce(connection: ConnectionRow): Promise<void> {
     seen.add(connection.id);
     try {
-      await look(connection);
+      await checkAndCount(connection);
     } catch (error) {
-      if (isOver()) return; // for what another met; it comes before those that were looked at
-      trouble = error as Error;
-      silence = weightOf(error) === 0 ? 0 : silence + weightOf(error);
-      if (error instanceof AppTrouble && error.kind === "pause") return;
+      if (shouldStop()) return; // for what another met; it comes before those that were looked at
+      lastError = error as Error;
+      silenceWeight = silenceWeightOf(error) === 0 ? 0 : silenceWeight + silenceWeightOf(error);
+      if (error instanceof AppError && error.kind === "pause") return;
       totals.failed += 1;
-      tell(parts, connection, error);
+      logCheckFailed(parts, connection, error);
     }
     await markChecked(parts.db, connection.id, scheduledAt);
   }
 
-  while (!isOver()) {
-    const batch = await nextToCheck(parts.db, scheduledAt, BATCH);
+  while (!shouldStop()) {
+    const batch = await listUncheckedConnections(parts.db, scheduledAt, MAX_BATCH_ROWS);
     // Somebody may be at another tick, after a scheduler came back from the dead: each looks at each once.
     const unseen = batch.filter(({ id }) => !seen.has(id));
     if (unseen.length === 0) break;
-    await spread(unseen, check, isOver);
+    await runThrottled(unseen, checkOnce, shouldStop);
   }
   signal.throwIfAborted();
-  const counts = { ...totals, left: isOver() ? await countLeft(parts.db, scheduledAt) : 0 };
+  const counts = {
+    ...totals,
+    left: shouldStop() ? await countUncheckedConnections(parts.db, scheduledAt) : 0,
+  };
   // The operator should not read that all is well where nothing was found out, or not the rest.
-  if (trouble && (isOver() || totals.checked === 0))
-    throw new JobTrouble(trouble.message, counts, { cause: trouble });
+  if (lastError && (shouldStop() || totals.checked === 0))
+    throw new JobError(lastError.message, counts, { cause: lastError });
   return counts;
 }
 
-function weightOf(error: unknown): number {
-  if (error instanceof AppTrouble) return WEIGHTS[error.kind];
-  const isSilent = error instanceof PlatformFailure && SILENT.includes(error.code);
+function silenceWeightOf(error: unknown): number {
+  if (error instanceof AppError) return SILENCE_WEIGHTS[error.kind];
+  const isSilent = error instanceof PlatformFailure && SILENT_ERROR_CODES.includes(error.code);
   return isSilent ? 1 : 0;
 }
 
-const SILENT: readonly string[] = ["platform_unavailable", "platform_timeout"];
+const SILENT_ERROR_CODES: readonly string[] = ["platform_unavailable", "platform_timeout"];
 
-function tell(
+function logCheckFailed(
   { log }: CheckParts,
   { id: connection, client_id: client }: ConnectionRow,
   error: unknown,
 ): void {
-  const failure = error instanceof AppTrouble ? error.failure : error;
-  const why = failure instanceof PlatformFailure ? { error: failure.code } : { err: failure };
-  log.warn("ad_connection.not_checked", { client, connection, ...why });
+  const failure = error instanceof AppError ? error.failure : error;
+  const errorFields = failure instanceof PlatformFailure ? { error: failure.code } : { err: failure };
+  log.warn("ad_connection.check_failed", { client, connection, ...errorFields });
 }
 
 /** In lanes that all stop when one of them fails, before it is said that they have. */
-async function spread<T>(
+async function runThrottled<T>(
   items: readonly T[],
   work: (item: T) => Promise<void>,
-  isOver: () => boolean,
+  shouldStop: () => boolean,
 ): Promise<void> {
   const waiting = [...items];
-  const lane = async () => {
-    for (let item = waiting.shift(); item !== undefined && !isOver(); item = waiting.shift()) {
-      const turn = sleep((AT_ONCE * SECOND) / PER_SECOND);
+  const runner = async () => {
+    for (let item = waiting.shift(); item !== undefined && !shouldStop(); item = waiting.shift()) {
+      const minInterval = sleep((MAX_CONCURRENT_CHECKS * SECOND) / MAX_CHECKS_PER_SECOND);
       await work(item);
-      if (waiting.length > 0) await turn;
+      if (waiting.length > 0) await minInterval;
     }
   };
   const stopAll = (error: unknown) => {
     waiting.length = 0;
     throw error;
   };
-  const lanes = await Promise.allSettled(Array.from({ length: AT_ONCE }, () => lane().catch(stopAll)));
-  for (const end of lanes) if (end.status === "rejected") throw end.reason;
+  const results = await Promise.allSettled(
+    Array.from({ length: MAX_CONCURRENT_CHECKS }, () => runner().catch(stopAll)),
+  );
+  for (const result of results) if (result.status === "rejected") throw result.reason;
 }

@@ -11,7 +11,7 @@ export interface CheckParts {
   now(): number;
 }
 
-export const NOTHING = {
+export const NO_FINDINGS = {
   /** Tokens that wait for their person to do something at the platform. */
   suspended: 0,
   /** The rest are accounts. */
@@ -24,4 +24,4 @@ export const NOTHING = {
 };
 
 /** How many it concerned. */
-export type Findings = typeof NOTHING;
+export type Findings = typeof NO_FINDINGS;

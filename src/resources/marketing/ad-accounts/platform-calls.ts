@@ -1,4 +1,8 @@
-import { noSuchAccount, openAdAccount, speakingBy } from "../../../domain/ads/ad-account-access.ts";
+import {
+  accountNotFoundError,
+  openAdAccount,
+  withDeadTokenCheck,
+} from "../../../domain/ads/ad-account-access.ts";
 import { toFacts } from "../../../domain/ads/ad-account-facts.ts";
 import { subscribe } from "../../../domain/ads/ad-account-subscription.ts";
 import { recordSync } from "../../../domain/ads/ad-accounts.ts";
@@ -18,28 +22,37 @@ export interface AdAccountParts {
 }
 
 /** Asks for the news of an account that has become active. It is active whatever comes of that; the token check asks again. */
-export async function activate(parts: AdAccountParts, row: AdAccountRow): Promise<AdAccountRow> {
+export async function subscribeActiveAccount(
+  parts: AdAccountParts,
+  row: AdAccountRow,
+): Promise<AdAccountRow> {
   const { db, log, platforms } = parts;
   const { client_id: client, id, ad_account_id: ad_account } = row;
   try {
     const account = await openAdAccount(parts, client, id);
-    const asking = { db, log, accounts: platforms().ads.accounts };
-    await speakingBy(parts, account.row.connection_id, () => subscribe(asking, account));
+    const subscriptionParts = { db, log, accounts: platforms().ads.accounts };
+    await withDeadTokenCheck(parts, account.row.connection_id, () => subscribe(subscriptionParts, account));
   } catch (error) {
-    if (!isTokenDead(error)) log.error("ad_account.not_subscribed", { client, ad_account, err: error });
+    if (!isTokenDead(error)) log.error("ad_account.subscribe_failed", { client, ad_account, err: error });
   }
   // It may have turned out to be revoked.
-  const now = await findAdAccount(db, client, id).catch(() => undefined);
-  return now ?? row;
+  const current = await findAdAccount(db, client, id).catch(() => undefined);
+  return current ?? row;
 }
 
-export async function refresh(parts: AdAccountParts, clientId: string, id: string): Promise<AdAccountRow> {
+export async function refreshAdAccount(
+  parts: AdAccountParts,
+  clientId: string,
+  id: string,
+): Promise<AdAccountRow> {
   const { db, platforms } = parts;
   const { row, access } = await openAdAccount(parts, clientId, id);
-  const read = await speakingBy(parts, row.connection_id, () => platforms().ads.accounts.read(access));
+  const read = await withDeadTokenCheck(parts, row.connection_id, () =>
+    platforms().ads.accounts.read(access),
+  );
   const facts = [{ id, ...toFacts(read) }];
   const { rows } = await db.transaction((tx) => recordSync(tx, row.connection_id, facts));
   const account = rows[0] ?? (await findAdAccount(db, clientId, id));
-  if (!account) throw noSuchAccount();
+  if (!account) throw accountNotFoundError();
   return account;
 }

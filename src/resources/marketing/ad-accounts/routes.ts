@@ -1,12 +1,12 @@
-import { noSuchAccount } from "../../../domain/ads/ad-account-access.ts";
+import { accountNotFoundError } from "../../../domain/ads/ad-account-access.ts";
 import { toAdAccount } from "../../../domain/ads/ad-account-dto.ts";
-import { chooseStatus } from "../../../domain/ads/ad-accounts.ts";
+import { changeAdAccountStatus } from "../../../domain/ads/ad-accounts.ts";
 import { listById, listOf, listQuery, pageRequest } from "../../../http/lists.ts";
 import { type Route, route } from "../../../http/route.ts";
 import { PLATFORM_REFUSALS } from "../../../platforms/errors/failure.ts";
 import { adAccount } from "../../../schema/ad-accounts.ts";
 import { findAdAccount, listAdAccounts } from "../../../store/ads/ad-accounts.ts";
-import { type AdAccountParts, activate, refresh } from "./platform-calls.ts";
+import { type AdAccountParts, refreshAdAccount, subscribeActiveAccount } from "./platform-calls.ts";
 import { adAccountFilters, adAccountParams, chosenStatus } from "./schema.ts";
 
 export function adAccountRoutes(parts: AdAccountParts): Route[] {
@@ -34,7 +34,7 @@ export function adAccountRoutes(parts: AdAccountParts): Route[] {
       reply: adAccount,
       async handle({ caller, params }) {
         const row = await findAdAccount(db, caller.clientId, params.id);
-        if (!row) throw noSuchAccount();
+        if (!row) throw accountNotFoundError();
         return toAdAccount(row);
       },
     }),
@@ -51,11 +51,13 @@ export function adAccountRoutes(parts: AdAccountParts): Route[] {
       body: chosenStatus,
       reply: adAccount,
       async handle(context) {
-        const wish = { ...context.params, ...context.body };
-        const chosen = await db.transaction((tx) => chooseStatus(tx, context, wish));
-        if (!chosen) throw noSuchAccount();
-        const { row, moved } = chosen;
-        return toAdAccount(moved && row.status === "active" ? await activate(parts, row) : row);
+        const input = { ...context.params, ...context.body };
+        const chosen = await db.transaction((tx) => changeAdAccountStatus(tx, context, input));
+        if (!chosen) throw accountNotFoundError();
+        const { row, changed } = chosen;
+        return toAdAccount(
+          changed && row.status === "active" ? await subscribeActiveAccount(parts, row) : row,
+        );
       },
     }),
     route({
@@ -69,7 +71,8 @@ export function adAccountRoutes(parts: AdAccountParts): Route[] {
       errors: ["ad_account_revoked", ...PLATFORM_REFUSALS],
       params: adAccountParams,
       reply: adAccount,
-      handle: async ({ caller, params }) => toAdAccount(await refresh(parts, caller.clientId, params.id)),
+      handle: async ({ caller, params }) =>
+        toAdAccount(await refreshAdAccount(parts, caller.clientId, params.id)),
     }),
   ];
 }

@@ -1,4 +1,4 @@
-import { CHOSEN_STATUSES } from "../../../domain/ads/ad-accounts.ts";
+import { SETTABLE_STATUSES } from "../../../domain/ads/ad-accounts.ts";
 import { AD_ACCOUNT_STATUSES } from "../../../schema/enumerations.ts";
 import { object, oneOf, Type } from "../../../schema/types.ts";
 
@@ -23,5 +23,7 @@ export const adAccountParams = object({
 });
 
 export const chosenStatus = object({
-  status: oneOf(CHOSEN_STATUSES, { description: "`active`: operates. `disabled`: pauses, stays connected" }),
+  status: oneOf(SETTABLE_STATUSES, {
+    description: "`active`: operates. `disabled`: pauses, stays connected",
+  }),
 });

@@ -1,4 +1,4 @@
-interface Exchange {
+interface ExchangeParams {
   publicUrl: string;
   code: string;
   state: string;
@@ -6,23 +6,26 @@ interface Exchange {
 }
 
 /** The command that exchanges a code, to be pasted into any shell whatever the values are. The key stays in its variable. */
-export const exchangeCommand = ({ publicUrl, code, state, redirectUri }: Exchange): string =>
+export const exchangeCommand = ({ publicUrl, code, state, redirectUri }: ExchangeParams): string =>
   [
-    `curl -sS ${quoted(`${publicUrl}/api/marketing/oauth/exchange`)}`,
+    `curl -sS ${shellQuote(`${publicUrl}/api/marketing/oauth/exchange`)}`,
     '-H "x-svc-api-key: $API_KEY"',
-    `-d ${quoted(jsonObject({ code, state, redirect_uri: redirectUri }))}`,
+    `-d ${shellQuote(toJsonObject({ code, state, redirect_uri: redirectUri }))}`,
   ].join(" \\\n  ");
 
-const quoted = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
+const shellQuote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
-const jsonObject = (texts: Record<string, string>): string =>
+const toJsonObject = (texts: Record<string, string>): string =>
   `{${Object.entries(texts)
-    .map(([name, text]) => `"${name}": "${plain(text)}"`)
+    .map(([name, text]) => `"${name}": "${escapeText(text)}"`)
     .join(", ")}}`;
 
 /**
  * Inside a JSON string, without a sign that some shell takes for its own even in single quotes (fish a double backslash,
  * csh an exclamation mark), and without one that a person who reads the command before running it would not see.
  */
-const plain = (text: string): string =>
-  text.replaceAll(/["'\\!]|[^ -~]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`);
+const escapeText = (text: string): string =>
+  text.replaceAll(
+    /["'\\!]|[^ -~]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );

@@ -4,7 +4,7 @@ import type { Platforms } from "../../../platforms/platforms.ts";
 import { isPlatformId } from "../../../runtime/ids.ts";
 import { checkPermissions } from "./permissions.ts";
 
-interface Returned {
+interface AuthorizationCode {
   code: string;
   redirectUri: string;
   clientId: string;
@@ -13,22 +13,23 @@ interface Returned {
 /** All that the platform has to say of what the person granted; any of it missing, there is no grant. */
 export async function obtainGrant(
   { tokens, accounts }: Pick<Platforms["ads"], "tokens" | "accounts">,
-  { code, redirectUri, clientId }: Returned,
+  { code, redirectUri, clientId }: AuthorizationCode,
 ): Promise<Grant> {
   const about = { client: clientId };
-  const brief = await tokens.exchangeCode(code, redirectUri, about);
-  const { token, expiresAt } = await tokens.prolong(brief.token, about);
-  const [permissions, report] = await Promise.all([
+  const shortLived = await tokens.exchangeCode(code, redirectUri, about);
+  const { token, expiresAt } = await tokens.prolong(shortLived.token, about);
+  const [permissions, inspection] = await Promise.all([
     tokens.permissions(token, about),
     tokens.inspect(token, about),
   ]);
   checkPermissions(permissions);
-  const { userId = "" } = report;
-  if (!report.valid || !isPlatformId(userId)) throw unavailable("The platform did not say whose token it is");
+  const { userId = "" } = inspection;
+  if (!inspection.valid || !isPlatformId(userId))
+    throw unavailable("The platform did not say whose token it is");
   return {
     platformUserId: userId,
     token,
-    expiresAt: report.expiresAt === undefined ? (expiresAt ?? null) : report.expiresAt,
+    expiresAt: inspection.expiresAt === undefined ? (expiresAt ?? null) : inspection.expiresAt,
     accounts: await accounts.listAll(token, about),
   };
 }

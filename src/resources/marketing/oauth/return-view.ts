@@ -1,15 +1,15 @@
-import { type Html, html, type Page } from "../../../http/views/view.ts";
+import { type Html, html, type View } from "../../../http/views/view.ts";
 import { exchangeCommand } from "./exchange-command.ts";
 
 /** The addresses that the page names. */
-export interface ReturnAddresses {
+export interface CallbackAddresses {
   publicUrl: string;
   /** The one that a state is bound to when nobody named another, and that brought the person here. */
   redirectUri: string;
 }
 
 /** Shows the button, which is of no use without it, and lets it copy. Where the clipboard is closed, as on plain http, the old way may do. */
-const COPY = `
+const COPY_SCRIPT = `
 const [actions, copy, said, command] = ["actions", "copy", "said", "command"].map((id) => document.getElementById(id));
 actions.hidden = false;
 copy.addEventListener("click", async () => {
@@ -20,7 +20,7 @@ copy.addEventListener("click", async () => {
 `;
 
 /** The platform has agreed: how to make an ad account of it. */
-export function agreedPage(granted: { code: string; state: string }, addresses: ReturnAddresses): Page {
+export function grantedView(granted: { code: string; state: string }, addresses: CallbackAddresses): View {
   const { publicUrl, redirectUri } = addresses;
   return {
     title: "The ad platform has agreed",
@@ -37,23 +37,23 @@ platform no longer takes the code.</p>
 {"status": "active"}</pre>
 <footer>Your own program can do all this by itself. If it asks for the login's address with a <code>redirect_uri</code> of its own,
 people come back to it, and nobody sees this page.</footer>`,
-    script: COPY,
+    script: COPY_SCRIPT,
   };
 }
 
-export interface Refusal {
+export interface LoginError {
   error: string;
   error_reason?: string;
   error_description?: string;
 }
 
 /** The platform has not agreed: what it said, and how to try again. */
-export function refusedPage(refusal: Refusal, { publicUrl }: ReturnAddresses): Page {
-  const { error, error_reason: reason, error_description: words } = refusal;
+export function deniedView(loginError: LoginError, { publicUrl }: CallbackAddresses): View {
+  const { error, error_reason: reason, error_description: description } = loginError;
   return {
     title: "Nothing was connected",
     content: html`<p>The ad platform's login ended without consent. Nothing was stored, and nothing has changed.</p>
-${words ? html`<blockquote>${words}</blockquote>` : undefined}
+${description ? html`<blockquote>${description}</blockquote>` : undefined}
 <dl>
 ${entry("Error", error)}${reason ? entry("Reason", reason) : undefined}
 </dl>

@@ -13,9 +13,9 @@ import type { SignedStates } from "../../../security/signed-states.ts";
 import { consumeState } from "../../../store/ads/oauth-states.ts";
 import type { Database } from "../../../store/database/database.ts";
 import { obtainGrant } from "./obtain-grant.ts";
-import { ASKED } from "./permissions.ts";
+import { REQUESTED_PERMISSIONS } from "./permissions.ts";
 import { checkRedirectUri } from "./redirect-uri.ts";
-import { returnRoute } from "./return-route.ts";
+import { callbackRoute } from "./return-route.ts";
 import { exchange, oauthUrl, urlQuery } from "./schema.ts";
 
 export interface OauthParts {
@@ -27,7 +27,7 @@ export interface OauthParts {
   platforms: () => Pick<Platforms, "ads">;
 }
 
-const STATE_LIFE = 10 * MINUTE;
+const STATE_TTL_MS = 10 * MINUTE;
 
 export function oauthRoutes({ db, secretBox, states, settings, platforms }: OauthParts): Route[] {
   return [
@@ -43,8 +43,8 @@ export function oauthRoutes({ db, secretBox, states, settings, platforms }: Oaut
       handle({ caller, query }) {
         const { redirect_uri = settings.OAUTH_REDIRECT_URI } = query;
         checkRedirectUri(redirect_uri);
-        const { text: state, expiresAt } = states.issue([caller.clientId, redirect_uri], STATE_LIFE);
-        const url = dialogAddress(settings, { redirect_uri, state });
+        const { text: state, expiresAt } = states.issue([caller.clientId, redirect_uri], STATE_TTL_MS);
+        const url = dialogUrl(settings, { redirect_uri, state });
         return { url, state, redirect_uri, expires_at: expiresAt.toISOString() };
       },
     }),
@@ -62,44 +62,47 @@ export function oauthRoutes({ db, secretBox, states, settings, platforms }: Oaut
       async handle(context) {
         const { clientId } = context.caller;
         const { code, redirect_uri: redirectUri, state } = context.body;
-        await useState(clientId, { state, redirectUri });
-        const grant = await obtainGrant(platforms().ads, { code, redirectUri, clientId }).catch(beginAnew);
+        await consumeValidState(clientId, { state, redirectUri });
+        const grant = await obtainGrant(platforms().ads, { code, redirectUri, clientId }).catch(throwAsFinal);
         const rows = await db.transaction((tx) => storeGrant({ tx, secretBox }, context, grant));
         return rows.map(toAdAccount);
       },
     }),
-    returnRoute({ publicUrl: settings.PUBLIC_URL, redirectUri: settings.OAUTH_REDIRECT_URI }),
+    callbackRoute({ publicUrl: settings.PUBLIC_URL, redirectUri: settings.OAUTH_REDIRECT_URI }),
   ];
 
-  async function useState(clientId: string, { state, redirectUri }: { state: string; redirectUri: string }) {
+  async function consumeValidState(
+    clientId: string,
+    { state, redirectUri }: { state: string; redirectUri: string },
+  ) {
     const read = states.read(state, [clientId, redirectUri]);
-    if (read.outcome !== "valid") throw unusable(SAID[read.outcome]);
-    if (!(await consumeState(db, read))) throw unusable("The state was used before");
+    if (read.outcome !== "valid") throw unusableState(STATE_ERRORS[read.outcome]);
+    if (!(await consumeState(db, read))) throw unusableState("The state was used before");
   }
 }
 
-const SAID = {
+const STATE_ERRORS = {
   invalid: "The state was not made for this client and this redirect_uri",
   expired: "The state has expired",
 } as const;
 
-const AGAIN = "ask for a new address, and send the person to the dialog again";
+const RETRY_ADVICE = "ask for a new address, and send the person to the dialog again";
 
-const unusable = (why: string) => new ApiError("missing_permission", `${why}: ${AGAIN}`);
+const unusableState = (reason: string) => new ApiError("missing_permission", `${reason}: ${RETRY_ADVICE}`);
 
 /** The state is used up, and the code most likely too: what else might be tried again cannot. */
-function beginAnew(error: unknown): never {
-  throw error instanceof PlatformFailure ? error.asFinal(AGAIN) : error;
+function throwAsFinal(error: unknown): never {
+  throw error instanceof PlatformFailure ? error.asNotRetryable(RETRY_ADVICE) : error;
 }
 
 /** What a person declined before, they are asked for again: else they could never change their mind. */
-function dialogAddress(
+function dialogUrl(
   { AD_DIALOG_URL, PLATFORM_APP_ID }: OauthParts["settings"],
   { redirect_uri, state }: { redirect_uri: string; state: string },
 ): string {
   const url = new URL(AD_DIALOG_URL);
-  const scope = ASKED.join(",");
-  const asked = {
+  const scope = REQUESTED_PERMISSIONS.join(",");
+  const params = {
     client_id: PLATFORM_APP_ID,
     redirect_uri,
     state,
@@ -107,6 +110,6 @@ function dialogAddress(
     scope,
     auth_type: "rerequest",
   };
-  for (const [name, value] of Object.entries(asked)) url.searchParams.set(name, value);
+  for (const [name, value] of Object.entries(params)) url.searchParams.set(name, value);
   return url.href;
 }

@@ -1,17 +1,17 @@
 import { object, Type, timestamp } from "../../../schema/types.ts";
 
-const LONGEST_URI = 2_048;
+const MAX_URI_LENGTH = 2_048;
 
-const REDIRECT = "https://app.example.com/ads/back";
-const STATE = "Vb3kqTz0wXn5rYc8mHd2LsPg.mhz3x9k2.pXo1uJ0Z3sN7cQm4tVd8yRb2wFh6gLk9aEi5xTnBvCs";
+const EXAMPLE_REDIRECT_URI = "https://app.example.com/ads/back";
+const EXAMPLE_STATE = "Vb3kqTz0wXn5rYc8mHd2LsPg.mhz3x9k2.pXo1uJ0Z3sN7cQm4tVd8yRb2wFh6gLk9aEi5xTnBvCs";
 
 export const urlQuery = object({
   redirect_uri: Type.Optional(
     Type.String({
-      maxLength: LONGEST_URI,
+      maxLength: MAX_URI_LENGTH,
       description:
         "Where the dialog sends the person back, with `code` and `state`: an https address, or an http one on localhost. Absent: a page of the service that says what to do",
-      examples: [REDIRECT],
+      examples: [EXAMPLE_REDIRECT_URI],
     }),
   ),
 });
@@ -24,11 +24,11 @@ export const oauthUrl = object(
     }),
     state: Type.String({
       description: "Comes back with the person, and goes into the exchange",
-      examples: [STATE],
+      examples: [EXAMPLE_STATE],
     }),
     redirect_uri: Type.String({
       description: "The same in the exchange, to the letter",
-      examples: [REDIRECT],
+      examples: [EXAMPLE_REDIRECT_URI],
     }),
     expires_at: timestamp({ description: "Until when the state can be used" }),
   },
@@ -44,9 +44,9 @@ export const exchange = object({
   }),
   redirect_uri: Type.String({
     minLength: 1,
-    maxLength: LONGEST_URI,
+    maxLength: MAX_URI_LENGTH,
     description: "Exactly as it was given or answered when the address was asked for",
-    examples: [REDIRECT],
+    examples: [EXAMPLE_REDIRECT_URI],
   }),
-  state: Type.String({ minLength: 1, maxLength: 1_024, examples: [STATE] }),
+  state: Type.String({ minLength: 1, maxLength: 1_024, examples: [EXAMPLE_STATE] }),
 });

@@ -1,5 +1,5 @@
 import { acceptVersion } from "../../../domain/tenants/terms.ts";
-import { BY_MANAGERS, type Route, route } from "../../../http/route.ts";
+import { MANAGERS_ONLY, type Route, route } from "../../../http/route.ts";
 import { ApiError } from "../../../runtime/errors.ts";
 import type { MANAGING_ROLES } from "../../../schema/enumerations.ts";
 import { toTimestamp } from "../../../schema/timestamps.ts";
@@ -60,7 +60,7 @@ export function termsRoutes({ db }: { db: Database }): Route[] {
     route({
       method: "post",
       path: "/api/marketing/terms/accept",
-      ...BY_MANAGERS,
+      ...MANAGERS_ONLY,
       scope: "marketing:manage",
       summary: "Accept the terms in force for the client",
       description:
@@ -73,7 +73,7 @@ export function termsRoutes({ db }: { db: Database }): Route[] {
         const { id, name, email = null } = credential;
         const accepted = await acceptVersion(db, context, {
           version: context.body.version,
-          who: { id, name, email, role: role as string },
+          acceptor: { id, name, email, role: role as string },
           userAgent: context.header("user-agent"),
         });
         if (accepted.outcome === "not current") throw notCurrent(accepted.current);

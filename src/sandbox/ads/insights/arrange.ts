@@ -28,7 +28,7 @@ export function readOrder(given: unknown): Order {
 const countOf = (measure: Measure, metric: string) => Number(METRICS[metric]?.(measure) ?? 0);
 
 /** The rows that pass, sorted. Nothing is counted for those who ask for neither. */
-export function arranged<R>(
+export function arrangeRows<R>(
   rows: readonly R[],
   { conditions, order }: Arrangement,
   measure: (row: R) => Measure,
@@ -36,12 +36,12 @@ export function arranged<R>(
   if (conditions.length + order.length === 0) return rows;
   return rows
     .map((row) => ({ row, counted: measure(row) }))
-    .filter(({ counted }) => conditions.every(({ field, holds }) => holds(countOf(counted, field))))
-    .sort((one, other) => compared(one.counted, other.counted, order))
+    .filter(({ counted }) => conditions.every(({ field, matches }) => matches(countOf(counted, field))))
+    .sort((one, other) => compareMeasures(one.counted, other.counted, order))
     .map(({ row }) => row);
 }
 
-const compared = (one: Measure, other: Measure, order: readonly Order[]): number =>
+const compareMeasures = (one: Measure, other: Measure, order: readonly Order[]): number =>
   order
     .map(({ metric, direction }) => (countOf(one, metric) - countOf(other, metric)) * direction)
     .find((difference) => difference !== 0) ?? 0;

@@ -1,4 +1,4 @@
-import { own } from "../../own-property.ts";
+import { ownProperty } from "../../own-property.ts";
 import { invalidParameter } from "../../wire/graph-error.ts";
 import { refuse } from "../refusals.ts";
 
@@ -36,10 +36,10 @@ const ACTION_BREAKDOWNS: readonly string[] = [
 ];
 
 export function checkActionBreakdowns(names: readonly string[]): void {
-  const stray = names.find((name) => name !== "" && !ACTION_BREAKDOWNS.includes(name));
-  if (stray !== undefined)
+  const unknownName = names.find((name) => name !== "" && !ACTION_BREAKDOWNS.includes(name));
+  if (unknownName !== undefined)
     throw invalidParameter(
-      `action_breakdowns must be of the following values: ${ACTION_BREAKDOWNS} - got "${stray}"`,
+      `action_breakdowns must be of the following values: ${ACTION_BREAKDOWNS} - got "${unknownName}"`,
     );
 }
 
@@ -47,19 +47,19 @@ export function checkActionBreakdowns(names: readonly string[]): void {
 export type Cell = Readonly<Record<string, string>>;
 
 /** As many as the largest report has rows. */
-export const MOST_CELLS = 100_000;
+export const MAX_REPORT_ROWS = 100_000;
 
 /** Counted while they are multiplied: a few words ask for more cells than there is memory. */
 export function readCells(names: readonly string[]): Cell[] {
   if (new Set(names).size < names.length) throw invalidParameter("breakdowns must be different ones");
   let cells: Cell[] = [{}];
   for (const name of names) {
-    const parts = own(BREAKDOWNS, name);
+    const parts = ownProperty(BREAKDOWNS, name);
     if (!parts)
       throw invalidParameter(
         `breakdowns must be of the following values: ${Object.keys(BREAKDOWNS)} - got "${name}"`,
       );
-    if (cells.length * parts.length > MOST_CELLS) throw refuse("tooMuchData");
+    if (cells.length * parts.length > MAX_REPORT_ROWS) throw refuse("tooMuchData");
     cells = cells.flatMap((cell) => parts.map((part) => ({ ...cell, [name]: part })));
   }
   return cells;

@@ -4,7 +4,7 @@ import { DAY } from "../../../runtime/durations.ts";
 export type Day = string;
 
 /** Both days belong to it. */
-export interface Range {
+export interface DayRange {
   since: Day;
   until: Day;
 }
@@ -39,7 +39,7 @@ export const weekdayOf = (day: Day): number => dateOf(day).getUTCDay();
 export const monthOf = (day: Day): number => dateOf(day).getUTCMonth();
 
 /** Every day of the range. */
-export function daysOf({ since, until }: Range): Day[] {
+export function daysOf({ since, until }: DayRange): Day[] {
   const days: Day[] = [];
   for (let day = since; day <= until; day = plusDays(day, 1)) days.push(day);
   return days;

@@ -1,23 +1,23 @@
-import type { Ground } from "../../context.ts";
+import type { SandboxContext } from "../../context.ts";
 import type { Call } from "../../wire/call.ts";
 import { checkFields, project } from "../../wire/fields.ts";
-import { pageOf } from "../../wire/pages.ts";
+import { toListPage } from "../../wire/pages.ts";
 import { failsReports, skipsReports } from "../magic.ts";
 import { type AdObject, type AdObjects, nameOf } from "../objects/objects.ts";
 import type { Values } from "../values.ts";
-import { arranged } from "./arrange.ts";
-import { type Measured, type Query, readQuery } from "./query.ts";
+import { arrangeRows } from "./arrange.ts";
+import { type InsightsTarget, type Query, readQuery } from "./query.ts";
 import { measureOf, rowsOf, showRow } from "./rows.ts";
 
-const MOST_ON_A_PAGE = 500;
+const MAX_ROWS_PER_PAGE = 500;
 
 /** How a report goes on, by milliseconds. It has all its percent before it is complete: only both together say so. */
-const COURSE: readonly [number, string, number][] = [
+const REPORT_STEPS: readonly [number, string, number][] = [
   [300, "Job Started", 0],
   [900, "Job Running", 40],
   [1_800, "Job Running", 100],
 ];
-const END = 2_500;
+const REPORT_DURATION_MS = 2_500;
 
 const FAILURE = {
   error_code: 100,
@@ -29,46 +29,48 @@ const FAILURE = {
 
 export interface Insights {
   /** The rows at once. */
-  ask(measured: Measured, call: Call): unknown;
+  readRows(target: InsightsTarget, call: Call): unknown;
   /** The rows later: starts a report. */
-  order(measured: Measured, call: Call): unknown;
+  startReport(target: InsightsTarget, call: Call): unknown;
   showReport(report: AdObject, call: Call): unknown;
   /** The rows of a report; none before it is complete. */
-  collect(report: AdObject, call: Call): unknown;
+  readReport(report: AdObject, call: Call): unknown;
 }
 
-export function createInsights(ground: Ground, objects: AdObjects): Insights {
+export function createInsights(context: SandboxContext, objects: AdObjects): Insights {
   const queries = new Map<string, Query>();
-  const page = (call: Call, query: Query, way: "call" | "report") =>
-    pageOf(call, arrangedRows(query, objects, way), (row) => showRow(query, row), { most: MOST_ON_A_PAGE });
+  const toPage = (call: Call, query: Query, mode: "call" | "report") =>
+    toListPage(call, arrangedRows(query, objects, mode), (row) => showRow(query, row), {
+      maxLimit: MAX_ROWS_PER_PAGE,
+    });
   return {
-    ask: (measured, call) => page(call, readQuery(measured, call, objects), "call"),
-    order(measured, call) {
-      const query = readQuery(measured, call, objects);
+    readRows: (target, call) => toPage(call, readQuery(target, call, objects), "call"),
+    startReport(target, call) {
+      const query = readQuery(target, call, objects);
       rowsOf(query, objects, "report");
-      const report = objects.add("report", measured.account, firstValues(query));
+      const report = objects.add("report", target.account, initialValuesOf(query));
       queries.set(report.id, query);
-      const { object, account } = measured;
-      run(ground, report, endOf(object ? nameOf(object) : account.name));
+      const { object, account } = target;
+      scheduleReport(context, report, finalValuesOf(object ? nameOf(object) : account.name));
       return { report_run_id: report.id };
     },
     showReport: ({ id, account, values }, { params }) => {
       const fields = params.words("fields");
-      checkFields(fields, "AdReportRun", SHOWN);
-      return project({ id, account_id: account.id, ...values }, fields, SHOWN);
+      checkFields(fields, "AdReportRun", REPORT_FIELDS);
+      return project({ id, account_id: account.id, ...values }, fields, REPORT_FIELDS);
     },
-    collect(report, call) {
+    readReport(report, call) {
       const query = queries.get(report.id);
       if (!query || report.values.async_status !== "Job Completed") return { data: [] };
-      return page(call, query, "report");
+      return toPage(call, query, "report");
     },
   };
 }
 
-const arrangedRows = (query: Query, objects: AdObjects, way: "call" | "report") =>
-  arranged(rowsOf(query, objects, way), query.arrangement, (row) => measureOf(query, row));
+const arrangedRows = (query: Query, objects: AdObjects, mode: "call" | "report") =>
+  arrangeRows(rowsOf(query, objects, mode), query.arrangement, (row) => measureOf(query, row));
 
-const SHOWN = [
+const REPORT_FIELDS = [
   "account_id",
   "async_status",
   "async_percent_completion",
@@ -78,7 +80,7 @@ const SHOWN = [
   ...Object.keys(FAILURE),
 ];
 
-const firstValues = ({ periods }: Query): Values => ({
+const initialValuesOf = ({ periods }: Query): Values => ({
   async_status: "Job Not Started",
   async_percent_completion: 0,
   time_ref: Math.floor(Date.now() / 1000),
@@ -86,13 +88,13 @@ const firstValues = ({ periods }: Query): Values => ({
   date_stop: periods.at(-1)?.until,
 });
 
-function endOf(name: string): Values {
+function finalValuesOf(name: string): Values {
   if (failsReports(name)) return { async_status: "Job Failed", ...FAILURE };
   return { async_status: skipsReports(name) ? "Job Skipped" : "Job Completed" };
 }
 
-function run({ later }: Ground, { values }: AdObject, end: Values): void {
-  for (const [after, async_status, async_percent_completion] of COURSE)
-    later(after, () => Object.assign(values, { async_status, async_percent_completion }));
-  later(END, () => Object.assign(values, end));
+function scheduleReport({ schedule }: SandboxContext, { values }: AdObject, finalValues: Values): void {
+  for (const [delayMs, async_status, async_percent_completion] of REPORT_STEPS)
+    schedule(delayMs, () => Object.assign(values, { async_status, async_percent_completion }));
+  schedule(REPORT_DURATION_MS, () => Object.assign(values, finalValues));
 }

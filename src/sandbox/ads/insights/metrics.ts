@@ -1,7 +1,7 @@
 import type { Totals } from "./numbers.ts";
 
 /** Currencies that have no smaller unit. */
-const WHOLE = ["CLP", "JPY", "KRW", "PYG", "VND"];
+const ZERO_DECIMAL_CURRENCIES = ["CLP", "JPY", "KRW", "PYG", "VND"];
 
 export interface Measure extends Totals {
   currency: string;
@@ -9,7 +9,8 @@ export interface Measure extends Totals {
   windows: readonly string[];
 }
 
-const money = ({ spend, currency }: Measure) => (WHOLE.includes(currency) ? spend : spend / 100);
+const spendInMajorUnits = ({ spend, currency }: Measure) =>
+  ZERO_DECIMAL_CURRENCIES.includes(currency) ? spend : spend / 100;
 
 const ratio = (part: number, whole: number) => (whole === 0 ? undefined : (part / whole).toFixed(6));
 
@@ -25,20 +26,21 @@ export const METRICS: Readonly<Record<string, (measure: Measure) => unknown>> = 
   clicks: ({ clicks }) => String(clicks),
   unique_clicks: ({ clicks }) => String(clicks),
   inline_link_clicks: ({ linkClicks }) => String(linkClicks),
-  spend: (measure) => money(measure).toFixed(WHOLE.includes(measure.currency) ? 0 : 2),
+  spend: (measure) =>
+    spendInMajorUnits(measure).toFixed(ZERO_DECIMAL_CURRENCIES.includes(measure.currency) ? 0 : 2),
   frequency: ({ impressions, reach }) => ratio(impressions, reach),
   ctr: ({ clicks, impressions }) => ratio(clicks * 100, impressions),
   unique_ctr: ({ clicks, reach }) => ratio(clicks * 100, reach),
   inline_link_click_ctr: ({ linkClicks, impressions }) => ratio(linkClicks * 100, impressions),
-  cpc: (measure) => ratio(money(measure), measure.clicks),
-  cpm: (measure) => ratio(money(measure) * 1000, measure.impressions),
-  cpp: (measure) => ratio(money(measure) * 1000, measure.reach),
-  cost_per_inline_link_click: (measure) => ratio(money(measure), measure.linkClicks),
-  actions: (measure) => listed(measure, (count) => String(count)),
-  cost_per_action_type: (measure) => listed(measure, (count) => ratio(money(measure), count)),
+  cpc: (measure) => ratio(spendInMajorUnits(measure), measure.clicks),
+  cpm: (measure) => ratio(spendInMajorUnits(measure) * 1000, measure.impressions),
+  cpp: (measure) => ratio(spendInMajorUnits(measure) * 1000, measure.reach),
+  cost_per_inline_link_click: (measure) => ratio(spendInMajorUnits(measure), measure.linkClicks),
+  actions: (measure) => toActions(measure, (count) => String(count)),
+  cost_per_action_type: (measure) => toActions(measure, (count) => ratio(spendInMajorUnits(measure), count)),
 };
 
-function listed(measure: Measure, value: (count: number) => string | undefined): unknown {
+function toActions(measure: Measure, value: (count: number) => string | undefined): unknown {
   const actions = actionsOf(measure).map(([action_type, count]) => ({
     action_type,
     value: value(count),
@@ -48,7 +50,7 @@ function listed(measure: Measure, value: (count: number) => string | undefined):
 }
 
 /** Metrics that exist and never have anything to show here. */
-export const SILENT_METRICS: readonly string[] = [
+export const EMPTY_METRICS: readonly string[] = [
   "action_values",
   "conversion_values",
   "conversions",

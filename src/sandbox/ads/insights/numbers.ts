@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type Day, daysOf, type Range } from "./days.ts";
+import { type Day, type DayRange, daysOf } from "./days.ts";
 
 /** What is counted. Everything else follows from it. */
 export interface Totals {
@@ -11,17 +11,17 @@ export interface Totals {
   spend: number;
 }
 
-const NOTHING: Totals = { impressions: 0, reach: 0, clicks: 0, linkClicks: 0, spend: 0 };
+const ZERO_TOTALS: Totals = { impressions: 0, reach: 0, clicks: 0, linkClicks: 0, spend: 0 };
 
 /** Four numbers from 0 to 1 that belong to this text and are always the same. */
-function drawn(text: string): [number, number, number, number] {
+function pseudoRandomOf(text: string): [number, number, number, number] {
   const bytes = createHash("md5").update(text).digest();
   const at = (index: number) => bytes.readUInt32BE(index) / 2 ** 32;
   return [at(0), at(4), at(8), at(12)];
 }
 
-function onDay(id: string, day: Day): Totals {
-  const [volume, reached, clicked, price] = drawn(`${id} ${day}`);
+function totalsOnDay(id: string, day: Day): Totals {
+  const [volume, reached, clicked, price] = pseudoRandomOf(`${id} ${day}`);
   const impressions = 400 + Math.floor(volume * 1600);
   const clicks = Math.ceil(impressions * (0.01 + clicked * 0.04));
   return {
@@ -33,23 +33,25 @@ function onDay(id: string, day: Day): Totals {
   };
 }
 
-const combined = (one: Totals, other: Totals, how: (a: number, b: number) => number): Totals => ({
-  impressions: how(one.impressions, other.impressions),
-  reach: how(one.reach, other.reach),
-  clicks: how(one.clicks, other.clicks),
-  linkClicks: how(one.linkClicks, other.linkClicks),
-  spend: how(one.spend, other.spend),
+const combineTotals = (one: Totals, other: Totals, combine: (a: number, b: number) => number): Totals => ({
+  impressions: combine(one.impressions, other.impressions),
+  reach: combine(one.reach, other.reach),
+  clicks: combine(one.clicks, other.clicks),
+  linkClicks: combine(one.linkClicks, other.linkClicks),
+  spend: combine(one.spend, other.spend),
 });
 
 /** The same for the same object and days, whoever asks and when; the days of a range add up to it. */
-export const inRange = (id: string, range: Range): Totals =>
+export const totalsInRange = (id: string, range: DayRange): Totals =>
   daysOf(range)
-    .map((day) => onDay(id, day))
-    .reduce((sum, day) => combined(sum, day, (a, b) => a + b), NOTHING);
+    .map((day) => totalsOnDay(id, day))
+    .reduce((sum, day) => combineTotals(sum, day, (a, b) => a + b), ZERO_TOTALS);
 
 /** The share of one part of the people among several; the shares of all parts add up to the whole. */
 export function shareOf(whole: Totals, part: number, parts: number): Totals {
-  const upTo = (count: number) =>
-    combined(whole, NOTHING, (total) => Math.floor((total * count * (count + 1)) / (parts * (parts + 1))));
-  return combined(upTo(part + 1), upTo(part), (a, b) => a - b);
+  const cumulativeShare = (count: number) =>
+    combineTotals(whole, ZERO_TOTALS, (total) =>
+      Math.floor((total * count * (count + 1)) / (parts * (parts + 1))),
+    );
+  return combineTotals(cumulativeShare(part + 1), cumulativeShare(part), (a, b) => a - b);
 }

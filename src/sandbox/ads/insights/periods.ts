@@ -1,31 +1,31 @@
-import { own } from "../../own-property.ts";
+import { ownProperty } from "../../own-property.ts";
 import { GraphError, invalidParameter } from "../../wire/graph-error.ts";
 import type { Params } from "../../wire/params.ts";
-import { type Day, firstOfMonth, isDay, plusDays, type Range } from "./days.ts";
+import { type Day, type DayRange, firstOfMonth, isDay, plusDays } from "./days.ts";
 import { DATE_PRESETS, oldestDay } from "./presets.ts";
 
-const MOST_DAYS = 90;
+const MAX_INCREMENT_DAYS = 90;
 
 /** The periods that rows are asked for: one for each range, or as many as the increment makes of it. */
-export function readPeriods(params: Params, today: Day): Range[] {
+export function readPeriods(params: Params, today: Day): DayRange[] {
   const ranges = params.list("time_ranges")?.map((range) => readRange(range, today));
   if (ranges && ranges.length > 0) return ranges;
-  return split(oneRange(params, today), params.text("time_increment") ?? "all_days", today);
+  return splitRange(readSingleRange(params, today), params.text("time_increment") ?? "all_days", today);
 }
 
-function oneRange(params: Params, today: Day): Range {
+function readSingleRange(params: Params, today: Day): DayRange {
   const range = params.object("time_range");
   if (range) return readRange(range, today);
   const preset = params.text("date_preset") ?? "last_30d";
-  const named = own(DATE_PRESETS, preset);
-  if (!named)
+  const toRange = ownProperty(DATE_PRESETS, preset);
+  if (!toRange)
     throw invalidParameter(
       `Param date_preset must be one of {${Object.keys(DATE_PRESETS).join(", ")}} - got "${preset}"`,
     );
-  return named(today);
+  return toRange(today);
 }
 
-function readRange(range: unknown, today: Day): Range {
+function readRange(range: unknown, today: Day): DayRange {
   const { since, until } = (range ?? {}) as Record<string, unknown>;
   if (!isDay(since) || !isDay(until))
     throw invalidParameter("Param time_range must have since and until as YYYY-MM-DD");
@@ -38,21 +38,21 @@ function readRange(range: unknown, today: Day): Range {
   return { since, until };
 }
 
-function split(range: Range, increment: string, today: Day): Range[] {
+function splitRange(range: DayRange, increment: string, today: Day): DayRange[] {
   if (increment === "all_days") return [range];
-  const cut = (next: (since: Day) => Day) => cutUpTo(today, range, next);
-  if (increment === "monthly") return cut((since) => firstOfMonth(since, 1));
+  const splitBy = (next: (since: Day) => Day) => splitUntilToday(today, range, next);
+  if (increment === "monthly") return splitBy((since) => firstOfMonth(since, 1));
   const days = /^\d{1,2}$/.test(increment) ? Number(increment) : 0;
-  if (days < 1 || days > MOST_DAYS)
-    throw invalidParameter(`Param time_increment must be 1 to ${MOST_DAYS}, monthly or all_days`);
-  return cut((since) => plusDays(since, days));
+  if (days < 1 || days > MAX_INCREMENT_DAYS)
+    throw invalidParameter(`Param time_increment must be 1 to ${MAX_INCREMENT_DAYS}, monthly or all_days`);
+  return splitBy((since) => plusDays(since, days));
 }
 
 /** What begins after today has no rows; a range may end in the year 9999, and cutting all of it would never come to an end. */
-function cutUpTo(today: Day, range: Range, next: (since: Day) => Day): Range[] {
+function splitUntilToday(today: Day, range: DayRange, next: (since: Day) => Day): DayRange[] {
   const { since, until } = range;
   if (since > today) return [range];
-  const periods: Range[] = [];
+  const periods: DayRange[] = [];
   for (let start = since; start <= until && start <= today; start = next(start)) {
     const end = plusDays(next(start), -1);
     periods.push({ since: start, until: end < until ? end : until });

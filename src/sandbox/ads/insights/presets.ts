@@ -1,49 +1,50 @@
-import { type Day, firstOfMonth, monthOf, plusDays, plusMonths, type Range, weekdayOf } from "./days.ts";
+import { type Day, type DayRange, firstOfMonth, monthOf, plusDays, plusMonths, weekdayOf } from "./days.ts";
 
 /** As far back as numbers are kept. */
 export const oldestDay = (today: Day): Day => plusMonths(today, -37);
 
 /** The days before today. */
-const last =
+const lastDays =
   (days: number) =>
-  (today: Day): Range => ({ since: plusDays(today, -days), until: plusDays(today, -1) });
+  (today: Day): DayRange => ({ since: plusDays(today, -days), until: plusDays(today, -1) });
 
-const upTo =
+const untilToday =
   (since: (today: Day) => Day) =>
-  (today: Day): Range => ({ since: since(today), until: today });
+  (today: Day): DayRange => ({ since: since(today), until: today });
 
 /** What ended before the current one began. */
-const before =
+const precedingPeriod =
   (current: (today: Day) => Day, previous: (today: Day) => Day) =>
-  (today: Day): Range => ({ since: previous(today), until: plusDays(current(today), -1) });
+  (today: Day): DayRange => ({ since: previous(today), until: plusDays(current(today), -1) });
 
-const week = (firstWeekday: 0 | 1) => (today: Day) =>
+const startOfWeek = (firstWeekday: 0 | 1) => (today: Day) =>
   plusDays(today, -((weekdayOf(today) - firstWeekday + 7) % 7));
-const weekBefore = (firstWeekday: 0 | 1) => (today: Day) => plusDays(week(firstWeekday)(today), -7);
-const month = (today: Day) => firstOfMonth(today);
-const quarter = (today: Day) => firstOfMonth(today, -(monthOf(today) % 3));
-const year = (today: Day) => firstOfMonth(today, -monthOf(today));
+const startOfPreviousWeek = (firstWeekday: 0 | 1) => (today: Day) =>
+  plusDays(startOfWeek(firstWeekday)(today), -7);
+const startOfMonth = (today: Day) => firstOfMonth(today);
+const startOfQuarter = (today: Day) => firstOfMonth(today, -(monthOf(today) % 3));
+const startOfYear = (today: Day) => firstOfMonth(today, -monthOf(today));
 
 /** Ranges with a name, seen from today. */
-export const DATE_PRESETS: Readonly<Record<string, (today: Day) => Range>> = {
-  today: upTo((today) => today),
-  yesterday: last(1),
-  this_month: upTo(month),
-  last_month: before(month, (today) => firstOfMonth(today, -1)),
-  this_quarter: upTo(quarter),
-  maximum: upTo(oldestDay),
-  data_maximum: upTo(oldestDay),
-  last_3d: last(3),
-  last_7d: last(7),
-  last_14d: last(14),
-  last_28d: last(28),
-  last_30d: last(30),
-  last_90d: last(90),
-  last_week_mon_sun: before(week(1), weekBefore(1)),
-  last_week_sun_sat: before(week(0), weekBefore(0)),
-  last_quarter: before(quarter, (today) => firstOfMonth(quarter(today), -3)),
-  last_year: before(year, (today) => firstOfMonth(year(today), -12)),
-  this_week_mon_today: upTo(week(1)),
-  this_week_sun_today: upTo(week(0)),
-  this_year: upTo(year),
+export const DATE_PRESETS: Readonly<Record<string, (today: Day) => DayRange>> = {
+  today: untilToday((today) => today),
+  yesterday: lastDays(1),
+  this_month: untilToday(startOfMonth),
+  last_month: precedingPeriod(startOfMonth, (today) => firstOfMonth(today, -1)),
+  this_quarter: untilToday(startOfQuarter),
+  maximum: untilToday(oldestDay),
+  data_maximum: untilToday(oldestDay),
+  last_3d: lastDays(3),
+  last_7d: lastDays(7),
+  last_14d: lastDays(14),
+  last_28d: lastDays(28),
+  last_30d: lastDays(30),
+  last_90d: lastDays(90),
+  last_week_mon_sun: precedingPeriod(startOfWeek(1), startOfPreviousWeek(1)),
+  last_week_sun_sat: precedingPeriod(startOfWeek(0), startOfPreviousWeek(0)),
+  last_quarter: precedingPeriod(startOfQuarter, (today) => firstOfMonth(startOfQuarter(today), -3)),
+  last_year: precedingPeriod(startOfYear, (today) => firstOfMonth(startOfYear(today), -12)),
+  this_week_mon_today: untilToday(startOfWeek(1)),
+  this_week_sun_today: untilToday(startOfWeek(0)),
+  this_year: untilToday(startOfYear),
 };

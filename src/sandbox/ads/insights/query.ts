@@ -1,43 +1,43 @@
 import type { AdAccount } from "../../built-in-assets.ts";
 import type { Call } from "../../wire/call.ts";
 import { GraphError, invalidParameter } from "../../wire/graph-error.ts";
-import { conditionsOf, passing } from "../filters.ts";
+import { combineFilters, readConditions } from "../filters.ts";
 import { type AdObject, type AdObjects, LEVELS, type Level } from "../objects/objects.ts";
 import { todayIn } from "../times.ts";
 import { type Arrangement, isMetric, readOrder } from "./arrange.ts";
 import { type Cell, checkActionBreakdowns, readCells } from "./breakdowns.ts";
-import type { Range } from "./days.ts";
-import { METRICS, SILENT_METRICS } from "./metrics.ts";
+import type { DayRange } from "./days.ts";
+import { EMPTY_METRICS, METRICS } from "./metrics.ts";
 import { readPeriods } from "./periods.ts";
-import { IDENTITY } from "./subject.ts";
+import { SUBJECT_FIELDS } from "./subject.ts";
 
 /** What insights are asked of: an account, or one object in it. */
-export interface Measured {
+export interface InsightsTarget {
   account: AdAccount;
   object?: AdObject;
 }
 
 /** A call for insights, understood. */
-export interface Query extends Measured {
+export interface Query extends InsightsTarget {
   level: "account" | Level;
   fields: readonly string[];
-  periods: readonly Range[];
+  periods: readonly DayRange[];
   cells: readonly Cell[];
-  breakdowns: number;
+  breakdownCount: number;
   windows: readonly string[];
   passes: (object: AdObject) => boolean;
   arrangement: Arrangement;
 }
 
 const ALL_LEVELS = ["account", ...LEVELS] as const;
-const ALWAYS = ["date_start", "date_stop"];
-const BY_DEFAULT = ["account_id", "impressions", "spend"];
+const DATE_FIELDS = ["date_start", "date_stop"];
+const DEFAULT_FIELDS = ["account_id", "impressions", "spend"];
 
-export function readQuery({ account, object }: Measured, call: Call, objects: AdObjects): Query {
+export function readQuery({ account, object }: InsightsTarget, call: Call, objects: AdObjects): Query {
   const { params } = call;
   const breakdowns = params.words("breakdowns") ?? [];
   checkActionBreakdowns(params.words("action_breakdowns") ?? []);
-  const conditions = conditionsOf(call);
+  const conditions = readConditions(call);
   return {
     account,
     ...(object ? { object } : {}),
@@ -45,9 +45,9 @@ export function readQuery({ account, object }: Measured, call: Call, objects: Ad
     fields: readFields(params.words("fields")),
     periods: readPeriods(params, todayIn(account.timezone_name)),
     cells: readCells(breakdowns),
-    breakdowns: breakdowns.length,
+    breakdownCount: breakdowns.length,
     windows: params.words("action_attribution_windows") ?? [],
-    passes: passing(
+    passes: combineFilters(
       conditions.filter(({ field }) => !isMetric(field)),
       objects,
     ),
@@ -58,18 +58,18 @@ export function readQuery({ account, object }: Measured, call: Call, objects: Ad
   };
 }
 
-function readLevel(text: string | undefined, own: Query["level"]): Query["level"] {
-  const level = text === undefined ? own : ALL_LEVELS.find((word) => word === text);
+function readLevel(text: string | undefined, ownLevel: Query["level"]): Query["level"] {
+  const level = text === undefined ? ownLevel : ALL_LEVELS.find((word) => word === text);
   if (!level) throw invalidParameter(`Param level must be one of {${ALL_LEVELS.join(", ")}}`);
-  if (ALL_LEVELS.indexOf(level) < ALL_LEVELS.indexOf(own))
+  if (ALL_LEVELS.indexOf(level) < ALL_LEVELS.indexOf(ownLevel))
     throw new GraphError(1, "An unknown error occurred", { subcode: 99 });
   return level;
 }
 
 function readFields(words: readonly string[] | undefined): readonly string[] {
   const fields = (words ?? []).filter((word) => word !== "");
-  const known = [...Object.keys(METRICS), ...Object.keys(IDENTITY), ...SILENT_METRICS, ...ALWAYS];
-  const stray = fields.find((field) => !known.includes(field));
-  if (stray) throw invalidParameter(`${stray} is not valid for fields param.`);
-  return fields.length === 0 ? BY_DEFAULT : fields;
+  const known = [...Object.keys(METRICS), ...Object.keys(SUBJECT_FIELDS), ...EMPTY_METRICS, ...DATE_FIELDS];
+  const unknownField = fields.find((field) => !known.includes(field));
+  if (unknownField) throw invalidParameter(`${unknownField} is not valid for fields param.`);
+  return fields.length === 0 ? DEFAULT_FIELDS : fields;
 }

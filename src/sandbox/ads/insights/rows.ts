@@ -2,30 +2,33 @@ import { isUndelivered } from "../magic.ts";
 import { type AdObjects, nameOf } from "../objects/objects.ts";
 import { refuse } from "../refusals.ts";
 import { todayIn } from "../times.ts";
-import { type Cell, MOST_CELLS } from "./breakdowns.ts";
-import type { Range } from "./days.ts";
+import { type Cell, MAX_REPORT_ROWS } from "./breakdowns.ts";
+import type { DayRange } from "./days.ts";
 import { METRICS, type Measure } from "./metrics.ts";
-import { inRange, shareOf } from "./numbers.ts";
+import { shareOf, totalsInRange } from "./numbers.ts";
 import type { Query } from "./query.ts";
-import { accountSubject, IDENTITY, objectSubject, type Subject } from "./subject.ts";
+import { accountSubject, objectSubject, SUBJECT_FIELDS, type Subject } from "./subject.ts";
 
 /** One row before its numbers are made: they are made only for the page that is looked at. */
 export interface Row {
   subject: Subject;
-  period: Range;
+  period: DayRange;
   cell: Cell;
   part: number;
 }
 
 /** How much a call may ask for at once, and how much a report. */
-const MOST = { call: { rows: 5_000, breakdowns: 3 }, report: { rows: MOST_CELLS, breakdowns: 8 } };
+const QUERY_LIMITS = {
+  call: { maxRows: 5_000, maxBreakdowns: 3 },
+  report: { maxRows: MAX_REPORT_ROWS, maxBreakdowns: 8 },
+};
 
-export function rowsOf(query: Query, objects: AdObjects, way: keyof typeof MOST): Row[] {
+export function rowsOf(query: Query, objects: AdObjects, mode: keyof typeof QUERY_LIMITS): Row[] {
   const subjects = subjectsOf(query, objects);
   const today = todayIn(query.account.timezone_name);
   const periods = query.periods.filter(({ since }) => since <= today);
-  const { rows, breakdowns } = MOST[way];
-  if (query.breakdowns > breakdowns || subjects.length * periods.length * query.cells.length > rows)
+  const { maxRows, maxBreakdowns } = QUERY_LIMITS[mode];
+  if (query.breakdownCount > maxBreakdowns || subjects.length * periods.length * query.cells.length > maxRows)
     throw refuse("tooMuchData");
   return subjects.flatMap((subject) =>
     periods.flatMap((period) => query.cells.map((cell, part) => ({ subject, period, cell, part }))),
@@ -34,7 +37,7 @@ export function rowsOf(query: Query, objects: AdObjects, way: keyof typeof MOST)
 
 function subjectsOf({ account, object, level, passes }: Query, objects: AdObjects): Subject[] {
   if (level === "account") return [accountSubject(account)];
-  const found = object ? objects.within(object, level) : objects.list(account, level);
+  const found = object ? objects.listWithin(object, level) : objects.list(account, level);
   return found
     .filter(passes)
     .map((one) => objectSubject(objects, one))
@@ -46,7 +49,7 @@ export function measureOf({ cells, windows }: Query, { subject, period, part }: 
   const { currency, timezone_name } = subject.account;
   const today = todayIn(timezone_name);
   const until = period.until < today ? period.until : today;
-  const whole = inRange(subject.id, { since: period.since, until });
+  const whole = totalsInRange(subject.id, { since: period.since, until });
   return { ...shareOf(whole, part, cells.length), currency, windows };
 }
 
@@ -54,7 +57,10 @@ export function measureOf({ cells, windows }: Query, { subject, period, part }: 
 export function showRow(query: Query, row: Row): unknown {
   const { subject, period, cell } = row;
   const measure = measureOf(query, row);
-  const shown = query.fields.map((field) => [field, IDENTITY[field]?.(subject) ?? METRICS[field]?.(measure)]);
+  const shown = query.fields.map((field) => [
+    field,
+    SUBJECT_FIELDS[field]?.(subject) ?? METRICS[field]?.(measure),
+  ]);
   return {
     ...Object.fromEntries(shown.filter(([, value]) => value !== undefined)),
     date_start: period.since,

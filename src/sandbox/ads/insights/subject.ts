@@ -16,7 +16,7 @@ export const objectSubject = (objects: AdObjects, object: AdObject): Subject => 
   lineage: objects.lineage(object),
 });
 
-const at =
+const fieldAtLevel =
   (level: Level, show: (object: AdObject) => unknown) =>
   ({ lineage }: Subject) => {
     const object = lineage.find(({ kind }) => kind === level);
@@ -26,17 +26,17 @@ const at =
 const idOf = ({ id }: AdObject) => id;
 
 /** What a row can say of its subject. Of a lower level than its own there is nothing to say. */
-export const IDENTITY: Readonly<Record<string, (subject: Subject) => unknown>> = {
+export const SUBJECT_FIELDS: Readonly<Record<string, (subject: Subject) => unknown>> = {
   account_id: ({ account }) => account.id,
   account_name: ({ account }) => account.name,
   account_currency: ({ account }) => account.currency,
-  campaign_id: at("campaign", idOf),
-  campaign_name: at("campaign", nameOf),
-  objective: at("campaign", ({ values }) => values.objective),
-  buying_type: at("campaign", ({ values }) => values.buying_type),
-  adset_id: at("adset", idOf),
-  adset_name: at("adset", nameOf),
-  optimization_goal: at("adset", ({ values }) => values.optimization_goal),
-  ad_id: at("ad", idOf),
-  ad_name: at("ad", nameOf),
+  campaign_id: fieldAtLevel("campaign", idOf),
+  campaign_name: fieldAtLevel("campaign", nameOf),
+  objective: fieldAtLevel("campaign", ({ values }) => values.objective),
+  buying_type: fieldAtLevel("campaign", ({ values }) => values.buying_type),
+  adset_id: fieldAtLevel("adset", idOf),
+  adset_name: fieldAtLevel("adset", nameOf),
+  optimization_goal: fieldAtLevel("adset", ({ values }) => values.optimization_goal),
+  ad_id: fieldAtLevel("ad", idOf),
+  ad_name: fieldAtLevel("ad", nameOf),
 };

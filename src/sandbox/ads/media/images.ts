@@ -3,12 +3,12 @@ import type { AdAccount } from "../../built-in-assets.ts";
 import type { Call } from "../../wire/call.ts";
 import { checkFields, project } from "../../wire/fields.ts";
 import { invalidParameter } from "../../wire/graph-error.ts";
-import { pageOf } from "../../wire/pages.ts";
+import { toListPage } from "../../wire/pages.ts";
 import type { AdObject, AdObjects } from "../objects/objects.ts";
 import { refuse } from "../refusals.ts";
 import { imageSize } from "./image-size.ts";
 
-interface Picture {
+interface UploadedImage {
   /** Under which key the answer has it. */
   key: string;
   name: string;
@@ -17,7 +17,7 @@ interface Picture {
 
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
-function pictureOf({ params }: Call): Picture {
+function readImage({ params }: Call): UploadedImage {
   const file = params.anyFile();
   if (file) return { key: file.filename, name: file.filename, bytes: file.bytes };
   const encoded = params.requiredText("bytes").replaceAll(/\s/g, "");
@@ -27,16 +27,16 @@ function pictureOf({ params }: Call): Picture {
 
 /** Takes an image into the account's library. The same bytes are the same image, however often they come. */
 export function uploadImage(objects: AdObjects, account: AdAccount, call: Call): unknown {
-  const { key, name, bytes } = pictureOf(call);
+  const { key, name, bytes } = readImage(call);
   const size = imageSize(bytes);
   if (!size) throw refuse("notAnImage");
   const hash = createHash("md5").update(bytes).digest("hex");
   const known = objects.list(account, "image").find(({ values }) => values.hash === hash);
-  const { values } = known ?? objects.add("image", account, { hash, name, ...size, ...addresses(hash) });
+  const { values } = known ?? objects.add("image", account, { hash, name, ...size, ...imageUrls(hash) });
   return { images: { [key]: values } };
 }
 
-const addresses = (hash: string) => {
+const imageUrls = (hash: string) => {
   const url = `https://scontent.sandbox.example/images/${hash}`;
   return {
     url,
@@ -63,5 +63,5 @@ export function listImages(objects: AdObjects, account: AdAccount, call: Call): 
       fields,
       ["hash"],
     );
-  return pageOf(call, images, show);
+  return toListPage(call, images, show);
 }

@@ -1,17 +1,17 @@
 import type { AdAccount } from "../../built-in-assets.ts";
-import type { Ground } from "../../context.ts";
+import type { SandboxContext } from "../../context.ts";
 import type { Call } from "../../wire/call.ts";
 import { checkFields, project } from "../../wire/fields.ts";
 import { GraphError, invalidParameter } from "../../wire/graph-error.ts";
 import { isBroken, isUnreachable } from "../magic.ts";
 import type { AdObject, AdObjects } from "../objects/objects.ts";
-import { stampIn } from "../times.ts";
+import { formatTimeIn } from "../times.ts";
 
 /** How long a video is fetched and encoded. Nothing is really fetched. */
-const ENCODING = 3_000;
+const ENCODING_DELAY_MS = 3_000;
 
 /** Registers a video from its address. It can be used when its encoding has ended. */
-export function registerVideo(ground: Ground, objects: AdObjects) {
+export function registerVideo(context: SandboxContext, objects: AdObjects) {
   return (account: AdAccount, { params }: Call): unknown => {
     const address = params.requiredText("file_url");
     if (!/^https?:\/\/[^/]+/.test(address)) throw invalidParameter("Param file_url must be a valid URL");
@@ -21,7 +21,7 @@ export function registerVideo(ground: Ground, objects: AdObjects) {
       description: params.text("description"),
       video_status: "processing",
     });
-    ground.later(ENCODING, () => {
+    context.schedule(ENCODING_DELAY_MS, () => {
       video.values.video_status = isBroken(address) ? "error" : "ready";
     });
     return { id: video.id };
@@ -42,7 +42,7 @@ const PHASES: Record<string, object> = {
 export function showVideo({ id, account, created, values }: AdObject, { params }: Call): unknown {
   const { video_status, ...rest } = values;
   const status = { video_status, ...PHASES[String(video_status)] };
-  const stamp = stampIn(account.timezone_name, created);
+  const stamp = formatTimeIn(account.timezone_name, created);
   const fields = params.words("fields");
   checkFields(fields, "Video", ["status", "title", "description", "created_time", "updated_time"]);
   return project({ id, ...rest, status, created_time: stamp, updated_time: stamp }, fields, ["updated_time"]);

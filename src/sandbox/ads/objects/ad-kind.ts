@@ -19,7 +19,7 @@ export interface Draft {
 /** Why the platform would not have it, if it would not. */
 export type Rule = (draft: Draft) => GraphError | undefined;
 
-type Shown = (object: AdObject, objects: AdObjects) => unknown;
+type FieldGetter = (object: AdObject, objects: AdObjects) => unknown;
 
 /** One kind of ad object: what can be said of it, what must be, and what is shown. */
 export interface AdKind {
@@ -30,24 +30,24 @@ export interface AdKind {
   /** Without these there is none. */
   required: readonly string[];
   /** These can be said only once. */
-  fixed: readonly string[];
+  immutable: readonly string[];
   defaults: Values;
   rules: readonly Rule[];
   /** What is shown beside the parameters, or in their place. */
-  shown: Readonly<Record<string, Shown>>;
+  computedFields: Readonly<Record<string, FieldGetter>>;
   /** What is shown beside the id to whoever does not ask. */
-  byDefault: readonly string[];
+  defaultFields: readonly string[];
   /** While its status is this, only its name can be changed. */
   frozen: Readonly<Record<string, RefusalName>>;
 }
 
 /** What campaigns, ad sets and ads have in common. */
-export const delivering = {
+export const DELIVERY_FIELDS = {
   effective_status: (object, objects) => effectiveStatus(objects, object),
   configured_status: ({ values }) => values.status,
   created_time: ({ created }) => created,
   updated_time: ({ updated }) => updated,
-} satisfies Record<string, Shown>;
+} satisfies Record<string, FieldGetter>;
 
-export const startsAlive: Rule = ({ before, values }) =>
+export const requireActiveOrPaused: Rule = ({ before, values }) =>
   before || values.status === "ACTIVE" || values.status === "PAUSED" ? undefined : refuse("unfitStatus");

@@ -1,14 +1,14 @@
 import { BID_STRATEGIES, BILLING_EVENTS, OPTIMIZATION_GOALS, STATUSES } from "../enumerations.ts";
 import { refuse } from "../refusals.ts";
 import { amount, count, object, oneOf, text, time, type Values } from "../values.ts";
-import { type AdKind, delivering, type Rule, startsAlive } from "./ad-kind.ts";
-import { enoughBudget, hasBudget, oneBudget } from "./budgets.ts";
+import { type AdKind, DELIVERY_FIELDS, type Rule, requireActiveOrPaused } from "./ad-kind.ts";
+import { hasBudget, rejectTwoBudgets, requireMinimumBudget } from "./budgets.ts";
 import type { AdObject } from "./objects.ts";
 
 type CampaignRule = (values: Values, campaign: AdObject) => ReturnType<Rule>;
 
 /** A rule that looks at the campaign too. */
-const inCampaign =
+const withCampaign =
   (rule: CampaignRule): Rule =>
   ({ objects, account, values, before }) => {
     const campaign = objects.findIn(account, "campaign", String(values.campaign_id));
@@ -17,28 +17,28 @@ const inCampaign =
       : refuse("noCampaign");
   };
 
-const budgetAtOneLevel = inCampaign((values, campaign) => {
+const requireBudgetAtOneLevel = withCampaign((values, campaign) => {
   if (hasBudget(values) && hasBudget(campaign.values)) return refuse("budgetAtBothLevels");
   return hasBudget(values) || hasBudget(campaign.values) ? undefined : refuse("noBudget");
 });
 
-const CAPPED = ["LOWEST_COST_WITH_BID_CAP", "COST_CAP"];
+const CAPPED_BID_STRATEGIES = ["LOWEST_COST_WITH_BID_CAP", "COST_CAP"];
 
-const bidsWhenCapped = inCampaign((values, campaign) =>
-  CAPPED.includes(String(values.bid_strategy ?? campaign.values.bid_strategy)) &&
+const requireBidWhenCapped = withCampaign((values, campaign) =>
+  CAPPED_BID_STRATEGIES.includes(String(values.bid_strategy ?? campaign.values.bid_strategy)) &&
   values.bid_amount === undefined
     ? refuse("noBid")
     : undefined,
 );
 
-const hasPlace: Rule = ({ values }) => {
+const requireLocation: Rule = ({ values }) => {
   const places = (values.targeting as Values).geo_locations;
   return typeof places === "object" && places !== null && Object.keys(places).length > 0
     ? undefined
     : refuse("noPlace");
 };
 
-const endsInTime: Rule = ({ values: { lifetime_budget, start_time, end_time } }) => {
+const requireValidEndTime: Rule = ({ values: { lifetime_budget, start_time, end_time } }) => {
   if (lifetime_budget !== undefined && end_time === undefined) return refuse("noEnd");
   const start = start_time instanceof Date ? start_time : new Date(0);
   return end_time instanceof Date && end_time <= start ? refuse("endsBeforeStart") : undefined;
@@ -65,14 +65,22 @@ export const adSet: AdKind = {
     dsa_payor: text,
   },
   required: ["name", "campaign_id", "billing_event", "optimization_goal", "targeting"],
-  fixed: ["campaign_id"],
+  immutable: ["campaign_id"],
   defaults: { status: "ACTIVE" },
-  rules: [startsAlive, oneBudget, enoughBudget, budgetAtOneLevel, bidsWhenCapped, hasPlace, endsInTime],
-  shown: {
-    ...delivering,
+  rules: [
+    requireActiveOrPaused,
+    rejectTwoBudgets,
+    requireMinimumBudget,
+    requireBudgetAtOneLevel,
+    requireBidWhenCapped,
+    requireLocation,
+    requireValidEndTime,
+  ],
+  computedFields: {
+    ...DELIVERY_FIELDS,
     daily_budget: ({ values }) => values.daily_budget ?? "0",
     lifetime_budget: ({ values }) => values.lifetime_budget ?? "0",
   },
-  byDefault: [],
+  defaultFields: [],
   frozen: { DELETED: "deletedAdSet" },
 };

@@ -2,21 +2,21 @@ import { plainText } from "../../wire/plain-text.ts";
 import { EU_COUNTRIES, STATUSES } from "../enumerations.ts";
 import { refuse } from "../refusals.ts";
 import { list, object, oneOf, text, type Values } from "../values.ts";
-import { type AdKind, type Draft, delivering, type Rule, startsAlive } from "./ad-kind.ts";
+import { type AdKind, DELIVERY_FIELDS, type Draft, type Rule, requireActiveOrPaused } from "./ad-kind.ts";
 
 const adSetOf = ({ objects, account, values }: Draft) =>
   objects.findIn(account, "adset", String(values.adset_id));
 
-const hasAdSet: Rule = (draft) => {
+const requireAdSet: Rule = (draft) => {
   const adSet = adSetOf(draft);
   return draft.before || (adSet && adSet.values.status !== "DELETED") ? undefined : refuse("noAdSet");
 };
 
-const creativeId = (values: Values) => plainText((values.creative as Values).creative_id ?? "");
+const creativeIdOf = (values: Values) => plainText((values.creative as Values).creative_id ?? "");
 
-const hasCreative: Rule = ({ objects, account, values, changes }) => {
+const requireCreative: Rule = ({ objects, account, values, changes }) => {
   if (changes.creative === undefined) return undefined;
-  const creative = objects.findIn(account, "creative", creativeId(values));
+  const creative = objects.findIn(account, "creative", creativeIdOf(values));
   return creative && creative.values.status !== "DELETED" ? undefined : refuse("noCreative");
 };
 
@@ -33,13 +33,15 @@ function countriesOf(targeting: unknown): unknown[] {
   return [countries, country_groups, inPlaces].flat();
 }
 
-const EU: readonly unknown[] = [...EU_COUNTRIES, "europe", "eea", "worldwide"];
+const EU_LOCATIONS: readonly unknown[] = [...EU_COUNTRIES, "europe", "eea", "worldwide"];
 
-const saysWhoPays: Rule = (draft) => {
+const requirePayer: Rule = (draft) => {
   if (draft.before) return undefined;
   const { targeting, dsa_beneficiary, dsa_payor } = adSetOf(draft)?.values ?? {};
   if (dsa_beneficiary !== undefined && dsa_payor !== undefined) return undefined;
-  return countriesOf(targeting).some((country) => EU.includes(country)) ? refuse("noPayer") : undefined;
+  return countriesOf(targeting).some((country) => EU_LOCATIONS.includes(country))
+    ? refuse("noPayer")
+    : undefined;
 };
 
 export const ad: AdKind = {
@@ -53,14 +55,14 @@ export const ad: AdKind = {
     tracking_specs: list,
   },
   required: ["name", "adset_id", "creative"],
-  fixed: ["adset_id"],
+  immutable: ["adset_id"],
   defaults: { status: "ACTIVE" },
-  rules: [startsAlive, hasAdSet, hasCreative, saysWhoPays],
-  shown: {
-    ...delivering,
+  rules: [requireActiveOrPaused, requireAdSet, requireCreative, requirePayer],
+  computedFields: {
+    ...DELIVERY_FIELDS,
     campaign_id: (self, objects) => objects.lineage(self).at(-1)?.id,
-    creative: ({ values }) => ({ id: creativeId(values) }),
+    creative: ({ values }) => ({ id: creativeIdOf(values) }),
   },
-  byDefault: [],
+  defaultFields: [],
   frozen: { DELETED: "deletedAd", ARCHIVED: "archivedAd" },
 };

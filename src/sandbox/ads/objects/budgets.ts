@@ -5,15 +5,15 @@ import type { Rule } from "./ad-kind.ts";
 const BUDGETS = ["daily_budget", "lifetime_budget"] as const;
 
 /** In the smallest unit of the currency. The platform's own least amounts differ by currency and billing. */
-const LEAST = 100;
+const MIN_BUDGET = 100;
 
 export const hasBudget = (values: Values): boolean => BUDGETS.some((name) => values[name] !== undefined);
 
-export const oneBudget: Rule = ({ values }) =>
+export const rejectTwoBudgets: Rule = ({ values }) =>
   BUDGETS.every((name) => values[name] !== undefined) ? refuse("twoBudgets") : undefined;
 
-export const enoughBudget: Rule = ({ values }) => {
-  const low = BUDGETS.find((name) => values[name] !== undefined && Number(values[name]) < LEAST);
+export const requireMinimumBudget: Rule = ({ values }) => {
+  const low = BUDGETS.find((name) => values[name] !== undefined && Number(values[name]) < MIN_BUDGET);
   return low && refuse("budgetTooLow", [low]);
 };
 

@@ -10,10 +10,10 @@ import {
 import { isThrottled } from "../magic.ts";
 import { refuse } from "../refusals.ts";
 import { amount, flag, listOf, oneOf, text, time } from "../values.ts";
-import { type AdKind, delivering, type Rule, startsAlive } from "./ad-kind.ts";
-import { enoughBudget, hasBudget, oneBudget } from "./budgets.ts";
+import { type AdKind, DELIVERY_FIELDS, type Rule, requireActiveOrPaused } from "./ad-kind.ts";
+import { hasBudget, rejectTwoBudgets, requireMinimumBudget } from "./budgets.ts";
 
-const notThrottled: Rule = ({ before, values, account }) =>
+const rejectThrottled: Rule = ({ before, values, account }) =>
   before || !isThrottled(String(values.name))
     ? undefined
     : new GraphError(
@@ -25,24 +25,24 @@ const notThrottled: Rule = ({ before, values, account }) =>
         },
       );
 
-const modernObjective: Rule = ({ before, values }) =>
+const rejectLegacyObjective: Rule = ({ before, values }) =>
   before || String(values.objective).startsWith("OUTCOME_") ? undefined : refuse("legacyObjective");
 
-const saysWhoseBudget: Rule = ({ values }) =>
+const requireBudgetSharing: Rule = ({ values }) =>
   hasBudget(values) || values.is_adset_budget_sharing_enabled !== undefined
     ? undefined
     : refuse("budgetSharing");
 
-const noBudgetBelow: Rule = ({ before, values, objects }) =>
+const rejectAdSetBudgets: Rule = ({ before, values, objects }) =>
   before &&
   hasBudget(values) &&
   objects
-    .within(before, "adset")
+    .listWithin(before, "adset")
     .some((adSet) => adSet.values.status !== "DELETED" && hasBudget(adSet.values))
     ? refuse("budgetAtBothLevels")
     : undefined;
 
-const endsAfterStart: Rule = ({ values: { start_time, stop_time } }) =>
+const requireStopAfterStart: Rule = ({ values: { start_time, stop_time } }) =>
   start_time instanceof Date && stop_time instanceof Date && stop_time <= start_time
     ? refuse("endsBeforeStart", ["stop_time"])
     : undefined;
@@ -65,19 +65,19 @@ export const campaign: AdKind = {
     stop_time: time,
   },
   required: ["name", "objective", "special_ad_categories", "status"],
-  fixed: ["buying_type"],
+  immutable: ["buying_type"],
   defaults: { buying_type: "AUCTION" },
   rules: [
-    notThrottled,
-    startsAlive,
-    modernObjective,
-    oneBudget,
-    enoughBudget,
-    saysWhoseBudget,
-    noBudgetBelow,
-    endsAfterStart,
+    rejectThrottled,
+    requireActiveOrPaused,
+    rejectLegacyObjective,
+    rejectTwoBudgets,
+    requireMinimumBudget,
+    requireBudgetSharing,
+    rejectAdSetBudgets,
+    requireStopAfterStart,
   ],
-  shown: delivering,
-  byDefault: [],
+  computedFields: DELIVERY_FIELDS,
+  defaultFields: [],
   frozen: { DELETED: "deletedCampaign" },
 };

@@ -5,15 +5,18 @@ import { refuse } from "../refusals.ts";
 import { list, object, oneOf, text, type Values } from "../values.ts";
 import type { AdKind, Rule } from "./ad-kind.ts";
 
-const CONTENTS = ["link_data", "video_data", "photo_data", "text_data", "template_data"];
+const CONTENT_KINDS = ["link_data", "video_data", "photo_data", "text_data", "template_data"];
 
 /** Without these the content of a post is none. */
-const NEEDED: Readonly<Record<string, string>> = { link_data: "link", video_data: "video_id" };
+const REQUIRED_CONTENT_FIELDS: Readonly<Record<string, string>> = {
+  link_data: "link",
+  video_data: "video_id",
+};
 
 /** What a post is made of: its page, and the one content it has. */
 function storyOf(values: Values): { page: string; kind: string; content: Values } | undefined {
   const spec = (values.object_story_spec ?? {}) as Values;
-  const [kind = "", ...more] = CONTENTS.filter((name) => spec[name] !== undefined);
+  const [kind = "", ...more] = CONTENT_KINDS.filter((name) => spec[name] !== undefined);
   const content = spec[kind] as Values | null | undefined;
   const page = plainText(spec.page_id ?? "");
   if (!/^\d+$/.test(page) || typeof content !== "object" || content === null || more.length > 0)
@@ -21,20 +24,22 @@ function storyOf(values: Values): { page: string; kind: string; content: Values 
   return { page, kind, content };
 }
 
-const tellsOneStory: Rule = ({ values }) => {
+const requireStory: Rule = ({ values }) => {
   const story = storyOf(values);
-  const needed = story && NEEDED[story.kind];
-  return story && (needed === undefined || story.content[needed]) ? undefined : refuse("oddStory");
+  const requiredField = story && REQUIRED_CONTENT_FIELDS[story.kind];
+  return story && (requiredField === undefined || story.content[requiredField])
+    ? undefined
+    : refuse("oddStory");
 };
 
-const hasImage: Rule = ({ objects, account, values }) => {
+const requireImage: Rule = ({ objects, account, values }) => {
   const hash = storyOf(values)?.content.image_hash;
   return hash === undefined || objects.list(account, "image").some((image) => image.values.hash === hash)
     ? undefined
     : refuse("noImage");
 };
 
-const hasReadyVideo: Rule = ({ objects, account, values, before }) => {
+const requireReadyVideo: Rule = ({ objects, account, values, before }) => {
   const { kind, content = {} } = storyOf(values) ?? {};
   if (kind !== "video_data" || before) return undefined;
   const video = objects.findIn(account, "video", plainText(content.video_id));
@@ -43,10 +48,11 @@ const hasReadyVideo: Rule = ({ objects, account, values, before }) => {
   return (content.image_hash ?? content.image_url) ? undefined : refuse("noThumbnail");
 };
 
-const callTo = (values: Values) => (storyOf(values)?.content.call_to_action as Values | undefined)?.type;
+const callToActionTypeOf = (values: Values) =>
+  (storyOf(values)?.content.call_to_action as Values | undefined)?.type;
 
-const callsToSomething: Rule = ({ values }) => {
-  const type = callTo(values);
+const requireKnownCallToAction: Rule = ({ values }) => {
+  const type = callToActionTypeOf(values);
   return type === undefined || (CALLS_TO_ACTION as readonly unknown[]).includes(type)
     ? undefined
     : invalidParameter(
@@ -54,7 +60,7 @@ const callsToSomething: Rule = ({ values }) => {
       );
 };
 
-const ofContent =
+const contentField =
   (name: string) =>
   ({ values }: { values: Values }) =>
     storyOf(values)?.content[name];
@@ -70,22 +76,22 @@ export const creative: AdKind = {
     degrees_of_freedom_spec: object,
   },
   required: ["object_story_spec"],
-  fixed: ["object_story_spec", "degrees_of_freedom_spec"],
+  immutable: ["object_story_spec", "degrees_of_freedom_spec"],
   defaults: { status: "ACTIVE" },
-  rules: [tellsOneStory, hasImage, hasReadyVideo, callsToSomething],
-  shown: {
+  rules: [requireStory, requireImage, requireReadyVideo, requireKnownCallToAction],
+  computedFields: {
     // set only on a creative made from a post that was there before
     object_story_id: () => undefined,
     effective_object_story_id: ({ id, values }) => `${storyOf(values)?.page}_${id.slice(-15)}`,
     thumbnail_url: ({ id }) => `https://scontent.sandbox.example/thumbnails/${id}.jpg`,
-    image_hash: ofContent("image_hash"),
+    image_hash: contentField("image_hash"),
     image_url: ({ values }) => {
       const { picture, image_url } = storyOf(values)?.content ?? {};
       return picture ?? image_url;
     },
-    video_id: ofContent("video_id"),
-    call_to_action_type: ({ values }) => callTo(values),
+    video_id: contentField("video_id"),
+    call_to_action_type: ({ values }) => callToActionTypeOf(values),
   },
-  byDefault: ["name", "status", "thumbnail_url"],
+  defaultFields: ["name", "status", "thumbnail_url"],
   frozen: {},
 };

@@ -1,23 +1,26 @@
 import { isDisapproved } from "../magic.ts";
 import { type AdObject, type AdObjects, nameOf } from "./objects.ts";
 
-const GONE = ["DELETED", "ARCHIVED"];
-const UNSETTLED = 3;
+const REMOVED_STATUSES = ["DELETED", "ARCHIVED"];
+const UNSETTLED_ACCOUNT_STATUS = 3;
 
 /** What an object's status amounts to, given what it lives in and where its review stands. */
 export function effectiveStatus(objects: AdObjects, object: AdObject): string {
   const lineage = objects.lineage(object);
-  const gone = GONE.find((status) => lineage.some(({ values }) => values.status === status));
-  if (gone) return gone;
+  const removedStatus = REMOVED_STATUSES.find((status) =>
+    lineage.some(({ values }) => values.status === status),
+  );
+  if (removedStatus) return removedStatus;
   if (object.inProcess) return "IN_PROCESS";
   if (object.kind === "ad" && isDisapproved(nameOf(object))) return "DISAPPROVED";
   const paused = lineage.filter(({ values }) => values.status === "PAUSED");
   if (paused.includes(object)) return "PAUSED";
   const highest = paused.at(-1);
   if (highest) return `${highest.kind.toUpperCase()}_PAUSED`;
-  if (object.kind === "ad" && object.account.account_status === UNSETTLED) return "PENDING_BILLING_INFO";
+  if (object.kind === "ad" && object.account.account_status === UNSETTLED_ACCOUNT_STATUS)
+    return "PENDING_BILLING_INFO";
   return "ACTIVE";
 }
 
 /** Deleted and archived objects are shown only to whoever asks for them. */
-export const isGone = (status: string): boolean => GONE.includes(status);
+export const isRemoved = (status: string): boolean => REMOVED_STATUSES.includes(status);

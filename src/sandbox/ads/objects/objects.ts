@@ -22,7 +22,7 @@ export interface AdObject {
 }
 
 /** Under which name an object says where it lives. */
-const PARENT: Partial<Record<ObjectKind, string>> = { adset: "campaign_id", ad: "adset_id" };
+const PARENT_FIELDS: Partial<Record<ObjectKind, string>> = { adset: "campaign_id", ad: "adset_id" };
 
 export interface AdObjects {
   add(kind: ObjectKind, account: AdAccount, values: Values): AdObject;
@@ -34,7 +34,7 @@ export interface AdObjects {
   /** Itself, and what it lives in, up to the campaign. */
   lineage(object: AdObject): AdObject[];
   /** What of that kind lives in it, or is it. */
-  within(object: AdObject, kind: ObjectKind): AdObject[];
+  listWithin(object: AdObject, kind: ObjectKind): AdObject[];
 }
 
 /** Everything in the ad accounts, in memory. */
@@ -44,7 +44,7 @@ export function createObjects(): AdObjects {
   const list: AdObjects["list"] = (account, kind) =>
     [...byId.values()].filter((object) => object.account.id === account.id && object.kind === kind).reverse();
   const lineage = (object: AdObject): AdObject[] => {
-    const parent = find(String(object.values[PARENT[object.kind] ?? ""]));
+    const parent = find(String(object.values[PARENT_FIELDS[object.kind] ?? ""]));
     return parent ? [object, ...lineage(parent)] : [object];
   };
   return {
@@ -62,7 +62,8 @@ export function createObjects(): AdObjects {
     },
     list,
     lineage,
-    within: (object, kind) => list(object.account, kind).filter((other) => lineage(other).includes(object)),
+    listWithin: (object, kind) =>
+      list(object.account, kind).filter((other) => lineage(other).includes(object)),
   };
 }
 

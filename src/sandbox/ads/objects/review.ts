@@ -1,12 +1,16 @@
-import type { Ground } from "../../context.ts";
+import type { SandboxContext } from "../../context.ts";
 import type { Values } from "../values.ts";
 import { effectiveStatus } from "./effective-status.ts";
 import type { AdObject, AdObjects } from "./objects.ts";
 
 /** How long the platform looks a new object through. */
-const LOOK = 400;
+const REVIEW_DELAY_MS = 400;
 
-const LEVEL: Partial<Record<AdObject["kind"], string>> = { campaign: "CAMPAIGN", adset: "AD_SET", ad: "AD" };
+const WEBHOOK_LEVELS: Partial<Record<AdObject["kind"], string>> = {
+  campaign: "CAMPAIGN",
+  adset: "AD_SET",
+  ad: "AD",
+};
 
 const ISSUE = {
   error_code: "1359188",
@@ -15,27 +19,27 @@ const ISSUE = {
 };
 
 /** `CAMPAIGN_PAUSED` is told as `Campaign Paused`. */
-const inWords = (status: string) =>
+const toTitleCase = (status: string) =>
   status
     .toLowerCase()
     .replaceAll("_", " ")
     .replaceAll(/\b[a-z]/g, (letter) => letter.toUpperCase());
 
 /** Lets a new object be looked through, and tells what came of it. */
-export function createReview(ground: Ground, objects: AdObjects): (object: AdObject) => void {
-  const tell = ({ id, kind, account }: AdObject, field: string, rest: Values) => {
-    const changes = [{ field, value: { id, level: LEVEL[kind], ...rest } }];
+export function createReview(context: SandboxContext, objects: AdObjects): (object: AdObject) => void {
+  const sendWebhook = ({ id, kind, account }: AdObject, field: string, rest: Values) => {
+    const changes = [{ field, value: { id, level: WEBHOOK_LEVELS[kind], ...rest } }];
     const time = Math.floor(Date.now() / 1000);
-    ground.webhooks.send({ object: "ad_account", entry: [{ id: account.id, time, changes }] });
+    context.webhooks.send({ object: "ad_account", entry: [{ id: account.id, time, changes }] });
   };
   return (object) => {
-    if (LEVEL[object.kind] === undefined) return;
+    if (WEBHOOK_LEVELS[object.kind] === undefined) return;
     object.inProcess = true;
-    ground.later(LOOK, () => {
+    context.schedule(REVIEW_DELAY_MS, () => {
       object.inProcess = false;
       const status = effectiveStatus(objects, object);
-      tell(object, "in_process_ad_objects", { status_name: inWords(status) });
-      if (status === "DISAPPROVED") tell(object, "with_issues_ad_objects", ISSUE);
+      sendWebhook(object, "in_process_ad_objects", { status_name: toTitleCase(status) });
+      if (status === "DISAPPROVED") sendWebhook(object, "with_issues_ad_objects", ISSUE);
     });
   };
 }

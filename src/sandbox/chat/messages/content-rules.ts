@@ -1,4 +1,4 @@
-import type { Ground } from "../../context.ts";
+import type { SandboxContext } from "../../context.ts";
 import { chatError } from "../chat-error.ts";
 import { mediaById } from "../media/media.ts";
 import type { Sender } from "../numbers.ts";
@@ -9,49 +9,49 @@ import { checkTemplateMessage } from "./template-rules.ts";
 import { isWamid } from "./wamid.ts";
 
 /** What the rules may look at beside the message itself. */
-export interface Scene {
-  ground: Ground;
+export interface SendAttempt {
+  context: SandboxContext;
   sender: Sender;
   recipient: Person;
 }
 
-type Rule = (message: Part, scene: Scene) => void;
+type Rule = (message: Part, attempt: SendAttempt) => void;
 
-const LONGEST_TEXT = 4096;
-const LONGEST_CAPTION = 1024;
+const MAX_TEXT_LENGTH = 4096;
+const MAX_CAPTION_LENGTH = 1024;
 
 /** Each type of message and what its content must be; the content bears the name of the type. */
 export const CONTENT_RULES: Readonly<Record<string, Rule>> = {
-  text: (message) => void message.object("text").requiredText("body", LONGEST_TEXT),
-  image: media("image"),
-  video: media("video"),
-  audio: media("audio"),
-  document: media("document"),
-  sticker: media("sticker"),
+  text: (message) => void message.object("text").requiredText("body", MAX_TEXT_LENGTH),
+  image: mediaRule("image"),
+  video: mediaRule("video"),
+  audio: mediaRule("audio"),
+  document: mediaRule("document"),
+  sticker: mediaRule("sticker"),
   location: checkLocation,
   contacts: (message) => {
     for (const contact of message.list("contacts")) contact.object("name").requiredText("formatted_name");
   },
   reaction: checkReaction,
   interactive: (message) => checkInteractive(message.object("interactive")),
-  template: (message, scene) => checkTemplateMessage(message.object("template"), scene),
+  template: (message, attempt) => checkTemplateMessage(message.object("template"), attempt),
 };
 
 /** Types that people can send and businesses cannot. */
 export const INBOUND_ONLY: readonly string[] = ["button", "order", "system", "unsupported", "edit", "revoke"];
 
-function media(type: string): Rule {
-  return (message, { ground, sender }) => {
+function mediaRule(type: string): Rule {
+  return (message, { context, sender }) => {
     const content = message.object(type);
-    content.text("caption", LONGEST_CAPTION);
+    content.text("caption", MAX_CAPTION_LENGTH);
     content.text("filename");
     const [id, link] = [content.text("id"), content.text("link")];
     if ((id === undefined) === (link === undefined))
       throw chatError(131009, `${type} must have an id or a link, and not both`);
     if (link !== undefined && !/^https?:\/\//.test(link))
-      throw chatError(131009, `${content.place("link")} is not a valid URL`);
-    if (id !== undefined && mediaById(ground, id)?.number !== sender.number.id)
-      throw chatError(131009, `${content.place("id")} is not the id of a media object of this number`);
+      throw chatError(131009, `${content.pathOf("link")} is not a valid URL`);
+    if (id !== undefined && mediaById(context, id)?.number !== sender.number.id)
+      throw chatError(131009, `${content.pathOf("id")} is not the id of a media object of this number`);
   };
 }
 
@@ -62,7 +62,7 @@ function checkLocation(message: Part): void {
 }
 
 /** An empty emoji takes the reaction back. */
-function checkReaction(message: Part, { sender }: Scene): void {
+function checkReaction(message: Part, { sender }: SendAttempt): void {
   const reaction = message.object("reaction");
   if (!isWamid(reaction.requiredText("message_id"), sender.number.id))
     throw chatError(131009, "reaction['message_id'] is not the id of a message of this number");

@@ -1,16 +1,16 @@
 import type { Part } from "./part.ts";
 
-const WITH_BODY: Readonly<Record<string, (action: Part) => void>> = {
+const ACTIONS_WITH_BODY: Readonly<Record<string, (action: Part) => void>> = {
   button: (action) => {
-    for (const button of action.list("buttons", { most: 3 })) {
+    for (const button of action.list("buttons", { maxItems: 3 })) {
       button.oneOf("type", ["reply"]);
       checkChoice(button.object("reply"), 20);
     }
   },
   list: (action) => {
     action.requiredText("button", 20);
-    for (const section of action.list("sections", { most: 10 }))
-      for (const row of section.list("rows", { most: 10 })) checkChoice(row, 24);
+    for (const section of action.list("sections", { maxItems: 10 }))
+      for (const row of section.list("rows", { maxItems: 10 })) checkChoice(row, 24);
   },
   product_list: (action) => void action.requiredText("catalog_id"),
   catalog_message: (action) => void action.requiredText("name"),
@@ -24,23 +24,23 @@ const WITH_BODY: Readonly<Record<string, (action: Part) => void>> = {
   request_contact_info: (action) => void action.requiredText("name"),
 };
 
-const WITHOUT_BODY: typeof WITH_BODY = {
+const ACTIONS_WITHOUT_BODY: typeof ACTIONS_WITH_BODY = {
   product: (action) => {
     action.requiredText("catalog_id");
     action.requiredText("product_retailer_id");
   },
 };
 
-const ACTIONS = { ...WITH_BODY, ...WITHOUT_BODY };
+const ACTIONS = { ...ACTIONS_WITH_BODY, ...ACTIONS_WITHOUT_BODY };
 
 /** Something to press: a text, and an action that its type understands. */
 export function checkInteractive(interactive: Part): void {
   const type = interactive.oneOf("type", Object.keys(ACTIONS));
-  if (WITH_BODY[type]) interactive.object("body").requiredText("text", type === "list" ? 4096 : 1024);
+  if (ACTIONS_WITH_BODY[type]) interactive.object("body").requiredText("text", type === "list" ? 4096 : 1024);
   ACTIONS[type]?.(interactive.object("action"));
 }
 
-function checkChoice(choice: Part, longestTitle: number): void {
+function checkChoice(choice: Part, maxTitleLength: number): void {
   choice.requiredText("id", 256);
-  choice.requiredText("title", longestTitle);
+  choice.requiredText("title", maxTitleLength);
 }

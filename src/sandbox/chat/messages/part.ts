@@ -18,65 +18,68 @@ export class Part {
   }
 
   /** How a refusal names one of its values: `text['body']`. */
-  place(name: string): string {
+  pathOf(name: string): string {
     return this.#at === "" ? name : `${this.#at}['${name}']`;
   }
 
-  text(name: string, most?: number): string | undefined {
+  text(name: string, maxLength?: number): string | undefined {
     const value = this.#values[name];
     if (value === undefined) return undefined;
-    if (typeof value !== "string") throw chatError(131009, `${this.place(name)} must be a string`);
-    if (most !== undefined && value.length > most)
-      throw invalidParameter(`Param ${this.place(name)} must be at most ${most} characters long.`);
+    if (typeof value !== "string") throw chatError(131009, `${this.pathOf(name)} must be a string`);
+    if (maxLength !== undefined && value.length > maxLength)
+      throw invalidParameter(`Param ${this.pathOf(name)} must be at most ${maxLength} characters long.`);
     return value;
   }
 
-  requiredText(name: string, most?: number): string {
-    const value = this.text(name, most);
+  requiredText(name: string, maxLength?: number): string {
+    const value = this.text(name, maxLength);
     if (value === undefined || value === "") throw this.#missing(name);
     return value;
   }
 
   /** A number, or the text of one. */
-  coordinate(name: string, most: number): void {
+  coordinate(name: string, maxAbsolute: number): void {
     const value = this.#values[name];
     if (value === undefined) throw this.#missing(name);
-    if (value === "" || !(Math.abs(numberOf(value)) <= most))
-      throw chatError(131009, `${this.place(name)} must be a number between -${most} and ${most}`);
+    if (value === "" || !(Math.abs(numberOf(value)) <= maxAbsolute))
+      throw chatError(
+        131009,
+        `${this.pathOf(name)} must be a number between -${maxAbsolute} and ${maxAbsolute}`,
+      );
   }
 
   oneOf<Word extends string>(name: string, words: readonly Word[]): Word {
     const word = words.find((candidate) => candidate === this.requiredText(name));
     if (word === undefined)
-      throw invalidParameter(`Param ${this.place(name)} must be one of {${words.join(", ")}}`);
+      throw invalidParameter(`Param ${this.pathOf(name)} must be one of {${words.join(", ")}}`);
     return word;
   }
 
   /** Which of a template's buttons; the platform takes the text and the number. */
   index(): number {
     const value = numberOf(this.#values.index);
-    if (!Number.isInteger(value)) throw chatError(131009, `${this.place("index")} must be an integer`);
+    if (!Number.isInteger(value)) throw chatError(131009, `${this.pathOf("index")} must be an integer`);
     return value;
   }
 
   object(name: string): Part {
     if (!this.has(name)) throw this.#missing(name);
-    return new Part(this.#values[name], this.place(name));
+    return new Part(this.#values[name], this.pathOf(name));
   }
 
   /** With at least so many items, one unless told. */
-  list(name: string, { least = 1, most = Number.POSITIVE_INFINITY } = {}): Part[] {
+  list(name: string, { minItems = 1, maxItems = Number.POSITIVE_INFINITY } = {}): Part[] {
     const value = this.#values[name];
-    if (value === undefined && least > 0) throw this.#missing(name);
+    if (value === undefined && minItems > 0) throw this.#missing(name);
     const items = value ?? [];
-    if (!Array.isArray(items)) throw chatError(131009, `${this.place(name)} must be an array`);
-    if (items.length < least || items.length > most)
-      throw chatError(131009, `${this.place(name)} must have ${least} to ${most} items`);
-    return items.map((item, index) => new Part(item, `${this.place(name)}[${index}]`));
+    if (!Array.isArray(items)) throw chatError(131009, `${this.pathOf(name)} must be an array`);
+    if (items.length < minItems || items.length > maxItems)
+      throw chatError(131009, `${this.pathOf(name)} must have ${minItems} to ${maxItems} items`);
+    return items.map((item, index) => new Part(item, `${this.pathOf(name)}[${index}]`));
   }
 
   #missing(name: string) {
-    return chatError(131008, `The parameter ${this.place(name)} is required.`);
+    return chatError(131008, `The parameter ${this.pathOf(name)} is required.`);
   }
 }
 

@@ -19,23 +19,23 @@ const SCOPED_ID = /^[A-Z]{2}\.(ENT\.)?[A-Za-z0-9]{1,128}$/;
 /** `to` is a number, `recipient` a scoped id; when both are there `to` wins. */
 export function readRecipient(params: Params): Person {
   const [to, recipient] = [params.text("to"), params.text("recipient")];
-  if (to !== undefined) return byPhone(to) ?? refuse("to");
+  if (to !== undefined) return personByPhone(to) ?? rejectRecipient("to");
   if (recipient === undefined) throw invalidParameter("The parameter to is required.");
-  return byScopedId(recipient) ?? refuse("recipient");
+  return personByScopedId(recipient) ?? rejectRecipient("recipient");
 }
 
-function refuse(name: string): never {
+function rejectRecipient(name: string): never {
   throw chatError(131009, `Param ${name} is not a recipient`);
 }
 
 /** The person with this number; the number is known as `known` says. */
-export function byPhone(input: string, known = withoutExtraDigit): Person | undefined {
+export function personByPhone(input: string, normalize = withoutExtraDigit): Person | undefined {
   const digits = PHONE.exec(input)?.[1];
   if (digits === undefined) return undefined;
-  return { input, waId: known(digits), userId: scopedIdOf(withoutExtraDigit(digits)) };
+  return { input, waId: normalize(digits), userId: scopedIdOf(withoutExtraDigit(digits)) };
 }
 
-export const byScopedId = (input: string): Person | undefined =>
+export const personByScopedId = (input: string): Person | undefined =>
   SCOPED_ID.test(input) ? { input, userId: input } : undefined;
 
 /** Brazilian mobile numbers got a ninth digit; many accounts are older and are known without it. */

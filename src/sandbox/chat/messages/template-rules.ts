@@ -1,15 +1,15 @@
 import { chatError } from "../chat-error.ts";
-import { typeOf } from "../templates/component-rules.ts";
+import { componentTypeOf } from "../templates/component-rules.ts";
 import { type Component, type Template, templatesOf } from "../templates/template.ts";
 import { variablesIn } from "../templates/variables.ts";
-import type { Scene } from "./content-rules.ts";
+import type { SendAttempt } from "./content-rules.ts";
 import type { Part } from "./part.ts";
 
 /** A template must be there, approved in that language, and get exactly the values it has places for. */
-export function checkTemplateMessage(content: Part, { ground, sender, recipient }: Scene): void {
+export function checkTemplateMessage(content: Part, { context, sender, recipient }: SendAttempt): void {
   const name = content.requiredText("name");
   const language = content.object("language").requiredText("code");
-  const template = templatesOf(ground, sender.waba.id).find(
+  const template = templatesOf(context, sender.waba.id).find(
     (candidate) => candidate.name === name && candidate.language === language,
   );
   if (template?.status === "PAUSED") throw chatError(132015, `template ${name} is paused`);
@@ -17,82 +17,82 @@ export function checkTemplateMessage(content: Part, { ground, sender, recipient 
     throw chatError(132001, `template name (${name}) does not exist in ${language}`);
   if (template.category === "AUTHENTICATION" && recipient.waId === undefined)
     throw chatError(131062, "Authentication templates need a phone number.");
-  checkParameters(template, content.list("components", { least: 0 }));
+  checkParameters(template, content.list("components", { minItems: 0 }));
 }
 
 /** How many values each of the template's places takes, of which type where it is not text, and for which names if it has names. */
-interface Place {
+interface ParameterSlot {
   count: number;
   type?: string;
   names?: readonly string[];
 }
 
 function checkParameters(template: Template, given: readonly Part[]): void {
-  const places = placesOf(template);
-  const values = new Map(given.map((part) => [placeOf(part), part.list("parameters", { least: 0 })]));
-  for (const place of new Set([...places.keys(), ...values.keys()])) {
-    const expected = places.get(place) ?? { count: 0 };
-    const parameters = values.get(place) ?? [];
-    if (parameters.length !== expected.count && !isQuickReply(template, place))
+  const slots = slotsOf(template);
+  const values = new Map(given.map((part) => [slotNameOf(part), part.list("parameters", { minItems: 0 })]));
+  for (const slotName of new Set([...slots.keys(), ...values.keys()])) {
+    const expected = slots.get(slotName) ?? { count: 0 };
+    const parameters = values.get(slotName) ?? [];
+    if (parameters.length !== expected.count && !isQuickReply(template, slotName))
       throw chatError(
         132000,
-        `${place}: number of localizable_params (${parameters.length}) does not match the expected number of params (${expected.count})`,
+        `${slotName}: number of localizable_params (${parameters.length}) does not match the expected number of params (${expected.count})`,
       );
-    for (const parameter of parameters) checkParameter(place, parameter, expected);
+    for (const parameter of parameters) checkParameter(slotName, parameter, expected);
   }
 }
 
-function checkParameter(place: string, parameter: Part, { type, names }: Place): void {
+function checkParameter(slotName: string, parameter: Part, { type, names }: ParameterSlot): void {
   const found = parameter.requiredText("type");
   if (type !== undefined && found !== type)
-    throw chatError(132012, `${place}: expected ${type}, received ${found}`);
+    throw chatError(132012, `${slotName}: expected ${type}, received ${found}`);
   if (found === "text") parameter.requiredText("text");
   if (names && !names.includes(parameter.text("parameter_name") ?? ""))
-    throw chatError(132012, `${place}: parameter_name must be one of {${names.join(", ")}}`);
+    throw chatError(132012, `${slotName}: parameter_name must be one of {${names.join(", ")}}`);
 }
 
 /** `header`, `body`, or `button 0`. */
-function placeOf(part: Part): string {
+function slotNameOf(part: Part): string {
   const type = part.requiredText("type").toLowerCase();
   return type === "button" ? `button ${part.index()}` : type;
 }
 
-function placesOf(template: Template): Map<string, Place> {
-  const places = new Map<string, Place>();
+function slotsOf(template: Template): Map<string, ParameterSlot> {
+  const slots = new Map<string, ParameterSlot>();
   for (const component of template.components) {
-    if (typeOf(component) === "HEADER") places.set("header", headerPlace(template, component));
-    if (typeOf(component) === "BODY") places.set("body", bodyPlace(template, component));
+    if (componentTypeOf(component) === "HEADER") slots.set("header", headerSlot(template, component));
+    if (componentTypeOf(component) === "BODY") slots.set("body", bodySlot(template, component));
     for (const [index, button] of buttonsOf(component).entries())
-      places.set(`button ${index}`, { count: buttonCount(button) });
+      slots.set(`button ${index}`, { count: buttonParameterCount(button) });
   }
-  return places;
+  return slots;
 }
 
-function headerPlace(template: Template, component: Component): Place {
+function headerSlot(template: Template, component: Component): ParameterSlot {
   const type = String(component.format).toLowerCase();
-  return type === "text" ? textPlace(template, component) : { count: 1, type };
+  return type === "text" ? textSlot(template, component) : { count: 1, type };
 }
 
 /** The platform's own text of a one-time password has the code in it. */
-const bodyPlace = (template: Template, component: Component): Place =>
+const bodySlot = (template: Template, component: Component): ParameterSlot =>
   template.category === "AUTHENTICATION" && component.text === undefined
     ? { count: 1 }
-    : textPlace(template, component);
+    : textSlot(template, component);
 
-function textPlace({ parameter_format: format }: Template, { text }: Component): Place {
+function textSlot({ parameter_format: format }: Template, { text }: Component): ParameterSlot {
   const names = variablesIn(text);
   return { count: names.length, ...(format === "NAMED" ? { names } : {}) };
 }
 
 /** Elsewhere than in their own component buttons are overlooked, and nobody has checked them. */
 const buttonsOf = (component: Component): Component[] =>
-  typeOf(component) === "BUTTONS" ? (component.buttons as Component[]) : [];
+  componentTypeOf(component) === "BUTTONS" ? (component.buttons as Component[]) : [];
 
-const buttonCount = ({ type, url }: Component): number =>
+const buttonParameterCount = ({ type, url }: Component): number =>
   ["OTP", "COPY_CODE"].includes(String(type).toUpperCase()) || variablesIn(url).length > 0 ? 1 : 0;
 
 /** Its payload may be given or not. */
-function isQuickReply({ components }: Template, place: string): boolean {
-  const button = components.flatMap(buttonsOf)[Number(place.replace("button ", ""))];
-  return place.startsWith("button ") && String(button?.type).toUpperCase() === "QUICK_REPLY";
+function isQuickReply({ components }: Template, slotName: string): boolean {
+  const button = components.flatMap(buttonsOf)[Number(slotName.replace("button ", ""))];
+  return slotName.startsWith("button ") && String(button?.type).toUpperCase() === "QUICK_REPLY";
 }

@@ -2,12 +2,12 @@ import { createHash, randomBytes } from "node:crypto";
 
 type Direction = "in" | "out";
 
-const sumOf = (text: string) => createHash("sha256").update(text).digest("hex").slice(0, 8);
+const checksumOf = (text: string) => createHash("sha256").update(text).digest("hex").slice(0, 8);
 
 /** A message's id. It says itself that it is one of ours and whose, so that it is still known after a restart. */
 export function newWamid(direction: Direction, number: string): string {
   const text = `${direction}:${number}:${randomBytes(9).toString("hex")}`;
-  return `wamid.HBg${Buffer.from(`${text}:${sumOf(text)}`).toString("base64url")}`;
+  return `wamid.HBg${Buffer.from(`${text}:${checksumOf(text)}`).toString("base64url")}`;
 }
 
 /** Whether it is the id of a message that this number received (or sent). */
@@ -20,7 +20,7 @@ export function isWamid(
   const end = text.lastIndexOf(":");
   const [direction, owner] = text.split(":");
   return (
-    sumOf(text.slice(0, end)) === text.slice(end + 1) &&
+    checksumOf(text.slice(0, end)) === text.slice(end + 1) &&
     owner === number &&
     directions.some((candidate) => candidate === direction)
   );

@@ -1,13 +1,13 @@
 import { invalidParameter } from "../../wire/graph-error.ts";
 import { plainText } from "../../wire/plain-text.ts";
-import { type Component, refusedTemplate } from "./template.ts";
+import { type Component, templateError } from "./template.ts";
 import { missingField, variablesIn } from "./variables.ts";
 
-const MOST = 10;
-const LONGEST_TEXT = 25;
+const MAX_BUTTONS = 10;
+const MAX_BUTTON_TEXT_LENGTH = 25;
 
 /** The kinds of buttons and what each must have. */
-const NEEDS: Readonly<Record<string, readonly string[]>> = {
+const REQUIRED_FIELDS: Readonly<Record<string, readonly string[]>> = {
   QUICK_REPLY: ["text"],
   URL: ["text", "url"],
   PHONE_NUMBER: ["text", "phone_number"],
@@ -22,20 +22,22 @@ const NEEDS: Readonly<Record<string, readonly string[]>> = {
 
 export function checkButtons(buttons: unknown): void {
   if (!Array.isArray(buttons) || buttons.length === 0) throw missingField("BUTTONS", "buttons");
-  if (buttons.length > MOST) throw invalidParameter(`Param buttons must have at most ${MOST} buttons`);
+  if (buttons.length > MAX_BUTTONS)
+    throw invalidParameter(`Param buttons must have at most ${MAX_BUTTONS} buttons`);
   for (const button of buttons) checkButton((button ?? {}) as Component);
 }
 
 function checkButton(button: Component): void {
-  const needs = NEEDS[plainText(button.type).toUpperCase()];
-  if (!needs) throw invalidParameter(`Param buttons[type] must be one of {${Object.keys(NEEDS).join(", ")}}`);
-  const dynamic = variablesIn(button.url).length > 0 ? ["example"] : [];
-  for (const field of [...needs, ...dynamic])
+  const requiredFields = REQUIRED_FIELDS[plainText(button.type).toUpperCase()];
+  if (!requiredFields)
+    throw invalidParameter(`Param buttons[type] must be one of {${Object.keys(REQUIRED_FIELDS).join(", ")}}`);
+  const urlFields = variablesIn(button.url).length > 0 ? ["example"] : [];
+  for (const field of [...requiredFields, ...urlFields])
     if (button[field] === undefined) throw missingField("BUTTONS", field);
-  if (plainText(button.text ?? "").length > LONGEST_TEXT)
-    throw refusedTemplate(
+  if (plainText(button.text ?? "").length > MAX_BUTTON_TEXT_LENGTH)
+    throw templateError(
       2388040,
       "Character limit exceeded",
-      `A button's text is limited to ${LONGEST_TEXT} characters.`,
+      `A button's text is limited to ${MAX_BUTTON_TEXT_LENGTH} characters.`,
     );
 }

@@ -1,46 +1,46 @@
-import { type Ground, newNodeId } from "../../context.ts";
+import { newNodeId, type SandboxContext } from "../../context.ts";
 import type { Call } from "../../wire/call.ts";
 import { invalidParameter } from "../../wire/graph-error.ts";
 import type { Params } from "../../wire/params.ts";
-import { verdictOn } from "../magic.ts";
+import { reviewResultOf } from "../magic.ts";
 import { checkComponents } from "./component-rules.ts";
-import { announce, review } from "./review.ts";
+import { scheduleReview, sendStatusUpdate } from "./review.ts";
 import {
   CATEGORIES,
   type Component,
-  isBlocked,
-  keep,
+  isNameBlocked,
   PARAMETER_FORMATS,
-  refusedTemplate,
+  storeTemplate,
   type Template,
+  templateError,
   templatesOf,
 } from "./template.ts";
 
-const LONGEST_NAME = 512;
-const MOST_TEMPLATES = 250;
-const LANGUAGE = /^[a-z]{2,3}(_[A-Z]{2,4})?$/;
+const MAX_NAME_LENGTH = 512;
+const MAX_TEMPLATES = 250;
+const LANGUAGE_PATTERN = /^[a-z]{2,3}(_[A-Z]{2,4})?$/;
 
-export function createTemplate(ground: Ground, { node, params }: Call): unknown {
+export function createTemplate(context: SandboxContext, { node, params }: Call): unknown {
   const template = readTemplate(node, params);
-  checkPlace(ground, template);
-  keep(ground, template);
-  const verdict = verdictOn(template.name);
-  if (verdict === "instant") {
+  checkAvailability(context, template);
+  storeTemplate(context, template);
+  const reviewResult = reviewResultOf(template.name);
+  if (reviewResult === "instant") {
     template.status = "APPROVED";
-    announce(ground, template);
-  } else review(ground, template);
-  const category = verdict === "recategorised" ? "MARKETING" : template.category;
+    sendStatusUpdate(context, template);
+  } else scheduleReview(context, template);
+  const category = reviewResult === "recategorised" ? "MARKETING" : template.category;
   return { id: template.id, status: template.status, category };
 }
 
 function readTemplate(waba: string, params: Params): Template {
   const name = readName(params);
   const language = params.requiredText("language");
-  if (!LANGUAGE.test(language))
+  if (!LANGUAGE_PATTERN.test(language))
     throw invalidParameter("Param language must be a code of a supported language");
   const category = readCategory(params);
   params.flag("allow_category_change");
-  const parameter_format = oneOf(params, "parameter_format", PARAMETER_FORMATS) ?? "POSITIONAL";
+  const parameter_format = readOneOf(params, "parameter_format", PARAMETER_FORMATS) ?? "POSITIONAL";
   const ttl = params.integer("message_send_ttl_seconds");
   return {
     id: newNodeId(),
@@ -60,11 +60,11 @@ function readTemplate(waba: string, params: Params): Template {
 
 function readName(params: Params): string {
   const name = params.requiredText("name");
-  if (name.length > LONGEST_NAME)
-    throw refusedTemplate(
+  if (name.length > MAX_NAME_LENGTH)
+    throw templateError(
       2388040,
       "Character limit exceeded",
-      `The name is limited to ${LONGEST_NAME} characters.`,
+      `The name is limited to ${MAX_NAME_LENGTH} characters.`,
     );
   if (!/^[a-z0-9_]+$/.test(name))
     throw invalidParameter("Param name must have only lowercase letters, digits and underscores", {
@@ -76,19 +76,23 @@ function readName(params: Params): string {
 
 export function readCategory(params: Params): Template["category"] {
   params.requiredText("category");
-  return oneOf(params, "category", CATEGORIES) as Template["category"];
+  return readOneOf(params, "category", CATEGORIES) as Template["category"];
 }
 
-export function readComponents(params: Params, frame: Parameters<typeof checkComponents>[1]): Component[] {
+export function readComponents(params: Params, traits: Parameters<typeof checkComponents>[1]): Component[] {
   const given = params.list("components") ?? [];
   if (!given.every((item) => typeof item === "object" && item !== null))
     throw invalidParameter("Param components must be an array of JSON objects");
   const components = given as Component[];
-  checkComponents(components, frame);
+  checkComponents(components, traits);
   return components;
 }
 
-function oneOf<Word extends string>(params: Params, name: string, words: readonly Word[]): Word | undefined {
+function readOneOf<Word extends string>(
+  params: Params,
+  name: string,
+  words: readonly Word[],
+): Word | undefined {
   const given = params.text(name)?.toUpperCase();
   const word = words.find((candidate) => candidate === given);
   if (given !== undefined && word === undefined)
@@ -97,25 +101,25 @@ function oneOf<Word extends string>(params: Params, name: string, words: readonl
 }
 
 /** Whether there is room for it, and its name is free in its language. */
-function checkPlace(ground: Ground, template: Template): void {
+function checkAvailability(context: SandboxContext, template: Template): void {
   const { waba, name, language } = template;
-  if (isBlocked(ground, template))
-    throw refusedTemplate(
+  if (isNameBlocked(context, template))
+    throw templateError(
       2388023,
       "Message template language is being deleted",
       `New ${language} content for this message template can't be added while the existing ${language} content is being deleted. Try again in 4 weeks or consider creating a new message template.`,
     );
-  const others = templatesOf(ground, waba);
+  const others = templatesOf(context, waba);
   if (others.some((other) => other.name === name && other.language === language))
-    throw refusedTemplate(
+    throw templateError(
       2388024,
       "Content in this language already exists",
       `There is already ${language} content for this template. You can create a new template and try again.`,
     );
-  if (others.length >= MOST_TEMPLATES)
-    throw refusedTemplate(
+  if (others.length >= MAX_TEMPLATES)
+    throw templateError(
       2388019,
       "Limit of message templates reached",
-      `This account may have ${MOST_TEMPLATES} message templates.`,
+      `This account may have ${MAX_TEMPLATES} message templates.`,
     );
 }

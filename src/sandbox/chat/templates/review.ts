@@ -1,45 +1,45 @@
-import type { Ground } from "../../context.ts";
-import { bare } from "../../wire/json.ts";
-import { verdictOn } from "../magic.ts";
+import type { SandboxContext } from "../../context.ts";
+import { toBigInt } from "../../wire/json.ts";
+import { reviewResultOf } from "../magic.ts";
 import type { Template } from "./template.ts";
 
-const REVIEW_TAKES = 3_000;
-const PAUSE_AFTER = 1_000;
+const REVIEW_DELAY_MS = 3_000;
+const PAUSE_DELAY_MS = 1_000;
 
 /** A reviewer looks at it after a while, unless it is gone by then. */
-export const review = (ground: Ground, template: Template): void =>
-  ground.later(REVIEW_TAKES, () => {
-    if (template.status === "PENDING") decide(ground, template);
+export const scheduleReview = (context: SandboxContext, template: Template): void =>
+  context.schedule(REVIEW_DELAY_MS, () => {
+    if (template.status === "PENDING") completeReview(context, template);
   });
 
-function decide(ground: Ground, template: Template): void {
-  const verdict = verdictOn(template.name);
-  if (verdict === "recategorised") recategorise(ground, template);
-  template.status = verdict === "rejected" ? "REJECTED" : "APPROVED";
-  template.rejected_reason = verdict === "rejected" ? "INVALID_FORMAT" : "NONE";
+function completeReview(context: SandboxContext, template: Template): void {
+  const reviewResult = reviewResultOf(template.name);
+  if (reviewResult === "recategorised") recategorise(context, template);
+  template.status = reviewResult === "rejected" ? "REJECTED" : "APPROVED";
+  template.rejected_reason = reviewResult === "rejected" ? "INVALID_FORMAT" : "NONE";
   template.changed = Date.now();
-  announce(ground, template);
-  if (verdict === "paused") ground.later(PAUSE_AFTER, () => pause(ground, template));
+  sendStatusUpdate(context, template);
+  if (reviewResult === "paused") context.schedule(PAUSE_DELAY_MS, () => pause(context, template));
 }
 
-function pause(ground: Ground, template: Template): void {
+function pause(context: SandboxContext, template: Template): void {
   if (template.status !== "APPROVED") return;
   template.status = "PAUSED";
   template.changed = Date.now();
-  announce(ground, template);
+  sendStatusUpdate(context, template);
 }
 
-function recategorise(ground: Ground, template: Template): void {
+function recategorise(context: SandboxContext, template: Template): void {
   const previous = template.category;
   if (previous === "MARKETING") return;
   template.category = "MARKETING";
-  tell(ground, template, "template_category_update", {
+  sendTemplateWebhook(context, template, "template_category_update", {
     previous_category: previous,
     new_category: template.category,
   });
 }
 
-const EXTRAS: Partial<Record<Template["status"], Record<string, unknown>>> = {
+const STATUS_DETAILS: Partial<Record<Template["status"], Record<string, unknown>>> = {
   REJECTED: {
     reason: "INVALID_FORMAT",
     rejection_info: {
@@ -57,24 +57,29 @@ const EXTRAS: Partial<Record<Template["status"], Record<string, unknown>>> = {
 };
 
 /** Tells what has become of it. */
-export const announce = (ground: Ground, template: Template): void =>
-  tell(ground, template, "message_template_status_update", {
+export const sendStatusUpdate = (context: SandboxContext, template: Template): void =>
+  sendTemplateWebhook(context, template, "message_template_status_update", {
     event: template.status,
     reason: "NONE",
     message_template_category: template.category,
-    ...EXTRAS[template.status],
+    ...STATUS_DETAILS[template.status],
   });
 
-function tell(ground: Ground, template: Template, field: string, what: Record<string, unknown>): void {
+function sendTemplateWebhook(
+  context: SandboxContext,
+  template: Template,
+  field: string,
+  details: Record<string, unknown>,
+): void {
   const value = {
-    message_template_id: bare(template.id),
+    message_template_id: toBigInt(template.id),
     message_template_name: template.name,
     // here the platform writes the language with a hyphen, everywhere else with an underscore
     message_template_language: template.language.replace("_", "-"),
-    ...what,
+    ...details,
   };
   const time = Math.floor(Date.now() / 1000);
-  ground.webhooks.send({
+  context.webhooks.send({
     object: "whatsapp_business_account",
     entry: [{ id: template.waba, time, changes: [{ field, value }] }],
   });

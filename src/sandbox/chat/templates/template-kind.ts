@@ -1,33 +1,33 @@
-import type { Ground } from "../../context.ts";
+import type { SandboxContext } from "../../context.ts";
 import type { NodeKind } from "../../node-kind.ts";
 import type { Call } from "../../wire/call.ts";
 import { invalidParameter } from "../../wire/graph-error.ts";
-import { managing } from "../scopes.ts";
+import { managementEdge } from "../scopes.ts";
 import { readCategory, readComponents } from "./create-template.ts";
-import { checkTemplateFields, templateView } from "./list-templates.ts";
-import { review } from "./review.ts";
+import { checkTemplateFields, toTemplateNode } from "./list-templates.ts";
+import { scheduleReview } from "./review.ts";
 import { type Template, templateById } from "./template.ts";
 
 /** One template by its id. */
-export function templateKind(ground: Ground): NodeKind {
-  const find = (id: string) => templateById(ground, id) as Template;
+export function templateKind(context: SandboxContext): NodeKind {
+  const find = (id: string) => templateById(context, id) as Template;
   return {
     name: "template",
-    owns: (node) => templateById(ground, node) !== undefined,
+    owns: (node) => templateById(context, node) !== undefined,
     reaches: (grant, node) => grant.assets.includes(find(node).waba),
     asset: (node) => find(node).waba,
     edges: {
-      GET: managing((call) => {
+      GET: managementEdge((call) => {
         checkTemplateFields(call);
-        return templateView(find(call.node), call);
+        return toTemplateNode(find(call.node), call);
       }),
-      POST: managing((call) => edit(ground, find(call.node), call)),
+      POST: managementEdge((call) => editTemplate(context, find(call.node), call)),
     },
   };
 }
 
 /** What was approved before has to be approved again. */
-function edit(ground: Ground, template: Template, { params }: Call): unknown {
+function editTemplate(context: SandboxContext, template: Template, { params }: Call): unknown {
   if (template.status === "PENDING")
     throw invalidParameter("A template in review can't be edited", {
       userTitle: "Template can't be edited",
@@ -39,9 +39,9 @@ function edit(ground: Ground, template: Template, { params }: Call): unknown {
       userTitle: "Category can't be edited",
       userMessage: "The category of an approved template can't be edited.",
     });
-  const frame = { category, format: template.parameter_format };
-  const components = params.has("components") ? readComponents(params, frame) : template.components;
+  const traits = { category, format: template.parameter_format };
+  const components = params.has("components") ? readComponents(params, traits) : template.components;
   Object.assign(template, { category, components, status: "PENDING", changed: Date.now() });
-  review(ground, template);
+  scheduleReview(context, template);
   return { success: true };
 }

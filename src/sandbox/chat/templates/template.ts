@@ -1,6 +1,6 @@
 import { DAY } from "../../../runtime/durations.ts";
-import type { Ground } from "../../context.ts";
-import { perGround } from "../../per-sandbox.ts";
+import type { SandboxContext } from "../../context.ts";
+import { perSandbox } from "../../per-sandbox.ts";
 import { GraphError } from "../../wire/graph-error.ts";
 
 export const CATEGORIES = ["AUTHENTICATION", "MARKETING", "UTILITY"] as const;
@@ -28,40 +28,41 @@ export interface Template {
   changed: number;
 }
 
-const BLOCKED_FOR = 30 * DAY;
+const NAME_BLOCK_MS = 30 * DAY;
 
-interface Shelf {
+interface TemplateStore {
   byId: Map<string, Template>;
   /** When the approved ones that bore a name were deleted. */
   blocked: Map<string, number>;
 }
 
-const shelfOf = perGround((): Shelf => ({ byId: new Map(), blocked: new Map() }));
+const templateStoreOf = perSandbox((): TemplateStore => ({ byId: new Map(), blocked: new Map() }));
 
-export const templateById = (ground: Ground, id: string): Template | undefined =>
-  shelfOf(ground).byId.get(id);
+export const templateById = (context: SandboxContext, id: string): Template | undefined =>
+  templateStoreOf(context).byId.get(id);
 
-export const templatesOf = (ground: Ground, waba: string): Template[] =>
-  [...shelfOf(ground).byId.values()].filter((template) => template.waba === waba);
+export const templatesOf = (context: SandboxContext, waba: string): Template[] =>
+  [...templateStoreOf(context).byId.values()].filter((template) => template.waba === waba);
 
-export const keep = (ground: Ground, template: Template): void =>
-  void shelfOf(ground).byId.set(template.id, template);
+export const storeTemplate = (context: SandboxContext, template: Template): void =>
+  void templateStoreOf(context).byId.set(template.id, template);
 
-type Named = Pick<Template, "waba" | "name" | "language">;
+type TemplateIdentity = Pick<Template, "waba" | "name" | "language">;
 
-const keyOf = ({ waba, name, language }: Named) => `${waba} ${name} ${language}`;
+const keyOf = ({ waba, name, language }: TemplateIdentity) => `${waba} ${name} ${language}`;
 
 /** Whoever has received an approved one may still look at it: its name stays taken for a while. */
-export function forget(ground: Ground, template: Template): void {
-  const { byId, blocked } = shelfOf(ground);
+export function removeTemplate(context: SandboxContext, template: Template): void {
+  const { byId, blocked } = templateStoreOf(context);
   if (template.status === "APPROVED") blocked.set(keyOf(template), Date.now());
   template.status = "DELETED";
   byId.delete(template.id);
 }
 
-export const isBlocked = (ground: Ground, named: Named): boolean =>
-  Date.now() - (shelfOf(ground).blocked.get(keyOf(named)) ?? Number.NEGATIVE_INFINITY) < BLOCKED_FOR;
+export const isNameBlocked = (context: SandboxContext, identity: TemplateIdentity): boolean =>
+  Date.now() - (templateStoreOf(context).blocked.get(keyOf(identity)) ?? Number.NEGATIVE_INFINITY) <
+  NAME_BLOCK_MS;
 
 /** How the platform refuses a template: in words for a person, told apart by their subcode. */
-export const refusedTemplate = (subcode: number, userTitle: string, userMessage: string): GraphError =>
+export const templateError = (subcode: number, userTitle: string, userMessage: string): GraphError =>
   new GraphError(100, "Invalid parameter", { subcode, userTitle, userMessage });

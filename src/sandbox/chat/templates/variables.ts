@@ -1,4 +1,4 @@
-import { type ParameterFormat, refusedTemplate } from "./template.ts";
+import { type ParameterFormat, templateError } from "./template.ts";
 
 /** Spaces are trimmed afterwards: a pattern that tells them apart takes the cube of their number to fail. */
 const VARIABLE = /\{\{([^{}]*)\}\}/g;
@@ -10,7 +10,7 @@ export const variablesIn = (text: unknown): string[] =>
     : [];
 
 /** Whether they are named as the template's format wants: `1`, `2`, ..., or words. */
-export const areNamedWell = (names: readonly string[], format: ParameterFormat): boolean =>
+export const hasValidNames = (names: readonly string[], format: ParameterFormat): boolean =>
   format === "NAMED"
     ? names.every((name) => /^[a-z][a-z0-9_]*$/.test(name))
     : [...names].sort((a, b) => Number(a) - Number(b)).every((name, index) => name === String(index + 1));
@@ -24,7 +24,7 @@ export function isMostlyVariables(text: string): boolean {
   return count > 0 && words.length <= count;
 }
 
-interface Examples {
+interface ExampleCheck {
   /** Of which component. */
   type: string;
   example: unknown;
@@ -33,20 +33,20 @@ interface Examples {
 }
 
 /** Every variable needs an example, so that a reviewer can judge the text. */
-export function checkExamples({ type, example, names, format }: Examples): void {
+export function checkExamples({ type, example, names, format }: ExampleCheck): void {
   if (names.length === 0) return;
   const field = `${type.toLowerCase()}_text`;
   const given = (example ?? {}) as Record<string, unknown>;
   const complete =
     format === "NAMED"
       ? coversNames(given[`${field}_named_params`], names)
-      : isRowOf(type === "BODY" ? firstRow(given[field]) : given[field], names.length);
+      : isRowOfLength(type === "BODY" ? firstRow(given[field]) : given[field], names.length);
   if (!complete) throw missingField(type, "example");
 }
 
 const firstRow = (rows: unknown): unknown => (Array.isArray(rows) ? rows[0] : undefined);
 
-const isRowOf = (row: unknown, length: number): boolean =>
+const isRowOfLength = (row: unknown, length: number): boolean =>
   Array.isArray(row) && row.length === length && row.every((value) => typeof value === "string");
 
 function coversNames(params: unknown, names: readonly string[]): boolean {
@@ -56,7 +56,7 @@ function coversNames(params: unknown, names: readonly string[]): boolean {
 }
 
 export const missingField = (type: string, field: string) =>
-  refusedTemplate(
+  templateError(
     2388043,
     'Message template "components" param is missing expected field(s)',
     `component of type ${type} is missing expected field(s) (${field})`,

@@ -2,27 +2,27 @@ import { randomUUID } from "node:crypto";
 import t from "tap";
 import { AD_ACCOUNT_STATUSES } from "../../../../src/schema/enumerations.ts";
 import { syncAccounts } from "../../../../src/store/ads/ad-account-changes.ts";
-import { eventsOf } from "../../../fixtures/platforms/webhooks.ts";
-import { speak } from "../../../fixtures/sandbox/sandbox.ts";
+import { readClientEvents } from "../../../fixtures/platforms/webhooks.ts";
+import { callSandbox } from "../../../fixtures/sandbox/sandbox.ts";
 import { grantAdAccount } from "../../../fixtures/tenants/ad-accounts.ts";
 import {
-  type AdScene,
-  COFFEE,
-  DEAD_SHOP,
-  SHOPS,
-  startAds,
-  WHOLESALE,
+  AD_ACCOUNT_IDS,
+  type AdsContext,
+  COFFEE_ACCOUNT_ID,
+  DEAD_TOKEN_ACCOUNT_ID,
+  startAdsContext,
+  WHOLESALE_ACCOUNT_ID,
 } from "../../../fixtures/tenants/ad-grants.ts";
 
 /** A throttle of theirs holds up whoever uses them. */
-const [THROTTLED, UNLUCKY] = SHOPS.slice(6) as [string, string];
+const [THROTTLED, FAILING] = AD_ACCOUNT_IDS.slice(6) as [string, string];
 
-const received = async ({ sandbox }: AdScene, path: RegExp) => {
-  const { body } = await speak(`${sandbox.origin}/_sandbox/requests`);
+const receivedCalls = async ({ sandbox }: AdsContext, path: RegExp) => {
+  const { body } = await callSandbox(`${sandbox.origin}/_sandbox/requests`);
   return (body.data as { method: string; path: string }[]).filter((call) => path.test(call.path));
 };
 
-const subscribedAt = async ({ api }: AdScene, id: string) => {
+const subscribedAt = async ({ api }: AdsContext, id: string) => {
   const [row] = await api.db.query<{ subscribed_at: Date | null }>(
     "select subscribed_at from ad_accounts where id = $1",
     [id],
@@ -31,24 +31,24 @@ const subscribedAt = async ({ api }: AdScene, id: string) => {
 };
 
 t.test("ad accounts", async (t) => {
-  const scene = await startAds(t);
-  const { api } = scene;
+  const context = await startAdsContext(t);
+  const { api } = context;
 
   t.test("are listed newest first, by pages, by state and by a word", async (t) => {
-    const advertiser = await scene.advertiser();
+    const advertiser = await context.makeAdvertiser();
     t.same((await advertiser.call("GET", "/ad-accounts")).body, {
       data: [],
       paging: { cursors: { before: null, after: null }, has_more: false },
     });
-    const first = await advertiser.connect(...SHOPS.slice(0, 3));
-    const [last] = await advertiser.connect(SHOPS[3] as string);
+    const first = await advertiser.connectAdAccounts(...AD_ACCOUNT_IDS.slice(0, 3));
+    const [last] = await advertiser.connectAdAccounts(AD_ACCOUNT_IDS[3] as string);
     await advertiser.call("PATCH", `/ad-accounts/${first[2].id}`, { status: "active" });
-    const found = async (query: string) => {
+    const listNames = async (query: string) => {
       const { status, body } = await advertiser.call("GET", `/ad-accounts${query}`);
       t.equal(status, 200, query);
       return (body.data as { name: string }[]).map(({ name }) => name);
     };
-    const all = await found("");
+    const all = await listNames("");
     t.equal(all.length, 4);
     t.same(
       all,
@@ -57,14 +57,14 @@ t.test("ad accounts", async (t) => {
     );
     const page = (await advertiser.call("GET", "/ad-accounts?limit=3")).body;
     t.equal(page.paging.has_more, true);
-    const rest = await found(`?limit=3&after=${page.paging.cursors.after}`);
+    const rest = await listNames(`?limit=3&after=${page.paging.cursors.after}`);
     t.same([...page.data.map(({ name }: { name: string }) => name), ...rest], all);
-    t.same(await found("?status=active"), ["Sandbox Tea"]);
-    t.same((await found("?status=available")).length, 3);
-    t.same((await found("?q=COFFEE")).length, 2, "whatever the case");
-    t.same(await found("?q=wholesale&status=active"), []);
-    t.same(await found(`?q=act_${SHOPS[3]}`), ["Sandbox Sushi"]);
-    t.same(await found("?q=%25"), [], "a sign that means something elsewhere is only itself");
+    t.same(await listNames("?status=active"), ["Sandbox Tea"]);
+    t.same((await listNames("?status=available")).length, 3);
+    t.same((await listNames("?q=COFFEE")).length, 2, "whatever the case");
+    t.same(await listNames("?q=wholesale&status=active"), []);
+    t.same(await listNames(`?q=act_${AD_ACCOUNT_IDS[3]}`), ["Sandbox Sushi"]);
+    t.same(await listNames("?q=%25"), [], "a sign that means something elsewhere is only itself");
     for (const query of [
       "?status=paused",
       "?q=",
@@ -81,10 +81,10 @@ t.test("ad accounts", async (t) => {
   });
 
   t.test("are read by the service's own id, each client its own", async (t) => {
-    const advertiser = await scene.advertiser();
-    const [account] = await advertiser.connect(COFFEE);
+    const advertiser = await context.makeAdvertiser();
+    const [account] = await advertiser.connectAdAccounts(COFFEE_ACCOUNT_ID);
     t.same((await advertiser.call("GET", `/ad-accounts/${account.id}`)).body, account);
-    for (const id of [`act_${COFFEE}`, "x", `${account.id}x`, `urn:uuid:${account.id}`])
+    for (const id of [`act_${COFFEE_ACCOUNT_ID}`, "x", `${account.id}x`, `urn:uuid:${account.id}`])
       t.match(await advertiser.call("GET", `/ad-accounts/${id}`), {
         status: 400,
         body: { details: [{ path: "/id" }] },
@@ -93,13 +93,17 @@ t.test("ad accounts", async (t) => {
       status: 404,
       body: { error: "not_found" },
     });
-    const stranger = await scene.advertiser();
+    const otherAdvertiser = await context.makeAdvertiser();
     for (const [method, path, json] of [
       ["GET", "", undefined],
       ["PATCH", "", { status: "active" }],
       ["POST", "/refresh", undefined],
     ] as const)
-      t.equal((await stranger.call(method, `/ad-accounts/${account.id}${path}`, json)).status, 404, method);
+      t.equal(
+        (await otherAdvertiser.call(method, `/ad-accounts/${account.id}${path}`, json)).status,
+        404,
+        method,
+      );
   });
 
   t.test("go from state to state as the table says", async (t) => {
@@ -110,15 +114,15 @@ t.test("ad accounts", async (t) => {
       revoked: { active: [409, "ad_account_revoked"], disabled: [409, "ad_account_revoked"] },
     };
     t.same(Object.keys(outcomes).sort(), [...AD_ACCOUNT_STATUSES].sort());
-    for (const [from, wishes] of Object.entries(outcomes))
-      for (const [to, [status, said]] of Object.entries(wishes)) {
-        const advertiser = await scene.advertiser();
+    for (const [from, transitions] of Object.entries(outcomes))
+      for (const [to, [status, expected]] of Object.entries(transitions)) {
+        const advertiser = await context.makeAdvertiser();
         const { id } = await grantAdAccount(api, advertiser, { status: from, token: "EAASandboxDemoAds" });
-        const { status: answered, body } = await advertiser.call("PATCH", `/ad-accounts/${id}`, {
+        const { status: actualStatus, body } = await advertiser.call("PATCH", `/ad-accounts/${id}`, {
           status: to,
         });
-        t.equal(answered, status, `${from} to ${to}`);
-        t.equal(status === 200 ? body.status : body.error, said, `${from} to ${to}`);
+        t.equal(actualStatus, status, `${from} to ${to}`);
+        t.equal(status === 200 ? body.status : body.error, expected, `${from} to ${to}`);
         const now = (await advertiser.call("GET", `/ad-accounts/${id}`)).body;
         t.equal(now.status, status === 200 ? to : from);
         const changes = await api.db.query(
@@ -128,12 +132,16 @@ t.test("ad accounts", async (t) => {
         const details = changes.map((change) => (change as { details: object }).details);
         const ad_account_id = now.ad_account_id;
         t.same(details, status === 200 && from !== to ? [{ ad_account_id, from, to }] : []);
-        t.same(await eventsOf(api, advertiser.id), [], "what the client does itself it is not told of");
+        t.same(
+          await readClientEvents(api, advertiser.id),
+          [],
+          "what the client does itself it is not told of",
+        );
       }
   });
 
   t.test("are not changed by what is no state", async (t) => {
-    const advertiser = await scene.advertiser();
+    const advertiser = await context.makeAdvertiser();
     const { id } = await grantAdAccount(api, advertiser, { status: "available" });
     for (const json of [
       {},
@@ -154,21 +162,21 @@ t.test("ad accounts", async (t) => {
   });
 
   t.test("become heard of when they are activated", async (t) => {
-    const advertiser = await scene.advertiser();
-    const [account] = await advertiser.connect(COFFEE);
-    t.equal(await subscribedAt(scene, account.id), null);
-    const before = (await received(scene, /subscribed_apps/)).length;
+    const advertiser = await context.makeAdvertiser();
+    const [account] = await advertiser.connectAdAccounts(COFFEE_ACCOUNT_ID);
+    t.equal(await subscribedAt(context, account.id), null);
+    const before = (await receivedCalls(context, /subscribed_apps/)).length;
     await advertiser.call("PATCH", `/ad-accounts/${account.id}`, { status: "active" });
     await advertiser.call("PATCH", `/ad-accounts/${account.id}`, { status: "active" });
-    const calls = await received(scene, /subscribed_apps/);
+    const calls = await receivedCalls(context, /subscribed_apps/);
     t.equal(calls.length, before + 1, "once: the second time it was active already");
-    t.match(calls[0], { method: "POST", path: `/v26.0/act_${COFFEE}/subscribed_apps` });
-    t.ok(await subscribedAt(scene, account.id));
+    t.match(calls[0], { method: "POST", path: `/v26.0/act_${COFFEE_ACCOUNT_ID}/subscribed_apps` });
+    t.ok(await subscribedAt(context, account.id));
   });
 
   t.test("are active also where the platform does not want to tell of them", async (t) => {
-    const advertiser = await scene.advertiser();
-    const [account] = await advertiser.connect(THROTTLED);
+    const advertiser = await context.makeAdvertiser();
+    const [account] = await advertiser.connectAdAccounts(THROTTLED);
     const match = { path_prefix: `/act_${THROTTLED}/subscribed_apps` };
     const faults = [
       [{ kind: "error", code: 200 }, "platform_permission_denied"],
@@ -179,14 +187,14 @@ t.test("ad accounts", async (t) => {
       [{ kind: "throttle", code: 80004 }, "platform_rate_limited"],
     ] as const;
     for (const [fault, error] of faults) {
-      await scene.arm({ ...fault, match });
+      await context.arm({ ...fault, match });
       const { status, body } = await advertiser.call("PATCH", `/ad-accounts/${account.id}`, {
         status: "active",
       });
       t.match({ status, body }, { status: 200, body: { status: "active" } }, fault.kind);
-      t.equal(await subscribedAt(scene, account.id), null, fault.kind);
+      t.equal(await subscribedAt(context, account.id), null, fault.kind);
       t.match(
-        api.lines.findLast(({ event }) => event === "ad_account.not_subscribed"),
+        api.lines.findLast(({ event }) => event === "ad_account.subscribe_failed"),
         {
           level: "warn",
           client: advertiser.id,
@@ -196,20 +204,20 @@ t.test("ad accounts", async (t) => {
       );
       await advertiser.call("PATCH", `/ad-accounts/${account.id}`, { status: "disabled" });
     }
-    await scene.clearFaults();
+    await context.clearFaults();
   });
 
   t.test("whose token turns out to be dead when they are activated are revoked, and say so", async (t) => {
-    const advertiser = await scene.advertiser();
-    const [coffee, dead] = await advertiser.connect(COFFEE, DEAD_SHOP);
+    const advertiser = await context.makeAdvertiser();
+    const [coffee, dead] = await advertiser.connectAdAccounts(COFFEE_ACCOUNT_ID, DEAD_TOKEN_ACCOUNT_ID);
     const { status, body } = await advertiser.call("PATCH", `/ad-accounts/${dead.id}`, { status: "active" });
     t.match({ status, body }, { status: 200, body: { status: "revoked" } });
     t.equal((await advertiser.call("GET", `/ad-accounts/${coffee.id}`)).body.status, "revoked");
   });
 
   t.test("are read anew from the platform, in every state but revoked", async (t) => {
-    const advertiser = await scene.advertiser();
-    const accounts = await advertiser.connect(...SHOPS.slice(3, 6));
+    const advertiser = await context.makeAdvertiser();
+    const accounts = await advertiser.connectAdAccounts(...AD_ACCOUNT_IDS.slice(3, 6));
     const [available, active, disabled] = accounts;
     for (const { id } of [active, disabled])
       await advertiser.call("PATCH", `/ad-accounts/${id}`, { status: "active" });
@@ -228,26 +236,30 @@ t.test("ad accounts", async (t) => {
       t.match(reply.body, { ...account, status, last_synced_at: String });
       t.ok(Date.parse(reply.body.last_synced_at) > Date.now() - 60_000);
     }
-    const told = (await eventsOf(api, advertiser.id)).slice(3);
+    const events = (await readClientEvents(api, advertiser.id)).slice(3);
     t.same(
-      told.map(({ type }) => type),
+      events.map(({ type }) => type),
       Array(3).fill("ad_account.updated"),
     );
-    t.match(told[1], {
+    t.match(events[1], {
       payload: { data: { ad_account: { id: active.id, status: "active", name: active.name } } },
     });
     await advertiser.call("POST", `/ad-accounts/${active.id}/refresh`);
-    t.equal((await eventsOf(api, advertiser.id)).length, 6, "where nothing is new there is nothing to tell");
+    t.equal(
+      (await readClientEvents(api, advertiser.id)).length,
+      6,
+      "where nothing is new there is nothing to tell",
+    );
   });
 
   t.test("are not touched by an answer that came with a token they had before", async (t) => {
-    const advertiser = await scene.advertiser();
-    const [account] = await advertiser.connect(SHOPS[5] as string);
+    const advertiser = await context.makeAdvertiser();
+    const [account] = await advertiser.connectAdAccounts(AD_ACCOUNT_IDS[5] as string);
     const [before] = await api.db.query<{ connection_id: string }>(
       "select connection_id from ad_accounts where id = $1",
       [account.id],
     );
-    await advertiser.connect(SHOPS[5] as string);
+    await advertiser.connectAdAccounts(AD_ACCOUNT_IDS[5] as string);
     const facts = {
       name: "Late",
       currency: "X",
@@ -261,27 +273,37 @@ t.test("ad accounts", async (t) => {
   });
 
   t.test("with a dead token are revoked with all that share it, each is told of once", async (t) => {
-    const advertiser = await scene.advertiser();
-    const others = await scene.advertiser();
-    const [coffee, wholesale, tea] = await advertiser.connect(COFFEE, WHOLESALE, SHOPS[2] as string);
-    const [foreign] = await others.connect(COFFEE);
+    const advertiser = await context.makeAdvertiser();
+    const otherAdvertiser = await context.makeAdvertiser();
+    const [coffee, wholesale, tea] = await advertiser.connectAdAccounts(
+      COFFEE_ACCOUNT_ID,
+      WHOLESALE_ACCOUNT_ID,
+      AD_ACCOUNT_IDS[2] as string,
+    );
+    const [otherAccount] = await otherAdvertiser.connectAdAccounts(COFFEE_ACCOUNT_ID);
     await advertiser.call("PATCH", `/ad-accounts/${coffee.id}`, { status: "active" });
-    const [own] = await advertiser.connect(SHOPS[2] as string);
-    t.equal(own.id, tea.id, "this one has a token of its own by now");
-    await scene.arm({ kind: "dead_token", match: { path_prefix: `/act_${COFFEE}` } });
+    const [regranted] = await advertiser.connectAdAccounts(AD_ACCOUNT_IDS[2] as string);
+    t.equal(regranted.id, tea.id, "this one has a token of its own by now");
+    await context.arm({ kind: "dead_token", match: { path_prefix: `/act_${COFFEE_ACCOUNT_ID}` } });
     const replies = await Promise.all(
       Array.from({ length: 3 }, () => advertiser.call("POST", `/ad-accounts/${coffee.id}/refresh`)),
     );
     for (const reply of replies) t.match(reply, { status: 409, body: { error: "ad_account_revoked" } });
-    const statusOf = async (who: typeof advertiser, id: string) =>
-      (await who.call("GET", `/ad-accounts/${id}`)).body.status;
+    const statusOf = async (caller: typeof advertiser, id: string) =>
+      (await caller.call("GET", `/ad-accounts/${id}`)).body.status;
     t.equal(await statusOf(advertiser, coffee.id), "revoked");
     t.equal(await statusOf(advertiser, wholesale.id), "revoked");
     t.equal(await statusOf(advertiser, tea.id), "available");
-    t.equal(await statusOf(others, foreign.id), "available", "another client has another token");
-    const told = (await eventsOf(api, advertiser.id)).filter(({ type }) => type === "ad_account.revoked");
+    t.equal(
+      await statusOf(otherAdvertiser, otherAccount.id),
+      "available",
+      "another client has another token",
+    );
+    const events = (await readClientEvents(api, advertiser.id)).filter(
+      ({ type }) => type === "ad_account.revoked",
+    );
     t.match(
-      told
+      events
         .map(({ payload }) => payload.data)
         .sort((a, b) => (a.previous_status < b.previous_status ? -1 : 1)),
       [
@@ -290,8 +312,8 @@ t.test("ad accounts", async (t) => {
       ],
     );
     t.same(
-      await eventsOf(api, others.id),
-      (await eventsOf(api, others.id)).filter(({ type }) => type === "ad_account.connected"),
+      await readClientEvents(api, otherAdvertiser.id),
+      (await readClientEvents(api, otherAdvertiser.id)).filter(({ type }) => type === "ad_account.connected"),
     );
     t.match(await advertiser.call("POST", `/ad-accounts/${coffee.id}/refresh`), {
       status: 409,
@@ -299,9 +321,9 @@ t.test("ad accounts", async (t) => {
     });
     const tokens = await api.db.query("select 1 from ad_connections where client_id = $1", [advertiser.id]);
     t.equal(tokens.length, 1, "the dead token is erased");
-    await scene.clearFaults();
+    await context.clearFaults();
 
-    const again = await advertiser.connect(COFFEE, WHOLESALE);
+    const again = await advertiser.connectAdAccounts(COFFEE_ACCOUNT_ID, WHOLESALE_ACCOUNT_ID);
     t.same(
       again.map(({ id, status }) => [id, status]),
       [
@@ -309,11 +331,11 @@ t.test("ad accounts", async (t) => {
         [wholesale.id, "available"],
       ],
     );
-    const back = (await eventsOf(api, advertiser.id))
+    const reconnected = (await readClientEvents(api, advertiser.id))
       .filter(({ type }) => type === "ad_account.connected")
       .slice(-2);
     t.match(
-      back,
+      reconnected,
       Array(2).fill({
         payload: { data: { previous_status: "revoked", ad_account: { status: "available" } } },
       }),
@@ -322,8 +344,8 @@ t.test("ad accounts", async (t) => {
   });
 
   t.test("are not revoked by what a person can mend, nor by a platform that fails", async (t) => {
-    const advertiser = await scene.advertiser();
-    const [account] = await advertiser.connect(UNLUCKY);
+    const advertiser = await context.makeAdvertiser();
+    const [account] = await advertiser.connectAdAccounts(FAILING);
     for (const [fault, status, error] of [
       [{ kind: "error", code: 190, subcode: 459 }, 403, "platform_permission_denied"],
       [{ kind: "error", code: 100, subcode: 33 }, 404, "platform_object_not_found"],
@@ -331,7 +353,7 @@ t.test("ad accounts", async (t) => {
       [{ kind: "html", times: 3 }, 502, "platform_unavailable"],
       [{ kind: "throttle", code: 80004 }, 429, "platform_rate_limited"],
     ] as const) {
-      await scene.arm({ ...fault, match: { path_prefix: `/act_${UNLUCKY}` } });
+      await context.arm({ ...fault, match: { path_prefix: `/act_${FAILING}` } });
       const reply = await advertiser.call("POST", `/ad-accounts/${account.id}/refresh`);
       t.match(reply, { status, body: { error } });
     }
@@ -340,16 +362,16 @@ t.test("ad accounts", async (t) => {
 });
 
 t.test("an account is activated although its token cannot be opened", async (t) => {
-  const scene = await startAds(t);
-  const advertiser = await scene.advertiser();
-  const [account] = await advertiser.connect(COFFEE);
-  await scene.api.db.query("update ad_connections set token_sealed = 'lost.AAAA'");
+  const context = await startAdsContext(t);
+  const advertiser = await context.makeAdvertiser();
+  const [account] = await advertiser.connectAdAccounts(COFFEE_ACCOUNT_ID);
+  await context.api.db.query("update ad_connections set token_sealed = 'lost.AAAA'");
   t.match(await advertiser.call("PATCH", `/ad-accounts/${account.id}`, { status: "active" }), {
     status: 200,
     body: { status: "active" },
   });
   t.match(
-    scene.api.lines.find(({ event }) => event === "ad_account.not_subscribed"),
+    context.api.lines.find(({ event }) => event === "ad_account.subscribe_failed"),
     { level: "error", client: advertiser.id, err: { message: /no encryption key/ } },
   );
 });

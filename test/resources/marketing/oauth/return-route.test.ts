@@ -9,13 +9,13 @@ import { curlProgram } from "../../../fixtures/servers/programs.ts";
 
 const run = promisify(execFile);
 
-const PAGE = "/console/oauth";
+const RETURN_PATH = "/console/oauth";
 
 /** The address with which the platform sends a person back. */
-const back = (answer: Record<string, string>) => `${PAGE}?${new URLSearchParams(answer)}`;
+const returnUrl = (answer: Record<string, string>) => `${RETURN_PATH}?${new URLSearchParams(answer)}`;
 
 /** What a browser shows of a markup. */
-const shown = (markup: string) =>
+const visibleText = (markup: string) =>
   markup
     .replaceAll(/<[^>]*>/g, "")
     .replaceAll("&lt;", "<")
@@ -25,10 +25,10 @@ const shown = (markup: string) =>
     .replaceAll("&amp;", "&");
 
 const commandIn = (text: string) =>
-  shown(/<pre id="command"[^>]*>([\s\S]*?)<\/pre>/.exec(text)?.[1] as string);
+  visibleText(/<pre id="command"[^>]*>([\s\S]*?)<\/pre>/.exec(text)?.[1] as string);
 
 /** A server that answers what it was sent, and the command that reaches it. */
-async function listenFor(t: Test) {
+async function startEchoServer(t: Test) {
   const server = createServer(async (request, response) => {
     const chunks = await request.toArray();
     const { method, url, headers } = request;
@@ -41,12 +41,12 @@ async function listenFor(t: Test) {
 }
 
 /** Runs what a person would paste, as they would. */
-async function paste(command: string, shell: string) {
+async function runCommand(command: string, shell: string) {
   const { stdout } = await run(shell, ["-c", command], { env: { ...process.env, API_KEY: "sk_test_1" } });
   return JSON.parse(stdout);
 }
 
-const HOSTILE = [
+const HOSTILE_VALUES = [
   `</script><img src=x onerror=alert(1)>`,
   `</pre><script>alert(1)</script>&lt;b&gt;`,
   `"><svg onload=alert(1)>`,
@@ -59,18 +59,21 @@ const HOSTILE = [
 ];
 
 t.test("people who come back from the ad platform's login", async (t) => {
-  const address = await listenFor(t);
+  const address = await startEchoServer(t);
   const redirectUri = "https://herald.customer.example/it's/console/oauth";
   const api = await startApi(t, { settings: { PUBLIC_URL: address, OAUTH_REDIRECT_URI: redirectUri } });
   curlProgram();
 
   t.test("are shown the command that does the rest, whatever else the address says", async (t) => {
-    const reply = await api.call("GET", back({ code: "AQB-1_x", state: "s.1", granted_scopes: "a", x: "" }));
+    const reply = await api.call(
+      "GET",
+      returnUrl({ code: "AQB-1_x", state: "s.1", granted_scopes: "a", x: "" }),
+    );
     t.equal(reply.status, 200);
     t.match(reply.text, "<h1>The ad platform has agreed</h1>");
     for (const word of ["within half a minute", "once", "available", '"status": "active"', "redirect_uri"])
-      t.match(shown(reply.text), word);
-    t.same(await paste(commandIn(reply.text), "sh"), {
+      t.match(visibleText(reply.text), word);
+    t.same(await runCommand(commandIn(reply.text), "sh"), {
       method: "POST",
       url: "/api/marketing/oauth/exchange",
       key: "sk_test_1",
@@ -79,12 +82,12 @@ t.test("people who come back from the ad platform's login", async (t) => {
   });
 
   t.test("get a page that can load, send and be framed nowhere", async (t) => {
-    const [page, refused, wrong] = [
-      await api.call("GET", back({ code: "c", state: "s" })),
-      await api.call("GET", back({ error: "access_denied" })),
-      await api.call("GET", PAGE),
+    const [view, refused, wrong] = [
+      await api.call("GET", returnUrl({ code: "c", state: "s" })),
+      await api.call("GET", returnUrl({ error: "access_denied" })),
+      await api.call("GET", RETURN_PATH),
     ];
-    for (const { headers } of [page, refused, wrong]) {
+    for (const { headers } of [view, refused, wrong]) {
       const policy = headers.get("content-security-policy") ?? "";
       for (const part of [
         "default-src 'none'",
@@ -101,24 +104,28 @@ t.test("people who come back from the ad platform's login", async (t) => {
       t.equal(headers.get("set-cookie"), null);
     }
     const nonce = /script-src 'nonce-([\w-]{24})'/.exec(
-      page.headers.get("content-security-policy") ?? "",
+      view.headers.get("content-security-policy") ?? "",
     )?.[1];
-    t.match(page.text, `<script nonce="${nonce}">`);
-    t.notMatch(page.text, /\son\w+=|\sstyle=|<script(?! nonce)/);
-    t.notMatch((await api.call("GET", back({ code: "c", state: "s" }))).text, nonce, "a new one each time");
+    t.match(view.text, `<script nonce="${nonce}">`);
+    t.notMatch(view.text, /\son\w+=|\sstyle=|<script(?! nonce)/);
+    t.notMatch(
+      (await api.call("GET", returnUrl({ code: "c", state: "s" }))).text,
+      nonce,
+      "a new one each time",
+    );
     for (const { headers } of [refused, wrong])
       t.notMatch(headers.get("content-security-policy"), "script-src", "no script, no room for one");
   });
 
   t.test("cannot be made to run or to send what somebody wrote into the address", async (t) => {
-    const harmless = (await api.call("GET", back({ code: "c", state: "s" }))).text.match(/<\w+/g);
-    for (const value of HOSTILE) {
-      const reply = await api.call("GET", back({ code: value, state: `${value}.s` }));
+    const expectedTags = (await api.call("GET", returnUrl({ code: "c", state: "s" }))).text.match(/<\w+/g);
+    for (const value of HOSTILE_VALUES) {
+      const reply = await api.call("GET", returnUrl({ code: value, state: `${value}.s` }));
       t.equal(reply.status, 200, value);
-      t.same(reply.text.match(/<\w+/g), harmless, "no element more or less");
+      t.same(reply.text.match(/<\w+/g), expectedTags, "no element more or less");
       const command = commandIn(reply.text);
       t.match(command, /^[ -~\n]+$/, "nothing that is not seen");
-      const { body, key } = await paste(command, "sh");
+      const { body, key } = await runCommand(command, "sh");
       t.same(body, { code: value, state: `${value}.s`, redirect_uri: redirectUri });
       t.equal(key, "sk_test_1");
     }
@@ -127,15 +134,15 @@ t.test("people who come back from the ad platform's login", async (t) => {
   t.test("are told that nothing was connected, in the platform's own words", async (t) => {
     const words = "Permissions error </blockquote><script>alert(1)</script>";
     const denied = { error: "access_denied", error_reason: "user_denied", error_description: words };
-    const reply = await api.call("GET", back({ ...denied, error_code: "200", state: "s.1" }));
+    const reply = await api.call("GET", returnUrl({ ...denied, error_code: "200", state: "s.1" }));
     t.equal(reply.status, 200);
     t.match(reply.text, "<h1>Nothing was connected</h1>");
     for (const word of ["access_denied", "user_denied", words, `${address}/api/marketing/oauth/url`])
-      t.match(shown(reply.text), word);
+      t.match(visibleText(reply.text), word);
     t.notMatch(reply.text, /<script|s\.1/);
-    t.equal((await api.call("GET", back({ error: "server_error" }))).status, 200);
+    t.equal((await api.call("GET", returnUrl({ error: "server_error" }))).status, 200);
     t.match(
-      (await api.call("GET", back({ error: "x", code: "c", state: "s" }))).text,
+      (await api.call("GET", returnUrl({ error: "x", code: "c", state: "s" }))).text,
       "Nothing was connected",
     );
   });
@@ -154,34 +161,37 @@ t.test("people who come back from the ad platform's login", async (t) => {
       ["?code=%00&state=s", "U+0000"],
     ];
     for (const [query, message] of rows) {
-      const page = await api.call("GET", PAGE + query);
-      t.equal(page.status, 400, query.slice(0, 50));
-      t.match(shown(page.text), message);
-      const json = await api.call("GET", PAGE + query, { headers: { accept: "application/json" } });
+      const view = await api.call("GET", RETURN_PATH + query);
+      t.equal(view.status, 400, query.slice(0, 50));
+      t.match(visibleText(view.text), message);
+      const json = await api.call("GET", RETURN_PATH + query, { headers: { accept: "application/json" } });
       t.match(json, { status: 400, body: { error: "validation_failed" } });
       t.match(json.body.message, message);
     }
-    const longest = "s".repeat(4_096);
-    t.equal((await api.call("GET", back({ code: longest, state: longest }))).status, 200);
+    const longestValue = "s".repeat(4_096);
+    t.equal((await api.call("GET", returnUrl({ code: longestValue, state: longestValue }))).status, 200);
   });
 
   t.test("leave neither code nor state in the log", async (t) => {
     const secret = "AQBneverlogged";
-    for (const path of [back({ code: secret, state: secret }), `${PAGE}/${secret}?code=${secret}`])
+    for (const path of [
+      returnUrl({ code: secret, state: secret }),
+      `${RETURN_PATH}/${secret}?code=${secret}`,
+    ])
       await api.call("GET", path);
-    await api.call("GET", `${PAGE}?code=${secret}&code=${secret}&state=${secret}`);
-    t.ok(api.lines.some(({ event, route }) => event === "http.request" && route === PAGE));
+    await api.call("GET", `${RETURN_PATH}?code=${secret}&code=${secret}&state=${secret}`);
+    t.ok(api.lines.some(({ event, route }) => event === "http.request" && route === RETURN_PATH));
     t.notMatch(JSON.stringify(api.lines), secret);
   });
 });
 
 t.test("the command means the same to other shells", async (t) => {
-  const address = await listenFor(t);
+  const address = await startEchoServer(t);
   curlProgram();
-  const text = HOSTILE.join(" ");
+  const text = HOSTILE_VALUES.join(" ");
   const command = exchangeCommand({ publicUrl: address, code: text, state: text, redirectUri: address });
   for (const shell of ["bash", "zsh", "fish"]) {
     const found = await run("sh", ["-c", `command -v ${shell}`]).catch(() => undefined);
-    if (found) t.match(await paste(command, shell), { body: { code: text, state: text } }, shell);
+    if (found) t.match(await runCommand(command, shell), { body: { code: text, state: text } }, shell);
   }
 });

@@ -1,31 +1,32 @@
 import t from "tap";
 import { createSigner } from "../../../../src/security/derived-keys.ts";
 import { createSignedStates } from "../../../../src/security/signed-states.ts";
-import { eventsOf } from "../../../fixtures/platforms/webhooks.ts";
+import { readClientEvents } from "../../../fixtures/platforms/webhooks.ts";
 import {
-  type AdScene,
+  AD_ACCOUNT_IDS,
+  type AdsContext,
   type Advertiser,
-  COFFEE,
-  DEAD_SHOP,
-  SHOPS,
-  startAds,
-  WHOLESALE,
+  COFFEE_ACCOUNT_ID,
+  DEAD_TOKEN_ACCOUNT_ID,
+  startAdsContext,
+  WHOLESALE_ACCOUNT_ID,
 } from "../../../fixtures/tenants/ad-grants.ts";
 
-const actOf = (accounts: { ad_account_id: string }[]) => accounts.map(({ ad_account_id }) => ad_account_id);
+const adAccountIdsOf = (accounts: { ad_account_id: string }[]) =>
+  accounts.map(({ ad_account_id }) => ad_account_id);
 
-const connectionsOf = ({ api }: AdScene, { id }: Advertiser) =>
+const connectionsOf = ({ api }: AdsContext, { id }: Advertiser) =>
   api.db.query<{ id: string; platform_user_id: string; token_sealed: string; expires_at: Date | null }>(
     "select id, platform_user_id, token_sealed, expires_at from ad_connections where client_id = $1 order by id",
     [id],
   );
 
 t.test("the way to the ad accounts", async (t) => {
-  const scene = await startAds(t);
-  const { api } = scene;
+  const context = await startAdsContext(t);
+  const { api } = context;
 
   t.test("the address leads to the dialog with all that it needs", async (t) => {
-    const advertiser = await scene.advertiser();
+    const advertiser = await context.makeAdvertiser();
     const before = Date.now();
     const { status, body } = await advertiser.call("GET", "/oauth/url");
     t.equal(status, 200);
@@ -41,22 +42,26 @@ t.test("the way to the ad accounts", async (t) => {
       auth_type: "rerequest",
     });
     t.equal(body.redirect_uri, api.config.OAUTH_REDIRECT_URI);
-    const life = Date.parse(body.expires_at) - before;
-    t.ok(life >= 600_000 && life < 660_000, `the state lives for ten minutes, not ${life} ms`);
+    const lifetimeMs = Date.parse(body.expires_at) - before;
+    t.ok(
+      lifetimeMs >= 600_000 && lifetimeMs < 660_000,
+      `the state lives for ten minutes, not ${lifetimeMs} ms`,
+    );
     const again = await advertiser.call("GET", "/oauth/url");
     t.not(again.body.state, body.state);
   });
 
   t.test("a redirect_uri of one's own is kept to the letter, or refused", async (t) => {
-    const advertiser = await scene.advertiser();
-    const ask = (uri: string) => advertiser.call("GET", `/oauth/url?redirect_uri=${encodeURIComponent(uri)}`);
+    const advertiser = await context.makeAdvertiser();
+    const requestUrl = (uri: string) =>
+      advertiser.call("GET", `/oauth/url?redirect_uri=${encodeURIComponent(uri)}`);
     for (const uri of [
       "https://App.example.com:443/back?a=b%20c&d=",
       "http://localhost:3000/x",
       "http://127.0.0.1/",
       "https://app.example.com",
     ]) {
-      const { status, body } = await ask(uri);
+      const { status, body } = await requestUrl(uri);
       t.equal(status, 200, uri);
       t.equal(body.redirect_uri, uri);
       t.equal(new URL(body.url).searchParams.get("redirect_uri"), uri);
@@ -75,22 +80,22 @@ t.test("the way to the ad accounts", async (t) => {
       "/console/oauth",
       `https://app.example.com/${"x".repeat(2_048)}`,
     ]) {
-      const { status, body } = await ask(uri);
+      const { status, body } = await requestUrl(uri);
       t.equal(status, 400, JSON.stringify(uri));
       t.match(body, { error: "validation_failed", details: [{ path: "/redirect_uri" }] });
     }
   });
 
   t.test("the exchange connects every account that was granted, over all pages, as available", async (t) => {
-    const advertiser = await scene.advertiser();
-    const accounts = await advertiser.connect(...SHOPS);
+    const advertiser = await context.makeAdvertiser();
+    const accounts = await advertiser.connectAdAccounts(...AD_ACCOUNT_IDS);
     t.same(
-      actOf(accounts),
-      SHOPS.map((id) => `act_${id}`),
+      adAccountIdsOf(accounts),
+      AD_ACCOUNT_IDS.map((id) => `act_${id}`),
     );
     t.match(accounts[0], {
-      ad_account_id: `act_${COFFEE}`,
-      account_id: COFFEE,
+      ad_account_id: `act_${COFFEE_ACCOUNT_ID}`,
+      account_id: COFFEE_ACCOUNT_ID,
       name: "Sandbox Coffee",
       currency: "BRL",
       timezone_name: "America/Sao_Paulo",
@@ -108,38 +113,38 @@ t.test("the way to the ad accounts", async (t) => {
     );
     t.ok(accounts.every(({ status }) => status === "available"));
 
-    const connections = await connectionsOf(scene, advertiser);
+    const connections = await connectionsOf(context, advertiser);
     t.equal(connections.length, 1, "one connection is shared by all of them");
     const [connection] = connections;
     t.equal(connection?.platform_user_id, "1700000000000042");
     t.ok(Number(connection?.expires_at) > Date.now() + 59 * 86_400_000, "its token is long-lived");
     t.notMatch(connection?.token_sealed, /EAA/, "and is kept sealed");
 
-    const events = await eventsOf(api, advertiser.id);
+    const events = await readClientEvents(api, advertiser.id);
     t.same(
       events.map(({ type }) => type),
-      SHOPS.map(() => "ad_account.connected"),
+      AD_ACCOUNT_IDS.map(() => "ad_account.connected"),
     );
     t.match(events[0], { key: "marketing", payload: { data: { ad_account: { status: "available" } } } });
-    t.same(new Set(events.map(({ ad_account_id }) => ad_account_id)), new Set(actOf(accounts)));
+    t.same(new Set(events.map(({ ad_account_id }) => ad_account_id)), new Set(adAccountIdsOf(accounts)));
     const [entry] = await api.db.query(
       "select actor_type, details from audit_log where client_id = $1 and action = 'ad_accounts.connected'",
       [advertiser.id],
     );
     t.match(entry, {
       actor_type: "api_key",
-      details: { ad_account_ids: actOf(accounts) },
+      details: { ad_account_ids: adAccountIdsOf(accounts) },
     });
   });
 
   t.test("who grants no account has connected none", async (t) => {
-    const advertiser = await scene.advertiser();
-    t.same(await advertiser.connect(), []);
-    t.same(await connectionsOf(scene, advertiser), []);
+    const advertiser = await context.makeAdvertiser();
+    t.same(await advertiser.connectAdAccounts(), []);
+    t.same(await connectionsOf(context, advertiser), []);
   });
 
   t.test("declining ads_management is answered with what is missing, and nothing is kept", async (t) => {
-    const advertiser = await scene.advertiser();
+    const advertiser = await context.makeAdvertiser();
     const cases = [
       { permissions: ["ads_read"], missing: ["ads_management", "business_management"] },
       { permissions: ["ads_read", "business_management"], missing: ["ads_management"] },
@@ -151,22 +156,25 @@ t.test("the way to the ad accounts", async (t) => {
       },
     ];
     for (const { missing, ...choices } of cases) {
-      const returned = await advertiser.returned({ ...choices, assets: [COFFEE] });
+      const returned = await advertiser.completeDialog({ ...choices, assets: [COFFEE_ACCOUNT_ID] });
       const { status, body } = await advertiser.call("POST", "/oauth/exchange", returned);
       t.equal(status, 400);
       t.match(body, { error: "missing_permission", message: /ads_management/, request_id: String });
       t.same(body.missing, missing);
     }
-    t.same(await connectionsOf(scene, advertiser), []);
+    t.same(await connectionsOf(context, advertiser), []);
     t.same((await advertiser.call("GET", "/ad-accounts")).body.data, []);
-    t.same(await eventsOf(api, advertiser.id), []);
+    t.same(await readClientEvents(api, advertiser.id), []);
   });
 
   t.test(
     "without ads_read and business_management it works, but whose account it is stays unknown",
     async (t) => {
-      const advertiser = await scene.advertiser();
-      const returned = await advertiser.returned({ permissions: ["ads_management"], assets: [COFFEE] });
+      const advertiser = await context.makeAdvertiser();
+      const returned = await advertiser.completeDialog({
+        permissions: ["ads_management"],
+        assets: [COFFEE_ACCOUNT_ID],
+      });
       const { status, body } = await advertiser.call("POST", "/oauth/exchange", returned);
       t.equal(status, 200);
       t.notOk("business_id" in body[0]);
@@ -174,14 +182,17 @@ t.test("the way to the ad accounts", async (t) => {
   );
 
   t.test("a state that is not good for this exchange is refused without asking the platform", async (t) => {
-    const advertiser = await scene.advertiser();
-    const other = await scene.advertiser();
-    const returned = await advertiser.returned({ assets: [COFFEE] });
-    const own = await advertiser.call("GET", "/oauth/url?redirect_uri=https%3A%2F%2Fapp.example.com%2F");
+    const advertiser = await context.makeAdvertiser();
+    const other = await context.makeAdvertiser();
+    const returned = await advertiser.completeDialog({ assets: [COFFEE_ACCOUNT_ID] });
+    const ownRedirect = await advertiser.call(
+      "GET",
+      "/oauth/url?redirect_uri=https%3A%2F%2Fapp.example.com%2F",
+    );
     const [nonce, expiry, signature] = returned.state.split(".");
     const wrong: [string, Advertiser, Record<string, string>][] = [
       ["a foreign client's", other, {}],
-      ["for another redirect_uri", advertiser, { state: own.body.state }],
+      ["for another redirect_uri", advertiser, { state: ownRedirect.body.state }],
       ["with another redirect_uri", advertiser, { redirect_uri: "https://app.example.com/" }],
       ["made up", advertiser, { state: "state" }],
       ["prolonged", advertiser, { state: `${nonce}.zzzzzzzz.${signature}` }],
@@ -192,8 +203,8 @@ t.test("the way to the ad accounts", async (t) => {
         { state: `${nonce}.${expiry}.${signature?.split("").reverse().join("")}` },
       ],
     ];
-    for (const [name, who, change] of wrong) {
-      const { status, body } = await who.call("POST", "/oauth/exchange", { ...returned, ...change });
+    for (const [name, caller, change] of wrong) {
+      const { status, body } = await caller.call("POST", "/oauth/exchange", { ...returned, ...change });
       t.equal(status, 400, name);
       t.equal(body.error, "missing_permission", name);
       t.notOk("missing" in body, name);
@@ -209,7 +220,7 @@ t.test("the way to the ad accounts", async (t) => {
   });
 
   t.test("a state that has expired is refused", async (t) => {
-    const advertiser = await scene.advertiser();
+    const advertiser = await context.makeAdvertiser();
     const { redirect_uri } = (await advertiser.call("GET", "/oauth/url")).body;
     const states = createSignedStates(createSigner(api.config.ENCRYPTION_KEYS, "oauth-state"));
     const { text: state } = states.issue([advertiser.id, redirect_uri], -1);
@@ -218,19 +229,19 @@ t.test("the way to the ad accounts", async (t) => {
   });
 
   t.test("of many who use a state at once, one does", async (t) => {
-    const advertiser = await scene.advertiser();
-    const returned = await advertiser.returned({ assets: [COFFEE] });
+    const advertiser = await context.makeAdvertiser();
+    const returned = await advertiser.completeDialog({ assets: [COFFEE_ACCOUNT_ID] });
     const replies = await Promise.all(
       Array.from({ length: 5 }, () => advertiser.call("POST", "/oauth/exchange", returned)),
     );
     t.same(replies.map(({ status }) => status).sort(), [200, 400, 400, 400, 400]);
-    t.equal((await connectionsOf(scene, advertiser)).length, 1);
-    t.equal((await eventsOf(api, advertiser.id)).length, 1);
+    t.equal((await connectionsOf(context, advertiser)).length, 1);
+    t.equal((await readClientEvents(api, advertiser.id)).length, 1);
   });
 
   t.test("a code that the platform does not take is 400 with the platform's words", async (t) => {
-    const advertiser = await scene.advertiser();
-    const returned = await advertiser.returned({ assets: [COFFEE] });
+    const advertiser = await context.makeAdvertiser();
+    const returned = await advertiser.completeDialog({ assets: [COFFEE_ACCOUNT_ID] });
     const { status, body, text } = await advertiser.call("POST", "/oauth/exchange", {
       ...returned,
       code: "AQmadeup-code",
@@ -241,18 +252,18 @@ t.test("the way to the ad accounts", async (t) => {
   });
 
   t.test("wrong bodies are 400 and name the field", async (t) => {
-    const advertiser = await scene.advertiser();
-    const whole = { code: "c", redirect_uri: "https://app.example.com/", state: "s" };
-    const { code: _code, ...withoutCode } = whole;
+    const advertiser = await context.makeAdvertiser();
+    const validBody = { code: "c", redirect_uri: "https://app.example.com/", state: "s" };
+    const { code: _code, ...withoutCode } = validBody;
     for (const [path, body] of [
       ["/code", withoutCode],
-      ["/code", { ...whole, code: "" }],
-      ["/code", { ...whole, code: 7 }],
-      ["/code", { ...whole, code: "x".repeat(5_000) }],
-      ["/code", { ...whole, code: "a\u0000b" }],
-      ["/redirect_uri", { ...whole, redirect_uri: null }],
-      ["/state", { ...whole, state: [] }],
-      ["/extra", { ...whole, extra: 1 }],
+      ["/code", { ...validBody, code: "" }],
+      ["/code", { ...validBody, code: 7 }],
+      ["/code", { ...validBody, code: "x".repeat(5_000) }],
+      ["/code", { ...validBody, code: "a\u0000b" }],
+      ["/redirect_uri", { ...validBody, redirect_uri: null }],
+      ["/state", { ...validBody, state: [] }],
+      ["/extra", { ...validBody, extra: 1 }],
     ] as const) {
       const reply = await advertiser.call("POST", "/oauth/exchange", body);
       t.match(reply, { status: 400, body: { error: "validation_failed", details: [{ path }] } });
@@ -262,11 +273,11 @@ t.test("the way to the ad accounts", async (t) => {
   t.test("nothing is kept unless all of it worked", async (t) => {
     const steps = ["/oauth/access_token", "/me/permissions", "/debug_token", "/me/adaccounts"];
     for (const path_prefix of steps) {
-      const advertiser = await scene.advertiser();
-      const returned = await advertiser.returned({ assets: SHOPS });
-      await scene.arm({ kind: "error", code: 2, times: 9, match: { path_prefix } });
+      const advertiser = await context.makeAdvertiser();
+      const returned = await advertiser.completeDialog({ assets: AD_ACCOUNT_IDS });
+      await context.arm({ kind: "error", code: 2, times: 9, match: { path_prefix } });
       const { status, body } = await advertiser.call("POST", "/oauth/exchange", returned);
-      await scene.clearFaults();
+      await context.clearFaults();
       t.match(
         { status, body },
         {
@@ -275,26 +286,26 @@ t.test("the way to the ad accounts", async (t) => {
         },
         path_prefix,
       );
-      t.same(await connectionsOf(scene, advertiser), [], path_prefix);
+      t.same(await connectionsOf(context, advertiser), [], path_prefix);
       t.same((await advertiser.call("GET", "/ad-accounts")).body.data, [], path_prefix);
     }
   });
 
   t.test("a token that dies in the middle of it is no account's death", async (t) => {
-    const advertiser = await scene.advertiser();
-    const returned = await advertiser.returned({ assets: SHOPS });
-    await scene.arm({ kind: "dead_token", match: { path_prefix: "/me/adaccounts" } });
+    const advertiser = await context.makeAdvertiser();
+    const returned = await advertiser.completeDialog({ assets: AD_ACCOUNT_IDS });
+    await context.arm({ kind: "dead_token", match: { path_prefix: "/me/adaccounts" } });
     const { status, body } = await advertiser.call("POST", "/oauth/exchange", returned);
-    await scene.clearFaults();
+    await context.clearFaults();
     t.match({ status, body }, { status: 400, body: { error: "platform_invalid_request" } });
-    t.same(await connectionsOf(scene, advertiser), []);
+    t.same(await connectionsOf(context, advertiser), []);
   });
 
   t.test("two grants of one account at once end in one truth", async (t) => {
-    const advertiser = await scene.advertiser();
+    const advertiser = await context.makeAdvertiser();
     const returned = [];
     for (let count = 0; count < 4; count += 1)
-      returned.push(await advertiser.returned({ assets: [COFFEE, WHOLESALE] }));
+      returned.push(await advertiser.completeDialog({ assets: [COFFEE_ACCOUNT_ID, WHOLESALE_ACCOUNT_ID] }));
     const replies = await Promise.all(
       returned.map((json) => advertiser.call("POST", "/oauth/exchange", json)),
     );
@@ -302,27 +313,35 @@ t.test("the way to the ad accounts", async (t) => {
       replies.map(({ status }) => status),
       [200, 200, 200, 200],
     );
-    const connections = await connectionsOf(scene, advertiser);
+    const connections = await connectionsOf(context, advertiser);
     t.equal(connections.length, 1, "the last one's token is kept, and no other");
     t.same(
-      (await eventsOf(api, advertiser.id)).map(({ type, ad_account_id }) => [type, ad_account_id]),
+      (await readClientEvents(api, advertiser.id)).map(({ type, ad_account_id }) => [type, ad_account_id]),
       [
-        ["ad_account.connected", `act_${COFFEE}`],
-        ["ad_account.connected", `act_${WHOLESALE}`],
+        ["ad_account.connected", `act_${COFFEE_ACCOUNT_ID}`],
+        ["ad_account.connected", `act_${WHOLESALE_ACCOUNT_ID}`],
       ],
       "each is new once",
     );
   });
 
   t.test("connecting again: what was there keeps its state and takes the new token", async (t) => {
-    const advertiser = await scene.advertiser();
-    const [coffee, wholesale, dead] = await advertiser.connect(COFFEE, WHOLESALE, DEAD_SHOP);
+    const advertiser = await context.makeAdvertiser();
+    const [coffee, wholesale, dead] = await advertiser.connectAdAccounts(
+      COFFEE_ACCOUNT_ID,
+      WHOLESALE_ACCOUNT_ID,
+      DEAD_TOKEN_ACCOUNT_ID,
+    );
     await advertiser.call("PATCH", `/ad-accounts/${coffee.id}`, { status: "active" });
     await advertiser.call("PATCH", `/ad-accounts/${wholesale.id}`, { status: "active" });
     await advertiser.call("PATCH", `/ad-accounts/${wholesale.id}`, { status: "disabled" });
     await api.db.query("update ad_accounts set name = 'Former name' where id = $1", [wholesale.id]);
-    const [former] = await connectionsOf(scene, advertiser);
-    const again = await advertiser.connect(COFFEE, WHOLESALE, SHOPS[2] as string);
+    const [former] = await connectionsOf(context, advertiser);
+    const again = await advertiser.connectAdAccounts(
+      COFFEE_ACCOUNT_ID,
+      WHOLESALE_ACCOUNT_ID,
+      AD_ACCOUNT_IDS[2] as string,
+    );
     t.same(
       again.map(({ status }) => status),
       ["active", "disabled", "available"],
@@ -334,37 +353,42 @@ t.test("the way to the ad accounts", async (t) => {
     );
     t.equal(again[1].name, "Sandbox Coffee Wholesale");
 
-    const connections = await connectionsOf(scene, advertiser);
+    const connections = await connectionsOf(context, advertiser);
     t.equal(connections.length, 2, "the account that was not granted again keeps its former token");
     t.equal(connections[0]?.id, former?.id);
     const rows = await api.db.query("select connection_id from ad_accounts where id = any($1)", [
       again.map(({ id }) => id),
     ]);
     t.ok(rows.every((row) => (row as { connection_id: string }).connection_id === connections[1]?.id));
-    const events = (await eventsOf(api, advertiser.id)).slice(3);
+    const events = (await readClientEvents(api, advertiser.id)).slice(3);
     t.match(events.map(({ type, ad_account_id }) => [type, ad_account_id]).sort(), [
-      ["ad_account.connected", `act_${SHOPS[2]}`],
-      ["ad_account.updated", `act_${WHOLESALE}`],
+      ["ad_account.connected", `act_${AD_ACCOUNT_IDS[2]}`],
+      ["ad_account.updated", `act_${WHOLESALE_ACCOUNT_ID}`],
     ]);
 
-    await advertiser.connect(COFFEE, WHOLESALE, SHOPS[2] as string, DEAD_SHOP);
-    t.equal((await connectionsOf(scene, advertiser)).length, 1, "a token that no account needs is erased");
+    await advertiser.connectAdAccounts(
+      COFFEE_ACCOUNT_ID,
+      WHOLESALE_ACCOUNT_ID,
+      AD_ACCOUNT_IDS[2] as string,
+      DEAD_TOKEN_ACCOUNT_ID,
+    );
+    t.equal((await connectionsOf(context, advertiser)).length, 1, "a token that no account needs is erased");
     t.equal((await advertiser.call("GET", `/ad-accounts/${dead.id}`)).body.status, "available");
   });
 
   t.test("one account of two clients is each one's own", async (t) => {
-    const [one, other] = [await scene.advertiser(), await scene.advertiser()];
-    const [ones] = await one.connect(COFFEE);
-    const [others] = await other.connect(COFFEE);
-    t.not(ones.id, others.id);
-    t.equal((await one.call("GET", `/ad-accounts/${others.id}`)).status, 404);
-    await one.call("PATCH", `/ad-accounts/${ones.id}`, { status: "active" });
-    t.equal((await other.call("GET", `/ad-accounts/${others.id}`)).body.status, "available");
+    const [one, other] = [await context.makeAdvertiser(), await context.makeAdvertiser()];
+    const [oneAccount] = await one.connectAdAccounts(COFFEE_ACCOUNT_ID);
+    const [otherAccount] = await other.connectAdAccounts(COFFEE_ACCOUNT_ID);
+    t.not(oneAccount.id, otherAccount.id);
+    t.equal((await one.call("GET", `/ad-accounts/${otherAccount.id}`)).status, 404);
+    await one.call("PATCH", `/ad-accounts/${oneAccount.id}`, { status: "active" });
+    t.equal((await other.call("GET", `/ad-accounts/${otherAccount.id}`)).body.status, "available");
   });
 
   t.test("codes, states and tokens are in no line of the log", async (t) => {
-    const advertiser = await scene.advertiser();
-    const returned = await advertiser.returned({ assets: [COFFEE] });
+    const advertiser = await context.makeAdvertiser();
+    const returned = await advertiser.completeDialog({ assets: [COFFEE_ACCOUNT_ID] });
     await advertiser.call("POST", "/oauth/exchange", returned);
     const lines = JSON.stringify(api.lines);
     t.notMatch(lines, returned.code);

@@ -1,18 +1,18 @@
 import t from "tap";
 import { startApi } from "../../../fixtures/http/api.ts";
-import { row, startOddAds } from "../../../fixtures/platforms/scripted-ad-platform.ts";
-import { eventsOf } from "../../../fixtures/platforms/webhooks.ts";
+import { adAccountRow, startScriptedAdPlatform } from "../../../fixtures/platforms/scripted-ad-platform.ts";
+import { readClientEvents } from "../../../fixtures/platforms/webhooks.ts";
 import { makeTenant } from "../../../fixtures/tenants/tenants.ts";
 
 t.test("an exchange with a platform that cannot be relied on", async (t) => {
-  const odd = await startOddAds(t);
+  const platform = await startScriptedAdPlatform(t);
   const api = await startApi(t, {
-    settings: { AD_PLATFORM_URL: odd.base },
+    settings: { AD_PLATFORM_URL: platform.base },
     gates: { terms: async () => {} },
   });
   const exchange = async () => {
     const tenant = await makeTenant(api);
-    const { headers } = await tenant.key("marketing:read", "marketing:manage");
+    const { headers } = await tenant.createKey("marketing:read", "marketing:manage");
     const { state, redirect_uri } = (await api.call("GET", "/api/marketing/oauth/url", { headers })).body;
     const json = { code: "AQcode-of-somebody", state, redirect_uri };
     const reply = await api.call("POST", "/api/marketing/oauth/exchange", { headers, json });
@@ -23,7 +23,7 @@ t.test("an exchange with a platform that cannot be relied on", async (t) => {
   };
 
   t.test("stores nothing of an answer that does not say what it must", async (t) => {
-    const lies = [
+    const malformedAnswers = [
       ["access_token", {}],
       ["access_token", { access_token: "" }],
       ["permissions", { data: "all" }],
@@ -33,18 +33,18 @@ t.test("an exchange with a platform that cannot be relied on", async (t) => {
       ["debug_token", { data: { is_valid: false, user_id: "42" } }],
       ["adaccounts", { data: [{ name: "Nameless" }] }],
       ["adaccounts", { data: [{ id: "act_x", account_id: "x" }] }],
-      ["adaccounts", { data: [row("1".repeat(40))] }],
-      ["adaccounts", { data: { 0: row("11") } }],
-      ["adaccounts", { data: [row("11")], paging: { next: "https://ads.example/next" } }],
+      ["adaccounts", { data: [adAccountRow("1".repeat(40))] }],
+      ["adaccounts", { data: { 0: adAccountRow("11") } }],
+      ["adaccounts", { data: [adAccountRow("11")], paging: { next: "https://ads.example/next" } }],
       ["adaccounts", "<html>"],
     ] as const;
-    for (const [path, answer] of lies) {
-      odd.say(path, answer);
+    for (const [path, answer] of malformedAnswers) {
+      platform.setAnswer(path, answer);
       const { reply, stored } = await exchange();
       const name = `${path}: ${JSON.stringify(answer).slice(0, 60)}`;
       t.match(reply, { status: 502, body: { error: "platform_unavailable", retryable: false } }, name);
       t.same(stored, [], name);
-      odd.behave();
+      platform.resetAnswers();
     }
   });
 
@@ -55,7 +55,7 @@ t.test("an exchange with a platform that cannot be relied on", async (t) => {
       [{ permission: "ads_management", status: true }],
       [null, 7],
     ]) {
-      odd.say("permissions", { data });
+      platform.setAnswer("permissions", { data });
       const { reply, stored } = await exchange();
       t.match(reply, {
         status: 400,
@@ -63,16 +63,21 @@ t.test("an exchange with a platform that cannot be relied on", async (t) => {
       });
       t.same(stored, []);
     }
-    odd.behave();
+    platform.resetAnswers();
   });
 
   t.test("keeps what can be kept of odd words", async (t) => {
-    odd.say("adaccounts", {
+    platform.setAnswer("adaccounts", {
       data: [
-        row("11", { name: "a\u0000b \ud800 \u{1f600}", account_status: 2 ** 40, business: 7 }),
-        row("12", { name: "x".repeat(10_000), account_status: 1.5, currency: null, timezone_name: 9 }),
-        row("11", { name: "The same again" }),
-        row("13", { account_status: "3", business: { id: 99, name: "Nine" } }),
+        adAccountRow("11", { name: "a\u0000b \ud800 \u{1f600}", account_status: 2 ** 40, business: 7 }),
+        adAccountRow("12", {
+          name: "x".repeat(10_000),
+          account_status: 1.5,
+          currency: null,
+          timezone_name: 9,
+        }),
+        adAccountRow("11", { name: "The same again" }),
+        adAccountRow("13", { account_status: "3", business: { id: 99, name: "Nine" } }),
       ],
     });
     const { tenant, reply } = await exchange();
@@ -89,25 +94,25 @@ t.test("an exchange with a platform that cannot be relied on", async (t) => {
       { account_status: 3, account_status_label: "unsettled", business_id: "99", business_name: "Nine" },
     ]);
     t.equal(reply.body.length, 3, "one that comes twice is one");
-    t.equal((await eventsOf(api, tenant.id)).length, 3);
-    odd.say("adaccounts", { data: [row("11", { name: "a\u0000b \ud800 \u{1f600}" })] });
+    t.equal((await readClientEvents(api, tenant.id)).length, 3);
+    platform.setAnswer("adaccounts", { data: [adAccountRow("11", { name: "a\u0000b \ud800 \u{1f600}" })] });
     t.match((await exchange()).reply, { status: 200, body: [{ name: "a\ufffdb \ufffd \u{1f600}" }] });
-    odd.behave();
+    platform.resetAnswers();
   });
 
   t.test("does not believe in times that no calendar has", async (t) => {
     for (const expires_at of [-3e11, -8e12, 9e15, "soon", null]) {
-      odd.say("debug_token", { data: { is_valid: true, user_id: "42", expires_at } });
-      odd.say("access_token", { access_token: "EAAOddTokenOfSomebody", expires_in: -8e12 });
+      platform.setAnswer("debug_token", { data: { is_valid: true, user_id: "42", expires_at } });
+      platform.setAnswer("access_token", { access_token: "EAAOddTokenOfSomebody", expires_in: -8e12 });
       const { reply, stored } = await exchange();
       t.equal(reply.status, 200, String(expires_at));
       t.same(stored, [{ expires_at: null }], String(expires_at));
     }
-    odd.behave();
+    platform.resetAnswers();
   });
 
   t.test("shows nobody a secret that the platform quotes", async (t) => {
-    odd.say("adaccounts", ({ token, query }: { token: string; query: URLSearchParams }) => ({
+    platform.setAnswer("adaccounts", ({ token, query }: { token: string; query: URLSearchParams }) => ({
       error: {
         code: 100,
         message: `Bad ${token} with ${query.get("appsecret_proof")}`,

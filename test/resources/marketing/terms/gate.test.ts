@@ -4,38 +4,43 @@ import type { Route } from "../../../../src/http/route.ts";
 import { countAcceptances } from "../../../../src/store/tenants/terms.ts";
 import { productRoutes, startApi } from "../../../fixtures/http/api.ts";
 import { untilBlocked } from "../../../fixtures/servers/lock-waits.ts";
-import { rawClient } from "../../../fixtures/servers/servers.ts";
+import { connectRawClient } from "../../../fixtures/servers/servers.ts";
 import { watchStatements } from "../../../fixtures/servers/statements.ts";
 import { makeTenant } from "../../../fixtures/tenants/tenants.ts";
-import { FIRST, gated, termsOf, termsTable } from "../../../fixtures/tenants/terms.ts";
+import {
+  createTermsClient,
+  createTermsRoutes,
+  FIRST_TERMS_VERSION,
+  gatedRoute,
+} from "../../../fixtures/tenants/terms.ts";
 
 t.test("what the terms open", async (t) => {
   const { statements, database } = watchStatements();
-  const api = await startApi(t, { database, routes: termsTable });
-  const { status, text, accept, create, audit, publish, newTenant } = termsOf(api);
+  const api = await startApi(t, { database, routes: createTermsRoutes });
+  const { status, text, accept, create, audit, publish, newTenant } = createTermsClient(api);
 
   t.test("the gate comes after scope and before everything in the request", async (t) => {
     const { tenant, key } = await newTenant();
-    const reader = await tenant.key("marketing:read");
+    const reader = await tenant.createKey("marketing:read");
     t.equal((await create(reader.headers)).body.error, "insufficient_scope");
     for (const json of [{}, { name: "x" }, { unknown: 1 }]) {
       const refused = await create(key.headers, json);
       t.equal(refused.status, 403);
       t.match(refused.body, {
         error: "terms_not_accepted",
-        message: `The terms of version ${FIRST} must be accepted first`,
-        current_version: FIRST,
+        message: `The terms of version ${FIRST_TERMS_VERSION} must be accepted first`,
+        current_version: FIRST_TERMS_VERSION,
       });
     }
     statements.length = 0;
     await create(key.headers);
     t.equal(statements.filter((text) => text.includes("terms_")).length, 1, "one statement each time");
-    t.equal((await create((await tenant.person("viewer")).headers)).body.error, "insufficient_scope");
+    t.equal((await create((await tenant.createUser("viewer")).headers)).body.error, "insufficient_scope");
   });
 
   t.test("a new version closes the gate at once, until it is accepted too", async (t) => {
     const { tenant, owner, key } = await newTenant();
-    const first = (await accept(owner.headers, { version: FIRST })).body;
+    const first = (await accept(owner.headers, { version: FIRST_TERMS_VERSION })).body;
     t.equal((await create(key.headers)).status, 200);
     await publish("2026-12-01");
     const closed = await create(key.headers);
@@ -46,11 +51,11 @@ t.test("what the terms open", async (t) => {
       accepted: false,
       current_version_accepted: false,
     });
-    t.match((await accept(owner.headers, { version: FIRST })).body, {
+    t.match((await accept(owner.headers, { version: FIRST_TERMS_VERSION })).body, {
       error: "terms_version_not_current",
       current_version: "2026-12-01",
     });
-    const admin = await tenant.person("admin");
+    const admin = await tenant.createUser("admin");
     const again = await accept(admin.headers, { version: "2026-12-01" });
     t.match(again.body, {
       accepted: true,
@@ -86,39 +91,39 @@ t.test("what the terms open", async (t) => {
     async (t) => {
       const { owner, key } = await newTenant();
       const { version: former } = (await status(owner.headers)).body;
-      const late = await newTenant();
-      await accept(late.owner.headers, { version: former });
-      const publisher = await rawClient(t, api.config.DATABASE_URL);
+      const lateTenant = await newTenant();
+      await accept(lateTenant.owner.headers, { version: former });
+      const publisher = await connectRawClient(t, api.config.DATABASE_URL);
       await publisher.query("begin");
       await publisher.query("lock table terms_versions in exclusive mode");
       await publisher.query("insert into terms_versions (version, text) values ('while', 'x')");
       const [stale, fresh] = [former, "while"].map((version) => accept(owner.headers, { version }));
       await untilBlocked(publisher, 2);
-      t.equal((await create(late.key.headers)).status, 200, "reading waits for nobody");
-      t.equal((await status(late.owner.headers)).body.version, former);
+      t.equal((await create(lateTenant.key.headers)).status, 200, "reading waits for nobody");
+      t.equal((await status(lateTenant.owner.headers)).body.version, former);
       await publisher.query("commit");
       t.match(await stale, { status: 400, body: { current_version: "while" } });
       t.match(await fresh, { status: 200, body: { version: "while", accepted: true } });
       t.equal((await create(key.headers)).status, 200);
-      t.equal((await create(late.key.headers)).status, 403);
+      t.equal((await create(lateTenant.key.headers)).status, 403);
     },
   );
 
   t.test("a publication waits for who is accepting, and counts them", async (t) => {
     const { tenant, owner } = await newTenant();
     const { version: former } = (await status(owner.headers)).body;
-    const deed = {
+    const actor = {
       caller: { clientId: tenant.id, credential: { type: "user", id: owner.id, name: "Ann" } },
     };
-    const observer = await rawClient(t, api.config.DATABASE_URL);
+    const observer = await connectRawClient(t, api.config.DATABASE_URL);
     const before = await countAcceptances(api.db, former);
     const { publishing } = await api.db.transaction(async (tx) => {
-      await acceptTerms(tx, deed, { id: owner.id, name: "Ann", email: null, role: "owner" });
+      await acceptTerms(tx, actor, { id: owner.id, name: "Ann", email: null, role: "owner" });
       const publishing = publish("after");
       await untilBlocked(observer, 1);
       return { publishing };
     });
-    t.match(await publishing, { outcome: "published", former, unsettled: before + 1 });
+    t.match(await publishing, { outcome: "published", former, clientsToReaccept: before + 1 });
     t.match((await status(owner.headers)).body, {
       version: "after",
       accepted: false,
@@ -127,7 +132,7 @@ t.test("what the terms open", async (t) => {
   });
 
   t.test("of two publications at the same moment the later one is in force", async (t) => {
-    const { headers } = await (await makeTenant(api)).key("marketing:read");
+    const { headers } = await (await makeTenant(api)).createKey("marketing:read");
     const published = await Promise.all([publish("one"), publish("two"), publish("one")]);
     t.same(published.map(({ outcome }) => outcome).sort(), ["exists", "published", "published"]);
     const [last] = await api.db.query<{ version: string }>(
@@ -138,26 +143,29 @@ t.test("what the terms open", async (t) => {
 });
 
 /** What changes something and works without accepted terms: accepting them, and reports, which only read. */
-const OPEN = ["post /api/marketing/terms/accept", "post /api/marketing/insights/reports"];
+const UNGATED_ROUTES = ["post /api/marketing/terms/accept", "post /api/marketing/insights/reports"];
 
-const misgated = (routes: readonly Route[]): string[] =>
+const findMisgated = (routes: readonly Route[]): string[] =>
   routes
     .filter(({ path }) => path.startsWith("/api/marketing/"))
     .map(({ method, path, gate }) => ({ title: `${method} ${path}`, method, gate }))
-    .filter(({ title, method, gate }) => (gate === "terms") === (method === "get" || OPEN.includes(title)))
+    .filter(
+      ({ title, method, gate }) =>
+        (gate === "terms") === (method === "get" || UNGATED_ROUTES.includes(title)),
+    )
     .map(({ title }) => title);
 
 t.test("all that changes something under /api/marketing is behind the gate, and nothing else", async (t) => {
   const routes = productRoutes();
   t.ok(routes.some(({ path }) => path === "/api/marketing/terms/accept"));
-  t.same(misgated(routes), []);
-  const { gate, ...ungated } = gated;
-  t.same(misgated([gated, ungated, { ...ungated, method: "get" }, { ...gated, method: "get" }]), [
-    "post /api/marketing/things",
-    "get /api/marketing/things",
-  ]);
-  const elsewhere = routes.filter(
-    (given) => given.gate !== undefined && !given.path.startsWith("/api/marketing/"),
+  t.same(findMisgated(routes), []);
+  const { gate, ...ungated } = gatedRoute;
+  t.same(
+    findMisgated([gatedRoute, ungated, { ...ungated, method: "get" }, { ...gatedRoute, method: "get" }]),
+    ["post /api/marketing/things", "get /api/marketing/things"],
   );
-  t.same(elsewhere, []);
+  const gatedElsewhere = routes.filter(
+    (route) => route.gate !== undefined && !route.path.startsWith("/api/marketing/"),
+  );
+  t.same(gatedElsewhere, []);
 });

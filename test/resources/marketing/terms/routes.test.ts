@@ -5,24 +5,28 @@ import { deleteClient } from "../../../../src/store/tenants/clients.ts";
 import { startApi } from "../../../fixtures/http/api.ts";
 import { startIdentityProvider } from "../../../fixtures/tenants/identity-provider.ts";
 import { makeTenant } from "../../../fixtures/tenants/tenants.ts";
-import { FIRST, termsOf, termsTable } from "../../../fixtures/tenants/terms.ts";
+import {
+  createTermsClient,
+  createTermsRoutes,
+  FIRST_TERMS_VERSION,
+} from "../../../fixtures/tenants/terms.ts";
 
 t.test("the terms of advertising", async (t) => {
   const provider = await startIdentityProvider(t);
-  const api = await startApi(t, { settings: provider.settings, routes: termsTable });
-  const { status, text, accept, create, audit, newTenant } = termsOf(api);
+  const api = await startApi(t, { settings: provider.settings, routes: createTermsRoutes });
+  const { status, text, accept, create, audit, newTenant } = createTermsClient(api);
 
   t.test("the first version comes with the database, and nobody has accepted it", async (t) => {
-    const { headers } = await (await makeTenant(api)).key("marketing:read");
+    const { headers } = await (await makeTenant(api)).createKey("marketing:read");
     t.same((await status(headers)).body, {
-      version: FIRST,
+      version: FIRST_TERMS_VERSION,
       accepted: false,
       accepted_at: null,
       accepted_by: null,
       current_version_accepted: false,
     });
     const { body } = await text(headers);
-    t.equal(body.version, FIRST);
+    t.equal(body.version, FIRST_TERMS_VERSION);
     t.match(body.text, /^Terms of responsibility for advertising spend\n/);
     for (let number = 1; number <= 10; number++) t.match(body.text, `\n${number}. `);
   });
@@ -30,24 +34,24 @@ t.test("the terms of advertising", async (t) => {
   t.test("an owner or an admin accepts them for the client, and for no other", async (t) => {
     for (const role of ["owner", "admin"] as const) {
       const { tenant, key } = await newTenant();
-      const person = await tenant.person(role);
+      const person = await tenant.createUser(role);
       const before = Date.now();
-      const accepted = await accept(person.headers, { version: FIRST });
+      const accepted = await accept(person.headers, { version: FIRST_TERMS_VERSION });
       t.equal(accepted.status, 200);
       const { accepted_at, ...rest } = accepted.body;
       t.same(rest, {
-        version: FIRST,
+        version: FIRST_TERMS_VERSION,
         accepted: true,
         accepted_by: { user_id: person.id, name: `A test's ${role}`, email: person.email, role },
         current_version_accepted: true,
       });
       t.ok(Date.parse(accepted_at) >= before - 1_000 && Date.parse(accepted_at) <= Date.now() + 1_000);
-      const viewer = await tenant.person("viewer");
+      const viewer = await tenant.createUser("viewer");
       t.same((await status(viewer.headers)).body, accepted.body);
       t.equal((await create(key.headers)).status, 200);
-      const stranger = await newTenant();
-      t.match((await status(stranger.owner.headers)).body, { accepted: false, accepted_at: null });
-      t.equal((await create(stranger.key.headers)).body.error, "terms_not_accepted");
+      const otherTenant = await newTenant();
+      t.match((await status(otherTenant.owner.headers)).body, { accepted: false, accepted_at: null });
+      t.equal((await create(otherTenant.key.headers)).body.error, "terms_not_accepted");
     }
   });
 
@@ -55,29 +59,31 @@ t.test("the terms of advertising", async (t) => {
     const { owner } = await newTenant();
     const accepted = (await text(owner.headers)).body.text;
     const agent = `Browser é ${"x".repeat(600)}`;
-    await accept({ ...owner.headers, "user-agent": agent }, { version: FIRST });
+    await accept({ ...owner.headers, "user-agent": agent }, { version: FIRST_TERMS_VERSION });
     t.match(await audit(owner.headers), [
       {
         action: "terms.accepted",
-        target: FIRST,
+        target: FIRST_TERMS_VERSION,
         actor: { type: "user", id: owner.id },
         address: /127\.0\.0\.1$/,
         details: {
-          version: FIRST,
+          version: FIRST_TERMS_VERSION,
           user_agent: agent.slice(0, 512),
           text_sha256: createHash("sha256").update(accepted).digest("hex"),
         },
       },
     ]);
     t.equal((await audit(owner.headers))[0].details.user_agent.length, 512);
-    t.same(await audit((await (await makeTenant(api)).person("owner")).headers), []);
+    t.same(await audit((await (await makeTenant(api)).createUser("owner")).headers), []);
   });
 
   t.test("accepting twice keeps the first date, the first person and the one line in the log", async (t) => {
     const { tenant, owner } = await newTenant();
-    const first = await accept(owner.headers, { version: FIRST });
-    const again = await accept(owner.headers, { version: FIRST });
-    const byOther = await accept((await tenant.person("admin")).headers, { version: FIRST });
+    const first = await accept(owner.headers, { version: FIRST_TERMS_VERSION });
+    const again = await accept(owner.headers, { version: FIRST_TERMS_VERSION });
+    const byOther = await accept((await tenant.createUser("admin")).headers, {
+      version: FIRST_TERMS_VERSION,
+    });
     for (const reply of [again, byOther]) {
       t.equal(reply.status, 200);
       t.same(reply.body, first.body);
@@ -88,9 +94,11 @@ t.test("the terms of advertising", async (t) => {
   t.test("of several people at the same moment one has accepted, and all are told who", async (t) => {
     const { tenant, owner } = await newTenant();
     const people = await Promise.all(
-      (["owner", "admin", "admin", "owner"] as const).map((role) => tenant.person(role)),
+      (["owner", "admin", "admin", "owner"] as const).map((role) => tenant.createUser(role)),
     );
-    const replies = await Promise.all(people.map(({ headers }) => accept(headers, { version: FIRST })));
+    const replies = await Promise.all(
+      people.map(({ headers }) => accept(headers, { version: FIRST_TERMS_VERSION })),
+    );
     for (const reply of replies) {
       t.equal(reply.status, 200);
       t.same(reply.body, replies[0]?.body);
@@ -104,19 +112,19 @@ t.test("the terms of advertising", async (t) => {
     const { tenant, owner, key } = await newTenant();
     const wrong = { version: "1999-01-01" };
     t.match(await accept(key.headers, wrong), { status: 403, body: { error: "console_only" } });
-    const viewer = await accept((await tenant.person("viewer")).headers, wrong);
+    const viewer = await accept((await tenant.createUser("viewer")).headers, wrong);
     t.match(viewer, {
       status: 403,
       body: { error: "insufficient_scope", required_scope: "marketing:manage" },
     });
-    const member = await accept((await tenant.person("member")).headers, wrong);
+    const member = await accept((await tenant.createUser("member")).headers, wrong);
     t.match(member, { status: 403, body: { error: "role_insufficient" } });
     t.match(await accept(owner.headers, wrong), {
       status: 400,
       body: {
         error: "terms_version_not_current",
-        message: `The terms in force are version ${FIRST}`,
-        current_version: FIRST,
+        message: `The terms in force are version ${FIRST_TERMS_VERSION}`,
+        current_version: FIRST_TERMS_VERSION,
         details: [{ path: "/version" }],
       },
     });
@@ -129,11 +137,11 @@ t.test("the terms of advertising", async (t) => {
       ["nothing", {}, "validation_failed"],
       ["null", { version: null }, "validation_failed"],
       ["a number", { version: 20261101 }, "validation_failed"],
-      ["another field", { version: FIRST, name: "Ann" }, "validation_failed"],
+      ["another field", { version: FIRST_TERMS_VERSION, name: "Ann" }, "validation_failed"],
       ["U+0000", { version: "\u0000" }, "validation_failed"],
       ["half a pair", { version: "\ud800" }, "validation_failed"],
       ["an empty text", { version: "" }, "terms_version_not_current"],
-      ["a space too many", { version: `${FIRST} ` }, "terms_version_not_current"],
+      ["a space too many", { version: `${FIRST_TERMS_VERSION} ` }, "terms_version_not_current"],
       ["a long text", { version: "x".repeat(100_000) }, "terms_version_not_current"],
       ["an odd text", { version: "２０２６" }, "terms_version_not_current"],
     ];
@@ -166,35 +174,36 @@ t.test("the terms of advertising", async (t) => {
     for (const [claims, shown] of cases) {
       const { tenant } = await newTenant();
       const token = await key.sign({ sub: "ann|7", client_id: tenant.id, role: "admin", ...claims });
-      const { body } = await accept({ authorization: `Bearer ${token}` }, { version: FIRST });
+      const { body } = await accept({ authorization: `Bearer ${token}` }, { version: FIRST_TERMS_VERSION });
       t.same(body.accepted_by, { user_id: "ann|7", role: "admin", ...shown });
     }
   });
 
   t.test("an acceptance stays as it was when the person changes or goes", async (t) => {
     const { tenant, owner } = await newTenant();
-    const { body } = await accept(owner.headers, { version: FIRST });
+    const { body } = await accept(owner.headers, { version: FIRST_TERMS_VERSION });
     await api.db.query("delete from users where id = $1", [owner.id]);
-    t.same((await status((await tenant.person("admin")).headers)).body, body);
+    t.same((await status((await tenant.createUser("admin")).headers)).body, body);
   });
 
   t.test("an erased client has accepted nothing, and leaves nothing", async (t) => {
     const { tenant, owner } = await newTenant();
     const unknown = await newTenant();
-    await accept(owner.headers, { version: FIRST });
+    await accept(owner.headers, { version: FIRST_TERMS_VERSION });
     t.equal((await status(unknown.owner.headers)).status, 200, "remembered from now on");
     for (const { id } of [tenant, unknown.tenant]) await deleteClient(api.db, id);
     t.same(await api.db.query("select 1 from terms_acceptances where client_id = $1", [tenant.id]), []);
-    t.equal((await accept(unknown.owner.headers, { version: FIRST })).status, 401);
+    t.equal((await accept(unknown.owner.headers, { version: FIRST_TERMS_VERSION })).status, 401);
   });
 
   t.test("the demo client's owner accepts what is in force, once", async (t) => {
     const { tenant, owner, key } = await newTenant();
-    const deed = {
+    const actor = {
       caller: { clientId: tenant.id, credential: { type: "operator", id: "herald", name: "me" } },
     };
-    const who = { id: owner.id, name: "Ann", email: owner.email, role: "owner" };
-    for (let count = 0; count < 2; count++) await api.db.transaction((tx) => acceptTerms(tx, deed, who));
+    const acceptor = { id: owner.id, name: "Ann", email: owner.email, role: "owner" };
+    for (let count = 0; count < 2; count++)
+      await api.db.transaction((tx) => acceptTerms(tx, actor, acceptor));
     t.match((await status(owner.headers)).body, { accepted: true, accepted_by: { user_id: owner.id } });
     const lines = await audit(owner.headers);
     t.match(lines, [{ actor: { type: "operator" }, details: { user_agent: null } }]);

@@ -3,13 +3,13 @@ import t from "tap";
 import type { Parking } from "../../../../src/queue/parking.ts";
 import { newId } from "../../../../src/runtime/ids.ts";
 import type { Database } from "../../../../src/store/database/database.ts";
-import type { ClaimedRow, Finish } from "../../../../src/store/events/claim-deliveries.ts";
-import { createGate } from "../../../../workers/dispatcher/concurrency-limiter.ts";
-import { createDeliveries } from "../../../../workers/dispatcher/delivering/in-flight.ts";
-import { keptLog } from "../../../fixtures/captured-log.ts";
+import type { ClaimedDelivery, DeliveryFinish } from "../../../../src/store/events/claim-deliveries.ts";
+import { createConcurrencyLimiter } from "../../../../workers/dispatcher/concurrency-limiter.ts";
+import { createInFlightDeliveries } from "../../../../workers/dispatcher/delivering/in-flight.ts";
+import { captureLog } from "../../../fixtures/captured-log.ts";
 import { until } from "../../../fixtures/until.ts";
 
-const newRow = (): ClaimedRow => ({
+const newRow = (): ClaimedDelivery => ({
   client_id: randomUUID(),
   id: newId("evt"),
   attempts: 0,
@@ -26,57 +26,57 @@ const newRow = (): ClaimedRow => ({
 });
 
 /** A database that hands out these rows, and a finisher that lets nothing begin before it is told to. */
-function open(rows: readonly ClaimedRow[]) {
-  const finishes: Finish[] = [];
+function open(rows: readonly ClaimedDelivery[]) {
+  const finishes: DeliveryFinish[] = [];
   const begun: string[] = [];
-  let goOn = () => {};
-  let asked = 0;
-  const calm = new Promise<void>((resolve) => {
-    goOn = resolve;
+  let resume = () => {};
+  let waitCalls = 0;
+  const drained = new Promise<void>((resolve) => {
+    resume = resolve;
   });
-  const gate = createGate({ slots: 20, isUnhealthy: () => false, isOnTrial: () => false });
-  const deliveries = createDeliveries({
+  const limiter = createConcurrencyLimiter({ slots: 20, isUnhealthy: () => false, isHalfOpen: () => false });
+  const deliveries = createInFlightDeliveries({
     worker: "wrk_1",
     db: { query: async () => rows } as unknown as Database,
-    log: keptLog().log,
+    log: captureLog().log,
     isAlive: () => true,
-    gate,
+    limiter,
     parking: {} as Parking,
-    finisher: {
-      calm: () => {
-        asked += 1;
-        return calm;
+    batchWriter: {
+      waitForDrain: () => {
+        waitCalls += 1;
+        return drained;
       },
       finish: async (finish) => void finishes.push(finish),
-      giveUp: () => {},
+      abandon: () => {},
     },
     async deliver(row) {
       begun.push(row.id);
       throw new Error("nothing is to be begun");
     },
-    report: () => {},
+    record: () => {},
   });
-  const untilAsked = () => until("it waits for its turn", () => asked > 0);
-  return { deliveries, gate, finishes, begun, untilAsked, goOn };
+  const untilWaiting = () => until("it waits for its turn", () => waitCalls > 0);
+  return { deliveries, limiter, finishes, begun, untilWaiting, resume };
 }
 
 t.test("what was claimed and not begun is given back when the process is to end", async (t) => {
   const rows = [newRow(), newRow()];
-  const { deliveries, gate, finishes, begun, untilAsked, goOn } = open(rows);
-  const taken = deliveries.take(
+  const { deliveries, limiter, finishes, begun, untilWaiting, resume } = open(rows);
+  const taken = deliveries.dispatch(
     "events",
     rows.map(({ client_id, id }) => ({ clientId: client_id, id })),
   );
-  await untilAsked();
-  t.equal(gate.used(), 2);
+  await untilWaiting();
+  t.equal(limiter.used(), 2);
   deliveries.stop();
-  goOn();
+  resume();
   t.equal(await taken, true);
-  await deliveries.idle();
+  await deliveries.drain();
   t.same(begun, []);
   t.match(finishes, [
     { id: rows[0]?.id, state: "pending", delay_ms: 0, attempt: null },
     { id: rows[1]?.id, state: "pending", delay_ms: 0, attempt: null },
   ]);
-  t.equal(gate.used(), 0);
+  t.equal(limiter.used(), 0);
 });

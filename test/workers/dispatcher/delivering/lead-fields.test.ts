@@ -4,10 +4,10 @@ import { DEMO_ASSETS } from "../../../../src/schema/demo-assets.ts";
 import { findEvent } from "../../../../src/store/events/events.ts";
 import { createClient } from "../../../../src/store/tenants/clients.ts";
 import { startBackend } from "../../../fixtures/events/backends.ts";
-import { configure, record } from "../../../fixtures/events/events.ts";
+import { configureWebhook, makeEvents } from "../../../fixtures/events/events.ts";
 import { startDispatcher } from "../../../fixtures/processes/dispatcher.ts";
-import { speak, startSandbox } from "../../../fixtures/sandbox/sandbox.ts";
-import { connect } from "../../../fixtures/tenants/channels.ts";
+import { callSandbox, startSandbox } from "../../../fixtures/sandbox/sandbox.ts";
+import { makeChannel } from "../../../fixtures/tenants/channels.ts";
 import { until } from "../../../fixtures/until.ts";
 
 const LEAD = "120200000000000701";
@@ -24,13 +24,13 @@ t.test("what a person wrote into a form is fetched before their lead is told", a
     bodies.push(body);
     response.writeHead(status).end();
   });
-  await configure(dispatcher, client, { url: backend.url });
+  await configureWebhook(dispatcher, client, { url: backend.url });
   const { pageId, pageToken: token } = DEMO_ASSETS;
-  const channelId = await connect(dispatcher, client, { platform: "socialapp", pageId, token });
-  const told = async (leadId: string) => {
+  const channelId = await makeChannel(dispatcher, client, { platform: "socialapp", pageId, token });
+  const deliverLead = async (leadId: string) => {
     const [before, raw] = [bodies.length, new JsonText(`{"leadgen_id": 12020000000000070199}`)];
     const data = { lead_id: leadId, page_id: pageId };
-    const [id] = await record(dispatcher, client, {
+    const [id] = await makeEvents(dispatcher, client, {
       type: "lead.created",
       key: "marketing",
       channelId,
@@ -40,28 +40,28 @@ t.test("what a person wrote into a form is fetched before their lead is told", a
     await until("it is told", () => bodies.length > before);
     return { id: id as string, body: bodies[before] as string };
   };
-  const asked = async () =>
-    (await speak(`${origin}/_sandbox/requests`)).body.data.filter(({ path }: { path: string }) =>
+  const countLeadReads = async () =>
+    (await callSandbox(`${origin}/_sandbox/requests`)).body.data.filter(({ path }: { path: string }) =>
       path.includes(LEAD),
     ).length;
 
   status = 500;
-  const { id, body } = await told(LEAD);
+  const { id, body } = await deliverLead(LEAD);
   t.match(JSON.parse(body).data, { lead_id: LEAD, fields: [{ name: "full_name", values: ["Ana Souza"] }] });
   t.ok(body.endsWith(`"raw":{"leadgen_id": 12020000000000070199}}`), "and the rest is as it came");
   t.equal((await findEvent(dispatcher.db, client.id, id))?.payload, body, "the history has what was told");
 
   status = 200;
-  const hurry =
+  const retryNow =
     "update deliveries set next_attempt_at = now() where id = $1 and state = 'retrying' returning id";
-  await until("its failure is known", async () => (await dispatcher.db.query(hurry, [id])).length > 0);
+  await until("its failure is known", async () => (await dispatcher.db.query(retryNow, [id])).length > 0);
   await until("it is told again", () => bodies.length === 2);
   t.equal(bodies[1], body, "byte for byte the same");
-  t.equal(await asked(), 1, "and nobody was asked again");
+  t.equal(await countLeadReads(), 1, "and nobody was asked again");
 
-  const unknown = await told("120200000000000799");
+  const unknown = await deliverLead("120200000000000799");
   t.notOk("fields" in JSON.parse(unknown.body).data, "told without them where that fails");
-  const line = dispatcher.lines.find(({ event }) => event === "lead.not_read");
+  const line = dispatcher.lines.find(({ event }) => event === "lead.fetch_failed");
   t.match(line, { client: client.id, event_id: unknown.id, channel: channelId });
   t.notMatch(JSON.stringify(dispatcher.lines), token);
 });

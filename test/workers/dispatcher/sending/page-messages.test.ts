@@ -1,27 +1,29 @@
 import t from "tap";
 import {
-  accept,
-  bodiesAt,
-  eventsAbout,
-  hastenSend,
-  queueOne,
-  refuse,
-  startSending,
+  answerAccepted,
+  answerRefused,
+  makeSendDue,
+  queueMessage,
+  readMessageEvents,
+  receivedBodies,
+  startSendingContext,
   untilMessage,
 } from "../../../fixtures/messages/sending.ts";
 
 const PICTURE = { link: "https://example.com/a.png", caption: "Look" };
 
 t.test("a message of a page", async (t) => {
-  const scene = await startSending(t, { channel: { platform: "socialapp", pageId: "1300000000000777" } });
-  const { platform } = scene;
-  const bodiesTo = (to: string) => bodiesAt(platform).filter(({ recipient }) => recipient.id === to);
-  const queue = (to: string, message: object) => queueOne(scene, { to, ...message });
+  const context = await startSendingContext(t, {
+    channel: { platform: "socialapp", pageId: "1300000000000777" },
+  });
+  const { platform } = context;
+  const bodiesTo = (to: string) => receivedBodies(platform).filter(({ recipient }) => recipient.id === to);
+  const queue = (to: string, message: object) => queueMessage(context, { to, ...message });
 
   t.test("is sent once it is taken, for nobody will tell later", async (t) => {
     const options = { context: { message_id: "m_0" }, messaging_type: "MESSAGE_TAG", tag: "HUMAN_AGENT" };
     const id = await queue("1001", { options });
-    const row = await untilMessage(scene, id, { status: "sent" });
+    const row = await untilMessage(context, id, { status: "sent" });
     t.same(
       row.timeline.map(({ status }) => status),
       ["sending", "accepted", "sent"],
@@ -35,7 +37,7 @@ t.test("a message of a page", async (t) => {
         reply_to: { mid: "m_0" },
       },
     ]);
-    t.match(await eventsAbout(scene, id), [
+    t.match(await readMessageEvents(context, id), [
       { type: "message.send_result", outcome: "accepted" },
       { type: "message.status", message_id: id, status: "sent", recipient: "1001", errors: [] },
     ]);
@@ -43,9 +45,9 @@ t.test("a message of a page", async (t) => {
 
   t.test("with a caption is two requests, and known by both", async (t) => {
     let parts = 0;
-    platform.answer = (response) => accept(response, `m_${++parts}`);
+    platform.answer = (response) => answerAccepted(response, `m_${++parts}`);
     const id = await queue("1002", { type: "image", content: PICTURE });
-    const row = await untilMessage(scene, id, { status: "sent" });
+    const row = await untilMessage(context, id, { status: "sent" });
     t.match(row, { platform_message_id: "m_1", caption_message_id: "m_2", attempts: 1 });
     t.match(bodiesTo("1002"), [
       { message: { attachment: { type: "image" } } },
@@ -56,11 +58,11 @@ t.test("a message of a page", async (t) => {
   t.test("goes on with its caption where it stopped, and never repeats the picture", async (t) => {
     let parts = 0;
     platform.answer = (response) =>
-      ++parts === 2 ? refuse(response, 1200) : accept(response, `m_part_${parts}`);
+      ++parts === 2 ? answerRefused(response, 1200) : answerAccepted(response, `m_part_${parts}`);
     const id = await queue("1003", { type: "image", content: PICTURE });
-    await untilMessage(scene, id, { state: "waiting", send_attempts: 1 });
-    await hastenSend(scene, id);
-    const row = await untilMessage(scene, id, { status: "sent" });
+    await untilMessage(context, id, { state: "waiting", send_attempts: 1 });
+    await makeSendDue(context, id);
+    const row = await untilMessage(context, id, { status: "sent" });
     t.match(row, { platform_message_id: "m_part_1", caption_message_id: "m_part_3", attempts: 2 });
     t.same(
       bodiesTo("1003").map(({ message }) => Object.keys(message)[0]),
@@ -70,18 +72,19 @@ t.test("a message of a page", async (t) => {
 
   t.test("whose caption is refused has failed, but is still known by its picture", async (t) => {
     let parts = 0;
-    platform.answer = (response) => (++parts === 2 ? refuse(response, 551) : accept(response, "m_picture"));
+    platform.answer = (response) =>
+      ++parts === 2 ? answerRefused(response, 551) : answerAccepted(response, "m_picture");
     const id = await queue("1004", { type: "image", content: PICTURE });
-    const row = await untilMessage(scene, id, { status: "failed" });
+    const row = await untilMessage(context, id, { status: "failed" });
     t.match(JSON.parse(row.error ?? ""), { code: 551, details: /^The media was sent/ });
     t.equal(row.platform_message_id, "m_picture");
   });
 
   t.test("is not even tried while the platform wants to be left alone", async (t) => {
-    platform.answer = (response) => refuse(response, 613);
-    await untilMessage(scene, await queue("1005", {}), { state: "waiting", send_attempts: 1 });
+    platform.answer = (response) => answerRefused(response, 613);
+    await untilMessage(context, await queue("1005", {}), { state: "waiting", send_attempts: 1 });
     const id = await queue("1006", {});
-    const row = await untilMessage(scene, id, { state: "waiting", send_attempts: 0, enqueued_at: null });
+    const row = await untilMessage(context, id, { state: "waiting", send_attempts: 0, enqueued_at: null });
     t.ok((row.next_attempt_at?.getTime() ?? 0) > Date.now() + 30_000, String(row.next_attempt_at));
     t.same(bodiesTo("1006"), []);
   });

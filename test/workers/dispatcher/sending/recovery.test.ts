@@ -3,21 +3,21 @@ import t from "tap";
 import { MINUTE } from "../../../../src/runtime/durations.ts";
 import { createDatabase } from "../../../../src/store/database/database.ts";
 import {
-  accept,
-  bodiesAt,
-  eventsAbout,
-  hastenSend,
-  messageOf,
+  answerAccepted,
+  answerRefused,
+  makeSendDue,
+  queueMessage,
   queueMessages,
-  queueOne,
-  refuse,
-  startSending,
+  readMessage,
+  readMessageEvents,
+  receivedBodies,
+  startSendingContext,
   untilMessage,
 } from "../../../fixtures/messages/sending.ts";
 import { until } from "../../../fixtures/until.ts";
 
 /** In the hands of a dispatcher that nobody has heard of for a while. */
-const dead = () => ({
+const expiredLease = () => ({
   state: "in_hand",
   worker_id: "wrk_dead",
   lease: randomUUID(),
@@ -26,43 +26,43 @@ const dead = () => ({
 });
 
 t.test("what a dispatcher leaves behind", async (t) => {
-  const scene = await startSending(t);
-  const { platform } = scene;
-  const callsTo = (to: string) => bodiesAt(platform).filter((body) => body.to === to).length;
+  const context = await startSendingContext(t);
+  const { platform } = context;
+  const callsTo = (to: string) => receivedBodies(platform).filter((body) => body.to === to).length;
 
   t.test("and had not begun to send is sent by another, once", async (t) => {
     const to = "5511900000001";
-    const id = await queueOne(scene, { to, send: dead() });
-    const row = await untilMessage(scene, id, { status: "accepted" });
+    const id = await queueMessage(context, { to, sendColumns: expiredLease() });
+    const row = await untilMessage(context, id, { status: "accepted" });
     t.same([row.attempts, callsTo(to)], [1, 1]);
   });
 
   t.test("and may have sent is never sent again: its outcome is unknown", async (t) => {
     const to = "5511900000002";
     const sending = { sending_at: new Date(), started_at: new Date() };
-    const id = await queueOne(scene, { to, send: { ...dead(), ...sending } });
-    const row = await untilMessage(scene, id, { status: "unknown", state: "unknown" });
+    const id = await queueMessage(context, { to, sendColumns: { ...expiredLease(), ...sending } });
+    const row = await untilMessage(context, id, { status: "unknown", state: "unknown" });
     t.same([row.attempts, callsTo(to)], [1, 0]);
-    t.match(await eventsAbout(scene, id), [{ type: "message.send_result", outcome: "unknown" }]);
+    t.match(await readMessageEvents(context, id), [{ type: "message.send_result", outcome: "unknown" }]);
   });
 
   t.test("is not unknown where the platform has told of it meanwhile", async (t) => {
     const sending = { sending_at: new Date(), started_at: new Date() };
-    const id = await queueOne(scene, {
+    const id = await queueMessage(context, {
       to: "5511900000003",
-      send: { ...dead(), ...sending, claimed_at: new Date() },
+      sendColumns: { ...expiredLease(), ...sending, claimed_at: new Date() },
     });
-    await scene.db.query(
+    await context.db.query(
       'update messages set status = \'delivered\', timeline = \'[{"status": "delivered", "at": "2026-11-01T09:30:00Z"}]\' where id = $1',
       [id],
     );
-    await scene.db.query("update sends set claimed_at = now() - interval '1 minute' where id = $1", [id]);
+    await context.db.query("update sends set claimed_at = now() - interval '1 minute' where id = $1", [id]);
     const [event] = await until("told", async () => {
-      const events = await eventsAbout(scene, id);
+      const events = await readMessageEvents(context, id);
       return events.length > 0 ? events : undefined;
     });
     t.match(event, { type: "message.send_result", outcome: "accepted" });
-    const row = await messageOf(scene, id);
+    const row = await readMessage(context, id);
     t.equal(row.status, "delivered");
     t.same(
       row.timeline.map(({ status }) => status),
@@ -72,53 +72,53 @@ t.test("what a dispatcher leaves behind", async (t) => {
 
   t.test("is sent again when its sender was only slow, and knows that the platform refused it", async (t) => {
     const to = "5511900000005";
-    platform.hold();
-    const id = await queueOne(scene, { to });
-    await until("it is out", () => platform.open() === 1);
+    platform.pauseAnswers();
+    const id = await queueMessage(context, { to });
+    await until("it is out", () => platform.openRequests() === 1);
     // As another dispatcher leaves it that takes this one for dead.
-    await scene.db.query(
+    await context.db.query(
       "update sends set state = 'unknown', attempts = 1, claimed_at = null where id = $1",
       [id],
     );
-    await scene.db.query("update messages set status = 'unknown' where id = $1", [id]);
-    platform.release(1, (response) => refuse(response, 130429));
-    const waiting = await untilMessage(scene, id, { state: "waiting" });
+    await context.db.query("update messages set status = 'unknown' where id = $1", [id]);
+    platform.release(1, (response) => answerRefused(response, 130429));
+    const waiting = await untilMessage(context, id, { state: "waiting" });
     t.equal(waiting.send_attempts, 1, "counted once");
-    platform.answer = (response) => accept(response, "wamid.later");
-    await hastenSend(scene, id);
-    await untilMessage(scene, id, { status: "accepted", state: null, attempts: 2 });
+    platform.answer = (response) => answerAccepted(response, "wamid.later");
+    await makeSendDue(context, id);
+    await untilMessage(context, id, { status: "accepted", state: null, attempts: 2 });
     t.equal(callsTo(to), 2);
   });
 
   t.test("is sent when Redis comes back empty", async (t) => {
-    platform.hold();
+    platform.pauseAnswers();
     const [first = "", second = ""] = await queueMessages(
-      scene,
-      scene,
+      context,
+      context,
       { to: "5511900000004" },
       { to: "5511900000004" },
     );
-    await until("the first is out", () => platform.open() === 1);
-    await scene.redis.flushdb();
-    platform.answer = (response) => accept(response, "wamid.after");
+    await until("the first is out", () => platform.openRequests() === 1);
+    await context.redis.flushdb();
+    platform.answer = (response) => answerAccepted(response, "wamid.after");
     platform.release(1, 503);
-    await untilMessage(scene, second, { status: "accepted" });
-    t.equal((await messageOf(scene, first)).status, "unknown");
+    await untilMessage(context, second, { status: "accepted" });
+    t.equal((await readMessage(context, first)).status, "unknown");
   });
 
   t.test("at its end is nothing: what is out is awaited, what waits is another's", async (t) => {
-    platform.hold();
+    platform.pauseAnswers();
     const many = Array.from({ length: 100 }, (_, index) => ({ to: `55119100000${index + 100}` }));
     const before = platform.received.length;
-    const ids = await queueMessages(scene, scene, ...many);
-    await until("some are out", () => platform.open() >= 50);
-    const stopped = scene.stop();
-    platform.answer = (response) => accept(response, "wamid.last");
-    platform.release(undefined, (response) => accept(response, "wamid.last"));
+    const ids = await queueMessages(context, context, ...many);
+    await until("some are out", () => platform.openRequests() >= 50);
+    const stopped = context.stop();
+    platform.answer = (response) => answerAccepted(response, "wamid.last");
+    platform.release(undefined, (response) => answerAccepted(response, "wamid.last"));
     await stopped;
-    const db = createDatabase(scene.config, () => {});
+    const db = createDatabase(context.config, () => {});
     t.teardown(() => db.close());
-    const rows = await Promise.all(ids.map((id) => messageOf({ db }, id)));
+    const rows = await Promise.all(ids.map((id) => readMessage({ db }, id)));
     const sent = rows.filter(({ status }) => status === "accepted").length;
     t.equal(platform.received.length - before, sent, "each that went out is known");
     t.equal(rows.filter(({ state }) => state === "waiting").length, ids.length - sent);

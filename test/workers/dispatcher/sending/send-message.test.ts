@@ -1,55 +1,55 @@
 import t from "tap";
 import { NOT_BUILT } from "../../../../src/domain/messages/message-errors.ts";
 import {
-  accept,
-  answer,
-  bodiesAt,
-  eventsAbout,
-  hastenSend,
-  messageOf,
+  answerAccepted,
+  answerJson,
+  answerRefused,
+  makeSendDue,
+  queueMessage,
   queueMessages,
-  queueOne,
-  refuse,
+  readMessage,
+  readMessageEvents,
+  receivedBodies,
   type SentMessage,
-  startSending,
+  startSendingContext,
   untilMessage,
 } from "../../../fixtures/messages/sending.ts";
-import { connect } from "../../../fixtures/tenants/channels.ts";
+import { makeChannel } from "../../../fixtures/tenants/channels.ts";
 import { until } from "../../../fixtures/until.ts";
 
-const words = ({ timeline }: { timeline: { status: string }[] }) => timeline.map(({ status }) => status);
+const statusesOf = ({ timeline }: { timeline: { status: string }[] }) => timeline.map(({ status }) => status);
 
 /** Milliseconds until a message is due, seen from when its last attempt ended or a moment later. */
 const dueIn = ({ next_attempt_at }: { next_attempt_at: Date | null }) =>
   (next_attempt_at?.getTime() ?? 0) - Date.now();
 
 t.test("a message", async (t) => {
-  const scene = await startSending(t);
-  const { platform } = scene;
-  let persons = 5511900000000;
-  const somebody = () => String(++persons);
-  const callsTo = (to: string) => bodiesAt(platform).filter((body) => body.to === to).length;
+  const context = await startSendingContext(t);
+  const { platform } = context;
+  let lastRecipient = 5511900000000;
+  const newRecipient = () => String(++lastRecipient);
+  const callsTo = (to: string) => receivedBodies(platform).filter((body) => body.to === to).length;
 
   t.test("that is taken is accepted, and its client hears of it", async (t) => {
-    const id = await queueOne(scene, { to: "5511999998888" });
-    const row = await untilMessage(scene, id, { status: "accepted" });
+    const id = await queueMessage(context, { to: "5511999998888" });
+    const row = await untilMessage(context, id, { status: "accepted" });
     t.match(row, { attempts: 1, error: null, state: null, platform_message_id: /^wamid/ });
-    t.same(words(row), ["sending", "accepted"]);
-    t.match(bodiesAt(platform).at(-1), { to: "5511999998888", biz_opaque_callback_data: id });
-    t.match(await eventsAbout(scene, id), [
+    t.same(statusesOf(row), ["sending", "accepted"]);
+    t.match(receivedBodies(platform).at(-1), { to: "5511999998888", biz_opaque_callback_data: id });
+    t.match(await readMessageEvents(context, id), [
       { type: "message.send_result", message_id: id, outcome: "accepted", platform_message_id: /^wamid/ },
     ]);
   });
 
   t.test("that is refused for good fails at once, and says why", async (t) => {
-    platform.answer = (response) => refuse(response, 131026, { error_data: { details: "not there" } });
-    const to = somebody();
-    const id = await queueOne(scene, { to });
-    const row = await untilMessage(scene, id, { status: "failed" });
+    platform.answer = (response) => answerRefused(response, 131026, { error_data: { details: "not there" } });
+    const to = newRecipient();
+    const id = await queueMessage(context, { to });
+    const row = await untilMessage(context, id, { status: "failed" });
     t.match(JSON.parse(row.error ?? ""), { code: 131026, title: "no", details: "not there" });
-    t.same(words(row), ["sending", "failed"]);
+    t.same(statusesOf(row), ["sending", "failed"]);
     t.equal(row.state, null);
-    t.match(await eventsAbout(scene, id), [
+    t.match(await readMessageEvents(context, id), [
       { type: "message.send_result", outcome: "rejected", error: { code: 131026 } },
       { type: "message.status", status: "failed", recipient: to, errors: [{ code: 131026 }] },
     ]);
@@ -70,28 +70,28 @@ t.test("a message", async (t) => {
     [1_000, 1_000],
     [4_000, 4_000],
   ] as const;
-  const AGAIN = [
+  const RETRIED = [
     ["throughput", 130429, BACKOFF],
     ["a temporary fault", 131000, BACKOFF],
     ["too much to one person", 131056, PAIR],
   ] as const;
-  for (const [what, code, delays] of AGAIN)
+  for (const [what, code, delays] of RETRIED)
     t.test(`is tried again after ${what}, and no status goes backwards`, async (t) => {
-      platform.answer = (response) => refuse(response, code);
+      platform.answer = (response) => answerRefused(response, code);
       let since = Date.now();
-      const id = await queueOne(scene, { to: somebody() });
+      const id = await queueMessage(context, { to: newRecipient() });
       for (const [index, delay] of delays.entries()) {
-        const waiting = await untilMessage(scene, id, { state: "waiting", send_attempts: index + 1 });
+        const waiting = await untilMessage(context, id, { state: "waiting", send_attempts: index + 1 });
         t.ok(isPutOff(waiting, since, delay), `${waiting.next_attempt_at?.getTime()} after ${since}`);
         since = Date.now();
-        if (index === 0) await hastenSend(scene, id);
+        if (index === 0) await makeSendDue(context, id);
       }
-      platform.answer = (response) => accept(response, `wamid.${id}`);
-      await hastenSend(scene, id);
-      const row = await untilMessage(scene, id, { status: "accepted" });
-      t.same([row.attempts, words(row)], [3, ["sending", "accepted"]]);
+      platform.answer = (response) => answerAccepted(response, `wamid.${id}`);
+      await makeSendDue(context, id);
+      const row = await untilMessage(context, id, { status: "accepted" });
+      t.same([row.attempts, statusesOf(row)], [3, ["sending", "accepted"]]);
       t.same(
-        (await eventsAbout(scene, id)).map(({ outcome }) => outcome),
+        (await readMessageEvents(context, id)).map(({ outcome }) => outcome),
         ["accepted"],
       );
     });
@@ -99,25 +99,25 @@ t.test("a message", async (t) => {
   const UNKNOWN: [string, typeof platform.answer][] = [
     ["the connection breaks over it", (response) => response.destroy()],
     ["the answer is a gateway's", (response) => void response.writeHead(502).end("<html>")],
-    ["the answer says nothing of it", (response) => answer(response, 200, { fine: true })],
+    ["the answer says nothing of it", (response) => answerJson(response, 200, { fine: true })],
   ];
-  for (const [what, manner] of UNKNOWN)
+  for (const [what, answerer] of UNKNOWN)
     t.test(`has an unknown outcome when ${what}, and is not sent again`, async (t) => {
-      platform.answer = manner;
-      const to = somebody();
-      const id = await queueOne(scene, { to });
-      const row = await untilMessage(scene, id, { status: "unknown", state: "unknown" });
-      t.same(words(row), ["sending", "unknown"]);
-      platform.answer = (response) => accept(response, "never");
-      await hastenSend(scene, id);
-      const other = await queueOne(scene, { to });
-      await untilMessage(scene, other, { status: "accepted" });
+      platform.answer = answerer;
+      const to = newRecipient();
+      const id = await queueMessage(context, { to });
+      const row = await untilMessage(context, id, { status: "unknown", state: "unknown" });
+      t.same(statusesOf(row), ["sending", "unknown"]);
+      platform.answer = (response) => answerAccepted(response, "never");
+      await makeSendDue(context, id);
+      const other = await queueMessage(context, { to });
+      await untilMessage(context, other, { status: "accepted" });
       t.equal(callsTo(to), 2, "one for each");
-      t.match(await eventsAbout(scene, id), [{ type: "message.send_result", outcome: "unknown" }]);
-      await scene.db.query("update sends set next_attempt_at = now() where id = $1", [id]);
-      const failed = await untilMessage(scene, id, { status: "failed", state: null });
+      t.match(await readMessageEvents(context, id), [{ type: "message.send_result", outcome: "unknown" }]);
+      await context.db.query("update sends set next_attempt_at = now() where id = $1", [id]);
+      const failed = await untilMessage(context, id, { status: "failed", state: null });
       t.match(JSON.parse(failed.error ?? ""), { code: "outcome_unknown" });
-      t.match((await eventsAbout(scene, id)).at(-1), {
+      t.match((await readMessageEvents(context, id)).at(-1), {
         type: "message.status",
         status: "failed",
         errors: [{ code: "outcome_unknown" }],
@@ -126,12 +126,12 @@ t.test("a message", async (t) => {
 
   t.test("that cannot be built ends after five tries, and says that the fault is ours", async (t) => {
     const last_error = JSON.stringify(NOT_BUILT);
-    const id = await queueOne(scene, {
-      to: somebody(),
-      send: { attempts: 4, last_error },
+    const id = await queueMessage(context, {
+      to: newRecipient(),
+      sendColumns: { attempts: 4, last_error },
       content: "no json",
     });
-    const row = await untilMessage(scene, id, { status: "failed" });
+    const row = await untilMessage(context, id, { status: "failed" });
     t.match(JSON.parse(row.error ?? ""), { code: "internal" });
     t.equal(row.attempts, 5);
   });
@@ -139,31 +139,31 @@ t.test("a message", async (t) => {
   t.test("that could not be sent in its time fails for the last reason", async (t) => {
     const reason = JSON.stringify({ code: 131000, title: "t", message: "m", details: null });
     const late = { expires_at: new Date(), enqueued_at: null, attempts: 3, last_error: reason };
-    const id = await queueOne(scene, { to: somebody(), send: late });
-    const row = await untilMessage(scene, id, { status: "failed" });
+    const id = await queueMessage(context, { to: newRecipient(), sendColumns: late });
+    const row = await untilMessage(context, id, { status: "failed" });
     t.equal(row.error, reason);
-    t.match(await eventsAbout(scene, id), [
+    t.match(await readMessageEvents(context, id), [
       { outcome: "rejected" },
       { status: "failed", errors: [{ code: 131000 }] },
     ]);
   });
 
   t.test("is not sent by a channel that was given up", async (t) => {
-    const channelId = await connect(scene, scene.tenant);
-    const to = somebody();
+    const channelId = await makeChannel(context, context.tenant);
+    const to = newRecipient();
     const waits = { next_attempt_at: new Date(Date.now() + 60_000), enqueued_at: null };
     const [id = "", behind = ""] = await queueMessages(
-      { ...scene },
-      { ...scene, channelId },
-      { to, send: waits },
+      { ...context },
+      { ...context, channelId },
+      { to, sendColumns: waits },
       { to },
     );
-    await scene.db.query("update channels set status = 'disconnected', token_sealed = null where id = $1", [
+    await context.db.query("update channels set status = 'disconnected', token_sealed = null where id = $1", [
       channelId,
     ]);
-    await scene.db.query("update sends set next_attempt_at = now() where id = $1", [id]);
-    await untilMessage(scene, behind, { status: "failed" });
-    const row = await untilMessage(scene, id, { status: "failed" });
+    await context.db.query("update sends set next_attempt_at = now() where id = $1", [id]);
+    await untilMessage(context, behind, { status: "failed" });
+    const row = await untilMessage(context, id, { status: "failed" });
     t.match(JSON.parse(row.error ?? ""), { code: "channel_disconnected" });
     t.equal(callsTo(to), 0);
   });
@@ -171,45 +171,46 @@ t.test("a message", async (t) => {
   t.test("waits for a channel whose token is dead, and goes out once it is connected again", async (t) => {
     const phoneNumberId = "1400000000000777";
     const channel = { phoneNumberId, wabaId: "1500000000000777" };
-    const channelId = await connect(scene, scene.tenant, channel);
-    const own = { ...scene, channelId };
-    platform.answer = (response) => refuse(response, 190);
-    const to = somebody();
+    const channelId = await makeChannel(context, context.tenant, channel);
+    const channelContext = { ...context, channelId };
+    platform.answer = (response) => answerRefused(response, 190);
+    const to = newRecipient();
     const later = { next_attempt_at: new Date(Date.now() + 3_600_000), enqueued_at: null };
-    const second = await queueOne(own, { to, send: later });
-    const first = await queueOne(own, { to: somebody() });
-    await untilMessage(scene, first, { state: "waiting", send_attempts: 1 });
+    const second = await queueMessage(channelContext, { to, sendColumns: later });
+    const first = await queueMessage(channelContext, { to: newRecipient() });
+    await untilMessage(context, first, { state: "waiting", send_attempts: 1 });
     const statusOf = async () =>
-      (await scene.db.query<{ status: string }>("select status from channels where id = $1", [channelId]))[0]
-        ?.status;
+      (
+        await context.db.query<{ status: string }>("select status from channels where id = $1", [channelId])
+      )[0]?.status;
     t.equal(await statusOf(), "needs_reauth");
-    const [ended] = await scene.db.query<{ payload: string }>(
+    const [ended] = await context.db.query<{ payload: string }>(
       "select payload from events where type = 'channel.disconnected' and channel_id = $1",
       [channelId],
     );
     t.match(JSON.parse(ended?.payload ?? "{}"), { data: { reason: "token_dead" } });
-    await scene.db.query("update sends set next_attempt_at = now() where id = $1", [second]);
-    await until("put off", async () => dueIn(await messageOf(scene, second)) > 30_000);
+    await context.db.query("update sends set next_attempt_at = now() where id = $1", [second]);
+    await until("put off", async () => dueIn(await readMessage(context, second)) > 30_000);
     t.equal(callsTo(to), 0);
-    platform.answer = (response) => accept(response, "wamid.again");
-    await connect(scene, scene.tenant, channel);
-    for (const id of [first, second]) await untilMessage(scene, id, { status: "accepted" });
+    platform.answer = (response) => answerAccepted(response, "wamid.again");
+    await makeChannel(context, context.tenant, channel);
+    for (const id of [first, second]) await untilMessage(context, id, { status: "accepted" });
   });
 
   t.test("to one person begins after those that were accepted before it", async (t) => {
-    const to = somebody();
+    const to = newRecipient();
     let [open, most] = [0, 0];
     platform.answer = (response) => {
       most = Math.max(most, ++open);
       setTimeout(() => {
         open -= 1;
-        accept(response, "wamid.in-order");
+        answerAccepted(response, "wamid.in-order");
       }, 20);
     };
     const bodies = Array.from({ length: 8 }, (_, index) => ({ to, content: { body: String(index) } }));
-    const ids = await queueMessages(scene, scene, ...bodies);
-    for (const id of ids) await untilMessage(scene, id, { status: "accepted" });
-    const sent = bodiesAt(platform).filter((body) => body.to === to);
+    const ids = await queueMessages(context, context, ...bodies);
+    for (const id of ids) await untilMessage(context, id, { status: "accepted" });
+    const sent = receivedBodies(platform).filter((body) => body.to === to);
     t.same(
       sent.map(({ text }) => text.body),
       bodies.map(({ content }) => content.body),

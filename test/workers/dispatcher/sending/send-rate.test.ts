@@ -1,39 +1,39 @@
 import t from "tap";
 import { SECOND } from "../../../../src/runtime/durations.ts";
 import {
-  bodiesAt,
+  queueMessage,
   queueMessages,
-  queueOne,
-  startSending,
+  receivedBodies,
+  startSendingContext,
   untilMessage,
 } from "../../../fixtures/messages/sending.ts";
 import { startDispatcher } from "../../../fixtures/processes/dispatcher.ts";
-import { connect } from "../../../fixtures/tenants/channels.ts";
+import { makeChannel } from "../../../fixtures/tenants/channels.ts";
 import { until } from "../../../fixtures/until.ts";
 
 const RATE = 50;
 
 t.test("two dispatchers", async (t) => {
   const settings = { CHANNEL_RATE_PER_SECOND: String(RATE) };
-  const scene = await startSending(t, { settings });
-  const { platform } = scene;
-  const other = await startDispatcher(t, { config: scene.config });
+  const context = await startSendingContext(t, { settings });
+  const { platform } = context;
+  const other = await startDispatcher(t, { config: context.config });
 
   t.test("keep together to a channel's rate, and hold up no other channel", async (t) => {
-    const neighbour = await connect(scene, scene.tenant);
+    const neighbour = await makeChannel(context, context.tenant);
     const many = Array.from({ length: 3 * RATE }, (_, index) => ({ to: `55119200000${index + 100}` }));
     const began = Date.now();
-    await queueMessages(scene, scene, ...many);
-    const id = await queueOne({ ...scene, channelId: neighbour }, { to: "5511977777777" });
-    await untilMessage(scene, id, { status: "accepted" });
+    await queueMessages(context, context, ...many);
+    const id = await queueMessage({ ...context, channelId: neighbour }, { to: "5511977777777" });
+    await untilMessage(context, id, { status: "accepted" });
     await until("all are sent", () => platform.received.length === many.length + 1);
     const theirs = platform.received.filter(({ raw }) => !raw.includes("5511977777777"));
     for (const [index, { at }] of theirs.entries()) {
       const allowed = RATE + ((at - began) * RATE) / SECOND;
       if (index + 1 > allowed + 1) t.fail(`${index + 1} after ${at - began} ms`);
     }
-    t.equal(new Set(bodiesAt(platform).map(({ to }) => to)).size, many.length + 1, "each once");
-    for (const { lines } of [scene, other])
+    t.equal(new Set(receivedBodies(platform).map(({ to }) => to)).size, many.length + 1, "each once");
+    for (const { lines } of [context, other])
       t.ok(
         lines.some(({ event }) => event === "message.sent"),
         "both have sent",

@@ -1,135 +1,135 @@
 import t, { type Test } from "tap";
-import { NOTHING } from "../../../../workers/scheduler/tokens/findings.ts";
+import { NO_FINDINGS } from "../../../../workers/scheduler/tokens/findings.ts";
 import { dueWarning } from "../../../../workers/scheduler/tokens/warnings.ts";
-import { tokenCheck } from "../../../fixtures/platforms/token-check.ts";
-import { eventsOf } from "../../../fixtures/platforms/webhooks.ts";
-import { speak } from "../../../fixtures/sandbox/sandbox.ts";
+import { createTokenCheck } from "../../../fixtures/platforms/token-check.ts";
+import { readClientEvents } from "../../../fixtures/platforms/webhooks.ts";
+import { callSandbox } from "../../../fixtures/sandbox/sandbox.ts";
 import { grantAdAccount } from "../../../fixtures/tenants/ad-accounts.ts";
 import {
-  type AdScene,
+  AD_ACCOUNT_IDS,
+  type AdsContext,
   type Advertiser,
-  COFFEE,
-  SHOPS,
-  startAds,
-  WHOLESALE,
+  COFFEE_ACCOUNT_ID,
+  startAdsContext,
+  WHOLESALE_ACCOUNT_ID,
 } from "../../../fixtures/tenants/ad-grants.ts";
 
 const DAY = 86_400_000;
 
 /** A sandbox and an API, and the scheduler's check of all that was connected there, tick by tick. */
 async function startChecks(t: Test, now?: () => number) {
-  const scene = await startAds(t, now ? { now } : {});
-  const SANDBOX_PORT = new URL(scene.sandbox.origin).port;
-  const { check, lines } = await tokenCheck(t, scene.api, { SANDBOX_PORT }, now);
+  const context = await startAdsContext(t, now ? { now } : {});
+  const SANDBOX_PORT = new URL(context.sandbox.origin).port;
+  const { check, lines } = await createTokenCheck(t, context.api, { SANDBOX_PORT }, now);
   /** How many calls of such a path the platform has received. */
   async function calls(path: string): Promise<number> {
-    const { body } = await speak(`${scene.sandbox.origin}/_sandbox/requests`);
+    const { body } = await callSandbox(`${context.sandbox.origin}/_sandbox/requests`);
     return (body.data as { path: string }[]).filter((call) => call.path.includes(path)).length;
   }
-  return { ...scene, lines, check, calls };
+  return { ...context, lines, check, calls };
 }
 
-const NONE = { checked: 0, failed: 0, ...NOTHING, left: 0 };
+const NO_COUNTS = { checked: 0, failed: 0, ...NO_FINDINGS, left: 0 };
 
 const statusesOf = async (advertiser: Advertiser) => {
   const { body } = await advertiser.call("GET", "/ad-accounts");
   return (body.data as { status: string }[]).map(({ status }) => status);
 };
 
-const typesOf = async ({ api }: AdScene, { id }: Advertiser) =>
-  (await eventsOf(api, id)).map(({ type }) => type).filter((type) => type !== "ad_account.connected");
+const typesOf = async ({ api }: AdsContext, { id }: Advertiser) =>
+  (await readClientEvents(api, id)).map(({ type }) => type).filter((type) => type !== "ad_account.connected");
 
 t.test("where nothing is connected there is nothing to check", async (t) => {
   const { check } = await startChecks(t);
-  t.same(await check(), NONE);
+  t.same(await check(), NO_COUNTS);
 });
 
 t.test("a dead token is found, whoever killed it, and only its own accounts are revoked", async (t) => {
-  const scene = await startChecks(t);
-  const [one, other] = [await scene.advertiser(), await scene.advertiser()];
-  await one.connect(COFFEE, WHOLESALE);
-  await other.connect(COFFEE);
-  t.same(await scene.check(), { ...NONE, checked: 2 });
-  t.same(await typesOf(scene, one), []);
+  const context = await startChecks(t);
+  const [one, other] = [await context.makeAdvertiser(), await context.makeAdvertiser()];
+  await one.connectAdAccounts(COFFEE_ACCOUNT_ID, WHOLESALE_ACCOUNT_ID);
+  await other.connectAdAccounts(COFFEE_ACCOUNT_ID);
+  t.same(await context.check(), { ...NO_COUNTS, checked: 2 });
+  t.same(await typesOf(context, one), []);
   // The oldest connection is asked about first.
-  await scene.arm({ kind: "dead_token", times: 1, match: { path_prefix: "/debug_token" } });
-  t.same(await scene.check(), { ...NONE, checked: 2, revoked: 2 });
+  await context.arm({ kind: "dead_token", times: 1, match: { path_prefix: "/debug_token" } });
+  t.same(await context.check(), { ...NO_COUNTS, checked: 2, revoked: 2 });
   t.same(await statusesOf(one), ["revoked", "revoked"]);
   t.same(await statusesOf(other), ["available"]);
-  t.same(await typesOf(scene, one), ["ad_account.revoked", "ad_account.revoked"]);
-  t.same(await typesOf(scene, other), []);
-  t.same(await scene.check(), { ...NONE, checked: 1 }, "what is dead is not asked about again");
-  t.same((await typesOf(scene, one)).length, 2);
+  t.same(await typesOf(context, one), ["ad_account.revoked", "ad_account.revoked"]);
+  t.same(await typesOf(context, other), []);
+  t.same(await context.check(), { ...NO_COUNTS, checked: 1 }, "what is dead is not asked about again");
+  t.same((await typesOf(context, one)).length, 2);
 });
 
 t.test("a token that dies between two questions is dead", async (t) => {
-  const scene = await startChecks(t);
-  const advertiser = await scene.advertiser();
-  await advertiser.connect(COFFEE);
-  await scene.arm({ kind: "dead_token", match: { path_prefix: "/me/adaccounts" } });
-  t.same(await scene.check(), { ...NONE, checked: 1, revoked: 1 });
+  const context = await startChecks(t);
+  const advertiser = await context.makeAdvertiser();
+  await advertiser.connectAdAccounts(COFFEE_ACCOUNT_ID);
+  await context.arm({ kind: "dead_token", match: { path_prefix: "/me/adaccounts" } });
+  t.same(await context.check(), { ...NO_COUNTS, checked: 1, revoked: 1 });
 });
 
 t.test("what a person can mend is not the end of a token", async (t) => {
-  const scene = await startChecks(t);
-  const advertiser = await scene.advertiser();
-  await advertiser.connect(COFFEE);
-  await scene.arm({ kind: "dead_token", subcode: 459, times: 1, match: { path_prefix: "/debug_token" } });
-  t.same(await scene.check(), { ...NONE, checked: 1, suspended: 1 });
+  const context = await startChecks(t);
+  const advertiser = await context.makeAdvertiser();
+  await advertiser.connectAdAccounts(COFFEE_ACCOUNT_ID);
+  await context.arm({ kind: "dead_token", subcode: 459, times: 1, match: { path_prefix: "/debug_token" } });
+  t.same(await context.check(), { ...NO_COUNTS, checked: 1, suspended: 1 });
   t.same(await statusesOf(advertiser), ["available"]);
   t.match(
-    scene.lines.find(({ event }) => event === "ad_connection.suspended"),
+    context.lines.find(({ event }) => event === "ad_connection.suspended"),
     { client: advertiser.id, reason: /checkpoint/ },
   );
-  await scene.clearFaults();
-  t.same(await scene.check(), { ...NONE, checked: 1 });
+  await context.clearFaults();
+  t.same(await context.check(), { ...NO_COUNTS, checked: 1 });
 });
 
 t.test("the app's own mistake is nobody's death, and the run has failed", async (t) => {
-  const scene = await startChecks(t);
-  const advertiser = await scene.advertiser();
-  await advertiser.connect(COFFEE);
-  await scene.arm({ kind: "error", code: 190, match: { path_prefix: "/debug_token" } });
-  await t.rejects(scene.check(), { name: "JobTrouble", counts: { checked: 0, failed: 1, revoked: 0 } });
+  const context = await startChecks(t);
+  const advertiser = await context.makeAdvertiser();
+  await advertiser.connectAdAccounts(COFFEE_ACCOUNT_ID);
+  await context.arm({ kind: "error", code: 190, match: { path_prefix: "/debug_token" } });
+  await t.rejects(context.check(), { name: "JobError", counts: { checked: 0, failed: 1, revoked: 0 } });
   t.same(await statusesOf(advertiser), ["available"]);
 });
 
 t.test("what has changed at the platform is told, in whatever state the account is", async (t) => {
-  const scene = await startChecks(t);
-  const advertiser = await scene.advertiser();
-  const [coffee] = await advertiser.connect(COFFEE, WHOLESALE);
-  await scene.api.db.query(
+  const context = await startChecks(t);
+  const advertiser = await context.makeAdvertiser();
+  const [coffee] = await advertiser.connectAdAccounts(COFFEE_ACCOUNT_ID, WHOLESALE_ACCOUNT_ID);
+  await context.api.db.query(
     "update ad_accounts set account_status = 2, last_synced_at = '2026-01-01' where id = $1",
     [coffee.id],
   );
-  t.same(await scene.check(), { ...NONE, checked: 1, updated: 1 });
-  t.match((await eventsOf(scene.api, advertiser.id)).at(-1), {
+  t.same(await context.check(), { ...NO_COUNTS, checked: 1, updated: 1 });
+  t.match((await readClientEvents(context.api, advertiser.id)).at(-1), {
     type: "ad_account.updated",
-    ad_account_id: `act_${COFFEE}`,
+    ad_account_id: `act_${COFFEE_ACCOUNT_ID}`,
     payload: { data: { ad_account: { account_status: 1, account_status_label: "active" } } },
   });
   const { body } = await advertiser.call("GET", `/ad-accounts/${coffee.id}`);
   t.ok(Date.parse(body.last_synced_at) > Date.now() - 60_000);
-  t.same(await scene.check(), { ...NONE, checked: 1 });
+  t.same(await context.check(), { ...NO_COUNTS, checked: 1 });
 });
 
 t.test("the end of a token is announced 14, 7 and 1 days before, once each", async (t) => {
   let now = Date.now();
-  const scene = await startChecks(t, () => now);
-  const advertiser = await scene.advertiser();
-  await advertiser.connect(COFFEE, WHOLESALE);
-  const [{ expires_at: end }] = (await scene.api.db.query("select expires_at from ad_connections")) as [
+  const context = await startChecks(t, () => now);
+  const advertiser = await context.makeAdvertiser();
+  await advertiser.connectAdAccounts(COFFEE_ACCOUNT_ID, WHOLESALE_ACCOUNT_ID);
+  const [{ expires_at: end }] = (await context.api.db.query("select expires_at from ad_connections")) as [
     { expires_at: Date },
   ];
-  const told: number[] = [];
+  const warnedDays: number[] = [];
   for (const daysBefore of [20, 14.5, 13.5, 13, 7.5, 6.9, 6, 1.5, 0.9, 0.5]) {
     now = end.getTime() - daysBefore * DAY;
-    const before = (await typesOf(scene, advertiser)).length;
-    await scene.check();
-    if ((await typesOf(scene, advertiser)).length > before) told.push(daysBefore);
+    const before = (await typesOf(context, advertiser)).length;
+    await context.check();
+    if ((await typesOf(context, advertiser)).length > before) warnedDays.push(daysBefore);
   }
-  t.same(told, [13.5, 6.9, 0.9]);
-  const warnings = (await eventsOf(scene.api, advertiser.id)).filter(
+  t.same(warnedDays, [13.5, 6.9, 0.9]);
+  const warnings = (await readClientEvents(context.api, advertiser.id)).filter(
     ({ type }) => type === "ad_account.token_expiring",
   );
   t.same(
@@ -142,7 +142,7 @@ t.test("the end of a token is announced 14, 7 and 1 days before, once each", asy
   });
 
   now = end.getTime() + 1_000;
-  t.match(await scene.check(), { revoked: 2, warned: 0 });
+  t.match(await context.check(), { revoked: 2, warned: 0 });
 });
 
 t.test("which warning is due", async (t) => {
@@ -167,34 +167,34 @@ t.test("which warning is due", async (t) => {
 });
 
 t.test("an account that could not be subscribed is, later", async (t) => {
-  const scene = await startChecks(t);
-  const advertiser = await scene.advertiser();
-  const [coffee] = await advertiser.connect(COFFEE, WHOLESALE);
-  await scene.arm({
+  const context = await startChecks(t);
+  const advertiser = await context.makeAdvertiser();
+  const [coffee] = await advertiser.connectAdAccounts(COFFEE_ACCOUNT_ID, WHOLESALE_ACCOUNT_ID);
+  await context.arm({
     kind: "error",
     code: 200,
     times: 2,
-    match: { path_prefix: `/act_${COFFEE}/subscribed_apps` },
+    match: { path_prefix: `/act_${COFFEE_ACCOUNT_ID}/subscribed_apps` },
   });
   await advertiser.call("PATCH", `/ad-accounts/${coffee.id}`, { status: "active" });
-  t.same(await scene.check(), { ...NONE, checked: 1, not_subscribed: 1 });
-  t.same(await scene.check(), { ...NONE, checked: 1, subscribed: 1 });
-  t.same(await scene.check(), { ...NONE, checked: 1 });
+  t.same(await context.check(), { ...NO_COUNTS, checked: 1, not_subscribed: 1 });
+  t.same(await context.check(), { ...NO_COUNTS, checked: 1, subscribed: 1 });
+  t.same(await context.check(), { ...NO_COUNTS, checked: 1 });
 });
 
 t.test("a pause of the whole app stops the check, which goes on there", async (t) => {
-  const scene = await startChecks(t);
+  const context = await startChecks(t);
   const advertisers = [];
   for (let count = 0; count < 6; count += 1) {
-    const advertiser = await scene.advertiser();
-    await advertiser.connect(SHOPS[count] as string);
+    const advertiser = await context.makeAdvertiser();
+    await advertiser.connectAdAccounts(AD_ACCOUNT_IDS[count] as string);
     advertisers.push(advertiser);
   }
-  await scene.check();
-  await scene.arm({ kind: "throttle", code: 4, match: { path_prefix: "/debug_token" } });
+  await context.check();
+  await context.arm({ kind: "throttle", code: 4, match: { path_prefix: "/debug_token" } });
   const scheduledAt = new Date(Date.now() + DAY);
   const paused = (scheduledAt: Date): Promise<{ message: string; counts: Record<string, number> }> =>
-    scene.check(undefined, scheduledAt).then(
+    context.check(undefined, scheduledAt).then(
       () => t.fail("it was not stopped"),
       (trouble) => trouble,
     );
@@ -203,52 +203,53 @@ t.test("a pause of the whole app stops the check, which goes on there", async (t
   const { left = 0, checked = 0 } = counts;
   t.ok(left > 0, `left: ${left}`);
   t.equal(left + checked, 6);
-  const before = await scene.calls("/");
+  const before = await context.calls("/");
   t.match(await paused(scheduledAt), { message: /pause/, counts: { checked: 0, left } });
-  t.equal(await scene.calls("/"), before, "and the platform is left alone");
+  t.equal(await context.calls("/"), before, "and the platform is left alone");
 });
 
 t.test(
   "one connection that is throttled or broken does not keep the others from being checked",
   async (t) => {
-    const scene = await startChecks(t);
-    const first = await scene.advertiser();
-    await grantAdAccount(scene.api, first, { token: "EAASandboxDemoAds", accountId: COFFEE });
-    await scene.api.db.query("update ad_connections set token_sealed = 'k9.AAAA'");
-    const second = await scene.advertiser();
-    await second.connect(COFFEE);
-    const third = await scene.advertiser();
-    await third.connect(COFFEE);
-    await scene.arm({ kind: "throttle", code: 17, times: 1, match: { path_prefix: "/me/adaccounts" } });
-    t.same(await scene.check(), { ...NONE, checked: 1, failed: 2 });
+    const context = await startChecks(t);
+    const first = await context.makeAdvertiser();
+    await grantAdAccount(context.api, first, { token: "EAASandboxDemoAds", accountId: COFFEE_ACCOUNT_ID });
+    await context.api.db.query("update ad_connections set token_sealed = 'k9.AAAA'");
+    const second = await context.makeAdvertiser();
+    await second.connectAdAccounts(COFFEE_ACCOUNT_ID);
+    const third = await context.makeAdvertiser();
+    await third.connectAdAccounts(COFFEE_ACCOUNT_ID);
+    await context.arm({ kind: "throttle", code: 17, times: 1, match: { path_prefix: "/me/adaccounts" } });
+    t.same(await context.check(), { ...NO_COUNTS, checked: 1, failed: 2 });
     t.match(
-      scene.lines.filter(({ event }) => event === "ad_connection.not_checked").map(({ client }) => client),
+      context.lines.filter(({ event }) => event === "ad_connection.check_failed").map(({ client }) => client),
       [first.id],
     );
   },
 );
 
 t.test("a platform that is away is not asked about everybody, and the run has failed", async (t) => {
-  const scene = await startChecks(t);
-  for (let count = 0; count < 12; count += 1) await grantAdAccount(scene.api, await scene.advertiser());
-  await scene.arm({ kind: "drop_before", times: 1_000 });
-  await t.rejects(scene.check(), { name: "JobTrouble", counts: { checked: 0 } });
-  const asked = new Set(
-    scene.lines
-      .filter(({ event }) => event === "ad_connection.not_checked")
+  const context = await startChecks(t);
+  for (let count = 0; count < 12; count += 1)
+    await grantAdAccount(context.api, await context.makeAdvertiser());
+  await context.arm({ kind: "drop_before", times: 1_000 });
+  await t.rejects(context.check(), { name: "JobError", counts: { checked: 0 } });
+  const checkedIds = new Set(
+    context.lines
+      .filter(({ event }) => event === "ad_connection.check_failed")
       .map(({ connection }) => connection),
   );
-  t.ok(asked.size >= 5 && asked.size < 12, `${asked.size} of 12`);
+  t.ok(checkedIds.size >= 5 && checkedIds.size < 12, `${checkedIds.size} of 12`);
 });
 
 t.test("a token that may not read its accounts any more is told to end all the same", async (t) => {
   let ahead = 0;
-  const scene = await startChecks(t, () => Date.now() + ahead);
-  const advertiser = await scene.advertiser();
-  await advertiser.connect(COFFEE);
+  const context = await startChecks(t, () => Date.now() + ahead);
+  const advertiser = await context.makeAdvertiser();
+  await advertiser.connectAdAccounts(COFFEE_ACCOUNT_ID);
   ahead = 55 * DAY;
-  await scene.arm({ kind: "error", code: 200, times: 2, match: { path_prefix: "/me/adaccounts" } });
-  t.match(await scene.check(), { checked: 1, failed: 0, warned: 1 });
-  t.match(await scene.check(), { checked: 1, failed: 0, warned: 0 });
-  t.same(await typesOf(scene, advertiser), ["ad_account.token_expiring"]);
+  await context.arm({ kind: "error", code: 200, times: 2, match: { path_prefix: "/me/adaccounts" } });
+  t.match(await context.check(), { checked: 1, failed: 0, warned: 1 });
+  t.match(await context.check(), { checked: 1, failed: 0, warned: 0 });
+  t.same(await typesOf(context, advertiser), ["ad_account.token_expiring"]);
 });

@@ -1,17 +1,17 @@
 import t, { type Test } from "tap";
 import { startApi } from "../../../fixtures/http/api.ts";
-import { row, startOddAds } from "../../../fixtures/platforms/scripted-ad-platform.ts";
-import { tokenCheck } from "../../../fixtures/platforms/token-check.ts";
-import { eventsOf, sendWebhook } from "../../../fixtures/platforms/webhooks.ts";
+import { adAccountRow, startScriptedAdPlatform } from "../../../fixtures/platforms/scripted-ad-platform.ts";
+import { createTokenCheck } from "../../../fixtures/platforms/token-check.ts";
+import { readClientEvents, sendWebhook } from "../../../fixtures/platforms/webhooks.ts";
 import { grantAdAccount } from "../../../fixtures/tenants/ad-accounts.ts";
 import { makeTenant } from "../../../fixtures/tenants/tenants.ts";
 import { until } from "../../../fixtures/until.ts";
 
 /** Clients whose ad platform cannot be relied on. */
-async function startOdd(t: Test) {
-  const odd = await startOddAds(t);
-  const api = await startApi(t, { settings: { AD_PLATFORM_URL: odd.base } });
-  const { check, lines } = await tokenCheck(t, api, { AD_PLATFORM_URL: odd.base });
+async function startUnreliableAds(t: Test) {
+  const adPlatform = await startScriptedAdPlatform(t);
+  const api = await startApi(t, { settings: { AD_PLATFORM_URL: adPlatform.base } });
+  const { check, lines } = await createTokenCheck(t, api, { AD_PLATFORM_URL: adPlatform.base });
   const grant = async (accountId: string, token: string) => {
     const tenant = await makeTenant(api);
     return { tenant, ...(await grantAdAccount(api, tenant, { accountId, token })) };
@@ -22,62 +22,64 @@ async function startOdd(t: Test) {
     ]);
     return found?.status;
   };
-  return { odd, api, check, lines, grant, statusOf };
+  return { adPlatform, api, check, lines, grant, statusOf };
 }
 
 const CODE_613 = 613;
 
 t.test("a token is not erased for a word that says nothing", async (t) => {
-  const { odd, check, lines, grant, statusOf } = await startOdd(t);
+  const { adPlatform, check, lines, grant, statusOf } = await startUnreliableAds(t);
   const { id } = await grant("11", "EAAone");
   for (const data of [
     { is_valid: false },
     { is_valid: false, error: {} },
     { is_valid: false, error: { code: 1 } },
   ]) {
-    odd.say("debug_token", { data });
+    adPlatform.setAnswer("debug_token", { data });
     t.match(await check(), { checked: 1, suspended: 1, revoked: 0 }, JSON.stringify(data));
     t.equal(await statusOf(id), "active");
   }
   t.equal(lines.filter(({ event }) => event === "ad_connection.suspended").length, 3);
-  odd.say("adaccounts", 190);
+  adPlatform.setAnswer("adaccounts", 190);
   t.match(await check(), { checked: 1, revoked: 1 }, "but what it is used for tells");
   t.equal(await statusOf(id), "revoked");
 });
 
 t.test("an answer without an expiry leaves what is known of it", async (t) => {
-  const { odd, api, check, grant } = await startOdd(t);
+  const { adPlatform, api, check, grant } = await startUnreliableAds(t);
   await grant("11", "EAAone");
   const expiry = async () => (await api.db.query("select expires_at from ad_connections"))[0];
   await check();
   const known = await expiry();
   t.match(known, { expires_at: Date });
   for (const expires_at of [undefined, "soon", -8e12, 9e15, null]) {
-    odd.say("debug_token", { data: { is_valid: true, user_id: "42", expires_at } });
+    adPlatform.setAnswer("debug_token", { data: { is_valid: true, user_id: "42", expires_at } });
     t.match(await check(), { checked: 1, failed: 0 }, String(expires_at));
     t.same(await expiry(), known, String(expires_at));
   }
-  odd.say("debug_token", { data: { is_valid: true, user_id: "42", expires_at: 0 } });
+  adPlatform.setAnswer("debug_token", { data: { is_valid: true, user_id: "42", expires_at: 0 } });
   await check();
   t.same(await expiry(), { expires_at: null }, "never is an answer");
 });
 
 t.test("whoever has lost an account at the platform does not hear what happens to it", async (t) => {
-  const { odd, api, check, lines, grant, statusOf } = await startOdd(t);
+  const { adPlatform, api, check, lines, grant, statusOf } = await startUnreliableAds(t);
   const [former, present] = [await grant("11", "EAAformer"), await grant("11", "EAApresent")];
-  odd.say("adaccounts", ({ token }: { token: string }) => ({
-    data: token === "EAApresent" ? [row("11")] : [],
+  adPlatform.setAnswer("adaccounts", ({ token }: { token: string }) => ({
+    data: token === "EAApresent" ? [adAccountRow("11")] : [],
   }));
   t.match(await check(), { checked: 2, unreached: 0 }, "a list that lacks it proves nothing");
-  odd.say("act_11", ({ token }: { token: string }) => (token === "EAApresent" ? row("11") : 200));
+  adPlatform.setAnswer("act_11", ({ token }: { token: string }) =>
+    token === "EAApresent" ? adAccountRow("11") : 200,
+  );
   t.match(await check(), { checked: 2, unreached: 1, revoked: 0 });
   t.match(await check(), { checked: 2, unreached: 0 }, "it is said once");
   t.match(
-    lines.filter(({ event }) => event === "ad_account.unreached"),
+    lines.filter(({ event }) => event === "ad_account.unreachable"),
     [{ client: former.tenant.id, ad_account: "act_11" }],
   );
   const issue = { id: "9", level: "AD", error_code: "1", error_summary: "s", error_message: "m" };
-  const tell = async () =>
+  const sendIssueWebhook = async () =>
     sendWebhook(api, {
       object: "ad_account",
       entry: [
@@ -88,15 +90,17 @@ t.test("whoever has lost an account at the platform does not hear what happens t
         },
       ],
     });
-  await tell();
+  await sendIssueWebhook();
   const typesOf = async (clientId: string) =>
-    (await eventsOf(api, clientId)).map(({ type }) => type).filter((type) => type.startsWith("ad_object"));
+    (await readClientEvents(api, clientId))
+      .map(({ type }) => type)
+      .filter((type) => type.startsWith("ad_object"));
   t.same(await typesOf(present.tenant.id), ["ad_object.with_issues"]);
   t.same(await typesOf(former.tenant.id), []);
   t.equal(await statusOf(former.id), "active", "its state is its own");
-  odd.behave();
+  adPlatform.resetAnswers();
   await check();
-  await tell();
+  await sendIssueWebhook();
   t.same(
     await typesOf(former.tenant.id),
     ["ad_object.with_issues"],
@@ -105,35 +109,35 @@ t.test("whoever has lost an account at the platform does not hear what happens t
 });
 
 t.test("one client's silent accounts do not keep the others from being looked at", async (t) => {
-  const { odd, api, check } = await startOdd(t);
+  const { adPlatform, api, check } = await startUnreliableAds(t);
   const [silent, other] = [await makeTenant(api), await makeTenant(api)];
   for (let count = 0; count < 10; count += 1)
     await grantAdAccount(api, silent, { token: `EAAsilent${count}` });
   await grantAdAccount(api, other, { token: "EAAother" });
-  odd.say("adaccounts", ({ token }: { token: string }) =>
+  adPlatform.setAnswer("adaccounts", ({ token }: { token: string }) =>
     token.startsWith("EAAsilent") ? "<html>" : { data: [] },
   );
   t.match(await check(), { checked: 1, failed: 10, left: 0 });
 });
 
 t.test("a throttle of one token is no pause of the app", async (t) => {
-  const { odd, check, grant } = await startOdd(t);
+  const { adPlatform, check, grant } = await startUnreliableAds(t);
   await grant("11", "EAAbusy");
   await grant("12", "EAAidle");
-  odd.say("debug_token", ({ token }: { token: string }) =>
+  adPlatform.setAnswer("debug_token", ({ token }: { token: string }) =>
     token === "EAAbusy" ? CODE_613 : { data: { is_valid: true, user_id: "42", expires_at: 0 } },
   );
   t.match(await check(), { checked: 1, failed: 1, left: 0 });
 });
 
 t.test("a token that was given out twice dies everywhere at once", async (t) => {
-  const { odd, check, grant, statusOf } = await startOdd(t);
+  const { adPlatform, check, grant, statusOf } = await startUnreliableAds(t);
   const [one, other, third] = [
     await grant("11", "EAAsame"),
     await grant("12", "EAAsame"),
     await grant("13", "EAAanother"),
   ];
-  odd.say("debug_token", ({ token }: { token: string }) =>
+  adPlatform.setAnswer("debug_token", ({ token }: { token: string }) =>
     token === "EAAsame"
       ? { data: { is_valid: false, error: { code: 190, subcode: 460, message: "dead" } } }
       : { data: { is_valid: true, user_id: "42", expires_at: 0 } },
@@ -146,53 +150,53 @@ t.test("a token that was given out twice dies everywhere at once", async (t) => 
 });
 
 t.test("a run that has failed has ended", async (t) => {
-  const { odd, api, check } = await startOdd(t);
+  const { adPlatform, api, check } = await startUnreliableAds(t);
   const tenant = await makeTenant(api);
   for (let count = 0; count < 20; count += 1)
     await grantAdAccount(api, tenant, { token: `EAA${count}`, status: "available" });
   await api.db.query("alter table ad_connections add constraint never check (checked_in is null)");
   await t.rejects(check(), { code: "23514" });
-  const asked = odd.asked();
+  const asked = adPlatform.callCount();
   await api.db.query("alter table ad_connections drop constraint never");
   t.match(await check(), { checked: 20 });
-  t.equal(odd.asked(), asked + 60, "nothing was asked beside");
+  t.equal(adPlatform.callCount(), asked + 60, "nothing was asked beside");
 });
 
 t.test("a tick of a clock that was ahead does not silence those that follow", async (t) => {
-  const { check, grant } = await startOdd(t);
+  const { check, grant } = await startUnreliableAds(t);
   await grant("11", "EAAone");
   t.match(await check(undefined, new Date(Date.now() + 365 * 86_400_000)), { checked: 1 });
   t.match(await check(), { checked: 1 });
 });
 
 t.test("who must stop stops, and the same tick goes on where it was", async (t) => {
-  const { odd, api, check } = await startOdd(t);
+  const { adPlatform, api, check } = await startUnreliableAds(t);
   const tenant = await makeTenant(api);
   for (let count = 0; count < 8; count += 1)
     await grantAdAccount(api, tenant, { token: `EAA${count}`, status: "available" });
   const stop = new AbortController();
-  let letGo = () => {};
-  const gate = new Promise<void>((resolve) => {
-    letGo = resolve;
+  let letAnswer = () => {};
+  const answered = new Promise<void>((resolve) => {
+    letAnswer = resolve;
   });
-  odd.say("debug_token", async () => {
-    await gate;
+  adPlatform.setAnswer("debug_token", async () => {
+    await answered;
     return { data: { is_valid: true, user_id: "42", expires_at: 0 } };
   });
   const scheduledAt = new Date();
   const running = check(stop.signal, scheduledAt);
-  await until("four are asked about", () => odd.asked() === 4);
+  await until("four are asked about", () => adPlatform.callCount() === 4);
   stop.abort(new Error("the process ends"));
-  letGo();
+  letAnswer();
   await t.rejects(running, { message: "the process ends" });
   t.match(await check(undefined, scheduledAt), { checked: 4, left: 0 });
 });
 
 t.test("who may not list the accounts has lost only those that are closed by name too", async (t) => {
-  const { odd, api, check, grant } = await startOdd(t);
+  const { adPlatform, api, check, grant } = await startUnreliableAds(t);
   const [open, closed] = [await grant("11", "EAAone"), await grant("12", "EAAone")];
-  odd.say("adaccounts", 294);
-  odd.say("act_12", 10);
+  adPlatform.setAnswer("adaccounts", 294);
+  adPlatform.setAnswer("act_12", 10);
   t.match(await check(), { checked: 2, failed: 0, unreached: 1 });
   const lost = await api.db.query("select id from ad_accounts where unreached_since is not null");
   t.same(lost, [{ id: closed.id }]);
@@ -200,11 +204,11 @@ t.test("who may not list the accounts has lost only those that are closed by nam
 });
 
 t.test("where nothing was found out the run has not succeeded", async (t) => {
-  const { odd, api, check } = await startOdd(t);
+  const { adPlatform, api, check } = await startUnreliableAds(t);
   const tenant = await makeTenant(api);
   for (let count = 0; count < 3; count += 1)
     await grantAdAccount(api, tenant, { token: `EAA${count}`, status: "available" });
-  const nothing = { name: "JobTrouble", counts: { checked: 0 } };
+  const nothing = { name: "JobError", counts: { checked: 0 } };
   for (const [path, answer] of [
     ["debug_token", 613],
     ["debug_token", 17],
@@ -212,42 +216,42 @@ t.test("where nothing was found out the run has not succeeded", async (t) => {
     ["adaccounts", "<html>"],
     ["adaccounts", 80004],
   ] as const) {
-    odd.say(path, answer);
+    adPlatform.setAnswer(path, answer);
     await t.rejects(check(), nothing, `${path}: ${answer}`);
-    odd.behave();
+    adPlatform.resetAnswers();
   }
   await api.db.query("update ad_connections set token_sealed = 'lost.AAAA'");
   await t.rejects(check(), { ...nothing, counts: { failed: 3 } });
 });
 
 t.test("two ticks at once look at each connection once each, over all batches", async (t) => {
-  const { odd, api, check } = await startOdd(t);
+  const { adPlatform, api, check } = await startUnreliableAds(t);
   const tenant = await makeTenant(api);
   const count = 104;
   for (let number = 0; number < count; number += 1)
     await grantAdAccount(api, tenant, { token: `EAA${number}`, status: "available" });
   t.match(await Promise.all([check(), check()]), [{ checked: count }, { checked: count }]);
-  t.equal(odd.asked(), 2 * count * 3, "the token, the list, and the account that it lacks");
+  t.equal(adPlatform.callCount(), 2 * count * 3, "the token, the list, and the account that it lacks");
 });
 
 t.test("a pause that is met while accounts are read stops the check too", async (t) => {
-  const { odd, api, check } = await startOdd(t);
+  const { adPlatform, api, check } = await startUnreliableAds(t);
   const tenant = await makeTenant(api);
   for (let count = 0; count < 8; count += 1)
     await grantAdAccount(api, tenant, { token: `EAA${count}`, status: "available" });
-  odd.say("adaccounts", 4);
-  await t.rejects(check(), { name: "JobTrouble", counts: { checked: 0, failed: 0, left: 8 } });
+  adPlatform.setAnswer("adaccounts", 4);
+  await t.rejects(check(), { name: "JobError", counts: { checked: 0, failed: 0, left: 8 } });
 });
 
 t.test("a near end that proved to be none does not silence the warnings of the real one", async (t) => {
-  const { odd, check, grant } = await startOdd(t);
+  const { adPlatform, check, grant } = await startUnreliableAds(t);
   await grant("11", "EAAone");
   const ending = (days: number) => ({
     data: { is_valid: true, user_id: "42", expires_at: Math.floor(Date.now() / 1000 + days * 86_400) },
   });
   const warned: unknown[] = [];
   for (const days of [0.5, 60, 10, 10, 5]) {
-    odd.say("debug_token", ending(days));
+    adPlatform.setAnswer("debug_token", ending(days));
     warned.push((await check()).warned);
   }
   t.same(warned, [1, 0, 1, 0, 1]);
@@ -256,20 +260,20 @@ t.test("a near end that proved to be none does not silence the warnings of the r
 t.test(
   "what says that a token is not valid, and then nothing, has not said that somebody must act",
   async (t) => {
-    const { odd, check, grant } = await startOdd(t);
+    const { adPlatform, check, grant } = await startUnreliableAds(t);
     await grant("11", "EAAone");
-    odd.say("debug_token", { data: { is_valid: false } });
-    odd.say("adaccounts", "<html>");
-    await t.rejects(check(), { name: "JobTrouble", counts: { suspended: 0, failed: 1 } });
+    adPlatform.setAnswer("debug_token", { data: { is_valid: false } });
+    adPlatform.setAnswer("adaccounts", "<html>");
+    await t.rejects(check(), { name: "JobError", counts: { suspended: 0, failed: 1 } });
   },
 );
 
 t.test("a token that proves dead when events are asked for is told as such", async (t) => {
-  const { odd, check, grant, statusOf } = await startOdd(t);
+  const { adPlatform, check, grant, statusOf } = await startUnreliableAds(t);
   const { id } = await grant("11", "EAAone");
   const other = await grant("12", "EAAone");
-  odd.say("adaccounts", { data: [row("11"), row("12")] });
-  odd.say("subscribed_apps", 190);
+  adPlatform.setAnswer("adaccounts", { data: [adAccountRow("11"), adAccountRow("12")] });
+  adPlatform.setAnswer("subscribed_apps", 190);
   t.match(await check(), { revoked: 2, not_subscribed: 0 });
   t.same([await statusOf(id), await statusOf(other.id)], ["revoked", "revoked"]);
 });
