@@ -3,7 +3,7 @@ import { findApiKeyOwner, listApiKeys } from "../store/tenants/api-keys.ts";
 import { type Command, CommandError, defineCommand } from "./command.ts";
 import { operatorActor, requireClient } from "./operator.ts";
 import { OPTION, optional, required } from "./options.ts";
-import { readAllPages } from "./pages.ts";
+import { readAllPages } from "./read-all-pages.ts";
 
 export const KEY_COMMANDS: readonly Command[] = [
   defineCommand({

@@ -7,7 +7,7 @@ import { findUserCredential, listUsers, type UserCredentialRow } from "../store/
 import { type Command, type CommandContext, CommandError, defineCommand } from "./command.ts";
 import { operatorActor, requireClient } from "./operator.ts";
 import { OPTION, optional, required } from "./options.ts";
-import { readAllPages } from "./pages.ts";
+import { readAllPages } from "./read-all-pages.ts";
 
 export const USER_COMMANDS: readonly Command[] = [
   defineCommand({

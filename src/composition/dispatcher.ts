@@ -1,11 +1,11 @@
 import type { DependencyContainer } from "tsyringe";
 import { createBatchWriter } from "../../workers/dispatcher/batch-writer.ts";
 import { createConcurrencyLimiter } from "../../workers/dispatcher/concurrency-limiter.ts";
+import { checkPeers } from "../../workers/dispatcher/delivering/check-peers.ts";
 import { deliverEvent } from "../../workers/dispatcher/delivering/deliver-event.ts";
 import { createInFlightDeliveries } from "../../workers/dispatcher/delivering/in-flight.ts";
 import { withLeadFields } from "../../workers/dispatcher/delivering/lead-fields.ts";
 import { withoutRemoteText } from "../../workers/dispatcher/delivering/outcomes.ts";
-import { checkPeers } from "../../workers/dispatcher/delivering/peer-watch.ts";
 import { createAttemptRecorder } from "../../workers/dispatcher/delivering/record.ts";
 import { sweep } from "../../workers/dispatcher/delivering/sweeper.ts";
 import { setGauges } from "../../workers/dispatcher/gauges.ts";

@@ -13,9 +13,9 @@ import type { Config } from "../runtime/config/config.ts";
 import type { Log } from "../runtime/logging/log.ts";
 import type { Metrics } from "../runtime/metrics/metrics.ts";
 import type { Worker } from "../runtime/supervise.ts";
+import type { AttemptLimiter } from "../security/attempt-limiter.ts";
 import type { Passwords } from "../security/passwords.ts";
 import type { SecretBox } from "../security/secret-box.ts";
-import type { AttemptLimiter } from "../security/try-limit.ts";
 import type { UserTokens } from "../security/user-tokens.ts";
 import type { Database } from "../store/database/database.ts";
 import type { SendRef } from "../store/messages/claim-sends.ts";
@@ -33,7 +33,7 @@ export const REDIS = token<RedisClient>("redis");
 export const PASSWORDS = token<Passwords>("passwords");
 export const SECRET_BOX = token<SecretBox>("secret box");
 export const USER_TOKENS = token<UserTokens>("user tokens");
-export const TRY_LIMIT = token<AttemptLimiter>("try limit");
+export const ATTEMPT_LIMITER = token<AttemptLimiter>("attempt limiter");
 /** Where events may go. */
 export const DESTINATIONS = token<Destinations>("destinations");
 /** Whose names they have. */

@@ -9,9 +9,9 @@ import { startCluster, stopLeftoverCluster } from "./cluster.ts";
 import { readEnvFile, writeEnvFile } from "./env-file.ts";
 import { runningPid } from "./leftover.ts";
 import { processCommand, type Runtime } from "./process-commands.ts";
-import { type DemoSettings, startupBanner } from "./screen.ts";
 import { startServers } from "./servers.ts";
 import { localSettings, privateServersSetting, withoutPrivateServers } from "./settings.ts";
+import { type DemoSettings, startupBanner } from "./startup-banner.ts";
 
 interface StartOptions {
   env: Environment;

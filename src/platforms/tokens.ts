@@ -2,7 +2,7 @@ import { SECOND } from "../runtime/durations.ts";
 import type { Fields } from "./client/body.ts";
 import type { PlatformCall } from "./client/call.ts";
 import { appToken, type PlatformClient } from "./client/client.ts";
-import { asList, asObject, dateOf, numberOf, textOf, textsOf } from "./client/shapes.ts";
+import { asList, asObject, dateOf, numberOf, textOf, textsOf } from "./client/json-values.ts";
 import { unavailable } from "./errors/failure.ts";
 import { readPlatformError, redactSecrets } from "./errors/platform-error.ts";
 import { judge } from "./errors/verdicts.ts";

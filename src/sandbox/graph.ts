@@ -1,5 +1,5 @@
 import type { SandboxContext } from "./context.ts";
-import { tokenErrorOf } from "./login/token-end.ts";
+import { tokenErrorOf } from "./login/token-error.ts";
 import { anonymousGrant, appSecretProof, type Grant, safeEquals } from "./login/tokens.ts";
 import type { Edge, NodeKind, UsageKind } from "./node-kind.ts";
 import { VERSION } from "./settings.ts";

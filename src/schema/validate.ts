@@ -1,7 +1,7 @@
 import { Ajv2020, type ErrorObject } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
+import { coerceStrings } from "./coerce-strings.ts";
 import { type Problem, toProblems } from "./problems.ts";
-import { coerceStrings } from "./texts.ts";
 import type { TObject, TSchema } from "./types.ts";
 
 /**

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import t from "tap";
 import { packageRoot } from "../../src/runtime/package-root.ts";
-import { END_OF_FILE } from "./files-in-turn.ts";
+import { END_OF_FILE } from "./run-files-in-process.ts";
 
 let startNextFile = (): void => {};
 

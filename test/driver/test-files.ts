@@ -3,7 +3,7 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { packageRoot } from "../../src/runtime/package-root.ts";
 import type { AssertionCount } from "./count.ts";
-import { runFilesInProcess } from "./files-in-turn.ts";
+import { runFilesInProcess } from "./run-files-in-process.ts";
 
 /** Those that take longest, and mostly wait. Last, they would be waited for alone. */
 const SLOWEST_FILES = [

@@ -5,7 +5,7 @@ import { firstIdAt } from "../../src/runtime/ids.ts";
 import { createDatabase, type Database } from "../../src/store/database/database.ts";
 import { dropPartitions, EVENT_TABLES, MESSAGE_TABLES } from "../../src/store/database/partitions.ts";
 import { createClient } from "../../src/store/tenants/clients.ts";
-import { applyRetention } from "../../workers/scheduler/partitions.ts";
+import { applyRetention } from "../../workers/scheduler/retention.ts";
 import { conservativeNow, tablePartitions } from "../../workers/table-partitions.ts";
 import { captureLog } from "../fixtures/captured-log.ts";
 import { insertMessage } from "../fixtures/messages/message-rows.ts";

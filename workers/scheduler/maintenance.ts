@@ -4,7 +4,7 @@ import { deleteExpiredStates } from "../../src/store/ads/oauth-states.ts";
 import type { Database } from "../../src/store/database/database.ts";
 import { deleteOldRuns } from "../../src/store/processes/cron-runs.ts";
 import { deleteSilentWorkers } from "../../src/store/processes/workers.ts";
-import { applyRetention } from "./partitions.ts";
+import { applyRetention } from "./retention.ts";
 
 const TICK_RETENTION_MS = 30 * DAY;
 const DEAD_WORKER_RETENTION_MS = 1 * DAY;

@@ -21,11 +21,12 @@ import { userRoutes } from "../../resources/users/routes.ts";
 import { type WebhookParts, webhookRoutes } from "../../resources/webhooks/routes.ts";
 import { sharedMetrics } from "../../runtime/forks.ts";
 import { createAppSignatures } from "../../security/app-signatures.ts";
+import type { AttemptLimiter } from "../../security/attempt-limiter.ts";
 import { createConsoleCookie } from "../../security/console-cookie.ts";
 import { createSigner } from "../../security/derived-keys.ts";
 import { createSignedStates } from "../../security/signed-states.ts";
-import type { AttemptLimiter } from "../../security/try-limit.ts";
 import {
+  ATTEMPT_LIMITER,
   CONFIG,
   DATABASE,
   DESTINATIONS,
@@ -41,7 +42,6 @@ import {
   ROUTES,
   resolve,
   SECRET_BOX,
-  TRY_LIMIT,
   USER_TOKENS,
 } from "../tokens.ts";
 import { lazyNotifier } from "./queue-notifiers.ts";
@@ -56,7 +56,8 @@ export function allRoutes(container: DependencyContainer): Route[] {
   const [db, passwords] = [resolve(container, DATABASE), resolve(container, PASSWORDS)];
   const { issue } = resolve(container, USER_TOKENS);
   // Made at the first try: the table must not connect to anything.
-  const tryLimit: AttemptLimiter = (who, attempt) => resolve(container, TRY_LIMIT)(who, attempt);
+  const limitAttempts: AttemptLimiter = (identity, attempt) =>
+    resolve(container, ATTEMPT_LIMITER)(identity, attempt);
   const notifier = lazyNotifier(container, EVENT_NOTIFIER);
   const platforms = () => resolve(container, PLATFORMS);
   const secretBox = resolve(container, SECRET_BOX);
@@ -66,9 +67,9 @@ export function allRoutes(container: DependencyContainer): Route[] {
   const [log, metrics] = [resolve(container, LOG), resolve(container, METRICS)];
   const cookie = createConsoleCookie(config.PUBLIC_URL);
   return [
-    ...withTag("Authentication", authRoutes({ db, passwords, tryLimit, cookie, issue })),
+    ...withTag("Authentication", authRoutes({ db, passwords, limitAttempts, cookie, issue })),
     ...withTag("API keys", keyRoutes({ db, production })),
-    ...withTag("Users", userRoutes({ db, passwords, tryLimit })),
+    ...withTag("Users", userRoutes({ db, passwords, limitAttempts })),
     ...withTag("Channels", channelRoutes({ db, secretBox, platforms })),
     ...withTag("Messages", outboundRoutes(outboundParts(container))),
     ...withTag("Templates", templateRoutes(templateParts(container))),

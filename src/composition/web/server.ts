@@ -5,14 +5,15 @@ import { createIdempotency } from "../../http/idempotency.ts";
 import { createRateLimit } from "../../http/rate-limit.ts";
 import { createHttpServer } from "../../http/server.ts";
 import { createValidator } from "../../schema/validate.ts";
+import { createAttemptLimiter } from "../../security/attempt-limiter.ts";
 import { createSigner } from "../../security/derived-keys.ts";
 import { createPasswords } from "../../security/passwords.ts";
-import { createAttemptLimiter } from "../../security/try-limit.ts";
 import { createUserTokens } from "../../security/user-tokens.ts";
 import { registerEventPoster } from "../event-poster.ts";
 import { platformConnections, registerPlatforms } from "../platforms.ts";
 import { sharedWorkers } from "../shared.ts";
 import {
+  ATTEMPT_LIMITER,
   CONFIG,
   CREDENTIALS,
   DATABASE,
@@ -29,7 +30,6 @@ import {
   ROUTES,
   resolve,
   SECRET_BOX,
-  TRY_LIMIT,
   USER_TOKENS,
   WORKERS,
 } from "../tokens.ts";
@@ -42,7 +42,7 @@ export function registerWeb(container: DependencyContainer): void {
   registerEventPoster(container);
   registerPlatforms(container);
   provide(container, USER_TOKENS, (c) => createUserTokens(resolve(c, CONFIG)));
-  provide(container, TRY_LIMIT, (c) => createAttemptLimiter(resolve(c, REDIS)));
+  provide(container, ATTEMPT_LIMITER, (c) => createAttemptLimiter(resolve(c, REDIS)));
   registerQueueNotifiers(container);
   provide(container, ROUTES, allRoutes);
   provide(container, CREDENTIALS, credentialSchemes);

@@ -1,10 +1,10 @@
 import { API_VERSION } from "../../schema/version.ts";
 import type { Route } from "../route.ts";
 import { ANY_CREDENTIAL, SECURITY_SCHEMES } from "./access.ts";
-import { TAG_DESCRIPTIONS } from "./chapters.ts";
 import { createComponents, type Json } from "./components.ts";
 import { describeOperation, operationId } from "./operation.ts";
 import { OVERVIEW } from "./overview.ts";
+import { TAG_DESCRIPTIONS } from "./tags.ts";
 
 /** An OpenAPI document, as far as we name its parts. */
 export interface ApiDocument {

@@ -2,8 +2,8 @@ import { SECOND } from "../../runtime/durations.ts";
 import { isPlatformId } from "../../runtime/ids.ts";
 import type { Fields } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
+import { asObject, numberOf, omitNullish, textOf } from "../client/json-values.ts";
 import { platformSender } from "../client/sender.ts";
-import { asObject, numberOf, omitNullish, textOf } from "../client/shapes.ts";
 import { unavailable } from "../errors/failure.ts";
 import { type AdAccess, accountSender } from "./access.ts";
 

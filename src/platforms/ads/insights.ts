@@ -1,7 +1,7 @@
 import { type Fields, formBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
-import type { ListPageRequest, PlatformListPage } from "../client/pages.ts";
-import { numberOf, omitNullish, textOf } from "../client/shapes.ts";
+import { numberOf, omitNullish, textOf } from "../client/json-values.ts";
+import type { ListPageRequest, PlatformListPage } from "../client/list-pages.ts";
 import { type AdAccess, accountSender } from "./access.ts";
 import type { Ownership } from "./ownership.ts";
 

@@ -1,6 +1,6 @@
 import { formBody, multipartBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
-import { asObject, numberOf, omitNullish, textOf } from "../client/shapes.ts";
+import { asObject, numberOf, omitNullish, textOf } from "../client/json-values.ts";
 import { unavailable } from "../errors/failure.ts";
 import { type AdAccess, accountSender } from "./access.ts";
 import type { Ownership } from "./ownership.ts";

@@ -1,5 +1,5 @@
 import type { Fields } from "../client/body.ts";
-import { asObject, omitNullish, textOf } from "../client/shapes.ts";
+import { asObject, omitNullish, textOf } from "../client/json-values.ts";
 
 export type AdObjectKind = "campaigns" | "adsets" | "ads" | "adcreatives";
 

@@ -1,6 +1,6 @@
 import { type Fields, formBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
-import type { ListPageRequest, PlatformListPage } from "../client/pages.ts";
+import type { ListPageRequest, PlatformListPage } from "../client/list-pages.ts";
 import { type AdAccess, accountSender } from "./access.ts";
 import { type AdObjectKind, OBJECT_KINDS } from "./object-kinds.ts";
 import type { Ownership } from "./ownership.ts";

@@ -1,6 +1,6 @@
 import { LRUCache } from "lru-cache";
 import type { PlatformClient } from "../client/client.ts";
-import { textOf } from "../client/shapes.ts";
+import { textOf } from "../client/json-values.ts";
 import { ambiguousFailure, PlatformFailure } from "../errors/failure.ts";
 import { type AdAccess, accountSender, withoutActPrefix } from "./access.ts";
 

@@ -2,8 +2,8 @@ import type { Readable } from "node:stream";
 import { MINUTE } from "../../runtime/durations.ts";
 import { type FileForm, multipartBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
+import { textOf } from "../client/json-values.ts";
 import { refusalByStatus } from "../client/read-answer.ts";
-import { textOf } from "../client/shapes.ts";
 import { toFailure, unavailable } from "../errors/failure.ts";
 import { businessSender, type ChatNumber } from "./access.ts";
 

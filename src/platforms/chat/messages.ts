@@ -1,6 +1,6 @@
 import { type Fields, jsonBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
-import { asList, asObject, textOf } from "../client/shapes.ts";
+import { asList, asObject, textOf } from "../client/json-values.ts";
 import { recipientKind } from "../recipients.ts";
 import { type Receipt, SEND_DEADLINE_MS, type SendOutcome, toSendOutcome } from "../sends.ts";
 import { type ChatNumber, messagingSender } from "./access.ts";

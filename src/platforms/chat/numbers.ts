@@ -1,6 +1,6 @@
 import { type Fields, jsonBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
-import { omitNullish, textOf } from "../client/shapes.ts";
+import { omitNullish, textOf } from "../client/json-values.ts";
 import { unavailable } from "../errors/failure.ts";
 import { businessSender, type ChatBusiness, type ChatNumber } from "./access.ts";
 

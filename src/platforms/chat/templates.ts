@@ -1,8 +1,8 @@
 import { type Fields, jsonBody } from "../client/body.ts";
 import type { Outcome, PlatformCall, Refusal } from "../client/call.ts";
 import type { PlatformClient } from "../client/client.ts";
-import type { ListPageRequest, PlatformListPage } from "../client/pages.ts";
-import { asObject, omitNullish, textOf } from "../client/shapes.ts";
+import { asObject, omitNullish, textOf } from "../client/json-values.ts";
+import type { ListPageRequest, PlatformListPage } from "../client/list-pages.ts";
 import { toFailure } from "../errors/failure.ts";
 import { businessSender, type ChatBusiness } from "./access.ts";
 

@@ -8,7 +8,7 @@ import type { Outcome, PlatformCall } from "./call.ts";
 import type { Exchange, Exchanges, OpenExchange } from "./exchange.ts";
 import { type HoldStore, holdKeysOf, holdsAfter, withReportedWait } from "./holds.ts";
 import { readAnswer } from "./read-answer.ts";
-import { nextRetryDelay } from "./repeat.ts";
+import { nextRetryDelay } from "./retry.ts";
 import { readUsage, type Usage } from "./usage.ts";
 
 const CALL_DEADLINE_MS = 20 * SECOND;

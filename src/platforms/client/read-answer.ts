@@ -4,7 +4,7 @@ import { type PlatformError, readPlatformError, withoutSecrets } from "../errors
 import { judge, type TokenOwner, type Verdict } from "../errors/verdicts.ts";
 import type { Outcome, Refusal } from "./call.ts";
 import type { Exchange } from "./exchange.ts";
-import { isObject } from "./shapes.ts";
+import { isObject } from "./json-values.ts";
 
 type AnsweredExchange = Extract<Exchange, { outcome: "answered" }>;
 

@@ -2,8 +2,8 @@ import { unavailable } from "../errors/failure.ts";
 import type { EncodedBody, Fields } from "./body.ts";
 import type { Outcome, PlatformCall } from "./call.ts";
 import type { PlatformClient } from "./client.ts";
-import { type ListPageRequest, type PlatformListPage, readAllListPages, readListPage } from "./pages.ts";
-import { asObject } from "./shapes.ts";
+import { asObject } from "./json-values.ts";
+import { type ListPageRequest, type PlatformListPage, readAllListPages, readListPage } from "./list-pages.ts";
 
 /** What all calls in somebody's name have in common. */
 export type CallIdentity = Pick<PlatformCall, "token" | "owner" | "quota" | "about">;

@@ -1,6 +1,6 @@
 import { DAY, MINUTE, SECOND } from "../../runtime/durations.ts";
 import type { Fields } from "./body.ts";
-import { asList, asObject, numberOf, parseObject } from "./shapes.ts";
+import { asList, asObject, numberOf, parseObject } from "./json-values.ts";
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 

@@ -1,5 +1,5 @@
 import type { Fields } from "../client/body.ts";
-import { asObject, isObject, omitNullish, parseObject } from "../client/shapes.ts";
+import { asObject, isObject, omitNullish, parseObject } from "../client/json-values.ts";
 
 /** What a platform said when it refused, read from its envelope. */
 export interface PlatformError {

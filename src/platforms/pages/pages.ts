@@ -1,7 +1,7 @@
 import { formBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
+import { asList, asObject, omitNullish, textOf, textsOf } from "../client/json-values.ts";
 import { platformSender } from "../client/sender.ts";
-import { asList, asObject, omitNullish, textOf, textsOf } from "../client/shapes.ts";
 import { type PageAccess, pageSender } from "./access.ts";
 
 /** A page that a person has granted, with its own token. */

@@ -1,5 +1,5 @@
 import type { Fields } from "../client/body.ts";
-import { asObject, textOf } from "../client/shapes.ts";
+import { asObject, textOf } from "../client/json-values.ts";
 
 export type PagePlatform = "photoapp" | "socialapp";
 

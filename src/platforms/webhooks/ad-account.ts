@@ -1,4 +1,4 @@
-import { asList, asObject, lookUp, omitNullish, textOf } from "../client/shapes.ts";
+import { asList, asObject, lookUp, omitNullish, textOf } from "../client/json-values.ts";
 import type { Reader } from "./reading.ts";
 
 /** Two fields name the same levels, in two spellings. */

@@ -1,9 +1,9 @@
 import { JsonText } from "../../runtime/json/json.ts";
 import type { JsonSource } from "../../runtime/json/json-source.ts";
-import { asList, asObject, omitNullish, textOf } from "../client/shapes.ts";
-import { parseTimestamp, toTimestamp } from "./moments.ts";
+import { asList, asObject, omitNullish, textOf } from "../client/json-values.ts";
 import type { Reader, UpdateContent } from "./reading.ts";
 import { firstErrorOf, toStatusData } from "./statuses.ts";
+import { parseTimestamp, toTimestamp } from "./timestamps.ts";
 
 type Fields = Record<string, unknown>;
 

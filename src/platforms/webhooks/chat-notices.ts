@@ -1,5 +1,5 @@
 import { toTemplateStatus } from "../chat/template-status.ts";
-import { asObject, omitNullish, textOf } from "../client/shapes.ts";
+import { asObject, omitNullish, textOf } from "../client/json-values.ts";
 import type { Asset, Reader, UpdateContent } from "./reading.ts";
 
 type Fields = Record<string, unknown>;

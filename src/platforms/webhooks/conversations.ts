@@ -1,7 +1,7 @@
-import { asList, asObject, omitNullish, textOf } from "../client/shapes.ts";
-import { parseTimestamp, toTimestamp } from "./moments.ts";
+import { asList, asObject, omitNullish, textOf } from "../client/json-values.ts";
 import { type Reader, toRawContent, type Update, type UpdateContent } from "./reading.ts";
 import { toStatusData, type Watermark } from "./statuses.ts";
+import { parseTimestamp, toTimestamp } from "./timestamps.ts";
 
 type Fields = Record<string, unknown>;
 

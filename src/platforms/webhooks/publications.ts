@@ -1,6 +1,6 @@
-import { asObject, lookUp, omitNullish, textOf } from "../client/shapes.ts";
-import { parseTimestamp, toTimestamp } from "./moments.ts";
+import { asObject, lookUp, omitNullish, textOf } from "../client/json-values.ts";
 import type { Reader, Update, UpdateContent } from "./reading.ts";
+import { parseTimestamp, toTimestamp } from "./timestamps.ts";
 
 type Fields = Record<string, unknown>;
 

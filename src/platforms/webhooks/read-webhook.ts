@@ -1,14 +1,14 @@
 import { parseJson } from "../../runtime/json/json.ts";
 import type { JsonSource } from "../../runtime/json/json-source.ts";
 import type { Platform } from "../../schema/enumerations.ts";
-import { asObject, lookUp, textOf } from "../client/shapes.ts";
+import { asObject, lookUp, textOf } from "../client/json-values.ts";
 import { AD_NOTICES } from "./ad-account.ts";
 import { messageReader, readStatus } from "./chat-messages.ts";
 import { NOTICES, PERSONAL_FIELDS } from "./chat-notices.ts";
 import { readConversation } from "./conversations.ts";
-import { parseTimestamp } from "./moments.ts";
 import { PUBLICATIONS } from "./publications.ts";
 import { type Asset, type Reader, type Reading, readUpdate, toRawReading, type Update } from "./reading.ts";
+import { parseTimestamp } from "./timestamps.ts";
 
 /** A webhook's content: what it is about, how many updates it has, and those of which there is something to tell. */
 export interface WebhookContent {

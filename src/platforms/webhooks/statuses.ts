@@ -1,7 +1,7 @@
 import type { JsonText } from "../../runtime/json/json.ts";
 import type { Fields } from "../client/body.ts";
-import { asList, asObject, omitNullish, parseObject, textOf } from "../client/shapes.ts";
-import { toTimestamp } from "./moments.ts";
+import { asList, asObject, omitNullish, parseObject, textOf } from "../client/json-values.ts";
+import { toTimestamp } from "./timestamps.ts";
 
 /** How far a message has come, whoever's it is. */
 export interface MessageStatus {

@@ -3,9 +3,9 @@ import { SECOND } from "../../runtime/durations.ts";
 import { ApiError } from "../../runtime/errors.ts";
 import type { Role } from "../../schema/enumerations.ts";
 import type { Static } from "../../schema/types.ts";
+import type { AttemptLimiter } from "../../security/attempt-limiter.ts";
 import { type ConsoleCookie, isForeignSite } from "../../security/console-cookie.ts";
 import type { Passwords } from "../../security/passwords.ts";
-import type { AttemptLimiter } from "../../security/try-limit.ts";
 import { LOGIN_TTL_MS, type UserTokens } from "../../security/user-tokens.ts";
 import type { Queryable } from "../../store/database/database.ts";
 import { findUserByEmail, recordLogin, type UserCredentialRow } from "../../store/tenants/users.ts";
@@ -14,7 +14,7 @@ import { loginRequest, session } from "./schema.ts";
 export interface LoginParts {
   db: Queryable;
   passwords: Passwords;
-  tryLimit: AttemptLimiter;
+  limitAttempts: AttemptLimiter;
   cookie: ConsoleCookie;
   issue: NonNullable<UserTokens["issue"]>;
 }
@@ -27,7 +27,7 @@ interface Login {
 }
 
 /** The same work, and the same answer, whether or not the user exists. */
-export function loginRoute({ db, passwords, tryLimit, cookie, issue }: LoginParts): Route {
+export function loginRoute({ db, passwords, limitAttempts, cookie, issue }: LoginParts): Route {
   async function attemptLogin(
     { email, password }: LoginRequest,
     address: string,
@@ -50,7 +50,7 @@ export function loginRoute({ db, passwords, tryLimit, cookie, issue }: LoginPart
     reply: session,
     async handle({ body, address, header, setHeader }) {
       const limitKey = [address, body.email.toLowerCase()];
-      const login = await tryLimit(limitKey, () => attemptLogin(body, address));
+      const login = await limitAttempts(limitKey, () => attemptLogin(body, address));
       if (!login) throw new ApiError("unauthorized", "The email or the password is wrong");
       const { user, at: issuedAt } = login;
       const token = await issue({ id: user.id, clientId: user.client_id }, { issuedAt });

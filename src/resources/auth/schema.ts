@@ -1,5 +1,5 @@
 import { ROLES, SCOPES } from "../../schema/enumerations.ts";
-import { email, role } from "../../schema/people.ts";
+import { email, role } from "../../schema/tenants.ts";
 import { nullable, object, oneOf, prefixedId, Type } from "../../schema/types.ts";
 
 const clientId = Type.String({ format: "uuid", examples: ["6f1d3c2a-8a54-4f0e-9d0b-3a1f5c7e9b21"] });

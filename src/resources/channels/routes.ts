@@ -6,8 +6,8 @@ import { ApiError } from "../../runtime/errors.ts";
 import { channel } from "../../schema/channels.ts";
 import { findChannel, listChannels } from "../../store/channels/channels.ts";
 import type { ChatParts } from "./chat-call.ts";
+import { markReadRoute } from "./mark-read-route.ts";
 import { mediaRoutes } from "./media-routes.ts";
-import { markReadRoute } from "./read-route.ts";
 import { channelFilters, channelParams } from "./schema.ts";
 
 /** Whoever works with channels in any way may see them. */

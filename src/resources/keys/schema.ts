@@ -1,4 +1,4 @@
-import { entityName, scopes } from "../../schema/people.ts";
+import { entityName, scopes } from "../../schema/tenants.ts";
 import { nullable, object, prefixedId, type Static, Type, timestamp } from "../../schema/types.ts";
 
 const name = entityName("Backend of the shop");

@@ -1,5 +1,5 @@
 import type { Fields } from "../../platforms/client/body.ts";
-import type { PlatformListPage } from "../../platforms/client/pages.ts";
+import type { PlatformListPage } from "../../platforms/client/list-pages.ts";
 import { unavailable } from "../../platforms/errors/failure.ts";
 
 /** Where a list goes on: behind one of the platform's cursors, and so many items further. Its cursors stand between pages only. */

@@ -8,14 +8,14 @@ import { answerAsOf, cacheTemplates } from "../../domain/channels/template-cache
 import { listReply } from "../../http/lists.ts";
 import { toTemplateStatus } from "../../platforms/chat/template-status.ts";
 import type { Fields } from "../../platforms/client/body.ts";
-import { textOf } from "../../platforms/client/shapes.ts";
+import { textOf } from "../../platforms/client/json-values.ts";
 import { invalidField } from "../../runtime/errors.ts";
 import { saveTemplateNamespace } from "../../store/channels/template-namespaces.ts";
 import { deleteOtherTemplates } from "../../store/channels/templates.ts";
-import { type TemplateParts, tryCacheWrite } from "./chat-channel.ts";
 import { type Collection, collect, type Position } from "./collect.ts";
 import type { Listing, TemplateDto } from "./schema.ts";
 import { toTemplate, toTemplateUpdates } from "./template-dto.ts";
+import { type TemplateParts, tryCacheWrite } from "./template-parts.ts";
 
 type Cursors = Parameters<typeof listReply>[1];
 

@@ -1,8 +1,8 @@
 import { openChatChannel, toChatNumber } from "../../domain/channels/channel-access.ts";
 import type { Static } from "../../schema/types.ts";
 import { deleteTemplates } from "../../store/channels/templates.ts";
-import { explainRefusal, type TemplateParts, tryCacheWrite } from "./chat-channel.ts";
 import type { DeletedDto, deletion } from "./schema.ts";
+import { explainRefusal, type TemplateParts, tryCacheWrite } from "./template-parts.ts";
 
 export async function removeTemplate(
   parts: TemplateParts,

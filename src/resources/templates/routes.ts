@@ -1,13 +1,13 @@
 import { listOf } from "../../http/lists.ts";
 import { type Route, route } from "../../http/route.ts";
 import { PLATFORM_REFUSALS } from "../../platforms/errors/failure.ts";
-import type { TemplateParts } from "./chat-channel.ts";
 import { listTemplates } from "./list.ts";
 import { removeTemplate } from "./remove.ts";
 import { deleted, deletion, listing, namespace, submission, submitted, template } from "./schema.ts";
 import { submitTemplate } from "./submit.ts";
+import type { TemplateParts } from "./template-parts.ts";
 
-export type { TemplateParts } from "./chat-channel.ts";
+export type { TemplateParts } from "./template-parts.ts";
 
 /** What can keep any of these from being done. The platform's refusals of a change are answers. */
 const COMMON_ERRORS = [

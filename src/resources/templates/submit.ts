@@ -2,13 +2,13 @@ import { type ChannelAccess, openChatChannel, toChatNumber } from "../../domain/
 import { answerAsOf, cacheTemplates } from "../../domain/channels/template-cache.ts";
 import type { Fields } from "../../platforms/client/body.ts";
 import type { Refusal } from "../../platforms/client/call.ts";
-import { omitNullish } from "../../platforms/client/shapes.ts";
+import { omitNullish } from "../../platforms/client/json-values.ts";
 import { toPlatformErrorBody } from "../../platforms/errors/platform-error.ts";
 import type { PlatformErrorDto } from "../../schema/platform-error.ts";
 import type { Static } from "../../schema/types.ts";
-import { explainRefusal, type TemplateParts, tryCacheWrite } from "./chat-channel.ts";
 import type { SubmittedDto, submission } from "./schema.ts";
 import { toTemplate, toTemplateUpdates } from "./template-dto.ts";
+import { explainRefusal, type TemplateParts, tryCacheWrite } from "./template-parts.ts";
 
 export async function submitTemplate(
   parts: TemplateParts,

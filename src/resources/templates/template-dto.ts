@@ -1,6 +1,6 @@
 import { toTemplateStatus } from "../../platforms/chat/template-status.ts";
 import type { Fields } from "../../platforms/client/body.ts";
-import { asObject, isObject, omitNullish, textOf } from "../../platforms/client/shapes.ts";
+import { asObject, isObject, omitNullish, textOf } from "../../platforms/client/json-values.ts";
 import type { TemplateUpdate } from "../../store/channels/templates.ts";
 import type { TemplateDto } from "./schema.ts";
 

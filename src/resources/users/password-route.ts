@@ -1,8 +1,8 @@
 import { changePassword } from "../../domain/tenants/users.ts";
 import { type RequestContext, type Route, route } from "../../http/route.ts";
 import { ApiError, invalidField } from "../../runtime/errors.ts";
+import type { AttemptLimiter } from "../../security/attempt-limiter.ts";
 import type { Passwords } from "../../security/passwords.ts";
-import type { AttemptLimiter } from "../../security/try-limit.ts";
 import type { Database } from "../../store/database/database.ts";
 import { findUserCredential } from "../../store/tenants/users.ts";
 import { noSuchUser } from "./refusals.ts";
@@ -11,7 +11,7 @@ import { newPassword, userParams } from "./schema.ts";
 export interface PasswordParts {
   db: Database;
   passwords: Passwords;
-  tryLimit: AttemptLimiter;
+  limitAttempts: AttemptLimiter;
 }
 
 const wrongOldPassword = () => invalidField("/old_password", "old_password is not the current password");
@@ -46,7 +46,7 @@ type PasswordContext = RequestContext<"any credential", typeof userParams, undef
 
 /** The hash that the old password was found to fit. */
 async function oldPasswordHash(
-  { db, passwords, tryLimit }: PasswordParts,
+  { db, passwords, limitAttempts }: PasswordParts,
   { address, params, body }: PasswordContext,
 ): Promise<string> {
   const { old_password: oldPassword } = body;
@@ -55,7 +55,7 @@ async function oldPasswordHash(
   const row = await findUserCredential(db, params.id);
   if (!row) throw noSuchUser();
   const { password_hash: hash } = row;
-  const matchingHash = await tryLimit([address, row.email.toLowerCase()], async () =>
+  const matchingHash = await limitAttempts([address, row.email.toLowerCase()], async () =>
     (await passwords.matches(oldPassword, hash, address)) ? hash : undefined,
   );
   if (matchingHash === undefined) throw wrongOldPassword();

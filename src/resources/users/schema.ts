@@ -1,4 +1,4 @@
-import { email, entityName, password, role } from "../../schema/people.ts";
+import { email, entityName, password, role } from "../../schema/tenants.ts";
 import { nullable, object, prefixedId, type Static, Type, timestamp } from "../../schema/types.ts";
 
 const name = entityName("Ada Lovelace");

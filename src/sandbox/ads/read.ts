@@ -1,6 +1,6 @@
 import type { Call } from "../wire/call.ts";
 import { checkFields, project } from "../wire/fields.ts";
-import { toListPage } from "../wire/pages.ts";
+import { toListPage } from "../wire/list-page.ts";
 import { readVisibilityFilter } from "./filters.ts";
 import type { AdKind } from "./objects/ad-kind.ts";
 import type { AdObject, AdObjects } from "./objects/objects.ts";

@@ -2,11 +2,11 @@ import type { PhoneNumber } from "../built-in-assets.ts";
 import type { SandboxContext } from "../context.ts";
 import type { NodeKind } from "../node-kind.ts";
 import { checkFields, project } from "../wire/fields.ts";
+import { managementEdge, messagingEdge } from "./edges.ts";
 import { uploadMedia } from "./media/upload-media.ts";
 import { sendMessage } from "./messages/send-message.ts";
 import { isPhoneNumberId, reachesNumber, senderOf } from "./numbers.ts";
 import { deregister, isRegistered, register } from "./registration.ts";
-import { managementEdge, messagingEdge } from "./scopes.ts";
 
 /** A number that sends and receives. */
 export const phoneNumberKind = (context: SandboxContext): NodeKind => ({

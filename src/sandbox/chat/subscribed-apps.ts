@@ -3,7 +3,7 @@ import type { Edge } from "../node-kind.ts";
 import { perSandbox } from "../per-sandbox.ts";
 import type { Call } from "../wire/call.ts";
 import { invalidParameter } from "../wire/graph-error.ts";
-import { managementEdge } from "./scopes.ts";
+import { managementEdge } from "./edges.ts";
 
 const MAX_URI_LENGTH = 200;
 

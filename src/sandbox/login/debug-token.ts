@@ -3,7 +3,7 @@ import type { SandboxContext } from "../context.ts";
 import type { Edge } from "../node-kind.ts";
 import { type GraphError, unknownToken } from "../wire/graph-error.ts";
 import { DATA_ACCESS_SECONDS } from "./lifetimes.ts";
-import { tokenErrorOf } from "./token-end.ts";
+import { tokenErrorOf } from "./token-error.ts";
 import type { Grant } from "./tokens.ts";
 
 /** What a token is and whether it is still good. One that is not is an answer, not an error. */

@@ -5,7 +5,7 @@ import { GraphError, invalidParameter, unknownToken } from "../wire/graph-error.
 import type { Params } from "../wire/params.ts";
 import type { CodeResult } from "./codes.ts";
 import { LONG_LIVED_SECONDS, SHORT_LIVED_SECONDS, toSeconds } from "./lifetimes.ts";
-import { tokenErrorOf } from "./token-end.ts";
+import { tokenErrorOf } from "./token-error.ts";
 import { type Grant, safeEquals } from "./tokens.ts";
 
 interface IssuedToken {

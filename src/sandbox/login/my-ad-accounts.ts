@@ -2,7 +2,7 @@ import { ACCOUNT_FIELDS, toAccountNode } from "../ads/account.ts";
 import { AD_ACCOUNTS, type AdAccount } from "../built-in-assets.ts";
 import type { Edge } from "../node-kind.ts";
 import { checkFields, project } from "../wire/fields.ts";
-import { toListPage } from "../wire/pages.ts";
+import { toListPage } from "../wire/list-page.ts";
 
 /** Cut from all accounts there are, three at a time: a page without any that was granted is empty and has a next. */
 export const myAdAccounts: Edge = {

@@ -2,7 +2,7 @@ import { PAGES, type SocialPage } from "../built-in-assets.ts";
 import type { SandboxContext } from "../context.ts";
 import type { Edge } from "../node-kind.ts";
 import { checkFields, project } from "../wire/fields.ts";
-import { toListPage } from "../wire/pages.ts";
+import { toListPage } from "../wire/list-page.ts";
 import { pageTokenExpiry, toSeconds } from "./lifetimes.ts";
 import type { Grant } from "./tokens.ts";
 

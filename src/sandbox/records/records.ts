@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { CallFault } from "../faults/fault.ts";
-import { describeBody } from "./shown-body.ts";
+import { describeBody } from "./describe-body.ts";
 
 /** A request as it came in. */
 export interface ReceivedRequest {

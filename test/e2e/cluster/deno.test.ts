@@ -21,7 +21,7 @@ t.test("the same sources run under Deno, unbuilt and with the permissions they n
   await migrate.waitForLine("migrations.applied");
 
   const web = await startWeb(t, settings, { runtime });
-  t.match(await web.waitForLine("web.not_forked"), { level: "warn", forks: 2 });
+  t.match(await web.waitForLine("web.fork_skipped"), { level: "warn", forks: 2 });
   const dispatcher = startProcess(t, "dispatcher", settings, { runtime });
   const scheduler = startProcess(t, "scheduler", settings, { runtime });
 

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import type { Parking } from "../../../src/queue/parking.ts";
 import type { EventLane } from "../../../src/queue/streams.ts";
-import { retryUntil } from "../../../src/runtime/async/pause.ts";
+import { retryUntil } from "../../../src/runtime/async/retry-until.ts";
 import { withTimeout } from "../../../src/runtime/async/with-timeout.ts";
 import { SECOND } from "../../../src/runtime/durations.ts";
 import type { Log } from "../../../src/runtime/logging/log.ts";

@@ -12,10 +12,10 @@ import type { SecretBox } from "../../../security/secret-box.ts";
 import type { SignedStates } from "../../../security/signed-states.ts";
 import { consumeState } from "../../../store/ads/oauth-states.ts";
 import type { Database } from "../../../store/database/database.ts";
+import { callbackRoute } from "./callback-route.ts";
 import { obtainGrant } from "./obtain-grant.ts";
 import { REQUESTED_PERMISSIONS } from "./permissions.ts";
 import { checkRedirectUri } from "./redirect-uri.ts";
-import { callbackRoute } from "./return-route.ts";
 import { exchange, oauthUrl, urlQuery } from "./schema.ts";
 
 export interface OauthParts {

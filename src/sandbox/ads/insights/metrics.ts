@@ -1,4 +1,4 @@
-import type { Totals } from "./numbers.ts";
+import type { Totals } from "./totals.ts";
 
 /** Currencies that have no smaller unit. */
 const ZERO_DECIMAL_CURRENCIES = ["CLP", "JPY", "KRW", "PYG", "VND"];

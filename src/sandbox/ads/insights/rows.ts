@@ -5,9 +5,9 @@ import { todayIn } from "../times.ts";
 import { type Cell, MAX_REPORT_ROWS } from "./breakdowns.ts";
 import type { DayRange } from "./days.ts";
 import { METRICS, type Measure } from "./metrics.ts";
-import { shareOf, totalsInRange } from "./numbers.ts";
 import type { Query } from "./query.ts";
 import { accountSubject, objectSubject, SUBJECT_FIELDS, type Subject } from "./subject.ts";
+import { shareOf, totalsInRange } from "./totals.ts";
 
 /** One row before its numbers are made: they are made only for the page that is looked at. */
 export interface Row {

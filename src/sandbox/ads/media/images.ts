@@ -3,7 +3,7 @@ import type { AdAccount } from "../../built-in-assets.ts";
 import type { Call } from "../../wire/call.ts";
 import { checkFields, project } from "../../wire/fields.ts";
 import { invalidParameter } from "../../wire/graph-error.ts";
-import { toListPage } from "../../wire/pages.ts";
+import { toListPage } from "../../wire/list-page.ts";
 import type { AdObject, AdObjects } from "../objects/objects.ts";
 import { refuse } from "../refusals.ts";
 import { imageSize } from "./image-size.ts";

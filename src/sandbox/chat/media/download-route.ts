@@ -1,5 +1,5 @@
 import type { SandboxContext } from "../../context.ts";
-import { tokenErrorOf } from "../../login/token-end.ts";
+import { tokenErrorOf } from "../../login/token-error.ts";
 import type { SandboxRequest, SandboxRoute } from "../../server/route.ts";
 import { Reply } from "../../wire/call.ts";
 import { GraphError } from "../../wire/graph-error.ts";

@@ -5,8 +5,8 @@ import type { NodeKind } from "../../node-kind.ts";
 import { perSandbox } from "../../per-sandbox.ts";
 import type { Call } from "../../wire/call.ts";
 import { noSuchObject } from "../../wire/graph-error.ts";
+import { messagingEdge } from "../edges.ts";
 import { reachesNumber, senderOf } from "../numbers.ts";
-import { messagingEdge } from "../scopes.ts";
 import { deleteMedia, type Media, mediaById } from "./media.ts";
 
 const TICKET_TTL_MS = 5 * MINUTE;

@@ -2,7 +2,7 @@ import type { SandboxContext } from "../../context.ts";
 import type { Call } from "../../wire/call.ts";
 import { checkFields, project } from "../../wire/fields.ts";
 import { toJson } from "../../wire/json.ts";
-import { toListPage } from "../../wire/pages.ts";
+import { toListPage } from "../../wire/list-page.ts";
 import { type Template, templatesOf } from "./template.ts";
 
 const MAX_TEMPLATES_PER_PAGE = 250;

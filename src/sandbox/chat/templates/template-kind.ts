@@ -2,7 +2,7 @@ import type { SandboxContext } from "../../context.ts";
 import type { NodeKind } from "../../node-kind.ts";
 import type { Call } from "../../wire/call.ts";
 import { invalidParameter } from "../../wire/graph-error.ts";
-import { managementEdge } from "../scopes.ts";
+import { managementEdge } from "../edges.ts";
 import { readCategory, readComponents } from "./create-template.ts";
 import { checkTemplateFields, toTemplateNode } from "./list-templates.ts";
 import { scheduleReview } from "./review.ts";

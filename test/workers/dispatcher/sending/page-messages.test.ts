@@ -8,7 +8,7 @@ import {
   receivedBodies,
   startSendingContext,
   untilMessage,
-} from "../../../fixtures/messages/sending.ts";
+} from "../../../fixtures/messages/sending-context.ts";
 
 const PICTURE = { link: "https://example.com/a.png", caption: "Look" };
 

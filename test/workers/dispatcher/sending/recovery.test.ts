@@ -13,7 +13,7 @@ import {
   receivedBodies,
   startSendingContext,
   untilMessage,
-} from "../../../fixtures/messages/sending.ts";
+} from "../../../fixtures/messages/sending-context.ts";
 import { until } from "../../../fixtures/until.ts";
 
 /** In the hands of a dispatcher that nobody has heard of for a while. */

@@ -13,7 +13,7 @@ import {
   type SentMessage,
   startSendingContext,
   untilMessage,
-} from "../../../fixtures/messages/sending.ts";
+} from "../../../fixtures/messages/sending-context.ts";
 import { makeChannel } from "../../../fixtures/tenants/channels.ts";
 import { until } from "../../../fixtures/until.ts";
 

@@ -6,7 +6,7 @@ import {
   receivedBodies,
   startSendingContext,
   untilMessage,
-} from "../../../fixtures/messages/sending.ts";
+} from "../../../fixtures/messages/sending-context.ts";
 import { startDispatcher } from "../../../fixtures/processes/dispatcher.ts";
 import { makeChannel } from "../../../fixtures/tenants/channels.ts";
 import { until } from "../../../fixtures/until.ts";

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import t, { type Test } from "tap";
 import { awaitConnection, connectProducer } from "../../src/queue/redis.ts";
 import { readConfig } from "../../src/runtime/config/config.ts";
-import { type AttemptLimiter, createAttemptLimiter } from "../../src/security/try-limit.ts";
+import { type AttemptLimiter, createAttemptLimiter } from "../../src/security/attempt-limiter.ts";
 import { captureLog } from "../fixtures/captured-log.ts";
 import { unconnectedSettings } from "../fixtures/processes/settings.ts";
 import { allocateRedisDatabase } from "../fixtures/servers/servers.ts";

@@ -3,7 +3,7 @@ import { unavailable } from "../errors/failure.ts";
 import type { Fields } from "./body.ts";
 import type { PlatformCall } from "./call.ts";
 import type { PlatformClient } from "./client.ts";
-import { asObject, textOf } from "./shapes.ts";
+import { asObject, textOf } from "./json-values.ts";
 
 export interface ListPageRequest {
   limit?: number | undefined;

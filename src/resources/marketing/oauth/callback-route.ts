@@ -2,7 +2,7 @@ import { type Route, route } from "../../../http/route.ts";
 import { HTML_REPLY, renderView } from "../../../http/views/view.ts";
 import { ApiError, invalidField } from "../../../runtime/errors.ts";
 import { openObject, Type } from "../../../schema/types.ts";
-import { type CallbackAddresses, deniedView, grantedView } from "./return-view.ts";
+import { type CallbackAddresses, deniedView, grantedView } from "./callback-view.ts";
 
 const MAX_PARAM_LENGTH = 4_096;
 

@@ -1,4 +1,4 @@
-import { dateOf, numberOf } from "../client/shapes.ts";
+import { dateOf, numberOf } from "../client/json-values.ts";
 
 /** More seconds than any of our times has, fewer milliseconds than any has. */
 const MIN_EPOCH_MS = 1e11;

@@ -1,20 +1,20 @@
 import { Webhook } from "standardwebhooks";
 import t, { type Test } from "tap";
-import { DAY, HOUR, MINUTE, SECOND } from "../../../src/runtime/durations.ts";
-import { JsonText } from "../../../src/runtime/json/json.ts";
-import { generateWebhookToken } from "../../../src/security/webhook-tokens.ts";
+import { DAY, HOUR, MINUTE, SECOND } from "../../src/runtime/durations.ts";
+import { JsonText } from "../../src/runtime/json/json.ts";
+import { generateWebhookToken } from "../../src/security/webhook-tokens.ts";
 import {
   answerWith,
   type ClientBackend,
   type ReceivedEvent,
   startClientBackend,
-} from "../../fixtures/events/client-backend.ts";
-import { makeDeliveriesDue, queueEvent, untilDelivery } from "../../fixtures/events/deliveries.ts";
-import { configureWebhook, readAttempts, updateDelivery } from "../../fixtures/events/events.ts";
-import { startApi } from "../../fixtures/http/api.ts";
-import { startDispatcher } from "../../fixtures/processes/dispatcher.ts";
-import { makeTenant } from "../../fixtures/tenants/tenants.ts";
-import { until } from "../../fixtures/until.ts";
+} from "../fixtures/events/client-backend.ts";
+import { makeDeliveriesDue, queueEvent, untilDelivery } from "../fixtures/events/deliveries.ts";
+import { configureWebhook, readAttempts, updateDelivery } from "../fixtures/events/events.ts";
+import { startApi } from "../fixtures/http/api.ts";
+import { startDispatcher } from "../fixtures/processes/dispatcher.ts";
+import { makeTenant } from "../fixtures/tenants/tenants.ts";
+import { until } from "../fixtures/until.ts";
 
 /** What the poster says of answers from these paths, which Postgres keeps in no text. */
 const UNSTORABLE_EXCERPTS: Record<string, string> = { nul: "a\u0000b", surrogate: "a\ud800b" };
