@@ -35,7 +35,7 @@ export async function supervise({
   let stopReason: StopReason | undefined;
   for (const worker of workers) {
     started.push(worker);
-    stopReason = await Promise.race([stopWatch.happened, startWorker(worker, stopWatch.fail)]);
+    stopReason = await Promise.race([stopWatch.stopped, startWorker(worker, stopWatch.fail)]);
     if (stopReason) break;
   }
   if (!stopReason) {
@@ -44,13 +44,13 @@ export async function supervise({
       ms: Date.now() - startedAt,
     });
     onReady?.();
-    stopReason = await stopWatch.happened;
+    stopReason = await stopWatch.stopped;
   }
   log.info("process.stopping", stopReason);
   const closed = await closeAll(started.reverse(), log, Date.now() + closeTimeoutMs);
   const clean = closed && stopWatch.faults() === 0;
   log.info("process.stopped", { clean, ms: Date.now() - startedAt });
-  stopWatch.forget();
+  stopWatch.dispose();
   return clean ? 0 : 1;
 }
 
@@ -68,12 +68,12 @@ async function startWorker(worker: Worker, fail: Fail): Promise<StopReason | und
 }
 
 /**
- * The first reason to stop. Signals and faults stay caught until `forget`: a second signal changes nothing, a later
+ * The first reason to stop. Signals and faults stay caught until `dispose`: a second signal changes nothing, a later
  * fault is logged and counts.
  */
 function watchForStop(log: Log) {
   let requestStop: (stopReason: StopReason) => void = () => {};
-  const happened = new Promise<StopReason>((resolve) => {
+  const stopped = new Promise<StopReason>((resolve) => {
     requestStop = resolve;
   });
   let faults = 0;
@@ -81,19 +81,19 @@ function watchForStop(log: Log) {
     faults += 1;
     log.error("process.failed", { worker, err: error });
     requestStop({ worker });
-    return happened;
+    return stopped;
   };
   const onSignal = (signal: string) => requestStop({ signal });
   const onFault = (error: unknown) => void fail("(uncaught)", error);
   for (const signal of STOP_SIGNALS) process.on(signal, onSignal);
   process.on("uncaughtException", onFault);
   process.on("unhandledRejection", onFault);
-  const forget = () => {
+  const dispose = () => {
     for (const signal of STOP_SIGNALS) process.off(signal, onSignal);
     process.off("uncaughtException", onFault);
     process.off("unhandledRejection", onFault);
   };
-  return { happened, fail, forget, faults: () => faults };
+  return { stopped, fail, dispose, faults: () => faults };
 }
 
 async function closeAll(workers: readonly Worker[], log: Log, deadline: number): Promise<boolean> {

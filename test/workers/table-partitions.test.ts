@@ -186,10 +186,10 @@ t.test("what came in long ago is forgotten, what came lately is not", async (t) 
   ];
   t.equal((await recordEvents(db, drafts)).length, 2);
   await db.query("update event_fingerprints set seen_at = now() - interval '7 days 23 hours'");
-  t.match(await applyRetention(RETENTION, db), { fingerprints_forgotten: 0 });
+  t.match(await applyRetention(RETENTION, db), { fingerprints_deleted: 0 });
   t.equal((await recordEvents(db, drafts)).length, 0);
   await db.query("update event_fingerprints set seen_at = now() - interval '8 days 1 minute'");
-  t.match(await applyRetention(RETENTION, db), { fingerprints_forgotten: 2 });
+  t.match(await applyRetention(RETENTION, db), { fingerprints_deleted: 2 });
   t.equal((await recordEvents(db, drafts)).length, 2);
 });
 
@@ -201,8 +201,8 @@ t.test("operations are known by their keys for a day", async (t) => {
     from unnest('{23 hours 59 minutes, 24 hours 1 minute, 30 days}'::interval[]) as age`,
     [clientId],
   );
-  t.match(await applyRetention(RETENTION, db), { idempotency_keys_forgotten: 2 });
-  t.match(await applyRetention(RETENTION, db), { idempotency_keys_forgotten: 0 });
+  t.match(await applyRetention(RETENTION, db), { idempotency_keys_deleted: 2 });
+  t.match(await applyRetention(RETENTION, db), { idempotency_keys_deleted: 0 });
   t.equal((await db.query("select 1 from idempotency_keys")).length, 1);
 });
 

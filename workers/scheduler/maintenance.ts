@@ -11,8 +11,8 @@ const DEAD_WORKER_RETENTION_MS = 1 * DAY;
 
 /** Forgets what nobody needs any more, and sees to the histories. */
 export const maintain = async (config: Config, db: Database): Promise<Record<string, number>> => ({
-  ticks_forgotten: await deleteOldRuns(db, TICK_RETENTION_MS),
-  workers_forgotten: await deleteSilentWorkers(db, DEAD_WORKER_RETENTION_MS),
-  oauth_states_forgotten: await deleteExpiredStates(db),
+  cron_runs_deleted: await deleteOldRuns(db, TICK_RETENTION_MS),
+  workers_deleted: await deleteSilentWorkers(db, DEAD_WORKER_RETENTION_MS),
+  oauth_states_deleted: await deleteExpiredStates(db),
   ...(await applyRetention(config, db)),
 });

@@ -21,9 +21,9 @@ export async function applyRetention(settings: RetentionSettings, db: Database, 
   return runSteps({
     ...createPartitionSteps(settings, db, now),
     ...partitionSteps(settings, "dropped", (history, days) => dropPartitions(db, history, now - days * DAY)),
-    fingerprints_forgotten: () =>
+    fingerprints_deleted: () =>
       deleteInBatches((limit) => deleteOldFingerprints(db, FINGERPRINT_RETENTION_MS, limit)),
-    idempotency_keys_forgotten: () => deleteInBatches((limit) => deleteExpiredIdempotencyKeys(db, limit)),
+    idempotency_keys_deleted: () => deleteInBatches((limit) => deleteExpiredIdempotencyKeys(db, limit)),
   });
 }
 

@@ -1,5 +1,4 @@
 import type { AdAccess } from "../../platforms/ads/access.ts";
-import { isTokenDead } from "../../platforms/errors/failure.ts";
 import { ApiError } from "../../runtime/errors.ts";
 import type { Log } from "../../runtime/logging/log.ts";
 import { openConnectionToken } from "../../security/connection-token.ts";
@@ -52,18 +51,4 @@ export async function revokeDeadConnection(
   for (const { client_id: client, ad_account_id: ad_account, previous_status } of accounts)
     log.warn("ad_account.revoked", { client, ad_account, previous_status });
   return accounts.length;
-}
-
-/** What is said with the token of a connection, which may turn out to be dead. */
-export async function withDeadTokenCheck<T>(
-  parts: RevocationParts,
-  connectionId: string,
-  call: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await call();
-  } catch (error) {
-    if (isTokenDead(error)) await revokeDeadConnection(parts, connectionId);
-    throw error;
-  }
 }

@@ -1,11 +1,9 @@
 import type { ChatNumber } from "../../platforms/chat/access.ts";
-import { isTokenDead } from "../../platforms/errors/failure.ts";
 import { ApiError, invalidField } from "../../runtime/errors.ts";
 import { openChannelToken } from "../../security/channel-token.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
 import { type ChannelTokenRow, findChannelToken } from "../../store/channels/channels.ts";
 import type { Database } from "../../store/database/database.ts";
-import { invalidateChannelToken } from "./channels.ts";
 
 /** A connected channel, and the token that speaks for it. */
 export interface ChannelAccess {
@@ -48,17 +46,3 @@ export const toChatNumber = ({ row, token }: ChannelAccess): ChatNumber => ({
   token,
   about: { client: row.client_id, channel: row.id },
 });
-
-/** What is said in a channel's name. Where the platform calls its token dead, its client hears of it, whatever is answered. */
-export async function withDeadTokenCheck<T>(
-  db: Database,
-  { row }: ChannelAccess,
-  call: () => Promise<T>,
-): Promise<T> {
-  try {
-    return await call();
-  } catch (error) {
-    if (isTokenDead(error)) await invalidateChannelToken(db, row);
-    throw error;
-  }
-}

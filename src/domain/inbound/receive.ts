@@ -48,7 +48,7 @@ export async function receiveWebhook(
     allDrafts.filter((draft) => !isWatermarkDraft(draft)),
   );
   const drafts = await cacheTemplateUpdates(db, statusDrafts);
-  const hasDisconnect = drafts.some(({ reading }) => reading.ends);
+  const hasDisconnect = drafts.some(({ reading }) => reading.endsConnection);
   const recorded = hasDisconnect
     ? await db.transaction((tx) => recordAndDisconnect(tx, drafts, deferredNotifier))
     : await recordEvents(db, drafts, deferredNotifier);
@@ -100,7 +100,7 @@ const DISCONNECTED_DATA = { reason: "platform" };
 
 /** What came before has had its effect, and must not end what was connected since. */
 async function disconnectIfEnded(tx: Queryable, { clientId, reading }: InboundDraft): Promise<boolean> {
-  if (!reading.ends || (await isRecorded(tx, clientId, reading.dedupKey))) return false;
+  if (!reading.endsConnection || (await isRecorded(tx, clientId, reading.dedupKey))) return false;
   return disconnectByPlatform(tx, clientId, { wabaId: reading.asset.id, at: disconnectTimeOf(reading) });
 }
 

@@ -50,6 +50,19 @@ export class PlatformFailure extends ApiError {
 export const isTokenDead = (error: unknown): boolean =>
   error instanceof PlatformFailure && error.verdict === "token_dead";
 
+/** Runs a platform call; where it fails because the token is dead, `onDeadToken` runs before the error is thrown on. */
+export async function withDeadTokenCheck<T>(
+  call: () => Promise<T>,
+  onDeadToken: () => Promise<unknown>,
+): Promise<T> {
+  try {
+    return await call();
+  } catch (error) {
+    if (isTokenDead(error)) await onDeadToken();
+    throw error;
+  }
+}
+
 /** Whether it has said that what was asked for is not for that token, if it exists. */
 export const isForbidden = (error: unknown): boolean =>
   error instanceof PlatformFailure && (error.verdict === "permission" || error.verdict === "missing");

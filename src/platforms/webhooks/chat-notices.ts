@@ -92,6 +92,6 @@ function readAccountUpdate(rawValue: unknown, { field, asset }: Parameters<Reade
     data: { change: field, ...omitNullish({ after: event }) },
     // The envelope of a notice about a partner may name another business than the one that it is about.
     asset: { ...asset, id: textOf(asObject(value.waba_info).waba_id) ?? asset.id },
-    ends: event !== undefined && DISCONNECT_EVENTS.includes(event),
+    endsConnection: event !== undefined && DISCONNECT_EVENTS.includes(event),
   };
 }

@@ -36,7 +36,7 @@ export interface UpdateContent {
   asset?: Asset;
   key?: DispatchKey;
   /** The platform has cut the connection: what was connected by then has ended. */
-  ends?: boolean;
+  endsConnection?: boolean;
   /** What it says of a message that was sent, or of many. */
   status?: MessageStatus;
   watermark?: Watermark;
@@ -44,7 +44,7 @@ export interface UpdateContent {
 
 /** An update that was read: an event to be. */
 export interface Reading
-  extends Required<Pick<UpdateContent, "type" | "asset" | "key" | "ends">>,
+  extends Required<Pick<UpdateContent, "type" | "asset" | "key" | "endsConnection">>,
     Pick<UpdateContent, "status" | "watermark"> {
   occurredAt: Date | undefined;
   data: JsonText;
@@ -91,7 +91,7 @@ function toReading(update: Update, content: UpdateContent): Reading {
     raw: new JsonText(source.text),
     // The time too: what has been so before may become so again.
     dedupKey: content.dedupKey ?? [update.field, asset.id, time?.getTime(), source.text].join(" "),
-    ends: content.ends ?? false,
+    endsConnection: content.endsConnection ?? false,
     ...(status ? { status } : {}),
     ...(watermark ? { watermark } : {}),
   };

@@ -1,6 +1,7 @@
-import { openChatChannel, toChatNumber, withDeadTokenCheck } from "../../domain/channels/channel-access.ts";
+import { openChatChannel, toChatNumber } from "../../domain/channels/channel-access.ts";
+import { invalidateChannelToken } from "../../domain/channels/channels.ts";
 import type { ChatNumber } from "../../platforms/chat/access.ts";
-import { PLATFORM_REFUSALS } from "../../platforms/errors/failure.ts";
+import { PLATFORM_REFUSALS, withDeadTokenCheck } from "../../platforms/errors/failure.ts";
 import type { Platforms } from "../../platforms/platforms.ts";
 import type { ErrorCode } from "../../runtime/errors.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
@@ -29,5 +30,8 @@ export async function callChat<T>(
   call: (chat: Platforms["chat"], number: ChatNumber) => Promise<T>,
 ): Promise<T> {
   const access = await openChatChannel({ db, secretBox }, caller.clientId, params.channel_id);
-  return withDeadTokenCheck(db, access, () => call(platforms().chat, toChatNumber(access)));
+  return withDeadTokenCheck(
+    () => call(platforms().chat, toChatNumber(access)),
+    () => invalidateChannelToken(db, access.row),
+  );
 }

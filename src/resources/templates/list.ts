@@ -1,14 +1,11 @@
-import {
-  type ChannelAccess,
-  openChatChannel,
-  toChatNumber,
-  withDeadTokenCheck,
-} from "../../domain/channels/channel-access.ts";
+import { type ChannelAccess, openChatChannel, toChatNumber } from "../../domain/channels/channel-access.ts";
+import { invalidateChannelToken } from "../../domain/channels/channels.ts";
 import { answerAsOf, cacheTemplates } from "../../domain/channels/template-cache.ts";
 import { listReply } from "../../http/lists.ts";
 import { toTemplateStatus } from "../../platforms/chat/template-status.ts";
 import type { Fields } from "../../platforms/client/body.ts";
 import { textOf } from "../../platforms/client/json-values.ts";
+import { withDeadTokenCheck } from "../../platforms/errors/failure.ts";
 import { invalidField } from "../../runtime/errors.ts";
 import { saveTemplateNamespace } from "../../store/channels/template-namespaces.ts";
 import { deleteOtherTemplates } from "../../store/channels/templates.ts";
@@ -29,10 +26,11 @@ export async function listTemplates(parts: TemplateParts, { clientId, input, cur
   const from = decodePosition(input, cursors);
   const access = await openChatChannel(parts, clientId, input.channel_id);
   const at = answerAsOf(new Date());
-  const [collection, namespace] = await withDeadTokenCheck(parts.db, access, async () => [
-    await readTemplates(parts, access, { input, from }),
-    await namespaceOf(parts, access),
-  ]);
+  const [collection, namespace] = await withDeadTokenCheck(
+    async () =>
+      [await readTemplates(parts, access, { input, from }), await namespaceOf(parts, access)] as const,
+    () => invalidateChannelToken(parts.db, access.row),
+  );
   await tryCacheWrite(parts, access, () =>
     refreshCache(parts, access, { collection, at, isUnfiltered: isUnfiltered(input) }),
   );

@@ -238,8 +238,8 @@ t.test("notices of the chat platform", async (t) => {
     );
     t.same(found?.data, data, field);
     t.same(found?.raw, value);
-    const ends = ["PARTNER_REMOVED", "PARTNER_APP_UNINSTALLED", "ACCOUNT_DELETED"];
-    t.equal(found?.ends, ends.includes((data as { after?: string }).after ?? ""));
+    const disconnectEvents = ["PARTNER_REMOVED", "PARTNER_APP_UNINSTALLED", "ACCOUNT_DELETED"];
+    t.equal(found?.endsConnection, disconnectEvents.includes((data as { after?: string }).after ?? ""));
   }
   const partner = notice("account_update", { event: "PARTNER_REMOVED", waba_info: { waba_id: "88" } });
   t.same(partner?.asset, { kind: "waba", id: "88" }, "the business it is about, not the one it came by");

@@ -199,9 +199,9 @@ t.test("the cron table", async (t) => {
         "insert into oauth_states (id, expires_at) values ('old', now() - interval '61 minutes'), ('new', now() - interval '59 minutes')",
       );
       t.match(await maintain(config, db), {
-        ticks_forgotten: 1,
-        workers_forgotten: 1,
-        oauth_states_forgotten: 1,
+        cron_runs_deleted: 1,
+        workers_deleted: 1,
+        oauth_states_deleted: 1,
         event_partitions_made: 0,
       });
       t.same(await db.query("select job from cron_runs"), [{ job: "new" }]);

@@ -1,12 +1,12 @@
 import {
   accountNotFoundError,
   openAdAccount,
-  withDeadTokenCheck,
+  revokeDeadConnection,
 } from "../../../domain/ads/ad-account-access.ts";
 import { toFacts } from "../../../domain/ads/ad-account-facts.ts";
 import { subscribe } from "../../../domain/ads/ad-account-subscription.ts";
 import { recordSync } from "../../../domain/ads/ad-accounts.ts";
-import { isTokenDead } from "../../../platforms/errors/failure.ts";
+import { isTokenDead, withDeadTokenCheck } from "../../../platforms/errors/failure.ts";
 import type { Platforms } from "../../../platforms/platforms.ts";
 import type { Log } from "../../../runtime/logging/log.ts";
 import type { SecretBox } from "../../../security/secret-box.ts";
@@ -31,7 +31,10 @@ export async function subscribeActiveAccount(
   try {
     const account = await openAdAccount(parts, client, id);
     const subscriptionParts = { db, log, accounts: platforms().ads.accounts };
-    await withDeadTokenCheck(parts, account.row.connection_id, () => subscribe(subscriptionParts, account));
+    await withDeadTokenCheck(
+      () => subscribe(subscriptionParts, account),
+      () => revokeDeadConnection(parts, account.row.connection_id),
+    );
   } catch (error) {
     if (!isTokenDead(error)) log.error("ad_account.subscribe_failed", { client, ad_account, err: error });
   }
@@ -47,8 +50,9 @@ export async function refreshAdAccount(
 ): Promise<AdAccountRow> {
   const { db, platforms } = parts;
   const { row, access } = await openAdAccount(parts, clientId, id);
-  const read = await withDeadTokenCheck(parts, row.connection_id, () =>
-    platforms().ads.accounts.read(access),
+  const read = await withDeadTokenCheck(
+    () => platforms().ads.accounts.read(access),
+    () => revokeDeadConnection(parts, row.connection_id),
   );
   const facts = [{ id, ...toFacts(read) }];
   const { rows } = await db.transaction((tx) => recordSync(tx, row.connection_id, facts));

@@ -59,8 +59,8 @@ t.test("a message", async (t) => {
   const isPutOff = (
     { next_attempt_at: due }: SentMessage,
     since: number,
-    [least, most]: readonly [number, number],
-  ) => due !== null && due.getTime() - since >= least && due.getTime() - Date.now() <= most;
+    [min, max]: readonly [number, number],
+  ) => due !== null && due.getTime() - since >= min && due.getTime() - Date.now() <= max;
 
   const BACKOFF = [
     [1_600, 2_400],
@@ -199,9 +199,9 @@ t.test("a message", async (t) => {
 
   t.test("to one person begins after those that were accepted before it", async (t) => {
     const to = newRecipient();
-    let [open, most] = [0, 0];
+    let [open, maxOpen] = [0, 0];
     platform.answer = (response) => {
-      most = Math.max(most, ++open);
+      maxOpen = Math.max(maxOpen, ++open);
       setTimeout(() => {
         open -= 1;
         answerAccepted(response, "wamid.in-order");
@@ -215,6 +215,6 @@ t.test("a message", async (t) => {
       sent.map(({ text }) => text.body),
       bodies.map(({ content }) => content.body),
     );
-    t.equal(most, 1);
+    t.equal(maxOpen, 1);
   });
 });
