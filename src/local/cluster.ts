@@ -2,7 +2,7 @@ import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type CloseEvent, createConcurrently, LogError, Logger, LogOutput } from "concurrently";
 import { SECOND } from "../runtime/durations.ts";
-import { stopLeftover } from "./leftover.ts";
+import { stopLeftover } from "./leftover-processes.ts";
 import { processCommand, type Runtime } from "./process-commands.ts";
 
 /** The processes of a local cluster, each with the colour of its lines. */

@@ -2,7 +2,7 @@ import { spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
 import { chownSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { stopLeftover } from "./leftover.ts";
+import { stopLeftover } from "./leftover-processes.ts";
 import { type Account, freePort, isResponding, type LocalServer, startServer } from "./server-process.ts";
 
 interface PostgresOptions {

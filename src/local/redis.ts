@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { stopLeftover } from "./leftover.ts";
+import { stopLeftover } from "./leftover-processes.ts";
 import { freePort, isResponding, type LocalServer, startServer } from "./server-process.ts";
 
 interface RedisOptions {

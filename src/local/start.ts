@@ -7,7 +7,7 @@ import type { Environment } from "../runtime/config/settings.ts";
 import { packageRoot } from "../runtime/package-root.ts";
 import { startCluster, stopLeftoverCluster } from "./cluster.ts";
 import { readEnvFile, writeEnvFile } from "./env-file.ts";
-import { runningPid } from "./leftover.ts";
+import { runningPid } from "./leftover-processes.ts";
 import { processCommand, type Runtime } from "./process-commands.ts";
 import { startServers } from "./servers.ts";
 import { localSettings, privateServersSetting, withoutPrivateServers } from "./settings.ts";

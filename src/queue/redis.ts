@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { Cluster, Redis } from "ioredis";
+import { type ChainableCommander, Cluster, Redis } from "ioredis";
 import { withTimeout } from "../runtime/async/with-timeout.ts";
 import type { Config } from "../runtime/config/config.ts";
 import { SECOND } from "../runtime/durations.ts";
@@ -100,4 +100,13 @@ export async function awaitConnection(client: RedisClient, timeoutMs: number): P
       once(client, "ready").catch(() => {}),
       () => {},
     );
+}
+
+/** The answers of all commands, or the first fault. */
+export async function execPipeline(pipeline: ChainableCommander): Promise<unknown[]> {
+  const answers = (await pipeline.exec()) ?? [];
+  return answers.map(([error, answer]) => {
+    if (error) throw error;
+    return answer;
+  });
 }

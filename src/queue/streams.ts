@@ -1,8 +1,7 @@
-import { createHash, randomBytes } from "node:crypto";
-import type { ChainableCommander } from "ioredis";
 import type { Config } from "../runtime/config/config.ts";
 import type { DeliveryRef } from "../store/events/delivery-refs.ts";
-import type { RedisClient } from "./redis.ts";
+import { readQueueEpoch } from "./queue-epoch.ts";
+import { execPipeline, type RedisClient } from "./redis.ts";
 
 /** Of events: fresh ones, and those that are told again in bulk, which never delay fresh ones. */
 export const EVENT_LANES = ["events", "bulk"] as const;
@@ -101,27 +100,12 @@ export function createStreams(redis: RedisClient, partitions: number) {
     },
     /** How much lies in it, read or not. */
     depth: (key: string) => redis.xlen(key),
-    /** The name of this life of Redis: another one once any part of it came back empty. */
-    async epoch(): Promise<string> {
-      const parts = await Promise.all(all.map(({ key }) => readEpoch(redis, `${key}:epoch`)));
-      return createHash("sha256").update(parts.join(".")).digest("base64url").slice(0, 16);
-    },
+    epoch: (): Promise<string> =>
+      readQueueEpoch(
+        redis,
+        all.map(({ key }) => key),
+      ),
   };
-}
-
-async function readEpoch(redis: RedisClient, key: string): Promise<string> {
-  const candidate = randomBytes(8).toString("hex");
-  const [, stored] = await execPipeline(redis.pipeline().setnx(key, candidate).get(key));
-  return String(stored);
-}
-
-/** The answers of all commands, or the first fault. */
-async function execPipeline(pipeline: ChainableCommander): Promise<unknown[]> {
-  const answers = (await pipeline.exec()) ?? [];
-  return answers.map(([error, answer]) => {
-    if (error) throw error;
-    return answer;
-  });
 }
 
 /** Fields are a flat list of names and values; an entry that was deleted meanwhile has none. */

@@ -1,4 +1,4 @@
-import { AD_MAGIC_VALUES } from "../ads/magic.ts";
+import { AD_MAGIC_VALUES } from "../ads/magic-values.ts";
 import { PHOTO_PERSON_PREFIX } from "../pages/people.ts";
 
 interface MagicValue {

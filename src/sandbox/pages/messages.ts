@@ -7,7 +7,7 @@ import type { Call } from "../wire/call.ts";
 import { invalidParameter } from "../wire/graph-error.ts";
 import type { Params } from "../wire/params.ts";
 import { type Account, accountOf, checkPageToken, pageIdOf } from "./accounts.ts";
-import { throwMagicRefusal } from "./magic.ts";
+import { throwMagicRefusal } from "./magic-values.ts";
 import { checkAction, checkSendOptions, readContent, readRecipient } from "./message-rules.ts";
 import { isPhotoPerson } from "./people.ts";
 import { scheduleReceipts } from "./receipts.ts";

@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
 import t from "tap";
 import type { Queryable } from "../../../src/store/database/database.ts";
-import { claimDeliveries, finishDeliveries } from "../../../src/store/events/claim-deliveries.ts";
+import { claimDeliveries } from "../../../src/store/events/claim-deliveries.ts";
 import type { DeliveryRef } from "../../../src/store/events/delivery-refs.ts";
+import { finishDeliveries } from "../../../src/store/events/finish-deliveries.ts";
 import { retryEvent } from "../../../src/store/events/replays.ts";
 import { unmarkQueued } from "../../../src/store/events/sweep-deliveries.ts";
 import { deleteClient } from "../../../src/store/tenants/clients.ts";

@@ -1,8 +1,8 @@
 import t, { type Test } from "tap";
 import type { Database } from "../../../src/store/database/database.ts";
 import { DatabaseUnavailable } from "../../../src/store/database/faults.ts";
-import { type DeliveryFinish, finishDeliveries } from "../../../src/store/events/claim-deliveries.ts";
 import type { DeliveryRef } from "../../../src/store/events/delivery-refs.ts";
+import { type DeliveryFinish, finishDeliveries } from "../../../src/store/events/finish-deliveries.ts";
 import { createBatchWriter } from "../../../workers/dispatcher/batch-writer.ts";
 import { withoutRemoteText } from "../../../workers/dispatcher/delivering/outcomes.ts";
 import { captureLog } from "../../fixtures/captured-log.ts";

@@ -8,12 +8,9 @@ import { SECOND } from "../../../src/runtime/durations.ts";
 import type { Log } from "../../../src/runtime/logging/log.ts";
 import { createOutageLogger } from "../../../src/runtime/logging/outage-logger.ts";
 import type { Database } from "../../../src/store/database/database.ts";
-import {
-  type ClaimedDelivery,
-  claimDeliveries,
-  type DeliveryFinish,
-} from "../../../src/store/events/claim-deliveries.ts";
+import { type ClaimedDelivery, claimDeliveries } from "../../../src/store/events/claim-deliveries.ts";
 import type { DeliveryRef } from "../../../src/store/events/delivery-refs.ts";
+import type { DeliveryFinish } from "../../../src/store/events/finish-deliveries.ts";
 import { unmarkQueued } from "../../../src/store/events/sweep-deliveries.ts";
 import type { BatchWriter } from "../batch-writer.ts";
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";

@@ -1,10 +1,7 @@
 import type { PostedEvent } from "../../../src/delivery/post-event.ts";
 import { nextDelay, parseRetryAfter } from "../../../src/delivery/retry-schedule.ts";
-import type {
-  AttemptRecord,
-  ClaimedDelivery,
-  DeliveryFinish,
-} from "../../../src/store/events/claim-deliveries.ts";
+import type { ClaimedDelivery } from "../../../src/store/events/claim-deliveries.ts";
+import type { AttemptRecord, DeliveryFinish } from "../../../src/store/events/finish-deliveries.ts";
 
 /** How it goes on with a delivery, apart from whose it is. */
 export type DeliveryOutcome = Pick<

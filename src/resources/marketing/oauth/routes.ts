@@ -5,14 +5,13 @@ import { PLATFORM_REFUSALS, PlatformFailure } from "../../../platforms/errors/fa
 import type { Platforms } from "../../../platforms/platforms.ts";
 import type { Config } from "../../../runtime/config/config.ts";
 import { MINUTE } from "../../../runtime/durations.ts";
-import { ApiError } from "../../../runtime/errors.ts";
 import { adAccount } from "../../../schema/ad-accounts.ts";
 import { Type } from "../../../schema/types.ts";
 import type { SecretBox } from "../../../security/secret-box.ts";
 import type { SignedStates } from "../../../security/signed-states.ts";
-import { consumeState } from "../../../store/ads/oauth-states.ts";
 import type { Database } from "../../../store/database/database.ts";
 import { callbackRoute } from "./callback-route.ts";
+import { checkState, RETRY_ADVICE } from "./check-state.ts";
 import { obtainGrant } from "./obtain-grant.ts";
 import { REQUESTED_PERMISSIONS } from "./permissions.ts";
 import { checkRedirectUri } from "./redirect-uri.ts";
@@ -62,7 +61,7 @@ export function oauthRoutes({ db, secretBox, states, settings, platforms }: Oaut
       async handle(context) {
         const { clientId } = context.caller;
         const { code, redirect_uri: redirectUri, state } = context.body;
-        await consumeValidState(clientId, { state, redirectUri });
+        await checkState({ db, states }, { clientId, redirectUri, state });
         const grant = await obtainGrant(platforms().ads, { code, redirectUri, clientId }).catch(throwAsFinal);
         const rows = await db.transaction((tx) => storeGrant({ tx, secretBox }, context, grant));
         return rows.map(toAdAccount);
@@ -70,25 +69,7 @@ export function oauthRoutes({ db, secretBox, states, settings, platforms }: Oaut
     }),
     callbackRoute({ publicUrl: settings.PUBLIC_URL, redirectUri: settings.OAUTH_REDIRECT_URI }),
   ];
-
-  async function consumeValidState(
-    clientId: string,
-    { state, redirectUri }: { state: string; redirectUri: string },
-  ) {
-    const read = states.read(state, [clientId, redirectUri]);
-    if (read.outcome !== "valid") throw unusableState(STATE_ERRORS[read.outcome]);
-    if (!(await consumeState(db, read))) throw unusableState("The state was used before");
-  }
 }
-
-const STATE_ERRORS = {
-  invalid: "The state was not made for this client and this redirect_uri",
-  expired: "The state has expired",
-} as const;
-
-const RETRY_ADVICE = "ask for a new address, and send the person to the dialog again";
-
-const unusableState = (reason: string) => new ApiError("missing_permission", `${reason}: ${RETRY_ADVICE}`);
 
 /** The state is used up, and the code most likely too: what else might be tried again cannot. */
 function throwAsFinal(error: unknown): never {

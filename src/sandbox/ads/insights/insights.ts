@@ -2,7 +2,7 @@ import type { SandboxContext } from "../../context.ts";
 import type { Call } from "../../wire/call.ts";
 import { checkFields, project } from "../../wire/fields.ts";
 import { toListPage } from "../../wire/list-page.ts";
-import { failsReports, skipsReports } from "../magic.ts";
+import { failsReports, skipsReports } from "../magic-values.ts";
 import { type AdObject, type AdObjects, nameOf } from "../objects/objects.ts";
 import type { Values } from "../values.ts";
 import { arrangeRows } from "./arrange.ts";

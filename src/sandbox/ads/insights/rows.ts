@@ -1,4 +1,4 @@
-import { isUndelivered } from "../magic.ts";
+import { isUndelivered } from "../magic-values.ts";
 import { type AdObjects, nameOf } from "../objects/objects.ts";
 import { refuse } from "../refusals.ts";
 import { todayIn } from "../times.ts";

@@ -3,7 +3,7 @@ import type { SandboxContext } from "../../context.ts";
 import type { Call } from "../../wire/call.ts";
 import { checkFields, project } from "../../wire/fields.ts";
 import { GraphError, invalidParameter } from "../../wire/graph-error.ts";
-import { isBroken, isUnreachable } from "../magic.ts";
+import { isBroken, isUnreachable } from "../magic-values.ts";
 import type { AdObject, AdObjects } from "../objects/objects.ts";
 import { formatTimeIn } from "../times.ts";
 

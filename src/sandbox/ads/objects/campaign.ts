@@ -7,7 +7,7 @@ import {
   SPECIAL_AD_CATEGORIES,
   STATUSES,
 } from "../enumerations.ts";
-import { isThrottled } from "../magic.ts";
+import { isThrottled } from "../magic-values.ts";
 import { refuse } from "../refusals.ts";
 import { amount, flag, listOf, oneOf, text, time } from "../values.ts";
 import { type AdKind, DELIVERY_FIELDS, type Rule, requireActiveOrPaused } from "./ad-kind.ts";

@@ -1,4 +1,4 @@
-import { isDisapproved } from "../magic.ts";
+import { isDisapproved } from "../magic-values.ts";
 import { type AdObject, type AdObjects, nameOf } from "./objects.ts";
 
 const REMOVED_STATUSES = ["DELETED", "ARCHIVED"];

@@ -5,7 +5,7 @@ import type { Call } from "../../wire/call.ts";
 import { invalidParameter } from "../../wire/graph-error.ts";
 import type { Params } from "../../wire/params.ts";
 import { chatError } from "../chat-error.ts";
-import { magicOutcomeOf } from "../magic.ts";
+import { magicOutcomeOf } from "../magic-values.ts";
 import { digitsOf, senderOf } from "../numbers.ts";
 import { checkProduct } from "../product.ts";
 import { isRegistered } from "../registration.ts";

@@ -1,5 +1,5 @@
 import { type ChatErrorCode, toWebhookError } from "../chat-error.ts";
-import { magicOutcomeOf } from "../magic.ts";
+import { magicOutcomeOf } from "../magic-values.ts";
 import { metadataOf } from "../numbers.ts";
 import { templatesOf } from "../templates/template.ts";
 import type { SendAttempt } from "./content-rules.ts";

@@ -2,7 +2,7 @@ import { newNodeId, type SandboxContext } from "../../context.ts";
 import type { Call } from "../../wire/call.ts";
 import { invalidParameter } from "../../wire/graph-error.ts";
 import type { Params } from "../../wire/params.ts";
-import { reviewResultOf } from "../magic.ts";
+import { reviewResultOf } from "../magic-values.ts";
 import { checkComponents } from "./component-rules.ts";
 import { scheduleReview, sendStatusUpdate } from "./review.ts";
 import {

@@ -1,6 +1,6 @@
 import type { SandboxContext } from "../../context.ts";
 import { toBigInt } from "../../wire/json.ts";
-import { reviewResultOf } from "../magic.ts";
+import { reviewResultOf } from "../magic-values.ts";
 import type { Template } from "./template.ts";
 
 const REVIEW_DELAY_MS = 3_000;

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import t from "tap";
-import { runningPid, stopLeftover } from "../../src/local/leftover.ts";
+import { runningPid, stopLeftover } from "../../src/local/leftover-processes.ts";
 
 t.test(
   "a process is ended if it is the one that was left behind, and never a stranger with its number",

@@ -1,0 +1,102 @@
+import { type Queryable, sql } from "../database/database.ts";
+import { smallSetHint, sortById } from "./delivery-refs.ts";
+
+/** What is written of an attempt. */
+export interface AttemptRecord {
+  at: Date;
+  url: string | null;
+  status_code: number | null;
+  duration_ms: number;
+  error: string | null;
+  response_excerpt: string | null;
+}
+
+/** How it goes on with a delivery that was in hand. */
+export interface DeliveryFinish {
+  client_id: string;
+  id: string;
+  lease: string;
+  state: "pending" | "retrying" | "delivered" | "failed" | "skipped";
+  /** As it was claimed: another one now means that the schedule was begun anew meanwhile. */
+  schedule_base: number;
+  skip_reason: "disabled" | "not_configured" | null;
+  /** Milliseconds until it is due again. */
+  delay_ms: number | null;
+  /** The same where the schedule was begun anew; null where that changes nothing. */
+  restart_delay_ms: number | null;
+  /** Absent where none was made. */
+  attempt: AttemptRecord | null;
+}
+
+/** Fenced by the lease: who has lost it writes nothing. */
+const FINISH = sql(`
+  with input as materialized (
+    select
+      i.client_id,
+      i.id,
+      i.lease,
+      i.state,
+      i.schedule_base,
+      i.skip_reason,
+      i.delay_ms,
+      i.restart_delay_ms,
+      i.attempt is not null as is_attempt,
+      (i.attempt ->> 'at')::timestamptz as at,
+      i.attempt ->> 'url' as url,
+      (i.attempt ->> 'status_code')::integer as status_code,
+      (i.attempt ->> 'duration_ms')::integer as duration_ms,
+      i.attempt ->> 'error' as error,
+      i.attempt ->> 'response_excerpt' as response_excerpt
+    from json_to_recordset($1) as i (
+      client_id uuid,
+      id text,
+      lease uuid,
+      state text,
+      schedule_base integer,
+      skip_reason text,
+      delay_ms double precision,
+      restart_delay_ms double precision,
+      attempt json
+    )
+    where ${smallSetHint("i.id")}
+  ),
+  finished as (
+    update deliveries d
+    set
+      state = case when d.schedule_base > i.schedule_base and i.restart_delay_ms is not null then 'retrying' else i.state end,
+      skip_reason = i.skip_reason,
+      attempts = d.attempts + i.is_attempt::integer,
+      next_attempt_at = now() + interval '1 millisecond'
+        * case when d.schedule_base > i.schedule_base then coalesce(i.restart_delay_ms, i.delay_ms) else i.delay_ms end,
+      last_status_code = case when i.is_attempt then i.status_code else d.last_status_code end,
+      last_error = case when i.is_attempt then i.error else d.last_error end,
+      url = case when i.is_attempt then i.url else d.url end,
+      delivered_at = case when i.state = 'delivered' then now() end,
+      enqueued_at = null,
+      worker_id = null,
+      lease = null,
+      claimed_at = null
+    from input i
+    where d.client_id = i.client_id
+    and d.id = i.id
+    and d.lease = i.lease
+    returning d.client_id, d.id, d.attempts
+  ),
+  tried as (
+    insert into attempts (client_id, id, attempt, at, status_code, duration_ms, error, response_excerpt)
+    select i.client_id, i.id, f.attempts, i.at, i.status_code, i.duration_ms, i.error, i.response_excerpt
+    from input i
+    join finished f on f.client_id = i.client_id and f.id = i.id
+    where i.is_attempt
+  )
+  select id
+  from finished`);
+
+/** Over all clients: writes down how it went on with these, and each attempt with it; answers whose lease still held. */
+export async function finishDeliveries(
+  db: Queryable,
+  finishes: readonly DeliveryFinish[],
+): Promise<string[]> {
+  const rows = await db.query<{ id: string }>(FINISH, [JSON.stringify(sortById(finishes))]);
+  return rows.map(({ id }) => id);
+}
