@@ -46,7 +46,7 @@ const paging = object(
   { title: "Paging" },
 );
 
-/** The reply of a list. `beside` are fields that stand next to `data`. */
+/** The reply of a list. `extraFields` are fields that stand next to `data`. */
 export const listOf = <S extends TSchema, P extends TProperties = Record<never, never>>(
   item: S,
   extraFields?: P,

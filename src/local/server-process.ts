@@ -114,7 +114,7 @@ function collectOutput(child: ChildProcess): () => string {
   return () => output.trim();
 }
 
-/** Sends `hello` to a local port and answers whether anything comes back that `isWelcome`. */
+/** Sends `request` to a local port and answers whether anything comes back that `isExpected`. */
 export function isResponding(
   port: number,
   request: Buffer | string,

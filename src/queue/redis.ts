@@ -85,7 +85,7 @@ function connectCluster(
 const tls = (settings: Settings) =>
   firstNode(settings).startsWith("rediss:") ? { tls: { rejectUnauthorized: settings.REDIS_TLS_VERIFY } } : {};
 
-/** One round trip within `deadline` milliseconds, or it throws. */
+/** One round trip within `timeoutMs` milliseconds, or it throws. */
 export async function pingRedis(client: RedisClient, timeoutMs: number): Promise<void> {
   await withTimeout(timeoutMs, client.ping(), () => {
     throw new Error(`Redis gave no answer within ${timeoutMs} ms`);

@@ -1,4 +1,4 @@
-/** Markup that is safe to send: made by `html` and `ours` only. */
+/** Markup that is safe to send: made by `html` and `trustedHtml` only. */
 export class Html {
   readonly text: string;
 

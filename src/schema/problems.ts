@@ -12,7 +12,7 @@ const MAX_ERRORS = 100;
 const MAX_PROBLEMS = 20;
 const MAX_NAME_CHARS = 100;
 
-/** The validator's errors as sentences, one per thing that is wrong; `whole` names the value itself. */
+/** The validator's errors as sentences, one per thing that is wrong; `rootName` names the value itself. */
 export function toProblems(all: readonly ErrorObject[], rootName: string): Problem[] {
   const errors = all.slice(0, MAX_ERRORS);
   const problems = new Map<string, Problem>();

@@ -18,7 +18,7 @@ interface Duration {
 
 const durations: Duration[] = [];
 
-/** One line per file or check; `began` is when it did. */
+/** One line per file or check; `startedAt` is when it did. */
 export function sayOutcome(ok: boolean, name: string, startedAt: number): void {
   const ms = Date.now() - startedAt;
   durations.push({ name, ms });

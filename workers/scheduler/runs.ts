@@ -65,7 +65,7 @@ export function createRuns(parts: RunsParts) {
     }
     if (!claim) return;
     const { outcome, unfinishedRun } = claim;
-    if (outcome !== "claimed") return recordTick(tick, outcome, metRunFields(unfinishedRun));
+    if (outcome !== "claimed") return recordTick(tick, outcome, toUnfinishedRunFields(unfinishedRun));
     if (unfinishedRun)
       recordTick({ ...unfinishedRun, job: job.name }, "failed", {
         error: "abandoned",
@@ -144,9 +144,9 @@ export function createRuns(parts: RunsParts) {
   };
 }
 
-const metRunFields = (met?: UnfinishedRun): Fields => ({
-  met_scheduled_at: met?.scheduledAt,
-  met_worker: met?.worker,
+const toUnfinishedRunFields = (run?: UnfinishedRun): Fields => ({
+  unfinished_scheduled_at: run?.scheduledAt,
+  unfinished_worker: run?.worker,
 });
 
 const toErrorFields = (error: unknown): Fields =>

@@ -22,7 +22,7 @@ export function registerQueueNotifiers(container: DependencyContainer): void {
   provide(container, MESSAGE_NOTIFIER, (c) => createNotifier(c, "outbound", unmarkQueuedSends));
 }
 
-/** `takeBack`: says of rows that they are in no queue. */
+/** `unmark`: says of rows that they are in no queue. */
 function createNotifier<R extends QueueRef>(
   container: DependencyContainer,
   lane: Lane,

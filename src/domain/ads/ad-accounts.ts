@@ -38,7 +38,7 @@ const REFUSALS = {
 export const accountRevokedError = (): ApiError =>
   new ApiError("ad_account_revoked", REFUSALS.ad_account_revoked);
 
-/** Undefined where the client has no such account; `moved`: whether it was in another state before. */
+/** Undefined where the client has no such account; `changed`: whether it was in another state before. */
 export async function changeAdAccountStatus(
   tx: Queryable,
   actor: AuditActor,

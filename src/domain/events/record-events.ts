@@ -33,9 +33,8 @@ export interface EventDraft {
 }
 
 /**
- * Writes events down with the telling of each, in one statement, and answers the ids of those that were not known yet. With
- * a doorbell the dispatchers hear of them at once, so inside a transaction it must be one that is held back; without one, within
- * a second.
+ * Inserts events and their deliveries in one statement, and returns those that were not recorded before. With a notifier the
+ * dispatchers learn of them at once, so inside a transaction it must be a deferred one; without, within a second.
  */
 export async function recordEvents(
   db: Queryable,

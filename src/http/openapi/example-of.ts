@@ -25,7 +25,7 @@ interface Shape {
 
 type Maker = (shape: Shape, path: string) => unknown;
 
-/** A value that fits the schema and tells a reader something; `place` is named where none can be made. */
+/** A value that fits the schema and tells a reader something; `path` is named where none can be made. */
 export function exampleOf(schema: TSchema, path: string): unknown {
   const shape = schema as Shape;
   const [given] = givenValues(shape);

@@ -47,7 +47,7 @@ export type Outcome =
   /** Not called at all: the platform has asked us to stay away so many milliseconds more. */
   | { outcome: "held"; wait: number };
 
-/** `left`: the request may have reached the platform. `reason`: a code for the operator. */
+/** `sent`: the request may have reached the platform. `reason`: a code for the operator. */
 export interface NoAnswer {
   outcome: "timeout" | "broken";
   sent: boolean;

@@ -1,4 +1,4 @@
-/** The promise's outcome, or what `late` makes when it has not settled in time. The promise itself goes on unheard. */
+/** The promise's outcome, or what `onTimeout` makes when it has not settled in time. The promise itself goes on unheard. */
 export async function withTimeout<T, L>(
   milliseconds: number,
   promise: Promise<T>,

@@ -41,7 +41,7 @@ const RECIPIENT_SUFFIXES: Readonly<Record<Account["platform"], MagicRefusals>> =
   },
 };
 
-/** Refuses the recipients that are there to be refused; `tried` remembers whose first try is past. */
+/** Refuses the recipients that are there to be refused; `triedPairs` remembers whose first try is past. */
 export function throwMagicRefusal(
   { platform, id }: Account,
   recipient: string,

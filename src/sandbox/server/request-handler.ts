@@ -65,7 +65,7 @@ function destinationOf({ method, url: { pathname } }: ReceivedRequest): "platfor
     : "control";
 }
 
-/** The call behind a request. Nothing of it is done before `act`, and whatever is thrown then is an answer too. */
+/** The call behind a request. Nothing of it is done before `execute`, and whatever is thrown then is an answer too. */
 async function toPendingCall(request: ReceivedRequest, parts: RequestHandlerParts): Promise<PendingCall> {
   const { method, url, headers, body } = request;
   const { params, bodyError } = await readParams(url.searchParams, headers["content-type"], body).then(

@@ -25,7 +25,7 @@ export interface Queryable {
 export interface Database extends Queryable {
   /** All or nothing. What `work` throws rolls back and is thrown on; it runs again where it fell victim to others. */
   transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>;
-  /** One round trip within `deadline` milliseconds, or it throws. */
+  /** One round trip within `timeoutMs` milliseconds, or it throws. */
   ping(timeoutMs: number): Promise<void>;
   close(): Promise<void>;
 }

@@ -132,7 +132,7 @@ const DELETE_OLD_FINGERPRINTS = sql(`
   ))
   returning 1 as one`);
 
-/** Over all clients: up to `limit` of those that are older than `age` milliseconds. */
+/** Over all clients: up to `limit` of those that are older than `maxAgeMs` milliseconds. */
 export async function deleteOldFingerprints(db: Queryable, maxAgeMs: number, limit: number): Promise<number> {
   const rows = await db.query(DELETE_OLD_FINGERPRINTS, [maxAgeMs, limit]);
   return rows.length;

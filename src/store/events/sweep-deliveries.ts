@@ -160,7 +160,7 @@ const UNMARK_QUEUED = sql(`
   and d.${IS_WAITING}
   and d.next_attempt_at <= now()`);
 
-/** Says of those that are due that they are in no queue; what is put off is due only after `delay` milliseconds. */
+/** Says of those that are due that they are in no queue; what is put off is due only after `delayMs` milliseconds. */
 export async function unmarkQueued(db: Queryable, refs: readonly DeliveryRef[], delayMs = 0): Promise<void> {
   await db.query(UNMARK_QUEUED, [...columnsOf(refs), delayMs]);
 }

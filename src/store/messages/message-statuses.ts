@@ -13,7 +13,7 @@ const rankOf = (name: (typeof STATUS_ORDER)[number]): number => STATUS_ORDER.ind
 /** Of an error as it is written: we gave up waiting for word, so word still counts. Inside a JSON string no bare quote stands. */
 export const isOutcomeUnknown = (error: string): string => `${error} like '%"code":"outcome_unknown"%'`;
 
-/** As isOneOfFew has it for events: true of every message's id, and expected of one or two. */
+/** As smallSetHint has it for events: true of every message's id, and expected of one or two. */
 const smallSetHint = (id: string): string => `${id} like 'msg%'`;
 
 /** What the platform says of one message in one go: when it reached each status, as ISO 8601. */

@@ -62,7 +62,7 @@ export async function requeueUnstartedSends(
   return rows.length;
 }
 
-/** Puts in doubt what the dead may have sent; word of it is waited for `wait` milliseconds. */
+/** Puts in doubt what the dead may have sent; word of it is waited for `waitMs` milliseconds. */
 export const markSendsUnknown = (
   tx: Queryable,
   { deadAfter, maxLeaseMs, waitMs }: LeaseLimits & { waitMs: number },

@@ -28,7 +28,7 @@ export async function removeWorker(db: Queryable, id: string): Promise<void> {
   await db.query(REMOVE, [id]);
 }
 
-/** Over all workers: drops those that have been silent for `age` milliseconds, and answers how many. */
+/** Over all workers: drops those that have been silent for `silentForMs` milliseconds, and answers how many. */
 export async function deleteSilentWorkers(db: Queryable, silentForMs: number): Promise<number> {
   const rows = await db.query(DELETE_SILENT, [silentForMs]);
   return rows.length;

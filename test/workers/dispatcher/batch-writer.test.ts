@@ -16,7 +16,7 @@ import {
 import { watchStatements } from "../../fixtures/servers/statements.ts";
 import { until } from "../../fixtures/until.ts";
 
-/** So many in hand, and a finisher; `before` each of its statements. */
+/** So many in hand, and a batch writer; `before` each of its statements. */
 async function startBatchWriter(t: Test, count: number, before?: () => Promise<void>) {
   const context = await openQueueContext(t);
   const refs = await insertDueDeliveries(context, count);

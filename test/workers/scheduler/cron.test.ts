@@ -40,8 +40,11 @@ t.test("the cron table", async (t) => {
       await until("two ticks in vain", () => ran("overlapped").length >= 2);
       t.equal(begun.length, 1, "one run");
       const [row] = await db.query<{ worker: string }>("select worker from cron_runs where outcome is null");
-      const met = { met_scheduled_at: begun[0]?.toISOString(), met_worker: row?.worker };
-      t.match(ran()[0], { level: "warn", job: "held", outcome: "overlapped", ...met });
+      const unfinished = {
+        unfinished_scheduled_at: begun[0]?.toISOString(),
+        unfinished_worker: row?.worker,
+      };
+      t.match(ran()[0], { level: "warn", job: "held", outcome: "overlapped", ...unfinished });
       const ticks = ran("overlapped").map((line) => line.scheduled_at);
       t.equal(new Set(ticks).size, ticks.length, "each told by one scheduler");
       const counted = /herald_cron_runs_total\{job="held",outcome="overlapped",process="scheduler"\} (\d+)/;

@@ -28,7 +28,7 @@ function rejectRecipient(name: string): never {
   throw chatError(131009, `Param ${name} is not a recipient`);
 }
 
-/** The person with this number; the number is known as `known` says. */
+/** The person with this number; the number is known as `normalize` says. */
 export function personByPhone(input: string, normalize = withoutExtraDigit): Person | undefined {
   const digits = PHONE.exec(input)?.[1];
   if (digits === undefined) return undefined;
