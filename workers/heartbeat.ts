@@ -1,14 +1,11 @@
 import { repeat } from "../src/runtime/async/repeat.ts";
 import { withTimeout } from "../src/runtime/async/with-timeout.ts";
+import { HEARTBEAT_INTERVAL_MS, MAX_HEARTBEAT_GAP_MS } from "../src/runtime/deadlines.ts";
 import { SECOND } from "../src/runtime/durations.ts";
 import type { Log } from "../src/runtime/logging/log.ts";
 import type { Worker } from "../src/runtime/supervise.ts";
 import type { Database } from "../src/store/database/database.ts";
 import { recordHeartbeat, removeWorker } from "../src/store/processes/workers.ts";
-
-const HEARTBEAT_INTERVAL_MS = 2 * SECOND;
-/** Longer between two beats is a gap: the database was away, or this process stood still. */
-const MAX_HEARTBEAT_GAP_MS = 3 * HEARTBEAT_INTERVAL_MS;
 
 /** Without it the others wait until it has been silent for long enough. */
 const REMOVE_TIMEOUT_MS = 1 * SECOND;

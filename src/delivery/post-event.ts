@@ -1,4 +1,5 @@
 import { Agent, type Dispatcher } from "undici";
+import { DELIVERY_DEADLINE_MS } from "../runtime/deadlines.ts";
 import { SECOND } from "../runtime/durations.ts";
 import { EXCERPT_SOURCE_BYTES, excerptOf } from "./answer-excerpt.ts";
 import { type Destinations, ipLiteralOf, type Scheme } from "./destinations.ts";
@@ -44,7 +45,7 @@ export interface PosterParts {
 const MAX_ANSWER_BYTES = 65_536;
 
 export function createEventPoster(parts: PosterParts): EventPoster {
-  const { destinations, resolver, deadline = 15 * SECOND, connections = 100 } = parts;
+  const { destinations, resolver, deadline = DELIVERY_DEADLINE_MS, connections = 100 } = parts;
   const agent = new Agent({
     connections,
     connect: guardedConnector({ destinations, resolver, timeout: deadline }),

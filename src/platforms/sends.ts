@@ -1,4 +1,3 @@
-import { SECOND } from "../runtime/durations.ts";
 import type { Outcome, Refusal } from "./client/call.ts";
 import type { PlatformError } from "./errors/platform-error.ts";
 
@@ -11,9 +10,6 @@ export type SendOutcome =
   | { outcome: "retry"; error?: PlatformError; wait?: number; pair: boolean }
   /** It may have reached the person. */
   | { outcome: "unknown" };
-
-/** A send may take so long; the queue counts on it. */
-export const SEND_DEADLINE_MS = 15 * SECOND;
 
 const PAIR_LIMIT_CODE = 131056;
 

@@ -1,3 +1,4 @@
+import { PROBE_LEASE_MS } from "../runtime/deadlines.ts";
 import { HOUR, SECOND } from "../runtime/durations.ts";
 import type { Log } from "../runtime/logging/log.ts";
 import {
@@ -33,8 +34,6 @@ type BreakerState =
 
 const CLOSED: BreakerState = { state: "closed" };
 
-/** Longer than a call may last, with what is fetched for it: who has died over it holds up the next one no longer. */
-const PROBE_LEASE_MS = 30 * SECOND;
 /** By then every dispatcher has looked. */
 const PROPAGATION_MS = 2 * SECOND;
 const IDLE_BREAKER_TTL_MS = 1 * HOUR;

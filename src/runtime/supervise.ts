@@ -1,5 +1,5 @@
 import { withTimeout } from "./async/with-timeout.ts";
-import { SECOND } from "./durations.ts";
+import { PROCESS_CLOSE_TIMEOUT_MS } from "./deadlines.ts";
 import type { Log } from "./logging/log.ts";
 
 /**
@@ -27,7 +27,7 @@ export async function supervise({
   workers,
   log,
   onReady,
-  closeTimeoutMs = 24 * SECOND,
+  closeTimeoutMs = PROCESS_CLOSE_TIMEOUT_MS,
 }: SuperviseOptions): Promise<number> {
   const startedAt = Date.now();
   const stopWatch = watchForStop(log);

@@ -1,12 +1,16 @@
 import { type ScheduledTask, schedule } from "node-cron";
 import { repeat } from "../../src/runtime/async/repeat.ts";
 import { withTimeout } from "../../src/runtime/async/with-timeout.ts";
+import {
+  ABORT_JOBS_AFTER_MS,
+  SCHEDULER_CLOSE_TIMEOUT_MS,
+  WORKER_DEAD_AFTER_MS,
+} from "../../src/runtime/deadlines.ts";
 import { SECOND } from "../../src/runtime/durations.ts";
 import type { Log } from "../../src/runtime/logging/log.ts";
 import type { Metrics } from "../../src/runtime/metrics/metrics.ts";
 import type { Worker } from "../../src/runtime/supervise.ts";
 import type { Database } from "../../src/store/database/database.ts";
-import { WORKER_DEAD_AFTER_MS } from "../../src/store/processes/workers.ts";
 import type { Job } from "./job.ts";
 import { createTickRecorder } from "./record.ts";
 import { createRuns } from "./runs.ts";
@@ -21,12 +25,11 @@ interface CronTimes {
   exitAfter: number;
 }
 
-/** A run that is stopped is older than the silence that makes its scheduler dead: once the heart has gone it is free at once. */
 const DEFAULT_TIMES_MS: CronTimes = {
   deadAfter: WORKER_DEAD_AFTER_MS,
   checkPeersInterval: 2 * SECOND,
-  abortAfter: WORKER_DEAD_AFTER_MS + 5 * SECOND,
-  exitAfter: WORKER_DEAD_AFTER_MS + 8 * SECOND,
+  abortAfter: ABORT_JOBS_AFTER_MS,
+  exitAfter: SCHEDULER_CLOSE_TIMEOUT_MS,
 };
 
 interface CronParts {

@@ -1,3 +1,6 @@
+import { SEND_TTL_MS } from "../../runtime/deadlines.ts";
+import { HOUR } from "../../runtime/durations.ts";
+
 /** Why a message did not reach its person: the platform's number, or a word of ours. */
 export interface MessageError {
   code: number | string;
@@ -28,7 +31,7 @@ export const CHANNEL_DISCONNECTED = messageError(
 export const EXPIRED = messageError(
   "expired",
   "Not sent in time",
-  "The message could not be sent within 24 hours of its acceptance",
+  `The message could not be sent within ${SEND_TTL_MS / HOUR} hours of its acceptance`,
 );
 
 export const NOT_BUILT = messageError("internal", "Internal error", "The message could not be built");

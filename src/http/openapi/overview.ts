@@ -1,3 +1,6 @@
+import { DELIVERY_DEADLINE_MS } from "../../runtime/deadlines.ts";
+import { SECOND } from "../../runtime/durations.ts";
+
 /** What a developer reads before the first endpoint. */
 export const OVERVIEW = `
 Herald connects messaging channels and ad accounts to your product: it takes messages and delivers them, receives what
@@ -71,7 +74,7 @@ key is what stands after \`whsec_\` in the token, decoded from base64; a token o
 old by its timestamp, which is that of the attempt. \`x-webhook-event\` and \`x-webhook-attempt\` tell its
 type and which attempt it is. \`POST /api/webhooks/test\` sends one to try.
 
-Answer with any 2xx within 15 seconds, and work on it afterwards. Everything else is a failure, a redirect too, and the event is
+Answer with any 2xx within ${DELIVERY_DEADLINE_MS / SECOND} seconds, and work on it afterwards. Everything else is a failure, a redirect too, and the event is
 sent again: after 5 and 30 seconds, 2, 10 and 30 minutes, 1, 2, 4, 8 and 12 hours, and twice after a day, each time a little sooner or
 later. \`Retry-After\` in your answer, in seconds or as a date, asks for more time, a day at most. After 13 attempts, or at once when you
 answer 410, the event is \`failed\`. While your backend cannot be reached, or answers 5xx, again and again, it is left alone for a while, ten minutes at most, without

@@ -1,8 +1,9 @@
+import { SEND_DEADLINE_MS } from "../../runtime/deadlines.ts";
 import { type Fields, jsonBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
 import { asList, asObject, textOf } from "../client/json-values.ts";
 import { recipientKind } from "../recipients.ts";
-import { type Receipt, SEND_DEADLINE_MS, type SendOutcome, toSendOutcome } from "../sends.ts";
+import { type Receipt, type SendOutcome, toSendOutcome } from "../sends.ts";
 import { type ChatNumber, messagingSender } from "./access.ts";
 
 /** A message as the API takes it: `content` is the platform's own object under its type. */

@@ -1,4 +1,5 @@
 import { SECOND } from "../../runtime/durations.ts";
+import { jittered } from "../../runtime/jitter.ts";
 import type { Outcome, PlatformCall } from "./call.ts";
 
 /** Before the second and the third try of a read. */
@@ -12,8 +13,8 @@ export function nextRetryDelay(
 ): number | undefined {
   const delay = RETRY_DELAYS_MS[tries - 1];
   if (effect !== "read" || delay === undefined || !isTransient(outcome)) return undefined;
-  const jittered = delay * (0.8 + 0.4 * Math.random()); // so that many do not come back at once
-  return jittered < remaining ? jittered : undefined;
+  const pause = jittered(delay);
+  return pause < remaining ? pause : undefined;
 }
 
 const isTransient = (outcome: Outcome): boolean =>

@@ -1,7 +1,8 @@
+import { SEND_DEADLINE_MS } from "../../runtime/deadlines.ts";
 import { type Fields, jsonBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
 import { asObject, textOf } from "../client/json-values.ts";
-import { type Receipt, SEND_DEADLINE_MS, type SendOutcome, toSendOutcome } from "../sends.ts";
+import { type Receipt, type SendOutcome, toSendOutcome } from "../sends.ts";
 import { type PageAccess, type PageUseCase, pageSender } from "./access.ts";
 
 export interface PageMessages {

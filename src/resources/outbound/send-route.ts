@@ -3,6 +3,8 @@ import type { PlatformLookup } from "../../domain/channels/channel-platforms.ts"
 import type { MessageIntake } from "../../domain/messages/accept-message.ts";
 import { toQueuedMessage } from "../../domain/messages/message-dto.ts";
 import { type Operation, type Route, route } from "../../http/route.ts";
+import { SEND_TTL_MS } from "../../runtime/deadlines.ts";
+import { HOUR } from "../../runtime/durations.ts";
 import { ApiError } from "../../runtime/errors.ts";
 import { newId } from "../../runtime/ids.ts";
 import { type QueuedMessageDto, queuedMessage } from "../../schema/messages.ts";
@@ -35,8 +37,7 @@ export function sendRoute({ db, intake, platformOf }: SendParts): Route {
     scope: "messages:send",
     idempotent: true,
     summary: "Send a message",
-    description:
-      "It is queued for the channel, and sent as soon as the platform takes it, for up to 24 hours. What becomes of it is told by the events `message.send_result` and `message.status`, and can be read. Messages to one person go out in the order in which they were accepted.",
+    description: `It is queued for the channel, and sent as soon as the platform takes it, for up to ${SEND_TTL_MS / HOUR} hours. What becomes of it is told by the events \`message.send_result\` and \`message.status\`, and can be read. Messages to one person go out in the order in which they were accepted.`,
     errors: [
       "unsupported_message_type",
       "invalid_recipient",

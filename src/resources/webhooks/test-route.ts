@@ -1,5 +1,7 @@
 import { sendTestEvent, type TestEventParts } from "../../domain/events/send-test-event.ts";
 import { type Route, route } from "../../http/route.ts";
+import { DELIVERY_DEADLINE_MS } from "../../runtime/deadlines.ts";
+import { SECOND } from "../../runtime/durations.ts";
 import { ApiError } from "../../runtime/errors.ts";
 import { testEvent, testResult } from "./schema.ts";
 
@@ -9,8 +11,7 @@ export const testRoute = (parts: TestEventParts): Route =>
     path: "/api/webhooks/test",
     scope: "webhooks:manage",
     summary: "Send a test event now",
-    description:
-      "One attempt, whatever the switches say, within 15 seconds. The event is of the type webhook.test, has empty data and is in the history like any other.",
+    description: `One attempt, whatever the switches say, within ${DELIVERY_DEADLINE_MS / SECOND} seconds. The event is of the type webhook.test, has empty data and is in the history like any other.`,
     errors: ["webhook_not_configured"],
     body: testEvent,
     reply: testResult,

@@ -1,4 +1,6 @@
 import { availableParallelism } from "node:os";
+import { UNKNOWN_SEND_TIMEOUT_MS } from "../deadlines.ts";
+import { SECOND } from "../durations.ts";
 import {
   cidrs,
   cronExpression,
@@ -153,7 +155,7 @@ export const SETTINGS = {
     meaning: "outbound rate per channel",
   }),
   SEND_UNKNOWN_SECONDS: setting(integer(1, 86_400), {
-    fallback: "600",
+    fallback: String(UNKNOWN_SEND_TIMEOUT_MS / SECOND),
     meaning: "how long a send of unknown outcome waits for word",
   }),
   RATE_LIMIT_PER_MINUTE: setting(integer(0, 10_000_000), {

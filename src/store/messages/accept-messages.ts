@@ -1,4 +1,4 @@
-import { DAY } from "../../runtime/durations.ts";
+import { MAX_BLOCKING_RETRY_MS, SEND_TTL_MS } from "../../runtime/deadlines.ts";
 import { type Queryable, sql } from "../database/database.ts";
 import { IDEMPOTENCY_KEY_TTL_MS } from "../tenants/idempotency-keys.ts";
 import { isBlockingLaterSends } from "./claim-sends.ts";
@@ -18,9 +18,6 @@ export interface NewMessage {
   fingerprint: string | null;
   reply_sealed: string | null;
 }
-
-/** What cannot be sent within this time fails. */
-const SEND_TTL_MS = 1 * DAY;
 
 /**
  * Over all clients: the messages whose channel is connected and whose operation is new, and the sending of each, in one statement.
@@ -92,7 +89,7 @@ const ACCEPT = sql(`
         from sends earlier
         where earlier.channel_id = a.channel_id
         and earlier.recipient = a.recipient
-        and ${isBlockingLaterSends("earlier")}
+        and ${isBlockingLaterSends("earlier", "$5")}
       ) as is_behind
     from accepted a
   ),
@@ -124,7 +121,13 @@ export async function acceptMessages(
   messages: readonly NewMessage[],
   epoch: string | null,
 ): Promise<Map<string, boolean>> {
-  const values = [JSON.stringify(messages), epoch, IDEMPOTENCY_KEY_TTL_MS, SEND_TTL_MS];
+  const values = [
+    JSON.stringify(messages),
+    epoch,
+    IDEMPOTENCY_KEY_TTL_MS,
+    SEND_TTL_MS,
+    MAX_BLOCKING_RETRY_MS,
+  ];
   const rows = await db.query<{ id: string; isDue: boolean }>(ACCEPT, values);
   return new Map(rows.map(({ id, isDue }) => [id, isDue]));
 }

@@ -1,3 +1,4 @@
+import { SEND_CLAIM_AHEAD_MS } from "../../runtime/deadlines.ts";
 import { type Queryable, sql } from "../database/database.ts";
 import { sortById } from "../events/delivery-refs.ts";
 
@@ -38,11 +39,11 @@ export async function unmarkQueuedSends(db: Queryable, refs: readonly SendRef[])
 }
 
 /**
- * Of a send: whether those to the same person that were accepted after it wait for it. One that must be repeated is waited for
- * only while that is soon.
+ * SQL: whether later messages to the same person wait for this send. A retry holds them up only while it is due within
+ * `maxRetryMs`, a parameter that gets MAX_BLOCKING_RETRY_MS.
  */
-export const isBlockingLaterSends = (send: string): string =>
-  `(${send}.state in ('behind', 'waiting', 'in_hand') and (${send}.attempts = 0 or ${send}.next_attempt_at < now() + interval '1 minute'))`;
+export const isBlockingLaterSends = (send: string, maxRetryMs: string): string =>
+  `(${send}.state in ('behind', 'waiting', 'in_hand') and (${send}.attempts = 0 or ${send}.next_attempt_at < now() + ${maxRetryMs} * interval '1 millisecond'))`;
 
 /** A message in hand, and the channel that is to say it. */
 export interface ClaimedSend {
@@ -98,7 +99,7 @@ const CLAIM = sql(`
     and c.token_sealed is not null
     and (
       s.state = 'waiting'
-      and s.next_attempt_at <= now() + interval '1 second'
+      and s.next_attempt_at <= now() + $6 * interval '1 millisecond'
       and s.expires_at > now()
       or s.state = 'in_hand' and s.lease = $4
     )
@@ -133,7 +134,8 @@ export const claimSends = (
   db: Queryable,
   refs: readonly SendRef[],
   { token, worker }: SendLease,
-): Promise<ClaimedSend[]> => db.query<ClaimedSend>(CLAIM, [...columnsOf(refs), token, worker]);
+): Promise<ClaimedSend[]> =>
+  db.query<ClaimedSend>(CLAIM, [...columnsOf(refs), token, worker, SEND_CLAIM_AHEAD_MS]);
 
 /** That its request is about to be written; of the part before it, that it was taken, and by what it is known. */
 export interface SendMark {

@@ -1,3 +1,4 @@
+import { MAX_BLOCKING_RETRY_MS } from "../../runtime/deadlines.ts";
 import { type Queryable, sql } from "../database/database.ts";
 import { isBlockingLaterSends, type SendRef } from "./claim-sends.ts";
 
@@ -18,7 +19,7 @@ const releaseStatement = (firsts: string) => `
       where earlier.channel_id = s.channel_id
       and earlier.recipient = s.recipient
       and earlier.place < s.place
-      and ${isBlockingLaterSends("earlier")}
+      and ${isBlockingLaterSends("earlier", "$1")}
     )
     order by s.id
     for update of s skip locked
@@ -34,7 +35,7 @@ const releaseStatement = (firsts: string) => `
 const RELEASE_NEXT = sql(
   releaseStatement(`
     select n.client_id, n.id
-    from unnest($1::text[], $2::text[]) as p (channel_id, recipient)
+    from unnest($2::text[], $3::text[]) as p (channel_id, recipient)
     cross join lateral (
       select client_id, id
       from sends
@@ -66,6 +67,7 @@ export async function releaseNextSends(
   recipients: readonly ChannelRecipient[],
 ): Promise<SendRef[]> {
   const values = [
+    MAX_BLOCKING_RETRY_MS,
     recipients.map(({ channel_id }) => channel_id),
     recipients.map(({ recipient }) => recipient),
   ];
@@ -75,5 +77,5 @@ export async function releaseNextSends(
 
 /** The same of everybody: whoever was behind one that has gone without a word. */
 export async function releaseAllSends(tx: Queryable): Promise<void> {
-  await tx.query(RELEASE_ALL);
+  await tx.query(RELEASE_ALL, [MAX_BLOCKING_RETRY_MS]);
 }

@@ -1,3 +1,4 @@
+import { RECONNECT_CHECK_MS } from "../../runtime/deadlines.ts";
 import { type Queryable, sql } from "../database/database.ts";
 import type { SendRef } from "./claim-sends.ts";
 
@@ -17,13 +18,13 @@ const POSTPONE_UNCONNECTED = sql(`
     for update of s skip locked
   )
   update sends s
-  set next_attempt_at = least(s.expires_at, now() + interval '30 minutes')
+  set next_attempt_at = least(s.expires_at, now() + $1 * interval '1 millisecond')
   from unconnected u
   where s.client_id = u.client_id
   and s.id = u.id`);
 
 export async function postponeUnconnectedSends(tx: Queryable): Promise<void> {
-  await tx.query(POSTPONE_UNCONNECTED);
+  await tx.query(POSTPONE_UNCONNECTED, [RECONNECT_CHECK_MS]);
 }
 
 /** In the order in which everybody writes them. */

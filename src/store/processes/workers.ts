@@ -1,8 +1,5 @@
-import { SECOND } from "../../runtime/durations.ts";
+import { MAX_LEASE_MS, WORKER_DEAD_AFTER_MS } from "../../runtime/deadlines.ts";
 import { type Queryable, sql } from "../database/database.ts";
-
-/** Milliseconds. A worker that is silent for so long is dead, and what it had in hand is for the others. */
-export const WORKER_DEAD_AFTER_MS = 10 * SECOND;
 
 const RECORD_HEARTBEAT = sql(`
   insert into workers (id, process)
@@ -46,13 +43,15 @@ export async function countAliveWorkers(db: Queryable): Promise<Map<string, numb
   return new Map(rows.map(({ process, count }) => [process, count]));
 }
 
-/** When something that is in hand counts as lost. */
+/** When a lease has expired. */
 export interface LeaseLimits {
-  /** Milliseconds after which a worker that says nothing is dead. */
+  /** Milliseconds after which a worker without a heartbeat is dead. */
   deadAfter: number;
-  /** Milliseconds that nothing is in hand for, whoever says they live. */
+  /** Milliseconds that a lease lasts at most, even if its worker is alive. */
   maxLeaseMs: number;
 }
+
+export const LEASE_LIMITS: LeaseLimits = { deadAfter: WORKER_DEAD_AFTER_MS, maxLeaseMs: MAX_LEASE_MS };
 
 /** Who has something in hand, since when, and the milliseconds of silence that make them dead; all of it as SQL. */
 interface LeaseSql {

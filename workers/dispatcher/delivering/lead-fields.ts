@@ -1,6 +1,6 @@
 import type { Pages } from "../../../src/platforms/pages/pages.ts";
 import { withTimeout } from "../../../src/runtime/async/with-timeout.ts";
-import { SECOND } from "../../../src/runtime/durations.ts";
+import { LEAD_FETCH_TIMEOUT_MS } from "../../../src/runtime/deadlines.ts";
 import { JsonText, stringifyJson } from "../../../src/runtime/json/json.ts";
 import { openJson } from "../../../src/runtime/json/json-source.ts";
 import type { Log } from "../../../src/runtime/logging/log.ts";
@@ -10,9 +10,6 @@ import { findChannelToken } from "../../../src/store/channels/channels.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import type { ClaimedDelivery } from "../../../src/store/events/claim-deliveries.ts";
 import { replacePayload } from "../../../src/store/events/events.ts";
-
-/** The event must not be held up for long: it is worth telling without them. */
-const LEAD_FETCH_TIMEOUT_MS = 10 * SECOND;
 
 interface LeadParts {
   db: Database;

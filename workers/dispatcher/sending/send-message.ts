@@ -1,7 +1,7 @@
 import type { MessageError } from "../../../src/domain/messages/message-errors.ts";
 import type { PlatformError } from "../../../src/platforms/errors/platform-error.ts";
 import type { SendOutcome } from "../../../src/platforms/sends.ts";
-import { SECOND } from "../../../src/runtime/durations.ts";
+import { MAX_START_DELAY_MS } from "../../../src/runtime/deadlines.ts";
 import type { ClaimedSend, SendMark } from "../../../src/store/messages/claim-sends.ts";
 import {
   accepted,
@@ -63,16 +63,14 @@ async function markAttempt(
 ): Promise<MarkOutcome> {
   const { client_id, id } = row;
   const sendMark = { client_id, id, parts_sent: ids.length, platform_message_id: ids[0] ?? null };
+  // A process that stood still for longer may have lost its lease, and the message may have failed.
   const began = performance.now();
   return mark(sendMark).then(
     (hasLease) =>
-      performance.now() - began > MAX_MARK_DELAY_MS ? "not written" : hasLease ? "marked" : "lost",
+      performance.now() - began > MAX_START_DELAY_MS ? "not written" : hasLease ? "marked" : "lost",
     () => "not written",
   );
 }
-
-/** Who stood still for longer may have been given up for dead, and what they were to send may have failed. */
-const MAX_MARK_DELAY_MS = 5 * SECOND;
 
 /** Whoever sends it again must know what has arrived. */
 function toRefusalError(refusal: PlatformError, { ids }: Progress): MessageError {
