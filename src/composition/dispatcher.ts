@@ -7,8 +7,9 @@ import { createInFlightDeliveries } from "../../workers/dispatcher/delivering/in
 import { withLeadFields } from "../../workers/dispatcher/delivering/lead-fields.ts";
 import { withoutRemoteText } from "../../workers/dispatcher/delivering/outcomes.ts";
 import { createAttemptRecorder } from "../../workers/dispatcher/delivering/record.ts";
-import { sweep } from "../../workers/dispatcher/delivering/sweeper.ts";
+import { sweepDeliveries } from "../../workers/dispatcher/delivering/sweeper.ts";
 import { setGauges } from "../../workers/dispatcher/gauges.ts";
+import { DELIVERY_LANES } from "../../workers/dispatcher/lanes.ts";
 import { dispatcher } from "../../workers/dispatcher/stream-consumer.ts";
 import { heartbeat } from "../../workers/heartbeat.ts";
 import { createBreakers } from "../queue/breakers.ts";
@@ -70,6 +71,7 @@ function dispatcherWorkers(c: DependencyContainer): Worker[] {
   const completePayload = (row: ClaimedDelivery) => withLeadFields({ db, secretBox, pages, log }, row);
   const limiter = createConcurrencyLimiter({
     slots: config.DISPATCHER_CONCURRENCY,
+    lanes: DELIVERY_LANES,
     isUnhealthy: breakers.isUnhealthy,
     isHalfOpen: (clientId) => breakers.stateOfClient(clientId).state === "half_open",
   });
@@ -93,7 +95,7 @@ function dispatcherWorkers(c: DependencyContainer): Worker[] {
     repeat({
       name: "sweeper",
       intervalMs: 1 * SECOND,
-      work: () => sweep({ db, streams, parking, log, aliveForMs }),
+      work: () => sweepDeliveries({ db, streams, parking, log, aliveForMs }),
       log,
     }),
     repeat({

@@ -1,6 +1,7 @@
 import type { DependencyContainer } from "tsyringe";
 import { createBatchWriter } from "../../workers/dispatcher/batch-writer.ts";
 import { createConcurrencyLimiter } from "../../workers/dispatcher/concurrency-limiter.ts";
+import { SEND_LANES } from "../../workers/dispatcher/lanes.ts";
 import { createInFlightSends } from "../../workers/dispatcher/sending/in-flight.ts";
 import { createAbandonedSendRecorder, createSendRecorder } from "../../workers/dispatcher/sending/record.ts";
 import { sendMessage } from "../../workers/dispatcher/sending/send-message.ts";
@@ -45,15 +46,14 @@ export function createMessageSending(
   const [config, db, log] = [resolve(c, CONFIG), resolve(c, DATABASE), resolve(c, LOG)];
   const perSecond = config.CHANNEL_RATE_PER_SECOND;
   const unknownTimeoutMs = config.SEND_UNKNOWN_SECONDS * SECOND;
-  const limiter = createConcurrencyLimiter({
-    slots: config.DISPATCHER_CONCURRENCY,
-    isUnhealthy: () => false,
-    isHalfOpen: () => false,
+  const limiter = createConcurrencyLimiter({ slots: config.DISPATCHER_CONCURRENCY, lanes: SEND_LANES });
+  const marks = createBatcher<SendMark, boolean>({
+    maxItems: MAX_MARK_BATCH_ROWS,
+    async run(batch) {
+      const marked = new Set(await markSending(db, batch));
+      return ({ id }) => marked.has(id);
+    },
   });
-  const mark = createBatcher(async (marks: readonly SendMark[]) => {
-    const marked = new Set(await markSending(db, marks));
-    return ({ id }) => marked.has(id);
-  }, MAX_MARK_BATCH_ROWS);
   const parts = { platforms: resolve(c, PLATFORMS), secretBox: resolve(c, SECRET_BOX), unknownTimeoutMs };
   const sends = createInFlightSends({
     worker,
@@ -72,7 +72,7 @@ export function createMessageSending(
       sendMessage(
         {
           ...parts,
-          mark: (sendMark) => mark({ ...sendMark, lease }),
+          mark: (sendMark) => marks.add({ ...sendMark, lease }),
           onDeadToken: ({ channel_id: id, ...channel }) => invalidateChannelToken(db, { ...channel, id }),
         },
         row,

@@ -1,7 +1,8 @@
 import { DAY, HOUR, MINUTE, SECOND } from "../runtime/durations.ts";
+import { jittered } from "../runtime/jitter.ts";
 
 /** After the first attempt, after the second, and so on. */
-export const RETRY_DELAYS_MS = [
+const RETRY_DELAYS_MS = [
   5 * SECOND,
   30 * SECOND,
   2 * MINUTE,
@@ -16,13 +17,15 @@ export const RETRY_DELAYS_MS = [
   24 * HOUR,
 ] as const;
 
+/** The first attempt, and one after each delay. */
+export const MAX_ATTEMPTS = RETRY_DELAYS_MS.length + 1;
+
 const MAX_RETRY_AFTER_MS = 1 * DAY;
-const JITTER = 0.2;
 
 /** Milliseconds until the next attempt after the `attempt`th, each a little different; undefined after the last. */
 export function nextDelay(attempt: number): number | undefined {
   const delay = RETRY_DELAYS_MS[attempt - 1];
-  return delay === undefined ? undefined : delay * (1 - JITTER + 2 * JITTER * Math.random());
+  return delay === undefined ? undefined : jittered(delay);
 }
 
 /** As HTTP writes it. Left to itself, Date.parse finds a year in almost anything. */

@@ -36,28 +36,26 @@ export function createRateLimit({ perMinute, redis, log }: RateLimitOptions): Ra
     return undefined;
   };
 
-  /** Requests that come in the same moment are counted together, and each gets its own place among them. */
-  const countRequest = createBatcher(async (requests: readonly CountedRequest[]) => {
-    const requestsByClient = new Map<string, number>();
-    for (const request of requests) {
-      request.position = (requestsByClient.get(request.clientId) ?? 0) + 1;
-      requestsByClient.set(request.clientId, request.position);
-    }
-    const states = new Map<string, RateLimiterRes | undefined>();
-    if (Date.now() >= skipUntil)
-      await Promise.all(
-        [...requestsByClient].map(async ([id, size]) => states.set(id, await consumePoints(id, size))),
-      );
-    return ({ clientId, position }) => {
-      const state = states.get(clientId);
-      return (
-        state && { state, used: state.consumedPoints - (requestsByClient.get(clientId) as number) + position }
-      );
-    };
-  }, MAX_BATCH_REQUESTS);
+  /** Requests of the same turn of the event loop are counted by one command for each client. */
+  const counts = createBatcher<CountedRequest, Count | undefined>({
+    maxItems: MAX_BATCH_REQUESTS,
+    async run(requests) {
+      const requestsByClient = numberRequests(requests);
+      const states = new Map<string, RateLimiterRes | undefined>();
+      if (Date.now() >= skipUntil)
+        await Promise.all(
+          [...requestsByClient].map(async ([id, size]) => states.set(id, await consumePoints(id, size))),
+        );
+      return ({ clientId, position }) => {
+        const state = states.get(clientId);
+        const before = (state?.consumedPoints ?? 0) - (requestsByClient.get(clientId) as number);
+        return state && { state, used: before + position };
+      };
+    },
+  });
 
   return async (clientId) => {
-    const counted = Date.now() < skipUntil ? undefined : await countRequest({ clientId, position: 0 });
+    const counted = Date.now() < skipUntil ? undefined : await counts.add({ clientId, position: 0 });
     return counted ? checkLimit(counted.state, { limit: perMinute, used: counted.used }) : {};
   };
 }
@@ -68,7 +66,22 @@ interface CountedRequest {
   position: number;
 }
 
+interface Count {
+  state: RateLimiterRes;
+  used: number;
+}
+
 const MAX_BATCH_REQUESTS = 1_000;
+
+/** Numbers the requests of each client; returns how many each client has. */
+function numberRequests(requests: readonly CountedRequest[]): Map<string, number> {
+  const requestsByClient = new Map<string, number>();
+  for (const request of requests) {
+    request.position = (requestsByClient.get(request.clientId) ?? 0) + 1;
+    requestsByClient.set(request.clientId, request.position);
+  }
+  return requestsByClient;
+}
 
 function checkLimit(
   { msBeforeNext }: RateLimiterRes,

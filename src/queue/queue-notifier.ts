@@ -1,18 +1,19 @@
+import { createBatcher } from "../runtime/async/batcher.ts";
 import { SECOND } from "../runtime/durations.ts";
 import type { Log } from "../runtime/logging/log.ts";
 import type { Worker } from "../runtime/supervise.ts";
 import type { RedisClient } from "./redis.ts";
 import type { Lane, QueueRef, Streams } from "./streams.ts";
 
-/** Tells the dispatchers at once what has just been recorded, so that it does not wait for the sweeper. */
+/** Adds new rows to the streams at once, so that they do not wait for the sweeper. */
 export interface QueueNotifier<R extends QueueRef = QueueRef> {
-  /** The life of Redis that would hear it; null while it would not. Recorded with the row. */
+  /** The queue's epoch, which is stored with the row; null while Redis is unavailable and the sweeper does it all. */
   epoch(): string | null;
-  /** After the commit; nobody waits for it. What is not heard is left to the sweeper. */
+  /** Called after the commit, and not awaited: what Redis does not take is left to the sweeper. */
   notify(refs: readonly R[]): void;
 }
 
-/** For what is recorded in a transaction: rings only once that is over. */
+/** For rows that a transaction inserts: notifies only when it is released after the commit. */
 export function deferUntilCommit(notifier: QueueNotifier): QueueNotifier & { release(): void } {
   const deferred: QueueRef[] = [];
   return {
@@ -26,12 +27,12 @@ interface QueueNotifierParts<R extends QueueRef> {
   redis: RedisClient;
   streams: Streams;
   lane: Lane;
-  /** Says of rows that they are in no queue. */
+  /** Marks rows as not queued. */
   unmarkQueued(refs: readonly R[]): Promise<void>;
   log: Log;
 }
 
-/** How soon it is noticed that Redis was emptied without going away. */
+/** How soon an emptied Redis is noticed that did not disconnect. */
 const EPOCH_CHECK_INTERVAL_MS = 5 * SECOND;
 
 export function createQueueNotifier<R extends QueueRef = QueueRef>({
@@ -42,9 +43,7 @@ export function createQueueNotifier<R extends QueueRef = QueueRef>({
   log,
 }: QueueNotifierParts<R>): QueueNotifier<R> & Worker {
   let epoch: string | null = null;
-  let waiting: R[] = [];
   let timer: NodeJS.Timeout | undefined;
-  const writes = new Set<Promise<void>>();
 
   async function refreshEpoch(): Promise<void> {
     epoch = await streams.epoch().catch(() => null);
@@ -54,26 +53,26 @@ export function createQueueNotifier<R extends QueueRef = QueueRef>({
     try {
       await streams.add(lane, refs);
     } catch {
-      epoch = null; // until the next look: what is recorded meanwhile is the sweeper's at once
+      epoch = null; // until the next check: rows that are inserted meanwhile are the sweeper's at once
       await unmarkQueued(refs).catch((error) => log.warn("queue.unmark_failed", { err: error }));
     }
   }
 
-  /** All that was recorded in the same turn of the loop goes in one write. */
-  const flush = () => {
-    const refs = waiting;
-    waiting = [];
-    const write = addToStream(refs).finally(() => writes.delete(write));
-    writes.add(write);
-  };
+  /** Rows that are committed in the same turn of the event loop share a command; commands do not wait for each other. */
+  const batcher = createBatcher<readonly R[], void>({
+    maxItems: Number.POSITIVE_INFINITY,
+    maxRunningBatches: Number.POSITIVE_INFINITY,
+    async run(groups) {
+      await addToStream(groups.flat());
+      return () => {};
+    },
+  });
 
   return {
     name: `${lane}-notifier`,
     epoch: () => epoch,
     notify(refs) {
-      if (refs.length === 0) return;
-      if (waiting.length === 0) setImmediate(flush);
-      waiting.push(...refs);
+      if (refs.length > 0) void batcher.add(refs);
     },
     async start() {
       redis.on("ready", refreshEpoch);
@@ -83,8 +82,7 @@ export function createQueueNotifier<R extends QueueRef = QueueRef>({
     async close() {
       redis.off("ready", refreshEpoch);
       clearInterval(timer);
-      if (waiting.length > 0) await new Promise((resolve) => setImmediate(resolve));
-      await Promise.all(writes);
+      await batcher.waitUntilBelow(1);
     },
   };
 }

@@ -1,126 +1,99 @@
-import { pause } from "../../src/runtime/async/pause.ts";
+import { createBatcher } from "../../src/runtime/async/batcher.ts";
+import { retryUntil } from "../../src/runtime/async/retry-until.ts";
 import { SECOND } from "../../src/runtime/durations.ts";
 import type { Log } from "../../src/runtime/logging/log.ts";
 import { createOutageLogger } from "../../src/runtime/logging/outage-logger.ts";
 import { DatabaseUnavailable } from "../../src/store/database/faults.ts";
 
-/** Few milliseconds, in which others come to their end too. */
+/** Outcomes of calls that end within this time share a statement: the database's commits are the limit. */
 const BATCH_WINDOW_MS = 3;
 const MAX_BATCH_ROWS = 100;
+/** With more outcomes unwritten nothing is started: after a crash all of them are delivered twice. */
+const MAX_UNWRITTEN_ROWS = 10;
 
-/** What is written down, and whose it is. */
 interface OwnedRow {
   client_id: string;
   id: string;
 }
 
 interface BatchWriterParts<F extends OwnedRow> {
-  /** For the log: what it is that comes to an end. */
-  what: "delivery" | "message";
-  /** Answers whose lease still held. */
+  /** What the rows are, for the log. */
+  what: keyof typeof ID_FIELDS;
+  /** Returns the ids of the rows whose lease still held. */
   write(finishes: readonly F[]): Promise<readonly string[]>;
-  /** Without anything that others have said; undefined where nothing can be left out any more. */
+  /** The finish without anything that the other side has said; undefined where nothing can be left out. */
   withoutRemoteText(finish: F): F | undefined;
   log: Log;
 }
 
-interface PendingWrite<F> {
-  finish: F;
-  resolve(): void;
-}
-
-/** So many may be told and not written down yet before nothing more is begun: after a crash those are told twice. */
-const MAX_UNWRITTEN_ROWS = 10;
-
 export interface BatchWriter<F> {
-  /** Waits until hardly anything is left to write down. */
+  /** Waits until few outcomes are unwritten. */
   waitForDrain(): Promise<void>;
-  /** Resolves once it is written down, or somebody else holds the lease, or it was given up. */
+  /** Resolves once the outcome is written, another worker holds the lease, or the write was abandoned. */
   finish(finish: F): Promise<void>;
-  /** Waits for the database no longer. */
+  /** Stops waiting for the database: other workers find the rows with an expired lease. */
   abandon(): void;
 }
 
-/** Writes down many endings in one statement: the database's commits are what limits us. */
-export function createBatchWriter<F extends OwnedRow>({
-  what,
-  log,
-  ...parts
-}: BatchWriterParts<F>): BatchWriter<F> {
-  let waiting: PendingWrite<F>[] = [];
-  let busy = false;
-  let unwritten = 0;
-  let drainWaiters: (() => void)[] = [];
+const ID_FIELDS = { delivery: "event_id", message: "message_id" } as const;
+
+/** Writes the outcomes of many calls in one statement. While the database is unavailable, the rows stay leased by this worker. */
+export function createBatchWriter<F extends OwnedRow>(parts: BatchWriterParts<F>): BatchWriter<F> {
+  const { what, log } = parts;
+  const fieldsOf = ({ client_id: client, id }: OwnedRow) => ({ client, [ID_FIELDS[what]]: id });
+  const abandoning = new AbortController();
+  const abandoned = new Promise<void>((resolve) => {
+    abandoning.signal.addEventListener("abort", () => resolve());
+  });
   const outageLogger = createOutageLogger(
     log,
     { unavailable: "batch_writer.failed", recovered: "batch_writer.recovered" },
     { what },
   );
-  const logFieldsOf = ({ client_id: client, id }: OwnedRow) => ({ client, [ID_FIELDS[what]]: id });
-  const abandoning = new AbortController();
-  const abandoned = new Promise<void>((resolve) => {
-    abandoning.signal.addEventListener("abort", () => resolve());
+
+  async function write(finishes: readonly F[]): Promise<void> {
+    const written = await retryUntil(() => parts.write(finishes), {
+      signal: abandoning.signal,
+      firstDelayMs: 200,
+      maxDelayMs: 1 * SECOND,
+      onFault(error) {
+        if (!(error instanceof DatabaseUnavailable)) throw error;
+        outageLogger.failed(error);
+      },
+    });
+    if (!written) return;
+    outageLogger.recovered();
+    const leasedIds = new Set(written);
+    for (const finish of finishes)
+      if (!leasedIds.has(finish.id)) log.warn(`${what}.lease_lost`, fieldsOf(finish));
+  }
+
+  const batcher = createBatcher<F, void>({
+    maxItems: MAX_BATCH_ROWS,
+    windowMs: BATCH_WINDOW_MS,
+    shouldIsolate: () => true,
+    async run(finishes) {
+      await Promise.race([write(finishes), abandoned]);
+      return () => {};
+    },
   });
 
-  async function flush(): Promise<void> {
-    busy = true;
-    await pause(BATCH_WINDOW_MS);
-    while (waiting.length > 0) {
-      const batch = waiting.slice(0, MAX_BATCH_ROWS);
-      waiting = waiting.slice(MAX_BATCH_ROWS);
-      await Promise.race([write(batch.map(({ finish }) => finish)), abandoned]);
-      for (const { resolve } of batch) resolve();
-      unwritten -= batch.length;
-      if (unwritten >= MAX_UNWRITTEN_ROWS) continue;
-      for (const resume of drainWaiters) resume();
-      drainWaiters = [];
-    }
-    busy = false;
-  }
-
-  /** As long as the database is away, its rows are in our hands; what it refuses is tried one by one. */
-  async function write(finishes: readonly F[]): Promise<void> {
-    for (let delay = 200; !abandoning.signal.aborted; delay = Math.min(delay * 2, 1 * SECOND))
-      try {
-        const leasedIds = new Set(await parts.write(finishes));
-        outageLogger.recovered();
-        const lost = finishes.filter(({ id }) => !leasedIds.has(id));
-        for (const finish of lost) log.warn(`${what}.lease_lost`, logFieldsOf(finish));
-        return;
-      } catch (error) {
-        if (!(error instanceof DatabaseUnavailable)) return writeOneByOne(finishes, error);
-        outageLogger.failed(error);
-        await pause(delay, abandoning.signal);
-      }
-  }
-
-  /** One that cannot be written must not keep its neighbours from it, nor come again for ever. */
-  async function writeOneByOne(finishes: readonly F[], error: unknown): Promise<void> {
-    if (finishes.length > 1) for (const finish of finishes) await write([finish]);
-    else for (const finish of finishes) await writeWithoutRemoteText(finish, error);
-  }
-
+  /** A row that cannot be written must not come again for ever. */
   async function writeWithoutRemoteText(finish: F, error: unknown): Promise<void> {
     const reduced = parts.withoutRemoteText(finish);
-    if (reduced) await write([reduced]);
-    else log.error(`${what}.write_failed`, { ...logFieldsOf(finish), err: error });
+    if (reduced) await finishRow(reduced);
+    else log.error(`${what}.write_failed`, { ...fieldsOf(finish), err: error });
   }
 
+  const finishRow = (finish: F): Promise<void> =>
+    batcher.add(finish).catch((error) => writeWithoutRemoteText(finish, error));
+
   return {
-    async waitForDrain() {
-      while (unwritten >= MAX_UNWRITTEN_ROWS) await new Promise<void>((resume) => drainWaiters.push(resume));
-    },
+    finish: finishRow,
+    waitForDrain: () => batcher.waitUntilBelow(MAX_UNWRITTEN_ROWS),
     abandon() {
-      if (unwritten > 0) log.error("batch_writer.abandoned", { what, count: unwritten });
+      if (batcher.size() > 0) log.error("batch_writer.abandoned", { what, count: batcher.size() });
       abandoning.abort();
     },
-    finish: (finish) =>
-      new Promise<void>((resolve) => {
-        unwritten += 1;
-        waiting.push({ finish, resolve });
-        if (!busy) void flush();
-      }),
   };
 }
-
-const ID_FIELDS = { delivery: "event_id", message: "message_id" } as const;

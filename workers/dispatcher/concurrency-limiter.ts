@@ -1,84 +1,100 @@
-import type { EventLane } from "../../src/queue/streams.ts";
+/** The limits of a lane, as shares of all slots. */
+export interface LaneLimits {
+  /** Of all keys together. */
+  share: number;
+  sharePerKey: number;
+  /** Whether the slots that a key has in other lanes count against its cap. */
+  countsOtherLanes: boolean;
+}
 
-interface LimiterParts {
+interface LimiterParts<L extends string> {
   /** How many calls this process has open at most. */
   slots: number;
-  /** Of a client whose backend fails, or just did. */
-  isUnhealthy(clientId: string): boolean;
-  /** Of one that a single call may try. */
-  isHalfOpen(clientId: string): boolean;
+  lanes: Readonly<Record<L, LaneLimits>>;
+  /** Whether calls for this key have failed lately. */
+  isUnhealthy?(key: string): boolean;
+  /** Whether a single call may probe this key's destination. */
+  isHalfOpen?(key: string): boolean;
 }
 
 /**
- * How many one client may have, by how many are free: with fewer somebody may soon have to wait. The last ones are for those
- * who have hardly any: many backends must hang at the same moment before the others wait for them.
+ * The share that one key may have, by the share of slots that is free. The last slots are for keys that have hardly any: many
+ * destinations must hang at the same time before others wait for them.
  */
-const CLIENT_SHARE_TIERS = [
+const KEY_SHARE_TIERS = [
   { free: 0.25, share: 0.5 },
   { free: 0.1, share: 0.1 },
   { free: 0, share: 0.01 },
 ] as const;
 const UNHEALTHY_SHARE = 0.1;
-/** Of all that is told again in bulk, and of one client in that. */
-const BULK_SHARE = 0.1;
-const BULK_SHARE_PER_CLIENT = 0.05;
 
-export type ConcurrencyLimiter = ReturnType<typeof createConcurrencyLimiter>;
+export type ConcurrencyLimiter<L extends string> = ReturnType<typeof createConcurrencyLimiter<L>>;
 
-/** Who may have how many of this process's slots: one client's slow backend must not take them from the others. */
-export function createConcurrencyLimiter({ slots, isUnhealthy, isHalfOpen }: LimiterParts) {
-  const slotsByClient = new Map<string, Record<EventLane, number>>();
-  const inUse = { events: 0, bulk: 0 };
+/** Divides this process's slots among keys (clients or channels), so that a slow destination does not take them from others. */
+export function createConcurrencyLimiter<L extends string>({
+  slots,
+  lanes,
+  isUnhealthy = () => false,
+  isHalfOpen = () => false,
+}: LimiterParts<L>) {
+  const laneNames = Object.keys(lanes) as L[];
+  const none = Object.fromEntries(laneNames.map((lane) => [lane, 0])) as Record<L, number>;
+  const slotsByKey = new Map<string, Record<L, number>>();
+  const inUse = { ...none };
   let waiters: (() => void)[] = [];
-  const slotShare = (fraction: number) => Math.max(1, Math.floor(slots * fraction));
-  const slotsOf = (clientId: string) => slotsByClient.get(clientId) ?? { events: 0, bulk: 0 };
-  const free = () => slots - inUse.events - inUse.bulk;
+  const slotShare = (share: number) => Math.max(1, Math.floor(slots * share));
+  const slotsOf = (key: string) => slotsByKey.get(key) ?? none;
+  const sum = (counts: Record<L, number>) => laneNames.reduce((total, lane) => total + counts[lane], 0);
+  const free = () => slots - sum(inUse);
 
-  function capOf(clientId: string): number {
-    if (isHalfOpen(clientId)) return 1;
-    const fraction = CLIENT_SHARE_TIERS.find((tier) => free() >= slots * tier.free)?.share ?? 0;
-    return slotShare(isUnhealthy(clientId) ? Math.min(fraction, UNHEALTHY_SHARE) : fraction);
+  function capOf(key: string): number {
+    if (isHalfOpen(key)) return 1;
+    const share = KEY_SHARE_TIERS.find((tier) => free() >= slots * tier.free)?.share ?? 0;
+    return slotShare(isUnhealthy(key) ? Math.min(share, UNHEALTHY_SHARE) : share);
   }
 
-  const freeSlotsIn = (lane: EventLane): number =>
-    Math.max(0, lane === "bulk" ? Math.min(free(), slotShare(BULK_SHARE) - inUse.bulk) : free());
+  const freeSlotsIn = (lane: L): number =>
+    Math.max(0, Math.min(free(), slotShare(lanes[lane].share) - inUse[lane]));
 
-  /** What is told again counts for itself alone, or it would delay what is fresh; of a single trial there is but one. */
-  function countedSlots(lane: EventLane, clientId: string): number {
-    const { events, bulk } = slotsOf(clientId);
-    return lane === "bulk" || isHalfOpen(clientId) ? events + bulk : events;
-  }
+  /** A probe is a single call, whatever its lane. */
+  const countedSlots = (lane: L, key: string): number =>
+    lanes[lane].countsOtherLanes || isHalfOpen(key) ? sum(slotsOf(key)) : slotsOf(key)[lane];
 
-  function freeSlotsFor(lane: EventLane, clientId: string): number {
-    const freeSlots = Math.min(freeSlotsIn(lane), capOf(clientId) - countedSlots(lane, clientId));
-    const bulk = lane === "bulk" ? slotShare(BULK_SHARE_PER_CLIENT) - slotsOf(clientId).bulk : freeSlots;
-    return Math.max(0, Math.min(freeSlots, bulk));
-  }
+  const freeSlotsFor = (lane: L, key: string): number =>
+    Math.max(
+      0,
+      Math.min(
+        freeSlotsIn(lane),
+        capOf(key) - countedSlots(lane, key),
+        slotShare(lanes[lane].sharePerKey) - slotsOf(key)[lane],
+      ),
+    );
+
+  const change = (lane: L, key: string, by: 1 | -1): void => {
+    inUse[lane] += by;
+    const current = slotsOf(key);
+    const changed = { ...current, [lane]: current[lane] + by };
+    if (sum(changed) > 0) slotsByKey.set(key, changed);
+    else slotsByKey.delete(key);
+  };
 
   return {
     freeSlotsIn,
     freeSlotsFor,
-    /** How many are taken. */
     used: () => slots - free(),
-    /** Waits until the lane has a free slot. */
-    async waitForFreeSlots(lane: EventLane): Promise<number> {
+    /** Waits until the lane has a free slot; returns how many it has. */
+    async waitForFreeSlots(lane: L): Promise<number> {
       while (freeSlotsIn(lane) === 0) await new Promise<void>((resolve) => waiters.push(resolve));
       return freeSlotsIn(lane);
     },
-    /** One slot, or false where the client has all that it may have. */
-    acquire(lane: EventLane, clientId: string): boolean {
-      if (freeSlotsFor(lane, clientId) === 0) return false;
-      inUse[lane] += 1;
-      const current = slotsOf(clientId);
-      slotsByClient.set(clientId, { ...current, [lane]: current[lane] + 1 });
+    /** Takes one slot; false where the key has all that it may have. */
+    acquire(lane: L, key: string): boolean {
+      if (freeSlotsFor(lane, key) === 0) return false;
+      change(lane, key, 1);
       return true;
     },
-    release(lane: EventLane, clientId: string): void {
-      inUse[lane] -= 1;
-      const current = slotsOf(clientId);
-      const remaining = { ...current, [lane]: current[lane] - 1 };
-      if (remaining.events + remaining.bulk > 0) slotsByClient.set(clientId, remaining);
-      else slotsByClient.delete(clientId);
+    release(lane: L, key: string): void {
+      change(lane, key, -1);
       const woken = waiters;
       waiters = [];
       for (const wake of woken) wake();

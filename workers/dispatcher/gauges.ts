@@ -5,7 +5,7 @@ import type { ConcurrencyLimiter } from "./concurrency-limiter.ts";
 
 interface GaugeParts extends QueueParts {
   breakers: Breakers;
-  limiters: Record<"events" | "messages", ConcurrencyLimiter>;
+  limiters: Record<"events" | "messages", Pick<ConcurrencyLimiter<string>, "used">>;
   metrics: Metrics;
 }
 

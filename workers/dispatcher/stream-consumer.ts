@@ -5,6 +5,12 @@ import type { Entry, Lane, Stream, Streams } from "../../src/queue/streams.ts";
 import { pause } from "../../src/runtime/async/pause.ts";
 import { retryUntil } from "../../src/runtime/async/retry-until.ts";
 import { withTimeout } from "../../src/runtime/async/with-timeout.ts";
+import {
+  ABANDON_WRITES_AFTER_MS,
+  ABORT_DELIVERIES_AFTER_MS,
+  DISPATCHER_CLOSE_TIMEOUT_MS,
+  RECLAIM_IDLE_MS,
+} from "../../src/runtime/deadlines.ts";
 import { SECOND } from "../../src/runtime/durations.ts";
 import { type IdPrefix, isClientId, isPrefixedId } from "../../src/runtime/ids.ts";
 import type { Log } from "../../src/runtime/logging/log.ts";
@@ -47,11 +53,7 @@ interface DispatcherParts {
   log: Log;
 }
 
-/** Who has read it and not taken it off since is dead, or waits for Postgres as everybody else does. */
-const RECLAIM_IDLE_MS = 20 * SECOND;
 const RECLAIM_INTERVAL_MS = 5 * SECOND;
-/** After so long what is still out is given up, then the writing down of what has ended, then the waiting for anything. */
-const [ABORT_AFTER_MS, ABANDON_WRITES_AFTER_MS, EXIT_AFTER_MS] = [18 * SECOND, 18.5 * SECOND, 19.5 * SECOND];
 /** What is done beside may hang in a query, and holds nothing. */
 const BACKGROUND_CLOSE_TIMEOUT_MS = 2 * SECOND;
 
@@ -86,7 +88,7 @@ export function dispatcher(parts: DispatcherParts): Worker {
       const began = performance.now();
       const countAtStop = countInFlight();
       const timers = [
-        setTimeout(callEach("abort"), ABORT_AFTER_MS),
+        setTimeout(callEach("abort"), ABORT_DELIVERIES_AFTER_MS),
         setTimeout(callEach("abandonWrites"), ABANDON_WRITES_AFTER_MS),
       ];
       const closing = backgroundWorkers.map(async (worker) =>
@@ -94,7 +96,7 @@ export function dispatcher(parts: DispatcherParts): Worker {
       );
       const drainAll = () => Promise.all(inFlight.map((group) => group.drain()));
       const drained = Promise.all([consuming, ...closing]).then(drainAll);
-      await withTimeout(EXIT_AFTER_MS, drained, () => {});
+      await withTimeout(DISPATCHER_CLOSE_TIMEOUT_MS, drained, () => {});
       for (const timer of timers) clearTimeout(timer);
       const ms = Math.round(performance.now() - began);
       log.info("dispatcher.drained", { in_flight: countAtStop, left: countInFlight(), ms });

@@ -1,24 +1,116 @@
+import type { Lane, QueueRef, Streams } from "../../src/queue/streams.ts";
 import { pause } from "../../src/runtime/async/pause.ts";
-import { MINUTE, SECOND } from "../../src/runtime/durations.ts";
-import { WORKER_DEAD_AFTER_MS } from "../../src/store/processes/workers.ts";
+import { WORKER_DEAD_AFTER_MS } from "../../src/runtime/deadlines.ts";
+import type { Log } from "../../src/runtime/logging/log.ts";
+import type { Database, Queryable } from "../../src/store/database/database.ts";
+import { lockSweep, type SweptQueue } from "../../src/store/processes/sweep-lock.ts";
 
-/** What all sweeps have in common. */
+/**
+ * A sweep is the guarantee behind the streams: it makes rows of dead workers due again, settles what has waited too long, and
+ * adds to the streams what is due and not in them. It is the timer of the retries too. One process sweeps a queue at a time.
+ */
 
-/** Who is dead; and nothing is in hand longer than that, whoever says they live. */
-export const LEASE_LIMITS = { deadAfter: WORKER_DEAD_AFTER_MS, maxLeaseMs: 1 * MINUTE };
-/** What was given to the queue so long ago and not taken up is given to it again. */
-export const STRANDED_AFTER_MS = 20 * SECOND;
 export const MAX_BATCH_ROWS = 500;
-/** A stream is given nothing more while so much lies in it. */
+/** Nothing is added to a stream with so many entries. */
 export const MAX_STREAM_DEPTH = 2_000;
 
-/** Long enough for the dispatchers to make some room. */
+/** Time for the dispatchers to take entries between two batches. */
 const BATCH_PAUSE_MS = 100;
-/** So many batches in a row: the process may have to end. */
+/** A longer sweep would hold up the shutdown. */
 const MAX_BATCHES = 5;
 
-/** Goes on as long as there is more. */
-export async function sweepBatches(once: () => Promise<"more" | "done">): Promise<void> {
-  for (let batches = 1; (await once()) === "more" && batches < MAX_BATCHES; batches++)
+export interface SweepParts {
+  db: Database;
+  streams: Streams;
+  log: Log;
+  /** Milliseconds for which this worker's heartbeats have had no gap. */
+  aliveForMs(): number;
+}
+
+/** Logs, metrics and notifications wait for the commit: the transaction may be repeated after a deadlock. */
+type AfterCommit = () => void;
+
+interface Recovery {
+  /** How many rows were recovered, by what became of them. */
+  counts: Readonly<Record<string, number>>;
+  afterCommit?: AfterCommit;
+}
+
+interface EnqueuedBatch<R> {
+  lane: Lane;
+  refs: readonly R[];
+}
+
+/** What differs between the queues. `recover`, `settle` and `enqueue` run in one transaction. */
+export interface QueueSweep<C, R extends QueueRef> {
+  queue: SweptQueue;
+  /** What the streams can take; undefined where they are full. Throws while Redis is unavailable. */
+  readCapacity(): Promise<C | undefined>;
+  /** Makes rows whose lease has expired due again. */
+  recover(tx: Queryable): Promise<Recovery>;
+  /** Ends what has waited too long. */
+  settle?(tx: Queryable): Promise<AfterCommit>;
+  /** Marks due rows as queued and returns them. */
+  enqueue(tx: Queryable, capacity: C): Promise<readonly EnqueuedBatch<R>[]>;
+  /** Marks rows as not queued, because Redis did not take them. */
+  unmark(refs: readonly R[]): Promise<void>;
+  logFields?: Readonly<Record<string, string>>;
+}
+
+export async function sweepQueue<C, R extends QueueRef>(
+  parts: SweepParts,
+  sweep: QueueSweep<C, R>,
+): Promise<void> {
+  for (let batches = 1; (await sweepOnce(parts, sweep)) === "more" && batches < MAX_BATCHES; batches++)
     await pause(BATCH_PAUSE_MS);
+}
+
+async function sweepOnce<C, R extends QueueRef>(
+  parts: SweepParts,
+  sweep: QueueSweep<C, R>,
+): Promise<"more" | "done"> {
+  const capacity = await sweep.readCapacity().catch(() => undefined);
+  const { recovery, settled, batches } = await parts.db.transaction(async (tx) => {
+    if (!(await lockSweep(tx, sweep.queue))) return { batches: [] };
+    const recovery = canJudgeOthers(parts) ? await sweep.recover(tx) : undefined;
+    const settled = await sweep.settle?.(tx);
+    const batches = capacity === undefined ? [] : await sweep.enqueue(tx, capacity);
+    return { recovery, settled, batches };
+  });
+  if (recovery) recordRecovery(parts, sweep, recovery);
+  settled?.();
+  const results = await Promise.all(batches.map((batch) => addToStream(parts, sweep, batch)));
+  // Rows that Redis did not take are due again, but not in this sweep.
+  const isFull = batches.some(({ refs }) => refs.length >= MAX_BATCH_ROWS);
+  return isFull && results.every(Boolean) ? "more" : "done";
+}
+
+/** After an outage of the database all workers look dead: a worker that was silent itself waits for the others' heartbeats. */
+const canJudgeOthers = ({ aliveForMs }: SweepParts): boolean => aliveForMs() >= WORKER_DEAD_AFTER_MS;
+
+function recordRecovery<C, R extends QueueRef>(
+  { log }: SweepParts,
+  { logFields }: QueueSweep<C, R>,
+  { counts, afterCommit }: Recovery,
+): void {
+  afterCommit?.();
+  if (Object.values(counts).some((count) => count > 0))
+    log.warn("sweep.reclaimed", { ...logFields, ...counts });
+}
+
+/** Returns whether Redis has taken the batch. */
+async function addToStream<C, R extends QueueRef>(
+  { streams, log }: SweepParts,
+  sweep: QueueSweep<C, R>,
+  { lane, refs }: EnqueuedBatch<R>,
+): Promise<boolean> {
+  if (refs.length === 0) return true;
+  try {
+    await streams.add(lane, refs);
+    return true;
+  } catch (error) {
+    log.warn("sweep.enqueue_failed", { lane, count: refs.length, err: error });
+    await sweep.unmark(refs);
+    return false;
+  }
 }

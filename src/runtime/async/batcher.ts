@@ -1,38 +1,124 @@
-/** Does for many at once what is asked for one by one: whoever comes while the last ones are done goes with the next. */
-export function createBatcher<I, O>(
-  work: (items: readonly I[]) => Promise<(item: I) => O>,
-  maxItems: number,
-): (item: I) => Promise<O> {
-  interface PendingItem {
-    item: I;
-    resolve(outcome: O): void;
-    reject(error: unknown): void;
-  }
-  let pending: PendingItem[] = [];
-  let busy = false;
+/**
+ * Collects items that are added one by one and runs them in batches. An item is pending until its batch starts, running until
+ * the batch settles; `size` counts both. While as many batches run as may, further items wait and share the next batch.
+ */
+export interface Batcher<I, O> {
+  add(item: I): Promise<O>;
+  /** Items that are pending or running. */
+  size(): number;
+  /** Resolves once fewer than `count` items are pending or running. */
+  waitUntilBelow(count: number): Promise<void>;
+}
 
-  async function run(): Promise<void> {
-    busy = true;
-    while (pending.length > 0) {
-      const batch = pending.slice(0, maxItems);
-      pending = pending.slice(maxItems);
-      try {
-        const outcomeOf = await work(batch.map(({ item }) => item));
-        for (const { item, resolve } of batch) resolve(outcomeOf(item));
-      } catch (error) {
-        for (const { reject } of batch) reject(error);
-      }
+export interface BatcherOptions<I, O> {
+  /** Runs one batch and returns the result of each item; what that function throws rejects this item alone. */
+  run(items: readonly I[]): Promise<(item: I) => O | Promise<O>>;
+  maxItems: number;
+  /** A batch takes items until their weights exceed this; one item always fits. */
+  maxWeight?: number;
+  weightOf?(item: I): number;
+  maxRunningBatches?: number;
+  /** Milliseconds to wait for further items; without it, the rest of this turn of the event loop. */
+  windowMs?: number;
+  /** Whether a failed batch is repeated item by item, so that one bad item does not fail its neighbours. */
+  shouldIsolate?(error: unknown): boolean;
+}
+
+interface PendingItem<I, O> {
+  item: I;
+  resolve(result: O | Promise<O>): void;
+  reject(error: unknown): void;
+}
+
+export function createBatcher<I, O>(options: BatcherOptions<I, O>): Batcher<I, O> {
+  const { maxRunningBatches = 1, windowMs } = options;
+  const pending: PendingItem<I, O>[] = [];
+  let runningBatches = 0;
+  let runningItems = 0;
+  let isScheduled = false;
+  let waiters: { count: number; resolve(): void }[] = [];
+  const size = () => pending.length + runningItems;
+
+  function schedule(delayMs: number | undefined): void {
+    if (isScheduled || runningBatches >= maxRunningBatches || pending.length === 0) return;
+    isScheduled = true;
+    if (delayMs === undefined) setImmediate(startBatches);
+    else setTimeout(startBatches, delayMs);
+  }
+
+  function startBatches(): void {
+    isScheduled = false;
+    while (pending.length > 0 && runningBatches < maxRunningBatches) {
+      const batch = pending.splice(0, batchSize(pending, options));
+      runningBatches += 1;
+      runningItems += batch.length;
+      void runBatch(batch, options).finally(() => {
+        runningBatches -= 1;
+        runningItems -= batch.length;
+        wakeWaiters();
+        // What came while the batch ran has waited long enough.
+        if (windowMs !== undefined && !isScheduled) startBatches();
+        else schedule(undefined);
+      });
     }
-    busy = false;
   }
 
-  return (item) =>
-    new Promise((resolve, reject) => {
-      pending.push({ item, resolve, reject });
-      // After this turn of the loop, in which others may come too.
-      if (!busy) {
-        busy = true;
-        setImmediate(run);
-      }
-    });
+  function wakeWaiters(): void {
+    const ready = waiters.filter(({ count }) => size() < count);
+    if (ready.length === 0) return;
+    waiters = waiters.filter(({ count }) => size() >= count);
+    for (const { resolve } of ready) resolve();
+  }
+
+  return {
+    size,
+    add: (item) =>
+      new Promise<O>((resolve, reject) => {
+        pending.push({ item, resolve, reject });
+        schedule(windowMs);
+      }),
+    async waitUntilBelow(count) {
+      while (size() >= count) await new Promise<void>((resolve) => waiters.push({ count, resolve }));
+    },
+  };
+}
+
+/** Never rejects: each item gets its result or its error. */
+async function runBatch<I, O>(
+  batch: readonly PendingItem<I, O>[],
+  options: BatcherOptions<I, O>,
+): Promise<void> {
+  try {
+    const resultOf = await options.run(batch.map(({ item }) => item));
+    for (const entry of batch) settle(entry, resultOf);
+  } catch (error) {
+    if (batch.length > 1 && options.shouldIsolate?.(error))
+      for (const entry of batch) await runBatch([entry], options);
+    else for (const { reject } of batch) reject(error);
+  }
+}
+
+function settle<I, O>(
+  { item, resolve, reject }: PendingItem<I, O>,
+  resultOf: (item: I) => O | Promise<O>,
+): void {
+  try {
+    resolve(resultOf(item));
+  } catch (error) {
+    reject(error);
+  }
+}
+
+function batchSize<I, O>(
+  pending: readonly PendingItem<I, O>[],
+  { maxItems, maxWeight = Number.POSITIVE_INFINITY, weightOf }: BatcherOptions<I, O>,
+): number {
+  if (!weightOf) return Math.min(maxItems, pending.length);
+  let [size, weight] = [0, 0];
+  for (const { item } of pending) {
+    weight += weightOf(item);
+    if (size === maxItems || (size > 0 && weight > maxWeight)) break;
+    size += 1;
+  }
+  return size;
 }

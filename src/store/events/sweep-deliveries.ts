@@ -4,20 +4,9 @@ import { columnsOf, type DeliveryRef, IS_WAITING, partitionBy, smallSetHint } fr
 
 /** Everything here is over all clients: it keeps the queue going, and nothing of it is shown to anybody. */
 
-const LOCK = sql("select pg_try_advisory_xact_lock(hashtext('herald:sweep ' || $1::text)) as locked");
-
-/** One at a time; it lasts as long as the transaction, for a lock of the session would leak through a pooler. */
-export async function lockSweep(
-  tx: Queryable,
-  queue: "deliveries" | "sends" = "deliveries",
-): Promise<boolean> {
-  const [row] = await tx.query<{ locked: boolean }>(LOCK, [queue]);
-  return row?.locked ?? false;
-}
-
 /**
- * An attempt that nobody came back from: it may have arrived, or not. It is made again at once; what meets that again may be
- * what kills us, and goes by the schedule.
+ * An attempt whose dispatcher died may have arrived or not, so the delivery is due again at once. It counts as an attempt:
+ * after as many as the schedule has ($3) the delivery fails, so that an event which kills dispatchers does not do so for ever.
  */
 const RECOVER = sql(`
   with lost as materialized (
@@ -36,24 +25,16 @@ const RECOVER = sql(`
   recovered as (
     update deliveries d
     set
-      state = case when delay.ms is null then 'failed' else 'retrying' end,
+      state = case when l.attempt - l.schedule_base < $3 then 'retrying' else 'failed' end,
       attempts = l.attempt,
       last_status_code = null,
       last_error = 'interrupted',
-      next_attempt_at = now() + delay.ms * interval '1 millisecond',
+      next_attempt_at = case when l.attempt - l.schedule_base < $3 then now() end,
       enqueued_at = null,
       worker_id = null,
       lease = null,
       claimed_at = null
     from lost l
-    cross join lateral (
-      select case when count(*) = 0 then 0 else 1 end * ($3::double precision[])[l.attempt - l.schedule_base] as ms
-      from attempts a
-      where a.client_id = l.client_id
-      and a.id = l.id
-      and a.attempt > l.schedule_base
-      and a.error = 'interrupted'
-    ) delay
     where ${smallSetHint("l.id")}
     and d.client_id = l.client_id
     and d.id = l.id
@@ -63,13 +44,15 @@ const RECOVER = sql(`
   from recovered`);
 
 interface RecoveryOptions extends LeaseLimits {
-  /** Milliseconds until the next attempt after the first, after the second, and so on. */
-  schedule: readonly number[];
+  maxAttempts: number;
 }
 
-/** Makes due again what is in the hands of the dead; answers how many. */
-export async function recoverDeliveries(tx: Queryable, { deadAfter, maxLeaseMs, schedule }: RecoveryOptions) {
-  const rows = await tx.query(RECOVER, [deadAfter, maxLeaseMs, schedule]);
+/** Makes deliveries with expired leases due again; returns how many. */
+export async function recoverDeliveries(
+  tx: Queryable,
+  { deadAfter, maxLeaseMs, maxAttempts }: RecoveryOptions,
+): Promise<number> {
+  const rows = await tx.query(RECOVER, [deadAfter, maxLeaseMs, maxAttempts]);
   return rows.length;
 }
 

@@ -4,17 +4,18 @@ import {
   type ConcurrencyLimiter,
   createConcurrencyLimiter,
 } from "../../../workers/dispatcher/concurrency-limiter.ts";
+import { DELIVERY_LANES, SEND_LANES } from "../../../workers/dispatcher/lanes.ts";
 
-const HEALTHY = { isUnhealthy: () => false, isHalfOpen: () => false };
+const HEALTHY = { lanes: DELIVERY_LANES, isUnhealthy: () => false, isHalfOpen: () => false };
 
 /** Takes as many as there are for this client, and answers how many. */
-function fill(limiter: ConcurrencyLimiter, clientId: string, lane: EventLane = "events"): number {
+function fill(limiter: ConcurrencyLimiter<EventLane>, clientId: string, lane: EventLane = "events"): number {
   let count = 0;
   while (limiter.acquire(lane, clientId)) count += 1;
   return count;
 }
 
-const CAPS: [string, number, Partial<Parameters<typeof createConcurrencyLimiter>[0]>, number][] = [
+const CAPS: [string, number, Partial<Parameters<typeof createConcurrencyLimiter<EventLane>>[0]>, number][] = [
   ["a healthy one alone", 200, {}, 100],
   ["an unhealthy one", 200, { isUnhealthy: () => true }, 20],
   ["one on trial", 200, { isHalfOpen: () => true, isUnhealthy: () => true }, 1],
@@ -72,10 +73,19 @@ t.test("one that gets well has more at once", async (t) => {
   let isUnhealthy = true;
   const limiter = createConcurrencyLimiter({
     slots: 20,
+    lanes: DELIVERY_LANES,
     isUnhealthy: () => isUnhealthy,
     isHalfOpen: () => false,
   });
   t.equal(fill(limiter, "a"), 2);
   isUnhealthy = false;
   t.equal(fill(limiter, "a"), 8);
+});
+
+t.test("sends have one lane, divided among channels in the same way", async (t) => {
+  const limiter = createConcurrencyLimiter({ slots: 20, lanes: SEND_LANES });
+  let count = 0;
+  while (limiter.acquire("outbound", "ch_1")) count += 1;
+  t.equal(count, 10);
+  t.equal(limiter.acquire("outbound", "ch_2"), true);
 });

@@ -1,6 +1,7 @@
 import type { Breakers } from "../../../src/queue/breakers.ts";
 import type { Parking } from "../../../src/queue/parking.ts";
-import type { Streams } from "../../../src/queue/streams.ts";
+import type { EventLane, Streams } from "../../../src/queue/streams.ts";
+import { shuffled } from "../../../src/runtime/shuffle.ts";
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import type { InFlightDeliveries } from "./in-flight.ts";
 
@@ -8,7 +9,7 @@ interface PeerWatchParts {
   streams: Streams;
   parking: Parking;
   breakers: Breakers;
-  limiter: ConcurrencyLimiter;
+  limiter: ConcurrencyLimiter<EventLane>;
   deliveries: InFlightDeliveries;
 }
 
@@ -18,8 +19,8 @@ export async function checkPeers(parts: PeerWatchParts): Promise<void> {
   await breakers.refresh();
   for (const { lane, partition } of streams.eventStreams) {
     const clients = await parking.clients(lane, partition);
-    // In another order each time: there may not be room for all of them.
-    for (const clientId of clients.sort(() => Math.random() - 0.5)) {
+    // In random order: there may not be free slots for all of them.
+    for (const clientId of shuffled(clients)) {
       if (limiter.freeSlotsIn(lane) === 0) break;
       await deliveries.unpark(lane, clientId);
     }

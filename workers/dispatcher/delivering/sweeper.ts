@@ -1,121 +1,76 @@
-import { RETRY_DELAYS_MS } from "../../../src/delivery/retry-schedule.ts";
+import { MAX_ATTEMPTS } from "../../../src/delivery/retry-schedule.ts";
 import type { Parking } from "../../../src/queue/parking.ts";
 import { EVENT_LANES, type EventLane, type Streams } from "../../../src/queue/streams.ts";
-import type { Log } from "../../../src/runtime/logging/log.ts";
-import type { Database, Queryable } from "../../../src/store/database/database.ts";
+import { STRANDED_AFTER_MS } from "../../../src/runtime/deadlines.ts";
+import type { Queryable } from "../../../src/store/database/database.ts";
 import type { DeliveryRef } from "../../../src/store/events/delivery-refs.ts";
+import { enqueueDue, recoverDeliveries, unmarkQueued } from "../../../src/store/events/sweep-deliveries.ts";
+import { LEASE_LIMITS } from "../../../src/store/processes/workers.ts";
 import {
-  enqueueDue,
-  lockSweep,
-  recoverDeliveries,
-  unmarkQueued,
-} from "../../../src/store/events/sweep-deliveries.ts";
-import {
-  LEASE_LIMITS,
   MAX_BATCH_ROWS,
   MAX_STREAM_DEPTH,
-  STRANDED_AFTER_MS,
-  sweepBatches,
+  type QueueSweep,
+  type SweepParts,
+  sweepQueue,
 } from "../sweep-loop.ts";
 
-export interface SweepParts {
-  db: Database;
-  streams: Streams;
+export interface DeliverySweepParts extends SweepParts {
   parking: Pick<Parking, "saturatedClients">;
-  log: Log;
-  /** For how many milliseconds this process's own heart has beaten without a gap. */
-  aliveForMs(): number;
 }
 
-interface QueueState {
+interface Capacity {
   epoch: string;
-  /** In the order of the streams. */
-  depths: number[];
-  /** Clients of whom enough is set aside: more of theirs would only be in the way of the others. */
+  fullPartitions: Record<EventLane, number[]>;
+  /** Clients with so many parked events that more of theirs would only be in the way. */
   saturatedClients: Record<EventLane, string[]>;
 }
 
-/**
- * Gives to the queue whatever is due and not in it, for whatever reason, and takes from the dead what they had in hand. It is
- * the timer of the retries too. Whoever else sweeps at the same moment lets us do it.
- */
-export const sweep = (parts: SweepParts): Promise<void> => sweepBatches(() => sweepOnce(parts));
+export const sweepDeliveries = (parts: DeliverySweepParts): Promise<void> =>
+  sweepQueue(parts, deliverySweep(parts));
 
-async function sweepOnce(parts: SweepParts): Promise<"more" | "done"> {
-  const { db, streams } = parts;
-  const state = await readQueueState(parts);
-  const enqueued = await db.transaction(async (tx) => {
-    if (!(await lockSweep(tx))) return [];
-    await recover(tx, parts);
-    return state ? enqueue(tx, streams, state) : [];
-  });
-  const results = await Promise.all(enqueued.map(([lane, refs]) => addToStream(parts, lane, refs)));
-  // What Redis did not take is due again, but not at once.
-  return results.every(Boolean) && enqueued.some(([, refs]) => refs.length === MAX_BATCH_ROWS)
-    ? "more"
-    : "done";
-}
+const deliverySweep = (parts: DeliverySweepParts): QueueSweep<Capacity, DeliveryRef> => ({
+  queue: "deliveries",
+  readCapacity: () => readCapacity(parts),
+  recover: async (tx) => ({
+    counts: { count: await recoverDeliveries(tx, { ...LEASE_LIMITS, maxAttempts: MAX_ATTEMPTS }) },
+  }),
+  enqueue: (tx, capacity) => enqueue(tx, parts.streams, capacity),
+  unmark: (refs) => unmarkQueued(parts.db, refs),
+});
 
-/** Whether Redis has taken them. */
-async function addToStream(
-  { db, streams, log }: SweepParts,
-  lane: EventLane,
-  refs: readonly DeliveryRef[],
-): Promise<boolean> {
-  if (refs.length === 0) return true;
-  try {
-    await streams.add(lane, refs);
-    return true;
-  } catch (error) {
-    log.warn("sweep.enqueue_failed", { lane, count: refs.length, err: error });
-    await unmarkQueued(db, refs);
-    return false;
-  }
-}
-
-/** Undefined while Redis is away. */
-async function readQueueState({ streams, parking }: SweepParts): Promise<QueueState | undefined> {
-  try {
-    const [epoch, depths, events, bulk] = await Promise.all([
-      streams.epoch(),
-      Promise.all(streams.eventStreams.map(({ key }) => streams.depth(key))),
-      parking.saturatedClients("events"),
-      parking.saturatedClients("bulk"),
-    ]);
-    return { epoch, depths, saturatedClients: { events, bulk } };
-  } catch {
-    return undefined;
-  }
-}
-
-/** After an outage everybody seems dead: who was silent themselves cannot tell, and waits until the others have spoken. */
-async function recover(tx: Queryable, { aliveForMs, log }: SweepParts): Promise<void> {
-  if (aliveForMs() < LEASE_LIMITS.deadAfter) return;
-  const count = await recoverDeliveries(tx, { ...LEASE_LIMITS, schedule: RETRY_DELAYS_MS });
-  if (count > 0) log.warn("sweep.reclaimed", { count });
+async function readCapacity({ streams, parking }: DeliverySweepParts): Promise<Capacity> {
+  const [epoch, depths, events, bulk] = await Promise.all([
+    streams.epoch(),
+    Promise.all(streams.eventStreams.map(({ key }) => streams.depth(key))),
+    parking.saturatedClients("events"),
+    parking.saturatedClients("bulk"),
+  ]);
+  const fullIn = (lane: EventLane) =>
+    streams.eventStreams.flatMap((stream, index) =>
+      stream.lane === lane && (depths[index] ?? 0) >= MAX_STREAM_DEPTH ? [stream.partition] : [],
+    );
+  const fullPartitions = { events: fullIn("events"), bulk: fullIn("bulk") };
+  return { epoch, fullPartitions, saturatedClients: { events, bulk } };
 }
 
 async function enqueue(
   tx: Queryable,
-  { eventStreams, partitions }: Streams,
-  { epoch, depths, saturatedClients }: QueueState,
-): Promise<[EventLane, DeliveryRef[]][]> {
-  const enqueued: [EventLane, DeliveryRef[]][] = [];
+  { partitions }: Streams,
+  { epoch, fullPartitions, saturatedClients }: Capacity,
+): Promise<{ lane: EventLane; refs: DeliveryRef[] }[]> {
+  const batches: { lane: EventLane; refs: DeliveryRef[] }[] = [];
   for (const lane of EVENT_LANES) {
-    const fullPartitions = eventStreams.flatMap((stream, index) =>
-      stream.lane === lane && (depths[index] ?? 0) >= MAX_STREAM_DEPTH ? [stream.partition] : [],
-    );
-    if (fullPartitions.length === partitions) continue;
-    const input = { isBulk: lane === "bulk", epoch, strandedAfter: STRANDED_AFTER_MS, limit: MAX_BATCH_ROWS };
-    enqueued.push([
-      lane,
-      await enqueueDue(tx, {
-        ...input,
-        partitions,
-        fullPartitions,
-        saturatedClients: saturatedClients[lane],
-      }),
-    ]);
+    if (fullPartitions[lane].length === partitions) continue;
+    const refs = await enqueueDue(tx, {
+      isBulk: lane === "bulk",
+      epoch,
+      strandedAfter: STRANDED_AFTER_MS,
+      limit: MAX_BATCH_ROWS,
+      partitions,
+      fullPartitions: fullPartitions[lane],
+      saturatedClients: saturatedClients[lane],
+    });
+    batches.push({ lane, refs });
   }
-  return enqueued;
+  return batches;
 }

@@ -14,102 +14,60 @@ import {
 } from "../../../src/store/messages/claim-sends.ts";
 import type { BatchWriter } from "../batch-writer.ts";
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
+import type { SendLane } from "../lanes.ts";
 import type { InFlight } from "../stream-consumer.ts";
 import type { MessageOutcome } from "./outcomes.ts";
+import { type PlannedSend, planSends } from "./plan-sends.ts";
 import type { FinishedSend } from "./write-sends.ts";
 
 interface SendsParts {
-  /** This dispatcher's name in the rows. */
+  /** This dispatcher's id in the rows. */
   worker: string;
   db: Database;
   log: Log;
-  /** Whether the others can see that this dispatcher lives: what it claims otherwise they take for a dead one's. */
+  /** Whether others see this dispatcher's heartbeats: what it claims otherwise has an expired lease. */
   isAlive(): boolean;
   /** By channel. */
-  limiter: ConcurrencyLimiter;
+  limiter: ConcurrencyLimiter<SendLane>;
   rateLimiter: SendRateLimiter;
   batchWriter: BatchWriter<FinishedSend>;
-  /** Undefined where somebody else decides by now how it goes on. */
+  /** Undefined where another worker decides the outcome by now. */
   send(row: ClaimedSend, lease: string): Promise<MessageOutcome | undefined>;
   record(row: ClaimedSend, result: MessageOutcome, ms: number): void;
 }
 
-/** Whoever's turn has come, and cannot go yet, comes again so much later; so does everybody while Redis does not answer. */
-const RETRY_SLOT_DELAY_MS = MAX_SLOT_WAIT_MS + 100;
 const MAX_BATCH_ROWS = 100;
-const LANE = "events";
-
-/** A message, and in how many milliseconds it may go out. */
-interface PlannedSend extends SendRef {
-  slotAt: number;
-  wait: number;
-}
+const LANE: SendLane = "outbound";
 
 export type InFlightSends = ReturnType<typeof createInFlightSends>;
 
-/**
- * The messages that this dispatcher sends. Each has its slot and its moment before its row is taken, so that nothing is in hand
- * that does not go out at once.
- */
-export function createInFlightSends({
-  worker,
-  db,
-  log,
-  limiter,
-  rateLimiter,
-  batchWriter,
-  ...parts
-}: SendsParts) {
+/** The sends of this dispatcher. Each has its slots before its row is claimed, so that what is claimed goes out at once. */
+export function createInFlightSends(parts: SendsParts) {
+  const { db, log, limiter, rateLimiter, batchWriter } = parts;
   const stopping = new AbortController();
-  setMaxListeners(0, stopping.signal); // one for each that waits, which Node would take for a leak
+  setMaxListeners(0, stopping.signal); // one for each send that waits, which Node would take for a leak
   const running = new Set<Promise<void>>();
-  const outageLogger = createOutageLogger(log, {
-    unavailable: "send_claims.failed",
-    recovered: "send_claims.recovered",
+  const claims = createClaims(parts);
+  const unmarks = createBatcher<SendRef, void>({
+    maxItems: MAX_BATCH_ROWS,
+    async run(refs) {
+      await unmarkQueuedSends(db, refs);
+      return () => {};
+    },
   });
 
-  const claim = createBatcher(async (refs: readonly SendRef[]) => {
-    if (!parts.isAlive()) throw new Error("no heartbeat");
-    const token = randomUUID();
-    const rows = new Map((await claimSends(db, refs, { token, worker })).map((row) => [row.id, row]));
-    return ({ id }) => ({ row: rows.get(id), lease: token });
-  }, MAX_BATCH_ROWS);
-
-  const unmarkQueued = createBatcher(async (refs: readonly SendRef[]) => {
-    await unmarkQueuedSends(db, refs);
-    return () => {};
-  }, MAX_BATCH_ROWS);
-
   async function dispatch(refs: readonly SendRef[]): Promise<true> {
-    const planned = await Promise.all([...groupByChannel(refs).values()].map(plan));
     const notStarted: SendRef[] = [];
-    for (const one of planned.flat())
-      if (one.wait <= MAX_SLOT_WAIT_MS && !stopping.signal.aborted && limiter.acquire(LANE, one.channelId))
-        start(one);
-      else notStarted.push(one);
-    // What cannot be written is found by the sweeper, as whatever was queued and not taken up.
+    for (const planned of await planSends(rateLimiter, refs))
+      if (canStart(planned)) start(planned);
+      else notStarted.push(planned);
+    // What cannot be written is found by the sweeper, like everything that was queued and not claimed.
     if (notStarted.length > 0) await unmarkQueuedSends(db, notStarted).catch(() => {});
     return true;
   }
 
-  /** Of one channel: in how many milliseconds each may go out, by whether its turn has come before. */
-  async function plan(refs: readonly SendRef[]): Promise<PlannedSend[]> {
-    const [channel] = refs as [SendRef, ...SendRef[]];
-    const due = refs.filter(({ slotAt }) => slotAt !== undefined);
-    const fresh = refs.filter(({ slotAt }) => slotAt === undefined);
-    const slots = await rateLimiter
-      .reserve(channel, { due: due.length, fresh: fresh.length })
-      .catch(() => undefined);
-    const now = Date.now();
-    return [
-      ...due.map((ref, index) => ({ ...ref, wait: slots?.due.now[index] ?? RETRY_SLOT_DELAY_MS })),
-      ...fresh.map((ref, index) => {
-        const { now: soon = [], later = [] } = slots?.fresh ?? {};
-        const wait = soon[index] ?? later[index - soon.length] ?? RETRY_SLOT_DELAY_MS;
-        return { ...ref, wait };
-      }),
-    ].map((one) => ({ ...one, slotAt: Math.round(now + one.wait) }));
-  }
+  const canStart = ({ wait, channelId }: PlannedSend): boolean =>
+    wait <= MAX_SLOT_WAIT_MS && !stopping.signal.aborted && limiter.acquire(LANE, channelId);
 
   function start(planned: PlannedSend): void {
     const work = run(planned).finally(() => {
@@ -121,20 +79,17 @@ export function createInFlightSends({
 
   async function run({ wait, ...ref }: PlannedSend): Promise<void> {
     if (wait > 0) await pause(wait, stopping.signal);
-    if (stopping.signal.aborted) return unmarkQueued(ref).catch(() => {});
-    const claimed = await claim(ref).then((found) => {
-      outageLogger.recovered();
-      return found;
-    }, outageLogger.failed);
+    if (stopping.signal.aborted) return unmarks.add(ref).catch(() => {});
+    const claimed = await claims(ref);
     if (claimed?.row) await attempt(claimed.row, claimed.lease);
   }
 
   async function attempt(row: ClaimedSend, lease: string): Promise<void> {
     const began = performance.now();
     const result = await parts.send(row, lease);
-    if (!result) return log.warn("message.lease_lost", { client: row.client_id, message_id: row.id });
-    parts.record(row, result, Math.round(performance.now() - began));
     const { client_id, id } = row;
+    if (!result) return log.warn("message.lease_lost", { client: client_id, message_id: id });
+    parts.record(row, result, Math.round(performance.now() - began));
     await batchWriter.finish({ client_id, id, lease, ...result.finish, events: result.events });
   }
 
@@ -144,7 +99,7 @@ export function createInFlightSends({
     async drain() {
       while (running.size > 0) await Promise.all(running);
     },
-    // A request that is out is awaited: given up, nobody would know what became of it.
+    // An open request is awaited: aborted, its outcome would be unknown.
     abort: () => {},
     abandonWrites: () => batchWriter.abandon(),
   };
@@ -156,10 +111,25 @@ export function createInFlightSends({
   };
 }
 
-/** The queue may name one twice. */
-function groupByChannel(refs: readonly SendRef[]): Map<string, SendRef[]> {
-  const channels = new Map<string, SendRef[]>();
-  for (const ref of new Map(refs.map((one) => [one.id, one])).values())
-    channels.set(ref.channelId, [...(channels.get(ref.channelId) ?? []), ref]);
-  return channels;
+/** Claims sends in shared statements; undefined where the database is unavailable, so that the sweeper queues them again. */
+function createClaims({ db, worker, log, isAlive }: SendsParts) {
+  const outageLogger = createOutageLogger(log, {
+    unavailable: "send_claims.failed",
+    recovered: "send_claims.recovered",
+  });
+  const batcher = createBatcher<SendRef, { row: ClaimedSend | undefined; lease: string }>({
+    maxItems: MAX_BATCH_ROWS,
+    async run(refs) {
+      if (!isAlive()) throw new Error("no heartbeat");
+      const lease = randomUUID();
+      const claimed = await claimSends(db, refs, { token: lease, worker });
+      const rows = new Map(claimed.map((row) => [row.id, row]));
+      return ({ id }) => ({ row: rows.get(id), lease });
+    },
+  });
+  return (ref: SendRef) =>
+    batcher.add(ref).then((found) => {
+      outageLogger.recovered();
+      return found;
+    }, outageLogger.failed);
 }

@@ -8,116 +8,105 @@ import {
 import { messageStatus, sendResult } from "../../../src/domain/messages/message-events.ts";
 import { deferUntilCommit, type QueueNotifier } from "../../../src/queue/queue-notifier.ts";
 import type { Streams } from "../../../src/queue/streams.ts";
-import type { Log } from "../../../src/runtime/logging/log.ts";
-import type { Database, Queryable } from "../../../src/store/database/database.ts";
-import { lockSweep } from "../../../src/store/events/sweep-deliveries.ts";
+import { STRANDED_AFTER_MS } from "../../../src/runtime/deadlines.ts";
+import type { Queryable } from "../../../src/store/database/database.ts";
 import { type SendRef, unmarkQueuedSends } from "../../../src/store/messages/claim-sends.ts";
 import { failDisconnected, failExpired, failUnknown } from "../../../src/store/messages/expire-sends.ts";
 import { markSendsUnknown, requeueUnstartedSends } from "../../../src/store/messages/recover-sends.ts";
 import { releaseAllSends } from "../../../src/store/messages/send-order.ts";
 import type { SettledSend } from "../../../src/store/messages/settled-sends.ts";
 import { enqueueSends, postponeUnconnectedSends } from "../../../src/store/messages/sweep-sends.ts";
+import { LEASE_LIMITS } from "../../../src/store/processes/workers.ts";
 import {
-  LEASE_LIMITS,
   MAX_BATCH_ROWS,
   MAX_STREAM_DEPTH,
-  STRANDED_AFTER_MS,
-  sweepBatches,
+  type QueueSweep,
+  type SweepParts,
+  sweepQueue,
 } from "../sweep-loop.ts";
 
-export interface SendSweepParts {
-  db: Database;
-  streams: Streams;
+export interface SendSweepParts extends SweepParts {
   /** Of the events. */
   notifier: QueueNotifier;
-  log: Log;
-  /** For how many milliseconds this process's own heart has beaten without a gap. */
-  aliveForMs(): number;
-  /** Milliseconds that word of an unknown outcome is waited for. */
+  /** Milliseconds that a send of unknown outcome waits for a status webhook. */
   unknownTimeoutMs: number;
-  /** Of each message that has failed without being tried again. */
+  /** Called for each message that has failed and is not tried again. */
   onAbandoned(row: SettledSend, error: MessageError): void;
 }
 
-/**
- * Gives to the queue whatever may go out and is not in it, takes from the dead what they had in hand, and ends what has waited
- * long enough. It is the timer of the retries too. Whoever else does it at the same moment lets us.
- */
-export const sweepSends = (parts: SendSweepParts): Promise<void> => sweepBatches(() => sweepOnce(parts));
-
-async function sweepOnce(parts: SendSweepParts): Promise<"more" | "done"> {
-  const { db, streams, notifier } = parts;
-  const epoch = await readEpoch(streams);
-  const deferredNotifier = deferUntilCommit(notifier);
-  const due = await db.transaction(async (tx) => {
-    if (!(await lockSweep(tx, "sends"))) return [];
-    const events = [...(await recoverSends(tx, parts)), ...(await failOverdueSends(tx, parts))];
-    await recordEvents(tx, events, deferredNotifier);
-    await postponeUnconnectedSends(tx);
-    await releaseAllSends(tx);
-    return epoch ? enqueueSends(tx, { epoch, strandedAfter: STRANDED_AFTER_MS, limit: MAX_BATCH_ROWS }) : [];
-  });
-  deferredNotifier.release();
-  const isQueued = due.length === 0 || (await addToStream(parts, due));
-  return isQueued && due.length >= MAX_BATCH_ROWS ? "more" : "done";
+interface Capacity {
+  epoch: string;
 }
 
-/** The life of Redis that would hear of something due; undefined while it is away, or has enough to do. */
-async function readEpoch(streams: Streams): Promise<string | undefined> {
+export const sweepSends = (parts: SendSweepParts): Promise<void> => sweepQueue(parts, sendSweep(parts));
+
+const sendSweep = (parts: SendSweepParts): QueueSweep<Capacity, SendRef> => ({
+  queue: "sends",
+  readCapacity: () => readCapacity(parts.streams),
+  recover: (tx) => recover(tx, parts),
+  settle: (tx) => settle(tx, parts),
+  async enqueue(tx, { epoch }) {
+    const input = { epoch, strandedAfter: STRANDED_AFTER_MS, limit: MAX_BATCH_ROWS };
+    return [{ lane: "outbound", refs: await enqueueSends(tx, input) }];
+  },
+  unmark: (refs) => unmarkQueuedSends(parts.db, refs),
+  logFields: { lane: "outbound" },
+});
+
+async function readCapacity(streams: Streams): Promise<Capacity | undefined> {
   const outboundStreams = streams.all.filter(({ lane }) => lane === "outbound");
-  try {
-    const [epoch, ...depths] = await Promise.all([
-      streams.epoch(),
-      ...outboundStreams.map(({ key }) => streams.depth(key)),
-    ]);
-    return depths.some((depth) => depth >= MAX_STREAM_DEPTH) ? undefined : epoch;
-  } catch {
-    return undefined;
-  }
+  const [epoch, ...depths] = await Promise.all([
+    streams.epoch(),
+    ...outboundStreams.map(({ key }) => streams.depth(key)),
+  ]);
+  return depths.some((depth) => depth >= MAX_STREAM_DEPTH) ? undefined : { epoch };
 }
 
-/** Whether Redis has taken them. */
-async function addToStream({ db, streams, log }: SendSweepParts, due: readonly SendRef[]): Promise<boolean> {
-  try {
-    await streams.add("outbound", due);
-    return true;
-  } catch (error) {
-    log.warn("sweep.enqueue_failed", { lane: "outbound", count: due.length, err: error });
-    await unmarkQueuedSends(db, due);
-    return false;
-  }
-}
-
-/** After an outage everybody seems dead: who was silent themselves cannot tell, and waits until the others have spoken. */
-async function recoverSends(tx: Queryable, parts: SendSweepParts): Promise<EventDraft[]> {
-  if (parts.aliveForMs() < LEASE_LIMITS.deadAfter) return [];
+/** A request that was not written is due again; one that may have been written is unknown, and never sent again. */
+async function recover(tx: Queryable, { unknownTimeoutMs, notifier }: SendSweepParts) {
   const released = await requeueUnstartedSends(tx, LEASE_LIMITS);
-  const uncertain = await markSendsUnknown(tx, { ...LEASE_LIMITS, waitMs: parts.unknownTimeoutMs });
-  if (released + uncertain.length > 0)
-    parts.log.warn("sweep.reclaimed", { lane: "outbound", released, unknown: uncertain.length });
-  return uncertain.map((row) => sendResult(row, OUTCOME_BY_STATUS[row.status] ?? "accepted"));
+  const unknown = await markSendsUnknown(tx, { ...LEASE_LIMITS, waitMs: unknownTimeoutMs });
+  const events = unknown.map((row) => sendResult(row, OUTCOME_BY_STATUS[row.status] ?? "accepted"));
+  const notify = await recordDeferred(tx, events, notifier);
+  return { counts: { released, unknown: unknown.length }, afterCommit: notify };
 }
 
-/** What the platform has told meanwhile says whether it took the message. */
+/** A status webhook that came meanwhile says whether the platform took the message. */
 const OUTCOME_BY_STATUS: Readonly<Record<string, "unknown" | "rejected">> = {
   unknown: "unknown",
   failed: "rejected",
 };
 
-/** What has waited long enough for word, for a channel, or for its turn. */
-async function failOverdueSends(tx: Queryable, { onAbandoned }: SendSweepParts): Promise<EventDraft[]> {
+/** Fails what has waited too long for a status, a channel or its turn, and lets later messages to the same people go. */
+async function settle(tx: Queryable, { notifier, onAbandoned }: SendSweepParts) {
   const [unconnected, expired] = [JSON.stringify(CHANNEL_DISCONNECTED), JSON.stringify(EXPIRED)];
   const unknown = await failUnknown(tx, JSON.stringify(OUTCOME_UNKNOWN));
-  const late = await failExpired(tx, { expired, unconnected });
-  const disconnected = await failDisconnected(tx, unconnected);
-  for (const row of [...unknown, ...late, ...disconnected]) onAbandoned(row, errorOf(row));
-  return [
-    ...unknown.map(toFailedEvent),
-    ...[...late, ...disconnected].flatMap((row) => [
-      sendResult(row, "rejected", errorOf(row)),
-      toFailedEvent(row),
-    ]),
+  const unsent = [
+    ...(await failExpired(tx, { expired, unconnected })),
+    ...(await failDisconnected(tx, unconnected)),
   ];
+  const events = [
+    ...unknown.map(toFailedEvent),
+    ...unsent.flatMap((row) => [sendResult(row, "rejected", errorOf(row)), toFailedEvent(row)]),
+  ];
+  const notify = await recordDeferred(tx, events, notifier);
+  await postponeUnconnectedSends(tx);
+  await releaseAllSends(tx);
+  return () => {
+    notify();
+    for (const row of [...unknown, ...unsent]) onAbandoned(row, errorOf(row));
+  };
+}
+
+/** Records events and returns what notifies the dispatchers, for after the commit. */
+async function recordDeferred(
+  tx: Queryable,
+  events: readonly EventDraft[],
+  notifier: QueueNotifier,
+): Promise<() => void> {
+  const deferred = deferUntilCommit(notifier);
+  await recordEvents(tx, events, deferred);
+  return deferred.release;
 }
 
 const errorOf = ({ error }: SettledSend): MessageError => JSON.parse(error ?? "{}");

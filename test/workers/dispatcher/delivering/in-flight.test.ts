@@ -7,6 +7,7 @@ import type { ClaimedDelivery } from "../../../../src/store/events/claim-deliver
 import type { DeliveryFinish } from "../../../../src/store/events/finish-deliveries.ts";
 import { createConcurrencyLimiter } from "../../../../workers/dispatcher/concurrency-limiter.ts";
 import { createInFlightDeliveries } from "../../../../workers/dispatcher/delivering/in-flight.ts";
+import { DELIVERY_LANES } from "../../../../workers/dispatcher/lanes.ts";
 import { captureLog } from "../../../fixtures/captured-log.ts";
 import { until } from "../../../fixtures/until.ts";
 
@@ -35,7 +36,7 @@ function open(rows: readonly ClaimedDelivery[]) {
   const drained = new Promise<void>((resolve) => {
     resume = resolve;
   });
-  const limiter = createConcurrencyLimiter({ slots: 20, isUnhealthy: () => false, isHalfOpen: () => false });
+  const limiter = createConcurrencyLimiter({ slots: 20, lanes: DELIVERY_LANES });
   const deliveries = createInFlightDeliveries({
     worker: "wrk_1",
     db: { query: async () => rows } as unknown as Database,

@@ -5,7 +5,10 @@ import type { RedisClient } from "../../../../src/queue/redis.ts";
 import { createStreams, type Streams } from "../../../../src/queue/streams.ts";
 import { MINUTE } from "../../../../src/runtime/durations.ts";
 import type { DeliveryRef } from "../../../../src/store/events/delivery-refs.ts";
-import { type SweepParts, sweep } from "../../../../workers/dispatcher/delivering/sweeper.ts";
+import {
+  type DeliverySweepParts,
+  sweepDeliveries,
+} from "../../../../workers/dispatcher/delivering/sweeper.ts";
 import { heartbeat } from "../../../../workers/heartbeat.ts";
 import { captureLog } from "../../../fixtures/captured-log.ts";
 import { readDelivery } from "../../../fixtures/events/events.ts";
@@ -15,7 +18,7 @@ import {
   secondsFromNow,
 } from "../../../fixtures/events/queue-rows.ts";
 import { connectRedis, openProducer } from "../../../fixtures/servers/redis.ts";
-import { watchStatements } from "../../../fixtures/servers/statements.ts";
+import { watchStatements, withRepeatedTransactions } from "../../../fixtures/servers/statements.ts";
 import { until } from "../../../fixtures/until.ts";
 
 async function open(t: Test, redis?: RedisClient) {
@@ -23,7 +26,7 @@ async function open(t: Test, redis?: RedisClient) {
   const client = redis ?? (await connectRedis(t));
   const [streams, parking] = [createStreams(client, 1), createParking(client, 1)];
   const { log, events } = captureLog();
-  const parts: SweepParts = { db: context.db, streams, parking, log, aliveForMs: () => MINUTE };
+  const parts: DeliverySweepParts = { db: context.db, streams, parking, log, aliveForMs: () => MINUTE };
   return { context, streams, parts, events };
 }
 
@@ -37,10 +40,17 @@ const ORPHAN = {
 t.test("who was silent itself does not declare others dead", async (t) => {
   const { context, parts, events } = await open(t);
   const [ref] = (await insertDueDeliveries(context, 1, ORPHAN)) as [DeliveryRef];
-  await sweep({ ...parts, aliveForMs: () => 9_999 });
+  await sweepDeliveries({ ...parts, aliveForMs: () => 9_999 });
   t.match(await readDelivery(context, ref.id), { state: "in_flight", worker_id: "wrk_gone" });
-  await sweep({ ...parts, aliveForMs: () => 10_000 });
+  await sweepDeliveries({ ...parts, aliveForMs: () => 10_000 });
   t.match(await readDelivery(context, ref.id), { state: "retrying", attempts: 1, enqueued_at: Date });
+  t.same(events(), ["sweep.reclaimed"]);
+});
+
+t.test("a sweep whose transaction is repeated logs what it reclaimed once", async (t) => {
+  const { context, parts, events } = await open(t);
+  await insertDueDeliveries(context, 1, ORPHAN);
+  await sweepDeliveries({ ...parts, db: withRepeatedTransactions(context.db) });
   t.same(events(), ["sweep.reclaimed"]);
 });
 
@@ -73,7 +83,7 @@ t.test("while Redis is away the dead are looked after, and nothing is marked as 
   const { context, parts } = await open(t, openProducer(t));
   const [orphan] = (await insertDueDeliveries(context, 1, ORPHAN)) as [DeliveryRef];
   const [due] = (await insertDueDeliveries(context, 1)) as [DeliveryRef];
-  await sweep(parts);
+  await sweepDeliveries(parts);
   t.match(await readDelivery(context, orphan.id), { state: "retrying", enqueued_at: null });
   t.match(await readDelivery(context, due.id), { state: "pending", enqueued_at: null });
 });
@@ -82,7 +92,7 @@ t.test("more than a batch is told in one sweep, each lane to its own stream", as
   const { context, parts, streams } = await open(t);
   await insertDueDeliveries(context, 501);
   await insertDueDeliveries(context, 2, { is_bulk: true });
-  await sweep(parts);
+  await sweepDeliveries(parts);
   t.equal(await streams.depth("{events:0}"), 501);
   t.equal(await streams.depth("{bulk:0}"), 2);
 });
@@ -90,7 +100,7 @@ t.test("more than a batch is told in one sweep, each lane to its own stream", as
 t.test("two that sweep at once tell each one once", async (t) => {
   const { context, parts, streams } = await open(t);
   await insertDueDeliveries(context, 50);
-  await Promise.all([sweep(parts), sweep(parts), sweep(parts)]);
+  await Promise.all([sweepDeliveries(parts), sweepDeliveries(parts), sweepDeliveries(parts)]);
   t.equal(await streams.depth("{events:0}"), 50);
 });
 
@@ -104,7 +114,7 @@ t.test("what Redis does not take is due again, and is not tried for ever", async
     if (lane === "events" && tried.length < 20) throw new Error("not now"); // or a failure would hang
     await streams.add(lane, refs);
   };
-  await sweep({ ...parts, streams: { ...streams, add } });
+  await sweepDeliveries({ ...parts, streams: { ...streams, add } });
   t.same(tried, ["events", "bulk"]);
   t.same(events(), ["sweep.enqueue_failed"]);
   const waiting = await context.db.query("select 1 from deliveries where enqueued_at is null");
@@ -116,7 +126,7 @@ t.test("a stream that is full is given nothing more", async (t) => {
   await insertDueDeliveries(context, 1);
   await insertDueDeliveries(context, 1, { is_bulk: true });
   const depth: Streams["depth"] = async (key) => (key === "{events:0}" ? 2_000 : 1_999);
-  await sweep({ ...parts, streams: { ...streams, depth } });
+  await sweepDeliveries({ ...parts, streams: { ...streams, depth } });
   t.equal(await streams.depth("{events:0}"), 0);
   t.equal(await streams.depth("{bulk:0}"), 1);
 });

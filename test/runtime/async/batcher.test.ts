@@ -1,0 +1,145 @@
+import t from "tap";
+import { createBatcher } from "../../../src/runtime/async/batcher.ts";
+
+const double = (item: number) => item * 2;
+
+/** Records its batches; each ends when the test says so. */
+function heldBatches() {
+  const batches: number[][] = [];
+  const releases: (() => void)[] = [];
+  const run = async (items: readonly number[]) => {
+    batches.push([...items]);
+    await new Promise<void>((resolve) => releases.push(resolve));
+    return double;
+  };
+  const release = () => releases.shift()?.();
+  /** Several turns of the event loop: every batch that can start has started. */
+  const settled = async () => {
+    for (let turns = 0; turns < 5; turns++) await new Promise((resolve) => setImmediate(resolve));
+  };
+  return { batches, run, release, settled };
+}
+
+t.test("items of one turn of the event loop share a batch, up to the maximum", async (t) => {
+  const batches: number[][] = [];
+  const batcher = createBatcher<number, number>({
+    maxItems: 2,
+    async run(items) {
+      batches.push([...items]);
+      return double;
+    },
+  });
+  t.same(await Promise.all([1, 2, 3].map(batcher.add)), [2, 4, 6]);
+  t.same(batches, [[1, 2], [3]]);
+  t.equal(batcher.size(), 0);
+});
+
+t.test("what is added while a batch runs shares the next one", async (t) => {
+  const { batches, run, release, settled } = heldBatches();
+  const batcher = createBatcher<number, number>({ maxItems: 10, run });
+  const first = batcher.add(1);
+  await settled();
+  const others = [2, 3].map(batcher.add);
+  await settled();
+  t.same(batches, [[1]]);
+  t.equal(batcher.size(), 3);
+  release();
+  t.equal(await first, 2);
+  await settled();
+  release();
+  t.same(await Promise.all(others), [4, 6]);
+  t.same(batches, [[1], [2, 3]]);
+});
+
+t.test("as many batches run at once as are allowed", async (t) => {
+  const { batches, run, release, settled } = heldBatches();
+  const batcher = createBatcher<number, number>({ maxItems: 1, maxRunningBatches: 2, run });
+  const results = Promise.all([1, 2, 3].map(batcher.add));
+  await settled();
+  t.same(batches, [[1], [2]]);
+  for (let count = 0; count < 3; count++) {
+    release();
+    await settled();
+  }
+  t.same(await results, [2, 4, 6]);
+});
+
+t.test("a batch takes items up to the maximum weight, and one item whatever its weight", async (t) => {
+  const batches: number[][] = [];
+  const batcher = createBatcher<number, number>({
+    maxItems: 10,
+    maxWeight: 10,
+    weightOf: (item) => item,
+    async run(items) {
+      batches.push([...items]);
+      return double;
+    },
+  });
+  await Promise.all([4, 5, 6, 50, 1].map(batcher.add));
+  t.same(batches, [[4, 5], [6], [50], [1]]);
+});
+
+t.test("a window collects what comes within it", async (t) => {
+  const batches: number[][] = [];
+  const batcher = createBatcher<number, number>({
+    maxItems: 10,
+    windowMs: 20,
+    async run(items) {
+      batches.push([...items]);
+      return double;
+    },
+  });
+  const first = batcher.add(1);
+  await new Promise((resolve) => setImmediate(resolve));
+  await Promise.all([first, batcher.add(2)]);
+  t.same(batches, [[1, 2]]);
+});
+
+t.test("a failed batch rejects all its items, or is repeated item by item", async (t) => {
+  const run = async (items: readonly number[]) => {
+    if (items.includes(2)) throw new Error("two");
+    return double;
+  };
+  const outcomes = async (shouldIsolate: boolean) => {
+    const batcher = createBatcher<number, number>({ maxItems: 10, run, shouldIsolate: () => shouldIsolate });
+    const settled = await Promise.allSettled([1, 2, 3].map(batcher.add));
+    return settled.map((outcome) =>
+      outcome.status === "fulfilled" ? outcome.value : outcome.reason.message,
+    );
+  };
+  t.same(await outcomes(false), ["two", "two", "two"]);
+  t.same(await outcomes(true), [2, "two", 6]);
+});
+
+t.test("a result that throws or rejects fails its own item alone", async (t) => {
+  const batcher = createBatcher<number, number>({
+    maxItems: 10,
+    run: async () => (item) => {
+      if (item === 2) throw new Error("two");
+      return item === 3 ? Promise.reject(new Error("three")) : item;
+    },
+  });
+  const settled = await Promise.allSettled([1, 2, 3].map(batcher.add));
+  t.same(
+    settled.map((outcome) => (outcome.status === "fulfilled" ? outcome.value : outcome.reason.message)),
+    [1, "two", "three"],
+  );
+});
+
+t.test("waiting ends once few enough items are left", async (t) => {
+  const { run, release, settled } = heldBatches();
+  const batcher = createBatcher<number, number>({ maxItems: 1, run });
+  const results = [1, 2].map(batcher.add);
+  let isBelow = false;
+  const below = batcher.waitUntilBelow(2).then(() => {
+    isBelow = true;
+  });
+  await settled();
+  t.equal(isBelow, false);
+  release();
+  await below;
+  await settled();
+  release();
+  await Promise.all([...results, batcher.waitUntilBelow(1)]);
+  t.equal(batcher.size(), 0);
+});

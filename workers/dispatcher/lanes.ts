@@ -1,0 +1,13 @@
+import type { EventLane } from "../../src/queue/streams.ts";
+import type { LaneLimits } from "./concurrency-limiter.ts";
+
+const UNRESTRICTED: LaneLimits = { share: 1, sharePerKey: 1, countsOtherLanes: false };
+
+/** Replays share the slots with fresh events and never delay them. */
+export const DELIVERY_LANES: Readonly<Record<EventLane, LaneLimits>> = {
+  events: UNRESTRICTED,
+  bulk: { share: 0.1, sharePerKey: 0.05, countsOtherLanes: true },
+};
+
+export const SEND_LANES = { outbound: UNRESTRICTED } as const satisfies Record<string, LaneLimits>;
+export type SendLane = keyof typeof SEND_LANES;
