@@ -103,6 +103,11 @@ const imports: Import[] = sources.flatMap((file) => {
   return [...matches].map((match) => ({ file, target: (match[1] ?? match[2]) as string }));
 });
 
+/** Imports of our own files, as paths from the root. */
+const fileImports: Import[] = imports
+  .filter(({ target }) => target.startsWith("."))
+  .map(({ file, target }) => ({ file, target: normalize(join(dirname(file), target)) }));
+
 const isInside = (file: string, folder: string) => file === folder || file.startsWith(`${folder}/`);
 
 const MARKETING = "src/resources/marketing";
@@ -127,9 +132,7 @@ function canImport(from: string, to: string): boolean {
 }
 
 t.test("every import follows the import rules", async (t) => {
-  const wrong = imports
-    .filter(({ target }) => target.startsWith("."))
-    .map(({ file, target }) => ({ file, target: normalize(join(dirname(file), target)) }))
+  const wrong = fileImports
     .filter(({ file, target }) => !canImport(file, target))
     .map(({ file, target }) => `${file} -> ${target}`);
   t.same(wrong, []);
@@ -148,6 +151,40 @@ t.test(
     t.ok(canImport(campaigns, `${MARKETING}/shared.ts`));
     t.ok(canImport(campaigns, "src/http/route.ts"));
     t.notOk(canImport(campaigns, "src/http/pipeline.ts"));
+  },
+);
+
+/** At least one path through each group of files that import each other. */
+function findCycles(edges: readonly Import[]): string[] {
+  const targets = new Map<string, string[]>();
+  for (const { file, target } of edges) targets.set(file, [...(targets.get(file) ?? []), target]);
+  const cycles: string[] = [];
+  const path: string[] = [];
+  const visited = new Set<string>();
+  function visit(file: string): void {
+    const start = path.indexOf(file);
+    if (start >= 0) cycles.push([...path.slice(start), file].join(" -> "));
+    if (visited.has(file)) return;
+    visited.add(file);
+    path.push(file);
+    for (const target of targets.get(file) ?? []) visit(target);
+    path.pop();
+  }
+  for (const file of targets.keys()) visit(file);
+  return cycles;
+}
+
+t.test("no files import each other in a cycle, not even for a type", async (t) => {
+  t.same(findCycles(fileImports), []);
+});
+
+t.test(
+  "the search for cycles finds each group of files and reports no file for being imported twice",
+  async (t) => {
+    const edgesOf = (...pairs: string[]) => pairs.map(([file = "", target = ""]) => ({ file, target }));
+    t.same(findCycles(edgesOf("ab", "ac", "bd", "cd")), []);
+    t.same(findCycles(edgesOf("ab", "bc", "cb")), ["b -> c -> b"]);
+    t.same(findCycles(edgesOf("aa")), ["a -> a"]);
   },
 );
 

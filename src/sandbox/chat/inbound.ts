@@ -1,5 +1,5 @@
 import type { SandboxContext } from "../context.ts";
-import type { InboundMessage, InboundSource } from "../webhooks/inbound.ts";
+import type { InboundMessage, InboundSource } from "../webhooks/inbound-source.ts";
 import type { Webhook } from "../webhooks/webhooks.ts";
 import { invalidParameter } from "../wire/graph-error.ts";
 import { contentOf } from "./inbound-content.ts";

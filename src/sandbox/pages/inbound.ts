@@ -1,6 +1,6 @@
 import type { SandboxContext } from "../context.ts";
 import { ownProperty } from "../own-property.ts";
-import type { InboundMessage, InboundSource } from "../webhooks/inbound.ts";
+import type { InboundMessage, InboundSource } from "../webhooks/inbound-source.ts";
 import type { Webhook } from "../webhooks/webhooks.ts";
 import { invalidParameter } from "../wire/graph-error.ts";
 import { accountOf, isAccount } from "./accounts.ts";

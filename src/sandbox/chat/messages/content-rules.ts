@@ -1,19 +1,10 @@
-import type { SandboxContext } from "../../context.ts";
 import { chatError } from "../chat-error.ts";
 import { mediaById } from "../media/media.ts";
-import type { Sender } from "../numbers.ts";
 import { checkInteractive } from "./interactive-rules.ts";
 import type { Part } from "./part.ts";
-import type { Person } from "./recipient.ts";
+import type { SendAttempt } from "./send-attempt.ts";
 import { checkTemplateMessage } from "./template-rules.ts";
 import { isWamid } from "./wamid.ts";
-
-/** What the rules may look at beside the message itself. */
-export interface SendAttempt {
-  context: SandboxContext;
-  sender: Sender;
-  recipient: Person;
-}
 
 type Rule = (message: Part, attempt: SendAttempt) => void;
 

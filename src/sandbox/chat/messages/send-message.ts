@@ -9,10 +9,11 @@ import { magicOutcomeOf } from "../magic-values.ts";
 import { digitsOf, senderOf } from "../numbers.ts";
 import { checkProduct } from "../product.ts";
 import { isRegistered } from "../registration.ts";
-import { CONTENT_RULES, INBOUND_ONLY, type SendAttempt } from "./content-rules.ts";
+import { CONTENT_RULES, INBOUND_ONLY } from "./content-rules.ts";
 import { Part } from "./part.ts";
 import { type Person, readRecipient } from "./recipient.ts";
-import { scheduleStatuses } from "./statuses.ts";
+import type { SendAttempt } from "./send-attempt.ts";
+import { type SentMessage, scheduleStatuses } from "./statuses.ts";
 import { isWamid, newWamid } from "./wamid.ts";
 
 /** One edge for two things: a message, or the word that one was read. */
@@ -52,15 +53,6 @@ const toAcceptedReply = ({ input, waId, userId }: Person, message: unknown) => (
   contacts: [{ input, ...(waId === undefined ? { user_id: userId } : { wa_id: waId }) }],
   messages: [message],
 });
-
-/** What of a message its statuses need to know. */
-export interface SentMessage {
-  id: string;
-  template: string | undefined;
-  voice: boolean;
-  /** Comes back with every status. */
-  opaque: string | undefined;
-}
 
 function readMessage(params: Params, attempt: SendAttempt): Omit<SentMessage, "id"> {
   const type = params.text("type") ?? "text";

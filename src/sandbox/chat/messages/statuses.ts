@@ -2,14 +2,22 @@ import { type ChatErrorCode, toWebhookError } from "../chat-error.ts";
 import { magicOutcomeOf } from "../magic-values.ts";
 import { metadataOf } from "../numbers.ts";
 import { templatesOf } from "../templates/template.ts";
-import type { SendAttempt } from "./content-rules.ts";
 import { contactOf } from "./recipient.ts";
-import type { SentMessage } from "./send-message.ts";
+import type { SendAttempt } from "./send-attempt.ts";
 
 /** What becomes of a message, and when, in milliseconds. */
 const STATUS_DELAYS_MS = { sent: 150, delivered: 400, read: 1_500, played: 2_000 } as const;
 type Status = keyof typeof STATUS_DELAYS_MS;
 const FAILED_STATUS_DELAY_MS = 400;
+
+/** The fields of an accepted message that its statuses depend on. */
+export interface SentMessage {
+  id: string;
+  template: string | undefined;
+  voice: boolean;
+  /** Comes back with every status. */
+  opaque: string | undefined;
+}
 
 /** Tells by and by what became of it. */
 export function scheduleStatuses(attempt: SendAttempt, message: SentMessage): void {

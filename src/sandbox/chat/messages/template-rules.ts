@@ -2,8 +2,8 @@ import { chatError } from "../chat-error.ts";
 import { componentTypeOf } from "../templates/component-rules.ts";
 import { type Component, type Template, templatesOf } from "../templates/template.ts";
 import { variablesIn } from "../templates/variables.ts";
-import type { SendAttempt } from "./content-rules.ts";
 import type { Part } from "./part.ts";
+import type { SendAttempt } from "./send-attempt.ts";
 
 /** A template must be there, approved in that language, and get exactly the values it has places for. */
 export function checkTemplateMessage(content: Part, { context, sender, recipient }: SendAttempt): void {
