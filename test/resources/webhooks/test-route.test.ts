@@ -209,6 +209,16 @@ t.test("a test event", async (t) => {
     t.match((await history()).attempts, [{ response_excerpt: "got \ufffd [token]" }]);
   });
 
+  t.test("whose token no key opens is neither recorded nor sent", async (t) => {
+    const { send, configure, history, tenant } = await testRouteOf(api);
+    const backend = await startWebhookReceiver(t);
+    await configure({ webhook_url: backend.url, webhook_secret: "x".repeat(16) });
+    await api.db.query("update webhook_configs set secret_sealed = 'lost.xyz' where id = $1", [tenant.id]);
+    t.equal((await send()).status, 500);
+    t.same(await history(), { events: [], deliveries: [], attempts: [] });
+    t.equal(backend.received.length, 0);
+  });
+
   t.test("refuses what is no key", async (t) => {
     const { send, configure, history } = await testRouteOf(api);
     await configure({ webhook_url: "http://127.0.0.1:1" });

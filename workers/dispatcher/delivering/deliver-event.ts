@@ -1,17 +1,16 @@
-import { addressOf } from "../../../src/delivery/endpoints.ts";
-import type { EventPost, EventPoster, PostedEvent } from "../../../src/delivery/post-event.ts";
-import { attemptHeaders } from "../../../src/delivery/signature.ts";
+import type { PostedEvent } from "../../../src/delivery/post-event.ts";
+import {
+  type AttemptParts,
+  type PreparedAttempt,
+  prepareAttempt,
+} from "../../../src/delivery/prepare-attempt.ts";
 import type { Breakers, Destination } from "../../../src/queue/breakers.ts";
 import { SECOND } from "../../../src/runtime/durations.ts";
 import type { EventKey, EventType } from "../../../src/schema/enumerations.ts";
-import type { SecretBox } from "../../../src/security/secret-box.ts";
-import { openWebhookTokens } from "../../../src/security/webhook-tokens.ts";
 import type { ClaimedDelivery } from "../../../src/store/events/claim-deliveries.ts";
 import { type DeliveryOutcome, internalFailure, outcomeOfAttempt, postponed, skipped } from "./outcomes.ts";
 
-interface DeliveryParts {
-  secretBox: SecretBox;
-  poster: EventPoster;
+interface DeliveryParts extends AttemptParts {
   breakers: Breakers;
   /** The body, with what has to be fetched for it. */
   completePayload(row: ClaimedDelivery): Promise<string>;
@@ -34,33 +33,47 @@ export async function deliverEvent(
 }
 
 async function attemptDelivery(
-  { secretBox, poster, breakers, completePayload }: DeliveryParts,
+  parts: DeliveryParts,
   row: ClaimedDelivery,
   signal: AbortSignal,
 ): Promise<DeliveryOutcome> {
+  const { webhook_url } = row;
   if (row.is_off) return skipped("disabled");
-  if (row.webhook_url === null) return skipped("not_configured");
-  const destination = { clientId: row.client_id, origin: new URL(row.webhook_url).origin };
-  const breakerCheck = await checkBreaker(destination, breakers);
+  if (webhook_url === null) return skipped("not_configured");
+  const destination = { clientId: row.client_id, origin: new URL(webhook_url).origin };
+  const breakerCheck = await checkBreaker(destination, parts.breakers);
   if (breakerCheck.outcome === "closed") return postponed(row, breakerCheck.delay);
-  const post = buildPost({ ...row, payload: await completePayload(row) }, row.webhook_url, secretBox);
+  const payload = await parts.completePayload(row);
+  const attempt = prepareClaimed(parts, row, { webhook_url, payload });
   const at = new Date();
-  const posted = await poster.post(post, signal);
+  const posted = await attempt.send(signal);
   if (!signal.aborted)
-    await breakers.recordResult(destination, { isFailure: isFailure(posted), isProbe: breakerCheck.isProbe });
+    await parts.breakers.recordResult(destination, {
+      isFailure: isFailure(posted),
+      isProbe: breakerCheck.isProbe,
+    });
   return outcomeOfAttempt(row, {
     ...posted,
     at,
-    url: post.url,
+    url: attempt.url,
     isAborted: signal.aborted && posted.error === "aborted",
   });
 }
 
-function buildPost(row: ClaimedDelivery, base: string, secretBox: SecretBox): EventPost {
-  const { id, type, payload, attempts } = row;
-  const tokens = openWebhookTokens({ ...row, id: row.client_id }, secretBox);
-  const headers = attemptHeaders({ id, type, payload, attempt: attempts + 1, tokens, at: new Date() });
-  return { url: addressOf(base, row.key as EventKey | null, type as EventType), headers, body: payload };
+function prepareClaimed(
+  parts: AttemptParts,
+  row: ClaimedDelivery,
+  { webhook_url, payload }: { webhook_url: string; payload: string },
+): PreparedAttempt {
+  const { client_id, secret_sealed, former_secret_sealed, former_secret_until } = row;
+  const target = { id: client_id, webhook_url, secret_sealed, former_secret_sealed, former_secret_until };
+  return prepareAttempt(parts, target, {
+    id: row.id,
+    type: row.type as EventType,
+    key: row.key as EventKey | null,
+    payload,
+    attempt: row.attempts + 1,
+  });
 }
 
 type BreakerCheck = { outcome: "free"; isProbe: boolean } | { outcome: "closed"; delay: number };
