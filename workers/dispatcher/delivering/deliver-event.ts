@@ -6,6 +6,7 @@ import {
 } from "../../../src/delivery/prepare-attempt.ts";
 import type { Breakers, Destination } from "../../../src/queue/breakers.ts";
 import { SECOND } from "../../../src/runtime/durations.ts";
+import { jittered } from "../../../src/runtime/jitter.ts";
 import type { EventKey, EventType } from "../../../src/schema/enumerations.ts";
 import type { ClaimedDelivery } from "../../../src/store/events/claim-deliveries.ts";
 import { type DeliveryOutcome, internalFailure, outcomeOfAttempt, postponed, skipped } from "./outcomes.ts";
@@ -42,7 +43,7 @@ async function attemptDelivery(
   if (webhook_url === null) return skipped("not_configured");
   const destination = { clientId: row.client_id, origin: new URL(webhook_url).origin };
   const breakerCheck = await checkBreaker(destination, parts.breakers);
-  if (breakerCheck.outcome === "closed") return postponed(row, breakerCheck.delay);
+  if (breakerCheck.outcome === "blocked") return postponed(row, breakerCheck.delay);
   const payload = await parts.completePayload(row);
   const attempt = prepareClaimed(parts, row, { webhook_url, payload });
   const at = new Date();
@@ -76,23 +77,22 @@ function prepareClaimed(
   });
 }
 
-type BreakerCheck = { outcome: "free"; isProbe: boolean } | { outcome: "closed"; delay: number };
+type BreakerCheck = { outcome: "allowed"; isProbe: boolean } | { outcome: "blocked"; delay: number };
 
 /** How long those wait that come while another one tries. */
 const HALF_OPEN_WAIT_MS = 5 * SECOND;
 
 async function checkBreaker(destination: Destination, breakers: Breakers): Promise<BreakerCheck> {
   const breaker = breakers.stateOf(destination);
-  if (breaker.state === "closed") return { outcome: "free", isProbe: false };
-  // Spread, for all of them would otherwise be due in the same moment.
-  if (breaker.state === "open")
-    return {
-      outcome: "closed",
-      delay: breaker.remaining + Math.random() * Math.max(SECOND, breaker.duration / 5),
-    };
+  if (breaker.state === "closed") return { outcome: "allowed", isProbe: false };
+  if (breaker.state === "open") {
+    // Between 0 and a fifth of the breaker's duration later, or all of them would be due at the same moment.
+    const spread = Math.max(SECOND, breaker.duration / 5);
+    return { outcome: "blocked", delay: breaker.remaining + jittered(spread / 2, 1) };
+  }
   return (await breakers.tryAcquireProbe(destination.clientId))
-    ? { outcome: "free", isProbe: true }
-    : { outcome: "closed", delay: HALF_OPEN_WAIT_MS };
+    ? { outcome: "allowed", isProbe: true }
+    : { outcome: "blocked", delay: HALF_OPEN_WAIT_MS };
 }
 
 /** No connection, no answer in time, or one that says that the fault is on its side. */
