@@ -9,7 +9,7 @@ import {
   takeOverRuns,
   type UnfinishedRun,
 } from "../../src/store/processes/cron-runs.ts";
-import { type Job, JobError } from "./job.ts";
+import { type Job, JobError, type JobTick } from "./job.ts";
 import type { RecordTick, TickOutcome } from "./record.ts";
 
 export interface RunsParts {
@@ -92,37 +92,13 @@ export function createRuns(parts: RunsParts) {
   async function run(job: Job, scheduledAt: Date, extraFields: Fields = {}): Promise<void> {
     const activeRun: Run = { job: job.name, scheduledAt, began: performance.now(), extraFields };
     activeRuns.add(activeRun);
-    const result = await saveOutcome(activeRun, await runJob(job, scheduledAt));
-    if (activeRuns.delete(activeRun)) recordRun(activeRun, result);
+    const result = await saveOutcome(
+      parts,
+      activeRun,
+      await runJob(job, { scheduledAt, signal: stopping.signal }),
+    );
+    if (activeRuns.delete(activeRun)) recordRun(recordTick, activeRun, result);
   }
-
-  async function runJob(job: Job, scheduledAt: Date): Promise<RunOutcome> {
-    const { signal } = stopping;
-    try {
-      return { outcome: "ok", fields: await job.run({ scheduledAt, signal }) };
-    } catch (error) {
-      if (signal.aborted) return { outcome: "stopped", fields: { err: error } };
-      return { outcome: "failed", fields: toErrorFields(error), error: errorNameOf(error) };
-    }
-  }
-
-  /** What was stopped stays unfinished, as does what can not be written down: it is taken over, and runs again. */
-  async function saveOutcome(activeRun: Run, result: RunOutcome): Promise<RunOutcome> {
-    if (result.outcome === "stopped") return result;
-    try {
-      const isOurs = await finishRun(db, { ...activeRun, worker: id }, result.error);
-      return isOurs ? result : { ...result, outcome: "lost" };
-    } catch (error) {
-      return { outcome: "failed", fields: { err: error, ...result.fields } };
-    }
-  }
-
-  const recordRun = (activeRun: Run, { outcome, fields }: RunOutcome) =>
-    recordTick(activeRun, outcome, {
-      ...activeRun.extraFields,
-      ...fields,
-      ms: Math.round(performance.now() - activeRun.began),
-    });
 
   function track(task: Promise<void>): Promise<void> {
     tasks.add(task);
@@ -138,10 +114,38 @@ export function createRuns(parts: RunsParts) {
     abort: () => stopping.abort(),
     /** Gives up those that do not. */
     abandon() {
-      for (const activeRun of activeRuns) recordRun(activeRun, { outcome: "stopped", fields: {} });
+      for (const activeRun of activeRuns)
+        recordRun(recordTick, activeRun, { outcome: "stopped", fields: {} });
       activeRuns.clear();
     },
   };
+}
+
+const recordRun = (recordTick: RecordTick, activeRun: Run, { outcome, fields }: RunOutcome): void =>
+  recordTick(activeRun, outcome, {
+    ...activeRun.extraFields,
+    ...fields,
+    ms: Math.round(performance.now() - activeRun.began),
+  });
+
+async function runJob(job: Job, tick: JobTick): Promise<RunOutcome> {
+  try {
+    return { outcome: "ok", fields: await job.run(tick) };
+  } catch (error) {
+    if (tick.signal.aborted) return { outcome: "stopped", fields: { err: error } };
+    return { outcome: "failed", fields: toErrorFields(error), error: errorNameOf(error) };
+  }
+}
+
+/** A stopped run stays unfinished, as does one whose outcome cannot be written: it is taken over and runs again. */
+async function saveOutcome({ db, id }: RunsParts, activeRun: Run, result: RunOutcome): Promise<RunOutcome> {
+  if (result.outcome === "stopped") return result;
+  try {
+    const isOurs = await finishRun(db, { ...activeRun, worker: id }, result.error);
+    return isOurs ? result : { ...result, outcome: "lost" };
+  } catch (error) {
+    return { outcome: "failed", fields: { err: error, ...result.fields } };
+  }
 }
 
 const toUnfinishedRunFields = (run?: UnfinishedRun): Fields => ({

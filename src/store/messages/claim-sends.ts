@@ -1,6 +1,7 @@
 import { SEND_CLAIM_AHEAD_MS } from "../../runtime/deadlines.ts";
 import { type Queryable, sql } from "../database/database.ts";
 import { sortById } from "../events/delivery-refs.ts";
+import { TO_BE_SENT_STATES, UNSETTLED_STATUSES } from "./lifecycle.ts";
 
 /** Everything here is over all clients: the queue of what is to be said to people, whoever says it. */
 
@@ -43,7 +44,7 @@ export async function unmarkQueuedSends(db: Queryable, refs: readonly SendRef[])
  * `maxRetryMs`, a parameter that gets MAX_BLOCKING_RETRY_MS.
  */
 export const isBlockingLaterSends = (send: string, maxRetryMs: string): string =>
-  `(${send}.state in ('behind', 'waiting', 'in_hand') and (${send}.attempts = 0 or ${send}.next_attempt_at < now() + ${maxRetryMs} * interval '1 millisecond'))`;
+  `(${send}.state in ${TO_BE_SENT_STATES} and (${send}.attempts = 0 or ${send}.next_attempt_at < now() + ${maxRetryMs} * interval '1 millisecond'))`;
 
 /** A message in hand, and the channel that is to say it. */
 export interface ClaimedSend {
@@ -84,7 +85,7 @@ const CLAIM = sql(`
     and s.client_id = w.client_id
     and s.id = w.id
     and s.state = 'waiting'
-    and m.status not in ('queued', 'unknown')
+    and m.status not in ${UNSETTLED_STATUSES}
     returning s.id
   ),
   claimed as (

@@ -1,11 +1,13 @@
 import { type Queryable, sql } from "../database/database.ts";
+import { UNLEASED_STATES, UNSETTLED_STATUSES } from "./lifecycle.ts";
 import { SETTLED_COLUMNS, type SettledSend, sendingStep } from "./settled-sends.ts";
 
 /** Everything here is over all clients: messages that have waited long enough, and fail. */
 
+/** `error` is the SQL of the reason; a message that is `unknown` is marked so, as a status webhook may still come. */
 const failStatement = (condition: string, error: string) => `
   with over as materialized (
-    select s.client_id, s.id, s.attempts, s.started_at, s.platform_message_id, ${error} as error
+    select s.client_id, s.id, s.attempts, s.started_at, s.platform_message_id, ${error} as error, s.state = 'unknown' as is_unknown
     from sends s
     join channels c on c.id = s.channel_id
     where ${condition}
@@ -23,20 +25,21 @@ const failStatement = (condition: string, error: string) => `
     status = 'failed',
     timeline = ${sendingStep("o.started_at")} || m.timeline || jsonb_build_array(jsonb_build_object('status', 'failed', 'at', now())),
     error = o.error,
+    outcome_unknown = o.is_unknown,
     attempts = o.attempts,
     platform_message_id = coalesce(m.platform_message_id, o.platform_message_id)
   from over o
   where o.id like 'msg%'
   and m.client_id = o.client_id
   and m.id = o.id
-  and m.status in ('queued', 'unknown')
+  and m.status in ${UNSETTLED_STATUSES}
   returning ${SETTLED_COLUMNS}`;
 
 const FAIL_UNKNOWN = sql(failStatement("s.state = 'unknown' and s.next_attempt_at <= now()", "$1"));
 
 const FAIL_EXPIRED = sql(
   failStatement(
-    "s.state in ('behind', 'waiting') and s.expires_at <= now()",
+    `s.state in ${UNLEASED_STATES} and s.expires_at <= now()`,
     "case when c.status <> 'connected' then $2 else coalesce(s.last_error, $1) end",
   ),
 );

@@ -1,5 +1,6 @@
 import { type Queryable, sql } from "../database/database.ts";
 import { sortById } from "../events/delivery-refs.ts";
+import { UNSETTLED_STATUSES } from "./lifecycle.ts";
 import { sendingStep } from "./settled-sends.ts";
 
 /**
@@ -92,16 +93,16 @@ const FINISH = sql(`
     update messages m
     set
       status = case
-        when m.status in ('queued', 'unknown') then coalesce(i.steps -> -1 ->> 'status', m.status)
+        when m.status in ${UNSETTLED_STATUSES} then coalesce(i.steps -> -1 ->> 'status', m.status)
         else m.status
       end,
       timeline = ${sendingStep("h.started_at")} || case
-        when m.status in ('queued', 'unknown') then m.timeline || i.steps
+        when m.status in ${UNSETTLED_STATUSES} then m.timeline || i.steps
         else i.steps || m.timeline
       end,
       platform_message_id = coalesce(i.platform_message_id, m.platform_message_id),
       caption_message_id = coalesce(i.caption_message_id, m.caption_message_id),
-      error = case when m.status in ('queued', 'unknown') then i.error else m.error end,
+      error = case when m.status in ${UNSETTLED_STATUSES} then i.error else m.error end,
       attempts = h.attempts
     from held h
     join input i on i.client_id = h.client_id and i.id = h.id

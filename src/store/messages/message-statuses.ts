@@ -1,17 +1,7 @@
 import { type Queryable, sql } from "../database/database.ts";
+import { canMove } from "./lifecycle.ts";
 
 /** What the platforms say of messages: it only ever moves them forward. */
-
-const STATUS_ORDER = ["queued", "accepted", "sent", "delivered", "read"] as const;
-
-/** How far a status is on its way; null for one that is not on it. */
-export const rankOfStatus = (status: string): string =>
-  `array_position(array[${STATUS_ORDER.map((name) => `'${name}'`).join(", ")}], ${status})`;
-
-const rankOf = (name: (typeof STATUS_ORDER)[number]): number => STATUS_ORDER.indexOf(name) + 1;
-
-/** Of an error as it is written: we gave up waiting for word, so word still counts. Inside a JSON string no bare quote stands. */
-export const isOutcomeUnknown = (error: string): string => `${error} like '%"code":"outcome_unknown"%'`;
 
 /** As smallSetHint has it for events: true of every message's id, and expected of one or two. */
 const smallSetHint = (id: string): string => `${id} like 'msg%'`;
@@ -64,10 +54,7 @@ const APPLY = sql(`
       i.*,
       m.external_ref,
       m.timeline,
-      case
-        when m.status = 'unknown' or m.status = 'failed' and ${isOutcomeUnknown("m.error")} then ${rankOf("accepted")}
-        else ${rankOfStatus("m.status")}
-      end as step
+      case when m.outcome_unknown then 'unknown' else m.status end as former
     from input i
     join messages m on m.client_id = i.client_id and m.id = i.id
     where ${smallSetHint("i.id")}
@@ -90,10 +77,10 @@ const APPLY = sql(`
     select
       h.*,
       case
-        when h.read is not null and h.step < ${rankOf("read")} then 'read'
-        when h.delivered is not null and h.step < ${rankOf("delivered")} then 'delivered'
-        when h.failed is not null and h.step < ${rankOf("delivered")} then 'failed'
-        when h.sent is not null and h.step < ${rankOf("sent")} then 'sent'
+        when h.read is not null and ${canMove("h.former", "'read'")} then 'read'
+        when h.delivered is not null and ${canMove("h.former", "'delivered'")} then 'delivered'
+        when h.failed is not null and ${canMove("h.former", "'failed'")} then 'failed'
+        when h.sent is not null and ${canMove("h.former", "'sent'")} then 'sent'
       end as status
     from held h
   ),
@@ -107,11 +94,12 @@ const APPLY = sql(`
           values (1, 'sent', j.sent), (2, 'delivered', j.delivered), (3, 'read', j.read), (4, 'failed', j.failed)
         ) as w (place, status, at)
         where w.at is not null
-        and (w.status = j.status or ${rankOfStatus("w.status")} > j.step)
+        and (w.status = j.status or w.status <> 'failed' and ${canMove("j.former", "w.status")})
         and not j.timeline @> jsonb_build_array(jsonb_build_object('status', w.status))
       ),
       platform_message_id = coalesce(m.platform_message_id, j.platform_message_id),
-      error = case when j.status = 'failed' then j.error end
+      error = case when j.status = 'failed' then j.error end,
+      outcome_unknown = false
     from judged j
     where ${smallSetHint("j.id")}
     and j.status is not null

@@ -1,7 +1,8 @@
-import { DAY, SECOND } from "../../runtime/durations.ts";
+import { SEND_DEADLINE_MS } from "../../runtime/deadlines.ts";
+import { DAY } from "../../runtime/durations.ts";
 import { firstIdAt } from "../../runtime/ids.ts";
 import { type Queryable, sql } from "../database/database.ts";
-import { rankOfStatus } from "./message-statuses.ts";
+import { canMove, UNSETTLED_STATUSES } from "./lifecycle.ts";
 
 /** The platform says of all messages up to a time that they have come so far. */
 export interface ChannelWatermark {
@@ -22,9 +23,6 @@ export interface ReachedMessage {
 
 /** What is older is nobody's concern any more. */
 const MAX_MESSAGE_AGE_MS = 30 * DAY;
-
-/** A send may take so long: the platform may have had the message so much earlier than we heard that it has. */
-const SEND_TOLERANCE_MS = 15 * SECOND;
 
 /** Of one watermark; what is left over is reached by the next one. */
 const MAX_WATERMARK_ROWS = 500;
@@ -52,8 +50,8 @@ const FIND = sql(`
     and id >= $2
     and id < w.end_id
     and channel_id = w.channel_id
-    and status in ('accepted', 'sent', 'delivered')
-    and ${rankOfStatus("status")} < ${rankOfStatus("w.word")}
+    and status not in ${UNSETTLED_STATUSES}
+    and ${canMove("status", "w.word")}
     and not exists (
       select
       from jsonb_to_recordset(timeline) as s (status text, at timestamptz)
@@ -76,7 +74,8 @@ export async function findReachedMessages(
     channel_id: channelId,
     recipient,
     word,
-    left_by: new Date(until.getTime() + SEND_TOLERANCE_MS),
+    // A request may take that long, so the platform may have had the message that much before we knew.
+    left_by: new Date(until.getTime() + SEND_DEADLINE_MS),
     end_id: firstIdAt("msg", until.getTime() + 1),
   }));
   const earliest = Math.min(...watermarks.map(({ until }) => until.getTime()));

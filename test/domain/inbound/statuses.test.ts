@@ -77,7 +77,7 @@ const INITIAL_STATES = {
   delivered: { status: "delivered" },
   read: { status: "read" },
   refused: { status: "failed", error: JSON.stringify(REFUSED) },
-  "given up": { status: "failed", error: JSON.stringify(OUTCOME_UNKNOWN) },
+  "given up": { status: "failed", error: JSON.stringify(OUTCOME_UNKNOWN), outcome_unknown: true },
   unknown: { status: "unknown" },
 };
 

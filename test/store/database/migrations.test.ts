@@ -27,6 +27,7 @@ const MIGRATION_HASHES: Record<string, string> = {
   "014_terms.sql": "332fb58545a0cee8a15cdd070442813e6c697979f8fef66058492d2fba5cd6ac",
   "015_ad_grants.sql": "d4009e31eef7ca649308a78f17ded82d41522dab784e813817d96cbeec8d3d8f",
   "016_cron_overlaps.sql": "536242cfd4c50e21d3e8dc52daa7552315981f06e7ee6f465536196d9679cac4",
+  "017_outcome_unknown.sql": "ec443cec63a0c379026ff6005dd9c41ff054c2d8362787937c671b0dfeb65965",
 };
 
 t.test("two at once apply each file once; a later run finds nothing to do", async (t) => {
@@ -61,4 +62,27 @@ t.test("no migration is edited, renamed or removed after it was released", async
     MIGRATION_HASHES,
     "databases have applied these files: put the change into a new file and add its hash",
   );
+});
+
+t.test("messages that failed with an unknown outcome keep that when the column is added", async (t) => {
+  const raw = await connectRawClient(t, await cloneDatabase(t, "template0"));
+  const apply = (file: string) => raw.query(readFileSync(join(FOLDER, file), "utf8"));
+  const index = FILES.indexOf("017_outcome_unknown.sql");
+  for (const file of FILES.slice(0, index)) await apply(file);
+  const errors = {
+    msg_1: '{"code":"outcome_unknown","title":"t","message":"m","details":null}',
+    msg_2: '{"code":131047,"title":"\\"code\\":\\"outcome_unknown\\"","message":null,"details":null}',
+  };
+  for (const [id, error] of Object.entries(errors))
+    await raw.query(
+      `insert into messages (client_id, id, channel_id, platform, recipient, recipient_kind, type, content, status, error)
+      values (gen_random_uuid(), $1, 'ch_1', 'chatapp', '1', 'phone', 'text', '{}', 'failed', $2)`,
+      [id, error],
+    );
+  await apply("017_outcome_unknown.sql");
+  const { rows } = await raw.query("select id, outcome_unknown from messages order by id");
+  t.same(rows, [
+    { id: "msg_1", outcome_unknown: true },
+    { id: "msg_2", outcome_unknown: false },
+  ]);
 });

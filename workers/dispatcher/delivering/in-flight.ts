@@ -43,8 +43,7 @@ export type InFlightDeliveries = ReturnType<typeof createInFlightDeliveries>;
 /** The deliveries of this dispatcher: claims and starts what is due as far as there are slots, and parks the rest. */
 export function createInFlightDeliveries(parts: DeliveriesParts) {
   const { worker, db, log, limiter, batchWriter } = parts;
-  const stopping = new AbortController();
-  const aborting = new AbortController();
+  const [stopping, aborting] = [new AbortController(), new AbortController()];
   setMaxListeners(0, stopping.signal, aborting.signal); // one for each call, which Node would take for a leak
   const running = new Set<Promise<void>>();
   const pacer = createStartPacer();
@@ -58,8 +57,7 @@ export function createInFlightDeliveries(parts: DeliveriesParts) {
 
   /** False where the process stops before they are claimed: no worker has them. */
   async function dispatch(lane: EventLane, refs: readonly DeliveryRef[]): Promise<boolean> {
-    const admitted: DeliveryRef[] = [];
-    const overLimit: DeliveryRef[] = [];
+    const [admitted, overLimit]: [DeliveryRef[], DeliveryRef[]] = [[], []];
     for (const ref of distinct(refs)) (limiter.acquire(lane, ref.clientId) ? admitted : overLimit).push(ref);
     const outcomes = await Promise.all([claimAndStart(lane, admitted), parked.park(lane, overLimit)]);
     return outcomes.every(Boolean);
@@ -84,11 +82,8 @@ export function createInFlightDeliveries(parts: DeliveriesParts) {
       await pacer.waitForTurn(index);
       await batchWriter.waitForDrain();
       const isLate = performance.now() - claim.claimedAt > MAX_START_DELAY_MS;
-      run(
-        row,
-        claim,
-        stopping.signal.aborted || isLate ? finish(row, claim, postponed(row, 0)) : attempt(row, claim),
-      );
+      const shouldStart = !isLate && !stopping.signal.aborted;
+      run(row, claim, shouldStart ? attempt(row, claim) : finish(row, claim, postponed(row, 0)));
     }
   }
 
@@ -111,11 +106,8 @@ export function createInFlightDeliveries(parts: DeliveriesParts) {
     await finish(row, claim, result);
   }
 
-  function finish(row: ClaimedDelivery, { lease }: Claim, result: DeliveryOutcome): Promise<void> {
-    const { client_id, id, schedule_base } = row;
-    const { outcome, fault, ...written } = result;
-    return batchWriter.finish({ client_id, id, lease, schedule_base, ...written });
-  }
+  const finish = (row: ClaimedDelivery, { lease }: Claim, result: DeliveryOutcome): Promise<void> =>
+    batchWriter.finish(toFinish(row, lease, result));
 
   const inFlight: InFlight = {
     count: () => running.size,
@@ -128,6 +120,12 @@ export function createInFlightDeliveries(parts: DeliveriesParts) {
     abandonWrites: () => batchWriter.abandon(),
   };
   return { dispatch, unpark: parked.unpark, ...inFlight };
+}
+
+function toFinish(row: ClaimedDelivery, lease: string, result: DeliveryOutcome): DeliveryFinish {
+  const { client_id, id, schedule_base } = row;
+  const { outcome, fault, ...columns } = result;
+  return { client_id, id, lease, schedule_base, ...columns };
 }
 
 /** Repeats a statement until it succeeds; undefined where the process stops first. */
