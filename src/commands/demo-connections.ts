@@ -57,7 +57,7 @@ export async function connectDemo(context: CommandContext, clientId: string): Pr
 }
 
 async function connectChannels(context: CommandContext, actor: AuditActor): Promise<void> {
-  const { clientId } = actor.caller;
+  const { clientId } = actor;
   if (await hasNoChannel(context.db, clientId))
     await context.db.transaction(async (tx) => {
       for (const input of CHANNELS) await connectChannel({ tx, secretBox: context.secretBox }, actor, input);

@@ -4,7 +4,10 @@ import { type CommandContext, CommandError } from "./command.ts";
 
 /** Something done to a client at the command line, as the audit log knows it. */
 export const operatorActor = ({ operator }: CommandContext, clientId: string): AuditActor => ({
-  caller: { clientId, credential: { type: "operator", id: "herald", name: operator } },
+  clientId,
+  credential: { type: "operator", id: "herald", name: operator },
+  address: null,
+  requestId: null,
 });
 
 /** The client that an option names. */

@@ -118,6 +118,8 @@ t.test("herald", async (t) => {
     t.match(audit.body.data[0], {
       action: "user.token_issued",
       target: user_id,
+      address: null,
+      request_id: null,
       details: { ttl_seconds: 3_600 },
     });
   });

@@ -44,7 +44,7 @@ export async function changeAdAccountStatus(
   actor: AuditActor,
   { id, status }: { id: string; status: SettableStatus },
 ): Promise<{ row: AdAccountRow; changed: boolean } | undefined> {
-  const { clientId } = actor.caller;
+  const { clientId } = actor;
   const former = await lockAdAccount(tx, clientId, id);
   if (!former) return undefined;
   const transition = TRANSITIONS[former.status as AdAccountStatus][status];

@@ -32,7 +32,7 @@ interface Parts {
  */
 export async function storeGrant(parts: Parts, actor: AuditActor, grant: Grant): Promise<AdAccountRow[]> {
   const { tx } = parts;
-  const { clientId } = actor.caller;
+  const { clientId } = actor;
   // The platform may repeat one on its next page.
   const granted = new Map(grant.accounts.map((account) => [account.ad_account_id, account]));
   if (granted.size === 0) return [];

@@ -52,7 +52,7 @@ export async function connectChannel(
   actor: AuditActor,
   input: ChannelInput,
 ): Promise<ConnectOutcome> {
-  const { clientId } = actor.caller;
+  const { clientId } = actor;
   const asset = { platform: input.asset.platform, assetId: assetIdOf(input.asset) };
   await reserveAsset(tx, asset);
   const claims = await lockChannelsOfAsset(tx, clientId, asset);
@@ -122,7 +122,7 @@ async function disconnect(
   actor: AuditActor,
   { id, reason }: { id: string; reason: "requested" | "taken_over" },
 ): Promise<void> {
-  const row = await markDisconnected(tx, actor.caller.clientId, id);
+  const row = await markDisconnected(tx, actor.clientId, id);
   if (!row) return;
   await recordEvents(tx, [channelDisconnected(row, reason)]);
   await auditDisconnect(tx, actor, { ...row, reason });
@@ -157,6 +157,6 @@ export async function invalidateChannelToken(
 export function disconnectChannel(db: Database, actor: AuditActor, id: string): Promise<boolean> {
   return db.transaction(async (tx) => {
     await disconnect(tx, actor, { id, reason: "requested" });
-    return (await findChannel(tx, actor.caller.clientId, id)) !== undefined;
+    return (await findChannel(tx, actor.clientId, id)) !== undefined;
   });
 }

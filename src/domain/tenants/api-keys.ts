@@ -32,7 +32,7 @@ async function issueKey(tx: Queryable, clientId: string, input: KeyInput): Promi
 }
 
 export async function createKey(tx: Queryable, actor: AuditActor, input: KeyInput): Promise<CreatedKey> {
-  const created = await issueKey(tx, actor.caller.clientId, input);
+  const created = await issueKey(tx, actor.clientId, input);
   const { id, name, scopes, expires_at } = created.row;
   await recordAudit(tx, actor, { action: "key.created", target: id, details: { name, scopes, expires_at } });
   return created;
@@ -50,7 +50,7 @@ export function rotateKey(
   actor: AuditActor,
   { id, graceMinutes, production }: { id: string; graceMinutes: number; production: boolean },
 ): Promise<RotateOutcome> {
-  const { clientId } = actor.caller;
+  const { clientId } = actor;
   return db.transaction(async (tx): Promise<RotateOutcome> => {
     const old = await lockApiKey(tx, clientId, id);
     if (!old) return { outcome: "absent" };
@@ -68,7 +68,7 @@ export function rotateKey(
 
 /** True when the client has such a key; revoking it twice changes nothing. */
 export function revokeKey(db: Database, actor: AuditActor, id: string): Promise<boolean> {
-  const { clientId } = actor.caller;
+  const { clientId } = actor;
   return db.transaction(async (tx) => {
     const row = await lockApiKey(tx, clientId, id);
     if (row && (await revokeApiKey(tx, clientId, id)))

@@ -42,7 +42,7 @@ export function acceptVersion(
     const inForce = await lockTermsForAcceptance(tx);
     if (version !== inForce.version) return { outcome: "not current", current: inForce.version };
     await recordAcceptance(tx, actor, { inForce, acceptor, userAgent });
-    return { outcome: "accepted", status: await readTermsStatus(tx, actor.caller.clientId) };
+    return { outcome: "accepted", status: await readTermsStatus(tx, actor.clientId) };
   });
 }
 
@@ -67,7 +67,7 @@ async function recordAcceptance(
 ): Promise<void> {
   const { version, text } = inForce;
   const { id: userId, name, email, role } = acceptor;
-  const isNew = await insertAcceptance(tx, actor.caller.clientId, { version, userId, name, email, role });
+  const isNew = await insertAcceptance(tx, actor.clientId, { version, userId, name, email, role });
   if (!isNew) return;
   const details = { version, user_agent: truncateText(userAgent), text_sha256: hash("sha256", text) };
   await recordAudit(tx, actor, { action: "terms.accepted", target: version, details });

@@ -50,7 +50,7 @@ export async function addUser(
   actor: AuditActor,
   { email, name, role, passwordHash }: Omit<UserInput, "password"> & { passwordHash: string },
 ): Promise<UserRow | undefined> {
-  const row = await insertUser(tx, actor.caller.clientId, {
+  const row = await insertUser(tx, actor.clientId, {
     id: newId("usr"),
     email,
     name,
@@ -80,7 +80,7 @@ export function changeUser(
   actor: AuditActor,
   { id, changes, byOwner }: UserChangeInput,
 ): Promise<ChangeUserOutcome> {
-  const { clientId } = actor.caller;
+  const { clientId } = actor;
   return db.transaction(async (tx): Promise<ChangeUserOutcome> => {
     const owners = await lockOwners(tx, clientId);
     const row = await lockUser(tx, clientId, id);
@@ -124,7 +124,7 @@ export async function changePassword(
 ): Promise<boolean> {
   const passwordHash = await passwords.hash(password);
   return db.transaction(async (tx) => {
-    const changed = await setPassword(tx, actor.caller.clientId, { id, passwordHash, replaces });
+    const changed = await setPassword(tx, actor.clientId, { id, passwordHash, replaces });
     if (changed) await recordAudit(tx, actor, { action: "user.password_changed", target: id });
     return changed;
   });

@@ -32,7 +32,7 @@ function updateConfig(
   actor: AuditActor,
   decide: (row: WebhookConfigRow) => ConfigChange,
 ): Promise<WebhookConfigRow> {
-  const { clientId } = actor.caller;
+  const { clientId } = actor;
   return db.transaction(async (tx) => {
     const row = await lockWebhookConfig(tx, clientId);
     const decision = decide(row);

@@ -1,5 +1,6 @@
 import { toChannel } from "../../domain/channels/channel-dto.ts";
 import { disconnectChannel } from "../../domain/channels/channels.ts";
+import { requestActor } from "../../domain/tenants/request-actor.ts";
 import { listOf, listQuery, listReply, pageOf, pageRequest } from "../../http/lists.ts";
 import { type Route, route } from "../../http/route.ts";
 import { ApiError } from "../../runtime/errors.ts";
@@ -54,7 +55,7 @@ export function channelRoutes(parts: ChatParts): Route[] {
         "Its token is erased and `channel.disconnected` (requested) is sent; the channel stays readable, with its history. Messages that were queued for it fail.",
       params: channelParams,
       async handle(context) {
-        const exists = await disconnectChannel(db, context, context.params.channel_id);
+        const exists = await disconnectChannel(db, requestActor(context), context.params.channel_id);
         if (!exists) throw noSuchChannel();
       },
     }),

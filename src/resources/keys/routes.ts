@@ -1,4 +1,5 @@
 import { type CreatedKey, createKey, revokeKey, rotateKey } from "../../domain/tenants/api-keys.ts";
+import { requestActor } from "../../domain/tenants/request-actor.ts";
 import { listById, listOf, listQuery, pageRequest } from "../../http/lists.ts";
 import { MANAGERS_ONLY, type Route, route } from "../../http/route.ts";
 import { ApiError, invalidField } from "../../runtime/errors.ts";
@@ -39,7 +40,7 @@ export function keyRoutes({ db, production }: { db: Database; production: boolea
       async handle(context) {
         const { name, scopes, expires_at } = context.body;
         const input = { name, scopes, expiresAt: parseFutureTime(expires_at), production };
-        return toCreatedApiKey(await db.transaction((tx) => createKey(tx, context, input)));
+        return toCreatedApiKey(await db.transaction((tx) => createKey(tx, requestActor(context), input)));
       },
     }),
     route({
@@ -63,7 +64,7 @@ export function keyRoutes({ db, production }: { db: Database; production: boolea
       description: "Seen by every process within 5 seconds.",
       params: keyParams,
       async handle(context) {
-        if (!(await revokeKey(db, context, context.params.id))) throw noSuchKey();
+        if (!(await revokeKey(db, requestActor(context), context.params.id))) throw noSuchKey();
       },
     }),
     route({
@@ -81,7 +82,7 @@ export function keyRoutes({ db, production }: { db: Database; production: boolea
       async handle(context) {
         const { params, body } = context;
         const input = { id: params.id, graceMinutes: body.grace_minutes ?? 0, production };
-        const rotated = await rotateKey(db, context, input);
+        const rotated = await rotateKey(db, requestActor(context), input);
         switch (rotated.outcome) {
           case "rotated":
             return toCreatedApiKey(rotated.created);

@@ -1,3 +1,4 @@
+import { requestActor } from "../../domain/tenants/request-actor.ts";
 import { changePassword } from "../../domain/tenants/users.ts";
 import { type RequestContext, type Route, route } from "../../http/route.ts";
 import { ApiError, invalidField } from "../../runtime/errors.ts";
@@ -37,7 +38,8 @@ export function passwordRoute(parts: PasswordParts): Route {
         throw new ApiError("role_insufficient", "Only an owner changes the password of somebody else");
       const replaces = isOwn ? await oldPasswordHash(parts, context) : undefined;
       const input = { id: params.id, password: body.password, replaces };
-      if (!(await changePassword(parts, context, input))) throw isOwn ? wrongOldPassword() : noSuchUser();
+      const isChanged = await changePassword(parts, requestActor(context), input);
+      if (!isChanged) throw isOwn ? wrongOldPassword() : noSuchUser();
     },
   });
 }

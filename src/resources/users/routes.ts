@@ -1,3 +1,4 @@
+import { requestActor } from "../../domain/tenants/request-actor.ts";
 import { changeUser, createUser } from "../../domain/tenants/users.ts";
 import { listById, listOf, listQuery, pageRequest } from "../../http/lists.ts";
 import { MANAGERS_ONLY, type Route, route } from "../../http/route.ts";
@@ -48,7 +49,7 @@ export function userRoutes(parts: PasswordParts): Route[] {
       reply: createdUser,
       async handle(context) {
         if (context.body.role === "owner" && context.caller.role !== "owner") throw needsOwner();
-        const made = await createUser(parts, context, context.body);
+        const made = await createUser(parts, requestActor(context), context.body);
         // Perhaps by another client's user: an email names one person over all clients, which cannot be kept from the caller.
         if (!made) throw invalidField("/email", "email is in use already");
         const { row, ...password } = made;
@@ -68,7 +69,7 @@ export function userRoutes(parts: PasswordParts): Route[] {
       async handle(context) {
         const { params, body: changes, caller } = context;
         const byOwner = caller.role === "owner";
-        const change = await changeUser(db, context, { id: params.id, changes, byOwner });
+        const change = await changeUser(db, requestActor(context), { id: params.id, changes, byOwner });
         switch (change.outcome) {
           case "changed":
             return toUser(change.row);

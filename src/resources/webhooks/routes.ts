@@ -1,6 +1,7 @@
 import { isDispatchKey } from "../../delivery/endpoints.ts";
 import { type AddressRules, checkAddress } from "../../delivery/webhook-address.ts";
 import type { TestEventParts } from "../../domain/events/send-test-event.ts";
+import { requestActor } from "../../domain/tenants/request-actor.ts";
 import { changeWebhookConfig, generateSecret, switchDispatch } from "../../domain/tenants/webhook-configs.ts";
 import { type Route, route } from "../../http/route.ts";
 import { ApiError, invalidField } from "../../runtime/errors.ts";
@@ -44,7 +45,8 @@ export function webhookRoutes(parts: WebhookParts): Route[] {
       async handle(context) {
         const { webhook_url, webhook_secret: webhookSecret } = context.body;
         const webhookUrl = await validateAddress(webhook_url, addresses);
-        return toWebhookConfig(await changeWebhookConfig(parts, context, { webhookUrl, webhookSecret }));
+        const changes = { webhookUrl, webhookSecret };
+        return toWebhookConfig(await changeWebhookConfig(parts, requestActor(context), changes));
       },
     }),
     route({
@@ -61,7 +63,7 @@ export function webhookRoutes(parts: WebhookParts): Route[] {
         if (!isDispatchKey(key))
           throw new ApiError("unknown_dispatch_key", `The dispatch keys are ${DISPATCH_KEYS.join(", ")}`);
         const { enabled } = context.body;
-        return toWebhookConfig(await switchDispatch(db, context, { key, enabled }));
+        return toWebhookConfig(await switchDispatch(db, requestActor(context), { key, enabled }));
       },
     }),
     route({
@@ -74,9 +76,10 @@ export function webhookRoutes(parts: WebhookParts): Route[] {
       body: secretRotation,
       status: 201,
       reply: generatedSecret,
-      handle: async (context) => ({
-        webhook_secret: await generateSecret(parts, context, context.body.grace_minutes ?? 0),
-      }),
+      async handle(context) {
+        const graceMinutes = context.body.grace_minutes ?? 0;
+        return { webhook_secret: await generateSecret(parts, requestActor(context), graceMinutes) };
+      },
     }),
     testRoute(parts),
   ];

@@ -15,11 +15,15 @@ export interface AuditRow {
   details: Record<string, unknown>;
 }
 
-/** Who acts, and from where. What the pipeline hands to a route fits. */
+export type ActorType = "user" | "api_key" | "operator" | "service";
+
+/** The client that is acted on, who acts, and from where. */
 export interface AuditActor {
-  caller: { clientId: string; credential: { type: string; id: string; name: string } };
-  address?: string;
-  requestId?: string;
+  clientId: string;
+  credential: { type: ActorType; id: string; name: string };
+  /** Null where nobody called over HTTP, as `requestId` is. */
+  address: string | null;
+  requestId: string | null;
 }
 
 export interface AuditEntry {
@@ -47,7 +51,7 @@ const LIST = byNewest(`
 
 /** Put down in the transaction of the deed itself: neither is there without the other. */
 export async function recordAudit(tx: Queryable, actor: AuditActor, entry: AuditEntry): Promise<void> {
-  const { clientId, credential } = actor.caller;
+  const { clientId, credential, address, requestId } = actor;
   await tx.query(INSERT, [
     newId("aud"),
     clientId,
@@ -56,8 +60,8 @@ export async function recordAudit(tx: Queryable, actor: AuditActor, entry: Audit
     credential.name,
     entry.action,
     entry.target,
-    actor.address ?? null,
-    actor.requestId ?? null,
+    address,
+    requestId,
     entry.details ?? {},
   ]);
 }

@@ -8,6 +8,7 @@ import { packageRoot } from "../../../src/runtime/package-root.ts";
 import { createSecretBox } from "../../../src/security/secret-box.ts";
 import { createDatabase } from "../../../src/store/database/database.ts";
 import { createClient } from "../../../src/store/tenants/clients.ts";
+import { makeActor } from "../../fixtures/tenants/actors.ts";
 import type { BenchCase } from "../case.ts";
 import { startListeningProcess } from "../processes.ts";
 
@@ -18,7 +19,7 @@ async function makeTenant(settings: Record<string, string>): Promise<{ key: stri
   try {
     return await db.transaction(async (tx) => {
       const { id: clientId } = await createClient(tx, "Bench");
-      const actor = { caller: { clientId, credential: { type: "operator", id: "bench", name: "bench" } } };
+      const actor = makeActor(clientId);
       const input = { name: "bench", scopes: ["messages:send"] as const, expiresAt: null, production: false };
       const { text: key } = await createKey(tx, actor, input);
       const asset = { platform: "chatapp", phoneNumberId: "1", wabaId: "2" } as const;

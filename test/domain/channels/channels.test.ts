@@ -7,6 +7,7 @@ import { deleteClient } from "../../../src/store/tenants/clients.ts";
 import { startApi } from "../../fixtures/http/api.ts";
 import { untilBlocked } from "../../fixtures/servers/lock-waits.ts";
 import { connectRawClient } from "../../fixtures/servers/servers.ts";
+import { makeActor } from "../../fixtures/tenants/actors.ts";
 import { makeChannel, newPlatformId, tryConnectChannel } from "../../fixtures/tenants/channels.ts";
 import { makeTenant, type Tenant } from "../../fixtures/tenants/tenants.ts";
 
@@ -42,8 +43,7 @@ t.test("connecting a channel", async (t) => {
     );
     return rows.map(({ payload }) => JSON.parse(payload));
   };
-  const disconnect = ({ id: clientId }: Tenant, id: string) =>
-    disconnectChannel(db, { caller: { clientId, credential: { type: "operator", id: "o", name: "o" } } }, id);
+  const disconnect = ({ id: clientId }: Tenant, id: string) => disconnectChannel(db, makeActor(clientId), id);
   /** A channel of the past, in this state. */
   const connectInPast = async (tenant: Tenant, phoneNumberId: string, status: string) => {
     const id = await makeChannel(api, tenant, { phoneNumberId, token: "before" });
@@ -145,7 +145,13 @@ t.test("connecting a channel", async (t) => {
     const { headers } = await former.createUser("owner");
     const audit = await api.call("GET", "/api/audit?action=channel.disconnected", { headers });
     t.match(audit.body.data, [
-      { actor: { type: "service" }, target: id, details: { reason: "taken_over", asset_id: phoneNumberId } },
+      {
+        actor: { type: "service", id: "herald", name: "Herald" },
+        target: id,
+        address: null,
+        request_id: null,
+        details: { reason: "taken_over", asset_id: phoneNumberId },
+      },
     ]);
     t.notMatch(audit.text, next.id);
 

@@ -1,6 +1,7 @@
 import { accountNotFoundError } from "../../../domain/ads/ad-account-access.ts";
 import { toAdAccount } from "../../../domain/ads/ad-account-dto.ts";
 import { changeAdAccountStatus } from "../../../domain/ads/ad-accounts.ts";
+import { requestActor } from "../../../domain/tenants/request-actor.ts";
 import { listById, listOf, listQuery, pageRequest } from "../../../http/lists.ts";
 import { type Route, route } from "../../../http/route.ts";
 import { PLATFORM_REFUSALS } from "../../../platforms/errors/failure.ts";
@@ -52,7 +53,7 @@ export function adAccountRoutes(parts: AdAccountParts): Route[] {
       reply: adAccount,
       async handle(context) {
         const input = { ...context.params, ...context.body };
-        const chosen = await db.transaction((tx) => changeAdAccountStatus(tx, context, input));
+        const chosen = await db.transaction((tx) => changeAdAccountStatus(tx, requestActor(context), input));
         if (!chosen) throw accountNotFoundError();
         const { row, changed } = chosen;
         return toAdAccount(

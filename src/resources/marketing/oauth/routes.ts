@@ -1,5 +1,6 @@
 import { toAdAccount } from "../../../domain/ads/ad-account-dto.ts";
 import { storeGrant } from "../../../domain/ads/ad-grants.ts";
+import { requestActor } from "../../../domain/tenants/request-actor.ts";
 import { type Route, route } from "../../../http/route.ts";
 import { PLATFORM_REFUSALS, PlatformFailure } from "../../../platforms/errors/failure.ts";
 import type { Platforms } from "../../../platforms/platforms.ts";
@@ -63,7 +64,7 @@ export function oauthRoutes({ db, secretBox, states, settings, platforms }: Oaut
         const { code, redirect_uri: redirectUri, state } = context.body;
         await checkState({ db, states }, { clientId, redirectUri, state });
         const grant = await obtainGrant(platforms().ads, { code, redirectUri, clientId }).catch(throwAsFinal);
-        const rows = await db.transaction((tx) => storeGrant({ tx, secretBox }, context, grant));
+        const rows = await db.transaction((tx) => storeGrant({ tx, secretBox }, requestActor(context), grant));
         return rows.map(toAdAccount);
       },
     }),

@@ -1,3 +1,4 @@
+import { requestActor } from "../../../domain/tenants/request-actor.ts";
 import { acceptVersion } from "../../../domain/tenants/terms.ts";
 import { MANAGERS_ONLY, type Route, route } from "../../../http/route.ts";
 import { ApiError } from "../../../runtime/errors.ts";
@@ -71,7 +72,7 @@ export function termsRoutes({ db }: { db: Database }): Route[] {
       async handle(context) {
         const { credential, role } = context.caller;
         const { id, name, email = null } = credential;
-        const accepted = await acceptVersion(db, context, {
+        const accepted = await acceptVersion(db, requestActor(context), {
           version: context.body.version,
           acceptor: { id, name, email, role: role as string },
           userAgent: context.header("user-agent"),

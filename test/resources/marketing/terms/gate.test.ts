@@ -6,6 +6,7 @@ import { productRoutes, startApi } from "../../../fixtures/http/api.ts";
 import { untilBlocked } from "../../../fixtures/servers/lock-waits.ts";
 import { connectRawClient } from "../../../fixtures/servers/servers.ts";
 import { watchStatements } from "../../../fixtures/servers/statements.ts";
+import { makeActor } from "../../../fixtures/tenants/actors.ts";
 import { makeTenant } from "../../../fixtures/tenants/tenants.ts";
 import {
   createTermsClient,
@@ -112,9 +113,7 @@ t.test("what the terms open", async (t) => {
   t.test("a publication waits for who is accepting, and counts them", async (t) => {
     const { tenant, owner } = await newTenant();
     const { version: former } = (await status(owner.headers)).body;
-    const actor = {
-      caller: { clientId: tenant.id, credential: { type: "user", id: owner.id, name: "Ann" } },
-    };
+    const actor = makeActor(tenant.id, { type: "user", id: owner.id, name: "Ann" });
     const observer = await connectRawClient(t, api.config.DATABASE_URL);
     const before = await countAcceptances(api.db, former);
     const { publishing } = await api.db.transaction(async (tx) => {

@@ -3,6 +3,7 @@ import t from "tap";
 import { acceptTerms } from "../../../../src/domain/tenants/terms.ts";
 import { deleteClient } from "../../../../src/store/tenants/clients.ts";
 import { startApi } from "../../../fixtures/http/api.ts";
+import { makeActor } from "../../../fixtures/tenants/actors.ts";
 import { startIdentityProvider } from "../../../fixtures/tenants/identity-provider.ts";
 import { makeTenant } from "../../../fixtures/tenants/tenants.ts";
 import {
@@ -198,9 +199,7 @@ t.test("the terms of advertising", async (t) => {
 
   t.test("the demo client's owner accepts what is in force, once", async (t) => {
     const { tenant, owner, key } = await newTenant();
-    const actor = {
-      caller: { clientId: tenant.id, credential: { type: "operator", id: "herald", name: "me" } },
-    };
+    const actor = makeActor(tenant.id);
     const acceptor = { id: owner.id, name: "Ann", email: owner.email, role: "owner" };
     for (let count = 0; count < 2; count++)
       await api.db.transaction((tx) => acceptTerms(tx, actor, acceptor));

@@ -1,0 +1,14 @@
+import type { AuditActor } from "../../store/tenants/audit-log.ts";
+
+/** An authenticated request, as a route's handler gets it. */
+interface ActingRequest {
+  caller: Pick<AuditActor, "clientId" | "credential">;
+  address: string;
+  requestId: string;
+}
+
+/** The caller of a request, as the audit log names it. */
+export const requestActor = ({ caller, address, requestId }: ActingRequest): AuditActor => {
+  const { type, id, name } = caller.credential;
+  return { clientId: caller.clientId, credential: { type, id, name }, address, requestId };
+};
