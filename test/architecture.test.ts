@@ -219,6 +219,16 @@ t.test("only bin/ reads the environment", async (t) => {
   );
 });
 
+t.test("no route and no command opens a transaction: domain functions do", async (t) => {
+  const callers = ["src/resources", "src/commands"];
+  t.same(
+    sources.filter(
+      (file) => callers.some((folder) => isInside(file, folder)) && /\btransaction\(/.test(textOf(file)),
+    ),
+    [],
+  );
+});
+
 t.test(`no source file has more than ${MAX_FILE_LINES} lines`, async (t) => {
   t.same(
     sources.filter((file) => textOf(file).split("\n").length > MAX_FILE_LINES),

@@ -41,10 +41,7 @@ export const CHANNEL_COMMANDS: readonly Command[] = [
       const asset = toAsset(platform, ids);
       await requireClient(context, client);
       const input = { asset, token, displayName, externalRef, takeOver };
-      const { db, secretBox } = context;
-      const connection = await db.transaction((tx) =>
-        connectChannel({ tx, secretBox }, operatorActor(context, client), input),
-      );
+      const connection = await connectChannel(context, operatorActor(context, client), input);
       if (connection.outcome === "taken") throw new CommandError(takenMessage(platform, ids));
       return { channel_id: connection.row.id };
     },

@@ -1,6 +1,5 @@
-import { changeAdAccountStatus } from "../domain/ads/ad-accounts.ts";
-import { type Grant, storeGrant } from "../domain/ads/ad-grants.ts";
-import { type ChannelInput, connectChannel } from "../domain/channels/channels.ts";
+import { type Grant, storeActiveGrant } from "../domain/ads/ad-grants.ts";
+import { type ChannelInput, connectChannels } from "../domain/channels/channels.ts";
 import { changeWebhookConfig } from "../domain/tenants/webhook-configs.ts";
 import { DEMO_ASSETS } from "../schema/demo-assets.ts";
 import { listAdAccounts } from "../store/ads/ad-accounts.ts";
@@ -48,32 +47,23 @@ const GRANT: Grant = {
  */
 export async function connectDemo(context: CommandContext, clientId: string): Promise<string | null> {
   const actor = operatorActor(context, clientId);
+  // Before its events are led anywhere: nobody has done this who would want to hear of it.
   if (isSandboxed(context, "AD_PLATFORM_URL") && (await hasNoAdAccount(context.db, clientId)))
-    await connectAdAccount(context, actor);
-  if (isSandboxed(context, "CHAT_PLATFORM_URL")) await connectChannels(context, actor);
+    await storeActiveGrant(context, actor, GRANT);
+  if (isSandboxed(context, "CHAT_PLATFORM_URL")) await connectDemoChannels(context, actor);
   const filters = { platform: "chatapp", status: "connected", page: { limit: 1 } };
   const [channel] = await listChannels(context.db, clientId, filters);
   return channel?.id ?? null;
 }
 
-async function connectChannels(context: CommandContext, actor: AuditActor): Promise<void> {
+async function connectDemoChannels(context: CommandContext, actor: AuditActor): Promise<void> {
   const { clientId } = actor;
-  if (await hasNoChannel(context.db, clientId))
-    await context.db.transaction(async (tx) => {
-      for (const input of CHANNELS) await connectChannel({ tx, secretBox: context.secretBox }, actor, input);
-    });
+  if (await hasNoChannel(context.db, clientId)) await connectChannels(context, actor, CHANNELS);
   const webhookUrl = `http://localhost:${context.config.SANDBOX_PORT}/_sandbox/inbox`;
   const { webhook_url } = await findWebhookConfig(context.db, clientId);
   if (webhook_url === null || isSandboxInbox(webhook_url))
     await changeWebhookConfig(context, actor, { webhookUrl });
 }
-
-/** Before its events are led anywhere: nobody has done this who would want to hear of it. */
-const connectAdAccount = ({ db, secretBox }: CommandContext, actor: AuditActor): Promise<void> =>
-  db.transaction(async (tx) => {
-    const accounts = await storeGrant({ tx, secretBox }, actor, GRANT);
-    for (const { id } of accounts) await changeAdAccountStatus(tx, actor, { id, status: "active" });
-  });
 
 /** Whether the sandbox plays this platform. Elsewhere its assets are unknown, and its tokens nobody's business. */
 const isSandboxed = ({ config }: CommandContext, platform: "AD_PLATFORM_URL" | "CHAT_PLATFORM_URL") =>

@@ -1,12 +1,11 @@
 import { createKey } from "../domain/tenants/api-keys.ts";
 import { acceptTerms } from "../domain/tenants/terms.ts";
-import { addUser, changePassword } from "../domain/tenants/users.ts";
+import { changePassword, createClientWithOwner } from "../domain/tenants/users.ts";
 import { SCOPES } from "../schema/enumerations.ts";
 import { isMatchingSecret, parseApiKey } from "../security/api-keys.ts";
 import { generatePassword } from "../security/passwords.ts";
 import { applyMigrations } from "../store/database/migrations.ts";
 import { findApiKeyCredential, isActiveApiKey } from "../store/tenants/api-keys.ts";
-import { createClient } from "../store/tenants/clients.ts";
 import { readTermsStatus } from "../store/tenants/terms.ts";
 import { findUserByEmail, type UserCredentialRow } from "../store/tenants/users.ts";
 import { type Command, type CommandContext, CommandError, defineCommand } from "./command.ts";
@@ -21,6 +20,8 @@ interface Demo {
   email: string;
   password: string;
   api_key: string;
+  /** Null where the client has no connected chat channel. */
+  chat_channel_id: string | null;
 }
 
 /**
@@ -31,43 +32,37 @@ export const DEMO_COMMAND: Command = defineCommand({
   name: "demo",
   summary: "Migrate, and make the demo client or find it again; not in production",
   options: {},
-  async run(_, context): Promise<Demo & { chat_channel_id: string | null }> {
+  async run(_, context): Promise<Demo> {
     if (context.config.NODE_ENV === "production")
       throw new CommandError("there is no demo client in production");
     await applyMigrations(context.config.DATABASE_DIRECT_URL);
-    const owner = await findUserByEmail(context.db, EMAIL);
-    const demo = owner ? await restoreDemo(context, owner) : await createDemo(context);
-    await acceptDemoTerms(context, demo.client_id);
-    return { ...demo, chat_channel_id: await connectDemo(context, demo.client_id) };
+    const { client_id, password } = await ensureClient(context);
+    const api_key = await ensureKey(context, client_id);
+    await acceptDemoTerms(context, client_id);
+    const chat_channel_id = await connectDemo(context, client_id);
+    return { client_id, email: EMAIL, password, api_key, chat_channel_id };
   },
 });
 
-async function createDemo(context: CommandContext): Promise<Demo> {
+/** Creates the client together with its owner: by the owner's email the next start finds both, and completes the rest. */
+async function ensureClient(context: CommandContext): Promise<Pick<Demo, "client_id" | "password">> {
+  const owner = await findUserByEmail(context.db, EMAIL);
+  if (owner) return { client_id: owner.client_id, password: await ensurePassword(context, owner) };
   const password = generatePassword();
-  const passwordHash = await context.passwords.hash(password);
-  return context.db.transaction(async (tx) => {
-    const client = await createClient(tx, "Demo client");
-    const actor = operatorActor(context, client.id);
-    await addUser(tx, actor, { email: EMAIL, name: "Demo owner", role: "owner", passwordHash });
-    const { text } = await createKey(tx, actor, KEY_INPUT);
-    return { client_id: client.id, email: EMAIL, password, api_key: text };
+  const client = await createClientWithOwner(context, {
+    name: "Demo client",
+    owner: { email: EMAIL, name: "Demo owner", password },
+    actorOf: (clientId) => operatorActor(context, clientId),
   });
-}
-
-async function restoreDemo(context: CommandContext, owner: UserCredentialRow): Promise<Demo> {
-  return {
-    client_id: owner.client_id,
-    email: EMAIL,
-    password: await ensurePassword(context, owner),
-    api_key: await ensureKey(context, owner.client_id),
-  };
+  if (!client) throw new CommandError("another start has just made the demo client; run this again");
+  return { client_id: client.id, password };
 }
 
 /** Accepts the terms for a client that never did. A new version its owner accepts, as everybody's must. */
 async function acceptDemoTerms(context: CommandContext, clientId: string): Promise<void> {
   const owner = await findUserByEmail(context.db, EMAIL);
   if (owner?.role !== "owner" || (await readTermsStatus(context.db, clientId)).accepted_at !== null) return;
-  await context.db.transaction((tx) => acceptTerms(tx, operatorActor(context, clientId), owner));
+  await acceptTerms(context.db, operatorActor(context, clientId), owner);
 }
 
 async function ensurePassword(context: CommandContext, owner: UserCredentialRow): Promise<string> {
@@ -85,8 +80,6 @@ async function ensureKey(context: CommandContext, clientId: string): Promise<str
   const row = presented && (await findApiKeyCredential(context.db, presented.id));
   const isOwnKey = row?.client_id === clientId && isMatchingSecret(presented?.secret ?? "", row.secret_hash);
   if (isOwnKey && isActiveApiKey(row)) return storedKey;
-  const { text } = await context.db.transaction((tx) =>
-    createKey(tx, operatorActor(context, clientId), KEY_INPUT),
-  );
+  const { text } = await createKey(context.db, operatorActor(context, clientId), KEY_INPUT);
   return text;
 }

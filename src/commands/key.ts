@@ -22,9 +22,7 @@ export const KEY_COMMANDS: readonly Command[] = [
       await requireClient(context, client);
       const expiresAt = expires === undefined ? null : new Date(Date.now() + expires);
       const input = { name, scopes, expiresAt, production: context.config.NODE_ENV === "production" };
-      const { row, text } = await context.db.transaction((tx) =>
-        createKey(tx, operatorActor(context, client), input),
-      );
+      const { row, text } = await createKey(context.db, operatorActor(context, client), input);
       return { id: row.id, key: text };
     },
   }),

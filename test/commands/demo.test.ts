@@ -1,10 +1,13 @@
 import t from "tap";
+import { createClientWithOwner } from "../../src/domain/tenants/users.ts";
 import { readConfig } from "../../src/runtime/config/config.ts";
 import { AD_ACCOUNTS, PAGES, WABAS } from "../../src/sandbox/built-in-assets.ts";
 import { startApi } from "../fixtures/http/api.ts";
 import { createCommandRunner } from "../fixtures/processes/command-line.ts";
 import { testSettings } from "../fixtures/processes/settings.ts";
 import { cloneDatabase } from "../fixtures/servers/servers.ts";
+import { makeActor } from "../fixtures/tenants/actors.ts";
+import { createFastPasswords } from "../fixtures/tenants/passwords.ts";
 import { until } from "../fixtures/until.ts";
 
 t.test("herald demo", async (t) => {
@@ -109,6 +112,27 @@ t.test("herald demo", async (t) => {
       "the revoked key is refused",
       async () => (await loginStatuses({ ...revoked, ...first }))[1] === 401,
     );
+  });
+
+  t.test("completes what a start that was interrupted has begun", async (t) => {
+    const settings = await testSettings(t);
+    const { db } = await startApi(t, { config: readConfig(settings) });
+    const client = await createClientWithOwner(
+      { db, passwords: createFastPasswords() },
+      {
+        name: "Demo client",
+        owner: { email: first.email, name: "Demo owner", password: "never shown" },
+        actorOf: (clientId) => makeActor(clientId),
+      },
+    );
+    const herald = createCommandRunner(t, settings);
+    t.match((await herald(["demo", "--json"])).json, {
+      client_id: client?.id,
+      password: String,
+      api_key: /^svc_test_/,
+      chat_channel_id: /^ch_/,
+    });
+    t.equal((await herald(["client", "list", "--json"])).json.data.length, 1);
   });
 
   t.test("is not for production", async (t) => {

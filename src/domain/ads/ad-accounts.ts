@@ -2,6 +2,7 @@ import { ApiError } from "../../runtime/errors.ts";
 import type { AdAccountStatus } from "../../schema/enumerations.ts";
 import {
   lockAdAccount,
+  markUnreachable,
   type RevokedRow,
   revokeAccounts,
   setAdAccountStatus,
@@ -9,7 +10,7 @@ import {
 } from "../../store/ads/ad-account-changes.ts";
 import type { AdAccountFacts, AdAccountRow } from "../../store/ads/ad-accounts.ts";
 import { deleteConnections, findConnectionsSharingTokens } from "../../store/ads/ad-connections.ts";
-import type { Queryable } from "../../store/database/database.ts";
+import type { Database, Queryable } from "../../store/database/database.ts";
 import { type AuditActor, recordAudit } from "../../store/tenants/audit-log.ts";
 import { recordEvents } from "../events/record-events.ts";
 import { serviceActor } from "../tenants/service-actor.ts";
@@ -38,12 +39,26 @@ const REFUSALS = {
 export const accountRevokedError = (): ApiError =>
   new ApiError("ad_account_revoked", REFUSALS.ad_account_revoked);
 
+interface StatusChange {
+  id: string;
+  status: SettableStatus;
+}
+
 /** Undefined where the client has no such account; `changed`: whether it was in another state before. */
-export async function changeAdAccountStatus(
+type StatusChangeResult = { row: AdAccountRow; changed: boolean } | undefined;
+
+export const changeAdAccountStatus = (
+  db: Database,
+  actor: AuditActor,
+  change: StatusChange,
+): Promise<StatusChangeResult> => db.transaction((tx) => applyStatusChange(tx, actor, change));
+
+/** Runs in the transaction of changeAdAccountStatus or storeActiveGrant. */
+export async function applyStatusChange(
   tx: Queryable,
   actor: AuditActor,
-  { id, status }: { id: string; status: SettableStatus },
-): Promise<{ row: AdAccountRow; changed: boolean } | undefined> {
+  { id, status }: StatusChange,
+): Promise<StatusChangeResult> {
   const { clientId } = actor;
   const former = await lockAdAccount(tx, clientId, id);
   if (!former) return undefined;
@@ -56,19 +71,42 @@ export async function changeAdAccountStatus(
   return { row, changed: true };
 }
 
-/** What was read of accounts with the token of a connection; its client hears of what has changed. */
-export async function recordSync(
-  tx: Queryable,
-  connectionId: string,
-  fetched: readonly (AdAccountFacts & { id: string })[],
-): Promise<{ rows: AdAccountRow[]; changed: number }> {
-  const rows = await syncAccounts(tx, connectionId, fetched);
-  const changed = rows.filter((row) => haveChanged(row, row.former));
-  await recordEvents(tx, changed.map(adAccountUpdated));
-  return { rows, changed: changed.length };
+/** What a connection's token could read of its accounts. */
+interface SyncInput {
+  fetched: readonly (AdAccountFacts & { id: string })[];
+  /** Accounts that the platform no longer shows to this token. */
+  unreachableIds: readonly string[];
 }
 
-/** The tokens of these connections are dead: they are erased, and whoever used one hears of each account, once. */
+interface SyncResult {
+  rows: AdAccountRow[];
+  /** How many of the fetched accounts have changed. */
+  changed: number;
+  /** The platform's ids of accounts that were reachable until now. */
+  unreachable: string[];
+}
+
+/** Stores what was read with the token of a connection; its client hears of what has changed. */
+export function recordSync(
+  db: Database,
+  connectionId: string,
+  { fetched, unreachableIds }: SyncInput,
+): Promise<SyncResult> {
+  return db.transaction(async (tx) => {
+    const rows = await syncAccounts(tx, connectionId, fetched);
+    const changed = rows.filter((row) => haveChanged(row, row.former));
+    await recordEvents(tx, changed.map(adAccountUpdated));
+    // They keep their state, but what happens to them is no more told to this client.
+    const unreachable =
+      unreachableIds.length > 0 ? await markUnreachable(tx, connectionId, unreachableIds) : [];
+    return { rows, changed: changed.length, unreachable };
+  });
+}
+
+/**
+ * The tokens of these connections are dead: they are erased, and whoever used one hears of each account, once. Runs in the
+ * transaction of revokeDeadConnection, deauthorize or deleteUserData.
+ */
 export async function revokeConnections(
   tx: Queryable,
   connectionIds: readonly string[],

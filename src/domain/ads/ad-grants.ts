@@ -5,11 +5,12 @@ import type { SecretBox } from "../../security/secret-box.ts";
 import { lockAdAccounts, reserveGrants, saveGrantedAccounts } from "../../store/ads/ad-account-changes.ts";
 import type { AdAccountRow } from "../../store/ads/ad-accounts.ts";
 import { deleteUnusedConnections, insertConnection } from "../../store/ads/ad-connections.ts";
-import type { Queryable } from "../../store/database/database.ts";
+import type { Database, Queryable } from "../../store/database/database.ts";
 import { type AuditActor, recordAudit } from "../../store/tenants/audit-log.ts";
 import { type EventDraft, recordEvents } from "../events/record-events.ts";
 import { adAccountConnected, adAccountUpdated } from "./ad-account-events.ts";
 import { haveChanged, toFacts } from "./ad-account-facts.ts";
+import { applyStatusChange } from "./ad-accounts.ts";
 
 /** What a person has granted in the ad platform's dialog. */
 export interface Grant {
@@ -22,7 +23,7 @@ export interface Grant {
 }
 
 interface Parts {
-  tx: Queryable;
+  db: Database;
   secretBox: SecretBox;
 }
 
@@ -30,7 +31,25 @@ interface Parts {
  * Writes the grant down and answers its accounts, in the platform's order. They share one connection, a new one: those that
  * the client had before leave their former one for it, whose token goes when nobody needs it any more.
  */
-export async function storeGrant(parts: Parts, actor: AuditActor, grant: Grant): Promise<AdAccountRow[]> {
+export const storeGrant = (
+  { db, secretBox }: Parts,
+  actor: AuditActor,
+  grant: Grant,
+): Promise<AdAccountRow[]> => db.transaction((tx) => writeGrant({ tx, secretBox }, actor, grant));
+
+/** Stores a first grant and activates its accounts in one transaction: after a crash they are active or absent. */
+export const storeActiveGrant = ({ db, secretBox }: Parts, actor: AuditActor, grant: Grant): Promise<void> =>
+  db.transaction(async (tx) => {
+    const accounts = await writeGrant({ tx, secretBox }, actor, grant);
+    for (const { id } of accounts) await applyStatusChange(tx, actor, { id, status: "active" });
+  });
+
+interface TransactionParts {
+  tx: Queryable;
+  secretBox: SecretBox;
+}
+
+async function writeGrant(parts: TransactionParts, actor: AuditActor, grant: Grant): Promise<AdAccountRow[]> {
   const { tx } = parts;
   const { clientId } = actor;
   // The platform may repeat one on its next page.
@@ -57,7 +76,11 @@ export async function storeGrant(parts: Parts, actor: AuditActor, grant: Grant):
 const indexByAccount = (rows: readonly AdAccountRow[]) =>
   new Map(rows.map((row) => [row.ad_account_id, row]));
 
-async function storeConnection({ tx, secretBox }: Parts, clientId: string, grant: Grant): Promise<string> {
+async function storeConnection(
+  { tx, secretBox }: TransactionParts,
+  clientId: string,
+  grant: Grant,
+): Promise<string> {
   const { platformUserId, token, expiresAt } = grant;
   const id = newId("con");
   const tokenSealed = sealConnectionToken(secretBox, id, token);

@@ -42,13 +42,36 @@ export interface ChannelInput {
 export type ConnectOutcome = { outcome: "connected"; row: ChannelRow } | { outcome: "taken" };
 
 interface Parts {
-  tx: Queryable;
+  db: Database;
   secretBox: SecretBox;
 }
 
 /** An asset that the client had before keeps its channel; one that another client has is taken over, or it is taken. */
-export async function connectChannel(
-  { tx, secretBox }: Parts,
+export const connectChannel = (
+  { db, secretBox }: Parts,
+  actor: AuditActor,
+  input: ChannelInput,
+): Promise<ConnectOutcome> => db.transaction((tx) => connect({ tx, secretBox }, actor, input));
+
+/** Connects all of them in one transaction, each as connectChannel does: after a crash the client has all or none. */
+export const connectChannels = (
+  { db, secretBox }: Parts,
+  actor: AuditActor,
+  inputs: readonly ChannelInput[],
+): Promise<ConnectOutcome[]> =>
+  db.transaction(async (tx) => {
+    const outcomes: ConnectOutcome[] = [];
+    for (const input of inputs) outcomes.push(await connect({ tx, secretBox }, actor, input));
+    return outcomes;
+  });
+
+interface TransactionParts {
+  tx: Queryable;
+  secretBox: SecretBox;
+}
+
+async function connect(
+  { tx, secretBox }: TransactionParts,
   actor: AuditActor,
   input: ChannelInput,
 ): Promise<ConnectOutcome> {
@@ -107,6 +130,7 @@ async function takeOverFrom(tx: Queryable, { client_id: clientId, id }: ChannelR
 
 type EndedChannel = Pick<ChannelRow, "id" | "platform" | "asset_id">;
 
+/** Runs in the transaction that ends the channel. */
 export async function auditDisconnect(
   tx: Queryable,
   actor: AuditActor,
@@ -128,7 +152,10 @@ async function disconnect(
   await auditDisconnect(tx, actor, { ...row, reason });
 }
 
-/** The platform has cut a business off: its channels of this client that were connected by then have ended. False when none was. */
+/**
+ * The platform has cut a business off: its channels of this client that were connected by then have ended. False when none
+ * was. Runs in the transaction that records the platform's webhook.
+ */
 export async function disconnectByPlatform(
   tx: Queryable,
   clientId: string,

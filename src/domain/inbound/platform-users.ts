@@ -16,10 +16,11 @@ export interface PlatformUser {
 }
 
 /** The person has removed the app: every token they had granted is dead, and whoever used one hears of it. */
-export async function deauthorize(
-  tx: Queryable,
-  { id, until }: PlatformUser,
-): Promise<{ connections: number }> {
+export async function deauthorize(db: Database, user: PlatformUser): Promise<void> {
+  await db.transaction((tx) => revokeGrants(tx, user));
+}
+
+async function revokeGrants(tx: Queryable, { id, until }: PlatformUser): Promise<{ connections: number }> {
   const channels = await markUserTokensDead(tx, id, until);
   await recordEvents(
     tx,
@@ -36,7 +37,7 @@ export async function deauthorize(
 export function deleteUserData(db: Database, user: PlatformUser): Promise<string> {
   const confirmation_code = randomText(20);
   return db.transaction(async (tx) => {
-    const { connections } = await deauthorize(tx, user);
+    const { connections } = await revokeGrants(tx, user);
     const channels = await removeUserFromChannels(tx, user.id, user.until);
     await insertDataDeletion(tx, { confirmation_code, connections, channels });
     return confirmation_code;

@@ -31,11 +31,14 @@ async function issueKey(tx: Queryable, clientId: string, input: KeyInput): Promi
   return { row: await insertApiKey(tx, clientId, { ...columns, name, scopes, expiresAt }), text };
 }
 
-export async function createKey(tx: Queryable, actor: AuditActor, input: KeyInput): Promise<CreatedKey> {
-  const created = await issueKey(tx, actor.clientId, input);
-  const { id, name, scopes, expires_at } = created.row;
-  await recordAudit(tx, actor, { action: "key.created", target: id, details: { name, scopes, expires_at } });
-  return created;
+export function createKey(db: Database, actor: AuditActor, input: KeyInput): Promise<CreatedKey> {
+  return db.transaction(async (tx) => {
+    const created = await issueKey(tx, actor.clientId, input);
+    const { id, name, scopes, expires_at } = created.row;
+    const details = { name, scopes, expires_at };
+    await recordAudit(tx, actor, { action: "key.created", target: id, details });
+    return created;
+  });
 }
 
 export type RotateOutcome =

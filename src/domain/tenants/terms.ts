@@ -46,12 +46,11 @@ export function acceptVersion(
   });
 }
 
-/** Accepts whatever is in force, inside a transaction. Twice changes nothing. */
-export async function acceptTerms(tx: Queryable, actor: AuditActor, acceptor: TermsAcceptor): Promise<void> {
-  await recordAcceptance(tx, actor, {
-    inForce: await lockTermsForAcceptance(tx),
-    acceptor,
-    userAgent: undefined,
+/** Accepts whatever is in force. Twice changes nothing. */
+export function acceptTerms(db: Database, actor: AuditActor, acceptor: TermsAcceptor): Promise<void> {
+  return db.transaction(async (tx) => {
+    const inForce = await lockTermsForAcceptance(tx);
+    await recordAcceptance(tx, actor, { inForce, acceptor, userAgent: undefined });
   });
 }
 

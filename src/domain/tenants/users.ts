@@ -3,6 +3,7 @@ import type { Role } from "../../schema/enumerations.ts";
 import { generatePassword, type Passwords } from "../../security/passwords.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
 import { type AuditActor, recordAudit } from "../../store/tenants/audit-log.ts";
+import { type ClientRow, createClient } from "../../store/tenants/clients.ts";
 import {
   insertUser,
   lockOwners,
@@ -44,8 +45,37 @@ export async function createUser(
   return row && { row, ...(generated === undefined ? {} : { password: generated }) };
 }
 
+interface NewClientInput {
+  name: string;
+  owner: { email: string; name: string; password: string };
+  /** Who creates the client, once its id is known. */
+  actorOf(clientId: string): AuditActor;
+}
+
+/** Creates a client and its first owner in one transaction; undefined, and no client, when the email is taken. */
+export async function createClientWithOwner(
+  { db, passwords }: Parts,
+  { name, owner: { password, ...owner }, actorOf }: NewClientInput,
+): Promise<ClientRow | undefined> {
+  const passwordHash = await passwords.hash(password);
+  try {
+    return await db.transaction(async (tx) => {
+      const client = await createClient(tx, name);
+      const row = await addUser(tx, actorOf(client.id), { ...owner, role: "owner", passwordHash });
+      if (!row) throw new EmailTaken();
+      return client;
+    });
+  } catch (error) {
+    if (error instanceof EmailTaken) return undefined;
+    throw error;
+  }
+}
+
+/** Thrown inside a transaction to roll it back. */
+class EmailTaken extends Error {}
+
 /** Undefined when the email is taken. */
-export async function addUser(
+async function addUser(
   tx: Queryable,
   actor: AuditActor,
   { email, name, role, passwordHash }: Omit<UserInput, "password"> & { passwordHash: string },

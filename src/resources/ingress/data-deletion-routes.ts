@@ -33,8 +33,7 @@ export function dataDeletionRoutes({ db, signatures, publicUrl }: DataDeletionPa
       body: FORM_BODY,
       reply: acknowledgement,
       async handle({ body }) {
-        const user = readSignedUser(body, signatures);
-        await db.transaction((tx) => deauthorize(tx, user));
+        await deauthorize(db, readSignedUser(body, signatures));
         return { received: true as const };
       },
     }),

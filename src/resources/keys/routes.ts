@@ -40,7 +40,7 @@ export function keyRoutes({ db, production }: { db: Database; production: boolea
       async handle(context) {
         const { name, scopes, expires_at } = context.body;
         const input = { name, scopes, expiresAt: parseFutureTime(expires_at), production };
-        return toCreatedApiKey(await db.transaction((tx) => createKey(tx, requestActor(context), input)));
+        return toCreatedApiKey(await createKey(db, requestActor(context), input));
       },
     }),
     route({

@@ -17,17 +17,15 @@ async function makeTenant(settings: Record<string, string>): Promise<{ key: stri
   const config = readConfig(settings);
   const db = createDatabase(config, () => {});
   try {
-    return await db.transaction(async (tx) => {
-      const { id: clientId } = await createClient(tx, "Bench");
-      const actor = makeActor(clientId);
-      const input = { name: "bench", scopes: ["messages:send"] as const, expiresAt: null, production: false };
-      const { text: key } = await createKey(tx, actor, input);
-      const asset = { platform: "chatapp", phoneNumberId: "1", wabaId: "2" } as const;
-      const secretBox = createSecretBox(config.ENCRYPTION_KEYS);
-      const connection = await connectChannel({ tx, secretBox }, actor, { asset, token: "bench" });
-      if (connection.outcome === "taken") throw new Error("the channel is taken");
-      return { key, channelId: connection.row.id };
-    });
+    const { id: clientId } = await createClient(db, "Bench");
+    const actor = makeActor(clientId);
+    const input = { name: "bench", scopes: ["messages:send"] as const, expiresAt: null, production: false };
+    const { text: key } = await createKey(db, actor, input);
+    const asset = { platform: "chatapp", phoneNumberId: "1", wabaId: "2" } as const;
+    const secretBox = createSecretBox(config.ENCRYPTION_KEYS);
+    const connection = await connectChannel({ db, secretBox }, actor, { asset, token: "bench" });
+    if (connection.outcome === "taken") throw new Error("the channel is taken");
+    return { key, channelId: connection.row.id };
   } finally {
     await db.close();
   }

@@ -4,7 +4,6 @@ import { subscribe } from "../../../src/domain/ads/ad-account-subscription.ts";
 import { recordSync } from "../../../src/domain/ads/ad-accounts.ts";
 import type { PlatformAdAccount } from "../../../src/platforms/ads/accounts.ts";
 import { isForbidden, isTokenDead } from "../../../src/platforms/errors/failure.ts";
-import { markUnreachable } from "../../../src/store/ads/ad-account-changes.ts";
 import { type AdAccountRow, listAccountsOfConnection } from "../../../src/store/ads/ad-accounts.ts";
 import type { ConnectionRow } from "../../../src/store/ads/ad-connections.ts";
 import { rethrowPause } from "./app-errors.ts";
@@ -73,19 +72,12 @@ async function recordAccounts(
   const unreachableIds = rows
     .filter(({ ad_account_id }) => accountsById.get(ad_account_id) === null)
     .map((row) => row.id);
-  const [synced, unreachable] = await db.transaction(async (tx) => [
-    await recordSync(
-      tx,
-      id,
-      readable.map(({ facts }) => facts),
-    ),
-    // They keep their state, but what happens to them is no more told to this client.
-    await markUnreachable(tx, id, unreachableIds),
-  ]);
+  const fetched = readable.map(({ facts }) => facts);
+  const { changed, unreachable } = await recordSync(db, id, { fetched, unreachableIds });
   for (const ad_account of unreachable) log.warn("ad_account.unreachable", { client, ad_account });
   const unsubscribed = readable.map(({ row }) => row).filter(needsSubscription);
   const subscribed = await subscribeAll(parts, { connection, token, rows: unsubscribed });
-  return { updated: synced.changed, unreached: unreachable.length, ...subscribed };
+  return { updated: changed, unreached: unreachable.length, ...subscribed };
 }
 
 /** For which that failed when they were activated. */

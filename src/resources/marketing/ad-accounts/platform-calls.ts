@@ -54,8 +54,8 @@ export async function refreshAdAccount(
     () => platforms().ads.accounts.read(access),
     () => revokeDeadConnection(parts, row.connection_id),
   );
-  const facts = [{ id, ...toFacts(read) }];
-  const { rows } = await db.transaction((tx) => recordSync(tx, row.connection_id, facts));
+  const fetched = [{ id, ...toFacts(read) }];
+  const { rows } = await recordSync(db, row.connection_id, { fetched, unreachableIds: [] });
   const account = rows[0] ?? (await findAdAccount(db, clientId, id));
   if (!account) throw accountNotFoundError();
   return account;

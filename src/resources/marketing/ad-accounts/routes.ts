@@ -53,7 +53,7 @@ export function adAccountRoutes(parts: AdAccountParts): Route[] {
       reply: adAccount,
       async handle(context) {
         const input = { ...context.params, ...context.body };
-        const chosen = await db.transaction((tx) => changeAdAccountStatus(tx, requestActor(context), input));
+        const chosen = await changeAdAccountStatus(db, requestActor(context), input);
         if (!chosen) throw accountNotFoundError();
         const { row, changed } = chosen;
         return toAdAccount(

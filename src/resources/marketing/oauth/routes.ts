@@ -64,7 +64,7 @@ export function oauthRoutes({ db, secretBox, states, settings, platforms }: Oaut
         const { code, redirect_uri: redirectUri, state } = context.body;
         await checkState({ db, states }, { clientId, redirectUri, state });
         const grant = await obtainGrant(platforms().ads, { code, redirectUri, clientId }).catch(throwAsFinal);
-        const rows = await db.transaction((tx) => storeGrant({ tx, secretBox }, requestActor(context), grant));
+        const rows = await storeGrant({ db, secretBox }, requestActor(context), grant);
         return rows.map(toAdAccount);
       },
     }),

@@ -116,12 +116,14 @@ t.test("what the terms open", async (t) => {
     const actor = makeActor(tenant.id, { type: "user", id: owner.id, name: "Ann" });
     const observer = await connectRawClient(t, api.config.DATABASE_URL);
     const before = await countAcceptances(api.db, former);
-    const { publishing } = await api.db.transaction(async (tx) => {
-      await acceptTerms(tx, actor, { id: owner.id, name: "Ann", email: null, role: "owner" });
-      const publishing = publish("after");
-      await untilBlocked(observer, 1);
-      return { publishing };
-    });
+    await observer.query("begin");
+    await observer.query("lock table audit_log in exclusive mode");
+    const accepting = acceptTerms(api.db, actor, { id: owner.id, name: "Ann", email: null, role: "owner" });
+    await untilBlocked(observer, 1);
+    const publishing = publish("after");
+    await untilBlocked(observer, 2);
+    await observer.query("commit");
+    await accepting;
     t.match(await publishing, { outcome: "published", former, clientsToReaccept: before + 1 });
     t.match((await status(owner.headers)).body, {
       version: "after",
