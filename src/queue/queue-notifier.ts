@@ -2,6 +2,7 @@ import { createBatcher } from "../runtime/async/batcher.ts";
 import { SECOND } from "../runtime/durations.ts";
 import type { Log } from "../runtime/logging/log.ts";
 import type { Worker } from "../runtime/supervise.ts";
+import type { Database, Queryable } from "../store/database/database.ts";
 import type { RedisClient } from "./redis.ts";
 import type { Lane, QueueRef, Streams } from "./streams.ts";
 
@@ -13,7 +14,7 @@ export interface QueueNotifier<R extends QueueRef = QueueRef> {
   notify(refs: readonly R[]): void;
 }
 
-/** For rows that a transaction inserts: notifies only when it is released after the commit. */
+/** For rows that a transaction inserts: notifies only when it is released after the commit. Each run makes its own. */
 export function deferUntilCommit(notifier: QueueNotifier): QueueNotifier & { release(): void } {
   const deferred: QueueRef[] = [];
   return {
@@ -21,6 +22,24 @@ export function deferUntilCommit(notifier: QueueNotifier): QueueNotifier & { rel
     notify: (refs) => void deferred.push(...refs),
     release: () => notifier.notify(deferred.splice(0)),
   };
+}
+
+interface NotifyingParts {
+  db: Database;
+  notifier: QueueNotifier;
+}
+
+/** Runs a transaction, and notifies once it has committed. After a deadlock only the refs of the last run count. */
+export async function notifyAfterCommit<T>(
+  { db, notifier }: NotifyingParts,
+  work: (tx: Queryable, deferredNotifier: QueueNotifier) => Promise<T>,
+): Promise<T> {
+  const { result, deferredNotifier } = await db.transaction(async (tx) => {
+    const deferredNotifier = deferUntilCommit(notifier);
+    return { result: await work(tx, deferredNotifier), deferredNotifier };
+  });
+  deferredNotifier.release();
+  return result;
 }
 
 interface QueueNotifierParts<R extends QueueRef> {

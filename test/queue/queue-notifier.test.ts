@@ -1,6 +1,6 @@
 import t, { type Test } from "tap";
 import { type EventDraft, recordEvents } from "../../src/domain/events/record-events.ts";
-import { createQueueNotifier } from "../../src/queue/queue-notifier.ts";
+import { createQueueNotifier, notifyAfterCommit } from "../../src/queue/queue-notifier.ts";
 import type { RedisClient } from "../../src/queue/redis.ts";
 import { createStreams, type Streams } from "../../src/queue/streams.ts";
 import type { DeliveryRef } from "../../src/store/events/delivery-refs.ts";
@@ -74,6 +74,27 @@ t.test("nobody waits for it: neither who records, nor who rings", async (t) => {
   release();
   await closing;
 });
+
+t.test(
+  "a transaction that runs again after a deadlock notifies of what it committed, and once",
+  async (t) => {
+    const { context, notifier, writes } = await startNotifier(t);
+    let attempts = 0;
+    const ids = await notifyAfterCommit({ db: context.db, notifier }, async (tx, deferredNotifier) => {
+      const recorded = await recordEvents(tx, drafts(context, 2), deferredNotifier);
+      attempts += 1;
+      if (attempts === 1) await tx.query("do $$ begin raise exception using errcode = '40P01'; end $$");
+      t.same(writes, [], "not before the commit");
+      return recorded;
+    });
+    t.equal(attempts, 2);
+    await until("it is told", () => writes.length === 1);
+    t.same(
+      writes.map((refs) => refs.map(({ id }) => id)),
+      [ids],
+    );
+  },
+);
 
 t.test("who ends tells first what was recorded last", async (t) => {
   const { notifier, record, streams } = await startNotifier(t);

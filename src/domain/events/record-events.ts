@@ -34,7 +34,7 @@ export interface EventDraft {
 
 /**
  * Inserts events and their deliveries in one statement, and returns those that were not recorded before. With a notifier the
- * dispatchers learn of them at once, so inside a transaction it must be a deferred one; without, within a second.
+ * dispatchers learn of them at once, so inside a transaction it must be that of notifyAfterCommit; without, within a second.
  */
 export async function recordEvents(
   db: Queryable,

@@ -1,6 +1,6 @@
 import type { WebhookContent } from "../../platforms/webhooks/read-webhook.ts";
 import type { Asset, Reading } from "../../platforms/webhooks/reading.ts";
-import { deferUntilCommit, type QueueNotifier } from "../../queue/queue-notifier.ts";
+import { notifyAfterCommit, type QueueNotifier } from "../../queue/queue-notifier.ts";
 import { DAY, MINUTE } from "../../runtime/durations.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
 import { disconnectByPlatform } from "../channels/channels.ts";
@@ -29,15 +29,19 @@ export interface ReceiveResult {
   unknownAssets: Asset[];
 }
 
+interface ReceiveParts {
+  db: Database;
+  notifier: QueueNotifier;
+}
+
 /**
  * Writes everything down that is somebody's, all or nothing: a few statements, however many updates there are. What is said of
  * messages and templates is applied to them before: whoever dies in between gets it again, for nothing was acknowledged.
  */
 export async function receiveWebhook(
-  { db, notifier }: { db: Database; notifier: QueueNotifier },
+  { db, notifier }: ReceiveParts,
   { updates, readings }: WebhookContent,
 ): Promise<ReceiveResult> {
-  const deferredNotifier = deferUntilCommit(notifier);
   const ownersOf = await findOwners(db, readings);
   const readingsWithOwners = readings.map((reading) => ({ reading, owners: ownersOf(reading.asset) }));
   const allDrafts = readingsWithOwners.flatMap(({ reading, owners }) =>
@@ -50,10 +54,9 @@ export async function receiveWebhook(
   const drafts = await cacheTemplateUpdates(db, statusDrafts);
   const hasDisconnect = drafts.some(({ reading }) => reading.endsConnection);
   const recorded = hasDisconnect
-    ? await db.transaction((tx) => recordAndDisconnect(tx, drafts, deferredNotifier))
-    : await recordEvents(db, drafts, deferredNotifier);
-  const watermarkCounts = await applyWatermarks(db, allDrafts.filter(isWatermarkDraft), deferredNotifier);
-  deferredNotifier.release();
+    ? await recordAndDisconnect({ db, notifier }, drafts)
+    : await recordEvents(db, drafts, notifier);
+  const watermarkCounts = await applyWatermarks({ db, notifier }, allDrafts.filter(isWatermarkDraft));
   const unowned = readingsWithOwners.filter(({ owners }) => owners.length === 0);
   return {
     counts: {
@@ -85,16 +88,17 @@ const toDraft = (
 });
 
 /** A client is told of an end only where something has ended. */
-async function recordAndDisconnect(tx: Queryable, drafts: readonly InboundDraft[], notifier: QueueNotifier) {
-  const events: EventDraft[] = [];
-  for (const draft of drafts)
-    events.push(
-      (await disconnectIfEnded(tx, draft))
-        ? { ...draft, type: "channel.disconnected", data: DISCONNECTED_DATA }
-        : draft,
-    );
-  return recordEvents(tx, events, notifier);
-}
+const recordAndDisconnect = (parts: ReceiveParts, drafts: readonly InboundDraft[]): Promise<string[]> =>
+  notifyAfterCommit(parts, async (tx, deferredNotifier) => {
+    const events: EventDraft[] = [];
+    for (const draft of drafts)
+      events.push(
+        (await disconnectIfEnded(tx, draft))
+          ? { ...draft, type: "channel.disconnected", data: DISCONNECTED_DATA }
+          : draft,
+      );
+    return recordEvents(tx, events, deferredNotifier);
+  });
 
 const DISCONNECTED_DATA = { reason: "platform" };
 

@@ -37,7 +37,7 @@ const keyOf = ({ clientId, platformMessageId, callback }: StatusUpdate) =>
 
 /**
  * Applies all that is said of each message at once, in whatever order it came. Answers which message of ours each thing is
- * about, undefined for none.
+ * about, undefined for none. For watermarks it runs in the transaction that records them.
  */
 export async function applyStatusUpdates(
   db: Queryable,

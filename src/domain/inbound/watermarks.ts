@@ -1,5 +1,5 @@
 import type { Watermark } from "../../platforms/webhooks/statuses.ts";
-import type { QueueNotifier } from "../../queue/queue-notifier.ts";
+import { notifyAfterCommit, type QueueNotifier } from "../../queue/queue-notifier.ts";
 import { isPlatformId } from "../../runtime/ids.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
 import {
@@ -38,17 +38,20 @@ interface WatermarkMatch {
  * for a message that has moved is not found again.
  */
 export async function applyWatermarks(
-  db: Database,
+  parts: { db: Database; notifier: QueueNotifier },
   drafts: readonly WatermarkDraft[],
-  notifier: QueueNotifier,
 ): Promise<WatermarkCounts> {
   const watermarkDrafts = drafts.filter(({ reading }) => isPlatformId(reading.watermark.person));
-  const found = await findReachedMessages(db, watermarkDrafts.map(toWatermark));
+  const found = await findReachedMessages(parts.db, watermarkDrafts.map(toWatermark));
   const matches = found.map(
     (message): WatermarkMatch => ({ draft: watermarkDrafts[message.place] as WatermarkDraft, message }),
   );
   const counts =
-    matches.length > 0 ? await db.transaction((tx) => applyAndRecord(tx, matches, notifier)) : NO_EVENTS;
+    matches.length > 0
+      ? await notifyAfterCommit(parts, (tx, deferredNotifier) =>
+          applyAndRecord(tx, matches, deferredNotifier),
+        )
+      : NO_EVENTS;
   const matchedDrafts = new Set(matches.map(({ draft }) => draft));
   return { ...counts, silent: drafts.length - matchedDrafts.size };
 }

@@ -1,5 +1,5 @@
 import { type EventDraft, recordEvents } from "../../../src/domain/events/record-events.ts";
-import { deferUntilCommit, type QueueNotifier } from "../../../src/queue/queue-notifier.ts";
+import { notifyAfterCommit, type QueueNotifier } from "../../../src/queue/queue-notifier.ts";
 import type { Streams } from "../../../src/queue/streams.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import { finishSends, type SendFinish } from "../../../src/store/messages/finish-sends.ts";
@@ -22,8 +22,7 @@ export async function writeSends(
   { db, notifier, streams }: WriteSendsParts,
   sends: readonly FinishedSend[],
 ): Promise<string[]> {
-  const deferredNotifier = deferUntilCommit(notifier);
-  const finished = await db.transaction(async (tx) => {
+  const finished = await notifyAfterCommit({ db, notifier }, async (tx, deferredNotifier) => {
     const rows = await finishSends(
       tx,
       sends.map(({ events, ...finish }) => finish),
@@ -36,7 +35,6 @@ export async function writeSends(
     );
     return rows;
   });
-  deferredNotifier.release();
   // Whoever has waited for one of these. What fails of it is left to the sweeper.
   await releaseNextSends(db, finished)
     .then((next) => (next.length > 0 ? streams.add("outbound", next) : undefined))
