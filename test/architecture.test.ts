@@ -22,6 +22,7 @@ const ALLOWED_IMPORTS: Record<string, readonly string[]> = {
   "src/resources": [
     "src/http/route.ts",
     "src/http/lists.ts",
+    "src/http/channel-errors.ts",
     "src/http/views",
     "src/schema",
     "src/domain",

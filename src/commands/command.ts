@@ -65,6 +65,10 @@ export class CommandError extends Error {
   override name = "CommandError";
 }
 
+/** Too many passwords wait to be hashed in this process. */
+export const overloadedError = (): CommandError =>
+  new CommandError("there is too much to do at this moment, please try again");
+
 /** The command was not understood: exit code 2. */
 export class UsageError extends Error {
   override name = "UsageError";

@@ -8,7 +8,13 @@ import { applyMigrations } from "../store/database/migrations.ts";
 import { findApiKeyCredential, isActiveApiKey } from "../store/tenants/api-keys.ts";
 import { readTermsStatus } from "../store/tenants/terms.ts";
 import { findUserByEmail, type UserCredentialRow } from "../store/tenants/users.ts";
-import { type Command, type CommandContext, CommandError, defineCommand } from "./command.ts";
+import {
+  type Command,
+  type CommandContext,
+  CommandError,
+  defineCommand,
+  overloadedError,
+} from "./command.ts";
 import { connectDemo } from "./demo-connections.ts";
 import { operatorActor } from "./operator.ts";
 
@@ -49,13 +55,19 @@ async function ensureClient(context: CommandContext): Promise<Pick<Demo, "client
   const owner = await findUserByEmail(context.db, EMAIL);
   if (owner) return { client_id: owner.client_id, password: await ensurePassword(context, owner) };
   const password = generatePassword();
-  const client = await createClientWithOwner(context, {
+  const created = await createClientWithOwner(context, {
     name: "Demo client",
     owner: { email: EMAIL, name: "Demo owner", password },
     actorOf: (clientId) => operatorActor(context, clientId),
   });
-  if (!client) throw new CommandError("another start has just made the demo client; run this again");
-  return { client_id: client.id, password };
+  switch (created.outcome) {
+    case "created":
+      return { client_id: created.client.id, password };
+    case "email_taken":
+      throw new CommandError("another start has just made the demo client; run this again");
+    case "overloaded":
+      throw overloadedError();
+  }
 }
 
 /** Accepts the terms for a client that never did. A new version its owner accepts, as everybody's must. */
@@ -67,10 +79,16 @@ async function acceptDemoTerms(context: CommandContext, clientId: string): Promi
 
 async function ensurePassword(context: CommandContext, owner: UserCredentialRow): Promise<string> {
   const { DEMO_PASSWORD: storedPassword } = context.env;
-  if (storedPassword && (await context.passwords.matches(storedPassword, owner.password_hash)))
-    return storedPassword;
+  if (storedPassword) {
+    const { outcome } = await context.passwords.check(storedPassword, owner.password_hash);
+    if (outcome === "matches") return storedPassword;
+    if (outcome === "overloaded") throw overloadedError();
+  }
   const password = generatePassword();
-  await changePassword(context, operatorActor(context, owner.client_id), { id: owner.id, password });
+  const input = { id: owner.id, password };
+  const { outcome } = await changePassword(context, operatorActor(context, owner.client_id), input);
+  if (outcome === "overloaded") throw overloadedError();
+  if (outcome === "not_found") throw new CommandError("the demo client's owner was deleted meanwhile");
   return password;
 }
 

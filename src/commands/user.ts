@@ -4,7 +4,13 @@ import { generatePassword } from "../security/passwords.ts";
 import { LOGIN_TTL_MS } from "../security/user-tokens.ts";
 import { recordAudit } from "../store/tenants/audit-log.ts";
 import { findUserCredential, listUsers, type UserCredentialRow } from "../store/tenants/users.ts";
-import { type Command, type CommandContext, CommandError, defineCommand } from "./command.ts";
+import {
+  type Command,
+  type CommandContext,
+  CommandError,
+  defineCommand,
+  overloadedError,
+} from "./command.ts";
 import { operatorActor, requireClient } from "./operator.ts";
 import { OPTION, optional, required } from "./options.ts";
 import { readAllPages } from "./read-all-pages.ts";
@@ -23,8 +29,10 @@ export const USER_COMMANDS: readonly Command[] = [
     async run({ client, ...input }, context) {
       await requireClient(context, client);
       const created = await createUser(context, operatorActor(context, client), input);
-      if (!created) throw new CommandError(`the email ${input.email} is in use already`);
-      const { row, ...password } = created;
+      if (created.outcome === "email_taken")
+        throw new CommandError(`the email ${input.email} is in use already`);
+      if (created.outcome === "overloaded") throw overloadedError();
+      const { outcome, row, ...password } = created;
       return { user_id: row.id, ...password };
     },
   }),
@@ -45,7 +53,9 @@ export const USER_COMMANDS: readonly Command[] = [
     async run({ user, password }, context) {
       const { client_id } = await requireUser(context, user);
       const input = { id: user, password: password ?? generatePassword() };
-      await changePassword(context, operatorActor(context, client_id), input);
+      const { outcome } = await changePassword(context, operatorActor(context, client_id), input);
+      if (outcome === "not_found") throw new CommandError(`there is no user ${user}`);
+      if (outcome === "overloaded") throw overloadedError();
       return { user_id: user, ...(password === undefined ? { password: input.password } : {}) };
     },
   }),

@@ -1,4 +1,6 @@
 import { ApiError } from "../runtime/errors.ts";
+import type { Queryable } from "../store/database/database.ts";
+import { readAcceptance } from "../store/tenants/terms.ts";
 import { authenticate, type Caller, type CredentialScheme } from "./caller.ts";
 import type { OpenExchange } from "./exchange.ts";
 import type { RateLimit } from "./rate-limit.ts";
@@ -6,6 +8,17 @@ import type { Route } from "./route.ts";
 
 /** A condition on the client beyond scope and role; throws the refusal. */
 export type Gate = (caller: Caller) => Promise<void>;
+
+/** Lets those pass who have accepted what is in force. Asked anew each time: a publication closes it at once. */
+export const termsGate =
+  (db: Queryable): Gate =>
+  async ({ clientId }) => {
+    const { version, accepted } = await readAcceptance(db, clientId);
+    if (accepted) return;
+    throw new ApiError("terms_not_accepted", `The terms of version ${version} must be accepted first`, {
+      extra: { current_version: version },
+    });
+  };
 
 export interface AdmissionRules {
   credentials: readonly CredentialScheme[];

@@ -1,3 +1,5 @@
+import { SECOND } from "./durations.ts";
+
 /** Every error the API can answer with, and its status. A code is part of the contract: never renamed, never reused. */
 const ERROR_STATUS = {
   validation_failed: 400,
@@ -95,3 +97,20 @@ export function invalidFields(problems: readonly (ErrorDetail & { code?: string 
 
 /** One problem with one field, named in the message and in the details. */
 export const invalidField = (path: string, message: string): ApiError => invalidFields([{ path, message }]);
+
+/** Also for what belongs to another client. */
+export const notFound = (what: string): ApiError => new ApiError("not_found", `There is no such ${what}`);
+
+export const overloaded = (): ApiError =>
+  new ApiError("overloaded", "There is too much to do at this moment, please try again");
+
+/** Somebody has tried a secret too often; `wait` in milliseconds. */
+export const tooManyAttempts = ({ maxFailures, wait }: { maxFailures: number; wait: number }): ApiError =>
+  new ApiError("rate_limited", `More than ${maxFailures} failed tries in a minute`, {
+    headers: retryAfter(wait),
+  });
+
+/** The header for a wait in milliseconds: whole seconds, one at least. */
+export const retryAfter = (wait: number): { "Retry-After": string } => ({
+  "Retry-After": String(Math.max(1, Math.ceil(wait / SECOND))),
+});

@@ -1,7 +1,11 @@
 import { createHash } from "node:crypto";
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
 import { MINUTE, SECOND } from "../runtime/durations.ts";
-import { ApiError } from "../runtime/errors.ts";
+
+/** `limited`: the try was not made, for there were `maxFailures` in a minute; the next may come after `wait` milliseconds. */
+export type LimitedAttempt<T> =
+  | { outcome: "made"; result: T | undefined }
+  | { outcome: "limited"; maxFailures: number; wait: number };
 
 /**
  * Lets somebody try a secret, and counts the tries that answer undefined: over the limit the next one is refused without
@@ -10,7 +14,7 @@ import { ApiError } from "../runtime/errors.ts";
 export type AttemptLimiter = <T>(
   identity: readonly string[],
   attempt: () => Promise<T | undefined>,
-) => Promise<T | undefined>;
+) => Promise<LimitedAttempt<T>>;
 
 const MAX_FAILURES_PER_MINUTE = 10;
 
@@ -27,12 +31,13 @@ export function createAttemptLimiter(redis: unknown): AttemptLimiter {
   return (identity, attempt) => {
     const key = createHash("sha256").update(JSON.stringify(identity)).digest("base64url");
     return runInOrder(key, async () => {
-      await limiter.consume(key).catch(refuse);
+      const wait = await limiter.consume(key).then(() => undefined, waitOf);
+      if (wait !== undefined) return { outcome: "limited", maxFailures: MAX_FAILURES_PER_MINUTE, wait };
       const refund = () => limiter.reward(key).catch(() => {});
       try {
-        const success = await attempt();
-        if (success !== undefined) await refund();
-        return success;
+        const result = await attempt();
+        if (result !== undefined) await refund();
+        return { outcome: "made", result };
       } catch (error) {
         await refund(); // a fault of ours says nothing about the secret
         throw error;
@@ -53,9 +58,8 @@ function createKeyedQueue(): <T>(key: string, work: () => Promise<T>) => Promise
   };
 }
 
-function refuse(reason: unknown): never {
-  if (!(reason instanceof RateLimiterRes)) throw reason;
-  throw new ApiError("rate_limited", `More than ${MAX_FAILURES_PER_MINUTE} failed tries in a minute`, {
-    headers: { "Retry-After": String(Math.max(1, Math.ceil(reason.msBeforeNext / SECOND))) },
-  });
+/** Milliseconds until the next try, of a refusal by the limiter. */
+function waitOf(reason: unknown): number {
+  if (reason instanceof RateLimiterRes) return reason.msBeforeNext;
+  throw reason;
 }

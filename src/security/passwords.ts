@@ -20,10 +20,14 @@ interface Cost {
   p: number;
 }
 
+/** `overloaded`: too many wait already, and nothing was computed. */
+export type HashOutcome = { outcome: "hashed"; hash: string } | { outcome: "overloaded" };
+export type CheckOutcome = { outcome: "matches" | "differs" | "overloaded" };
+
 export interface Passwords {
-  hash(password: string): Promise<string>;
+  hash(password: string): Promise<HashOutcome>;
   /** Costs the same when there is no hash to compare with. `caller` is the address that the try comes from. */
-  matches(password: string, hash: string | undefined, caller?: string): Promise<boolean>;
+  check(password: string, hash: string | undefined, caller?: string): Promise<CheckOutcome>;
 }
 
 export const generatePassword = (): string => randomText(20);
@@ -34,12 +38,15 @@ export function createPasswords(cost = COST): Passwords {
   return {
     async hash(password) {
       const salt = randomBytes(SALT_BYTES);
-      return encode(cost, salt, await hashQueue("", () => derive(password, { ...cost, salt })));
+      const derived = await hashQueue("", () => derive(password, { ...cost, salt }));
+      if (derived.outcome === "overloaded") return derived;
+      return { outcome: "hashed", hash: encode(cost, salt, derived.value) };
     },
-    async matches(password, hash = dummyHash, caller = "") {
+    async check(password, hash = dummyHash, caller = "") {
       const { expected, ...params } = decode(hash);
       const actual = await verifyQueue(caller, () => derive(password, params));
-      return timingSafeEqual(actual, expected);
+      if (actual.outcome === "overloaded") return actual;
+      return { outcome: timingSafeEqual(actual.value, expected) ? "matches" : "differs" };
     },
   };
 }

@@ -1,7 +1,7 @@
-import { ApiError } from "../runtime/errors.ts";
+export type QueuedWork<T> = { outcome: "done"; value: T } | { outcome: "overloaded" };
 
 /** Does costly work when its turn comes; `caller` is whom it is done for. */
-export type WorkQueue = <T>(caller: string, work: () => Promise<T>) => Promise<T>;
+export type WorkQueue = <T>(caller: string, work: () => Promise<T>) => Promise<QueuedWork<T>>;
 
 interface WorkQueueOptions {
   maxRunning: number;
@@ -29,12 +29,11 @@ export function createWorkQueue({ maxRunning, maxWaiting, maxPerCaller }: WorkQu
 
   return async (caller, work) => {
     const callerCount = perCaller.get(caller) ?? 0;
-    if (waiting.length >= maxWaiting || callerCount >= maxPerCaller)
-      throw new ApiError("overloaded", "There is too much to do at this moment, please try again");
+    if (waiting.length >= maxWaiting || callerCount >= maxPerCaller) return { outcome: "overloaded" };
     perCaller.set(caller, callerCount + 1);
     try {
       await acquire();
-      return await work().finally(release);
+      return { outcome: "done", value: await work().finally(release) };
     } finally {
       const remaining = (perCaller.get(caller) ?? 1) - 1;
       if (remaining > 0) perCaller.set(caller, remaining);

@@ -117,7 +117,7 @@ t.test("herald demo", async (t) => {
   t.test("completes what a start that was interrupted has begun", async (t) => {
     const settings = await testSettings(t);
     const { db } = await startApi(t, { config: readConfig(settings) });
-    const client = await createClientWithOwner(
+    const created = await createClientWithOwner(
       { db, passwords: createFastPasswords() },
       {
         name: "Demo client",
@@ -127,7 +127,7 @@ t.test("herald demo", async (t) => {
     );
     const herald = createCommandRunner(t, settings);
     t.match((await herald(["demo", "--json"])).json, {
-      client_id: client?.id,
+      client_id: created.outcome === "created" && created.client.id,
       password: String,
       api_key: /^svc_test_/,
       chat_channel_id: /^ch_/,

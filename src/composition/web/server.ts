@@ -1,5 +1,5 @@
 import type { DependencyContainer } from "tsyringe";
-import { termsGate } from "../../domain/tenants/terms.ts";
+import { termsGate } from "../../http/admission.ts";
 import { createApp } from "../../http/app.ts";
 import { createIdempotency } from "../../http/idempotency.ts";
 import { createRateLimit } from "../../http/rate-limit.ts";

@@ -1,11 +1,10 @@
 import type { AdAccess } from "../../platforms/ads/access.ts";
-import { ApiError } from "../../runtime/errors.ts";
 import type { Log } from "../../runtime/logging/log.ts";
 import { openConnectionToken } from "../../security/connection-token.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
 import { type AdAccountRow, findAdAccount } from "../../store/ads/ad-accounts.ts";
 import type { Database } from "../../store/database/database.ts";
-import { accountRevokedError, revokeConnections } from "./ad-accounts.ts";
+import { revokeConnections } from "./ad-accounts.ts";
 
 /** An ad account that is not revoked, and how the platform is spoken to in its name. */
 export interface AdAccountAccess {
@@ -18,23 +17,24 @@ interface Parts {
   secretBox: SecretBox;
 }
 
-export const accountNotFoundError = (): ApiError => new ApiError("not_found", "There is no such ad account");
+export type OpenAdAccountOutcome =
+  | { outcome: "opened"; account: AdAccountAccess }
+  | { outcome: "not_found" }
+  /** Its token is dead. */
+  | { outcome: "revoked" };
 
-/** 404 for an account that the client does not have, 409 for one whose token is dead. */
 export async function openAdAccount(
   { db, secretBox }: Parts,
   clientId: string,
   id: string,
-): Promise<AdAccountAccess> {
+): Promise<OpenAdAccountOutcome> {
   const row = await findAdAccount(db, clientId, id);
-  if (!row) throw accountNotFoundError();
+  if (!row) return { outcome: "not_found" };
   const { connection_id, token_sealed } = row;
-  if (connection_id === null || token_sealed === null) throw accountRevokedError();
+  if (connection_id === null || token_sealed === null) return { outcome: "revoked" };
   const token = openConnectionToken(secretBox, connection_id, token_sealed);
-  return {
-    row: { ...row, connection_id },
-    access: { account: row.ad_account_id, token, about: { client: clientId } },
-  };
+  const access = { account: row.ad_account_id, token, about: { client: clientId } };
+  return { outcome: "opened", account: { row: { ...row, connection_id }, access } };
 }
 
 interface RevocationParts {

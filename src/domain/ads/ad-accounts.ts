@@ -1,4 +1,3 @@
-import { ApiError } from "../../runtime/errors.ts";
 import type { AdAccountStatus } from "../../schema/enumerations.ts";
 import {
   lockAdAccount,
@@ -21,54 +20,51 @@ import { haveChanged } from "./ad-account-facts.ts";
 export const SETTABLE_STATUSES = ["active", "disabled"] as const satisfies readonly AdAccountStatus[];
 export type SettableStatus = (typeof SETTABLE_STATUSES)[number];
 
-type Transition = "goes" | "stays" | "invalid_state_transition" | "ad_account_revoked";
+type Transition = "goes" | "stays" | "never_active" | "revoked";
 
 /** What becomes of an account in a state, by the state that is chosen. */
 const TRANSITIONS: Readonly<Record<AdAccountStatus, Readonly<Record<SettableStatus, Transition>>>> = {
-  available: { active: "goes", disabled: "invalid_state_transition" },
+  available: { active: "goes", disabled: "never_active" },
   active: { active: "stays", disabled: "goes" },
   disabled: { active: "goes", disabled: "stays" },
-  revoked: { active: "ad_account_revoked", disabled: "ad_account_revoked" },
+  revoked: { active: "revoked", disabled: "revoked" },
 };
 
-const REFUSALS = {
-  invalid_state_transition: "An account that was never active cannot be disabled",
-  ad_account_revoked: "The platform takes the account's token no more: connect it again",
-} as const;
-
-export const accountRevokedError = (): ApiError =>
-  new ApiError("ad_account_revoked", REFUSALS.ad_account_revoked);
+export type StatusChangeOutcome =
+  /** `changed`: whether it was in another state before. */
+  | { outcome: "set"; row: AdAccountRow; changed: boolean }
+  | { outcome: "not_found" }
+  /** An account that was never active cannot be disabled. */
+  | { outcome: "never_active" }
+  | { outcome: "revoked" };
 
 interface StatusChange {
   id: string;
   status: SettableStatus;
 }
 
-/** Undefined where the client has no such account; `changed`: whether it was in another state before. */
-type StatusChangeResult = { row: AdAccountRow; changed: boolean } | undefined;
-
 export const changeAdAccountStatus = (
   db: Database,
   actor: AuditActor,
   change: StatusChange,
-): Promise<StatusChangeResult> => db.transaction((tx) => applyStatusChange(tx, actor, change));
+): Promise<StatusChangeOutcome> => db.transaction((tx) => applyStatusChange(tx, actor, change));
 
 /** Runs in the transaction of changeAdAccountStatus or storeActiveGrant. */
 export async function applyStatusChange(
   tx: Queryable,
   actor: AuditActor,
   { id, status }: StatusChange,
-): Promise<StatusChangeResult> {
+): Promise<StatusChangeOutcome> {
   const { clientId } = actor;
   const former = await lockAdAccount(tx, clientId, id);
-  if (!former) return undefined;
+  if (!former) return { outcome: "not_found" };
   const transition = TRANSITIONS[former.status as AdAccountStatus][status];
-  if (transition === "stays") return { row: former, changed: false };
-  if (transition !== "goes") throw new ApiError(transition, REFUSALS[transition]);
+  if (transition === "stays") return { outcome: "set", row: former, changed: false };
+  if (transition !== "goes") return { outcome: transition };
   const row = await setAdAccountStatus(tx, clientId, { id, status });
   const details = { ad_account_id: row.ad_account_id, from: former.status, to: status };
   await recordAudit(tx, actor, { action: "ad_account.status_changed", target: id, details });
-  return { row, changed: true };
+  return { outcome: "set", row, changed: true };
 }
 
 /** What a connection's token could read of its accounts. */

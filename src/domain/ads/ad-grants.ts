@@ -41,7 +41,10 @@ export const storeGrant = (
 export const storeActiveGrant = ({ db, secretBox }: Parts, actor: AuditActor, grant: Grant): Promise<void> =>
   db.transaction(async (tx) => {
     const accounts = await writeGrant({ tx, secretBox }, actor, grant);
-    for (const { id } of accounts) await applyStatusChange(tx, actor, { id, status: "active" });
+    for (const { id } of accounts) {
+      const { outcome } = await applyStatusChange(tx, actor, { id, status: "active" });
+      if (outcome !== "set") throw new Error(`the ad account ${id} cannot be activated: ${outcome}`);
+    }
   });
 
 interface TransactionParts {

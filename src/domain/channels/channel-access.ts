@@ -1,5 +1,4 @@
 import type { ChatNumber } from "../../platforms/chat/access.ts";
-import { ApiError, invalidField } from "../../runtime/errors.ts";
 import { openChannelToken } from "../../security/channel-token.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
 import { type ChannelTokenRow, findChannelToken } from "../../store/channels/channels.ts";
@@ -16,28 +15,25 @@ interface Parts {
   secretBox: SecretBox;
 }
 
-/** 404 for a channel that the client does not have, 400 for one of another platform, 409 for one that is not connected. */
+export type OpenChannelOutcome =
+  | { outcome: "opened"; access: ChannelAccess }
+  | { outcome: "not_found" }
+  | { outcome: "wrong_platform"; platform: string }
+  | { outcome: "not_connected"; status: string };
+
 export async function openChatChannel(
   { db, secretBox }: Parts,
   clientId: string,
   channelId: string,
-): Promise<ChannelAccess> {
+): Promise<OpenChannelOutcome> {
   const row = await findChannelToken(db, clientId, channelId);
-  if (!row) throw new ApiError("not_found", "There is no such channel");
-  if (row.platform !== "chatapp")
-    throw invalidField("/channel_id", `channel_id must name a chatapp channel, not one of ${row.platform}`);
-  const { token_sealed } = row;
-  if (row.status !== "connected" || token_sealed === null) throw notConnectedError(row.status);
-  return { row: { ...row, token_sealed }, token: openChannelToken(secretBox, row.id, token_sealed) };
+  if (!row) return { outcome: "not_found" };
+  const { platform, status, token_sealed } = row;
+  if (platform !== "chatapp") return { outcome: "wrong_platform", platform };
+  if (status !== "connected" || token_sealed === null) return { outcome: "not_connected", status };
+  const token = openChannelToken(secretBox, row.id, token_sealed);
+  return { outcome: "opened", access: { row: { ...row, token_sealed }, token } };
 }
-
-export const notConnectedError = (status: string): ApiError =>
-  new ApiError(
-    "channel_disconnected",
-    status === "needs_reauth"
-      ? "The platform takes the channel's token no more: connect it again"
-      : "The channel is disconnected: connect it again",
-  );
 
 /** Its number, for a chatapp channel has both ids. */
 export const toChatNumber = ({ row, token }: ChannelAccess): ChatNumber => ({

@@ -1,5 +1,4 @@
 import type { QueueNotifier } from "../../queue/queue-notifier.ts";
-import { ApiError } from "../../runtime/errors.ts";
 import type { Database } from "../../store/database/database.ts";
 import { DatabaseUnavailable } from "../../store/database/faults.ts";
 import {
@@ -17,7 +16,11 @@ export type AcceptOutcome =
   /** Its operation was done before, or another by the same name. */
   | { outcome: "known"; key: IdempotencyKeyRow }
   | { outcome: "not_connected"; status: string }
-  | { outcome: "no_channel" };
+  | { outcome: "no_channel" }
+  /** Too many wait already. */
+  | { outcome: "overloaded" }
+  /** Its client is being erased, or its channel comes and goes: later it may be accepted. */
+  | { outcome: "contended" };
 
 export interface MessageIntake {
   /** Answers once it is written down for good. No two may come with the same key at once. */
@@ -113,15 +116,15 @@ export function createMessageIntake({
       const outcome = toAcceptOutcome(obstacles.get(entry.message.id));
       if (outcome) entry.resolve(outcome);
       else if (entry.attempts < MAX_ATTEMPTS) enqueue({ ...entry, attempts: entry.attempts + 1 });
-      else entry.reject(temporarilyUnavailableError());
+      else entry.resolve({ outcome: "contended" });
     }
   }
 
   return {
     accept: (message) =>
       new Promise((resolve, reject) => {
-        if (pending.length >= MAX_PENDING_MESSAGES) throw overloadedError();
-        enqueue({ message, attempts: 1, resolve, reject });
+        if (pending.length >= MAX_PENDING_MESSAGES) resolve({ outcome: "overloaded" });
+        else enqueue({ message, attempts: 1, resolve, reject });
       }),
   };
 }
@@ -129,13 +132,6 @@ export function createMessageIntake({
 const rejectAll = (batch: readonly PendingMessage[], error: unknown) => {
   for (const { reject } of batch) reject(error);
 };
-
-/** Its client is being erased, or its channel comes and goes. */
-const temporarilyUnavailableError = () =>
-  new ApiError("temporarily_unavailable", "The message cannot be taken at this moment, please try again");
-
-const overloadedError = () =>
-  new ApiError("overloaded", "There is too much to do at this moment, please try again");
 
 /** As many as one statement takes, one at least. */
 function batchSize(pending: readonly PendingMessage[]): number {

@@ -1,5 +1,4 @@
 import { hash } from "node:crypto";
-import { ApiError } from "../../runtime/errors.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
 import { type AuditActor, recordAudit } from "../../store/tenants/audit-log.ts";
 import {
@@ -8,7 +7,6 @@ import {
   insertTerms,
   lockTermsForAcceptance,
   lockTermsForPublishing,
-  readAcceptance,
   readTermsStatus,
   type TermsRow,
   type TermsStatusRow,
@@ -98,14 +96,3 @@ export function publishTerms(
     return { outcome: "published", row, former, clientsToReaccept: await countAcceptances(tx, former) };
   });
 }
-
-/** Lets those pass who have accepted what is in force. Asked anew each time: a publication closes it at once. */
-export const termsGate =
-  (db: Queryable) =>
-  async ({ clientId }: { clientId: string }): Promise<void> => {
-    const { version, accepted } = await readAcceptance(db, clientId);
-    if (accepted) return;
-    throw new ApiError("terms_not_accepted", `The terms of version ${version} must be accepted first`, {
-      extra: { current_version: version },
-    });
-  };

@@ -22,27 +22,32 @@ export interface UserInput {
   password?: string | undefined;
 }
 
-export interface CreatedUser {
-  row: UserRow;
-  /** Only where it was made up: the only time it is known. */
-  password?: string;
-}
+export type CreateUserOutcome =
+  | {
+      outcome: "created";
+      row: UserRow;
+      /** Only where it was made up: the only time it is known. */
+      password?: string;
+    }
+  | { outcome: "email_taken" }
+  | { outcome: "overloaded" };
 
 interface Parts {
   db: Database;
   passwords: Passwords;
 }
 
-/** Undefined when the email is taken. */
 export async function createUser(
   { db, passwords }: Parts,
   actor: AuditActor,
   input: UserInput,
-): Promise<CreatedUser | undefined> {
+): Promise<CreateUserOutcome> {
   const generated = input.password === undefined ? generatePassword() : undefined;
-  const passwordHash = await passwords.hash(input.password ?? (generated as string));
-  const row = await db.transaction((tx) => addUser(tx, actor, { ...input, passwordHash }));
-  return row && { row, ...(generated === undefined ? {} : { password: generated }) };
+  const hashed = await passwords.hash(input.password ?? (generated as string));
+  if (hashed.outcome === "overloaded") return hashed;
+  const row = await db.transaction((tx) => addUser(tx, actor, { ...input, passwordHash: hashed.hash }));
+  if (!row) return { outcome: "email_taken" };
+  return { outcome: "created", row, ...(generated === undefined ? {} : { password: generated }) };
 }
 
 interface NewClientInput {
@@ -52,21 +57,27 @@ interface NewClientInput {
   actorOf(clientId: string): AuditActor;
 }
 
-/** Creates a client and its first owner in one transaction; undefined, and no client, when the email is taken. */
+export type CreateClientOutcome =
+  | { outcome: "created"; client: ClientRow }
+  | { outcome: "email_taken" }
+  | { outcome: "overloaded" };
+
+/** Creates a client and its first owner in one transaction: there is no client when the email is taken. */
 export async function createClientWithOwner(
   { db, passwords }: Parts,
   { name, owner: { password, ...owner }, actorOf }: NewClientInput,
-): Promise<ClientRow | undefined> {
-  const passwordHash = await passwords.hash(password);
+): Promise<CreateClientOutcome> {
+  const hashed = await passwords.hash(password);
+  if (hashed.outcome === "overloaded") return hashed;
+  const user = { ...owner, role: "owner" as const, passwordHash: hashed.hash };
   try {
     return await db.transaction(async (tx) => {
       const client = await createClient(tx, name);
-      const row = await addUser(tx, actorOf(client.id), { ...owner, role: "owner", passwordHash });
-      if (!row) throw new EmailTaken();
-      return client;
+      if (!(await addUser(tx, actorOf(client.id), user))) throw new EmailTaken();
+      return { outcome: "created", client };
     });
   } catch (error) {
-    if (error instanceof EmailTaken) return undefined;
+    if (error instanceof EmailTaken) return { outcome: "email_taken" };
     throw error;
   }
 }
@@ -146,16 +157,21 @@ interface PasswordInput {
   replaces?: string | undefined;
 }
 
-/** Ends the tokens issued before. False when the client has no such user, or the old password has been replaced meanwhile. */
+/** `not_found`: the client has no such user, or the old password has been replaced meanwhile. */
+export type ChangePasswordOutcome = { outcome: "changed" | "not_found" | "overloaded" };
+
+/** Ends the tokens issued before. */
 export async function changePassword(
   { db, passwords }: Parts,
   actor: AuditActor,
   { id, password, replaces }: PasswordInput,
-): Promise<boolean> {
-  const passwordHash = await passwords.hash(password);
-  return db.transaction(async (tx) => {
-    const changed = await setPassword(tx, actor.clientId, { id, passwordHash, replaces });
-    if (changed) await recordAudit(tx, actor, { action: "user.password_changed", target: id });
-    return changed;
+): Promise<ChangePasswordOutcome> {
+  const hashed = await passwords.hash(password);
+  if (hashed.outcome === "overloaded") return hashed;
+  return db.transaction(async (tx): Promise<ChangePasswordOutcome> => {
+    const change = { id, passwordHash: hashed.hash, replaces };
+    if (!(await setPassword(tx, actor.clientId, change))) return { outcome: "not_found" };
+    await recordAudit(tx, actor, { action: "user.password_changed", target: id });
+    return { outcome: "changed" };
   });
 }

@@ -1,6 +1,6 @@
 import { type Route, route } from "../../http/route.ts";
 import { SECOND } from "../../runtime/durations.ts";
-import { ApiError } from "../../runtime/errors.ts";
+import { ApiError, overloaded, tooManyAttempts } from "../../runtime/errors.ts";
 import type { Role } from "../../schema/enumerations.ts";
 import type { Static } from "../../schema/types.ts";
 import type { AttemptLimiter } from "../../security/attempt-limiter.ts";
@@ -31,10 +31,11 @@ export function loginRoute({ db, passwords, limitAttempts, cookie, issue }: Logi
   async function attemptLogin(
     { email, password }: LoginRequest,
     address: string,
-  ): Promise<Login | undefined> {
+  ): Promise<Login | "overloaded" | undefined> {
     const user = await findUserByEmail(db, email);
-    const isPasswordCorrect = await passwords.matches(password, user?.password_hash, address);
-    const at = isPasswordCorrect && user ? await recordLogin(db, user) : undefined;
+    const { outcome } = await passwords.check(password, user?.password_hash, address);
+    if (outcome === "overloaded") return outcome;
+    const at = outcome === "matches" && user ? await recordLogin(db, user) : undefined;
     return user && at && { user, at };
   }
 
@@ -50,9 +51,12 @@ export function loginRoute({ db, passwords, limitAttempts, cookie, issue }: Logi
     reply: session,
     async handle({ body, address, header, setHeader }) {
       const limitKey = [address, body.email.toLowerCase()];
-      const login = await limitAttempts(limitKey, () => attemptLogin(body, address));
-      if (!login) throw new ApiError("unauthorized", "The email or the password is wrong");
-      const { user, at: issuedAt } = login;
+      const attempt = await limitAttempts(limitKey, () => attemptLogin(body, address));
+      if (attempt.outcome === "limited") throw tooManyAttempts(attempt);
+      if (attempt.result === undefined)
+        throw new ApiError("unauthorized", "The email or the password is wrong");
+      if (attempt.result === "overloaded") throw overloaded();
+      const { user, at: issuedAt } = attempt.result;
       const token = await issue({ id: user.id, clientId: user.client_id }, { issuedAt });
       // A form on somebody else's page could sign a visitor in to the wrong account.
       if (!isForeignSite(header("sec-fetch-site"))) setHeader("Set-Cookie", cookie.set(token, LOGIN_TTL_MS));

@@ -1,5 +1,6 @@
 import { openChatChannel, toChatNumber } from "../../domain/channels/channel-access.ts";
 import { invalidateChannelToken } from "../../domain/channels/channels.ts";
+import { requireOpened } from "../../http/channel-errors.ts";
 import type { ChatNumber } from "../../platforms/chat/access.ts";
 import { PLATFORM_REFUSALS, withDeadTokenCheck } from "../../platforms/errors/failure.ts";
 import type { Platforms } from "../../platforms/platforms.ts";
@@ -29,7 +30,7 @@ export async function callChat<T>(
   { caller, params }: ChannelRequest,
   call: (chat: Platforms["chat"], number: ChatNumber) => Promise<T>,
 ): Promise<T> {
-  const access = await openChatChannel({ db, secretBox }, caller.clientId, params.channel_id);
+  const access = requireOpened(await openChatChannel({ db, secretBox }, caller.clientId, params.channel_id));
   return withDeadTokenCheck(
     () => call(platforms().chat, toChatNumber(access)),
     () => invalidateChannelToken(db, access.row),

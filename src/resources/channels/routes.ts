@@ -1,9 +1,9 @@
 import { toChannel } from "../../domain/channels/channel-dto.ts";
 import { disconnectChannel } from "../../domain/channels/channels.ts";
 import { requestActor } from "../../domain/tenants/request-actor.ts";
+import { channelNotFound } from "../../http/channel-errors.ts";
 import { listOf, listQuery, listReply, pageOf, pageRequest } from "../../http/lists.ts";
 import { type Route, route } from "../../http/route.ts";
-import { ApiError } from "../../runtime/errors.ts";
 import { channel } from "../../schema/channels.ts";
 import { findChannel, listChannels } from "../../store/channels/channels.ts";
 import type { ChatParts } from "./chat-call.ts";
@@ -13,8 +13,6 @@ import { channelFilters, channelParams } from "./schema.ts";
 
 /** Whoever works with channels in any way may see them. */
 const CHANNEL_READ_SCOPES = ["templates:manage", "messages:send", "webhooks:manage"] as const;
-
-const noSuchChannel = () => new ApiError("not_found", "There is no such channel");
 
 export function channelRoutes(parts: ChatParts): Route[] {
   const { db } = parts;
@@ -42,7 +40,7 @@ export function channelRoutes(parts: ChatParts): Route[] {
       reply: channel,
       async handle({ caller, params }) {
         const row = await findChannel(db, caller.clientId, params.channel_id);
-        if (!row) throw noSuchChannel();
+        if (!row) throw channelNotFound();
         return toChannel(row);
       },
     }),
@@ -56,7 +54,7 @@ export function channelRoutes(parts: ChatParts): Route[] {
       params: channelParams,
       async handle(context) {
         const exists = await disconnectChannel(db, requestActor(context), context.params.channel_id);
-        if (!exists) throw noSuchChannel();
+        if (!exists) throw channelNotFound();
       },
     }),
     markReadRoute(parts),

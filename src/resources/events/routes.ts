@@ -4,7 +4,7 @@ import { replayEvents } from "../../domain/events/replay.ts";
 import { listById, listOf, listQuery, pageRequest, periodOf } from "../../http/lists.ts";
 import { type Route, route } from "../../http/route.ts";
 import type { QueueNotifier } from "../../queue/queue-notifier.ts";
-import { ApiError } from "../../runtime/errors.ts";
+import { notFound } from "../../runtime/errors.ts";
 import { event, eventDetail } from "../../schema/events.ts";
 import type { Database } from "../../store/database/database.ts";
 import { findEvent, listAttempts } from "../../store/events/events.ts";
@@ -12,7 +12,7 @@ import { listEvents } from "../../store/events/list-events.ts";
 import { retryEvent } from "../../store/events/replays.ts";
 import { eventFilters, eventParams, eventReplay, replayedEvents, retriedEvent } from "./schema.ts";
 
-const noSuchEvent = () => new ApiError("not_found", "There is no such event");
+const noSuchEvent = () => notFound("event");
 
 export function eventRoutes({ db, notifier }: { db: Database; notifier: QueueNotifier }): Route[] {
   return [

@@ -2,7 +2,7 @@ import { deauthorize, deleteUserData, type PlatformUser } from "../../domain/inb
 import { type Route, route } from "../../http/route.ts";
 import { HTML_REPLY, renderView } from "../../http/views/view.ts";
 import { SECOND } from "../../runtime/durations.ts";
-import { ApiError, invalidField } from "../../runtime/errors.ts";
+import { ApiError, invalidField, notFound } from "../../runtime/errors.ts";
 import { isPlatformId } from "../../runtime/ids.ts";
 import { anyQuery } from "../../schema/types.ts";
 import type { AppSignatures } from "../../security/app-signatures.ts";
@@ -64,7 +64,7 @@ export function dataDeletionRoutes({ db, signatures, publicUrl }: DataDeletionPa
       reply: HTML_REPLY,
       async handle({ params, setHeader }) {
         const row = await findDataDeletion(db, params.confirmation_code);
-        if (!row) throw new ApiError("not_found", "There is no such confirmation code");
+        if (!row) throw notFound("confirmation code");
         return renderView({ setHeader }, dataDeletionView(row));
       },
     }),

@@ -2,7 +2,7 @@ import { type CreatedKey, createKey, revokeKey, rotateKey } from "../../domain/t
 import { requestActor } from "../../domain/tenants/request-actor.ts";
 import { listById, listOf, listQuery, pageRequest } from "../../http/lists.ts";
 import { MANAGERS_ONLY, type Route, route } from "../../http/route.ts";
-import { ApiError, invalidField } from "../../runtime/errors.ts";
+import { ApiError, invalidField, notFound } from "../../runtime/errors.ts";
 import type { Scope } from "../../schema/enumerations.ts";
 import { toTimestamp } from "../../schema/timestamps.ts";
 import type { Database } from "../../store/database/database.ts";
@@ -25,7 +25,7 @@ const toCreatedApiKey = ({ row, text }: CreatedKey) => ({ ...toApiKey(row), key:
 
 const invalidTransition = (message: string) => new ApiError("invalid_state_transition", message);
 
-const noSuchKey = () => new ApiError("not_found", "There is no such API key");
+const noSuchKey = () => notFound("API key");
 
 export function keyRoutes({ db, production }: { db: Database; production: boolean }): Route[] {
   return [

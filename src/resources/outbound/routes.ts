@@ -1,7 +1,7 @@
 import { toMessage } from "../../domain/messages/message-dto.ts";
 import { listOf, listQuery, listReply, pageOf, pageRequest, periodOf } from "../../http/lists.ts";
 import { type Route, route } from "../../http/route.ts";
-import { ApiError } from "../../runtime/errors.ts";
+import { notFound } from "../../runtime/errors.ts";
 import { message } from "../../schema/messages.ts";
 import type { Database } from "../../store/database/database.ts";
 import { findMessage, listMessages } from "../../store/messages/messages.ts";
@@ -41,7 +41,7 @@ export function outboundRoutes(parts: OutboundParts): Route[] {
       reply: message,
       async handle({ caller, params }) {
         const row = await findMessage(db, caller.clientId, params.message_id);
-        if (!row) throw new ApiError("not_found", "There is no such message");
+        if (!row) throw notFound("message");
         return toMessage(row);
       },
     }),

@@ -1,11 +1,11 @@
-import { notConnectedError } from "../../domain/channels/channel-access.ts";
 import type { PlatformLookup } from "../../domain/channels/channel-platforms.ts";
 import type { MessageIntake } from "../../domain/messages/accept-message.ts";
 import { toQueuedMessage } from "../../domain/messages/message-dto.ts";
+import { channelNotConnected, channelNotFound } from "../../http/channel-errors.ts";
 import { type Operation, type Route, route } from "../../http/route.ts";
 import { SEND_TTL_MS } from "../../runtime/deadlines.ts";
 import { HOUR } from "../../runtime/durations.ts";
-import { ApiError } from "../../runtime/errors.ts";
+import { ApiError, overloaded } from "../../runtime/errors.ts";
 import { newId } from "../../runtime/ids.ts";
 import { type QueuedMessageDto, queuedMessage } from "../../schema/messages.ts";
 import type { Queryable } from "../../store/database/database.ts";
@@ -19,7 +19,8 @@ export interface SendParts {
   platformOf: PlatformLookup;
 }
 
-const noSuchChannel = () => new ApiError("not_found", "There is no such channel");
+const temporarilyUnavailable = () =>
+  new ApiError("temporarily_unavailable", "The message cannot be taken at this moment, please try again");
 
 export function sendRoute({ db, intake, platformOf }: SendParts): Route {
   const checkPlatformRules = createPlatformRules();
@@ -28,7 +29,7 @@ export function sendRoute({ db, intake, platformOf }: SendParts): Route {
   async function replayWithoutChannel(clientId: string, operation: Operation | undefined) {
     const key = operation && (await findIdempotencyKey(db, clientId, operation.id));
     if (key) return operation.replay(key);
-    throw noSuchChannel();
+    throw channelNotFound();
   }
 
   return route({
@@ -61,9 +62,13 @@ export function sendRoute({ db, intake, platformOf }: SendParts): Route {
         case "known": // so it has a key
           return (operation as Operation).replay(acceptance.key);
         case "not_connected":
-          throw notConnectedError(acceptance.status);
+          throw channelNotConnected(acceptance.status);
         case "no_channel":
-          throw noSuchChannel();
+          throw channelNotFound();
+        case "overloaded":
+          throw overloaded();
+        case "contended":
+          throw temporarilyUnavailable();
       }
     },
   });

@@ -1,6 +1,7 @@
 import { type ChannelAccess, openChatChannel, toChatNumber } from "../../domain/channels/channel-access.ts";
 import { invalidateChannelToken } from "../../domain/channels/channels.ts";
 import { answerAsOf, cacheTemplates } from "../../domain/channels/template-cache.ts";
+import { requireOpened } from "../../http/channel-errors.ts";
 import { listReply } from "../../http/lists.ts";
 import { toTemplateStatus } from "../../platforms/chat/template-status.ts";
 import type { Fields } from "../../platforms/client/body.ts";
@@ -24,7 +25,7 @@ interface ListRequest {
 
 export async function listTemplates(parts: TemplateParts, { clientId, input, cursors }: ListRequest) {
   const from = decodePosition(input, cursors);
-  const access = await openChatChannel(parts, clientId, input.channel_id);
+  const access = requireOpened(await openChatChannel(parts, clientId, input.channel_id));
   const at = answerAsOf(new Date());
   const [collection, namespace] = await withDeadTokenCheck(
     async () =>

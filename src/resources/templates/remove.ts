@@ -1,4 +1,5 @@
 import { openChatChannel, toChatNumber } from "../../domain/channels/channel-access.ts";
+import { requireOpened } from "../../http/channel-errors.ts";
 import type { Static } from "../../schema/types.ts";
 import { deleteTemplates } from "../../store/channels/templates.ts";
 import type { DeletedDto, deletion } from "./schema.ts";
@@ -9,7 +10,7 @@ export async function removeTemplate(
   clientId: string,
   { channel_id, template_name: name, hsm_id: hsmId }: Static<typeof deletion>,
 ): Promise<DeletedDto> {
-  const access = await openChatChannel(parts, clientId, channel_id);
+  const access = requireOpened(await openChatChannel(parts, clientId, channel_id));
   const number = toChatNumber(access);
   const answer = await parts.chat().templates.remove(number, { name, hsmId });
   const { status: status_code } = answer;

@@ -1,5 +1,6 @@
 import { type ChannelAccess, openChatChannel, toChatNumber } from "../../domain/channels/channel-access.ts";
 import { answerAsOf, cacheTemplates } from "../../domain/channels/template-cache.ts";
+import { requireOpened } from "../../http/channel-errors.ts";
 import type { Fields } from "../../platforms/client/body.ts";
 import type { Refusal } from "../../platforms/client/call.ts";
 import { omitNullish } from "../../platforms/client/json-values.ts";
@@ -15,7 +16,7 @@ export async function submitTemplate(
   clientId: string,
   { channel_id, template_data }: Static<typeof submission>,
 ): Promise<SubmittedDto> {
-  const access = await openChatChannel(parts, clientId, channel_id);
+  const access = requireOpened(await openChatChannel(parts, clientId, channel_id));
   const number = toChatNumber(access);
   const at = answerAsOf(new Date());
   const answer = await parts.chat().templates.create(number, template_data);

@@ -1,7 +1,7 @@
 import { requestActor } from "../../domain/tenants/request-actor.ts";
 import { changePassword } from "../../domain/tenants/users.ts";
 import { type RequestContext, type Route, route } from "../../http/route.ts";
-import { ApiError, invalidField } from "../../runtime/errors.ts";
+import { ApiError, invalidField, overloaded, tooManyAttempts } from "../../runtime/errors.ts";
 import type { AttemptLimiter } from "../../security/attempt-limiter.ts";
 import type { Passwords } from "../../security/passwords.ts";
 import type { Database } from "../../store/database/database.ts";
@@ -38,8 +38,9 @@ export function passwordRoute(parts: PasswordParts): Route {
         throw new ApiError("role_insufficient", "Only an owner changes the password of somebody else");
       const replaces = isOwn ? await oldPasswordHash(parts, context) : undefined;
       const input = { id: params.id, password: body.password, replaces };
-      const isChanged = await changePassword(parts, requestActor(context), input);
-      if (!isChanged) throw isOwn ? wrongOldPassword() : noSuchUser();
+      const change = await changePassword(parts, requestActor(context), input);
+      if (change.outcome === "overloaded") throw overloaded();
+      if (change.outcome === "not_found") throw isOwn ? wrongOldPassword() : noSuchUser();
     },
   });
 }
@@ -57,9 +58,12 @@ async function oldPasswordHash(
   const row = await findUserCredential(db, params.id);
   if (!row) throw noSuchUser();
   const { password_hash: hash } = row;
-  const matchingHash = await limitAttempts([address, row.email.toLowerCase()], async () =>
-    (await passwords.matches(oldPassword, hash, address)) ? hash : undefined,
-  );
-  if (matchingHash === undefined) throw wrongOldPassword();
-  return matchingHash;
+  const attempt = await limitAttempts([address, row.email.toLowerCase()], async () => {
+    const { outcome } = await passwords.check(oldPassword, hash, address);
+    return outcome === "differs" ? undefined : outcome;
+  });
+  if (attempt.outcome === "limited") throw tooManyAttempts(attempt);
+  if (attempt.result === undefined) throw wrongOldPassword();
+  if (attempt.result === "overloaded") throw overloaded();
+  return hash;
 }

@@ -1,5 +1,5 @@
-import { ApiError } from "../../runtime/errors.ts";
+import { ApiError, notFound } from "../../runtime/errors.ts";
 
-export const noSuchUser = () => new ApiError("not_found", "There is no such user");
+export const noSuchUser = () => notFound("user");
 
 export const needsOwner = () => new ApiError("role_insufficient", "Only an owner makes or changes an owner");

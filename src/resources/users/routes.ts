@@ -2,7 +2,7 @@ import { requestActor } from "../../domain/tenants/request-actor.ts";
 import { changeUser, createUser } from "../../domain/tenants/users.ts";
 import { listById, listOf, listQuery, pageRequest } from "../../http/lists.ts";
 import { MANAGERS_ONLY, type Route, route } from "../../http/route.ts";
-import { ApiError, invalidField } from "../../runtime/errors.ts";
+import { ApiError, invalidField, overloaded } from "../../runtime/errors.ts";
 import type { Role } from "../../schema/enumerations.ts";
 import { toTimestamp } from "../../schema/timestamps.ts";
 import { listUsers, type UserRow } from "../../store/tenants/users.ts";
@@ -50,10 +50,17 @@ export function userRoutes(parts: PasswordParts): Route[] {
       async handle(context) {
         if (context.body.role === "owner" && context.caller.role !== "owner") throw needsOwner();
         const made = await createUser(parts, requestActor(context), context.body);
-        // Perhaps by another client's user: an email names one person over all clients, which cannot be kept from the caller.
-        if (!made) throw invalidField("/email", "email is in use already");
-        const { row, ...password } = made;
-        return { ...toUser(row), ...password };
+        switch (made.outcome) {
+          case "created": {
+            const { outcome, row, ...password } = made;
+            return { ...toUser(row), ...password };
+          }
+          // Perhaps by another client's user: an email names one person over all clients, which cannot be kept from the caller.
+          case "email_taken":
+            throw invalidField("/email", "email is in use already");
+          case "overloaded":
+            throw overloaded();
+        }
       },
     }),
     route({

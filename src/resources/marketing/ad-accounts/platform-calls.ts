@@ -1,8 +1,4 @@
-import {
-  accountNotFoundError,
-  openAdAccount,
-  revokeDeadConnection,
-} from "../../../domain/ads/ad-account-access.ts";
+import { revokeDeadConnection } from "../../../domain/ads/ad-account-access.ts";
 import { toFacts } from "../../../domain/ads/ad-account-facts.ts";
 import { subscribe } from "../../../domain/ads/ad-account-subscription.ts";
 import { recordSync } from "../../../domain/ads/ad-accounts.ts";
@@ -12,6 +8,7 @@ import type { Log } from "../../../runtime/logging/log.ts";
 import type { SecretBox } from "../../../security/secret-box.ts";
 import { type AdAccountRow, findAdAccount } from "../../../store/ads/ad-accounts.ts";
 import type { Database } from "../../../store/database/database.ts";
+import { accountNotFound, requireAdAccount } from "../require-ad-account.ts";
 
 export interface AdAccountParts {
   db: Database;
@@ -29,7 +26,7 @@ export async function subscribeActiveAccount(
   const { db, log, platforms } = parts;
   const { client_id: client, id, ad_account_id: ad_account } = row;
   try {
-    const account = await openAdAccount(parts, client, id);
+    const account = await requireAdAccount(parts, client, id);
     const subscriptionParts = { db, log, accounts: platforms().ads.accounts };
     await withDeadTokenCheck(
       () => subscribe(subscriptionParts, account),
@@ -49,7 +46,7 @@ export async function refreshAdAccount(
   id: string,
 ): Promise<AdAccountRow> {
   const { db, platforms } = parts;
-  const { row, access } = await openAdAccount(parts, clientId, id);
+  const { row, access } = await requireAdAccount(parts, clientId, id);
   const read = await withDeadTokenCheck(
     () => platforms().ads.accounts.read(access),
     () => revokeDeadConnection(parts, row.connection_id),
@@ -57,6 +54,6 @@ export async function refreshAdAccount(
   const fetched = [{ id, ...toFacts(read) }];
   const { rows } = await recordSync(db, row.connection_id, { fetched, unreachableIds: [] });
   const account = rows[0] ?? (await findAdAccount(db, clientId, id));
-  if (!account) throw accountNotFoundError();
+  if (!account) throw accountNotFound();
   return account;
 }

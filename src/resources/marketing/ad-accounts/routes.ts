@@ -1,12 +1,13 @@
-import { accountNotFoundError } from "../../../domain/ads/ad-account-access.ts";
 import { toAdAccount } from "../../../domain/ads/ad-account-dto.ts";
-import { changeAdAccountStatus } from "../../../domain/ads/ad-accounts.ts";
+import { changeAdAccountStatus, type StatusChangeOutcome } from "../../../domain/ads/ad-accounts.ts";
 import { requestActor } from "../../../domain/tenants/request-actor.ts";
 import { listById, listOf, listQuery, pageRequest } from "../../../http/lists.ts";
 import { type Route, route } from "../../../http/route.ts";
 import { PLATFORM_REFUSALS } from "../../../platforms/errors/failure.ts";
+import { ApiError } from "../../../runtime/errors.ts";
 import { adAccount } from "../../../schema/ad-accounts.ts";
 import { findAdAccount, listAdAccounts } from "../../../store/ads/ad-accounts.ts";
+import { accountNotFound, accountRevoked } from "../require-ad-account.ts";
 import { type AdAccountParts, refreshAdAccount, subscribeActiveAccount } from "./platform-calls.ts";
 import { adAccountFilters, adAccountParams, chosenStatus } from "./schema.ts";
 
@@ -35,7 +36,7 @@ export function adAccountRoutes(parts: AdAccountParts): Route[] {
       reply: adAccount,
       async handle({ caller, params }) {
         const row = await findAdAccount(db, caller.clientId, params.id);
-        if (!row) throw accountNotFoundError();
+        if (!row) throw accountNotFound();
         return toAdAccount(row);
       },
     }),
@@ -54,7 +55,7 @@ export function adAccountRoutes(parts: AdAccountParts): Route[] {
       async handle(context) {
         const input = { ...context.params, ...context.body };
         const chosen = await changeAdAccountStatus(db, requestActor(context), input);
-        if (!chosen) throw accountNotFoundError();
+        if (chosen.outcome !== "set") throw statusRefusal(chosen);
         const { row, changed } = chosen;
         return toAdAccount(
           changed && row.status === "active" ? await subscribeActiveAccount(parts, row) : row,
@@ -76,4 +77,15 @@ export function adAccountRoutes(parts: AdAccountParts): Route[] {
         toAdAccount(await refreshAdAccount(parts, caller.clientId, params.id)),
     }),
   ];
+}
+
+function statusRefusal({ outcome }: Exclude<StatusChangeOutcome, { outcome: "set" }>): ApiError {
+  switch (outcome) {
+    case "not_found":
+      return accountNotFound();
+    case "revoked":
+      return accountRevoked();
+    case "never_active":
+      return new ApiError("invalid_state_transition", "An account that was never active cannot be disabled");
+  }
 }
