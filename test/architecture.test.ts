@@ -23,6 +23,7 @@ const ALLOWED_IMPORTS: Record<string, readonly string[]> = {
     "src/http/route.ts",
     "src/http/lists.ts",
     "src/http/channel-errors.ts",
+    "src/http/platform-errors.ts",
     "src/http/views",
     "src/schema",
     "src/domain",

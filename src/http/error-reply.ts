@@ -1,9 +1,11 @@
+import { PlatformFailure } from "../platforms/errors/failure.ts";
 import { ApiError, ERROR_CODES } from "../runtime/errors.ts";
 import { SCOPES } from "../schema/enumerations.ts";
 import { platformError } from "../schema/platform-error.ts";
 import { object, oneOf, Type } from "../schema/types.ts";
 import { DatabaseUnavailable, isDeletedClient, isMissingTable } from "../store/database/faults.ts";
 import type { OpenExchange } from "./exchange.ts";
+import { platformApiError } from "./platform-errors.ts";
 import { type ErrorFormat, errorView, prefersHtml } from "./views/error-view.ts";
 import { HTML_REPLY } from "./views/view.ts";
 
@@ -63,6 +65,7 @@ export const errorBody = Type.Object(
 /** Whatever was thrown, as the answer it becomes. Only what is not ours is an internal error, and nothing of it leaks. */
 export function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
+  if (thrown instanceof PlatformFailure) return platformApiError(thrown);
   const cause = thrown;
   if (thrown instanceof DatabaseUnavailable)
     return new ApiError(

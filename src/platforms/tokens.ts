@@ -3,7 +3,7 @@ import type { Fields } from "./client/body.ts";
 import type { PlatformCall } from "./client/call.ts";
 import { appToken, type PlatformClient } from "./client/client.ts";
 import { asList, asObject, dateOf, numberOf, textOf, textsOf } from "./client/json-values.ts";
-import { unavailable } from "./errors/failure.ts";
+import { unusableAnswer } from "./errors/failure.ts";
 import { readPlatformError, redactSecrets } from "./errors/platform-error.ts";
 import { judge } from "./errors/verdicts.ts";
 
@@ -66,7 +66,7 @@ export function createPlatformTokens(client: PlatformClient): PlatformTokens {
         about,
       });
       const { data } = asObject(body);
-      if (!Array.isArray(data)) throw unavailable("The platform did not list the permissions");
+      if (!Array.isArray(data)) throw unusableAnswer("The platform did not list the permissions");
       const rows = data.map(asObject);
       return new Map(rows.map(({ permission, status }) => [textOf(permission) ?? "", textOf(status) ?? ""]));
     },
@@ -87,7 +87,7 @@ export function createPlatformTokens(client: PlatformClient): PlatformTokens {
 function toIssuedToken(body: unknown): IssuedToken {
   const { access_token, expires_in } = asObject(body);
   const token = textOf(access_token);
-  if (!token) throw unavailable("The platform gave no token");
+  if (!token) throw unusableAnswer("The platform gave no token");
   const seconds = numberOf(expires_in);
   const expiresAt = seconds === undefined ? undefined : dateOf(Date.now() / SECOND + seconds);
   return { token, ...(expiresAt ? { expiresAt } : {}) };
@@ -97,7 +97,7 @@ function toTokenInspection(body: unknown, token: string): TokenInspection {
   const data = asObject(asObject(body).data);
   // What says neither yes nor no must not pass for the death of a token.
   if (typeof data.is_valid !== "boolean")
-    throw unavailable("The platform did not say whether the token is valid");
+    throw unusableAnswer("The platform did not say whether the token is valid");
   const userId = textOf(data.user_id);
   const reason = textOf(asObject(data.error).message);
   return {

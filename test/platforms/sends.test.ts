@@ -1,5 +1,6 @@
 import t from "tap";
 import type { SendOutcome } from "../../src/platforms/sends.ts";
+import { failedAs } from "../fixtures/platforms/failures.ts";
 import { DEMO_CHAT_NUMBER, startPlatforms } from "../fixtures/platforms/platforms.ts";
 import { callSandbox, startWebhookReceiver } from "../fixtures/sandbox/sandbox.ts";
 import { until } from "../fixtures/until.ts";
@@ -187,5 +188,5 @@ t.test("a received message can be marked as read, with or without a sign of typi
   t.same((await context.receivedCalls()).at(-1)?.body, read);
   await markRead(DEMO_CHAT_NUMBER, id, { typing: true });
   t.same((await context.receivedCalls()).at(-1)?.body, { ...read, typing_indicator: { type: "text" } });
-  await t.rejects(markRead(DEMO_CHAT_NUMBER, "wamid.unknown"), { code: "platform_invalid_request" });
+  await t.rejects(markRead(DEMO_CHAT_NUMBER, "wamid.unknown"), failedAs("invalid"));
 });

@@ -1,4 +1,5 @@
 import t from "tap";
+import { failedAs } from "../fixtures/platforms/failures.ts";
 import { startPlatforms } from "../fixtures/platforms/platforms.ts";
 import {
   OAUTH_REDIRECT,
@@ -31,11 +32,7 @@ t.test("a code is good once, for half a minute, and with its own address", async
   let now = Date.now();
   const context = await startPlatforms(t, { now: () => now });
   const { tokens } = context.platforms.ads;
-  const refusedAs = (subcode: number) => ({
-    status: 400,
-    code: "platform_invalid_request",
-    extra: { platform_error: { code: 100, subcode } },
-  });
+  const refusedAs = (subcode: number) => failedAs("invalid", { platformError: { code: 100, subcode } });
   const used = await requestOauthCode(context);
   await tokens.exchangeCode(used, OAUTH_REDIRECT);
   await t.rejects(tokens.exchangeCode(used, OAUTH_REDIRECT), refusedAs(36009));
@@ -52,9 +49,7 @@ t.test("a code is exchanged once even when the answer is lost", async (t) => {
   const context = await startPlatforms(t);
   const code = await requestOauthCode(context);
   await context.arm({ kind: "drop_after" });
-  await t.rejects(context.platforms.ads.tokens.exchangeCode(code, OAUTH_REDIRECT), {
-    code: "platform_unavailable",
-  });
+  await t.rejects(context.platforms.ads.tokens.exchangeCode(code, OAUTH_REDIRECT), failedAs("disconnected"));
   t.equal((await context.receivedCalls()).filter(({ path }) => path.endsWith("/access_token")).length, 1);
 });
 
@@ -98,7 +93,7 @@ t.test("a signup's token says which business it was granted for, and when it end
   const business = { wabaId: "1500000000000202", token };
   t.equal((await numbers.listAll(business)).length, 3);
   const others = { wabaId: "1500000000000201", token };
-  await t.rejects(numbers.listAll(others), { code: "platform_object_not_found" });
+  await t.rejects(numbers.listAll(others), failedAs("missing"));
 });
 
 t.test("a person's pages come with tokens of their own", async (t) => {

@@ -4,7 +4,7 @@ import type { Fields } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
 import { asObject, numberOf, omitNullish, textOf } from "../client/json-values.ts";
 import { platformSender } from "../client/sender.ts";
-import { unavailable } from "../errors/failure.ts";
+import { unusableAnswer } from "../errors/failure.ts";
 import { type AdAccess, accountSender } from "./access.ts";
 
 /** An ad account as the platform knows it, its business laid flat. */
@@ -57,7 +57,7 @@ export function createAdAccounts(client: PlatformClient): AdAccounts {
   };
 }
 
-const missingAccountFailure = () => unavailable("The platform did not say which ad account it describes");
+const missingAccountFailure = () => unusableAnswer("The platform did not say which ad account it describes");
 
 /** Undefined for what has no id that could be one: nothing could be done with it. */
 function toAdAccount(row: unknown): PlatformAdAccount | undefined {

@@ -1,7 +1,7 @@
 import { formBody, multipartBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
 import { asObject, numberOf, omitNullish, textOf } from "../client/json-values.ts";
-import { unavailable } from "../errors/failure.ts";
+import { unusableAnswer } from "../errors/failure.ts";
 import { type AdAccess, accountSender } from "./access.ts";
 import type { Ownership } from "./ownership.ts";
 
@@ -42,7 +42,7 @@ export function createAdMedia(client: PlatformClient, ownership: Ownership): AdM
 function toImage(value: unknown): UploadedImage {
   const image = asObject(value);
   const hash = textOf(image.hash);
-  if (hash === undefined) throw unavailable("The platform took the image and gave no hash");
+  if (hash === undefined) throw unusableAnswer("The platform took the image and gave no hash");
   const [url, name] = [textOf(image.url), textOf(image.name)];
   return {
     hash,

@@ -42,5 +42,4 @@ export function createOwnership(client: PlatformClient): Ownership {
   };
 }
 
-const objectNotFound = () =>
-  new PlatformFailure("platform_object_not_found", "The ad account has no such object", { retryable: false });
+const objectNotFound = () => new PlatformFailure("missing", "The ad account has no such object");

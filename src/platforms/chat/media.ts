@@ -4,7 +4,7 @@ import { type FileForm, multipartBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
 import { textOf } from "../client/json-values.ts";
 import { refusalByStatus } from "../client/read-answer.ts";
-import { toFailure, unavailable } from "../errors/failure.ts";
+import { toFailure, unusableAnswer } from "../errors/failure.ts";
 import { businessSender, type ChatNumber } from "./access.ts";
 
 export type MediaUpload = Pick<FileForm, "filename" | "type" | "content" | "size">;
@@ -37,7 +37,7 @@ export function createChatMedia(client: PlatformClient, hosts: readonly string[]
         uploadTimeoutMs: UPLOAD_TIMEOUT_MS,
       });
       const mediaId = textOf(id);
-      if (mediaId === undefined) throw unavailable("The platform took the file and gave no id");
+      if (mediaId === undefined) throw unusableAnswer("The platform took the file and gave no id");
       return mediaId;
     },
     async download(number, mediaId) {
@@ -70,5 +70,5 @@ interface AllowedOrigins {
 function toAllowedUrl(url: string | undefined, { hosts, protocols }: AllowedOrigins): URL {
   const address = url !== undefined && URL.canParse(url) ? new URL(url) : undefined;
   if (address && protocols.includes(address.protocol) && hosts.includes(address.host)) return address;
-  throw unavailable("The file lies on a host that is not among PLATFORM_MEDIA_HOSTS");
+  throw unusableAnswer("The file lies on a host that is not among PLATFORM_MEDIA_HOSTS");
 }

@@ -1,7 +1,7 @@
 import { type Fields, jsonBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
 import { omitNullish, textOf } from "../client/json-values.ts";
-import { unavailable } from "../errors/failure.ts";
+import { unusableAnswer } from "../errors/failure.ts";
 import { businessSender, type ChatBusiness, type ChatNumber } from "./access.ts";
 
 export interface PhoneNumber {
@@ -35,7 +35,7 @@ export function createChatNumbers(client: PlatformClient): ChatNumbers {
     async read(number) {
       const row = await businessSender(client, number).get(`/${number.phoneNumberId}`, { fields: FIELDS });
       const found = toPhoneNumber(row);
-      if (!found) throw unavailable("The platform did not describe the number");
+      if (!found) throw unusableAnswer("The platform did not describe the number");
       return found;
     },
     async register(number, pin) {

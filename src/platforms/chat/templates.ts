@@ -6,7 +6,7 @@ import type { ListPageRequest, PlatformListPage } from "../client/list-pages.ts"
 import { toFailure } from "../errors/failure.ts";
 import { businessSender, type ChatBusiness } from "./access.ts";
 
-/** The platform's yes with what it said, or its no with its HTTP status and reason. Without an answer the API's error is thrown. */
+/** The platform's yes with what it said, or its no with its HTTP status and reason. Without an answer a PlatformFailure is thrown. */
 export type TemplateAnswer = { outcome: "accepted"; status: number; body: Record<string, unknown> } | Refusal;
 
 export interface TemplateFilter {

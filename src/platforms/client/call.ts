@@ -1,5 +1,5 @@
 import type { PlatformError } from "../errors/platform-error.ts";
-import type { HoldWidth, TokenOwner, Verdict } from "../errors/verdicts.ts";
+import type { HoldWidth, RefusalVerdict, TokenOwner } from "../errors/verdicts.ts";
 import type { EncodedBody, Fields } from "./body.ts";
 
 /**
@@ -57,7 +57,7 @@ export interface NoAnswer {
 export interface Refusal {
   outcome: "refused";
   status: number;
-  verdict: Verdict;
+  verdict: RefusalVerdict;
   /** Absent when the platform's answer has no code. */
   error?: PlatformError;
   /** When throttled: how long to stay away, in milliseconds, and what is kept from being called. */

@@ -40,7 +40,7 @@ export interface PlatformClient {
   isSecure: boolean;
   /** Never throws for what a platform does. */
   call(call: PlatformCall): Promise<Outcome>;
-  /** The body, or the API's error for what went wrong. */
+  /** The body; a PlatformFailure is thrown for what went wrong. */
   callOrThrow(call: PlatformCall): Promise<unknown>;
   /** A file behind an address that the platform gave. */
   open(file: FileRequest): Promise<OpenExchange>;
@@ -142,8 +142,7 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
 
 /** A node, perhaps with one of its edges. An id that would lead elsewhere names nothing that exists. */
 function checkPath(path: string): void {
-  if (!/^\/\w+(\/\w+)?$/.test(path))
-    throw new PlatformFailure("platform_object_not_found", "There is no such object", { retryable: false });
+  if (!/^\/\w+(\/\w+)?$/.test(path)) throw new PlatformFailure("missing", "There is no such object");
 }
 
 const authorisation = (token: string | undefined): Record<string, string> =>

@@ -1,5 +1,5 @@
 import { SECOND } from "../../runtime/durations.ts";
-import { unavailable } from "../errors/failure.ts";
+import { unusableAnswer } from "../errors/failure.ts";
 import type { Fields } from "./body.ts";
 import type { PlatformCall } from "./call.ts";
 import type { PlatformClient } from "./client.ts";
@@ -32,7 +32,7 @@ export async function readListPage(
 
 function toListPage(body: unknown): PlatformListPage {
   const { data, paging } = asObject(body);
-  if (!Array.isArray(data)) throw unavailable("The platform's answer is no list");
+  if (!Array.isArray(data)) throw unusableAnswer("The platform's answer is no list");
   const { cursors, next } = asObject(paging);
   const { before, after } = asObject(cursors);
   return {
@@ -64,9 +64,9 @@ export async function readAllListPages(
     const page = await readListPage(client, call, { limit, after });
     for (const item of page.items) items.push(item);
     if (!page.hasMore) return items;
-    if (Date.now() > endsAt) throw unavailable("The platform's list takes too long");
+    if (Date.now() > endsAt) throw unusableAnswer("The platform's list takes too long");
     if (page.after === null || seen.has(page.after) || seen.size === MAX_PAGES)
-      throw unavailable("The platform's list does not end");
+      throw unusableAnswer("The platform's list does not end");
     seen.add(page.after);
     after = page.after;
   }

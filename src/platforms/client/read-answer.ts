@@ -1,7 +1,7 @@
 import { MINUTE } from "../../runtime/durations.ts";
 import { parseJson } from "../../runtime/json/json.ts";
 import { type PlatformError, readPlatformError, withoutSecrets } from "../errors/platform-error.ts";
-import { judge, type TokenOwner, type Verdict } from "../errors/verdicts.ts";
+import { judge, type RefusalVerdict, type TokenOwner } from "../errors/verdicts.ts";
 import type { Outcome, Refusal } from "./call.ts";
 import type { Exchange } from "./exchange.ts";
 import { isObject } from "./json-values.ts";
@@ -39,7 +39,7 @@ function refusalByCode(error: PlatformError, status: number, owner: TokenOwner):
   return { outcome: "refused", status, verdict, error, wait: pause, ...(holds ? { holds } : {}) };
 }
 
-const VERDICT_BY_STATUS: Readonly<Record<number, Verdict>> = {
+const VERDICT_BY_STATUS: Readonly<Record<number, RefusalVerdict>> = {
   401: "permission",
   403: "permission",
   404: "missing",

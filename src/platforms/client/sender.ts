@@ -1,4 +1,4 @@
-import { unavailable } from "../errors/failure.ts";
+import { unusableAnswer } from "../errors/failure.ts";
 import type { EncodedBody, Fields } from "./body.ts";
 import type { Outcome, PlatformCall } from "./call.ts";
 import type { PlatformClient } from "./client.ts";
@@ -39,7 +39,7 @@ export function platformSender(client: PlatformClient, identity: CallIdentity): 
         ...(body ? { body } : {}),
         ...timing,
       });
-      if (String(answer.success) === "false") throw unavailable("The platform did not carry it out");
+      if (String(answer.success) === "false") throw unusableAnswer("The platform did not carry it out");
       return answer;
     },
     create: (path, body) => callForObject({ effect: "create", method: "POST", path, body }),

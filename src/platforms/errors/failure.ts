@@ -1,48 +1,51 @@
-import { SECOND } from "../../runtime/durations.ts";
-import { ApiError, type ErrorCode } from "../../runtime/errors.ts";
 import type { Outcome, PlatformCall, Refusal } from "../client/call.ts";
-import { toPlatformErrorBody } from "./platform-error.ts";
+import type { PlatformError } from "./platform-error.ts";
 import type { HoldWidth, TokenOwner, Verdict } from "./verdicts.ts";
 
 type FailedOutcome = Exclude<Outcome, { outcome: "done" }>;
 
-interface FailureOptions {
-  retryable: boolean;
-  refused?: Refusal;
-  headers?: Record<string, string>;
-  ambiguous?: boolean;
+interface FailureFacts {
+  /** Absent: as the verdict has it. */
+  retryable?: boolean;
+  owner?: TokenOwner;
+  /** Milliseconds to stay away, when throttled or held. */
+  wait?: number;
+  platformError?: PlatformError | undefined;
+  holds?: HoldWidth | undefined;
 }
 
-/** A call to a platform that did not succeed, as the API answers it. Whoever keeps tokens looks at `verdict`. */
-export class PlatformFailure extends ApiError {
+/** Verdicts after which the same call may succeed later. */
+const RETRYABLE_VERDICTS: readonly Verdict[] = [
+  "throttled",
+  "held",
+  "transient",
+  "unreachable",
+  "disconnected",
+  "unusable_answer",
+];
+
+/** A call to a platform that did not succeed. Callers switch on `verdict`; the HTTP edge makes the API's error of it. */
+export class PlatformFailure extends Error {
+  readonly verdict: Verdict;
   readonly retryable: boolean;
-  /** Undefined when there was no answer that one could read. */
-  readonly verdict: Verdict | undefined;
+  /** Whose token the call carried. */
+  readonly owner: TokenOwner;
+  /** Milliseconds to stay away, when throttled or held. */
+  readonly wait: number | undefined;
+  /** Absent where the platform gave no error with a code. */
+  readonly platformError: PlatformError | undefined;
   /** What is to be left alone for a while, where the platform has said so just now. */
   readonly holds: HoldWidth | undefined;
-  /** Whether what was to be created may exist all the same. */
-  readonly ambiguous: boolean;
 
-  constructor(
-    code: ErrorCode,
-    message: string,
-    { retryable, refused, headers, ambiguous = false }: FailureOptions,
-  ) {
-    const error = refused?.error;
-    const extra = { retryable, ...(error ? { platform_error: toPlatformErrorBody(error) } : {}) };
-    super(code, message, { extra, ...(headers ? { headers } : {}) });
+  constructor(verdict: Verdict, message: string, facts: FailureFacts = {}) {
+    super(message);
     this.name = "PlatformFailure";
-    this.retryable = retryable;
-    this.verdict = refused?.verdict;
-    this.holds = refused?.holds;
-    this.ambiguous = ambiguous;
-  }
-
-  /** The same to somebody who cannot ask again as they did, and what they can do. */
-  asNotRetryable(hint: string): ApiError {
-    const { extra, headers } = this;
-    const final = { extra: { ...extra, retryable: false }, headers, cause: this };
-    return new ApiError(this.code, `${this.message.replace(/\.$/, "")}: ${hint}`, final);
+    this.verdict = verdict;
+    this.retryable = facts.retryable ?? RETRYABLE_VERDICTS.includes(verdict);
+    this.owner = facts.owner ?? "none";
+    this.wait = facts.wait;
+    this.platformError = facts.platformError;
+    this.holds = facts.holds;
   }
 }
 
@@ -67,53 +70,31 @@ export async function withDeadTokenCheck<T>(
 export const isForbidden = (error: unknown): boolean =>
   error instanceof PlatformFailure && (error.verdict === "permission" || error.verdict === "missing");
 
-const CODE_BY_VERDICT: Record<Exclude<Verdict, "token_dead">, ErrorCode> = {
-  permission: "platform_permission_denied",
-  policy: "platform_policy_blocked",
-  throttled: "platform_rate_limited",
-  missing: "platform_object_not_found",
-  transient: "platform_unavailable",
-  invalid: "platform_invalid_request",
-};
-
-/** Every answer to a call that a platform refuses or does not answer, but for that to a dead token. */
-export const PLATFORM_REFUSALS = [
-  ...Object.values(CODE_BY_VERDICT),
-  "platform_timeout",
-] as const satisfies readonly ErrorCode[];
-
-const DEAD_TOKEN_CODE: Record<TokenOwner, ErrorCode> = {
-  ad_account: "ad_account_revoked",
-  channel: "channel_disconnected",
-  none: "platform_invalid_request",
-};
-
-/** The API's error for an outcome that is not success. */
+/** The failure for an outcome that is not success. */
 export function toFailure(
   outcome: FailedOutcome,
   { effect, owner = "none" }: Pick<PlatformCall, "effect" | "owner">,
 ): PlatformFailure {
-  if (effect === "create" && mayHaveHappened(outcome)) {
-    const refused = outcome.outcome === "refused" ? { refused: outcome } : {};
-    return ambiguousFailure("The platform did not say whether it was created", refused);
-  }
+  if (effect === "create" && mayHaveHappened(outcome))
+    return ambiguousFailure(
+      "The platform did not say whether it was created",
+      outcome.outcome === "refused" ? outcome.error : undefined,
+    );
   switch (outcome.outcome) {
     case "held":
-      return throttled("The platform has asked for a pause", outcome.wait);
+      return new PlatformFailure("held", "The platform has asked for a pause", { wait: outcome.wait });
     case "refused":
       return failureOfRefusal(outcome, owner);
     case "timeout":
-      if (outcome.sent || effect === "read")
-        return new PlatformFailure("platform_timeout", "The platform gave no answer in time", {
-          retryable: effect === "read",
-        });
-      return unavailable("The platform cannot be reached");
+      if (!outcome.sent && effect !== "read") return unreachable();
+      return new PlatformFailure("timeout", "The platform gave no answer in time", {
+        retryable: effect === "read",
+      });
     case "broken":
-      return unavailable(
-        outcome.sent ? "The platform broke the connection off" : "The platform cannot be reached",
-      );
+      if (!outcome.sent) return unreachable();
+      return new PlatformFailure("disconnected", "The platform broke the connection off");
     case "unreadable":
-      return unavailable("The platform's answer cannot be read");
+      return unusableAnswer("The platform's answer cannot be read");
   }
 }
 
@@ -123,33 +104,22 @@ const mayHaveHappened = (outcome: FailedOutcome): boolean =>
   ((outcome.outcome === "timeout" || outcome.outcome === "broken") && outcome.sent);
 
 /** Something was to be created, and nobody knows whether it was. */
-export const ambiguousFailure = (
-  what: string,
-  refused: Pick<FailureOptions, "refused"> = {},
-): PlatformFailure =>
-  new PlatformFailure("platform_timeout", `${what}: it may exist, look before you try again`, {
-    retryable: false,
-    ambiguous: true,
-    ...refused,
-  });
+export const ambiguousFailure = (what: string, platformError?: PlatformError): PlatformFailure =>
+  new PlatformFailure("ambiguous", `${what}: it may exist, look before you try again`, { platformError });
 
-/** There is no answer, or none that says what it must. */
-export const unavailable = (message: string): PlatformFailure =>
-  new PlatformFailure("platform_unavailable", message, { retryable: true });
+/** The platform's answer cannot be read, or does not say what it must. */
+export const unusableAnswer = (message: string): PlatformFailure =>
+  new PlatformFailure("unusable_answer", message);
+
+const unreachable = () => new PlatformFailure("unreachable", "The platform cannot be reached");
 
 function failureOfRefusal(refused: Refusal, owner: TokenOwner): PlatformFailure {
-  const { verdict, error, wait, status } = refused;
+  const { verdict, error, wait, status, holds } = refused;
   const message = error?.userMessage ?? error?.message ?? `The platform refused with status ${status}`;
-  if (verdict === "throttled") return throttled(message, wait, refused);
-  const code = verdict === "token_dead" ? DEAD_TOKEN_CODE[owner] : CODE_BY_VERDICT[verdict];
-  return new PlatformFailure(code, message, { retryable: verdict === "transient", refused });
-}
-
-function throttled(message: string, wait: number, refused?: Refusal): PlatformFailure {
-  const headers = { "Retry-After": String(Math.max(1, Math.ceil(wait / SECOND))) };
-  return new PlatformFailure("platform_rate_limited", message, {
-    retryable: true,
-    headers,
-    ...(refused ? { refused } : {}),
+  return new PlatformFailure(verdict, message, {
+    owner,
+    platformError: error,
+    holds,
+    ...(verdict === "throttled" ? { wait } : {}),
   });
 }

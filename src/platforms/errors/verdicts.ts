@@ -5,7 +5,7 @@ import type { PlatformError } from "./platform-error.ts";
 export type TokenOwner = "ad_account" | "channel" | "none";
 
 /** What a refusal means for the one who called. */
-export type Verdict =
+export type RefusalVerdict =
   | "token_dead"
   | "permission"
   | "policy"
@@ -13,6 +13,17 @@ export type Verdict =
   | "missing"
   | "transient"
   | "invalid";
+
+/** Every way in which a call can fail: refused, not made, not answered, or answered without what the answer must say. */
+export type Verdict =
+  | RefusalVerdict
+  | "held"
+  | "timeout"
+  | "unreachable"
+  | "disconnected"
+  | "unusable_answer"
+  /** Something was to be created, and may exist or not. */
+  | "ambiguous";
 
 /** What a throttle keeps from being called: everything, an account, one of its quotas, or changes of one object. */
 export type HoldWidth = "app" | "asset" | "use_case" | "object";
@@ -22,7 +33,7 @@ interface VerdictRule {
   /** Only with one of these; without the field, with any or none. */
   subcodes?: readonly number[];
   owner?: TokenOwner;
-  verdict: Verdict;
+  verdict: RefusalVerdict;
   holds?: HoldWidth;
   /** How long, where the usage headers do not say. */
   pause?: number;
@@ -48,7 +59,7 @@ const VERDICT_RULES: readonly VerdictRule[] = [
 ];
 
 export interface Judgement {
-  verdict: Verdict;
+  verdict: RefusalVerdict;
   holds?: HoldWidth;
   /** Milliseconds to stay away, where the usage headers do not say. */
   pause: number;

@@ -1,6 +1,6 @@
 import type { Fields } from "../../platforms/client/body.ts";
 import type { PlatformListPage } from "../../platforms/client/list-pages.ts";
-import { unavailable } from "../../platforms/errors/failure.ts";
+import { unusableAnswer } from "../../platforms/errors/failure.ts";
 
 /** Where a list goes on: behind one of the platform's cursors, and so many items further. Its cursors stand between pages only. */
 export interface Position {
@@ -50,7 +50,7 @@ export async function collect(
 }
 
 function nextCursor({ after }: PlatformListPage, seen: Set<string>): string {
-  if (after === null || seen.has(after)) throw unavailable("The platform's list does not end");
+  if (after === null || seen.has(after)) throw unusableAnswer("The platform's list does not end");
   seen.add(after);
   return after;
 }

@@ -1,6 +1,6 @@
 import { listOf } from "../../http/lists.ts";
+import { PLATFORM_REFUSALS } from "../../http/platform-errors.ts";
 import { type Route, route } from "../../http/route.ts";
-import { PLATFORM_REFUSALS } from "../../platforms/errors/failure.ts";
 import { listTemplates } from "./list.ts";
 import { removeTemplate } from "./remove.ts";
 import { deleted, deletion, listing, namespace, submission, submitted, template } from "./schema.ts";

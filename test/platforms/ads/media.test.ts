@@ -1,4 +1,5 @@
 import t from "tap";
+import { failedAs } from "../../fixtures/platforms/failures.ts";
 import { DEMO_AD_ACCESS, startPlatforms } from "../../fixtures/platforms/platforms.ts";
 
 const PIXEL = Buffer.from(
@@ -26,14 +27,14 @@ t.test("an image goes as a file, whatever it is called", async (t) => {
 t.test("what is no image is the platform's to refuse", async (t) => {
   const { platforms } = await startPlatforms(t);
   const upload = platforms.ads.media.uploadImage(DEMO_AD_ACCESS, { bytes: Buffer.from("hello") });
-  await t.rejects(upload, { code: "platform_invalid_request" });
+  await t.rejects(upload, failedAs("invalid"));
 });
 
 t.test("an upload that was broken off may be repeated", async (t) => {
   const context = await startPlatforms(t);
   await context.arm({ kind: "drop_after" });
   const upload = () => context.platforms.ads.media.uploadImage(DEMO_AD_ACCESS, { bytes: PIXEL });
-  await t.rejects(upload(), { code: "platform_unavailable", retryable: true });
+  await t.rejects(upload(), failedAs("disconnected", { retryable: true }));
   t.match(await upload(), { hash: String });
 });
 
@@ -43,8 +44,8 @@ t.test("a video is fetched by the platform", async (t) => {
   const cup = { fileUrl: "https://shop.example/cup.mp4", name: "Cup" };
   t.match(await media.registerVideo(DEMO_AD_ACCESS, cup), /^\d+$/);
   const gone = { fileUrl: "https://unreachable.example/cup.mp4" };
-  await t.rejects(media.registerVideo(DEMO_AD_ACCESS, gone), {
-    code: "platform_invalid_request",
-    extra: { platform_error: { code: 389 } },
-  });
+  await t.rejects(
+    media.registerVideo(DEMO_AD_ACCESS, gone),
+    failedAs("invalid", { platformError: { code: 389 } }),
+  );
 });

@@ -1,4 +1,5 @@
 import t from "tap";
+import { failedAs } from "../../fixtures/platforms/failures.ts";
 import { DEMO_AD_ACCESS, type RunningPlatforms, startPlatforms } from "../../fixtures/platforms/platforms.ts";
 import { issueAdToken } from "../../fixtures/sandbox/ad-platform.ts";
 
@@ -82,7 +83,7 @@ t.test("an account's events are subscribed to", async (t) => {
 t.test("an account with a dead token is revoked", async (t) => {
   const { platforms } = await startPlatforms(t);
   const dead = { account: "act_1900000000000109", token: issueAdToken(["1900000000000109"]) };
-  await t.rejects(platforms.ads.accounts.read(dead), { code: "ad_account_revoked", verdict: "token_dead" });
+  await t.rejects(platforms.ads.accounts.read(dead), failedAs("token_dead", { owner: "ad_account" }));
 });
 
 t.test("a create is a form with JSON inside, and asks for no more than it was given", async (t) => {
@@ -163,10 +164,10 @@ t.test("what the platform refuses names the field", async (t) => {
   const { platforms } = await startPlatforms(t);
   const campaign = await platforms.ads.objects.create(DEMO_AD_ACCESS, "campaigns", CAMPAIGN);
   const cheap = { ...ADSET, campaign_id: campaign, daily_budget: 1 };
-  await t.rejects(platforms.ads.objects.create(DEMO_AD_ACCESS, "adsets", cheap), {
-    code: "platform_invalid_request",
-    extra: { platform_error: { code: 100, subcode: 1885272, fields: ["daily_budget"] } },
-  });
+  await t.rejects(
+    platforms.ads.objects.create(DEMO_AD_ACCESS, "adsets", cheap),
+    failedAs("invalid", { platformError: { code: 100, subcode: 1885272, fields: ["daily_budget"] } }),
+  );
 });
 
 t.test("lists come in pages, by account or by parent, and by configured status", async (t) => {
@@ -219,7 +220,7 @@ t.test(
     ];
     const id = await context.platforms.ads.objects.create(theirs, "campaigns", CAMPAIGN);
     const other = await context.connectAnother(); // knows nothing of what the first has made
-    const notFound = { status: 404, code: "platform_object_not_found" };
+    const notFound = failedAs("missing");
     for (const { objects, insights } of [context.platforms.ads, other.ads]) {
       await t.rejects(objects.read(mine, "campaigns", id), notFound);
       await t.rejects(objects.update(mine, id, { name: "Stolen" }), notFound);

@@ -12,6 +12,7 @@ import { readConfig } from "../../../src/runtime/config/config.ts";
 import { listen } from "../../../src/runtime/listen.ts";
 import { captureLog } from "../../fixtures/captured-log.ts";
 import { startBackend } from "../../fixtures/events/backends.ts";
+import { failedAs } from "../../fixtures/platforms/failures.ts";
 import {
   connectPlatforms,
   DEMO_AD_ACCESS,
@@ -93,7 +94,10 @@ t.test("a read that was broken off is tried again, at most twice", async (t) => 
     t.match(await read(), { ad_account_id: DEMO_AD_ACCESS.account }, kind);
     t.equal(context.lines.at(-1)?.tries, 3);
     await context.arm({ kind, times: 3 });
-    await t.rejects(read(), { code: "platform_unavailable", retryable: true });
+    await t.rejects(
+      read(),
+      failedAs(kind === "html" ? "unusable_answer" : "disconnected", { retryable: true }),
+    );
     t.equal((await context.receivedCalls()).length, 6, "and then no more");
   };
   await Promise.all(["drop_before", "drop_after", "html"].map(tryKind));
@@ -103,13 +107,10 @@ t.test("a create is never tried again once it may have left", async (t) => {
   for (const kind of ["drop_before", "drop_after", "html", "error"]) {
     const context = await startPlatforms(t);
     await context.arm({ kind, times: 3 });
-    await t.rejects(context.platforms.ads.objects.create(DEMO_AD_ACCESS, "campaigns", CAMPAIGN), {
-      status: 504,
-      code: "platform_timeout",
-      retryable: false,
-      ambiguous: true,
-      message: /may exist/,
-    });
+    await t.rejects(
+      context.platforms.ads.objects.create(DEMO_AD_ACCESS, "campaigns", CAMPAIGN),
+      failedAs("ambiguous", { retryable: false, message: /may exist/ }),
+    );
     t.equal((await context.receivedCalls()).filter(({ method }) => method === "POST").length, 1, kind);
   }
 });
@@ -140,7 +141,7 @@ t.test("where nothing can be reached nothing has left", async (t) => {
       REDIS_URL: await allocateRedisDatabase(),
     };
     const { ads, chat } = await connectPlatforms(t, settings, log);
-    const failure = { status: 502, code: "platform_unavailable", retryable: true };
+    const failure = failedAs("unreachable", { retryable: true });
     await t.rejects(ads.objects.create(DEMO_AD_ACCESS, "campaigns", CAMPAIGN), failure);
     t.match(lines.at(-1), { outcome: "broken", sent: false, reason: /^E[A-Z_]+$/, tries: 1 });
     const message = { id: "msg_1", to: "5511999990001", type: "text", content: { body: "Hi" } };
@@ -158,23 +159,17 @@ t.test("a slow answer ends at the deadline", async (t) => {
   const path = `/${DEMO_AD_ACCESS.account}`;
   const call = { path, token: DEMO_AD_ACCESS.token, deadline: 300 } as const;
   await context.arm({ kind: "delay", ms: 20_000, times: 3 });
-  await t.rejects(client.callOrThrow({ ...call, effect: "read", method: "GET" }), {
-    status: 504,
-    code: "platform_timeout",
-    retryable: true,
-  });
+  await t.rejects(
+    client.callOrThrow({ ...call, effect: "read", method: "GET" }),
+    failedAs("timeout", { retryable: true }),
+  );
   t.match(lines.at(-1), { outcome: "timeout", sent: true, tries: 1 });
-  await t.rejects(client.callOrThrow({ ...call, effect: "change", method: "POST" }), {
-    status: 504,
-    code: "platform_timeout",
-    retryable: false,
-  });
+  await t.rejects(
+    client.callOrThrow({ ...call, effect: "change", method: "POST" }),
+    failedAs("timeout", { retryable: false }),
+  );
   const create = { ...call, path: `${path}/campaigns`, effect: "create", method: "POST" } as const;
-  await t.rejects(client.callOrThrow(create), {
-    code: "platform_timeout",
-    retryable: false,
-    ambiguous: true,
-  });
+  await t.rejects(client.callOrThrow(create), failedAs("ambiguous", { retryable: false }));
 });
 
 t.test("a body that others send may take its time, the answer to it may not", async (t) => {
@@ -215,7 +210,7 @@ t.test("further tries stay within the deadline of the call", async (t) => {
     effect: "read",
     method: "GET",
   } as const;
-  await t.rejects(client.callOrThrow({ ...call, deadline: 150 }), { code: "platform_unavailable" });
+  await t.rejects(client.callOrThrow({ ...call, deadline: 150 }), failedAs("unusable_answer"));
   t.equal(lines.at(-1)?.tries, 1, "the pause before a second would be longer than what is left");
 });
 
@@ -232,10 +227,6 @@ t.test("an id that would lead elsewhere names nothing", async (t) => {
     "a b",
   ];
   for (const id of ids)
-    await t.rejects(
-      context.platforms.chat.media.download(DEMO_CHAT_NUMBER, id),
-      { status: 404, code: "platform_object_not_found" },
-      id,
-    );
+    await t.rejects(context.platforms.chat.media.download(DEMO_CHAT_NUMBER, id), failedAs("missing"), id);
   t.same(await context.receivedCalls(), [], "nothing was asked");
 });

@@ -1,5 +1,6 @@
 import t from "tap";
 import type { PlatformFailure } from "../../../src/platforms/errors/failure.ts";
+import { SECOND } from "../../../src/runtime/durations.ts";
 import {
   DEMO_AD_ACCESS,
   DEMO_CHAT_NUMBER,
@@ -14,7 +15,8 @@ const failureOf = async (work: Promise<unknown>): Promise<PlatformFailure | unde
     (error) => error,
   );
 
-const retryAfter = (failure: PlatformFailure | undefined) => Number(failure?.headers["Retry-After"]);
+/** How long to stay away, in seconds. */
+const waitOf = (failure: PlatformFailure | undefined) => Math.ceil((failure?.wait ?? 0) / SECOND);
 
 /** Each code, and for how long without word from the headers. */
 const CODES: [fault: Omit<Fault, "kind">, seconds: number][] = [
@@ -31,14 +33,14 @@ const CODES: [fault: Omit<Fault, "kind">, seconds: number][] = [
   [{ code: 80014 }, 60],
 ];
 
-t.test("every limit is a 429 that says how long to stay away", async (t) => {
+t.test("every limit says how long to stay away", async (t) => {
   for (const [{ code, subcode }, seconds] of CODES) {
     const context = await startPlatforms(t);
     await context.arm({ kind: "error", ...(code ? { code } : {}), ...(subcode ? { subcode } : {}) });
     const failure = await failureOf(context.platforms.ads.accounts.read(DEMO_AD_ACCESS));
-    t.match(failure, { status: 429, code: "platform_rate_limited", retryable: true }, `${code}/${subcode}`);
-    t.equal(retryAfter(failure), seconds);
-    t.match(failure?.extra.platform_error, { code });
+    t.match(failure, { verdict: "throttled", retryable: true }, `${code}/${subcode}`);
+    t.equal(waitOf(failure), seconds);
+    t.match(failure?.platformError, { code });
   }
 });
 
@@ -46,7 +48,7 @@ t.test("the usage headers decide how long, in their own units", async (t) => {
   const context = await startPlatforms(t);
   await context.arm({ kind: "throttle", ms: 300_000 });
   const failure = await failureOf(context.platforms.ads.accounts.read(DEMO_AD_ACCESS));
-  t.equal(retryAfter(failure), 300);
+  t.equal(waitOf(failure), 300);
   t.match(context.lines.at(-1), {
     event: "platform.called",
     outcome: "throttled",
@@ -64,9 +66,9 @@ t.test("a throttled account is not called before its time, by no process of ours
   const callCount = (await context.receivedCalls()).length;
   for (const { ads } of [context.platforms, another]) {
     const failure = await failureOf(ads.accounts.read(DEMO_AD_ACCESS));
-    t.match(failure, { status: 429, code: "platform_rate_limited" });
-    t.ok(retryAfter(failure) > 100 && retryAfter(failure) <= 120);
-    t.notOk(failure?.extra.platform_error, "it is our own word");
+    t.match(failure, { verdict: "held", retryable: true });
+    t.ok(waitOf(failure) > 100 && waitOf(failure) <= 120);
+    t.notOk(failure?.platformError, "it is our own word");
   }
   t.equal((await context.receivedCalls()).length, callCount, "the platform heard of none of them");
   t.match(context.lines.at(-1), { outcome: "held", tries: 0 });
@@ -92,7 +94,7 @@ t.test("a limit of the whole app holds everything", async (t) => {
   await context.arm({ kind: "error", code: 4 });
   await failureOf(context.platforms.ads.accounts.read(DEMO_AD_ACCESS));
   t.match(await failureOf(context.platforms.chat.numbers.read(DEMO_CHAT_NUMBER)), {
-    code: "platform_rate_limited",
+    verdict: "held",
   });
 });
 
@@ -105,9 +107,9 @@ t.test("too many budget changes hold changes of that ad set alone", async (t) =>
     await objects.create(DEMO_AD_ACCESS, "campaigns", campaign),
   ];
   await context.arm({ kind: "error", match: { method: "POST" }, code: 613, subcode: 1487632 });
-  t.equal(retryAfter(await failureOf(objects.update(DEMO_AD_ACCESS, held, { name: "a" }))), 3600);
+  t.equal(waitOf(await failureOf(objects.update(DEMO_AD_ACCESS, held, { name: "a" }))), 3600);
   t.match(await failureOf(objects.update(DEMO_AD_ACCESS, held, { name: "b" })), {
-    code: "platform_rate_limited",
+    verdict: "held",
   });
   t.match(await objects.read(DEMO_AD_ACCESS, "campaigns", held), { name: "Held" }, "it can be read");
   await objects.update(DEMO_AD_ACCESS, free, { name: "Changed" });
@@ -119,7 +121,7 @@ t.test("what is managed too much may still send", async (t) => {
   await context.arm({ kind: "throttle", match: { method: "GET" } });
   await failureOf(context.platforms.chat.numbers.read(DEMO_CHAT_NUMBER));
   t.match(await failureOf(context.platforms.chat.numbers.read(DEMO_CHAT_NUMBER)), {
-    code: "platform_rate_limited",
+    verdict: "held",
   });
   const message = { id: "msg_1", to: "5511999990001", type: "text", content: { body: "Hi" } };
   t.match(await context.platforms.chat.messages.send(DEMO_CHAT_NUMBER, message), { outcome: "accepted" });

@@ -3,8 +3,10 @@ import type { AddressInfo, Socket } from "node:net";
 import { Readable } from "node:stream";
 import t, { type Test } from "tap";
 import type { Platforms } from "../../../src/platforms/platforms.ts";
+import { SECOND } from "../../../src/runtime/durations.ts";
 import { listen } from "../../../src/runtime/listen.ts";
 import { captureLog } from "../../fixtures/captured-log.ts";
+import { failedAs } from "../../fixtures/platforms/failures.ts";
 import {
   connectPlatforms,
   DEMO_AD_ACCESS,
@@ -83,10 +85,10 @@ t.test("a create that nobody confirmed may exist, and is not tried again", async
   for (const body of [...UNCONFIRMED_ANSWERS, "{}"]) {
     fake.answer = jsonAnswer(body);
     fake.requestCount = 0;
-    await t.rejects(platforms.ads.objects.create(DEMO_AD_ACCESS, "campaigns", { name: "x" }), {
-      code: "platform_timeout",
-      ambiguous: true,
-    });
+    await t.rejects(
+      platforms.ads.objects.create(DEMO_AD_ACCESS, "campaigns", { name: "x" }),
+      failedAs("ambiguous"),
+    );
     t.equal(fake.requestCount, 1, body);
   }
 });
@@ -105,17 +107,13 @@ t.test("an answer that describes nothing is no object", async (t) => {
     image: () => ads.media.uploadImage(DEMO_AD_ACCESS, { bytes: Buffer.from("x") }),
   };
   for (const [what, call] of Object.entries(calls))
-    await t.rejects(call(), { status: 502, code: "platform_unavailable" }, what);
+    await t.rejects(call(), failedAs("unusable_answer"), what);
   fake.answer = jsonAnswer('{"success":false}');
-  await t.rejects(chat.numbers.register(DEMO_CHAT_NUMBER, "123456"), { code: "platform_unavailable" });
+  await t.rejects(chat.numbers.register(DEMO_CHAT_NUMBER, "123456"), failedAs("unusable_answer"));
   fake.answer = jsonAnswer("true");
   await chat.numbers.subscribe(DEMO_CHAT_NUMBER);
   fake.answer = jsonAnswer('{"data":[{"name":"no id"}]}');
-  await t.rejects(
-    ads.accounts.listAll("t"),
-    { code: "platform_unavailable" },
-    "a list of nothing is no list",
-  );
+  await t.rejects(ads.accounts.listAll("t"), failedAs("unusable_answer"), "a list of nothing is no list");
   fake.answer = jsonAnswer('{"data":[{"name":"no id"},{"id":"act_7","account_status":"soon"}]}');
   t.match(await ads.accounts.listAll("t"), [{ ad_account_id: "act_7", account_status: 0 }]);
 });
@@ -169,8 +167,8 @@ t.test("secrets of a call that the platform quotes go no further", async (t) => 
       () => undefined,
       (error) => error,
     );
-    t.match(failure, { code: "platform_invalid_request", message: "[secret]" });
-    t.notMatch(JSON.stringify([failure.message, failure.extra]), secret);
+    t.match(failure, { verdict: "invalid", message: "[secret]" });
+    t.notMatch(JSON.stringify([failure.message, failure.platformError]), secret);
   }
   fake.answer = jsonAnswer(`{"data":{"is_valid":false,"error":{"message":"bad ${secret}"}}}`);
   t.match(await tokens.inspect(secret), { valid: false, reason: "bad [secret]" });
@@ -185,10 +183,10 @@ t.test("a list that never ends is given up", async (t) => {
       `{"data":[{"id":"act_${page}"}],"paging":{"cursors":{"after":"c${page}"},"next":"https://x.example/"}}`,
     )(response);
   });
-  await t.rejects(platforms.ads.accounts.listAll("t"), {
-    code: "platform_unavailable",
-    message: /does not end/,
-  });
+  await t.rejects(
+    platforms.ads.accounts.listAll("t"),
+    failedAs("unusable_answer", { message: /does not end/ }),
+  );
   t.equal(page, 1_001);
 });
 
@@ -218,18 +216,18 @@ const quota = (type: string, minutes: number) => ({
 
 t.test("another account's minutes, or another quota's, are not ours", async (t) => {
   const own = DEMO_AD_ACCESS.account.replace("act_", "");
-  const waits: [code: number, usage: Record<string, unknown>, seconds: string][] = [
-    [4, { 222: [quota("ads_management", 600)] }, "60"],
-    [80004, { [own]: [quota("ads_management", 1), quota("ads_insights", 600)] }, "60"],
-    [80004, { 222: [quota("ads_management", 600)], [own]: [quota("ads_management", 2)] }, "120"],
-    [80004, { [own]: [quota("ads_management", 1e300)] }, String(24 * 60 * 60)],
+  const waits: [code: number, usage: Record<string, unknown>, seconds: number][] = [
+    [4, { 222: [quota("ads_management", 600)] }, 60],
+    [80004, { [own]: [quota("ads_management", 1), quota("ads_insights", 600)] }, 60],
+    [80004, { 222: [quota("ads_management", 600)], [own]: [quota("ads_management", 2)] }, 120],
+    [80004, { [own]: [quota("ads_management", 1e300)] }, 24 * 60 * 60],
   ];
   for (const [code, usage, seconds] of waits) {
     const { platforms } = await startFakePlatform(t, throttledAnswer(code, usage));
-    await t.rejects(platforms.ads.accounts.read(DEMO_AD_ACCESS), {
-      code: "platform_rate_limited",
-      headers: { "Retry-After": seconds },
-    });
+    await t.rejects(
+      platforms.ads.accounts.read(DEMO_AD_ACCESS),
+      failedAs("throttled", { wait: seconds * SECOND }),
+    );
   }
 });
 
@@ -239,9 +237,9 @@ t.test("a quota that an answer reports as used up is left alone at once", async 
     response.setHeader("x-ad-account-usage", usage);
     jsonAnswer('{"error":{"code":2,"message":"busy"}}', 503)(response);
   });
-  await t.rejects(platforms.ads.accounts.read(DEMO_AD_ACCESS), { code: "platform_unavailable" });
+  await t.rejects(platforms.ads.accounts.read(DEMO_AD_ACCESS), failedAs("transient"));
   t.equal(fake.requestCount, 1, "it is not asked again");
-  await t.rejects(platforms.ads.accounts.read(DEMO_AD_ACCESS), { code: "platform_rate_limited" });
+  await t.rejects(platforms.ads.accounts.read(DEMO_AD_ACCESS), failedAs("held"));
 });
 
 t.test("a file that is longer than it said, or that breaks off, ends the upload", async (t) => {
@@ -258,6 +256,6 @@ t.test("a file that is longer than it said, or that breaks off, ends the upload"
       type: "text/plain",
       ...file,
     });
-    await t.rejects(upload, { code: "platform_unavailable" }, what);
+    await t.rejects(upload, failedAs("unreachable"), what);
   }
 });

@@ -1,4 +1,5 @@
 import t, { type Test } from "tap";
+import { platformApiError } from "../../../src/http/platform-errors.ts";
 import { PlatformFailure } from "../../../src/platforms/errors/failure.ts";
 import {
   DEMO_AD_ACCESS,
@@ -97,10 +98,10 @@ async function checkRows(
 async function checkRow(t: Test, { context, row, read }: RowCheck): Promise<void> {
   const [code, subcode, status, error, retryable = false] = row;
   await context.arm(fault(code, subcode));
-  const failure = await failureOf(read(context));
-  t.match(failure, { status, code: error, retryable }, rowTitle(row));
-  t.match(failure.extra, { retryable, platform_error: { code, type: "OAuthException", trace_id: /^A/ } });
-  t.equal((failure.extra.platform_error as { subcode?: number }).subcode, subcode);
+  const answer = platformApiError(await failureOf(read(context)));
+  t.match(answer, { status, code: error }, rowTitle(row));
+  t.match(answer.extra, { retryable, platform_error: { code, type: "OAuthException", trace_id: /^A/ } });
+  t.equal((answer.extra.platform_error as { subcode?: number }).subcode, subcode);
   t.equal(context.lines.at(-1)?.tries, retryable ? 3 : 1, "only what may pass is tried again");
   await disarm(context);
 }
@@ -135,9 +136,8 @@ t.test("the platform's words for a person come through, with the fields it blame
   for (const subcode of [1885272, 1885621]) {
     await context.arm(fault(100, subcode)); // the data is an object for one of them, JSON text for the other
     const failure = await failureOf(context.platforms.ads.accounts.read(DEMO_AD_ACCESS));
-    const error = failure.extra.platform_error as Record<string, unknown>;
-    t.match(error, { subcode, fields: ["name"], user_title: "Not accepted" });
-    t.equal(failure.message, error.user_message);
+    t.match(failure.platformError, { subcode, fields: ["name"], userTitle: "Not accepted" });
+    t.equal(failure.message, failure.platformError?.userMessage);
     await disarm(context);
   }
 });
@@ -146,21 +146,21 @@ t.test("an error that comes with 200 is one", async (t) => {
   const context = await startPlatforms(t);
   await context.arm({ kind: "error_in_200", code: 100, subcode: 33 });
   const failure = await failureOf(context.platforms.ads.accounts.read(DEMO_AD_ACCESS));
-  t.match(failure, { code: "platform_object_not_found" });
+  t.equal(failure.verdict, "missing");
 });
 
 t.test("what is not JSON is no answer", async (t) => {
   const context = await startPlatforms(t);
   await context.arm({ kind: "html", times: 3 });
   const failure = await failureOf(context.platforms.ads.accounts.read(DEMO_AD_ACCESS));
-  t.match(failure, { status: 502, code: "platform_unavailable", retryable: true });
-  t.notOk(failure.extra.platform_error);
+  t.match(failure, { verdict: "unusable_answer", retryable: true });
+  t.notOk(failure.platformError);
 });
 
 t.test("a token that the platform quotes goes no further", async (t) => {
   const context = await startPlatforms(t);
   const token = "EAAForeignTokenThatTheySayBack";
   const failure = await failureOf(context.platforms.ads.accounts.read({ ...DEMO_AD_ACCESS, token }));
-  t.equal(failure.code, "ad_account_revoked");
-  t.notMatch(JSON.stringify([failure.extra, failure.message, context.lines]), token);
+  t.equal(failure.verdict, "token_dead");
+  t.notMatch(JSON.stringify([failure.platformError, failure.message, context.lines]), token);
 });

@@ -27,6 +27,6 @@ export function rethrowPause(error: unknown): never {
   throw error instanceof PlatformFailure && isAppPause(error) ? new AppError("pause", error) : error;
 }
 
-/** Without a verdict it was not even asked, for the app is held; else the platform has just said what is. */
-const isAppPause = ({ code, verdict, holds }: PlatformFailure): boolean =>
-  code === "platform_rate_limited" && (verdict === undefined || holds === "app");
+/** Held, it was not even asked, for the app is paused; throttled, the platform has just said what is. */
+const isAppPause = ({ verdict, holds }: PlatformFailure): boolean =>
+  verdict === "held" || (verdict === "throttled" && holds === "app");

@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { PlatformFailure } from "../../../src/platforms/errors/failure.ts";
+import { failureCode } from "../../../src/platforms/errors/failure-code.ts";
+import type { Verdict } from "../../../src/platforms/errors/verdicts.ts";
 import { SECOND } from "../../../src/runtime/durations.ts";
 import {
   type ConnectionRow,
@@ -79,11 +81,19 @@ export async function checkTokens(
 
 function silenceWeightOf(error: unknown): number {
   if (error instanceof AppError) return SILENCE_WEIGHTS[error.kind];
-  const isSilent = error instanceof PlatformFailure && SILENT_ERROR_CODES.includes(error.code);
+  const isSilent = error instanceof PlatformFailure && SILENT_VERDICTS.includes(error.verdict);
   return isSilent ? 1 : 0;
 }
 
-const SILENT_ERROR_CODES: readonly string[] = ["platform_unavailable", "platform_timeout"];
+/** Verdicts that a platform which is away gives rise to. */
+const SILENT_VERDICTS: readonly Verdict[] = [
+  "transient",
+  "timeout",
+  "unreachable",
+  "disconnected",
+  "unusable_answer",
+  "ambiguous",
+];
 
 function logCheckFailed(
   { log }: CheckParts,
@@ -91,7 +101,7 @@ function logCheckFailed(
   error: unknown,
 ): void {
   const failure = error instanceof AppError ? error.failure : error;
-  const errorFields = failure instanceof PlatformFailure ? { error: failure.code } : { err: failure };
+  const errorFields = failure instanceof PlatformFailure ? { error: failureCode(failure) } : { err: failure };
   log.warn("ad_connection.check_failed", { client, connection, ...errorFields });
 }
 

@@ -1,5 +1,5 @@
 import type { Grant } from "../../../domain/ads/ad-grants.ts";
-import { unavailable } from "../../../platforms/errors/failure.ts";
+import { unusableAnswer } from "../../../platforms/errors/failure.ts";
 import type { Platforms } from "../../../platforms/platforms.ts";
 import { isPlatformId } from "../../../runtime/ids.ts";
 import { checkPermissions } from "./permissions.ts";
@@ -25,7 +25,7 @@ export async function obtainGrant(
   checkPermissions(permissions);
   const { userId = "" } = inspection;
   if (!inspection.valid || !isPlatformId(userId))
-    throw unavailable("The platform did not say whose token it is");
+    throw unusableAnswer("The platform did not say whose token it is");
   return {
     platformUserId: userId,
     token,

@@ -1,8 +1,9 @@
 import { toAdAccount } from "../../../domain/ads/ad-account-dto.ts";
 import { storeGrant } from "../../../domain/ads/ad-grants.ts";
 import { requestActor } from "../../../domain/tenants/request-actor.ts";
+import { notRetryableApiError, PLATFORM_REFUSALS } from "../../../http/platform-errors.ts";
 import { type Route, route } from "../../../http/route.ts";
-import { PLATFORM_REFUSALS, PlatformFailure } from "../../../platforms/errors/failure.ts";
+import { PlatformFailure } from "../../../platforms/errors/failure.ts";
 import type { Platforms } from "../../../platforms/platforms.ts";
 import type { Config } from "../../../runtime/config/config.ts";
 import { MINUTE } from "../../../runtime/durations.ts";
@@ -74,7 +75,7 @@ export function oauthRoutes({ db, secretBox, states, settings, platforms }: Oaut
 
 /** The state is used up, and the code most likely too: what else might be tried again cannot. */
 function throwAsFinal(error: unknown): never {
-  throw error instanceof PlatformFailure ? error.asNotRetryable(RETRY_ADVICE) : error;
+  throw error instanceof PlatformFailure ? notRetryableApiError(error, RETRY_ADVICE) : error;
 }
 
 /** What a person declined before, they are asked for again: else they could never change their mind. */
