@@ -22,6 +22,7 @@ const ALLOWED_IMPORTS: Record<string, readonly string[]> = {
   "src/resources": [
     "src/http/route.ts",
     "src/http/lists.ts",
+    "src/http/api-error.ts",
     "src/http/channel-errors.ts",
     "src/http/platform-errors.ts",
     "src/http/views",
@@ -227,6 +228,15 @@ t.test("no route and no command opens a transaction: domain functions do", async
     sources.filter(
       (file) => callers.some((folder) => isInside(file, folder)) && /\btransaction\(/.test(textOf(file)),
     ),
+    [],
+  );
+});
+
+t.test("only http and resources make the API's errors", async (t) => {
+  const makers = sources.filter((file) => textOf(file).includes("new ApiError("));
+  t.ok(makers.length > 0);
+  t.same(
+    makers.filter((file) => !isInside(file, "src/http") && !isInside(file, "src/resources")),
     [],
   );
 });

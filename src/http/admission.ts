@@ -1,6 +1,6 @@
-import { ApiError } from "../runtime/errors.ts";
 import type { Queryable } from "../store/database/database.ts";
 import { readAcceptance } from "../store/tenants/terms.ts";
+import { ApiError } from "./api-error.ts";
 import { authenticate, type Caller, type CredentialScheme } from "./caller.ts";
 import type { OpenExchange } from "./exchange.ts";
 import type { RateLimit } from "./rate-limit.ts";

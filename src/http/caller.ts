@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from "node:http";
-import { ApiError } from "../runtime/errors.ts";
 import type { Role, Scope } from "../schema/enumerations.ts";
+import { ApiError } from "./api-error.ts";
 
 /** Who asks. A user comes through the console or with a user token; an API key has no role. */
 export interface Caller {

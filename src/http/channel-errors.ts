@@ -1,4 +1,4 @@
-import { ApiError, invalidField, notFound } from "../runtime/errors.ts";
+import { ApiError, invalidField, notFound } from "./api-error.ts";
 
 export const channelNotFound = (): ApiError => notFound("channel");
 

@@ -1,5 +1,5 @@
-import { invalidField } from "../runtime/errors.ts";
 import type { Signer } from "../security/derived-keys.ts";
+import { invalidField } from "./api-error.ts";
 
 /** List positions as opaque texts. */
 export interface Cursors {

@@ -1,9 +1,9 @@
 import { PlatformFailure } from "../platforms/errors/failure.ts";
-import { ApiError, ERROR_CODES } from "../runtime/errors.ts";
 import { SCOPES } from "../schema/enumerations.ts";
 import { platformError } from "../schema/platform-error.ts";
 import { object, oneOf, Type } from "../schema/types.ts";
 import { DatabaseUnavailable, isDeletedClient, isMissingTable } from "../store/database/faults.ts";
+import { ApiError, ERROR_CODES } from "./api-error.ts";
 import type { OpenExchange } from "./exchange.ts";
 import { platformApiError } from "./platform-errors.ts";
 import { type ErrorFormat, errorView, prefersHtml } from "./views/error-view.ts";

@@ -1,11 +1,11 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { withTimeout } from "../runtime/async/with-timeout.ts";
 import { SECOND } from "../runtime/durations.ts";
-import { ApiError, invalidField } from "../runtime/errors.ts";
 import { uuidOf } from "../runtime/ids.ts";
 import { canonicalJson } from "../runtime/json/canonical-json.ts";
 import { stringifyJson } from "../runtime/json/json.ts";
 import { type SecretBox, sealedContext } from "../security/secret-box.ts";
+import { ApiError, invalidField } from "./api-error.ts";
 import { type Operation, ReplayedReply, type StoredReply } from "./operation.ts";
 import { type Route, statusOf } from "./route.ts";
 

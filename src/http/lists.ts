@@ -1,7 +1,7 @@
-import { invalidField } from "../runtime/errors.ts";
 import { type PeriodInput, readPeriod } from "../schema/period.ts";
 import { nullable, object, type TProperties, type TSchema, Type } from "../schema/types.ts";
 import type { PageRequest } from "../store/database/paging.ts";
+import { invalidField } from "./api-error.ts";
 import type { Cursors } from "./cursors.ts";
 
 /** What a list answers, its positions still in clear. */

@@ -1,7 +1,7 @@
 import type { PlatformFailure } from "../platforms/errors/failure.ts";
 import { FAILURE_CODES, failureCode } from "../platforms/errors/failure-code.ts";
 import { toPlatformErrorBody } from "../platforms/errors/platform-error.ts";
-import { ApiError, type ErrorCode, retryAfter } from "../runtime/errors.ts";
+import { ApiError, type ErrorCode, retryAfter } from "./api-error.ts";
 
 /** Every answer to a call that a platform refuses or does not answer, but for that to a dead token. */
 export const PLATFORM_REFUSALS: readonly ErrorCode[] = FAILURE_CODES;

@@ -1,8 +1,8 @@
 import { RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
 import { createBatcher } from "../runtime/async/batcher.ts";
 import { MINUTE, SECOND } from "../runtime/durations.ts";
-import { ApiError } from "../runtime/errors.ts";
 import type { Log } from "../runtime/logging/log.ts";
+import { ApiError } from "./api-error.ts";
 
 /** Counts one request of a client. `headers` tell it where it stands; over the limit it throws, with the same headers. */
 export type RateLimit = (clientId: string) => Promise<Record<string, string>>;

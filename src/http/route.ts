@@ -1,7 +1,7 @@
 import type { Readable } from "node:stream";
-import type { ErrorCode } from "../runtime/errors.ts";
 import { MANAGING_ROLES, type Role, type Scope } from "../schema/enumerations.ts";
 import type { Static, TObject, TSchema } from "../schema/types.ts";
+import type { ErrorCode } from "./api-error.ts";
 import type { Caller } from "./caller.ts";
 import type { Cursors } from "./cursors.ts";
 import type { Operation, ReplayedReply } from "./operation.ts";

@@ -2,12 +2,12 @@ import { createServer } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { withTimeout } from "../runtime/async/with-timeout.ts";
 import { MINUTE, SECOND } from "../runtime/durations.ts";
-import { ApiError } from "../runtime/errors.ts";
 import { newId } from "../runtime/ids.ts";
 import { listen, trackConnections } from "../runtime/listen.ts";
 import type { Log } from "../runtime/logging/log.ts";
 import type { Worker } from "../runtime/supervise.ts";
 import { API_VERSION } from "../schema/version.ts";
+import { ApiError } from "./api-error.ts";
 import type { App } from "./app.ts";
 import { toErrorBody } from "./error-reply.ts";
 

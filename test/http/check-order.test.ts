@@ -1,7 +1,7 @@
 import { request } from "node:http";
 import t from "tap";
+import { ApiError } from "../../src/http/api-error.ts";
 import { route } from "../../src/http/route.ts";
-import { ApiError } from "../../src/runtime/errors.ts";
 import { object, Type } from "../../src/schema/types.ts";
 import { callerHeaders, startApi } from "../fixtures/http/api.ts";
 

@@ -1,8 +1,8 @@
 import { request } from "node:http";
 import t, { type Test } from "tap";
+import { ApiError } from "../../src/http/api-error.ts";
 import { describeApi } from "../../src/http/openapi/describe-api.ts";
 import { type Route, route } from "../../src/http/route.ts";
-import { ApiError } from "../../src/runtime/errors.ts";
 import { object, Type } from "../../src/schema/types.ts";
 import { type Api, callerHeaders, startApi } from "../fixtures/http/api.ts";
 import { until } from "../fixtures/until.ts";

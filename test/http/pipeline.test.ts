@@ -1,7 +1,7 @@
 import { connect } from "node:net";
 import t from "tap";
+import { ApiError } from "../../src/http/api-error.ts";
 import { route } from "../../src/http/route.ts";
-import { ApiError } from "../../src/runtime/errors.ts";
 import { nullable, object, Type } from "../../src/schema/types.ts";
 import { startApi } from "../fixtures/http/api.ts";
 import { until } from "../fixtures/until.ts";

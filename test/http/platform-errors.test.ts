@@ -1,8 +1,8 @@
 import t from "tap";
+import type { ErrorCode } from "../../src/http/api-error.ts";
 import { notRetryableApiError, PLATFORM_REFUSALS, platformApiError } from "../../src/http/platform-errors.ts";
 import { PlatformFailure } from "../../src/platforms/errors/failure.ts";
 import type { TokenOwner, Verdict } from "../../src/platforms/errors/verdicts.ts";
-import type { ErrorCode } from "../../src/runtime/errors.ts";
 
 type Answer = [status: number, code: ErrorCode, retryable: boolean];
 

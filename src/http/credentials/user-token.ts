@@ -1,4 +1,3 @@
-import { ApiError } from "../../runtime/errors.ts";
 import { isClientId, isPrefixedId } from "../../runtime/ids.ts";
 import type { Log } from "../../runtime/logging/log.ts";
 import { ROLE_SCOPES, ROLES, type Role } from "../../schema/enumerations.ts";
@@ -8,6 +7,7 @@ import { TokenKeysUnavailable, type TokenSubject, type UserTokens } from "../../
 import type { Queryable } from "../../store/database/database.ts";
 import { findClient } from "../../store/tenants/clients.ts";
 import { findUserCredential, type UserCredentialRow } from "../../store/tenants/users.ts";
+import { ApiError } from "../api-error.ts";
 import type { Caller, CredentialScheme } from "../caller.ts";
 import { cachedLookup } from "./lookup.ts";
 

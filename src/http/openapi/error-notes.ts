@@ -1,4 +1,4 @@
-import type { ErrorCode } from "../../runtime/errors.ts";
+import type { ErrorCode } from "../api-error.ts";
 
 /** What a developer should know of an error code: when it comes, and what its body looks like then. */
 export interface ErrorNote {

@@ -1,4 +1,4 @@
-import { ApiError, type ErrorCode } from "../../runtime/errors.ts";
+import { ApiError, type ErrorCode } from "../api-error.ts";
 import { errorBody, toErrorBody } from "../error-reply.ts";
 import type { Components, Json, Reference } from "./components.ts";
 import { ERROR_NOTES } from "./error-notes.ts";

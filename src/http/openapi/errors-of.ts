@@ -1,4 +1,4 @@
-import { ERROR_CODES, type ErrorCode } from "../../runtime/errors.ts";
+import { ERROR_CODES, type ErrorCode } from "../api-error.ts";
 import type { Route } from "../route.ts";
 
 interface ErrorRule {

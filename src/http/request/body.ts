@@ -1,6 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
-import { ApiError } from "../../runtime/errors.ts";
+import { ApiError } from "../api-error.ts";
 import type { IncomingFile } from "../route.ts";
 
 export const MIB = 1_048_576;

@@ -1,7 +1,7 @@
-import { ApiError, invalidField, invalidFields } from "../../runtime/errors.ts";
 import { findStorableProblem } from "../../schema/storable.ts";
 import { object, type TObject, type TSchema } from "../../schema/types.ts";
 import type { Check, Validator } from "../../schema/validate.ts";
+import { ApiError, invalidField, invalidFields } from "../api-error.ts";
 import { type IncomingFile, isRawBody, type Method, type RawBody, type Route } from "../route.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { isMediaType } from "./media-type.ts";

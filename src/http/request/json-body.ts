@@ -1,5 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { ApiError } from "../../runtime/errors.ts";
+import { ApiError } from "../api-error.ts";
 
 /** The object in a JSON body, whatever its Content-Type says. An empty body is `{}`. */
 export function parseJsonBody(bytes: Buffer): Record<string, unknown> {

@@ -1,4 +1,4 @@
-import type { ApiError } from "../../runtime/errors.ts";
+import type { ApiError } from "../api-error.ts";
 import type { OpenExchange } from "../exchange.ts";
 import { preferredType } from "../request/accept.ts";
 import { isMediaReply, type Route } from "../route.ts";

@@ -1,6 +1,6 @@
+import { ApiError, overloaded, tooManyAttempts } from "../../http/api-error.ts";
 import { type Route, route } from "../../http/route.ts";
 import { SECOND } from "../../runtime/durations.ts";
-import { ApiError, overloaded, tooManyAttempts } from "../../runtime/errors.ts";
 import type { Role } from "../../schema/enumerations.ts";
 import type { Static } from "../../schema/types.ts";
 import type { AttemptLimiter } from "../../security/attempt-limiter.ts";

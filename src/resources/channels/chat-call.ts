@@ -1,11 +1,11 @@
 import { openChatChannel, toChatNumber } from "../../domain/channels/channel-access.ts";
 import { invalidateChannelToken } from "../../domain/channels/channels.ts";
+import type { ErrorCode } from "../../http/api-error.ts";
 import { requireOpened } from "../../http/channel-errors.ts";
 import { PLATFORM_REFUSALS } from "../../http/platform-errors.ts";
 import type { ChatNumber } from "../../platforms/chat/access.ts";
 import { withDeadTokenCheck } from "../../platforms/errors/failure.ts";
 import type { Platforms } from "../../platforms/platforms.ts";
-import type { ErrorCode } from "../../runtime/errors.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
 import type { Database } from "../../store/database/database.ts";
 

@@ -1,5 +1,5 @@
+import { ApiError } from "../../http/api-error.ts";
 import { type Route, route } from "../../http/route.ts";
-import { ApiError } from "../../runtime/errors.ts";
 import { CHAT_REFUSALS, type ChatParts, callChat } from "./chat-call.ts";
 import { channelParams, mediaParams, uploadedMedia } from "./schema.ts";
 

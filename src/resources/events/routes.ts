@@ -1,10 +1,10 @@
 import { isEventOfKey } from "../../delivery/endpoints.ts";
 import { toEvent, toEventDetail } from "../../domain/events/event-dto.ts";
 import { replayEvents } from "../../domain/events/replay.ts";
+import { notFound } from "../../http/api-error.ts";
 import { listById, listOf, listQuery, pageRequest, periodOf } from "../../http/lists.ts";
 import { type Route, route } from "../../http/route.ts";
 import type { QueueNotifier } from "../../queue/queue-notifier.ts";
-import { notFound } from "../../runtime/errors.ts";
 import { event, eventDetail } from "../../schema/events.ts";
 import type { Database } from "../../store/database/database.ts";
 import { findEvent, listAttempts } from "../../store/events/events.ts";

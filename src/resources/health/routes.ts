@@ -1,6 +1,6 @@
+import { ApiError } from "../../http/api-error.ts";
 import { type Route, route } from "../../http/route.ts";
 import { SECOND } from "../../runtime/durations.ts";
-import { ApiError } from "../../runtime/errors.ts";
 import type { MetricsText } from "../../runtime/metrics/metrics.ts";
 import { packageVersion } from "../../runtime/package-root.ts";
 import { anyQuery } from "../../schema/types.ts";

@@ -1,8 +1,8 @@
 import { deauthorize, deleteUserData, type PlatformUser } from "../../domain/inbound/platform-users.ts";
+import { ApiError, invalidField, notFound } from "../../http/api-error.ts";
 import { type Route, route } from "../../http/route.ts";
 import { HTML_REPLY, renderView } from "../../http/views/view.ts";
 import { SECOND } from "../../runtime/durations.ts";
-import { ApiError, invalidField, notFound } from "../../runtime/errors.ts";
 import { isPlatformId } from "../../runtime/ids.ts";
 import { anyQuery } from "../../schema/types.ts";
 import type { AppSignatures } from "../../security/app-signatures.ts";

@@ -1,9 +1,9 @@
 import { type ReceiveCounts, receiveWebhook } from "../../domain/inbound/receive.ts";
+import { ApiError } from "../../http/api-error.ts";
 import { type Route, route } from "../../http/route.ts";
 import { readWebhook } from "../../platforms/webhooks/read-webhook.ts";
 import type { Asset } from "../../platforms/webhooks/reading.ts";
 import type { QueueNotifier } from "../../queue/queue-notifier.ts";
-import { ApiError } from "../../runtime/errors.ts";
 import { isPlatformId } from "../../runtime/ids.ts";
 import { type JsonSource, openJson } from "../../runtime/json/json-source.ts";
 import type { Log } from "../../runtime/logging/log.ts";

@@ -1,8 +1,8 @@
 import { type CreatedKey, createKey, revokeKey, rotateKey } from "../../domain/tenants/api-keys.ts";
 import { requestActor } from "../../domain/tenants/request-actor.ts";
+import { ApiError, invalidField, notFound } from "../../http/api-error.ts";
 import { listById, listOf, listQuery, pageRequest } from "../../http/lists.ts";
 import { MANAGERS_ONLY, type Route, route } from "../../http/route.ts";
-import { ApiError, invalidField, notFound } from "../../runtime/errors.ts";
 import type { Scope } from "../../schema/enumerations.ts";
 import { toTimestamp } from "../../schema/timestamps.ts";
 import type { Database } from "../../store/database/database.ts";

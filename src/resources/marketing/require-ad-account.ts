@@ -1,5 +1,5 @@
 import { type AdAccountAccess, openAdAccount } from "../../domain/ads/ad-account-access.ts";
-import { ApiError, notFound } from "../../runtime/errors.ts";
+import { ApiError, notFound } from "../../http/api-error.ts";
 
 export const accountNotFound = (): ApiError => notFound("ad account");
 

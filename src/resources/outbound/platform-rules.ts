@@ -1,6 +1,6 @@
+import { ApiError, invalidField, invalidFields } from "../../http/api-error.ts";
 import { isTranslatable } from "../../platforms/pages/translate.ts";
 import { recipientKind } from "../../platforms/recipients.ts";
-import { ApiError, invalidField, invalidFields } from "../../runtime/errors.ts";
 import type { Platform, RecipientKind } from "../../schema/enumerations.ts";
 import { openObject, type TSchema, Type } from "../../schema/types.ts";
 import { type Check, createValidator } from "../../schema/validate.ts";

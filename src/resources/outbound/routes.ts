@@ -1,7 +1,7 @@
 import { toMessage } from "../../domain/messages/message-dto.ts";
+import { notFound } from "../../http/api-error.ts";
 import { listOf, listQuery, listReply, pageOf, pageRequest, periodOf } from "../../http/lists.ts";
 import { type Route, route } from "../../http/route.ts";
-import { notFound } from "../../runtime/errors.ts";
 import { message } from "../../schema/messages.ts";
 import type { Database } from "../../store/database/database.ts";
 import { findMessage, listMessages } from "../../store/messages/messages.ts";

@@ -1,11 +1,11 @@
 import type { PlatformLookup } from "../../domain/channels/channel-platforms.ts";
 import type { MessageIntake } from "../../domain/messages/accept-message.ts";
 import { toQueuedMessage } from "../../domain/messages/message-dto.ts";
+import { ApiError, overloaded } from "../../http/api-error.ts";
 import { channelNotConnected, channelNotFound } from "../../http/channel-errors.ts";
 import { type Operation, type Route, route } from "../../http/route.ts";
 import { SEND_TTL_MS } from "../../runtime/deadlines.ts";
 import { HOUR } from "../../runtime/durations.ts";
-import { ApiError, overloaded } from "../../runtime/errors.ts";
 import { newId } from "../../runtime/ids.ts";
 import { type QueuedMessageDto, queuedMessage } from "../../schema/messages.ts";
 import type { Queryable } from "../../store/database/database.ts";

@@ -1,13 +1,13 @@
 import { type ChannelAccess, openChatChannel, toChatNumber } from "../../domain/channels/channel-access.ts";
 import { invalidateChannelToken } from "../../domain/channels/channels.ts";
 import { answerAsOf, cacheTemplates } from "../../domain/channels/template-cache.ts";
+import { invalidField } from "../../http/api-error.ts";
 import { requireOpened } from "../../http/channel-errors.ts";
 import { listReply } from "../../http/lists.ts";
 import { toTemplateStatus } from "../../platforms/chat/template-status.ts";
 import type { Fields } from "../../platforms/client/body.ts";
 import { textOf } from "../../platforms/client/json-values.ts";
 import { withDeadTokenCheck } from "../../platforms/errors/failure.ts";
-import { invalidField } from "../../runtime/errors.ts";
 import { saveTemplateNamespace } from "../../store/channels/template-namespaces.ts";
 import { deleteOtherTemplates } from "../../store/channels/templates.ts";
 import { type Collection, collect, type Position } from "./collect.ts";

@@ -1,7 +1,7 @@
 import { requestActor } from "../../domain/tenants/request-actor.ts";
 import { changePassword } from "../../domain/tenants/users.ts";
+import { ApiError, invalidField, overloaded, tooManyAttempts } from "../../http/api-error.ts";
 import { type RequestContext, type Route, route } from "../../http/route.ts";
-import { ApiError, invalidField, overloaded, tooManyAttempts } from "../../runtime/errors.ts";
 import type { AttemptLimiter } from "../../security/attempt-limiter.ts";
 import type { Passwords } from "../../security/passwords.ts";
 import type { Database } from "../../store/database/database.ts";

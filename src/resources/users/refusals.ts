@@ -1,4 +1,4 @@
-import { ApiError, notFound } from "../../runtime/errors.ts";
+import { ApiError, notFound } from "../../http/api-error.ts";
 
 export const noSuchUser = () => notFound("user");
 

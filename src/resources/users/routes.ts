@@ -1,8 +1,8 @@
 import { requestActor } from "../../domain/tenants/request-actor.ts";
 import { changeUser, createUser } from "../../domain/tenants/users.ts";
+import { ApiError, invalidField, overloaded } from "../../http/api-error.ts";
 import { listById, listOf, listQuery, pageRequest } from "../../http/lists.ts";
 import { MANAGERS_ONLY, type Route, route } from "../../http/route.ts";
-import { ApiError, invalidField, overloaded } from "../../runtime/errors.ts";
 import type { Role } from "../../schema/enumerations.ts";
 import { toTimestamp } from "../../schema/timestamps.ts";
 import { listUsers, type UserRow } from "../../store/tenants/users.ts";

@@ -3,8 +3,8 @@ import { type AddressRules, checkAddress } from "../../delivery/webhook-address.
 import type { TestEventParts } from "../../domain/events/send-test-event.ts";
 import { requestActor } from "../../domain/tenants/request-actor.ts";
 import { changeWebhookConfig, generateSecret, switchDispatch } from "../../domain/tenants/webhook-configs.ts";
+import { ApiError, invalidField } from "../../http/api-error.ts";
 import { type Route, route } from "../../http/route.ts";
-import { ApiError, invalidField } from "../../runtime/errors.ts";
 import { DISPATCH_KEYS } from "../../schema/enumerations.ts";
 import { findWebhookConfig } from "../../store/tenants/webhook-configs.ts";
 import { toWebhookConfig } from "./config-dto.ts";

@@ -1,8 +1,8 @@
 import { sendTestEvent, type TestEventParts } from "../../domain/events/send-test-event.ts";
+import { ApiError } from "../../http/api-error.ts";
 import { type Route, route } from "../../http/route.ts";
 import { DELIVERY_DEADLINE_MS } from "../../runtime/deadlines.ts";
 import { SECOND } from "../../runtime/durations.ts";
-import { ApiError } from "../../runtime/errors.ts";
 import { testEvent, testResult } from "./schema.ts";
 
 export const testRoute = (parts: TestEventParts): Route =>

@@ -1,12 +1,12 @@
 import { Ajv2020 } from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import t from "tap";
+import { ERROR_CODES } from "../../../src/http/api-error.ts";
 import { describeApi } from "../../../src/http/openapi/describe-api.ts";
 import { errorsOf } from "../../../src/http/openapi/errors-of.ts";
 import { exampleOf } from "../../../src/http/openapi/example-of.ts";
 import { operationId } from "../../../src/http/openapi/operation.ts";
 import { type Method, type Route, route } from "../../../src/http/route.ts";
-import { ERROR_CODES } from "../../../src/runtime/errors.ts";
 import { nullable, object, rule, type TSchema, Type } from "../../../src/schema/types.ts";
 import { productRoutes } from "../../fixtures/http/api.ts";
 import { createReplyChecker } from "../../fixtures/http/replies.ts";

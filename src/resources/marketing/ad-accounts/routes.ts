@@ -1,10 +1,10 @@
 import { toAdAccount } from "../../../domain/ads/ad-account-dto.ts";
 import { changeAdAccountStatus, type StatusChangeOutcome } from "../../../domain/ads/ad-accounts.ts";
 import { requestActor } from "../../../domain/tenants/request-actor.ts";
+import { ApiError } from "../../../http/api-error.ts";
 import { listById, listOf, listQuery, pageRequest } from "../../../http/lists.ts";
 import { PLATFORM_REFUSALS } from "../../../http/platform-errors.ts";
 import { type Route, route } from "../../../http/route.ts";
-import { ApiError } from "../../../runtime/errors.ts";
 import { adAccount } from "../../../schema/ad-accounts.ts";
 import { findAdAccount, listAdAccounts } from "../../../store/ads/ad-accounts.ts";
 import { accountNotFound, accountRevoked } from "../require-ad-account.ts";

@@ -1,6 +1,6 @@
+import { ApiError, invalidField } from "../../../http/api-error.ts";
 import { type Route, route } from "../../../http/route.ts";
 import { HTML_REPLY, renderView } from "../../../http/views/view.ts";
-import { ApiError, invalidField } from "../../../runtime/errors.ts";
 import { openObject, Type } from "../../../schema/types.ts";
 import { type CallbackAddresses, deniedView, grantedView } from "./callback-view.ts";
 

@@ -1,4 +1,4 @@
-import { ApiError } from "../../../runtime/errors.ts";
+import { ApiError } from "../../../http/api-error.ts";
 import type { SignedStates } from "../../../security/signed-states.ts";
 import { consumeState } from "../../../store/ads/oauth-states.ts";
 import type { Database } from "../../../store/database/database.ts";

@@ -1,4 +1,4 @@
-import { ApiError } from "../../../runtime/errors.ts";
+import { ApiError } from "../../../http/api-error.ts";
 
 /** What the person is asked for. */
 export const REQUESTED_PERMISSIONS = ["ads_management", "ads_read", "business_management"] as const;

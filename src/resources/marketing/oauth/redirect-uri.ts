@@ -1,4 +1,4 @@
-import { invalidField } from "../../../runtime/errors.ts";
+import { invalidField } from "../../../http/api-error.ts";
 
 const INVALID_ADDRESS_MESSAGE = "must be an https address, or an http one on localhost";
 const LOCAL_HOSTS = ["localhost", "127.0.0.1", "[::1]"];

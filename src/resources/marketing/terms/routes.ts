@@ -1,7 +1,7 @@
 import { requestActor } from "../../../domain/tenants/request-actor.ts";
 import { acceptVersion } from "../../../domain/tenants/terms.ts";
+import { ApiError } from "../../../http/api-error.ts";
 import { MANAGERS_ONLY, type Route, route } from "../../../http/route.ts";
-import { ApiError } from "../../../runtime/errors.ts";
 import type { MANAGING_ROLES } from "../../../schema/enumerations.ts";
 import { toTimestamp } from "../../../schema/timestamps.ts";
 import type { Static } from "../../../schema/types.ts";

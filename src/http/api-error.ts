@@ -1,4 +1,4 @@
-import { SECOND } from "./durations.ts";
+import { SECOND } from "../runtime/durations.ts";
 
 /** Every error the API can answer with, and its status. A code is part of the contract: never renamed, never reused. */
 const ERROR_STATUS = {
@@ -69,7 +69,7 @@ interface ApiErrorOptions {
   cause?: unknown;
 }
 
-/** An answer that is not a success. Thrown anywhere below the pipeline, which alone turns it into a reply. */
+/** An answer that is not a success. Made in http and resources alone; the pipeline turns it into a reply. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
