@@ -1,4 +1,5 @@
 import type { QueueNotifier } from "../../queue/queue-notifier.ts";
+import { createBatcher } from "../../runtime/async/batcher.ts";
 import type { Database } from "../../store/database/database.ts";
 import { DatabaseUnavailable } from "../../store/database/faults.ts";
 import {
@@ -27,121 +28,61 @@ export interface MessageIntake {
   accept(message: NewMessage): Promise<AcceptOutcome>;
 }
 
-interface PendingMessage {
-  message: NewMessage;
-  attempts: number;
-  resolve(outcome: AcceptOutcome): void;
-  reject(error: unknown): void;
-}
-
-/** Statements under way: while they wait for the disk, the next ones gather. */
+/** While these statements wait for the disk, further messages share the next one. */
 const MAX_CONCURRENT_WRITES = 2;
 const MAX_BATCH_ROWS = 200;
 const MAX_BATCH_CHARACTERS = 1_000_000;
-/** More would wait longer than anybody does. */
+/** With more, the last would wait longer than any caller does. */
 const MAX_PENDING_MESSAGES = 10_000;
 const MAX_ATTEMPTS = 3;
 
-/** Messages that come at the same time are written down by one statement: the database's commits are what limits us. */
-export function createMessageIntake({
-  db,
-  notifier,
-}: {
+interface IntakeParts {
   db: Database;
   notifier: QueueNotifier<SendRef>;
-}): MessageIntake {
-  let pending: PendingMessage[] = [];
-  let activeWrites = 0;
-  let isScheduled = false;
+}
 
-  /** After all that came in this turn of the loop. */
-  function schedule(): void {
-    if (isScheduled || activeWrites === MAX_CONCURRENT_WRITES || pending.length === 0) return;
-    isScheduled = true;
-    setImmediate(startBatches);
-  }
-
-  function startBatches(): void {
-    isScheduled = false;
-    while (pending.length > 0 && activeWrites < MAX_CONCURRENT_WRITES) {
-      const size = batchSize(pending);
-      const batch = pending.slice(0, size);
-      pending = pending.slice(size);
-      activeWrites += 1;
-      void processBatch(batch).finally(() => {
-        activeWrites -= 1;
-        schedule();
-      });
-    }
-  }
-
-  function enqueue(entry: PendingMessage): void {
-    pending.push(entry);
-    schedule();
-  }
-
-  async function processBatch(batch: readonly PendingMessage[]): Promise<void> {
-    try {
-      const refused = await writeBatch(batch);
-      if (refused.length > 0) await resolveRefused(refused).catch((error) => rejectAll(refused, error));
-    } catch (error) {
-      await processSingly(batch, error);
-    }
-  }
-
-  /** One that cannot be written must not keep its neighbours from it. What was lost with the connection may be written already. */
-  async function processSingly(batch: readonly PendingMessage[], error: unknown): Promise<void> {
-    if (batch.length === 1 || error instanceof DatabaseUnavailable) rejectAll(batch, error);
-    else for (const entry of batch) await processBatch([entry]);
-  }
-
-  /** Answers those that were not accepted. */
-  async function writeBatch(batch: readonly PendingMessage[]): Promise<PendingMessage[]> {
-    const epoch = notifier.epoch();
-    const messages = batch.map(({ message }) => message);
-    const accepted = await acceptMessages(db, messages, epoch);
-    if (epoch !== null) notifier.notify(refsOf(messages, accepted));
-    return batch.filter(({ message, resolve }) => {
-      if (accepted.has(message.id)) resolve({ outcome: "accepted" });
-      return !accepted.has(message.id);
-    });
-  }
-
-  async function resolveRefused(refused: readonly PendingMessage[]): Promise<void> {
-    const messages = refused.map(({ message }) => message);
-    const obstacles = new Map(
-      (await findRejections(db, messages)).map((obstacle) => [obstacle.id, obstacle]),
-    );
-    for (const entry of refused) {
-      const outcome = toAcceptOutcome(obstacles.get(entry.message.id));
-      if (outcome) entry.resolve(outcome);
-      else if (entry.attempts < MAX_ATTEMPTS) enqueue({ ...entry, attempts: entry.attempts + 1 });
-      else entry.resolve({ outcome: "contended" });
-    }
-  }
-
+/** Messages that come at the same time are inserted by one statement: the database's commits are the limit. */
+export function createMessageIntake(parts: IntakeParts): MessageIntake {
+  const batcher = createBatcher<NewMessage, AcceptOutcome | undefined>({
+    maxItems: MAX_BATCH_ROWS,
+    maxWeight: MAX_BATCH_CHARACTERS,
+    weightOf: ({ content }) => content.length,
+    maxRunningBatches: MAX_CONCURRENT_WRITES,
+    // What was lost with the connection may be inserted already.
+    shouldIsolate: (error) => !(error instanceof DatabaseUnavailable),
+    run: (messages) => acceptBatch(parts, messages),
+  });
   return {
-    accept: (message) =>
-      new Promise((resolve, reject) => {
-        if (pending.length >= MAX_PENDING_MESSAGES) resolve({ outcome: "overloaded" });
-        else enqueue({ message, attempts: 1, resolve, reject });
-      }),
+    async accept(message) {
+      if (batcher.size() >= MAX_PENDING_MESSAGES) return { outcome: "overloaded" };
+      for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+        const outcome = await batcher.add(message);
+        if (outcome) return outcome;
+      }
+      return { outcome: "contended" };
+    },
   };
 }
 
-const rejectAll = (batch: readonly PendingMessage[], error: unknown) => {
-  for (const { reject } of batch) reject(error);
-};
+async function acceptBatch({ db, notifier }: IntakeParts, messages: readonly NewMessage[]) {
+  const epoch = notifier.epoch();
+  const accepted = await acceptMessages(db, messages, epoch);
+  if (epoch !== null) notifier.notify(refsOf(messages, accepted));
+  const refused = messages.filter(({ id }) => !accepted.has(id));
+  const outcomes = refused.length > 0 ? explainRefused(db, refused) : undefined;
+  return ({ id }: NewMessage): AcceptOutcome | Promise<AcceptOutcome | undefined> | undefined =>
+    accepted.has(id) ? { outcome: "accepted" } : outcomes?.then((byId) => byId.get(id));
+}
 
-/** As many as one statement takes, one at least. */
-function batchSize(pending: readonly PendingMessage[]): number {
-  let [size, characters] = [0, 0];
-  for (const { message } of pending) {
-    characters += message.content.length;
-    if (size === MAX_BATCH_ROWS || (size > 0 && characters > MAX_BATCH_CHARACTERS)) break;
-    size += 1;
-  }
-  return size;
+/** Accepted messages do not wait for this statement. */
+async function explainRefused(
+  db: Database,
+  refused: readonly NewMessage[],
+): Promise<Map<string, AcceptOutcome | undefined>> {
+  const rejections = new Map(
+    (await findRejections(db, refused)).map((rejection) => [rejection.id, rejection]),
+  );
+  return new Map(refused.map(({ id }) => [id, toAcceptOutcome(rejections.get(id))]));
 }
 
 const refsOf = (messages: readonly NewMessage[], accepted: ReadonlyMap<string, boolean>) =>
@@ -149,9 +90,9 @@ const refsOf = (messages: readonly NewMessage[], accepted: ReadonlyMap<string, b
     .filter(({ id }) => accepted.get(id))
     .map(({ client_id, id, channel_id }): SendRef => ({ clientId: client_id, id, channelId: channel_id }));
 
-/** Undefined where nothing stands in its way any more. */
-function toAcceptOutcome(obstacle: MessageRejection | undefined): AcceptOutcome | undefined {
-  const { fingerprint = null, reply_sealed = null, channel_status: status = null } = obstacle ?? {};
+/** Undefined where nothing rejects the message any more. */
+function toAcceptOutcome(rejection: MessageRejection | undefined): AcceptOutcome | undefined {
+  const { fingerprint = null, reply_sealed = null, channel_status: status = null } = rejection ?? {};
   if (fingerprint !== null && reply_sealed !== null)
     return { outcome: "known", key: { fingerprint, reply_sealed } };
   if (status === null) return { outcome: "no_channel" };
