@@ -1,10 +1,34 @@
 import type { PlatformFailure } from "../platforms/errors/failure.ts";
-import { FAILURE_CODES, failureCode } from "../platforms/errors/failure-code.ts";
 import { toPlatformErrorBody } from "../platforms/errors/platform-error.ts";
+import type { TokenOwner, Verdict } from "../platforms/errors/verdicts.ts";
 import { ApiError, type ErrorCode, retryAfter } from "./api-error.ts";
 
+const CODE_BY_VERDICT = {
+  permission: "platform_permission_denied",
+  policy: "platform_policy_blocked",
+  throttled: "platform_rate_limited",
+  held: "platform_rate_limited",
+  missing: "platform_object_not_found",
+  transient: "platform_unavailable",
+  unreachable: "platform_unavailable",
+  disconnected: "platform_unavailable",
+  unusable_answer: "platform_unavailable",
+  invalid: "platform_invalid_request",
+  timeout: "platform_timeout",
+  ambiguous: "platform_timeout",
+} as const satisfies Record<Exclude<Verdict, "token_dead">, ErrorCode>;
+
+const DEAD_TOKEN_CODE = {
+  ad_account: "ad_account_revoked",
+  channel: "channel_disconnected",
+  none: "platform_invalid_request",
+} as const satisfies Record<TokenOwner, ErrorCode>;
+
 /** Every answer to a call that a platform refuses or does not answer, but for that to a dead token. */
-export const PLATFORM_REFUSALS: readonly ErrorCode[] = FAILURE_CODES;
+export const PLATFORM_REFUSALS: readonly ErrorCode[] = [...new Set(Object.values(CODE_BY_VERDICT))];
+
+const codeOf = ({ verdict, owner }: PlatformFailure): ErrorCode =>
+  verdict === "token_dead" ? DEAD_TOKEN_CODE[owner] : CODE_BY_VERDICT[verdict];
 
 /** The API's error for a platform call that failed. */
 export const platformApiError = (failure: PlatformFailure): ApiError =>
@@ -24,5 +48,5 @@ function apiErrorOf(
     ...(platformError ? { platform_error: toPlatformErrorBody(platformError) } : {}),
   };
   const headers = wait === undefined ? {} : retryAfter(wait);
-  return new ApiError(failureCode(failure), message, { extra, headers, cause: failure });
+  return new ApiError(codeOf(failure), message, { extra, headers, cause: failure });
 }

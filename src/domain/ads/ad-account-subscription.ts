@@ -1,6 +1,5 @@
 import type { AdAccounts } from "../../platforms/ads/accounts.ts";
 import { isTokenDead, PlatformFailure } from "../../platforms/errors/failure.ts";
-import { failureCode } from "../../platforms/errors/failure-code.ts";
 import type { Log } from "../../runtime/logging/log.ts";
 import { markSubscribed } from "../../store/ads/ad-account-changes.ts";
 import type { Database } from "../../store/database/database.ts";
@@ -22,7 +21,7 @@ export async function subscribe(
   } catch (error) {
     if (!(error instanceof PlatformFailure) || isTokenDead(error)) throw error;
     const { client_id: client, ad_account_id: ad_account } = row;
-    log.warn("ad_account.subscribe_failed", { client, ad_account, error: failureCode(error) });
+    log.warn("ad_account.subscribe_failed", { client, ad_account, verdict: error.verdict });
     return false;
   }
   await markSubscribed(db, row.client_id, row.id);

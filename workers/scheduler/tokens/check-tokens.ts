@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { PlatformFailure } from "../../../src/platforms/errors/failure.ts";
-import { failureCode } from "../../../src/platforms/errors/failure-code.ts";
 import type { Verdict } from "../../../src/platforms/errors/verdicts.ts";
 import { SECOND } from "../../../src/runtime/durations.ts";
 import {
@@ -101,7 +100,7 @@ function logCheckFailed(
   error: unknown,
 ): void {
   const failure = error instanceof AppError ? error.failure : error;
-  const errorFields = failure instanceof PlatformFailure ? { error: failureCode(failure) } : { err: failure };
+  const errorFields = failure instanceof PlatformFailure ? { verdict: failure.verdict } : { err: failure };
   log.warn("ad_connection.check_failed", { client, connection, ...errorFields });
 }
 

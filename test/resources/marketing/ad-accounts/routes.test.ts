@@ -179,14 +179,14 @@ t.test("ad accounts", async (t) => {
     const [account] = await advertiser.connectAdAccounts(THROTTLED);
     const match = { path_prefix: `/act_${THROTTLED}/subscribed_apps` };
     const faults = [
-      [{ kind: "error", code: 200 }, "platform_permission_denied"],
-      [{ kind: "drop_before" }, "platform_unavailable"],
-      [{ kind: "html" }, "platform_unavailable"],
+      [{ kind: "error", code: 200 }, "permission"],
+      [{ kind: "drop_before" }, "disconnected"],
+      [{ kind: "html" }, "unusable_answer"],
       // Too long for somebody who has got what they asked for already.
-      [{ kind: "delay", ms: 15_000 }, "platform_timeout"],
-      [{ kind: "throttle", code: 80004 }, "platform_rate_limited"],
+      [{ kind: "delay", ms: 15_000 }, "timeout"],
+      [{ kind: "throttle", code: 80004 }, "throttled"],
     ] as const;
-    for (const [fault, error] of faults) {
+    for (const [fault, verdict] of faults) {
       await context.arm({ ...fault, match });
       const { status, body } = await advertiser.call("PATCH", `/ad-accounts/${account.id}`, {
         status: "active",
@@ -199,7 +199,7 @@ t.test("ad accounts", async (t) => {
           level: "warn",
           client: advertiser.id,
           ad_account: `act_${THROTTLED}`,
-          error,
+          verdict,
         },
       );
       await advertiser.call("PATCH", `/ad-accounts/${account.id}`, { status: "disabled" });
