@@ -1,7 +1,7 @@
 import { SECOND } from "../runtime/durations.ts";
 import type { Queryable } from "../store/database/database.ts";
 import { measureDeliveries, measureSends } from "../store/events/queue-metrics.ts";
-import { countOpenBreakers } from "./breakers.ts";
+import { countOpenBreakers } from "./breaker-store.ts";
 import { createParking } from "./parking.ts";
 import type { RedisClient } from "./redis.ts";
 import { createStreams } from "./streams.ts";
