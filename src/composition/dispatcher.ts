@@ -15,7 +15,7 @@ import { heartbeat } from "../../workers/heartbeat.ts";
 import { createBreakers } from "../queue/breakers.ts";
 import { createParking } from "../queue/parking.ts";
 import { createQueueNotifier } from "../queue/queue-notifier.ts";
-import { connectReader } from "../queue/redis.ts";
+import { createReaderClient } from "../queue/redis.ts";
 import { createStreams, type Entry, EVENT_LANES } from "../queue/streams.ts";
 import { repeat } from "../runtime/async/repeat.ts";
 import { SECOND } from "../runtime/durations.ts";
@@ -141,7 +141,7 @@ function dispatcherWorkers(c: DependencyContainer): Worker[] {
       inFlight: [deliveries, outbound.sends],
       backgroundWorkers: [...backgroundWorkers, outbound.sweeper],
       log,
-      connect: () => connectReader(config),
+      connect: () => createReaderClient(config),
     }),
   ];
 }

@@ -3,7 +3,7 @@ import { createInterface } from "node:readline";
 import type { DependencyContainer } from "tsyringe";
 import type { CommandContext } from "../commands/command.ts";
 import { createProgress } from "../commands/progress.ts";
-import { connectProducer, type RedisClient } from "../queue/redis.ts";
+import { createProducerClient, type RedisClient } from "../queue/redis.ts";
 import { readConfig } from "../runtime/config/config.ts";
 import type { Environment } from "../runtime/config/settings.ts";
 import { createLog } from "../runtime/logging/log.ts";
@@ -26,7 +26,7 @@ export function openCommandContext(
     return database;
   });
   provide(container, REDIS, (c) => {
-    redis = connectProducer(resolve(c, CONFIG), createLog(SILENT_LOG));
+    redis = createProducerClient(resolve(c, CONFIG), createLog(SILENT_LOG));
     return redis;
   });
   provide(container, PASSWORDS, () => createPasswords());

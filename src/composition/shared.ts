@@ -1,6 +1,6 @@
 import type { DependencyContainer } from "tsyringe";
 import { tablePartitions } from "../../workers/table-partitions.ts";
-import { awaitConnection, connectProducer } from "../queue/redis.ts";
+import { awaitConnection, createProducerClient } from "../queue/redis.ts";
 import { partitionsOf } from "../queue/streams.ts";
 import { withTimeout } from "../runtime/async/with-timeout.ts";
 import type { Config } from "../runtime/config/config.ts";
@@ -22,7 +22,7 @@ export function registerShared(container: DependencyContainer, config: Config, p
     createDatabase(config, (error) => resolve(c, LOG).warn("postgres.connection_lost", { err: error })),
   );
   provide(container, SECRET_BOX, () => createSecretBox(config.ENCRYPTION_KEYS));
-  provide(container, REDIS, (c) => connectProducer(config, resolve(c, LOG)));
+  provide(container, REDIS, (c) => createProducerClient(config, resolve(c, LOG)));
   provide(container, PARTITIONS, () => partitionsOf(config));
 }
 

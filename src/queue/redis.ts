@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import { type ChainableCommander, Cluster, Redis } from "ioredis";
+import { type ChainableCommander, Cluster, type ClusterOptions, Redis } from "ioredis";
 import { withTimeout } from "../runtime/async/with-timeout.ts";
 import type { Config } from "../runtime/config/config.ts";
 import { SECOND } from "../runtime/durations.ts";
@@ -17,8 +17,8 @@ const backOff = (maxDelayMs: number) => (attempt: number) => Math.min(200 * 2 **
  * The client of everything that must not wait for Redis: commands fail at once while it is away, and after 500 ms when
  * it hangs. Blocking reads need a connection of their own.
  */
-export function connectProducer(settings: Settings, log: Log): RedisClient {
-  const client = connect(settings, FAIL_FAST);
+export function createProducerClient(settings: Settings, log: Log): RedisClient {
+  const client = createClient(settings, FAIL_FAST);
   const outageLogger = createOutageLogger(log, {
     unavailable: "redis.unavailable",
     recovered: "redis.recovered",
@@ -29,8 +29,8 @@ export function connectProducer(settings: Settings, log: Log): RedisClient {
 }
 
 /** For reads that wait for something to come: it belongs to one reader, whose patience alone ends them. */
-export function connectReader(settings: Settings): RedisClient {
-  const client = connect(settings, WAIT_FOR_REDIS);
+export function createReaderClient(settings: Settings): RedisClient {
+  const client = createClient(settings, WAIT_FOR_REDIS);
   client.on("error", () => {}); // said once, by the client of everything else
   return client;
 }
@@ -58,20 +58,21 @@ const WAIT_FOR_REDIS: ConnectionOptions = {
 
 const firstNode = ({ REDIS_URL }: Settings) => REDIS_URL.nodes[0] as string;
 
-function connect(settings: Settings, options: ConnectionOptions): RedisClient {
-  const enableOfflineQueue = options.maxRetriesPerRequest === null;
-  if (settings.REDIS_URL.cluster) return connectCluster(settings, options, enableOfflineQueue);
-  return new Redis(firstNode(settings), { ...tls(settings), ...options, enableOfflineQueue });
+/** The client connects at its first command or in `awaitConnection`: creating one opens no socket and no timer. */
+function createClient(settings: Settings, options: ConnectionOptions): RedisClient {
+  const connecting = { lazyConnect: true, enableOfflineQueue: options.maxRetriesPerRequest === null };
+  if (settings.REDIS_URL.cluster) return createCluster(settings, options, connecting);
+  return new Redis(firstNode(settings), { ...tls(settings), ...options, ...connecting });
 }
 
-function connectCluster(
+function createCluster(
   settings: Settings,
   { retryStrategy, ...options }: ConnectionOptions,
-  enableOfflineQueue: boolean,
+  connecting: Pick<ClusterOptions, "lazyConnect" | "enableOfflineQueue">,
 ): Cluster {
   const { username, password } = new URL(firstNode(settings));
   return new Cluster([...settings.REDIS_URL.nodes], {
-    enableOfflineQueue,
+    ...connecting,
     clusterRetryStrategy: retryStrategy,
     redisOptions: {
       ...options,
@@ -92,14 +93,12 @@ export async function pingRedis(client: RedisClient, timeoutMs: number): Promise
   });
 }
 
-/** Waits a moment for the first connection, so that a process which says it is ready is not still dialling. */
+/** Opens the connection and waits a moment for it, so that a process which says it is ready is not still dialling. */
 export async function awaitConnection(client: RedisClient, timeoutMs: number): Promise<void> {
-  if (client.status !== "ready")
-    await withTimeout(
-      timeoutMs,
-      once(client, "ready").catch(() => {}),
-      () => {},
-    );
+  if (client.status === "ready") return;
+  const opened = once(client, "ready").catch(() => {});
+  if (client.status === "wait") client.connect().catch(() => {}); // the client emits the error and tries again
+  await withTimeout(timeoutMs, opened, () => {});
 }
 
 /** The answers of all commands, or the first fault. */

@@ -1,6 +1,6 @@
 import t, { type Test } from "tap";
 import { createHolds } from "../../src/queue/platform-holds.ts";
-import { awaitConnection, connectProducer } from "../../src/queue/redis.ts";
+import { awaitConnection, createProducerClient } from "../../src/queue/redis.ts";
 import { readConfig } from "../../src/runtime/config/config.ts";
 import { captureLog } from "../fixtures/captured-log.ts";
 import { unconnectedSettings } from "../fixtures/processes/settings.ts";
@@ -8,7 +8,7 @@ import { allocateRedisDatabase } from "../fixtures/servers/servers.ts";
 import { until } from "../fixtures/until.ts";
 
 async function holdsAt(t: Test, REDIS_URL: string) {
-  const redis = connectProducer(readConfig({ ...unconnectedSettings(), REDIS_URL }), captureLog().log);
+  const redis = createProducerClient(readConfig({ ...unconnectedSettings(), REDIS_URL }), captureLog().log);
   t.teardown(() => redis.disconnect());
   await awaitConnection(redis, 100);
   return createHolds(redis);

@@ -2,7 +2,7 @@ import { join } from "node:path";
 import t, { type Test } from "tap";
 import { startRedis } from "../../src/local/redis.ts";
 import { freePort } from "../../src/local/server-process.ts";
-import { awaitConnection, connectProducer, pingRedis } from "../../src/queue/redis.ts";
+import { awaitConnection, createProducerClient, pingRedis } from "../../src/queue/redis.ts";
 import { readConfig } from "../../src/runtime/config/config.ts";
 import { captureLog } from "../fixtures/captured-log.ts";
 import { unconnectedSettings } from "../fixtures/processes/settings.ts";
@@ -19,7 +19,7 @@ async function startServer(t: Test, settings: readonly string[]): Promise<URL> {
 
 function connect(t: Test, settings: Record<string, string>) {
   const { log, events } = captureLog();
-  const client = connectProducer(readConfig({ ...unconnectedSettings(), ...settings }), log);
+  const client = createProducerClient(readConfig({ ...unconnectedSettings(), ...settings }), log);
   t.teardown(() => client.disconnect());
   return { client, events };
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import t, { type Test } from "tap";
-import { awaitConnection, connectProducer } from "../../src/queue/redis.ts";
+import { awaitConnection, createProducerClient } from "../../src/queue/redis.ts";
 import { readConfig } from "../../src/runtime/config/config.ts";
 import { MINUTE } from "../../src/runtime/durations.ts";
 import { type AttemptLimiter, createAttemptLimiter } from "../../src/security/attempt-limiter.ts";
@@ -9,7 +9,7 @@ import { unconnectedSettings } from "../fixtures/processes/settings.ts";
 import { allocateRedisDatabase } from "../fixtures/servers/servers.ts";
 
 async function openLimiter(t: Test, REDIS_URL: string): Promise<AttemptLimiter> {
-  const redis = connectProducer(readConfig({ ...unconnectedSettings(), REDIS_URL }), captureLog().log);
+  const redis = createProducerClient(readConfig({ ...unconnectedSettings(), REDIS_URL }), captureLog().log);
   t.teardown(() => redis.disconnect());
   await awaitConnection(redis, 1_000);
   return createAttemptLimiter(redis);

@@ -1,4 +1,4 @@
-import { awaitConnection, connectProducer, pingRedis } from "../../queue/redis.ts";
+import { awaitConnection, createProducerClient, pingRedis } from "../../queue/redis.ts";
 import type { Config } from "../../runtime/config/config.ts";
 import { SECOND } from "../../runtime/durations.ts";
 import { createLog } from "../../runtime/logging/log.ts";
@@ -103,7 +103,7 @@ type RedisSettings = Pick<Config, "REDIS_URL" | "REDIS_TLS_VERIFY">;
 export async function examineRedis(settings: RedisSettings): Promise<Finding> {
   const [first = ""] = settings.REDIS_URL.nodes;
   const silentLog = createLog({ LOG_LEVEL: "silent", LOG_FORMAT: "json", process: "herald" });
-  const redis = connectProducer(settings, silentLog);
+  const redis = createProducerClient(settings, silentLog);
   let fault: unknown;
   redis.on("error", (error) => {
     fault = error;

@@ -7,7 +7,7 @@ import t, { type Test } from "tap";
 import { createPlatformClient } from "../../../src/platforms/client/client.ts";
 import { createExchanges } from "../../../src/platforms/client/exchange.ts";
 import { createHolds } from "../../../src/queue/platform-holds.ts";
-import { connectProducer } from "../../../src/queue/redis.ts";
+import { awaitConnection, createProducerClient } from "../../../src/queue/redis.ts";
 import { readConfig } from "../../../src/runtime/config/config.ts";
 import { listen } from "../../../src/runtime/listen.ts";
 import { captureLog } from "../../fixtures/captured-log.ts";
@@ -29,10 +29,11 @@ const CAMPAIGN = { name: "Dropped", objective: "OUTCOME_TRAFFIC" };
 /** A client whose calls a test words itself. */
 async function createTestClient(t: Test, address: string) {
   const { log, lines } = captureLog();
-  const redis = connectProducer(
+  const redis = createProducerClient(
     readConfig({ ...unconnectedSettings(), REDIS_URL: await allocateRedisDatabase() }),
     log,
   );
+  await awaitConnection(redis, 10_000);
   const exchanges = createExchanges();
   t.teardown(() => {
     exchanges.close();
