@@ -3,7 +3,7 @@ import "reflect-metadata";
 import { container } from "tsyringe";
 import { tryReadConfig } from "../src/composition/run-process.ts";
 import { registerShared } from "../src/composition/shared.ts";
-import { productDocument } from "../src/composition/web/routes.ts";
+import { productDocument } from "../src/composition/web/product-document.ts";
 import { registerWeb } from "../src/composition/web/server.ts";
 
 const PLACEHOLDERS = {

@@ -2,6 +2,7 @@ import type { DependencyContainer } from "tsyringe";
 import { createDestinations } from "../delivery/destinations.ts";
 import { createEventPoster } from "../delivery/post-event.ts";
 import { createResolver } from "../delivery/resolver.ts";
+import type { Worker } from "../runtime/supervise.ts";
 import { CONFIG, DESTINATIONS, EVENT_POSTER, provide, RESOLVER, resolve } from "./tokens.ts";
 
 /** What sends events to the clients' backends, and guards where to. */
@@ -17,3 +18,9 @@ export function registerEventPoster(container: DependencyContainer): void {
     }),
   );
 }
+
+/** Ends the connections to the clients' backends with the process. */
+export const eventPosterConnections = (container: DependencyContainer): Worker => ({
+  name: "event-poster",
+  close: resolve(container, EVENT_POSTER).close,
+});

@@ -11,8 +11,8 @@ export function registerPlatforms(container: DependencyContainer): void {
   );
 }
 
-/** Ends its connections with the process. */
+/** Ends the connections to the platforms with the process. */
 export const platformConnections = (container: DependencyContainer): Worker => ({
   name: "platforms",
-  close: () => resolve(container, PLATFORMS).close(),
+  close: resolve(container, PLATFORMS).close,
 });

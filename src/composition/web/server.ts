@@ -3,14 +3,15 @@ import { termsGate } from "../../http/admission.ts";
 import { createApp } from "../../http/app.ts";
 import { createIdempotency } from "../../http/idempotency.ts";
 import { createRateLimit } from "../../http/rate-limit.ts";
-import { createHttpServer } from "../../http/server.ts";
+import { createHttpServer, type HttpServer } from "../../http/server.ts";
 import { createValidator } from "../../schema/validate.ts";
 import { createAttemptLimiter } from "../../security/attempt-limiter.ts";
 import { createSigner } from "../../security/derived-keys.ts";
 import { createPasswords } from "../../security/passwords.ts";
 import { createUserTokens } from "../../security/user-tokens.ts";
-import { registerEventPoster } from "../event-poster.ts";
+import { eventPosterConnections, registerEventPoster } from "../event-poster.ts";
 import { platformConnections, registerPlatforms } from "../platforms.ts";
+import { registerQueueNotifiers } from "../queue-notifiers.ts";
 import { sharedWorkers } from "../shared.ts";
 import {
   ATTEMPT_LIMITER,
@@ -18,7 +19,6 @@ import {
   CREDENTIALS,
   DATABASE,
   EVENT_NOTIFIER,
-  EVENT_POSTER,
   GATES,
   HTTP_SERVER,
   LOG,
@@ -34,40 +34,41 @@ import {
   WORKERS,
 } from "../tokens.ts";
 import { credentialSchemes } from "./credentials.ts";
-import { registerQueueNotifiers } from "./queue-notifiers.ts";
 import { allRoutes } from "./routes.ts";
 
 export function registerWeb(container: DependencyContainer): void {
-  provide(container, PASSWORDS, () => createPasswords());
   registerEventPoster(container);
   registerPlatforms(container);
+  registerQueueNotifiers(container);
+  provide(container, PASSWORDS, () => createPasswords());
   provide(container, USER_TOKENS, (c) => createUserTokens(resolve(c, CONFIG)));
   provide(container, ATTEMPT_LIMITER, (c) => createAttemptLimiter(resolve(c, REDIS)));
-  registerQueueNotifiers(container);
   provide(container, ROUTES, allRoutes);
   provide(container, CREDENTIALS, credentialSchemes);
   provide(container, GATES, (c) => ({ terms: termsGate(resolve(c, DATABASE)) }));
-  provide(container, HTTP_SERVER, (c) => {
-    const [config, log] = [resolve(c, CONFIG), resolve(c, LOG)];
-    const app = createApp(resolve(c, ROUTES), {
-      credentials: resolve(c, CREDENTIALS),
-      gates: resolve(c, GATES),
-      rateLimit: createRateLimit({ perMinute: config.RATE_LIMIT_PER_MINUTE, redis: resolve(c, REDIS), log }),
-      cursorSigner: createSigner(config.ENCRYPTION_KEYS, "cursor"),
-      validator: createValidator(),
-      metrics: resolve(c, METRICS),
-      log,
-      trustedProxies: config.TRUST_PROXY,
-      idempotency: createIdempotency(resolve(c, SECRET_BOX)),
-    });
-    return createHttpServer(app, { port: config.PORT, host: config.HOST, log });
-  });
+  provide(container, HTTP_SERVER, httpServer);
   provide(container, WORKERS, (c) => [
     ...sharedWorkers(c),
-    { name: "event-poster", close: () => resolve(c, EVENT_POSTER).close() },
+    eventPosterConnections(c),
     platformConnections(c),
     resolve(c, EVENT_NOTIFIER),
     resolve(c, MESSAGE_NOTIFIER),
     resolve(c, HTTP_SERVER),
   ]);
+}
+
+function httpServer(c: DependencyContainer): HttpServer {
+  const [config, redis, log] = [resolve(c, CONFIG), resolve(c, REDIS), resolve(c, LOG)];
+  const app = createApp(resolve(c, ROUTES), {
+    credentials: resolve(c, CREDENTIALS),
+    gates: resolve(c, GATES),
+    rateLimit: createRateLimit({ perMinute: config.RATE_LIMIT_PER_MINUTE, redis, log }),
+    cursorSigner: createSigner(config.ENCRYPTION_KEYS, "cursor"),
+    validator: createValidator(),
+    metrics: resolve(c, METRICS),
+    log,
+    trustedProxies: config.TRUST_PROXY,
+    idempotency: createIdempotency(resolve(c, SECRET_BOX)),
+  });
+  return createHttpServer(app, { port: config.PORT, host: config.HOST, log });
 }

@@ -12,8 +12,7 @@ import type { Database } from "../../store/database/database.ts";
 export interface ChatParts {
   db: Database;
   secretBox: SecretBox;
-  /** Made at the first request: the table of routes must not connect to anything. */
-  platforms: () => Pick<Platforms, "chat">;
+  platforms: Pick<Platforms, "chat">;
 }
 
 /** What becomes of a call in a channel's name that does not succeed. */
@@ -33,7 +32,7 @@ export async function callChat<T>(
 ): Promise<T> {
   const access = requireOpened(await openChatChannel({ db, secretBox }, caller.clientId, params.channel_id));
   return withDeadTokenCheck(
-    () => call(platforms().chat, toChatNumber(access)),
+    () => call(platforms.chat, toChatNumber(access)),
     () => invalidateChannelToken(db, access.row),
   );
 }

@@ -17,8 +17,13 @@ const CONTENT_SECURITY_POLICY = [
 
 const IMMUTABLE_CACHE_CONTROL = "public, max-age=31536000, immutable";
 
-/** The interface's own description, for machines and for people. `describe` answers the OpenAPI document. */
-export function docsRoutes({ describe }: { describe: () => object }): Route[] {
+interface DocsParts {
+  /** Answers the OpenAPI document. Called at the first request: the document describes these routes too. */
+  describe(): object;
+}
+
+/** The interface's own description, for machines and for people. */
+export function docsRoutes({ describe }: DocsParts): Route[] {
   let text: string | undefined;
   return [
     route({

@@ -1,22 +1,24 @@
 import { ApiError } from "../../http/api-error.ts";
 import { type Route, route } from "../../http/route.ts";
+import { pingRedis, type RedisClient } from "../../queue/redis.ts";
 import { SECOND } from "../../runtime/durations.ts";
 import type { MetricsText } from "../../runtime/metrics/metrics.ts";
 import { packageVersion } from "../../runtime/package-root.ts";
 import { anyQuery } from "../../schema/types.ts";
 import { isSameText } from "../../security/same-text.ts";
+import type { Database } from "../../store/database/database.ts";
 import { liveness, readiness } from "./schema.ts";
 
 const PING_TIMEOUT_MS = 2 * SECOND;
 
 export interface HealthParts {
-  pingPostgres(timeoutMs: number): Promise<void>;
-  pingRedis(timeoutMs: number): Promise<void>;
-  metrics: MetricsText;
+  db: Pick<Database, "ping">;
+  redis: RedisClient;
+  metricsText: MetricsText;
   metricsToken: string | undefined;
 }
 
-export function healthRoutes({ pingPostgres, pingRedis, metrics, metricsToken }: HealthParts): Route[] {
+export function healthRoutes({ db, redis, metricsText, metricsToken }: HealthParts): Route[] {
   const version = packageVersion();
   return [
     route({
@@ -37,12 +39,12 @@ export function healthRoutes({ pingPostgres, pingRedis, metrics, metricsToken }:
       query: anyQuery,
       reply: readiness,
       async handle() {
-        const [postgres, redis] = await Promise.allSettled([
-          pingPostgres(PING_TIMEOUT_MS),
-          pingRedis(PING_TIMEOUT_MS),
+        const [postgresPing, redisPing] = await Promise.allSettled([
+          db.ping(PING_TIMEOUT_MS),
+          pingRedis(redis, PING_TIMEOUT_MS),
         ]);
-        if (postgres.status === "rejected") throw postgres.reason;
-        return redis.status === "fulfilled"
+        if (postgresPing.status === "rejected") throw postgresPing.reason;
+        return redisPing.status === "fulfilled"
           ? { status: "ready" as const, postgres: "ok" as const, redis: "ok" as const }
           : { status: "degraded" as const, postgres: "ok" as const, redis: "away" as const };
       },
@@ -55,12 +57,12 @@ export function healthRoutes({ pingPostgres, pingRedis, metrics, metricsToken }:
       description: "Takes `METRICS_TOKEN` as its Bearer token, and is not there while that is unset.",
       errors: ["unauthorized", "not_found"],
       query: anyQuery,
-      reply: { mediaType: metrics.contentType },
+      reply: { mediaType: metricsText.contentType },
       async handle({ header }) {
         if (metricsToken === undefined) throw new ApiError("not_found", "There is nothing at this address");
         if (!isSameText(header("authorization") ?? "", `Bearer ${metricsToken}`))
           throw new ApiError("unauthorized", "The metrics token is required");
-        return metrics.text();
+        return metricsText.text();
       },
     }),
   ];

@@ -47,7 +47,7 @@ const toTemplates = (items: readonly Fields[]): TemplateDto[] =>
 const MAX_PAGE_SIZE = 100;
 
 function readTemplates(
-  { chat }: TemplateParts,
+  { platforms }: TemplateParts,
   access: ChannelAccess,
   { input, from }: { input: Listing; from: Position },
 ): Promise<Collection> {
@@ -56,7 +56,7 @@ function readTemplates(
   const size = matches ? MAX_PAGE_SIZE : Math.min(limit, MAX_PAGE_SIZE);
   const number = toChatNumber(access);
   return collect(
-    (after) => chat().templates.list(number, { name, category, language }, { limit: size, after }),
+    (after) => platforms.chat.templates.list(number, { name, category, language }, { limit: size, after }),
     { from, limit, matches },
   );
 }
@@ -94,7 +94,7 @@ async function namespaceOf(parts: TemplateParts, access: ChannelAccess): Promise
   const { row } = access;
   if (row.template_namespace !== null) return row.template_namespace;
   const number = toChatNumber(access);
-  const namespace = await parts.chat().numbers.namespace(number);
+  const namespace = await parts.platforms.chat.numbers.namespace(number);
   if (namespace === undefined) return null;
   const found = { channelId: row.id, wabaId: number.wabaId, namespace };
   await tryCacheWrite(parts, access, () => saveTemplateNamespace(parts.db, row.client_id, found));

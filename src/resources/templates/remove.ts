@@ -12,7 +12,7 @@ export async function removeTemplate(
 ): Promise<DeletedDto> {
   const access = requireOpened(await openChatChannel(parts, clientId, channel_id));
   const number = toChatNumber(access);
-  const answer = await parts.chat().templates.remove(number, { name, hsmId });
+  const answer = await parts.platforms.chat.templates.remove(number, { name, hsmId });
   const { status: status_code } = answer;
   if (answer.outcome === "refused")
     return { success: false, status_code, message: await explainRefusal(parts, access, answer) };

@@ -19,7 +19,7 @@ export async function submitTemplate(
   const access = requireOpened(await openChatChannel(parts, clientId, channel_id));
   const number = toChatNumber(access);
   const at = answerAsOf(new Date());
-  const answer = await parts.chat().templates.create(number, template_data);
+  const answer = await parts.platforms.chat.templates.create(number, template_data);
   if (answer.outcome === "refused") return toRefusedReply(parts, access, answer);
   const template = toTemplate(toListedFields(template_data, answer.body));
   if (template)

@@ -10,8 +10,7 @@ export interface TemplateParts {
   db: Database;
   secretBox: SecretBox;
   log: Log;
-  /** Made at the first use. */
-  chat: () => Platforms["chat"];
+  platforms: Pick<Platforms, "chat">;
 }
 
 /** A refusal is answered as the platform said it; but a client whose token is dead hears of it all the same. */

@@ -14,8 +14,7 @@ export interface AdAccountParts {
   db: Database;
   secretBox: SecretBox;
   log: Log;
-  /** Made at the first request: the table of routes must not connect to anything. */
-  platforms: () => Pick<Platforms, "ads">;
+  platforms: Pick<Platforms, "ads">;
 }
 
 /** Asks for the news of an account that has become active. It is active whatever comes of that; the token check asks again. */
@@ -27,7 +26,7 @@ export async function subscribeActiveAccount(
   const { client_id: client, id, ad_account_id: ad_account } = row;
   try {
     const account = await requireAdAccount(parts, client, id);
-    const subscriptionParts = { db, log, accounts: platforms().ads.accounts };
+    const subscriptionParts = { db, log, accounts: platforms.ads.accounts };
     await withDeadTokenCheck(
       () => subscribe(subscriptionParts, account),
       () => revokeDeadConnection(parts, account.row.connection_id),
@@ -48,7 +47,7 @@ export async function refreshAdAccount(
   const { db, platforms } = parts;
   const { row, access } = await requireAdAccount(parts, clientId, id);
   const read = await withDeadTokenCheck(
-    () => platforms().ads.accounts.read(access),
+    () => platforms.ads.accounts.read(access),
     () => revokeDeadConnection(parts, row.connection_id),
   );
   const fetched = [{ id, ...toFacts(read) }];

@@ -24,8 +24,7 @@ export interface OauthParts {
   secretBox: SecretBox;
   states: SignedStates;
   settings: Pick<Config, "AD_DIALOG_URL" | "PLATFORM_APP_ID" | "OAUTH_REDIRECT_URI" | "PUBLIC_URL">;
-  /** Made at the first request: the table of routes must not connect to anything. */
-  platforms: () => Pick<Platforms, "ads">;
+  platforms: Pick<Platforms, "ads">;
 }
 
 const STATE_TTL_MS = 10 * MINUTE;
@@ -64,7 +63,7 @@ export function oauthRoutes({ db, secretBox, states, settings, platforms }: Oaut
         const { clientId } = context.caller;
         const { code, redirect_uri: redirectUri, state } = context.body;
         await checkState({ db, states }, { clientId, redirectUri, state });
-        const grant = await obtainGrant(platforms().ads, { code, redirectUri, clientId }).catch(throwAsFinal);
+        const grant = await obtainGrant(platforms.ads, { code, redirectUri, clientId }).catch(throwAsFinal);
         const rows = await storeGrant({ db, secretBox }, requestActor(context), grant);
         return rows.map(toAdAccount);
       },

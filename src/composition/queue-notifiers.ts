@@ -1,10 +1,9 @@
 import type { DependencyContainer } from "tsyringe";
-import { createQueueNotifier, type QueueNotifier } from "../../queue/queue-notifier.ts";
-import { createStreams, type Lane, type QueueRef } from "../../queue/streams.ts";
-import type { Worker } from "../../runtime/supervise.ts";
-import type { Database } from "../../store/database/database.ts";
-import { unmarkQueued } from "../../store/events/sweep-deliveries.ts";
-import { unmarkQueuedSends } from "../../store/messages/claim-sends.ts";
+import { createQueueNotifier } from "../queue/queue-notifier.ts";
+import { createStreams, type Lane, type QueueRef } from "../queue/streams.ts";
+import type { Database } from "../store/database/database.ts";
+import { unmarkQueued } from "../store/events/sweep-deliveries.ts";
+import { unmarkQueuedSends } from "../store/messages/claim-sends.ts";
 import {
   DATABASE,
   EVENT_NOTIFIER,
@@ -14,9 +13,9 @@ import {
   provide,
   REDIS,
   resolve,
-  type Token,
-} from "../tokens.ts";
+} from "./tokens.ts";
 
+/** The notifiers of both kinds of rows. Each is a worker: it looks at Redis from its start on. */
 export function registerQueueNotifiers(container: DependencyContainer): void {
   provide(container, EVENT_NOTIFIER, (c) => createNotifier(c, "events", unmarkQueued));
   provide(container, MESSAGE_NOTIFIER, (c) => createNotifier(c, "outbound", unmarkQueuedSends));
@@ -33,12 +32,3 @@ function createNotifier<R extends QueueRef>(
   const parts = { redis, streams, lane, log: resolve(container, LOG) };
   return createQueueNotifier<R>({ ...parts, unmarkQueued: (refs) => unmark(db, refs) });
 }
-
-/** Resolved when it is first asked: the table of routes must not connect to anything. */
-export const lazyNotifier = <R extends QueueRef>(
-  container: DependencyContainer,
-  name: Token<QueueNotifier<R> & Worker>,
-): QueueNotifier<R> => ({
-  epoch: () => resolve(container, name).epoch(),
-  notify: (refs) => resolve(container, name).notify(refs),
-});

@@ -1,0 +1,70 @@
+import type { DependencyContainer } from "tsyringe";
+import { createPlatformLookup } from "../../domain/channels/channel-platforms.ts";
+import { createMessageIntake } from "../../domain/messages/accept-message.ts";
+import type { Config } from "../../runtime/config/config.ts";
+import { sharedMetrics } from "../../runtime/forks.ts";
+import { createAppSignatures } from "../../security/app-signatures.ts";
+import { createConsoleCookie } from "../../security/console-cookie.ts";
+import { createSigner } from "../../security/derived-keys.ts";
+import { createSignedStates } from "../../security/signed-states.ts";
+import {
+  ATTEMPT_LIMITER,
+  CONFIG,
+  DATABASE,
+  DESTINATIONS,
+  EVENT_NOTIFIER,
+  EVENT_POSTER,
+  LOG,
+  MESSAGE_NOTIFIER,
+  METRICS,
+  PASSWORDS,
+  PLATFORMS,
+  REDIS,
+  RESOLVER,
+  resolve,
+  SECRET_BOX,
+  USER_TOKENS,
+} from "../tokens.ts";
+import { productDocument } from "./product-document.ts";
+
+export type RouteParts = ReturnType<typeof routeParts>;
+
+/** All that the resources work with: each declares which of it it takes. None of it connects before it is used. */
+export function routeParts(c: DependencyContainer) {
+  const [settings, db, metrics] = [resolve(c, CONFIG), resolve(c, DATABASE), resolve(c, METRICS)];
+  return {
+    db,
+    metrics,
+    redis: resolve(c, REDIS),
+    log: resolve(c, LOG),
+    platforms: resolve(c, PLATFORMS),
+    notifier: resolve(c, EVENT_NOTIFIER),
+    poster: resolve(c, EVENT_POSTER),
+    passwords: resolve(c, PASSWORDS),
+    limitAttempts: resolve(c, ATTEMPT_LIMITER),
+    secretBox: resolve(c, SECRET_BOX),
+    issue: resolve(c, USER_TOKENS).issue,
+    intake: createMessageIntake({ db, notifier: resolve(c, MESSAGE_NOTIFIER) }),
+    platformOf: createPlatformLookup(db),
+    metricsText: sharedMetrics(metrics),
+    describe: () => productDocument(c),
+    addresses: {
+      destinations: resolve(c, DESTINATIONS),
+      resolver: resolve(c, RESOLVER),
+      publicUrl: settings.PUBLIC_URL,
+    },
+    ...signing(settings),
+    settings,
+    production: settings.NODE_ENV === "production",
+    publicUrl: settings.PUBLIC_URL,
+    verifyToken: settings.PLATFORM_VERIFY_TOKEN,
+    metricsToken: settings.METRICS_TOKEN,
+  };
+}
+
+/** The signatures and cookies that follow from the settings alone. */
+const signing = ({ ENCRYPTION_KEYS, PLATFORM_APP_SECRET, PUBLIC_URL }: Config) => ({
+  states: createSignedStates(createSigner(ENCRYPTION_KEYS, "oauth-state")),
+  signatures: createAppSignatures(PLATFORM_APP_SECRET),
+  cookie: createConsoleCookie(PUBLIC_URL),
+});
