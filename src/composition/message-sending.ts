@@ -1,20 +1,25 @@
 import type { DependencyContainer } from "tsyringe";
 import { createBatchWriter } from "../../workers/dispatcher/batch-writer.ts";
-import { createConcurrencyLimiter } from "../../workers/dispatcher/concurrency-limiter.ts";
-import { SEND_LANES } from "../../workers/dispatcher/lanes.ts";
-import { createInFlightSends } from "../../workers/dispatcher/sending/in-flight.ts";
+import {
+  type ConcurrencyLimiter,
+  createConcurrencyLimiter,
+} from "../../workers/dispatcher/concurrency-limiter.ts";
+import { SEND_LANES, type SendLane } from "../../workers/dispatcher/lanes.ts";
+import { createInFlightSends, type InFlightSends } from "../../workers/dispatcher/sending/in-flight.ts";
 import { createAbandonedSendRecorder, createSendRecorder } from "../../workers/dispatcher/sending/record.ts";
 import { sendMessage } from "../../workers/dispatcher/sending/send-message.ts";
 import { sweepSends } from "../../workers/dispatcher/sending/sweeper.ts";
 import { withoutPlatformIds, writeSends } from "../../workers/dispatcher/sending/write-sends.ts";
+import type { LaneParts } from "../../workers/dispatcher/stream-consumer.ts";
 import { invalidateChannelToken } from "../domain/channels/channels.ts";
 import type { QueueNotifier } from "../queue/queue-notifier.ts";
 import { createSendRateLimiter } from "../queue/send-rate.ts";
-import type { Streams } from "../queue/streams.ts";
+import type { Entry, Streams } from "../queue/streams.ts";
 import { createBatcher } from "../runtime/async/batcher.ts";
 import { repeat } from "../runtime/async/repeat.ts";
 import { SECOND } from "../runtime/durations.ts";
-import { markSending, type SendMark } from "../store/messages/claim-sends.ts";
+import type { Worker } from "../runtime/supervise.ts";
+import { type ClaimedSend, markSending, type SendMark, type SendRef } from "../store/messages/claim-sends.ts";
 import {
   CONFIG,
   DATABASE,
@@ -38,15 +43,42 @@ interface SendingParts {
 
 const MAX_MARK_BATCH_ROWS = 100;
 
-/** What sends the messages, and what is done beside it. */
-export function createMessageSending(
+/** Sends messages to the platforms, with the sweeper beside it. */
+export function createMessageSending(c: DependencyContainer, parts: SendingParts) {
+  const slots = resolve(c, CONFIG).DISPATCHER_CONCURRENCY;
+  const limiter = createConcurrencyLimiter({ slots, lanes: SEND_LANES });
+  const sends = createSends(c, parts, limiter);
+  return { sends, limiter, lane: laneOf(sends), sweeper: createSweeper(c, parts) };
+}
+
+function createSends(
   c: DependencyContainer,
   { worker, aliveForMs, streams, notifier }: SendingParts,
-) {
+  limiter: ConcurrencyLimiter<SendLane>,
+): InFlightSends {
   const [config, db, log] = [resolve(c, CONFIG), resolve(c, DATABASE), resolve(c, LOG)];
-  const perSecond = config.CHANNEL_RATE_PER_SECOND;
-  const unknownTimeoutMs = config.SEND_UNKNOWN_SECONDS * SECOND;
-  const limiter = createConcurrencyLimiter({ slots: config.DISPATCHER_CONCURRENCY, lanes: SEND_LANES });
+  const [partitions, perSecond] = [resolve(c, PARTITIONS), config.CHANNEL_RATE_PER_SECOND];
+  return createInFlightSends({
+    worker,
+    db,
+    log,
+    isAlive: () => aliveForMs() > 0,
+    limiter,
+    rateLimiter: createSendRateLimiter(resolve(c, REDIS), { partitions, perSecond }),
+    batchWriter: createBatchWriter({
+      what: "message",
+      write: (outcomes) => writeSends({ db, notifier, streams }, outcomes),
+      withoutRemoteText: withoutPlatformIds,
+      log,
+    }),
+    send: createSend(c),
+    record: createSendRecorder(log, resolve(c, METRICS)),
+  });
+}
+
+/** Sends one message under its lease. Messages that begin at the same time are marked by one statement. */
+function createSend(c: DependencyContainer) {
+  const db = resolve(c, DATABASE);
   const marks = createBatcher<SendMark, boolean>({
     maxItems: MAX_MARK_BATCH_ROWS,
     async run(batch) {
@@ -54,37 +86,41 @@ export function createMessageSending(
       return ({ id }) => marked.has(id);
     },
   });
-  const parts = { platforms: resolve(c, PLATFORMS), secretBox: resolve(c, SECRET_BOX), unknownTimeoutMs };
-  const sends = createInFlightSends({
-    worker,
-    db,
-    log,
-    isAlive: () => aliveForMs() > 0,
-    limiter,
-    rateLimiter: createSendRateLimiter(resolve(c, REDIS), { partitions: resolve(c, PARTITIONS), perSecond }),
-    batchWriter: createBatchWriter({
-      what: "message",
-      write: (outcomes) => writeSends({ db, notifier, streams }, outcomes),
-      withoutRemoteText: withoutPlatformIds,
-      log,
-    }),
-    send: (row, lease) =>
-      sendMessage(
-        {
-          ...parts,
-          mark: (sendMark) => marks.add({ ...sendMark, lease }),
-          onDeadToken: ({ channel_id: id, ...channel }) => invalidateChannelToken(db, { ...channel, id }),
-        },
-        row,
-      ),
-    record: createSendRecorder(log, resolve(c, METRICS)),
-  });
+  const parts = {
+    platforms: resolve(c, PLATFORMS),
+    secretBox: resolve(c, SECRET_BOX),
+    unknownTimeoutMs: unknownTimeoutMs(c),
+    onDeadToken: ({ channel_id: id, ...channel }: ClaimedSend) =>
+      invalidateChannelToken(db, { ...channel, id }),
+  };
+  return (row: ClaimedSend, lease: string) =>
+    sendMessage({ ...parts, mark: (sendMark) => marks.add({ ...sendMark, lease }) }, row);
+}
+
+const unknownTimeoutMs = (c: DependencyContainer) => resolve(c, CONFIG).SEND_UNKNOWN_SECONDS * SECOND;
+
+const laneOf = (sends: InFlightSends): LaneParts => ({
+  lane: "outbound",
+  idPrefix: "msg",
+  waitForFreeSlots: sends.waitForFreeSlots,
+  freeSlots: sends.freeSlots,
+  dispatch: (entries) => sends.dispatch(entries.filter(isSend)),
+});
+
+/** Of a message its entry says whose channel says it. */
+const isSend = (entry: Entry): entry is Entry & SendRef => entry.channelId !== undefined;
+
+function createSweeper(c: DependencyContainer, { aliveForMs, streams, notifier }: SendingParts): Worker {
+  const [db, log] = [resolve(c, DATABASE), resolve(c, LOG)];
   const onAbandoned = createAbandonedSendRecorder(log, resolve(c, METRICS));
-  const sweeper = repeat({
-    name: "send-sweeper",
-    intervalMs: 1 * SECOND,
-    work: () => sweepSends({ db, streams, notifier, log, aliveForMs, unknownTimeoutMs, onAbandoned }),
+  const parts = {
+    db,
+    streams,
+    notifier,
     log,
-  });
-  return { sends, limiter, sweeper };
+    aliveForMs,
+    unknownTimeoutMs: unknownTimeoutMs(c),
+    onAbandoned,
+  };
+  return repeat({ name: "send-sweeper", intervalMs: 1 * SECOND, work: () => sweepSends(parts), log });
 }
