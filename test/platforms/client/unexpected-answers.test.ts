@@ -244,8 +244,11 @@ t.test("a quota that an answer reports as used up is left alone at once", async 
 
 t.test("a file that is longer than it said, or that breaks off, ends the upload", async (t) => {
   const { platforms } = await startFakePlatform(t, jsonAnswer('{"id":"1"}'));
-  const broken = new Readable({ read() {} });
-  setImmediate(() => broken.destroy(new Error("the caller has gone")));
+  const broken = new Readable({
+    read() {
+      this.destroy(new Error("the caller has gone"));
+    },
+  });
   const files = {
     long: { content: Readable.from([Buffer.alloc(20)]), size: 10 },
     broken: { content: broken, size: 10 },
