@@ -28,6 +28,11 @@ const KEY_SHARE_TIERS = [
 ] as const;
 const UNHEALTHY_SHARE = 0.1;
 
+interface SlotCounts<L extends string> {
+  total: number;
+  byLane: Record<L, number>;
+}
+
 export type ConcurrencyLimiter<L extends string> = ReturnType<typeof createConcurrencyLimiter<L>>;
 
 /** Divides this process's slots among keys (clients or channels), so that a slow destination does not take them from others. */
@@ -37,15 +42,17 @@ export function createConcurrencyLimiter<L extends string>({
   isUnhealthy = () => false,
   isHalfOpen = () => false,
 }: LimiterParts<L>) {
-  const laneNames = Object.keys(lanes) as L[];
-  const none = Object.fromEntries(laneNames.map((lane) => [lane, 0])) as Record<L, number>;
-  const slotsByKey = new Map<string, Record<L, number>>();
-  const inUse = { ...none };
+  const noSlots = (): SlotCounts<L> => ({
+    total: 0,
+    byLane: Object.fromEntries(Object.keys(lanes).map((lane) => [lane, 0])) as Record<L, number>,
+  });
+  const none = noSlots();
+  const inUse = noSlots();
+  const slotsByKey = new Map<string, SlotCounts<L>>();
   let waiters: (() => void)[] = [];
   const slotShare = (share: number) => Math.max(1, Math.floor(slots * share));
   const slotsOf = (key: string) => slotsByKey.get(key) ?? none;
-  const sum = (counts: Record<L, number>) => laneNames.reduce((total, lane) => total + counts[lane], 0);
-  const free = () => slots - sum(inUse);
+  const free = () => slots - inUse.total;
 
   function capOf(key: string): number {
     if (isHalfOpen(key)) return 1;
@@ -54,11 +61,11 @@ export function createConcurrencyLimiter<L extends string>({
   }
 
   const freeSlotsIn = (lane: L): number =>
-    Math.max(0, Math.min(free(), slotShare(lanes[lane].share) - inUse[lane]));
+    Math.max(0, Math.min(free(), slotShare(lanes[lane].share) - inUse.byLane[lane]));
 
   /** A probe is a single call, whatever its lane. */
   const countedSlots = (lane: L, key: string): number =>
-    lanes[lane].countsOtherLanes || isHalfOpen(key) ? sum(slotsOf(key)) : slotsOf(key)[lane];
+    lanes[lane].countsOtherLanes || isHalfOpen(key) ? slotsOf(key).total : slotsOf(key).byLane[lane];
 
   const freeSlotsFor = (lane: L, key: string): number =>
     Math.max(
@@ -66,15 +73,17 @@ export function createConcurrencyLimiter<L extends string>({
       Math.min(
         freeSlotsIn(lane),
         capOf(key) - countedSlots(lane, key),
-        slotShare(lanes[lane].sharePerKey) - slotsOf(key)[lane],
+        slotShare(lanes[lane].sharePerKey) - slotsOf(key).byLane[lane],
       ),
     );
 
   const change = (lane: L, key: string, by: 1 | -1): void => {
-    inUse[lane] += by;
-    const current = slotsOf(key);
-    const changed = { ...current, [lane]: current[lane] + by };
-    if (sum(changed) > 0) slotsByKey.set(key, changed);
+    const own = slotsByKey.get(key) ?? noSlots();
+    for (const counts of [inUse, own]) {
+      counts.total += by;
+      counts.byLane[lane] += by;
+    }
+    if (own.total > 0) slotsByKey.set(key, own);
     else slotsByKey.delete(key);
   };
 

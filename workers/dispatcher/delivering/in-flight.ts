@@ -79,7 +79,8 @@ export function createInFlightDeliveries(parts: DeliveriesParts) {
   /** One after the other: the fewer are delivered and not yet recorded, the fewer are delivered twice after a crash. */
   async function start(rows: readonly ClaimedDelivery[], claim: Claim): Promise<void> {
     for (const [index, row] of rows.entries()) {
-      await pacer.waitForTurn(index);
+      const turn = pacer.waitForTurn(index);
+      if (turn) await turn;
       await batchWriter.waitForDrain();
       const isLate = performance.now() - claim.claimedAt > MAX_START_DELAY_MS;
       const shouldStart = !isLate && !stopping.signal.aborted;
@@ -115,7 +116,6 @@ export function createInFlightDeliveries(parts: DeliveriesParts) {
     async drain() {
       while (running.size + parked.running().length > 0) await Promise.all([...running, ...parked.running()]);
     },
-    /** None of the aborted calls counts as an attempt. */
     abort: () => aborting.abort(),
     abandonWrites: () => batchWriter.abandon(),
   };

@@ -9,20 +9,22 @@ const MAX_CALLS_WHEN_BUSY = 8;
 const BUSY_WAIT_MS = 20;
 
 export interface StartPacer {
-  /** Waits before the call with this index in its batch while the process is too busy for it. */
-  waitForTurn(index: number): Promise<void>;
+  /** What the call with this index in its batch waits for, while the process may be too busy for it. */
+  waitForTurn(index: number): Promise<void> | undefined;
   /** Counts a call as open until it ends. */
   track<T>(call: Promise<T>): Promise<T>;
 }
 
 export function createStartPacer(): StartPacer {
   const openCalls = new Set<Promise<unknown>>();
+
+  async function endTurn(): Promise<void> {
+    if ((await yieldToEventLoop()) > SLOW_TURN_MS && openCalls.size > MAX_CALLS_WHEN_BUSY)
+      await withTimeout(BUSY_WAIT_MS, Promise.race(openCalls), () => {});
+  }
+
   return {
-    async waitForTurn(index) {
-      if (index % STARTS_PER_TURN !== STARTS_PER_TURN - 1) return;
-      if ((await yieldToEventLoop()) > SLOW_TURN_MS && openCalls.size > MAX_CALLS_WHEN_BUSY)
-        await withTimeout(BUSY_WAIT_MS, Promise.race(openCalls), () => {});
-    },
+    waitForTurn: (index) => (index % STARTS_PER_TURN === STARTS_PER_TURN - 1 ? endTurn() : undefined),
     track(call) {
       openCalls.add(call);
       return call.finally(() => openCalls.delete(call));
