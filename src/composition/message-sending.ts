@@ -7,19 +7,17 @@ import {
 import { SEND_LANES, type SendLane } from "../../workers/dispatcher/lanes.ts";
 import { createInFlightSends, type InFlightSends } from "../../workers/dispatcher/sending/in-flight.ts";
 import { createAbandonedSendRecorder, createSendRecorder } from "../../workers/dispatcher/sending/record.ts";
-import { sendMessage } from "../../workers/dispatcher/sending/send-message.ts";
+import { createMessageSender } from "../../workers/dispatcher/sending/send-message.ts";
 import { sweepSends } from "../../workers/dispatcher/sending/sweeper.ts";
 import { withoutPlatformIds, writeSends } from "../../workers/dispatcher/sending/write-sends.ts";
 import type { LaneParts } from "../../workers/dispatcher/stream-consumer.ts";
-import { invalidateChannelToken } from "../domain/channels/channels.ts";
 import type { QueueNotifier } from "../queue/queue-notifier.ts";
 import { createSendRateLimiter } from "../queue/send-rate.ts";
 import type { Entry, Streams } from "../queue/streams.ts";
-import { createBatcher } from "../runtime/async/batcher.ts";
 import { repeat } from "../runtime/async/repeat.ts";
 import { SECOND } from "../runtime/durations.ts";
 import type { Worker } from "../runtime/supervise.ts";
-import { type ClaimedSend, markSending, type SendMark, type SendRef } from "../store/messages/claim-sends.ts";
+import type { SendRef } from "../store/messages/claim-sends.ts";
 import {
   CONFIG,
   DATABASE,
@@ -40,8 +38,6 @@ interface SendingParts {
   /** Of the events. */
   notifier: QueueNotifier;
 }
-
-const MAX_MARK_BATCH_ROWS = 100;
 
 /** Sends messages to the platforms, with the sweeper beside it. */
 export function createMessageSending(c: DependencyContainer, parts: SendingParts) {
@@ -71,30 +67,14 @@ function createSends(
       withoutRemoteText: withoutPlatformIds,
       log,
     }),
-    send: createSend(c),
+    send: createMessageSender({
+      db,
+      platforms: resolve(c, PLATFORMS),
+      secretBox: resolve(c, SECRET_BOX),
+      unknownTimeoutMs: unknownTimeoutMs(c),
+    }),
     record: createSendRecorder(log, resolve(c, METRICS)),
   });
-}
-
-/** Sends one message under its lease. Messages that begin at the same time are marked by one statement. */
-function createSend(c: DependencyContainer) {
-  const db = resolve(c, DATABASE);
-  const marks = createBatcher<SendMark, boolean>({
-    maxItems: MAX_MARK_BATCH_ROWS,
-    async run(batch) {
-      const marked = new Set(await markSending(db, batch));
-      return ({ id }) => marked.has(id);
-    },
-  });
-  const parts = {
-    platforms: resolve(c, PLATFORMS),
-    secretBox: resolve(c, SECRET_BOX),
-    unknownTimeoutMs: unknownTimeoutMs(c),
-    onDeadToken: ({ channel_id: id, ...channel }: ClaimedSend) =>
-      invalidateChannelToken(db, { ...channel, id }),
-  };
-  return (row: ClaimedSend, lease: string) =>
-    sendMessage({ ...parts, mark: (sendMark) => marks.add({ ...sendMark, lease }) }, row);
 }
 
 const unknownTimeoutMs = (c: DependencyContainer) => resolve(c, CONFIG).SEND_UNKNOWN_SECONDS * SECOND;

@@ -1,6 +1,6 @@
 import type { Fields } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
-import { type PlatformSender, platformSender } from "../client/sender.ts";
+import { type CallIdentity, type PlatformSender, platformSender } from "../client/sender.ts";
 
 /** A business on the chat platform, and the token that reaches it. */
 export interface ChatBusiness {
@@ -15,22 +15,22 @@ export interface ChatNumber extends ChatBusiness {
   phoneNumberId: string;
 }
 
-/** Speaks for the business when it is managed; the quota of all its numbers is one. */
+/** Of calls that manage the business; the quota of all its numbers is one. */
+export const businessIdentity = (business: ChatBusiness): CallIdentity => identityOf(business, "whatsapp");
+
+/** Of calls that send: a business whose management quota is used up may still send. */
+export const messagingIdentity = (business: ChatBusiness): CallIdentity =>
+  identityOf(business, "whatsapp_messages");
+
+const identityOf = ({ wabaId, token, about }: ChatBusiness, useCase: string): CallIdentity => ({
+  token,
+  owner: "channel",
+  quota: { asset: wabaId, useCase },
+  ...(about ? { about } : {}),
+});
+
 export const businessSender = (client: PlatformClient, business: ChatBusiness): PlatformSender =>
-  senderWithQuota(client, business, "whatsapp");
+  platformSender(client, businessIdentity(business));
 
-/** Speaks for it when it sends: what is managed too much may still send. */
 export const messagingSender = (client: PlatformClient, business: ChatBusiness): PlatformSender =>
-  senderWithQuota(client, business, "whatsapp_messages");
-
-const senderWithQuota = (
-  client: PlatformClient,
-  { wabaId, token, about }: ChatBusiness,
-  useCase: string,
-): PlatformSender =>
-  platformSender(client, {
-    token,
-    owner: "channel",
-    quota: { asset: wabaId, useCase },
-    ...(about ? { about } : {}),
-  });
+  platformSender(client, messagingIdentity(business));

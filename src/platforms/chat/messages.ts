@@ -4,7 +4,7 @@ import type { PlatformClient } from "../client/client.ts";
 import { asList, asObject, textOf } from "../client/json-values.ts";
 import { recipientKind } from "../recipients.ts";
 import { type Receipt, type SendOutcome, toSendOutcome } from "../sends.ts";
-import { type ChatNumber, messagingSender } from "./access.ts";
+import { type ChatNumber, messagingIdentity, messagingSender } from "./access.ts";
 
 /** A message as the API takes it: `content` is the platform's own object under its type. */
 export interface ChatMessage {
@@ -25,15 +25,15 @@ export function createChatMessages(client: PlatformClient): ChatMessages {
   const edge = ({ phoneNumberId }: ChatNumber) => `/${phoneNumberId}/messages`;
   return {
     async send(number, message) {
-      const body = jsonBody(toBody(message));
-      const call = {
+      const outcome = await client.call({
+        ...messagingIdentity(number),
         effect: "create",
         method: "POST",
         path: edge(number),
-        body,
+        body: jsonBody(toBody(message)),
         deadline: SEND_DEADLINE_MS,
-      } as const;
-      return toSendOutcome(await messagingSender(client, number).attempt(call), toReceipt);
+      });
+      return toSendOutcome(outcome, toReceipt);
     },
     async markRead(number, messageId, { typing = false } = {}) {
       const indicator = typing ? { typing_indicator: { type: "text" } } : {};

@@ -4,7 +4,7 @@ import type { PlatformClient } from "../client/client.ts";
 import { asObject, omitNullish, textOf } from "../client/json-values.ts";
 import type { ListPageRequest, PlatformListPage } from "../client/list-pages.ts";
 import { toFailure } from "../errors/failure.ts";
-import { businessSender, type ChatBusiness } from "./access.ts";
+import { businessIdentity, businessSender, type ChatBusiness } from "./access.ts";
 
 /** The platform's yes with what it said, or its no with its HTTP status and reason. Without an answer a PlatformFailure is thrown. */
 export type TemplateAnswer = { outcome: "accepted"; status: number; body: Record<string, unknown> } | Refusal;
@@ -37,7 +37,7 @@ export function createTemplates(client: PlatformClient): Templates {
     call: Pick<PlatformCall, "effect" | "method" | "query" | "body">,
   ) =>
     toTemplateAnswer(
-      await businessSender(client, business).attempt({ ...call, path: edge(business) }),
+      await client.call({ ...call, ...businessIdentity(business), path: edge(business) }),
       call.effect,
     );
   return {

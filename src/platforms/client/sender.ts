@@ -1,14 +1,14 @@
 import { unusableAnswer } from "../errors/failure.ts";
 import type { EncodedBody, Fields } from "./body.ts";
-import type { Outcome, PlatformCall } from "./call.ts";
+import type { PlatformCall } from "./call.ts";
 import type { PlatformClient } from "./client.ts";
 import { asObject } from "./json-values.ts";
 import { type ListPageRequest, type PlatformListPage, readAllListPages, readListPage } from "./list-pages.ts";
 
-/** What all calls in somebody's name have in common. */
+/** The token, its owner and the quota that a call counts against. */
 export type CallIdentity = Pick<PlatformCall, "token" | "owner" | "quota" | "about">;
 
-/** Calls in somebody's name. Each answers the body, or throws the API's error; `attempt` answers any outcome. */
+/** Calls with the token and quota of one account, business or page. Each returns the body or throws a PlatformFailure. */
 export interface PlatformSender {
   get(path: string, query?: Fields): Promise<Record<string, unknown>>;
   page(path: string, query: Fields, page: ListPageRequest): Promise<PlatformListPage>;
@@ -21,7 +21,6 @@ export interface PlatformSender {
   ): Promise<Record<string, unknown>>;
   /** Is never repeated. */
   create(path: string, body: EncodedBody): Promise<Record<string, unknown>>;
-  attempt(call: Omit<PlatformCall, keyof CallIdentity>): Promise<Outcome>;
 }
 
 export function platformSender(client: PlatformClient, identity: CallIdentity): PlatformSender {
@@ -43,6 +42,5 @@ export function platformSender(client: PlatformClient, identity: CallIdentity): 
       return answer;
     },
     create: (path, body) => callForObject({ effect: "create", method: "POST", path, body }),
-    attempt: (call) => client.call({ ...call, ...identity }),
   };
 }

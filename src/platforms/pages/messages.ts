@@ -3,7 +3,7 @@ import { type Fields, jsonBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
 import { asObject, textOf } from "../client/json-values.ts";
 import { type Receipt, type SendOutcome, toSendOutcome } from "../sends.ts";
-import { type PageAccess, type PageUseCase, pageSender } from "./access.ts";
+import { type PageAccess, type PageUseCase, pageIdentity } from "./access.ts";
 
 export interface PageMessages {
   /** Sends one of the requests that `toPageBodies` made. */
@@ -13,9 +13,14 @@ export interface PageMessages {
 export function createPageMessages(client: PlatformClient, useCase: PageUseCase): PageMessages {
   return {
     async send(page, message) {
-      const path = `/${page.pageId}/messages`;
-      const call = { effect: "create", method: "POST", path, deadline: SEND_DEADLINE_MS } as const;
-      const outcome = await pageSender(client, page, useCase).attempt({ ...call, body: jsonBody(message) });
+      const outcome = await client.call({
+        ...pageIdentity(page, useCase),
+        effect: "create",
+        method: "POST",
+        path: `/${page.pageId}/messages`,
+        body: jsonBody(message),
+        deadline: SEND_DEADLINE_MS,
+      });
       return toSendOutcome(outcome, toReceipt);
     },
   };

@@ -1,8 +1,11 @@
+import { invalidateChannelToken } from "../../../src/domain/channels/channels.ts";
 import type { MessageError } from "../../../src/domain/messages/message-errors.ts";
 import type { PlatformError } from "../../../src/platforms/errors/platform-error.ts";
 import type { SendOutcome } from "../../../src/platforms/sends.ts";
+import { createBatcher } from "../../../src/runtime/async/batcher.ts";
 import { MAX_START_DELAY_MS } from "../../../src/runtime/deadlines.ts";
-import type { ClaimedSend, SendMark } from "../../../src/store/messages/claim-sends.ts";
+import type { Database } from "../../../src/store/database/database.ts";
+import { type ClaimedSend, markSending, type SendMark } from "../../../src/store/messages/claim-sends.ts";
 import {
   accepted,
   internalFailure,
@@ -16,17 +19,33 @@ import {
 } from "./outcomes.ts";
 import { type RequestParts, requestsOf } from "./platform-requests.ts";
 
-export interface SendParts extends RequestParts {
-  /** Writes down that a request is about to go out; false where it is not ours to send any more. */
-  mark(mark: Omit<SendMark, "lease">): Promise<boolean>;
-  /** The platform calls the channel's token dead. */
-  onDeadToken(row: ClaimedSend): Promise<void>;
-  /** Milliseconds that word of an unknown outcome is waited for. */
+interface SenderParts extends RequestParts {
+  db: Database;
+  /** Milliseconds that a send of unknown outcome waits for a status webhook. */
   unknownTimeoutMs: number;
 }
 
-/** One message in hand, to how it goes on with it; undefined where somebody else decides that by now. */
-export async function sendMessage(parts: SendParts, row: ClaimedSend): Promise<MessageOutcome | undefined> {
+interface SendParts extends SenderParts {
+  /** Writes that a request is about to go out; false where the lease is lost. */
+  mark(mark: Omit<SendMark, "lease">): Promise<boolean>;
+}
+
+const MAX_MARK_BATCH_ROWS = 100;
+
+/** Sends one message under its lease; undefined where another worker decides its outcome by now. */
+export function createMessageSender(parts: SenderParts) {
+  const marks = createBatcher<SendMark, boolean>({
+    maxItems: MAX_MARK_BATCH_ROWS,
+    async run(batch) {
+      const marked = new Set(await markSending(parts.db, batch));
+      return ({ id }) => marked.has(id);
+    },
+  });
+  return (row: ClaimedSend, lease: string): Promise<MessageOutcome | undefined> =>
+    sendMessage({ ...parts, mark: (mark) => marks.add({ ...mark, lease }) }, row);
+}
+
+async function sendMessage(parts: SendParts, row: ClaimedSend): Promise<MessageOutcome | undefined> {
   const ids = row.parts_sent > 0 ? [row.platform_message_id] : [];
   const progress = (): Progress => ({ ids, at: new Date(), unknownTimeoutMs: parts.unknownTimeoutMs });
   try {
@@ -98,7 +117,7 @@ async function outcomeOfFailedRequest(
     case "refused": {
       if (!outcome.tokenDead) return refused(row, progress, toRefusalError(outcome.error, progress));
       // The message waits for the channel to be connected again; what cannot be written is noticed by the next one.
-      await parts.onDeadToken(row).catch(() => {});
+      await invalidateChannelToken(parts.db, { ...row, id: row.channel_id }).catch(() => {});
       return retryLater(row, progress, { outcome: "retry", error: outcome.error, pair: false });
     }
   }
