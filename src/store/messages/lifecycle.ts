@@ -15,7 +15,7 @@ export const MESSAGE_TRANSITIONS = {
   failed: [],
 } as const;
 
-export type StoredMessageStatus = keyof typeof MESSAGE_TRANSITIONS;
+type StoredMessageStatus = keyof typeof MESSAGE_TRANSITIONS;
 
 /** What the state of a send may become; `sent`, the end of its row, is not a state. */
 export const SEND_STATES = {

@@ -19,8 +19,6 @@ interface ParkedParts {
   retry<T>(work: () => Promise<T>): Promise<T | undefined>;
 }
 
-export type ParkedDeliveries = ReturnType<typeof createParkedDeliveries>;
-
 /** Deliveries of clients that have all their slots: they wait in Redis, and start when a call of their client ends. */
 export function createParkedDeliveries({ db, parking, ...parts }: ParkedParts) {
   const unparking = new Map<string, Promise<void>>();
