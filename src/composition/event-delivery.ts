@@ -116,7 +116,7 @@ function createBackgroundWorkers(
   const [db, log] = [resolve(c, DATABASE), resolve(c, LOG)];
   return [
     repeat({
-      name: "sweeper",
+      name: "delivery_sweep",
       intervalMs: 1 * SECOND,
       work: () => sweepDeliveries({ db, streams, parking, log, aliveForMs }),
       log,

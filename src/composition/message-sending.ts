@@ -102,5 +102,5 @@ function createSweeper(c: DependencyContainer, { aliveForMs, streams, notifier }
     unknownTimeoutMs: unknownTimeoutMs(c),
     onAbandoned,
   };
-  return repeat({ name: "send-sweeper", intervalMs: 1 * SECOND, work: () => sweepSends(parts), log });
+  return repeat({ name: "send_sweep", intervalMs: 1 * SECOND, work: () => sweepSends(parts), log });
 }

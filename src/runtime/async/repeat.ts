@@ -1,10 +1,11 @@
 import type { Log } from "../logging/log.ts";
+import type { RepeatedWork } from "../logging/log-events.ts";
 import { createOutageLogger } from "../logging/outage-logger.ts";
 import type { Worker } from "../supervise.ts";
 import { pause } from "./pause.ts";
 
 interface RepeatOptions {
-  name: string;
+  name: RepeatedWork;
   /** Milliseconds between the end of one time and the beginning of the next: they never pile up. */
   intervalMs: number;
   work(): Promise<void>;

@@ -1,22 +1,25 @@
 import { type Logger, pino, stdTimeFunctions } from "pino";
 import pretty from "pino-pretty";
 import type { Config } from "../config/config.ts";
+import type { LogEvent } from "./log-events.ts";
 import { toLogfmt } from "./logfmt.ts";
 import { sourceStack } from "./source-stack.ts";
 
 export type Fields = Record<string, unknown>;
 
-/** One wide line per unit of work: an event's name, its ids first, its duration last. */
+type LogLine = (event: LogEvent, fields?: Fields) => void;
+
+/** Writes one wide line per unit of work: the event's name, ids first, duration last. */
 export interface Log {
-  debug(event: string, fields?: Fields): void;
-  info(event: string, fields?: Fields): void;
-  warn(event: string, fields?: Fields): void;
-  error(event: string, fields?: Fields): void;
+  debug: LogLine;
+  info: LogLine;
+  warn: LogLine;
+  error: LogLine;
 }
 
 interface LogOptions extends Pick<Config, "LOG_LEVEL" | "LOG_FORMAT"> {
   process: string;
-  /** Where the lines go; the process's standard output unless a test wants them. */
+  /** Receives the lines; standard output by default. */
   write?: (line: string) => void;
 }
 
@@ -35,11 +38,11 @@ type Level = keyof Log;
 
 const LEVELS: readonly string[] = ["trace", "debug", "info", "warn", "error", "fatal", "silent"];
 
-/** The form of production, made at once: read from JSON again, a line would cost several times as much. */
+/** Writes logfmt directly: converting pino's JSON would cost several times as much per line. */
 function logfmtLog({ level: minLevel, name, write }: LogSink): Log {
   const writerFor = (level: Level) => {
     if (LEVELS.indexOf(level) < LEVELS.indexOf(minLevel)) return () => {};
-    return (event: string, { err, ...fields }: Fields = {}) => {
+    return (event: LogEvent, { err, ...fields }: Fields = {}) => {
       const error = err === undefined ? {} : { err: describeError(err) };
       const time = new Date().toISOString();
       write(`${toLogfmt({ time, level, process: name, event, ...fields, ...error })}\n`);
@@ -73,12 +76,12 @@ function pinoLog(format: "json" | "pretty", { level, name, write }: LogSink): Lo
 
 const pinoWriter =
   (logger: Logger, level: Level) =>
-  (event: string, fields: Fields = {}): void =>
+  (event: LogEvent, fields: Fields = {}): void =>
     logger[level](fields, event);
 
 type Write = (line: string) => void;
 
-/** All lines of one turn of the loop in one write: under load a write for each would cost more than the line. */
+/** Collects the lines of one turn of the event loop into one write: under load, a write costs more than a line. */
 function toStdout(): Write {
   let lines = "";
   const flush = () => {
@@ -89,13 +92,13 @@ function toStdout(): Write {
   return (line) => {
     if (lines === "") {
       setImmediate(flush);
-      process.once("exit", flush); // whoever ends the process in this turn has said why in these lines
+      process.once("exit", flush); // keeps the last lines of a process that exits in this turn
     }
     lines += line;
   };
 }
 
-/** How a line of JSON as pino makes it becomes what the operator reads. */
+/** Converts pino's JSON lines to the configured format. */
 const FORMATS: Record<"json" | "pretty", (write: Write) => Write> = {
   json: (write) => write,
   pretty: (write) => {
@@ -104,16 +107,13 @@ const FORMATS: Record<"json" | "pretty", (write: Write) => Write> = {
       ignore: "pid,hostname,process",
       translateTime: "SYS:HH:MM:ss.l",
       singleLine: true,
-      errorLikeObjectKeys: ["err"], // `error` is a word of ours
+      errorLikeObjectKeys: ["err"], // the field `error` is an API error code, not an Error
     });
     return (line) => write(format(line));
   },
 };
 
-/**
- * An error as it may be logged: what it is and where it came from. Other properties stay out, for libraries hang
- * requests with their credentials, or rows with their contents, on the errors they throw.
- */
+/** Logs name, message, code and stack only: libraries attach requests with credentials and rows to their errors. */
 function describeError(error: unknown): Fields {
   if (!(error instanceof Error)) return { message: `thrown: ${typeof error}` };
   const code = (error as { code?: unknown }).code;

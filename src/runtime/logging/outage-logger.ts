@@ -1,6 +1,7 @@
 import type { Fields, Log } from "./log.ts";
+import type { LogEvent } from "./log-events.ts";
 
-/** Says once that something is away, and once that it is back, however often it is tried meanwhile. */
+/** Logs the first failure and the first success after it: one line each per outage, however many attempts it has. */
 export interface OutageLogger {
   failed(error: unknown): void;
   recovered(): void;
@@ -8,7 +9,7 @@ export interface OutageLogger {
 
 export function createOutageLogger(
   log: Log,
-  { unavailable, recovered }: { unavailable: string; recovered: string },
+  { unavailable, recovered }: { unavailable: LogEvent; recovered: LogEvent },
   fields: Fields = {},
 ): OutageLogger {
   let isUnavailable = false;

@@ -10,23 +10,27 @@ function lineOf(LOG_FORMAT: "logfmt" | "json" | "pretty", fields: Record<string,
     process: "web",
     write: (line) => (written += line),
   });
-  log.info("thing.done", fields);
-  log.debug("thing.hidden");
+  log.info("process.ready", fields);
+  log.debug("process.stopped");
   return written;
 }
 
 t.test("logfmt: one line, what happened first, the fields in their order", async (t) => {
   const line = lineOf("logfmt", { client: "c1", attempt: 2, ms: 3.5 });
-  t.match(line, /^time=\S+Z level=info process=web event=thing.done client=c1 attempt=2 ms=3.5\n$/);
+  t.match(line, /^time=\S+Z level=info process=web event=process.ready client=c1 attempt=2 ms=3.5\n$/);
 });
 
 t.test("json: one object a line", async (t) => {
-  t.match(JSON.parse(lineOf("json", { client: "c1" })), { level: "info", event: "thing.done", client: "c1" });
+  t.match(JSON.parse(lineOf("json", { client: "c1" })), {
+    level: "info",
+    event: "process.ready",
+    client: "c1",
+  });
 });
 
 t.test("pretty: the event stands in the line", async (t) => {
   const line = lineOf("pretty", { client: "c1", error: "timeout" });
-  t.match(line, /thing\.done/);
+  t.match(line, /process\.ready/);
   t.match(line, /"client":"c1"/);
   t.equal(line.trim().split("\n").length, 1);
 });

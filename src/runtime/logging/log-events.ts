@@ -1,0 +1,96 @@
+/** Every event that a process logs, with its meaning. The type `LogEvent` rejects other names at compile time. */
+export const LOG_EVENTS = {
+  "ad_account.revoked": "The ad platform rejects the account's token for good; the account is now `revoked`",
+  "ad_account.subscribe_failed":
+    "The subscription to the account's events failed; the next token check retries it",
+  "ad_account.unreachable": "A valid token no longer gives access to the account",
+  "ad_connection.check_failed":
+    "The token check could not check this connection; `verdict` or `err` gives the reason",
+  "ad_connection.suspended":
+    "The platform suspended the token; the person who granted it must act at the platform",
+  "api_key.last_used_update_failed":
+    "`last_used_at` of an API key could not be written; the request was not affected",
+  "batch_writer.abandoned":
+    "The process stopped before it wrote these outcomes; another dispatcher recovers the rows",
+  "batch_writer.failed": "Outcomes cannot be written to Postgres; the writer retries until it recovers",
+  "batch_writer.recovered": "Outcomes are written again",
+  "breaker.closed": "A client's backend responds again; its deliveries continue",
+  "breaker.opened": "A client's backend fails repeatedly; its deliveries wait for `seconds`",
+  "cron.ran": "One line per tick of a job, with `outcome`",
+  "cron.taken_over": "This scheduler continues a run whose scheduler died",
+  "cron_peer_check.failed": "The search for runs of dead schedulers failed; it is retried",
+  "cron_peer_check.recovered": "The search for runs of dead schedulers succeeds again",
+  "delivery.attempted": "One line per attempt to deliver an event to a client's backend",
+  "delivery.lease_lost": "Another dispatcher reclaimed the delivery before this one wrote its outcome",
+  "delivery.write_failed": "The outcome of one delivery could not be written; the delivery is repeated",
+  "delivery_claims.failed": "Deliveries cannot be claimed in Postgres; the dispatcher retries",
+  "delivery_claims.recovered": "Deliveries are claimed again",
+  "delivery_sweep.failed": "The sweep of deliveries failed; it is retried every second",
+  "delivery_sweep.recovered": "The sweep of deliveries succeeds again",
+  "dispatcher.drained": "The dispatcher finished its calls at shutdown; `left` counts those that it aborted",
+  "fork.exited": "A fork of web ended unexpectedly; it is replaced",
+  "fork.failed": "A fork of web could not be started or signalled",
+  "heartbeat.failed": "The worker's heartbeat cannot be written; after 10 s other workers take over its work",
+  "heartbeat.recovered": "The worker's heartbeat is written again",
+  "heartbeat.remove_failed": "The worker's row could not be removed at shutdown; it expires",
+  "heartbeat.started": "Names this process's `worker` id, which other lines refer to",
+  "http.drain_timed_out": "Requests were still running when web stopped",
+  "http.failed": "A request ended in a 5xx; `err` has the stack",
+  "http.listening": "Web accepts connections",
+  "http.parse_failed": "A connection sent something that is not HTTP",
+  "http.request": "One line per request, by route pattern",
+  "lead.fetch_failed": "The details of a lead could not be read; the event carries its ids only",
+  "message.abandoned": "A message failed without a further attempt; `code` gives the reason",
+  "message.lease_lost":
+    "Another dispatcher reclaimed the message before this one sent it or wrote its outcome",
+  "message.sent": "One line per attempt to send a message to a platform, with `outcome`",
+  "message.write_failed": "The outcome of one send could not be written; the message becomes `unknown`",
+  "metrics.listening": "Metrics are served on this port",
+  "migrations.applied": "The migrations that were applied",
+  "migrations.failed": "A migration failed; nothing of it was applied",
+  "partitions.create_failed": "The table partitions of the coming days could not be created; it is retried",
+  "peer_check.failed": "The search for parked deliveries failed; it is retried",
+  "peer_check.recovered": "The search for parked deliveries succeeds again",
+  "platform.called": "One line per call to a platform; the path has no query",
+  "postgres.close_timed_out": "Postgres connections were still in use when the process stopped",
+  "postgres.connection_lost": "An idle connection to Postgres broke; the pool replaces it",
+  "process.failed": "The process could not start, or a worker failed for good; it exits with code 1",
+  "process.ready": "The process started all its workers",
+  "process.stopped": "The process stopped; the last line of a process",
+  "process.stopping": "The process received a signal and finishes its work",
+  "queue.unmark_failed": "Rows that Redis did not take could not be marked; the sweep queues them 20 s later",
+  "rate_limit.skipped": "Redis is unavailable; API rate limits are not enforced for a moment",
+  "redis.recovered": "Redis responds again",
+  "redis.unavailable": "Redis does not respond; deliveries and sends wait in Postgres",
+  "sandbox.answered": "One line per request to the sandbox",
+  "sandbox.listening": "The sandbox accepts connections",
+  "sandbox.request_failed": "The sandbox failed on a request: a defect of the sandbox",
+  "send_claims.failed": "Messages cannot be claimed in Postgres; the dispatcher retries",
+  "send_claims.recovered": "Messages are claimed again",
+  "send_sweep.failed": "The sweep of messages failed; it is retried every second",
+  "send_sweep.recovered": "The sweep of messages succeeds again",
+  "stream_reader.failed": "A Redis stream cannot be read; the dispatcher retries",
+  "stream_reader.recovered": "The Redis stream is read again",
+  "sweep.enqueue_failed": "Due rows could not be added to a Redis stream; the next sweep retries",
+  "sweep.reclaimed": "Rows of dead workers were made due again or marked `unknown`, by count",
+  "template_cache.write_failed":
+    "The stored copy of a template could not be updated; the platform's answer was returned",
+  "user_token.keys_unavailable":
+    "The identity provider's keys cannot be read; requests with its tokens get 503",
+  "web.fork_skipped": "WEB_CONCURRENCY is ignored under Deno",
+  "webhook.parse_failed": "A correctly signed webhook is not a JSON object",
+  "webhook.received": "One line per webhook of a platform, with the number of updates by outcome",
+  "webhook.sent": "One line per webhook that the sandbox sent",
+  "worker.close_failed": "A part of the process could not be closed in time",
+} as const;
+
+export type LogEvent = keyof typeof LOG_EVENTS;
+
+type Recoverable<Event> = Event extends `${infer Subject}.recovered`
+  ? `${Subject}.failed` extends LogEvent
+    ? Subject
+    : never
+  : never;
+
+/** Names of work that is repeated until it succeeds: those with both `x.failed` and `x.recovered`. */
+export type RepeatedWork = Recoverable<LogEvent>;
