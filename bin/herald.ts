@@ -3,11 +3,10 @@ import { container } from "tsyringe";
 import { runCommand } from "../src/commands/program.ts";
 import { openCommandContext } from "../src/composition/herald.ts";
 
-process.stdout.on("error", () => {}); // whoever reads may stop reading
+process.stdout.on("error", () => {}); // a closed pipe (herald ... | head) is not an error
 
-const context = openCommandContext(container, process.env);
-process.exitCode = await runCommand(process.argv.slice(2), context, {
+const openContext = (folder?: string) => openCommandContext(container, process.env, folder);
+process.exitCode = await runCommand(process.argv.slice(2), openContext, {
   out: (text) => void process.stdout.write(text),
   err: (text) => void process.stderr.write(text),
 });
-await context.close();

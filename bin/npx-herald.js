@@ -1,10 +1,10 @@
 #!/usr/bin/env node
-/** What `npx herald` runs: the built command line, or a word about building it first. */
+/** Entry of `npx herald`: runs the built command line, or says how to build it. */
 import { existsSync } from "node:fs";
 
 const built = new URL("../dist/bin/herald.js", import.meta.url);
 if (existsSync(built)) await import(built.href);
 else {
-  process.stderr.write("herald is not built yet: npm run build (npm start does it too)\n");
+  process.stderr.write("herald is not built yet: run npm run build (npm start does that too)\n");
   process.exitCode = 1;
 }

@@ -1,6 +1,6 @@
 import { type Grant, storeActiveGrant } from "../domain/ads/ad-grants.ts";
 import { type ChannelInput, connectChannels } from "../domain/channels/channels.ts";
-import { changeWebhookConfig } from "../domain/tenants/webhook-configs.ts";
+import { changeWebhookConfig, ensureSecret } from "../domain/tenants/webhook-configs.ts";
 import { DEMO_ASSETS } from "../schema/demo-assets.ts";
 import { listAdAccounts } from "../store/ads/ad-accounts.ts";
 import { listChannels } from "../store/channels/channels.ts";
@@ -13,7 +13,7 @@ import { operatorActor } from "./operator.ts";
 const { phoneNumberId, wabaId, pageId, photoappUserId, displayPhoneNumber, templateNamespace } = DEMO_ASSETS;
 const { name: displayName, chatToken, pageToken } = DEMO_ASSETS;
 
-/** One channel of each platform. */
+/** The demo client's channels: one of each platform. */
 const CHANNELS: readonly ChannelInput[] = [
   {
     asset: { platform: "chatapp", phoneNumberId, wabaId },
@@ -26,7 +26,7 @@ const CHANNELS: readonly ChannelInput[] = [
   { asset: { platform: "socialapp", pageId }, token: pageToken, displayName },
 ];
 
-/** What its owner would have granted in the dialog. */
+/** The grant that the owner would make in the sandbox's OAuth dialog. */
 const GRANT: Grant = {
   platformUserId: DEMO_ASSETS.personId,
   token: DEMO_ASSETS.adToken,
@@ -41,35 +41,43 @@ const GRANT: Grant = {
   ],
 };
 
-/**
- * Connects a demo client that has no channel or no ad account at all, and leads its events to the sandbox's inbox while nothing else is set.
- * Answers the channel by which it can send, where it has one.
- */
-export async function connectDemo(context: CommandContext, clientId: string): Promise<string | null> {
+/** Null where the demo client has no such thing. */
+export interface DemoConnections {
+  /** A connected chat channel to send with. */
+  chat_channel_id: string | null;
+  webhook_secret: string | null;
+}
+
+/** Connects channels and an ad account where the demo client has none, and delivers its events to the sandbox's inbox unless it has its own webhook_url. */
+export async function connectDemo(context: CommandContext, clientId: string): Promise<DemoConnections> {
   const actor = operatorActor(context, clientId);
-  // Before its events are led anywhere: nobody has done this who would want to hear of it.
+  // The ad account comes before the webhook_url, so that it sends no ad_account.connected event.
   if (isSandboxed(context, "AD_PLATFORM_URL") && (await hasNoAdAccount(context.db, clientId)))
     await storeActiveGrant(context, actor, GRANT);
-  if (isSandboxed(context, "CHAT_PLATFORM_URL")) await connectDemoChannels(context, actor);
+  const webhook_secret = isSandboxed(context, "CHAT_PLATFORM_URL")
+    ? await connectDemoChannels(context, actor)
+    : null;
   const filters = { platform: "chatapp", status: "connected", page: { limit: 1 } };
   const [channel] = await listChannels(context.db, clientId, filters);
-  return channel?.id ?? null;
+  return { chat_channel_id: channel?.id ?? null, webhook_secret };
 }
 
-async function connectDemoChannels(context: CommandContext, actor: AuditActor): Promise<void> {
+/** Returns the webhook secret where the sandbox's inbox receives the events. */
+async function connectDemoChannels(context: CommandContext, actor: AuditActor): Promise<string | null> {
   const { clientId } = actor;
   if (await hasNoChannel(context.db, clientId)) await connectChannels(context, actor, CHANNELS);
-  const webhookUrl = `http://localhost:${context.config.SANDBOX_PORT}/_sandbox/inbox`;
   const { webhook_url } = await findWebhookConfig(context.db, clientId);
-  if (webhook_url === null || isSandboxInbox(webhook_url))
-    await changeWebhookConfig(context, actor, { webhookUrl });
+  if (webhook_url !== null && !isSandboxInbox(webhook_url)) return null;
+  const webhookUrl = `http://localhost:${context.config.SANDBOX_PORT}/_sandbox/inbox`;
+  await changeWebhookConfig(context, actor, { webhookUrl });
+  return ensureSecret(context, actor);
 }
 
-/** Whether the sandbox plays this platform. Elsewhere its assets are unknown, and its tokens nobody's business. */
+/** True when the sandbox simulates this platform. A real platform knows neither these assets nor these tokens. */
 const isSandboxed = ({ config }: CommandContext, platform: "AD_PLATFORM_URL" | "CHAT_PLATFORM_URL") =>
   new URL(config[platform]).host === `localhost:${config.SANDBOX_PORT}`;
 
-/** Of an earlier start too, when the sandbox had another port. */
+/** Matches any port: an earlier start may have used another one. */
 const isSandboxInbox = (address: string) => /^http:\/\/localhost:\d+\/_sandbox\/inbox$/.test(address);
 
 const hasNoChannel = async (db: Database, clientId: string) =>

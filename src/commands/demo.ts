@@ -15,28 +15,26 @@ import {
   defineCommand,
   overloadedError,
 } from "./command.ts";
-import { connectDemo } from "./demo-connections.ts";
+import { connectDemo, type DemoConnections } from "./demo-connections.ts";
 import { operatorActor } from "./operator.ts";
 
 const EMAIL = "owner@example.com";
 const KEY_INPUT = { name: "Demo key", scopes: SCOPES, expiresAt: null, production: false };
 
-interface Demo {
+interface Demo extends DemoConnections {
   client_id: string;
   email: string;
   password: string;
   api_key: string;
-  /** Null where the client has no connected chat channel. */
-  chat_channel_id: string | null;
 }
 
 /**
- * What is known of it from the time before comes in DEMO_PASSWORD and DEMO_API_KEY; where that is lost or wrong, it is
- * made anew, so that whatever a start was interrupted by, the next one ends in the same place.
+ * Keeps the password and key that DEMO_PASSWORD and DEMO_API_KEY carry from the last start, and replaces them where they
+ * are missing or no longer valid: an interrupted start is completed by the next one.
  */
 export const DEMO_COMMAND: Command = defineCommand({
   name: "demo",
-  summary: "Migrate, and make the demo client or find it again; not in production",
+  summary: "Apply migrations and create or find the demo client; not in production",
   options: {},
   async run(_, context): Promise<Demo> {
     if (context.config.NODE_ENV === "production")
@@ -45,12 +43,12 @@ export const DEMO_COMMAND: Command = defineCommand({
     const { client_id, password } = await ensureClient(context);
     const api_key = await ensureKey(context, client_id);
     await acceptDemoTerms(context, client_id);
-    const chat_channel_id = await connectDemo(context, client_id);
-    return { client_id, email: EMAIL, password, api_key, chat_channel_id };
+    const connections = await connectDemo(context, client_id);
+    return { client_id, email: EMAIL, password, api_key, ...connections };
   },
 });
 
-/** Creates the client together with its owner: by the owner's email the next start finds both, and completes the rest. */
+/** Creates the client and its owner in one transaction: the next start finds both by the owner's email. */
 async function ensureClient(context: CommandContext): Promise<Pick<Demo, "client_id" | "password">> {
   const owner = await findUserByEmail(context.db, EMAIL);
   if (owner) return { client_id: owner.client_id, password: await ensurePassword(context, owner) };
@@ -64,13 +62,13 @@ async function ensureClient(context: CommandContext): Promise<Pick<Demo, "client
     case "created":
       return { client_id: created.client.id, password };
     case "email_taken":
-      throw new CommandError("another start has just made the demo client; run this again");
+      throw new CommandError("another process has just created the demo client; run this again");
     case "overloaded":
       throw overloadedError();
   }
 }
 
-/** Accepts the terms for a client that never did. A new version its owner accepts, as everybody's must. */
+/** Accepts the terms once. The demo owner accepts later versions like every other owner. */
 async function acceptDemoTerms(context: CommandContext, clientId: string): Promise<void> {
   const owner = await findUserByEmail(context.db, EMAIL);
   if (owner?.role !== "owner" || (await readTermsStatus(context.db, clientId)).accepted_at !== null) return;
@@ -88,7 +86,8 @@ async function ensurePassword(context: CommandContext, owner: UserCredentialRow)
   const input = { id: owner.id, password };
   const { outcome } = await changePassword(context, operatorActor(context, owner.client_id), input);
   if (outcome === "overloaded") throw overloadedError();
-  if (outcome === "not_found") throw new CommandError("the demo client's owner was deleted meanwhile");
+  if (outcome === "not_found")
+    throw new CommandError("the demo client's owner has just been deleted; run this again");
   return password;
 }
 

@@ -17,7 +17,7 @@ import { TERMS_COMMANDS } from "./terms.ts";
 import { USER_COMMANDS } from "./user.ts";
 
 /** The list of verbs: a new one adds its line here. */
-const COMMANDS: readonly Command[] = [
+export const COMMANDS: readonly Command[] = [
   MIGRATE_COMMAND,
   ...CLIENT_COMMANDS,
   ...USER_COMMANDS,
@@ -36,24 +36,34 @@ interface OutputStreams {
   err(text: string): void;
 }
 
-/** Runs one command and answers its exit code: 0, 1 when it could not be done, 2 when it was not understood. */
+/** Opens the context of a command; `folder` is the value of `--folder`. */
+type OpenContext = (folder: string | undefined) => ClosableContext;
+
+type ClosableContext = CommandContext & { close(): Promise<void> };
+
+/** Runs one command and returns its exit code: 0, 1 when the command failed, 2 for a usage error. */
 export async function runCommand(
   args: readonly string[],
-  context: CommandContext,
+  openContext: OpenContext,
   streams: OutputStreams,
 ): Promise<number> {
   let exitCode = 0;
   const program = createProgram(streams, async (command, rawOptions) => {
-    const result = await command.run(await parseOptions(command, rawOptions, context), context);
-    streams.out(`${rawOptions.json ? JSON.stringify(result) : (command.show ?? toText)(result)}\n`);
-    if (command.isFailure?.(result)) exitCode = 1;
+    const context = openContext(rawOptions.folder === undefined ? undefined : String(rawOptions.folder));
+    try {
+      const result = await command.run(await parseOptions(command, rawOptions, context), context);
+      streams.out(`${rawOptions.json ? JSON.stringify(result) : (command.show ?? toText)(result)}\n`);
+      if (command.isFailure?.(result)) exitCode = 1;
+    } finally {
+      await context.close();
+    }
   });
   try {
     await program.parseAsync(args, { from: "user" });
     return exitCode;
   } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2; // it has said what is wrong
-    streams.err(`herald: ${errorMessage(error, context)}\n`);
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2; // commander has printed the reason
+    streams.err(`herald: ${errorMessage(error)}\n`);
     return error instanceof UsageError ? 2 : 1;
   }
 }
@@ -64,19 +74,23 @@ type CommandAction = (command: Command, rawOptions: RawOptions) => Promise<void>
 function createProgram({ out, err }: OutputStreams, runAction: CommandAction): CommanderCommand {
   const program = new CommanderCommand("herald")
     .description(
-      "Looks after a Herald service: its clients, users, keys, channels, terms, events, queue, secrets and health.",
+      "Manages a Herald service: clients, users, keys, channels, terms, events, queue, secrets and health.",
     )
     .version(packageVersion())
-    // Its own options come first: further on, --version is that of the terms.
+    // The program's own options come before the verb: after it, --version is the version of the terms.
     .enablePositionalOptions()
     .exitOverride()
     .configureOutput({ writeOut: out, writeErr: err })
-    .showHelpAfterError("(add --help for what is possible)");
+    .showHelpAfterError("(--help lists the verbs and options)");
   for (const command of COMMANDS) {
     const [leafName, parent] = resolveParent(program, command.name);
     const subcommand = parent.command(leafName).description(command.summary);
     for (const [name, option] of Object.entries(command.options)) subcommand.addOption(toFlag(name, option));
-    subcommand.option("--json", "one JSON object on standard output");
+    subcommand.option("--json", "print one JSON object on standard output");
+    subcommand.option(
+      "--folder <folder>",
+      "folder of npm start, read while DATABASE_URL is not set (default .herald)",
+    );
     subcommand.action((rawOptions: RawOptions) => runAction(command, rawOptions));
   }
   for (const group of program.commands.filter(({ commands }) => commands.length > 0))
@@ -84,7 +98,7 @@ function createProgram({ out, err }: OutputStreams, runAction: CommandAction): C
   return program;
 }
 
-/** `client create` is the word `create` of the noun `client`, which is made at its first verb. */
+/** Splits `client create` into the leaf `create` and its parent `client`, which is created on first use. */
 function resolveParent(program: CommanderCommand, name: string): [string, CommanderCommand] {
   const [group = "", leafName] = name.split(" ");
   if (leafName === undefined) return [group, program];
@@ -127,17 +141,17 @@ async function parseOption(
 
 async function readSecret(context: CommandContext): Promise<string> {
   const line = await context.readLine();
-  if (line === "") throw new UsageError("is to be read from standard input, but nothing came");
+  if (line === "") throw new UsageError("is read from standard input, which was empty");
   return line;
 }
 
-function errorMessage(error: unknown, { env }: CommandContext): string {
+function errorMessage(error: unknown): string {
   if (error instanceof CommandError || error instanceof UsageError) return error.message;
-  if (error instanceof ConfigError) return `${error.message}${env.DATABASE_URL ? "" : LOAD_SETTINGS_HINT}`;
-  if (error instanceof DatabaseUnavailable) return `${error.message}\nherald doctor looks further`;
+  if (error instanceof ConfigError) return `${error.message}\n${SETTINGS_HINT}`;
+  if (error instanceof DatabaseUnavailable) return `${error.message}\nherald doctor checks the connection`;
   if (isMissingTable(error)) return "the database lacks a table: run herald migrate first";
   return error instanceof Error ? error.message : "failed";
 }
 
-const LOAD_SETTINGS_HINT = `
-The settings of a service started by npm start are loaded with: set -a; . .herald/env; set +a`;
+const SETTINGS_HINT =
+  "herald reads the environment and, while DATABASE_URL is not set, .herald/env of npm start";

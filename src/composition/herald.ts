@@ -1,23 +1,28 @@
 import { hostname, userInfo } from "node:os";
+import { join } from "node:path";
 import { createInterface } from "node:readline";
 import type { DependencyContainer } from "tsyringe";
 import type { CommandContext } from "../commands/command.ts";
 import { createProgress } from "../commands/progress.ts";
+import { readEnvFile } from "../local/env-file.ts";
 import { createProducerClient, type RedisClient } from "../queue/redis.ts";
 import { readConfig } from "../runtime/config/config.ts";
 import type { Environment } from "../runtime/config/settings.ts";
 import { createLog } from "../runtime/logging/log.ts";
+import { packageRoot } from "../runtime/package-root.ts";
 import { createPasswords } from "../security/passwords.ts";
 import { createSecretBox } from "../security/secret-box.ts";
 import { createUserTokens } from "../security/user-tokens.ts";
 import { createDatabase, type Database } from "../store/database/database.ts";
 import { CONFIG, DATABASE, PASSWORDS, provide, REDIS, resolve, SECRET_BOX, USER_TOKENS } from "./tokens.ts";
 
-/** What the command line works with. Nothing is read or opened before a verb asks for it. */
+/** Creates the context of a command. Settings are read and connections opened on first use. */
 export function openCommandContext(
   container: DependencyContainer,
-  env: Environment,
+  environment: Environment,
+  folder?: string,
 ): CommandContext & { close(): Promise<void> } {
+  const env = withStoredSettings(environment, folder);
   let database: Database | undefined;
   let redis: RedisClient | undefined;
   provide(container, CONFIG, () => readConfig(env));
@@ -63,15 +68,22 @@ export function openCommandContext(
   };
 }
 
-/** What goes wrong is said by the verb. */
+/** The environment; while it has no DATABASE_URL, completed by the settings that `npm start` stored in its folder. */
+function withStoredSettings(env: Environment, folder = join(packageRoot(), ".herald")): Environment {
+  if (env.DATABASE_URL) return env;
+  const given = Object.entries(env).filter(([, value]) => value !== undefined && value !== "");
+  return { ...readEnvFile(join(folder, "env")), ...Object.fromEntries(given) };
+}
+
+/** The verb reports failures itself. */
 const SILENT_LOG = { LOG_LEVEL: "silent", LOG_FORMAT: "json", process: "herald" } as const;
 
-/** A container's user may have a number and no name. */
+/** Falls back where the user of a container has an id and no name. */
 function accountName(): string {
   try {
     return userInfo().username;
   } catch {
-    return "somebody";
+    return "unknown user";
   }
 }
 

@@ -7,7 +7,7 @@ import type { Servers } from "./servers.ts";
 const DEFAULT_PORT = 8080;
 const DEFAULT_SANDBOX_PORT = 8090;
 
-/** Where the platforms are: in the sandbox, unless the environment knows better. */
+/** Addresses of the platforms; they point to the sandbox unless the environment sets them. */
 const PLATFORM_URL_SETTINGS = [
   "AD_PLATFORM_URL",
   "AD_DIALOG_URL",
@@ -24,10 +24,7 @@ const PLATFORM_APP_SETTINGS = [
   "PLATFORM_VERIFY_TOKEN",
 ] as const;
 
-/**
- * The settings of a local cluster that nobody has made yet. What the environment says wins; keys are kept from the
- * start before, or nothing stored then could be opened again.
- */
+/** Completes the settings of a local cluster. The environment wins; keys are kept, since stored data is encrypted with them. */
 export async function localSettings(
   env: Environment,
   stored: Record<string, string>,
@@ -44,25 +41,28 @@ export async function localSettings(
     PORT: port,
     PUBLIC_URL: env.PUBLIC_URL || `http://localhost:${port}`,
     DATABASE_URL: servers.DATABASE_URL,
-    // Beside a private server, that of a foreign one would send the migrations there.
+    // Ignored with a private server: migrations would otherwise run on the other server.
     DATABASE_DIRECT_URL: (env.DATABASE_URL && env.DATABASE_DIRECT_URL) || "",
     REDIS_URL: servers.REDIS_URL,
     ENCRYPTION_KEYS:
       env.ENCRYPTION_KEYS || stored.ENCRYPTION_KEYS || `k1:${randomBytes(32).toString("base64")}`,
     JWT_SECRET: env.JWT_SECRET || stored.JWT_SECRET || randomBytes(32).toString("base64url"),
     SANDBOX_PORT: sandboxPort,
+    SANDBOX_URL: sandboxUrl(sandboxPort),
     PRIVATE_DESTINATIONS: withLoopback(env.PRIVATE_DESTINATIONS),
     ...platformSettings({ ...env, SANDBOX_PORT: sandboxPort }),
   };
 }
 
-/** A tenant's backend is on this machine too: the sandbox's inbox, or what a developer runs beside it. */
+export const sandboxUrl = (port: string): string => `http://localhost:${port}`;
+
+/** Adds loopback: the demo client's backend runs on this machine, as the sandbox's inbox or a developer's own server. */
 function withLoopback(given = ""): string {
   const ranges = [...given.split(","), "127.0.0.0/8", "::1/128"].map((range) => range.trim());
   return [...new Set(ranges)].filter(Boolean).join(",");
 }
 
-/** What the settings are without being set, written down: other tools read the file and know no defaults. */
+/** Writes the defaults out: other tools read the file and do not know them. */
 function platformSettings(env: Environment): Record<string, string> {
   const { config } = inspectSettings(env);
   return Object.fromEntries(
@@ -73,12 +73,12 @@ function platformSettings(env: Environment): Record<string, string> {
   );
 }
 
-/** The port that is asked for, or the first free one of those that are liked, or any. */
+/** Returns the requested port, else the first free one of the preferred ports, else any free one. */
 async function choosePort(name: string, env: Environment, preferred: readonly number[]): Promise<string> {
   const requested = env[name];
   if (!requested || requested === "0") return String(await firstFreePort(preferred));
   if (/^\d+$/.test(requested) && !(await isPortFree(Number(requested))))
-    throw new Error(`port ${requested} is taken: choose another by ${name}, or leave it unset`);
+    throw new Error(`port ${requested} is in use: set ${name} to another port, or leave it unset`);
   return requested;
 }
 
@@ -87,7 +87,7 @@ async function firstFreePort(preferred: readonly number[]): Promise<number> {
   return freePort();
 }
 
-/** Names the servers in the file that were private ones, so that they are not taken for somebody's own. */
+/** Lists the settings in the file that point to private servers of an earlier start. */
 const PRIVATE_SERVERS_SETTING = "PRIVATE_SERVERS";
 
 export const privateServersSetting = (env: Environment): Record<string, string> => ({
@@ -96,7 +96,7 @@ export const privateServersSetting = (env: Environment): Record<string, string> 
     .join(","),
 });
 
-/** The environment without the private servers of an earlier start that were loaded into it from the file: nobody's own. */
+/** Removes private servers that the user's shell loaded from the file: they are restarted, not used as external ones. */
 export function withoutPrivateServers(env: Environment, stored: Record<string, string>): Environment {
   const privateNames = (stored[PRIVATE_SERVERS_SETTING] ?? "").split(",");
   return Object.fromEntries(

@@ -10,13 +10,13 @@ import { readEnvFile, writeEnvFile } from "./env-file.ts";
 import { runningPid } from "./leftover-processes.ts";
 import { processCommand, type Runtime } from "./process-commands.ts";
 import { startServers } from "./servers.ts";
-import { localSettings, privateServersSetting, withoutPrivateServers } from "./settings.ts";
+import { localSettings, privateServersSetting, sandboxUrl, withoutPrivateServers } from "./settings.ts";
 import { type DemoSettings, startupBanner } from "./startup-banner.ts";
 
 interface StartOptions {
   env: Environment;
   runtime: Runtime;
-  /** Keeps the data and the settings; `.herald` of the checkout unless another is named. */
+  /** Holds the data and the settings; `.herald` in the checkout by default. */
   folder?: string | undefined;
   say(line: string): void;
   /** Aborted by Ctrl-C. */
@@ -25,7 +25,7 @@ interface StartOptions {
 
 type StartContext = Omit<StartOptions, "folder"> & { root: string; folder: string };
 
-/** The whole service on this machine, until it is stopped. Answers the exit code. */
+/** Runs the whole service on this machine until it is stopped, and returns the exit code. */
 export async function startLocally({ folder, ...options }: StartOptions): Promise<number> {
   if (options.env.NODE_ENV === "production")
     throw new Error("npm start is for development: in production run the processes of the Procfile");
@@ -35,21 +35,21 @@ export async function startLocally({ folder, ...options }: StartOptions): Promis
   try {
     return await runServersAndCluster(context);
   } catch (error) {
-    if (options.stop.aborted) return 0; // what Ctrl-C broke off is no failure
+    if (options.stop.aborted) return 0; // interrupted by Ctrl-C: not a failure
     throw error;
   } finally {
     release();
   }
 }
 
-/** One start per folder: two would share a data directory. */
+/** Allows one start per folder: two would share a data directory. */
 function claimFolder(folder: string): () => void {
   mkdirSync(folder, { recursive: true, mode: 0o711 });
   const pidFile = join(folder, "start.pid");
   const other = runningPid({ pidFile, marker: "bin/start.js" });
   if (other !== undefined) {
     const { PUBLIC_URL = "" } = readEnvFile(envFileIn(folder));
-    const where = `${PUBLIC_URL}; its API key and login stand in ${envFileIn(folder)}`;
+    const where = `${PUBLIC_URL}; its API key and login are in ${envFileIn(folder)}`;
     throw new Error(`Herald already runs from this folder (process ${other}) at ${where}`);
   }
   writeFileSync(pidFile, String(process.pid));
@@ -61,21 +61,24 @@ async function runServersAndCluster(context: StartContext): Promise<number> {
   const envFile = envFileIn(folder);
   const stored = readEnvFile(envFile);
   const env = withoutPrivateServers(context.env, stored);
-  await stopLeftoverCluster(folder); // before its port is asked for
+  await stopLeftoverCluster(folder); // frees the ports before they are checked
+  say("Starting PostgreSQL and Redis ...");
   const servers = await startServers({ folder, env, durable: true, say });
   try {
     const generated = { ...(await localSettings(env, stored, servers)), ...privateServersSetting(env) };
     const settings = { ...definedOnly(env), ...generated, ...terminalSettings(env) };
-    readConfig(settings); // or its complaint: a file with wrong settings would spoil every start after this one
+    readConfig(settings); // throws before the file is written: wrong settings in it would break every later start
     backUpFormerKeys({ envFile, stored, generated, say });
     writeEnvFile(envFile, { ...stored, ...generated });
+    say("Applying migrations and preparing the demo client ...");
     const demo = await prepareDemo(context, { ...stored, ...settings });
     writeEnvFile(envFile, { ...generated, ...demo });
     if (stop.aborted) return 0;
+    say("Starting the processes ...");
     const cluster = startCluster({ ...context, settings });
     stop.addEventListener("abort", cluster.stop);
     if (stop.aborted) cluster.stop();
-    const sandbox = `http://localhost:${generated.SANDBOX_PORT}`;
+    const sandbox = sandboxUrl(generated.SANDBOX_PORT as string);
     if (await waitUntilReady([`${localAddress(generated)}/readyz`, `${sandbox}/_sandbox`], cluster.ended))
       say(startupBanner({ address: generated.PUBLIC_URL as string, sandbox, envFile, demo }));
     return (await cluster.ended) ? 0 : 1;
@@ -86,11 +89,11 @@ async function runServersAndCluster(context: StartContext): Promise<number> {
 
 const envFileIn = (folder: string) => join(folder, "env");
 
-/** What was encrypted under the former keys needs them again one day. */
+/** Keeps the former keys: data encrypted with them cannot be read otherwise. */
 function backUpFormerKeys({ envFile, stored, generated, say }: KeyChange): void {
   if (!stored.ENCRYPTION_KEYS || stored.ENCRYPTION_KEYS === generated.ENCRYPTION_KEYS) return;
   copyFileSync(envFile, `${envFile}.before`);
-  say(`Other ENCRYPTION_KEYS than before: the former settings are kept in ${envFile}.before`);
+  say(`ENCRYPTION_KEYS has changed: the former settings are kept in ${envFile}.before`);
 }
 
 interface KeyChange extends Pick<StartContext, "say"> {
@@ -104,12 +107,12 @@ const definedOnly = (env: Environment): Record<string, string> =>
     Object.entries(env).filter((entry): entry is [string, string] => entry[1] !== undefined),
   );
 
-/** The processes write to a pipe and would take it for a log drain; a person is reading. */
+/** Selects the pretty format: the processes write to a pipe and cannot see that it ends in a terminal. */
 function terminalSettings(env: Environment): Record<string, string> {
   return process.stdout.isTTY && !env.LOG_FORMAT ? { LOG_FORMAT: "pretty", FORCE_COLOR: "1" } : {};
 }
 
-/** The migrations and the demo client, by the command line: this side of the house opens no database itself. */
+/** Applies migrations and creates the demo client through the command line: src/local has no database client. */
 async function prepareDemo(
   { root, runtime }: StartContext,
   settings: Record<string, string>,
@@ -122,24 +125,25 @@ async function prepareDemo(
   let output = "";
   child.stdout.on("data", (chunk) => (output += chunk));
   const [code] = await once(child, "close");
-  if (code !== 0) throw new Error("the database could not be prepared; herald doctor looks further");
-  const { client_id, email, password, api_key, chat_channel_id } = JSON.parse(output);
+  if (code !== 0) throw new Error("the database could not be prepared; npx herald doctor finds the reason");
+  const { client_id, email, password, api_key, chat_channel_id, webhook_secret } = JSON.parse(output);
   return {
     DEMO_CLIENT_ID: client_id,
     DEMO_EMAIL: email,
     DEMO_PASSWORD: password,
     DEMO_API_KEY: api_key,
     DEMO_CHAT_CHANNEL_ID: chat_channel_id ?? "",
+    DEMO_WEBHOOK_SECRET: webhook_secret ?? "",
   };
 }
 
-/** Where web listens, as seen from this machine. */
+/** Address of web as seen from this machine. */
 function localAddress({ HOST = "", PORT = "" }: Record<string, string>): string {
   const host = HOST === "0.0.0.0" || HOST === "::" ? "127.0.0.1" : HOST;
   return `http://${host.includes(":") ? `[${host}]` : host}:${PORT}`;
 }
 
-/** True once all addresses answer, false when the processes have ended before. */
+/** Returns true once all addresses answer, false when the processes end first. */
 async function waitUntilReady(addresses: readonly string[], ended: Promise<unknown>): Promise<boolean> {
   let hasEnded = false;
   ended.then(() => {

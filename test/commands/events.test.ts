@@ -86,7 +86,6 @@ t.test("herald events replay", async (t) => {
     await api.db.query("update deliveries set state = 'failed' where client_id = $1", [tenant.id]);
     const progressCalls: unknown[] = [];
     const context = openCommandContext(container.createChildContainer(), settings);
-    t.teardown(() => context.close());
     const progress = (label: string, total: number) => {
       progressCalls.push([label, total]);
       return {
@@ -96,7 +95,7 @@ t.test("herald events replay", async (t) => {
     };
     const watchedContext = Object.assign(Object.create(context), { progress });
     const words = ["events", "replay", "--client", tenant.id, "--since", ago(HOUR), "--status", "failed"];
-    t.equal(await runCommand(words, watchedContext, { out: () => {}, err: () => {} }), 0);
+    t.equal(await runCommand(words, () => watchedContext, { out: () => {}, err: () => {} }), 0);
     t.same(progressCalls, [["events", 2_100], 2_001, 99, "end"]);
   });
 

@@ -11,6 +11,7 @@ import {
 import type { Database } from "../../store/database/database.ts";
 import { type AuditActor, recordAudit } from "../../store/tenants/audit-log.ts";
 import {
+  findWebhookConfig,
   lockWebhookConfig,
   saveWebhookConfig,
   type WebhookConfigRow,
@@ -123,6 +124,12 @@ export async function generateSecret(
     details: { grace_minutes: graceMinutes },
   }));
   return token;
+}
+
+/** Returns the client's token; generates one where the client has none, or none that our keys open. */
+export async function ensureSecret(parts: Parts, actor: AuditActor): Promise<string> {
+  const row = await findWebhookConfig(parts.db, actor.clientId);
+  return readableTokens(row, parts.secretBox).current ?? generateSecret(parts, actor, 0);
 }
 
 function formerColumns(box: SecretBox, row: WebhookConfigRow, graceMinutes: number) {
