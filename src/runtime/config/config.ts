@@ -106,13 +106,3 @@ function userTokenProblems(env: Environment): SettingProblem[] {
   }
   return [];
 }
-
-/** The README's table of settings, as it must stand there. */
-export function settingsTable(): string {
-  const rows = Object.entries<Setting<unknown>>(SETTINGS).map(([name, setting]) => {
-    const defaultText =
-      typeof setting.fallback === "string" && setting.fallback !== "" ? `\`${setting.fallback}\`` : "";
-    return `| ${name} | ${setting.fallbackLabel ?? (defaultText || (setting.fallback === "" ? "empty" : "unset"))} | ${setting.meaning} |`;
-  });
-  return ["| name | default | meaning |", "|---|---|---|", ...rows].join("\n");
-}

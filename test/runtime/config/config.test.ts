@@ -1,8 +1,6 @@
-import { readFileSync } from "node:fs";
-import { join } from "node:path";
+
 import t from "tap";
-import { ConfigError, readConfig, settingsTable } from "../../../src/runtime/config/config.ts";
-import { packageRoot } from "../../../src/runtime/package-root.ts";
+import { ConfigError, readConfig } from "../../../src/runtime/config/config.ts";
 import { unconnectedSettings } from "../../fixtures/processes/settings.ts";
 
 function problemsOf(env: Record<string, string | undefined>): readonly string[] {
@@ -168,9 +166,4 @@ t.test("production speaks https", async (t) => {
     ]);
   const { PUBLIC_URL, ...rest } = production();
   t.same(problemsOf(rest), ["PUBLIC_URL must start with https:// in production"]);
-});
-
-t.test("the README's table of settings is the one in the code", async (t) => {
-  const readme = readFileSync(join(packageRoot(), "README.md"), "utf8");
-  t.ok(readme.includes(settingsTable()), `README.md must contain:\n${settingsTable()}`);
 });

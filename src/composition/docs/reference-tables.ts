@@ -1,0 +1,103 @@
+import { COMMANDS } from "../../commands/program.ts";
+import { describeEndpoint } from "../../delivery/endpoints.ts";
+import { ERRORS } from "../../http/api-error.ts";
+import type { Route } from "../../http/route.ts";
+import { settingsRows } from "../../runtime/config/settings-docs.ts";
+import { LOG_EVENTS } from "../../runtime/logging/log-events.ts";
+import { createMetrics } from "../../runtime/metrics/metrics.ts";
+import { EVENT_KEYS, type EventType, SCOPES } from "../../schema/enumerations.ts";
+import { EVENT_MEANINGS } from "../../schema/event-meanings.ts";
+import { type GeneratedParts, markdownTable } from "./markdown.ts";
+
+const code = (text: string) => `\`${text}\``;
+
+const settingsTable = () => markdownTable(["name", "default", "meaning"], settingsRows());
+
+const logEventsTable = () =>
+  markdownTable(
+    ["event", "meaning"],
+    Object.entries(LOG_EVENTS).map(([event, meaning]) => [code(event), meaning]),
+  );
+
+/** prom-client keeps the label names of a metric, but its types do not show them. */
+interface LabelledMetric {
+  name: string;
+  help: string;
+  type: { toString(): string };
+  labelNames?: readonly string[];
+}
+
+function metricsTable(): string {
+  const metrics = createMetrics("docs").registry.getMetricsAsArray() as unknown as LabelledMetric[];
+  const rows = metrics.map(({ name, type, labelNames = [], help }) => [
+    code(name),
+    String(type),
+    labelNames.map(code).join(", "),
+    help,
+  ]);
+  return markdownTable(["metric", "type", "labels", "meaning"], rows);
+}
+
+type Command = (typeof COMMANDS)[number];
+
+function usageOf({ name, options }: Command): string {
+  const flags = Object.entries(options).map(([option, { placeholder, required }]) => {
+    const flag = `--${option.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+    const usage = placeholder === undefined ? flag : `${flag} ${placeholder}`;
+    return required ? usage : `[${usage}]`;
+  });
+  return code(["herald", name, ...flags].join(" "));
+}
+
+const commandsTable = () =>
+  markdownTable(
+    ["command", "effect"],
+    COMMANDS.map((command) => [usageOf(command), command.summary]),
+  );
+
+function scopesTable(routes: readonly Route[]): string {
+  const rows = SCOPES.map((scope) => [
+    code(scope),
+    routes
+      .filter((route) => [route.scope].flat().includes(scope))
+      .map(({ method, path }) => code(`${method.toUpperCase()} ${path}`))
+      .join(", "),
+  ]);
+  return markdownTable(["scope", "endpoints"], rows);
+}
+
+const errorCodesTable = () =>
+  markdownTable(
+    ["status", "error", "meaning"],
+    Object.entries(ERRORS).map(([error, { status, meaning }]) => [String(status), code(error), meaning]),
+  );
+
+/** The paths below webhook_url at which an event type arrives, one per key. */
+function pathsOf(type: EventType): string[] {
+  return EVENT_KEYS.flatMap((key) => {
+    const { url, events, routes } = describeEndpoint("", key);
+    return [{ url, events }, ...routes].filter((target) => target.events.includes(type));
+  }).map(({ url }) => code(String(url)));
+}
+
+const eventTypesTable = () =>
+  markdownTable(
+    ["type", "sent to", "meaning"],
+    (Object.keys(EVENT_MEANINGS) as EventType[]).map((type) => [
+      code(type),
+      pathsOf(type).join(", ") || "any",
+      EVENT_MEANINGS[type],
+    ]),
+  );
+
+/** The tables of the documentation that describe the service itself. */
+export const referenceTables = (routes: readonly Route[]): GeneratedParts =>
+  new Map([
+    ["settings", settingsTable()],
+    ["log-events", logEventsTable()],
+    ["metrics", metricsTable()],
+    ["commands", commandsTable()],
+    ["scopes", scopesTable(routes)],
+    ["error-codes", errorCodesTable()],
+    ["event-types", eventTypesTable()],
+  ]);

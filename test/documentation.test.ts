@@ -1,0 +1,75 @@
+import "reflect-metadata";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import t from "tap";
+import { generatedNames } from "../src/composition/docs/markdown.ts";
+import { documentationPages, generatedFiles, generateParts } from "../src/composition/docs/update-docs.ts";
+import { registerDescribedWeb } from "../src/composition/web/describe-web.ts";
+import { packageRoot } from "../src/runtime/package-root.ts";
+import { codeBlocks } from "./fixtures/docs/code-blocks.ts";
+
+const root = packageRoot();
+const read = (file: string) => readFileSync(join(root, file), "utf8");
+const PAGES = documentationPages(root);
+
+t.test("the generated tables and .env.example match the code", async (t) => {
+  const parts = await generateParts(registerDescribedWeb());
+  for (const [file, text] of generatedFiles(root, parts))
+    t.equal(read(file), text, `${file} is up to date; npm run docs updates it`);
+  const used = PAGES.flatMap((page) => generatedNames(read(page)));
+  t.same(used.sort(), [...parts.keys()].sort(), "each table has one page");
+});
+
+t.test("README.md has at most 150 lines and shows the echo bot as it is", async (t) => {
+  t.ok(read("README.md").split("\n").length <= 151);
+  const [bot] = codeBlocks(read("README.md")).filter(({ language }) => language === "js");
+  t.equal(bot?.code, read("examples/echo-bot/echo-bot.js"));
+});
+
+/** The anchor that a heading gets on common Git hosts. */
+const toAnchor = (heading: string) =>
+  heading
+    .toLowerCase()
+    .replaceAll(/[^\w\s-]/g, "")
+    .trim()
+    .replaceAll(" ", "-");
+
+t.test("every relative link leads to a file and to a heading in it", async (t) => {
+  for (const page of PAGES)
+    for (const [, target = ""] of read(page).matchAll(/\]\((?!https?:)([^)\s]+)\)/g)) {
+      const [path = "", anchor] = target.split("#");
+      const file = path === "" ? page : join(dirname(page), path);
+      t.ok(existsSync(join(root, file)), `${page}: ${target}`);
+      if (anchor === undefined) continue;
+      const headings = [...read(file).matchAll(/^#+ (.*)$/gm)].map(([, heading = ""]) => toAnchor(heading));
+      t.ok(headings.includes(anchor), `${page}: ${target}`);
+    }
+});
+
+t.test("a code block has a language, and one that is executed begins with the settings file", async (t) => {
+  const languages = ["sh", "text", "json", "js", "ts", "python", "sql", "logfmt"];
+  for (const page of PAGES) {
+    const blocks = codeBlocks(read(page));
+    for (const { language, line } of blocks) t.ok(languages.includes(language), `${page}:${line}`);
+    const [first] = blocks.filter(({ language }) => language === "sh");
+    if (first) t.equal(first.code, "set -a; . .herald/env; set +a\n", page);
+  }
+});
+
+t.test("the glossary has at most 30 words", async (t) => {
+  const [, glossary = ""] = read("docs/contributing.md").split("## Glossary\n");
+  const words = glossary.match(/^\| \*\*/gm) ?? [];
+  t.ok(words.length > 10 && words.length <= 30, `${words.length} words`);
+});
+
+const AVOIDED_WORDS = /\b(whoever|nobody|doorbell|lookout|crew|deed|mended|mend)\b/i;
+
+t.test("sources and documents avoid words that have a plainer synonym", async (t) => {
+  const listed = ["src", "workers", "bin", "docs", "examples"].flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: "utf8", withFileTypes: false })
+      .filter((file) => /\.(ts|js|md|html|css)$/.test(file))
+      .map((file) => join(folder, file)),
+  );
+  for (const file of [...listed, "README.md", "CHANGELOG.md"])
+    t.notMatch(AVOIDED_WORDS.exec(read(file))?.[0] ?? "", /./, file);
+});

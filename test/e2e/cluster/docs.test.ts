@@ -1,0 +1,107 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { readdirSync, readFileSync, symlinkSync } from "node:fs";
+import { join } from "node:path";
+import t, { type Test } from "tap";
+import { documentationPages } from "../../../src/composition/docs/update-docs.ts";
+import { readEnvFile } from "../../../src/local/env-file.ts";
+import { freePort } from "../../../src/local/server-process.ts";
+import { packageRoot } from "../../../src/runtime/package-root.ts";
+import { type CodeBlock, codeBlocks } from "../../fixtures/docs/code-blocks.ts";
+import { startProcess } from "../../fixtures/processes/processes.ts";
+import { makeTempFolder } from "../../fixtures/servers/folders.ts";
+import { curlProgram } from "../../fixtures/servers/programs.ts";
+import { until } from "../../fixtures/until.ts";
+
+const root = packageRoot();
+
+/** A folder like the checkout, whose `.herald` belongs to the cluster under test. */
+function makeCheckout(t: Test, heraldFolder: string): string {
+  const checkout = makeTempFolder(t);
+  const isLinked = (name: string) => ![".git", ".herald"].includes(name);
+  for (const name of readdirSync(root).filter(isLinked)) symlinkSync(join(root, name), join(checkout, name));
+  symlinkSync(heraldFolder, join(checkout, ".herald"));
+  return checkout;
+}
+
+/** Stops at the first command that fails; curl fails on a status of 400 and above. */
+const PREAMBLE = `set -euo pipefail
+curl() { command curl --fail-with-body "$@"; }
+`;
+
+/** A block fenced as \`sh fails\` shows a refusal: its last command must fail. */
+const toScript = ({ info, code, line }: CodeBlock) =>
+  info === "fails"
+    ? `set +e\n( set -e\n${code})\nstatus=$?\nset -e\n[ $status -ne 0 ] || { echo "the block at line ${line} did not fail"; exit 1; }\n`
+    : `echo "--- line ${line}"\n${code}`;
+
+interface ShellResult {
+  status: number | null;
+  output: string;
+}
+
+async function runPage(blocks: readonly CodeBlock[], cwd: string): Promise<ShellResult> {
+  const { PATH = "", HOME = "" } = process.env;
+  const env = { PATH, HOME, BOT_PORT: String(await freePort()) };
+  const script = PREAMBLE + blocks.map(toScript).join("\n");
+  const shell = spawn("bash", ["-c", script], {
+    cwd,
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+    detached: true,
+  });
+  let output = "";
+  for (const stream of [shell.stdout, shell.stderr]) stream.on("data", (chunk) => (output += chunk));
+  const [status] = await once(shell, "exit");
+  stopGroup(shell.pid as number);
+  return { status, output };
+}
+
+/** Stops what a page left running in the background. */
+function stopGroup(pid: number): void {
+  try {
+    process.kill(-pid, "SIGTERM");
+  } catch (error) {
+    if ((error as { code?: string }).code !== "ESRCH") throw error;
+  }
+}
+
+t.test("the commands of the documentation", async (t) => {
+  curlProgram();
+  const folder = makeTempFolder(t);
+  const [PORT, SANDBOX_PORT] = [String(await freePort()), String(await freePort())];
+  const starter = startProcess(t, "start", { PORT, SANDBOX_PORT }, { args: ["--folder", folder] });
+  await until("the start screen is shown", () => starter.stdout().includes("Herald is up."));
+  const checkout = makeCheckout(t, folder);
+  const { DEMO_API_KEY = "", PUBLIC_URL = "", SANDBOX_URL } = readEnvFile(join(folder, "env"));
+  const headers = { "x-svc-api-key": DEMO_API_KEY };
+  const getJson = async (path: string) => (await fetch(PUBLIC_URL + path, { headers })).json();
+
+  for (const page of documentationPages(root)) {
+    const blocks = codeBlocks(readFileSync(join(root, page), "utf8")).filter(
+      ({ language }) => language === "sh",
+    );
+    if (blocks.length === 0) continue;
+    t.test(`${page} works when pasted`, async (t) => {
+      const { status, output } = await runPage(blocks, checkout);
+      t.equal(status, 0, output);
+      t.match(await getJson("/api/webhooks/config"), {
+        webhook_url: `${SANDBOX_URL}/_sandbox/inbox`,
+        configured: true,
+      });
+    });
+  }
+
+  t.test("the echo bot answers a message", async (t) => {
+    const inbound = `curl -s $SANDBOX_URL/_sandbox/inbound -d '{"channel": "1400000000000301", "from": "5511966665555", "type": "text", "content": {"body": "Echo this"}}'`;
+    const code = `set -a; . .herald/env; set +a
+node examples/echo-bot/echo-bot.js &
+until curl -s $PUBLIC_URL/api/webhooks/config -H "x-svc-api-key: $DEMO_API_KEY" | grep -q "localhost:$BOT_PORT/"; do sleep 0.1; done
+${inbound}
+until curl -s "$PUBLIC_URL/api/outbound/messages?limit=1" -H "x-svc-api-key: $DEMO_API_KEY" | grep -q 5511966665555; do sleep 0.1; done
+kill $!
+`;
+    const { status, output } = await runPage([{ language: "sh", info: "", code, line: 1 }], checkout);
+    t.equal(status, 0, output);
+  });
+});
