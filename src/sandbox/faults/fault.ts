@@ -1,7 +1,7 @@
 import { object, oneOf, rule, type Static, Type } from "../../schema/types.ts";
 import { DEAD_TOKEN_SUBCODES } from "../wire/graph-error.ts";
 
-/** What can befall a call, or a webhook, on demand. `html` is what a gateway says, `error_in_200` an error that is called a success. */
+/** Faults of calls; WEBHOOK_FAULTS has those of webhooks. FAULT_EFFECTS describes both. */
 export const CALL_FAULTS = [
   "error",
   "error_in_200",
@@ -19,7 +19,22 @@ export type WebhookFault = (typeof WEBHOOK_FAULTS)[number];
 
 export const INBOX_PATH = "/_sandbox/inbox";
 
-/** A tenant's backend can fail in fewer ways than a platform. */
+export const FAULT_EFFECTS: Readonly<Record<CallFault | WebhookFault, string>> = {
+  error: `refuses the call with \`code\` (default 2), \`subcode\` and the HTTP status of the code; \`error_data\` is JSON text for code 100 with an odd subcode and an object otherwise; under ${INBOX_PATH} \`code\` is the HTTP status (default 500)`,
+  error_in_200: "answers with the error of `code` (default 2) and `subcode` in a response with status 200",
+  throttle:
+    "refuses the call with the rate limit error of its quota, or with `code`; the usage headers show 100 % and the waiting time `ms` (default 60000)",
+  html: "answers with status 502 and an HTML page, like a gateway",
+  delay: "answers `ms` milliseconds late (default 1000)",
+  drop_before: "closes the connection without executing the call",
+  drop_after: "executes the call and closes the connection without an answer",
+  dead_token: `makes the call's token dead until the faults are cleared: every call with it fails with error 190 and \`subcode\` (${DEAD_TOKEN_SUBCODES.join(", ")}; default 460); the app's own token is exempt`,
+  duplicate_webhook: "sends the next webhook twice; `match` is ignored",
+  reorder_webhook:
+    "holds the next webhook back until a later one is sent, for at most 5 seconds; `match` is ignored",
+};
+
+/** A client's backend can fail in fewer ways than a platform. */
 const INBOX_FAULTS = [
   "error",
   "html",
@@ -33,7 +48,7 @@ const matchSchema = object({
   path_prefix: Type.Optional(
     Type.String({
       pattern: `^/(?!_sandbox)|^${INBOX_PATH}`,
-      "x-message": `match.path_prefix must begin with a slash, and under /_sandbox only ${INBOX_PATH} can fail`,
+      "x-message": `match.path_prefix must begin with a slash; under /_sandbox only ${INBOX_PATH} can have faults`,
     }),
   ),
 });
@@ -52,7 +67,7 @@ const targetsInbox = {
 
 const withProperty = (name: string, schema: object) => ({ type: "object", properties: { [name]: schema } });
 
-/** Where the condition holds, the consequence must. */
+/** The consequence must hold when the condition does. */
 const implies = (condition: object, consequence: object) => ({ anyOf: [{ not: condition }, consequence] });
 
 export const faultSchema = object(
@@ -88,5 +103,5 @@ export const faultSchema = object(
   },
 );
 
-/** A fault as it was asked for; `times` is what is left of it. */
+/** An armed fault; `times` is the number of uses left. */
 export type Fault = Static<typeof faultSchema> & { times: number };

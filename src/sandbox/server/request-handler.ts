@@ -17,13 +17,13 @@ export interface RequestHandlerParts {
   tokens: Tokens;
   faults: Faults;
   effects: Record<CallFault, Effect>;
-  /** What the platforms received, and what the demo client's backend did. */
+  /** Requests to the platforms; `inbox` has the requests to the demo client's backend. */
   requests: Records;
   inbox: Records;
   log: Log;
 }
 
-/** Where every request comes in: it is kept, perhaps something befalls it, and a door or the graph answers. */
+/** Handles every request: records it, applies a matching fault, and answers by a route or by the graph. */
 export type RequestHandler = (request: ReceivedRequest) => Promise<Outcome>;
 
 export function createRequestHandler(parts: RequestHandlerParts): RequestHandler {
@@ -65,7 +65,9 @@ function destinationOf({ method, url: { pathname } }: ReceivedRequest): "platfor
     : "control";
 }
 
-/** The call behind a request. Nothing of it is done before `execute`, and whatever is thrown then is an answer too. */
+/**
+ * Prepares the call behind a request. Nothing runs before `execute`, which turns thrown errors into replies.
+ */
 async function toPendingCall(request: ReceivedRequest, parts: RequestHandlerParts): Promise<PendingCall> {
   const { method, url, headers, body } = request;
   const { params, bodyError } = await readParams(url.searchParams, headers["content-type"], body).then(
@@ -81,7 +83,7 @@ async function toPendingCall(request: ReceivedRequest, parts: RequestHandlerPart
   };
 }
 
-/** A token that is asked about, or exchanged, is the one meant, not the app's that asks. */
+/** Prefers the token that is inspected or exchanged over the app token that authenticates the call. */
 function subjectTokenOf(authorization: string | undefined, params: Params): string {
   try {
     return (
@@ -97,12 +99,12 @@ async function answer(request: SandboxRequest, { routes, graph }: RequestHandler
   const route = findRoute(routes, method, url.pathname);
   if (route) return route.answer(request);
   if (CONTROL_PATH.test(url.pathname))
-    throw new ControlError(404, `There is no ${method} ${url.pathname} here; GET /_sandbox lists the doors`);
+    throw new ControlError(404, `There is no ${method} ${url.pathname}; GET /_sandbox lists the endpoints`);
   if (request.bodyError) throw request.bodyError;
   return graph.answer({ method, url, authorization: headers.authorization, params });
 }
 
-/** Secrets stand in queries and bodies, so neither is told. */
+/** Omits the query and the body because they contain secrets. */
 const toLogFields = ({ method, url }: ReceivedRequest, outcome: Outcome) => ({
   method,
   path: url.pathname,

@@ -2,11 +2,12 @@ import { createServer } from "node:http";
 import { connect } from "node:net";
 import t from "tap";
 import { AD_ACCOUNTS, BUILT_IN_TOKENS, PAGES } from "../../../src/sandbox/built-in-assets.ts";
+import { FAULT_EFFECTS } from "../../../src/sandbox/faults/fault.ts";
 import { createSandbox } from "../../../src/sandbox/sandbox.ts";
 import { captureLog } from "../../fixtures/captured-log.ts";
 import { callSandbox, SANDBOX_SETTINGS, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 
-t.test("whoever looks in is told what there is to try", async (t) => {
+t.test("GET /_sandbox lists the endpoints, faults, assets and tokens", async (t) => {
   const { origin, base } = await startSandbox(t);
   const index = await callSandbox(`${origin}/_sandbox`);
   t.equal(index.status, 200);
@@ -14,9 +15,13 @@ t.test("whoever looks in is told what there is to try", async (t) => {
   t.equal(index.body.config_id, SANDBOX_SETTINGS.SIGNUP_CONFIG_ID);
   t.same(index.body.dialogs, [`${origin}/dialog/oauth`, `${origin}/dialog/signup`]);
   t.same((await callSandbox(origin)).body, index.body);
-  const routes = index.body.doors.map(({ door }: { door: string }) => door);
+  const routes = index.body.endpoints.map(({ endpoint }: { endpoint: string }) => endpoint);
   for (const route of ["POST /_sandbox/faults", "POST /_sandbox/inbound", "GET /_sandbox/requests"])
     t.ok(routes.includes(route), route);
+  t.same(
+    index.body.faults,
+    Object.entries(FAULT_EFFECTS).map(([kind, effect]) => ({ kind, effect })),
+  );
   t.match(index.body.ad_accounts[0], { id: `act_${AD_ACCOUNTS[0]?.id}` });
   t.match(index.body.pages, PAGES);
   t.same(
@@ -25,7 +30,7 @@ t.test("whoever looks in is told what there is to try", async (t) => {
   );
 });
 
-t.test("a door that is not there is not found", async (t) => {
+t.test("an unknown endpoint is not found", async (t) => {
   const { origin } = await startSandbox(t);
   for (const [method, path] of [
     ["GET", "/_sandbox/none"],
@@ -34,12 +39,16 @@ t.test("a door that is not there is not found", async (t) => {
   ] as const) {
     const { status, body } = await callSandbox(`${origin}${path}`, { method });
     t.equal(status, 404);
-    t.match(body.error.message, `There is no ${method} ${path} here`);
+    t.match(body.error.message, `There is no ${method} ${path}; GET /_sandbox lists the endpoints`);
   }
-  t.match((await callSandbox(`${origin}/_sandboxes`)).body.error, { code: 2500 }, "that is no door");
+  t.match(
+    (await callSandbox(`${origin}/_sandboxes`)).body.error,
+    { code: 2500 },
+    "/_sandboxes is not a control path",
+  );
 });
 
-t.test("localhost is both loopback addresses", async (t) => {
+t.test("the sandbox listens on both loopback addresses", async (t) => {
   const { origin } = await startSandbox(t);
   const { port } = new URL(origin);
   const hosts = ["127.0.0.1", ...((await hasIPv6()) ? ["[::1]"] : [])];
@@ -53,7 +62,7 @@ const hasIPv6 = () =>
     server.listen(0, "::1", () => server.close(() => resolve(true)));
   });
 
-t.test("a request that is broken off while it comes in is nobody's fault", async (t) => {
+t.test("a request aborted by the caller is not logged as an error", async (t) => {
   const { log, events, lines } = captureLog();
   const sandbox = createSandbox({ settings: SANDBOX_SETTINGS, port: 0, log });
   await sandbox.start?.({ fail: (error) => t.fail(String(error)) });
@@ -69,10 +78,10 @@ const MEBIBYTE = 1024 * 1024;
 const CHUNK = `${MEBIBYTE.toString(16)}\r\n${"a".repeat(MEBIBYTE)}\r\n`;
 
 for (const [how, header, chunks] of [
-  ["by its length", `content-length: ${111 * MEBIBYTE}`, 0],
-  ["as it comes", "transfer-encoding: chunked", 111],
+  ["its length", `content-length: ${111 * MEBIBYTE}`, 0],
+  ["its chunks", "transfer-encoding: chunked", 111],
 ] as const)
-  t.test(`a body that is too large is answered and not waited for, known ${how}`, async (t) => {
+  t.test(`a body that is too large is refused early, detected by ${how}`, async (t) => {
     const { origin } = await startSandbox(t);
     const socket = connect(Number(new URL(origin).port), "127.0.0.1").on("error", () => {});
     const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
@@ -87,7 +96,7 @@ for (const [how, header, chunks] of [
     t.match(answer, /^connection: close/im);
   });
 
-t.test("the log tells of every call to a platform, and no secret of it", async (t) => {
+t.test("the log has every call to a platform without secrets", async (t) => {
   const { log, lines } = captureLog();
   const sandbox = createSandbox({ settings: SANDBOX_SETTINGS, port: 0, log });
   await sandbox.start?.({ fail: (error) => t.fail(String(error)) });

@@ -18,13 +18,13 @@ const arm = ({ origin }: RunningSandbox, fault: object): Promise<SandboxAnswer> 
 const readApp = ({ base }: RunningSandbox): Promise<SandboxAnswer> =>
   callSandbox(`${base}/${APP}`, { token: APP_TOKEN });
 
-/** What was last asked of the platforms. */
+/** Returns the last request to the platforms. */
 const lastRequest = async ({ origin }: RunningSandbox) =>
   (await callSandbox(`${origin}/_sandbox/requests`)).body.data[0];
 
 const usageOf = (answer: SandboxAnswer, header: string) => JSON.parse(answer.headers.get(header) ?? "null");
 
-t.test("an error comes as often as it was asked for, and then no more", async (t) => {
+t.test("an error fault applies as many times as requested", async (t) => {
   const sandbox = await startSandbox(t);
   t.equal((await arm(sandbox, { kind: "error", code: 100, subcode: 1885621, times: 2 })).status, 201);
   for (const remaining of [1, undefined]) {
@@ -38,7 +38,7 @@ t.test("an error comes as often as it was asked for, and then no more", async (t
   t.match(await readApp(sandbox), { status: 200, body: { id: APP } });
 });
 
-t.test("every code comes with the status that the platform gives it", async (t) => {
+t.test("every code has its HTTP status", async (t) => {
   const sandbox = await startSandbox(t);
   const statuses: Record<number, number> = {
     1: 400,
@@ -65,7 +65,7 @@ t.test("every code comes with the status that the platform gives it", async (t) 
   }
 });
 
-t.test("error_data is an object, or the JSON text of one", async (t) => {
+t.test("error_data is an object or its JSON text", async (t) => {
   const sandbox = await startSandbox(t);
   const dataFor = async (code: number, subcode?: number) => {
     await arm(sandbox, { kind: "error", code, subcode });
@@ -77,7 +77,7 @@ t.test("error_data is an object, or the JSON text of one", async (t) => {
   t.equal(await dataFor(100), undefined);
 });
 
-t.test("an error can come as a success, and a gateway answers in HTML", async (t) => {
+t.test("error_in_200 has status 200, and html is a gateway's error page", async (t) => {
   const sandbox = await startSandbox(t);
   await arm(sandbox, { kind: "error_in_200" });
   t.match(await readApp(sandbox), { status: 200, body: { error: { code: 2, is_transient: true } } });
@@ -88,7 +88,7 @@ t.test("an error can come as a success, and a gateway answers in HTML", async (t
   t.match(gateway.body, /<h1>502/);
 });
 
-t.test("a throttled caller is told when to come back", async (t) => {
+t.test("a throttled caller receives the waiting time", async (t) => {
   const sandbox = await startSandbox(t);
   await arm(sandbox, { kind: "throttle", ms: 90_000 });
   const app = await readApp(sandbox);
@@ -99,7 +99,7 @@ t.test("a throttled caller is told when to come back", async (t) => {
   t.match(await lastRequest(sandbox), { fault: "throttle", acted: false, status: 400 });
 });
 
-t.test("a delayed answer comes late and is the right one", async (t) => {
+t.test("a delayed answer is late and correct", async (t) => {
   const sandbox = await startSandbox(t);
   await arm(sandbox, { kind: "delay", ms: 300 });
   const began = Date.now();
@@ -107,18 +107,18 @@ t.test("a delayed answer comes late and is the right one", async (t) => {
   t.ok(Date.now() - began >= 295);
 });
 
-t.test("the sandbox closes although an answer is delayed for long", async (t) => {
+t.test("the sandbox closes while an answer is delayed", async (t) => {
   let pendingAnswer: Promise<SandboxAnswer> | undefined;
   await t.test("while it runs", async (t) => {
     const sandbox = await startSandbox(t);
     await arm(sandbox, { kind: "delay", ms: 600_000 });
     pendingAnswer = readApp(sandbox);
-    await until("it has arrived", () => lastRequest(sandbox));
+    await until("the request arrived", () => lastRequest(sandbox));
   });
   t.equal((await pendingAnswer)?.status, 200);
 });
 
-t.test("a dropped call is broken off, before or after the platform has acted", async (t) => {
+t.test("a dropped call is recorded with its fault, and as not executed for drop_before", async (t) => {
   const sandbox = await startSandbox(t);
   for (const [kind, acted] of [
     ["drop_before", false],
@@ -132,23 +132,23 @@ t.test("a dropped call is broken off, before or after the platform has acted", a
   t.equal((await readApp(sandbox)).status, 200);
 });
 
-t.test("a token that died stays dead until the faults are cleared", async (t) => {
+t.test("a dead token stays dead until the faults are cleared", async (t) => {
   const sandbox = await startSandbox(t);
   const readAppWith = (token: string) => callSandbox(`${sandbox.base}/${APP}`, { token });
   const before = await readAppWith("EAASandboxDemoAds");
-  t.equal(before.body.error.code, 104, "alive, but not the app's");
+  t.equal(before.body.error.code, 104, "valid, but not the app's token");
   await arm(sandbox, { kind: "dead_token", subcode: 463 });
   for (let count = 0; count < 2; count++)
     t.match(await readAppWith("EAASandboxDemoAds"), {
       status: 401,
       body: { error: { code: 190, error_subcode: 463 } },
     });
-  t.same((await readAppWith("EAASandboxDemoChat")).body.error.code, 104, "another token lives");
+  t.same((await readAppWith("EAASandboxDemoChat")).body.error.code, 104, "another token stays valid");
   t.match(await callSandbox(`${sandbox.origin}/_sandbox/faults`, { method: "DELETE" }), { status: 200 });
   t.equal((await readAppWith("EAASandboxDemoAds")).body.error.code, 104);
 });
 
-t.test("a token can die while it is exchanged", async (t) => {
+t.test("a token can become dead while it is exchanged", async (t) => {
   const sandbox = await startSandbox(t);
   await arm(sandbox, { kind: "dead_token" });
   t.match(await extendToken(sandbox, "EAASandboxDemoAds"), {
@@ -157,7 +157,7 @@ t.test("a token can die while it is exchanged", async (t) => {
   });
 });
 
-t.test("a call without a token that can die leaves that to the next", async (t) => {
+t.test("dead_token waits for a call with a revocable token", async (t) => {
   const sandbox = await startSandbox(t);
   await arm(sandbox, { kind: "dead_token" });
   t.equal((await callSandbox(`${sandbox.base}/${APP}`)).body.error.code, 104);
@@ -169,7 +169,7 @@ t.test("a call without a token that can die leaves that to the next", async (t) 
   });
 });
 
-t.test("a fault is meant for a method and a path, with the version or without it", async (t) => {
+t.test("a fault matches by method and path, with or without the version", async (t) => {
   const matchesFault = async (t: Test, match: object, path = `/v26.0/${APP}`, method = "GET") => {
     const sandbox = await startSandbox(t);
     await arm(sandbox, { kind: "html", match });
@@ -182,14 +182,14 @@ t.test("a fault is meant for a method and a path, with the version or without it
   t.notOk(await matchesFault(t, { path_prefix: "/act_1" }));
   t.ok(await matchesFault(t, { method: "DELETE" }, "/v26.0/1", "DELETE"));
   t.notOk(await matchesFault(t, { method: "POST" }));
-  t.notOk(await matchesFault(t, {}, "/"), "a page fails only where it is named");
+  t.notOk(await matchesFault(t, {}, "/"), "a page fails only when the path names it");
   t.ok(await matchesFault(t, { path_prefix: "/" }, "/"));
   t.notOk(await matchesFault(t, {}, "/_sandbox/inbox", "POST"));
   t.notOk(await matchesFault(t, { path_prefix: "/" }, "/_sandbox/inbox", "POST"));
   t.ok(await matchesFault(t, { path_prefix: "/_sandbox/inbox/a" }, "/_sandbox/inbox/a/b", "POST"));
 });
 
-t.test("faults are met in the order in which they were armed", async (t) => {
+t.test("faults apply in the order of arming", async (t) => {
   const sandbox = await startSandbox(t);
   await arm(sandbox, { kind: "error", code: 1 });
   await arm(sandbox, { kind: "error", code: 17 });
@@ -197,7 +197,7 @@ t.test("faults are met in the order in which they were armed", async (t) => {
   t.same(codes, [1, 17]);
 });
 
-t.test("the inbox fails by status, late, or not at all", async (t) => {
+t.test("the inbox can fail by status, by delay or by a dropped connection", async (t) => {
   const sandbox = await startSandbox(t);
   const inbox = `${sandbox.origin}/_sandbox/inbox`;
   const match = { path_prefix: "/_sandbox/inbox" };
@@ -219,7 +219,7 @@ t.test("the inbox fails by status, late, or not at all", async (t) => {
   ]);
 });
 
-t.test("a fault that cannot be is refused by the name of its field", async (t) => {
+t.test("an invalid fault is refused with the name of its field", async (t) => {
   const sandbox = await startSandbox(t);
   const inbox = { path_prefix: "/_sandbox/inbox" };
   const wrong: [fault: unknown, message: RegExp][] = [
@@ -231,7 +231,7 @@ t.test("a fault that cannot be is refused by the name of its field", async (t) =
     [{ kind: "error", matches: {} }, /matches is not a known field/],
     [{ kind: "error", match: { method: "PATCH" } }, /match.method must be one of/],
     [{ kind: "error", match: { path_prefix: "act_1" } }, /match.path_prefix must begin with a slash/],
-    [{ kind: "error", match: { path_prefix: "/_sandbox/faults" } }, /only \/_sandbox\/inbox can fail/],
+    [{ kind: "error", match: { path_prefix: "/_sandbox/faults" } }, /only \/_sandbox\/inbox can have faults/],
     [{ kind: "error", match: inbox, code: 190 }, /code must be an HTTP status/],
     [{ kind: "dead_token", match: inbox }, /kind must be one of error, html, delay/],
     [{ kind: "dead_token", subcode: 1 }, /subcode must be one of 458, /],
