@@ -1,9 +1,9 @@
 import { DEMO_ASSETS } from "../schema/demo-assets.ts";
 import type { Grant } from "./login/tokens.ts";
 
-/** The assets that exist from the start, the same at every start. */
+/** The assets and tokens below are constants, so every sandbox has them and they survive a restart. */
 
-/** The app that asks for access, as people see it. */
+/** The app name that the dialogs show. */
 export const APP_NAME = "Herald";
 export const PERSON = { id: DEMO_ASSETS.personId, name: "Sam Sandbox" };
 export const BUSINESS = DEMO_ASSETS.business;
@@ -15,14 +15,14 @@ export interface AdAccount {
   account_status: number;
   currency: string;
   timezone_name: string;
-  /** A personal account has none. */
+  /** Absent for a personal account. */
   business?: { id: string; name: string };
   business_name?: string;
 }
 
 const { account_id: DEMO_ACCOUNT_ID, ...demoAccount } = DEMO_ASSETS.adAccount;
 
-/** Like the demo client's, but for what is given. */
+/** Copies the demo client's ad account, with `rest` overriding its fields. */
 const businessAccount = (id: string, name: string, rest: Partial<AdAccount> = {}): AdAccount => ({
   ...demoAccount,
   id,
@@ -48,7 +48,7 @@ function personalAccount(id: string, name: string): AdAccount {
   return account;
 }
 
-/** Any call to such an account meets a dead token. */
+/** True when every call to the account fails with a dead token. */
 export const hasDeadToken = (accountId: string): boolean => accountId.startsWith("190");
 
 export interface PhoneNumber {
@@ -56,7 +56,7 @@ export interface PhoneNumber {
   display_phone_number: string;
   verified_name: string;
   code_verification_status: "VERIFIED" | "NOT_VERIFIED";
-  /** Two-step verification that was set before: another pin is refused. */
+  /** Pin of a two-step verification that is already set: registering with another pin is refused. */
   pin?: string;
 }
 
@@ -130,7 +130,7 @@ export interface Lead {
   field_data: readonly { name: string; values: readonly string[] }[];
 }
 
-/** Somebody who filled in a form. Its ids are too long for a double, as they may be. */
+/** A person's answers to a lead form. The ids are too long for a double, like the platform's. */
 export const LEADS: readonly Lead[] = [
   {
     id: "120200000000000701",
@@ -174,7 +174,7 @@ const permanentGrant = (
   expires: 0,
 });
 
-/** Tokens known by heart: what the demo client is connected with, before anyone has clicked through a dialog. */
+/** Tokens of the demo client's connections. They are valid before any dialog is completed. */
 export const BUILT_IN_TOKENS: Readonly<Record<string, Grant>> = {
   [DEMO_ASSETS.adToken]: permanentGrant("user", AD_SCOPES, [DEMO_ACCOUNT_ID]),
   [DEMO_ASSETS.chatToken]: permanentGrant("business", CHAT_SCOPES, [WABAS[0]?.id ?? ""]),

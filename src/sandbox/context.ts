@@ -3,21 +3,21 @@ import type { Tokens } from "./login/tokens.ts";
 import type { SandboxSettings } from "./settings.ts";
 import type { Webhooks } from "./webhooks/webhooks.ts";
 
-/** What every part of the stand-in platforms stands on. */
+/** The dependencies that all simulated platforms share. */
 export interface SandboxContext {
   settings: SandboxSettings;
   tokens: Tokens;
   codes: Codes;
   webhooks: Webhooks;
-  /** The time of day, in milliseconds. */
+  /** Current time in milliseconds. */
   now(): number;
-  /** Does the work after so many milliseconds of the sandbox's time, unless it is closed before. */
+  /** Runs the work after this many milliseconds of sandbox time, unless the sandbox is closed first. */
   schedule(milliseconds: number, work: () => void): void;
 }
 
 let createdCount = 0n;
 
-/** A number as the platform gives its objects: too long for a double, and never the same again, not even after a restart. */
+/** Returns an id like the platform's: too long for a double, and not repeated after a restart. */
 export function newNodeId(): string {
   createdCount += 1n;
   return String(

@@ -14,7 +14,7 @@ import {
 } from "./wire/graph-error.ts";
 import type { Params } from "./wire/params.ts";
 
-/** A request as it came, its parameters read. */
+/** A request with its parameters parsed. */
 export interface PlatformRequest {
   method: string;
   url: URL;
@@ -24,21 +24,21 @@ export interface PlatformRequest {
 
 export interface Graph {
   answer(request: PlatformRequest): Promise<Reply>;
-  /** Which quota a call counts against, whoever calls. */
+  /** Returns the quota that a call counts against, regardless of its token. */
   quotaOf(method: string, url: URL): Quota;
 }
 
 export interface Quota {
   usage: UsageKind | undefined;
-  /** The account or business it belongs to. */
+  /** The account or business that the quota belongs to. */
   asset: string;
-  /** As a kind lists it: `POST messages`. */
+  /** The edge's key in its kind: `POST messages`. */
   edge: string;
 }
 
 const GRAPH_PATH = /^\/(v\d+\.\d+)\/([^/]+)(?:\/([^/]+))?\/?$/;
 
-/** The platforms themselves: finds the node and its edge, admits the caller, answers in the platform's words. */
+/** Routes a call to its node and edge, checks its token, and answers in the platform's format. */
 export function createGraph(kinds: readonly NodeKind[], context: SandboxContext): Graph {
   const find = (method: string, url: URL) => {
     const [, version, node = "", edgeName] = GRAPH_PATH.exec(url.pathname) ?? [];
@@ -80,14 +80,14 @@ export function createGraph(kinds: readonly NodeKind[], context: SandboxContext)
   };
 }
 
-/** The token as it came, in its header or among the parameters; empty for none. */
+/** Returns the token from the header or the parameters; empty when there is none. */
 export const tokenOf = ({
   authorization,
   params,
 }: Pick<PlatformRequest, "authorization" | "params">): string =>
   /^Bearer (.+)$/i.exec(authorization ?? "")?.[1] ?? params.text("access_token") ?? "";
 
-/** The grant of a token that is alive and comes with its proof. */
+/** Returns the token's grant; throws unless the token is alive and its proof is valid. */
 function authenticate(context: SandboxContext, token: string, params: Params): Grant {
   if (token === "")
     throw new GraphError(104, "An access token is required to request this resource.", { status: 401 });

@@ -1,32 +1,32 @@
 import type { Grant } from "./login/tokens.ts";
 import type { Call } from "./wire/call.ts";
 
-/** Which quota a call counts against, shown in the usage headers. */
+/** The quota that a call counts against, shown in the usage headers. */
 export type UsageKind = "ads_management" | "ads_insights" | "whatsapp" | "messenger" | "instagram" | "pages";
 
-/** One thing that can be asked of a node. */
+/** An operation on a node. */
 export interface Edge {
-  /** Permissions without which it is refused. */
+  /** Required permissions: all of them. */
   scopes?: readonly string[];
-  /** Permissions of which one is enough. */
+  /** Required permissions: any one of them. */
   anyScope?: readonly string[];
-  /** `app`: only the app's own token opens it; `none`: no token. Anything else wants a person's, a business's or a page's. */
+  /** `app`: the app's own token; `none`: no token. By default a user, business or page token is required. */
   token?: "app" | "none";
   usage?: UsageKind;
-  /** The body, or a Reply. */
+  /** Returns the body, or a Reply. */
   answer(call: Call): unknown;
 }
 
 /**
- * The platform is a graph: every address names a node, and perhaps one of its edges. A kind says which nodes are its own,
- * who may reach them and what can be asked of them, by method and edge: `GET`, `POST`, `GET campaigns`, `POST messages`.
+ * A class of nodes in the platform's graph. A path names a node and optionally an edge; `edges` is keyed by
+ * method and edge: `GET`, `POST`, `GET campaigns`, `POST messages`.
  */
 export interface NodeKind {
   name: string;
   owns(node: string): boolean;
-  /** Whether the grant covers this node. What it does not cover looks as if it did not exist. */
+  /** True when the grant covers the node. A node that is not covered is reported as missing. */
   reaches?(grant: Grant, node: string): boolean;
-  /** Whose quota a call counts against, when it is not the node's own: the account of a campaign. */
+  /** The owner of the quota when it is not the node itself: the account of a campaign. */
   asset?(node: string): string | undefined;
   edges: Readonly<Record<string, Edge>>;
 }

@@ -1,6 +1,6 @@
 /**
- * Memory that belongs to one sandbox: made when it is first asked for, the same for its nodes, its doors and what arrives
- * from outside, and gone with it.
+ * Returns state that belongs to one sandbox: created on first use, shared by its nodes, routes and webhooks,
+ * and collected together with its context.
  */
 export function perSandbox<T>(create: () => T): (context: object) => T {
   const instances = new WeakMap<object, T>();

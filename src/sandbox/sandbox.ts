@@ -28,21 +28,21 @@ import { createWebhooks } from "./webhooks/webhooks.ts";
 
 interface SandboxOptions {
   settings: SandboxSettings;
-  /** 0 takes any free one. */
+  /** 0 selects any free port. */
   port: number;
   log: Log;
-  /** How fast its time goes: 1 as people see it, less in tests that wait for a review. */
+  /** Factor on the sandbox's delays: 1 is real time, less speeds up tests that wait for a review. */
   pace?: number;
-  /** The time of day, by which codes and tokens end. */
+  /** Current time in milliseconds; decides when codes and tokens expire. */
   now?: () => number;
 }
 
 export interface Sandbox extends Worker {
-  /** Its origin, once started. */
+  /** The server's origin; valid after start. */
   origin(): string;
 }
 
-/** The stand-in platforms as one server on loopback. What they know is kept in memory. */
+/** The simulated platforms as one server on loopback. Their state is kept in memory. */
 export function createSandbox({ settings, port, log, pace = 1, now = Date.now }: SandboxOptions): Sandbox {
   const timers = createTimers(pace);
   const closing = new AbortController();
@@ -83,17 +83,16 @@ export function createSandbox({ settings, port, log, pace = 1, now = Date.now }:
   };
 }
 
-/** Everything that can be asked for. */
 const allKinds = (context: SandboxContext): NodeKind[] =>
   [appKinds, loginKinds, adKinds, chatKinds, pageKinds].flatMap((kinds) => kinds(context));
 
-/** What there is beside the graph. */
+/** Everything outside the graph. */
 const allRoutes = (context: SandboxContext, controlParts: ControlParts): SandboxRoute[] => [
   ...dialogRoutes(context),
   ...mediaRoutes(context),
   ...controlRoutes(context, controlParts),
 ];
 
-/** Nobody waits longer than for the end. */
+/** Closing the sandbox ends the sleep early: a delayed call must not hold up the shutdown. */
 const sleepUnlessClosed = (closeSignal: AbortSignal, milliseconds: number): Promise<void> =>
   sleep(milliseconds, undefined, { signal: closeSignal }).catch(() => {});

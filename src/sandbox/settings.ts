@@ -1,10 +1,10 @@
 import type { Config } from "../runtime/config/config.ts";
 
-/** The settings that the stand-in platforms share with the service. */
+/** The settings that the sandbox shares with the service. */
 export type SandboxSettings = Pick<
   Config,
   "PUBLIC_URL" | "PLATFORM_APP_ID" | "PLATFORM_APP_SECRET" | "PLATFORM_VERIFY_TOKEN" | "SIGNUP_CONFIG_ID"
 >;
 
-/** The version of the platforms' interface that is spoken here. */
+/** The platform API version that the sandbox implements. */
 export const VERSION = "v26.0";

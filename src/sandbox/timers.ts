@@ -1,16 +1,16 @@
 export interface Timers {
   schedule(milliseconds: number, work: () => void): void;
-  /** Nothing that was to come will happen any more. */
+  /** Cancels all pending work and ignores later calls of `schedule`. */
   stop(): void;
 }
 
-/** Timers of a time that goes at a pace of its own: 0.01 is a hundred times as fast. */
+/** Timers whose delays are multiplied by `pace`: 0.01 is a hundred times as fast. */
 export function createTimers(pace: number): Timers {
   const pending = new Set<NodeJS.Timeout>();
   let stopped = false;
   return {
     schedule(milliseconds, work) {
-      if (stopped) return; // what was under way at the end must not begin anything new
+      if (stopped) return; // a call that is still in flight at shutdown must not start new work
       const timer = setTimeout(() => {
         pending.delete(timer);
         work();

@@ -3,18 +3,18 @@ import { Reply } from "./wire/call.ts";
 import { GraphError } from "./wire/graph-error.ts";
 
 export interface Load {
-  /** Of the quota, 0 to 100. */
+  /** Used share of the quota, 0 to 100. */
   percent: number;
-  /** How long a throttled caller must stay away. */
+  /** Minutes until a throttled caller regains access. */
   regainMinutes?: number;
-  /** The same to the second, which only an ad account says. */
+  /** Seconds until access is regained; only sent for an ad account. */
   resetSeconds?: number;
 }
 
 const ACCESS_TIER = "development_access";
 const DEFAULT_LOAD: Load = { percent: 2 };
 
-/** The headers in which the platform says how much of a quota is used; `asset` is the account or business, without `act_`. */
+/** Builds the headers with a quota's usage; `asset` is the account or business, without `act_`. */
 export function usageHeaders(
   kind: UsageKind | undefined,
   asset: string,
@@ -22,7 +22,7 @@ export function usageHeaders(
 ): Record<string, string> {
   const { percent, regainMinutes = 0, resetSeconds = regainMinutes * 60 } = load;
   const headers: Record<string, unknown> = {
-    // Where an asset has a quota of its own, it is that one which is used up.
+    // When the asset has its own quota, that quota is exhausted and the app's stays below 100.
     "x-app-usage": { call_count: kind ? Math.min(percent, 99) : percent, total_time: 1, total_cputime: 1 },
   };
   if (kind === undefined) return toHeaderValues(headers);
@@ -56,7 +56,7 @@ export function usageHeaders(
 const toHeaderValues = (headers: Record<string, unknown>): Record<string, string> =>
   Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, JSON.stringify(value)]));
 
-/** What is answered, how much of the quota is used beside it: refusals count too. Headers that are there already stay. */
+/** Adds the usage headers to replies and errors. Headers that are already set win. */
 export async function withUsageHeaders(usage: Record<string, string>, answer: () => unknown): Promise<Reply> {
   try {
     const result = await answer();

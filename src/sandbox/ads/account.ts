@@ -6,7 +6,7 @@ import type { Call } from "../wire/call.ts";
 import { checkFields, project } from "../wire/fields.ts";
 import { deadToken, noSuchObject } from "../wire/graph-error.ts";
 
-/** The digits of `act_1`. */
+/** Returns the digits of `act_1`; empty for any other node. */
 const digitsOf = (node: string) => /^act_(\d+)$/.exec(node)?.[1] ?? "";
 
 const accountsById = new Map(AD_ACCOUNTS.map((account) => [account.id, account]));
@@ -17,7 +17,7 @@ export function accountOf({ method, node }: Pick<Call, "method" | "node">): AdAc
   return account;
 }
 
-/** Whom an account belongs to, and who may reach it. A dead token shows itself whoever calls. */
+/** An account with a dead token is reachable by every grant, so that its error shows. */
 export const accountNodes: Omit<NodeKind, "edges"> = {
   name: "ad account",
   owns: (node) => accountsById.has(digitsOf(node)) || hasDeadToken(digitsOf(node)),
@@ -25,7 +25,7 @@ export const accountNodes: Omit<NodeKind, "edges"> = {
   asset: digitsOf,
 };
 
-/** The same edges, behind the dead token that some accounts have. */
+/** Wraps the edges so that accounts with a dead token fail on every call. */
 export const withDeadTokens = (edges: NodeKind["edges"]): NodeKind["edges"] =>
   Object.fromEntries(
     Object.entries(edges).map(([name, edge]) => {
@@ -49,7 +49,7 @@ export const ACCOUNT_FIELDS = [
   "timezone_name",
 ];
 
-/** An account as it reads; `business` only to whoever may manage the business. */
+/** Renders an account; `business` requires the business_management permission. */
 export const toAccountNode = ({ id, business, ...rest }: AdAccount, { scopes }: Grant) => ({
   ...rest,
   id: `act_${id}`,
@@ -65,7 +65,7 @@ export function showAccount(call: Call): unknown {
   return project(toAccountNode(accountOf(call), call.grant), fields, ["account_id"]);
 }
 
-/** Whether the account's changes are told to the app. */
+/** Edges that manage the app's subscription to an account's changes. */
 export function subscriptionEdges({ webhooks, settings }: SandboxContext): NodeKind["edges"] {
   const idOf = (call: Call) => accountOf(call).id;
   const scopes = ["ads_management"];

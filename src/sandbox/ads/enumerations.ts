@@ -1,4 +1,4 @@
-/** The words that the ad platform knows, written down here on their own: a list that is wrong in the service must meet its match. */
+/** The ad platform's enumerations, independent of the service's lists so that errors in those show. */
 
 export const OBJECTIVES = [
   "APP_INSTALLS",
@@ -96,7 +96,7 @@ export const OPTIMIZATION_GOALS = [
   "MESSAGING_APPOINTMENT_CONVERSION",
 ] as const;
 
-/** Not the hundred that exist, but the common ones. SEE_MENU is gone. */
+/** The common values of the platform's hundred. SEE_MENU no longer exists. */
 export const CALLS_TO_ACTION = [
   "APPLY_NOW",
   "BOOK_NOW",
@@ -123,7 +123,7 @@ export const CALLS_TO_ACTION = [
   "WHATSAPP_MESSAGE",
 ] as const;
 
-/** Where the Digital Services Act asks who pays for an ad. */
+/** Countries in which the Digital Services Act requires an ad to name its payer. */
 export const EU_COUNTRIES = [
   ..."AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK".split(" "),
 ];

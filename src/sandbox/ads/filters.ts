@@ -10,7 +10,7 @@ type Attribute = (object: AdObject, objects: AdObjects) => string | number;
 
 const toUnixSeconds = (instant: Date) => Math.floor(instant.getTime() / 1000);
 
-/** What can be filtered by: of the object itself, or with `campaign.` before it of the campaign it lives in. */
+/** Fields to filter by; the prefix `campaign.`, `adset.` or `ad.` selects the ancestor of that kind. */
 const ATTRIBUTES: Readonly<Record<string, Attribute>> = {
   id: ({ id }) => id,
   name: ({ values }) => String(values.name ?? ""),
@@ -22,7 +22,7 @@ const ATTRIBUTES: Readonly<Record<string, Attribute>> = {
   updated_time: ({ updated }) => toUnixSeconds(updated),
 };
 
-/** What is wanted is a list, of one where one was given. */
+/** Compares a value with the expected values; a single expected value is a list of one. */
 type Comparison = (value: string | number, expected: readonly string[]) => boolean;
 
 const isAmong: Comparison = (value, expected) => expected.includes(String(value));
@@ -42,10 +42,10 @@ const OPERATORS: Readonly<Record<string, Comparison>> = {
 
 const FIELD = /^(?:(campaign|adset|ad)\.)?(\w+)$/;
 
-/** Anything, so that its properties can be asked for. */
+/** Wraps any value, so that reading its properties never throws. */
 const asRecord = (value: unknown) => Object(value) as Record<string, unknown>;
 
-/** One condition of `filtering`. */
+/** A condition of the `filtering` parameter. */
 export interface Condition {
   field: string;
   matches(value: string | number): boolean;
@@ -70,7 +70,7 @@ function toObjectFilter({ field, matches }: Condition, objects: AdObjects): Obje
   };
 }
 
-/** The objects that pass every condition. */
+/** Returns a filter that requires all conditions. */
 export function combineFilters(conditions: readonly Condition[], objects: AdObjects): ObjectFilter {
   const filters = conditions.map((condition) => toObjectFilter(condition, objects));
   return (object) => filters.every((passes) => passes(object));
@@ -91,7 +91,7 @@ const EFFECTIVE_STATUSES: readonly string[] = [
   "PREAPPROVED",
 ];
 
-/** What a list shows. Without a word about the status, what is deleted or archived stays hidden. */
+/** Reads the filter of a list. Deleted and archived objects are hidden unless the call filters by status. */
 export function readVisibilityFilter(call: Call, objects: AdObjects): ObjectFilter {
   const conditions = readConditions(call);
   const passes = combineFilters(conditions, objects);

@@ -17,10 +17,10 @@ import { type AdObject, createObjects, type ObjectKind } from "./objects/objects
 import { createObjectReader } from "./read.ts";
 import { createObjectWriter } from "./write.ts";
 
-/** The kinds whose objects are made in an account, by the edge they are made at. */
+/** Kinds that are created in an account, by the name of their edge. */
 const CREATABLE_KINDS = { campaigns: campaign, adsets: adSet, ads: ad, adcreatives: creative };
 
-/** Ad accounts and what lives in them. */
+/** Nodes of ad accounts and the objects in them. */
 export function adKinds(context: SandboxContext): NodeKind[] {
   const objects = createObjects();
   const reader = createObjectReader(objects);

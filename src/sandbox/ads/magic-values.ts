@@ -1,13 +1,25 @@
-/** Names and addresses that bring about a case which otherwise comes by chance, as payment test cards do. */
+/** Names and URLs that cause a specific outcome, like the numbers of payment test cards. */
 export const AD_MAGIC_VALUES = [
-  { value: "an ad account `act_190...`", effect: "has a dead token" },
-  { value: "a campaign named `throttle me`", effect: "gets a rate limit" },
-  { value: "an ad named `disapprove...`", effect: "is disapproved by the review, with a webhook" },
-  { value: "an object named `no delivery...`", effect: "has no insights" },
+  { value: "an ad account `act_190...`", effect: "fails every call with error 190/460 (dead token)" },
+  { value: "a campaign named `throttle me`", effect: "is refused with error 80004 (rate limit)" },
+  {
+    value: "an ad named `disapprove...`",
+    effect: "is disapproved in review; the result arrives as a webhook",
+  },
+  {
+    value: "an object named `no delivery...`",
+    effect: "has no insights; the objects in it have none either",
+  },
   { value: "a report on an object with `fail report` in its name", effect: "ends as Job Failed" },
   { value: "a report on an object with `skip report` in its name", effect: "ends as Job Skipped" },
-  { value: "a video with `unreachable` in its file_url", effect: "cannot be fetched, 389" },
-  { value: "a video with `broken` in its file_url", effect: "is fetched and never gets ready" },
+  {
+    value: "a video with `unreachable` in its file_url",
+    effect: "fails with error 389: the file cannot be fetched",
+  },
+  {
+    value: "a video with `broken` in its file_url",
+    effect: "never becomes ready: its processing ends with an error",
+  },
 ] as const;
 
 export const isThrottled = (name: string): boolean => name === "throttle me";

@@ -14,7 +14,7 @@ export interface ObjectReader {
   list(kind: AdKind, objects: readonly AdObject[], call: Call): unknown;
 }
 
-/** Shows objects of any kind, as its table says. */
+/** Renders objects of any kind by the kind's definition. */
 export function createObjectReader(objects: AdObjects): ObjectReader {
   const show: ObjectReader["show"] = (kind, object, call) => {
     const fields = call.params.words("fields");

@@ -5,17 +5,17 @@ interface Refusal {
   subcode?: number;
   title: string;
   message: string;
-  /** The parameters at fault. */
+  /** The invalid parameters. */
   blame?: readonly string[];
-  /** The platform writes `error_data` as an object here and as the JSON text of one there. */
+  /** Sends `error_data` as JSON text: the platform uses an object in some errors and text in others. */
   asText?: true;
 }
 
-/** What the platform finds wrong with an ad object whose parameters are well-formed. */
+/** Errors for ad objects whose parameters are well-formed but not accepted. */
 const REFUSALS = {
   legacyObjective: {
     title: "Objective Is Not Available",
-    message: "New campaigns take an OUTCOME_ objective. Choose one of them.",
+    message: "New campaigns require an OUTCOME_ objective.",
     blame: ["objective"],
   },
   unfitStatus: {
@@ -26,7 +26,7 @@ const REFUSALS = {
   budgetSharing: {
     subcode: 4834011,
     title: "Must Specify True or False in is_adset_budget_sharing_enabled Field",
-    message: "A campaign without a budget of its own must say whether its ad sets may share theirs.",
+    message: "A campaign without a budget must specify whether its ad sets can share theirs.",
     blame: ["is_adset_budget_sharing_enabled"],
   },
   twoBudgets: {
@@ -49,12 +49,12 @@ const REFUSALS = {
   },
   noBudget: {
     title: "Budget Is Missing",
-    message: "The campaign has no budget, so its ad sets need one each.",
+    message: "The campaign has no budget, so each of its ad sets needs one.",
     blame: ["daily_budget", "lifetime_budget"],
   },
   noEnd: {
     title: "End Time Is Missing",
-    message: "A lifetime budget needs an end time.",
+    message: "A lifetime budget requires an end time.",
     blame: ["end_time"],
   },
   endsBeforeStart: {
@@ -65,40 +65,40 @@ const REFUSALS = {
   noBid: {
     subcode: 1815857,
     title: "Bid Amount Required",
-    message: "This bid strategy needs a bid amount.",
+    message: "This bid strategy requires a bid amount.",
     blame: ["bid_amount"],
   },
   noPlace: {
     subcode: 1885364,
     title: "Location Is Missing",
-    message: "Your ad set's targeting needs geo_locations.",
+    message: "Your ad set's targeting requires geo_locations.",
     blame: ["targeting"],
   },
   noCampaign: {
     title: "Campaign Not Found",
-    message: "There is no such campaign in this account, or it is deleted.",
+    message: "The campaign does not exist in this account or is deleted.",
     blame: ["campaign_id"],
   },
   noAdSet: {
     title: "Ad Set Not Found",
-    message: "There is no such ad set in this account, or it is deleted.",
+    message: "The ad set does not exist in this account or is deleted.",
     blame: ["adset_id"],
   },
   noCreative: {
     title: "Creative Not Found",
-    message: "The creative must name an existing creative of this account as creative_id.",
+    message: "creative_id must be the id of an existing creative of this account.",
     blame: ["creative"],
     asText: true,
   },
   noPayer: {
     subcode: 3858152,
     title: "Beneficiary and Payer Are Missing",
-    message: "Ads for people in the European Union must say who benefits from them and who pays for them.",
+    message: "Ads shown in the European Union must name their beneficiary and their payer.",
     blame: ["dsa_beneficiary", "dsa_payor"],
   },
   oddStory: {
-    title: "Post Can't Be Made",
-    message: "object_story_spec needs a page_id and exactly one kind of content, with what that needs.",
+    title: "Post Can't Be Created",
+    message: "object_story_spec requires a page_id and exactly one kind of content with its required fields.",
     blame: ["object_story_spec"],
   },
   noImage: {
@@ -114,23 +114,26 @@ const REFUSALS = {
   noThumbnail: {
     subcode: 1443226,
     title: "Your Video Needs a Thumbnail",
-    message: "Give an image_hash or an image_url as the video's thumbnail.",
+    message: "Set image_hash or image_url as the video's thumbnail.",
     blame: ["object_story_spec", "image_hash"],
   },
   videoNotReady: {
     subcode: 1885252,
     title: "Video Not Ready for Use in an Ad",
-    message: "The video is still being processed, or could not be.",
+    message: "The video is still being processed, or its processing failed.",
     blame: ["object_story_spec", "video_id"],
     asText: true,
   },
   notAnImage: {
     subcode: 1487411,
     title: "Image Can't Be Read",
-    message: "The file is not an image of a kind that can be used in an ad.",
+    message: "The file is not an image in a supported format.",
     blame: ["bytes"],
   },
-  unchangeable: { title: "Can't Be Changed", message: "This cannot be changed once the object exists." },
+  unchangeable: {
+    title: "Can't Be Changed",
+    message: "This field cannot be changed after the object is created.",
+  },
   deletedCampaign: {
     subcode: 1487566,
     title: "Campaign Is Deleted",
@@ -160,7 +163,7 @@ const REFUSALS = {
   tooMuchData: {
     subcode: 1487534,
     title: "Too Much Data",
-    message: "Reduce the amount of data you ask for, or ask for a report.",
+    message: "Reduce the amount of data you request, or request a report.",
   },
 } as const satisfies Record<string, Refusal>;
 

@@ -3,7 +3,7 @@ import { invalidParameter } from "../wire/graph-error.ts";
 
 const OFFSET = /GMT(?:([+-])(\d\d):(\d\d))?/;
 
-/** How far a zone is ahead of universal time at that moment, in minutes. */
+/** Returns the zone's offset from UTC at that instant, in minutes. */
 function offsetAt(zone: string, instant: Date): number {
   const parts = new Intl.DateTimeFormat("en-US", { timeZone: zone, timeZoneName: "longOffset" }).format(
     instant,
@@ -14,7 +14,7 @@ function offsetAt(zone: string, instant: Date): number {
 
 const padTwo = (number: number) => String(number).padStart(2, "0");
 
-/** As the platform writes a time: in the account's zone, the offset without a colon. */
+/** Formats a time like the platform: in the account's zone, with an offset without a colon. */
 export function formatTimeIn(zone: string, instant: Date): string {
   const offset = offsetAt(zone, instant);
   const local = new Date(instant.getTime() + offset * MINUTE).toISOString().slice(0, 19);
@@ -22,12 +22,12 @@ export function formatTimeIn(zone: string, instant: Date): string {
   return `${local}${offset < 0 ? "-" : "+"}${padTwo(Math.floor(absoluteOffset / 60))}${padTwo(absoluteOffset % 60)}`;
 }
 
-/** The day it is in that zone, `2026-09-01`. */
+/** Returns the current day in the zone: `2026-09-01`. */
 export const todayIn = (zone: string): string => formatTimeIn(zone, new Date()).slice(0, 10);
 
 const ISO = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:\.\d+)?(Z|[+-]\d\d:?\d\d)?)?$/;
 
-/** A time as callers write it: Unix seconds, or ISO 8601, without an offset in the account's zone. */
+/** Parses a caller's time: Unix seconds or ISO 8601; without an offset the account's zone applies. */
 export function readTime(text: string, zone: string, name: string): Date {
   if (/^\d{9,11}$/.test(text)) return new Date(Number(text) * 1000);
   const [, day, time = "00:00", seconds = ":00", offset] = ISO.exec(text) ?? [];

@@ -2,17 +2,17 @@ import { invalidParameter } from "../wire/graph-error.ts";
 import type { Params } from "../wire/params.ts";
 import { readTime } from "./times.ts";
 
-/** What is known of an object by the names of its parameters. A time is a Date, an amount the text of an integer. */
+/** An object's values by parameter name. A time is a Date, an amount the text of an integer. */
 export type Values = Record<string, unknown>;
 
 export interface ReaderInput {
   params: Params;
   name: string;
-  /** The account's, for times without an offset. */
+  /** The account's time zone, used for times without an offset. */
   zone: string;
 }
 
-/** Reads one parameter as its type, or refuses it. Absent is undefined. */
+/** Reads one parameter as its type, or throws. Undefined when it is absent. */
 export type Reader = (input: ReaderInput) => unknown;
 
 export const text: Reader = ({ params, name }) => {
@@ -21,7 +21,7 @@ export const text: Reader = ({ params, name }) => {
   return value;
 };
 
-/** In the smallest unit of the account's currency. */
+/** Reads an amount in the smallest unit of the account's currency. */
 export const amount: Reader = (input) => {
   const value = count(input);
   return value === undefined ? undefined : String(value);
@@ -64,7 +64,7 @@ export const listOf =
     return values;
   };
 
-/** The parameters that were sent and that this table knows. The platform overlooks the others. */
+/** Reads the parameters that the table defines. Others are ignored, like on the platform. */
 export function readValues(readers: Readonly<Record<string, Reader>>, params: Params, zone: string): Values {
   const values: Values = {};
   for (const [name, read] of Object.entries(readers)) {

@@ -19,7 +19,7 @@ export interface ObjectWriter {
   remove(object: AdObject): unknown;
 }
 
-/** Makes, changes and deletes objects of any kind, as its table says. */
+/** Creates, updates and deletes objects of any kind by the kind's definition. */
 export function createObjectWriter(context: SandboxContext, objects: AdObjects): ObjectWriter {
   const review = createReview(context, objects);
   return {

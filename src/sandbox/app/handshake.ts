@@ -7,7 +7,7 @@ interface Handshake {
   verifyToken: string;
 }
 
-/** Asks the receiver whether it wants webhooks: it knows the token and echoes the challenge, or it gets none. */
+/** Verifies a webhook receiver: it must echo the challenge, which it does only for the right verify token. */
 export async function verifyCallback({ callbackUrl, verifyToken }: Handshake): Promise<void> {
   const challenge = String(randomInt(1_000_000_000, 2_000_000_000));
   const url = new URL(callbackUrl);

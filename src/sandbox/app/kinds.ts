@@ -14,7 +14,7 @@ interface Subscription {
   active: true;
 }
 
-/** The app itself: what it is called, and where it wants its webhooks. */
+/** The app node: its name and its webhook subscriptions. */
 export function appKinds({ settings, webhooks }: SandboxContext): NodeKind[] {
   const subscriptions = new Map<string, Subscription>();
 

@@ -1,6 +1,6 @@
 import { GraphError } from "../wire/graph-error.ts";
 
-/** The refusals of the chat platform: their words, and their HTTP status where it is not 400. */
+/** Error titles of the chat platform, and their HTTP status when it is not 400. */
 const REFUSALS = {
   130429: { title: "Rate limit hit" },
   131000: { title: "Something went wrong", status: 500 },
@@ -28,7 +28,7 @@ const REFUSALS = {
 
 export type ChatErrorCode = keyof typeof REFUSALS;
 
-/** A refusal at once: the general words in the message, what is wrong here in the details. */
+/** An immediate error: the title is the message, and `details` describes this case. */
 export function chatError(code: ChatErrorCode, details: string): GraphError {
   const { title, status = 400 }: { title: string; status?: number } = REFUSALS[code];
   return new GraphError(code, `(#${code}) ${title}`, {
@@ -37,7 +37,7 @@ export function chatError(code: ChatErrorCode, details: string): GraphError {
   });
 }
 
-/** The same refusal as a webhook tells of it afterwards. */
+/** The same error in the format of a status webhook. */
 export function toWebhookError(code: ChatErrorCode, details: string): unknown {
   const { title } = REFUSALS[code];
   return {

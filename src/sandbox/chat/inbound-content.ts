@@ -8,14 +8,14 @@ import { newWamid } from "./messages/wamid.ts";
 
 interface ContentInput {
   context: SandboxContext;
-  /** The number that was written to. */
+  /** The receiving number. */
   number: string;
   person: Person;
 }
 
 type Content = Record<string, unknown>;
 
-/** What is under the type when nothing was said about it, or not all of it. */
+/** Generated content per message type, used when none or only part of it is given. */
 const DEFAULT_CONTENT: Readonly<Record<string, (input: ContentInput) => unknown>> = {
   text: () => ({ body: "Hello" }),
   image: sampleFile("image"),
@@ -55,7 +55,7 @@ function sampleFile(type: keyof typeof SAMPLE_FILES): (input: ContentInput) => u
   };
 }
 
-/** These stand beside the content, not in it: what is answered to, and the ad that was pressed. */
+/** Fields beside the content: the message replied to and the ad that was clicked. */
 const SIBLING_FIELDS = ["context", "referral"];
 
 const UNKNOWN_TYPE_ERROR = {
@@ -65,7 +65,7 @@ const UNKNOWN_TYPE_ERROR = {
   error_data: { details: "Message type is currently not supported." },
 };
 
-/** The fields of a message that its type brings with it. Of a file only some need to be given. */
+/** Builds the type-specific fields of an inbound message. Content of a file type may be given in part. */
 export function contentOf(input: ContentInput, type: string, given: unknown): Content {
   const toDefault = ownProperty(DEFAULT_CONTENT, type);
   if (!toDefault) throw invalidParameter(`type must be one of {${Object.keys(DEFAULT_CONTENT).join(", ")}}`);

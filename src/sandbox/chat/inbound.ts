@@ -7,7 +7,7 @@ import { contactOf, type Person, personByPhone, personByScopedId } from "./messa
 import { newWamid } from "./messages/wamid.ts";
 import { isPhoneNumberId, metadataOf, senderOf } from "./numbers.ts";
 
-/** People write to the numbers. */
+/** Receives messages from people to phone numbers. */
 export const chatInbound = (context: SandboxContext): InboundSource => ({
   hasChannel: isPhoneNumberId,
   receive: (message) => receive(context, message),
@@ -36,7 +36,7 @@ function receive(context: SandboxContext, { channel, from, type, content }: Inbo
   };
 }
 
-/** Whoever writes is already known to the platform, by this very number. */
+/** Keeps the number unchanged: the sandbox treats a sender's number as the one that the platform knows. */
 function readPerson(from: string): Person {
   const person = personByPhone(from, (digits) => digits) ?? personByScopedId(from);
   if (!person) throw invalidParameter("from must be a phone number or a business-scoped id");

@@ -5,6 +5,6 @@ import { phoneNumberKind } from "./phone-number-kind.ts";
 import { templateKind } from "./templates/template-kind.ts";
 import { wabaKind } from "./waba-kind.ts";
 
-/** Chat businesses, their numbers, templates, messages and media. */
+/** Nodes of the chat platform: business accounts, numbers, templates and media. */
 export const chatKinds = (context: SandboxContext): NodeKind[] =>
   [wabaKind, phoneNumberKind, templateKind, mediaKind].map((kind) => kind(context));

@@ -1,14 +1,14 @@
 import type { ChatErrorCode } from "./chat-error.ts";
 
-/** What a recipient brings about by how its number (or its scoped id) ends. */
+/** The outcome that the last four characters of a recipient's number or scoped id cause. */
 export interface MagicOutcome {
-  /** Refused at the first try with each sender, taken afterwards. */
+  /** Error of the first attempt from each number; later attempts are accepted. */
   firstTryError?: ChatErrorCode;
-  /** Refused whenever it is tried. */
+  /** Error of every attempt. */
   everyTryError?: ChatErrorCode;
-  /** Taken, and then a webhook tells that it failed. */
+  /** The message is accepted, and a webhook reports this failure. */
   webhookError?: ChatErrorCode;
-  /** A status that never comes. */
+  /** A status that is never sent. */
   skippedStatus?: "delivered";
 }
 
@@ -25,7 +25,7 @@ const RECIPIENT_SUFFIXES: Readonly<Record<string, MagicOutcome>> = {
 export const magicOutcomeOf = (recipient: string): MagicOutcome =>
   RECIPIENT_SUFFIXES[recipient.slice(-4)] ?? {};
 
-/** What a template's name makes of its review. Any other name is approved. */
+/** Review results by the beginning of a template's name. All other names are approved. */
 const NAME_PREFIXES = {
   reject_: "rejected",
   pause_: "paused",

@@ -1,7 +1,7 @@
 import { type PhoneNumber, WABAS, type Waba } from "../built-in-assets.ts";
 import type { Grant } from "../login/tokens.ts";
 
-/** A number, and the business account it belongs to. */
+/** A number and its business account. */
 export interface Sender {
   waba: Waba;
   number: PhoneNumber;
@@ -13,7 +13,7 @@ const SENDERS: ReadonlyMap<string, Sender> = new Map(
 
 export const isPhoneNumberId = (id: string): boolean => SENDERS.has(id);
 
-/** Of a node that the graph has already found to be a number. */
+/** Throws for an unknown id; callers pass nodes that the graph has already matched. */
 export function senderOf(id: string): Sender {
   const sender = SENDERS.get(id);
   if (!sender) throw new Error(`no number has the id ${id}`);
@@ -22,7 +22,7 @@ export function senderOf(id: string): Sender {
 
 export const isWaba = (id: string): boolean => WABAS.some((waba) => waba.id === id);
 
-/** Of a node that the graph has already found to be a business account. */
+/** Throws for an unknown id; callers pass nodes that the graph has already matched. */
 export function wabaOf(id: string): Waba {
   const waba = WABAS.find((candidate) => candidate.id === id);
   if (!waba) throw new Error(`no business account has the id ${id}`);
@@ -35,7 +35,7 @@ export const reachesNumber = (grant: Grant, id: string): boolean =>
 export const digitsOf = ({ display_phone_number }: PhoneNumber): string =>
   display_phone_number.replaceAll(/\D/g, "");
 
-/** How a webhook names the number it is about. */
+/** The fields that identify the number in a webhook. */
 export const metadataOf = ({ number }: Sender) => ({
   display_phone_number: digitsOf(number),
   phone_number_id: number.id,

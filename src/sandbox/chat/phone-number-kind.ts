@@ -8,7 +8,7 @@ import { sendMessage } from "./messages/send-message.ts";
 import { isPhoneNumberId, reachesNumber, senderOf } from "./numbers.ts";
 import { deregister, isRegistered, register } from "./registration.ts";
 
-/** A number that sends and receives. */
+/** A phone number that sends and receives. */
 export const phoneNumberKind = (context: SandboxContext): NodeKind => ({
   name: "phone number",
   owns: isPhoneNumberId,

@@ -11,13 +11,14 @@ import { checkProduct } from "./product.ts";
 const REGISTRATION_WINDOW_MS = 72 * HOUR;
 const MAX_REGISTRATIONS_PER_WINDOW = 10;
 
+/** Grants and `deregister` make a number await registration; `register` ends that. */
 interface Registrations {
-  /** Numbers that must be registered before they send. All others may, so that a channel still works after a restart. */
+  /** Numbers that cannot send. Numbers start outside it, so that connected channels work after a restart. */
   awaiting: Set<string>;
-  /** Numbers that need no registration when they are granted: the demo client's, and those that were registered before. */
+  /** Numbers that a new grant leaves registered: the demo client's, and those registered before. */
   registered: Set<string>;
   pins: Map<string, string>;
-  /** When each number was registered or deregistered. */
+  /** Times of each number's registrations and deregistrations. */
   attempts: Map<string, number[]>;
 }
 
@@ -36,7 +37,7 @@ const registrationsOf = perSandbox((): Registrations => {
 export const isRegistered = (context: SandboxContext, number: string): boolean =>
   !registrationsOf(context).awaiting.has(number);
 
-/** The numbers of a business account that was just granted send nothing until they are registered. */
+/** Makes the numbers of a newly granted business account unable to send until they are registered. */
 export function awaitRegistration(context: object, asset: string): void {
   const { awaiting, registered } = registrationsOf(context);
   for (const { id } of WABAS.find((waba) => waba.id === asset)?.numbers ?? [])
@@ -66,7 +67,7 @@ export function deregister(context: SandboxContext, { node }: Call): unknown {
   return { success: true };
 }
 
-/** One that comes too often is refused, and is not counted itself: the way is free again when the old ones are past. */
+/** Throws when the number has too many attempts in the window. A rejected attempt is not counted. */
 function countAttempt(context: SandboxContext, number: string): void {
   const { attempts } = registrationsOf(context);
   const recent = (attempts.get(number) ?? []).filter((at) => Date.now() - at < REGISTRATION_WINDOW_MS);

@@ -7,10 +7,10 @@ import { managementEdge } from "./edges.ts";
 
 const MAX_URI_LENGTH = 200;
 
-/** Where the messages of an account shall go instead. It is kept and shown; the sandbox knows one service only. */
+/** Callback URLs per business account, stored and shown but not used: there is only one service. */
 const overridesOf = perSandbox(() => new Map<string, string>());
 
-/** Whether the app hears of a business account. */
+/** Edges that manage the app's subscription to a business account. */
 export const subscribedApps = (context: SandboxContext): Record<string, Edge> => ({
   "POST subscribed_apps": managementEdge((call) => subscribe(context, call)),
   "GET subscribed_apps": managementEdge(({ node }) => ({

@@ -1,6 +1,6 @@
 import type { SandboxRoute } from "../server/route.ts";
 
-/** A door for developers says in the index what it is for. */
+/** A route for developers. GET /_sandbox lists its summary. */
 export interface ControlRoute extends SandboxRoute {
   summary: string;
 }

@@ -13,7 +13,6 @@ export interface ControlParts {
   inbox: Records;
 }
 
-/** Everything under /_sandbox. */
 export function controlRoutes(context: SandboxContext, { faults, ...records }: ControlParts): ControlRoute[] {
   const routes = [
     ...faultRoutes(faults, context.tokens),

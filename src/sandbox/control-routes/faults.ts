@@ -13,7 +13,7 @@ export function faultRoutes(faults: Faults, tokens: Tokens): ControlRoute[] {
     {
       method: "POST",
       path: FAULTS_PATH,
-      summary: "let the next calls, or webhooks, go wrong",
+      summary: "arms a fault for the next calls or webhooks",
       answer(request) {
         const fault = { times: 1, ...read(request) };
         faults.arm(fault);
@@ -23,13 +23,13 @@ export function faultRoutes(faults: Faults, tokens: Tokens): ControlRoute[] {
     {
       method: "GET",
       path: FAULTS_PATH,
-      summary: "what is still armed",
+      summary: "lists the armed faults",
       answer: () => new Reply({ data: faults.armed() }),
     },
     {
       method: "DELETE",
       path: FAULTS_PATH,
-      summary: "nothing goes wrong any more, and dead tokens live again",
+      summary: "removes all armed faults and restores dead tokens",
       answer() {
         const cleared = faults.armed().length;
         faults.clear();

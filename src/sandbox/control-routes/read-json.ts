@@ -4,7 +4,7 @@ import { ControlError } from "../server/error-reply.ts";
 import type { SandboxRequest } from "../server/route.ts";
 import { fromJson } from "../wire/json.ts";
 
-/** Reads a body of this schema, whatever it is declared as: what curl sends by `-d` is JSON too. */
+/** Parses the body as JSON regardless of its Content-Type, because `curl -d` declares JSON as a form. */
 export function jsonReader<S extends TSchema>(schema: S): (request: SandboxRequest) => Static<S> {
   const check = createValidator().json(schema);
   return ({ body }) => {
@@ -19,6 +19,6 @@ function parseBody(body: Buffer): unknown {
   try {
     return fromJson(body.toString("utf8"));
   } catch {
-    throw new ControlError(400, "The body must be JSON, and not nested too deeply");
+    throw new ControlError(400, "The body must be JSON and must not be nested too deeply");
   }
 }

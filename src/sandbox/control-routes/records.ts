@@ -4,24 +4,36 @@ import type { SandboxRequest } from "../server/route.ts";
 import { Reply } from "../wire/call.ts";
 import type { ControlRoute } from "./control-route.ts";
 
-/** What the platforms received, and the demo client's backend. */
+/** Routes that list what the platforms and the demo client's backend received. */
 export function recordRoutes({ requests, inbox }: Record<"requests" | "inbox", Records>): ControlRoute[] {
   const acknowledge = () => new Reply({ received: true });
   return [
     {
       method: "GET",
       path: "/_sandbox/requests",
-      summary: "what the platforms received, the newest first; ?clear=true forgets it",
+      summary:
+        "lists the requests that the platforms received, newest first; `?clear=true` also deletes them",
       answer: (request) => listRecords(requests, request),
     },
     {
       method: "GET",
       path: INBOX_PATH,
-      summary: "what the demo client's backend received, the newest first; ?clear=true forgets it",
+      summary:
+        "lists the requests that the demo client's backend received, newest first, with their `raw` bodies; `?clear=true` also deletes them",
       answer: (request) => listRecords(inbox, request, { withRaw: true }),
     },
-    { method: "POST", path: INBOX_PATH, summary: "the demo client's backend", answer: acknowledge },
-    { method: "POST", path: `${INBOX_PATH}/*`, summary: "likewise, by any other name", answer: acknowledge },
+    {
+      method: "POST",
+      path: INBOX_PATH,
+      summary: "accepts every webhook as the demo client's backend",
+      answer: acknowledge,
+    },
+    {
+      method: "POST",
+      path: `${INBOX_PATH}/*`,
+      summary: "accepts every webhook at any path below the inbox",
+      answer: acknowledge,
+    },
   ];
 }
 

@@ -19,7 +19,7 @@ const webhookSchema = object({
   entry: Type.Array(Type.Object({ id: Type.String() }, { additionalProperties: true }), { minItems: 1 }),
 });
 
-/** By these the outside world speaks to the service. */
+/** Routes that send webhooks to the service. */
 export function webhookRoutes(context: SandboxContext): ControlRoute[] {
   const sources = inboundSources(context);
   const [readMessage, readWebhook] = [jsonReader(inboundMessageSchema), jsonReader(webhookSchema)];
@@ -27,11 +27,16 @@ export function webhookRoutes(context: SandboxContext): ControlRoute[] {
     {
       method: "POST",
       path: "/_sandbox/inbound",
-      summary: "somebody writes to a channel: { channel, from, type, content? }",
+      summary:
+        "simulates a message to a phone number, page or photo account: `{channel, from, type, content?}`; missing content is generated",
       answer(request) {
         const message = { content: undefined, ...readMessage(request) };
         const source = sources.find(({ hasChannel }) => hasChannel(message.channel));
-        if (!source) throw new ControlError(404, `There is no channel ${message.channel}`);
+        if (!source)
+          throw new ControlError(
+            404,
+            `There is no channel ${message.channel}; GET /_sandbox lists the channels`,
+          );
         const webhook = source.receive(message);
         return new Reply({ sent: webhook !== undefined && context.webhooks.send(webhook) }, { status: 202 });
       },
@@ -39,10 +44,10 @@ export function webhookRoutes(context: SandboxContext): ControlRoute[] {
     {
       method: "POST",
       path: "/_sandbox/webhook",
-      summary: "sends { object, entry } to the service, signed, as it stands",
+      summary: "sends `{object, entry}` to the service as a signed webhook, regardless of subscriptions",
       answer(request) {
         const { object } = readWebhook(request);
-        // Not what was read of it: an integer too long for a number must arrive as it was written.
+        // Sends the raw body, so that every value arrives as the caller wrote it.
         context.webhooks.sendRaw(object, request.body.toString("utf8"));
         return new Reply({ sent: true }, { status: 202 });
       },

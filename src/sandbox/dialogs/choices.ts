@@ -5,7 +5,8 @@ export const adAccountChoices: readonly Choice[] = AD_ACCOUNTS.map(({ id, name, 
   id,
   name,
   details: `act_${id}, ${currency}, ${business?.name ?? "personal"}`,
-  // Whoever takes what is offered should not find all of it revoked at the first touch.
+  // Not preselected: after the first call to such an account the service would treat the whole grant's token
+  // as dead.
   checked: !hasDeadToken(id),
 }));
 
@@ -19,6 +20,6 @@ export const chatChoices: readonly Choice[] = WABAS.map(({ id, name, numbers }, 
 export const pageChoices: readonly Choice[] = PAGES.map(({ id, name, instagram }, index) => ({
   id,
   name,
-  details: instagram ? `with the photo account @${instagram.username}` : "no photo account",
+  details: instagram ? `photo account @${instagram.username}` : "no photo account",
   checked: index === 0,
 }));

@@ -6,19 +6,15 @@ import type { Decision } from "./decide.ts";
 import { PERMISSIONS } from "./permissions.ts";
 import { renderView } from "./view.ts";
 
-/** A decision that cannot be taken as it is, and what is wrong with the choice of assets. */
+/** A decision that is rejected, and the problem that the page shows. */
 interface RejectedDecision {
   decision: Decision;
   problem: string;
 }
 
 /**
- * The page on which a person agrees or not. It needs no script, and a program needs no browser: the form is
- * `POST` to the same path, form encoded, with the dialog's parameters and
- * - `action=grant` or `action=cancel`,
- * - `permission=<name>` for each permission that is granted; one that was asked for and is not sent is declined,
- * - `asset=<id>` for each account, chat account or page that is opened (ad accounts without `act_`),
- * - `expired=<name>` for a permission that was granted once and has run out: no control on the page, for tests.
+ * Renders the consent page, which needs no script. The form posts `action` (grant or cancel), `permission`
+ * per granted permission, `asset` per chosen asset and, in tests only, `expired` per expired permission.
  */
 export function consentView(path: string, consent: Consent, rejected?: RejectedDecision): Reply {
   const { title, notes, permissions, choices, choicesLabel, canDeclinePermissions } = consent;
@@ -32,7 +28,7 @@ ${notes.map((note) => html`<p class="note">${note}</p>`)}
 <form method="post" action="${path}">
 ${[...consent.hidden].map(([name, value]) => html`<input type="hidden" name="${name}" value="${value}">`)}
 ${group({
-  legend: "What it may do",
+  legend: "Permissions",
   rows: permissions.map((name) =>
     permissionRow(name, { ticked: isGranted(name), disabled: !canDeclinePermissions }),
   ),
@@ -42,7 +38,7 @@ ${group({
   rows: choices.map((choice) => choiceRow(choice, { ticked: isChosen(choice) })),
   hasProblem: problem !== undefined,
 })}
-<p class="quiet">Afterwards you go back to ${new URL(consent.redirectUri).host}</p>
+<p class="quiet">You will return to ${new URL(consent.redirectUri).host}</p>
 <div class="actions">
 <button name="action" value="grant" data-action="grant" class="main">Continue as ${PERSON.name}</button>
 <button name="action" value="cancel" data-action="cancel">Cancel</button>
@@ -74,7 +70,7 @@ interface CheckboxState {
 const checkboxAttributes = ({ ticked, disabled = false }: CheckboxState) =>
   `${ticked ? " checked" : ""}${disabled ? " disabled" : ""}`;
 
-/** What cannot be declined is shown ticked and is not sent: it is granted with the rest. */
+/** A permission that cannot be declined is shown ticked and disabled; it is granted without being sent. */
 const permissionRow = (name: string, state: CheckboxState) => html`
 <label><input type="checkbox" name="permission" value="${name}" data-permission="${name}"${checkboxAttributes(state)}>
 <span>${PERMISSIONS[name]}<small>${name}</small></span></label>`;

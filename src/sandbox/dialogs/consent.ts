@@ -1,6 +1,6 @@
 import type { Grant } from "../login/tokens.ts";
 
-/** Something the person can open to the app. */
+/** An asset that the person can grant to the app. */
 export interface Choice {
   id: string;
   name: string;
@@ -9,28 +9,27 @@ export interface Choice {
   checked: boolean;
 }
 
-/** One request for consent, read and found good. */
+/** A validated request for consent. */
 export interface Consent {
-  /** Whose token the code will give. */
+  /** The kind of token that the code gives. */
   kind: Extract<Grant["kind"], "user" | "business">;
   title: string;
   permissions: readonly string[];
-  /** Whether single permissions can be declined. */
   canDeclinePermissions: boolean;
   choices: readonly Choice[];
-  /** What the choices are, for people. */
+  /** Heading of the choices. */
   choicesLabel: string;
-  /** What at least one of must be chosen, for people; undefined where it makes sense without. */
+  /** Name of the asset of which at least one must be chosen; undefined when none is required. */
   requiredChoice: string | undefined;
-  /** What the app filled in beforehand, and other remarks. */
+  /** Values that the app prefilled, and other remarks. */
   notes: readonly string[];
   redirectUri: string;
   state: string | undefined;
-  /** The parameters that the page sends along with the decision, as they came. */
+  /** The request's parameters, which the form sends back unchanged. */
   hidden: ReadonlyMap<string, string>;
 }
 
-/** The request is not one that the platform would show a dialog for. */
+/** A request for which the platform would not show a dialog. */
 export class DialogError extends Error {
   override name = "DialogError";
 }

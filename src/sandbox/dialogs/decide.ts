@@ -5,7 +5,7 @@ import type { Reply } from "../wire/call.ts";
 import { type Consent, DialogError } from "./consent.ts";
 import { redirectBack } from "./view.ts";
 
-/** What the form sent beside the dialog's parameters. */
+/** The form's fields apart from the dialog's parameters. */
 export interface Decision {
   action: string | undefined;
   permissions: readonly string[];
@@ -13,7 +13,7 @@ export interface Decision {
   expired: readonly string[];
 }
 
-/** A name in a form may come several times. */
+/** Parses the form body. Fields can be repeated. */
 export function readDecision(body: Buffer): Decision {
   const form = new URLSearchParams(body.toString("utf8"));
   const all = (name: string) => [...new Set(form.getAll(name))];
@@ -61,8 +61,9 @@ function toAgreement(
   return { kind, user: PERSON.id, scopes, declined, expired, assets };
 }
 
-/** The page offers nothing else, so that it is a program's mistake. */
+/** Throws for a choice that the page does not offer: the caller is a program with a bug. */
 function checkOffered(offered: readonly string[], chosen: readonly string[], label: string): void {
   const unknownChoice = chosen.find((one) => !offered.includes(one));
-  if (unknownChoice !== undefined) throw new DialogError(`No such ${label} was offered: ${unknownChoice}`);
+  if (unknownChoice !== undefined)
+    throw new DialogError(`The dialog does not offer this ${label}: ${unknownChoice}`);
 }

@@ -17,11 +17,13 @@ import { errorView } from "./view.ts";
 interface Dialog {
   path: string;
   read(params: Params, settings: SandboxSettings): Consent;
-  /** Assets granted here are silent until the app subscribes to them, so that forgetting it shows. */
+  /** True when granted assets send no webhooks before the app subscribes to them. */
   isSignup: boolean;
 }
 
-/** Logging in again leaves subscriptions as they are; a signup is followed by a new one. */
+/**
+ * Only a signup resets subscriptions, because the service subscribes after it. A repeated login keeps them.
+ */
 const DIALOGS: readonly Dialog[] = [
   { path: "/dialog/oauth", read: oauthConsent, isSignup: false },
   { path: "/dialog/signup", read: signupConsent, isSignup: true },
@@ -33,7 +35,7 @@ interface DialogContext extends Pick<SandboxContext, "settings" | "codes"> {
   webhooks: Pick<Webhooks, "awaitSubscription">;
 }
 
-/** The pages on which a person lets the app in. */
+/** The consent pages. */
 export const dialogRoutes = (context: DialogContext): SandboxRoute[] =>
   DIALOGS.flatMap((dialog): SandboxRoute[] => [
     {
@@ -62,7 +64,7 @@ function handleDecision(
   const consent = read(params, context.settings);
   const decision = readDecision(body);
   if (decision.action === "cancel") return cancelReply(consent);
-  if (decision.action !== "grant") throw new DialogError("The action must be grant or cancel.");
+  if (decision.action !== "grant") throw new DialogError("action must be grant or cancel.");
   if (consent.requiredChoice !== undefined && decision.assets.length === 0)
     return consentView(path, consent, {
       decision,
@@ -73,7 +75,7 @@ function handleDecision(
   return reply;
 }
 
-/** Nothing is heard of them, and their numbers send nothing, until the signup's last steps are done. */
+/** Suppresses webhooks and sending for these assets until the service has subscribed and registered them. */
 function awaitSignupCompletion(context: DialogContext, assets: readonly string[]): void {
   for (const asset of withPhotoAccounts(assets)) {
     context.webhooks.awaitSubscription(asset);
@@ -81,7 +83,7 @@ function awaitSignupCompletion(context: DialogContext, assets: readonly string[]
   }
 }
 
-/** A page's photo account is heard of, or not, together with its page. */
+/** A page's photo account is subscribed together with its page. */
 const withPhotoAccounts = (assets: readonly string[]): string[] =>
   assets.flatMap((asset) => {
     const photoAccount = PAGES.find(({ id }) => id === asset)?.instagram;

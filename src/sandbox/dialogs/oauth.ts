@@ -7,26 +7,27 @@ import { checkApp, pickParams, readPermissions } from "./read-request.ts";
 
 const PARAM_NAMES = ["client_id", "redirect_uri", "state", "response_type", "scope", "auth_type"];
 
-/** The login dialog: an app asks a person for permissions. */
+/** Reads a login request, in which an app asks a person for permissions. */
 export function oauthConsent(params: Params, settings: SandboxSettings): Consent {
   checkApp(params, settings);
-  // A configuration replaces the scope. The one there is here belongs to the signup.
-  if (params.has("config_id")) throw new DialogError("This dialog has no such config_id: send a scope.");
+  // A configuration would replace the scope, but the sandbox has one only for the signup dialog.
+  if (params.has("config_id"))
+    throw new DialogError("This dialog does not support config_id: send a scope instead.");
   const permissions = readPermissions(params);
   const hasPermission = (prefix: string) => permissions.some((name) => name.startsWith(prefix));
   const isRerequest = params.text("auth_type") === "rerequest";
   return {
     kind: "user",
-    title: `${APP_NAME} asks for access`,
+    title: `${APP_NAME} requests access`,
     permissions,
     canDeclinePermissions: true,
     choices: [
       ...(hasPermission("ads_") ? adAccountChoices : []),
       ...(hasPermission("pages_") ? pageChoices : []),
     ],
-    choicesLabel: "Which accounts",
+    choicesLabel: "Accounts",
     requiredChoice: undefined,
-    notes: isRerequest ? ["What you declined before, you are asked for again."] : [],
+    notes: isRerequest ? ["This request includes permissions that you declined before."] : [],
     redirectUri: readRedirectUri(params),
     state: params.text("state"),
     hidden: pickParams(params, PARAM_NAMES),

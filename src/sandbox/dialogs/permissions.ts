@@ -1,4 +1,4 @@
-/** Every permission that an app can ask for, and what it means to the person who is asked. */
+/** All permissions that an app can request, with the text that the dialog shows. */
 export const PERMISSIONS: Readonly<Record<string, string>> = {
   public_profile: "See your name",
   email: "See your email address",
@@ -9,8 +9,8 @@ export const PERMISSIONS: Readonly<Record<string, string>> = {
   whatsapp_business_messaging: "Send and receive chat messages",
   pages_show_list: "See the list of your pages",
   pages_messaging: "Send and receive messages of your pages",
-  pages_manage_metadata: "Be told what happens on your pages",
-  pages_read_engagement: "Read what is posted on your pages",
+  pages_manage_metadata: "Receive notifications about your pages",
+  pages_read_engagement: "Read the posts on your pages",
   instagram_basic: "See the photo accounts of your pages",
   instagram_manage_messages: "Send and receive messages of your photo accounts",
   instagram_manage_comments: "Read and answer comments on your photo accounts",

@@ -2,7 +2,7 @@ import { DialogError } from "./consent.ts";
 
 type JsonObject = Record<string, unknown>;
 
-/** What the app filled in for the person, in words. */
+/** Formats the values that the app prefilled for the person. */
 export function prefilledNotes(extras: string | undefined): string[] {
   if (extras === undefined) return [];
   const setup = objectAt(parseExtras(extras), "setup");
@@ -21,9 +21,9 @@ function parseExtras(text: string): JsonObject {
     const value: unknown = JSON.parse(text);
     if (isObject(value)) return value;
   } catch {
-    // said below
+    // reported below
   }
-  throw new DialogError("The extras are not a JSON object.");
+  throw new DialogError("extras must be a JSON object.");
 }
 
 const isObject = (value: unknown): value is JsonObject =>
@@ -31,12 +31,12 @@ const isObject = (value: unknown): value is JsonObject =>
 
 function objectAt(parent: JsonObject, name: string): JsonObject {
   const value = parent[name] ?? {};
-  if (!isObject(value)) throw new DialogError(`In the extras ${name} is not an object.`);
+  if (!isObject(value)) throw new DialogError(`In extras, ${name} must be an object.`);
   return value;
 }
 
 function note(label: string, value: unknown): string[] {
   if (value === undefined || value === null || value === "") return [];
-  if (typeof value !== "string") throw new DialogError(`In the extras ${label} is not a text.`);
+  if (typeof value !== "string") throw new DialogError(`In extras, ${label} must be a string.`);
   return [`${label}: ${value}`];
 }

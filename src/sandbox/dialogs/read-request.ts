@@ -3,14 +3,14 @@ import type { Params } from "../wire/params.ts";
 import { DialogError } from "./consent.ts";
 import { isPermission } from "./permissions.ts";
 
-/** What every dialog checks before it shows anything. */
+/** Checks the parameters that all dialogs share. */
 export function checkApp(params: Params, { PLATFORM_APP_ID }: SandboxSettings): void {
   if (params.text("client_id") !== PLATFORM_APP_ID)
     throw new DialogError("Invalid App ID: the client_id is not that of a known app.");
   if (params.text("response_type") !== "code") throw new DialogError("The response_type must be code.");
 }
 
-/** The asked permissions, each once. */
+/** Returns the requested permissions without duplicates. */
 export function readPermissions(params: Params): string[] {
   const requested = [...new Set((params.text("scope") ?? "").split(",").map((word) => word.trim()))];
   const permissions = requested.filter((word) => word !== "");
@@ -19,7 +19,7 @@ export function readPermissions(params: Params): string[] {
   return permissions;
 }
 
-/** Those of the named parameters that came, as they came. */
+/** Returns the named parameters that are present, unchanged. */
 export const pickParams = (params: Params, names: readonly string[]): Map<string, string> =>
   new Map(
     names.flatMap((name) => {

@@ -17,7 +17,7 @@ const PARAM_NAMES = [
   "extras",
 ];
 
-/** The signup dialog: with a configuration for chat accounts, with a scope for pages. */
+/** Reads a signup request: with a config_id for chat accounts, with a scope for pages. */
 export function signupConsent(params: Params, settings: SandboxSettings): Consent {
   checkApp(params, settings);
   const common = {
@@ -32,20 +32,20 @@ export function signupConsent(params: Params, settings: SandboxSettings): Consen
 
 type ConsentDetails = Omit<Consent, "redirectUri" | "state" | "hidden">;
 
-/** What is granted together here: the configuration names the permissions, and none can be declined. */
+/** The configuration defines the permissions, and none can be declined. */
 function chatConsent(params: Params, { SIGNUP_CONFIG_ID }: SandboxSettings): ConsentDetails {
   if (params.text("config_id") !== SIGNUP_CONFIG_ID)
     throw new DialogError("Invalid config_id: there is no such configuration.");
-  if (params.has("scope")) throw new DialogError("A config_id and a scope exclude each other.");
+  if (params.has("scope")) throw new DialogError("Send either a config_id or a scope, not both.");
   if (params.text("override_default_response_type") !== "true")
-    throw new DialogError("A code needs override_default_response_type=true.");
+    throw new DialogError("override_default_response_type must be true.");
   return {
     kind: "business",
     title: `Connect your chat account to ${APP_NAME}`,
     permissions: CHAT_SCOPES,
     canDeclinePermissions: false,
     choices: chatChoices,
-    choicesLabel: "Which chat accounts",
+    choicesLabel: "Chat accounts",
     requiredChoice: "chat account",
     notes: prefilledNotes(params.text("extras")),
   };
@@ -53,21 +53,21 @@ function chatConsent(params: Params, { SIGNUP_CONFIG_ID }: SandboxSettings): Con
 
 function pageConsent(params: Params): ConsentDetails {
   const permissions = readPermissions(params);
-  if (permissions.length === 0) throw new DialogError("Either a config_id or a scope is needed.");
-  if (params.has("extras")) throw new DialogError("Only a signup with a config_id takes extras.");
+  if (permissions.length === 0) throw new DialogError("Send a config_id or a scope.");
+  if (params.has("extras")) throw new DialogError("extras require a config_id.");
   return {
     kind: "user",
     title: `Connect your pages to ${APP_NAME}`,
     permissions,
     canDeclinePermissions: true,
     choices: pageChoices,
-    choicesLabel: "Which pages",
+    choicesLabel: "Pages",
     requiredChoice: "page",
     notes: [],
   };
 }
 
-/** Signup goes back to one address only, the one that is registered for it. */
+/** Accepts only the redirect_uri that is registered for the signup. */
 function readRedirectUri(params: Params, { PUBLIC_URL }: SandboxSettings): string {
   const [text, registered] = [params.text("redirect_uri"), `${PUBLIC_URL}/embed/callback`];
   if (text === registered) return registered;

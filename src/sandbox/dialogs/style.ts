@@ -1,4 +1,4 @@
-/** For a popup 400 to 600 pixels wide, by day and by night. */
+/** Styles for a popup 400 to 600 pixels wide, in light and dark mode. */
 export const STYLE = `
 :root {
   color-scheme: light dark;

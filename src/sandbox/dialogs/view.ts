@@ -5,10 +5,7 @@ import { STYLE } from "./style.ts";
 
 const styleHash = createHash("sha256").update(STYLE).digest("base64");
 
-/**
- * There is no `form-action` on purpose: Chromium applies it to where the answer of a form redirects too, and on to
- * wherever that redirects, which is the client's business. Nothing else falls back to `default-src` for forms.
- */
+/** Omits `form-action`: Chromium also applies it to later redirects, which lead to the client's pages. */
 const HEADERS = {
   "content-type": "text/html; charset=utf-8",
   "content-security-policy": `default-src 'none'; style-src 'sha256-${styleHash}'; base-uri 'none'; frame-ancestors 'none'`,
@@ -24,7 +21,9 @@ interface ViewOptions {
   status?: number;
 }
 
-/** The one layout of all dialogs. It says that it is the sandbox, so that nobody takes it for the platform. */
+/**
+ * The layout of all dialogs. Its header names the sandbox, so that it cannot be mistaken for a real platform.
+ */
 export function renderView({ title, content, status = 200 }: ViewOptions): Reply {
   const { text } = html`<!doctype html>
 <html lang="en">
@@ -35,7 +34,7 @@ export function renderView({ title, content, status = 200 }: ViewOptions): Reply
 <style>${trustedHtml(STYLE)}</style>
 </head>
 <body>
-<header><strong>Sandbox</strong> <span>For development only. This is no real platform.</span></header>
+<header><strong>Sandbox</strong> <span>For development only. This is not a real platform.</span></header>
 <main>
 <h1>${title}</h1>
 ${content}
@@ -46,16 +45,16 @@ ${content}
   return new Reply(Buffer.from(text), { status, headers: HEADERS });
 }
 
-/** What the platform shows instead of a dialog, and never as a redirect: the address to go back to is not to be trusted. */
+/** Shows an error in place of a dialog. It never redirects, because the redirect_uri is not trusted. */
 export const errorView = (message: string): Reply =>
   renderView({
-    title: "This request cannot be shown",
+    title: "This request is invalid",
     content: html`<p role="alert" data-error>${message}</p>
-<p class="quiet">The app that sent you here asked in a way that the platform would refuse.</p>`,
+<p class="quiet">The app sent a request that the platform would reject.</p>`,
     status: 400,
   });
 
-/** Back to the app; the query that its address already has stays. */
+/** Redirects to the app and keeps the existing query of its URL. */
 export function redirectBack(redirectUri: string, answer: Record<string, string | undefined>): Reply {
   const url = new URL(redirectUri);
   const added = new URLSearchParams(

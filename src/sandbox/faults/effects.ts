@@ -9,20 +9,20 @@ import type { ArmedCallFault } from "./faults.ts";
 import { injectedError } from "./injected-error.ts";
 import { throttleReply } from "./throttle.ts";
 
-/** A call that a fault befalls. */
+/** A call that meets a fault. */
 export interface PendingCall {
   method: string;
   url: URL;
-  /** The token that the call is about. */
+  /** The token that the call uses, inspects or exchanges. */
   token: string;
-  /** Does what was asked for. */
+  /** Executes the call as if there were no fault. */
   execute(): Promise<Reply>;
 }
 
-/** The answer, or none: then the connection is broken. */
+/** Undefined means that the connection is destroyed without a reply. */
 export type Outcome = Reply | undefined;
 
-/** What comes of a call that meets the fault. */
+/** Produces the outcome of a call that meets the fault. */
 export type Effect = (fault: ArmedCallFault, call: PendingCall) => Promise<Outcome> | Outcome;
 
 interface EffectParts {
@@ -33,7 +33,7 @@ interface EffectParts {
 
 const TEMPORARY_ERROR_CODE = 2;
 
-/** These keep the platform from doing what it was asked for. */
+/** Faults that prevent the call from being executed. */
 export const PREVENTING_FAULTS: readonly CallFault[] = [
   "error",
   "error_in_200",
@@ -68,9 +68,9 @@ export function createEffects({ tokens, quotaOf, pause }: EffectParts): Record<C
   };
 }
 
-/** A tenant's backend has no codes of its own, only statuses. */
+/** A client's backend has no error codes, only HTTP statuses. */
 const inboxErrorReply = (status = 500): Reply =>
-  new Reply({ error: { message: "The inbox was asked to fail" } }, { status });
+  new Reply({ error: { message: "The inbox failed because of an injected fault" } }, { status });
 
 const BAD_GATEWAY_HTML =
   "<html><head><title>502 Bad Gateway</title></head><body><h1>502 Bad Gateway</h1></body></html>\n";

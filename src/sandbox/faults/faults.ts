@@ -1,27 +1,28 @@
 import { CALL_FAULTS, type CallFault, type Fault, INBOX_PATH, type WebhookFault } from "./fault.ts";
 
-/** As much of a call as a fault can be meant for. */
+/** The properties of a call that faults are matched against. */
 export interface Target {
   method: string;
   /** Without the query. */
   path: string;
-  /** It is about a token that was issued to somebody. The app's own ends with the app alone. */
+  /** True unless the token is the app's own, which cannot be revoked. */
   hasRevocableToken: boolean;
 }
 
 export interface Faults {
   arm(fault: Fault): void;
-  /** Those that something can still befall, in the order of arming. */
+  /** Faults with uses left, in the order of arming. */
   armed(): readonly Fault[];
   clear(): void;
-  /** The oldest fault that is meant for this call, used once. */
+  /** Returns the oldest fault that matches the call and uses it up once. */
   takeForCall(target: Target): ArmedCallFault | undefined;
-  /** Whether this befalls the webhook that is being sent. */
+  /** True when the fault is armed for the webhook being sent; uses it up once. */
   takeForWebhook(kind: WebhookFault): boolean;
 }
 
 export type ArmedCallFault = Fault & { kind: CallFault };
 
+/** `arm` adds a fault; each match uses it up once. It is removed after its last use or by `clear`. */
 export function createFaults(): Faults {
   let armed: Fault[] = [];
   const take = <F extends Fault>(predicate: (fault: Fault) => fault is F): F | undefined => {
@@ -48,7 +49,10 @@ const isCallFault = (fault: Fault): fault is ArmedCallFault =>
 
 const VERSION_PREFIX = /^\/v\d+\.\d+(?=\/)/;
 
-/** Without a path every call of the graph is meant. Pages, downloads and the inbox only fail where they are named. */
+/**
+ * A fault without a path prefix matches every call of the graph. Dialogs, downloads and the inbox fail only
+ * when the prefix names them.
+ */
 function isMatch({ match, kind }: ArmedCallFault, { method, path, hasRevocableToken }: Target): boolean {
   if (kind === "dead_token" && !hasRevocableToken) return false;
   if (match?.method !== undefined && match.method !== method) return false;

@@ -1,6 +1,6 @@
 import { GraphError } from "../wire/graph-error.ts";
 
-/** Which status comes with which codes. Everything else is a 400. */
+/** HTTP statuses of error codes. All other codes use 400. */
 const STATUSES: readonly [status: number, codes: readonly number[]][] = [
   [401, [0, 102, 104, 190]],
   [403, [10, 368, 130497, 131005, 131031]],
@@ -30,27 +30,36 @@ const MESSAGES: Readonly<Record<number, string>> = {
 
 const MIN_CHAT_CODE = 130_000;
 
-/** The error of a code as the platform would give it, with everything that comes with such a code. */
+/** Builds the platform's error for a code, with the status and fields that belong to the code. */
 export function injectedError(code: number, subcode?: number): GraphError {
   const hasUserMessage = code === 100 && subcode !== undefined;
-  return new GraphError(code, `(#${code}) ${MESSAGES[code] ?? "The sandbox was asked to refuse this"}`, {
-    status: statusOf(code),
-    transient: code === 2,
-    ...(subcode === undefined ? {} : { subcode }),
-    ...(hasUserMessage
-      ? {
-          userTitle: "Not accepted",
-          userMessage: "The sandbox was asked to refuse this. Nothing is wrong with it.",
-        }
-      : {}),
-    ...errorDataOf(code, subcode),
-  });
+  return new GraphError(
+    code,
+    `(#${code}) ${MESSAGES[code] ?? "This error was injected by a sandbox fault"}`,
+    {
+      status: statusOf(code),
+      transient: code === 2,
+      ...(subcode === undefined ? {} : { subcode }),
+      ...(hasUserMessage
+        ? {
+            userTitle: "Not accepted",
+            userMessage: "This error was injected by a sandbox fault. The request itself is valid.",
+          }
+        : {}),
+      ...errorDataOf(code, subcode),
+    },
+  );
 }
 
-/** `error_data` is an object, but for an odd subcode the JSON text of one: the platform writes both, so readers must know both. */
+/**
+ * `error_data` is an object, or its JSON text for an odd subcode. The platform sends both forms, so callers
+ * must parse both.
+ */
 function errorDataOf(code: number, subcode: number | undefined): { data?: unknown } {
   if (code >= MIN_CHAT_CODE)
-    return { data: { messaging_product: "whatsapp", details: "The sandbox was asked to refuse this." } };
+    return {
+      data: { messaging_product: "whatsapp", details: "This error was injected by a sandbox fault." },
+    };
   if (code !== 100 || subcode === undefined) return {};
   const data = { blame_field_specs: [["name"]] };
   return { data: subcode % 2 === 0 ? data : JSON.stringify(data) };

@@ -35,7 +35,7 @@ interface ThrottleInput {
   ms?: number | undefined;
 }
 
-/** The refusal of a caller whose quota is used up, as the platform says it for that quota. */
+/** Builds the platform's rate limit error for an exhausted quota. */
 export function throttleReply(quota: Quota, { code, subcode, ms = 1 * MINUTE }: ThrottleInput): Reply {
   const limit = code === undefined ? limitOf(quota) : tooManyCalls(code, subcode);
   const shownSubcode = subcode ?? limit.subcode;
@@ -52,7 +52,7 @@ export function throttleReply(quota: Quota, { code, subcode, ms = 1 * MINUTE }: 
   return new Reply(error.envelope(), { status: error.status, headers });
 }
 
-/** A number that sends too fast meets another limit than one that is managed too much. */
+/** Sending messages has a different limit than managing the number. */
 function limitOf({ usage, edge }: Quota): Limit {
   if (usage === "whatsapp" && edge === "POST messages") return SENDING_LIMIT;
   return usage === undefined ? APP_LIMIT : LIMITS[usage];

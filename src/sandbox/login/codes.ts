@@ -2,11 +2,11 @@ import { randomBytes } from "node:crypto";
 import { SECOND } from "../../runtime/durations.ts";
 import type { Grant } from "./tokens.ts";
 
-/** What the person agreed to in a dialog; its token gets its times when the code is exchanged. */
+/** The person's consent in a dialog. Issue and expiry times are added when the code is exchanged. */
 export type Agreement = Omit<Grant, "issued" | "expires">;
 
 interface CodeDetails {
-  /** The dialog's, byte for byte. */
+  /** The dialog's redirect_uri; the exchange must repeat it exactly. */
   redirectUri: string;
   agreement: Agreement;
 }
@@ -17,17 +17,16 @@ export type CodeResult =
 
 export interface Codes {
   issue(details: CodeDetails): string;
-  /** Burns the code. One that comes with another redirect_uri is refused and stays good. */
+  /** Consumes the code. A different redirect_uri is rejected and leaves the code valid. */
   take(code: string, redirectUri: string): CodeResult;
 }
 
 interface CodeOptions {
   now(): number;
-  /** Milliseconds. */
   lifetimeMs?: number;
 }
 
-/** The codes that dialogs hand out: for one exchange, within half a minute. Used ones are remembered, to say so. */
+/** Codes for one exchange within 30 seconds. Used codes are kept, so that reuse is reported as such. */
 export function createCodes({ now, lifetimeMs = 30 * SECOND }: CodeOptions): Codes {
   const issued = new Map<string, CodeDetails & { until: number; used: boolean }>();
   return {

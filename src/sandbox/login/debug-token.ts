@@ -6,7 +6,7 @@ import { DATA_ACCESS_SECONDS } from "./lifetimes.ts";
 import { tokenErrorOf } from "./token-error.ts";
 import type { Grant } from "./tokens.ts";
 
-/** What a token is and whether it is still good. One that is not is an answer, not an error. */
+/** Describes a token. An invalid token is described too and is not an error. */
 export const debugToken = (context: SandboxContext): Edge => ({
   token: "app",
   answer({ params }) {
@@ -49,7 +49,7 @@ function describeGrant({ settings }: SandboxContext, grant: Grant) {
 
 const PAGE_IDS = PAGES.map(({ id }) => id);
 
-/** Which assets a permission is for, by how its name begins. */
+/** The assets that a permission applies to, by the beginning of its name. */
 const SCOPE_TARGETS: Record<string, (assets: readonly string[]) => readonly string[]> = {
   whatsapp_: (assets) => WABAS.map(({ id }) => id).filter((id) => assets.includes(id)),
   pages_: (assets) => PAGE_IDS.filter((id) => assets.includes(id)),
@@ -58,7 +58,7 @@ const SCOPE_TARGETS: Record<string, (assets: readonly string[]) => readonly stri
     PAGES.flatMap(({ id, instagram }) => (instagram && assets.includes(id) ? [instagram.id] : [])),
 };
 
-/** No list means all assets: so the platform leaves it out for advertising, whatever was chosen. */
+/** Omits the list for ads permissions, like the platform: no list means all assets. */
 function toTargets(scope: string, { assets }: Grant): { target_ids?: readonly string[] } {
   const prefix = Object.keys(SCOPE_TARGETS).find((start) => scope.startsWith(start));
   const targetsOf = prefix && SCOPE_TARGETS[prefix];

@@ -14,7 +14,7 @@ interface IssuedToken {
   expires_in?: number;
 }
 
-/** A dialog's code, or a short-lived token, for a token. */
+/** Exchanges a dialog's code or a short-lived token for a token. */
 export function exchangeEdge(context: SandboxContext): Edge {
   const grantTypes: Record<string, (context: SandboxContext, params: Params) => IssuedToken> = {
     authorization_code: exchangeCode,
@@ -48,8 +48,8 @@ const CODE_ERRORS: Record<Exclude<CodeResult["outcome"], "taken">, [message: str
 };
 
 /**
- * A person's token lives for an hour and a half. A business's lives as long as a prolonged one and comes without
- * `expires_in`: whoever wants to know its end has to read debug_token.
+ * A user token lives for 90 minutes. A business token is long-lived and comes without `expires_in`: its
+ * expiry is only visible in debug_token.
  */
 function exchangeCode({ codes, tokens, now }: SandboxContext, params: Params): IssuedToken {
   const result = codes.take(params.requiredText("code"), params.text("redirect_uri") ?? "");
@@ -68,7 +68,7 @@ function exchangeCode({ codes, tokens, now }: SandboxContext, params: Params): I
   };
 }
 
-/** A token that never ends stays so, and has no `expires_in`. */
+/** A token that never expires stays permanent and has no `expires_in`. */
 function extendToken(context: SandboxContext, params: Params): IssuedToken {
   const grant = readLiveGrant(context, params.requiredText("fb_exchange_token"));
   const issued = toSeconds(context.now());

@@ -4,7 +4,7 @@ import { debugToken } from "./debug-token.ts";
 import { exchangeEdge } from "./exchange.ts";
 import { meEdges } from "./me.ts";
 
-/** Codes and tokens, and the person behind a token. */
+/** Nodes of the login: code exchange, token inspection and the token's person. */
 export const loginKinds = (context: SandboxContext): NodeKind[] => [
   {
     name: "oauth",

@@ -11,7 +11,7 @@ import { myPages } from "./my-pages.ts";
 
 const FIELDS = ["id", "name"];
 
-/** Whoever is behind the token, what was granted, and what the grant reaches. */
+/** The person or page of the token, its permissions, and the assets it covers. */
 export const meEdges = (context: SandboxContext): Record<string, Edge> => ({
   GET: {
     answer: (call) => (call.grant.kind === "page" ? showPage(pageIdOf(call.grant), call) : showPerson(call)),

@@ -4,7 +4,10 @@ import type { Edge } from "../node-kind.ts";
 import { checkFields, project } from "../wire/fields.ts";
 import { toListPage } from "../wire/list-page.ts";
 
-/** Cut from all accounts there are, three at a time: a page without any that was granted is empty and has a next. */
+/**
+ * Pages of three are cut from all accounts before filtering, so a page without granted accounts is empty and
+ * has a next page.
+ */
 export const myAdAccounts: Edge = {
   anyScope: ["ads_management", "ads_read"],
   answer(call) {

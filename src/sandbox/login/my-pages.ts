@@ -9,7 +9,7 @@ import type { Grant } from "./tokens.ts";
 const FIELDS = ["id", "name", "access_token", "tasks", "instagram_business_account"];
 const TASKS = ["ADVERTISE", "ANALYZE", "CREATE_CONTENT", "MESSAGING", "MODERATE", "MANAGE"];
 
-/** The pages that were chosen, two at a time, each with a token of its own. */
+/** Lists the granted pages, two per list page, each with a page token. */
 export const myPages = (context: SandboxContext): Edge => ({
   scopes: ["pages_show_list"],
   answer(call) {

@@ -2,7 +2,7 @@ import type { SandboxContext } from "../context.ts";
 import { deadToken, type GraphError } from "../wire/graph-error.ts";
 import type { Grant } from "./tokens.ts";
 
-/** Why a token that was issued here is not taken any more, if so. */
+/** Returns the error of a revoked or expired token; undefined while the token is valid. */
 export function tokenErrorOf(
   { tokens, now }: SandboxContext,
   token: string,

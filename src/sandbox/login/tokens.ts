@@ -2,42 +2,45 @@ import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { ownProperty } from "../own-property.ts";
 import type { DeadTokenSubcode } from "../wire/graph-error.ts";
 
-/** What a token stands for. It is written into the token itself, so that it outlives this process. */
+/** The content of a token. The token itself encodes it, so that it survives a restart. */
 export interface Grant {
   kind: "user" | "business" | "page" | "app" | "nobody";
   user: string;
-  /** The granted permissions, and those the person was asked for and declined. */
+  /** The granted permissions; `declined` has those that the person refused. */
   scopes: readonly string[];
   declined: readonly string[];
-  /** Permissions that were granted once and have run out. */
+  /** Permissions that were granted and have expired. */
   expired?: readonly string[];
-  /** Which assets the person chose, by id (ad accounts without `act_`). */
+  /** Ids of the assets that the person chose (ad accounts without `act_`). */
   assets: readonly string[];
-  /** Unix seconds; 0 never ends. */
+  /** Unix seconds; `expires` 0 means never. */
   issued: number;
   expires: number;
 }
 
 export interface Tokens {
   issue(grant: Grant): string;
-  /** The grant, or undefined for what we never issued. Says nothing about its end. */
+  /**
+   * Returns the grant, also of an expired or revoked token; undefined for a token that was not issued here.
+   */
   read(token: string): Grant | undefined;
-  /** From now on this token is refused; as after a changed password, unless another cause is given. */
+  /** Makes the token dead. The default subcode means a changed password. */
   revoke(token: string, subcode?: DeadTokenSubcode): void;
   revocationSubcode(token: string): DeadTokenSubcode | undefined;
-  /** Lets the killed ones live again. */
+  /** Makes all revoked tokens valid again. */
   restoreRevoked(): void;
 }
 
 interface TokenOptions {
   appId: string;
   appSecret: string;
-  /** Tokens that are known by heart. */
+  /** Tokens with a constant value and grant. */
   builtIn: Readonly<Record<string, Grant>>;
 }
 
 const PREFIX = "EAASandbox";
 
+/** Tokens carry their own grant, so only revocations are state: `revoke` adds, `restoreRevoked` clears. */
 export function createTokens({ appId, appSecret, builtIn }: TokenOptions): Tokens {
   const revoked = new Map<string, DeadTokenSubcode>();
   const sign = (text: string) => createHmac("sha256", `token:${appSecret}`).update(text).digest("base64url");
@@ -66,10 +69,10 @@ const EMPTY_GRANT = { user: "0", scopes: [], declined: [], assets: [], issued: 0
 
 const appGrant = (): Grant => ({ ...EMPTY_GRANT, kind: "app" });
 
-/** Who calls without a token. */
+/** The grant of a call without a token. */
 export const anonymousGrant = (): Grant => ({ ...EMPTY_GRANT, kind: "nobody" });
 
-/** What the platform demands beside every token, so that a stolen one alone is of no use. */
+/** The proof that the platform requires with every token, so that a stolen token alone is useless. */
 export const appSecretProof = (token: string, appSecret: string): string =>
   createHmac("sha256", appSecret).update(token).digest("hex");
 

@@ -21,7 +21,7 @@ type Changes = Readonly<Record<string, (input: ChangeInput) => Change>>;
 
 const LEAD_FIELDS = ["form_id", "ad_id", "field_data"];
 
-/** What happens beside conversations. The content is what stands in the change's value. */
+/** Inbound events outside conversations. Given content overrides fields of the change's value. */
 export const CHANGES: Readonly<Record<Account["platform"], Changes>> = {
   messenger: { comment: feedComment, leadgen },
   instagram: { comment: photoComment },
@@ -54,7 +54,7 @@ function photoComment({ from, given }: ChangeInput): Change {
   return { field: "comments", value };
 }
 
-/** The ids are bare numbers here, and texts wherever else they stand. The answers themselves have to be fetched. */
+/** Writes ids as bare numbers, like the platform does only here. The answers must be fetched separately. */
 function leadgen({ context, account, given }: ChangeInput): Change {
   const lead = addLead(context, account.id, readLeadFields(given));
   const value = {
@@ -68,13 +68,15 @@ function leadgen({ context, account, given }: ChangeInput): Change {
   return { field: "leadgen", value };
 }
 
-/** `{ form_id, ad_id, field_data }`, or some of them. */
+/** Reads `{ form_id, ad_id, field_data }`; each is optional. */
 function readLeadFields(given: ChangeInput["given"]): Partial<Lead> {
   const fields = Object.entries(given).filter(([name]) => LEAD_FIELDS.includes(name));
   for (const [name, value] of fields)
     if (
       name === "field_data" ? !Array.isArray(value) : !(typeof value === "string" && /^\d{1,32}$/.test(value))
     )
-      throw invalidParameter(`content[${name}] is not as it should be`);
+      throw invalidParameter(
+        `content[${name}] is invalid: field_data must be an array, ids must be strings of digits`,
+      );
   return Object.fromEntries(fields);
 }

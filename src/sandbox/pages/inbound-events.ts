@@ -4,12 +4,12 @@ import { newMid } from "./messages.ts";
 type EventContent = Record<string, unknown>;
 type EventFactory = (given: EventContent) => object;
 
-/** A message with what was given; an id of its own, unless it has one. */
+/** Builds a message from the defaults and the given content; `mid` is generated unless given. */
 function messageEvent(defaults: EventContent): EventFactory {
   return (given) => ({ message: { mid: newMid(), ...defaults, ...given } });
 }
 
-/** `{ url }`, and whatever else stands beside the attachment. */
+/** Builds a message with an attachment from `{ url }`; other given fields are added to the message. */
 function attachmentEvent(type: string, file: string): EventFactory {
   return ({ url, ...rest }) => {
     const payload = { url: url ?? `https://example.com/${file}` };
@@ -37,13 +37,13 @@ const SHARED_FIELDS = {
   reaction: "message_reactions",
 };
 
-/** The field of a subscription that an event belongs to, by what stands in it. */
+/** The subscription field of an event, by the event's key. */
 export const EVENT_FIELDS: Readonly<Record<Account["platform"], Readonly<Record<string, string>>>> = {
   messenger: { ...SHARED_FIELDS, read: "message_reads" },
   instagram: { ...SHARED_FIELDS, read: "messaging_seen" },
 };
 
-/** What people do in a conversation. The content is what stands under `message`, `postback` or `reaction`. */
+/** Inbound events of a conversation. Given content goes under `message`, `postback`, `reaction` or `read`. */
 export const EVENTS: Readonly<Record<Account["platform"], Readonly<Record<string, EventFactory>>>> = {
   messenger: {
     ...SHARED_EVENTS,

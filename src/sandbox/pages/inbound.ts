@@ -10,7 +10,7 @@ import { rememberPhotoPerson } from "./people.ts";
 import { toMessagingWebhook } from "./receipts.ts";
 import { isSubscribedTo } from "./subscriptions.ts";
 
-/** People write to pages and photo accounts, comment, and fill in forms. */
+/** Receives messages, comments and lead forms from people for pages and photo accounts. */
 export const pageInbound = (context: SandboxContext): InboundSource => ({
   hasChannel: isAccount,
   receive: (message) => receive(context, message),
@@ -21,7 +21,7 @@ function receive(
   { channel, from, type, content }: InboundMessage,
 ): Webhook | undefined {
   const account = accountOf(channel);
-  if (!/^\d{1,32}$/.test(from)) throw invalidParameter("from must be a scoped id of digits");
+  if (!/^\d{1,32}$/.test(from)) throw invalidParameter("from must be a scoped id of at most 32 digits");
   if (account.platform === "instagram") rememberPhotoPerson(context, from);
   const given = asObject(content);
   const event = ownProperty(EVENTS[account.platform], type);

@@ -7,7 +7,6 @@ import { subscribedApps } from "./subscriptions.ts";
 
 const FIELDS = ["id", "username"];
 
-/** A photo account. */
 export const instagramKind = (context: SandboxContext): NodeKind => ({
   name: "instagram account",
   owns: isOnPlatform("instagram"),

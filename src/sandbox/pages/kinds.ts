@@ -4,6 +4,6 @@ import { instagramKind } from "./instagram-kind.ts";
 import { leadKind } from "./leads.ts";
 import { pageKind } from "./page-kind.ts";
 
-/** Pages and photo accounts, their messages and leads. */
+/** Nodes of pages, photo accounts and leads. */
 export const pageKinds = (context: SandboxContext): NodeKind[] =>
   [pageKind, instagramKind, leadKind].map((kind) => kind(context));

@@ -6,7 +6,7 @@ import { checkFields, project } from "../wire/fields.ts";
 
 const leadsOf = perSandbox(() => new Map(LEADS.map((lead) => [lead.id, lead])));
 
-/** Somebody fills in the form of the page once more; what is not given is as in the lead that is built in. */
+/** Adds a lead to the page; missing fields are copied from the built-in lead. */
 export function addLead(context: SandboxContext, page: string, given: Partial<Lead>): Lead {
   const lead = { ...(LEADS[0] as Lead), id: newNodeId(), created: nowSeconds(), ...given, page_id: page };
   leadsOf(context).set(lead.id, lead);
@@ -17,7 +17,7 @@ const nowSeconds = () => Math.floor(Date.now() / 1000);
 
 const FIELDS = ["id", "created_time", "ad_id", "form_id", "field_data", "is_organic", "platform"];
 
-/** The answers somebody gave in a form. */
+/** A person's answers to a lead form. */
 export function leadKind(context: SandboxContext): NodeKind {
   const find = (id: string) => leadsOf(context).get(id);
   return {

@@ -5,7 +5,7 @@ interface MagicRefusal {
   code: number;
   subcode?: number;
   message: string;
-  /** Only the first try with each sender is refused. */
+  /** Only the first attempt from each account fails. */
   isFirstTryOnly?: boolean;
 }
 
@@ -19,7 +19,7 @@ const SHARED_REFUSALS: MagicRefusals = {
   "0551": { code: 551, subcode: 1545041, message: "This person isn't available right now." },
 };
 
-/** What a recipient brings about by how its id ends. */
+/** Errors by the last four digits of the recipient's id. */
 const RECIPIENT_SUFFIXES: Readonly<Record<Account["platform"], MagicRefusals>> = {
   messenger: {
     ...SHARED_REFUSALS,
@@ -41,7 +41,7 @@ const RECIPIENT_SUFFIXES: Readonly<Record<Account["platform"], MagicRefusals>> =
   },
 };
 
-/** Refuses the recipients that are there to be refused; `triedPairs` remembers whose first try is past. */
+/** Throws the error of a magic recipient; `triedPairs` has the pairs whose first attempt has failed. */
 export function throwMagicRefusal(
   { platform, id }: Account,
   recipient: string,

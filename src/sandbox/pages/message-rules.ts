@@ -5,7 +5,7 @@ import type { Account } from "./accounts.ts";
 const MESSAGING_TYPES = ["RESPONSE", "UPDATE", "MESSAGE_TAG", "UTILITY"];
 const NOTIFICATION_TYPES = ["REGULAR", "SILENT_PUSH", "NO_PUSH"];
 const ACTIONS = ["typing_on", "typing_off", "mark_seen", "react", "unreact"];
-/** The others have stopped working. */
+/** The platform no longer supports other tags. */
 const TAGS = ["HUMAN_AGENT"];
 const MAX_QUICK_REPLIES = 13;
 
@@ -30,7 +30,7 @@ function checkOneOf(params: Params, name: string, words: readonly string[]): voi
     throw invalidParameter(`Param ${name} must be one of {${words.join(", ")}}`);
 }
 
-/** Why and how loud it is sent. */
+/** Checks the message's type, notification type, tag and reply target. */
 export function checkSendOptions(params: Params, { platform }: Account): void {
   checkOneOf(params, "messaging_type", MESSAGING_TYPES);
   checkOneOf(params, "notification_type", NOTIFICATION_TYPES);
@@ -40,20 +40,20 @@ export function checkSendOptions(params: Params, { platform }: Account): void {
   const replyTo = params.object("reply_to");
   if (replyTo) toParams(replyTo).requiredText("mid");
   if (type === "UTILITY" && platform === "instagram")
-    throw invalidParameter("Param messaging_type UTILITY is not for Instagram");
+    throw invalidParameter("Param messaging_type UTILITY is not supported on Instagram");
 }
 
-/** A person by scoped id, or whoever wrote a comment. */
+/** Reads the recipient: a person by scoped id, or the author of a comment. */
 export function readRecipient(params: Params): { id: string } | { comment: string } {
   const recipient = params.object("recipient");
   if (!recipient) throw invalidParameter("The parameter recipient is required.");
   const [id, comment] = [toParams(recipient).text("id"), toParams(recipient).text("comment_id")];
   if (id !== undefined && /^\d{1,32}$/.test(id)) return { id };
   if (id === undefined && comment !== undefined && /^\d+(_\d+)?$/.test(comment)) return { comment };
-  throw invalidParameter("Param recipient must have an id, or a comment_id, of digits");
+  throw invalidParameter("Param recipient must have an id or a comment_id of digits");
 }
 
-/** A sign in the place of a message. */
+/** Checks a sender action, such as typing, which is sent in place of a message. */
 export function checkAction(params: Params): void {
   const action = params.requiredText("sender_action").toLowerCase();
   if (!ACTIONS.includes(action))
@@ -69,14 +69,14 @@ export interface Content {
   attachments?: unknown[];
 }
 
-/** A text or an attachment, as it will come back in the echo. */
+/** Reads a text or an attachment; the echo repeats it. */
 export function readContent(given: Record<string, unknown>, account: Account): Content {
   const message = toParams(given);
   const [text, attachment] = [message.text("text"), message.object("attachment")];
   if ((text === undefined) === (attachment === undefined))
     throw invalidParameter("Param message must have a text or an attachment, and not both");
   if ((message.list("quick_replies") ?? []).length > MAX_QUICK_REPLIES)
-    throw invalidParameter(`Param message[quick_replies] may have ${MAX_QUICK_REPLIES} items`);
+    throw invalidParameter(`Param message[quick_replies] must have at most ${MAX_QUICK_REPLIES} items`);
   return text === undefined
     ? { attachments: [readAttachment(toParams(attachment ?? {}), account)] }
     : { text: readText(text, account) };
@@ -104,6 +104,6 @@ function readAttachment(attachment: Params, { platform }: Account): unknown {
 }
 
 const wrongAttachment = (type: string): GraphError =>
-  invalidParameter(`The attachment type ${type} does not match what this account can send`, {
+  invalidParameter(`The attachment type ${type} is not supported by this account`, {
     subcode: 2018047,
   });

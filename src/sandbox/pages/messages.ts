@@ -16,7 +16,7 @@ export const newMid = (): string => `m_${randomBytes(24).toString("base64url")}`
 
 const triedPairsOf = perSandbox(() => new Set<string>());
 
-/** Sends from the page that is spoken to, or from its photo account to a person who is there. */
+/** Sends from the addressed page, or from its photo account when the recipient is on the photo platform. */
 export const pageMessages = (context: SandboxContext): Edge => ({
   scopes: ["pages_messaging"],
   usage: "messenger",
@@ -30,7 +30,7 @@ export const instagramMessages = (context: SandboxContext): Edge => ({
   answer: (call) => sendWithUsage(context, accountOf(call.node), call),
 });
 
-/** Sends from the page whose token it is: `me` with a page's token is the page. */
+/** Sends from the page of the token: `me` with a page token is the page. */
 export const meMessages = (context: SandboxContext): Edge => ({
   ...pageMessages(context),
   answer(call) {
@@ -43,7 +43,7 @@ export const meMessages = (context: SandboxContext): Edge => ({
   },
 });
 
-/** One edge serves both platforms: whom a page writes to decides. */
+/** Chooses the sending account by the recipient, because one edge serves both platforms. */
 function senderAccountFor(context: SandboxContext, page: Account, params: Params): Account {
   const recipient = readRecipient(params);
   const photoAccount = page.page.instagram;
@@ -52,7 +52,7 @@ function senderAccountFor(context: SandboxContext, page: Account, params: Params
     : page;
 }
 
-/** It counts for whoever sends, which the address alone does not tell. */
+/** Counts the call against the sending account's quota, which the URL alone does not determine. */
 const sendWithUsage = (context: SandboxContext, account: Account, call: Call): unknown =>
   withUsageHeaders(usageHeaders(account.platform, account.id), () => sendMessage(context, account, call));
 
@@ -65,7 +65,7 @@ function sendMessage(context: SandboxContext, account: Account, { grant, params 
     throw invalidParameter("Exactly one of the parameters message and sender_action is required.");
   if (!message) checkAction(params);
   const content = message && readContent(message, account);
-  // Whoever wrote a comment has an id that the answer tells; it is made up, and its ending means nothing.
+  // The author of a comment gets a generated id, whose ending must not count as a magic value.
   const person = "id" in recipient ? recipient.id : newNodeId();
   if ("id" in recipient) throwMagicRefusal(account, person, triedPairsOf(context));
   if (!content) return { recipient_id: person };

@@ -8,7 +8,6 @@ import { subscribedApps } from "./subscriptions.ts";
 
 const FIELDS = ["id", "name", "instagram_business_account"];
 
-/** A page as the call asks for it. */
 export function showPage(page: string, { params, grant }: Call): unknown {
   const { id, name, instagram } = accountOf(page).page;
   const photoAccount = grant.scopes.includes("instagram_basic") ? instagram : undefined;

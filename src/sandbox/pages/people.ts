@@ -1,12 +1,12 @@
 import type { SandboxContext } from "../context.ts";
 import { perSandbox } from "../per-sandbox.ts";
 
-/** How the ids of people on the photo platform begin here, so that one is known by its id alone. */
+/** Ids with this prefix belong to people on the photo platform. */
 export const PHOTO_PERSON_PREFIX = "1784";
 
 const photoPeopleOf = perSandbox(() => new Set<string>());
 
-/** Somebody has written to a photo account. */
+/** Records that a person has written to a photo account. */
 export const rememberPhotoPerson = (context: SandboxContext, id: string): void =>
   void photoPeopleOf(context).add(id);
 

@@ -7,18 +7,17 @@ import { isSubscribedTo } from "./subscriptions.ts";
 
 interface SentMessage {
   mid: string;
-  /** Who gets it. */
+  /** The recipient's id. */
   person: string;
   content: Content;
 }
 
 interface Receipt {
-  /** Milliseconds. */
   delayMs: number;
-  /** The field of a subscription that it belongs to. */
+  /** The subscription field that the receipt requires. */
   field: string;
   toEvent(message: SentMessage, context: SandboxContext): object;
-  /** Whether it comes from the account itself, and not from the person. */
+  /** True when the account is the sender, false when the person is. */
   isFromAccount?: boolean;
 }
 
@@ -31,7 +30,10 @@ const echo: Receipt = {
   }),
 };
 
-/** What becomes of a message. Messenger tells up to when all were read; the photo platform tells which, and nothing of deliveries. */
+/**
+ * Receipts of a message. Messenger reports a read watermark; the photo platform reports each read message and
+ * no deliveries.
+ */
 const RECEIPTS: Readonly<Record<Account["platform"], readonly Receipt[]>> = {
   messenger: [
     echo,
@@ -47,7 +49,7 @@ const RECEIPTS: Readonly<Record<Account["platform"], readonly Receipt[]>> = {
 
 const toAppId = (id: string) => (/^\d+$/.test(id) ? toBigInt(id) : id);
 
-/** Tells by and by what became of a message. */
+/** Sends the receipts of a message over time. */
 export function scheduleReceipts(context: SandboxContext, account: Account, message: SentMessage): void {
   for (const { delayMs, field, toEvent, isFromAccount = false } of RECEIPTS[account.platform])
     context.schedule(delayMs, () => {
@@ -62,7 +64,7 @@ interface Participants {
   recipient: string;
 }
 
-/** One event between a person and an account. */
+/** Builds the webhook of one event between a person and an account. */
 export function toMessagingWebhook(
   { platform, id }: Account,
   { sender, recipient }: Participants,

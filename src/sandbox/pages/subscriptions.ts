@@ -6,7 +6,7 @@ import type { Call } from "../wire/call.ts";
 import { invalidParameter } from "../wire/graph-error.ts";
 import { type Account, accountOf, checkPageToken } from "./accounts.ts";
 
-/** What the app can hear of. */
+/** Webhook fields that the app can subscribe to. */
 const FIELDS = {
   messenger: [
     "messages",
@@ -38,7 +38,7 @@ const FIELDS = {
   ],
 } as const;
 
-/** What was asked for; of an account that never was asked for in this run the app hears everything. */
+/** Chosen fields. Without a choice all are subscribed, so that an account works after a restart. */
 const chosenFieldsOf = perSandbox(() => new Map<string, readonly string[]>());
 
 const subscribedFieldsOf = (context: SandboxContext, { id, platform }: Account): readonly string[] =>
@@ -47,7 +47,7 @@ const subscribedFieldsOf = (context: SandboxContext, { id, platform }: Account):
 export const isSubscribedTo = (context: SandboxContext, account: Account, field: string): boolean =>
   subscribedFieldsOf(context, account).includes(field);
 
-/** Whether the app hears of a page or of a photo account, and of what. */
+/** Edges that manage the app's subscription to a page or photo account. */
 export const subscribedApps = (context: SandboxContext): Record<string, Edge> => {
   const edge = (answer: (account: Account, call: Call) => unknown): Edge => ({
     scopes: ["pages_manage_metadata"],
@@ -82,7 +82,7 @@ function subscribe(context: SandboxContext, account: Account, { params }: Call):
   return { success: true };
 }
 
-/** Whoever hears of a page hears of its photo account. */
+/** A subscription to a page includes its photo account. */
 const withPhotoAccounts = ({ id, platform, page }: Account): string[] =>
   platform === "messenger" && page.instagram ? [id, page.instagram.id] : [id];
 

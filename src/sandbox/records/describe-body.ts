@@ -2,7 +2,7 @@ import { isUtf8 } from "node:buffer";
 import { fromJson } from "../wire/json.ts";
 import { readForm } from "../wire/read-params.ts";
 
-/** A body as a person wants to see it: JSON and forms as values, other text as it is, everything else as its size. */
+/** Makes a body readable: parses JSON and forms, keeps other text, reduces binary data to its size. */
 export async function describeBody(contentType: string, body: Buffer): Promise<unknown> {
   if (body.length === 0) return null;
   if (/^multipart\/|^application\/x-www-form-urlencoded/i.test(contentType))

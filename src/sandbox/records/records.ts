@@ -2,7 +2,6 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { CallFault } from "../faults/fault.ts";
 import { describeBody } from "./describe-body.ts";
 
-/** A request as it came in. */
 export interface ReceivedRequest {
   method: string;
   url: URL;
@@ -10,19 +9,19 @@ export interface ReceivedRequest {
   body: Buffer;
 }
 
-/** What became of it; filled in when that is known. */
+/** The result of a recorded request; filled in after it was answered. */
 export interface RecordedOutcome {
-  /** What befell it on demand. */
+  /** The injected fault that the request met. */
   fault?: CallFault;
-  /** The fault came first, so nothing was done. */
+  /** Set when the fault prevented the call from being executed. */
   acted?: false;
-  /** Of the answer, if there was one. */
+  /** Status of the reply; absent when the connection was dropped. */
   status?: number;
 }
 
 export interface Records {
   add(request: ReceivedRequest): RecordedOutcome;
-  /** The newest first. `withRaw` adds the text that a signature was made of. */
+  /** Newest first. `withRaw` adds the raw body, which signatures are computed from. */
   list(options?: { withRaw?: boolean }): Promise<object[]>;
   clear(): void;
 }
@@ -30,7 +29,7 @@ export interface Records {
 interface StoredRecord extends Omit<ReceivedRequest, "body"> {
   at: string;
   bytes: number;
-  /** Undefined for one too large to be kept. */
+  /** Undefined for a body that exceeds the limit. */
   body: Buffer | undefined;
   outcome: RecordedOutcome;
 }
@@ -38,7 +37,7 @@ interface StoredRecord extends Omit<ReceivedRequest, "body"> {
 const MEBIBYTE = 1024 * 1024;
 const DEFAULT_LIMITS = { maxRecords: 1_000, maxBodyBytes: 1 * MEBIBYTE, maxTotalBytes: 32 * MEBIBYTE };
 
-/** The last requests, as many as a developer looks at and a machine can bear. */
+/** Keeps the most recent requests in memory. The oldest are evicted beyond the limits on count and bytes. */
 export function createRecords(limits = DEFAULT_LIMITS): Records {
   let records: StoredRecord[] = [];
   let totalBytes = 0;
@@ -69,7 +68,7 @@ export function createRecords(limits = DEFAULT_LIMITS): Records {
   };
 }
 
-/** Tokens and proofs stand in it as they came: whoever can ask for it has sent them. */
+/** Includes tokens and proofs unmasked: the sandbox runs on loopback and holds no real secrets. */
 async function describeRecord(
   { at, method, url, headers, bytes, body, outcome }: StoredRecord,
   withRaw: boolean,

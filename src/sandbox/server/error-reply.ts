@@ -2,7 +2,7 @@ import type { Log } from "../../runtime/logging/log.ts";
 import { Reply } from "../wire/call.ts";
 import { GraphError } from "../wire/graph-error.ts";
 
-/** What a door for developers refuses, in words that help. The platform's own refusals are GraphErrors. */
+/** An error of a control route, worded for developers. The simulated platforms throw GraphErrors instead. */
 export class ControlError extends Error {
   readonly status: number;
   readonly details: readonly unknown[];
@@ -18,7 +18,7 @@ export class ControlError extends Error {
 export const graphErrorReply = (error: GraphError): Reply =>
   new Reply(error.envelope(), { status: error.status, headers: error.headers });
 
-/** Whatever was thrown, as an answer. */
+/** Converts any thrown error into a reply. */
 export function errorReply(error: unknown, log: Log): Reply {
   if (error instanceof GraphError) return graphErrorReply(error);
   if (error instanceof ControlError) {

@@ -6,7 +6,7 @@ import { readBody } from "../wire/read-params.ts";
 import { errorReply } from "./error-reply.ts";
 import type { RequestHandler } from "./request-handler.ts";
 
-/** The front behind a server: reads the request, writes the answer, or breaks the connection where there is none. */
+/** Reads the request and writes the reply, or destroys the connection when there is no reply. */
 export const createListener =
   (handleRequest: RequestHandler, log: Log): RequestListener =>
   async (request, response) => {
@@ -15,8 +15,8 @@ export const createListener =
       if (outcome) send(response, outcome);
       else request.socket.destroy();
     } catch (error) {
-      if (request.destroyed) return; // whoever asked has gone
-      // What was not read to its end is not going to be: the rest would be taken for the next request.
+      if (request.destroyed) return; // the caller has disconnected
+      // The unread rest of the body would be parsed as the next request.
       if (!request.complete) response.setHeader("connection", "close");
       send(response, errorReply(error, log));
     }

@@ -4,12 +4,12 @@ import { isAddressInUse, listen, trackConnections } from "../../runtime/listen.t
 
 export interface LoopbackServer {
   port(): number;
-  /** 0 takes any port that is free. */
+  /** 0 selects any free port. */
   start(port: number, fail: (error: unknown) => void): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Both loopback addresses on one port: some programs take `localhost` for the one, some for the other. */
+/** Listens on both loopback addresses with one port: programs resolve `localhost` to either of them. */
 export function createLoopbackServer(answer: RequestListener): LoopbackServer {
   const [ipv4, ipv6] = [createServer(answer), createServer(answer)];
   const servers = [ipv4, ipv6].map((server) => ({ server, connections: trackConnections(server) }));
@@ -27,7 +27,10 @@ export function createLoopbackServer(answer: RequestListener): LoopbackServer {
   };
 }
 
-/** A machine without IPv6 does without it; but a stranger there would answer in our place. */
+/**
+ * Continues without IPv6 when the machine has none. Fails when another program uses the port: it would answer
+ * calls that are meant for the sandbox.
+ */
 async function listenIfSupported(server: Server, port: number): Promise<void> {
   try {
     await listen(server, port, "::1");

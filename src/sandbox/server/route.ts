@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Reply } from "../wire/call.ts";
 import type { Params } from "../wire/params.ts";
 
-/** Something beside the graph: a page, or a door for developers. */
+/** A route outside the graph: a dialog, a download or a control route. */
 export interface SandboxRoute {
   method: "GET" | "POST" | "DELETE";
   /** Exact, or with a trailing "/*". */
@@ -16,7 +16,7 @@ export interface SandboxRequest {
   headers: IncomingHttpHeaders;
   body: Buffer;
   params: Params;
-  /** Why the parameters are without those of the body. Doors that read the body themselves need not care. */
+  /** Why the body's parameters are missing from `params`. Routes that parse the body themselves ignore it. */
   bodyError?: unknown;
 }
 

@@ -1,18 +1,21 @@
 import type { Webhook } from "./webhooks.ts";
 
-/** A message that somebody outside sends to one of the channels. */
+/** A message from a person to one of the channels. */
 export interface InboundMessage {
-  /** A phone number's id, a page's or a photo account's. */
+  /** The id of a phone number, page or photo account. */
   channel: string;
   from: string;
   type: string;
-  /** What stands under the type; without it something of that type. */
+  /** The value under the type's key; generated when absent. */
   content?: unknown;
 }
 
 /** A platform that receives messages for its channels. */
 export interface InboundSource {
   hasChannel(channel: string): boolean;
-  /** Makes the webhook that tells of it, if the app hears of such; throws a GraphError for what cannot be. */
+  /**
+   * Builds the webhook for the message; undefined when the app is not subscribed to it. Throws a GraphError
+   * for an invalid message.
+   */
   receive(message: InboundMessage): Webhook | undefined;
 }

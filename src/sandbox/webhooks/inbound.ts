@@ -3,7 +3,7 @@ import type { SandboxContext } from "../context.ts";
 import { pageInbound } from "../pages/inbound.ts";
 import type { InboundSource } from "./inbound-source.ts";
 
-/** Every platform that receives messages: a new one adds its line here. */
+/** All platforms that receive messages. Add a new one here. */
 const SOURCES: readonly ((context: SandboxContext) => InboundSource)[] = [chatInbound, pageInbound];
 
 export const inboundSources = (context: SandboxContext): InboundSource[] =>

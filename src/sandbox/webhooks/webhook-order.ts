@@ -3,15 +3,18 @@ import type { Faults } from "../faults/faults.ts";
 
 interface OrderParts<W extends object> {
   faults: Pick<Faults, "takeForWebhook">;
-  /** Sends one webhook; resolves when it was taken or refused for the first time. */
+  /** Sends one webhook; resolves after the first attempt. */
   deliver(webhook: W): Promise<void>;
   schedule(milliseconds: number, work: () => void): void;
 }
 
-/** As long as a webhook waits for one that overtakes it. */
+/** The longest wait of a webhook for a later one. */
 const MAX_REORDER_DELAY_MS = 5 * SECOND;
 
-/** Sends webhooks as they come, but twice or after the next one where that was asked for. */
+/**
+ * Sends webhooks in order. A `duplicate_webhook` fault sends one twice, a `reorder_webhook` fault delays one
+ * until the next is sent.
+ */
 export function createWebhookOrder<W extends object>(parts: OrderParts<W>): (webhook: W) => void {
   const { faults, deliver, schedule } = parts;
   const delayed = new Set<W>();
@@ -28,7 +31,7 @@ export function createWebhookOrder<W extends object>(parts: OrderParts<W>): (web
   return (webhook) => {
     if (!faults.takeForWebhook("reorder_webhook")) return void sendNow(webhook);
     delayed.add(webhook);
-    // Only this one: others that wait by then came later and have their own time.
+    // Sends only this webhook: the others were delayed later and have their own timers.
     schedule(MAX_REORDER_DELAY_MS, () => void sendDelayed(delayed.has(webhook) ? [webhook] : []));
   };
 }

@@ -6,7 +6,7 @@ import type { SandboxSettings } from "../settings.ts";
 import { escapeNonAscii, toAsciiJson } from "../wire/json.ts";
 import { createWebhookOrder } from "./webhook-order.ts";
 
-/** What webhooks can be about. */
+/** The object types that webhooks report on. */
 export const WEBHOOK_OBJECTS = [
   "whatsapp_business_account",
   "page",
@@ -18,7 +18,7 @@ export const WEBHOOK_OBJECTS = [
 
 export type WebhookObject = (typeof WEBHOOK_OBJECTS)[number];
 
-/** What the platform tells the service, in its own words. */
+/** A webhook of the platform, before it is serialised. */
 export interface Webhook {
   object: WebhookObject;
   entry: readonly { id: string; [field: string]: unknown }[];
@@ -26,18 +26,18 @@ export interface Webhook {
 
 export interface Webhooks {
   /**
-   * Sends it, and again until it is taken. Nothing is sent for an asset that the app has not subscribed to; answers
-   * whether anything was.
+   * Sends the webhook and retries it until it is accepted or the retries are used up. Skips entries of
+   * unsubscribed assets; returns false when no entry is left.
    */
   send(webhook: Webhook): boolean;
-  /** Sends this JSON about an object to whom it may concern, subscribed or not. */
+  /** Sends this JSON to the object's callback URL, regardless of subscriptions. */
   sendRaw(object: WebhookObject, json: string): void;
-  /** An asset that was just granted is silent until the app subscribes to it. */
+  /** Suppresses webhooks of a newly granted asset until the app subscribes to it. */
   awaitSubscription(asset: string): void;
   subscribe(asset: string): void;
   unsubscribe(asset: string): void;
   isSubscribed(asset: string): boolean;
-  /** From now on webhooks about this object go there. */
+  /** Sends webhooks about this object to the address from now on. */
   setCallbackUrl(object: WebhookObject, address: string): void;
 }
 
@@ -48,15 +48,16 @@ interface WebhookOptions {
   schedule(milliseconds: number, work: () => void): void;
 }
 
-/** A webhook as it is sent. */
+/** A serialised webhook. */
 interface OutgoingWebhook {
   object: WebhookObject;
   body: string;
 }
 
-/** After each refusal; the platform goes on for days, with growing pauses. */
+/** Delay before each retry. The real platforms retry for days. */
 const RETRY_DELAYS_MS = [1 * SECOND, 5 * SECOND, 30 * SECOND, 2 * MINUTE, 10 * MINUTE, 30 * MINUTE];
 
+/** Every asset is subscribed until `awaitSubscription` or `unsubscribe` suppresses it; `subscribe` ends that. */
 export function createWebhooks({ settings, faults, log, schedule }: WebhookOptions): Webhooks {
   const unsubscribed = new Set<string>();
   const addresses = new Map<WebhookObject, string>();
@@ -92,7 +93,7 @@ export function createWebhooks({ settings, faults, log, schedule }: WebhookOptio
   };
 }
 
-/** The status of the answer, or why there was none. */
+/** Returns the status of the answer, or the reason why there is none. */
 async function post(address: string, body: string, secret: string): Promise<number | string> {
   const signature = createHmac("sha256", secret).update(body).digest("hex");
   try {

@@ -1,17 +1,17 @@
 import type { Grant } from "../login/tokens.ts";
 import type { Params } from "./params.ts";
 
-/** One request to a platform, read and admitted. */
+/** A request to a platform with its token checked and its parameters parsed. */
 export interface Call {
   method: "GET" | "POST" | "DELETE";
-  /** The object that is spoken to, as the path names it: `act_1`, `me`, a number. */
+  /** The node that the path names: `act_1`, `me`, a number. */
   node: string;
   params: Params;
-  /** What the token grants; an edge that wants none gets the grant of nobody. */
+  /** The token's grant; an empty grant on an edge that requires no token. */
   grant: Grant;
-  /** The token as it came; links to further pages carry it. */
+  /** The token sent by the caller; links to other list pages contain it. */
   token: string;
-  /** The address of this edge without its query: where further pages lie. */
+  /** The URL of this edge without its query; links to other list pages start with it. */
   address: string;
 }
 
@@ -20,13 +20,13 @@ interface ReplyOptions {
   headers?: Record<string, string>;
 }
 
-/** An answer with a status or headers of its own. Everything else that answers a call is a body, sent with 200. */
+/** An answer with its own status or headers. Any other value from an edge is a body with status 200. */
 export class Reply {
   readonly body: unknown;
   readonly status: number;
   readonly headers: Record<string, string>;
 
-  /** A Buffer goes out as it is, anything else as JSON. */
+  /** A Buffer is sent unchanged, anything else as JSON. */
   constructor(body: unknown, { status = 200, headers = {} }: ReplyOptions = {}) {
     this.body = body;
     this.status = status;

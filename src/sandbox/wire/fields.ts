@@ -17,8 +17,8 @@ const splitFields = (text: string) => splitOutsideBraces(text).map((word) => wor
 const withoutEmpty = (fields: readonly string[] | undefined) => (fields ?? []).filter((word) => word !== "");
 
 /**
- * A node as `fields` asks for it: `id,business{id,name}` picks inside too, in a list (bare or as `{data: [...]}`) from each
- * item. The id is always there; what the node does not have is left out, never null. Without `fields` the default ones.
+ * Selects the requested `fields`; `business{id,name}` also selects inside objects and inside the items of
+ * lists, bare or as `{data: [...]}`. The id is always included, and missing fields are omitted.
  */
 export function project(
   node: Node,
@@ -41,7 +41,7 @@ function projectNested(value: unknown, inner: readonly string[]): unknown {
   return project(value as Node, inner, []);
 }
 
-/** Refuses a field that nodes of this type never have: asking for it is an error even when there is nothing to show. */
+/** Throws for a field that this node type never has, even when the list is empty. */
 export function checkFields(
   fields: readonly string[] | undefined,
   type: string,

@@ -2,17 +2,17 @@ import { randomBytes } from "node:crypto";
 
 interface GraphErrorOptions {
   subcode?: number;
-  /** Almost every refusal is a 400; the contract names the exceptions. */
+  /** 400 by default. */
   status?: number;
   transient?: boolean;
   userTitle?: string;
   userMessage?: string;
-  /** `error_data`, an object or the JSON text of one: the platform writes both. */
+  /** `error_data`: an object or its JSON text, because the platform sends both. */
   data?: unknown;
   headers?: Record<string, string>;
 }
 
-/** A refusal in the platform's own words. Thrown by whatever answers a call; the graph turns it into the envelope. */
+/** An error in the platform's format. Edges throw it; the request handler turns it into the envelope. */
 export class GraphError extends Error {
   readonly code: number;
   readonly options: GraphErrorOptions;
@@ -32,7 +32,7 @@ export class GraphError extends Error {
     return this.options.headers ?? {};
   }
 
-  /** The same with these headers too; its own ones count. */
+  /** Returns a copy with these headers added. Headers that are already set win. */
   withHeaders(headers: Record<string, string>): GraphError {
     return new GraphError(this.code, this.message, {
       ...this.options,
@@ -40,7 +40,7 @@ export class GraphError extends Error {
     });
   }
 
-  /** The answer's body. */
+  /** Returns the body of the error reply. */
   envelope(): unknown {
     const { subcode, transient = false, userTitle, userMessage, data } = this.options;
     return {
@@ -62,7 +62,7 @@ export class GraphError extends Error {
 export const invalidParameter = (message: string, options: GraphErrorOptions = {}): GraphError =>
   new GraphError(100, `(#100) ${message}`, options);
 
-/** What is not there and what the token may not see look the same. */
+/** A missing object and an object that the token cannot access give the same error. */
 export const noSuchObject = (method: string, id: string): GraphError =>
   new GraphError(
     100,
@@ -93,6 +93,6 @@ export const deadToken = (subcode: DeadTokenSubcode = 460): GraphError =>
     status: 401,
   });
 
-/** A token that was never issued here. */
+/** The error for a token that this sandbox never issued. */
 export const unknownToken = (): GraphError =>
   new GraphError(190, "Invalid OAuth access token - Cannot parse access token", { status: 401 });

@@ -3,7 +3,7 @@ import { invalidParameter } from "./graph-error.ts";
 
 const DIGITS = /^-?\d+$/;
 
-/** An integer too long for a JavaScript number, written as the platform writes it: bare digits. */
+/** Converts an integer too long for a JavaScript number, so that it is serialised as bare digits. */
 export function toBigInt(digits: string): bigint {
   if (!DIGITS.test(digits)) throw new Error(`not an integer: ${digits}`);
   return BigInt(digits);
@@ -12,13 +12,13 @@ export function toBigInt(digits: string): bigint {
 const MAX_JSON_DEPTH = 100;
 
 /**
- * JSON read and written without loss: an integer too long for a JavaScript number is a bigint and comes back as it came.
- * What is nested so deeply that it could be read but not written again is refused before anybody keeps it.
+ * Parses JSON without loss: integers too long for a JavaScript number become bigints. Rejects values nested
+ * so deeply that serialising them again would fail.
  */
 export function fromJson(text: string): unknown {
   const value = parseJson(text);
   if (isDeeperThan(value, MAX_JSON_DEPTH))
-    throw invalidParameter(`JSON may be nested ${MAX_JSON_DEPTH} levels deep`);
+    throw invalidParameter(`JSON must be nested at most ${MAX_JSON_DEPTH} levels deep`);
   return value;
 }
 
@@ -29,9 +29,9 @@ const isDeeperThan = (value: unknown, levels: number): boolean =>
 
 export { stringifyJson as toJson };
 
-/** As the platform sends webhooks: whatever is not ASCII is escaped, so that only the raw bytes verify. */
+/** Escapes non-ASCII characters like the platform, so that only the raw bytes match the signature. */
 export const toAsciiJson = (value: unknown): string => escapeNonAscii(stringifyJson(value));
 
-/** JSON text with everything in it escaped that is not ASCII; it means the same. */
+/** Escapes the non-ASCII characters of a JSON text; its value stays the same. */
 export const escapeNonAscii = (json: string): string =>
   json.replaceAll(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);

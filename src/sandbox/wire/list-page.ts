@@ -2,9 +2,9 @@ import type { Call } from "./call.ts";
 import { invalidParameter } from "./graph-error.ts";
 
 interface ListPageOptions<T> {
-  /** What the caller may see. Pages are cut before, so that one may be short or empty and still have a next. */
+  /** Filters each page after it is cut, so a page can be short or empty and still have a next page. */
   isVisible?: (item: T) => boolean;
-  /** The most a page ever has, whatever `limit` asks for. */
+  /** Upper bound for `limit`. */
   maxLimit?: number;
 }
 
@@ -21,7 +21,10 @@ function fromCursor(text: string): number {
   return Number(index);
 }
 
-/** One page of a list, as the caller's `limit`, `after` and `before` ask for. A cursor is there even on the last page; `next` is not. */
+/**
+ * Returns one page of a list by the caller's `limit`, `after` and `before`. Every page with items has
+ * cursors; the last page has no `next`.
+ */
 export function toListPage<T>(
   call: Call,
   items: readonly T[],
@@ -52,7 +55,7 @@ export function toListPage<T>(
   };
 }
 
-/** The whole address of another page, the token in it, as the platform writes it. */
+/** Builds the URL of another list page; it contains the token, like the platform's. */
 function pageUrl({ address, params, token }: Call, cursor: Record<string, string>): string {
   const url = new URL(address);
   for (const name of params.names()) {

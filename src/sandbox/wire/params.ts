@@ -10,8 +10,8 @@ export interface Upload {
 }
 
 /**
- * The parameters of a call, from its query and its body. Both encodings are taken: in a query or a form every value is
- * text, and a list, an object or a boolean in it is JSON; in a JSON body values have their own types.
+ * The parameters of a call, from its query and body. Values from a query or form are text, with lists,
+ * objects and booleans as JSON in it; values from a JSON body keep their types.
  */
 export class Params {
   readonly #values: ReadonlyMap<string, unknown>;
@@ -34,12 +34,12 @@ export class Params {
     return this.#files.get(name);
   }
 
-  /** The only file, whatever its field is called. */
+  /** Returns the first file, regardless of its field name. */
   anyFile(): Upload | undefined {
     return this.#files.values().next().value;
   }
 
-  /** A string or a number, as text. */
+  /** Returns a string or a number as text. */
   text(name: string): string | undefined {
     const value = this.#values.get(name);
     if (value === undefined || value === null) return undefined;
@@ -61,7 +61,7 @@ export class Params {
     return Number(value);
   }
 
-  /** `true` or `false`; never `1`, `yes` or a string inside a JSON body. */
+  /** Accepts `true` and `false`; rejects `1`, `yes` and strings in a JSON body. */
   flag(name: string): boolean | undefined {
     const value = this.#decoded(name);
     if (value === undefined || typeof value === "boolean") return value;
@@ -82,7 +82,7 @@ export class Params {
     throw invalidParameter(`Param ${name} must be an array.`);
   }
 
-  /** A comma list, as `fields` is; a list in brackets too. */
+  /** Reads a comma-separated list such as `fields`, or a JSON array. */
   words(name: string): string[] | undefined {
     const value = this.#values.get(name);
     if (value === undefined) return undefined;
@@ -98,12 +98,12 @@ export class Params {
       return fromJson(value);
     } catch (error) {
       if (error instanceof GraphError) throw error;
-      return value; // not JSON: the reader of a type says what it should have been
+      return value; // not JSON: the caller reports the expected type
     }
   }
 }
 
-/** `id,business{id,name}` has two words. */
+/** Splits at commas outside braces: `id,business{id,name}` has two parts. */
 export function splitOutsideBraces(text: string): string[] {
   const words = [""];
   let depth = 0;

@@ -3,9 +3,9 @@ import { GraphError, invalidParameter } from "./graph-error.ts";
 import { fromJson } from "./json.ts";
 import { Params, type Upload } from "./params.ts";
 
-const MAX_BODY_BYTES = 110 * 1024 * 1024; // a document of 100 MB and its envelope
+const MAX_BODY_BYTES = 110 * 1024 * 1024; // a 100 MB document and its multipart envelope
 
-/** The whole body. One that is too large is left where it is, and its connection open for the answer. */
+/** Reads the body. Throws when it is too large and leaves the rest unread, so that the error is answered. */
 export async function readBody(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
@@ -20,7 +20,7 @@ export async function readBody(request: IncomingMessage): Promise<Buffer> {
 
 const tooLarge = () => new GraphError(1, "Request Entity Too Large", { status: 413 });
 
-/** Query and body together. Where both name a parameter the body counts. */
+/** Combines the parameters of query and body. The body wins. */
 export async function readParams(
   query: URLSearchParams,
   contentType: string | undefined,
@@ -28,7 +28,7 @@ export async function readParams(
 ): Promise<Params> {
   const values = new Map<string, unknown>(query);
   if (body.length === 0) return new Params(values);
-  const type = contentType?.toLowerCase() ?? ""; // but a boundary in it counts as it was written
+  const type = contentType?.toLowerCase() ?? ""; // only for comparison: a multipart boundary is case-sensitive
   if (type.startsWith("application/json")) {
     for (const [name, value] of Object.entries(parseJsonObject(body))) values.set(name, value);
     return new Params(values);
@@ -49,7 +49,7 @@ function parseJsonObject(body: Buffer): Record<string, unknown> {
       return value as Record<string, unknown>;
   } catch (error) {
     if (error instanceof GraphError) throw error;
-    // anything else is said below
+    // not JSON: reported below
   }
   throw invalidParameter("The body is not a JSON object");
 }

@@ -162,7 +162,7 @@ t.test("files of a channel", async (t) => {
   t.test("what the platform does not take is refused in its words", async (t) => {
     for (const [type, message] of [
       ["application/x-sh", /supported types/],
-      ["image/webp", /may have 1 to/],
+      ["image/webp", /must have 1 to/],
     ] as const) {
       const raw = Buffer.alloc(200_000);
       const headers = { ...media.headers, "content-type": type };

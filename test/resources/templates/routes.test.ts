@@ -487,7 +487,7 @@ t.test("templates", async (t) => {
     t.same(refused.body, {
       success: false,
       status_code: 400,
-      message: 'The template "reject_old" does not exist, or was deleted before.',
+      message: 'The template "reject_old" does not exist or has been deleted.',
     });
     const mismatch = await remove("reject_other", { hsm_id: "5" });
     t.match(mismatch.body, { success: false, status_code: 400 });

@@ -21,7 +21,7 @@ async function readRows(ads: AdPlatform, query: Record<string, string>, path = I
 }
 
 t.test(
-  "an account's numbers are texts, amounts in the larger unit, and the same at every call",
+  "an account's metrics are texts, have amounts in the major unit, and are the same at every call",
   async (t) => {
     const ads = await startAdPlatform(t);
     const { headers, body } = await ads.get(INSIGHTS, { fields: METRICS, time_range: range(9, 3) });
@@ -43,16 +43,16 @@ t.test(
   },
 );
 
-t.test("without fields there are a few, and an unknown one is refused", async (t) => {
+t.test("insights without fields have the default fields, and an unknown field is refused", async (t) => {
   const ads = await startAdPlatform(t);
   const [row] = await readRows(ads, {});
   t.strictSame(Object.keys(row), ["account_id", "impressions", "spend", "date_start", "date_stop"]);
   t.match((await ads.get(INSIGHTS, { fields: "fame" })).body.error, { code: 100, message: /fame/ });
   const [emptyRow] = await readRows(ads, { fields: "purchase_roas" });
-  t.notOk("purchase_roas" in emptyRow, "what is empty is absent");
+  t.notOk("purchase_roas" in emptyRow, "a metric without a value is absent");
 });
 
-t.test("the days of a range add up to it, and so do its parts", async (t) => {
+t.test("the days of a range and its breakdowns add up to its total", async (t) => {
   const ads = await startAdPlatform(t);
   const total = (data: { impressions: string }[]) =>
     data.reduce((sum, { impressions }) => sum + Number(impressions), 0);
@@ -68,7 +68,7 @@ t.test("the days of a range add up to it, and so do its parts", async (t) => {
   t.equal(total(byAge), totalImpressions);
 });
 
-t.test("an increment cuts the range into periods, the last one short", async (t) => {
+t.test("an increment splits the range into periods, the last of which may be shorter", async (t) => {
   const ads = await startAdPlatform(t);
   const days = async (query: Record<string, string>) =>
     (await readRows(ads, query)).map(
@@ -89,7 +89,7 @@ t.test("an increment cuts the range into periods, the last one short", async (t)
   t.equal((await days({ time_ranges: `[${range(9, 8)},${range(4, 3)}]` })).length, 2);
 });
 
-t.test("time_range wins over date_preset, and without either it is the last 30 days", async (t) => {
+t.test("time_range wins over date_preset, and the default is the last 30 days", async (t) => {
   const ads = await startAdPlatform(t);
   const [row] = await readRows(ads, { time_range: range(5, 5), date_preset: "last_year" });
   t.equal(row.date_start, dayBefore(5));
@@ -97,7 +97,7 @@ t.test("time_range wins over date_preset, and without either it is the last 30 d
   t.strictSame(await readRows(ads, {}), await readRows(ads, { date_preset: "last_30d" }));
 });
 
-t.test("a range that is none, too old or cut oddly is refused", async (t) => {
+t.test("an invalid or outdated range and an invalid increment are refused", async (t) => {
   const ads = await startAdPlatform(t);
   const bad: [Record<string, string>, number][] = [
     [{ date_preset: "lifetime" }, 100],
@@ -120,14 +120,14 @@ t.test("a range that is none, too old or cut oddly is refused", async (t) => {
   }
 });
 
-t.test("the future has no numbers", async (t) => {
+t.test("future days have no rows", async (t) => {
   const ads = await startAdPlatform(t);
   t.strictSame(await readRows(ads, { time_range: range(-5, -9) }), []);
   const nearFuture = await readRows(ads, { time_range: range(3, -9), time_increment: "1" });
   t.ok(nearFuture.length <= 5 && nearFuture.length >= 3);
 });
 
-t.test("a range that ends in the year 9999 is answered at once, whatever cuts it", async (t) => {
+t.test("a range that ends in the year 9999 is answered quickly with every increment", async (t) => {
   const ads = await startAdPlatform(t);
   for (const until of ["2999-01-01", "9999-12-31"]) {
     const time_range = JSON.stringify({ since: dayBefore(3), until });
@@ -139,7 +139,7 @@ t.test("a range that ends in the year 9999 is answered at once, whatever cuts it
   }
 });
 
-t.test("a level has one row for each object, which says whose it is", async (t) => {
+t.test("a level has one row per object, with the fields of its ancestors", async (t) => {
   const ads = await startAdPlatform(t);
   const campaign_id = await ads.create("campaigns", { name: "Spring" });
   const adset_id = await ads.create("adsets", { campaign_id, name: "Brazil" });
@@ -157,7 +157,7 @@ t.test("a level has one row for each object, which says whose it is", async (t) 
   t.match(data[0], { account_name: "Sandbox Coffee", campaign_name: "Spring", objective: "OUTCOME_TRAFFIC" });
   t.notOk("ad_id" in data[0]);
   t.strictSame(await readRows(ads, { fields, time_range: range(3, 3) }, `${adset_id}/insights`), [data[1]]);
-  t.equal((await readRows(ads, query)).length, 2, "the account has the same ones");
+  t.equal((await readRows(ads, query)).length, 2, "the account has the same rows");
   const filtering = JSON.stringify([{ field: "adset.id", operator: "IN", value: [other] }]);
   t.strictSame(await readRows(ads, { ...query, filtering }), [data[0]]);
 });
@@ -169,7 +169,7 @@ t.test("a level above the object's own is refused", async (t) => {
   t.match(body.error, { code: 1, error_subcode: 99 });
 });
 
-t.test("what was not delivered has no rows", async (t) => {
+t.test("an object named `no delivery` has no rows", async (t) => {
   const ads = await startAdPlatform(t);
   const campaign_id = await ads.create("campaigns", { name: "no delivery yet" });
   await ads.create("adsets", { campaign_id });
@@ -177,7 +177,7 @@ t.test("what was not delivered has no rows", async (t) => {
   t.strictSame((await ads.get(`${campaign_id}/insights`, { level: "adset" })).body, { data: [] });
 });
 
-t.test("too much at once is refused", async (t) => {
+t.test("a call for too many rows is refused", async (t) => {
   const ads = await startAdPlatform(t);
   const breakdowns = "age,gender,country,device_platform";
   t.match((await ads.get(INSIGHTS, { breakdowns })).body.error, { code: 100, error_subcode: 1487534 });
@@ -186,17 +186,17 @@ t.test("too much at once is refused", async (t) => {
   t.match((await ads.get(INSIGHTS, query)).body.error, { code: 100, error_subcode: 1487534 });
 });
 
-t.test("breakdowns that multiply beyond memory are refused before they are multiplied", async (t) => {
+t.test("breakdowns that exceed the row limit are refused before they are multiplied", async (t) => {
   const ads = await startAdPlatform(t);
   const hourly = "hourly_stats_aggregated_by_advertiser_time_zone";
   const repeated = { breakdowns: Array(6).fill(hourly).join() };
-  t.match((await ads.get(INSIGHTS, repeated)).body.error, { code: 100, message: /different/ });
+  t.match((await ads.get(INSIGHTS, repeated)).body.error, { code: 100, message: /unique/ });
   const all = `age,gender,country,region,publisher_platform,device_platform,impression_device,${hourly}`;
   for (const ask of [ads.get, ads.post])
     t.match((await ask(INSIGHTS, { breakdowns: all })).body.error, { code: 100, error_subcode: 1487534 });
 });
 
-t.test("rows come in pages", async (t) => {
+t.test("rows are returned in pages", async (t) => {
   const ads = await startAdPlatform(t);
   const query = { time_range: range(9, 3), time_increment: "1", limit: "4" };
   const first = (await ads.get(INSIGHTS, query)).body;
@@ -206,7 +206,7 @@ t.test("rows come in pages", async (t) => {
   t.notOk(second.paging.next);
 });
 
-t.test("actions are told apart by attribution window on demand", async (t) => {
+t.test("actions include the requested attribution windows", async (t) => {
   const ads = await startAdPlatform(t);
   const [row] = await readRows(ads, {
     fields: "actions",
@@ -220,7 +220,7 @@ t.test("actions are told apart by attribution window on demand", async (t) => {
   });
 });
 
-t.test("amounts in a currency without a smaller unit have no decimals", async (t) => {
+t.test("amounts in a currency without a minor unit have no decimals", async (t) => {
   const ads = await startAdPlatform(t);
   const token = issueAdToken(["1600000000000104"]);
   const { body } = await ads.get(
@@ -233,7 +233,7 @@ t.test("amounts in a currency without a smaller unit have no decimals", async (t
   t.equal(created.status, 200);
 });
 
-t.test("rows can be chosen and sorted by what was counted", async (t) => {
+t.test("rows can be filtered and sorted by metrics", async (t) => {
   const platform = await startAdPlatform(t);
   const readRows = async (query: Record<string, string>) => {
     const { body } = await platform.get(`${AD_ACCOUNT_ID}/insights`, {
@@ -264,7 +264,7 @@ t.test("rows can be chosen and sorted by what was counted", async (t) => {
   t.match(body.error, { code: 100, message: /sort/ });
 });
 
-t.test("an unknown action breakdown is refused, and the platform's own are taken", async (t) => {
+t.test("an unknown action breakdown is refused, and the platform's own are accepted", async (t) => {
   const ads = await startAdPlatform(t);
   const query = { fields: "actions", time_range: range(3, 3) };
   for (const action_breakdowns of ["action_type", '["action_device","action_video_sound"]'])

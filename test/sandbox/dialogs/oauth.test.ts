@@ -10,7 +10,7 @@ const AD_ACCOUNTS = ["1600000000000101", "1600000000000105", "1900000000000109"]
 const open = (query: Record<string, string> = OAUTH_REQUEST) =>
   callSandbox(`${origin}/dialog/oauth`, { query });
 
-t.test("the dialog shows what is asked for, as controls that can be found", async (t) => {
+t.test("the dialog shows the requested permissions, assets and actions", async (t) => {
   const { status, headers, body } = await open();
   t.equal(status, 200);
   t.match(headers.get("content-type"), /^text\/html/);
@@ -19,10 +19,10 @@ t.test("the dialog shows what is asked for, as controls that can be found", asyn
   for (const id of AD_ACCOUNTS) t.match(body, `data-asset="${id}"`);
   for (const action of ["grant", "cancel"]) t.match(body, `data-action="${action}"`);
   t.match(body, "Continue as Sam Sandbox");
-  t.match(body, "Sandbox</strong>", "nobody takes it for the platform");
+  t.match(body, "Sandbox</strong>", "the page names the sandbox");
 });
 
-t.test("it asks only for what the scope names", async (t) => {
+t.test("the dialog shows only the permissions and assets of the scope", async (t) => {
   const { body } = await open({ ...OAUTH_REQUEST, scope: "pages_show_list" });
   t.match(body, `data-permission="pages_show_list"`);
   t.match(body, `data-asset="1300000000000401"`);
@@ -30,12 +30,12 @@ t.test("it asks only for what the scope names", async (t) => {
   t.notMatch(body, `data-asset="${AD_ACCOUNTS[0]}"`);
 });
 
-t.test("it says so when it asks again for what was declined", async (t) => {
-  t.notMatch((await open()).body, "asked for again");
-  t.match((await open({ ...OAUTH_REQUEST, auth_type: "rerequest" })).body, "asked for again");
+t.test("a rerequest shows a note about declined permissions", async (t) => {
+  t.notMatch((await open()).body, "declined before");
+  t.match((await open({ ...OAUTH_REQUEST, auth_type: "rerequest" })).body, "declined before");
 });
 
-t.test("it cannot be framed, cached or scripted, and tells nobody where it was", async (t) => {
+t.test("the dialog cannot be framed, cached or scripted, and sends no referrer", async (t) => {
   for (const { headers } of [await open(), await open({})]) {
     t.equal(headers.get("x-frame-options"), "DENY");
     t.equal(headers.get("cache-control"), "no-store");
@@ -43,18 +43,18 @@ t.test("it cannot be framed, cached or scripted, and tells nobody where it was",
     const policy = headers.get("content-security-policy") ?? "";
     t.match(policy, "default-src 'none'");
     t.match(policy, "frame-ancestors 'none'");
-    t.notMatch(policy, "form-action", "which would stop the way back");
+    t.notMatch(policy, "form-action", "it would block the redirect");
   }
 });
 
-t.test("granting leads back with a code and the state", async (t) => {
+t.test("granting redirects with a code and the state", async (t) => {
   const url = await redirectOf(submitDialog(sandbox, { dialog: "oauth", request: OAUTH_REQUEST }));
   t.equal(`${url.origin}${url.pathname}`, OAUTH_REDIRECT);
   t.same([...url.searchParams.keys()], ["code", "state"]);
   t.equal(url.searchParams.get("state"), "st4te");
 });
 
-t.test("cancelling leads back with the refusal and the state", async (t) => {
+t.test("cancelling redirects with an error and the state", async (t) => {
   const url = await redirectOf(
     submitDialog(sandbox, { dialog: "oauth", request: OAUTH_REQUEST, action: "cancel" }),
   );
@@ -68,7 +68,7 @@ t.test("cancelling leads back with the refusal and the state", async (t) => {
   t.ok(description);
 });
 
-t.test("the way back keeps the query it has, and a state of any letters", async (t) => {
+t.test("the redirect keeps its query and a state of any characters", async (t) => {
   const redirect_uri = "http://localhost:3000/back?tenant=a%20b&x";
   const state = `a&b=c "d" <é>+%20`;
   const url = await redirectOf(
@@ -78,7 +78,7 @@ t.test("the way back keeps the query it has, and a state of any letters", async 
   t.equal(url.searchParams.get("state"), state);
 });
 
-t.test("without a state none comes back", async (t) => {
+t.test("a request without a state gets none back", async (t) => {
   const { state: _none, ...request } = OAUTH_REQUEST;
   const url = await redirectOf(submitDialog(sandbox, { dialog: "oauth", request }));
   t.notOk(url.searchParams.has("state"));
@@ -90,11 +90,11 @@ const BAD: Record<string, Record<string, string>> = {
   "no redirect_uri": { redirect_uri: "" },
   "a relative redirect_uri": { redirect_uri: "/back" },
   "a redirect_uri with a fragment": { redirect_uri: `${OAUTH_REDIRECT}#here` },
-  "plain http elsewhere": { redirect_uri: "http://client.example/back" },
+  "plain http on another host": { redirect_uri: "http://client.example/back" },
   "plain http on a host that only looks local": { redirect_uri: "http://localhost.evil.example/" },
   "a script for a redirect_uri": { redirect_uri: "javascript:alert(1)" },
   "a permission that does not exist": { scope: "ads_read,rule_the_world" },
-  "a configuration": { config_id: "1" },
+  "a config_id": { config_id: "1" },
 };
 
 for (const [what, change] of Object.entries(BAD))
@@ -115,7 +115,7 @@ t.test("a request without parameters gets an error page", async (t) => {
 });
 
 for (const redirect_uri of ["http://localhost:3000/x", "http://127.0.0.1/x", "https://client.example"])
-  t.test(`${redirect_uri} is a good redirect_uri`, async (t) => {
+  t.test(`${redirect_uri} is accepted as redirect_uri`, async (t) => {
     t.equal((await open({ ...OAUTH_REQUEST, redirect_uri })).status, 200);
   });
 
@@ -136,7 +136,7 @@ t.test("a decision that the page does not offer is refused", async (t) => {
   }
 });
 
-t.test("everything from outside is escaped", async (t) => {
+t.test("all external values are escaped", async (t) => {
   const evil = `"><script>alert('x')</script>`;
   for (const change of [
     { state: evil },
@@ -149,7 +149,7 @@ t.test("everything from outside is escaped", async (t) => {
   }
 });
 
-t.test("a body that no browser sends gets the error page too", async (t) => {
+t.test("a body in a format that browsers do not send gets an error page", async (t) => {
   for (const [type, body] of [
     ["application/json", JSON.stringify({ ...OAUTH_REQUEST, action: "grant" })],
     ["application/json", JSON.stringify({ ...OAUTH_REQUEST, client_id: {} })],

@@ -18,7 +18,7 @@ const PAGE = "1300000000000401";
 
 const open = (query: Record<string, string>) => callSandbox(`${origin}/dialog/signup`, { query });
 
-t.test("chat signup shows the accounts with their numbers, and the name that was filled in", async (t) => {
+t.test("chat signup shows the accounts with their numbers, and the prefilled name", async (t) => {
   const { status, body } = await open(CHAT_SIGNUP_REQUEST);
   t.equal(status, 200);
   for (const id of CHAT_ACCOUNTS) t.match(body, `data-asset="${id}"`);
@@ -40,7 +40,7 @@ t.test("chat signup grants all of its permissions for the chosen accounts", asyn
   );
 });
 
-t.test("the app is not subscribed to what was just granted until it asks for it", async (t) => {
+t.test("the app is not subscribed to a newly granted asset until it subscribes", async (t) => {
   const [account] = CHAT_ACCOUNTS as [string];
   const token = await requestChatToken(sandbox, [account]);
   const address = `${sandbox.base}/${account}/subscribed_apps`;
@@ -49,7 +49,7 @@ t.test("the app is not subscribed to what was just granted until it asks for it"
   t.equal((await callSandbox(address, { token })).body.data.length, 1);
 });
 
-t.test("page signup offers permissions and pages, and single permissions can be declined", async (t) => {
+t.test("page signup shows permissions and pages, and single permissions can be declined", async (t) => {
   const { body } = await open(PAGE_SIGNUP_REQUEST);
   t.match(body, `data-permission="pages_messaging"`);
   t.match(body, `data-asset="${PAGE}"`);
@@ -63,7 +63,7 @@ t.test("page signup offers permissions and pages, and single permissions can be 
   );
 });
 
-t.test("a declined permission is not ticked again when a choice was forgotten", async (t) => {
+t.test("a declined permission stays declined when the page is shown again", async (t) => {
   const { body } = await submitDialog(sandbox, {
     dialog: "signup",
     request: PAGE_SIGNUP_REQUEST,
@@ -71,12 +71,12 @@ t.test("a declined permission is not ticked again when a choice was forgotten", 
   });
   t.match(body, /data-permission="pages_show_list" checked>/);
   t.match(body, /data-permission="pages_messaging">/);
-  t.match(body, `data-asset="${PAGE}">`, "nor is the page that was not chosen");
+  t.match(body, `data-asset="${PAGE}">`, "a page that was not chosen stays unchosen");
   t.match(body, /id="problem"[^>]*>Choose at least one page\./);
-  t.match(body, /<fieldset aria-describedby="problem"><legend>Which pages/);
+  t.match(body, /<fieldset aria-describedby="problem"><legend>Pages/);
 });
 
-t.test("what cannot be declined stays ticked when a choice was forgotten", async (t) => {
+t.test("a required permission stays ticked when the page is shown again", async (t) => {
   const { body } = await submitDialog(sandbox, { dialog: "signup", request: CHAT_SIGNUP_REQUEST });
   t.match(body, /data-permission="whatsapp_business_messaging" checked disabled>/);
   t.match(body, "Choose at least one chat account.");
@@ -88,7 +88,7 @@ for (const [what, request] of [
 ] as const) {
   const assets = what === "chat" ? CHAT_ACCOUNTS : [PAGE];
 
-  t.test(`${what} signup leads back with a code or a refusal, and the state`, async (t) => {
+  t.test(`${what} signup redirects with a code or an error, and the state`, async (t) => {
     const granted = await redirectOf(submitDialog(sandbox, { dialog: "signup", request, assets }));
     t.ok(granted.href.startsWith(`${SIGNUP_REDIRECT}?code=`));
     t.equal(granted.searchParams.get("state"), "st4te");
@@ -96,7 +96,7 @@ for (const [what, request] of [
     t.match(Object.fromEntries(denied.searchParams), { error: "access_denied", state: "st4te" });
   });
 
-  t.test(`${what} signup without a choice asks again`, async (t) => {
+  t.test(`${what} signup without a choice shows the page again`, async (t) => {
     const { status, headers, body } = await submitDialog(sandbox, { dialog: "signup", request });
     t.equal(status, 400);
     t.notOk(headers.has("location"));
@@ -104,7 +104,7 @@ for (const [what, request] of [
     t.match(body, `data-action="grant"`);
   });
 
-  t.test(`${what} signup goes back to the registered address only`, async (t) => {
+  t.test(`${what} signup redirects to the registered URL only`, async (t) => {
     for (const redirect_uri of [
       "",
       `${SIGNUP_REDIRECT}/`,
@@ -124,12 +124,12 @@ const BAD: Record<string, Record<string, string>> = {
   "another configuration": { config_id: "1" },
   "another response_type": { response_type: "token" },
   "no override of the response type": { override_default_response_type: "false" },
-  "a scope beside the configuration": { scope: "pages_show_list" },
+  "a scope in addition to the config_id": { scope: "pages_show_list" },
   "extras that are not JSON": { extras: "{" },
   "extras that are a list": { extras: "[]" },
-  "a setup that is no object": { extras: `{"setup":"x"}` },
-  "a business that is no object": { extras: `{"setup":{"business":[]}}` },
-  "a business name that is no text": { extras: `{"setup":{"business":{"name":7}}}` },
+  "a setup that is not an object": { extras: `{"setup":"x"}` },
+  "a business that is not an object": { extras: `{"setup":{"business":[]}}` },
+  "a business name that is not a string": { extras: `{"setup":{"business":{"name":7}}}` },
 };
 
 for (const [what, change] of Object.entries(BAD))
@@ -140,21 +140,21 @@ for (const [what, change] of Object.entries(BAD))
     t.notMatch(body, "<form");
   });
 
-t.test("extras may be empty or absent", async (t) => {
+t.test("extras can be empty or absent", async (t) => {
   const { extras: _none, ...request } = CHAT_SIGNUP_REQUEST;
   t.equal((await open(request)).status, 200);
   for (const extras of ["{}", `{"setup":{}}`, `{"setup":{"business":{"id":null,"name":null}}}`])
     t.equal((await open({ ...request, extras })).status, 200, extras);
 });
 
-t.test("page signup needs a scope and takes no extras", async (t) => {
+t.test("page signup requires a scope and refuses extras", async (t) => {
   const { scope: _none, ...request } = PAGE_SIGNUP_REQUEST;
   t.equal((await open(request)).status, 400);
   t.equal((await open({ ...PAGE_SIGNUP_REQUEST, scope: "rule_the_world" })).status, 400);
   t.equal((await open({ ...PAGE_SIGNUP_REQUEST, extras: "{}" })).status, 400);
 });
 
-t.test("what was filled in is escaped", async (t) => {
+t.test("prefilled values are escaped", async (t) => {
   const extras = JSON.stringify({ setup: { business: { name: "<img src=x onerror=alert(1)>" } } });
   const { body } = await open({ ...CHAT_SIGNUP_REQUEST, extras });
   t.notMatch(body, "<img");

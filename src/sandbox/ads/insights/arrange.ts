@@ -9,7 +9,7 @@ interface Order {
   direction: 1 | -1;
 }
 
-/** Which rows are shown, by their numbers, and in which order. */
+/** Filters and sort order by metrics. */
 export interface Arrangement {
   conditions: readonly Condition[];
   order: readonly Order[];
@@ -17,17 +17,17 @@ export interface Arrangement {
 
 export const isMetric = (field: string): boolean => Object.hasOwn(METRICS, field);
 
-/** `spend_descending` */
+/** Parses a sort order such as `spend_descending`. */
 export function readOrder(given: unknown): Order {
   const word = plainText(given);
   const [, metric = "", direction] = /^(\w+)_(ascending|descending)$/.exec(word) ?? [];
-  if (!isMetric(metric)) throw invalidParameter(`Param sort cannot be by ${word}`);
+  if (!isMetric(metric)) throw invalidParameter(`Param sort does not support ${word}`);
   return { metric, direction: direction === "descending" ? -1 : 1 };
 }
 
 const countOf = (measure: Measure, metric: string) => Number(METRICS[metric]?.(measure) ?? 0);
 
-/** The rows that pass, sorted. Nothing is counted for those who ask for neither. */
+/** Filters and sorts the rows. Computes metrics only when a condition or an order needs them. */
 export function arrangeRows<R>(
   rows: readonly R[],
   { conditions, order }: Arrangement,

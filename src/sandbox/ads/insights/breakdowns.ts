@@ -7,7 +7,7 @@ const HOURS = Array.from({ length: 24 }, (_none, hour) => {
   return `${padded}:00:00 - ${padded}:59:59`;
 });
 
-/** What people are told apart by, and which of them there are here. The platform has eighty; these are asked for. */
+/** Supported breakdowns and their values: the commonly requested ones of the platform's eighty. */
 const BREAKDOWNS: Readonly<Record<string, readonly string[]>> = {
   age: ["18-24", "25-34", "35-44", "45-54", "55-64", "65+"],
   gender: ["female", "male", "unknown"],
@@ -22,7 +22,7 @@ const BREAKDOWNS: Readonly<Record<string, readonly string[]>> = {
   hourly_stats_aggregated_by_audience_time_zone: HOURS,
 };
 
-/** What actions are told apart by. The rows here stay as they are: they have actions of one sort each. */
+/** Accepted action breakdowns. They do not change the rows, because every action has one kind only. */
 const ACTION_BREAKDOWNS: readonly string[] = [
   "action_carousel_card_id",
   "action_carousel_card_name",
@@ -43,15 +43,18 @@ export function checkActionBreakdowns(names: readonly string[]): void {
     );
 }
 
-/** One part of the people: `{age: "18-24", gender: "female"}`. Without breakdowns there is one, of everybody. */
+/**
+ * A combination of breakdown values: `{age: "18-24", gender: "female"}`. Without breakdowns there is one
+ * empty cell.
+ */
 export type Cell = Readonly<Record<string, string>>;
 
-/** As many as the largest report has rows. */
+/** Row limit of a report. */
 export const MAX_REPORT_ROWS = 100_000;
 
-/** Counted while they are multiplied: a few words ask for more cells than there is memory. */
+/** Checks the limit while multiplying, because a few breakdowns can exceed the memory. */
 export function readCells(names: readonly string[]): Cell[] {
-  if (new Set(names).size < names.length) throw invalidParameter("breakdowns must be different ones");
+  if (new Set(names).size < names.length) throw invalidParameter("breakdowns must be unique");
   let cells: Cell[] = [{}];
   for (const name of names) {
     const parts = ownProperty(BREAKDOWNS, name);

@@ -1,9 +1,9 @@
 import { DAY } from "../../../runtime/durations.ts";
 
-/** A day as the platform writes it, `2026-09-01`. Days compare as texts do. */
+/** A day such as `2026-09-01`. Days compare as text. */
 export type Day = string;
 
-/** Both days belong to it. */
+/** Includes both days. */
 export interface DayRange {
   since: Day;
   until: Day;
@@ -20,13 +20,13 @@ export function isDay(value: unknown): value is Day {
 
 export const plusDays = (day: Day, days: number): Day => dayOf(new Date(dateOf(day).getTime() + days * DAY));
 
-/** The first day of the month that lies so many months away. */
+/** Returns the first day of the month, shifted by `monthsAway` months. */
 export function firstOfMonth(day: Day, monthsAway = 0): Day {
   const date = dateOf(day);
   return dayOf(new Date(Date.UTC(date.getUTCFullYear(), date.getUTCMonth() + monthsAway, 1)));
 }
 
-/** The same day of another month, or its last day where it has none such. */
+/** Returns the same day of another month, or its last day when the month is shorter. */
 export function plusMonths(day: Day, months: number): Day {
   const last = plusDays(firstOfMonth(day, months + 1), -1);
   const same = `${last.slice(0, 8)}${day.slice(8)}`;
@@ -38,7 +38,6 @@ export const weekdayOf = (day: Day): number => dateOf(day).getUTCDay();
 
 export const monthOf = (day: Day): number => dateOf(day).getUTCMonth();
 
-/** Every day of the range. */
 export function daysOf({ since, until }: DayRange): Day[] {
   const days: Day[] = [];
   for (let day = since; day <= until; day = plusDays(day, 1)) days.push(day);

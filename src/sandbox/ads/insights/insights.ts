@@ -11,7 +11,7 @@ import { measureOf, rowsOf, showRow } from "./rows.ts";
 
 const MAX_ROWS_PER_PAGE = 500;
 
-/** How a report goes on, by milliseconds. It has all its percent before it is complete: only both together say so. */
+/** Progress by milliseconds. It reaches 100 % before completion, so callers must check the status. */
 const REPORT_STEPS: readonly [number, string, number][] = [
   [300, "Job Started", 0],
   [900, "Job Running", 40],
@@ -24,16 +24,16 @@ const FAILURE = {
   error_subcode: 1487534,
   error_message: "Invalid parameter",
   error_user_title: "Too Much Data",
-  error_user_msg: "Reduce the amount of data you ask for.",
+  error_user_msg: "Reduce the amount of data you request.",
 };
 
 export interface Insights {
-  /** The rows at once. */
+  /** Returns the rows immediately. */
   readRows(target: InsightsTarget, call: Call): unknown;
-  /** The rows later: starts a report. */
+  /** Starts a report, whose rows are read later. */
   startReport(target: InsightsTarget, call: Call): unknown;
   showReport(report: AdObject, call: Call): unknown;
-  /** The rows of a report; none before it is complete. */
+  /** Returns the rows of a report; none before it is complete. */
   readReport(report: AdObject, call: Call): unknown;
 }
 

@@ -1,11 +1,11 @@
 import type { Totals } from "./totals.ts";
 
-/** Currencies that have no smaller unit. */
+/** Currencies without a minor unit. */
 const ZERO_DECIMAL_CURRENCIES = ["CLP", "JPY", "KRW", "PYG", "VND"];
 
 export interface Measure extends Totals {
   currency: string;
-  /** `7d_click` and others, for which actions are told apart. */
+  /** Attribution windows such as `7d_click`, each shown per action. */
   windows: readonly string[];
 }
 
@@ -19,7 +19,7 @@ const actionsOf = ({ clicks, linkClicks }: Measure) =>
     ([, count]) => count > 0,
   );
 
-/** Every metric is a text; amounts are in the currency's larger unit. What would be empty is absent. */
+/** Metrics as text, amounts in the currency's major unit. A metric without a value is omitted. */
 export const METRICS: Readonly<Record<string, (measure: Measure) => unknown>> = {
   impressions: ({ impressions }) => String(impressions),
   reach: ({ reach }) => String(reach),
@@ -49,7 +49,7 @@ function toActions(measure: Measure, value: (count: number) => string | undefine
   return actions.length === 0 ? undefined : actions;
 }
 
-/** Metrics that exist and never have anything to show here. */
+/** Metrics that are accepted and never have a value here. */
 export const EMPTY_METRICS: readonly string[] = [
   "action_values",
   "conversion_values",

@@ -6,7 +6,7 @@ import { DATE_PRESETS, oldestDay } from "./presets.ts";
 
 const MAX_INCREMENT_DAYS = 90;
 
-/** The periods that rows are asked for: one for each range, or as many as the increment makes of it. */
+/** Returns the requested periods: one per range, or the parts of one range by `time_increment`. */
 export function readPeriods(params: Params, today: Day): DayRange[] {
   const ranges = params.list("time_ranges")?.map((range) => readRange(range, today));
   if (ranges && ranges.length > 0) return ranges;
@@ -48,7 +48,7 @@ function splitRange(range: DayRange, increment: string, today: Day): DayRange[] 
   return splitBy((since) => plusDays(since, days));
 }
 
-/** What begins after today has no rows; a range may end in the year 9999, and cutting all of it would never come to an end. */
+/** Splits only up to today: later periods have no rows, and a range may end in the year 9999. */
 function splitUntilToday(today: Day, range: DayRange, next: (since: Day) => Day): DayRange[] {
   const { since, until } = range;
   if (since > today) return [range];

@@ -1,9 +1,9 @@
 import { type Day, type DayRange, firstOfMonth, monthOf, plusDays, plusMonths, weekdayOf } from "./days.ts";
 
-/** As far back as numbers are kept. */
+/** The platform keeps insights for 37 months. */
 export const oldestDay = (today: Day): Day => plusMonths(today, -37);
 
-/** The days before today. */
+/** The given number of days before today. */
 const lastDays =
   (days: number) =>
   (today: Day): DayRange => ({ since: plusDays(today, -days), until: plusDays(today, -1) });
@@ -12,7 +12,7 @@ const untilToday =
   (since: (today: Day) => Day) =>
   (today: Day): DayRange => ({ since: since(today), until: today });
 
-/** What ended before the current one began. */
+/** The complete period before the current one. */
 const precedingPeriod =
   (current: (today: Day) => Day, previous: (today: Day) => Day) =>
   (today: Day): DayRange => ({ since: previous(today), until: plusDays(current(today), -1) });
@@ -25,7 +25,7 @@ const startOfMonth = (today: Day) => firstOfMonth(today);
 const startOfQuarter = (today: Day) => firstOfMonth(today, -(monthOf(today) % 3));
 const startOfYear = (today: Day) => firstOfMonth(today, -monthOf(today));
 
-/** Ranges with a name, seen from today. */
+/** Named ranges relative to today. */
 export const DATE_PRESETS: Readonly<Record<string, (today: Day) => DayRange>> = {
   today: untilToday((today) => today),
   yesterday: lastDays(1),

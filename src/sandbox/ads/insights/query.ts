@@ -11,13 +11,13 @@ import { EMPTY_METRICS, METRICS } from "./metrics.ts";
 import { readPeriods } from "./periods.ts";
 import { SUBJECT_FIELDS } from "./subject.ts";
 
-/** What insights are asked of: an account, or one object in it. */
+/** The target of insights: an account, or one object in it. */
 export interface InsightsTarget {
   account: AdAccount;
   object?: AdObject;
 }
 
-/** A call for insights, understood. */
+/** The parsed parameters of an insights call. */
 export interface Query extends InsightsTarget {
   level: "account" | Level;
   fields: readonly string[];

@@ -9,7 +9,7 @@ import type { Query } from "./query.ts";
 import { accountSubject, objectSubject, SUBJECT_FIELDS, type Subject } from "./subject.ts";
 import { shareOf, totalsInRange } from "./totals.ts";
 
-/** One row before its numbers are made: they are made only for the page that is looked at. */
+/** A row without its metrics, which are computed only for the requested page. */
 export interface Row {
   subject: Subject;
   period: DayRange;
@@ -17,7 +17,7 @@ export interface Row {
   part: number;
 }
 
-/** How much a call may ask for at once, and how much a report. */
+/** Limits of an immediate call and of a report. */
 const QUERY_LIMITS = {
   call: { maxRows: 5_000, maxBreakdowns: 3 },
   report: { maxRows: MAX_REPORT_ROWS, maxBreakdowns: 8 },
@@ -44,7 +44,7 @@ function subjectsOf({ account, object, level, passes }: Query, objects: AdObject
     .filter(({ lineage }) => !lineage.some((one) => isUndelivered(nameOf(one))));
 }
 
-/** What was counted for a row. Nothing is delivered in the future, whatever the range says. */
+/** Computes the metrics of a row. Days after today count as zero. */
 export function measureOf({ cells, windows }: Query, { subject, period, part }: Row): Measure {
   const { currency, timezone_name } = subject.account;
   const today = todayIn(timezone_name);
@@ -53,7 +53,6 @@ export function measureOf({ cells, windows }: Query, { subject, period, part }: 
   return { ...shareOf(whole, part, cells.length), currency, windows };
 }
 
-/** A row as it is shown. */
 export function showRow(query: Query, row: Row): unknown {
   const { subject, period, cell } = row;
   const measure = measureOf(query, row);

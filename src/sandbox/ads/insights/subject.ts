@@ -1,7 +1,7 @@
 import type { AdAccount } from "../../built-in-assets.ts";
 import { type AdObject, type AdObjects, type Level, nameOf } from "../objects/objects.ts";
 
-/** Whom a row is about: an object and what it lives in, or the account itself. */
+/** The subject of a row: the account, or an object with its ancestors. */
 export interface Subject {
   id: string;
   account: AdAccount;
@@ -25,7 +25,7 @@ const fieldAtLevel =
 
 const idOf = ({ id }: AdObject) => id;
 
-/** What a row can say of its subject. Of a lower level than its own there is nothing to say. */
+/** Fields of a row's subject. A field of a lower level than the row's is undefined. */
 export const SUBJECT_FIELDS: Readonly<Record<string, (subject: Subject) => unknown>> = {
   account_id: ({ account }) => account.id,
   account_name: ({ account }) => account.name,

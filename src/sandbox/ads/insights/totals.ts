@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { type Day, type DayRange, daysOf } from "./days.ts";
 
-/** What is counted. Everything else follows from it. */
+/** The base counts from which all metrics are derived. */
 export interface Totals {
   impressions: number;
   reach: number;
@@ -13,7 +13,7 @@ export interface Totals {
 
 const ZERO_TOTALS: Totals = { impressions: 0, reach: 0, clicks: 0, linkClicks: 0, spend: 0 };
 
-/** Four numbers from 0 to 1 that belong to this text and are always the same. */
+/** Returns four numbers from 0 to 1 that depend only on the text. */
 function pseudoRandomOf(text: string): [number, number, number, number] {
   const bytes = createHash("md5").update(text).digest();
   const at = (index: number) => bytes.readUInt32BE(index) / 2 ** 32;
@@ -41,13 +41,13 @@ const combineTotals = (one: Totals, other: Totals, combine: (a: number, b: numbe
   spend: combine(one.spend, other.spend),
 });
 
-/** The same for the same object and days, whoever asks and when; the days of a range add up to it. */
+/** Deterministic per object and day, so that the days of a range add up to its total. */
 export const totalsInRange = (id: string, range: DayRange): Totals =>
   daysOf(range)
     .map((day) => totalsOnDay(id, day))
     .reduce((sum, day) => combineTotals(sum, day, (a, b) => a + b), ZERO_TOTALS);
 
-/** The share of one part of the people among several; the shares of all parts add up to the whole. */
+/** Returns one breakdown cell's share of the total; all shares add up to the total. */
 export function shareOf(whole: Totals, part: number, parts: number): Totals {
   const cumulativeShare = (count: number) =>
     combineTotals(whole, ZERO_TOTALS, (total) =>

@@ -1,4 +1,4 @@
-/** What the first bytes of a file say of the image in it. */
+/** The size from an image's header. */
 export interface ImageSize {
   width?: number;
   height?: number;
@@ -19,7 +19,7 @@ const FORMATS: readonly Format[] = [
   { signature: "424d", size: () => ({}) },
 ];
 
-/** Undefined for what is no image; without a size for one whose header is cut or of another kind. */
+/** Undefined when the bytes are not an image; without a size when the header does not give one. */
 export function imageSize(bytes: Buffer): ImageSize | undefined {
   const start = bytes.subarray(0, 8).toString("hex");
   const format = FORMATS.find(({ signature }) => start.startsWith(signature));
@@ -31,7 +31,7 @@ export function imageSize(bytes: Buffer): ImageSize | undefined {
   }
 }
 
-/** A JPEG is a row of segments; the one that starts a frame, C0 to CF but for three, has the size. */
+/** Finds the frame segment of a JPEG, which has the size: C0 to CF except C4, C8 and CC. */
 function jpegSize(jpeg: Buffer): ImageSize {
   for (let at = 2; at + 9 < jpeg.length; at += 2 + jpeg.readUInt16BE(at + 2)) {
     const marker = jpeg.readUInt8(at + 1);

@@ -9,7 +9,7 @@ import { refuse } from "../refusals.ts";
 import { imageSize } from "./image-size.ts";
 
 interface UploadedImage {
-  /** Under which key the answer has it. */
+  /** The key of the image in the answer. */
   key: string;
   name: string;
   bytes: Buffer;
@@ -25,7 +25,7 @@ function readImage({ params }: Call): UploadedImage {
   return { key: "bytes", name: params.text("name") ?? "untitled", bytes: Buffer.from(encoded, "base64") };
 }
 
-/** Takes an image into the account's library. The same bytes are the same image, however often they come. */
+/** Adds an image to the account's library. Identical bytes give the same image. */
 export function uploadImage(objects: AdObjects, account: AdAccount, call: Call): unknown {
   const { key, name, bytes } = readImage(call);
   const size = imageSize(bytes);
@@ -49,13 +49,13 @@ const imageUrls = (hash: string) => {
 
 const FIELDS = ["account_id", "hash", "name", "url", "url_128", "width", "height", "status"];
 
-/** The library, or what of it has one of these `hashes`. */
+/** Lists the library, optionally only the images with the given `hashes`. */
 export function listImages(objects: AdObjects, account: AdAccount, call: Call): unknown {
   const fields = call.params.words("fields");
   checkFields(fields, "AdImage", FIELDS);
   const hashes = call.params.list("hashes");
   if (hashes?.some((hash) => typeof hash !== "string"))
-    throw invalidParameter("Param hashes must be strings");
+    throw invalidParameter("Param hashes must be an array of strings");
   const images = objects.list(account, "image").filter(({ values }) => hashes?.includes(values.hash) ?? true);
   const show = ({ values }: AdObject) =>
     project(

@@ -7,10 +7,10 @@ import { isBroken, isUnreachable } from "../magic-values.ts";
 import type { AdObject, AdObjects } from "../objects/objects.ts";
 import { formatTimeIn } from "../times.ts";
 
-/** How long a video is fetched and encoded. Nothing is really fetched. */
+/** Duration of a video's simulated processing; nothing is fetched. */
 const ENCODING_DELAY_MS = 3_000;
 
-/** Registers a video from its address. It can be used when its encoding has ended. */
+/** Registers a video by its URL. It can be used after its processing has ended. */
 export function registerVideo(context: SandboxContext, objects: AdObjects) {
   return (account: AdAccount, { params }: Call): unknown => {
     const address = params.requiredText("file_url");

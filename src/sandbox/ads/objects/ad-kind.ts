@@ -5,43 +5,43 @@ import type { Reader, Values } from "../values.ts";
 import { effectiveStatus } from "./effective-status.ts";
 import type { AdObject, AdObjects, ObjectKind } from "./objects.ts";
 
-/** An object as it would become. */
+/** An object with the call's changes applied, before it is stored. */
 export interface Draft {
   objects: AdObjects;
   account: AdAccount;
   values: Values;
-  /** What the call says of it. */
+  /** The values that the call sets. */
   changes: Values;
-  /** Absent for a new one. */
+  /** The existing object; absent on creation. */
   before?: AdObject;
 }
 
-/** Why the platform would not have it, if it would not. */
+/** Returns the error with which the platform rejects the draft; undefined when it is accepted. */
 export type Rule = (draft: Draft) => GraphError | undefined;
 
 type FieldGetter = (object: AdObject, objects: AdObjects) => unknown;
 
-/** One kind of ad object: what can be said of it, what must be, and what is shown. */
+/** The definition of one kind of ad object: its parameters, rules and fields. */
 export interface AdKind {
   kind: ObjectKind;
-  /** What messages call it. */
+  /** The type's name in error messages. */
   type: string;
   params: Readonly<Record<string, Reader>>;
-  /** Without these there is none. */
+  /** Parameters that creation requires. */
   required: readonly string[];
-  /** These can be said only once. */
+  /** Parameters that cannot be changed after creation. */
   immutable: readonly string[];
   defaults: Values;
   rules: readonly Rule[];
-  /** What is shown beside the parameters, or in their place. */
+  /** Fields shown in addition to the parameters, or replacing them. */
   computedFields: Readonly<Record<string, FieldGetter>>;
-  /** What is shown beside the id to whoever does not ask. */
+  /** Fields shown with the id when the call requests none. */
   defaultFields: readonly string[];
-  /** While its status is this, only its name can be changed. */
+  /** Error by status: in these statuses only the name can be changed. */
   frozen: Readonly<Record<string, RefusalName>>;
 }
 
-/** What campaigns, ad sets and ads have in common. */
+/** Fields that campaigns, ad sets and ads share. */
 export const DELIVERY_FIELDS = {
   effective_status: (object, objects) => effectiveStatus(objects, object),
   configured_status: ({ values }) => values.status,

@@ -7,7 +7,7 @@ import type { AdObject } from "./objects.ts";
 
 type CampaignRule = (values: Values, campaign: AdObject) => ReturnType<Rule>;
 
-/** A rule that looks at the campaign too. */
+/** A rule that also depends on the campaign. */
 const withCampaign =
   (rule: CampaignRule): Rule =>
   ({ objects, account, values, before }) => {

@@ -20,7 +20,7 @@ const requireCreative: Rule = ({ objects, account, values, changes }) => {
   return creative && creative.values.status !== "DELETED" ? undefined : refuse("noCreative");
 };
 
-/** Every country that a targeting names, be it through a region or a city. */
+/** Returns every country that the targeting names, directly or through a region or city. */
 function countriesOf(targeting: unknown): unknown[] {
   const {
     countries = [],

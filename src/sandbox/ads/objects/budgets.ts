@@ -4,7 +4,7 @@ import type { Rule } from "./ad-kind.ts";
 
 const BUDGETS = ["daily_budget", "lifetime_budget"] as const;
 
-/** In the smallest unit of the currency. The platform's own least amounts differ by currency and billing. */
+/** In the smallest unit of the currency. The platform's minimum varies by currency and billing event. */
 const MIN_BUDGET = 100;
 
 export const hasBudget = (values: Values): boolean => BUDGETS.some((name) => values[name] !== undefined);

@@ -7,13 +7,13 @@ import type { AdKind, Rule } from "./ad-kind.ts";
 
 const CONTENT_KINDS = ["link_data", "video_data", "photo_data", "text_data", "template_data"];
 
-/** Without these the content of a post is none. */
+/** Required field per kind of content. */
 const REQUIRED_CONTENT_FIELDS: Readonly<Record<string, string>> = {
   link_data: "link",
   video_data: "video_id",
 };
 
-/** What a post is made of: its page, and the one content it has. */
+/** Returns the page and the content of a post; undefined unless it has exactly one content. */
 function storyOf(values: Values): { page: string; kind: string; content: Values } | undefined {
   const spec = (values.object_story_spec ?? {}) as Values;
   const [kind = "", ...more] = CONTENT_KINDS.filter((name) => spec[name] !== undefined);
@@ -80,7 +80,7 @@ export const creative: AdKind = {
   defaults: { status: "ACTIVE" },
   rules: [requireStory, requireImage, requireReadyVideo, requireKnownCallToAction],
   computedFields: {
-    // set only on a creative made from a post that was there before
+    // Set only on a creative made from an existing post, which the sandbox does not support.
     object_story_id: () => undefined,
     effective_object_story_id: ({ id, values }) => `${storyOf(values)?.page}_${id.slice(-15)}`,
     thumbnail_url: ({ id }) => `https://scontent.sandbox.example/thumbnails/${id}.jpg`,

@@ -4,7 +4,7 @@ import { type AdObject, type AdObjects, nameOf } from "./objects.ts";
 const REMOVED_STATUSES = ["DELETED", "ARCHIVED"];
 const UNSETTLED_ACCOUNT_STATUS = 3;
 
-/** What an object's status amounts to, given what it lives in and where its review stands. */
+/** Derives the effective status from the object, its ancestors and its review. */
 export function effectiveStatus(objects: AdObjects, object: AdObject): string {
   const lineage = objects.lineage(object);
   const removedStatus = REMOVED_STATUSES.find((status) =>
@@ -22,5 +22,5 @@ export function effectiveStatus(objects: AdObjects, object: AdObject): string {
   return "ACTIVE";
 }
 
-/** Deleted and archived objects are shown only to whoever asks for them. */
+/** Deleted and archived objects are hidden unless they are requested. */
 export const isRemoved = (status: string): boolean => REMOVED_STATUSES.includes(status);

@@ -3,11 +3,11 @@ import { newNodeId } from "../../context.ts";
 import type { Values } from "../values.ts";
 
 export const LEVELS = ["campaign", "adset", "ad"] as const;
-/** What delivers: each lives in one of the kind before it. */
+/** The delivery hierarchy: an ad belongs to an ad set, an ad set to a campaign. */
 export type Level = (typeof LEVELS)[number];
 export type ObjectKind = Level | "creative" | "image" | "video" | "report";
 
-/** Anything that lives in an ad account. */
+/** An object in an ad account. */
 export interface AdObject {
   id: string;
   kind: ObjectKind;
@@ -15,29 +15,29 @@ export interface AdObject {
   values: Values;
   created: Date;
   updated: Date;
-  /** Just made, and not yet looked through by the platform. */
+  /** True while a new object is in review. */
   inProcess: boolean;
-  /** How often its budget was changed in the last hour. */
+  /** Budget changes in the last hour. */
   budgetChanges: number;
 }
 
-/** Under which name an object says where it lives. */
+/** The parameter that names an object's parent. */
 const PARENT_FIELDS: Partial<Record<ObjectKind, string>> = { adset: "campaign_id", ad: "adset_id" };
 
 export interface AdObjects {
   add(kind: ObjectKind, account: AdAccount, values: Values): AdObject;
   find(id: string): AdObject | undefined;
-  /** Of this kind in this account; undefined for what is elsewhere, as for what is not. */
+  /** Undefined when the object is missing, of another kind or in another account. */
   findIn(account: AdAccount, kind: ObjectKind, id: string): AdObject | undefined;
-  /** The newest first. */
+  /** Newest first. */
   list(account: AdAccount, kind: ObjectKind): AdObject[];
-  /** Itself, and what it lives in, up to the campaign. */
+  /** The object and its ancestors, up to the campaign. */
   lineage(object: AdObject): AdObject[];
-  /** What of that kind lives in it, or is it. */
+  /** Objects of the kind below this object, including itself. */
   listWithin(object: AdObject, kind: ObjectKind): AdObject[];
 }
 
-/** Everything in the ad accounts, in memory. */
+/** The store of all ad objects, in memory. */
 export function createObjects(): AdObjects {
   const byId = new Map<string, AdObject>();
   const find = (id: string) => byId.get(id);

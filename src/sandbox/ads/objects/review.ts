@@ -3,7 +3,7 @@ import type { Values } from "../values.ts";
 import { effectiveStatus } from "./effective-status.ts";
 import type { AdObject, AdObjects } from "./objects.ts";
 
-/** How long the platform looks a new object through. */
+/** Duration of a new object's review. */
 const REVIEW_DELAY_MS = 400;
 
 const WEBHOOK_LEVELS: Partial<Record<AdObject["kind"], string>> = {
@@ -18,14 +18,14 @@ const ISSUE = {
   error_message: "Your ad was not approved because it does not follow our advertising standards.",
 };
 
-/** `CAMPAIGN_PAUSED` is told as `Campaign Paused`. */
+/** Formats a status for the webhook: `CAMPAIGN_PAUSED` becomes `Campaign Paused`. */
 const toTitleCase = (status: string) =>
   status
     .toLowerCase()
     .replaceAll("_", " ")
     .replaceAll(/\b[a-z]/g, (letter) => letter.toUpperCase());
 
-/** Lets a new object be looked through, and tells what came of it. */
+/** Returns a function that reviews a new object after a delay and sends the result as a webhook. */
 export function createReview(context: SandboxContext, objects: AdObjects): (object: AdObject) => void {
   const sendWebhook = ({ id, kind, account }: AdObject, field: string, rest: Values) => {
     const changes = [{ field, value: { id, level: WEBHOOK_LEVELS[kind], ...rest } }];

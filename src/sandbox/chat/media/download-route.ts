@@ -7,7 +7,7 @@ import { reachesNumber } from "../numbers.ts";
 import type { Media } from "./media.ts";
 import { mediaByTicket } from "./media-kind.ts";
 
-/** Where files are fetched: the address is good for minutes, and only together with the token. */
+/** Downloads files. A URL is valid for minutes and only together with a token. */
 export const mediaRoutes = (context: SandboxContext): SandboxRoute[] => [
   { method: "GET", path: "/media/*", answer: (request) => download(context, request) },
 ];
@@ -15,7 +15,7 @@ export const mediaRoutes = (context: SandboxContext): SandboxRoute[] => [
 function download(context: SandboxContext, { url, headers }: SandboxRequest): Reply {
   const media = mediaByTicket(context, url.searchParams.get("ticket") ?? "");
   if (!media || url.pathname !== `/media/${media.id}`)
-    throw new GraphError(100, "The address of this file has expired", { status: 404 });
+    throw new GraphError(100, "The URL of this file has expired", { status: 404 });
   checkAccess(context, media, headers.authorization);
   return new Reply(media.bytes, { headers: { "content-type": media.mimeType } });
 }

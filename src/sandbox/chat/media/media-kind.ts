@@ -11,13 +11,13 @@ import { deleteMedia, type Media, mediaById } from "./media.ts";
 
 const TICKET_TTL_MS = 5 * MINUTE;
 
-/** Which addresses still open a file. */
+/** Media ids by download ticket. A ticket is removed when its URL expires. */
 const ticketsOf = perSandbox(() => new Map<string, string>());
 
 export const mediaByTicket = (context: SandboxContext, ticket: string): Media | undefined =>
   mediaById(context, ticketsOf(context).get(ticket) ?? "");
 
-/** A file by its id: what it is, and where it lies for the next minutes. */
+/** A file by its id: its metadata and a temporary download URL. */
 export function mediaKind(context: SandboxContext): NodeKind {
   const find = (id: string) => mediaById(context, id) as Media;
   return {

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { newNodeId, type SandboxContext } from "../../context.ts";
 import { perSandbox } from "../../per-sandbox.ts";
 
-/** A file that was uploaded, or came with a message. */
+/** A file that was uploaded or received with a message. */
 export interface Media {
   id: string;
   /** The number it belongs to. */
@@ -13,17 +13,17 @@ export interface Media {
 }
 
 interface MediaStore {
-  /** The oldest first. */
+  /** In insertion order: the oldest is evicted first. */
   byId: Map<string, Media>;
   totalBytes: number;
 }
 
 const mediaStoreOf = perSandbox((): MediaStore => ({ byId: new Map(), totalBytes: 0 }));
 
-/** What is kept beside the newest file, so that a sandbox which runs for weeks does not fill the memory. */
+/** Limits the bytes stored besides the newest file, so that a long run does not exhaust the memory. */
 const MAX_STORED_BYTES = 64 * 1024 * 1024;
 
-/** A file of a few bytes takes room too. */
+/** Adds a fixed overhead, so that many tiny files are limited too. */
 const storedBytesOf = ({ bytes }: Media) => bytes.length + 1024;
 
 export const mediaById = (context: SandboxContext, id: string): Media | undefined =>

@@ -1,13 +1,13 @@
 interface SampleFile {
   mimeType: string;
   bytes: Buffer;
-  /** What a message of this type tells beside the file. */
+  /** Further fields of a message with this file. */
   extras: Record<string, unknown>;
 }
 
 const fromBase64 = (text: string) => Buffer.from(text, "base64");
 
-/** Small files that people send: as much as a reader of their first bytes needs to know them. */
+/** Sample files of inbound messages: small, but valid enough for a reader of their first bytes. */
 export const SAMPLE_FILES = {
   image: {
     mimeType: "image/png",

@@ -15,10 +15,10 @@ const fixedLimit =
   () =>
     maxBytes;
 
-/** A sticker that moves has a chunk of this name; it may be larger than one that does not. */
+/** Animated stickers, which have an ANIM chunk, may be larger than static ones. */
 const stickerLimit: SizeLimit = (bytes) => (bytes.includes("ANIM") ? 500 * KB : 100 * KB);
 
-/** Which files are taken, and how large each may be: the first row that fits. */
+/** Accepted file types with their size limits; the first matching row applies. */
 const SIZE_LIMITS: readonly (readonly [pattern: RegExp, limit: SizeLimit])[] = [
   [/^image\/(jpeg|png)$/, fixedLimit(5 * MB)],
   [/^image\/webp$/, stickerLimit],
@@ -37,7 +37,7 @@ export function uploadMedia(context: SandboxContext, { node, params }: Call): un
   if (bytes.length === 0 || bytes.length > maxBytes)
     throw chatError(
       131053,
-      `A file of type ${mimeType} may have 1 to ${maxBytes} bytes, not ${bytes.length}.`,
+      `A file of type ${mimeType} must have 1 to ${maxBytes} bytes, not ${bytes.length}.`,
     );
   return { id: storeMedia(context, { number: node, mimeType, bytes }).id };
 }

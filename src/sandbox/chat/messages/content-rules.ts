@@ -11,7 +11,7 @@ type Rule = (message: Part, attempt: SendAttempt) => void;
 const MAX_TEXT_LENGTH = 4096;
 const MAX_CAPTION_LENGTH = 1024;
 
-/** Each type of message and what its content must be; the content bears the name of the type. */
+/** Checks per message type. The content is stored under the type's name. */
 export const CONTENT_RULES: Readonly<Record<string, Rule>> = {
   text: (message) => void message.object("text").requiredText("body", MAX_TEXT_LENGTH),
   image: mediaRule("image"),
@@ -28,7 +28,7 @@ export const CONTENT_RULES: Readonly<Record<string, Rule>> = {
   template: (message, attempt) => checkTemplateMessage(message.object("template"), attempt),
 };
 
-/** Types that people can send and businesses cannot. */
+/** Types that can only be received. */
 export const INBOUND_ONLY: readonly string[] = ["button", "order", "system", "unsupported", "edit", "revoke"];
 
 function mediaRule(type: string): Rule {
@@ -52,7 +52,7 @@ function checkLocation(message: Part): void {
   location.coordinate("longitude", 180);
 }
 
-/** An empty emoji takes the reaction back. */
+/** Accepts an empty emoji, which removes the reaction. */
 function checkReaction(message: Part, { sender }: SendAttempt): void {
   const reaction = message.object("reaction");
   if (!isWamid(reaction.requiredText("message_id"), sender.number.id))

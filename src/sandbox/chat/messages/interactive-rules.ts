@@ -33,7 +33,7 @@ const ACTIONS_WITHOUT_BODY: typeof ACTIONS_WITH_BODY = {
 
 const ACTIONS = { ...ACTIONS_WITH_BODY, ...ACTIONS_WITHOUT_BODY };
 
-/** Something to press: a text, and an action that its type understands. */
+/** An interactive message has an action of its type and, for most types, a body text. */
 export function checkInteractive(interactive: Part): void {
   const type = interactive.oneOf("type", Object.keys(ACTIONS));
   if (ACTIONS_WITH_BODY[type]) interactive.object("body").requiredText("text", type === "list" ? 4096 : 1024);

@@ -1,7 +1,7 @@
 import { invalidParameter } from "../../wire/graph-error.ts";
 import { chatError } from "../chat-error.ts";
 
-/** A piece of a message's content, which knows where it stands so that a refusal can say it. */
+/** A part of a message's content that knows its own path, so that errors can name the wrong value. */
 export class Part {
   readonly #values: Record<string, unknown>;
   readonly #at: string;
@@ -17,7 +17,7 @@ export class Part {
     return this.#values[name] !== undefined;
   }
 
-  /** How a refusal names one of its values: `text['body']`. */
+  /** The path of a value in errors: `text['body']`. */
   pathOf(name: string): string {
     return this.#at === "" ? name : `${this.#at}['${name}']`;
   }
@@ -37,7 +37,7 @@ export class Part {
     return value;
   }
 
-  /** A number, or the text of one. */
+  /** Checks a number, or the text of one. */
   coordinate(name: string, maxAbsolute: number): void {
     const value = this.#values[name];
     if (value === undefined) throw this.#missing(name);
@@ -55,7 +55,7 @@ export class Part {
     return word;
   }
 
-  /** Which of a template's buttons; the platform takes the text and the number. */
+  /** Returns the index of a template button; the platform accepts it as text or number. */
   index(): number {
     const value = numberOf(this.#values.index);
     if (!Number.isInteger(value)) throw chatError(131009, `${this.pathOf("index")} must be an integer`);
@@ -67,7 +67,7 @@ export class Part {
     return new Part(this.#values[name], this.pathOf(name));
   }
 
-  /** With at least so many items, one unless told. */
+  /** Requires at least `minItems` items; one by default. */
   list(name: string, { minItems = 1, maxItems = Number.POSITIVE_INFINITY } = {}): Part[] {
     const value = this.#values[name];
     if (value === undefined && minItems > 0) throw this.#missing(name);
@@ -83,6 +83,6 @@ export class Part {
   }
 }
 
-/** Of an object `Number` would call what the caller wrote as its `valueOf`. */
+/** Ignores objects: `Number` would call a `valueOf` that the caller controls. */
 const numberOf = (value: unknown): number =>
   typeof value === "number" || typeof value === "string" ? Number(value) : Number.NaN;

@@ -3,20 +3,20 @@ import { invalidParameter } from "../../wire/graph-error.ts";
 import type { Params } from "../../wire/params.ts";
 import { chatError } from "../chat-error.ts";
 
-/** Somebody to write to, or who wrote. */
+/** A person who receives or sends a message. */
 export interface Person {
-  /** As it was given. */
+  /** The recipient as the caller wrote it. */
   input: string;
-  /** The number as the platform knows it; withheld for one who is known by the scoped id only. */
+  /** The number that the platform knows; absent for a person addressed by scoped id. */
   waId?: string;
-  /** The business-scoped id, which everybody has. */
+  /** The business-scoped id. */
   userId: string;
 }
 
 const PHONE = /^\+?([1-9]\d{6,14})$/;
 const SCOPED_ID = /^[A-Z]{2}\.(ENT\.)?[A-Za-z0-9]{1,128}$/;
 
-/** `to` is a number, `recipient` a scoped id; when both are there `to` wins. */
+/** `to` is a number, `recipient` a scoped id; `to` wins. */
 export function readRecipient(params: Params): Person {
   const [to, recipient] = [params.text("to"), params.text("recipient")];
   if (to !== undefined) return personByPhone(to) ?? rejectRecipient("to");
@@ -25,10 +25,10 @@ export function readRecipient(params: Params): Person {
 }
 
 function rejectRecipient(name: string): never {
-  throw chatError(131009, `Param ${name} is not a recipient`);
+  throw chatError(131009, `Param ${name} is not a valid recipient`);
 }
 
-/** The person with this number; the number is known as `normalize` says. */
+/** Returns the person with this number; `normalize` maps it to the number that the platform knows. */
 export function personByPhone(input: string, normalize = withoutExtraDigit): Person | undefined {
   const digits = PHONE.exec(input)?.[1];
   if (digits === undefined) return undefined;
@@ -38,19 +38,21 @@ export function personByPhone(input: string, normalize = withoutExtraDigit): Per
 export const personByScopedId = (input: string): Person | undefined =>
   SCOPED_ID.test(input) ? { input, userId: input } : undefined;
 
-/** Brazilian mobile numbers got a ninth digit; many accounts are older and are known without it. */
+/** Removes the ninth digit of Brazilian mobile numbers: many accounts are older and are known without it. */
 function withoutExtraDigit(digits: string): string {
   return digits.replace(/^(55\d\d)9(\d{8})$/, "$1$2");
 }
 
-/** The same for the same number, always. */
+/** Derives the scoped id from the number, so that it is stable across restarts. */
 function scopedIdOf(waId: string): string {
   const country = waId.startsWith("55") ? "BR" : "US";
   const hash = createHash("sha256").update(waId).digest();
   return `${country}.${hash.readBigUInt64BE()}`;
 }
 
-/** How a webhook names the person. Who withholds the number has a name of another kind. */
+/**
+ * The fields that identify a person in a webhook. A person without a visible number has a username instead.
+ */
 export const contactOf = ({ waId, userId }: Person) => ({
   profile: { name: "Sandbox Person", ...(waId === undefined ? { username: "sandbox.person" } : {}) },
   ...(waId === undefined ? {} : { wa_id: waId }),

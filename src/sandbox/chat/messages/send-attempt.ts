@@ -2,7 +2,7 @@ import type { SandboxContext } from "../../context.ts";
 import type { Sender } from "../numbers.ts";
 import type { Person } from "./recipient.ts";
 
-/** A message's sender and recipient, which the content rules and the statuses read beside the message itself. */
+/** The sender and recipient of a message, used by the content rules and the statuses. */
 export interface SendAttempt {
   context: SandboxContext;
   sender: Sender;

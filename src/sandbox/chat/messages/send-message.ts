@@ -16,7 +16,7 @@ import type { SendAttempt } from "./send-attempt.ts";
 import { type SentMessage, scheduleStatuses } from "./statuses.ts";
 import { isWamid, newWamid } from "./wamid.ts";
 
-/** One edge for two things: a message, or the word that one was read. */
+/** Sends a message, or marks a received one as read: the platform uses one edge for both. */
 export function sendMessage(context: SandboxContext, call: Call): unknown {
   checkProduct(call.params);
   return call.params.has("status") ? markRead(call) : send(context, call);
@@ -71,13 +71,13 @@ function readMessage(params: Params, attempt: SendAttempt): Omit<SentMessage, "i
   };
 }
 
-/** Pairs of sender and recipient of which the first try is past. */
+/** Pairs of sender and recipient that have used up their failing first attempt. */
 const triedPairsOf = perSandbox(() => new Set<string>());
 
 function throwMagicRefusal({ context, sender, recipient }: SendAttempt): void {
   const { firstTryError, everyTryError } = magicOutcomeOf(recipient.input);
   if (everyTryError)
-    throw chatError(everyTryError, "More than 24 hours have passed since the person last wrote.");
+    throw chatError(everyTryError, "More than 24 hours have passed since the person's last message.");
   const pair = `${sender.number.id} ${recipient.userId}`;
   const triedPairs = triedPairsOf(context);
   if (firstTryError === undefined || triedPairs.has(pair)) return;

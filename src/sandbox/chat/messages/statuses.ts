@@ -5,7 +5,7 @@ import { templatesOf } from "../templates/template.ts";
 import { contactOf } from "./recipient.ts";
 import type { SendAttempt } from "./send-attempt.ts";
 
-/** What becomes of a message, and when, in milliseconds. */
+/** Delay of each status after the message is accepted. */
 const STATUS_DELAYS_MS = { sent: 150, delivered: 400, read: 1_500, played: 2_000 } as const;
 type Status = keyof typeof STATUS_DELAYS_MS;
 const FAILED_STATUS_DELAY_MS = 400;
@@ -15,11 +15,11 @@ export interface SentMessage {
   id: string;
   template: string | undefined;
   voice: boolean;
-  /** Comes back with every status. */
+  /** Returned with every status. */
   opaque: string | undefined;
 }
 
-/** Tells by and by what became of it. */
+/** Sends the statuses over time: sent, delivered, read and, for voice, played; or only failed. */
 export function scheduleStatuses(attempt: SendAttempt, message: SentMessage): void {
   const { webhookError, skippedStatus } = magicOutcomeOf(attempt.recipient.input);
   if (webhookError) {
@@ -50,7 +50,7 @@ function baseStatus({ recipient: { waId } }: SendAttempt, { id, opaque }: SentMe
   };
 }
 
-/** The scoped id is told only when it was written to. */
+/** Includes the scoped id only when the message was addressed to it. */
 function failedStatus(attempt: SendAttempt, message: SentMessage, code: ChatErrorCode): unknown {
   const { waId, userId } = attempt.recipient;
   return {
@@ -61,7 +61,7 @@ function failedStatus(attempt: SendAttempt, message: SentMessage, code: ChatErro
   };
 }
 
-/** A template costs by its category; an answer within the day is free. */
+/** A template is billed by its category; other messages are free within the customer service window. */
 function pricingOf({ context, sender }: SendAttempt, { template }: SentMessage): unknown {
   if (template === undefined)
     return { billable: false, pricing_model: "PMP", type: "free_customer_service", category: "service" };

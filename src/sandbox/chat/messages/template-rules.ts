@@ -5,7 +5,9 @@ import { variablesIn } from "../templates/variables.ts";
 import type { Part } from "./part.ts";
 import type { SendAttempt } from "./send-attempt.ts";
 
-/** A template must be there, approved in that language, and get exactly the values it has places for. */
+/**
+ * Requires that the template is approved in the language and that each component gets exactly its parameters.
+ */
 export function checkTemplateMessage(content: Part, { context, sender, recipient }: SendAttempt): void {
   const name = content.requiredText("name");
   const language = content.object("language").requiredText("code");
@@ -16,11 +18,11 @@ export function checkTemplateMessage(content: Part, { context, sender, recipient
   if (template?.status !== "APPROVED")
     throw chatError(132001, `template name (${name}) does not exist in ${language}`);
   if (template.category === "AUTHENTICATION" && recipient.waId === undefined)
-    throw chatError(131062, "Authentication templates need a phone number.");
+    throw chatError(131062, "Authentication templates require a phone number.");
   checkParameters(template, content.list("components", { minItems: 0 }));
 }
 
-/** How many values each of the template's places takes, of which type where it is not text, and for which names if it has names. */
+/** The parameters that one component of a template takes: how many, of which type, and with which names. */
 interface ParameterSlot {
   count: number;
   type?: string;
@@ -51,7 +53,7 @@ function checkParameter(slotName: string, parameter: Part, { type, names }: Para
     throw chatError(132012, `${slotName}: parameter_name must be one of {${names.join(", ")}}`);
 }
 
-/** `header`, `body`, or `button 0`. */
+/** Returns `header`, `body` or, for a button, `button 0`. */
 function slotNameOf(part: Part): string {
   const type = part.requiredText("type").toLowerCase();
   return type === "button" ? `button ${part.index()}` : type;
@@ -73,7 +75,7 @@ function headerSlot(template: Template, component: Component): ParameterSlot {
   return type === "text" ? textSlot(template, component) : { count: 1, type };
 }
 
-/** The platform's own text of a one-time password has the code in it. */
+/** The platform's own text for a one-time password has one parameter, the code. */
 const bodySlot = (template: Template, component: Component): ParameterSlot =>
   template.category === "AUTHENTICATION" && component.text === undefined
     ? { count: 1 }
@@ -84,14 +86,14 @@ function textSlot({ parameter_format: format }: Template, { text }: Component): 
   return { count: names.length, ...(format === "NAMED" ? { names } : {}) };
 }
 
-/** Elsewhere than in their own component buttons are overlooked, and nobody has checked them. */
+/** Ignores `buttons` outside a BUTTONS component, because nothing has validated them. */
 const buttonsOf = (component: Component): Component[] =>
   componentTypeOf(component) === "BUTTONS" ? (component.buttons as Component[]) : [];
 
 const buttonParameterCount = ({ type, url }: Component): number =>
   ["OTP", "COPY_CODE"].includes(String(type).toUpperCase()) || variablesIn(url).length > 0 ? 1 : 0;
 
-/** Its payload may be given or not. */
+/** True for a quick reply button, whose payload is optional. */
 function isQuickReply({ components }: Template, slotName: string): boolean {
   const button = components.flatMap(buttonsOf)[Number(slotName.replace("button ", ""))];
   return slotName.startsWith("button ") && String(button?.type).toUpperCase() === "QUICK_REPLY";

@@ -4,13 +4,13 @@ type Direction = "in" | "out";
 
 const checksumOf = (text: string) => createHash("sha256").update(text).digest("hex").slice(0, 8);
 
-/** A message's id. It says itself that it is one of ours and whose, so that it is still known after a restart. */
+/** Creates a message id that encodes direction and number, so that it can be verified after a restart. */
 export function newWamid(direction: Direction, number: string): string {
   const text = `${direction}:${number}:${randomBytes(9).toString("hex")}`;
   return `wamid.HBg${Buffer.from(`${text}:${checksumOf(text)}`).toString("base64url")}`;
 }
 
-/** Whether it is the id of a message that this number received (or sent). */
+/** True for the id of a message that this number received or sent, limited to `directions`. */
 export function isWamid(
   id: string,
   number: string,

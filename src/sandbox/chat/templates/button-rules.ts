@@ -6,7 +6,7 @@ import { missingField, variablesIn } from "./variables.ts";
 const MAX_BUTTONS = 10;
 const MAX_BUTTON_TEXT_LENGTH = 25;
 
-/** The kinds of buttons and what each must have. */
+/** Required fields per type of button. */
 const REQUIRED_FIELDS: Readonly<Record<string, readonly string[]>> = {
   QUICK_REPLY: ["text"],
   URL: ["text", "url"],

@@ -11,7 +11,7 @@ import {
   variablesIn,
 } from "./variables.ts";
 
-/** What the rules of one component may look at beside it. */
+/** Properties of the template that the rules of a component depend on. */
 interface TemplateTraits {
   category: Category;
   format: ParameterFormat;
@@ -31,7 +31,7 @@ const RULES: Readonly<Record<string, (component: Component, traits: TemplateTrai
 
 export const componentTypeOf = ({ type }: Component): string => plainText(type).toUpperCase();
 
-/** Refuses components that no reviewer would ever see. */
+/** Rejects components that the platform refuses before a review. */
 export function checkComponents(components: readonly Component[], traits: TemplateTraits): void {
   const types = components.map(componentTypeOf);
   const unknown = types.find((type) => !RULES[type]);
@@ -56,7 +56,7 @@ function readText(component: Component, type: keyof typeof MAX_TEXT_LENGTHS): st
   return text;
 }
 
-const headerError = (reason: string) => templateError(2388047, "Message header is wrong", reason);
+const headerError = (reason: string) => templateError(2388047, "Message header is invalid", reason);
 
 function checkHeader(component: Component, { format: parameterFormat }: TemplateTraits): void {
   const format = plainText(component.format ?? "").toUpperCase();
@@ -71,23 +71,23 @@ function checkHeader(component: Component, { format: parameterFormat }: Template
   }
   const text = readText(component, "HEADER");
   const names = variablesIn(text);
-  if (names.length > 1) throw headerError("A header may have one variable.");
+  if (names.length > 1) throw headerError("A header can have at most one variable.");
   if (!hasValidNames(names, parameterFormat))
-    throw headerError("The variables are not named as they should be.");
+    throw headerError("Variables must be numbered from 1, or named in lowercase letters.");
   if (/[\n*~`]|\p{Extended_Pictographic}/u.test(text))
-    throw headerError("A header has no new lines, formatting characters or emojis.");
+    throw headerError("A header can't have new lines, formatting characters or emojis.");
   checkExamples({ type: "HEADER", example, names, format: parameterFormat });
 }
 
 function checkBody(component: Component, { category, format }: TemplateTraits): void {
-  if (category === "AUTHENTICATION" && component.text === undefined) return; // its text is the platform's own
+  if (category === "AUTHENTICATION" && component.text === undefined) return; // the platform provides the text
   const text = readText(component, "BODY");
   const names = variablesIn(text);
   if (!hasValidNames(names, format))
     throw templateError(
       2388072,
-      "Message body is wrong",
-      "The variables are not numbered from 1, or not named in small letters.",
+      "Message body is invalid",
+      "Variables must be numbered from 1, or named in lowercase letters.",
     );
   if (beginsOrEndsWithVariable(text))
     throw templateError(
@@ -106,5 +106,5 @@ function checkBody(component: Component, { category, format }: TemplateTraits): 
 
 function checkFooter(component: Component): void {
   if (variablesIn(readText(component, "FOOTER")).length > 0)
-    throw templateError(2388073, "Message footer is wrong", "The footer can't have variables.");
+    throw templateError(2388073, "Message footer is invalid", "The footer can't have variables.");
 }

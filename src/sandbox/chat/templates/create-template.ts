@@ -37,7 +37,7 @@ function readTemplate(waba: string, params: Params): Template {
   const name = readName(params);
   const language = params.requiredText("language");
   if (!LANGUAGE_PATTERN.test(language))
-    throw invalidParameter("Param language must be a code of a supported language");
+    throw invalidParameter("Param language must be a supported language code");
   const category = readCategory(params);
   params.flag("allow_category_change");
   const parameter_format = readOneOf(params, "parameter_format", PARAMETER_FORMATS) ?? "POSITIONAL";
@@ -68,7 +68,7 @@ function readName(params: Params): string {
     );
   if (!/^[a-z0-9_]+$/.test(name))
     throw invalidParameter("Param name must have only lowercase letters, digits and underscores", {
-      userTitle: "Template name is wrong",
+      userTitle: "Template name is invalid",
       userMessage: "Message template name can only have lowercase letters, digits and underscores",
     });
   return name;
@@ -100,7 +100,7 @@ function readOneOf<Word extends string>(
   return word;
 }
 
-/** Whether there is room for it, and its name is free in its language. */
+/** Throws when the account is full or the name is taken in this language. */
 function checkAvailability(context: SandboxContext, template: Template): void {
   const { waba, name, language } = template;
   if (isNameBlocked(context, template))
@@ -120,6 +120,6 @@ function checkAvailability(context: SandboxContext, template: Template): void {
     throw templateError(
       2388019,
       "Limit of message templates reached",
-      `This account may have ${MAX_TEMPLATES} message templates.`,
+      `This account can have at most ${MAX_TEMPLATES} message templates.`,
     );
 }

@@ -2,7 +2,7 @@ import type { SandboxContext } from "../../context.ts";
 import type { Call } from "../../wire/call.ts";
 import { removeTemplate, type Template, templateError, templatesOf } from "./template.ts";
 
-/** By name all translations, with an id (or several) beside the name only these. */
+/** Deletes all translations of a name, or only those with the given ids. */
 export function deleteTemplates(context: SandboxContext, { node, params }: Call): unknown {
   const name = params.requiredText("name");
   const ids = [params.text("hsm_id"), ...(params.words("hsm_ids") ?? [])].filter((id) => id !== undefined);
@@ -18,5 +18,5 @@ const unknownTemplate = (name: Template["name"]) =>
   templateError(
     2593002,
     "Message template not found",
-    `The template "${name}" does not exist, or was deleted before.`,
+    `The template "${name}" does not exist or has been deleted.`,
   );

@@ -10,7 +10,7 @@ const MAX_TEMPLATES_PER_PAGE = 250;
 const includesIgnoringCase = (text: string, part: string) => text.toLowerCase().includes(part.toLowerCase());
 const contentOf = ({ components }: Template) => toJson(components.map(({ text }) => text ?? ""));
 
-/** What may be asked for. A name is searched for, not compared: `order` finds `order_update` too. */
+/** Filters by parameter. A name matches as a substring: `order` also finds `order_update`. */
 const FILTERS: Readonly<Record<string, (template: Template, expected: string) => boolean>> = {
   name: ({ name }, expected) => includesIgnoringCase(name, expected),
   content: (template, expected) => includesIgnoringCase(contentOf(template), expected),
@@ -26,7 +26,7 @@ const FILTERS: Readonly<Record<string, (template: Template, expected: string) =>
 
 export function listTemplates(context: SandboxContext, call: Call): unknown {
   const { params, node } = call;
-  for (const time of ["since", "until"]) params.integer(time); // text that is no number is refused
+  for (const time of ["since", "until"]) params.integer(time); // throws for text that is not a number
   const filters = Object.entries(FILTERS).flatMap(([name, passes]) => {
     const expected = params.text(name);
     return expected === undefined ? [] : [(template: Template) => passes(template, expected)];

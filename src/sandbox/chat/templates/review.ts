@@ -6,7 +6,7 @@ import type { Template } from "./template.ts";
 const REVIEW_DELAY_MS = 3_000;
 const PAUSE_DELAY_MS = 1_000;
 
-/** A reviewer looks at it after a while, unless it is gone by then. */
+/** Reviews the template after a delay, unless it was deleted in the meantime. */
 export const scheduleReview = (context: SandboxContext, template: Template): void =>
   context.schedule(REVIEW_DELAY_MS, () => {
     if (template.status === "PENDING") completeReview(context, template);
@@ -43,8 +43,8 @@ const STATUS_DETAILS: Partial<Record<Template["status"], Record<string, unknown>
   REJECTED: {
     reason: "INVALID_FORMAT",
     rejection_info: {
-      reason: "The template does not say what it is for.",
-      recommendation: "Say in the body what the message is about.",
+      reason: "The purpose of the template is unclear.",
+      recommendation: "Explain the purpose of the message in the body.",
     },
   },
   PAUSED: {
@@ -56,7 +56,7 @@ const STATUS_DETAILS: Partial<Record<Template["status"], Record<string, unknown>
   },
 };
 
-/** Tells what has become of it. */
+/** Sends a webhook with the template's current status. */
 export const sendStatusUpdate = (context: SandboxContext, template: Template): void =>
   sendTemplateWebhook(context, template, "message_template_status_update", {
     event: template.status,
@@ -74,7 +74,7 @@ function sendTemplateWebhook(
   const value = {
     message_template_id: toBigInt(template.id),
     message_template_name: template.name,
-    // here the platform writes the language with a hyphen, everywhere else with an underscore
+    // This webhook writes the language with a hyphen; everything else uses an underscore.
     message_template_language: template.language.replace("_", "-"),
     ...details,
   };

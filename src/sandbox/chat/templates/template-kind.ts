@@ -8,7 +8,7 @@ import { checkTemplateFields, toTemplateNode } from "./list-templates.ts";
 import { scheduleReview } from "./review.ts";
 import { type Template, templateById } from "./template.ts";
 
-/** One template by its id. */
+/** A template by its id. */
 export function templateKind(context: SandboxContext): NodeKind {
   const find = (id: string) => templateById(context, id) as Template;
   return {
@@ -26,7 +26,7 @@ export function templateKind(context: SandboxContext): NodeKind {
   };
 }
 
-/** What was approved before has to be approved again. */
+/** Updates a template and submits it for review again. */
 function editTemplate(context: SandboxContext, template: Template, { params }: Call): unknown {
   if (template.status === "PENDING")
     throw invalidParameter("A template in review can't be edited", {

@@ -11,7 +11,10 @@ export type ParameterFormat = (typeof PARAMETER_FORMATS)[number];
 
 export type Component = Record<string, unknown>;
 
-/** One translation of a message that the platform has to approve. */
+/**
+ * A translation of a template. Creating and editing make it PENDING; the review makes it APPROVED or
+ * REJECTED, and a `pause_` name then PAUSED; deleting makes it DELETED.
+ */
 export interface Template {
   id: string;
   waba: string;
@@ -32,7 +35,7 @@ const NAME_BLOCK_MS = 30 * DAY;
 
 interface TemplateStore {
   byId: Map<string, Template>;
-  /** When the approved ones that bore a name were deleted. */
+  /** Times at which approved templates were deleted, by account, name and language. */
   blocked: Map<string, number>;
 }
 
@@ -51,7 +54,7 @@ type TemplateIdentity = Pick<Template, "waba" | "name" | "language">;
 
 const keyOf = ({ waba, name, language }: TemplateIdentity) => `${waba} ${name} ${language}`;
 
-/** Whoever has received an approved one may still look at it: its name stays taken for a while. */
+/** Deletes a template. The name of an approved one stays blocked for 30 days, like on the platform. */
 export function removeTemplate(context: SandboxContext, template: Template): void {
   const { byId, blocked } = templateStoreOf(context);
   if (template.status === "APPROVED") blocked.set(keyOf(template), Date.now());
@@ -63,6 +66,6 @@ export const isNameBlocked = (context: SandboxContext, identity: TemplateIdentit
   Date.now() - (templateStoreOf(context).blocked.get(keyOf(identity)) ?? Number.NEGATIVE_INFINITY) <
   NAME_BLOCK_MS;
 
-/** How the platform refuses a template: in words for a person, told apart by their subcode. */
+/** A template error: a text for people, with a subcode per case. */
 export const templateError = (subcode: number, userTitle: string, userMessage: string): GraphError =>
   new GraphError(100, "Invalid parameter", { subcode, userTitle, userMessage });

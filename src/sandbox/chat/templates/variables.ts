@@ -1,15 +1,18 @@
 import { type ParameterFormat, templateError } from "./template.ts";
 
-/** Spaces are trimmed afterwards: a pattern that tells them apart takes the cube of their number to fail. */
+/**
+ * Matches spaces as part of the name; they are trimmed later. A pattern with separate spaces would backtrack
+ * in cubic time.
+ */
 const VARIABLE = /\{\{([^{}]*)\}\}/g;
 
-/** The names of the variables of a text, each once, in the order of their first appearance. */
+/** Returns the distinct variable names of a text in order of appearance. */
 export const variablesIn = (text: unknown): string[] =>
   typeof text === "string"
     ? [...new Set([...text.matchAll(VARIABLE)].map(([, name = ""]) => name.trim()))]
     : [];
 
-/** Whether they are named as the template's format wants: `1`, `2`, ..., or words. */
+/** True when the names follow the format: `1`, `2`, ... or lowercase names. */
 export const hasValidNames = (names: readonly string[], format: ParameterFormat): boolean =>
   format === "NAMED"
     ? names.every((name) => /^[a-z][a-z0-9_]*$/.test(name))
@@ -17,7 +20,7 @@ export const hasValidNames = (names: readonly string[], format: ParameterFormat)
 
 export const beginsOrEndsWithVariable = (text: string): boolean => /^\s*\{\{|\}\}\s*$/.test(text);
 
-/** Fewer words than variables, or as many: nobody could tell what such a text says. */
+/** True when the text has at most as many words as variables; the platform refuses such a text. */
 export function isMostlyVariables(text: string): boolean {
   const words = text.replaceAll(VARIABLE, " ").match(/[\p{L}\p{N}]+/gu) ?? [];
   const count = variablesIn(text).length;
@@ -25,14 +28,14 @@ export function isMostlyVariables(text: string): boolean {
 }
 
 interface ExampleCheck {
-  /** Of which component. */
+  /** The component's type. */
   type: string;
   example: unknown;
   names: readonly string[];
   format: ParameterFormat;
 }
 
-/** Every variable needs an example, so that a reviewer can judge the text. */
+/** Every variable needs an example for the review. */
 export function checkExamples({ type, example, names, format }: ExampleCheck): void {
   if (names.length === 0) return;
   const field = `${type.toLowerCase()}_text`;
