@@ -11,7 +11,7 @@ import { until } from "../../fixtures/until.ts";
 
 const FIELDS = "id,account_id,name,account_status,currency,timezone_name,business{id,name},business_name";
 
-t.test("an account reads with its business", async (t) => {
+t.test("an account includes its business", async (t) => {
   const ads = await startAdPlatform(t);
   t.strictSame((await ads.get(AD_ACCOUNT_ID, { fields: FIELDS })).body, {
     id: AD_ACCOUNT_ID,
@@ -25,7 +25,7 @@ t.test("an account reads with its business", async (t) => {
   t.strictSame((await ads.get(AD_ACCOUNT_ID)).body, { account_id: "1600000000000101", id: AD_ACCOUNT_ID });
 });
 
-t.test("a personal account has no business, and nobody sees one without business_management", async (t) => {
+t.test("business is absent for a personal account and hidden without business_management", async (t) => {
   const ads = await startAdPlatform(t);
   const personal = issueAdToken(["1600000000000105"], ["ads_read", "business_management"]);
   const { body } = await ads.get("act_1600000000000105", { fields: FIELDS }, personal);
@@ -35,7 +35,7 @@ t.test("a personal account has no business, and nobody sees one without business
   t.notOk("business" in (await ads.get(AD_ACCOUNT_ID, { fields: FIELDS }, reader)).body);
 });
 
-t.test("what the token does not reach looks as if it were not there", async (t) => {
+t.test("an account outside the grant is reported as missing", async (t) => {
   const ads = await startAdPlatform(t);
   const id = await ads.create("campaigns");
   const other = issueAdToken(["1600000000000102"]);
@@ -47,7 +47,7 @@ t.test("what the token does not reach looks as if it were not there", async (t) 
   });
 });
 
-t.test("reading wants ads_read or ads_management, writing wants ads_management", async (t) => {
+t.test("reading requires ads_read or ads_management, writing requires ads_management", async (t) => {
   const ads = await startAdPlatform(t);
   const assets = ["1600000000000101"];
   for (const scope of ["ads_read", "ads_management"])
@@ -67,7 +67,7 @@ t.test("reading wants ads_read or ads_management, writing wants ads_management",
   t.match(reader.body.error, { code: 294 });
 });
 
-t.test("an account whose id starts with 190 meets a dead token at every call", async (t) => {
+t.test("every call to an account whose id starts with 190 fails with a dead token", async (t) => {
   const ads = await startAdPlatform(t);
   const dead = "act_1900000000000109";
   for (const answer of [
@@ -81,7 +81,7 @@ t.test("an account whose id starts with 190 meets a dead token at every call", a
   }
 });
 
-t.test("every answer says how much of the account's quota is used, a refusal too", async (t) => {
+t.test("every answer, including a refusal, has headers with the account's quota usage", async (t) => {
   const ads = await startAdPlatform(t);
   const id = await ads.create("campaigns");
   for (const answer of [await ads.get(id), await ads.post(id, { status: "RUNNING" })]) {
@@ -90,21 +90,21 @@ t.test("every answer says how much of the account's quota is used, a refusal too
   }
 });
 
-t.test("an account's changes are told while the app is subscribed to them", async (t) => {
+t.test("an account's changes are sent as webhooks only while the app is subscribed", async (t) => {
   const service = await startWebhookReceiver(t);
   const ads = await startAdPlatform(t, { settings: { PUBLIC_URL: service.url } });
   const path = `${AD_ACCOUNT_ID}/subscribed_apps`;
   t.strictSame((await ads.remove(path)).body, { success: true });
   t.strictSame((await ads.get(path)).body, { data: [] });
   const unreportedId = await ads.create("campaigns");
-  await until("it was looked through", async () => {
+  await until("the review is over", async () => {
     const { body } = await ads.get(unreportedId, { fields: "effective_status" });
     return body.effective_status === "PAUSED";
   });
   t.strictSame((await ads.post(path)).body, { success: true });
   t.match((await ads.get(path)).body, { data: [{ id: "1900000000000001" }] });
   const id = await ads.create("campaigns");
-  await until("a webhook came", () => service.received.length === 1);
+  await until("a webhook arrived", () => service.received.length === 1);
   t.match(service.received[0]?.body, {
     object: "ad_account",
     entry: [
@@ -119,7 +119,7 @@ t.test("an account's changes are told while the app is subscribed to them", asyn
   });
 });
 
-t.test("an old version in the address is refused with code 2635", async (t) => {
+t.test("an outdated API version is refused with code 2635", async (t) => {
   const ads = await startAdPlatform(t);
   const old = ads.base.replace(/v\d+\.\d+$/, "v2.0");
   t.not(old, ads.base);

@@ -11,7 +11,7 @@ import { callSandbox, proofFor } from "../../fixtures/sandbox/sandbox.ts";
 
 const ADSETS = `${AD_ACCOUNT_ID}/adsets`;
 
-/** Posts an ad set that is right but for what is given, into a new campaign; an empty text leaves a parameter out. */
+/** Posts a valid ad set with the given changes into a new campaign; an empty text omits a parameter. */
 async function post(ads: AdPlatform, form: Record<string, string>, campaign: Record<string, string> = {}) {
   const campaign_id = await ads.create("campaigns", campaign);
   const all = Object.entries({ ...VALID_FORMS.adsets, campaign_id, ...form }).filter(
@@ -20,7 +20,7 @@ async function post(ads: AdPlatform, form: Record<string, string>, campaign: Rec
   return ads.post(ADSETS, Object.fromEntries(all));
 }
 
-t.test('an ad set reads as it was written, its bid a number and the unset budget "0"', async (t) => {
+t.test('an ad set is read as written, with a numeric bid and "0" for the unset budget', async (t) => {
   const ads = await startAdPlatform(t);
   const campaign_id = await ads.create("campaigns");
   const id = await ads.create("adsets", {
@@ -49,7 +49,7 @@ t.test('an ad set reads as it was written, its bid a number and the unset budget
   });
 });
 
-t.test("long integers inside JSON come back digit for digit, from a form and from a JSON body", async (t) => {
+t.test("long integers inside JSON are preserved in a form and in a JSON body", async (t) => {
   const ads = await startAdPlatform(t);
   const campaign_id = await ads.create("campaigns");
   const targeting =
@@ -77,7 +77,7 @@ t.test("long integers inside JSON come back digit for digit, from a form and fro
   }
 });
 
-/** For the refusals, which leave nothing behind but campaigns. */
+/** Shared by the refusal tests, which create nothing but campaigns. */
 const shared = startAdPlatform(t);
 
 for (const name of ["name", "campaign_id", "billing_event", "optimization_goal", "targeting"])
@@ -94,13 +94,13 @@ const REFUSED: Record<
   string,
   { form: Record<string, string>; campaign?: Record<string, string>; error: object }
 > = {
-  "a campaign that is not there": { form: { campaign_id: "42" }, error: { error_user_title: /Campaign/ } },
-  "a budget beside its campaign's": {
+  "a missing campaign": { form: { campaign_id: "42" }, error: { error_user_title: /Campaign/ } },
+  "a budget in addition to its campaign's": {
     form: {},
     campaign: OWN_BUDGET,
     error: { error_subcode: 1885621, error_data: { blame_field_specs: [["daily_budget"]] } },
   },
-  "no budget where the campaign has none": {
+  "no budget in a campaign without one": {
     form: { daily_budget: "" },
     error: { error_user_title: /Budget/ },
   },
@@ -109,16 +109,19 @@ const REFUSED: Record<
     error: { error_user_msg: /either/ },
   },
   "a budget that is too low": { form: { daily_budget: "5" }, error: { error_subcode: 1885272 } },
-  "a lifetime budget and no end": {
+  "a lifetime budget without an end time": {
     form: { daily_budget: "", lifetime_budget: "9000" },
     error: { error_data: { blame_field_specs: [["end_time"]] } },
   },
-  "an end before its start": {
+  "an end time before its start time": {
     form: { start_time: "2026-12-24", end_time: "2026-12-23" },
     error: { error_data: { blame_field_specs: [["end_time"]] } },
   },
-  "a capped bid and no amount": { form: { bid_strategy: "COST_CAP" }, error: { error_subcode: 1815857 } },
-  "its campaign's cap and no amount": {
+  "a capped bid strategy without a bid amount": {
+    form: { bid_strategy: "COST_CAP" },
+    error: { error_subcode: 1815857 },
+  },
+  "its campaign's capped bid strategy without a bid amount": {
     form: { daily_budget: "" },
     campaign: { ...OWN_BUDGET, bid_strategy: "COST_CAP" },
     error: { error_subcode: 1815857 },
@@ -128,11 +131,14 @@ const REFUSED: Record<
     form: { optimization_goal: "FAME" },
     error: { message: /optimization_goal/ },
   },
-  "targeting that is no JSON object": {
+  "targeting that is not a JSON object": {
     form: { targeting: "BR" },
     error: { message: /targeting must be a JSON object/ },
   },
-  "targeting without a place": { form: { targeting: '{"age_min":18}' }, error: { error_subcode: 1885364 } },
+  "targeting without a location": {
+    form: { targeting: '{"age_min":18}' },
+    error: { error_subcode: 1885364 },
+  },
 };
 
 for (const [what, { form, campaign, error }] of Object.entries(REFUSED))
@@ -148,7 +154,7 @@ t.test("an ad set needs no budget in a campaign that has one", async (t) => {
   t.equal((await post(ads, { daily_budget: "" }, OWN_BUDGET)).status, 200);
 });
 
-t.test("a campaign takes no budget while its ad sets have theirs", async (t) => {
+t.test("a campaign with budgets on its ad sets refuses a budget", async (t) => {
   const ads = await startAdPlatform(t);
   const campaign_id = await ads.create("campaigns");
   const id = await ads.create("adsets", { campaign_id });
@@ -157,7 +163,7 @@ t.test("a campaign takes no budget while its ad sets have theirs", async (t) => 
   t.equal((await ads.post(campaign_id, OWN_BUDGET)).status, 200);
 });
 
-t.test("a campaign of another account is as good as none", async (t) => {
+t.test("a campaign of another account is reported as missing", async (t) => {
   const ads = await startAdPlatform(t);
   const token = issueAdToken(["1600000000000101", "1600000000000102"]);
   const campaign_id = await ads.create("campaigns");
@@ -169,19 +175,23 @@ t.test("a campaign of another account is as good as none", async (t) => {
   t.match(body.error, { error_data: { blame_field_specs: [["campaign_id"]] } });
 });
 
-t.test("the budget of an ad set changes four times an hour and no more", async (t) => {
+t.test("the budget of an ad set can be changed at most four times an hour", async (t) => {
   const ads = await startAdPlatform(t, { pace: 1 });
   const id = (await post(ads, {})).body.id;
   for (const daily_budget of ["2000", "3000", "4000", "5000"])
     t.equal((await ads.post(id, { daily_budget })).status, 200);
-  t.equal((await ads.post(id, { daily_budget: "5000", name: "Same" })).status, 200, "the same is no change");
+  t.equal(
+    (await ads.post(id, { daily_budget: "5000", name: "Same" })).status,
+    200,
+    "an equal budget is not a change",
+  );
   const { status, body } = await ads.post(id, { daily_budget: "6000" });
   t.equal(status, 400);
   t.match(body.error, { code: 613, error_subcode: 1487632 });
   t.equal((await ads.get(id, { fields: "daily_budget" })).body.daily_budget, "5000");
 });
 
-t.test("an ad set stays in its campaign, and of a deleted one only the name changes", async (t) => {
+t.test("campaign_id is immutable, and a deleted ad set only accepts a new name", async (t) => {
   const ads = await startAdPlatform(t);
   const id = (await post(ads, {})).body.id;
   const campaign_id = await ads.create("campaigns");
@@ -193,7 +203,7 @@ t.test("an ad set stays in its campaign, and of a deleted one only the name chan
   t.equal((await ads.post(id, { name: "Gone" })).status, 200);
 });
 
-t.test("a targeting nested 20,000 levels deep is refused, and reads go on", async (t) => {
+t.test("a targeting nested 20,000 levels deep is refused, and reads still work", async (t) => {
   const ads = await startAdPlatform(t);
   const campaign_id = await ads.create("campaigns");
   const nested = (levels: number) =>

@@ -11,7 +11,7 @@ import { until } from "../../fixtures/until.ts";
 
 const ADS = `${AD_ACCOUNT_ID}/ads`;
 
-/** A campaign, an ad set in it and a creative; what of the ad set is given is as given. */
+/** Creates a campaign, an ad set in it with the given fields, and a creative. */
 async function makeAdParents(ads: AdPlatform, adSet: Record<string, string> = {}) {
   const campaign_id = await ads.create("campaigns", { status: "ACTIVE" });
   const adset_id = await ads.create("adsets", { campaign_id, status: "ACTIVE", ...adSet });
@@ -19,7 +19,7 @@ async function makeAdParents(ads: AdPlatform, adSet: Record<string, string> = {}
   return { campaign_id, adset_id, creative_id, creative: JSON.stringify({ creative_id }) };
 }
 
-t.test("an ad is written with creative_id and reads with the creative's id", async (t) => {
+t.test("an ad is written with creative_id and read with the creative's id", async (t) => {
   const ads = await startAdPlatform(t);
   const { campaign_id, adset_id, creative_id, creative } = await makeAdParents(ads);
   const id = await ads.create("ads", {
@@ -52,7 +52,7 @@ for (const name of ["name", "adset_id", "creative"])
     t.match(body.error, { code: 100, message: new RegExp(name) });
   });
 
-t.test("an ad wants an ad set and a creative of its own account", async (t) => {
+t.test("an ad requires an ad set and a creative of its own account", async (t) => {
   const ads = await startAdPlatform(t);
   const { adset_id, creative, creative_id } = await makeAdParents(ads);
   const form = { ...VALID_FORMS.ads, adset_id, creative };
@@ -77,7 +77,7 @@ t.test("an ad wants an ad set and a creative of its own account", async (t) => {
   );
 });
 
-t.test("an ad for people in the European Union must say who pays and who benefits", async (t) => {
+t.test("an ad targeting the European Union requires a payer and a beneficiary", async (t) => {
   const ads = await startAdPlatform(t);
   for (const places of [
     '{"countries":["BR","DE"]}',
@@ -97,7 +97,7 @@ t.test("an ad for people in the European Union must say who pays and who benefit
   }
 });
 
-t.test("an ad stays in its ad set but can take another creative", async (t) => {
+t.test("adset_id is immutable, but the creative can be replaced", async (t) => {
   const ads = await startAdPlatform(t);
   const { adset_id, creative } = await makeAdParents(ads);
   const id = await ads.create("ads", { adset_id, creative });
@@ -109,7 +109,7 @@ t.test("an ad stays in its ad set but can take another creative", async (t) => {
   t.strictSame((await ads.get(id, { fields: "creative" })).body.creative, { id: other });
 });
 
-t.test("of a deleted or archived ad only the name changes", async (t) => {
+t.test("a deleted or archived ad only accepts a new name", async (t) => {
   const ads = await startAdPlatform(t);
   const { adset_id, creative } = await makeAdParents(ads);
   const id = await ads.create("ads", { adset_id, creative });
@@ -121,13 +121,13 @@ t.test("of a deleted or archived ad only the name changes", async (t) => {
   t.equal((await ads.post(id, { name: "Gone" })).status, 200);
 });
 
-t.test("what an ad's status amounts to follows from what it lives in", async (t) => {
+t.test("an ad's effective status depends on its ad set and campaign", async (t) => {
   const ads = await startAdPlatform(t);
   const { campaign_id, adset_id, creative } = await makeAdParents(ads);
   const id = await ads.create("ads", { adset_id, creative, status: "ACTIVE" });
   const status = async (node = id) =>
     (await ads.get(node, { fields: "effective_status" })).body.effective_status;
-  await until("it is active", async () => (await status()) === "ACTIVE");
+  await until("the ad is active", async () => (await status()) === "ACTIVE");
   await ads.post(adset_id, { status: "PAUSED" });
   t.equal(await status(), "ADSET_PAUSED");
   await ads.post(campaign_id, { status: "PAUSED" });
@@ -143,7 +143,7 @@ t.test("what an ad's status amounts to follows from what it lives in", async (t)
   t.equal(await status(), "DELETED");
 });
 
-t.test("an ad in an account that owes money waits for its billing", async (t) => {
+t.test("an ad in an unsettled account has the status PENDING_BILLING_INFO", async (t) => {
   const ads = await startAdPlatform(t);
   const account = "act_1600000000000108";
   const token = issueAdToken(["1600000000000108"]);
@@ -153,33 +153,36 @@ t.test("an ad in an account that owes money waits for its billing", async (t) =>
   const adset_id = await make("adsets", { ...VALID_FORMS.adsets, campaign_id, status: "ACTIVE" });
   const creative = JSON.stringify({ creative_id: await make("adcreatives", VALID_FORMS.adcreatives) });
   const id = await make("ads", { name: "Unpaid", adset_id, creative });
-  await until("its review is over", async () => {
+  await until("the review is over", async () => {
     const { body } = await ads.get(id, { fields: "effective_status" }, token);
     return body.effective_status === "PENDING_BILLING_INFO";
   });
 });
 
-t.test("an ad whose name starts with `disapprove` is disapproved, and the service is told why", async (t) => {
-  const service = await startWebhookReceiver(t);
-  const ads = await startAdPlatform(t, { settings: { PUBLIC_URL: service.url } });
-  const { adset_id, creative } = await makeAdParents(ads);
-  const id = await ads.create("ads", { adset_id, creative, name: "disapprove this" });
-  const changes = () =>
-    service.received.flatMap(({ body }) => body.entry[0].changes).filter(({ value }) => value.id === id);
-  await until("both webhooks came", () => changes().length === 2);
-  t.match(changes().find(({ field }) => field === "with_issues_ad_objects")?.value, {
-    level: "AD",
-    error_code: String,
-    error_summary: String,
-    error_message: String,
-  });
-  t.match(changes().find(({ field }) => field === "in_process_ad_objects")?.value, {
-    status_name: "Disapproved",
-  });
-  t.equal((await ads.get(id, { fields: "effective_status" })).body.effective_status, "DISAPPROVED");
-});
+t.test(
+  "an ad whose name starts with `disapprove` is disapproved, and a webhook reports the reason",
+  async (t) => {
+    const service = await startWebhookReceiver(t);
+    const ads = await startAdPlatform(t, { settings: { PUBLIC_URL: service.url } });
+    const { adset_id, creative } = await makeAdParents(ads);
+    const id = await ads.create("ads", { adset_id, creative, name: "disapprove this" });
+    const changes = () =>
+      service.received.flatMap(({ body }) => body.entry[0].changes).filter(({ value }) => value.id === id);
+    await until("both webhooks arrived", () => changes().length === 2);
+    t.match(changes().find(({ field }) => field === "with_issues_ad_objects")?.value, {
+      level: "AD",
+      error_code: String,
+      error_summary: String,
+      error_message: String,
+    });
+    t.match(changes().find(({ field }) => field === "in_process_ad_objects")?.value, {
+      status_name: "Disapproved",
+    });
+    t.equal((await ads.get(id, { fields: "effective_status" })).body.effective_status, "DISAPPROVED");
+  },
+);
 
-t.test("an object in the place of a creative's id or a country is not stumbled over", async (t) => {
+t.test("an object in place of a creative's id or a country does not cause a failure", async (t) => {
   const ads = await startAdPlatform(t);
   const odd = { toString: 1 };
   const campaign_id = await ads.create("campaigns");

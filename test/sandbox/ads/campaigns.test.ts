@@ -8,7 +8,7 @@ import {
 import { callSandbox } from "../../fixtures/sandbox/sandbox.ts";
 import { until } from "../../fixtures/until.ts";
 
-t.test("a campaign is made from a form and reads as it was written", async (t) => {
+t.test("a campaign is created from a form and read as written", async (t) => {
   const ads = await startAdPlatform(t);
   const id = await ads.create("campaigns", {
     special_ad_categories: '["HOUSING"]',
@@ -40,7 +40,7 @@ t.test("a campaign is made from a form and reads as it was written", async (t) =
   t.match(created_time, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d-0300$/);
 });
 
-t.test("a campaign can be made from a JSON body too", async (t) => {
+t.test("a campaign can be created from a JSON body", async (t) => {
   const ads = await startAdPlatform(t);
   const json = {
     ...VALID_FORMS.campaigns,
@@ -58,7 +58,7 @@ t.test("a campaign can be made from a JSON body too", async (t) => {
   });
 });
 
-t.test("without fields only the id is shown, and an unknown field is refused", async (t) => {
+t.test("only the id is shown without fields, and an unknown field is refused", async (t) => {
   const ads = await startAdPlatform(t);
   const id = await ads.create("campaigns");
   t.strictSame((await ads.get(id)).body, { id });
@@ -67,14 +67,14 @@ t.test("without fields only the id is shown, and an unknown field is refused", a
   t.match(body.error, { code: 100, message: /colour.*Campaign/ });
 });
 
-t.test("times are Unix seconds for whoever asks so", async (t) => {
+t.test("times are Unix seconds with date_format U", async (t) => {
   const ads = await startAdPlatform(t);
   const id = await ads.create("campaigns", { start_time: "1790000000" });
   const { body } = await ads.get(id, { fields: "start_time", date_format: "U" });
   t.equal(body.start_time, 1_790_000_000);
 });
 
-/** For the refusals, which leave nothing behind. */
+/** Shared by the refusal tests, which create nothing. */
 const shared = startAdPlatform(t);
 
 const WITHOUT: readonly (keyof typeof VALID_FORMS.campaigns)[] = [
@@ -100,7 +100,7 @@ for (const name of WITHOUT)
   });
 
 const REFUSED: Record<string, { form: Record<string, string>; error: object }> = {
-  "special categories that are no list": {
+  "special categories that are not a list": {
     form: { special_ad_categories: "NONE" },
     error: { code: 100, message: /special_ad_categories must be an array/ },
   },
@@ -117,12 +117,12 @@ const REFUSED: Record<string, { form: Record<string, string>; error: object }> =
     form: { bid_strategy: "CHEAP" },
     error: { code: 100, message: /bid_strategy/ },
   },
-  "a status that is none": { form: { status: "RUNNING" }, error: { code: 100, message: /status/ } },
-  "a status that cannot be the first": {
+  "an unknown status": { form: { status: "RUNNING" }, error: { code: 100, message: /status/ } },
+  "an initial status other than active or paused": {
     form: { status: "ARCHIVED" },
     error: { code: 100, error_user_title: /Status/ },
   },
-  "a budget that is no integer": {
+  "a budget that is not an integer": {
     form: { daily_budget: "10.50" },
     error: { code: 100, message: /daily_budget must be an integer/ },
   },
@@ -138,11 +138,11 @@ const REFUSED: Record<string, { form: Record<string, string>; error: object }> =
     form: { is_adset_budget_sharing_enabled: "no" },
     error: { code: 100, message: /must be a boolean/ },
   },
-  "an end before its start": {
+  "an end time before its start time": {
     form: { start_time: "1790000000", stop_time: "1780000000" },
     error: { code: 100, error_data: { blame_field_specs: [["stop_time"]] } },
   },
-  "a time that is none": { form: { start_time: "tomorrow" }, error: { code: 100, message: /start_time/ } },
+  "an invalid time": { form: { start_time: "tomorrow" }, error: { code: 100, message: /start_time/ } },
 };
 
 for (const [what, { form, error }] of Object.entries(REFUSED))
@@ -156,7 +156,7 @@ for (const [what, { form, error }] of Object.entries(REFUSED))
     t.match(body.error, error);
   });
 
-t.test("a campaign without a budget must say whether its ad sets share theirs", async (t) => {
+t.test("a campaign without a budget must specify whether its ad sets share theirs", async (t) => {
   const ads = await startAdPlatform(t);
   const { is_adset_budget_sharing_enabled: _left, ...form } = VALID_FORMS.campaigns;
   const { body } = await ads.post(`${AD_ACCOUNT_ID}/campaigns`, form);
@@ -165,7 +165,7 @@ t.test("a campaign without a budget must say whether its ad sets share theirs", 
   t.equal((await ads.post(`${AD_ACCOUNT_ID}/campaigns`, { ...form, daily_budget: "1000" })).status, 200);
 });
 
-t.test("what is only to be validated is not made", async (t) => {
+t.test("validate_only checks a campaign without creating it", async (t) => {
   const ads = await startAdPlatform(t);
   const dry = { ...VALID_FORMS.campaigns, execution_options: '["validate_only"]' };
   t.strictSame((await ads.post(`${AD_ACCOUNT_ID}/campaigns`, dry)).body, { success: true });
@@ -173,7 +173,7 @@ t.test("what is only to be validated is not made", async (t) => {
   t.equal((await ads.post(`${AD_ACCOUNT_ID}/campaigns`, { ...dry, objective: "REACH" })).status, 400);
 });
 
-t.test("an update changes what it names and nothing else", async (t) => {
+t.test("an update changes only the named fields", async (t) => {
   const ads = await startAdPlatform(t);
   const id = await ads.create("campaigns", { daily_budget: "1000" });
   t.strictSame((await ads.post(id, { name: "Summer", daily_budget: "2000" })).body, { success: true });
@@ -190,7 +190,7 @@ t.test("an update changes what it names and nothing else", async (t) => {
   });
 });
 
-t.test("of a deleted campaign only the name can be changed", async (t) => {
+t.test("a deleted campaign only accepts a new name", async (t) => {
   const ads = await startAdPlatform(t);
   const id = await ads.create("campaigns");
   t.strictSame((await ads.remove(id)).body, { success: true });
@@ -202,30 +202,33 @@ t.test("of a deleted campaign only the name can be changed", async (t) => {
   t.equal((await ads.post(id, { name: "Gone" })).status, 200);
 });
 
-t.test("a new campaign is in process", async (t) => {
+t.test("a new campaign has the status IN_PROCESS", async (t) => {
   const ads = await startAdPlatform(t, { pace: 1000 });
   const id = await ads.create("campaigns");
   t.equal((await ads.get(id, { fields: "effective_status" })).body.effective_status, "IN_PROCESS");
 });
 
-t.test("a campaign is soon what its status says", async (t) => {
+t.test("a campaign has its configured status after the review", async (t) => {
   const ads = await startAdPlatform(t);
   const id = await ads.create("campaigns");
   const status = async () => (await ads.get(id, { fields: "effective_status" })).body.effective_status;
-  await until("it is paused", async () => (await status()) === "PAUSED");
+  await until("the campaign is paused", async () => (await status()) === "PAUSED");
   await ads.post(id, { status: "ACTIVE" });
   t.equal(await status(), "ACTIVE");
 });
 
-t.test("a campaign named `throttle me` meets a rate limit that says when it ends", async (t) => {
-  const ads = await startAdPlatform(t);
-  const { status, headers, body } = await ads.post(`${AD_ACCOUNT_ID}/campaigns`, {
-    ...VALID_FORMS.campaigns,
-    name: "throttle me",
-  });
-  t.equal(status, 400);
-  t.match(body.error, { code: 80004, error_subcode: 2446079 });
-  const [usage] = JSON.parse(headers.get("x-business-use-case-usage") ?? "{}")["1600000000000101"];
-  t.match(usage, { type: "ads_management", call_count: 100, estimated_time_to_regain_access: 1 });
-  t.match(JSON.parse(headers.get("x-ad-account-usage") ?? "{}"), { acc_id_util_pct: 100 });
-});
+t.test(
+  "a campaign named `throttle me` is refused with a rate limit error that includes the waiting time",
+  async (t) => {
+    const ads = await startAdPlatform(t);
+    const { status, headers, body } = await ads.post(`${AD_ACCOUNT_ID}/campaigns`, {
+      ...VALID_FORMS.campaigns,
+      name: "throttle me",
+    });
+    t.equal(status, 400);
+    t.match(body.error, { code: 80004, error_subcode: 2446079 });
+    const [usage] = JSON.parse(headers.get("x-business-use-case-usage") ?? "{}")["1600000000000101"];
+    t.match(usage, { type: "ads_management", call_count: 100, estimated_time_to_regain_access: 1 });
+    t.match(JSON.parse(headers.get("x-ad-account-usage") ?? "{}"), { acc_id_util_pct: 100 });
+  },
+);

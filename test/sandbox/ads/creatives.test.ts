@@ -12,7 +12,7 @@ import { until } from "../../fixtures/until.ts";
 const PAGE = "1300000000000401";
 const LINK = { link: "https://shop.example/", message: "Coffee" };
 
-/** The smallest images there are, of these sizes. */
+/** Minimal images of known sizes. */
 const GIF = Buffer.from("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7", "base64");
 const PNG = Buffer.concat([
   Buffer.from("89504e470d0a1a0a0000000d49484452", "hex"),
@@ -40,7 +40,7 @@ t.test("an image as base64 is answered under `bytes`, with the hash of its bytes
   const hash = createHash("md5").update(PNG).digest("hex");
   const { body } = await upload(ads, PNG, { name: "cup.png" });
   t.match(body.images.bytes, { hash, name: "cup.png", width: 600, height: 300, url: /^https:/ });
-  t.equal((await upload(ads, PNG)).body.images.bytes.hash, hash, "the same bytes are the same image");
+  t.equal((await upload(ads, PNG)).body.images.bytes.hash, hash, "identical bytes give the same image");
   const listed = (
     await ads.get(`${AD_ACCOUNT_ID}/adimages`, { hashes: JSON.stringify([hash]), fields: "hash,width" })
   ).body;
@@ -48,7 +48,7 @@ t.test("an image as base64 is answered under `bytes`, with the hash of its bytes
   t.strictSame((await ads.get(`${AD_ACCOUNT_ID}/adimages`, { hashes: '["0"]' })).body, { data: [] });
 });
 
-t.test("an image as a file is answered under its name", async (t) => {
+t.test("an image as a file is answered under its file name", async (t) => {
   const ads = await startAdPlatform(t);
   const body = new FormData();
   body.set("filename", new Blob([new Uint8Array(JPEG)]), "cup.jpg");
@@ -56,14 +56,14 @@ t.test("an image as a file is answered under its name", async (t) => {
   t.match(answer.body.images["cup.jpg"], { width: 600, height: 300 });
 });
 
-t.test("the size of a GIF is read, that of a cut image is left out", async (t) => {
+t.test("the size of a GIF is read, and the size of a truncated image is omitted", async (t) => {
   const ads = await startAdPlatform(t);
   t.match((await upload(ads, GIF)).body.images.bytes, { width: 1, height: 1 });
   const { images } = (await upload(ads, PNG.subarray(0, 12))).body;
   t.notOk("width" in images.bytes);
 });
 
-t.test("what is no image is refused", async (t) => {
+t.test("a file that is not an image is refused", async (t) => {
   const ads = await startAdPlatform(t);
   for (const bytes of [
     Buffer.from("hello").toString("base64"),
@@ -76,7 +76,7 @@ t.test("what is no image is refused", async (t) => {
   t.match((await ads.post(`${AD_ACCOUNT_ID}/adimages`)).body.error, { code: 100, message: /bytes/ });
 });
 
-t.test("a video is processed at first, and cannot be used", async (t) => {
+t.test("a new video is processing and cannot be used", async (t) => {
   const ads = await startAdPlatform(t, { pace: 1000 });
   const form = { file_url: "https://cdn.example/film.mp4", name: "Film" };
   const { id } = (await ads.post(`${AD_ACCOUNT_ID}/advideos`, form)).body;
@@ -86,14 +86,14 @@ t.test("a video is processed at first, and cannot be used", async (t) => {
   t.match((await postCreative(ads, spec)).body.error, { code: 100, error_subcode: 1885252 });
 });
 
-t.test("a video that cannot be fetched is refused, one that cannot be read ends in an error", async (t) => {
+t.test("an unreachable video is refused, and an unreadable video ends with an error", async (t) => {
   const ads = await startAdPlatform(t);
   const post = (file_url: string) => ads.post(`${AD_ACCOUNT_ID}/advideos`, { file_url });
   t.match((await post("https://unreachable.example/film.mp4")).body.error, { code: 389 });
   t.match((await post("ftp://cdn.example/film.mp4")).body.error, { code: 100, message: /file_url/ });
   t.match((await ads.post(`${AD_ACCOUNT_ID}/advideos`)).body.error, { code: 100, message: /file_url/ });
   const { id } = (await post("https://cdn.example/broken.mp4")).body;
-  await until("its encoding failed", async () => {
+  await until("the processing failed", async () => {
     const { status } = (await ads.get(id, { fields: "status" })).body;
     return status.video_status === "error";
   });
@@ -101,7 +101,7 @@ t.test("a video that cannot be fetched is refused, one that cannot be read ends 
   t.match((await postCreative(ads, spec)).body.error, { error_subcode: 1885252 });
 });
 
-t.test("a creative for a link reads with what follows from its story", async (t) => {
+t.test("a creative for a link includes fields derived from its story", async (t) => {
   const ads = await startAdPlatform(t);
   const { hash } = (await upload(ads, GIF)).body.images.bytes;
   const call_to_action = { type: "SHOP_NOW", value: { link: LINK.link } };
@@ -122,7 +122,7 @@ t.test("a creative for a link reads with what follows from its story", async (t)
   t.match(thumbnail_url, /^https:/);
 });
 
-t.test("a creative for a video reads with the video", async (t) => {
+t.test("a creative for a video includes the video", async (t) => {
   const ads = await startAdPlatform(t);
   const video_id = await readyVideo(ads);
   const spec = { page_id: PAGE, video_data: { video_id, image_url: "https://cdn.example/film.jpg" } };
@@ -145,18 +145,18 @@ const ODD: Record<string, unknown> = {
   "a content that is null": { page_id: PAGE, link_data: null },
   "link data without a link": { page_id: PAGE, link_data: { message: "Coffee" } },
   "video data without a video": { page_id: PAGE, video_data: { image_url: "https://cdn.example/film.jpg" } },
-  "an image that is not there": { page_id: PAGE, link_data: { ...LINK, image_hash: "0".repeat(32) } },
-  "a video that is not there": {
+  "a missing image": { page_id: PAGE, link_data: { ...LINK, image_hash: "0".repeat(32) } },
+  "a missing video": {
     page_id: PAGE,
     video_data: { video_id: "42", image_url: "https://cdn.example/" },
   },
-  "a call to action that is gone": {
+  "a call to action that no longer exists": {
     page_id: PAGE,
     link_data: { ...LINK, call_to_action: { type: "SEE_MENU" } },
   },
 };
 
-/** For the refusals, which leave nothing behind. */
+/** Shared by the refusal tests, which create nothing. */
 const shared = startAdPlatform(t);
 
 for (const [what, spec] of Object.entries(ODD))
@@ -167,7 +167,7 @@ for (const [what, spec] of Object.entries(ODD))
     t.match(body.error, { code: 100 });
   });
 
-t.test("a creative needs its story, as a JSON object", async (t) => {
+t.test("a creative requires a story that is a JSON object", async (t) => {
   const ads = await startAdPlatform(t);
   t.match((await ads.post(`${AD_ACCOUNT_ID}/adcreatives`, { name: "x" })).body.error, {
     message: /object_story_spec/,
@@ -175,7 +175,7 @@ t.test("a creative needs its story, as a JSON object", async (t) => {
   t.match((await postCreative(ads, "a story")).body.error, { message: /JSON object/ });
 });
 
-t.test("only the name, the status and the labels of a creative change", async (t) => {
+t.test("only the name, the status and the labels of a creative can be changed", async (t) => {
   const ads = await startAdPlatform(t);
   const id = await ads.create("adcreatives");
   t.strictSame((await ads.post(id, { name: "Another" })).body, { success: true });
@@ -184,22 +184,26 @@ t.test("only the name, the status and the labels of a creative change", async (t
     code: 100,
     error_user_title: /Changed/,
   });
-  t.match((await ads.get(id)).body, { id, name: "Another", status: "ACTIVE" }, "a few fields unasked");
+  t.match((await ads.get(id)).body, { id, name: "Another", status: "ACTIVE" }, "default fields are shown");
   await ads.remove(id);
   t.strictSame((await ads.get(`${AD_ACCOUNT_ID}/adcreatives`)).body.data, []);
 });
 
-t.test("text of spaces in the place of an image does not hold the process up", async (t) => {
+t.test("500,000 spaces in place of an image do not block the process", async (t) => {
   const ads = await startAdPlatform(t);
   const began = Date.now();
   const spaces = await ads.post(`${AD_ACCOUNT_ID}/adimages`, { bytes: `${" ".repeat(500_000)}!` });
   t.equal(spaces.status, 400);
   t.ok(Date.now() - began < 2_000);
   const broken = PNG.toString("base64").replaceAll(/.{76}/g, "$&\r\n");
-  t.equal((await ads.post(`${AD_ACCOUNT_ID}/adimages`, { bytes: broken })).status, 200, "lines are joined");
+  t.equal(
+    (await ads.post(`${AD_ACCOUNT_ID}/adimages`, { bytes: broken })).status,
+    200,
+    "line breaks are ignored",
+  );
 });
 
-t.test("an object in the place of a page's or a video's id is refused, not stumbled over", async (t) => {
+t.test("an object in place of a page's or a video's id is refused", async (t) => {
   const ads = await startAdPlatform(t);
   const odd = { toString: 1 };
   for (const spec of [

@@ -2,7 +2,7 @@ import t from "tap";
 import { DATE_PRESETS } from "../../../src/sandbox/ads/insights/presets.ts";
 import { AD_ACCOUNT_ID, startAdPlatform } from "../../fixtures/sandbox/ad-platform.ts";
 
-/** Seen from a Wednesday. */
+/** Expected ranges, relative to a Wednesday. */
 const RANGES: Record<string, [string, string]> = {
   today: ["2026-05-13", "2026-05-13"],
   yesterday: ["2026-05-12", "2026-05-12"],
@@ -26,13 +26,13 @@ const RANGES: Record<string, [string, string]> = {
   this_year: ["2026-01-01", "2026-05-13"],
 };
 
-t.test("every preset is the range it is called after", async (t) => {
+t.test("every preset gives its range", async (t) => {
   for (const [name, [since, until]] of Object.entries(RANGES))
     t.strictSame(DATE_PRESETS[name]?.("2026-05-13"), { since, until }, name);
   t.strictSame(Object.keys(DATE_PRESETS).sort(), Object.keys(RANGES).sort());
 });
 
-t.test("a week that begins today has one day, and months end where they end", async (t) => {
+t.test("a week that begins today has one day, and months end on their last day", async (t) => {
   t.equal(DATE_PRESETS.this_week_sun_today?.("2026-05-10").since, "2026-05-10");
   t.equal(DATE_PRESETS.this_week_mon_today?.("2026-05-10").since, "2026-05-04");
   t.equal(DATE_PRESETS.maximum?.("2026-03-31").since, "2023-02-28");
@@ -40,7 +40,7 @@ t.test("a week that begins today has one day, and months end where they end", as
   t.equal(DATE_PRESETS.last_quarter?.("2026-01-15").since, "2025-10-01");
 });
 
-t.test("every preset is taken", async (t) => {
+t.test("every preset is accepted", async (t) => {
   const ads = await startAdPlatform(t);
   for (const date_preset of Object.keys(RANGES)) {
     const { status, body } = await ads.get(`${AD_ACCOUNT_ID}/insights`, { date_preset });

@@ -18,7 +18,7 @@ async function makeNamed(ads: AdPlatform, names: readonly string[]): Promise<str
 
 const names = ({ data }: { data: { name: string }[] }) => data.map(({ name }) => name);
 
-t.test("a list has the newest first and shows what fields ask for", async (t) => {
+t.test("a list is sorted newest first and shows the requested fields", async (t) => {
   const ads = await startAdPlatform(t);
   const ids = await makeNamed(ads, ["one", "two"]);
   const { body } = await ads.get(CAMPAIGNS, { fields: "name" });
@@ -29,14 +29,14 @@ t.test("a list has the newest first and shows what fields ask for", async (t) =>
   t.strictSame((await ads.get(CAMPAIGNS)).body.data, [{ id: ids[1] }, { id: ids[0] }]);
 });
 
-t.test("pages are followed by next until there is none, and back by before", async (t) => {
+t.test("next leads to the last page, and before leads back", async (t) => {
   const ads = await startAdPlatform(t);
   await makeNamed(ads, ["one", "two", "three"]);
   const first = (await ads.get(CAMPAIGNS, { fields: "name", limit: "2" })).body;
   t.strictSame(names(first), ["three", "two"]);
   const second = (await callSandbox(first.paging.next)).body;
-  t.strictSame(names(second), ["one"], "the link carries the token and its proof");
-  t.ok(second.paging.cursors.after, "there is a cursor on the last page");
+  t.strictSame(names(second), ["one"], "the link includes the token and its proof");
+  t.ok(second.paging.cursors.after, "the last page has a cursor");
   t.notOk("next" in second.paging);
   const { before } = second.paging.cursors;
   t.strictSame(names((await ads.get(CAMPAIGNS, { fields: "name", limit: "2", before })).body), [
@@ -48,7 +48,7 @@ t.test("pages are followed by next until there is none, and back by before", asy
   t.match((await ads.get(CAMPAIGNS, { after: "nonsense" })).body.error, { code: 100 });
 });
 
-t.test("what is deleted or archived is hidden, and leaves short and empty pages behind", async (t) => {
+t.test("deleted and archived objects are hidden and can leave short or empty pages", async (t) => {
   const ads = await startAdPlatform(t);
   const [one, two = "", three = ""] = await makeNamed(ads, ["one", "two", "three"]);
   await ads.remove(three);
@@ -59,7 +59,7 @@ t.test("what is deleted or archived is hidden, and leaves short and empty pages 
   t.strictSame((await callSandbox(first.paging.next)).body.data, [{ id: one }]);
 });
 
-t.test("whoever asks for a status sees it, by effective_status or by filtering", async (t) => {
+t.test("objects of every status are listed when effective_status or filtering names it", async (t) => {
   const ads = await startAdPlatform(t);
   const [one = "", two = "", three = ""] = await makeNamed(ads, ["one", "two", "three"]);
   await ads.remove(one);
@@ -67,7 +67,7 @@ t.test("whoever asks for a status sees it, by effective_status or by filtering",
   const listNames = async (query: Record<string, string>) =>
     names((await ads.get(CAMPAIGNS, { fields: "name", ...query })).body);
   await until(
-    "all are looked through",
+    "all reviews are over",
     async () => (await listNames({ effective_status: '["IN_PROCESS"]' })).length === 0,
   );
   t.strictSame(await listNames({ effective_status: '["PAUSED"]' }), ["three"]);
@@ -85,7 +85,7 @@ t.test("whoever asks for a status sees it, by effective_status or by filtering",
   t.strictSame(await listNames(filtering({ field: "id", operator: "IN", value: [three, one] })), ["three"]);
 });
 
-t.test("a filter that cannot be understood is refused", async (t) => {
+t.test("an invalid filter is refused", async (t) => {
   const ads = await startAdPlatform(t);
   const bad: Record<string, string>[] = [
     { effective_status: "PAUSED" },
@@ -125,18 +125,18 @@ t.test("a campaign lists its ad sets and ads, an ad set its ads", async (t) => {
   t.strictSame(
     (await ads.get(`${AD_ACCOUNT_ID}/ads`)).body.data,
     [{ id: elsewhere }],
-    "an ad goes with its campaign",
+    "a deleted campaign hides its ads",
   );
 });
 
-t.test("an account's lists do not mix with another's", async (t) => {
+t.test("an account's lists exclude objects of other accounts", async (t) => {
   const ads = await startAdPlatform(t);
   await ads.create("campaigns");
   const { body } = await ads.get("act_1600000000000102/campaigns", {}, issueAdToken(["1600000000000102"]));
   t.strictSame(body, { data: [] });
 });
 
-t.test("an object in the place of a word is refused, not stumbled over", async (t) => {
+t.test("an object in place of a text is refused", async (t) => {
   const ads = await startAdPlatform(t);
   await makeNamed(ads, ["one"]);
   const odd = { toString: 1, valueOf: 1 };

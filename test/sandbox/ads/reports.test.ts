@@ -21,7 +21,7 @@ const waitForReport = (ads: AdPlatform, id: string) =>
     return /Completed|Failed|Skipped/.test(body.async_status) && body;
   });
 
-t.test("a report that was just ordered has no rows yet", async (t) => {
+t.test("a new report has no rows", async (t) => {
   const ads = await startAdPlatform(t, { pace: 1000 });
   const id = await orderReport(ads, { date_preset: "last_7d" });
   t.match(id, /^\d{18}$/);
@@ -39,11 +39,11 @@ const STAGES = [
   "Job Completed 100",
 ];
 
-t.test("a report goes through its stages and back through none", async (t) => {
+t.test("a report passes through its stages in order", async (t) => {
   const ads = await startAdPlatform(t, { pace: 0.2 });
   const id = await orderReport(ads);
   const seen = new Set<string>();
-  await until("it is complete", async () => {
+  await until("the report is complete", async () => {
     const { async_status, async_percent_completion } = (await ads.get(id)).body;
     seen.add(`${async_status} ${async_percent_completion}`);
     return async_status === "Job Completed";
@@ -55,7 +55,7 @@ t.test("a report goes through its stages and back through none", async (t) => {
   t.ok(seen.has("Job Completed 100"));
 });
 
-t.test("its rows are those that the same call would have, page by page", async (t) => {
+t.test("a report has the same rows as the equivalent call, page by page", async (t) => {
   const ads = await startAdPlatform(t);
   const query = { fields: "impressions,spend", date_preset: "last_14d", time_increment: "1" };
   const id = await orderReport(ads, query);
@@ -67,7 +67,7 @@ t.test("its rows are those that the same call would have, page by page", async (
   t.strictSame([...first.data, ...rest.data], (await ads.get(INSIGHTS, query)).body.data);
 });
 
-t.test("a report may ask for more than a call", async (t) => {
+t.test("a report has a higher row limit than a call", async (t) => {
   const ads = await startAdPlatform(t);
   const form = { breakdowns: "age,gender,country,device_platform", date_preset: "yesterday" };
   const id = await orderReport(ads, form);
@@ -75,7 +75,7 @@ t.test("a report may ask for more than a call", async (t) => {
   t.equal((await ads.get(`${id}/insights`, { limit: "500" })).body.data.length, 6 * 3 * 3 * 3);
 });
 
-t.test("a report on an object named `fail report` fails and says why", async (t) => {
+t.test("a report on an object named `fail report` fails and gives the reason", async (t) => {
   const ads = await startAdPlatform(t);
   const campaign = await ads.create("campaigns", { name: "please fail report" });
   const id = await orderReport(ads, {}, `${campaign}/insights`);
@@ -100,14 +100,14 @@ t.test("a report on an object named `skip report` is skipped", async (t) => {
   t.match(await waitForReport(ads, id), { async_status: "Job Skipped" });
 });
 
-t.test("a report is refused at once for what its call would be refused for", async (t) => {
+t.test("a report with invalid parameters is refused immediately", async (t) => {
   const ads = await startAdPlatform(t);
   const { status, body } = await ads.post(INSIGHTS, { date_preset: "lifetime" });
   t.equal(status, 400);
   t.match(body.error, { code: 100 });
 });
 
-t.test("an unknown report, and one of another account, look as if they were not there", async (t) => {
+t.test("an unknown report and a report of another account are reported as missing", async (t) => {
   const ads = await startAdPlatform(t);
   const id = await orderReport(ads);
   for (const answer of [

@@ -15,7 +15,7 @@ const token = `${APP}|${SANDBOX_SETTINGS.PLATFORM_APP_SECRET}`;
 
 type Echo = (query: URLSearchParams) => { status: number; text: string };
 
-/** A receiver that answers the handshake as the test wants. */
+/** Starts a receiver that answers the handshake with `echo`. */
 async function startReceiver(t: Test, echo: Echo) {
   const challenges: URLSearchParams[] = [];
   const receivedPaths: string[] = [];
@@ -47,7 +47,7 @@ const subscribe = ({ base }: RunningSandbox, form: Record<string, string>) =>
 
 const echoChallenge: Echo = (query) => ({ status: 200, text: query.get("hub.challenge") ?? "" });
 
-t.test("the app is known to its own token alone", async (t) => {
+t.test("the app node is readable only with the app's own token", async (t) => {
   const { base } = await startSandbox(t);
   t.match((await callSandbox(`${base}/${APP}`, { token })).body, { id: APP, name: /./, link: /^http/ });
   t.match(await callSandbox(`${base}/${APP}`, { token: "EAASandboxDemoAds" }), {
@@ -56,7 +56,7 @@ t.test("the app is known to its own token alone", async (t) => {
   });
 });
 
-t.test("webhooks go where the challenge was echoed", async (t) => {
+t.test("webhooks are sent to the URL that echoed the challenge", async (t) => {
   const former = await startWebhookReceiver(t);
   const sandbox = await startSandbox(t, { settings: { PUBLIC_URL: former.url } });
   const { url, challenges, receivedPaths } = await startReceiver(t, echoChallenge);
@@ -80,7 +80,7 @@ t.test("webhooks go where the challenge was echoed", async (t) => {
   t.same(former.received, []);
 });
 
-t.test("a subscription of one object leaves the webhooks of the others where they go", async (t) => {
+t.test("a subscription to one object leaves the webhooks of other objects at their URL", async (t) => {
   const former = await startWebhookReceiver(t);
   const sandbox = await startSandbox(t, { settings: { PUBLIC_URL: former.url } });
   const [pages, photos] = [await startReceiver(t, echoChallenge), await startReceiver(t, echoChallenge)];
@@ -96,7 +96,7 @@ t.test("a subscription of one object leaves the webhooks of the others where the
   t.equal(former.received[0]?.body.object, "ad_account");
 });
 
-t.test("a receiver that does not echo gets none", async (t) => {
+t.test("a receiver that does not echo the challenge is not subscribed", async (t) => {
   const former = await startWebhookReceiver(t);
   const sandbox = await startSandbox(t, { settings: { PUBLIC_URL: former.url } });
   const refusals: [Echo, RegExp][] = [
@@ -114,10 +114,10 @@ t.test("a receiver that does not echo gets none", async (t) => {
   const unreachable = await subscribe(sandbox, { callback_url: "http://127.0.0.1:1/" });
   t.match(unreachable.body.error, { code: 2200, message: /No answer/ });
   await callSandbox(`${sandbox.origin}/_sandbox/webhook`, { json: { object: "page", entry: [{ id: "1" }] } });
-  await until("arrived at the former address", () => former.received.length === 1);
+  await until("a webhook arrived at the former URL", () => former.received.length === 1);
 });
 
-t.test("a subscription names its object, its address and its token", async (t) => {
+t.test("a subscription requires an object, a callback URL and a verify token", async (t) => {
   const sandbox = await startSandbox(t);
   for (const [form, message] of [
     [{ object: "cat", callback_url: "http://localhost" }, /Param object must be one of/],

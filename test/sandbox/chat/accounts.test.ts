@@ -21,7 +21,7 @@ const token = DEMO_CHAT_TOKEN;
 const otherToken = issueChatToken([OTHER_WABA_ID]);
 const hello = { messaging_product: "whatsapp", to: "16505551234", type: "text", text: { body: "Hi" } };
 
-t.test("an account is read with the fields that are asked for", async (t) => {
+t.test("an account shows the requested fields", async (t) => {
   const { base } = await startSandbox(t);
   const fields =
     "id,name,message_template_namespace,timezone_id,currency,account_review_status,owner_business_info";
@@ -51,7 +51,7 @@ t.test("an account is read with the fields that are asked for", async (t) => {
   );
 });
 
-t.test("an account and its numbers are hidden from who was not granted them", async (t) => {
+t.test("an account and its numbers are hidden from a token without the grant", async (t) => {
   const { base } = await startSandbox(t);
   for (const path of [WABA_ID, `${WABA_ID}/phone_numbers`, `${WABA_ID}/subscribed_apps`, PHONE_NUMBER_ID])
     t.equal(formatRefusal(await callSandbox(`${base}/${path}`, { token: otherToken })), "400 100 33", path);
@@ -77,7 +77,7 @@ t.test("the numbers of an account are listed in pages", async (t) => {
   t.notOk(rest.body.paging.next);
 });
 
-t.test("a number is read with the fields of the contract", async (t) => {
+t.test("a number has the documented fields", async (t) => {
   const { base } = await startSandbox(t);
   const fields =
     "display_phone_number,verified_name,quality_rating,code_verification_status,name_status,throughput,whatsapp_business_manager_messaging_limit,platform_type,status";
@@ -99,7 +99,7 @@ t.test("a number is read with the fields of the contract", async (t) => {
   );
 });
 
-t.test("an account that is not subscribed to is silent", async (t) => {
+t.test("an account without a subscription sends no webhooks", async (t) => {
   const { base, received } = await startSandboxWithReceiver(t);
   const address = `${base}/${WABA_ID}/subscribed_apps`;
   t.match((await callSandbox(address, { token })).body.data, [
@@ -108,20 +108,20 @@ t.test("an account that is not subscribed to is silent", async (t) => {
   t.same((await callSandbox(address, { method: "DELETE", token })).body, { success: true });
   t.same((await callSandbox(address, { token })).body, { data: [] });
   const override = { override_callback_uri: "https://example.com/hook", verify_token: "x" };
-  t.equal(formatRefusal(await postJson(address, override)), "400 100", "subscribe first, then override");
+  t.equal(formatRefusal(await postJson(address, override)), "400 100", "overriding requires a subscription");
   await postJson(`${base}/${PHONE_NUMBER_ID}/messages`, hello);
   await postJson(`${base}/${PLAIN_NUMBER_ID}/messages`, hello, otherToken);
-  const webhook = await until("a word about the other account", () => received[0]);
+  const webhook = await until("a webhook of the other account", () => received[0]);
   t.equal(webhook.body.entry[0].id, OTHER_WABA_ID);
   t.same((await callSandbox(address, { method: "POST", token })).body, { success: true });
   await postJson(`${base}/${PHONE_NUMBER_ID}/messages`, hello);
-  const wabaWebhook = await until("a word about this one", () =>
+  const wabaWebhook = await until("a webhook of this account", () =>
     received.find(({ body }) => body.entry[0].id === WABA_ID),
   );
   t.ok(isSigned(wabaWebhook));
 });
 
-t.test("messages may be sent to another address, if it is one", async (t) => {
+t.test("a callback URL override must be a valid URL with a verify token", async (t) => {
   const { base } = await startSandbox(t);
   const address = `${base}/${WABA_ID}/subscribed_apps`;
   const override = { override_callback_uri: "https://example.com/hook", verify_token: "x" };
@@ -154,13 +154,13 @@ t.test("a number is registered with a pin of six digits, which it keeps", async 
   t.equal(await register(base, PLAIN_NUMBER_ID, pin("654321")), "400 133005");
 });
 
-t.test("a number that has a pin refuses another", async (t) => {
+t.test("a number with a pin refuses another pin", async (t) => {
   const { base } = await startSandbox(t);
   t.equal(await register(base, PIN_NUMBER_ID, pin("123456")), "400 133005");
   t.same(await register(base, PIN_NUMBER_ID, pin("135790")), { success: true });
 });
 
-t.test("a number that is not verified is neither registered nor sends", async (t) => {
+t.test("an unverified number cannot be registered and cannot send", async (t) => {
   const { base } = await startSandbox(t);
   t.equal(await register(base, UNVERIFIED_NUMBER_ID, pin("123456")), "400 133006");
   t.equal(
@@ -169,7 +169,7 @@ t.test("a number that is not verified is neither registered nor sends", async (t
   );
 });
 
-t.test("a number that was deregistered sends after it is registered again", async (t) => {
+t.test("a deregistered number can send after it is registered again", async (t) => {
   const { base } = await startSandbox(t);
   const address = `${base}/${PLAIN_NUMBER_ID}`;
   t.equal((await postJson(`${address}/messages`, hello, otherToken)).status, 200);
@@ -184,14 +184,14 @@ t.test("a number that was deregistered sends after it is registered again", asyn
   t.equal((await postJson(`${address}/messages`, hello, otherToken)).status, 200);
 });
 
-t.test("a number is registered ten times at most", async (t) => {
+t.test("a number can be registered at most ten times", async (t) => {
   const { base } = await startSandbox(t);
   for (let count = 0; count < 10; count += 1)
     t.same(await register(base, PLAIN_NUMBER_ID, pin("123456")), { success: true });
   t.equal(await register(base, PLAIN_NUMBER_ID, pin("123456")), "400 133016");
 });
 
-t.test("a number that a signup granted sends after it is registered", async (t) => {
+t.test("a number granted by a signup can send after it is registered", async (t) => {
   const { base, origin } = await startSandbox(t);
   const grant = async (asset: string) => {
     const form = { ...CHAT_SIGNUP_REQUEST, action: "grant", asset };
@@ -208,43 +208,40 @@ t.test("a number that a signup granted sends after it is registered", async (t) 
   t.equal(
     (await postJson(`${base}/${PLAIN_NUMBER_ID}/messages`, hello, otherToken)).status,
     200,
-    "once is enough",
+    "a second grant needs no second registration",
   );
   await grant(WABA_ID);
   t.equal(
     (await postJson(`${base}/${PHONE_NUMBER_ID}/messages`, hello)).status,
     200,
-    "the demo client's number was before",
+    "the demo client's number is already registered",
   );
 });
 
-t.test("an unknown field of numbers is refused, of one and in a list", async (t) => {
+t.test("an unknown field of a number is refused, for one number and in a list", async (t) => {
   const { base } = await startSandbox(t);
   const query = { fields: "id,bogus" };
   for (const path of [PHONE_NUMBER_ID, `${WABA_ID}/phone_numbers`])
     t.equal(formatRefusal(await callSandbox(`${base}/${path}`, { token, query })), "400 100", path);
 });
 
-t.test(
-  "whatever is done counts against the quota of the account, not of a number, file or template",
-  async (t) => {
-    const { base } = await startSandbox(t);
-    const file = new FormData();
-    for (const [name, value] of Object.entries({ messaging_product: "whatsapp", type: "image/png" }))
-      file.set(name, value);
-    file.set("file", new Blob(["a picture"], { type: "image/png" }), "file");
-    const uploaded = await callSandbox(`${base}/${PHONE_NUMBER_ID}/media`, { token, body: file });
-    const components = [{ type: "BODY", text: "Good day." }];
-    const template = { name: "instant_day", language: "en", category: "UTILITY", components };
-    const created = await postJson(`${base}/${WABA_ID}/message_templates`, template);
-    const answers = {
-      "a message": await postJson(`${base}/${PHONE_NUMBER_ID}/messages`, hello),
-      "a refused message": await postJson(`${base}/${PHONE_NUMBER_ID}/messages`, { ...hello, type: "smell" }),
-      "an upload": uploaded,
-      "a file": await callSandbox(`${base}/${uploaded.body.id}`, { token }),
-      "a template": await callSandbox(`${base}/${created.body.id}`, { token }),
-    };
-    for (const [what, { headers }] of Object.entries(answers))
-      t.same(Object.keys(JSON.parse(headers.get("x-business-use-case-usage") ?? "{}")), [WABA_ID], what);
-  },
-);
+t.test("every call counts against the quota of the account, not of a number, file or template", async (t) => {
+  const { base } = await startSandbox(t);
+  const file = new FormData();
+  for (const [name, value] of Object.entries({ messaging_product: "whatsapp", type: "image/png" }))
+    file.set(name, value);
+  file.set("file", new Blob(["a picture"], { type: "image/png" }), "file");
+  const uploaded = await callSandbox(`${base}/${PHONE_NUMBER_ID}/media`, { token, body: file });
+  const components = [{ type: "BODY", text: "Good day." }];
+  const template = { name: "instant_day", language: "en", category: "UTILITY", components };
+  const created = await postJson(`${base}/${WABA_ID}/message_templates`, template);
+  const answers = {
+    "a message": await postJson(`${base}/${PHONE_NUMBER_ID}/messages`, hello),
+    "a refused message": await postJson(`${base}/${PHONE_NUMBER_ID}/messages`, { ...hello, type: "smell" }),
+    "an upload": uploaded,
+    "a file": await callSandbox(`${base}/${uploaded.body.id}`, { token }),
+    "a template": await callSandbox(`${base}/${created.body.id}`, { token }),
+  };
+  for (const [what, { headers }] of Object.entries(answers))
+    t.same(Object.keys(JSON.parse(headers.get("x-business-use-case-usage") ?? "{}")), [WABA_ID], what);
+});

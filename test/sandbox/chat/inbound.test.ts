@@ -22,26 +22,26 @@ const sendInbound = ({ origin }: SandboxWithReceiver, message: object) =>
     json: { channel: PHONE_NUMBER_ID, from: "16505551234", ...message },
   });
 
-/** What the service hears of a message. */
+/** Sends an inbound message and returns the webhook's value and message. */
 async function receiveInbound(sandbox: SandboxWithReceiver, message: object) {
   const inbound = () =>
     sandbox.received.filter((webhook) => changesOf([webhook], "messages")[0].messages !== undefined);
   const before = inbound().length;
   const answer = await sendInbound(sandbox, message);
-  if (answer.status !== 202) throw new Error(`not taken: ${JSON.stringify(answer.body)}`);
+  if (answer.status !== 202) throw new Error(`not accepted: ${JSON.stringify(answer.body)}`);
   const webhook = await until("the webhook", () => inbound()[before]);
   const [value] = changesOf([webhook], "messages");
   return { webhook, value, message: value.messages[0] };
 }
 
-t.test("a text arrives in the words of the contract, signed", async (t) => {
+t.test("a text arrives in the documented format, signed", async (t) => {
   const sandbox = await startSandboxWithReceiver(t);
   const { webhook, value, message } = await receiveInbound(sandbox, {
     type: "text",
     content: { body: "Olá" },
   });
   t.ok(isSigned(webhook));
-  t.match(webhook.raw, "Ol\\u00e1", "escaped, so that only the raw bytes verify");
+  t.match(webhook.raw, "Ol\\u00e1", "escaped, so that only the raw bytes match the signature");
   t.match(webhook.body, { object: "whatsapp_business_account", entry: [{ id: WABA_ID }] });
   t.same(Object.keys(webhook.body.entry[0]).sort(), ["changes", "id"], "without a time");
   t.match(value, {
@@ -59,7 +59,7 @@ t.test("a text arrives in the words of the contract, signed", async (t) => {
   });
 });
 
-t.test("who is known by a scoped id only writes without a number", async (t) => {
+t.test("a message from a scoped id has no number", async (t) => {
   const sandbox = await startSandboxWithReceiver(t);
   const { value, message } = await receiveInbound(sandbox, { from: "BR.1502576394655843", type: "text" });
   t.notOk("from" in message || "wa_id" in value.contacts[0]);
@@ -81,7 +81,7 @@ const DEFAULTS: Record<string, object> = {
   revoke: { original_message_id: /^wamid\./ },
 };
 
-t.test("every type can arrive without its content being given", async (t) => {
+t.test("every type arrives with generated content when none is given", async (t) => {
   const sandbox = await startSandboxWithReceiver(t);
   for (const [type, content] of Object.entries(DEFAULTS)) {
     const { message } = await receiveInbound(sandbox, { type });
@@ -91,7 +91,7 @@ t.test("every type can arrive without its content being given", async (t) => {
   }
 });
 
-t.test("content arrives as it was given", async (t) => {
+t.test("content arrives as given", async (t) => {
   const sandbox = await startSandboxWithReceiver(t);
   const content = { type: "list_reply", list_reply: { id: "1", title: "One", description: "First" } };
   t.same((await receiveInbound(sandbox, { type: "interactive", content })).message.interactive, content);
@@ -99,7 +99,7 @@ t.test("content arrives as it was given", async (t) => {
   t.same((await receiveInbound(sandbox, { type: "contacts", content: contacts })).message.contacts, contacts);
 });
 
-t.test("what is answered to, and the ad that was pressed, stand beside the content", async (t) => {
+t.test("context and referral are placed beside the content", async (t) => {
   const sandbox = await startSandboxWithReceiver(t);
   const context = { from: PHONE_NUMBER, id: "wamid.y" };
   const referral = { source_type: "ad", source_id: "120", ctwa_clid: "x" };
@@ -119,7 +119,7 @@ const FILES = {
   sticker: { mime_type: "image/webp", animated: false },
 };
 
-t.test("a file that arrives can be fetched", async (t) => {
+t.test("the file of an inbound message can be downloaded", async (t) => {
   const sandbox = await startSandboxWithReceiver(t);
   for (const [type, expected] of Object.entries(FILES)) {
     const content = type === "image" ? { caption: "Look" } : undefined;
@@ -134,7 +134,7 @@ t.test("a file that arrives can be fetched", async (t) => {
   }
 });
 
-t.test("a message that arrived can be marked as read by its number", async (t) => {
+t.test("a received message can be marked as read by its number", async (t) => {
   const sandbox = await startSandboxWithReceiver(t);
   const { message } = await receiveInbound(sandbox, { type: "text" });
   const read = { messaging_product: "whatsapp", status: "read", message_id: message.id };
@@ -150,13 +150,13 @@ t.test("a message that arrived can be marked as read by its number", async (t) =
   t.equal(
     formatRefusal(await postJson(address, { ...read, message_id: id })),
     "400 131009",
-    "its own messages not",
+    "a sent message cannot be marked as read",
   );
   const { message: other } = await receiveInbound(sandbox, { channel: PLAIN_NUMBER_ID, type: "text" });
   t.equal(formatRefusal(await postJson(address, { ...read, message_id: other.id })), "400 131009");
 });
 
-t.test("a message that cannot be is refused", async (t) => {
+t.test("an invalid message is refused", async (t) => {
   const sandbox = await startSandboxWithReceiver(t);
   for (const type of ["song", "constructor"]) t.equal((await sendInbound(sandbox, { type })).status, 400);
   t.equal((await sendInbound(sandbox, { type: "text", from: "Ana" })).status, 400);

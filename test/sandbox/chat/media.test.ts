@@ -36,7 +36,7 @@ function upload(base: string, parts: UploadParts = {}) {
 const download = (url: string, bearer?: string) =>
   fetch(url, { headers: bearer === undefined ? {} : { authorization: `Bearer ${bearer}` } });
 
-t.test("an uploaded file is described, and fetched with the token", async (t) => {
+t.test("an uploaded file is described and can be downloaded with the token", async (t) => {
   const { base, origin } = await startSandbox(t);
   const uploaded = await upload(base);
   t.same(Object.keys(uploaded.body), ["id"]);
@@ -57,27 +57,27 @@ t.test("an uploaded file is described, and fetched with the token", async (t) =>
   t.same(Buffer.from(await answer.arrayBuffer()), PICTURE);
 });
 
-t.test("the address alone opens nothing", async (t) => {
+t.test("a download URL requires a valid token", async (t) => {
   const { base, origin } = await startSandbox(t);
   const { id } = (await upload(base)).body;
   const { url } = (await callSandbox(`${base}/${id}`, { token })).body;
   t.equal((await download(url)).status, 401);
   t.equal((await download(url, "EAASomething")).status, 401);
-  t.equal((await download(url, otherToken)).status, 401, "of somebody else");
+  t.equal((await download(url, otherToken)).status, 401, "a token without access to the number");
   const expiredToken = issueToken({ assets: [WABA_ID], expires: 1_000 });
-  t.equal((await download(url, expiredToken)).status, 401, "that has expired");
+  t.equal((await download(url, expiredToken)).status, 401, "an expired token");
   t.equal((await download(`${origin}/media/${id}?ticket=guessed`, token)).status, 404);
   t.equal((await download(`${origin}/media/${id}`, token)).status, 404);
   t.equal((await download(url.replace(id, `${id}1`), token)).status, 404);
 });
 
-t.test("the address is good for five minutes", async (t) => {
-  const { base } = await startSandbox(t); // of its time, which are three seconds of ours
+t.test("a download URL is valid for five minutes", async (t) => {
+  const { base } = await startSandbox(t); // five minutes of its time take three seconds
   const { id } = (await upload(base)).body;
   const { url } = (await callSandbox(`${base}/${id}`, { token })).body;
   t.equal((await download(url, token)).status, 200);
-  await until("the end of the address", async () => (await download(url, token)).status === 404);
-  t.equal((await callSandbox(`${base}/${id}`, { token })).status, 200, "and can be asked for again");
+  await until("the download URL has expired", async () => (await download(url, token)).status === 404);
+  t.equal((await callSandbox(`${base}/${id}`, { token })).status, 200, "the file is still there");
 });
 
 t.test("a file belongs to its number", async (t) => {
@@ -94,7 +94,7 @@ t.test("a file belongs to its number", async (t) => {
   );
 });
 
-t.test("a deleted file is gone", async (t) => {
+t.test("a deleted file is reported as missing", async (t) => {
   const { base } = await startSandbox(t);
   const { id } = (await upload(base)).body;
   const { url } = (await callSandbox(`${base}/${id}`, { token })).body;
@@ -110,26 +110,29 @@ const animatedSticker = (count: number) =>
   Buffer.concat([Buffer.from("RIFFsizeWEBPVP8XANIM"), bytes(count - 20)]);
 
 const UPLOADS: Record<string, [parts: UploadParts, outcome: string]> = {
-  "of a sound with its codec": [{ type: "audio/ogg; codecs=opus" }, "200"],
-  "of the largest picture": [{ file: bytes(5 * MB) }, "200"],
-  "of a document larger than a picture": [{ type: "application/pdf", file: bytes(6 * MB) }, "200"],
-  "without a product": [{ product: undefined }, "400 100"],
-  "without a type": [{ type: undefined }, "400 100"],
-  "without a file": [{ file: undefined }, "400 100"],
-  "of a program": [{ type: "application/x-sh" }, "400 100"],
-  "of nothing": [{ file: bytes(0) }, "400 131053"],
-  "of a picture that is too large": [{ file: bytes(5 * MB + 1) }, "400 131053"],
-  "of the largest sticker that stands still": [{ type: "image/webp", file: bytes(100 * KB) }, "200"],
-  "of a larger sticker that stands still": [{ type: "image/webp", file: bytes(100 * KB + 1) }, "400 131053"],
-  "of the largest sticker that moves": [{ type: "image/webp", file: animatedSticker(500 * KB) }, "200"],
-  "of a larger sticker that moves": [
+  "an audio file with its codec": [{ type: "audio/ogg; codecs=opus" }, "200"],
+  "an image of the maximum size": [{ file: bytes(5 * MB) }, "200"],
+  "a document larger than an image may be": [{ type: "application/pdf", file: bytes(6 * MB) }, "200"],
+  "no product": [{ product: undefined }, "400 100"],
+  "no type": [{ type: undefined }, "400 100"],
+  "no file": [{ file: undefined }, "400 100"],
+  "a script": [{ type: "application/x-sh" }, "400 100"],
+  "an empty file": [{ file: bytes(0) }, "400 131053"],
+  "an image above the maximum size": [{ file: bytes(5 * MB + 1) }, "400 131053"],
+  "a static sticker of the maximum size": [{ type: "image/webp", file: bytes(100 * KB) }, "200"],
+  "a static sticker above the maximum size": [
+    { type: "image/webp", file: bytes(100 * KB + 1) },
+    "400 131053",
+  ],
+  "an animated sticker of the maximum size": [{ type: "image/webp", file: animatedSticker(500 * KB) }, "200"],
+  "an animated sticker above the maximum size": [
     { type: "image/webp", file: animatedSticker(500 * KB + 1) },
     "400 131053",
   ],
-  "of a film that is too large": [{ type: "video/mp4", file: bytes(16 * MB + 1) }, "400 131053"],
+  "a video above the maximum size": [{ type: "video/mp4", file: bytes(16 * MB + 1) }, "400 131053"],
 };
 
-t.test("files are not kept without end: the oldest are forgotten beyond 64 MiB", async (t) => {
+t.test("files beyond 64 MiB evict the oldest ones", async (t) => {
   const { base } = await startSandbox(t);
   const small = (await upload(base)).body.id;
   const large = { type: "application/pdf", file: bytes(40 * MB) };
@@ -142,7 +145,7 @@ t.test("files are not kept without end: the oldest are forgotten beyond 64 MiB",
   for (const id of [second, third]) t.equal((await callSandbox(`${base}/${id}`, { token })).status, 200);
 });
 
-t.test("an upload is taken, or refused,", async (t) => {
+t.test("an upload is accepted or refused by its type and size", async (t) => {
   const { base } = await startSandbox(t);
   for (const [what, [parts, outcome]] of Object.entries(UPLOADS))
     t.equal(formatRefusal(await upload(base, parts)), outcome, what);

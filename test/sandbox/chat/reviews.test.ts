@@ -21,7 +21,7 @@ const submit = (base: string, name: string, rest: object = {}) =>
 
 const STATUS_FIELD = "message_template_status_update";
 
-t.test("an approval is told in a signed webhook, its id a bare number", async (t) => {
+t.test("an approval is sent as a signed webhook with the id as a bare number", async (t) => {
   const { base, received } = await startSandboxWithReceiver(t);
   const { id } = (await submit(base, "hello_again")).body;
   const update = await until("the review", () => received[0]);
@@ -51,7 +51,7 @@ t.test("an approval is told in a signed webhook, its id a bare number", async (t
   t.match((await callSandbox(`${base}/${id}`, { token: DEMO_CHAT_TOKEN })).body, { status: "APPROVED" });
 });
 
-t.test("a name that begins with reject_ is rejected, and why", async (t) => {
+t.test("a template named reject_ is rejected with a reason", async (t) => {
   const { base, received } = await startSandboxWithReceiver(t);
   const { id } = (await submit(base, "reject_me")).body;
   const update = await until("the review", () => changesOf(received, STATUS_FIELD)[0]);
@@ -68,7 +68,7 @@ t.test("a name that begins with reject_ is rejected, and why", async (t) => {
   });
 });
 
-t.test("a name that begins with pause_ is approved and then paused", async (t) => {
+t.test("a template named pause_ is approved and then paused", async (t) => {
   const { base, received } = await startSandboxWithReceiver(t);
   const { id } = (await submit(base, "pause_me")).body;
   const paused = await until("the pause", () =>
@@ -79,7 +79,7 @@ t.test("a name that begins with pause_ is approved and then paused", async (t) =
   t.equal((await callSandbox(`${base}/${id}`, { token: DEMO_CHAT_TOKEN })).body.status, "PAUSED");
 });
 
-t.test("a name that begins with recategorise_ comes back as marketing", async (t) => {
+t.test("a template named recategorise_ becomes MARKETING", async (t) => {
   const { base, received } = await startSandboxWithReceiver(t);
   const { body } = await submit(base, "recategorise_me");
   t.match(body, { status: "PENDING", category: "MARKETING" });
@@ -93,20 +93,20 @@ t.test("a name that begins with recategorise_ comes back as marketing", async (t
   t.equal((await callSandbox(`${base}/${body.id}`, { token: DEMO_CHAT_TOKEN })).body.category, "MARKETING");
 });
 
-t.test("a name that begins with instant_ is approved in the answer", async (t) => {
+t.test("a template named instant_ is approved in the answer", async (t) => {
   const { base, received } = await startSandboxWithReceiver(t);
   t.match((await submit(base, "instant_one")).body, { status: "APPROVED", category: "UTILITY" });
-  const update = await until("the word of it", () => changesOf(received, STATUS_FIELD)[0]);
+  const update = await until("the webhook of the approval", () => changesOf(received, STATUS_FIELD)[0]);
   t.equal(update.event, "APPROVED");
 });
 
-t.test("a template that was deleted during its review is not heard of again", async (t) => {
+t.test("a template deleted during its review sends no webhook", async (t) => {
   const { base, received } = await startSandboxWithReceiver(t, 0.5);
   const address = `${base}/${WABA_ID}/message_templates`;
   await submit(base, "short_lived");
   await callSandbox(address, { method: "DELETE", token: DEMO_CHAT_TOKEN, query: { name: "short_lived" } });
   await submit(base, "after_it");
-  await until("the review of the next", () => received.length > 0);
+  await until("the review of the next template", () => received.length > 0);
   t.same(
     changesOf(received, STATUS_FIELD).map(({ message_template_name: name }) => name),
     ["after_it"],

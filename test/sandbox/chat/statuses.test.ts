@@ -23,7 +23,7 @@ async function send({ base }: SandboxWithReceiver, message: object): Promise<str
   return answer.body.messages[0].id;
 }
 
-/** The statuses of a message once these are there. Webhooks may overtake each other, so they are put in order. */
+/** Waits for these statuses of a message and sorts them, because webhooks can overtake each other. */
 async function waitForStatuses({ received }: SandboxWithReceiver, wamid: string, ...expected: string[]) {
   const statuses = () => statusesOf(received, wamid);
   await until(`${expected} of ${wamid}`, () =>
@@ -35,13 +35,13 @@ async function waitForStatuses({ received }: SandboxWithReceiver, wamid: string,
 
 const statusNames = (statuses: { status: string }[]) => statuses.map(({ status }) => status);
 
-t.test("what becomes of a message is told: sent, delivered, read", async (t) => {
+t.test("a message is reported as sent, delivered and read", async (t) => {
   const sandbox = await startSandboxWithReceiver(t, 0.1);
   const wamid = await send(sandbox, { to: "+5511999998888", biz_opaque_callback_data: "our-id-123" });
   const statuses = await waitForStatuses(sandbox, wamid, "sent", "delivered", "read");
   t.same(statusNames(statuses), ["sent", "delivered", "read"]);
   for (const { status, timestamp, ...rest } of statuses) {
-    t.match(timestamp, /^\d{10}$/, `${status}: seconds, as text`);
+    t.match(timestamp, /^\d{10}$/, `${status}: seconds as text`);
     t.match(rest, {
       id: wamid,
       recipient_id: "551199998888",
@@ -59,7 +59,7 @@ t.test("what becomes of a message is told: sent, delivered, read", async (t) => 
   }
 });
 
-t.test("who is known by a scoped id only keeps the number private", async (t) => {
+t.test("statuses of a scoped id contain no number", async (t) => {
   const sandbox = await startSandboxWithReceiver(t);
   const statuses = await waitForStatuses(sandbox, await send(sandbox, { recipient: BSUID }), "read");
   for (const status of statuses) {
@@ -108,7 +108,7 @@ t.test("a paused template is not sent", async (t) => {
   t.equal(formatRefusal(answer), "400 132015");
 });
 
-t.test("a voice message is played in the end", async (t) => {
+t.test("a voice message is reported as played", async (t) => {
   const sandbox = await startSandboxWithReceiver(t, 0.1);
   const audio = { link: "https://example.com/a.ogg", voice: true };
   const wamid = await send(sandbox, { to: "16505551234", type: "audio", audio });
@@ -122,12 +122,12 @@ t.test("a voice message is played in the end", async (t) => {
 
 const LATE_FAILURES = { "16505550000": 131026, "16505550049": 131049 };
 
-t.test("a recipient that ends in 0000 or 0049 fails after it was taken", async (t) => {
+t.test("a message to a recipient ending in 0000 or 0049 is accepted and fails later", async (t) => {
   const sandbox = await startSandboxWithReceiver(t);
   for (const [to, code] of Object.entries(LATE_FAILURES)) {
     const wamid = await send(sandbox, { to, biz_opaque_callback_data: "mine" });
     const [failed, ...more] = await waitForStatuses(sandbox, wamid, "failed");
-    t.same(more, [], "and nothing else is told of it");
+    t.same(more, [], "no other status is sent");
     t.match(failed, {
       recipient_id: to,
       biz_opaque_callback_data: "mine",
@@ -138,7 +138,7 @@ t.test("a recipient that ends in 0000 or 0049 fails after it was taken", async (
   }
 });
 
-t.test("a scoped id that fails is named", async (t) => {
+t.test("a failed status contains the scoped id that the message was sent to", async (t) => {
   const sandbox = await startSandboxWithReceiver(t);
   const wamid = await send(sandbox, { recipient: "US.1110000" });
   t.match(await waitForStatuses(sandbox, wamid, "failed"), [
@@ -146,7 +146,7 @@ t.test("a scoped id that fails is named", async (t) => {
   ]);
 });
 
-t.test("a recipient that ends in 0202 reads without delivery", async (t) => {
+t.test("a message to a recipient ending in 0202 is read without a delivered status", async (t) => {
   const sandbox = await startSandboxWithReceiver(t, 0.1);
   const wamid = await send(sandbox, { to: "16505550202" });
   t.same(statusNames(await waitForStatuses(sandbox, wamid, "sent", "read")), ["sent", "read"]);
@@ -158,7 +158,7 @@ const FIRST_REFUSALS = {
   "16505550500": "500 131000",
 };
 
-t.test("a recipient that ends in 0429, 0131 or 0500 is refused at first", async (t) => {
+t.test("the first message to a recipient ending in 0429, 0131 or 0500 is refused", async (t) => {
   const { base } = await startSandboxWithReceiver(t);
   for (const [to, first] of Object.entries(FIRST_REFUSALS)) {
     t.equal(formatRefusal(await postJson(`${base}/${PHONE_NUMBER_ID}/messages`, { ...text, to })), first);
@@ -171,7 +171,7 @@ t.test("a recipient that ends in 0429, 0131 or 0500 is refused at first", async 
   }
 });
 
-t.test("a recipient that ends in 0470 has not written for a day", async (t) => {
+t.test("every message to a recipient ending in 0470 is refused with a closed window", async (t) => {
   const { base } = await startSandboxWithReceiver(t);
   for (let time = 0; time < 2; time += 1)
     t.equal(

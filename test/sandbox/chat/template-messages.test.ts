@@ -66,58 +66,58 @@ const full = [image, { type: "body", parameters: textParameters("A-1", "Monday")
 
 const TEMPLATES: Record<string, [message: object, outcome: string]> = {
   "without places": [template("instant_plain"), "200"],
-  "with all its values": [template("instant_order", full), "200"],
-  "with the payload of a quick reply": [
+  "all parameters": [template("instant_order", full), "200"],
+  "the payload of a quick reply": [
     template("instant_order", [
       ...full,
       { type: "button", sub_type: "quick_reply", index: 1, parameters: [{ type: "payload", payload: "x" }] },
     ]),
     "200",
   ],
-  "with a code": [
+  "a one-time password": [
     template("instant_otp", [
       { type: "body", parameters: textParameters("1234") },
       { type: "button", sub_type: "url", index: 0, parameters: textParameters("1234") },
     ]),
     "200",
   ],
-  "with a value by its name": [
+  "a parameter with its name": [
     template("instant_named", [
       { type: "body", parameters: [{ type: "text", text: "Ana", parameter_name: "first_name" }] },
     ]),
     "200",
   ],
-  "with a value without its name": [
+  "a parameter without its name": [
     template("instant_named", [{ type: "body", parameters: textParameters("Ana") }]),
     "400 132012",
   ],
-  "that does not exist": [template("never_made"), "404 132001"],
-  "that is not approved yet": [template("waiting"), "404 132001"],
-  "that exists in another language": [template("instant_plain", [], "pt_BR"), "404 132001"],
-  "without its values": [template("instant_order"), "400 132000"],
-  "with one value too few": [
+  "a missing template": [template("never_made"), "404 132001"],
+  "a template that is not approved yet": [template("waiting"), "404 132001"],
+  "a template that exists only in another language": [template("instant_plain", [], "pt_BR"), "404 132001"],
+  "no parameters": [template("instant_order"), "400 132000"],
+  "too few parameters": [
     template("instant_order", [image, { type: "body", parameters: textParameters("A-1") }, track]),
     "400 132000",
   ],
-  "with a value it has no place for": [
+  "a parameter for a template without variables": [
     template("instant_plain", [{ type: "body", parameters: textParameters("x") }]),
     "400 132000",
   ],
-  "with a text in the place of a picture": [
+  "a text in place of an image": [
     template("instant_order", [{ type: "header", parameters: textParameters("x") }, ...full.slice(1)]),
     "400 132012",
   ],
-  "with a button nobody can find": [
+  "a button index that is not a number": [
     template("instant_order", [...full.slice(0, 2), { ...track, index: "first" }]),
     "400 131009",
   ],
-  "with a code for a scoped id": [
+  "a one-time password to a scoped id": [
     { ...template("instant_otp"), to: undefined, recipient: BSUID },
     "400 131062",
   ],
 };
 
-t.test("a template is sent, or refused,", async (t) => {
+t.test("a template message is accepted or refused by its parameters", async (t) => {
   const { base } = await startSandbox(t, { pace: 1_000 });
   await createTemplates(base);
   for (const [what, [message, outcome]] of Object.entries(TEMPLATES)) {
@@ -127,13 +127,16 @@ t.test("a template is sent, or refused,", async (t) => {
   }
 });
 
-t.test("buttons outside their component are overlooked, not stumbled over", async (t) => {
-  const { base } = await startSandbox(t);
-  const components = [{ type: "BODY", text: "Good day.", buttons: [null, { type: { toString: 1 } }] }];
-  const odd = { name: "instant_odd", language: "en", category: "UTILITY", components };
-  t.equal((await postJson(`${base}/${WABA_ID}/message_templates`, odd)).status, 200);
-  t.equal((await postJson(`${base}/${PHONE_NUMBER_ID}/messages`, template("instant_odd"))).status, 200);
-  const button = { type: "button", sub_type: "url", index: { valueOf: 1, toString: 1 }, parameters: [] };
-  const message = template("instant_odd", [button]);
-  t.equal(formatRefusal(await postJson(`${base}/${PHONE_NUMBER_ID}/messages`, message)), "400 131009");
-});
+t.test(
+  "buttons outside a BUTTONS component are ignored, and an object as a button index is refused",
+  async (t) => {
+    const { base } = await startSandbox(t);
+    const components = [{ type: "BODY", text: "Good day.", buttons: [null, { type: { toString: 1 } }] }];
+    const odd = { name: "instant_odd", language: "en", category: "UTILITY", components };
+    t.equal((await postJson(`${base}/${WABA_ID}/message_templates`, odd)).status, 200);
+    t.equal((await postJson(`${base}/${PHONE_NUMBER_ID}/messages`, template("instant_odd"))).status, 200);
+    const button = { type: "button", sub_type: "url", index: { valueOf: 1, toString: 1 }, parameters: [] };
+    const message = template("instant_odd", [button]);
+    t.equal(formatRefusal(await postJson(`${base}/${PHONE_NUMBER_ID}/messages`, message)), "400 131009");
+  },
+);

@@ -9,82 +9,79 @@ const buttons = (...list: object[]) => ({ type: "BUTTONS", buttons: list });
 const withComponents = (...components: object[]) => ({ components: [body("Good day."), ...components] });
 
 const REFUSED: Record<string, [change: object, refusal: string]> = {
-  "without a name": [{ name: undefined }, "400 100"],
-  "without a language": [{ language: undefined }, "400 100"],
-  "without a category": [{ category: undefined }, "400 100"],
-  "with capitals in its name": [{ name: "Order" }, "400 100"],
-  "with a name of 513 letters": [{ name: textOfLength(513) }, "400 100 2388040"],
-  "in no language": [{ language: "Portuguese" }, "400 100"],
-  "of an unknown category": [{ category: "SERVICE" }, "400 100"],
-  "of an unknown parameter format": [{ parameter_format: "MIXED" }, "400 100"],
-  "with components that are no list": [{ components: "BODY" }, "400 100"],
-  "with a component that is no object": [{ components: ["BODY"] }, "400 100"],
-  "with an unknown component": [withComponents({ type: "SIDE" }), "400 100"],
-  "with a component that every object has": [withComponents({ type: "constructor" }), "400 100"],
-  "with an object for a component's type": [withComponents({ type: { toString: 1 } }), "400 100"],
-  "with an object for a header's format": [
-    withComponents({ type: "HEADER", format: { toString: 1 } }),
-    "400 100",
-  ],
-  "with an object for a button's type": [withComponents(buttons({ type: { toString: 1 } })), "400 100"],
-  "with an object for a button's text": [
+  "no name": [{ name: undefined }, "400 100"],
+  "no language": [{ language: undefined }, "400 100"],
+  "no category": [{ category: undefined }, "400 100"],
+  "uppercase letters in the name": [{ name: "Order" }, "400 100"],
+  "a name of 513 characters": [{ name: textOfLength(513) }, "400 100 2388040"],
+  "an invalid language": [{ language: "Portuguese" }, "400 100"],
+  "an unknown category": [{ category: "SERVICE" }, "400 100"],
+  "an unknown parameter format": [{ parameter_format: "MIXED" }, "400 100"],
+  "components that are not a list": [{ components: "BODY" }, "400 100"],
+  "a component that is not an object": [{ components: ["BODY"] }, "400 100"],
+  "an unknown component": [withComponents({ type: "SIDE" }), "400 100"],
+  "a component named like an inherited property": [withComponents({ type: "constructor" }), "400 100"],
+  "an object as a component's type": [withComponents({ type: { toString: 1 } }), "400 100"],
+  "an object as a header's format": [withComponents({ type: "HEADER", format: { toString: 1 } }), "400 100"],
+  "an object as a button's type": [withComponents(buttons({ type: { toString: 1 } })), "400 100"],
+  "an object as a button's text": [
     withComponents(buttons({ type: "QUICK_REPLY", text: { toString: 1 } })),
     "400 100",
   ],
-  "with two bodies": [withComponents(body("Again.")), "400 100"],
-  "without a body": [{ components: [{ type: "FOOTER", text: "Bye" }] }, "400 100 2388072"],
-  "with a body without text": [{ components: [{ type: "BODY" }] }, "400 100 2388043"],
-  "with a body of 1025 letters": [{ components: [body(textOfLength(1025))] }, "400 100 2388040"],
-  "with wrongly numbered variables": [{ components: [body("Hi {{2}} there.", ["x"])] }, "400 100 2388072"],
-  "with a variable at the start": [{ components: [body("{{1}} is on its way.", ["x"])] }, "400 100 2388299"],
-  "with a variable at the end": [{ components: [body("Your order is {{1}}", ["x"])] }, "400 100 2388299"],
-  "with too many variables": [
+  "two bodies": [withComponents(body("Again.")), "400 100"],
+  "no body": [{ components: [{ type: "FOOTER", text: "Bye" }] }, "400 100 2388072"],
+  "a body without text": [{ components: [{ type: "BODY" }] }, "400 100 2388043"],
+  "a body of 1025 characters": [{ components: [body(textOfLength(1025))] }, "400 100 2388040"],
+  "wrongly numbered variables": [{ components: [body("Hi {{2}} there.", ["x"])] }, "400 100 2388072"],
+  "a variable at the start": [{ components: [body("{{1}} is on its way.", ["x"])] }, "400 100 2388299"],
+  "a variable at the end": [{ components: [body("Your order is {{1}}", ["x"])] }, "400 100 2388299"],
+  "too many variables": [
     { components: [body("Hi {{1}}, {{2}}, {{3}} bye.", ["a", "b", "c"])] },
     "400 100 2388293",
   ],
-  "without an example": [{ components: [body("Your code {{1}} is good.")] }, "400 100 2388043"],
-  "with too few examples": [
-    { components: [body("Your {{1}} order {{2}} is good.", ["a"])] },
+  "no example": [{ components: [body("Your code {{1}} is good.")] }, "400 100 2388043"],
+  "too few examples": [{ components: [body("Your {{1}} order {{2}} is good.", ["a"])] }, "400 100 2388043"],
+  "a header of an unknown format": [withComponents({ type: "HEADER", format: "MUSIC" }), "400 100 2388047"],
+  "a header of 61 characters": [withComponents(header(textOfLength(61))), "400 100 2388040"],
+  "two variables in the header": [withComponents(header("{{1}} and {{2}}")), "400 100 2388047"],
+  "a new line in the header": [withComponents(header("a\nb")), "400 100 2388047"],
+  "a header variable without an example": [withComponents(header("Hi {{1}}")), "400 100 2388043"],
+  "an image header without an example": [
+    withComponents({ type: "HEADER", format: "IMAGE" }),
     "400 100 2388043",
   ],
-  "with a header of an unknown format": [
-    withComponents({ type: "HEADER", format: "MUSIC" }),
-    "400 100 2388047",
-  ],
-  "with a header of 61 letters": [withComponents(header(textOfLength(61))), "400 100 2388040"],
-  "with two variables in the header": [withComponents(header("{{1}} and {{2}}")), "400 100 2388047"],
-  "with a new line in the header": [withComponents(header("a\nb")), "400 100 2388047"],
-  "with a header's variable without example": [withComponents(header("Hi {{1}}")), "400 100 2388043"],
-  "with a picture without example": [withComponents({ type: "HEADER", format: "IMAGE" }), "400 100 2388043"],
-  "with a variable in the footer": [withComponents({ type: "FOOTER", text: "Bye {{1}}" }), "400 100 2388073"],
-  "with a footer of 61 letters": [
+  "a variable in the footer": [withComponents({ type: "FOOTER", text: "Bye {{1}}" }), "400 100 2388073"],
+  "a footer of 61 characters": [
     withComponents({ type: "FOOTER", text: textOfLength(61) }),
     "400 100 2388040",
   ],
-  "with no buttons": [withComponents(buttons()), "400 100 2388043"],
-  "with eleven buttons": [
+  "an empty list of buttons": [withComponents(buttons()), "400 100 2388043"],
+  "eleven buttons": [
     withComponents(buttons(...Array.from({ length: 11 }, () => ({ type: "QUICK_REPLY", text: "x" })))),
     "400 100",
   ],
-  "with an unknown button": [withComponents(buttons({ type: "KNOB" })), "400 100"],
-  "with a button without text": [withComponents(buttons({ type: "QUICK_REPLY" })), "400 100 2388043"],
-  "with a long button": [
+  "an unknown button": [withComponents(buttons({ type: "KNOB" })), "400 100"],
+  "a button without text": [withComponents(buttons({ type: "QUICK_REPLY" })), "400 100 2388043"],
+  "a button text that is too long": [
     withComponents(buttons({ type: "QUICK_REPLY", text: textOfLength(26) })),
     "400 100 2388040",
   ],
-  "with a link to fill in but no example": [
+  "a URL variable without an example": [
     withComponents(buttons({ type: "URL", text: "Go", url: "https://example.com/{{1}}" })),
     "400 100 2388043",
   ],
 };
 
-t.test("a template is refused", async (t) => {
+t.test("an invalid template is refused", async (t) => {
   const { base } = await startSandbox(t);
   for (const [what, [change, expected]] of Object.entries(REFUSED)) {
     const answer = await postJson(`${base}/${WABA_ID}/message_templates`, simple("refused", change));
     t.equal(formatRefusal(answer), expected, what);
     if (answer.body.error?.error_subcode)
-      t.ok(answer.body.error.error_user_title && answer.body.error.error_user_msg, `${what}: says why`);
+      t.ok(
+        answer.body.error.error_user_title && answer.body.error.error_user_msg,
+        `${what}: has a text for people`,
+      );
   }
   t.same(
     (await callSandbox(`${base}/${WABA_ID}/message_templates`, { token: DEMO_CHAT_TOKEN })).body.data,
@@ -92,7 +89,7 @@ t.test("a template is refused", async (t) => {
   );
 });
 
-t.test("a template with named variables needs named examples", async (t) => {
+t.test("a template with named variables requires named examples", async (t) => {
   const { base } = await startSandbox(t);
   const createNamed = (example: object) =>
     postJson(
@@ -108,7 +105,7 @@ t.test("a template with named variables needs named examples", async (t) => {
   });
 });
 
-t.test("a variable that never closes, with many spaces in it, does not hold the process up", async (t) => {
+t.test("an unclosed variable with many spaces does not block the process", async (t) => {
   const { base } = await startSandbox(t);
   const endless = buttons({ type: "URL", text: "Go", url: `https://example.com/{{${" ".repeat(20_000)}` });
   const began = Date.now();

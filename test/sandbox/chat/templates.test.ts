@@ -16,12 +16,12 @@ import { until } from "../../fixtures/until.ts";
 
 const token = DEMO_CHAT_TOKEN;
 
-/** So slow that no review ends during a test. */
+/** A pace so slow that no review ends during a test. */
 const NO_REVIEW_PACE = 1_000;
 
 const names = (answer: { body: { data: { name: string }[] } }) => answer.body.data.map(({ name }) => name);
 
-t.test("a template of the contract is taken for review", async (t) => {
+t.test("a documented template is accepted for review", async (t) => {
   const { base } = await startSandbox(t);
   const answer = await postJson(`${base}/${WABA_ID}/message_templates`, {
     name: "order_update",
@@ -40,14 +40,14 @@ t.test("a template of the contract is taken for review", async (t) => {
   t.same({ ...answer.body, id: "" }, { id: "", status: "PENDING", category: "UTILITY" });
 });
 
-t.test("a template may come as a form, its components in JSON", async (t) => {
+t.test("a template can be sent as a form with its components as JSON", async (t) => {
   const { base } = await startSandbox(t);
   const { components, ...rest } = simple("by_form");
   const form = { ...rest, components: JSON.stringify(components) };
   t.match(await callSandbox(`${base}/${WABA_ID}/message_templates`, { token, form }), { status: 200 });
 });
 
-t.test("a one-time password needs no text of its own", async (t) => {
+t.test("a template for one-time passwords needs no text", async (t) => {
   const { base } = await startSandbox(t);
   const components = [
     { type: "BODY", add_security_recommendation: true },
@@ -60,7 +60,7 @@ t.test("a one-time password needs no text of its own", async (t) => {
   t.match(answer.body, { status: "PENDING", category: "AUTHENTICATION" });
 });
 
-t.test("a name is free once in each language", async (t) => {
+t.test("a name can be used once per language", async (t) => {
   const { base } = await startSandbox(t);
   const address = `${base}/${WABA_ID}/message_templates`;
   const first = await postJson(address, simple("greeting"));
@@ -70,7 +70,7 @@ t.test("a name is free once in each language", async (t) => {
   t.not(first.body.id, second.body.id);
 });
 
-t.test("an account has room for 250 templates", async (t) => {
+t.test("an account can have at most 250 templates", async (t) => {
   const { base } = await startSandbox(t);
   const address = `${base}/${WABA_ID}/message_templates`;
   for (let count = 0; count < 250; count += 1)
@@ -78,7 +78,7 @@ t.test("an account has room for 250 templates", async (t) => {
   t.equal(formatRefusal(await postJson(address, simple("t_250"))), "400 100 2388019");
 });
 
-t.test("templates are listed in pages, the last without a next", async (t) => {
+t.test("templates are listed in pages, and the last page has no next", async (t) => {
   const { base } = await startSandbox(t);
   const address = `${base}/${WABA_ID}/message_templates`;
   for (const name of ["one", "two", "three"]) await postJson(address, simple(name));
@@ -99,7 +99,7 @@ t.test("templates are listed in pages, the last without a next", async (t) => {
   t.ok(next.body.paging.cursors.after);
 });
 
-t.test("the list can be asked for a few, and for some of their fields", async (t) => {
+t.test("the list can be filtered and limited to some fields", async (t) => {
   const { base } = await startSandbox(t, { pace: NO_REVIEW_PACE });
   const address = `${base}/${WABA_ID}/message_templates`;
   await postJson(address, simple("instant_order", { components: [body("Apples are here.")] }));
@@ -121,13 +121,13 @@ t.test("the list can be asked for a few, and for some of their fields", async (t
   t.equal(formatRefusal(await callSandbox(address, { token, query: { fields: "colour" } })), "400 100");
 });
 
-t.test("a template is deleted in all languages by its name, in one by its id beside the name", async (t) => {
+t.test("a template is deleted in all languages by its name, or in one by name and id", async (t) => {
   const { base } = await startSandbox(t);
   const address = `${base}/${WABA_ID}/message_templates`;
   const remove = (query: Record<string, string>) => callSandbox(address, { method: "DELETE", token, query });
   const { id } = (await postJson(address, simple("bye"))).body;
   for (const language of ["en", "es", "fr"]) await postJson(address, simple("bye", { language }));
-  t.equal(formatRefusal(await remove({ hsm_id: id })), "400 100", "an id alone is not enough");
+  t.equal(formatRefusal(await remove({ hsm_id: id })), "400 100", "an id alone is refused");
   t.equal(formatRefusal(await remove({ name: "by", hsm_id: id })), "400 100 2593002");
   t.same((await remove({ name: "bye", hsm_id: id })).body, { success: true });
   const remaining = (await callSandbox(address, { token })).body.data;
@@ -141,7 +141,7 @@ t.test("a template is deleted in all languages by its name, in one by its id bes
   t.equal(formatRefusal(await remove({ name: "bye" })), "400 100 2593002");
 });
 
-t.test("the name of a deleted template is taken for a while if it was approved", async (t) => {
+t.test("the name of a deleted template stays blocked if it was approved", async (t) => {
   const { base } = await startSandbox(t);
   const address = `${base}/${WABA_ID}/message_templates`;
   for (const name of ["instant_gone", "reject_gone"]) {
@@ -173,7 +173,7 @@ t.test("a template is read and edited by its id", async (t) => {
   t.equal(formatRefusal(await postJson(`${base}/${id}`, { components: [body("Too soon.")] })), "400 100");
 });
 
-t.test("what was rejected is reviewed again once it is edited", async (t) => {
+t.test("a rejected template is reviewed again after an edit", async (t) => {
   const { base, received } = await startSandboxWithReceiver(t);
   const { id } = (await postJson(`${base}/${WABA_ID}/message_templates`, simple("reject_twice"))).body;
   const countReviews = () => changesOf(received, "message_template_status_update").length;
@@ -186,7 +186,7 @@ t.test("what was rejected is reviewed again once it is edited", async (t) => {
   });
 });
 
-t.test("templates are for those who may manage the account", async (t) => {
+t.test("templates require permission to manage the account", async (t) => {
   const { base } = await startSandbox(t);
   const { id } = (await postJson(`${base}/${WABA_ID}/message_templates`, simple("mine"))).body;
   const otherToken = issueChatToken([OTHER_WABA_ID]);

@@ -5,7 +5,7 @@ import { readParams } from "../../../src/sandbox/wire/read-params.ts";
 import { CHAT_SIGNUP_REQUEST, OAUTH_REQUEST, PAGE_SIGNUP_REQUEST } from "../../fixtures/sandbox/dialogs.ts";
 import { SANDBOX_SETTINGS as settings } from "../../fixtures/sandbox/sandbox.ts";
 
-/** Which assets the dialog left silent, when the person has chosen these. */
+/** Submits the dialog with the chosen assets and returns those whose webhooks are suppressed. */
 async function submitDialog(path: string, request: Record<string, string>, assets: readonly string[]) {
   const silent: string[] = [];
   const webhooks = { awaitSubscription: (asset: string) => void silent.push(asset) };
@@ -26,7 +26,7 @@ async function submitDialog(path: string, request: Record<string, string>, asset
   return { status: reply?.status, silent };
 }
 
-t.test("what a signup grants is silent until the app subscribes to it", async (t) => {
+t.test("an asset granted by a signup sends no webhooks until the app subscribes to it", async (t) => {
   const chats = ["1500000000000201", "1500000000000202"];
   t.same(await submitDialog("/dialog/signup", CHAT_SIGNUP_REQUEST, chats), { status: 302, silent: chats });
   const [page, photos] = ["1300000000000402", "1200000000000502"];
@@ -36,7 +36,7 @@ t.test("what a signup grants is silent until the app subscribes to it", async (t
   });
 });
 
-t.test("logging in again leaves subscriptions as they are", async (t) => {
+t.test("a repeated login keeps subscriptions", async (t) => {
   const account = ["1600000000000101"];
   t.same(await submitDialog("/dialog/oauth", OAUTH_REQUEST, account), { status: 302, silent: [] });
 });

@@ -22,7 +22,7 @@ const debug = ({ base }: AdPlatform) => {
   return callSandbox(`${base}/debug_token`, { query });
 };
 
-t.test("a creation that is broken off was done, or was not", async (t) => {
+t.test("drop_before prevents a creation, and drop_after executes it", async (t) => {
   const platform = await startAdPlatform(t);
   const match = { method: "POST", path_prefix: `/${AD_ACCOUNT_ID}/campaigns` };
   for (const kind of ["drop_before", "drop_after"]) {
@@ -37,7 +37,7 @@ t.test("a creation that is broken off was done, or was not", async (t) => {
   );
 });
 
-t.test("a throttled account says its own limit and how long", async (t) => {
+t.test("a throttled account's error has the account's own code and waiting time", async (t) => {
   const platform = await startAdPlatform(t);
   await arm(platform, { kind: "throttle", match: { path_prefix: `/${AD_ACCOUNT_ID}` }, ms: 90_000 });
   const { status, body, headers } = await platform.get(`${AD_ACCOUNT_ID}/campaigns`, { fields: "name" });
@@ -50,7 +50,7 @@ t.test("a throttled account says its own limit and how long", async (t) => {
   t.equal((await platform.get(`${AD_ACCOUNT_ID}/campaigns`)).status, 200);
 });
 
-t.test("a token that died is told to be dead, and lives again", async (t) => {
+t.test("a dead token is reported as invalid until the faults are cleared", async (t) => {
   const platform = await startAdPlatform(t);
   t.match((await debug(platform)).body.data, { is_valid: true });
   await arm(platform, { kind: "dead_token", match: { path_prefix: `/${AD_ACCOUNT_ID}` }, subcode: 458 });
@@ -61,7 +61,7 @@ t.test("a token that died is told to be dead, and lives again", async (t) => {
   t.equal((await platform.get(AD_ACCOUNT_ID)).status, 200);
 });
 
-t.test("a token that is asked about is the one that dies, not the app's", async (t) => {
+t.test("dead_token affects the inspected token, not the app's", async (t) => {
   const platform = await startAdPlatform(t);
   await arm(platform, { kind: "dead_token", match: { path_prefix: "/debug_token" } });
   t.match((await debug(platform)).body.data, { is_valid: false, error: { subcode: 460 } });

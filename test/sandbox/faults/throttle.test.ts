@@ -2,12 +2,12 @@ import t from "tap";
 import { throttleReply } from "../../../src/sandbox/faults/throttle.ts";
 import type { UsageKind } from "../../../src/sandbox/node-kind.ts";
 
-// biome-ignore lint/suspicious/noExplicitAny: a test looks where it wants
+// biome-ignore lint/suspicious/noExplicitAny: tests read arbitrary fields
 const errorOf = (body: unknown) => (body as any).error;
 
 const quota = (usage: UsageKind | undefined, edge = "GET") => ({ usage, asset: "77", edge });
 
-t.test("every quota has a limit of its own", async (t) => {
+t.test("every quota has its own error code", async (t) => {
   const codes = new Map<UsageKind | undefined, [code: number, subcode: number | undefined]>([
     ["ads_management", [80004, 2446079]],
     ["ads_insights", [80000, 2446079]],
@@ -28,13 +28,17 @@ t.test("every quota has a limit of its own", async (t) => {
   t.match(errorOf(chosen.body), { code: 17, error_subcode: 1885172 });
 });
 
-t.test("the headers say minutes here and seconds there", async (t) => {
+t.test("the waiting time is in minutes in one header and in seconds in another", async (t) => {
   const { headers } = throttleReply(quota("ads_management"), { ms: 90_500 });
   t.match(JSON.parse(headers["x-business-use-case-usage"] ?? ""), {
     77: [{ type: "ads_management", call_count: 100, estimated_time_to_regain_access: 2 }],
   });
   t.match(JSON.parse(headers["x-ad-account-usage"] ?? ""), { acc_id_util_pct: 100, reset_time_duration: 91 });
-  t.equal(JSON.parse(headers["x-app-usage"] ?? "").call_count, 99, "it is the account's that is used up");
+  t.equal(
+    JSON.parse(headers["x-app-usage"] ?? "").call_count,
+    99,
+    "the account's quota is exhausted, not the app's",
+  );
   const defaultHeaders = throttleReply(quota("ads_management"), {}).headers;
   t.equal(JSON.parse(defaultHeaders["x-ad-account-usage"] ?? "").reset_time_duration, 60);
 });

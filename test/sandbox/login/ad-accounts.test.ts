@@ -14,14 +14,14 @@ const LAST = "1900000000000109";
 const list = (token: string, query: Record<string, string> = { fields: FIELDS }) =>
   callSandbox(`${sandbox.base}/me/adaccounts`, { token, query: { limit: "100", ...query } });
 
-/** Every page, following `next` as it stands. */
+/** Returns all pages by following `next` unchanged. */
 async function readAllPages(token: string) {
   const pages = [(await list(token)).body];
   while (pages.at(-1).paging?.next) pages.push((await callSandbox(pages.at(-1).paging.next)).body);
   return pages;
 }
 
-t.test("an account shows the fields that are asked for, its id with and without prefix", async (t) => {
+t.test("an account shows the requested fields, and its id with and without prefix", async (t) => {
   const token = await requestUserToken(sandbox, { assets: [COFFEE] });
   const { status, body } = await list(token);
   t.equal(status, 200);
@@ -46,26 +46,26 @@ t.test("an account shows the fields that are asked for, its id with and without 
   ]);
 });
 
-t.test("without fields there are only ids", async (t) => {
+t.test("accounts without fields have only ids", async (t) => {
   const { body } = await list(await requestUserToken(sandbox, { assets: [TEA] }), {});
   t.strictSame(body.data, [{ account_id: TEA, id: `act_${TEA}` }]);
 });
 
-t.test("a personal account has no business, but a name for its bills", async (t) => {
+t.test("a personal account has a business name and no business", async (t) => {
   const pages = await readAllPages(await requestUserToken(sandbox, { assets: [PERSONAL] }));
   const [account] = pages.flatMap(({ data }) => data);
   t.notOk("business" in account);
   t.equal(account.business_name, "Sam S.");
 });
 
-t.test("no account shows its business when business_management was declined", async (t) => {
+t.test("business is hidden when business_management was declined", async (t) => {
   const token = await requestUserToken(sandbox, { permissions: ["ads_management"], assets: [COFFEE] });
   const [account] = (await list(token)).body.data;
   t.equal(account.name, "Sandbox Coffee");
   t.notOk("business" in account);
 });
 
-t.test("a page may be empty and still have a next, and the last one has a cursor but no next", async (t) => {
+t.test("a page can be empty and have a next, and the last page has a cursor and no next", async (t) => {
   const pages = await readAllPages(await requestUserToken(sandbox, { assets: [CLOSED, LAST] }));
   t.same(
     pages.map(({ data }) => data.map(({ id }: { id: string }) => id)),
@@ -75,7 +75,7 @@ t.test("a page may be empty and still have a next, and the last one has a cursor
   t.type(pages.at(-1).paging.cursors.after, "string");
 });
 
-t.test("next is a whole address with the token, and after leads to the same page", async (t) => {
+t.test("next is a complete URL with the token, and after leads to the same page", async (t) => {
   const token = await requestUserToken(sandbox, { assets: [COFFEE, CLOSED] });
   const { paging } = (await list(token)).body;
   t.equal(new URL(paging.next).searchParams.get("access_token"), token);
@@ -87,7 +87,7 @@ t.test("next is a whole address with the token, and after leads to the same page
   t.equal(byNext.body.data[0].account_status, 101);
 });
 
-t.test("who grants no account has none", async (t) => {
+t.test("a grant without accounts has an empty list", async (t) => {
   const pages = await readAllPages(await requestUserToken(sandbox));
   t.equal(pages.length, 3);
   t.same(
@@ -96,7 +96,7 @@ t.test("who grants no account has none", async (t) => {
   );
 });
 
-t.test("either of the two advertising permissions opens the list, and none does not", async (t) => {
+t.test("the list requires one of the two ads permissions", async (t) => {
   for (const [permissions, status] of [
     [["ads_management"], 200],
     [["ads_read"], 200],
@@ -108,7 +108,7 @@ t.test("either of the two advertising permissions opens the list, and none does 
   }
 });
 
-t.test("a strange field, cursor or limit is refused", async (t) => {
+t.test("an unknown field, an invalid cursor and an invalid limit are refused", async (t) => {
   const token = await requestUserToken(sandbox, { assets: [COFFEE] });
   for (const query of [{ fields: "id,shoe_size" }, { after: "nowhere" }, { limit: "0" }, { limit: "many" }])
     t.match(await list(token, query), { status: 400, body: { error: { code: 100 } } }, JSON.stringify(query));

@@ -16,7 +16,7 @@ const PERSON = "1700000000000042";
 const CHAT_ACCOUNTS = ["1500000000000201", "1500000000000202"];
 const PAGES = { coffee: "1300000000000401", sushi: "1300000000000403" };
 
-t.test("a good token is described with its times, its person and its permissions", async (t) => {
+t.test("a valid token is described with its times, its person and its permissions", async (t) => {
   const sandbox = await startSandbox(t, { now: () => 1_790_000_000_000 });
   const token = await requestUserToken(sandbox, {
     permissions: ["ads_management"],
@@ -40,7 +40,7 @@ t.test("a good token is described with its times, its person and its permissions
   });
 });
 
-t.test("the chat permissions name the chat accounts that were chosen", async (t) => {
+t.test("the chat permissions have the chosen chat accounts as targets", async (t) => {
   const { data } = (await debugToken(sandbox, await requestChatToken(sandbox, CHAT_ACCOUNTS.slice(1)))).body;
   t.strictSame(data.granular_scopes, [
     { scope: "whatsapp_business_management", target_ids: ["1500000000000202"] },
@@ -49,7 +49,7 @@ t.test("the chat permissions name the chat accounts that were chosen", async (t)
   ]);
 });
 
-t.test("the page permissions name the chosen pages, and the photo accounts they have", async (t) => {
+t.test("the page permissions have the chosen pages and their photo accounts as targets", async (t) => {
   const token = await requestPageManagerToken(sandbox, {
     permissions: ["pages_show_list", "instagram_basic"],
     assets: [PAGES.coffee, PAGES.sushi],
@@ -60,7 +60,7 @@ t.test("the page permissions name the chosen pages, and the photo accounts they 
   ]);
 });
 
-t.test("a token that never ends has expires_at 0", async (t) => {
+t.test("a permanent token has expires_at 0", async (t) => {
   for (const [token, type] of [
     ["EAASandboxDemoAds", "USER"],
     ["EAASandboxDemoPage", "PAGE"],
@@ -71,12 +71,12 @@ t.test("a token that never ends has expires_at 0", async (t) => {
   }
 });
 
-t.test("the app's own token is good and grants nothing", async (t) => {
+t.test("the app's own token is valid and has no permissions", async (t) => {
   const { data } = (await debugToken(sandbox, APP_TOKEN)).body;
   t.match(data, { is_valid: true, type: "APP", scopes: [] });
 });
 
-t.test("a token that was never issued is an answer and not an error", async (t) => {
+t.test("an unknown token is described as invalid with status 200", async (t) => {
   const { status, body } = await debugToken(sandbox, "EAASandboxforged.forged");
   t.equal(status, 200);
   t.equal(body.data.is_valid, false);
@@ -85,7 +85,7 @@ t.test("a token that was never issued is an answer and not an error", async (t) 
   t.strictSame(body.data.scopes, []);
 });
 
-t.test("a token past its end is an answer with its cause", async (t) => {
+t.test("an expired token is described with its error", async (t) => {
   let time = Date.now();
   const sandbox = await startSandbox(t, { now: () => time });
   const token = await requestUserToken(sandbox);
@@ -96,7 +96,7 @@ t.test("a token past its end is an answer with its cause", async (t) => {
   t.match((await callSandbox(`${sandbox.base}/me`, { token })).body.error, { code: 190, error_subcode: 463 });
 });
 
-t.test("a token whose person removed the app is an answer with its cause", async (t) => {
+t.test("a token of a person who removed the app is described with its error", async (t) => {
   const token = await requestUserToken(sandbox);
   await callSandbox(`${sandbox.base}/me/permissions`, { method: "DELETE", token });
   const { status, body } = await debugToken(sandbox, token);
@@ -104,7 +104,7 @@ t.test("a token whose person removed the app is an answer with its cause", async
   t.match(body.data, { is_valid: false, error: { code: 190, subcode: 458 } });
 });
 
-t.test("only the app may ask, and it must name a token", async (t) => {
+t.test("debug_token requires the app's token and an input_token", async (t) => {
   const address = `${sandbox.base}/debug_token`;
   const query = { input_token: "EAASandboxDemoAds" };
   t.equal((await callSandbox(address, { token: "EAASandboxDemoAds", query })).status, 401);
@@ -112,7 +112,7 @@ t.test("only the app may ask, and it must name a token", async (t) => {
   t.equal((await callSandbox(address, { query: { access_token: APP_TOKEN } })).body.error.code, 100);
 });
 
-t.test("a word that every object knows is no token", async (t) => {
+t.test("a name that every object inherits is not a token", async (t) => {
   for (const word of ["constructor", "__proto__", "toString"]) {
     t.match(await callSandbox(`${sandbox.base}/me`, { token: word }), {
       status: 401,

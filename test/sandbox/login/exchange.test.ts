@@ -23,7 +23,7 @@ const sandbox = await startSandbox(t);
 
 const CHAT_ACCOUNT = "1500000000000201";
 
-/** Status, code and subcode of a refusal. */
+/** Formats the status, code and subcode of a refusal. */
 const refusal = ({ status, body }: SandboxAnswer) => {
   const { type, code, error_subcode: subcode = null } = body.error;
   return { status, type, code, subcode };
@@ -36,7 +36,7 @@ const expectedRefusal = (code: number, subcode: number | null = null, status = 4
   subcode,
 });
 
-t.test("a code becomes a token of an hour or two", async (t) => {
+t.test("a code is exchanged for a short-lived token", async (t) => {
   const code = await requestOauthCode(sandbox);
   const { status, body } = await exchangeToken(sandbox, { code, redirect_uri: OAUTH_REDIRECT });
   t.equal(status, 200);
@@ -45,7 +45,7 @@ t.test("a code becomes a token of an hour or two", async (t) => {
   t.equal((await callSandbox(`${sandbox.base}/me`, { token: body.access_token })).status, 200);
 });
 
-t.test("a code can be exchanged by a POST too", async (t) => {
+t.test("a code can be exchanged with POST", async (t) => {
   const form = {
     client_id: SANDBOX_SETTINGS.PLATFORM_APP_ID,
     client_secret: SANDBOX_SETTINGS.PLATFORM_APP_SECRET,
@@ -57,19 +57,19 @@ t.test("a code can be exchanged by a POST too", async (t) => {
   t.match(body.access_token, /^EAA/);
 });
 
-t.test("a code is good once", async (t) => {
+t.test("a code can be used once", async (t) => {
   const query = { code: await requestOauthCode(sandbox), redirect_uri: OAUTH_REDIRECT };
   t.equal((await exchangeToken(sandbox, query)).status, 200);
   t.same(refusal(await exchangeToken(sandbox, query)), expectedRefusal(100, 36009));
 });
 
-t.test("of two exchanges at once one gets the token", async (t) => {
+t.test("only one of two concurrent exchanges gets the token", async (t) => {
   const query = { code: await requestOauthCode(sandbox), redirect_uri: OAUTH_REDIRECT };
   const answers = await Promise.all([exchangeToken(sandbox, query), exchangeToken(sandbox, query)]);
   t.same(answers.map(({ status }) => status).sort(), [200, 400]);
 });
 
-t.test("a code lives for thirty seconds", async (t) => {
+t.test("a code expires after thirty seconds", async (t) => {
   let time = Date.now();
   const sandbox = await startSandbox(t, { now: () => time });
   const [early, late] = [await requestOauthCode(sandbox), await requestOauthCode(sandbox)];
@@ -82,7 +82,7 @@ t.test("a code lives for thirty seconds", async (t) => {
   );
 });
 
-t.test("the redirect_uri is the dialog's, byte for byte", async (t) => {
+t.test("the redirect_uri must equal the dialog's exactly", async (t) => {
   const code = await requestOauthCode(sandbox);
   for (const redirect_uri of [
     `${OAUTH_REDIRECT}/`,
@@ -95,15 +95,15 @@ t.test("the redirect_uri is the dialog's, byte for byte", async (t) => {
       expectedRefusal(100, 36008),
       redirect_uri,
     );
-  t.same(refusal(await exchangeToken(sandbox, { code })), expectedRefusal(100, 36008), "none");
+  t.same(refusal(await exchangeToken(sandbox, { code })), expectedRefusal(100, 36008), "no redirect_uri");
   t.equal(
     (await exchangeToken(sandbox, { code, redirect_uri: OAUTH_REDIRECT })).status,
     200,
-    "and still good",
+    "the code is still valid",
   );
 });
 
-t.test("an exchange that names no code, no known app or no known way is refused", async (t) => {
+t.test("an exchange without a code, a known app or a known grant type is refused", async (t) => {
   const good = { code: await requestOauthCode(sandbox), redirect_uri: OAUTH_REDIRECT };
   const { code: _code, ...withoutCode } = good;
   for (const [query, expected] of [
@@ -116,10 +116,10 @@ t.test("an exchange that names no code, no known app or no known way is refused"
     [{ ...good, grant_type: "toString" }, expectedRefusal(100)],
   ] as const)
     t.same(refusal(await exchangeToken(sandbox, query)), expected, JSON.stringify(query));
-  t.equal((await exchangeToken(sandbox, good)).status, 200, "none of them burned the code");
+  t.equal((await exchangeToken(sandbox, good)).status, 200, "refused exchanges do not consume the code");
 });
 
-t.test("a short-lived token becomes one of about sixty days, with the same grant", async (t) => {
+t.test("a short-lived token is exchanged for one of about sixty days with the same grant", async (t) => {
   const short = await requestUserToken(sandbox, { permissions: ["ads_read"], assets: ["1600000000000101"] });
   const { status, body } = await extendToken(sandbox, short);
   t.equal(status, 200);
@@ -132,7 +132,7 @@ t.test("a short-lived token becomes one of about sixty days, with the same grant
   t.same(accounts.body.data, [{ account_id: "1600000000000101", id: "act_1600000000000101" }]);
 });
 
-t.test("only a token that is alive becomes a long-lived one", async (t) => {
+t.test("only a valid token can be exchanged for a long-lived one", async (t) => {
   let time = Date.now();
   const sandbox = await startSandbox(t, { now: () => time });
   const [removed, old] = [await requestUserToken(sandbox), await requestUserToken(sandbox)];
@@ -144,14 +144,14 @@ t.test("only a token that is alive becomes a long-lived one", async (t) => {
   t.same(refusal(await exchangeToken(sandbox, { grant_type: "fb_exchange_token" })), expectedRefusal(100));
 });
 
-t.test("a token that never ends is prolonged without expires_in", async (t) => {
+t.test("a permanent token is extended without expires_in", async (t) => {
   const { status, body } = await extendToken(sandbox, "EAASandboxDemoAds");
   t.equal(status, 200);
   t.notOk("expires_in" in body);
   t.equal((await debugToken(sandbox, body.access_token)).body.data.expires_at, 0);
 });
 
-t.test("a business's token comes without expires_in, and debug_token knows its end", async (t) => {
+t.test("a business token has no expires_in, and debug_token shows its expiry", async (t) => {
   const code = await requestChatCode(sandbox, [CHAT_ACCOUNT]);
   const { status, body } = await exchangeToken(sandbox, { code, redirect_uri: SIGNUP_REDIRECT });
   t.equal(status, 200);
@@ -160,7 +160,7 @@ t.test("a business's token comes without expires_in, and debug_token knows its e
   t.ok(data.expires_at > Date.now() / SECOND + 50 * 86_400);
 });
 
-t.test("a redirect_uri with a query of its own is compared with it", async (t) => {
+t.test("a redirect_uri is compared including its query", async (t) => {
   const redirect_uri = "http://localhost:3000/back?tenant=a%20b";
   const answer = await submitDialog(sandbox, {
     dialog: "oauth",

@@ -7,7 +7,7 @@ import { startWebhookReceiver } from "../../fixtures/sandbox/webhook-receiver.ts
 const sandbox = await startSandbox(t);
 const { base } = sandbox;
 
-t.test("a person has an id and a name, and shows what is asked for", async (t) => {
+t.test("a person shows the requested fields, by default id and name", async (t) => {
   const ask = (query: Record<string, string>) =>
     callSandbox(`${base}/me`, { token: "EAASandboxDemoAds", query });
   t.strictSame((await ask({})).body, { id: "1700000000000042", name: "Sam Sandbox" });
@@ -19,7 +19,7 @@ t.test("a person has an id and a name, and shows what is asked for", async (t) =
   t.match(body.error.message, /nonexisting field \(shoe_size\) on node type \(User\)/);
 });
 
-t.test("with a page's token it is the page that answers, not the person", async (t) => {
+t.test("a page token shows the page, not the person", async (t) => {
   const ask = (query: Record<string, string>) =>
     callSandbox(`${base}/me`, { token: "EAASandboxDemoPage", query });
   const [page] = PAGES;
@@ -28,14 +28,14 @@ t.test("with a page's token it is the page that answers, not the person", async 
   t.match((await ask({ fields: "shoe_size" })).body.error.message, /on node type \(Page\)/);
 });
 
-t.test("a token is needed, with its proof", async (t) => {
+t.test("a token and its proof are required", async (t) => {
   const token = "EAASandboxDemoAds";
   for (const path of ["me", "me/permissions", "me/adaccounts", "me/accounts"]) {
-    t.equal((await callSandbox(`${base}/${path}`)).body.error.code, 104, `${path} without`);
+    t.equal((await callSandbox(`${base}/${path}`)).body.error.code, 104, `${path} without a token`);
     t.equal(
       (await callSandbox(`${base}/${path}`, { token: "EAAno" })).body.error.code,
       190,
-      `${path} with another`,
+      `${path} with an unknown token`,
     );
     t.match(
       (await callSandbox(`${base}/${path}`, { token, proof: undefined })).body.error,
@@ -45,7 +45,7 @@ t.test("a token is needed, with its proof", async (t) => {
   }
 });
 
-t.test("permissions are granted, declined or expired, and absent when never asked for", async (t) => {
+t.test("permissions are granted, declined or expired, and absent when never requested", async (t) => {
   const token = await requestUserToken(sandbox, {
     permissions: ["ads_management"],
     expired: ["business_management"],
@@ -61,7 +61,7 @@ t.test("permissions are granted, declined or expired, and absent when never aske
   });
 });
 
-t.test("an app that is removed loses its token, and no webhook tells of it", async (t) => {
+t.test("removing the app makes its token dead and sends no webhook", async (t) => {
   const receiver = await startWebhookReceiver(t);
   const sandbox = await startSandbox(t, { settings: { PUBLIC_URL: receiver.url } });
   const [token, other] = [await requestUserToken(sandbox), await requestUserToken(sandbox)];
@@ -71,11 +71,15 @@ t.test("an app that is removed loses its token, and no webhook tells of it", asy
   const after = await callSandbox(`${sandbox.base}/me`, { token });
   t.equal(after.status, 401);
   t.match(after.body.error, { code: 190, error_subcode: 458 });
-  t.equal((await callSandbox(`${sandbox.base}/me`, { token: other })).status, 200, "another token lives on");
+  t.equal(
+    (await callSandbox(`${sandbox.base}/me`, { token: other })).status,
+    200,
+    "another token stays valid",
+  );
   t.same(receiver.received, []);
 });
 
-t.test("tokens outlive the process that issued them", async (t) => {
+t.test("tokens survive a restart", async (t) => {
   const token = await requestUserToken(sandbox, { permissions: ["ads_read"] });
   const restarted = await startSandbox(t);
   const { body } = await callSandbox(`${restarted.base}/me/permissions`, { token });
@@ -84,6 +88,6 @@ t.test("tokens outlive the process that issued them", async (t) => {
   t.equal(
     (await callSandbox(`${otherApp.base}/me`, { token })).body.error.code,
     190,
-    "but not with another app",
+    "another app rejects them",
   );
 });

@@ -10,7 +10,7 @@ const [COFFEE, TEA, SUSHI] = ["1300000000000401", "1300000000000402", "130000000
 const list = (token: string, query: Record<string, string> = { fields: FIELDS }) =>
   callSandbox(`${sandbox.base}/me/accounts`, { token, query });
 
-t.test("a page has a token of its own, its tasks and its photo account", async (t) => {
+t.test("a page has its own token, its tasks and its photo account", async (t) => {
   const { status, body } = await list(await requestPageManagerToken(sandbox, { assets: [COFFEE] }));
   t.equal(status, 200);
   const [{ access_token: token, tasks, ...page }] = body.data;
@@ -23,21 +23,24 @@ t.test("a page has a token of its own, its tasks and its photo account", async (
   t.match((await debugToken(sandbox, token)).body.data, { type: "PAGE", is_valid: true, profile_id: COFFEE });
 });
 
-t.test("a page without a photo account leaves it out, as does a grant without instagram_basic", async (t) => {
-  const sushi = await requestPageManagerToken(sandbox, { assets: [SUSHI] });
-  const tokenWithoutInstagram = await requestPageManagerToken(sandbox, {
-    permissions: ["pages_show_list"],
-    assets: [COFFEE],
-  });
-  const [first, second] = [(await list(sushi)).body, (await list(tokenWithoutInstagram)).body];
-  const next = (await callSandbox(first.paging.next)).body;
-  t.equal(next.data[0].id, SUSHI);
-  t.notOk("instagram_business_account" in next.data[0]);
-  t.equal(second.data[0].id, COFFEE);
-  t.notOk("instagram_business_account" in second.data[0]);
-});
+t.test(
+  "the photo account is absent for a page without one and for a grant without instagram_basic",
+  async (t) => {
+    const sushi = await requestPageManagerToken(sandbox, { assets: [SUSHI] });
+    const tokenWithoutInstagram = await requestPageManagerToken(sandbox, {
+      permissions: ["pages_show_list"],
+      assets: [COFFEE],
+    });
+    const [first, second] = [(await list(sushi)).body, (await list(tokenWithoutInstagram)).body];
+    const next = (await callSandbox(first.paging.next)).body;
+    t.equal(next.data[0].id, SUSHI);
+    t.notOk("instagram_business_account" in next.data[0]);
+    t.equal(second.data[0].id, COFFEE);
+    t.notOk("instagram_business_account" in second.data[0]);
+  },
+);
 
-t.test("only chosen pages are listed, two to a page at most", async (t) => {
+t.test("only granted pages are listed, at most two per list page", async (t) => {
   const { body } = await list(await requestPageManagerToken(sandbox, { assets: [TEA, SUSHI] }), {
     fields: "id",
     limit: "100",
@@ -48,7 +51,7 @@ t.test("only chosen pages are listed, two to a page at most", async (t) => {
   t.notOk("next" in paging);
 });
 
-t.test("without pages_show_list there is no list", async (t) => {
+t.test("the list requires pages_show_list", async (t) => {
   const token = await requestPageManagerToken(sandbox, {
     permissions: ["pages_messaging"],
     assets: [COFFEE],
@@ -58,12 +61,12 @@ t.test("without pages_show_list there is no list", async (t) => {
   t.equal(body.error.code, 10);
 });
 
-t.test("a strange field is refused", async (t) => {
+t.test("an unknown field is refused", async (t) => {
   const token = await requestPageManagerToken(sandbox, { assets: [COFFEE] });
   t.equal((await list(token, { fields: "id,wallpaper" })).body.error.code, 100);
 });
 
-t.test("a page's token ends with a short-lived person's, and never with a long-lived one's", async (t) => {
+t.test("a page token expires with a short-lived user token, and never with a long-lived one", async (t) => {
   const short = await requestPageManagerToken(sandbox, { assets: [COFFEE] });
   const long = (await extendToken(sandbox, short)).body.access_token;
   const expiryOf = async (token: string) => (await debugToken(sandbox, token)).body.data.expires_at;

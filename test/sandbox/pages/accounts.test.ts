@@ -18,7 +18,7 @@ const token = DEMO_PAGE_TOKEN;
 const SUSHI = PAGES[2]?.id as string;
 const otherToken = issuePageToken([SUSHI]);
 
-t.test("a page is read with the fields that are asked for", async (t) => {
+t.test("a page shows the requested fields", async (t) => {
   const { base } = await startSandbox(t);
   const query = { fields: "id,name,instagram_business_account{id,username}" };
   const answer = await callSandbox(`${base}/${PAGE_ID}`, { token, query });
@@ -41,7 +41,7 @@ t.test("a page is read with the fields that are asked for", async (t) => {
   );
 });
 
-t.test("a photo account is read, with the token of its page too", async (t) => {
+t.test("a photo account is readable with its page's token", async (t) => {
   const { base } = await startSandbox(t);
   const query = { fields: "id,username" };
   for (const validToken of [token, issuePageToken([INSTAGRAM_ID])])
@@ -55,7 +55,7 @@ t.test("a photo account is read, with the token of its page too", async (t) => {
   );
 });
 
-t.test("a page and its photo account are hidden from who was not granted them", async (t) => {
+t.test("a page and its photo account are hidden from a token without the grant", async (t) => {
   const { base } = await startSandbox(t);
   for (const path of [PAGE_ID, INSTAGRAM_ID, `${PAGE_ID}/subscribed_apps`])
     t.equal(formatRefusal(await callSandbox(`${base}/${path}`, { token: otherToken })), "400 100 33", path);
@@ -74,7 +74,7 @@ t.test("a page and its photo account are hidden from who was not granted them", 
   );
 });
 
-t.test("the app subscribes to fields of a page, in the query or in a form", async (t) => {
+t.test("the app subscribes to fields of a page by query or form", async (t) => {
   const { base } = await startSandbox(t);
   const address = `${base}/${PAGE_ID}/subscribed_apps`;
   const subscribed_fields =
@@ -96,13 +96,13 @@ t.test("the app subscribes to fields of a page, in the query or in a form", asyn
   t.equal(
     formatRefusal(await callSandbox(address, { token: person, form })),
     "403 210",
-    "not with a person's token",
+    "a user token is refused",
   );
   t.same((await callSandbox(address, { method: "DELETE", token })).body, { success: true });
   t.same((await callSandbox(address, { token })).body, { data: [] });
 });
 
-t.test("a photo account has fields of its own", async (t) => {
+t.test("a photo account has its own subscription fields", async (t) => {
   const { base } = await startSandbox(t);
   const address = `${base}/${INSTAGRAM_ID}/subscribed_apps`;
   t.same(
@@ -119,23 +119,23 @@ t.test("a photo account has fields of its own", async (t) => {
 
 const hello = (id: string) => ({ recipient: { id }, message: { text: "Hi" } });
 
-t.test("what the app has not subscribed to is not told", async (t) => {
+t.test("a field without a subscription sends no webhooks", async (t) => {
   const { base, received } = await startSandboxWithReceiver(t);
   const form = { subscribed_fields: "messages,message_reads" };
   await callSandbox(`${base}/${PAGE_ID}/subscribed_apps`, { token, form });
   await postJson(`${base}/${PAGE_ID}/messages`, hello("24"), token);
-  await until("the reading", () => messagingOf(received, "page").length > 0);
+  await until("the read receipt arrived", () => messagingOf(received, "page").length > 0);
   t.match(messagingOf(received, "page"), [{ read: { watermark: Number } }]);
 });
 
-t.test("a page that nobody hears of is silent, and so is its photo account", async (t) => {
+t.test("a page without a subscription sends no webhooks, and neither does its photo account", async (t) => {
   const { base, received } = await startSandboxWithReceiver(t);
   const other = issuePageToken([SUSHI]);
   await callSandbox(`${base}/${PAGE_ID}/subscribed_apps`, { method: "DELETE", token });
   await postJson(`${base}/${PAGE_ID}/messages`, hello("24"), token);
   await postJson(`${base}/${INSTAGRAM_ID}/messages`, hello("24"), token);
   await postJson(`${base}/${SUSHI}/messages`, hello("24"), other);
-  await until("everything of the other page", () => messagingOf(received, "page").length === 3);
+  await until("all webhooks of the other page arrived", () => messagingOf(received, "page").length === 3);
   t.same(
     received.map(({ body }) => body.entry[0].id),
     [SUSHI, SUSHI, SUSHI],
@@ -144,20 +144,27 @@ t.test("a page that nobody hears of is silent, and so is its photo account", asy
 
 const usageOf = ({ headers }: SandboxAnswer) => JSON.parse(headers.get("x-business-use-case-usage") ?? "{}");
 
-t.test("reading a lead counts for its page", async (t) => {
+t.test("reading a lead counts against its page's quota", async (t) => {
   const { base } = await startSandbox(t);
   const lead = await callSandbox(`${base}/120200000000000701`, { token: DEMO_PAGE_TOKEN });
   t.match(usageOf(lead), { [PAGE_ID]: [{ type: "pages" }] });
 });
 
-t.test("a photo account that sends through its page counts for itself, refused or not", async (t) => {
-  const { base } = await startSandbox(t);
-  const send = (id: string) =>
-    postJson(`${base}/${PAGE_ID}/messages`, { recipient: { id }, message: { text: "Hi" } }, DEMO_PAGE_TOKEN);
-  const refused = await send("1784000000000429");
-  t.equal(refused.body.error.code, 80002);
-  t.strictSame(Object.keys(usageOf(refused)), [INSTAGRAM_ID]);
-  t.match(usageOf(refused), { [INSTAGRAM_ID]: [{ type: "instagram" }] });
-  t.match(usageOf(await send("1784000000000429")), { [INSTAGRAM_ID]: [{ type: "instagram" }] });
-  t.match(usageOf(await send("2400000000000024")), { [PAGE_ID]: [{ type: "messenger" }] });
-});
+t.test(
+  "a message sent through a page's photo account counts against the photo account's quota, refused or not",
+  async (t) => {
+    const { base } = await startSandbox(t);
+    const send = (id: string) =>
+      postJson(
+        `${base}/${PAGE_ID}/messages`,
+        { recipient: { id }, message: { text: "Hi" } },
+        DEMO_PAGE_TOKEN,
+      );
+    const refused = await send("1784000000000429");
+    t.equal(refused.body.error.code, 80002);
+    t.strictSame(Object.keys(usageOf(refused)), [INSTAGRAM_ID]);
+    t.match(usageOf(refused), { [INSTAGRAM_ID]: [{ type: "instagram" }] });
+    t.match(usageOf(await send("1784000000000429")), { [INSTAGRAM_ID]: [{ type: "instagram" }] });
+    t.match(usageOf(await send("2400000000000024")), { [PAGE_ID]: [{ type: "messenger" }] });
+  },
+);

@@ -20,11 +20,11 @@ const person = "2400000000000024";
 const sendInbound = ({ origin }: SandboxWithReceiver, message: object) =>
   callSandbox(`${origin}/_sandbox/inbound`, { json: { channel: PAGE_ID, from: person, ...message } });
 
-/** What the service hears of it. */
+/** Sends an inbound event and returns its webhook. */
 async function receiveInbound(sandbox: SandboxWithReceiver, message: object) {
   const before = sandbox.received.length;
   const answer = await sendInbound(sandbox, message);
-  if (answer.status !== 202) throw new Error(`not taken: ${JSON.stringify(answer.body)}`);
+  if (answer.status !== 202) throw new Error(`not accepted: ${JSON.stringify(answer.body)}`);
   return until("the webhook", () => sandbox.received[before]);
 }
 
@@ -53,7 +53,7 @@ const EVENTS: Record<string, Record<string, object>> = {
   },
 };
 
-t.test("whatever people do in a conversation arrives, signed, without its content being given", async (t) => {
+t.test("every conversation event arrives signed, with generated content when none is given", async (t) => {
   const sandbox = await startSandboxWithReceiver(t);
   for (const [channel, events] of Object.entries(EVENTS)) {
     const object = channel === PAGE_ID ? "page" : "instagram";
@@ -71,7 +71,7 @@ t.test("whatever people do in a conversation arrives, signed, without its conten
   }
 });
 
-t.test("content arrives as it was given", async (t) => {
+t.test("content arrives as given", async (t) => {
   const sandbox = await startSandboxWithReceiver(t);
   const text = await receiveInbound(sandbox, {
     type: "text",
@@ -112,7 +112,7 @@ t.test("comments arrive as changes", async (t) => {
   ]);
 });
 
-t.test("what cannot be is refused", async (t) => {
+t.test("an invalid event is refused", async (t) => {
   const sandbox = await startSandboxWithReceiver(t);
   const refused = [
     { type: "song" },
@@ -130,7 +130,7 @@ t.test("what cannot be is refused", async (t) => {
 
 const DEMO_LEAD = "120200000000000701";
 
-t.test("the lead that is built in is read by who may retrieve leads", async (t) => {
+t.test("the built-in lead is readable with leads_retrieval", async (t) => {
   const { base } = await startSandboxWithReceiver(t);
   const address = `${base}/${DEMO_LEAD}`;
   const fields = "field_data,created_time,ad_id,form_id";
@@ -152,7 +152,7 @@ t.test("the lead that is built in is read by who may retrieve leads", async (t) 
   );
 });
 
-t.test("a form that is filled in is told with bare numbers, and its answers are fetched", async (t) => {
+t.test("a lead webhook has bare numbers as ids, and its answers can be fetched", async (t) => {
   const sandbox = await startSandboxWithReceiver(t);
   const field_data = [{ name: "email", values: ["bia@example.com"] }];
   const webhook = await receiveInbound(sandbox, { type: "leadgen", content: { field_data } });
@@ -168,7 +168,7 @@ t.test("a form that is filled in is told with bare numbers, and its answers are 
   t.same(lead.body, { id, field_data });
 });
 
-t.test("long integers of a message arrive as they were written", async (t) => {
+t.test("long integers of a message are preserved", async (t) => {
   const sandbox = await startSandboxWithReceiver(t);
   const body = `{"channel":"${PAGE_ID}","from":"1","type":"text","content":{"tag":12345678901234567890}}`;
   t.equal((await callSandbox(`${sandbox.origin}/_sandbox/inbound`, { body })).status, 202);
@@ -176,7 +176,7 @@ t.test("long integers of a message arrive as they were written", async (t) => {
   t.match(raw, '"tag":12345678901234567890');
 });
 
-t.test("what a page or photo account is not subscribed to does not arrive", async (t) => {
+t.test("an event without a subscription to its field does not arrive", async (t) => {
   const sandbox = await startSandboxWithReceiver(t);
   const subscribe = (account: string, subscribed_fields: string) =>
     callSandbox(`${sandbox.base}/${account}/subscribed_apps`, {

@@ -28,7 +28,7 @@ t.test("a message is answered with its recipient and its id", async (t) => {
   }
 });
 
-t.test("a message may come as a form, its parts in JSON", async (t) => {
+t.test("a message can be sent as a form with its parts as JSON", async (t) => {
   const { base } = await startSandbox(t);
   const form = { recipient: JSON.stringify(recipient), message: JSON.stringify({ text: "Hi" }) };
   t.match(await callSandbox(`${base}/${PAGE_ID}/messages`, { token, form }), {
@@ -37,13 +37,13 @@ t.test("a message may come as a form, its parts in JSON", async (t) => {
   });
 });
 
-t.test("who commented gets a private answer", async (t) => {
+t.test("the author of a comment can be answered privately", async (t) => {
   const { base } = await startSandbox(t);
   const answer = await send(base, PAGE_ID, { recipient: { comment_id: "1_2" }, message: { text: "Hi" } });
   t.match(answer.body, { recipient_id: /^\d+$/, message_id: /^m_/ });
 });
 
-t.test("a sign is answered with the recipient alone", async (t) => {
+t.test("a sender action is answered with the recipient only", async (t) => {
   const { base } = await startSandbox(t);
   const senderActions = [
     { sender_action: "typing_on" },
@@ -67,56 +67,64 @@ const quickReplies = (length: number) => ({
   message: { text: "Hi", quick_replies: Array.from({ length }, () => ({ content_type: "text" })) },
 });
 
-/** What happens on Messenger, and on the photo platform. */
+/** Expected outcomes on Messenger and on the photo platform. */
 const OUTCOMES: Record<string, [message: object, messenger: string, instagram: string]> = {
   "an update": [{ messaging_type: "UPDATE", message: { text: "Hi" } }, "200", "200"],
-  "a message of a person": [tagged("HUMAN_AGENT"), "200", "200"],
-  "a message of use": [{ messaging_type: "UTILITY", message: { text: "Hi" } }, "200", "400 100"],
-  "a tag of old": [tagged("ACCOUNT_UPDATE"), "400 100", "400 100"],
+  "a human agent tag": [tagged("HUMAN_AGENT"), "200", "200"],
+  "a utility message": [{ messaging_type: "UTILITY", message: { text: "Hi" } }, "200", "400 100"],
+  "an obsolete tag": [tagged("ACCOUNT_UPDATE"), "400 100", "400 100"],
   "no tag": [tagged(), "400 100", "400 100"],
   "an unknown messaging type": [{ messaging_type: "SPAM", message: { text: "Hi" } }, "400 100", "400 100"],
-  "a quiet message": [{ notification_type: "NO_PUSH", message: { text: "Hi" } }, "200", "200"],
-  "an unknown notification": [{ notification_type: "LOUD", message: { text: "Hi" } }, "400 100", "400 100"],
-  "a text of 500 letters of two bytes": [longMessage(500), "200", "200"],
-  "a text of 501 letters of two bytes": [longMessage(501), "200", "400 100"],
-  "a text of 2000 letters": [longMessage(2000), "200", "400 100"],
-  "a text of 2001 letters": [longMessage(2001), "400 100", "400 100"],
+  "a silent message": [{ notification_type: "NO_PUSH", message: { text: "Hi" } }, "200", "200"],
+  "an unknown notification type": [
+    { notification_type: "LOUD", message: { text: "Hi" } },
+    "400 100",
+    "400 100",
+  ],
+  "a text of 500 two-byte characters": [longMessage(500), "200", "200"],
+  "a text of 501 two-byte characters": [longMessage(501), "200", "400 100"],
+  "a text of 2000 characters": [longMessage(2000), "200", "400 100"],
+  "a text of 2001 characters": [longMessage(2001), "400 100", "400 100"],
   "an empty text": [{ message: { text: "" } }, "400 100", "400 100"],
-  "a picture": [{ message: attachment("image") }, "200", "200"],
-  "a picture sent before": [{ message: attachment("image", { attachment_id: "5" }) }, "200", "200"],
-  "a sound": [{ message: attachment("audio") }, "200", "200"],
-  "a film": [{ message: attachment("video") }, "200", "200"],
+  "an image": [{ message: attachment("image") }, "200", "200"],
+  "a reused image": [{ message: attachment("image", { attachment_id: "5" }) }, "200", "200"],
+  "an audio file": [{ message: attachment("audio") }, "200", "200"],
+  "a video": [{ message: attachment("video") }, "200", "200"],
   "a file": [{ message: attachment("file") }, "200", "400 100 2018047"],
   "a template": [{ message: attachment("template", { template_type: "button" }) }, "200", "200"],
   "an unknown attachment": [{ message: attachment("song") }, "400 100 2018047", "400 100 2018047"],
-  "a picture that is nowhere": [{ message: attachment("image", {}) }, "400 100", "400 100"],
-  "a picture that is no link": [
+  "an image without a url": [{ message: attachment("image", {}) }, "400 100", "400 100"],
+  "an image with an invalid url": [
     { message: attachment("image", { url: "file:///etc" }) },
     "400 100",
     "400 100",
   ],
-  "a text with a picture": [{ message: { text: "Hi", ...attachment("image") } }, "400 100", "400 100"],
-  "an answer": [{ message: { text: "Hi" }, reply_to: { mid: "m_0" } }, "200", "200"],
-  "an answer to nothing": [{ message: { text: "Hi" }, reply_to: {} }, "400 100", "400 100"],
+  "a text with an image": [{ message: { text: "Hi", ...attachment("image") } }, "400 100", "400 100"],
+  "a reply": [{ message: { text: "Hi" }, reply_to: { mid: "m_0" } }, "200", "200"],
+  "a reply without a message id": [{ message: { text: "Hi" }, reply_to: {} }, "400 100", "400 100"],
   "13 quick replies": [quickReplies(13), "200", "200"],
   "14 quick replies": [quickReplies(14), "400 100", "400 100"],
-  "neither message nor sign": [{}, "400 100", "400 100"],
-  "both message and sign": [{ message: { text: "Hi" }, sender_action: "typing_on" }, "400 100", "400 100"],
+  "neither message nor sender action": [{}, "400 100", "400 100"],
+  "both message and sender action": [
+    { message: { text: "Hi" }, sender_action: "typing_on" },
+    "400 100",
+    "400 100",
+  ],
   "an empty message": [{ message: {} }, "400 100", "400 100"],
-  "a message that is a text": [{ message: "Hi" }, "400 100", "400 100"],
-  "an unknown sign": [{ sender_action: "wave" }, "400 100", "400 100"],
-  "a reaction to nothing": [{ sender_action: "react" }, "400 100", "400 100"],
-  "a reaction without feeling": [
+  "a message that is a string": [{ message: "Hi" }, "400 100", "400 100"],
+  "an unknown sender action": [{ sender_action: "wave" }, "400 100", "400 100"],
+  "a reaction without a message id": [{ sender_action: "react" }, "400 100", "400 100"],
+  "a reaction without an emotion": [
     { sender_action: "react", payload: { message_id: "m_1" } },
     "400 100",
     "400 100",
   ],
-  nobody: [{ recipient: undefined, message: { text: "Hi" } }, "400 100", "400 100"],
+  "no recipient": [{ recipient: undefined, message: { text: "Hi" } }, "400 100", "400 100"],
   "an empty recipient": [{ recipient: {}, message: { text: "Hi" } }, "400 100", "400 100"],
-  "a recipient by name": [{ recipient: { id: "Ana" }, message: { text: "Hi" } }, "400 100", "400 100"],
+  "a name as recipient": [{ recipient: { id: "Ana" }, message: { text: "Hi" } }, "400 100", "400 100"],
 };
 
-t.test("a message is taken, or refused,", async (t) => {
+t.test("a message is accepted or refused by its content", async (t) => {
   const { base } = await startSandbox(t);
   for (const [what, [message, messenger, instagram]] of Object.entries(OUTCOMES)) {
     t.equal(formatRefusal(await send(base, PAGE_ID, message)), messenger, `Messenger: ${what}`);
@@ -124,7 +132,7 @@ t.test("a message is taken, or refused,", async (t) => {
   }
 });
 
-/** By how the recipient's id ends. */
+/** Expected refusals by the ending of the recipient's id. */
 const REFUSALS_BY_SUFFIX: Record<string, [messenger: string, instagram: string]> = {
   "0010": ["400 10 2018278", "400 10 2534022"],
   "0551": ["400 551 1545041", "400 551 1545041"],
@@ -132,7 +140,7 @@ const REFUSALS_BY_SUFFIX: Record<string, [messenger: string, instagram: string]>
   "0108": ["400 10 2018108", "400 10 2018108"],
 };
 
-t.test("some recipients are always refused", async (t) => {
+t.test("recipients with a magic ending are always refused", async (t) => {
   const { base } = await startSandbox(t);
   for (const [suffix, [messenger, instagram]] of Object.entries(REFUSALS_BY_SUFFIX))
     for (let time = 0; time < 2; time += 1) {
@@ -142,7 +150,7 @@ t.test("some recipients are always refused", async (t) => {
     }
 });
 
-t.test("a recipient that ends in 0429 is throttled at first", async (t) => {
+t.test("the first message to a recipient ending in 0429 is throttled", async (t) => {
   const { base } = await startSandbox(t);
   const message = { recipient: { id: "240429" }, message: { text: "Hi" } };
   t.equal(formatRefusal(await send(base, PAGE_ID, message)), "400 80006");
@@ -150,7 +158,7 @@ t.test("a recipient that ends in 0429 is throttled at first", async (t) => {
   for (const account of [PAGE_ID, INSTAGRAM_ID]) t.equal((await send(base, account, message)).status, 200);
 });
 
-t.test("only a page's own token sends", async (t) => {
+t.test("only a page token can send", async (t) => {
   const { base } = await startSandbox(t);
   const message = { recipient, message: { text: "Hi" } };
   const person = issueToken({ kind: "user", assets: [PAGE_ID, INSTAGRAM_ID], scopes: PAGE_SCOPES });
@@ -163,6 +171,6 @@ t.test("only a page's own token sends", async (t) => {
   t.equal(
     formatRefusal(await postJson(`${base}/me/messages`, message, issuePageToken([]))),
     "400 100",
-    "of no page",
+    "a page token without a page",
   );
 });

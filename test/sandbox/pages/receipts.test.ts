@@ -15,7 +15,7 @@ const person = "2400000000000024";
 const send = (base: string, account: string, message: object) =>
   postJson(`${base}/${account}/messages`, { recipient: { id: person }, message }, DEMO_PAGE_TOKEN);
 
-t.test("Messenger tells of the echo, the delivery and the reading, up to when", async (t) => {
+t.test("Messenger sends the echo, the delivery and the read receipt with watermarks", async (t) => {
   const { base, received } = await startSandboxWithReceiver(t);
   const before = Date.now();
   const { message_id: mid } = (await send(base, PAGE_ID, { text: "Hi" })).body;
@@ -39,7 +39,7 @@ t.test("Messenger tells of the echo, the delivery and the reading, up to when", 
   }
 });
 
-t.test("a page writes to people of its photo account as that account", async (t) => {
+t.test("a page's message to a person on the photo platform is sent from its photo account", async (t) => {
   const { base, origin, received } = await startSandboxWithReceiver(t);
   const senderId = "2400000000000099";
   const inboundMessage = { channel: INSTAGRAM_ID, from: senderId, type: "text", content: { text: "Hello" } };
@@ -49,16 +49,16 @@ t.test("a page writes to people of its photo account as that account", async (t)
     const { message_id: mid } = (await postJson(`${base}/${PAGE_ID}/messages`, message, DEMO_PAGE_TOKEN))
       .body;
     const read = () => messagingOf(received, "instagram").find((event) => event.read?.mid === mid);
-    t.match(await until("it is read", read), { sender: { id }, recipient: { id: INSTAGRAM_ID } });
+    t.match(await until("the message is read", read), { sender: { id }, recipient: { id: INSTAGRAM_ID } });
   }
 });
 
-t.test("the photo platform tells which message was read, and nothing of deliveries", async (t) => {
+t.test("the photo platform reports the read message and no deliveries", async (t) => {
   const { base, received } = await startSandboxWithReceiver(t);
   const attachment = { type: "image", payload: { url: "https://example.com/a.png" } };
   const { message_id: mid } = (await send(base, INSTAGRAM_ID, { attachment })).body;
   const hasEvent = (name: string) => messagingOf(received, "instagram").some((event) => name in event);
-  await until("the echo and the reading", () => hasEvent("message") && hasEvent("read"));
+  await until("the echo and the read receipt", () => hasEvent("message") && hasEvent("read"));
   const events = messagingOf(received, "instagram");
   t.equal(events.length, 2);
   t.match(
@@ -79,7 +79,7 @@ t.test("the photo platform tells which message was read, and nothing of deliveri
   );
 });
 
-t.test("a sign has no consequences, and an app id need not be a number", async (t) => {
+t.test("a sender action sends no webhooks, and the app id need not be a number", async (t) => {
   const receiver = await startWebhookReceiver(t);
   const settings = { PUBLIC_URL: receiver.url, PLATFORM_APP_ID: "our-app" };
   const { base } = await startSandbox(t, { settings });
@@ -89,6 +89,6 @@ t.test("a sign has no consequences, and an app id need not be a number", async (
     DEMO_PAGE_TOKEN,
   );
   await send(base, PAGE_ID, { text: "Hi" });
-  await until("what follows the message", () => receiver.received.length === 3);
+  await until("the receipts of the message", () => receiver.received.length === 3);
   t.equal(messagingOf(receiver.received, "page").find(({ message }) => message).message.app_id, "our-app");
 });

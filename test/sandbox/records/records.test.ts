@@ -13,7 +13,7 @@ const APP = SANDBOX_SETTINGS.PLATFORM_APP_ID;
 const requestsOf = async ({ origin }: RunningSandbox, query = {}) =>
   (await callSandbox(`${origin}/_sandbox/requests`, { query })).body.data;
 
-t.test("what the platforms received is shown as it came, the newest first", async (t) => {
+t.test("requests to the platforms are listed unchanged, newest first", async (t) => {
   const sandbox = await startSandbox(t);
   const token = "EAASandboxDemoChat";
   await callSandbox(`${sandbox.base}/${APP}`, { token, query: { fields: "id" } });
@@ -51,7 +51,7 @@ t.test("what the platforms received is shown as it came, the newest first", asyn
   });
 });
 
-t.test("they are forgotten when that is asked for, after they were shown", async (t) => {
+t.test("clear=true deletes the requests after listing them", async (t) => {
   const sandbox = await startSandbox(t);
   await callSandbox(`${sandbox.base}/1`);
   t.equal((await requestsOf(sandbox, { clear: "false" })).length, 1);
@@ -59,7 +59,7 @@ t.test("they are forgotten when that is asked for, after they were shown", async
   t.same(await requestsOf(sandbox), []);
 });
 
-t.test("the doors for developers are not among them", async (t) => {
+t.test("requests to control routes are not recorded", async (t) => {
   const sandbox = await startSandbox(t);
   for (const path of ["/_sandbox", "/_sandbox/inbox", "/_sandbox/none"])
     await callSandbox(`${sandbox.origin}${path}`);
@@ -67,7 +67,7 @@ t.test("the doors for developers are not among them", async (t) => {
   t.same(await requestsOf(sandbox), []);
 });
 
-t.test("the inbox takes whatever comes, and keeps the text that was signed", async (t) => {
+t.test("the inbox accepts every request and keeps the raw body", async (t) => {
   const { origin } = await startSandbox(t);
   const raw = '{ "event":"message.received",  "id": 12345678901234567890 }';
   const headers = { "content-type": "application/json", "x-signature": "sha256=abc" };
@@ -96,7 +96,7 @@ t.test("the inbox takes whatever comes, and keeps the text that was signed", asy
   t.equal((await callSandbox(`${origin}/_sandbox/inbox`, { method: "PUT" })).status, 404);
 });
 
-t.test("only so much is kept: the oldest are forgotten, and a large body is only measured", async (t) => {
+t.test("the oldest records are evicted, and a large body is recorded as its size", async (t) => {
   const records = createRecords({ maxRecords: 3, maxBodyBytes: 4, maxTotalBytes: 6 });
   const add = (text: string) =>
     records.add({
@@ -118,7 +118,7 @@ t.test("only so much is kept: the oldest are forgotten, and a large body is only
   t.same(await shownBodies(), ["1234"]);
 });
 
-t.test("JSON nested 20,000 deep spoils no record: it is shown as text, and no door takes it", async (t) => {
+t.test("JSON nested 20,000 levels deep is recorded as text and refused by control routes", async (t) => {
   const sandbox = await startSandbox(t);
   const deep = `${"[".repeat(20_000)}${"]".repeat(20_000)}`;
   const headers = { "content-type": "application/json" };
@@ -135,14 +135,14 @@ t.test("JSON nested 20,000 deep spoils no record: it is shown as text, and no do
     t.equal((await callSandbox(`${sandbox.origin}/_sandbox/${route}`, { body })).status, 400, route);
 });
 
-t.test("long integers are shown as they came", async (t) => {
+t.test("long integers are listed unchanged", async (t) => {
   const { origin } = await startSandbox(t);
   const body = '{"id":12345678901234567890}';
   await callSandbox(`${origin}/_sandbox/inbox`, { body, headers: { "content-type": "application/json" } });
   t.match(await (await fetch(`${origin}/_sandbox/inbox`)).text(), `"body":${body}`);
 });
 
-t.test("a content type may be written in capitals", async (t) => {
+t.test("a content type can be written in uppercase", async (t) => {
   const sandbox = await startSandbox(t);
   for (const [type, body] of [
     ["Application/JSON", '{"fields":"id"}'],
@@ -156,7 +156,7 @@ t.test("a content type may be written in capitals", async (t) => {
       body,
       headers: { "content-type": type },
     });
-    t.match([status, answer.error.code], [401, 104], `${type} is read, and the token is missed`);
-    t.same((await requestsOf(sandbox))[0].body, { fields: "id" }, `${type} is shown`);
+    t.match([status, answer.error.code], [401, 104], `${type} is parsed, and the token is missing`);
+    t.same((await requestsOf(sandbox))[0].body, { fields: "id" }, `${type} is listed`);
   }
 });

@@ -14,7 +14,7 @@ import { until } from "../../fixtures/until.ts";
 const APP = SANDBOX_SETTINGS.PLATFORM_APP_ID;
 const APP_TOKEN = `${APP}|${SANDBOX_SETTINGS.PLATFORM_APP_SECRET}`;
 
-/** A sandbox, and the service it tells. */
+/** Starts a sandbox and the service that receives its webhooks. */
 async function startWithService(t: Test, pace?: number) {
   const service = await startWebhookReceiver(t);
   const sandbox = await startSandbox(t, {
@@ -32,7 +32,7 @@ const sendWebhook = ({ origin }: RunningSandbox, id: string) =>
 const arm = ({ origin }: RunningSandbox, fault: object) =>
   callSandbox(`${origin}/_sandbox/faults`, { json: fault });
 
-t.test("any webhook can be sent: signed, escaped, its long integers as they were written", async (t) => {
+t.test("any webhook can be sent: signed, escaped, with long integers unchanged", async (t) => {
   const { service, sandbox } = await startWithService(t);
   const webhookJson =
     '{"object":"page","entry":[{"id":"1","changes":[{"value":{"leadgen_id":444444444444444444444,"name":"São"}}]}]}';
@@ -47,7 +47,7 @@ t.test("any webhook can be sent: signed, escaped, its long integers as they were
   t.equal(webhook.headers["x-hub-signature-256"], `sha256=${signature}`);
 });
 
-t.test("a webhook that is none is refused by the name of its field", async (t) => {
+t.test("an invalid webhook is refused with the name of its field", async (t) => {
   const { origin } = await startSandbox(t);
   const entry = [{ id: "1" }];
   for (const [json, message] of [
@@ -62,7 +62,7 @@ t.test("a webhook that is none is refused by the name of its field", async (t) =
     });
 });
 
-t.test("a webhook that is not taken comes again, until it is", async (t) => {
+t.test("a webhook is retried until it is accepted", async (t) => {
   const { service, sandbox } = await startWithService(t);
   service.setStatus(500);
   await sendWebhook(sandbox, "1");
@@ -70,10 +70,10 @@ t.test("a webhook that is not taken comes again, until it is", async (t) => {
   service.setStatus(200);
   const before = service.received.length;
   await until("taken", () => service.received.length === before + 1);
-  t.equal(new Set(service.received.map(({ raw }) => raw)).size, 1, "the same every time");
+  t.equal(new Set(service.received.map(({ raw }) => raw)).size, 1, "every attempt has the same body");
 });
 
-t.test("a webhook comes twice where that was asked for", async (t) => {
+t.test("duplicate_webhook sends a webhook twice", async (t) => {
   const { sandbox, ids } = await startWithService(t);
   await arm(sandbox, { kind: "duplicate_webhook", times: 2 });
   for (const id of ["1", "2", "3"]) {
@@ -83,7 +83,7 @@ t.test("a webhook comes twice where that was asked for", async (t) => {
   t.same(ids(), ["1", "1", "2", "2", "3"]);
 });
 
-t.test("webhooks are overtaken by the next where that was asked for", async (t) => {
+t.test("reorder_webhook sends webhooks after the next one", async (t) => {
   const { sandbox, ids } = await startWithService(t, 1);
   await arm(sandbox, { kind: "reorder_webhook", times: 2 });
   for (const id of ["1", "2", "3"]) await sendWebhook(sandbox, id);
@@ -91,14 +91,14 @@ t.test("webhooks are overtaken by the next where that was asked for", async (t) 
   t.same(ids(), ["3", "2", "1"]);
 });
 
-t.test("one that nothing overtakes comes late", async (t) => {
+t.test("a reordered webhook without a successor is sent after a delay", async (t) => {
   const { sandbox, ids } = await startWithService(t);
   await arm(sandbox, { kind: "reorder_webhook" });
   await sendWebhook(sandbox, "1");
   await until("arrived", () => ids().length === 1);
 });
 
-t.test("the time of one that was overtaken does not cut short that of another", async (t) => {
+t.test("the timer of a reordered webhook does not send another one early", async (t) => {
   const [sent, timers]: [string[], (() => void)[]] = [[], []];
   let shouldReorder = false;
   const order = createWebhookOrder<{ name: string }>({
@@ -114,13 +114,13 @@ t.test("the time of one that was overtaken does not cut short that of another", 
   t.same(sent, ["next", "late 1"]);
   timers[0]?.();
   await settled();
-  t.same(sent, ["next", "late 1"], "the first one's time is over, and it has gone already");
+  t.same(sent, ["next", "late 1"], "the first webhook was already sent when its timer fires");
   timers[1]?.();
   await settled();
   t.same(sent, ["next", "late 1", "late 2"]);
 });
 
-t.test("a call is no webhook: the faults of the one do not befall the other", async (t) => {
+t.test("call faults and webhook faults are independent", async (t) => {
   const { sandbox, ids } = await startWithService(t);
   await arm(sandbox, { kind: "duplicate_webhook" });
   await arm(sandbox, { kind: "error", code: 1 });
@@ -146,18 +146,18 @@ t.test("a message to any channel reaches the service", async (t) => {
   }
 });
 
-t.test("it does not, where the app has not subscribed", async (t) => {
+t.test("a message to a channel without a subscription sends no webhook", async (t) => {
   const { service, sandbox } = await startWithService(t);
   const waba = `${sandbox.base}/1500000000000201/subscribed_apps`;
   await callSandbox(waba, { method: "DELETE", token: "EAASandboxDemoChat" });
   const message = { from: "5511988887777", type: "text" };
   t.match(await sendInbound(sandbox, { ...message, channel: "1400000000000301" }), { body: { sent: false } });
   await sendInbound(sandbox, { ...message, channel: "1300000000000401" });
-  await until("the other arrived", () => service.received.length === 1);
+  await until("the other message arrived", () => service.received.length === 1);
   t.equal(service.received[0]?.body.object, "page");
 });
 
-t.test("a message that cannot be is refused", async (t) => {
+t.test("an invalid message is refused", async (t) => {
   const sandbox = await startSandbox(t);
   const message = { channel: "1400000000000301", from: "5511988887777", type: "text" };
   t.match(await sendInbound(sandbox, { ...message, channel: "1" }), {

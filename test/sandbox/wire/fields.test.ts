@@ -10,24 +10,24 @@ const NODE = {
   labels: [{ id: "5", name: "Label" }],
 };
 
-t.test("the named fields are picked, and the id is always there", (t) => {
+t.test("the named fields are selected, and the id is always included", (t) => {
   t.strictSame(project(NODE, ["name"], []), { name: "Ad", id: "1" });
   t.strictSame(project({ name: "No id" }, ["name"], []), { name: "No id" });
   t.end();
 });
 
-t.test("without fields, or with an empty list, it is the default ones", (t) => {
+t.test("the default fields are selected without fields or with an empty list", (t) => {
   for (const fields of [undefined, [], [""]])
     t.strictSame(project(NODE, fields, ["name"]), { name: "Ad", id: "1" });
   t.end();
 });
 
-t.test("what the node does not have is left out", (t) => {
+t.test("missing fields are omitted", (t) => {
   t.strictSame(project(NODE, ["note", "weight"], []), { id: "1" });
   t.end();
 });
 
-t.test("braces pick inside an object, a list and an edge", (t) => {
+t.test("braces select inside an object, a list and an edge", (t) => {
   t.strictSame(project(NODE, ["creative{name}"], []).creative, { name: "Picture", id: "2" });
   t.strictSame(project(NODE, ["creative"], []).creative, NODE.creative);
   t.strictSame(project(NODE, ["sets{id}"], []).sets, { data: [{ id: "4" }], paging: {} });
@@ -38,13 +38,13 @@ t.test("braces pick inside an object, a list and an edge", (t) => {
   t.end();
 });
 
-t.test("a field that is no word is a syntax error", (t) => {
+t.test("an invalid field name is a syntax error", (t) => {
   for (const word of ["creative{name", "creative}", "na me", "{id}"])
     t.throws(() => project(NODE, [word], []), { code: 2500 }, word);
   t.end();
 });
 
-t.test("a field that no such node has is refused, and an id never", (t) => {
+t.test("a field unknown to the node type is refused, and id is always accepted", (t) => {
   t.throws(() => checkFields(["name", "weight"], "Ad", ["name"]), {
     code: 100,
     message: "(#100) Tried accessing nonexisting field (weight) on node type (Ad)",
