@@ -28,7 +28,7 @@ const TOKEN_TYPES = {
   business: "SYSTEM_USER",
   page: "PAGE",
   app: "APP",
-  nobody: "UNKNOWN",
+  anonymous: "UNKNOWN",
 } as const;
 
 function describeGrant({ settings }: SandboxContext, grant: Grant) {

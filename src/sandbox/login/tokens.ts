@@ -4,7 +4,7 @@ import type { DeadTokenSubcode } from "../wire/graph-error.ts";
 
 /** The content of a token. The token itself encodes it, so that it survives a restart. */
 export interface Grant {
-  kind: "user" | "business" | "page" | "app" | "nobody";
+  kind: "user" | "business" | "page" | "app" | "anonymous";
   user: string;
   /** The granted permissions; `declined` has those that the person refused. */
   scopes: readonly string[];
@@ -70,7 +70,7 @@ const EMPTY_GRANT = { user: "0", scopes: [], declined: [], assets: [], issued: 0
 const appGrant = (): Grant => ({ ...EMPTY_GRANT, kind: "app" });
 
 /** The grant of a call without a token. */
-export const anonymousGrant = (): Grant => ({ ...EMPTY_GRANT, kind: "nobody" });
+export const anonymousGrant = (): Grant => ({ ...EMPTY_GRANT, kind: "anonymous" });
 
 /** The proof that the platform requires with every token, so that a stolen token alone is useless. */
 export const appSecretProof = (token: string, appSecret: string): string =>
