@@ -6,9 +6,9 @@ import {
   type AdAccountRow,
 } from "./ad-accounts.ts";
 
-/** An account as a grant names it. */
+/** An ad account in a grant. */
 export interface GrantedAccount extends AdAccountFacts {
-  /** Its own id, should it be new. */
+  /** Row id for a new account. */
   id: string;
   ad_account_id: string;
 }
@@ -16,7 +16,7 @@ export interface GrantedAccount extends AdAccountFacts {
 const RESERVE = sql(`
   select pg_advisory_xact_lock(hashtextextended('ad accounts of ' || $1::text, 0))`);
 
-/** Nobody else connects ad accounts of this client until the transaction ends. */
+/** Blocks other grants of this client until the transaction ends. */
 export async function reserveGrants(tx: Queryable, clientId: string): Promise<void> {
   await tx.query(RESERVE, [clientId]);
 }
@@ -29,7 +29,7 @@ const LOCK_BY_AD_ACCOUNT_ID = sql(`
   order by a.id
   for update`);
 
-/** Those of these accounts that the client has, held until the transaction ends. */
+/** Locks those of these accounts that the client has until the transaction ends. */
 export const lockAdAccounts = (
   tx: Queryable,
   clientId: string,
@@ -42,14 +42,14 @@ const factArrays = (first: number): string =>
     (fact, index) => `$${first + index}::${fact === "account_status" ? "integer" : "text"}[]`,
   ).join(", ");
 
-/** Their assignments, from another row that has them. */
+/** SQL: assigns all facts from another row. */
 const factsFrom = (source: string): string =>
   AD_ACCOUNT_FACTS.map((fact) => `${fact} = ${source}.${fact}`).join(",\n    ");
 
 const factsOf = (accounts: readonly AdAccountFacts[]): unknown[] =>
   AD_ACCOUNT_FACTS.map((fact) => accounts.map((account) => account[fact]));
 
-/** One that was revoked begins anew; any other keeps its state. All take the new token. */
+/** A revoked account becomes available; any other keeps its status. All use the new connection. */
 const SAVE_GRANTED = sql(`
   insert into ad_accounts as a (client_id, connection_id, id, ad_account_id, ${FACT_COLUMNS})
   select $1, $2, g.*
@@ -99,10 +99,13 @@ const SYNC = sql(`
   where a.id = g.id
   returning ${AD_ACCOUNT_COLUMNS}, to_jsonb(f) as former`);
 
-/** An account as it was read from the platform just now, and what was known of it before. */
+/** An account after a sync, with the facts stored before it. */
 export type SyncedRow = AdAccountRow & { former: AdAccountFacts };
 
-/** Over all clients, for a connection is of one: what was read with its token. An account that has another by now is left alone. */
+/**
+ * Spans all clients (a connection belongs to one): stores facts read with the connection's token. Skips
+ * accounts that use another connection by now.
+ */
 export const syncAccounts = (
   tx: Queryable,
   connectionId: string,
@@ -118,7 +121,10 @@ const MARK_UNREACHABLE = sql(`
   and unreached_since is null
   returning ad_account_id`);
 
-/** Over all clients, for a connection is of one: its token lives and does not reach these. Answers those of which that is news. */
+/**
+ * Spans all clients (a connection belongs to one): marks accounts that its live token does not reach any
+ * more. Returns those that were reachable before.
+ */
 export async function markUnreachable(
   tx: Queryable,
   connectionId: string,
@@ -135,7 +141,7 @@ const LOCK = sql(`
   and a.id = $2
   for update`);
 
-/** Held until the transaction ends. */
+/** Locks the account until the transaction ends. */
 export async function lockAdAccount(
   tx: Queryable,
   clientId: string,
@@ -172,7 +178,7 @@ export async function markSubscribed(db: Queryable, clientId: string, id: string
   await db.query(MARK_SUBSCRIBED, [clientId, id]);
 }
 
-/** Who removes the app ends its subscriptions too. */
+/** Removing the app also ends its subscriptions. */
 const REVOKE = sql(`
   with former as (
     select id, status
@@ -193,6 +199,6 @@ const REVOKE = sql(`
 
 export type RevokedRow = AdAccountRow & { previous_status: string };
 
-/** Over all clients: the tokens of these connections are dead. Answers the accounts that they reached. */
+/** Spans all clients: revokes the accounts of connections whose tokens are dead, and returns them. */
 export const revokeAccounts = (tx: Queryable, connectionIds: readonly string[]): Promise<RevokedRow[]> =>
   tx.query<RevokedRow>(REVOKE, [connectionIds]);

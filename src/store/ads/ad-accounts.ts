@@ -1,7 +1,7 @@
 import { type Queryable, sql } from "../database/database.ts";
 import { byNewest, MAX_UUID, type PageRequest, readPage } from "../database/paging.ts";
 
-/** What the platform says of an ad account. */
+/** Fields of an ad account that the platform reports. */
 export interface AdAccountFacts {
   name: string;
   currency: string;
@@ -23,12 +23,12 @@ export const AD_ACCOUNT_FACTS = [
 export interface AdAccountRow extends AdAccountFacts {
   id: string;
   client_id: string;
-  /** Whose token reaches it; none once it is revoked. */
+  /** The connection whose token reaches the account; null once it is revoked. */
   connection_id: string | null;
   ad_account_id: string;
   status: string;
   subscribed_at: Date | null;
-  /** Since when the token does not reach it any more, although it lives. */
+  /** Since when the token, although live, does not reach the account any more. */
   unreached_since: Date | null;
   last_synced_at: Date;
   created_at: Date;
@@ -36,7 +36,7 @@ export interface AdAccountRow extends AdAccountFacts {
 
 export interface AdAccountFilters {
   status?: string;
-  /** Part of a name or an id, in any case. */
+  /** Part of a name or an id, case-insensitive. */
   q?: string;
 }
 
@@ -47,7 +47,7 @@ const columnsOf = (table: string): string =>
     `${table}.$&`,
   );
 
-/** For the statements that write: `a` is the account. */
+/** Columns of an account `a`. */
 export const AD_ACCOUNT_COLUMNS = columnsOf("a");
 
 const LIST = byNewest(
@@ -78,7 +78,7 @@ const FIND = sql(`
   where a.client_id = $1
   and a.id = $2`);
 
-/** With the token that reaches it, null where there is none any more. */
+/** An ad account with its sealed token; null when it has none any more. */
 export type AdAccountTokenRow = AdAccountRow & { token_sealed: string | null };
 
 export async function findAdAccount(
@@ -96,7 +96,7 @@ const LIST_OF_CONNECTION = sql(`
   where a.connection_id = $1
   order by a.id`);
 
-/** Over all clients, for a connection is of one. */
+/** Spans all clients; a connection belongs to one. */
 export const listAccountsOfConnection = (db: Queryable, connectionId: string): Promise<AdAccountRow[]> =>
   db.query<AdAccountRow>(LIST_OF_CONNECTION, [connectionId]);
 
@@ -113,8 +113,8 @@ export interface AdAccountOwnerRow {
 }
 
 /**
- * Over all clients: who operates with these accounts, or has paused them. One that was only offered is told nothing, nor is
- * one whose token does not reach the account any more.
+ * Spans all clients: clients for which these accounts are active or disabled. Skips accounts that were only
+ * offered and those that the token does not reach any more.
  */
 export const findAdAccountOwners = (
   db: Queryable,

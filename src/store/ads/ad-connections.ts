@@ -5,7 +5,7 @@ export interface NewConnection {
   platformUserId: string;
   tokenSealed: string;
   tokenHash: string;
-  /** Null: never, or not known. */
+  /** Null when the token never expires or its expiry is unknown. */
   expiresAt: Date | null;
 }
 
@@ -31,7 +31,7 @@ const DELETE_UNUSED = sql(`
     where a.connection_id = c.id
   )`);
 
-/** Those whose accounts have all got another token. */
+/** Deletes connections whose accounts all use another token by now. */
 export async function deleteUnusedConnections(tx: Queryable, clientId: string): Promise<void> {
   await tx.query(DELETE_UNUSED, [clientId]);
 }
@@ -42,7 +42,7 @@ const FIND_OF_USER = sql(`
   where platform_user_id = $1
   and created_at <= $2`);
 
-/** Over all clients: what this person had granted by then. */
+/** Spans all clients: connections that this person granted up to `until`. */
 export async function findConnectionsOfUser(
   tx: Queryable,
   platformUserId: string,
@@ -62,7 +62,7 @@ const FIND_SHARING_TOKENS = sql(`
     where id = any($1)
   )`);
 
-/** Over all clients: these, and those that have the very token of one of them. */
+/** Spans all clients: these connections and all others with the same token. */
 export async function findConnectionsSharingTokens(tx: Queryable, ids: readonly string[]): Promise<string[]> {
   const rows = await tx.query<{ id: string }>(FIND_SHARING_TOKENS, [ids]);
   return rows.map(({ id }) => id);
@@ -72,7 +72,7 @@ const DELETE = sql(`
   delete from ad_connections
   where id = any($1)`);
 
-/** Over all clients: their tokens are dead. */
+/** Spans all clients: deletes connections whose tokens are dead. */
 export async function deleteConnections(tx: Queryable, ids: readonly string[]): Promise<void> {
   await tx.query(DELETE, [ids]);
 }
@@ -92,7 +92,10 @@ const LIST_UNCHECKED = sql(`
   order by checked_in nulls first, id
   limit $2`);
 
-/** Over all clients: what this tick of the check has not looked at yet, the longest unseen first. No clock is asked which came first. */
+/**
+ * Spans all clients: connections that this tick has not checked, longest unchecked first, ordered by the tick
+ * that checked them last.
+ */
 export const listUncheckedConnections = (
   db: Queryable,
   tick: Date,
@@ -104,7 +107,7 @@ const COUNT_UNCHECKED = sql(`
   from ad_connections
   where checked_in is distinct from $1`);
 
-/** Over all clients. */
+/** Spans all clients. */
 export async function countUncheckedConnections(db: Queryable, tick: Date): Promise<number> {
   const [row] = await db.query<{ count: number }>(COUNT_UNCHECKED, [tick]);
   return row?.count ?? 0;
@@ -115,12 +118,14 @@ const MARK_CHECKED = sql(`
   set checked_in = $2
   where id = $1`);
 
-/** Over all clients. */
+/** Spans all clients. */
 export async function markChecked(db: Queryable, id: string, tick: Date): Promise<void> {
   await db.query(MARK_CHECKED, [id, tick]);
 }
 
-/** A warning that was given is given again only of fewer days, unless the end has moved beyond all warnings meanwhile. */
+/**
+ * A warning is repeated only for fewer days, unless the expiry has moved out of the warning range meanwhile.
+ */
 const SET_EXPIRY = sql(`
   with former as (
     select id, warned_days
@@ -136,7 +141,10 @@ const SET_EXPIRY = sql(`
   where c.id = f.id
   returning $3::integer is not null and c.warned_days is distinct from f.warned_days as is_first`);
 
-/** Over all clients. Null: it never ends; nothing to warn of. True where nobody was warned of so few days yet. */
+/**
+ * Spans all clients. A null `expiresAt` means never, a null `warnedDays` no warning. True on the first
+ * warning of so few days.
+ */
 export async function setExpiry(
   tx: Queryable,
   id: string,

@@ -11,7 +11,7 @@ const DELETE_EXPIRED = sql(`
   where expires_at < now() - interval '1 hour'
   returning id`);
 
-/** True for the one who uses the state first. Over all clients: a state names its client itself. */
+/** True on the first use of the state. Spans all clients: the state itself names its client. */
 export async function consumeState(
   db: Queryable,
   { id, expiresAt }: { id: string; expiresAt: Date },
@@ -20,7 +20,10 @@ export async function consumeState(
   return rows.length === 1;
 }
 
-/** Over all clients: those that have expired are refused without being looked up, by a clock that may be behind. */
+/**
+ * Spans all clients. Keeps states one hour longer: a process rejects expired states by its own clock, which
+ * may be behind.
+ */
 export async function deleteExpiredStates(db: Queryable): Promise<number> {
   const rows = await db.query(DELETE_EXPIRED);
   return rows.length;

@@ -1,6 +1,6 @@
 import { type Queryable, sql } from "../database/database.ts";
 
-/** Channels over all clients, as the platforms ask for them. */
+/** Everything here spans all clients: platforms identify assets, not clients. */
 
 export interface ChannelOwnerRow {
   id: string;
@@ -23,12 +23,12 @@ const FIND = sql(`
   order by status, connected_at, id`);
 
 interface PlatformAssets {
-  /** Numbers, pages or photo accounts. */
+  /** Ids of numbers, pages or photo accounts. */
   assets: readonly string[];
   wabas: readonly string[];
 }
 
-/** Whose these are; the connected ones first, of them the oldest. */
+/** Returns the channels of these assets that are not disconnected: connected ones first, then by age. */
 export const findChannelOwners = (
   db: Queryable,
   platform: string,
@@ -44,7 +44,10 @@ const DISCONNECT_WABA = sql(`
   and granted_at <= $3
   returning ${COLUMNS}`);
 
-/** The platform has cut the connection at that time; one made since is another. Answers what has ended. */
+/**
+ * Disconnects channels granted up to `at`, when the platform ended the connection; newer grants stay. Returns
+ * them.
+ */
 export const disconnectChannelsOfWaba = (
   tx: Queryable,
   clientId: string,
@@ -59,7 +62,7 @@ const MARK_USER_TOKENS_DEAD = sql(`
   and status = 'connected'
   returning ${COLUMNS}`);
 
-/** The tokens that this person had granted by then are dead; answers what was connected. */
+/** Marks tokens that this person granted up to `until` as dead; returns the channels that were connected. */
 export const markUserTokensDead = (
   tx: Queryable,
   platformUserId: string,
@@ -73,7 +76,7 @@ const REMOVE_USER = sql(`
   and granted_at <= $2
   returning id`);
 
-/** Nothing of this person is left in what they had connected by then; answers in how many channels there was. */
+/** Removes the person's id and tokens from channels granted up to `until`; returns how many channels. */
 export async function removeUserFromChannels(
   tx: Queryable,
   platformUserId: string,

@@ -18,7 +18,7 @@ export interface ChannelRow {
   asset_id: string;
 }
 
-/** What connecting a channel says about it. */
+/** Columns that connecting a channel sets. */
 export interface ChannelDetails {
   id: string;
   tokenSealed: string;
@@ -37,7 +37,7 @@ export interface NewChannel extends ChannelDetails {
   photoappUserId: string | null;
 }
 
-/** A number, page or account: what a channel speaks for. */
+/** Identifies a number, page or photo account. */
 export interface Asset {
   platform: string;
   assetId: string;
@@ -88,7 +88,9 @@ const INSERT = sql(`
   on conflict (platform, asset_id) where status <> 'disconnected' do nothing
   returning ${COLUMNS}`);
 
-/** Who granted it belongs to the token, the namespace to the business account: neither outlives it. */
+/**
+ * The platform user belongs to the token and the namespace to the business account: they change with these.
+ */
 const RECONNECT = sql(`
   update channels
   set
@@ -121,7 +123,7 @@ const FIND_TOKEN = sql(`
   where client_id = $1
   and id = $2`);
 
-/** With the token that speaks for it, null where it has none any more. */
+/** A channel with its sealed token; null when it has none any more. */
 export type ChannelTokenRow = ChannelRow & { token_sealed: string | null };
 
 export async function findChannelToken(
@@ -133,7 +135,7 @@ export async function findChannelToken(
   return row;
 }
 
-/** A token that was replaced meanwhile is another one. */
+/** Compares the sealed token: one that was replaced meanwhile must not be marked. */
 const MARK_TOKEN_DEAD = sql(`
   update channels
   set status = 'needs_reauth', token_sealed = null
@@ -143,7 +145,7 @@ const MARK_TOKEN_DEAD = sql(`
   and token_sealed = $3
   returning ${COLUMNS}`);
 
-/** The platform takes this token no more; undefined when that was known, or it is not the channel's any more. */
+/** Marks the channel as needs_reauth. Undefined when it is not connected or has another token by now. */
 export async function markTokenDead(
   tx: Queryable,
   clientId: string,
@@ -169,12 +171,15 @@ export async function findChannel(
   return row;
 }
 
-/** Over all clients: nobody else connects this number, page or account until the transaction ends. */
+/** Spans all clients: blocks other connects of this asset until the transaction ends. */
 export async function reserveAsset(tx: Queryable, { platform, assetId }: Asset): Promise<void> {
   await tx.query(RESERVE, [platform, assetId]);
 }
 
-/** Over all clients, held until the transaction ends: the channel that speaks for the asset now, then the client's own former ones. */
+/**
+ * Spans all clients: locks the channel that holds the asset, then the client's own former ones, until the
+ * transaction ends.
+ */
 export const lockChannelsOfAsset = (tx: Queryable, clientId: string, asset: Asset): Promise<ChannelRow[]> =>
   tx.query<ChannelRow>(LOCK_BY_ASSET, [clientId, asset.platform, asset.assetId]);
 
@@ -190,7 +195,7 @@ const valuesOf = (details: ChannelDetails) => [
   details.externalRef,
 ];
 
-/** Undefined when another channel speaks for the asset. */
+/** Undefined when another channel holds the asset. */
 export async function insertChannel(
   tx: Queryable,
   clientId: string,
@@ -202,7 +207,9 @@ export async function insertChannel(
   return row;
 }
 
-/** Connects a channel that the transaction holds; names that are not given stay as they were. */
+/**
+ * Reconnects a channel that the transaction has locked. Names, number and external_ref stay when not given.
+ */
 export async function reconnectChannel(
   tx: Queryable,
   clientId: string,
@@ -212,7 +219,7 @@ export async function reconnectChannel(
   return row as ChannelRow;
 }
 
-/** The channel as it is now, its token erased; undefined when there was nothing to disconnect. */
+/** Erases the token and returns the channel; undefined when there was nothing to disconnect. */
 export async function markDisconnected(
   tx: Queryable,
   clientId: string,

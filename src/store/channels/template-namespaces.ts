@@ -10,12 +10,12 @@ const SET_IF_MISSING = sql(`
 
 interface TemplateNamespace {
   channelId: string;
-  /** It belongs to the business account, which a channel may have changed meanwhile. */
+  /** The namespace belongs to this business account; the channel may have another one by now. */
   wabaId: string;
   namespace: string;
 }
 
-/** What the platform calls the templates of a channel, where that was not known. */
+/** Stores the platform's template namespace of a channel that has none. */
 export async function saveTemplateNamespace(
   db: Queryable,
   clientId: string,

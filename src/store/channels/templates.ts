@@ -1,6 +1,6 @@
 import { type Queryable, sql } from "../database/database.ts";
 
-/** What is known of one translation of a template, as of a time. Null: nothing was said of it. */
+/** State of one translation of a template at `updated_at`. Null fields were not reported. */
 export interface TemplateUpdate {
   client_id: string;
   waba_id: string;
@@ -15,7 +15,10 @@ export interface TemplateUpdate {
   updated_at: Date;
 }
 
-/** A client erased meanwhile has no templates; who erases one waits for the lock. Written in order, as others write them. */
+/**
+ * Skips clients deleted meanwhile; a concurrent deletion waits for the key-share lock. Rows are written in a
+ * fixed order to avoid deadlocks.
+ */
 const UPSERT = sql(`
   with news as (
     select *
@@ -62,12 +65,15 @@ const UPSERT = sql(`
     updated_at = excluded.updated_at
   where templates.updated_at <= excluded.updated_at`);
 
-/** Over all clients: what is not older than what is known. No template of a client may stand twice in the list. */
+/**
+ * Spans all clients: stores updates that are not older than the stored row. `updates` must not contain a
+ * client's template twice.
+ */
 export async function upsertTemplates(db: Queryable, updates: readonly TemplateUpdate[]): Promise<void> {
   await db.query(UPSERT, [JSON.stringify(updates)]);
 }
 
-/** What is told of a template apart from its status. */
+/** Properties of a template that the platform reports apart from its status. */
 export interface TemplateTraits {
   client_id: string;
   hsm_id: string;
@@ -76,7 +82,7 @@ export interface TemplateTraits {
   at: Date;
 }
 
-/** The time of the row stays that of its status: a status that is told late must not be taken for an older one. */
+/** Keeps `updated_at`, the time of the status: a status that arrives late would otherwise look outdated. */
 const UPDATE_TRAITS = sql(`
   update templates t
   set
@@ -93,7 +99,7 @@ const UPDATE_TRAITS = sql(`
   and t.hsm_id = n.hsm_id
   and t.updated_at <= n.at`);
 
-/** Over all clients: of templates that are known. None of a client's may stand twice in the list. */
+/** Spans all clients: updates known templates. `traits` must not contain a client's template twice. */
 export async function updateTemplateTraits(db: Queryable, traits: readonly TemplateTraits[]): Promise<void> {
   await db.query(UPDATE_TRAITS, [JSON.stringify(traits)]);
 }
@@ -109,7 +115,7 @@ const FIND_STATUSES = sql(`
   join unnest($1::uuid[], $2::text[]) as w (client_id, hsm_id) using (client_id, hsm_id)
   where t.status is not null`);
 
-/** Over all clients: of those of which it is known. */
+/** Spans all clients: returns the templates whose status is known. */
 export const findTemplateStatuses = (
   db: Queryable,
   refs: readonly TemplateRef[],
@@ -123,7 +129,7 @@ const DELETE_NAMED = sql(`
   and name = $3
   and ($4::text is null or hsm_id = $4)`);
 
-/** All translations of the name, or with `hsmId` the one. */
+/** Deletes all translations of the name, or only the one with `hsmId`. */
 export async function deleteTemplates(
   db: Queryable,
   clientId: string,
@@ -139,7 +145,7 @@ const DELETE_OTHERS = sql(`
   and updated_at <= $3
   and hsm_id <> all($4)`);
 
-/** These are all that there are, as of a time: the others are gone. */
+/** Deletes templates that are missing from `hsmIds`, the complete list as of `at`. */
 export async function deleteOtherTemplates(
   db: Queryable,
   clientId: string,

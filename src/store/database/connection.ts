@@ -1,8 +1,8 @@
 import type { ClientConfig } from "pg";
 
 /**
- * What pg needs to connect. `sslmode` means what libpq means by it (`require` encrypts without checking the
- * certificate, as the databases of Heroku-style platforms need); pg by itself would take it for `verify-full`.
+ * Connection options for pg. `sslmode` has the meaning of libpq: `require` encrypts without verifying the
+ * certificate, which Heroku-style databases need; pg would treat it as `verify-full`.
  */
 export function connectionOptions(address: string): ClientConfig {
   const url = new URL(address);

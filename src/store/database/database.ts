@@ -6,7 +6,7 @@ import { SECOND } from "../../runtime/durations.ts";
 import { connectionOptions } from "./connection.ts";
 import { DatabaseUnavailable, isConnectionFault, isDeadlock, isPartitionConflict } from "./faults.ts";
 
-/** A statement whose text never changes, prepared once per connection under a name made from the text. */
+/** A statement with constant text, prepared once per connection under the hash of its text. */
 export interface Statement {
   text: string;
   name: string;
@@ -18,25 +18,33 @@ export const sql = (text: string): Statement => ({
 });
 
 export interface Queryable {
-  /** Rows of one statement. A plain text is for statements that are put together at run time; it is not prepared. */
+  /** Returns the rows of one statement. A plain string is for text built at run time; it is not prepared. */
   query<Row extends object>(statement: Statement | string, values?: readonly unknown[]): Promise<Row[]>;
 }
 
 export interface Database extends Queryable {
-  /** All or nothing. What `work` throws rolls back and is thrown on; it runs again where it fell victim to others. */
+  /**
+   * Commits all or nothing. An error thrown by `work` rolls back and is rethrown. After a deadlock or a
+   * partition conflict `work` runs again.
+   */
   transaction<T>(work: (tx: Queryable) => Promise<T>): Promise<T>;
-  /** One round trip within `timeoutMs` milliseconds, or it throws. */
+  /** Runs one round trip; throws when it takes longer than `timeoutMs` milliseconds. */
   ping(timeoutMs: number): Promise<void>;
   close(): Promise<void>;
 }
 
 type Settings = Pick<Config, "DATABASE_URL" | "DATABASE_POOL" | "DATABASE_PREPARED">;
 
-/** How long a request may wait for one statement. */
+/** Longest wait of a caller for one statement. */
 const STATEMENT_TIMEOUT_MS = 30 * SECOND;
 const MAX_RETRIES = 3;
 
-/** The pool. It connects at the first query, and again after a loss: a process may start before its database. */
+/**
+ * Connection pool, open until close() moves it to closing.
+ * Open: connects on the first query and reconnects after a loss, so a process may start before Postgres. A
+ * broken connection is reported to `onFault`.
+ * Closing: running statements finish; broken connections are no longer reported.
+ */
 export function createDatabase(
   settings: Settings,
   onFault: (error: Error) => void,
@@ -46,18 +54,17 @@ export function createDatabase(
     ...connectionOptions(settings.DATABASE_URL),
     max: settings.DATABASE_POOL,
     connectionTimeoutMillis: 5 * SECOND,
-    // Kept on this side: a statement_timeout would be a startup parameter, which poolers refuse.
+    // Enforced in this process: a statement_timeout would be a startup parameter, which poolers reject.
     ...(statementTimeoutMs === "endless" ? {} : { query_timeout: statementTimeoutMs }),
   });
-  // A connection may break while it idles or between two statements of a transaction. It is replaced at the next use;
-  // without listeners on both it would end the process. The pool has closed before its connections have: what breaks
-  // then is nobody's fault.
+  // A connection that breaks while idle or between statements is replaced at the next use. Without listeners
+  // on both the client and the pool, its error would end the process.
   let isClosing = false;
   pool.on("connect", (client) => client.on("error", (error) => isClosing || onFault(error)));
   pool.on("error", () => {});
   const prepared = settings.DATABASE_PREPARED;
 
-  /** Whatever keeps us from a connection (also a wrong password, a missing database) is an outage to the caller. */
+  /** Every failure to connect (also a wrong password or a missing database) is an outage to the caller. */
   const connect = () =>
     pool.connect().catch((error: Error) => {
       throw new DatabaseUnavailable(error);
@@ -77,7 +84,7 @@ export function createDatabase(
     }
   }
 
-  /** The victim of a deadlock, or of a partition made meanwhile, may simply come again: nothing of it has happened. */
+  /** Retries after a deadlock or a partition conflict: Postgres has rolled everything back. */
   async function withRetries<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
     for (let retries = 0; ; retries++) {
       try {
@@ -98,7 +105,7 @@ export function createDatabase(
             query: (statement, values) => run(client, prepared, statement, values),
           });
           const { command } = await client.query("commit");
-          // Postgres answers so when a statement failed inside and `work` went on as if it had not.
+          // Postgres responds with ROLLBACK when a statement failed and `work` ignored its error.
           if (command !== "COMMIT")
             throw new Error("the transaction was rolled back: a statement in it had failed");
           return result;
@@ -110,7 +117,7 @@ export function createDatabase(
     async ping(timeoutMs) {
       const answer = withClient((client) => run(client, prepared, "select 1"));
       await withTimeout(timeoutMs, answer, () => {
-        throw new DatabaseUnavailable(new Error(`no answer within ${timeoutMs} ms`));
+        throw new DatabaseUnavailable(new Error(`no response within ${timeoutMs} ms`));
       });
     },
     async close() {

@@ -1,4 +1,4 @@
-/** Postgres does not answer. The API says 503 and the caller may try again; nothing was acknowledged. */
+/** Postgres is unreachable. The API responds with 503; nothing was acknowledged, so the caller may retry. */
 export class DatabaseUnavailable extends Error {
   constructor(cause: Error) {
     super(`Postgres is not available: ${cause.message}`, { cause });
@@ -6,7 +6,9 @@ export class DatabaseUnavailable extends Error {
   }
 }
 
-/** Socket errors, and SQLSTATEs by which the server says that it is going, coming, full, only a replica or unreachable. */
+/**
+ * Socket error codes, and SQLSTATEs of a server that is starting, stopping, full, read-only or disconnected.
+ */
 const CONNECTION_ERROR_CODES = new Set([
   ...[
     "ECONNREFUSED",
@@ -34,7 +36,7 @@ const CONNECTION_ERROR_CODES = new Set([
   ],
 ]);
 
-/** pg reports some losses without a code. */
+/** pg reports some lost connections without a code. */
 const CONNECTION_ERROR_MESSAGES =
   /connection terminated|timeout exceeded when trying to connect|query read timeout|connection error/i;
 
@@ -47,7 +49,7 @@ export function isConnectionFault(error: unknown): error is Error {
   );
 }
 
-/** SQLSTATE, and the constraint that was hurt. */
+/** SQLSTATE and the violated constraint. */
 interface PostgresError {
   code?: unknown;
   constraint?: unknown;
@@ -55,20 +57,22 @@ interface PostgresError {
 
 const toPostgresError = (error: unknown): PostgresError => (error ?? {}) as PostgresError;
 
-/** Two transactions waited for each other and this one was given up: nothing of it has happened. */
+/** True when Postgres rolled this transaction back to resolve a deadlock: it can be retried. */
 export const isDeadlock = (error: unknown): boolean => toPostgresError(error).code === "40P01";
 
-/** A row was on its way to the default partition while one of its own was attached: there is room for it now. */
+/**
+ * True when a row went to the default partition while its own partition was being attached: a retry succeeds.
+ */
 export const isPartitionConflict = (error: unknown): boolean => {
   const { code, constraint } = toPostgresError(error);
   return code === "23514" && constraint === undefined;
 };
 
-/** A row names a client that was erased a moment ago, while its credentials are still remembered. */
+/** True when a row references a client that was just deleted while its credentials are still cached. */
 export const isDeletedClient = (error: unknown): boolean => {
   const { code, constraint } = toPostgresError(error);
   return code === "23503" && typeof constraint === "string" && constraint.endsWith("_client_id_fkey");
 };
 
-/** A statement names a table that the database does not have: its migrations are not applied. */
+/** True when a table does not exist: the database's migrations are not applied. */
 export const isMissingTable = (error: unknown): boolean => toPostgresError(error).code === "42P01";

@@ -7,7 +7,7 @@ import { DatabaseUnavailable, isMissingTable } from "./faults.ts";
 
 const migrationsFolder = () => join(packageRoot(), "sql");
 
-/** Applies the files of sql/ that are missing and answers their names. Two at once: the second waits for the first. */
+/** Applies missing files of sql/ and returns their names. A concurrent call waits for the first one. */
 export async function applyMigrations(address: string): Promise<string[]> {
   return withConnection(address, async (client) => {
     const applied = await migrate({ client }, migrationsFolder());

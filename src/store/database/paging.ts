@@ -1,6 +1,6 @@
 import { type Queryable, type Statement, sql } from "./database.ts";
 
-/** Which rows of a list are wanted: at most `limit`, after or before a position. */
+/** Requests at most `limit` rows of a list, after or before a position. */
 export interface PageRequest {
   limit: number;
   after?: string;
@@ -15,8 +15,8 @@ export interface PageStatements {
 }
 
 /**
- * A list ordered by time-ordered ids, newest first: `select` ends in its conditions, in which $1 is the client and $4
- * and up are filters. Each page is a range of the index, however deep it lies.
+ * Statements of a list ordered by time-ordered ids, newest first. `select` ends in its conditions: $1 is the
+ * client, $4 and up are filters. Each page is an index range, however deep it is.
  */
 export const byNewest = (select: string, maxId = MAX_ID): PageStatements => ({
   forwards: sql(`${select}
@@ -32,10 +32,12 @@ export const byNewest = (select: string, maxId = MAX_ID): PageStatements => ({
 
 const MAX_ID = "\x7f";
 
-/** For a list whose ids are UUIDs; their texts sort as they do. */
+/** Sorts after every UUID; UUIDs sort like their texts. */
 export const MAX_UUID = "ffffffff-ffff-ffff-ffff-ffffffffffff";
 
-/** One row more than the limit, if there is one, so that the caller knows whether the list goes on. */
+/**
+ * Returns one row more than the limit if there is one, so that the caller knows whether the list continues.
+ */
 export function readPage<Row extends object>(
   db: Queryable,
   clientId: string,

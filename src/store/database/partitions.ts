@@ -1,7 +1,7 @@
 import { firstIdAt, type IdPrefix, timeOfId } from "../../runtime/ids.ts";
 import { type Database, type Queryable, sql } from "./database.ts";
 
-/** Tables that are divided alike, by the time in the ids of one kind. */
+/** Tables with the same partitions, ranged by the time in ids of one prefix. */
 export interface PartitionGroup {
   prefix: IdPrefix;
   tables: readonly [string, ...string[]];
@@ -10,7 +10,7 @@ export interface PartitionGroup {
 export const EVENT_TABLES: PartitionGroup = { prefix: "evt", tables: ["events", "deliveries", "attempts"] };
 export const MESSAGE_TABLES: PartitionGroup = { prefix: "msg", tables: ["messages"] };
 
-/** A stretch of time, in milliseconds since 1970. */
+/** Milliseconds since 1970; `to` is exclusive. */
 interface TimeRange {
   from: number;
   to: number;
@@ -18,7 +18,7 @@ interface TimeRange {
 
 const LOCK_PARTITIONS = sql("select pg_advisory_xact_lock(hashtext('herald:partitions'))");
 
-/** Who waits for the locks of these holds up everybody else. */
+/** A statement that waits for these locks blocks all later readers and writers, so it gives up early. */
 const SET_LOCK_TIMEOUT = "set local lock_timeout = '1s'";
 
 const LIST_BOUNDS = sql(`
@@ -36,17 +36,19 @@ async function listRanges(db: Queryable, { tables: [first] }: PartitionGroup): P
   return ranges.sort((one, other) => one.from - other.from);
 }
 
-/** The first day of the range names its partition. */
+/** A partition is named after the first day of its range. */
 const partitionNameOf = (table: string, { from }: TimeRange): string =>
   `${table}_${new Date(from).toISOString().slice(0, 10).replaceAll("-", "")}`;
 
 interface PartitionPlan {
   now: number;
-  /** How long a stretch each partition holds. */
+  /** Milliseconds that each partition covers. */
   spanMs: number;
 }
 
-/** Sees to it that there is a partition for now and for the next two stretches; answers how many it made. */
+/**
+ * Creates the partitions that are missing for now and the next two spans; returns how many ranges it created.
+ */
 export async function createMissingPartitions(
   db: Database,
   group: PartitionGroup,
@@ -57,7 +59,7 @@ export async function createMissingPartitions(
   return created;
 }
 
-/** One at a time, so that nobody waits long for its locks. */
+/** Creates one range per transaction, so that its locks are held briefly. False when none is missing. */
 async function createNextPartitions(
   tx: Queryable,
   group: PartitionGroup,
@@ -72,7 +74,7 @@ async function createNextPartitions(
   return true;
 }
 
-/** Made aside and then attached, which holds up nobody who reads or writes elsewhere in the table. */
+/** Creates a separate table and attaches it, which does not block the other partitions. */
 async function createPartition(
   tx: Queryable,
   { prefix, table }: { prefix: IdPrefix; table: string },
@@ -85,14 +87,17 @@ async function createPartition(
   ];
   await tx.query(SET_LOCK_TIMEOUT);
   await tx.query(`create table ${name} (like ${table} including defaults including constraints)`);
-  // What came before its time: until it is moved, nobody may add to it.
+  // Rows of this range may already be in the default partition; block inserts there until they are moved.
   await tx.query(`lock table ${table}_default in access exclusive mode`);
   await tx.query(`insert into ${name} select * from ${table}_default where id >= '${from}' and id < '${to}'`);
   await tx.query(`delete from ${table}_default where id >= '${from}' and id < '${to}'`);
   await tx.query(`alter table ${table} attach partition ${name} for values from ('${from}') to ('${to}')`);
 }
 
-/** Drops what lies before that time as a whole; answers how many stretches those were. */
+/**
+ * Drops ranges that end by `before` and deletes older rows of the default partitions; returns how many
+ * ranges.
+ */
 export async function dropPartitions(db: Database, group: PartitionGroup, before: number): Promise<number> {
   const expired = (await listRanges(db, group)).filter(({ to }) => to <= before);
   for (const range of expired) await db.transaction((tx) => dropRange(tx, group, range));

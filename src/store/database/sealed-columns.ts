@@ -1,13 +1,13 @@
 import { type Database, type Queryable, sql } from "./database.ts";
 
 /**
- * Where secrets are kept: every column whose name ends in `_sealed`, found in the schema itself so that none is
- * forgotten. Its table has a unique `id`; the context of the secret is `<table>.<column>:<id>`.
+ * A column of encrypted secrets: its name ends in `_sealed`. Columns are found in the schema so that none is
+ * missed. The table has a unique `id`; the encryption context of a value is `<table>.<column>:<id>`.
  */
 export interface SealedColumn {
   table: string;
   column: string;
-  /** The type of its table's id. */
+  /** SQL type of the table's id. */
   idType: string;
 }
 
@@ -27,11 +27,11 @@ const FIND = sql(`
   and not t.relispartition
   order by 1, 2`);
 
-/** Over all clients: a rotation concerns the whole database. */
+/** Spans all clients: key rotation covers the whole database. */
 export async function findSealedColumns(db: Queryable): Promise<SealedColumn[]> {
   const columns = await db.query<SealedColumn>(FIND);
   const withoutId = columns.find(({ idType }) => idType === null);
-  // Passed over in silence it would go on needing a key that everybody takes for unused.
+  // Skipping the column would leave secrets under a key that operators believe to be unused.
   if (withoutId)
     throw new Error(`${withoutId.table}.${withoutId.column} cannot be rotated: its table has no unique id`);
   return columns;
@@ -39,14 +39,16 @@ export async function findSealedColumns(db: Queryable): Promise<SealedColumn[]> 
 
 const quoteIdentifier = (name: string) => `"${name.replaceAll('"', '""')}"`;
 
-/** What one key has sealed in a column, and one value of it: only that it opens proves that the key is the right one. */
+/**
+ * Values of a column sealed with one key. Opening the sample proves that the configured key is the right one.
+ */
 export interface SealedKeyUsage {
   keyId: string;
   count: number;
   sample: SealedValue;
 }
 
-/** Over all clients: by which keys the column is sealed. */
+/** Spans all clients: counts the column's values by the key that sealed them. */
 export async function listKeyUsage(
   db: Queryable,
   { table, column, idType }: SealedColumn,
@@ -67,7 +69,7 @@ export async function listKeyUsage(
   }));
 }
 
-/** Over all clients: the next values after an id that another key than this one sealed. */
+/** Spans all clients: returns the next values after an id that are sealed with another key than `keyId`. */
 export function listStaleValues(
   db: Queryable,
   { table, column, idType }: SealedColumn,
@@ -86,7 +88,7 @@ export function listStaleValues(
   );
 }
 
-/** Over all clients: replaces values that are still as they were read, and answers how many those are. */
+/** Spans all clients: replaces values that have not changed since they were read; returns how many. */
 export async function replaceSealedValues(
   db: Database,
   { table, column, idType }: SealedColumn,

@@ -6,7 +6,7 @@ export interface Lease {
   worker: string;
 }
 
-/** A delivery in hand, its event, and where its client wants it now. */
+/** A claimed delivery, its event, and the client's current webhook configuration. */
 export interface ClaimedDelivery {
   client_id: string;
   id: string;
@@ -23,7 +23,7 @@ export interface ClaimedDelivery {
   former_secret_until: Date | null;
 }
 
-/** Asked again with the same token it answers the same: whether the first answer was lost does not matter. */
+/** Idempotent: the same lease token returns the same rows again, so a lost response does no harm. */
 const CLAIM = sql(`
   with claimed as (
     update deliveries d
@@ -43,7 +43,9 @@ const CLAIM = sql(`
   join events e on e.client_id = c.client_id and e.id = c.id
   left join webhook_configs w on w.id = c.client_id`);
 
-/** Over all clients: takes those that are due and in nobody's hand. The others are somebody else's, or done. */
+/**
+ * Spans all clients: claims deliveries that are due. Skips those that are claimed by another worker or done.
+ */
 export function claimDeliveries(
   db: Queryable,
   refs: readonly DeliveryRef[],

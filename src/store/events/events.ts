@@ -1,6 +1,6 @@
 import { type Queryable, sql } from "../database/database.ts";
 
-/** An event, how far its telling is, and what decides whether it is told now. */
+/** An event, the state of its delivery, and the configuration that decides whether it is delivered. */
 export interface EventRow {
   id: string;
   type: string;
@@ -8,18 +8,18 @@ export interface EventRow {
   channel_id: string | null;
   ad_account_id: string | null;
   occurred_at: Date;
-  /** The word that tenants see. */
+  /** The status shown to clients. */
   status: string;
   skip_reason: string | null;
   attempts: number;
   last_status_code: number | null;
   last_error: string | null;
   next_attempt_at: Date | null;
-  /** Where the last attempt went. */
+  /** URL of the last attempt. */
   url: string | null;
   delivered_at: Date | null;
   webhook_url: string | null;
-  /** Nothing of it is told now: its key is switched off, or there is no address. */
+  /** True while the event cannot be delivered: its key is disabled, or there is no webhook_url. */
   is_held: boolean;
 }
 
@@ -32,7 +32,10 @@ export interface AttemptRow {
   response_excerpt: string | null;
 }
 
-/** The word that tenants see, of a delivery `d`. As the index of deliveries has it, or that index is not used. */
+/**
+ * SQL: the status shown to clients, of a delivery `d`. Must equal the expression of the index on deliveries,
+ * or the index is not used.
+ */
 export const EVENT_STATUS = `
     case
       when d.state in ('pending', 'in_flight', 'retrying') then 'pending'
@@ -40,7 +43,7 @@ export const EVENT_STATUS = `
       else d.state
     end`;
 
-/** Of an event `e`, its delivery `d`, and its client's configuration `w`, which may be absent. */
+/** Columns of an event `e`, its delivery `d` and its client's configuration `w`, which may be missing. */
 export const EVENT_COLUMNS = `
     e.id, e.type, e.key, e.channel_id, e.ad_account_id, e.occurred_at, ${EVENT_STATUS} as status,
     d.skip_reason, d.attempts, d.last_status_code, d.last_error, d.next_attempt_at, d.url, d.delivered_at,
@@ -61,7 +64,7 @@ const LIST_ATTEMPTS = sql(`
   and id = $2
   order by attempt`);
 
-/** The event and the body that is sent, as it was recorded. */
+/** Returns the event and its request body. */
 export async function findEvent(
   db: Queryable,
   clientId: string,
@@ -77,7 +80,7 @@ const REPLACE_PAYLOAD = sql(`
   where client_id = $1
   and id = $2`);
 
-/** For what had to be fetched before it could be told. */
+/** Stores a body that was completed with fetched data, so that every attempt sends the same one. */
 export async function replacePayload(
   db: Queryable,
   clientId: string,
@@ -86,6 +89,6 @@ export async function replacePayload(
   await db.query(REPLACE_PAYLOAD, [clientId, id, payload]);
 }
 
-/** The oldest first. */
+/** Oldest first. */
 export const listAttempts = (db: Queryable, clientId: string, eventId: string): Promise<AttemptRow[]> =>
   db.query<AttemptRow>(LIST_ATTEMPTS, [clientId, eventId]);

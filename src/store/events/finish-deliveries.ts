@@ -1,7 +1,7 @@
 import { type Queryable, sql } from "../database/database.ts";
 import { smallSetHint, sortById } from "./delivery-refs.ts";
 
-/** What is written of an attempt. */
+/** Columns of an attempt. */
 export interface AttemptRecord {
   at: Date;
   url: string | null;
@@ -11,24 +11,24 @@ export interface AttemptRecord {
   response_excerpt: string | null;
 }
 
-/** How it goes on with a delivery that was in hand. */
+/** Outcome of a claimed delivery. */
 export interface DeliveryFinish {
   client_id: string;
   id: string;
   lease: string;
   state: "pending" | "retrying" | "delivered" | "failed" | "skipped";
-  /** As it was claimed: another one now means that the schedule was begun anew meanwhile. */
+  /** Value at the time of the claim; a higher value now means that the schedule was restarted meanwhile. */
   schedule_base: number;
   skip_reason: "disabled" | "not_configured" | null;
-  /** Milliseconds until it is due again. */
+  /** Milliseconds until the delivery is due again; null when it is not retried. */
   delay_ms: number | null;
-  /** The same where the schedule was begun anew; null where that changes nothing. */
+  /** Replaces `delay_ms` if the schedule was restarted; null when a restart makes no difference. */
   restart_delay_ms: number | null;
-  /** Absent where none was made. */
+  /** Null when no request was made. */
   attempt: AttemptRecord | null;
 }
 
-/** Fenced by the lease: who has lost it writes nothing. */
+/** Fenced by the lease: a worker that lost it writes nothing. */
 const FINISH = sql(`
   with input as materialized (
     select
@@ -92,7 +92,7 @@ const FINISH = sql(`
   select id
   from finished`);
 
-/** Over all clients: writes down how it went on with these, and each attempt with it; answers whose lease still held. */
+/** Spans all clients: stores outcomes and attempts; returns the ids whose lease was still valid. */
 export async function finishDeliveries(
   db: Queryable,
   finishes: readonly DeliveryFinish[],

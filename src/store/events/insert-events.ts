@@ -2,10 +2,10 @@ import { MINUTE } from "../../runtime/durations.ts";
 import { type Queryable, sql } from "../database/database.ts";
 import type { DeliveryRef } from "./delivery-refs.ts";
 
-/** What is recorded later than this after it occurred counts as late. */
+/** An event recorded more than this after it occurred is late. */
 export const LATE_AFTER_MS = 5 * MINUTE;
 
-/** An event as it is written down. */
+/** Columns of a new event. */
 export interface NewEvent {
   client_id: string;
   id: string;
@@ -17,13 +17,13 @@ export interface NewEvent {
   occurred_at: Date;
   is_late: boolean;
   payload: string;
-  /** By what the same event is known again; null for one that comes from ourselves. */
+  /** Identifies repetitions of the event; null for an event that cannot repeat. */
   fingerprint: string | null;
 }
 
 /**
- * Over all clients: the events that are new, and the telling of each, in one statement. A client erased meanwhile gets
- * none; who erases one waits for the lock. Fingerprints are written in order, or two such statements could wait for each other.
+ * Spans all clients. Skips clients deleted meanwhile; a concurrent deletion waits for the key-share lock.
+ * Fingerprints are inserted in a fixed order: otherwise two such statements could deadlock.
  */
 const INSERT = sql(`
   with input as (
@@ -94,22 +94,23 @@ const INSERT = sql(`
   select client_id as "clientId", id, skip_reason is null as "isDue"
   from accepted`);
 
-/** An event that was not known yet. */
+/** An event that was not recorded before. */
 export interface RecordedEvent extends DeliveryRef {
-  /** To be told now. */
+  /** True when its delivery is due now; false when it is skipped. */
   isDue: boolean;
 }
 
 /**
- * Those that are new; no fingerprint may stand twice in the list itself. They go as one JSON text, which is written and
- * read several times faster than arrays of long texts. `epoch` is the life of Redis whose queue is given them at once,
- * by the caller; null: the sweeper will do that.
+ * Returns the events that are new; `events` must not contain a fingerprint twice. With an `epoch` the caller
+ * adds the deliveries to that Redis epoch's streams itself; with null the sweep does.
  */
 export const insertEvents = (
   db: Queryable,
   events: readonly NewEvent[],
   epoch: string | null = null,
-): Promise<RecordedEvent[]> => db.query<RecordedEvent>(INSERT, [JSON.stringify(events), epoch]);
+): Promise<RecordedEvent[]> =>
+  // A single JSON text is written and parsed several times faster than arrays of long texts.
+  db.query<RecordedEvent>(INSERT, [JSON.stringify(events), epoch]);
 
 const FIND_FINGERPRINT = sql(`
   select 1 as one
@@ -132,7 +133,9 @@ const DELETE_OLD_FINGERPRINTS = sql(`
   ))
   returning 1 as one`);
 
-/** Over all clients: up to `limit` of those that are older than `maxAgeMs` milliseconds. */
+/**
+ * Spans all clients: deletes up to `limit` fingerprints older than `maxAgeMs` milliseconds; returns how many.
+ */
 export async function deleteOldFingerprints(db: Queryable, maxAgeMs: number, limit: number): Promise<number> {
   const rows = await db.query(DELETE_OLD_FINGERPRINTS, [maxAgeMs, limit]);
   return rows.length;

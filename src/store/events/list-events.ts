@@ -10,7 +10,7 @@ export interface EventFilters {
   type?: string;
   channel_id?: string;
   message_id?: string;
-  /** When it occurred, both inclusive. */
+  /** When the event occurred; both bounds are inclusive. */
   since?: Date;
   until?: Date;
 }
@@ -23,10 +23,13 @@ export interface EventSearch {
 /** Sorts after every id. */
 const MAX_ID = "\x7f";
 
-/** Each has an index that is ordered by id. */
+/** Each column has an index ordered by id. */
 const FILTER_COLUMNS = ["key", "type", "channel_id", "message_id"] as const;
 
-/** Conditions on ids hold for events and deliveries alike; those on deliveries need not ask for the event, nor the other way round. */
+/**
+ * Conditions on ids apply to events and deliveries; the others apply to one table and read the other only
+ * when needed.
+ */
 interface Conditions {
   ids: readonly string[];
   events: readonly string[];
@@ -36,22 +39,23 @@ interface Conditions {
 type Bind = (value: unknown) => string;
 
 /**
- * Newest first, one row more than the limit, if there is one; `before` walks backwards. The cost does not grow with what
- * lies around the page; only filters that are each frequent and never meet are walked along the rarer one.
+ * Newest first, with one row more than the limit if there is one; `before` reads backwards. The cost depends
+ * on the page alone, unless two frequent filters rarely match together: then one is scanned along the rarer.
  */
 export function listEvents(db: Database, clientId: string, search: EventSearch): Promise<EventRow[]> {
   const { text, values, isJoin } = listStatement(clientId, search);
   if (!isJoin) return db.query<EventRow>(text, values);
   return db.transaction(async (tx) => {
-    // Otherwise the two are joined as wholes, and a search for the few that failed walks past all that did not.
+    // Joins partition by partition: a join of the whole tables would scan past all other events to find few
+    // failed.
     await tx.query("set local enable_partitionwise_join = on");
     return tx.query<EventRow>(text, values);
   });
 }
 
 /**
- * Put together of what is asked for, and planned with it. First the ids alone, most of them from an index; then the rows of
- * each, looked up one by one: left to itself the planner may read all of a table for them.
+ * Built and planned for the given filters. It selects ids first, mostly from an index, then looks up each
+ * row: left to choose, the planner may scan a whole table for them.
  */
 export function listStatement(clientId: string, { page, filters }: EventSearch) {
   const values: unknown[] = [];
@@ -94,7 +98,7 @@ function conditionsOf({ page, filters }: EventSearch, bind: Bind): Conditions {
   const position = page.before === undefined ? `< ${bind(page.after ?? MAX_ID)}` : `> ${bind(page.before)}`;
   const columns = FILTER_COLUMNS.filter((name) => filters[name] !== undefined);
   return {
-    // Nothing is recorded before it occurred.
+    // An event is never recorded before it occurred, so its id is not older than `since`.
     ids: [position, ...(since ? [`>= ${bind(idAt(since.getTime()))}`] : [])],
     events: [
       ...columns.map((name) => `e.${name} = ${bind(filters[name])}`),
@@ -105,7 +109,10 @@ function conditionsOf({ page, filters }: EventSearch, bind: Bind): Conditions {
   };
 }
 
-/** What was recorded long after `until` occurred before it only if it was late: the rest of those need not be looked at. */
+/**
+ * Splits the list at `until` plus LATE_AFTER_MS: of the events recorded later, only late ones can have
+ * occurred before `until`.
+ */
 function slicesOf(conditions: Conditions, { until }: EventFilters, bind: Bind): Conditions[] {
   if (!until) return [conditions];
   const { ids, events, deliveries } = conditions;
@@ -126,7 +133,7 @@ interface SliceOptions {
 
 function selectIds({ ids, events, deliveries }: Conditions, { client, order, limit }: SliceOptions): string {
   const sources = deliveries.length === 0 ? ["e"] : events.length === 0 ? ["d"] : ["e", "d"];
-  // Said of both, for the planner does not conclude it from their being equal.
+  // Repeated for both tables: the planner does not derive it from the join condition.
   const shared = sources.flatMap((source) => [
     `${source}.client_id = ${client}`,
     ...ids.map((range) => `${source}.id ${range}`),
@@ -146,5 +153,5 @@ const FROM_CLAUSES: Readonly<Record<string, string>> = {
   ed: "events e\n      join deliveries d on d.client_id = e.client_id and d.id = e.id",
 };
 
-/** Bounds by time must be times that an id can have. */
+/** Limits the time to the range that an id can encode. */
 const idAt = (time: number) => firstIdAt("evt", Math.min(Math.max(time, 0), 2 ** 48 - 1));

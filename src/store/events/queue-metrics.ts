@@ -2,14 +2,16 @@ import { type Queryable, sql } from "../database/database.ts";
 import { IS_WAITING, partitionBy } from "./delivery-refs.ts";
 
 interface QueueMetrics {
-  /** When the oldest became due that nobody has in hand. */
+  /** Due time of the oldest row that is due and not claimed; null when there is none. */
   oldest_due_at: Date | null;
   in_flight: number;
 }
 
 const IS_IN_STREAM = `is_bulk = $1 and (${partitionBy("$2")}) = $3`;
 
-/** Of those in the queue the one that has been there longest stands for all: no index knows better. */
+/**
+ * Among queued deliveries the one queued longest is taken as the oldest: no index orders them by due time.
+ */
 const MEASURE_DELIVERIES = sql(`
   with not_queued as (
     select next_attempt_at
@@ -60,7 +62,7 @@ interface StreamPartition {
   partition: number;
 }
 
-/** Over all clients: what the rows say of one stream of messages. */
+/** Spans all clients: metrics of one stream of sends. */
 export async function measureSends(
   db: Queryable,
   { partitions, partition }: StreamPartition,
@@ -69,7 +71,7 @@ export async function measureSends(
   return row as QueueMetrics;
 }
 
-/** The same of one stream of events. */
+/** Spans all clients: metrics of one stream of deliveries. */
 export async function measureDeliveries(
   db: Queryable,
   { isBulk, partitions, partition }: StreamPartition & { isBulk: boolean },

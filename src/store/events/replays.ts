@@ -4,11 +4,11 @@ import { EVENT_COLUMNS, EVENT_STATUS, type EventRow } from "./events.ts";
 const DELIVERY_COLUMNS =
   "d.id, d.state, d.skip_reason, d.attempts, d.last_status_code, d.last_error, d.next_attempt_at, d.url, d.delivered_at";
 
-/** Due now, for the sweeper to take. The schedule begins anew, while the attempts are counted on. */
+/** Due now, for the sweep to enqueue. The retry schedule restarts; `attempts` keeps counting. */
 const SET_DUE_NOW =
   "state = 'pending', skip_reason = null, schedule_base = d.attempts, next_attempt_at = now(), delivered_at = null, enqueued_at = null";
 
-/** Of an event that may be told now: its client has an address, and its key is not switched off. */
+/** SQL: true when the client has a webhook_url and the event's key is enabled. */
 const CAN_BE_DELIVERED = `exists (
       select
       from events e
@@ -20,8 +20,8 @@ const CAN_BE_DELIVERED = `exists (
     )`;
 
 /**
- * The row is held before it is looked at: what a concurrent attempt has just made of it counts, not what it was when the
- * statement began. One that is being sent right now is due already; should that attempt fail, the schedule begins anew.
+ * Locks the row first, so that the outcome of a concurrent attempt counts. A delivery in flight is not made
+ * due; only its retry schedule restarts, in case the attempt fails.
  */
 const RETRY = sql(`
   with held as materialized (
@@ -63,7 +63,7 @@ const RETRY = sql(`
   join events e on e.client_id = $1 and e.id = $2
   left join webhook_configs w on w.id = $1`);
 
-/** Bounded by the first and the last too, so that no partition is asked in vain. */
+/** The first and the last id bound the search, so that Postgres skips the other partitions. */
 const REPLAY = sql(`
   update deliveries d
   set ${SET_DUE_NOW}, is_bulk = true
@@ -73,7 +73,10 @@ const REPLAY = sql(`
   and ${EVENT_STATUS} = $5
   returning 1 as one`);
 
-/** The event afterwards: due now, or as it was while it is held. Undefined when the client has no such event. */
+/**
+ * Returns the event: due now, or unchanged while its key is disabled or there is no webhook_url. Undefined
+ * when the client has no such event.
+ */
 export async function retryEvent(
   db: Queryable,
   clientId: string,
@@ -83,7 +86,7 @@ export async function retryEvent(
   return row;
 }
 
-/** Makes these due now, in bulk, as far as their status is still the one given; answers how many. The ids are in order. */
+/** Makes deliveries that still have `status` due now, in bulk; returns how many. `ids` must be sorted. */
 export async function replayDeliveries(
   db: Queryable,
   clientId: string,

@@ -1,6 +1,6 @@
 import { type Queryable, sql } from "../database/database.ts";
 
-/** What is known of an attempt whose end nobody has written down: it may have arrived, or not. */
+/** Error of an attempt whose outcome was not recorded: it may have arrived or not. */
 const INTERRUPTED = "interrupted";
 
 const BEGIN_SINGLE_ATTEMPT = sql(`
@@ -13,7 +13,7 @@ const BEGIN_SINGLE_ATTEMPT = sql(`
   insert into attempts (client_id, id, attempt, at, duration_ms, error)
   values ($1, $2, 1, now(), 0, $4)`);
 
-/** A delivery that was asked for again meanwhile has a course of its own, which stays. */
+/** Leaves the delivery unchanged if it was retried meanwhile. */
 const FINISH_SINGLE_ATTEMPT = sql(`
   with tried as (
     update attempts
@@ -34,8 +34,8 @@ const FINISH_SINGLE_ATTEMPT = sql(`
   and attempts = 1`);
 
 /**
- * For an event that is attempted once, by whom it is recorded, in the transaction that records it. It stands as failed from
- * the beginning: whatever becomes of that process, nobody takes it for due, and that it may have been sent is in the history.
+ * Records the only attempt of an event, in the transaction that inserts the event. The delivery starts as
+ * failed: after a crash no worker retries it, and the history shows that it may have been sent.
  */
 export async function beginSingleAttempt(
   tx: Queryable,

@@ -2,11 +2,11 @@ import { type Queryable, sql } from "../database/database.ts";
 import { isLeaseExpired, type LeaseLimits } from "../processes/workers.ts";
 import { columnsOf, type DeliveryRef, IS_WAITING, partitionBy, smallSetHint } from "./delivery-refs.ts";
 
-/** Everything here is over all clients: it keeps the queue going, and nothing of it is shown to anybody. */
+/** Everything here spans all clients: it moves the queue and is not shown to any client. */
 
 /**
- * An attempt whose dispatcher died may have arrived or not, so the delivery is due again at once. It counts as an attempt:
- * after as many as the schedule has ($3) the delivery fails, so that an event which kills dispatchers does not do so for ever.
+ * A lost attempt may have arrived or not, so the delivery is due again immediately. It counts as an attempt
+ * and fails the delivery after $3 of them, so that an event that crashes dispatchers does not do so forever.
  */
 const RECOVER = sql(`
   with lost as materialized (
@@ -47,7 +47,7 @@ interface RecoveryOptions extends LeaseLimits {
   maxAttempts: number;
 }
 
-/** Makes deliveries with expired leases due again; returns how many. */
+/** Makes deliveries with expired leases due again, or fails them; returns how many. */
 export async function recoverDeliveries(
   tx: Queryable,
   { deadAfter, maxLeaseMs, maxAttempts }: RecoveryOptions,
@@ -57,7 +57,10 @@ export async function recoverDeliveries(
 }
 
 const IS_DUE = `${IS_WAITING} and is_bulk = $1 and next_attempt_at <= now()`;
-/** Said by those that are left out: of the others the planner would expect so few that it sorted all that is due. */
+/**
+ * Lists the full partitions: from a list of the others the planner would expect few rows and sort all that
+ * are due.
+ */
 const HAS_PARTITION_CAPACITY = `(${partitionBy("$5")}) <> all($6::integer[])`;
 
 const selectDue = (condition: string, order: string) => `
@@ -72,9 +75,8 @@ const selectDue = (condition: string, order: string) => `
     for update skip locked`;
 
 /**
- * Marks what must be given to the queue: what never was, what a former life of Redis was told, what was told and has not been
- * taken up for long. Each on its own index, and in turns, so that none of them waits for the end of another; arrays in between,
- * so that the planner expects few.
+ * Marks deliveries never enqueued, enqueued in another Redis epoch, or enqueued long ago and not claimed.
+ * Each group has its own index and they take turns, so that none starves; arrays make the planner expect few.
  */
 const ENQUEUE = sql(`
   with never as materialized (${selectDue("enqueued_at is null", "next_attempt_at")}
@@ -112,19 +114,19 @@ const ENQUEUE = sql(`
 
 interface EnqueueInput {
   isBulk: boolean;
-  /** The life of Redis that it is now. */
+  /** The current Redis epoch. */
   epoch: string;
-  /** Milliseconds after which what was told counts as not told. */
+  /** Milliseconds after which an enqueued delivery that was not claimed is enqueued again. */
   strandedAfter: number;
   limit: number;
-  /** How many partitions there are, and which of them take no more. */
+  /** The number of partitions, and those that accept no more entries. */
   partitions: number;
   fullPartitions: readonly number[];
-  /** Clients of whom enough waits in Redis. */
+  /** Clients with enough deliveries waiting in Redis. */
   saturatedClients: readonly string[];
 }
 
-/** Marks those that are due as given to the queue, the oldest first, and answers them. */
+/** Marks due deliveries as enqueued, oldest first, and returns them. */
 export function enqueueDue(tx: Queryable, input: EnqueueInput): Promise<DeliveryRef[]> {
   const { isBulk, epoch, strandedAfter, limit, partitions, fullPartitions, saturatedClients } = input;
   const values = [isBulk, epoch, strandedAfter, limit, partitions, fullPartitions, saturatedClients];
@@ -143,7 +145,7 @@ const UNMARK_QUEUED = sql(`
   and d.${IS_WAITING}
   and d.next_attempt_at <= now()`);
 
-/** Says of those that are due that they are in no queue; what is put off is due only after `delayMs` milliseconds. */
+/** Marks due deliveries as not enqueued; with `delayMs` they are due only after that many milliseconds. */
 export async function unmarkQueued(db: Queryable, refs: readonly DeliveryRef[], delayMs = 0): Promise<void> {
   await db.query(UNMARK_QUEUED, [...columnsOf(refs), delayMs]);
 }

@@ -3,9 +3,10 @@ import { type Queryable, sql } from "../database/database.ts";
 import { IDEMPOTENCY_KEY_TTL_MS } from "../tenants/idempotency-keys.ts";
 import { isBlockingLaterSends } from "./claim-sends.ts";
 
-/** A message as it is accepted, and by what its sender knows the operation, where that has a name. */
+/** A message to accept, with its idempotency key if the request has one. */
 export interface NewMessage {
   client_id: string;
+  /** Ascends in the order in which one process accepts messages; sends to one person keep that order. */
   id: string;
   channel_id: string;
   recipient: string;
@@ -20,10 +21,8 @@ export interface NewMessage {
 }
 
 /**
- * Over all clients: the messages whose channel is connected and whose operation is new, and the sending of each, in one statement.
- * Who erases a client waits for the lock; whose client is being erased gets none, and does not hold up the others. Keys are
- * written in order, or two such statements could wait for each other; one that is too old to count is as good as none. Ids are in
- * the order in which one process took them.
+ * Spans all clients: inserts messages and sends whose channel is connected and whose key is new or expired.
+ * Skips clients that are being deleted. Keys are inserted in order: otherwise two statements could deadlock.
  */
 const ACCEPT = sql(`
   with input as (
@@ -112,9 +111,8 @@ const ACCEPT = sql(`
   from to_send`);
 
 /**
- * The ids of those that were accepted, and whether each may go out now or is behind another one to the same person; no key may
- * stand twice in the list. `epoch` is the life of Redis whose queue is given them at once, by the caller; null: the sweeper will
- * do that.
+ * Returns the accepted ids; true when due, false when behind another message. Keys must be unique in the
+ * list. With an `epoch` the caller adds the sends to that Redis epoch's streams; with null the sweep does.
  */
 export async function acceptMessages(
   db: Queryable,
@@ -132,17 +130,17 @@ export async function acceptMessages(
   return new Map(rows.map(({ id, isDue }) => [id, isDue]));
 }
 
-/** What there is in the place of a message that was not accepted. */
+/** Why a message was not accepted. */
 export interface MessageRejection {
   id: string;
-  /** Of the operation, where it is known already. */
+  /** From the stored request, when the key is already used. */
   fingerprint: string | null;
   reply_sealed: string | null;
-  /** Of the channel, null where the client has no such channel. */
+  /** Null when the client has no such channel. */
   channel_status: string | null;
 }
 
-/** In a statement of its own: the one that met another's key does not see it. */
+/** A separate statement: ACCEPT does not see a key that a concurrent statement has inserted. */
 const FIND_REJECTIONS = sql(`
   select i.id, k.fingerprint, k.reply_sealed, c.status as channel_status
   from json_to_recordset($1) as i (client_id uuid, id text, channel_id text, key_id uuid)
@@ -152,7 +150,7 @@ const FIND_REJECTIONS = sql(`
     and k.created_at >= now() - $2 * interval '1 millisecond'
   left join channels c on c.client_id = i.client_id and c.id = i.channel_id`);
 
-/** Over all clients: why these were not accepted. */
+/** Spans all clients: finds out why messages were not accepted. */
 export const findRejections = (
   db: Queryable,
   messages: readonly NewMessage[],

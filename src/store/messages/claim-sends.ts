@@ -3,9 +3,12 @@ import { type Queryable, sql } from "../database/database.ts";
 import { sortById } from "../events/delivery-refs.ts";
 import { TO_BE_SENT_STATES, UNSETTLED_STATUSES } from "./lifecycle.ts";
 
-/** Everything here is over all clients: the queue of what is to be said to people, whoever says it. */
+/** Everything here spans all clients: the queue of outbound messages. */
 
-/** A message to be sent; where its channel's rate made it wait, when its turn was to come, in milliseconds since 1970. */
+/**
+ * A send. `slotAt` is set when it waited for its channel's rate limit: the time of its slot, in milliseconds
+ * since 1970.
+ */
 export interface SendRef {
   clientId: string;
   id: string;
@@ -13,7 +16,7 @@ export interface SendRef {
   slotAt?: number | undefined;
 }
 
-/** As arrays for a statement: clients, ids, moments. */
+/** Client ids, send ids and slot times as arrays, sorted by send id. */
 function columnsOf(refs: readonly SendRef[]): [string[], string[], (Date | null)[]] {
   const ordered = sortById(refs);
   const slots = ordered.map(({ slotAt }) => (slotAt === undefined ? null : new Date(slotAt)));
@@ -34,27 +37,27 @@ const UNMARK_QUEUED = sql(`
   and s.state = 'waiting'
   and s.next_attempt_at <= now()`);
 
-/** Says of those that are due that they are in no queue; one that has a moment is due then. */
+/** Marks due sends as not enqueued; a send with a slot time is due at that time. */
 export async function unmarkQueuedSends(db: Queryable, refs: readonly SendRef[]): Promise<void> {
   await db.query(UNMARK_QUEUED, columnsOf(refs));
 }
 
 /**
- * SQL: whether later messages to the same person wait for this send. A retry holds them up only while it is due within
- * `maxRetryMs`, a parameter that gets MAX_BLOCKING_RETRY_MS.
+ * SQL: true while later messages to the same person wait for this send. A retry blocks them only while it is
+ * due within `maxRetryMs`, a parameter that is set to MAX_BLOCKING_RETRY_MS.
  */
 export const isBlockingLaterSends = (send: string, maxRetryMs: string): string =>
   `(${send}.state in ${TO_BE_SENT_STATES} and (${send}.attempts = 0 or ${send}.next_attempt_at < now() + ${maxRetryMs} * interval '1 millisecond'))`;
 
-/** A message in hand, and the channel that is to say it. */
+/** A claimed send, its message and its channel. */
 export interface ClaimedSend {
   client_id: string;
   id: string;
   attempts: number;
-  /** Why it has to be repeated, as JSON; null at the first time. */
+  /** Why the send is retried, as JSON; null on the first attempt. */
   last_error: string | null;
   parts_sent: number;
-  /** Of the part that went out before. */
+  /** The platform's id of the part that was sent before. */
   platform_message_id: string | null;
   expires_at: Date;
   recipient: string;
@@ -72,9 +75,8 @@ export interface ClaimedSend {
 }
 
 /**
- * What is not taken, because its channel is not connected or its time is over, is in no queue any more. What the platform has
- * told of since it went back is not sent again; one that is unknown, although its sender came back and said that it was refused,
- * is.
+ * A send whose channel is not connected or that has expired is marked as not enqueued. A send whose message a
+ * status webhook has settled is deleted; `unknown` is not settled: its dispatcher reported a failure since.
  */
 const CLAIM = sql(`
   with told as (
@@ -130,7 +132,7 @@ export interface SendLease {
   worker: string;
 }
 
-/** Takes those that may go out now. Asked again with the same token it answers the same. */
+/** Claims sends that may go out now. Idempotent: the same token returns the same sends again. */
 export const claimSends = (
   db: Queryable,
   refs: readonly SendRef[],
@@ -138,7 +140,7 @@ export const claimSends = (
 ): Promise<ClaimedSend[]> =>
   db.query<ClaimedSend>(CLAIM, [...columnsOf(refs), token, worker, SEND_CLAIM_AHEAD_MS]);
 
-/** That its request is about to be written; of the part before it, that it was taken, and by what it is known. */
+/** Written before a request is sent: the parts accepted so far and the platform's id of them. */
 export interface SendMark {
   client_id: string;
   id: string;
@@ -171,7 +173,7 @@ const MARK_SENDING = sql(`
   and s.state = 'in_hand'
   returning s.id`);
 
-/** From here on nobody else may send these; answers those of whom that is true. */
+/** After this no other dispatcher may send these messages; returns the ids whose lease is still valid. */
 export async function markSending(db: Queryable, marks: readonly SendMark[]): Promise<string[]> {
   const rows = await db.query<{ id: string }>(MARK_SENDING, [JSON.stringify(sortById(marks))]);
   return rows.map(({ id }) => id);

@@ -2,9 +2,12 @@ import { type Queryable, sql } from "../database/database.ts";
 import { UNLEASED_STATES, UNSETTLED_STATUSES } from "./lifecycle.ts";
 import { SETTLED_COLUMNS, type SettledSend, sendingStep } from "./settled-sends.ts";
 
-/** Everything here is over all clients: messages that have waited long enough, and fail. */
+/** Everything here spans all clients: it fails messages that can no longer be sent. */
 
-/** `error` is the SQL of the reason; a message that is `unknown` is marked so, as a status webhook may still come. */
+/**
+ * `error` is the SQL of the reason. An `unknown` send sets outcome_unknown: a status webhook may still
+ * arrive.
+ */
 const failStatement = (condition: string, error: string) => `
   with over as materialized (
     select s.client_id, s.id, s.attempts, s.started_at, s.platform_message_id, ${error} as error, s.state = 'unknown' as is_unknown
@@ -44,23 +47,23 @@ const FAIL_EXPIRED = sql(
   ),
 );
 
-/** Those that are due, and those behind them: each found by its own index. */
+/** Due sends and those behind them; each statement uses its own index. */
 const FAIL_DISCONNECTED = [
   "s.state = 'waiting' and s.enqueued_at is null and s.next_attempt_at <= now()",
   "s.state = 'behind'",
 ].map((condition) => sql(failStatement(`${condition} and c.status = 'disconnected'`, "$1")));
 
-/** Nobody has said what became of these, and nobody will. */
+/** Fails unknown sends whose status did not arrive in time. */
 export const failUnknown = (tx: Queryable, error: string): Promise<SettledSend[]> =>
   tx.query<SettledSend>(FAIL_UNKNOWN, [error]);
 
-/** These could not be sent in all their time: for the last reason, or because their channel was not connected. */
+/** Fails expired sends with their last error, or with `unconnected` when their channel is not connected. */
 export const failExpired = (
   tx: Queryable,
   { expired, unconnected }: { expired: string; unconnected: string },
 ): Promise<SettledSend[]> => tx.query<SettledSend>(FAIL_EXPIRED, [expired, unconnected]);
 
-/** Their channel was given up. */
+/** Fails sends whose channel was disconnected. */
 export async function failDisconnected(tx: Queryable, error: string): Promise<SettledSend[]> {
   const failed: SettledSend[] = [];
   for (const statement of FAIL_DISCONNECTED)

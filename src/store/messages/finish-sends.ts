@@ -4,30 +4,30 @@ import { UNSETTLED_STATUSES } from "./lifecycle.ts";
 import { sendingStep } from "./settled-sends.ts";
 
 /**
- * How it goes on with a message that was in hand. accepted: the platform has it. refused: it never will. unknown: nobody knows.
- * waiting: it goes back, to be sent later.
+ * Outcome of a claimed send. accepted: the platform has the message. refused: it failed for good. unknown:
+ * the request may have arrived. waiting: the send is retried later.
  */
 export interface SendFinish {
   client_id: string;
   id: string;
   lease: string;
   outcome: "accepted" | "refused" | "unknown" | "waiting";
-  /** Steps that the message has come to, in their order, and when. */
+  /** Statuses that the message has reached, in order, with their times. */
   steps: { status: string; at: string }[];
-  /** 1 where the platform was asked, else 0. */
+  /** 1 when a request was made, else 0. */
   attempt: number;
   platform_message_id: string | null;
   caption_message_id: string | null;
   parts_sent: number;
-  /** Why it was refused, or has to be repeated, as JSON. */
+  /** Why the message was refused or is retried, as JSON. */
   error: string | null;
-  /** Milliseconds until it is due; of an unknown one, how long word of it is waited for. */
+  /** Milliseconds until the send is due; for `unknown`, how long its status is awaited. */
   delay_ms: number | null;
 }
 
 /**
- * Fenced by the lease: who has lost it writes nothing. What the platform has told meanwhile about a message stays, being later
- * than what is written here; the steps go before it.
+ * Fenced by the lease: a dispatcher that lost it writes nothing. Statuses that the platform has reported
+ * meanwhile stay, being later; `steps` go before them.
  */
 const FINISH = sql(`
   with input as materialized (
@@ -52,7 +52,7 @@ const FINISH = sql(`
   held as materialized (
     select
       s.client_id, s.id, s.channel_id, s.recipient, s.started_at,
-      -- One that was given up for dead was counted then.
+      -- The sweep has already counted the attempt of a send that it marked as unknown.
       s.attempts + case s.state when 'in_hand' then i.attempt else 0 end as attempts
     from sends s
     join input i on i.client_id = s.client_id and i.id = s.id and i.lease = s.lease
@@ -119,6 +119,6 @@ interface FinishedSend {
   recipient: string;
 }
 
-/** Over all clients: writes down how it goes on with these; answers whose lease still held. */
+/** Spans all clients: stores outcomes; returns the sends whose lease was still valid. */
 export const finishSends = (tx: Queryable, finishes: readonly SendFinish[]): Promise<FinishedSend[]> =>
   tx.query<FinishedSend>(FINISH, [JSON.stringify(sortById(finishes))]);

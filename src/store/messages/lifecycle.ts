@@ -1,12 +1,18 @@
 /**
- * The life of a message. `messages.status` is what tenants see; `sends.state` says how its sending stands and goes when that is
- * settled. All lists of states in SQL are derived from these two tables.
+ * Lifecycle of a message. Clients see `messages.status`; `sends.state` tracks the sending, and its row is
+ * deleted when the outcome is settled. All state lists in SQL are derived from these two tables.
  */
 
-/** What a status may become. The dispatcher moves `queued` and `unknown`, status webhooks move all, and may skip steps. */
+/**
+ * Allowed next statuses. The dispatcher moves `queued` and `unknown`; status webhooks move all and may skip
+ * steps.
+ */
 export const MESSAGE_TRANSITIONS = {
   queued: ["accepted", "sent", "delivered", "read", "failed", "unknown"],
-  /** The platform may have taken it. It fails after SEND_UNKNOWN_SECONDS with `outcome_unknown`, and then counts as unknown still. */
+  /**
+   * The platform may have accepted the message. After SEND_UNKNOWN_SECONDS it fails with `outcome_unknown`,
+   * but status webhooks still move it as if it were unknown.
+   */
   unknown: ["accepted", "sent", "delivered", "read", "failed"],
   accepted: ["sent", "delivered", "read", "failed"],
   sent: ["delivered", "read", "failed"],
@@ -17,14 +23,14 @@ export const MESSAGE_TRANSITIONS = {
 
 type StoredMessageStatus = keyof typeof MESSAGE_TRANSITIONS;
 
-/** What the state of a send may become; `sent`, the end of its row, is not a state. */
+/** Allowed next states of a send. There is no final state: the row is deleted. */
 export const SEND_STATES = {
-  /** An earlier message to the same person goes first. */
+  /** Waits for an earlier message to the same person. */
   behind: { next: ["waiting"], isLeased: false, isToBeSent: true },
   waiting: { next: ["in_hand"], isLeased: false, isToBeSent: true },
-  /** Leased by a dispatcher. */
+  /** Claimed by a dispatcher. */
   in_hand: { next: ["waiting", "unknown"], isLeased: true, isToBeSent: true },
-  /** Its request may have been written. Only the dispatcher that wrote it may say that it was not. */
+  /** The request may have been written. Only the dispatcher that claimed it may report that it was not. */
   unknown: { next: ["waiting"], isLeased: false, isToBeSent: false },
 } as const;
 
@@ -39,16 +45,16 @@ const sqlList = (names: readonly string[]): string => `(${names.map((name) => `'
 const sendStatesWhere = (isWanted: (state: (typeof SEND_STATES)[SendState]) => boolean): string =>
   sqlList((Object.keys(SEND_STATES) as SendState[]).filter((name) => isWanted(SEND_STATES[name])));
 
-/** SQL list: the statuses of a message whose sending is not settled. */
+/** SQL list: statuses of a message whose sending is not settled. */
 export const UNSETTLED_STATUSES = sqlList(
   statuses.filter((status) => transitionsOf(status).includes("accepted")),
 );
 
-/** SQL lists: the states of sends that are still to be sent, and of those that no dispatcher has. */
+/** SQL lists: states of sends that are still to be sent, and of those that are not claimed. */
 export const TO_BE_SENT_STATES = sendStatesWhere(({ isToBeSent }) => isToBeSent);
 export const UNLEASED_STATES = sendStatesWhere(({ isToBeSent, isLeased }) => isToBeSent && !isLeased);
 
 const PAIRS = statuses.flatMap((from) => transitionsOf(from).map((to) => `('${from}', '${to}')`)).join(", ");
 
-/** SQL: whether a message may move from one status to another. */
+/** SQL: true when a message may move from one status to the other. */
 export const canMove = (from: string, to: string): string => `(${from}, ${to}) in (${PAIRS})`;

@@ -1,29 +1,28 @@
 import { type Queryable, sql } from "../database/database.ts";
 import { canMove } from "./lifecycle.ts";
 
-/** What the platforms say of messages: it only ever moves them forward. */
+/** Applies statuses that the platforms report; they only move messages forward. */
 
-/** As smallSetHint has it for events: true of every message's id, and expected of one or two. */
+/** SQL: like smallSetHint of deliveries, but true for every message id. */
 const smallSetHint = (id: string): string => `${id} like 'msg%'`;
 
-/** What the platform says of one message in one go: when it reached each status, as ISO 8601. */
+/** Statuses that one webhook reports for a message, each with its ISO 8601 time. */
 export interface MessageStatusUpdate {
   client_id: string;
-  /** Ours; null while only the platform's is known. */
+  /** Our id; null while only the platform's id is known. */
   id: string | null;
   platform_message_id: string | null;
   sent?: string;
   delivered?: string;
   read?: string;
   failed?: string;
-  /** Why it failed, as JSON. */
+  /** Error of a failed message, as JSON. */
   error?: string | null;
 }
 
 /**
- * A message that the platform is known to call otherwise is not meant. The sends are locked before the messages and both in the
- * order of their ids, as the dispatchers do it; what the platform has is not sent again, but one in hand stays for who has it.
- * A failure does not undo an arrival, which is proven; nothing undoes a failure, unless it was only that we had given up.
+ * Skips messages with another platform id. Locks sends, then messages, by id, like the dispatchers; claimed
+ * sends stay. A failure undoes no arrival; a failed message moves only when its outcome was unknown.
  */
 const APPLY = sql(`
   with input as materialized (
@@ -110,25 +109,25 @@ const APPLY = sql(`
   select place, id, external_ref, status is not null as moved
   from judged`);
 
-/** A message of ours that news was about. */
+/** A message of ours that an update is about. */
 export interface TouchedMessage {
   id: string;
   external_ref: string | null;
-  /** Whether it is further than before. */
+  /** True when the update moved it forward. */
   moved: boolean;
 }
 
-/** As a list for a statement, each with its place in it. */
+/** JSON for a statement, each update with its index as `place`. */
 const toNumberedJson = (updates: readonly MessageStatusUpdate[]): string =>
   JSON.stringify(updates.map((update, place) => ({ place, ...update })));
 
-/** The first and the last id: the planner need not look at partitions beyond. */
+/** The first and the last id, so that Postgres skips the other partitions. */
 function boundsOf(updates: readonly MessageStatusUpdate[]): [string, string] {
   const ids = updates.flatMap(({ id }) => id ?? []).sort();
   return [ids[0] ?? "", ids.at(-1) ?? ""];
 }
 
-/** Over all clients: applies what is said of each message, by our id of it; answers those that are the client's. */
+/** Spans all clients: applies updates by our message id; returns those whose message is the client's. */
 export async function updateMessageStatuses(
   db: Queryable,
   updates: readonly MessageStatusUpdate[],
@@ -157,7 +156,10 @@ const FIND = sql(`
     ) as id
   from json_to_recordset($1) as i (place integer, client_id uuid, platform_message_id text)`);
 
-/** Over all clients: gives our id to the news of messages that are the client's, by the platform's of them or of their captions. */
+/**
+ * Spans all clients: sets our id on updates, found by the platform's id of the message or its caption.
+ * Returns the updates with an id.
+ */
 export async function resolveMessageIds(
   db: Queryable,
   updates: readonly MessageStatusUpdate[],

@@ -2,7 +2,7 @@ import { firstIdAt } from "../../runtime/ids.ts";
 import { type Queryable, sql } from "../database/database.ts";
 import type { PageRequest } from "../database/paging.ts";
 
-/** A message, and how far its sending is while it is still to be sent. */
+/** A message, and the state of its send while it has one. */
 export interface MessageRow {
   id: string;
   channel_id: string;
@@ -10,9 +10,9 @@ export interface MessageRow {
   recipient: string;
   recipient_kind: string;
   external_ref: string | null;
-  /** The word that tenants see. */
+  /** The status shown to clients. */
   status: string;
-  /** Of the first attempt, while it is not settled. */
+  /** Start of the first attempt, while the message is not settled. */
   started_at: Date | null;
   timeline: { status: string; at: string }[];
   platform_message_id: string | null;
@@ -25,12 +25,15 @@ export interface MessageFilters {
   status?: string;
   to?: string;
   external_ref?: string;
-  /** When it was accepted, both inclusive. */
+  /** When the message was accepted; both bounds are inclusive. */
   since?: Date;
   until?: Date;
 }
 
-/** Of a row `s` of sends, which may be absent: once begun it stays so, for no status goes backwards. */
+/**
+ * SQL: true when the send `s`, which may be missing, was started. Stays true, because no status goes
+ * backwards.
+ */
 const IS_STARTED = "s.state <> 'unknown' and s.started_at is not null";
 
 const COLUMNS = `
@@ -64,13 +67,13 @@ interface MessageSearch {
   filters: MessageFilters;
 }
 
-/** Newest first, one row more than the limit, if there is one; `before` walks backwards. */
+/** Newest first, with one row more than the limit if there is one; `before` reads backwards. */
 export function listMessages(db: Queryable, clientId: string, search: MessageSearch): Promise<MessageRow[]> {
   const { text, values } = listStatement(clientId, search);
   return db.query<MessageRow>(text, values);
 }
 
-/** Put together of what is asked for, and planned with it: each filter has an index that is ordered by id. */
+/** Built and planned for the given filters; each filter has an index ordered by id. */
 export function listStatement(clientId: string, { page, filters }: MessageSearch) {
   const values: unknown[] = [];
   const bind: Bind = (value) => `$${values.push(value)}`;
@@ -113,7 +116,7 @@ function conditionsOf(filters: MessageFilters, bind: Bind): string[] {
   ];
 }
 
-/** As a value, and looked up for one row after the other: as a join it may read all that is still to be sent. */
+/** A scalar subquery, looked up row by row: a join might read all sends. */
 const HAS_STARTED_SEND = `coalesce((
       select ${IS_STARTED}
       from sends s
@@ -121,7 +124,7 @@ const HAS_STARTED_SEND = `coalesce((
       and s.id = m.id
     ), false)`;
 
-/** What is being sent is queued as far as its own row knows. */
+/** `sending` is derived from the send; the message itself is still `queued`. */
 function statusConditions(status: string | undefined, bind: Bind): string[] {
   if (status === undefined) return [];
   if (status === "queued") return ["m.status = 'queued'", `not ${HAS_STARTED_SEND}`];
@@ -129,5 +132,5 @@ function statusConditions(status: string | undefined, bind: Bind): string[] {
   return [`m.status = ${bind(status)}`];
 }
 
-/** Bounds by time must be times that an id can have. */
+/** Limits the time to the range that an id can encode. */
 const idAt = (time: number) => firstIdAt("msg", Math.min(Math.max(time, 0), 2 ** 48 - 1));

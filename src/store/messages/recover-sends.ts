@@ -2,9 +2,9 @@ import { type Queryable, sql } from "../database/database.ts";
 import { isLeaseExpired, type LeaseLimits } from "../processes/workers.ts";
 import { SETTLED_COLUMNS, type SettledSend, sendingStep } from "./settled-sends.ts";
 
-/** Everything here is over all clients: what becomes of the messages that a dead dispatcher had in hand. */
+/** Everything here spans all clients: it recovers sends that a dead dispatcher had claimed. */
 
-/** Whose request was not written yet is due again, at once. */
+/** A send whose request was not written is due again immediately. */
 const REQUEUE_UNSTARTED = sql(`
   update sends s
   set state = 'waiting', enqueued_at = null, worker_id = null, lease = null, claimed_at = null
@@ -13,7 +13,10 @@ const REQUEUE_UNSTARTED = sql(`
   and ${isLeaseExpired("s")}
   returning 1 as one`);
 
-/** Whose request may have been written is not sent again. Of what the platform has told meanwhile nothing is unknown. */
+/**
+ * A send whose request may have been written is not repeated. A message that a status webhook has settled
+ * meanwhile keeps its status.
+ */
 const MARK_UNKNOWN = sql(`
   with lost as materialized (
     select s.client_id, s.id, s.attempts + 1 as attempts, s.started_at, s.platform_message_id
@@ -53,7 +56,7 @@ const MARK_UNKNOWN = sql(`
   and m.id = l.id
   returning ${SETTLED_COLUMNS}, m.status`);
 
-/** Makes due again what the dead had not begun to send; answers how much. */
+/** Makes sends due again that a dead dispatcher had not begun to send; returns how many. */
 export async function requeueUnstartedSends(
   tx: Queryable,
   { deadAfter, maxLeaseMs }: LeaseLimits,
@@ -62,7 +65,10 @@ export async function requeueUnstartedSends(
   return rows.length;
 }
 
-/** Puts in doubt what the dead may have sent; word of it is waited for `waitMs` milliseconds. */
+/**
+ * Marks sends that a dead dispatcher may have sent as unknown; their status is awaited for `waitMs`
+ * milliseconds.
+ */
 export const markSendsUnknown = (
   tx: Queryable,
   { deadAfter, maxLeaseMs, waitMs }: LeaseLimits & { waitMs: number },

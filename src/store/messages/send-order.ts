@@ -2,9 +2,12 @@ import { MAX_BLOCKING_RETRY_MS } from "../../runtime/deadlines.ts";
 import { type Queryable, sql } from "../database/database.ts";
 import { isBlockingLaterSends, type SendRef } from "./claim-sends.ts";
 
-/** Everything here is over all clients: who comes after whom at one person. */
+/** Everything here spans all clients: the order of messages to the same person. */
 
-/** Of those that are behind the first to each person, where nobody goes before it any more. Its turn has come: it is served as such. */
+/**
+ * Releases the first `behind` send to each person when no earlier send blocks it. With its slot time set, it
+ * goes before sends that have no slot yet.
+ */
 const releaseStatement = (firsts: string) => `
   with first as materialized (${firsts}
   ),
@@ -31,7 +34,10 @@ const releaseStatement = (firsts: string) => `
   and s.id = c.id
   returning s.client_id as "clientId", s.id, s.channel_id as "channelId"`;
 
-/** In a statement of its own: that of the finish does not see what came in while it waited. */
+/**
+ * Separate from the statement that finishes sends, which does not see sends accepted while it waited for
+ * locks.
+ */
 const RELEASE_NEXT = sql(
   releaseStatement(`
     select n.client_id, n.id
@@ -61,7 +67,7 @@ export interface ChannelRecipient {
   recipient: string;
 }
 
-/** The next to each of these people, where it may go out now. */
+/** Releases the next send to each of these people, unless an earlier one blocks it. */
 export async function releaseNextSends(
   tx: Queryable,
   recipients: readonly ChannelRecipient[],
@@ -75,7 +81,7 @@ export async function releaseNextSends(
   return rows.map((row) => ({ ...row, slotAt: Date.now() }));
 }
 
-/** The same of everybody: whoever was behind one that has gone without a word. */
+/** Releases the next send to every person, in case the send before it ended without releasing it. */
 export async function releaseAllSends(tx: Queryable): Promise<void> {
   await tx.query(RELEASE_ALL, [MAX_BLOCKING_RETRY_MS]);
 }

@@ -1,4 +1,4 @@
-/** A message that its client is told of. */
+/** Columns of a message that its events contain. */
 export interface MessageEventRow {
   client_id: string;
   id: string;
@@ -11,16 +11,19 @@ export interface MessageEventRow {
 }
 
 export interface SettledSend extends MessageEventRow {
-  /** Why it failed, as JSON. */
+  /** Error of a failed message, as JSON. */
   error: string | null;
 }
 
-/** Its columns, of the message `m`. */
+/** Columns of SettledSend, from the message `m`. */
 export const SETTLED_COLUMNS = `
     m.client_id, m.id, m.channel_id, m.platform, m.recipient, m.platform_message_id, m.error,
     coalesce(m.external_ref, (select c.external_ref from channels c where c.id = m.channel_id)) as external_ref`;
 
-/** What goes before the timeline of the message `m`: that it was begun, where that is so and not written down yet. */
+/**
+ * SQL: prefix of the timeline of the message `m`: the `sending` step, if the send was started and the step is
+ * missing.
+ */
 export const sendingStep = (startedAt: string): string => `case
       when ${startedAt} is null or m.timeline @> '[{"status": "sending"}]' then '[]'
       else jsonb_build_array(jsonb_build_object('status', 'sending', 'at', ${startedAt}))

@@ -2,9 +2,9 @@ import { RECONNECT_CHECK_MS } from "../../runtime/deadlines.ts";
 import { type Queryable, sql } from "../database/database.ts";
 import type { SendRef } from "./claim-sends.ts";
 
-/** Everything here is over all clients: it keeps the sending going, whoever has died over it. */
+/** Everything here spans all clients: it re-queues due sends, including those of dead dispatchers. */
 
-/** What waits for a reconnect is looked at rarely; the reconnect itself makes it due. */
+/** Sends that wait for a reconnect are checked rarely: the reconnect itself makes them due. */
 const POSTPONE_UNCONNECTED = sql(`
   with unconnected as materialized (
     select s.client_id, s.id
@@ -27,7 +27,7 @@ export async function postponeUnconnectedSends(tx: Queryable): Promise<void> {
   await tx.query(POSTPONE_UNCONNECTED, [RECONNECT_CHECK_MS]);
 }
 
-/** In the order in which everybody writes them. */
+/** Locks rows by id like all other statements, to avoid deadlocks. */
 const RESUME = sql(`
   with waiting as materialized (
     select client_id, id
@@ -44,7 +44,7 @@ const RESUME = sql(`
   where s.client_id = w.client_id
   and s.id = w.id`);
 
-/** What has waited for the channel is due. */
+/** Makes the waiting sends of a reconnected channel due. */
 export async function resumeSends(tx: Queryable, clientId: string, channelId: string): Promise<void> {
   await tx.query(RESUME, [channelId, clientId]);
 }
@@ -60,7 +60,7 @@ const selectDue = (condition: string, order: string) => `
     limit $3
     for update of s skip locked`;
 
-/** Never given to the queue, or to a former life of Redis, or long ago and not taken up since. */
+/** Selects sends never enqueued, enqueued in another Redis epoch, or enqueued long ago and not claimed. */
 const ENQUEUE = sql(`
   with never as materialized (${selectDue("s.enqueued_at is null", "s.next_attempt_at")}
   ),
@@ -90,13 +90,13 @@ const ENQUEUE = sql(`
   returning s.client_id as "clientId", s.id, s.channel_id as "channelId", s.slot_at as "slotAt", s.place`);
 
 interface EnqueueInput {
-  /** The life of Redis that it is now. */
+  /** The current Redis epoch. */
   epoch: string;
   strandedAfter: number;
   limit: number;
 }
 
-/** Marks those that may go out as given to the queue, and answers them in the order of their acceptance. */
+/** Marks due sends as enqueued and returns them in the order of their acceptance. */
 export async function enqueueSends(tx: Queryable, input: EnqueueInput): Promise<SendRef[]> {
   const { epoch, strandedAfter, limit } = input;
   type Row = Omit<SendRef, "slotAt"> & { slotAt: Date | null; place: string };

@@ -4,7 +4,7 @@ import { firstIdAt } from "../../runtime/ids.ts";
 import { type Queryable, sql } from "../database/database.ts";
 import { canMove, UNSETTLED_STATUSES } from "./lifecycle.ts";
 
-/** The platform says of all messages up to a time that they have come so far. */
+/** A report that all messages to a person up to a time are delivered or read. */
 export interface ChannelWatermark {
   clientId: string;
   channelId: string;
@@ -13,23 +13,23 @@ export interface ChannelWatermark {
   until: Date;
 }
 
-/** A message that a watermark is about and that was not so far yet. */
+/** A message that a watermark covers and that has not reached its status yet. */
 export interface ReachedMessage {
-  /** The watermark's, in the list of them. */
+  /** Index of the watermark in the list. */
   place: number;
   id: string;
   platform_message_id: string | null;
 }
 
-/** What is older is nobody's concern any more. */
+/** Older messages are ignored. */
 const MAX_MESSAGE_AGE_MS = 30 * DAY;
 
-/** Of one watermark; what is left over is reached by the next one. */
+/** Per watermark; the next watermark covers the rest. */
 const MAX_WATERMARK_ROWS = 500;
 
 /**
- * A message that was accepted after that time is not meant, nor one that waited here and left long after it. In between the
- * platform's clock decides, which ours need not agree with.
+ * Skips messages accepted here after the watermark, and those that waited here and were sent long after it.
+ * In between the platform's clock decides, which may differ from ours.
  */
 const FIND = sql(`
   select w.place, m.id, m.platform_message_id
@@ -62,7 +62,7 @@ const FIND = sql(`
     limit $3
   ) m`);
 
-/** Over all clients: which messages the watermarks are about. */
+/** Spans all clients: finds the messages that the watermarks cover. */
 export async function findReachedMessages(
   db: Queryable,
   watermarks: readonly ChannelWatermark[],
@@ -74,7 +74,7 @@ export async function findReachedMessages(
     channel_id: channelId,
     recipient,
     word,
-    // A request may take that long, so the platform may have had the message that much before we knew.
+    // A request may take this long, so the platform may have received the message that much earlier.
     left_by: new Date(until.getTime() + SEND_DEADLINE_MS),
     end_id: firstIdAt("msg", until.getTime() + 1),
   }));

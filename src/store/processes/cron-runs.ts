@@ -1,7 +1,10 @@
 import { type Database, type Queryable, sql } from "../database/database.ts";
 import { isLeaseOfDeadWorker } from "./workers.ts";
 
-/** Of myself I know better: what is in my name while I am not at it, because an answer was lost, is in nobody's hand. */
+/**
+ * SQL: true when the run's worker is dead. The scheduler's own unfinished run counts as abandoned too: it is
+ * not running it, because the response to its claim was lost.
+ */
 const isRunAbandoned = (
   row: string,
   { ownWorker, deadAfter }: { ownWorker: string; deadAfter: string },
@@ -12,15 +15,15 @@ const isRunAbandoned = (
     deadAfter,
   });
 
-/** Without the timeout a scheduler that freezes in between would keep the others from the job for hours. */
+/** Without the timeout, a scheduler that freezes in the transaction would block the job for hours. */
 const LOCK = sql(`
   select
     set_config('idle_in_transaction_session_timeout', '5s', true),
     pg_advisory_xact_lock(hashtext('herald:cron ' || $1::text))`);
 
 /**
- * At most one run of a job is unfinished. It is closed before the tick's own is inserted, or a unique index refuses that. Who is
- * still at a run that another has taken over takes nothing: its hands are full, and no row tells of that.
+ * A unique index allows one unfinished run per job, so an abandoned one is closed before the insert. A
+ * scheduler whose current run was taken over claims nothing: no row shows that it is busy.
  */
 const CLAIM = sql(`
   with hands as materialized (
@@ -78,29 +81,29 @@ export interface Tick {
   scheduledAt: Date;
 }
 
-/** The scheduler that asks. */
+/** The scheduler that claims. */
 export interface Claimant {
   worker: string;
-  /** Milliseconds of silence after which another one is dead; null while it cannot tell. */
+  /** Milliseconds without a heartbeat after which another scheduler is dead; null while it cannot judge. */
   deadAfter: number | null;
 }
 
-/** A run, and in whose name it is. */
+/** An unfinished run and its worker. */
 export interface UnfinishedRun {
   scheduledAt: Date;
   worker: string;
 }
 
 export interface Claim {
-  /** Busy: with a run that another has taken over. */
+  /** `busy`: the scheduler still runs a job that another has taken over. */
   outcome: "claimed" | "overlapped" | "busy";
-  /** The run that was found unfinished: overlapped by this tick, or else abandoned for it. */
+  /** The unfinished run that was found: still running (`overlapped`), or closed as abandoned. */
   unfinishedRun?: UnfinishedRun;
 }
 
 /**
- * Takes the tick: for the one scheduler that may run it, or the one that has to tell that it does not run, because another run
- * of the job goes on. Undefined for all others. Two statements, for what the second sees is no older than the lock.
+ * Claims the tick for one scheduler, which runs it or reports the overlap; undefined for all others. LOCK is
+ * a statement of its own, so that CLAIM sees everything committed before the lock was granted.
  */
 export function claimTick(
   db: Database,
@@ -109,7 +112,7 @@ export function claimTick(
     worker,
     deadAfter,
     inFlight,
-  }: Claimant & { /** The run of this job that it is at. */ inFlight?: Date | undefined },
+  }: Claimant & { /** The run of this job that the scheduler is executing. */ inFlight?: Date | undefined },
 ): Promise<Claim | undefined> {
   return db.transaction(async (tx) => {
     await tx.query(LOCK, [job]);
@@ -121,7 +124,7 @@ export function claimTick(
   });
 }
 
-/** A run that others have passed by meanwhile is not worth doing again. */
+/** An abandoned run is only closed, not repeated, when a newer run of the job exists. */
 const TAKE_OVER = sql(`
   with lost as materialized (
     select
@@ -154,13 +157,13 @@ const TAKE_OVER = sql(`
   returning r.job, r.scheduled_at as "scheduledAt", l.worker, l.is_old as "isOld"`);
 
 export interface TakenOverRun extends Tick {
-  /** Who had it. */
+  /** The previous owner. */
   worker: string;
-  /** It was only closed. */
+  /** True when the run was only closed. */
   isOld: boolean;
 }
 
-/** Takes what is in the hands of the dead, of these jobs, none of which the claimant is running. */
+/** Takes over abandoned runs of these jobs; the claimant must not be running any of them. */
 export const takeOverRuns = (
   db: Queryable,
   jobs: readonly string[],
@@ -176,7 +179,7 @@ const FINISH = sql(`
   and finished_at is null
   returning job`);
 
-/** False where the run was somebody else's by then, or given up. */
+/** False when the run was taken over or closed by another scheduler. */
 export async function finishRun(
   db: Queryable,
   { job, scheduledAt, worker }: Tick & { worker: string },
@@ -215,9 +218,9 @@ const READ_METRICS = sql(`
 
 export interface CronMetrics {
   job: string;
-  /** Seconds since 1970; null where no success is on record. */
+  /** Seconds since 1970; null when no success is recorded. */
   lastSuccess: number | null;
-  /** Seconds; 0 while none runs. */
+  /** Seconds; 0 while no run is in progress. */
   runningFor: number;
 }
 

@@ -16,7 +16,7 @@ const DELETE_SILENT = sql(`
   where heartbeat_at < now() - $1 * interval '1 millisecond'
   returning id`);
 
-/** Says that the worker lives; the first call makes its row. */
+/** Records a heartbeat; the first call inserts the worker. */
 export async function recordHeartbeat(db: Queryable, id: string, process: string): Promise<void> {
   await db.query(RECORD_HEARTBEAT, [id, process]);
 }
@@ -25,7 +25,7 @@ export async function removeWorker(db: Queryable, id: string): Promise<void> {
   await db.query(REMOVE, [id]);
 }
 
-/** Over all workers: drops those that have been silent for `silentForMs` milliseconds, and answers how many. */
+/** Deletes workers without a heartbeat for `silentForMs` milliseconds; returns how many. */
 export async function deleteSilentWorkers(db: Queryable, silentForMs: number): Promise<number> {
   const rows = await db.query(DELETE_SILENT, [silentForMs]);
   return rows.length;
@@ -37,13 +37,13 @@ const COUNT_ALIVE = sql(`
   where heartbeat_at > now() - $1 * interval '1 millisecond'
   group by process`);
 
-/** How many of each process are alive. */
+/** Counts the alive workers of each process. */
 export async function countAliveWorkers(db: Queryable): Promise<Map<string, number>> {
   const rows = await db.query<{ process: string; count: number }>(COUNT_ALIVE, [WORKER_DEAD_AFTER_MS]);
   return new Map(rows.map(({ process, count }) => [process, count]));
 }
 
-/** When a lease has expired. */
+/** Limits after which a lease has expired. */
 export interface LeaseLimits {
   /** Milliseconds after which a worker without a heartbeat is dead. */
   deadAfter: number;
@@ -53,7 +53,9 @@ export interface LeaseLimits {
 
 export const LEASE_LIMITS: LeaseLimits = { deadAfter: WORKER_DEAD_AFTER_MS, maxLeaseMs: MAX_LEASE_MS };
 
-/** Who has something in hand, since when, and the milliseconds of silence that make them dead; all of it as SQL. */
+/**
+ * SQL: the owner of a lease, the time of its claim, and the milliseconds without a heartbeat that mean death.
+ */
 interface LeaseSql {
   worker: string;
   claimedAt: string;
@@ -61,8 +63,8 @@ interface LeaseSql {
 }
 
 /**
- * A claim is a sign of life too: who could not reach the database for a while may take something up before their heart beats
- * again. With null for the silence nobody is dead.
+ * SQL: true when the owner is dead. A recent claim counts as a heartbeat: a worker that could not reach the
+ * database may claim before its next heartbeat. With null as `deadAfter` no worker is dead.
  */
 export const isLeaseOfDeadWorker = ({ worker, claimedAt, deadAfter }: LeaseSql): string => `
       ${claimedAt} < now() - ${deadAfter} * interval '1 millisecond' and not exists (
@@ -72,7 +74,7 @@ export const isLeaseOfDeadWorker = ({ worker, claimedAt, deadAfter }: LeaseSql):
         and w.heartbeat_at > now() - ${deadAfter} * interval '1 millisecond'
       )`;
 
-/** Of a row in somebody's hand, with the silence as $1 and $2. */
+/** SQL: true when the lease of a claimed row has expired; $1 is deadAfter, $2 is maxLeaseMs. */
 export const isLeaseExpired = (row: string): string => `(
       ${row}.claimed_at < now() - $2 * interval '1 millisecond'
       or ${isLeaseOfDeadWorker({ worker: `${row}.worker_id`, claimedAt: `${row}.claimed_at`, deadAfter: "$1" })}

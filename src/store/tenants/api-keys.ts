@@ -15,7 +15,7 @@ export interface ApiKeyRow {
   replaced_by: string | null;
 }
 
-/** What a presented key is held against. */
+/** An API key with the columns that a presented key is verified against. */
 export interface ApiKeyCredentialRow extends ApiKeyRow {
   secret_hash: Buffer;
   client_name: string;
@@ -92,7 +92,7 @@ export async function insertApiKey(db: Queryable, clientId: string, key: NewApiK
 export const listApiKeys = (db: Queryable, clientId: string, page: PageRequest): Promise<ApiKeyRow[]> =>
   readPage(db, clientId, { page, statements: LIST });
 
-/** The key, held until the transaction ends. */
+/** Locks the key until the transaction ends. */
 export async function lockApiKey(
   tx: Queryable,
   clientId: string,
@@ -102,7 +102,7 @@ export async function lockApiKey(
   return row;
 }
 
-/** False when it was revoked before. */
+/** False when the key was already revoked. */
 export async function revokeApiKey(db: Queryable, clientId: string, id: string): Promise<boolean> {
   const rows = await db.query(REVOKE, [clientId, id]);
   return rows.length > 0;
@@ -111,7 +111,7 @@ export async function revokeApiKey(db: Queryable, clientId: string, id: string):
 interface Replacement {
   id: string;
   replacedBy: string;
-  /** For how many milliseconds the old key still works, unless it would have ended before. */
+  /** Milliseconds for which the old key still works, unless it expires earlier. */
   graceMs: number;
 }
 
@@ -123,11 +123,11 @@ export async function replaceApiKey(
   await db.query(REPLACE, [clientId, id, replacedBy, graceMs]);
 }
 
-/** Whether the key is neither revoked nor expired. */
+/** True when the key is neither revoked nor expired. */
 export const isActiveApiKey = ({ revoked_at, expires_at }: ApiKeyRow): boolean =>
   revoked_at === null && (expires_at === null || expires_at.getTime() > Date.now());
 
-/** Over all clients: whose key it is, is what the caller wants to know. */
+/** Spans all clients: the caller needs to find out the key's client. */
 export async function findApiKeyCredential(
   db: Queryable,
   id: string,
@@ -136,13 +136,13 @@ export async function findApiKeyCredential(
   return row;
 }
 
-/** Over all clients, for the operator's command line. */
+/** Spans all clients, for the operator's command line. */
 export async function findApiKeyOwner(db: Queryable, id: string): Promise<string | undefined> {
   const [row] = await db.query<{ client_id: string }>(FIND_OWNER, [id]);
   return row?.client_id;
 }
 
-/** Over all clients: notes that the key was used, at most once a minute. */
+/** Spans all clients: records that the key was used, at most once a minute. */
 export async function touchApiKey(db: Queryable, id: string): Promise<void> {
   await db.query(TOUCH, [id]);
 }

@@ -17,11 +17,11 @@ export interface AuditRow {
 
 export type ActorType = "user" | "api_key" | "operator" | "service";
 
-/** The client that is acted on, who acts, and from where. */
+/** The client acted on, the credential that acts, and the origin of the request. */
 export interface AuditActor {
   clientId: string;
   credential: { type: ActorType; id: string; name: string };
-  /** Null where nobody called over HTTP, as `requestId` is. */
+  /** Null without an HTTP request, like `requestId`. */
   address: string | null;
   requestId: string | null;
 }
@@ -29,7 +29,7 @@ export interface AuditActor {
 export interface AuditEntry {
   action: string;
   target: string;
-  /** Never a secret: owners read it. */
+  /** Must not contain secrets: owners can read it. */
   details?: Record<string, unknown>;
 }
 
@@ -49,7 +49,7 @@ const LIST = byNewest(`
   and ($4::text is null or action = $4)
   and ($5::text is null or actor_id = $5)`);
 
-/** Put down in the transaction of the deed itself: neither is there without the other. */
+/** Runs in the transaction of the audited change, so that neither exists without the other. */
 export async function recordAudit(tx: Queryable, actor: AuditActor, entry: AuditEntry): Promise<void> {
   const { clientId, credential, address, requestId } = actor;
   await tx.query(INSERT, [

@@ -29,8 +29,8 @@ const LOCK = sql(`
   for update`);
 
 /**
- * What no constraint ties to the client. Whoever writes an attempt holds its delivery, so deliveries go first: the
- * attempts of those that were waited for are seen after them.
+ * Tables without a foreign key to clients. Deliveries come first: an attempt is written under the lock of its
+ * delivery, so attempts committed while this waited are deleted too.
  */
 const DELETE_CLIENT_ROWS = [
   "deliveries",
@@ -60,12 +60,14 @@ export async function findClient(db: Queryable, clientId: string): Promise<Clien
   return row;
 }
 
-/** All clients, for the operator. */
+/** Lists all clients, for the operator. */
 export const listClients = (db: Queryable): Promise<ClientRow[]> => db.query<ClientRow>(LIST);
 
 const DELETE_BATCH_ROWS = 2_000;
 
-/** A few at a time: whoever writes to many clients' rows of a queue at once must not wait for the erasing of one. */
+/**
+ * Deletes in small batches: statements that write queue rows of many clients must not wait for one deletion.
+ */
 const DELETE_QUEUE_BATCH = ["deliveries", "sends"].map((table) =>
   sql(`
   delete from ${table}
@@ -79,7 +81,10 @@ const DELETE_QUEUE_BATCH = ["deliveries", "sends"].map((table) =>
   returning 1 as one`),
 );
 
-/** Erases everything of the client. Whoever records an event or a message holds the client, so none comes in meanwhile. */
+/**
+ * Deletes all data of the client. Recording an event or a message locks the client, so none is added
+ * meanwhile.
+ */
 export async function deleteClient(db: Database, clientId: string): Promise<void> {
   for (const statement of DELETE_QUEUE_BATCH)
     while ((await db.query(statement, [clientId, DELETE_BATCH_ROWS])).length === DELETE_BATCH_ROWS);

@@ -23,7 +23,7 @@ export async function insertDataDeletion(
   await tx.query(INSERT, [confirmation_code, connections, channels]);
 }
 
-/** Over all clients: whoever knows the code may know. */
+/** Spans all clients: knowing the code is the authorisation. */
 export async function findDataDeletion(db: Queryable, code: string): Promise<DataDeletionRow | undefined> {
   const [row] = await db.query<DataDeletionRow>(FIND, [code]);
   return row;

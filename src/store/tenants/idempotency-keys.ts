@@ -1,7 +1,7 @@
 import { DAY } from "../../runtime/durations.ts";
 import { type Queryable, sql } from "../database/database.ts";
 
-/** For so long an operation is known by its key. */
+/** How long an idempotency key is remembered. */
 export const IDEMPOTENCY_KEY_TTL_MS = 1 * DAY;
 
 export interface IdempotencyKeyRow {
@@ -16,7 +16,7 @@ const FIND = sql(`
   and id = $2
   and created_at >= now() - $3 * interval '1 millisecond'`);
 
-/** The operation that the key names, where there was one. */
+/** Undefined when the key is unknown or expired. */
 export async function findIdempotencyKey(
   db: Queryable,
   clientId: string,
@@ -37,7 +37,7 @@ const DELETE_EXPIRED = sql(`
   and created_at < now() - $1 * interval '1 millisecond'
   returning 1 as one`);
 
-/** Over all clients: up to `limit` of those that count no more. */
+/** Spans all clients: deletes up to `limit` expired keys; returns how many. */
 export async function deleteExpiredIdempotencyKeys(db: Queryable, limit: number): Promise<number> {
   const rows = await db.query(DELETE_EXPIRED, [IDEMPOTENCY_KEY_TTL_MS, limit]);
   return rows.length;

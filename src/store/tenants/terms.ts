@@ -6,7 +6,7 @@ export interface TermsRow {
   published_at: Date;
 }
 
-/** How a client stands to the version in force: with its last acceptance, of whichever version. */
+/** Whether a client has accepted the version in force, with its latest acceptance of any version. */
 export interface TermsStatusRow {
   version: string;
   accepted: boolean;
@@ -25,7 +25,7 @@ export interface NewAcceptance {
   role: string;
 }
 
-/** What was published last. */
+/** The version published last. */
 const CURRENT = `(
     select version, text, published_at
     from terms_versions
@@ -37,10 +37,10 @@ const FIND_IN_FORCE = sql(`
   select version, text, published_at
   from ${CURRENT}`);
 
-/** Lets others accept and everybody read, but nobody publish. */
+/** Blocks publishing; allows acceptances and reads. */
 const LOCK_FOR_ACCEPTANCE = sql("lock table terms_versions in row share mode");
 
-/** Lets everybody read, but nobody accept or publish. */
+/** Blocks acceptances and publishing; allows reads. */
 const LOCK_FOR_PUBLISHING = sql("lock table terms_versions in exclusive mode");
 
 const PUBLISH = sql(`
@@ -69,7 +69,10 @@ const IS_ACCEPTED = sql(`
   ) as accepted
   from ${CURRENT}`);
 
-/** By the order of publishing: only what is in force is ever accepted, so the last acceptance is that of the latest version. */
+/**
+ * Ordered by publication: only the version in force can be accepted, so the newest accepted version is the
+ * latest acceptance.
+ */
 const STATUS = sql(`
   select current.version, last.version is not distinct from current.version as accepted,
     last.accepted_at, last.user_id, last.name, last.email, last.role
@@ -83,25 +86,28 @@ const STATUS = sql(`
     limit 1
   ) last on true`);
 
-/** Of all clients. There always is one: the first came with its table. */
+/** Applies to all clients. A version always exists: the migration inserts the first one. */
 export async function findTermsInForce(db: Queryable): Promise<TermsRow> {
   const [row] = await db.query<TermsRow>(FIND_IN_FORCE);
   return row as TermsRow;
 }
 
-/** The same, and it stays in force until the transaction ends. Read after the lock: who waited for it sees what was published. */
+/**
+ * Keeps the version in force until the transaction ends. Reads after locking, to see a version published
+ * while it waited for the lock.
+ */
 export async function lockTermsForAcceptance(tx: Queryable): Promise<TermsRow> {
   await tx.query(LOCK_FOR_ACCEPTANCE);
   return findTermsInForce(tx);
 }
 
-/** Of all clients: until the transaction ends nobody else publishes, and nobody accepts. */
+/** Blocks other publishing and all acceptances until the transaction ends; returns the version in force. */
 export async function lockTermsForPublishing(tx: Queryable): Promise<TermsRow> {
   await tx.query(LOCK_FOR_PUBLISHING);
   return findTermsInForce(tx);
 }
 
-/** For all clients. Undefined when there is such a version. */
+/** Applies to all clients. Undefined when the version already exists. */
 export async function insertTerms(
   tx: Queryable,
   { version, text }: Pick<TermsRow, "version" | "text">,
@@ -110,13 +116,13 @@ export async function insertTerms(
   return row;
 }
 
-/** How many of all clients have accepted it. */
+/** Number of clients that have accepted the version. */
 export async function countAcceptances(db: Queryable, version: string): Promise<number> {
   const [row] = await db.query<{ count: number }>(COUNT_ACCEPTANCES, [version]);
   return row?.count ?? 0;
 }
 
-/** False when the client had accepted it before: that stays as it is. */
+/** False when the client had already accepted the version; the first acceptance stays. */
 export async function insertAcceptance(
   tx: Queryable,
   clientId: string,
@@ -126,7 +132,7 @@ export async function insertAcceptance(
   return rows.length > 0;
 }
 
-/** What the gate asks on each request. */
+/** Read by the terms gate on each request. */
 export async function readAcceptance(
   db: Queryable,
   clientId: string,

@@ -12,7 +12,7 @@ export interface UserRow {
   created_at: Date;
 }
 
-/** What a presented token or password is held against. */
+/** A user with the columns that a token or password is verified against. */
 export interface UserCredentialRow extends UserRow {
   password_hash: string;
   tokens_valid_from: Date | null;
@@ -92,7 +92,7 @@ const selectCredential = (condition: string) =>
 const FIND_CREDENTIAL = selectCredential("u.id = $1");
 const FIND_BY_EMAIL = selectCredential("lower(u.email) = lower($1)");
 
-/** Undefined when the email is taken, by whichever client. */
+/** Undefined when the email is taken, by any client. */
 export async function insertUser(
   db: Queryable,
   clientId: string,
@@ -106,13 +106,15 @@ export async function insertUser(
 export const listUsers = (db: Queryable, clientId: string, page: PageRequest): Promise<UserRow[]> =>
   readPage(db, clientId, { page, statements: LIST });
 
-/** The user, held until the transaction ends: of two changes at the same moment neither undoes the other. */
+/** Locks the user until the transaction ends, so that concurrent changes do not overwrite each other. */
 export async function lockUser(tx: Queryable, clientId: string, id: string): Promise<UserRow | undefined> {
   const [row] = await tx.query<UserRow>(LOCK, [clientId, id]);
   return row;
 }
 
-/** The client's enabled owners, held until the transaction ends: two owners cannot leave at the same moment. */
+/**
+ * Locks the client's enabled owners until the transaction ends: two of them cannot be removed concurrently.
+ */
 export async function lockOwners(tx: Queryable, clientId: string): Promise<string[]> {
   const rows = await tx.query<{ id: string }>(LOCK_OWNERS, [clientId]);
   return rows.map((row) => row.id);
@@ -130,11 +132,14 @@ export async function updateUser(
 export interface NewPassword {
   id: string;
   passwordHash: string;
-  /** The hash that the old password was checked against, where it was: checking takes a while, and another may be set by then. */
+  /**
+   * The hash that the old password was verified against, if it was: another may be set while that takes
+   * place.
+   */
   replaces?: string | undefined;
 }
 
-/** Also ends the tokens that were issued before. False when there is no such user, or another password by now. */
+/** Also revokes tokens issued before. False when the user does not exist or has another password by now. */
 export async function setPassword(
   db: Queryable,
   clientId: string,
@@ -145,8 +150,8 @@ export async function setPassword(
 }
 
 /**
- * When the login took place. Undefined when the password was changed, or the user disabled, since it was looked up: what
- * the old password opens must not outlive it, and checking one takes a while.
+ * Returns the login time. Undefined when the password was changed or the user disabled since the lookup:
+ * verifying takes a while, and the old password must not grant access any more.
  */
 export async function recordLogin(db: Queryable, user: UserCredentialRow): Promise<Date | undefined> {
   const [row] = await db.query<{ last_login_at: Date }>(RECORD_LOGIN, [
@@ -157,13 +162,13 @@ export async function recordLogin(db: Queryable, user: UserCredentialRow): Promi
   return row?.last_login_at;
 }
 
-/** Over all clients: whose user it is, is what the caller wants to know. */
+/** Spans all clients: the caller needs to find out the user's client. */
 export async function findUserCredential(db: Queryable, id: string): Promise<UserCredentialRow | undefined> {
   const [row] = await db.query<UserCredentialRow>(FIND_CREDENTIAL, [id]);
   return row;
 }
 
-/** Over all clients: an email names one person. */
+/** Spans all clients: an email belongs to one user. */
 export async function findUserByEmail(db: Queryable, email: string): Promise<UserCredentialRow | undefined> {
   const [row] = await db.query<UserCredentialRow>(FIND_BY_EMAIL, [email]);
   return row;

@@ -1,11 +1,11 @@
 import { type Queryable, sql } from "../database/database.ts";
 
 export interface WebhookConfigRow {
-  /** The client's. */
+  /** The client's id. */
   id: string;
   webhook_url: string | null;
   secret_sealed: string | null;
-  /** Its last four characters, so that a look at the configuration opens no secret. */
+  /** Last four characters, so that showing the configuration does not open the secret. */
   secret_last4: string | null;
   former_secret_sealed: string | null;
   former_secret_until: Date | null;
@@ -20,14 +20,14 @@ const FIND = sql(`
   from webhook_configs
   where id = $1`);
 
-/** The client, because its configuration may have no row yet. Its events are recorded meanwhile. */
+/** Locks the client, because its configuration may have no row yet. Its events can still be recorded. */
 const LOCK_CLIENT = sql(`
   select id
   from clients
   where id = $1
   for no key update`);
 
-/** The row as well, against those who encrypt secrets anew without asking for the client. */
+/** Locks the row too, because key rotation does not lock the client. */
 const LOCK = sql(`
   select ${COLUMNS}
   from webhook_configs
@@ -56,20 +56,22 @@ const emptyWebhookConfig = (clientId: string): WebhookConfigRow => ({
   disabled_keys: [],
 });
 
-/** Also of a client that never configured anything. */
+/** Returns an empty configuration for a client that never configured one. */
 export async function findWebhookConfig(db: Queryable, clientId: string): Promise<WebhookConfigRow> {
   const [row] = await db.query<WebhookConfigRow>(FIND, [clientId]);
   return row ?? emptyWebhookConfig(clientId);
 }
 
-/** The configuration, held until the transaction ends: of two changes at the same moment neither undoes the other. */
+/**
+ * Locks the configuration until the transaction ends, so that concurrent changes do not overwrite each other.
+ */
 export async function lockWebhookConfig(tx: Queryable, clientId: string): Promise<WebhookConfigRow> {
   await tx.query(LOCK_CLIENT, [clientId]);
   const [row] = await tx.query<WebhookConfigRow>(LOCK, [clientId]);
   return row ?? emptyWebhookConfig(clientId);
 }
 
-/** Writes the whole configuration, which the transaction holds. */
+/** Writes the whole configuration, which the transaction must have locked. */
 export async function saveWebhookConfig(
   tx: Queryable,
   clientId: string,
