@@ -6,7 +6,7 @@ import { type AdAccountRow, findAdAccount } from "../../store/ads/ad-accounts.ts
 import type { Database } from "../../store/database/database.ts";
 import { revokeConnections } from "./ad-accounts.ts";
 
-/** An ad account that is not revoked, and how the platform is spoken to in its name. */
+/** An ad account that is not revoked, and what platform calls need to access it. */
 export interface AdAccountAccess {
   row: AdAccountRow & { connection_id: string };
   access: AdAccess;
@@ -20,7 +20,7 @@ interface Parts {
 export type OpenAdAccountOutcome =
   | { outcome: "opened"; account: AdAccountAccess }
   | { outcome: "not_found" }
-  /** Its token is dead. */
+  /** The account's token is dead. */
   | { outcome: "revoked" };
 
 export async function openAdAccount(
@@ -42,7 +42,7 @@ interface RevocationParts {
   log: Log;
 }
 
-/** The platform calls the token of a connection dead: every account that shares it is revoked. Answers how many. */
+/** Revokes every account that shares the connection's dead token; returns how many. */
 export async function revokeDeadConnection(
   { db, log }: RevocationParts,
   connectionId: string,

@@ -6,7 +6,7 @@ import type { AdAccountRow } from "../../store/ads/ad-accounts.ts";
 const labelOf = (status: number): AdAccountDto["account_status_label"] =>
   AD_ACCOUNT_LABELS[status as keyof typeof AD_ACCOUNT_LABELS] ?? "unknown";
 
-/** An ad account as callers and events have it. */
+/** An ad account as responses and events show it. */
 export const toAdAccount = (row: AdAccountRow): AdAccountDto => ({
   id: row.id,
   ad_account_id: row.ad_account_id,

@@ -17,11 +17,11 @@ const toDraft = (type: AdAccountEventType, account: AdAccountRow, more: object =
   data: { ad_account: toAdAccount(account), ...more },
 });
 
-/** For the first time, or again after it was revoked. */
+/** The first connection, or the first after a revocation. */
 export const adAccountConnected = (account: AdAccountRow, previous_status?: string): EventDraft =>
   toDraft("ad_account.connected", account, previous_status === undefined ? {} : { previous_status });
 
-/** The platform says something else of it than before. */
+/** The platform reports other facts than before. */
 export const adAccountUpdated = (account: AdAccountRow): EventDraft => toDraft("ad_account.updated", account);
 
 export const adAccountRevoked = ({ previous_status, ...account }: RevokedRow): EventDraft =>

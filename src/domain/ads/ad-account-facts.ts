@@ -4,7 +4,7 @@ import { AD_ACCOUNT_FACTS, type AdAccountFacts } from "../../store/ads/ad-accoun
 
 const textOrNull = (text: string | undefined) => (text === undefined ? null : toStorable(text));
 
-/** What the platform says of an ad account, as it is kept. */
+/** The platform's facts about an ad account, with characters replaced that Postgres rejects. */
 export const toFacts = (account: PlatformAdAccount): AdAccountFacts => ({
   name: toStorable(account.name),
   currency: toStorable(account.currency),

@@ -11,7 +11,7 @@ interface Parts {
   log: Log;
 }
 
-/** Asks the platform to tell us of the account's changes. False where it refuses; a dead token is thrown. */
+/** Subscribes to the account's changes. False when the platform refuses; throws when the token is dead. */
 export async function subscribe(
   { db, accounts, log }: Parts,
   { row, access }: AdAccountAccess,

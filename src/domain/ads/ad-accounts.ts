@@ -16,13 +16,13 @@ import { serviceActor } from "../tenants/service-actor.ts";
 import { adAccountRevoked, adAccountUpdated } from "./ad-account-events.ts";
 import { haveChanged } from "./ad-account-facts.ts";
 
-/** What a client may make of its account. */
+/** Statuses that a client may set. */
 export const SETTABLE_STATUSES = ["active", "disabled"] as const satisfies readonly AdAccountStatus[];
 export type SettableStatus = (typeof SETTABLE_STATUSES)[number];
 
 type Transition = "goes" | "stays" | "never_active" | "revoked";
 
-/** What becomes of an account in a state, by the state that is chosen. */
+/** Effect of setting a status, by the current status. */
 const TRANSITIONS: Readonly<Record<AdAccountStatus, Readonly<Record<SettableStatus, Transition>>>> = {
   available: { active: "goes", disabled: "never_active" },
   active: { active: "stays", disabled: "goes" },
@@ -31,7 +31,7 @@ const TRANSITIONS: Readonly<Record<AdAccountStatus, Readonly<Record<SettableStat
 };
 
 export type StatusChangeOutcome =
-  /** `changed`: whether it was in another state before. */
+  /** `changed`: false when the account already had the status. */
   | { outcome: "set"; row: AdAccountRow; changed: boolean }
   | { outcome: "not_found" }
   /** An account that was never active cannot be disabled. */
@@ -67,7 +67,7 @@ export async function applyStatusChange(
   return { outcome: "set", row, changed: true };
 }
 
-/** What a connection's token could read of its accounts. */
+/** Accounts read with a connection's token. */
 interface SyncInput {
   fetched: readonly (AdAccountFacts & { id: string })[];
   /** Accounts that the platform no longer shows to this token. */
@@ -76,13 +76,13 @@ interface SyncInput {
 
 interface SyncResult {
   rows: AdAccountRow[];
-  /** How many of the fetched accounts have changed. */
+  /** Number of fetched accounts that have changed. */
   changed: number;
-  /** The platform's ids of accounts that were reachable until now. */
+  /** Platform ids of accounts that were reachable until now. */
   unreachable: string[];
 }
 
-/** Stores what was read with the token of a connection; its client hears of what has changed. */
+/** Stores what was read with a connection's token and records an event for each account that changed. */
 export function recordSync(
   db: Database,
   connectionId: string,
@@ -92,7 +92,7 @@ export function recordSync(
     const rows = await syncAccounts(tx, connectionId, fetched);
     const changed = rows.filter((row) => haveChanged(row, row.former));
     await recordEvents(tx, changed.map(adAccountUpdated));
-    // They keep their state, but what happens to them is no more told to this client.
+    // Unreachable accounts keep their status, but their events are no longer recorded for this client.
     const unreachable =
       unreachableIds.length > 0 ? await markUnreachable(tx, connectionId, unreachableIds) : [];
     return { rows, changed: changed.length, unreachable };
@@ -100,7 +100,7 @@ export function recordSync(
 }
 
 /**
- * The tokens of these connections are dead: they are erased, and whoever used one hears of each account, once. Runs in the
+ * Deletes connections whose tokens are dead and revokes their accounts, with one event each. Runs in the
  * transaction of revokeDeadConnection, deauthorize or deleteUserData.
  */
 export async function revokeConnections(

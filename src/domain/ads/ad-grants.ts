@@ -12,12 +12,12 @@ import { adAccountConnected, adAccountUpdated } from "./ad-account-events.ts";
 import { haveChanged, toFacts } from "./ad-account-facts.ts";
 import { applyStatusChange } from "./ad-accounts.ts";
 
-/** What a person has granted in the ad platform's dialog. */
+/** Ad accounts and token that a person has authorised in the ad platform's dialog. */
 export interface Grant {
-  /** Who they are at the platform. */
+  /** The person's id at the platform. */
   platformUserId: string;
   token: string;
-  /** Null: never. */
+  /** Null when the token never expires. */
   expiresAt: Date | null;
   accounts: readonly PlatformAdAccount[];
 }
@@ -28,8 +28,8 @@ interface Parts {
 }
 
 /**
- * Writes the grant down and answers its accounts, in the platform's order. They share one connection, a new one: those that
- * the client had before leave their former one for it, whose token goes when nobody needs it any more.
+ * Stores the grant and returns its accounts in the platform's order. All of them move to one new connection;
+ * a former connection is deleted with its token once no account uses it.
  */
 export const storeGrant = (
   { db, secretBox }: Parts,
@@ -37,7 +37,10 @@ export const storeGrant = (
   grant: Grant,
 ): Promise<AdAccountRow[]> => db.transaction((tx) => writeGrant({ tx, secretBox }, actor, grant));
 
-/** Stores a first grant and activates its accounts in one transaction: after a crash they are active or absent. */
+/**
+ * Stores a first grant and activates its accounts in one transaction: after a crash they are active or
+ * absent.
+ */
 export const storeActiveGrant = ({ db, secretBox }: Parts, actor: AuditActor, grant: Grant): Promise<void> =>
   db.transaction(async (tx) => {
     const accounts = await writeGrant({ tx, secretBox }, actor, grant);
@@ -55,14 +58,14 @@ interface TransactionParts {
 async function writeGrant(parts: TransactionParts, actor: AuditActor, grant: Grant): Promise<AdAccountRow[]> {
   const { tx } = parts;
   const { clientId } = actor;
-  // The platform may repeat one on its next page.
+  // The platform may repeat an account on its next page.
   const granted = new Map(grant.accounts.map((account) => [account.ad_account_id, account]));
   if (granted.size === 0) return [];
   const ids = [...granted.keys()];
   await reserveGrants(tx, clientId);
   const former = indexByAccount(await lockAdAccounts(tx, clientId, ids));
   const connectionId = await storeConnection(parts, clientId, grant);
-  // Lists are newest first: so they show what was granted at once in the platform's order too.
+  // New ids are assigned in reverse: lists are newest first and thus show the platform's order too.
   const accounts = [...granted.values()].reverse().map(toGrantedAccount);
   const saved = indexByAccount(await saveGrantedAccounts(tx, clientId, { connectionId, accounts }));
   await deleteUnusedConnections(tx, clientId);
@@ -103,7 +106,7 @@ const toGrantedAccount = (account: PlatformAdAccount) => ({
   ...toFacts(account),
 });
 
-/** Who only takes a new token has nothing to tell, unless the platform has. */
+/** A new token alone records no event; changed facts do. */
 function eventDraftsOf(row: AdAccountRow, former: AdAccountRow | undefined): EventDraft[] {
   if (!former || former.status === "revoked") return [adAccountConnected(row, former?.status)];
   return haveChanged(row, former) ? [adAccountUpdated(row)] : [];

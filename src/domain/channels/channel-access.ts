@@ -4,7 +4,7 @@ import type { SecretBox } from "../../security/secret-box.ts";
 import { type ChannelTokenRow, findChannelToken } from "../../store/channels/channels.ts";
 import type { Database } from "../../store/database/database.ts";
 
-/** A connected channel, and the token that speaks for it. */
+/** A connected channel and its opened token. */
 export interface ChannelAccess {
   row: ChannelTokenRow & { token_sealed: string };
   token: string;
@@ -35,7 +35,7 @@ export async function openChatChannel(
   return { outcome: "opened", access: { row: { ...row, token_sealed }, token } };
 }
 
-/** Its number, for a chatapp channel has both ids. */
+/** Only for chatapp channels, which always have both ids. */
 export const toChatNumber = ({ row, token }: ChannelAccess): ChatNumber => ({
   wabaId: row.waba_id as string,
   phoneNumberId: row.phone_number_id as string,

@@ -3,7 +3,7 @@ import type { ChannelStatus, Platform } from "../../schema/enumerations.ts";
 import { toTimestamp } from "../../schema/timestamps.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
 
-/** Fields that every channel may have, by their names on the wire and in the row alike. */
+/** Optional fields, which have the same name in the response and in the row. */
 const OPTIONAL_FIELDS = [
   "display_name",
   "waba_id",
@@ -20,7 +20,7 @@ type OptionalFields = Partial<Record<(typeof OPTIONAL_FIELDS)[number], string>>;
 const definedFieldsOf = (row: ChannelRow): OptionalFields =>
   Object.fromEntries(OPTIONAL_FIELDS.flatMap((name) => (row[name] === null ? [] : [[name, row[name]]])));
 
-/** Absent is what does not apply; nothing is null. */
+/** Fields that do not apply are absent, never null. */
 export const toChannel = (row: ChannelRow): ChannelDto => ({
   channel_id: row.id,
   platform: row.platform as Platform,

@@ -2,7 +2,7 @@ import type { Platform } from "../../schema/enumerations.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
 import type { EventDraft } from "../events/record-events.ts";
 
-/** Why a channel ended, as its client is told. */
+/** Why a channel was disconnected, as its event states. */
 export type DisconnectReason = "token_dead" | "requested" | "taken_over" | "platform";
 
 type EndedChannel = Pick<ChannelRow, "client_id" | "id" | "platform" | "external_ref">;

@@ -3,7 +3,7 @@ import type { Platform } from "../../schema/enumerations.ts";
 import { findChannel } from "../../store/channels/channels.ts";
 import type { Queryable } from "../../store/database/database.ts";
 
-/** The platform of a client's channel; undefined where the client has no such channel. */
+/** Returns the platform of a client's channel; undefined when the client has no such channel. */
 export type PlatformLookup = (
   clientId: string,
   channelId: string,
@@ -11,9 +11,12 @@ export type PlatformLookup = (
 
 const MAX_CACHED_CHANNELS = 20_000;
 
-/** A channel never changes its platform, so it is asked for once. Whether the channel is connected may change, and is not. */
+/**
+ * Caches the platform of each channel, which never changes. Whether it is connected may change and is not
+ * cached.
+ */
 export function createPlatformLookup(db: Queryable): PlatformLookup {
-  // By size, each counting as one: by number, room for all of them would be made at once.
+  // `maxSize` instead of `max`: with `max` the cache would allocate room for all entries up front.
   const cache = new LRUCache<string, Platform>({ maxSize: MAX_CACHED_CHANNELS, sizeCalculation: () => 1 });
   const load = async (key: string, [clientId, channelId]: [string, string]) => {
     const row = await findChannel(db, clientId, channelId);

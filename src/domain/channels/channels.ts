@@ -20,7 +20,7 @@ import { recordEvents } from "../events/record-events.ts";
 import { serviceActor } from "../tenants/service-actor.ts";
 import { channelDisconnected, type DisconnectReason } from "./channel-events.ts";
 
-/** What a channel speaks for, as its platform names it. */
+/** The asset of a channel, by the ids of its platform. */
 export type ChannelAsset =
   | { platform: "chatapp"; phoneNumberId: string; wabaId: string }
   | { platform: "photoapp"; photoappUserId: string; pageId: string }
@@ -33,9 +33,9 @@ export interface ChannelInput {
   displayPhoneNumber?: string | undefined;
   templateNamespace?: string | undefined;
   externalRef?: string | undefined;
-  /** The person at the platform who granted it, where known. */
+  /** The platform user who granted the token, if known. */
   platformUserId?: string | undefined;
-  /** Whether it is taken from another client that has it. */
+  /** True to take the asset over from another client that has it. */
   takeOver?: boolean | undefined;
 }
 
@@ -46,14 +46,20 @@ interface Parts {
   secretBox: SecretBox;
 }
 
-/** An asset that the client had before keeps its channel; one that another client has is taken over, or it is taken. */
+/**
+ * Reconnects the channel that the client had for the asset, or creates one. An asset of another client is
+ * taken over if requested; otherwise the outcome is `taken`.
+ */
 export const connectChannel = (
   { db, secretBox }: Parts,
   actor: AuditActor,
   input: ChannelInput,
 ): Promise<ConnectOutcome> => db.transaction((tx) => connect({ tx, secretBox }, actor, input));
 
-/** Connects all of them in one transaction, each as connectChannel does: after a crash the client has all or none. */
+/**
+ * Connects all channels in one transaction, each as connectChannel does: after a crash the client has all or
+ * none.
+ */
 export const connectChannels = (
   { db, secretBox }: Parts,
   actor: AuditActor,
@@ -123,14 +129,14 @@ function contentOf(id: string, input: ChannelInput, tokenSealed: string): Channe
   };
 }
 
-/** Who took it is another client's business: in the former one's log it was the service. */
+/** The former client's audit log names the service as the actor: it must not reveal the other client. */
 async function takeOverFrom(tx: Queryable, { client_id: clientId, id }: ChannelRow): Promise<void> {
   await disconnect(tx, serviceActor(clientId), { id, reason: "taken_over" });
 }
 
 type EndedChannel = Pick<ChannelRow, "id" | "platform" | "asset_id">;
 
-/** Runs in the transaction that ends the channel. */
+/** Runs in the transaction that disconnects the channel. */
 export async function auditDisconnect(
   tx: Queryable,
   actor: AuditActor,
@@ -140,7 +146,7 @@ export async function auditDisconnect(
   await recordAudit(tx, actor, { action: "channel.disconnected", target: id, details });
 }
 
-/** Nothing is told of a channel that was disconnected before. */
+/** Records nothing for a channel that was already disconnected. */
 async function disconnect(
   tx: Queryable,
   actor: AuditActor,
@@ -153,8 +159,8 @@ async function disconnect(
 }
 
 /**
- * The platform has cut a business off: its channels of this client that were connected by then have ended. False when none
- * was. Runs in the transaction that records the platform's webhook.
+ * Disconnects the client's channels of a business that the platform has removed, if they were granted by
+ * then. False when there were none. Runs in the transaction that records the platform's webhook.
  */
 export async function disconnectByPlatform(
   tx: Queryable,
@@ -167,7 +173,7 @@ export async function disconnectByPlatform(
   return disconnected.length > 0;
 }
 
-/** The platform calls the channel's token dead: it must be connected again, and its client hears of it, once. */
+/** Marks the channel with the dead token as needs_reauth and records one event. */
 export async function invalidateChannelToken(
   db: Database,
   channel: { client_id: string; id: string; token_sealed: string },
@@ -180,7 +186,7 @@ export async function invalidateChannelToken(
   });
 }
 
-/** True when the client has such a channel; disconnecting it twice changes nothing. */
+/** True when the client has such a channel. Disconnecting it twice changes nothing. */
 export function disconnectChannel(db: Database, actor: AuditActor, id: string): Promise<boolean> {
   return db.transaction(async (tx) => {
     await disconnect(tx, actor, { id, reason: "requested" });

@@ -11,22 +11,22 @@ import {
 import type { Queryable } from "../../store/database/database.ts";
 
 /**
- * The platform tells the time in whole seconds, by a clock that may be slow. What it tells is therefore taken for newer than
- * what it answered up to so long before: the other way round a status would be missed for good.
+ * The platform reports times in whole seconds, by a clock that may be slow. Its responses are dated back by
+ * this much: a status webhook that seems older than a response would be lost for good.
  */
 const CLOCK_LEEWAY_MS = 5 * SECOND;
 
-/** As of when an answer to a question of that time holds. */
+/** The time as of which the response to a request holds. */
 export const answerAsOf = (requestedAt: Date): Date => new Date(requestedAt.getTime() - CLOCK_LEEWAY_MS);
 
-/** Of a template that is told of several times only the last is kept. */
+/** Stores only the newest update of each template. */
 export async function cacheTemplates(db: Queryable, updates: readonly TemplateUpdate[]): Promise<void> {
   const inOrder = updates.filter(isCacheable).toSorted((one, other) => +one.updated_at - +other.updated_at);
   const newest = new Map(inOrder.map((one) => [keyOf(one), one]));
   if (newest.size > 0) await upsertTemplates(db, [...newest.values()]);
 }
 
-/** Likewise, each trait by itself. */
+/** Stores only the newest value of each trait of a template. */
 export async function cacheTemplateTraits(db: Queryable, traits: readonly TemplateTraits[]): Promise<void> {
   const newest = new Map<string, TemplateTraits>();
   for (const one of traits.filter(isCacheable).toSorted((one, other) => +one.at - +other.at)) {
@@ -40,10 +40,10 @@ export async function cacheTemplateTraits(db: Queryable, traits: readonly Templa
 
 const keyOf = ({ client_id, hsm_id }: TemplateRef) => `${client_id} ${hsm_id}`;
 
-/** No name that the platform takes is longer; what is much longer has no room in the index. */
+/** The platform accepts no longer names; much longer values do not fit into the index. */
 const MAX_FIELD_CHARACTERS = 512;
 
-/** One template that the database would refuse must not cost the others anything. */
+/** True when Postgres can store the template: one that it rejects must not fail the others. */
 const isCacheable = (row: TemplateRef): boolean =>
   isPlatformId(row.hsm_id) &&
   findStorableProblem(row, "") === undefined &&

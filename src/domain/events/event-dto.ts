@@ -5,7 +5,7 @@ import type { EventDetailDto, EventDto } from "../../schema/events.ts";
 import { toTimestamp } from "../../schema/timestamps.ts";
 import type { AttemptRow, EventRow } from "../../store/events/events.ts";
 
-/** Where the last attempt went; before the first one, where it would go by what is configured now. */
+/** URL of the last attempt; before the first one, the URL by the current configuration. */
 function urlOf({ url, webhook_url, key, type }: EventRow): string | null {
   if (url !== null || webhook_url === null) return url;
   return addressOf(webhook_url, key as EventKey | null, type as EventType);
@@ -38,7 +38,7 @@ export const toEventDetail = (
   attempts: readonly AttemptRow[],
 ): EventDetailDto => ({
   ...toEvent(row),
-  // As it was recorded: parsed and written again, long integers would be rounded.
+  // The recorded text: parsing and serialising it again would round long integers.
   payload: new JsonText(row.payload),
   delivery_attempts: attempts.map(toDeliveryAttempt),
 });

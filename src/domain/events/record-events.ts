@@ -12,7 +12,7 @@ import {
   type NewEvent,
 } from "../../store/events/insert-events.ts";
 
-/** Something that happened and is to be told to a client. */
+/** An event to record for a client. */
 export interface EventDraft {
   clientId: string;
   type: EventType;
@@ -20,21 +20,21 @@ export interface EventDraft {
   channelId?: string | null;
   adAccountId?: string | null;
   externalRef?: string | null;
-  /** The message of ours that it is about. */
+  /** The outbound message that the event is about. */
   messageId?: string | null;
-  /** When it happened, where somebody else knows better than our clock. */
+  /** Set when the platform reports the time; otherwise the event occurs now. */
   occurredAt?: Date | undefined;
-  /** Normalised; or its JSON, where it contains what was not read. */
+  /** Normalised data, or its JSON text when it contains parts that were not parsed. */
   data: object | JsonText;
-  /** The platform's own words, as they came. */
+  /** The platform's original JSON. */
   raw?: JsonText;
-  /** What it is known by when it comes again; absent: it comes once. */
+  /** Identifies repetitions of the event; absent for an event that cannot repeat. */
   dedupKey?: string;
 }
 
 /**
- * Inserts events and their deliveries in one statement, and returns those that were not recorded before. With a notifier the
- * dispatchers learn of them at once, so inside a transaction it must be that of notifyAfterCommit; without, within a second.
+ * Inserts events and their deliveries in one statement; returns the ids of the new ones. A notifier queues
+ * them immediately (in a transaction: that of notifyAfterCommit); without one the sweep does within a second.
  */
 export async function recordEvents(
   db: Queryable,
@@ -49,11 +49,11 @@ export async function recordEvents(
   return recorded.map(({ id }) => id);
 }
 
-/** Whether it came before. */
+/** True when an event with this key was recorded before. */
 export const isRecorded = (db: Queryable, clientId: string, dedupKey: string): Promise<boolean> =>
   hasFingerprint(db, clientId, fingerprintOf(dedupKey));
 
-/** A batch may itself contain the same event twice. */
+/** A batch may contain the same event twice. */
 function deduplicate(drafts: readonly EventDraft[]): EventDraft[] {
   const seen = new Set<string>();
   return drafts.filter(({ clientId, dedupKey }) => {
@@ -63,9 +63,9 @@ function deduplicate(drafts: readonly EventDraft[]): EventDraft[] {
   });
 }
 
-/** The event as it is written down, its body as it will be sent. */
+/** Returns the columns of the event, including the request body. */
 export function toNewEvent(id: string, draft: EventDraft): NewEvent {
-  // Nothing is recorded before it happened: lists by time rely on it, whatever the platform's clock says, or ours.
+  // Lists by time rely on no event being recorded before it occurred, even if the platform's clock is wrong.
   const [recorded, now] = [timeOfId(id), Date.now()];
   const occurredAt = new Date(Math.min(draft.occurredAt?.getTime() ?? now, now, recorded));
   const { type, key, dedupKey } = draft;
@@ -84,7 +84,7 @@ export function toNewEvent(id: string, draft: EventDraft): NewEvent {
   };
 }
 
-/** The body as it will be sent, however often. */
+/** The request body, the same for every attempt. */
 function payloadOf(id: string, draft: EventDraft, occurredAt: Date): string {
   const { type, key, channelId, adAccountId, externalRef, data, raw } = draft;
   return stringifyJson({
@@ -101,5 +101,5 @@ function payloadOf(id: string, draft: EventDraft, occurredAt: Date): string {
   });
 }
 
-/** 128 bits of a hash, in the form that the database keeps in the least space. */
+/** 128 bits of a hash, stored compactly as a uuid. */
 const fingerprintOf = (dedupKey: string): string => hash("sha256", dedupKey).slice(0, 32);

@@ -7,30 +7,30 @@ import { replayDeliveries } from "../../store/events/replays.ts";
 export const REPLAYABLE_STATUSES = ["failed", "skipped"] as const;
 export type ReplayableStatus = (typeof REPLAYABLE_STATUSES)[number];
 
-/** Which events of a client are to be told again. */
+/** Selects events of a client to deliver again. */
 export interface ReplayInput {
-  /** Absent: each that can be. */
+  /** Absent: all replayable statuses. */
   status?: ReplayableStatus;
   key?: EventKey;
-  /** When they occurred, both inclusive. */
+  /** When the events occurred; both bounds are inclusive. */
   since: Date;
   until?: Date;
-  /** Counts, and changes nothing. */
+  /** Counts without changing anything. */
   dryRun?: boolean;
-  /** Told how many have been gone through since the last time. */
+  /** Called with the number of events processed since the last call. */
   onBatch?(count: number): void;
 }
 
 export interface ReplayCounts {
   queued: number;
-  /** Those that stay as they are, because their key is switched off or there is no address. */
+  /** Events that stay unchanged, because their key is disabled or there is no webhook_url. */
   not_redispatched: number;
 }
 
-/** So many at a time: no statement is long, and no row is locked for long. */
+/** Small batches keep statements and row locks short. */
 const BATCH_ROWS = 2_000;
 
-/** Makes events due again that failed or were skipped. */
+/** Makes failed or skipped events due again. */
 export async function replayEvents(
   db: Database,
   clientId: string,
@@ -47,7 +47,7 @@ export async function replayEvents(
   return counts;
 }
 
-/** The oldest first, and each once: what is changed meanwhile lies behind the position. */
+/** Oldest first, each event once: events changed meanwhile are behind the position. */
 async function* readBatches(
   db: Database,
   clientId: string,

@@ -20,7 +20,7 @@ export interface TestEventParts extends AttemptParts {
 
 const TYPE = "webhook.test";
 
-/** Sends one event now, once, whatever the switches say. Undefined when there is nowhere to send it. */
+/** Sends one event immediately, once, even if its key is disabled. Undefined when there is no webhook_url. */
 export async function sendTestEvent(
   parts: TestEventParts,
   clientId: string,
@@ -33,13 +33,14 @@ export async function sendTestEvent(
   const { id, payload } = event;
   const outgoing = { id, type: TYPE, key, payload, attempt: 1 } as const;
   const attempt = prepareAttempt(parts, { ...config, webhook_url }, outgoing);
-  // Before it is sent: an event that a client has received must be in its history, even if we die here.
+  // Recorded before it is sent: an event that a client has received must be in its history, even after a
+  // crash.
   const [recorded] = await db.transaction(async (tx) => {
     const events = await insertEvents(tx, [event]);
     for (const each of events) await beginSingleAttempt(tx, clientId, { id: each.id, url: attempt.url });
     return events;
   });
-  if (recorded === undefined) return undefined; // its client was erased meanwhile
+  if (recorded === undefined) return undefined; // the client was deleted meanwhile
   const posted = await attempt.send();
   const ended = { id, delivered: posted.outcome === "delivered", ...posted };
   await finishSingleAttempt(db, clientId, ended);

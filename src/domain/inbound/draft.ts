@@ -1,7 +1,7 @@
 import type { Reading } from "../../platforms/webhooks/reading.ts";
 import type { EventDraft } from "../events/record-events.ts";
 
-/** An event to be for one of its owners, and what it was read from. */
+/** An event draft for one owner, and the reading that it was made from. */
 export interface InboundDraft extends EventDraft {
   reading: Reading;
 }

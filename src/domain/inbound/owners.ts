@@ -4,7 +4,7 @@ import { findAdAccountOwners } from "../../store/ads/ad-accounts.ts";
 import { type ChannelOwnerRow, findChannelOwners } from "../../store/channels/channel-owners.ts";
 import type { Queryable } from "../../store/database/database.ts";
 
-/** Whom an update concerns. */
+/** A client that an update concerns. */
 export interface Owner {
   clientId: string;
   channelId?: string;
@@ -14,7 +14,9 @@ export interface Owner {
 
 export type OwnerLookup = (asset: Asset) => Owner[];
 
-/** Finds the owners of everything that the readings are about, in one statement: a webhook is about one kind of object. */
+/**
+ * Finds the owners of all assets in the readings with one statement: a webhook is about one kind of object.
+ */
 export async function findOwners(db: Queryable, readings: readonly Reading[]): Promise<OwnerLookup> {
   const idsOf = (kind: Asset["kind"]) => [
     ...new Set(
@@ -34,7 +36,7 @@ export async function findOwners(db: Queryable, readings: readonly Reading[]): P
   return accounts.length > 0 ? lookUpAdAccountOwners(db, accounts) : () => [];
 }
 
-/** Whose channels stand for themselves alone. */
+/** Kinds of assets that have one channel each. */
 const SINGLE_ASSETS = [
   ["page", "socialapp"],
   ["photo account", "photoapp"],
@@ -63,7 +65,7 @@ function lookUpChatOwners(rows: readonly ChannelOwnerRow[]): OwnerLookup {
   };
 }
 
-/** A number that is nobody's as far as we know may be that of a channel whose number we do not know. */
+/** A number without a match may belong to a channel whose number is not known. */
 function candidateChannels(channels: readonly ChannelOwnerRow[], { displayNumber }: Asset) {
   const withoutNumber = channels.filter(({ display_phone_number }) => display_phone_number === null);
   return displayNumber === undefined || withoutNumber.length === 0 ? channels : withoutNumber;
@@ -71,11 +73,11 @@ function candidateChannels(channels: readonly ChannelOwnerRow[], { displayNumber
 
 const digitsOf = (text: string | null | undefined) => (text ?? "").replaceAll(/\D/g, "");
 
-/** People write numbers in many ways. */
+/** Compares digits only: numbers are written in many ways. */
 const isSameNumber = (written: string | null, { displayNumber }: Asset) =>
   digitsOf(displayNumber) !== "" && digitsOf(written) === digitsOf(displayNumber);
 
-/** An update of a whole business concerns each client once, by the first of its channels there. */
+/** An update of a whole business concerns each client once, by its first channel there. */
 function firstPerClient(channels: readonly ChannelOwnerRow[]): Owner[] {
   const first = new Map<string, Owner>();
   for (const channel of channels)

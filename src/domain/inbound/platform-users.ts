@@ -9,13 +9,16 @@ import { auditDisconnect } from "../channels/channels.ts";
 import { recordEvents } from "../events/record-events.ts";
 import { serviceActor } from "../tenants/service-actor.ts";
 
-/** A person at the platform, and the moment at which they spoke: what they connect later is not meant. */
+/** A person at the platform, and the time of their request: later grants are not affected. */
 export interface PlatformUser {
   id: string;
   until: Date;
 }
 
-/** The person has removed the app: every token they had granted is dead, and whoever used one hears of it. */
+/**
+ * The person has removed the app: revokes every token they granted and records events for the affected
+ * clients.
+ */
 export async function deauthorize(db: Database, user: PlatformUser): Promise<void> {
   await db.transaction((tx) => revokeGrants(tx, user));
 }
@@ -33,7 +36,7 @@ async function revokeGrants(tx: Queryable, { id, until }: PlatformUser): Promise
   return { connections: connections.length };
 }
 
-/** All of that, and what we knew of the person is gone: who they are, and their tokens. Answers the code that proves it. */
+/** Revokes the person's grants and deletes their id and tokens. Returns the confirmation code. */
 export function deleteUserData(db: Database, user: PlatformUser): Promise<string> {
   const confirmation_code = randomText(20);
   return db.transaction(async (tx) => {

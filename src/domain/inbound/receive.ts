@@ -11,21 +11,21 @@ import { applyStatuses } from "./statuses.ts";
 import { cacheTemplateUpdates } from "./templates.ts";
 import { applyWatermarks, isWatermarkDraft } from "./watermarks.ts";
 
-/** What became of a webhook's updates. */
+/** Counts of a webhook's updates. */
 export interface ReceiveCounts {
   updates: number;
-  /** Events: an update of a whole business is one for each of its clients. */
+  /** Events; an update of a whole business is one event for each of its clients. */
   recorded: number;
   duplicate: number;
-  /** Of nobody's, or nobody's any more. */
+  /** Updates of assets that no client has, or has any more. */
   foreign: number;
-  /** Said nothing that anybody is told. */
+  /** Updates that no event is recorded for. */
   silent: number;
 }
 
 export interface ReceiveResult {
   counts: ReceiveCounts;
-  /** What the foreign ones are about. */
+  /** Assets of the foreign updates. */
   unknownAssets: Asset[];
 }
 
@@ -35,8 +35,8 @@ interface ReceiveParts {
 }
 
 /**
- * Writes everything down that is somebody's, all or nothing: a few statements, however many updates there are. What is said of
- * messages and templates is applied to them before: whoever dies in between gets it again, for nothing was acknowledged.
+ * Records all updates that have an owner, in a few statements regardless of their number. Messages and
+ * templates are updated first: after a crash in between the platform repeats the unacknowledged webhook.
  */
 export async function receiveWebhook(
   { db, notifier }: ReceiveParts,
@@ -87,7 +87,7 @@ const toDraft = (
   reading,
 });
 
-/** A client is told of an end only where something has ended. */
+/** Records channel.disconnected only if a channel was disconnected. */
 const recordAndDisconnect = (parts: ReceiveParts, drafts: readonly InboundDraft[]): Promise<string[]> =>
   notifyAfterCommit(parts, async (tx, deferredNotifier) => {
     const events: EventDraft[] = [];
@@ -102,18 +102,18 @@ const recordAndDisconnect = (parts: ReceiveParts, drafts: readonly InboundDraft[
 
 const DISCONNECTED_DATA = { reason: "platform" };
 
-/** What came before has had its effect, and must not end what was connected since. */
+/** Skips repeated updates: they must not disconnect a channel that was connected since. */
 async function disconnectIfEnded(tx: Queryable, { clientId, reading }: InboundDraft): Promise<boolean> {
   if (!reading.endsConnection || (await isRecorded(tx, clientId, reading.dedupKey))) return false;
   return disconnectByPlatform(tx, clientId, { wabaId: reading.asset.id, at: disconnectTimeOf(reading) });
 }
 
-/** The platform repeats itself for seven days: what claims to be older tells the time wrongly. */
+/** The platform repeats webhooks for seven days, so an older time is wrong. */
 const MAX_UPDATE_AGE_MS = 8 * DAY;
-/** By how much its clock and ours may differ. */
+/** Assumed maximum difference between the platform's clock and ours. */
 const MAX_CLOCK_SKEW_MS = 5 * MINUTE;
 
-/** Only what was connected by then has ended. */
+/** Only channels granted by this time are disconnected. */
 function disconnectTimeOf({ occurredAt }: Reading): Date {
   const now = Date.now();
   const reportedAt = occurredAt?.getTime() ?? now;

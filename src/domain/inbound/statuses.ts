@@ -9,7 +9,7 @@ import {
 } from "../../store/messages/message-statuses.ts";
 import type { InboundDraft } from "./draft.ts";
 
-/** What a message reaches by each of the platform's words; another word says nothing of how far it is. */
+/** Message status by the platform's term; other terms do not move a message. */
 const STATUS_BY_WORD = {
   sent: "sent",
   delivered: "delivered",
@@ -21,23 +21,26 @@ const STATUS_BY_WORD = {
 const isKnownWord = (word: string): word is keyof typeof STATUS_BY_WORD =>
   Object.hasOwn(STATUS_BY_WORD, word);
 
-/** An id that the platform may have given to a message of ours; asked before a stranger's text reaches the database. */
+/**
+ * True for an id that a platform may have given to a message. Checked before untrusted text reaches the
+ * database.
+ */
 const isPlatformMessageId = (id: string) => /^[\x21-\x7e]{1,512}$/.test(id);
 
-/** One thing that is said of a message. */
+/** A status reported for a message. */
 export interface StatusUpdate extends Omit<MessageStatus, "platformMessageId"> {
   clientId: string;
   platformMessageId: string | null;
   at: Date | undefined;
 }
 
-/** By what the things that are said of the same message are put together. */
+/** Groups the statuses of one message. */
 const keyOf = ({ clientId, platformMessageId, callback }: StatusUpdate) =>
   `${clientId} ${platformMessageId ?? callback}`;
 
 /**
- * Applies all that is said of each message at once, in whatever order it came. Answers which message of ours each thing is
- * about, undefined for none. For watermarks it runs in the transaction that records them.
+ * Merges the statuses of each message, in any order, and applies them. Returns our message for each update,
+ * undefined for none. Watermarks call it in the transaction that records their events.
  */
 export async function applyStatusUpdates(
   db: Queryable,
@@ -63,7 +66,10 @@ function mergeUpdate(before: MessageStatusUpdate | undefined, update: StatusUpda
   return merged;
 }
 
-/** By our own id, which the chat platform gives back; what is left by the platform's, which may lie in any partition. */
+/**
+ * Applies updates by our own id, which the chat platform returns, and the rest by the platform's id, which
+ * may be in any partition.
+ */
 async function applyMerged(
   db: Queryable,
   updates: readonly MessageStatusUpdate[],
@@ -77,7 +83,7 @@ async function applyMerged(
   return new Map([...appliedById, ...(await updateMessageStatuses(db, found))]);
 }
 
-/** Moves the messages that the statuses are about, and tells of each by its own id. To do it again changes nothing. */
+/** Moves the messages that the statuses are about and adds their ids to the drafts. Idempotent. */
 export async function applyStatuses(db: Queryable, drafts: readonly InboundDraft[]): Promise<InboundDraft[]> {
   const updateByDraft = new Map(drafts.flatMap(toStatusEntries));
   const touched = await applyStatusUpdates(db, [...updateByDraft.values()]);
@@ -93,7 +99,7 @@ function toStatusEntries(draft: InboundDraft): [InboundDraft, StatusUpdate][] {
     : [];
 }
 
-/** What the client calls the message is told rather than what it calls the channel. */
+/** The external_ref of the message replaces that of its channel. */
 export const withMessage = (draft: InboundDraft, message: TouchedMessage | undefined): InboundDraft =>
   message
     ? {

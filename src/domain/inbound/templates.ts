@@ -9,7 +9,7 @@ import type { Queryable } from "../../store/database/database.ts";
 import { cacheTemplates, cacheTemplateTraits } from "../channels/template-cache.ts";
 import type { InboundDraft } from "./draft.ts";
 
-/** What the platform tells of a template, as its event says it. */
+/** Data of a template event. */
 interface TemplateEventData {
   hsm_id: string;
   name?: string;
@@ -27,8 +27,8 @@ interface Notice {
 }
 
 /**
- * Keeps what the platform tells of templates, and answers the drafts, those that leave a status as it was with the one that
- * is known. It may be done any number of times: what is repeated changes nothing, and what is older neither.
+ * Stores template updates and returns the drafts; those that report no status get the stored one. Idempotent:
+ * repeated and older updates change nothing.
  */
 export async function cacheTemplateUpdates(
   db: Queryable,
@@ -41,7 +41,7 @@ export async function cacheTemplateUpdates(
   return drafts.map((draft) => completed.get(draft) ?? draft);
 }
 
-/** Templates belong to a whole business. */
+/** Templates belong to a whole business account. */
 const isTemplateDraft = ({ type, reading }: InboundDraft) =>
   reading.asset.kind === "waba" && TEMPLATE_EVENTS.some((known) => known === type);
 
@@ -51,12 +51,12 @@ function toNotice(draft: InboundDraft): Notice {
   return {
     draft,
     data: JSON.parse(data.text),
-    // A time to come would shut out all that is told until then.
+    // A time in the future would make all updates until then look outdated.
     at: new Date(Math.min(occurredAt?.getTime() ?? now, now)),
   };
 }
 
-/** What says nothing of the status changes nothing: not even as of when it is known. */
+/** Skips updates without a status: they must not change the time as of which the status is known. */
 function toTemplateUpdates({ draft, data, at }: Notice): TemplateUpdate[] {
   const { hsm_id, name, language, status, platform_status, reason } = data;
   if (status === undefined || name === undefined || language === undefined) return [];

@@ -11,15 +11,15 @@ import { recordEvents } from "../events/record-events.ts";
 import type { InboundDraft } from "./draft.ts";
 import { applyStatusUpdates, type StatusUpdate, withMessage } from "./statuses.ts";
 
-/** What became of the watermarks in a webhook. */
+/** Counts of a webhook's watermarks. */
 export interface WatermarkCounts {
   recorded: number;
   duplicate: number;
-  /** Those that are about no message of ours. */
+  /** Watermarks that cover no message of ours. */
   silent: number;
 }
 
-/** An event for each of the messages that it is about. */
+/** Becomes an event for each message that the watermark covers. */
 interface WatermarkDraft extends InboundDraft {
   reading: InboundDraft["reading"] & { watermark: Watermark };
 }
@@ -27,15 +27,15 @@ interface WatermarkDraft extends InboundDraft {
 export const isWatermarkDraft = (draft: InboundDraft): draft is WatermarkDraft =>
   draft.reading.watermark !== undefined;
 
-/** A watermark, and one of the messages that it is about. */
+/** A watermark and one of the messages that it covers. */
 interface WatermarkMatch {
   draft: WatermarkDraft;
   message: ReachedMessage;
 }
 
 /**
- * Moves every message that a watermark is about, and tells of each as if the platform had named it. The two are done as one,
- * for a message that has moved is not found again.
+ * Moves every message that a watermark covers and records an event for each, as if the platform had named it.
+ * Both happen in one transaction, because a message that has moved is not found again.
  */
 export async function applyWatermarks(
   parts: { db: Database; notifier: QueueNotifier },
@@ -81,7 +81,7 @@ const toStatusUpdate = ({ draft: { clientId, reading }, message }: WatermarkMatc
   at: reading.occurredAt,
 });
 
-/** The draft as it would be, had the platform named the message. */
+/** Returns the draft as if the platform had named the message. */
 function withMessageIds(draft: WatermarkDraft, { id, platform_message_id }: ReachedMessage): InboundDraft {
   const { word } = draft.reading.watermark;
   const fields = { ...draft.reading.fields, platform_message_id };

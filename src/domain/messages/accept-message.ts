@@ -11,28 +11,28 @@ import {
 import type { SendRef } from "../../store/messages/claim-sends.ts";
 import type { IdempotencyKeyRow } from "../../store/tenants/idempotency-keys.ts";
 
-/** What became of a message that was to be sent. */
+/** Outcome of accepting a message. */
 export type AcceptOutcome =
   | { outcome: "accepted" }
-  /** Its operation was done before, or another by the same name. */
+  /** The idempotency key was used before, by this request or another. */
   | { outcome: "known"; key: IdempotencyKeyRow }
   | { outcome: "not_connected"; status: string }
   | { outcome: "no_channel" }
-  /** Too many wait already. */
+  /** Too many messages are pending. */
   | { outcome: "overloaded" }
-  /** Its client is being erased, or its channel comes and goes: later it may be accepted. */
+  /** The client is being deleted, or its channel changes repeatedly: a later attempt may succeed. */
   | { outcome: "contended" };
 
 export interface MessageIntake {
-  /** Answers once it is written down for good. No two may come with the same key at once. */
+  /** Resolves once the message is committed. Concurrent messages must not have the same key. */
   accept(message: NewMessage): Promise<AcceptOutcome>;
 }
 
-/** While these statements wait for the disk, further messages share the next one. */
+/** While this many statements wait for the disk, further messages share the next one. */
 const MAX_CONCURRENT_WRITES = 2;
 const MAX_BATCH_ROWS = 200;
 const MAX_BATCH_CHARACTERS = 1_000_000;
-/** With more, the last would wait longer than any caller does. */
+/** With more, the last message would wait longer than any caller does. */
 const MAX_PENDING_MESSAGES = 10_000;
 const MAX_ATTEMPTS = 3;
 
@@ -41,14 +41,19 @@ interface IntakeParts {
   notifier: QueueNotifier<SendRef>;
 }
 
-/** Messages that come at the same time are inserted by one statement: the database's commits are the limit. */
+/**
+ * Inserts concurrent messages with one statement: the commits of the database are the bottleneck.
+ * A message is pending until its batch starts, running until the statement ends, then accepted or refused;
+ * the batcher moves it. A refused message that nothing rejects any more is pending again, MAX_ATTEMPTS times
+ * at most.
+ */
 export function createMessageIntake(parts: IntakeParts): MessageIntake {
   const batcher = createBatcher<NewMessage, AcceptOutcome | undefined>({
     maxItems: MAX_BATCH_ROWS,
     maxWeight: MAX_BATCH_CHARACTERS,
     weightOf: ({ content }) => content.length,
     maxRunningBatches: MAX_CONCURRENT_WRITES,
-    // What was lost with the connection may be inserted already.
+    // After a lost connection the batch may be committed already, so it is not repeated row by row.
     shouldIsolate: (error) => !(error instanceof DatabaseUnavailable),
     run: (messages) => acceptBatch(parts, messages),
   });
@@ -74,7 +79,7 @@ async function acceptBatch({ db, notifier }: IntakeParts, messages: readonly New
     accepted.has(id) ? { outcome: "accepted" } : outcomes?.then((byId) => byId.get(id));
 }
 
-/** Accepted messages do not wait for this statement. */
+/** Finds out why messages were refused; accepted ones do not wait for it. */
 async function explainRefused(
   db: Database,
   refused: readonly NewMessage[],
@@ -90,7 +95,7 @@ const refsOf = (messages: readonly NewMessage[], accepted: ReadonlyMap<string, b
     .filter(({ id }) => accepted.get(id))
     .map(({ client_id, id, channel_id }): SendRef => ({ clientId: client_id, id, channelId: channel_id }));
 
-/** Undefined where nothing rejects the message any more. */
+/** Undefined when nothing rejects the message any more, so it can be tried again. */
 function toAcceptOutcome(rejection: MessageRejection | undefined): AcceptOutcome | undefined {
   const { fingerprint = null, reply_sealed = null, channel_status: status = null } = rejection ?? {};
   if (fingerprint !== null && reply_sealed !== null)

@@ -11,7 +11,7 @@ type AcceptedRow = Pick<
 
 const createdAt = (id: string): string => new Date(timeOfId(id)).toISOString();
 
-/** As it is answered when it is accepted. */
+/** The response to an accepted message. */
 export const toQueuedMessage = (row: AcceptedRow): QueuedMessageDto => ({
   message_id: row.id,
   status: "queued",
@@ -32,7 +32,7 @@ export const toMessage = (row: MessageRow): MessageDto => ({
   attempts: row.attempts,
 });
 
-/** Those that the row has written down, after the ones that follow from its being there and being sent. */
+/** The stored statuses, after `queued` and `sending`, which follow from the message and its send. */
 function statusesOf({ id, started_at, timeline }: MessageRow): MessageDto["statuses"] {
   const isWritten = timeline.some(({ status }) => status === "sending");
   return [

@@ -1,7 +1,7 @@
 import { SEND_TTL_MS } from "../../runtime/deadlines.ts";
 import { HOUR } from "../../runtime/durations.ts";
 
-/** Why a message did not reach its person: the platform's number, or a word of ours. */
+/** Why a message failed; `code` is the platform's number or one of our codes. */
 export interface MessageError {
   code: number | string;
   title: string;
@@ -19,7 +19,7 @@ const messageError = (code: string, title: string, message: string): MessageErro
 export const OUTCOME_UNKNOWN = messageError(
   "outcome_unknown",
   "Outcome unknown",
-  "The message may have been sent, and the platform has not said what became of it; it was not sent again",
+  "The message may have been sent, but the platform has not reported its outcome; it was not sent again",
 );
 
 export const CHANNEL_DISCONNECTED = messageError(

@@ -13,7 +13,7 @@ const toDraft = (message: MessageEventRow, type: EventDraft["type"], data: objec
   data,
 });
 
-/** What came of handing it to the platform. */
+/** The outcome of handing a message to the platform. */
 export const sendResult = (
   message: MessageEventRow,
   outcome: "accepted" | "rejected" | "unknown",
@@ -26,7 +26,7 @@ export const sendResult = (
     ...(error ? { error } : {}),
   });
 
-/** How far it has come, where we know it without the platform's telling. */
+/** A status that Herald knows without a report from the platform. */
 export const messageStatus = (
   message: MessageEventRow,
   status: "sent" | "failed",

@@ -21,7 +21,7 @@ export interface KeyInput {
 
 export interface CreatedKey {
   row: ApiKeyRow;
-  /** The only time it is known. */
+  /** The full key; only its hash is stored. */
   text: string;
 }
 
@@ -47,7 +47,10 @@ export type RotateOutcome =
   | { outcome: "ended" }
   | { outcome: "replaced"; by: string };
 
-/** A new key with the old one's name, scopes and end; the old one works for the grace, and no longer than it would have. */
+/**
+ * Issues a key with the same name, scopes and expiry. The old key works for the grace period, but not beyond
+ * its own expiry.
+ */
 export function rotateKey(
   db: Database,
   actor: AuditActor,
@@ -57,7 +60,7 @@ export function rotateKey(
   return db.transaction(async (tx): Promise<RotateOutcome> => {
     const old = await lockApiKey(tx, clientId, id);
     if (!old) return { outcome: "absent" };
-    // Its end is the grace by now, which a second successor must not inherit.
+    // The expiry is the end of the grace period by now, which a second successor must not inherit.
     if (old.replaced_by !== null) return { outcome: "replaced", by: old.replaced_by };
     if (!isActiveApiKey(old)) return { outcome: "ended" };
     const { name, scopes, expires_at: expiresAt } = old;
@@ -69,7 +72,7 @@ export function rotateKey(
   });
 }
 
-/** True when the client has such a key; revoking it twice changes nothing. */
+/** True when the client has such a key. Revoking it twice changes nothing. */
 export function revokeKey(db: Database, actor: AuditActor, id: string): Promise<boolean> {
   const { clientId } = actor;
   return db.transaction(async (tx) => {

@@ -1,6 +1,6 @@
 import type { AuditActor } from "../../store/tenants/audit-log.ts";
 
-/** What happens to a client without anybody of theirs having done it. */
+/** The actor of changes that Herald makes without a request from the client. */
 export const serviceActor = (clientId: string): AuditActor => ({
   clientId,
   credential: { type: "service", id: "herald", name: "Herald" },

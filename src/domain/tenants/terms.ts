@@ -12,7 +12,7 @@ import {
   type TermsStatusRow,
 } from "../../store/tenants/terms.ts";
 
-/** Who accepts for a client. A user's row fits. */
+/** The person who accepts for a client; a user row fits. */
 export interface TermsAcceptor {
   id: string;
   name: string;
@@ -30,7 +30,7 @@ export type AcceptanceOutcome =
   | { outcome: "accepted"; status: TermsStatusRow }
   | { outcome: "not current"; current: string };
 
-/** Whoever publishes waits until this is over, so what is accepted is in force at that moment. */
+/** Publishing waits for this transaction, so the accepted version is the one in force. */
 export function acceptVersion(
   db: Database,
   actor: AuditActor,
@@ -44,7 +44,7 @@ export function acceptVersion(
   });
 }
 
-/** Accepts whatever is in force. Twice changes nothing. */
+/** Accepts the version in force. Accepting it twice changes nothing. */
 export function acceptTerms(db: Database, actor: AuditActor, acceptor: TermsAcceptor): Promise<void> {
   return db.transaction(async (tx) => {
     const inForce = await lockTermsForAcceptance(tx);
@@ -56,7 +56,7 @@ interface AcceptanceRecord extends Omit<AcceptanceInput, "version"> {
   inForce: TermsRow;
 }
 
-/** The first acceptance stays, with its date and its line in the audit log. */
+/** The first acceptance stays, with its date and its entry in the audit log. */
 async function recordAcceptance(
   tx: Queryable,
   actor: AuditActor,
@@ -70,7 +70,7 @@ async function recordAcceptance(
   await recordAudit(tx, actor, { action: "terms.accepted", target: version, details });
 }
 
-/** By whole characters: half a pair could not be kept. */
+/** Cuts between characters: Postgres cannot store half a surrogate pair. */
 const truncateText = (text: string | undefined) =>
   text === undefined ? null : Array.from(text).slice(0, 512).join("");
 
@@ -79,12 +79,12 @@ export type PublishOutcome =
       outcome: "published";
       row: TermsRow;
       former: string;
-      /** How many clients had accepted the former version, and must accept anew. */
+      /** Number of clients that had accepted the former version and must accept again. */
       clientsToReaccept: number;
     }
   | { outcome: "exists" };
 
-/** In force at once, for all clients. */
+/** The version is in force immediately, for all clients. */
 export function publishTerms(
   db: Database,
   terms: Pick<TermsRow, "version" | "text">,

@@ -18,7 +18,7 @@ export interface UserInput {
   email: string;
   name: string;
   role: Role;
-  /** Made up when absent. */
+  /** Generated when absent. */
   password?: string | undefined;
 }
 
@@ -26,7 +26,7 @@ export type CreateUserOutcome =
   | {
       outcome: "created";
       row: UserRow;
-      /** Only where it was made up: the only time it is known. */
+      /** Present only when generated; it cannot be read again. */
       password?: string;
     }
   | { outcome: "email_taken" }
@@ -53,7 +53,7 @@ export async function createUser(
 interface NewClientInput {
   name: string;
   owner: { email: string; name: string; password: string };
-  /** Who creates the client, once its id is known. */
+  /** Returns the audit actor, once the client's id is known. */
   actorOf(clientId: string): AuditActor;
 }
 
@@ -62,7 +62,7 @@ export type CreateClientOutcome =
   | { outcome: "email_taken" }
   | { outcome: "overloaded" };
 
-/** Creates a client and its first owner in one transaction: there is no client when the email is taken. */
+/** Creates a client and its first owner in one transaction: when the email is taken, there is no client. */
 export async function createClientWithOwner(
   { db, passwords }: Parts,
   { name, owner: { password, ...owner }, actorOf }: NewClientInput,
@@ -115,7 +115,7 @@ interface UserChangeInput {
   byOwner: boolean;
 }
 
-/** Only an owner makes an owner, or touches the standing of one; the last owner stays. */
+/** Only an owner may make a user an owner or change an owner's role or access. The last owner stays. */
 export function changeUser(
   db: Database,
   actor: AuditActor,
@@ -142,7 +142,7 @@ export function changeUser(
 const definedOnly = (changes: UserChangeInput["changes"]): Partial<UserChanges> =>
   Object.fromEntries(Object.entries(changes).filter(([, value]) => value !== undefined));
 
-/** What was and what is, of the fields that differ. */
+/** Old and new values of the fields that differ. */
 const changedFields = (before: UserRow, after: UserRow) =>
   Object.fromEntries(
     (["name", "role", "enabled"] as const)
@@ -153,14 +153,14 @@ const changedFields = (before: UserRow, after: UserRow) =>
 interface PasswordInput {
   id: string;
   password: string;
-  /** The hash of the old password, where that was asked for. */
+  /** The hash of the old password, if it was verified. */
   replaces?: string | undefined;
 }
 
-/** `not_found`: the client has no such user, or the old password has been replaced meanwhile. */
+/** `not_found`: the client has no such user, or the old password was replaced meanwhile. */
 export type ChangePasswordOutcome = { outcome: "changed" | "not_found" | "overloaded" };
 
-/** Ends the tokens issued before. */
+/** Revokes tokens issued before. */
 export async function changePassword(
   { db, passwords }: Parts,
   actor: AuditActor,

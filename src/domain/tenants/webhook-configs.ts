@@ -22,12 +22,12 @@ interface Parts {
   secretBox: SecretBox;
 }
 
-/** What becomes of the row, and what the audit log says of it; undefined: it stays as it is. */
+/** New column values and their audit entry; undefined leaves the row unchanged. */
 type ConfigChange =
   | { to: Partial<WebhookConfigRow>; action: string; details: Record<string, unknown> }
   | undefined;
 
-/** Changes the configuration while nobody else does, and answers what it is then. */
+/** Changes the locked configuration and returns the result. */
 function updateConfig(
   db: Database,
   actor: AuditActor,
@@ -46,7 +46,7 @@ function updateConfig(
   });
 }
 
-/** Null: none from now on. Undefined: as it is. */
+/** Null removes the value; undefined leaves it unchanged. */
 export interface ConfigChanges {
   webhookUrl?: string | null | undefined;
   webhookSecret?: string | null | undefined;
@@ -74,12 +74,12 @@ export const changeWebhookConfig = (
     };
   });
 
-/** Whether the token is this one and no former one counts beside it. */
+/** True when this is the current token and no former one is still in its grace period. */
 const isOnlyToken = (secret: string | null, row: WebhookConfigRow, box: SecretBox): boolean =>
   !isInGracePeriod(row) &&
   (secret === null ? row.secret_sealed === null : readableTokens(row, box).current === secret);
 
-/** None where no key of ours opens them: a token that is lost must still be replaceable. */
+/** Empty when no encryption key opens the tokens: a lost token must still be replaceable. */
 function readableTokens(row: WebhookConfigRow, box: SecretBox): WebhookTokens {
   try {
     return openWebhookTokens(row, box);
@@ -111,7 +111,7 @@ export const switchDispatch = (
     };
   });
 
-/** A new token, answered this once. The one before signs too for the grace. */
+/** Returns a new token, which cannot be read again. The former one also signs during the grace period. */
 export async function generateSecret(
   { db, secretBox }: Parts,
   actor: AuditActor,
