@@ -35,7 +35,7 @@ t.test("connecting a channel", async (t) => {
   };
   const channelsFor = (phoneNumberId: string) =>
     db.query<StoredChannel>("select * from channels where phone_number_id = $1 order by id", [phoneNumberId]);
-  /** The reasons that a client was told, one for each of its channels that ended. */
+  /** The payloads of a client's events, oldest first. */
   const eventsFor = async ({ id }: Tenant) => {
     const rows = await db.query<{ payload: string }>(
       "select payload from events where client_id = $1 order by id",
@@ -44,7 +44,7 @@ t.test("connecting a channel", async (t) => {
     return rows.map(({ payload }) => JSON.parse(payload));
   };
   const disconnect = ({ id: clientId }: Tenant, id: string) => disconnectChannel(db, makeActor(clientId), id);
-  /** A channel of the past, in this state. */
+  /** Connects a channel as of a day ago and sets its status. */
   const connectInPast = async (tenant: Tenant, phoneNumberId: string, status: string) => {
     const id = await makeChannel(api, tenant, { phoneNumberId, token: "before" });
     await db.query("update channels set status = $2, connected_at = now() - interval '1 day' where id = $1", [
@@ -54,7 +54,7 @@ t.test("connecting a channel", async (t) => {
     return id;
   };
 
-  t.test("again updates it in place, and counts from now unless it was connected", async (t) => {
+  t.test("reconnecting updates the channel and resets connected_at unless it was connected", async (t) => {
     for (const [status, isNew] of [
       ["connected", false],
       ["needs_reauth", true],
@@ -72,17 +72,17 @@ t.test("connecting a channel", async (t) => {
     }
   });
 
-  t.test("after it was disconnected keeps its id and what is not said anew", async (t) => {
+  t.test("reconnecting a disconnected channel keeps its id and the details that are not given", async (t) => {
     const [tenant] = (await makeTenants(1)) as [Tenant];
     const phoneNumberId = newPlatformId();
     const id = await makeChannel(api, tenant, { phoneNumberId, externalRef: "ref-1", displayName: "Café" });
     t.ok(await disconnect(tenant, id));
     t.equal(await makeChannel(api, tenant, { phoneNumberId, displayName: "Bar" }), id);
     t.match(await readChannel(id), { status: "connected", external_ref: "ref-1", display_name: "Bar" });
-    t.equal((await eventsFor(tenant)).length, 1, "only the disconnecting was told");
+    t.equal((await eventsFor(tenant)).length, 1, "only the disconnect has an event");
   });
 
-  t.test("forgets who granted the token before, and the namespace of another business", async (t) => {
+  t.test("reconnecting replaces the platform user and clears another business's namespace", async (t) => {
     const [tenant] = (await makeTenants(1)) as [Tenant];
     const [phoneNumberId, wabaId] = [newPlatformId(), newPlatformId()];
     const first = { phoneNumberId, wabaId, platformUserId: "77", templateNamespace: "ns_1" };
@@ -94,7 +94,7 @@ t.test("connecting a channel", async (t) => {
     t.match(await readChannel(id), { platform_user_id: "78", template_namespace: null });
   });
 
-  t.test("of one page for two platforms are two channels", async (t) => {
+  t.test("one page on two platforms is two channels", async (t) => {
     const [one, other] = (await makeTenants(2)) as [Tenant, Tenant];
     const pageId = newPlatformId();
     t.not(
@@ -103,7 +103,7 @@ t.test("connecting a channel", async (t) => {
     );
   });
 
-  t.test("is refused while another client has it, also with a dead token", async (t) => {
+  t.test("an asset of another client is taken, even with a dead token", async (t) => {
     for (const status of ["connected", "needs_reauth"]) {
       const [holder, other] = (await makeTenants(2)) as [Tenant, Tenant];
       const phoneNumberId = newPlatformId();
@@ -117,7 +117,7 @@ t.test("connecting a channel", async (t) => {
     }
   });
 
-  t.test("that another client has disconnected takes nothing from it", async (t) => {
+  t.test("connecting an asset that another client disconnected records no event for it", async (t) => {
     const [former, next] = (await makeTenants(2)) as [Tenant, Tenant];
     const phoneNumberId = newPlatformId();
     const id = await connectInPast(former, phoneNumberId, "disconnected");
@@ -125,7 +125,7 @@ t.test("connecting a channel", async (t) => {
     t.same(await eventsFor(former), []);
   });
 
-  t.test("by a take-over ends the former channel, which its client is told, not by whom", async (t) => {
+  t.test("a take-over disconnects the former channel without revealing the new client", async (t) => {
     const [former, next] = (await makeTenants(2)) as [Tenant, Tenant];
     const phoneNumberId = newPlatformId();
     const id = await makeChannel(api, former, { phoneNumberId, externalRef: "mine" });
@@ -158,12 +158,12 @@ t.test("connecting a channel", async (t) => {
     t.equal(
       await makeChannel(api, former, { phoneNumberId, takeOver: true }),
       id,
-      "taken back, its id is as before",
+      "taking it back keeps the id",
     );
     t.match(await eventsFor(next), [{ channel_id: taken, data: { reason: "taken_over" } }]);
   });
 
-  t.test("is undone with everything around it", async (t) => {
+  t.test("a failed transaction rolls back the take-over and its events", async (t) => {
     const [former, next] = (await makeTenants(2)) as [Tenant, Tenant];
     const phoneNumberId = newPlatformId();
     const id = await makeChannel(api, former, { phoneNumberId });
@@ -183,7 +183,7 @@ t.test("connecting a channel", async (t) => {
     t.same(await eventsFor(former), []);
   });
 
-  t.test("by several clients at once succeeds for one, the others hear that it is taken", async (t) => {
+  t.test("concurrent connects by several clients succeed for one and are taken for the others", async (t) => {
     const all = await makeTenants(5);
     const phoneNumberId = newPlatformId();
     const connections = await Promise.all(
@@ -193,7 +193,7 @@ t.test("connecting a channel", async (t) => {
     t.equal((await channelsFor(phoneNumberId)).length, 1);
   });
 
-  t.test("by several who all had it before succeeds for one, too", async (t) => {
+  t.test("concurrent connects by several former owners succeed for one", async (t) => {
     const all = await makeTenants(5);
     const phoneNumberId = newPlatformId();
     for (const tenant of all) await connectInPast(tenant, phoneNumberId, "disconnected");
@@ -203,7 +203,7 @@ t.test("connecting a channel", async (t) => {
     t.same(outcomes(connections), ["connected", "taken", "taken", "taken", "taken"]);
   });
 
-  t.test("that somebody connects without waiting for a turn is taken, not a fault", async (t) => {
+  t.test("an asset inserted concurrently without the lock is taken, not an error", async (t) => {
     const [one, other] = (await makeTenants(2)) as [Tenant, Tenant];
     const phoneNumberId = newPlatformId();
     const raw = await connectRawClient(t, api.config.DATABASE_URL);
@@ -218,7 +218,7 @@ t.test("connecting a channel", async (t) => {
     t.same(await secondConnect, { outcome: "taken" });
   });
 
-  t.test("by take-overs at once leaves one, and tells each of the others once", async (t) => {
+  t.test("concurrent take-overs leave one channel and record one event for each other client", async (t) => {
     const all = await makeTenants(6);
     const phoneNumberId = newPlatformId();
     const connections = await Promise.all(
@@ -233,7 +233,7 @@ t.test("connecting a channel", async (t) => {
       t.equal((await eventsFor(tenant)).length, tenant.id === winner?.client_id ? 0 : 1);
   });
 
-  t.test("twice at once by one client makes one channel", async (t) => {
+  t.test("concurrent connects by one client make one channel", async (t) => {
     const [tenant] = (await makeTenants(1)) as [Tenant];
     const phoneNumberId = newPlatformId();
     const ids = await Promise.all([1, 2, 3, 4].map(() => makeChannel(api, tenant, { phoneNumberId })));
@@ -241,7 +241,7 @@ t.test("connecting a channel", async (t) => {
     t.equal((await channelsFor(phoneNumberId)).length, 1);
   });
 
-  t.test("and disconnecting it at once ends in one of the two, whole", async (t) => {
+  t.test("a concurrent connect and disconnect end in one consistent state", async (t) => {
     const [tenant] = (await makeTenants(1)) as [Tenant];
     const phoneNumberId = newPlatformId();
     const id = await makeChannel(api, tenant, { phoneNumberId });
@@ -258,7 +258,7 @@ t.test("connecting a channel", async (t) => {
     }
   });
 
-  t.test("that waits for its disconnecting revives it", async (t) => {
+  t.test("a connect that waits for a disconnect reconnects the channel", async (t) => {
     const [tenant] = (await makeTenants(1)) as [Tenant];
     const phoneNumberId = newPlatformId();
     const id = await connectInPast(tenant, phoneNumberId, "connected");
@@ -272,7 +272,7 @@ t.test("connecting a channel", async (t) => {
     t.match(await readChannel(id), { status: "connected", token_sealed: String });
   });
 
-  t.test("from a client that is erased at the same moment succeeds, as does the erasing", async (t) => {
+  t.test("a take-over and a concurrent deletion of the former client both succeed", async (t) => {
     for (let round = 0; round < 5; round++) {
       const [former, next] = (await makeTenants(2)) as [Tenant, Tenant];
       const phoneNumberId = newPlatformId();

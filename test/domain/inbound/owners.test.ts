@@ -25,7 +25,7 @@ const statusOf = async (api: Api, channelId: string) => {
 };
 
 t.test(
-  "an update of a whole business is one event for each client, at its oldest connected channel",
+  "an update of a whole business is one event for each client, on its oldest connected channel",
   async (t) => {
     const api = await startApi(t);
     const [one, other, uninvolved] = [await makeTenant(api), await makeTenant(api), await makeTenant(api)];
@@ -46,7 +46,7 @@ t.test(
   },
 );
 
-t.test("a notice of one number goes to whose number it is, or to nobody", async (t) => {
+t.test("a notice about a number goes to the client with that number only", async (t) => {
   const api = await startApi(t);
   const [one, other] = [await makeTenant(api), await makeTenant(api)];
   const wabaId = newPlatformId();
@@ -63,21 +63,21 @@ t.test("a notice of one number goes to whose number it is, or to nobody", async 
   t.same(
     [await channelsOf(api, one), await channelsOf(api, other)],
     [[], [second]],
-    "a third one is neither's",
+    "a third number belongs to neither",
   );
   await api.db.query("update channels set display_phone_number = null where id = $1", [first]);
   await sendQualityFlag("5511900000001");
   t.same(
     [await channelsOf(api, one), await channelsOf(api, other)],
     [[first], [second]],
-    "whose we do not know",
+    "a channel without a known number gets it",
   );
   await api.db.query("update channels set status = 'disconnected' where id = $1", [first]);
   await sendQualityFlag("5511900000003");
-  t.equal((await channelsOf(api, other)).length, 2, "where only one is left, it is their business");
+  t.equal((await channelsOf(api, other)).length, 2, "the only client left gets it");
 });
 
-t.test("what people say reaches nobody but the owner of the number", async (t) => {
+t.test("messages reach only the owner of the number", async (t) => {
   const api = await startApi(t);
   const [one, other] = [await makeTenant(api), await makeTenant(api)];
   const [wabaId, phoneNumberId] = [newPlatformId(), newPlatformId()];
@@ -92,7 +92,7 @@ t.test("what people say reaches nobody but the owner of the number", async (t) =
   t.same([await channelsOf(api, one), await channelsOf(api, other)], [[channel], []]);
 });
 
-t.test("pages and photo accounts have owners of their own, even where they are linked", async (t) => {
+t.test("pages and photo accounts have separate owners, even when they are linked", async (t) => {
   const api = await startApi(t);
   const [social, photo] = [await makeTenant(api), await makeTenant(api)];
   const [pageId, photoappUserId] = [newPlatformId(), newPlatformId()];
@@ -143,7 +143,7 @@ t.test("pages and photo accounts have owners of their own, even where they are l
   ]);
 });
 
-t.test("every client that works with an ad account hears of it, and nobody else", async (t) => {
+t.test("only clients with an active or disabled ad account get its events", async (t) => {
   const api = await startApi(t);
   const accountId = newPlatformId();
   const expected: Record<string, number> = { active: 1, disabled: 1, available: 0, revoked: 0 };
@@ -174,7 +174,7 @@ t.test("every client that works with an ad account hears of it, and nobody else"
   }
 });
 
-t.test("when the platform cuts a business off, its channels end", async (t) => {
+t.test("channels are disconnected when the platform removes their business", async (t) => {
   const api = await startApi(t);
   const [one, other] = [await makeTenant(api), await makeTenant(api)];
   const wabaId = newPlatformId();
@@ -195,14 +195,14 @@ t.test("when the platform cuts a business off, its channels end", async (t) => {
     ]);
 });
 
-/** As if all that had been long ago. */
+/** Moves the channel's connection one day back. */
 const backdate = (api: Api, channelId: string) =>
   api.db.query(
     "update channels set connected_at = now() - interval '1 day', granted_at = now() - interval '1 day' where id = $1",
     [channelId],
   );
 
-t.test("what was connected again is not ended by old news", async (t) => {
+t.test("an old removal does not disconnect a channel that was connected since", async (t) => {
   const api = await startApi(t);
   const tenant = await makeTenant(api);
   const [wabaId, phoneNumberId] = [newPlatformId(), newPlatformId()];
@@ -210,7 +210,7 @@ t.test("what was connected again is not ended by old news", async (t) => {
   const removed = { event: "PARTNER_REMOVED" };
   const told = async () => (await readClientEvents(api, tenant.id)).at(-1)?.payload;
   await sendNotice(api, wabaId, "account_update", removed, TIME - 3600);
-  t.equal((await statusOf(api, channelId))?.status, "connected", "it came late: connected since");
+  t.equal((await statusOf(api, channelId))?.status, "connected", "the removal is older than the connection");
   t.match(await told(), {
     type: "channel.updated",
     data: { change: "account_update", after: "PARTNER_REMOVED" },
@@ -221,7 +221,7 @@ t.test("what was connected again is not ended by old news", async (t) => {
   t.equal(
     (await statusOf(api, channelId))?.status,
     "connected",
-    "connected all the while, with another token since",
+    "the removal is older than the current token",
   );
   await backdate(api, channelId);
   await sendNotice(api, wabaId, "account_update", removed, TIME - 1800);
@@ -230,12 +230,16 @@ t.test("what was connected again is not ended by old news", async (t) => {
   await makeChannel(api, tenant, { wabaId, phoneNumberId });
   await backdate(api, channelId);
   await sendNotice(api, wabaId, "account_update", removed, TIME - 1800);
-  t.equal((await statusOf(api, channelId))?.status, "connected", "it came twice");
+  t.equal((await statusOf(api, channelId))?.status, "connected", "a repeated removal is ignored");
   await sendNotice(api, wabaId, "account_update", removed, 1_700_000_000);
-  t.equal((await statusOf(api, channelId))?.status, "disconnected", "nobody repeats what is years old");
+  t.equal(
+    (await statusOf(api, channelId))?.status,
+    "disconnected",
+    "a time that is years old is taken as wrong",
+  );
 });
 
-t.test("one end is told once, and put down in the audit log", async (t) => {
+t.test("a disconnect records one event and one audit entry", async (t) => {
   const api = await startApi(t);
   const tenant = await makeTenant(api);
   const wabaId = newPlatformId();

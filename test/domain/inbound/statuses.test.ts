@@ -21,10 +21,10 @@ import { makeChannel, newPlatformId } from "../../fixtures/tenants/channels.ts";
 import { makeTenant, type Tenant } from "../../fixtures/tenants/tenants.ts";
 
 const BASE_SECONDS = 1790000000;
-/** So many seconds after it, as it is told. */
+/** ISO time so many seconds after BASE_SECONDS. */
 const isoAt = (seconds = 0) => new Date((BASE_SECONDS + seconds) * SECOND).toISOString();
 
-/** A client with a chat number, and what the platform says of its messages. */
+/** A client with a chat number, and a function that posts statuses of its messages. */
 async function setUpNumber(t: Test, options: Parameters<typeof startApi>[1] = {}) {
   const api = await startApi(t, options);
   const tenant = await makeTenant(api);
@@ -55,7 +55,7 @@ const STORED_ERROR = {
   details: "No such number \u0000 \ud83d",
 };
 
-/** One status, as the platform writes it. */
+/** A status in the platform's format. */
 const status = (id: string, word: string, more: object = {}) => ({
   id,
   status: word,
@@ -83,7 +83,7 @@ const INITIAL_STATES = {
 
 const WORDS = ["sent", "delivered", "read", "played", "failed", "held", "accepted", "constructor"];
 
-/** Which words move a message that was there. */
+/** Terms that move a message, by its initial state. */
 const MOVED_BY: Record<keyof typeof INITIAL_STATES, string[]> = {
   queued: ["sent", "delivered", "read", "played", "failed"],
   accepted: ["sent", "delivered", "read", "played", "failed"],
@@ -97,7 +97,7 @@ const MOVED_BY: Record<keyof typeof INITIAL_STATES, string[]> = {
 
 const stepOf = (word: string) => (word === "played" ? "read" : word);
 
-t.test("a status moves a message forward, and never back", async (t) => {
+t.test("a status moves a message forward and never back", async (t) => {
   const { api, tenant, sendStatuses } = await setUpNumber(t);
   const cases = Object.entries(INITIAL_STATES).flatMap(([name, columns]) =>
     WORDS.map((word) => ({ name: name as keyof typeof INITIAL_STATES, columns, word, wamid: newWamid() })),
@@ -141,7 +141,7 @@ t.test("a status moves a message forward, and never back", async (t) => {
   t.same(
     told.map(({ message_id, payload: { data } }) => [message_id, data.message_id, data.status]),
     messages.map(({ id, word }) => [id, id, word]),
-    "every one is told",
+    "every status is recorded as an event",
   );
   t.match(lastLogLine(api), { updates: messages.length, recorded: messages.length, duplicate: 0, silent: 0 });
   await sendStatuses(
@@ -157,7 +157,7 @@ t.test("a status moves a message forward, and never back", async (t) => {
     );
 });
 
-/** What is said of a message in one webhook, what it was, and what became of it. */
+/** Statuses that the message reaches, terms in one webhook, and the initial state. */
 const COMBINED_CASES: [string, string[], (keyof typeof INITIAL_STATES)?][] = [
   ["sent delivered read", ["sent", "delivered", "read"]],
   ["sent delivered read", ["read", "delivered", "sent"]],
@@ -174,7 +174,7 @@ const COMBINED_CASES: [string, string[], (keyof typeof INITIAL_STATES)?][] = [
   ["sent", ["held", "sent", "teleported"]],
 ];
 
-t.test("all that one webhook says of a message counts, in whatever order", async (t) => {
+t.test("all statuses of a message in one webhook count, in any order", async (t) => {
   const { api, tenant, sendStatuses } = await setUpNumber(t);
   for (const [reached, words, initialState = "accepted"] of COMBINED_CASES) {
     const [wamid, initial] = [newWamid(), INITIAL_STATES[initialState]];
@@ -193,7 +193,7 @@ t.test("all that one webhook says of a message counts, in whatever order", async
     t.equal(state.status, steps.at(-1) ?? initial.status, name);
     for (const step of state.timeline) {
       const first = words.findIndex((word) => stepOf(word) === step.status);
-      t.equal(step.at, isoAt(first), `${name}: when it was ${step.status} first`);
+      t.equal(step.at, isoAt(first), `${name}: time of the first ${step.status}`);
     }
   }
   const wamid = newWamid();
@@ -204,11 +204,11 @@ t.test("all that one webhook says of a message counts, in whatever order", async
   t.same(
     (await readMessageState(api, id)).timeline.map((step) => step.status),
     ["delivered", "read"],
-    "what comes late by itself is told, but has no place any more",
+    "a status that arrives late is recorded as an event, but not added to the timeline",
   );
 });
 
-t.test("whose message it is", async (t) => {
+t.test("a status is matched to the message of its own client only", async (t) => {
   const { api, tenant, channelId, sendStatuses } = await setUpNumber(t);
   const other = await makeTenant(api);
   const otherChannel = await makeChannel(api, tenant);
@@ -225,31 +225,31 @@ t.test("whose message it is", async (t) => {
   ];
   const cases: [string, object, string | null][] = [
     ["by our id, before the platform's was stored", named("wamid.early", early), early],
-    ["by both", named("wamid.known", known), known],
-    ["by the platform's alone", status("wamid.elsewhere", "delivered"), elsewhere],
-    ["by that of its caption", status("wamid.caption", "delivered"), caption],
+    ["by both ids", named("wamid.known", known), known],
+    ["by the platform's id alone", status("wamid.elsewhere", "delivered"), elsewhere],
+    ["by the platform's id of its caption", status("wamid.caption", "delivered"), caption],
     [
-      "by the platform's, where the callback data is nothing of ours",
+      "by the platform's id, with foreign callback data",
       named("wamid.known", "x", { status: "read" }),
       known,
     ],
-    ["by the platform's, where ours is unknown", named("wamid.media", newId("msg")), caption],
+    ["by the platform's id, with an unknown id of ours", named("wamid.media", newId("msg")), caption],
     [
-      "by the platform's, where ours is another message's",
+      "by the platform's id, with our id of another message",
       named("wamid.early", taken, { status: "read" }),
       early,
     ],
-    ["another client's, by our id", named("wamid.a", theirs), null],
-    ["another client's, by the platform's", status("wamid.theirs", "delivered"), null],
-    ["another client's, by both", named("wamid.theirs", theirs, { status: "read" }), null],
-    ["another message's id with ours", named("wamid.b", taken), null],
-    ["no form of ours", named("wamid.c", `${early}'; --`), null],
-    ["a number", named("wamid.d", 12), null],
-    ["an object", named("wamid.e", { id: early }), null],
-    ["nobody's", status("wamid.f", "delivered"), null],
-    ["an id that nothing can be known by", named("\u0000", taken), null],
-    ["half a character", named("\ud83d", taken), null],
-    ["an id as long as a book", named("x".repeat(5_000), taken), null],
+    ["of another client, by our id", named("wamid.a", theirs), null],
+    ["of another client, by the platform's id", status("wamid.theirs", "delivered"), null],
+    ["of another client, by both ids", named("wamid.theirs", theirs, { status: "read" }), null],
+    ["our id with another platform id", named("wamid.b", taken), null],
+    ["callback data in another format", named("wamid.c", `${early}'; --`), null],
+    ["callback data that is a number", named("wamid.d", 12), null],
+    ["callback data that is an object", named("wamid.e", { id: early }), null],
+    ["unknown platform id", status("wamid.f", "delivered"), null],
+    ["a platform id that cannot be stored", named("\u0000", taken), null],
+    ["a platform id with half a surrogate pair", named("\ud83d", taken), null],
+    ["a very long platform id", named("x".repeat(5_000), taken), null],
     ["without a recipient", { id: "wamid.taken", status: "sent", timestamp: String(BASE_SECONDS) }, taken],
   ];
   t.equal((await sendStatuses(...cases.map(([, given]) => given))).status, 200);
@@ -258,7 +258,7 @@ t.test("whose message it is", async (t) => {
   for (const [index, [name, given, id]] of cases.entries()) {
     const { message_id, payload, text } = events[index] as (typeof events)[number];
     t.same([message_id, payload.data.message_id], [id, id], name);
-    t.ok(text.endsWith(`"raw":${JSON.stringify(given)}}`), `${name}: as it was written`);
+    t.ok(text.endsWith(`"raw":${JSON.stringify(given)}}`), `${name}: raw is unchanged`);
   }
   t.match(await readMessageState(api, early), { status: "read", platform_message_id: "wamid.early" });
   t.match(await readMessageState(api, known), { status: "read", platform_message_id: "wamid.known" });
@@ -269,7 +269,7 @@ t.test("whose message it is", async (t) => {
   t.same(await readClientEvents(api, other.id), []);
 });
 
-t.test("the event says which message it is about, and what its client calls it", async (t) => {
+t.test("the event contains the message's id and its external_ref", async (t) => {
   const { api, tenant, channelId, sendStatuses } = await setUpNumber(t);
   const { headers } = await tenant.createKey("webhooks:manage");
   const withReference = await insertMessage(api, tenant, {
@@ -311,7 +311,7 @@ t.test("the event says which message it is about, and what its client calls it",
   t.match(one?.text, `"pricing":${pricing}}`);
   t.match(other?.payload, { external_ref: "shop-7", data: { message_id: plain, status: "failed" } });
   t.match(other?.text, `"errors":[${deep}]`);
-  t.match(await readMessageState(api, plain), { status: "failed", error: null }, "it did not say why");
+  t.match(await readMessageState(api, plain), { status: "failed", error: null }, "no reason was given");
   t.match(unmatched?.payload, { external_ref: "shop-7", data: { message_id: null } });
   const listed = async (id: string) =>
     (await api.call("GET", `/api/webhooks/events?message_id=${id}`, { headers })).body.data.map(
@@ -324,7 +324,7 @@ t.test("the event says which message it is about, and what its client calls it",
     status("wamid.1", "sent"),
     status("wamid.1", "delivered"),
   );
-  t.equal((await listed(withReference)).length, 2, "each status once");
+  t.equal((await listed(withReference)).length, 2, "each status has one event");
 });
 
 const phoneOf = async (api: Api, channelId: string) => {
@@ -334,7 +334,7 @@ const phoneOf = async (api: Api, channelId: string) => {
   return row?.asset_id ?? "";
 };
 
-t.test("why it failed, however little is said of it", async (t) => {
+t.test("the error of a failed message is stored, however incomplete it is", async (t) => {
   const { api, tenant, sendStatuses } = await setUpNumber(t);
   const noDetails = { title: null, message: null, details: null };
   const cases: [unknown, object | null][] = [
@@ -359,7 +359,7 @@ t.test("why it failed, however little is said of it", async (t) => {
   }
 });
 
-t.test("what the platform has is not sent again, unless it is in somebody's hand", async (t) => {
+t.test("a status deletes the send of its message, unless the send is claimed", async (t) => {
   const { api, tenant, sendStatuses } = await setUpNumber(t);
   const make = async (state: string, columns: { status?: string } = {}) => {
     const id = await insertMessage(api, tenant, columns);
@@ -391,64 +391,65 @@ t.test("what the platform has is not sent again, unless it is in somebody's hand
   );
   await api.db.query("update sends set state = 'waiting' where id = $1", [leased]);
   await sendStatuses(statusFor(leased, "sent"));
-  t.same(await listPendingSends(api), [held, bystander].sort(), "put back meanwhile, and said again");
+  t.same(
+    await listPendingSends(api),
+    [held, bystander].sort(),
+    "deleted once it is unclaimed and the status is repeated",
+  );
+});
+
+t.test("many statuses take one statement, which does not deadlock with a dispatcher", async (t) => {
+  const { statements, database } = watchStatements();
+  const { api, tenant, phoneNumberId } = await setUpNumber(t, { database });
+  const messages: string[] = [];
+  for (let index = 0; index < 400; index++) messages.push(newId("msg"));
+  await api.db.query(
+    `insert into messages (client_id, id, channel_id, platform, recipient, recipient_kind, type, content)
+    select $1, id, 'ch', 'chatapp', '55', 'phone', 'text', '{}' from unnest($2::text[]) as id`,
+    [tenant.id, messages],
+  );
+  const statuses = ["read", "sent", "delivered"].flatMap((word) =>
+    messages.map((id) => status(`wamid.${id}`, word, { biz_opaque_callback_data: id })),
+  );
+  const webhook = JSON.stringify(statusWebhook(phoneNumberId, statuses));
+  const sender = await connectRawClient(t, api.config.DATABASE_URL);
+  await insertSend(api, tenant, { id: messages[7] as string, state: "unknown" });
+  await sender.query("begin");
+  await sender.query("select 1 from sends where id = $1 for update", [messages[7]]);
+  statements.length = 0;
+  const [both] = [Promise.all([sendWebhook(api, webhook), sendWebhook(api, webhook)])];
+  for (;;) {
+    const { rows } = await sender.query("select 1 from pg_locks where not granted");
+    if (rows.length > 0) break;
+  }
+  await sender.query("update messages set status = 'failed', error = '{}' where id = $1", [messages[7]]);
+  await sender.query("delete from sends where id = $1", [messages[7]]);
+  await sender.query("commit");
+  t.same(
+    (await both).map((reply) => reply.status),
+    [200, 200],
+  );
+  t.equal(statements.length, 6);
+  const rows = await api.db.query<{ status: string; count: string }>(
+    "select status, count(*) as count from messages where jsonb_array_length(timeline) = case status when 'read' then 3 else 0 end group by status order by status",
+  );
+  t.same(rows, [
+    { status: "failed", count: "1" },
+    { status: "read", count: "399" },
+  ]);
+  t.equal((await readClientEvents(api, tenant.id)).length, 1_200);
+  const unknownStatuses = Array.from({ length: 200 }, (_, index) => status(`wamid.s${index}`, "sent"));
+  statements.length = 0;
+  await sendWebhook(api, statusWebhook(phoneNumberId, unknownStatuses));
+  t.equal(statements.length, 3, "statuses of unknown messages take as few statements");
 });
 
 t.test(
-  "a thousand statuses are one statement more, and whoever sends meanwhile is not in the way",
-  async (t) => {
-    const { statements, database } = watchStatements();
-    const { api, tenant, phoneNumberId } = await setUpNumber(t, { database });
-    const messages: string[] = [];
-    for (let index = 0; index < 400; index++) messages.push(newId("msg"));
-    await api.db.query(
-      `insert into messages (client_id, id, channel_id, platform, recipient, recipient_kind, type, content)
-    select $1, id, 'ch', 'chatapp', '55', 'phone', 'text', '{}' from unnest($2::text[]) as id`,
-      [tenant.id, messages],
-    );
-    const statuses = ["read", "sent", "delivered"].flatMap((word) =>
-      messages.map((id) => status(`wamid.${id}`, word, { biz_opaque_callback_data: id })),
-    );
-    const webhook = JSON.stringify(statusWebhook(phoneNumberId, statuses));
-    const sender = await connectRawClient(t, api.config.DATABASE_URL);
-    await insertSend(api, tenant, { id: messages[7] as string, state: "unknown" });
-    await sender.query("begin");
-    await sender.query("select 1 from sends where id = $1 for update", [messages[7]]);
-    statements.length = 0;
-    const [both] = [Promise.all([sendWebhook(api, webhook), sendWebhook(api, webhook)])];
-    for (;;) {
-      const { rows } = await sender.query("select 1 from pg_locks where not granted");
-      if (rows.length > 0) break;
-    }
-    await sender.query("update messages set status = 'failed', error = '{}' where id = $1", [messages[7]]);
-    await sender.query("delete from sends where id = $1", [messages[7]]);
-    await sender.query("commit");
-    t.same(
-      (await both).map((reply) => reply.status),
-      [200, 200],
-    );
-    t.equal(statements.length, 6);
-    const rows = await api.db.query<{ status: string; count: string }>(
-      "select status, count(*) as count from messages where jsonb_array_length(timeline) = case status when 'read' then 3 else 0 end group by status order by status",
-    );
-    t.same(rows, [
-      { status: "failed", count: "1" },
-      { status: "read", count: "399" },
-    ]);
-    t.equal((await readClientEvents(api, tenant.id)).length, 1_200);
-    const unknownStatuses = Array.from({ length: 200 }, (_, index) => status(`wamid.s${index}`, "sent"));
-    statements.length = 0;
-    await sendWebhook(api, statusWebhook(phoneNumberId, unknownStatuses));
-    t.equal(statements.length, 3, "and so are those of nobody's");
-  },
-);
-
-t.test(
-  "who dies between the message and the telling of it is mended by the platform's repetition",
+  "a crash between the status and its event is repaired when the platform repeats the webhook",
   async (t) => {
     let failing = "";
     const { database } = watchStatements(async (text) => {
-      if (failing !== "" && text.includes(failing)) throw new Error("died");
+      if (failing !== "" && text.includes(failing)) throw new Error("crashed");
     });
     const { api, tenant, sendStatuses } = await setUpNumber(t, { database });
     const pageId = newPlatformId();
@@ -472,7 +473,7 @@ t.test(
     t.match(
       await readMessageState(api, socialMessage),
       { status: "sent", timeline: [] },
-      "a watermark is all or nothing",
+      "a watermark is applied together with its event or not at all",
     );
     t.same(await readClientEvents(api, tenant.id), []);
     failing = "";

@@ -6,13 +6,13 @@ import { makeChannel, newPlatformId } from "../../fixtures/tenants/channels.ts";
 import { readCachedTemplates } from "../../fixtures/tenants/templates.ts";
 import { makeTenant, type Tenant } from "../../fixtures/tenants/tenants.ts";
 
-/** Seconds: the time that the tests' notices begin at. */
+/** Start of the tests' notices, in seconds since 1970. */
 const BASE_SECONDS = Math.floor(Date.now() / 1000) - 3_600;
 
 interface Notice {
   field: string;
   value: object;
-  /** Seconds after T; undefined: it does not say when. */
+  /** Seconds after BASE_SECONDS; undefined when the notice has no time. */
   at: number | undefined;
 }
 
@@ -40,7 +40,7 @@ const category = (hsmId: string, next: string, at: number): Notice => ({
   at,
 });
 
-t.test("what the platform tells of templates", async (t) => {
+t.test("template updates from the platform", async (t) => {
   const { statements, database } = watchStatements();
   const api = await startApi(t, { database });
   const sendNotices = async (wabaId: string, ...notices: Notice[]) => {
@@ -63,7 +63,7 @@ t.test("what the platform tells of templates", async (t) => {
       .filter((event) => event.type === type)
       .map(({ payload }) => payload.data);
 
-  t.test("a status is kept with what it is about, and told", async (t) => {
+  t.test("a status is stored with its template and recorded as an event", async (t) => {
     const { tenant, wabaId, hsmId } = await newBusiness();
     await sendNotices(wabaId, status(hsmId, "REJECTED", 0, { reason: "INVALID_FORMAT" }));
     const known = {
@@ -80,7 +80,7 @@ t.test("what the platform tells of templates", async (t) => {
     t.same(await eventDataOf(tenant), [known]);
   });
 
-  t.test("older news is told and changes nothing, in whichever order it comes", async (t) => {
+  t.test("an older status is recorded as an event and changes nothing, in any order", async (t) => {
     for (const [name, order, expected] of [
       [
         "in order",
@@ -92,7 +92,7 @@ t.test("what the platform tells of templates", async (t) => {
         "REJECTED",
       ],
       [
-        "backwards",
+        "in reverse",
         [
           ["PAUSED", 3],
           ["APPROVED", 2],
@@ -110,7 +110,7 @@ t.test("what the platform tells of templates", async (t) => {
         "APPROVED",
       ],
       [
-        "within one second the later one counts",
+        "the later one counts within one second",
         [
           ["PENDING", 1],
           ["APPROVED", 1],
@@ -126,7 +126,7 @@ t.test("what the platform tells of templates", async (t) => {
         ],
         "APPROVED",
       ],
-      // It came just now, so that is when it holds.
+      // A notice without a time holds as of its arrival.
       [
         "without a time",
         [
@@ -147,23 +147,27 @@ t.test("what the platform tells of templates", async (t) => {
     }
   });
 
-  t.test("a time to come does not shut out what is told until then", async (t) => {
+  t.test("a status with a future time does not block later ones", async (t) => {
     const { tenant, wabaId, hsmId } = await newBusiness();
     await sendNotices(wabaId, status(hsmId, "PENDING", 365 * 86_400));
     await sendNotices(wabaId, status(hsmId, "APPROVED", undefined));
     t.equal(await statusOf(tenant), "APPROVED");
   });
 
-  t.test("what leaves the status as it was is told with the one that is known", async (t) => {
+  t.test("an update without a status is recorded with the stored one", async (t) => {
     for (const word of ["FLAGGED", "UNARCHIVED"]) {
       const { tenant, wabaId, hsmId } = await newBusiness();
       await sendNotices(wabaId, status(hsmId, word, 1));
-      t.same(await readCachedTemplates(api, tenant), [], "of an unknown one nothing is known");
+      t.same(await readCachedTemplates(api, tenant), [], "an unknown template is not stored");
       await sendNotices(wabaId, status(hsmId, "APPROVED", 2), status(hsmId, word, 3));
       await sendNotices(wabaId, status(hsmId, word, 9));
       t.equal(await statusOf(tenant), "APPROVED");
       await sendNotices(wabaId, status(hsmId, "PAUSED", 8));
-      t.equal(await statusOf(tenant), "REJECTED", "it says nothing of the time of the status either");
+      t.equal(
+        await statusOf(tenant),
+        "REJECTED",
+        "an update without a status does not change the status's time",
+      );
       await sendNotices(wabaId, status(hsmId, word, 10));
       const told = (await eventDataOf(tenant)).filter((data) => data.platform_status === word);
       t.same(
@@ -174,7 +178,7 @@ t.test("what the platform tells of templates", async (t) => {
     }
   });
 
-  t.test("quality and category are kept of what is known, and told as before and after", async (t) => {
+  t.test("quality and category are stored for known templates and recorded as events", async (t) => {
     const { tenant, wabaId, hsmId } = await newBusiness();
     await sendNotices(wabaId, quality(hsmId, "UNKNOWN", "GREEN", 1));
     t.same(await readCachedTemplates(api, tenant), []);
@@ -183,7 +187,7 @@ t.test("what the platform tells of templates", async (t) => {
     t.match(
       await readCachedTemplates(api, tenant),
       [{ quality_score: null, category: null }],
-      "that was before",
+      "older than the stored status",
     );
     await sendNotices(
       wabaId,
@@ -197,7 +201,7 @@ t.test("what the platform tells of templates", async (t) => {
     t.match(
       await readCachedTemplates(api, tenant),
       [{ ...traits, status: "REJECTED" }],
-      "a status that is told late",
+      "a status that arrives late still counts",
     );
     const it = { hsm_id: hsmId, name: "cart", language: "en_US" };
     t.same((await eventDataOf(tenant, "template.quality_updated")).at(0), {
@@ -208,7 +212,7 @@ t.test("what the platform tells of templates", async (t) => {
     t.same((await eventDataOf(tenant, "template.category_updated")).at(0), { ...it, after: "UTILITY" });
   });
 
-  t.test("each client of a business has rows and events of its own", async (t) => {
+  t.test("each client of a business has its own rows and events", async (t) => {
     const { tenant, wabaId, hsmId } = await newBusiness();
     const other = await makeTenant(api);
     await sendNotices(wabaId, status(hsmId, "APPROVED", 1));
@@ -217,16 +221,16 @@ t.test("what the platform tells of templates", async (t) => {
     t.same(
       [(await eventDataOf(tenant)).at(-1)?.status, (await eventDataOf(other)).at(-1)?.status],
       ["APPROVED", undefined],
-      "what one knows the other does not",
+      "one client's stored status is not used for the other",
     );
     await sendNotices(wabaId, status(hsmId, "PAUSED", 3));
     t.same([await statusOf(tenant), await statusOf(other)], ["REJECTED", "REJECTED"]);
     await api.db.query("delete from clients where id = $1", [other.id]);
-    t.same(await readCachedTemplates(api, other), [], "they go with their client");
+    t.same(await readCachedTemplates(api, other), [], "rows are deleted with their client");
     t.equal(await statusOf(tenant), "REJECTED");
   });
 
-  t.test("a notice that nobody could keep costs its neighbours nothing", async (t) => {
+  t.test("a notice that cannot be stored does not affect the others", async (t) => {
     const { tenant, wabaId, hsmId } = await newBusiness();
     const malformed = (value: object) => status(hsmId, "APPROVED", 1, value);
     const notices = [
@@ -249,10 +253,14 @@ t.test("what the platform tells of templates", async (t) => {
     ];
     await sendNotices(wabaId, ...notices, status("77", "APPROVED", 2));
     t.match(await readCachedTemplates(api, tenant), [{ hsm_id: "77", status: "APPROVED" }]);
-    t.equal((await readClientEvents(api, tenant.id)).length, notices.length + 1, "and all are told");
+    t.equal(
+      (await readClientEvents(api, tenant.id)).length,
+      notices.length + 1,
+      "all are recorded as events",
+    );
   });
 
-  t.test("a hundred notices are kept by as few statements as one", async (t) => {
+  t.test("a hundred notices take as few statements as one", async (t) => {
     const { tenant, wabaId } = await newBusiness();
     const ids = Array.from({ length: 100 }, (_, index) => String(500 + index));
     const before = statements.length;
@@ -262,7 +270,7 @@ t.test("what the platform tells of templates", async (t) => {
       ...ids.map((id) => category(id, "MARKETING", 2)),
       ...ids.map((id) => status(id, "FLAGGED", 3)),
     );
-    t.equal(statements.length - before, 5, "owners, statuses, categories, what is known, and the events");
+    t.equal(statements.length - before, 5, "owners, statuses, categories, stored statuses and events");
     const rows = await readCachedTemplates(api, tenant);
     t.equal(rows.length, 100);
     t.ok(rows.every((row) => row.status === "APPROVED" && row.category === "MARKETING"));

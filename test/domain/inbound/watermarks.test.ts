@@ -9,14 +9,14 @@ import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 
 const PERSON = "24681012";
 
-/** A client with a page, the messages it has sent, and what the platform says of them. */
+/** A client with a page, and functions that insert sent messages and post updates about them. */
 async function setUpPage(t: Test) {
   const api = await startApi(t);
   const tenant = await makeTenant(api);
   const pageId = newPlatformId();
   const channelId = await makeChannel(api, tenant, { platform: "socialapp", pageId, externalRef: "page-7" });
   let sentCount = 0;
-  /** Made and taken at that time, unless told otherwise. */
+  /** Accepted here and by the platform at `time`, unless `acceptedAt` is given. */
   const insertSent = (
     time: number,
     { acceptedAt = time, ...columns }: Record<string, unknown> & { acceptedAt?: number } = {},
@@ -49,7 +49,7 @@ const statusesOf = async (api: Api, ids: readonly string[]) =>
 
 const lastLogLine = (api: Api) => api.lines.filter(({ event }) => event === "webhook.received").at(-1);
 
-t.test("a watermark tells of each message of ours up to its time", async (t) => {
+t.test("a watermark records an event for each message of ours up to its time", async (t) => {
   const { api, tenant, channelId, insertSent, sendUpdates } = await setUpPage(t);
   const mark = Date.now() - HOUR;
   const one = await insertSent(mark - 2 * MINUTE, { external_ref: "order-9" });
@@ -88,7 +88,11 @@ t.test("a watermark tells of each message of ours up to its time", async (t) => 
   });
   t.equal(events.length, 2);
   await sendUpdates(raw);
-  t.match(lastLogLine(api), { updates: 1, recorded: 0, duplicate: 0, silent: 1 }, "again there is none");
+  t.match(
+    lastLogLine(api),
+    { updates: 1, recorded: 0, duplicate: 0, silent: 1 },
+    "a repeated watermark covers no message",
+  );
   await sendUpdates({ read: { watermark: mark + 1 } });
   t.same(await statusesOf(api, [one, other, later]), ["read", "read", "read"]);
   t.same(
@@ -99,7 +103,7 @@ t.test("a watermark tells of each message of ours up to its time", async (t) => 
   t.match(lastLogLine(api), { recorded: 3 });
 });
 
-t.test("which messages a watermark is about, and which not", async (t) => {
+t.test("a watermark covers only settled messages of its channel and person", async (t) => {
   const { api, tenant, pageId, insertSent, sendUpdates } = await setUpPage(t);
   const other = await makeTenant(api);
   const now = Date.now();
@@ -109,16 +113,16 @@ t.test("which messages a watermark is about, and which not", async (t) => {
     ["sent", {}, "read"],
     ["accepted", { status: "accepted" }, "read"],
     ["delivered", { status: "delivered" }, "read"],
-    ["without an id of the platform's", { platform_message_id: null }, "read"],
+    ["without a platform id", { platform_message_id: null }, "read"],
     ["without a time", { timeline: "[]" }, "read"],
-    ["its answer came a little later", { acceptedAt: now + 5 * SECOND }, "read"],
-    ["it waited here until long after", { acceptedAt: now + MINUTE }, "sent"],
+    ["accepted shortly after the watermark", { acceptedAt: now + 5 * SECOND }, "read"],
+    ["sent long after the watermark", { acceptedAt: now + MINUTE }, "sent"],
     ["read already", { status: "read" }, "read"],
     ["queued", { status: "queued" }, "queued"],
     ["unknown", { status: "unknown" }, "unknown"],
     ["failed", { status: "failed" }, "failed"],
-    ["given up", { status: "failed", error: OUTCOME_UNKNOWN }, "failed"],
-    ["to somebody else", { recipient: "13579" }, "sent"],
+    ["failed as unknown", { status: "failed", error: OUTCOME_UNKNOWN }, "failed"],
+    ["to another person", { recipient: "13579" }, "sent"],
     ["from another channel", { channel_id: "ch_other" }, "sent"],
     ["of another client", { client_id: other.id }, "sent"],
   ];
@@ -128,7 +132,7 @@ t.test("which messages a watermark is about, and which not", async (t) => {
   await sendUpdates({ read: { watermark: now } });
   const statuses = await statusesOf(api, ids);
   for (const [index, [name, , expected]] of cases.entries()) t.equal(statuses[index], expected, name);
-  t.same(await statusesOf(api, [old, recent]), ["sent", "read"], "what is very old is left alone");
+  t.same(await statusesOf(api, [old, recent]), ["sent", "read"], "very old messages are ignored");
   const told = (await readClientEvents(api, tenant.id)).map(({ message_id }) => message_id);
   const moved = ids.filter(
     (_, index) => cases[index]?.[2] === "read" && cases[index]?.[0] !== "read already",
@@ -157,7 +161,7 @@ t.test("which messages a watermark is about, and which not", async (t) => {
   });
 });
 
-t.test("watermarks and all else in one webhook", async (t) => {
+t.test("watermarks are applied together with other updates in one webhook", async (t) => {
   const { api, tenant, insertSent, sendUpdates } = await setUpPage(t);
   const now = Date.now();
   const ids = [await insertSent(now - MINUTE), await insertSent(now - SECOND)];
@@ -175,10 +179,14 @@ t.test("watermarks and all else in one webhook", async (t) => {
       ? `${ids.indexOf(message_id as string)} ${data.status}`
       : data.platform_message_id,
   );
-  t.same(told.sort(), ["0 read", "1 delivered", "m_in"], "what was read is not told as delivered any more");
+  t.same(
+    told.sort(),
+    ["0 read", "1 delivered", "m_in"],
+    "a message that is read gets no delivered event any more",
+  );
 });
 
-t.test("two that say the same at once tell it once", async (t) => {
+t.test("concurrent watermarks record each event once", async (t) => {
   const { api, tenant, insertSent, sendUpdates } = await setUpPage(t);
   const now = Date.now();
   for (let index = 0; index < 20; index++) await insertSent(now - MINUTE + index);

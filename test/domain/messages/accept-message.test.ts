@@ -10,10 +10,9 @@ import { watchStatements } from "../../fixtures/servers/statements.ts";
 import { makeChannel } from "../../fixtures/tenants/channels.ts";
 import { makeTenant, type Tenant } from "../../fixtures/tenants/tenants.ts";
 
-/** A message to be accepted, with a key where one is given. */
 let lastPhone = 5511900000000;
 
-/** Each to somebody else, unless told. */
+/** A message to accept, with a key if one is given; each has another recipient by default. */
 const newMessage = (tenant: Tenant, channel: string, change: Partial<NewMessage> & { key?: string } = {}) => {
   const { key, ...columns } = change;
   return {
@@ -39,7 +38,7 @@ interface IntakeOptions {
   epoch?: string | null;
 }
 
-/** An intake of its own, what it asked of the database, and what it rang for. */
+/** An intake with the statements it ran and the refs it notified. */
 function openIntake({ api, before, epoch = "epoch" }: IntakeOptions) {
   const watched = watchStatements(before);
   const notified: DeliveryRef[] = [];
@@ -54,14 +53,14 @@ function openIntake({ api, before, epoch = "epoch" }: IntakeOptions) {
 const ACCEPTED = { outcome: "accepted" };
 const PHONE = "5511988887777";
 
-t.test("the intake", async (t) => {
+t.test("the message intake", async (t) => {
   const api = await startApi(t);
   const setUpChannel = async () => {
     const tenant = await makeTenant(api);
     return { tenant, channel: await makeChannel(api, tenant) };
   };
 
-  t.test("writes down in one statement what comes at once, of all clients, and rings for it", async (t) => {
+  t.test("concurrent messages of all clients are inserted by one statement and notified", async (t) => {
     const { intake, notified, statements } = openIntake({ api });
     const setups = await Promise.all([setUpChannel(), setUpChannel(), setUpChannel()]);
     const messages = Array.from({ length: 60 }, (_, index) => {
@@ -82,7 +81,7 @@ t.test("the intake", async (t) => {
     }
   });
 
-  t.test("has few statements under way, and fewer rows in each than would be too many", async (t) => {
+  t.test("concurrent statements and the size of each batch are limited", async (t) => {
     let [running, maxRunning] = [0, 0];
     const { intake, statements } = openIntake({
       api,
@@ -110,7 +109,7 @@ t.test("the intake", async (t) => {
     t.equal(rows.length, 453);
   });
 
-  t.test("lets one person's messages wait for those before them", async (t) => {
+  t.test("a message to a person waits for earlier ones on the same channel", async (t) => {
     const { intake, notified } = openIntake({ api });
     const { tenant, channel } = await setUpChannel();
     const sendToPhone = () => intake.accept(newMessage(tenant, channel, { recipient: PHONE }));
@@ -128,7 +127,7 @@ t.test("the intake", async (t) => {
     );
   });
 
-  t.test("tells each that was not accepted why, and its neighbours do not suffer", async (t) => {
+  t.test("each refused message gets its own reason, and the others are accepted", async (t) => {
     const { intake, notified, statements } = openIntake({ api });
     const [{ tenant, channel }, other] = await Promise.all([setUpChannel(), setUpChannel()]);
     const ended = await makeChannel(api, tenant);
@@ -154,7 +153,7 @@ t.test("the intake", async (t) => {
       ACCEPTED,
       { outcome: "not_connected", status: "disconnected" },
     ]);
-    t.equal(statements.length, 2, "the second one asks for all of them");
+    t.equal(statements.length, 2, "the second statement explains all refusals");
     t.same(
       notified.slice(1).map(({ id }) => id),
       [good.id, misused.id],
@@ -165,7 +164,7 @@ t.test("the intake", async (t) => {
     t.match(await intake.accept(newMessage(tenant, channel, { key: "used" })), { outcome: "known" });
   });
 
-  t.test("repeats a batch that failed row by row: a bad one fails alone", async (t) => {
+  t.test("a failed batch is repeated row by row, and only the invalid message fails", async (t) => {
     const { intake, notified } = openIntake({ api });
     const { tenant, channel } = await setUpChannel();
     const messages = [1, 2, 3, 4].map((index) =>
@@ -181,12 +180,12 @@ t.test("the intake", async (t) => {
     t.equal((await readRows(api, "idempotency_keys", tenant)).length, 3);
   });
 
-  t.test("gives up a batch at once while Postgres is away, and takes what comes after", async (t) => {
+  t.test("a batch is not retried while Postgres is unavailable; later messages are accepted", async (t) => {
     let isUnavailable = true;
     const { intake, statements } = openIntake({
       api,
       before: async () => {
-        if (isUnavailable) throw new DatabaseUnavailable(new Error("away"));
+        if (isUnavailable) throw new DatabaseUnavailable(new Error("unavailable"));
       },
     });
     const { tenant, channel } = await setUpChannel();
@@ -197,11 +196,11 @@ t.test("the intake", async (t) => {
     t.same(await intake.accept(newMessage(tenant, channel)), ACCEPTED);
   });
 
-  t.test("writes nothing twice where it cannot find out why others were refused", async (t) => {
+  t.test("accepted messages are not inserted twice when explaining refusals fails", async (t) => {
     const { intake, statements } = openIntake({
       api,
       before: async (text) => {
-        if (text.includes("channel_status")) throw new Error("a fault of the second statement");
+        if (text.includes("channel_status")) throw new Error("an error of the second statement");
       },
     });
     const { tenant, channel } = await setUpChannel();
@@ -214,7 +213,7 @@ t.test("the intake", async (t) => {
     t.equal(statements.length, 2);
   });
 
-  t.test("leaves to the sweeper what Redis would not hear", async (t) => {
+  t.test("messages are left to the sweep while Redis is unavailable", async (t) => {
     const { intake, notified } = openIntake({ api, epoch: null });
     const { tenant, channel } = await setUpChannel();
     t.same(await intake.accept(newMessage(tenant, channel)), ACCEPTED);
@@ -222,7 +221,7 @@ t.test("the intake", async (t) => {
     t.match(await readRows(api, "sends", tenant), [{ enqueued_at: null, queue_epoch: null }]);
   });
 
-  t.test("tries again what is in nobody's way any more", async (t) => {
+  t.test("a message is tried again when nothing rejects it any more", async (t) => {
     const { tenant, channel } = await setUpChannel();
     await api.db.query("update channels set status = 'needs_reauth' where id = $1", [channel]);
     const { intake, statements } = openIntake({
@@ -236,7 +235,7 @@ t.test("the intake", async (t) => {
     t.equal(statements.length, 3);
   });
 
-  t.test("takes a key that is a day old for a new one", async (t) => {
+  t.test("an idempotency key older than a day counts as new", async (t) => {
     const { intake } = openIntake({ api });
     const { tenant, channel } = await setUpChannel();
     const age = (interval: string) =>
@@ -255,7 +254,7 @@ t.test("the intake", async (t) => {
     t.equal((await readRows(api, "idempotency_keys", tenant)).length, 1);
   });
 
-  t.test("refuses more than can wait, and takes them later", async (t) => {
+  t.test("messages beyond the pending limit are refused until others finish", async (t) => {
     let unblock = () => {};
     const blocked = new Promise<void>((resolve) => {
       unblock = resolve;

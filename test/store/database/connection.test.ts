@@ -6,7 +6,7 @@ import { createSelfSignedCertificate } from "../../fixtures/servers/certificate.
 import { makeTempFolder } from "../../fixtures/servers/folders.ts";
 import { postgresProgram } from "../../fixtures/servers/programs.ts";
 
-t.test("sslmode means what it means elsewhere", async (t) => {
+t.test("sslmode has the meaning of libpq", async (t) => {
   const folder = makeTempFolder(t);
   const { cert, key } = createSelfSignedCertificate(folder);
   const settings = ["ssl=on", `ssl_cert_file=${cert}`, `ssl_key_file=${key}`];
@@ -33,7 +33,7 @@ t.test("sslmode means what it means elsewhere", async (t) => {
 
   t.equal(await isEncrypted(""), false);
   t.equal(await isEncrypted("?sslmode=disable"), false);
-  process.env.PGSSLMODE = "no-verify"; // for addresses that a platform makes, to which nothing can be added
+  process.env.PGSSLMODE = "no-verify"; // for URLs provided by a hosting platform, which cannot be changed
   t.equal(await isEncrypted(""), true);
   delete process.env.PGSSLMODE;
   t.equal(await isEncrypted("?sslmode=require"), true);

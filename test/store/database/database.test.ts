@@ -14,11 +14,11 @@ function openDatabase(t: Test, DATABASE_URL: string, settings: { DATABASE_POOL?:
   return db;
 }
 
-t.test("a transaction keeps all or nothing", async (t) => {
+t.test("a transaction commits all or nothing", async (t) => {
   const db = openDatabase(t, await cloneDatabase(t));
   const committed = await db.transaction(async (tx) => {
     const client = await createClient(tx, "kept");
-    t.equal(await findClient(db, client.id), undefined, "not seen from outside before the end");
+    t.equal(await findClient(db, client.id), undefined, "invisible to others before the commit");
     return client;
   });
   t.match(await findClient(db, committed.id), { name: "kept", created_at: Date });
@@ -31,7 +31,7 @@ t.test("a transaction keeps all or nothing", async (t) => {
   t.equal(await findClient(db, lostId), undefined);
 });
 
-t.test("a statement that fails does not cost its connection", async (t) => {
+t.test("a failed statement keeps its connection", async (t) => {
   const db = openDatabase(t, await cloneDatabase(t), { DATABASE_POOL: 1 });
   const pid = sql("select pg_backend_pid() as pid");
   const before = await db.query(pid);
@@ -43,7 +43,7 @@ t.test("a statement that fails does not cost its connection", async (t) => {
   t.same(await db.query(pid), before);
 });
 
-t.test("a transaction that Postgres rolled back is never reported as kept", async (t) => {
+t.test("a transaction that Postgres rolled back rejects even if the error was ignored", async (t) => {
   const db = openDatabase(t, await cloneDatabase(t));
   const failing = db.transaction(async (tx) => {
     const client = await createClient(tx, "lost");
@@ -54,7 +54,7 @@ t.test("a transaction that Postgres rolled back is never reported as kept", asyn
   t.same(await db.query("select name from clients"), []);
 });
 
-t.test("what keeps us from a connection is an outage, a wrong statement is not", async (t) => {
+t.test("a failed connection is DatabaseUnavailable, a failed statement is not", async (t) => {
   const url = new URL(await cloneDatabase(t));
   const wrongPassword = new URL(url);
   wrongPassword.password = "wrong";
@@ -70,8 +70,8 @@ t.test("what keeps us from a connection is an outage, a wrong statement is not",
   t.notOk(error instanceof DatabaseUnavailable);
 });
 
-t.test("a database that is not there is its own kind of error", async (t) => {
-  const db = openDatabase(t, "postgres://nobody@127.0.0.1:1/none");
+t.test("an unreachable database is DatabaseUnavailable", async (t) => {
+  const db = openDatabase(t, "postgres://user@127.0.0.1:1/none");
   await t.rejects(db.query("select 1"), DatabaseUnavailable);
   await t.rejects(
     db.transaction((tx) => tx.query("select 1")),
@@ -80,7 +80,7 @@ t.test("a database that is not there is its own kind of error", async (t) => {
   await t.rejects(db.ping(1_000), DatabaseUnavailable);
 });
 
-t.test("connections that the server ends are replaced", async (t) => {
+t.test("connections that the server closes are replaced", async (t) => {
   const url = await cloneDatabase(t);
   const db = openDatabase(t, url, { DATABASE_POOL: 1 });
   const admin = await connectRawClient(t, url);
@@ -89,7 +89,7 @@ t.test("connections that the server ends are replaced", async (t) => {
 
   await db.query("select 1");
   await endOthers();
-  await until("answered again", () => db.query("select 1 as one").catch(() => undefined));
+  await until("the query succeeds again", () => db.query("select 1 as one").catch(() => undefined));
 
   const broken = db.transaction(async (tx) => {
     await createClient(tx, "halfway");
@@ -100,7 +100,7 @@ t.test("connections that the server ends are replaced", async (t) => {
   t.same(await db.query("select name from clients where name = 'halfway'"), []);
 });
 
-t.test("a connection that breaks is a fault to hear of, unless we are closing", async (t) => {
+t.test("a broken connection is reported to onFault, unless the pool is closing", async (t) => {
   const url = await cloneDatabase(t);
   const admin = await connectRawClient(t, url);
   for (const closing of [false, true]) {
@@ -112,13 +112,13 @@ t.test("a connection that breaks is a fault to hear of, unless we are closing", 
       const [own] = await tx.query<{ pid: number }>("select pg_backend_pid() as pid");
       if (closing) closed = db.close();
       await admin.query("select pg_terminate_backend($1)", [own?.pid]);
-      await until("broken", () =>
+      await until("the connection is broken", () =>
         tx.query("select 1").then(
           () => undefined,
           (error: Error) => error,
         ),
       );
-      if (!closing) await until("heard of", () => faults.length > 0);
+      if (!closing) await until("the fault is reported", () => faults.length > 0);
       await tx.query("select 1");
     });
     await t.rejects(broken, DatabaseUnavailable);
@@ -127,7 +127,7 @@ t.test("a connection that breaks is a fault to hear of, unless we are closing", 
   }
 });
 
-t.test("a ping gives up on a pool that has no connection to give", async (t) => {
+t.test("a ping times out while the pool has no free connection", async (t) => {
   const db = openDatabase(t, await cloneDatabase(t), { DATABASE_POOL: 1 });
   await db.transaction(async () => {
     await t.rejects(db.ping(100), DatabaseUnavailable);
@@ -135,7 +135,7 @@ t.test("a ping gives up on a pool that has no connection to give", async (t) => 
   await db.ping(10_000);
 });
 
-t.test("the victim of a deadlock comes again, and both have their way", async (t) => {
+t.test("a transaction rolled back by a deadlock is retried, and both commit", async (t) => {
   const db = openDatabase(t, await cloneDatabase(t));
   const [a, b] = [(await createClient(db, "a")).id, (await createClient(db, "b")).id];
   const lock = "select 1 from clients where id = $1 for update";
@@ -155,10 +155,10 @@ t.test("the victim of a deadlock comes again, and both have their way", async (t
       return first;
     });
   t.same(await Promise.all([lockBoth(a, b), lockBoth(b, a)]), [a, b]);
-  t.ok(runs > 2, "one of them ran again");
+  t.ok(runs > 2, "one of them is retried");
 });
 
-t.test("a statement is waited for as long as one was told to, or to its end", async (t) => {
+t.test("a statement fails after its timeout, or runs to its end without one", async (t) => {
   const settings = { DATABASE_URL: await cloneDatabase(t), DATABASE_POOL: 1, DATABASE_PREPARED: true };
   const [withShortTimeout, withoutTimeout] = [
     createDatabase(settings, () => {}, 50),

@@ -9,7 +9,7 @@ import { cloneDatabase, connectRawClient } from "../../fixtures/servers/servers.
 const FOLDER = join(packageRoot(), "sql");
 const FILES = readdirSync(FOLDER).sort();
 
-/** SHA-256 of every migration. A new file adds its line; a line that stands here never changes. */
+/** SHA-256 of every migration. A new file adds a line; existing lines never change. */
 const MIGRATION_HASHES: Record<string, string> = {
   "001_clients.sql": "d6e7fad197c0e3820c4401f87e7dc5e1f6de5e84671dac2d19976ef33d77d978",
   "002_workers.sql": "70ad1d8b02dd834c245eafa61976c92f4dddc8acae77f0db1616fb5f3a4bb2a4",
@@ -30,7 +30,7 @@ const MIGRATION_HASHES: Record<string, string> = {
   "017_outcome_unknown.sql": "ec443cec63a0c379026ff6005dd9c41ff054c2d8362787937c671b0dfeb65965",
 };
 
-t.test("two at once apply each file once; a later run finds nothing to do", async (t) => {
+t.test("concurrent runs apply each file once, and a later run applies none", async (t) => {
   const url = await cloneDatabase(t, "template0");
   const [one, other] = await Promise.all([applyMigrations(url), applyMigrations(url)]);
   t.same(
@@ -45,7 +45,7 @@ t.test("two at once apply each file once; a later run finds nothing to do", asyn
   t.same(rows, [{ tables: 1 }]);
 });
 
-t.test("the files are numbered from 1 without a gap", async (t) => {
+t.test("migration files are numbered from 1 without a gap", async (t) => {
   t.same(
     FILES.map((file) => Number(file.slice(0, 3))),
     FILES.map((_, index) => index + 1),
@@ -64,7 +64,7 @@ t.test("no migration is edited, renamed or removed after it was released", async
   );
 });
 
-t.test("messages that failed with an unknown outcome keep that when the column is added", async (t) => {
+t.test("migration 017 sets outcome_unknown for messages that failed with an unknown outcome", async (t) => {
   const raw = await connectRawClient(t, await cloneDatabase(t, "template0"));
   const apply = (file: string) => raw.query(readFileSync(join(FOLDER, file), "utf8"));
   const index = FILES.indexOf("017_outcome_unknown.sql");

@@ -27,7 +27,7 @@ import { connectRawClient } from "../../fixtures/servers/servers.ts";
 
 const idsOf = (rows: readonly { id: string }[]) => rows.map(({ id }) => id).sort();
 
-t.test("a claim takes what is due and in nobody's hand, and leaves all else as it is", async (t) => {
+t.test("a claim takes due, unclaimed deliveries and leaves the others unchanged", async (t) => {
   const context = await openQueueContext(t);
   const held = { worker_id: "wrk_other", lease: randomUUID(), claimed_at: new Date() };
   const states: [boolean, Record<string, unknown>][] = [
@@ -65,7 +65,7 @@ t.test("a claim takes what is due and in nobody's hand, and leaves all else as i
   );
 });
 
-t.test("what is claimed says where its client wants it now", async (t) => {
+t.test("a claimed delivery has the client's current webhook configuration", async (t) => {
   const context = await openQueueContext(t);
   const [first, second] = (await insertDueDeliveries(context, 2)) as [DeliveryRef, DeliveryRef];
   await configureWebhook(context, { id: context.clientId }, { disabledKeys: ["chatapp"] });
@@ -74,7 +74,7 @@ t.test("what is claimed says where its client wants it now", async (t) => {
   t.match((await claimWithNewLease(context, [second])).rows, [{ is_off: false, webhook_url: null }]);
 });
 
-t.test("asked again with the same token a claim answers the same; with another, nothing", async (t) => {
+t.test("a repeated claim returns the same rows for the same token and none for another", async (t) => {
   const context = await openQueueContext(t);
   const refs = await insertDueDeliveries(context, 3);
   const { lease, rows } = await claimWithNewLease(context, refs);
@@ -82,7 +82,7 @@ t.test("asked again with the same token a claim answers the same; with another, 
   t.same((await claimWithNewLease(context, refs, "wrk_2")).rows, []);
 });
 
-t.test("of several who want the same at the same moment each gets another part", async (t) => {
+t.test("concurrent claims of the same deliveries take each delivery once", async (t) => {
   const context = await openQueueContext(t);
   const refs = await insertDueDeliveries(context, 50);
   const raw = await connectRawClient(t, context.config.DATABASE_URL);
@@ -92,7 +92,7 @@ t.test("of several who want the same at the same moment each gets another part",
   await untilBlocked(raw, 4);
   await raw.query("commit");
   const rows = (await Promise.all(claims)).flatMap(({ rows }) => rows);
-  t.same(idsOf(rows), idsOf(refs), "each once");
+  t.same(idsOf(rows), idsOf(refs), "each delivery once");
 });
 
 const STATEMENTS: Record<string, (db: Queryable, refs: readonly DeliveryRef[]) => Promise<unknown>> = {
@@ -112,7 +112,7 @@ for (const [one, other] of [
   ["finish", "unqueue"],
   ["finish", "finish"],
 ] as const)
-  t.test(`${one} and ${other} of the same ones in opposite orders never wait for each other`, async (t) => {
+  t.test(`${one} and ${other} of the same deliveries in opposite order do not deadlock`, async (t) => {
     const context = await openQueueContext(t);
     const refs = await insertDueDeliveries(context, 9, { lease: UNKNOWN_LEASE });
     const connection = () => connectRawClient(t, context.config.DATABASE_URL);
@@ -128,7 +128,7 @@ for (const [one, other] of [
     await t.resolves(Promise.all(both));
   });
 
-t.test("who has lost the lease writes nothing, and who has it writes everything", async (t) => {
+t.test("a finish without a valid lease writes nothing, and with one it writes everything", async (t) => {
   const context = await openQueueContext(t);
   const [ref] = (await insertDueDeliveries(context, 1)) as [DeliveryRef];
   const first = await claimWithNewLease(context, [ref]);
@@ -147,11 +147,11 @@ t.test("who has lost the lease writes nothing, and who has it writes everything"
   t.match(await readAttempts(context, ref.id), [
     { attempt: 1, error: "HTTP 500", response_excerpt: "oh no" },
   ]);
-  t.same(await finishDeliveries(context.db, [finishOf(ref, second.lease)]), [], "nor twice");
+  t.same(await finishDeliveries(context.db, [finishOf(ref, second.lease)]), [], "no second write");
   t.match(await readDelivery(context, ref.id), { state: "retrying", attempts: 1 });
 });
 
-/** What a finish says, and the row afterwards. */
+/** Input of a finish, the row afterwards, and the number of attempts. */
 const FINISHES: Record<string, [Parameters<typeof finishOf>[2], Record<string, unknown>, number]> = {
   delivered: [
     { state: "delivered", delay_ms: null, restart_delay_ms: null },
@@ -163,13 +163,13 @@ const FINISHES: Record<string, [Parameters<typeof finishOf>[2], Record<string, u
     { state: "failed", attempts: 3, next_attempt_at: null, delivered_at: null, last_error: "HTTP 500" },
     1,
   ],
-  "made again": [{}, { state: "retrying", attempts: 3, url: "https://backend.example/hooks/chat" }, 1],
+  "retried later": [{}, { state: "retrying", attempts: 3, url: "https://backend.example/hooks/chat" }, 1],
   skipped: [
     { state: "skipped", skip_reason: "disabled", delay_ms: null, restart_delay_ms: null, attempt: null },
     { state: "skipped", skip_reason: "disabled", attempts: 2, next_attempt_at: null, last_error: "before" },
     0,
   ],
-  "put off": [
+  "postponed without an attempt": [
     { state: "retrying", restart_delay_ms: null, attempt: null },
     {
       state: "retrying",
@@ -183,7 +183,7 @@ const FINISHES: Record<string, [Parameters<typeof finishOf>[2], Record<string, u
 };
 
 t.test(
-  "how an attempt ended is written with it, and the row is in nobody's hand and in no queue",
+  "a finish stores the attempt with its outcome and releases the delivery from lease and queue",
   async (t) => {
     const context = await openQueueContext(t);
     const columns = {
@@ -207,7 +207,7 @@ t.test(
   },
 );
 
-t.test("a schedule that was begun anew during the attempt counts from there", async (t) => {
+t.test("a schedule restarted during the attempt sets the next delay", async (t) => {
   const context = await openQueueContext(t);
   const refs = await insertDueDeliveries(context, 3, { state: "retrying", attempts: 12 });
   const [over, gone, arrived] = refs as [DeliveryRef, DeliveryRef, DeliveryRef];
@@ -225,7 +225,7 @@ t.test("a schedule that was begun anew during the attempt counts from there", as
   t.match(await readDelivery(context, arrived.id), { state: "delivered", next_attempt_at: null });
 });
 
-t.test("a client that is erased while its delivery is out leaves nothing behind", async (t) => {
+t.test("a client deleted while its delivery is in flight leaves no rows", async (t) => {
   const context = await openQueueContext(t);
   const refs = (await insertDueDeliveries(context, 2)) as [DeliveryRef, DeliveryRef];
   const { lease } = await claimWithNewLease(context, refs);
@@ -236,7 +236,7 @@ t.test("a client that is erased while its delivery is out leaves nothing behind"
   await untilBlocked(raw, 1);
   await raw.query("commit");
   await deletion;
-  t.same(await finishDeliveries(context.db, [finishOf(refs[1], lease)]), [], "the other comes too late");
+  t.same(await finishDeliveries(context.db, [finishOf(refs[1], lease)]), [], "the second finish is too late");
   t.same((await claimWithNewLease(context, refs)).rows, []);
   for (const table of ["events", "deliveries", "attempts"])
     t.same(await context.db.query(`select id from ${table}`), [], table);

@@ -14,7 +14,9 @@ import { countRowsRead } from "../../fixtures/servers/query-plans.ts";
 const START = Date.parse("2026-06-01T00:00:00Z");
 const SPAN = 3 * HOUR;
 
-/** As many late ones as others, at all distances; drawn by a fixed seed, so that a failure comes again. */
+/**
+ * Half of the events are late, by various amounts. The seed is fixed, so that a failure can be reproduced.
+ */
 function drawEvents() {
   let seed = 7;
   const next = (below: number) => {
@@ -40,7 +42,7 @@ async function openDatabase(t: Parameters<typeof testSettings>[0]): Promise<Data
   return db;
 }
 
-/** All of them, page by page, in the direction given. */
+/** Returns all ids, page by page, in the given direction. */
 async function listAll(db: Database, clientId: string, filters: EventFilters, backwards: boolean) {
   const found: string[] = [];
   const limit = 7;
@@ -55,10 +57,10 @@ async function listAll(db: Database, clientId: string, filters: EventFilters, ba
 
 type PositionOnly = { after?: string; before?: string };
 
-t.test("lists of events", async (t) => {
+t.test("listing events", async (t) => {
   const db = await openDatabase(t);
 
-  t.test("find by time exactly what occurred in it, however late it was recorded", async (t) => {
+  t.test("a time filter finds exactly the events that occurred in it, however late recorded", async (t) => {
     const client = await createClient(db, "A client");
     const events = drawEvents();
     const recorded: { id: string; key: string; status: string; occurred: number }[] = [];
@@ -94,9 +96,9 @@ t.test("lists of events", async (t) => {
         }
   });
 
-  t.test("find what was recorded after the clock was set back", async (t) => {
+  t.test("a list finds events recorded after the clock was set back", async (t) => {
     const client = await createClient(db, "A client");
-    // Ids never go back, so this one has the time at which the clock was before.
+    // Ids never go backwards, so this one has the time before the clock was set back.
     const id = `${firstIdAt("evt", Date.now() + HOUR)}${"0".repeat(16)}`;
     await insertEvents(db, [
       toNewEvent(id, { clientId: client.id, type: "webhook.test", key: null, data: {} }),
@@ -106,7 +108,7 @@ t.test("lists of events", async (t) => {
     t.same(await listAll(db, client.id, { since: new Date(Date.now() - MINUTE), until }, true), [id]);
   });
 
-  t.test("read no more rows the more there are", async (t) => {
+  t.test("the rows that a list reads do not grow with the table", async (t) => {
     const client = await createClient(db, "A client");
     const messageId = newId("msg");
     const events = Array.from({ length: 3_000 }, (_, index) => {

@@ -11,7 +11,7 @@ import {
 const SINGLE_PARTITION = { isBulk: false, partitions: 1, partition: 0 };
 const IN_FLIGHT = { state: "in_flight", worker_id: "wrk_1", lease: randomUUID(), claimed_at: new Date() };
 
-t.test("a queue with nothing in it is not late", async (t) => {
+t.test("a queue without due deliveries has no oldest due time", async (t) => {
   const context = await openQueueContext(t);
   await insertDueDeliveries(context, 1, { next_attempt_at: secondsFromNow(60) });
   await insertDueDeliveries(context, 1, { state: "delivered", next_attempt_at: null });
@@ -19,7 +19,7 @@ t.test("a queue with nothing in it is not late", async (t) => {
 });
 
 t.test(
-  "the oldest that waits is shown, whether it was told to Redis or not, and how many are out",
+  "the metrics show the oldest waiting delivery, queued or not, and count those in flight",
   async (t) => {
     const context = await openQueueContext(t);
     const [first, second, third] = [secondsFromNow(-10), secondsFromNow(-20), secondsFromNow(-30)];
@@ -35,7 +35,7 @@ t.test(
   },
 );
 
-t.test("each stream has its own figures", async (t) => {
+t.test("each stream has its own metrics", async (t) => {
   const context = await openQueueContext(t);
   const ninth = { ...context, clientId: await insertClientWithLastByte(context.db, 9) };
   const [early, late] = [secondsFromNow(-50), secondsFromNow(-5)];

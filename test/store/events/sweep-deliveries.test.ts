@@ -44,17 +44,17 @@ const insertWorker = ({ db }: QueueContext, id: string, seconds: number) =>
     secondsFromNow(-seconds),
   ]);
 
-t.test("what the dead had in hand is due again, and nothing else is taken from anybody", async (t) => {
+t.test("deliveries of dead dispatchers are due again, and no others are touched", async (t) => {
   const context = await openQueueContext(t);
   await insertWorker(context, "wrk_alive", 7);
   await insertWorker(context, "wrk_silent", 13);
   const cases: [string, boolean, Record<string, unknown>][] = [
-    ["of one that lives", false, inFlight("wrk_alive", 40)],
-    ["of one that is silent", true, inFlight("wrk_silent", 15)],
-    ["of one that nobody knows", true, inFlight("wrk_unknown", 15)],
-    ["of one that lives, for too long", true, inFlight("wrk_alive", 70)],
-    ["of one whose heart will beat again", false, inFlight("wrk_silent", 2)],
-    ["in nobody's hand", false, { state: "retrying" }],
+    ["worker alive", false, inFlight("wrk_alive", 40)],
+    ["worker without a heartbeat", true, inFlight("wrk_silent", 15)],
+    ["worker unknown", true, inFlight("wrk_unknown", 15)],
+    ["worker alive, lease too long", true, inFlight("wrk_alive", 70)],
+    ["worker without a heartbeat, claimed recently", false, inFlight("wrk_silent", 2)],
+    ["not claimed", false, { state: "retrying" }],
   ];
   const refs: DeliveryRef[] = [];
   for (const [, , columns] of cases)
@@ -79,15 +79,15 @@ t.test("what the dead had in hand is due again, and nothing else is taken from a
 });
 
 t.test(
-  "a delivery is due at once after each death of its dispatcher, and fails after thirteen",
+  "a delivery is due immediately after each dispatcher crash and fails after the thirteenth",
   async (t) => {
     const context = await openQueueContext(t);
     const cases: [string, number, number, "retrying" | "failed"][] = [
-      ["the first death", 0, 0, "retrying"],
-      ["the second death", 1, 0, "retrying"],
-      ["the third death", 2, 0, "retrying"],
-      ["the twelfth death after the schedule was restarted", 14, 3, "retrying"],
-      ["the thirteenth death", 12, 0, "failed"],
+      ["the first crash", 0, 0, "retrying"],
+      ["the second crash", 1, 0, "retrying"],
+      ["the third crash", 2, 0, "retrying"],
+      ["the twelfth crash after the schedule was restarted", 14, 3, "retrying"],
+      ["the thirteenth crash", 12, 0, "failed"],
     ];
     for (const [name, attempts, schedule_base, state] of cases) {
       const columns = { ...inFlight("wrk_gone", 30), attempts, schedule_base };
@@ -102,12 +102,15 @@ t.test(
       t.match(row, { state, attempts: attempts + 1, last_error: "interrupted" }, name);
       if (state === "failed") t.equal(row.next_attempt_at, null);
       else
-        t.ok((row.next_attempt_at as Date).getTime() <= secondsFromNow(1).getTime(), `${name}: due at once`);
+        t.ok(
+          (row.next_attempt_at as Date).getTime() <= secondsFromNow(1).getTime(),
+          `${name}: due immediately`,
+        );
     }
   },
 );
 
-t.test("of whom enough waits already is left out", async (t) => {
+t.test("saturated clients are skipped", async (t) => {
   const context = await openQueueContext(t);
   const [saturated] = (await insertDueDeliveries(context, 1)) as [DeliveryRef];
   const otherClient = { ...context, clientId: await insertClientWithLastByte(context.db, 0x01) };
@@ -116,7 +119,7 @@ t.test("of whom enough waits already is left out", async (t) => {
   t.same(await enqueueDue(context.db, ENQUEUE_INPUT), [saturated]);
 });
 
-t.test("one that somebody holds, or whose attempt is on record already, holds up nothing", async (t) => {
+t.test("a locked delivery or a recorded attempt does not block the recovery of others", async (t) => {
   const context = await openQueueContext(t);
   const refs = await insertDueDeliveries(context, 3, inFlight("wrk_gone", 30));
   const [held, recorded, plain] = refs as [DeliveryRef, DeliveryRef, DeliveryRef];
@@ -135,7 +138,7 @@ t.test("one that somebody holds, or whose attempt is on record already, holds up
 
 const lockDeliveries = (tx: Queryable) => lockSweep(tx, "deliveries");
 
-t.test("one sweeps at a time, until its transaction ends", async (t) => {
+t.test("one process holds the sweep lock until its transaction ends", async (t) => {
   const { db, config } = await openQueueContext(t);
   const raw = await connectRawClient(t, config.DATABASE_URL);
   await raw.query("begin");
@@ -151,18 +154,18 @@ const queued = (epoch: string, seconds: number) => ({
   queue_epoch: epoch,
 });
 
-t.test("what is due is given to the queue where it is not, for whatever reason", async (t) => {
+t.test("due deliveries that are not in the queue are enqueued, whatever the reason", async (t) => {
   const context = await openQueueContext(t);
   const cases: [string, boolean, Record<string, unknown>][] = [
-    ["never told", true, {}],
-    ["to be told again", true, { state: "retrying" }],
-    ["told to an earlier life of Redis", true, queued("an earlier one", 1)],
-    ["told to one whose name comes later", true, queued("z", 1)],
-    ["told long ago", true, queued("now", 25)],
-    ["told just now", false, queued("now", 10)],
+    ["never enqueued", true, {}],
+    ["to be retried", true, { state: "retrying" }],
+    ["enqueued in an earlier Redis epoch", true, queued("an earlier one", 1)],
+    ["enqueued in an epoch that sorts later", true, queued("z", 1)],
+    ["enqueued long ago", true, queued("now", 25)],
+    ["enqueued just now", false, queued("now", 10)],
     ["not due yet", false, { next_attempt_at: secondsFromNow(60) }],
-    ["in bulk", false, { is_bulk: true }],
-    ["in somebody's hand", false, inFlight("wrk_1", 30)],
+    ["bulk", false, { is_bulk: true }],
+    ["in flight", false, inFlight("wrk_1", 30)],
     ["done", false, { state: "delivered", next_attempt_at: null }],
   ];
   const refs: DeliveryRef[] = [];
@@ -176,38 +179,34 @@ t.test("what is due is given to the queue where it is not, for whatever reason",
     t.equal(row.queue_epoch, "now");
     t.ok((row.enqueued_at as Date).getTime() > secondsFromNow(-5).getTime());
   }
-  t.same(await enqueueDue(context.db, ENQUEUE_INPUT), [], "once");
+  t.same(await enqueueDue(context.db, ENQUEUE_INPUT), [], "enqueued once");
   const bulk = await enqueueDue(context.db, { ...ENQUEUE_INPUT, isBulk: true });
-  t.same(idsOf(bulk), [refs[7]?.id], "the other lane is apart");
-  t.same(bulk[0], refs[7], "each is named by its client and its event");
+  t.same(idsOf(bulk), [refs[7]?.id], "the bulk lane is separate");
+  t.same(bulk[0], refs[7], "each ref has its client and its event");
 });
 
-t.test(
-  "the oldest go first, as many as there is room for, and nobody waits for those that are due for other reasons",
-  async (t) => {
-    const context = await openQueueContext(t);
-    const byAge = (await insertDueDeliveries(context, 6)).reverse();
-    for (const [index, { id }] of byAge.entries())
-      await updateDelivery(context, id, { next_attempt_at: secondsFromNow(index - 100) });
-    const [stranded] = (await insertDueDeliveries(context, 1, {
-      ...queued("now", 30),
-      next_attempt_at: secondsFromNow(-500),
-    })) as [DeliveryRef];
-    const next = async (limit: number) =>
-      idsOf(await enqueueDue(context.db, { ...ENQUEUE_INPUT, limit })).sort();
-    t.same(await next(2), [byAge[0]?.id, stranded.id].sort());
-    t.same(await next(3), idsOf(byAge.slice(1, 4)).sort());
-    t.same(await next(3), idsOf(byAge.slice(4, 6)).sort());
-    for (const [index, { id }] of byAge.entries())
-      await updateDelivery(context, id, queued("now", 60 - index));
-    t.same(await next(2), idsOf(byAge.slice(0, 2)).sort(), "of those told long ago too");
-    for (const [index, { id }] of byAge.entries())
-      await updateDelivery(context, id, queued("lost", 60 - index));
-    t.same(await next(2), idsOf(byAge.slice(0, 2)).sort(), "and of those told to another life of Redis");
-  },
-);
+t.test("the oldest are enqueued first, up to the limit, and the groups take turns", async (t) => {
+  const context = await openQueueContext(t);
+  const byAge = (await insertDueDeliveries(context, 6)).reverse();
+  for (const [index, { id }] of byAge.entries())
+    await updateDelivery(context, id, { next_attempt_at: secondsFromNow(index - 100) });
+  const [stranded] = (await insertDueDeliveries(context, 1, {
+    ...queued("now", 30),
+    next_attempt_at: secondsFromNow(-500),
+  })) as [DeliveryRef];
+  const next = async (limit: number) =>
+    idsOf(await enqueueDue(context.db, { ...ENQUEUE_INPUT, limit })).sort();
+  t.same(await next(2), [byAge[0]?.id, stranded.id].sort());
+  t.same(await next(3), idsOf(byAge.slice(1, 4)).sort());
+  t.same(await next(3), idsOf(byAge.slice(4, 6)).sort());
+  for (const [index, { id }] of byAge.entries()) await updateDelivery(context, id, queued("now", 60 - index));
+  t.same(await next(2), idsOf(byAge.slice(0, 2)).sort(), "also among those enqueued long ago");
+  for (const [index, { id }] of byAge.entries())
+    await updateDelivery(context, id, queued("lost", 60 - index));
+  t.same(await next(2), idsOf(byAge.slice(0, 2)).sort(), "also among those enqueued in another Redis epoch");
+});
 
-t.test("partitions that are full are left out", async (t) => {
+t.test("full partitions are skipped", async (t) => {
   const context = await openQueueContext(t);
   const refs: DeliveryRef[] = [];
   for (const byte of [0x00, 0x09, 0xfa, 0x0b])
@@ -219,12 +218,12 @@ t.test("partitions that are full are left out", async (t) => {
     );
   const next = async (fullPartitions: number[]) =>
     idsOf(await enqueueDue(context.db, { ...ENQUEUE_INPUT, partitions: 8, fullPartitions })).sort();
-  t.same(await next([0, 1, 3]), [refs[2]?.id], "0xfa belongs to the third");
+  t.same(await next([0, 1, 3]), [refs[2]?.id], "0xfa belongs to partition 2");
   t.same(await next([1]), [refs[0]?.id, refs[3]?.id].sort());
   t.same(await next([]), [refs[1]?.id]);
 });
 
-t.test("two that look at once take different ones, and neither waits", async (t) => {
+t.test("concurrent sweeps take different deliveries without waiting", async (t) => {
   const context = await openQueueContext(t);
   const refs = await insertDueDeliveries(context, 4);
   const raw = await connectRawClient(t, context.config.DATABASE_URL);
@@ -237,7 +236,7 @@ t.test("two that look at once take different ones, and neither waits", async (t)
 });
 
 t.test(
-  "what is taken back from the queue is due at once, or after a while, unless it is no longer waiting",
+  "a waiting delivery removed from the queue is due immediately or after the delay; others are unchanged",
   async (t) => {
     const context = await openQueueContext(t);
     const refs = await insertDueDeliveries(context, 3, queued("now", 1));

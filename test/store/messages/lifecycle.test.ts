@@ -8,7 +8,7 @@ import {
 } from "../../../src/store/messages/lifecycle.ts";
 import { openQueueContext } from "../../fixtures/events/queue-rows.ts";
 
-t.test("the tables have exactly the states that the columns allow", async (t) => {
+t.test("the transition tables list exactly the states that the columns allow", async (t) => {
   const { db } = await openQueueContext(t);
   const allowed = async (table: string, column: string) => {
     const [row] = await db.query<{ definition: string }>(
@@ -21,7 +21,7 @@ t.test("the tables have exactly the states that the columns allow", async (t) =>
   t.same(await allowed("sends", "state"), Object.keys(SEND_STATES).sort());
 });
 
-t.test("a transition leads to a known state, and no status comes back to where it was", async (t) => {
+t.test("transitions lead to known states, and no status can be reached again", async (t) => {
   const transitions: Record<string, readonly string[]> = MESSAGE_TRANSITIONS;
   const reachable = (status: string, seen: readonly string[] = []): string[] =>
     (transitions[status] as readonly string[]).flatMap((next) =>
@@ -31,7 +31,7 @@ t.test("a transition leads to a known state, and no status comes back to where i
   for (const { next } of Object.values(SEND_STATES)) for (const state of next) t.ok(state in SEND_STATES);
 });
 
-t.test("the lists in SQL follow from the tables", async (t) => {
+t.test("the SQL lists are derived from the transition tables", async (t) => {
   t.equal(UNSETTLED_STATUSES, "('queued', 'unknown')");
   t.equal(TO_BE_SENT_STATES, "('behind', 'waiting', 'in_hand')");
   t.equal(UNLEASED_STATES, "('behind', 'waiting')");

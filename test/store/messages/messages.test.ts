@@ -10,7 +10,7 @@ import { countRowsRead } from "../../fixtures/servers/query-plans.ts";
 const START = Date.parse("2026-06-01T00:00:00Z");
 const COUNT = 3_000;
 
-t.test("lists of messages read no more rows the more there are", async (t) => {
+t.test("the rows that a list of messages reads do not grow with the table", async (t) => {
   const db = createDatabase(await testConfig(t), (error) => t.fail(error.message));
   t.teardown(() => db.close());
   const { id: clientId } = await createClient(db, "A client");
