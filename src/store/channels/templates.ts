@@ -20,7 +20,7 @@ export interface TemplateUpdate {
  * fixed order to avoid deadlocks.
  */
 const UPSERT = sql(`
-  with news as (
+  with updates as (
     select *
     from json_to_recordset($1) as n (
       client_id uuid,
@@ -39,7 +39,7 @@ const UPSERT = sql(`
   alive as (
     select id
     from clients
-    where id in (select client_id from news)
+    where id in (select client_id from updates)
     order by id
     for key share
   )
@@ -49,7 +49,7 @@ const UPSERT = sql(`
   select
     n.client_id, n.waba_id, n.hsm_id, n.name, n.language, n.category, n.status, n.platform_status, n.reason,
     n.quality_score, n.updated_at
-  from news n
+  from updates n
   join alive a on a.id = n.client_id
   order by n.client_id, n.hsm_id
   on conflict (client_id, hsm_id) do update

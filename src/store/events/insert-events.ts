@@ -79,7 +79,7 @@ const INSERT = sql(`
     select client_id, id, type, key, channel_id, ad_account_id, message_id, occurred_at, is_late, payload
     from accepted
   ),
-  to_tell as (
+  to_deliver as (
     insert into deliveries (client_id, id, state, skip_reason, next_attempt_at, enqueued_at, queue_epoch)
     select
       client_id,

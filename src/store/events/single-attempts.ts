@@ -4,7 +4,7 @@ import { type Queryable, sql } from "../database/database.ts";
 const INTERRUPTED = "interrupted";
 
 const BEGIN_SINGLE_ATTEMPT = sql(`
-  with told as (
+  with recorded as (
     update deliveries
     set state = 'failed', skip_reason = null, next_attempt_at = null, attempts = 1, last_error = $4, url = $3
     where client_id = $1

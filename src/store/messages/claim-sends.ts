@@ -79,7 +79,7 @@ export interface ClaimedSend {
  * status webhook has settled is deleted; `unknown` is not settled: its dispatcher reported a failure since.
  */
 const CLAIM = sql(`
-  with told as (
+  with settled as (
     delete from sends s
     using ${SEND_REFS}
     join messages m on m.client_id = w.client_id and m.id = w.id
@@ -96,7 +96,7 @@ const CLAIM = sql(`
     from ${SEND_REFS}, channels c
     where s.client_id = w.client_id
     and s.id = w.id
-    and s.id not in (select id from told)
+    and s.id not in (select id from settled)
     and c.id = s.channel_id
     and c.status = 'connected'
     and c.token_sealed is not null
@@ -117,7 +117,7 @@ const CLAIM = sql(`
     where s.client_id = w.client_id
     and s.id = w.id
     and s.state = 'waiting'
-    and s.id not in (select id from claimed union all select id from told)
+    and s.id not in (select id from claimed union all select id from settled)
   )
   select
     c.client_id, c.id, c.attempts, c.last_error, c.parts_sent, c.platform_message_id, c.expires_at, c.recipient, c.channel_id,

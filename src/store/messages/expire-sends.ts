@@ -17,7 +17,7 @@ const failStatement = (condition: string, error: string) => `
     limit 500
     for update of s skip locked
   ),
-  gone as (
+  deleted as (
     delete from sends s
     using over o
     where s.client_id = o.client_id

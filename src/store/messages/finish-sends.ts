@@ -89,7 +89,7 @@ const FINISH = sql(`
     and s.id = h.id
     and i.outcome in ('unknown', 'waiting')
   ),
-  told as (
+  recorded as (
     update messages m
     set
       status = case

@@ -26,7 +26,7 @@ const LOCK = sql(`
  * scheduler whose current run was taken over claims nothing: no row shows that it is busy.
  */
 const CLAIM = sql(`
-  with hands as materialized (
+  with scheduler as materialized (
     select $5::timestamptz is null or exists (
       select
       from cron_runs own
@@ -34,7 +34,7 @@ const CLAIM = sql(`
       and own.scheduled_at = $5
       and own.worker = $3
       and own.error is distinct from 'abandoned'
-    ) as are_free
+    ) as is_free
   ),
   met as materialized (
     select scheduled_at, worker
@@ -45,8 +45,8 @@ const CLAIM = sql(`
   abandoned as (
     update cron_runs r
     set finished_at = now(), outcome = 'failed', error = 'abandoned'
-    from hands
-    where hands.are_free
+    from scheduler
+    where scheduler.is_free
     and r.job = $1
     and r.finished_at is null
     and r.scheduled_at is distinct from $5
@@ -62,18 +62,18 @@ const CLAIM = sql(`
   claimed as (
     insert into cron_runs (job, scheduled_at, worker, finished_at, outcome)
     select $1, $2, $3, case when found.overlaps then now() end, case when found.overlaps then 'overlapped' end
-    from hands
+    from scheduler
     join (
       select exists (select from met) and not exists (select from abandoned) as overlaps
-    ) found on hands.are_free
+    ) found on scheduler.is_free
     on conflict do nothing
     returning coalesce(outcome, 'claimed') as outcome
   )
   select coalesce(c.outcome, 'busy') as outcome, m.scheduled_at as "scheduledAt", m.worker
-  from hands
+  from scheduler
   left join claimed c on true
-  left join met m on hands.are_free
-  where not hands.are_free
+  left join met m on scheduler.is_free
+  where not scheduler.is_free
   or c.outcome is not null`);
 
 export interface Tick {
