@@ -47,7 +47,7 @@ t.test("every relative link leads to a file and to a heading in it", async (t) =
 });
 
 t.test("a code block has a language, and one that is executed begins with the settings file", async (t) => {
-  const languages = ["sh", "text", "json", "js", "ts", "python", "sql", "logfmt"];
+  const languages = ["sh", "text", "json", "js", "ts", "python", "sql", "yaml"];
   for (const page of PAGES) {
     const blocks = codeBlocks(read(page));
     for (const { language, line } of blocks) t.ok(languages.includes(language), `${page}:${line}`);

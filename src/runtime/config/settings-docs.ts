@@ -17,7 +17,7 @@ export function exampleSettings(): string {
   const blocks = entries().map(([name, setting]) => {
     const { required, fallback, meaning } = setting;
     const value = typeof fallback === "string" ? fallback : "";
-    const comment = `# ${meaning}${required === "production" ? " (required in production)" : ""}`;
+    const comment = `# ${meaning.replaceAll("`", "")}${required === "production" ? " (required in production)" : ""}`;
     return `${comment}\n${required === "always" ? `${name}=` : `# ${name}=${value}`}\n`;
   });
   return ["# Settings of Herald. docs/operate/settings.md describes them.\n", ...blocks].join("\n");

@@ -1,7 +1,8 @@
-import { spawn } from "node:child_process";
+import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import t, { type Test } from "tap";
 import { documentationPages } from "../../../src/composition/docs/update-docs.ts";
 import { readEnvFile } from "../../../src/local/env-file.ts";
@@ -24,9 +25,10 @@ function makeCheckout(t: Test, heraldFolder: string): string {
   return checkout;
 }
 
-/** Stops at the first command that fails; curl fails on a status of 400 and above. */
+/** Stops at the first command that fails; curl fails on a status of 400 and above. npx itself takes a second per call. */
 const PREAMBLE = `set -euo pipefail
 curl() { command curl --fail-with-body "$@"; }
+npx() { [ "$1" = herald ] && shift && node dist/bin/herald.js "$@"; }
 `;
 
 /** A block fenced as \`sh fails\` shows a refusal: its last command must fail. */
@@ -91,6 +93,11 @@ t.test("the commands of the documentation", async (t) => {
       });
     });
   }
+
+  t.test("npx herald runs the command line of the checkout", async (t) => {
+    const { stdout } = await promisify(execFile)("npx", ["herald", "--version"], { cwd: root });
+    t.match(stdout, /^\d+\.\d+\.\d+$/m);
+  });
 
   t.test("the echo bot answers a message", async (t) => {
     const inbound = `curl -s $SANDBOX_URL/_sandbox/inbound -d '{"channel": "1400000000000301", "from": "5511966665555", "type": "text", "content": {"body": "Echo this"}}'`;
