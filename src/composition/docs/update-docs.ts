@@ -1,20 +1,12 @@
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { DependencyContainer } from "tsyringe";
 import { exampleSettings } from "../../runtime/config/settings-docs.ts";
 import { CONFIG, ROUTES, resolve } from "../tokens.ts";
 import { fillGenerated, type GeneratedParts } from "./markdown.ts";
+import { documentationPages } from "./pages.ts";
 import { referenceTables } from "./reference-tables.ts";
 import { sandboxTables } from "./sandbox-tables.ts";
-
-/** Every page that a reader may open, README.md included. */
-export const documentationPages = (root: string): string[] => [
-  "README.md",
-  ...readdirSync(join(root, "docs"), { recursive: true, encoding: "utf8" })
-    .filter((path) => path.endsWith(".md"))
-    .sort()
-    .map((path) => `docs/${path}`),
-];
 
 export async function generateParts(container: DependencyContainer): Promise<GeneratedParts> {
   const tables = referenceTables(resolve(container, ROUTES));

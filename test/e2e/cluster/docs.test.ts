@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import t, { type Test } from "tap";
-import { documentationPages } from "../../../src/composition/docs/update-docs.ts";
+import { documentationPages } from "../../../src/composition/docs/pages.ts";
 import { readEnvFile } from "../../../src/local/env-file.ts";
 import { freePort } from "../../../src/local/server-process.ts";
 import { packageRoot } from "../../../src/runtime/package-root.ts";
