@@ -27,7 +27,7 @@ type Settings = Pick<
   | "PLATFORM_MEDIA_HOSTS"
 >;
 
-/** All that Herald says to the outside platforms. */
+/** Clients for all platform APIs. */
 export interface Platforms {
   ads: {
     tokens: PlatformTokens;
@@ -44,9 +44,9 @@ export interface Platforms {
     numbers: ChatNumbers;
   };
   photo: { messages: PageMessages };
-  /** Pages belong here; signup of photo accounts goes through their pages. */
+  /** Photo accounts are connected through their pages, so they use these tokens and pages. */
   social: { tokens: PlatformTokens; pages: Pages; messages: PageMessages };
-  /** Ends the connections that are kept for reuse. */
+  /** Closes the keep-alive connections. */
   close(): void;
 }
 

@@ -1,22 +1,22 @@
 import type { Outcome, Refusal } from "./client/call.ts";
 import type { PlatformError } from "./errors/platform-error.ts";
 
-/** How an attempt to send a message ended. A person gets a message once: only `retry` may be tried again by itself. */
+/** The result of a send. Only `retry` is retried automatically: a person must not get a message twice. */
 export type SendOutcome =
   | { outcome: "accepted"; platformMessageId: string | undefined }
-  /** For good. `tokenDead`: the channel must be connected again before anything can be sent. */
+  /** Permanent. `tokenDead`: the channel must be reconnected before it can send. */
   | { outcome: "refused"; error: PlatformError; tokenDead: boolean }
-  /** Nothing was sent. `wait`: not before so many milliseconds, where it is known. `pair`: too many to this person. */
+  /** Not sent. `wait`: milliseconds before the next attempt, when known. `pair`: too many messages to this person. */
   | { outcome: "retry"; error?: PlatformError; wait?: number; pair: boolean }
-  /** It may have reached the person. */
+  /** The person may have received the message. */
   | { outcome: "unknown" };
 
 const PAIR_LIMIT_CODE = 131056;
 
-/** What the platform said of a message that it took; undefined when its answer says nothing of the kind. */
+/** The platform's confirmation of an accepted message. */
 export type Receipt = { platformMessageId: string | undefined };
 
-/** What a call means for the message that it carried. */
+/** Converts a call's outcome. A 200 without a receipt is `unknown`. */
 export function toSendOutcome(
   outcome: Outcome,
   toReceipt: (body: unknown) => Receipt | undefined,
@@ -46,7 +46,7 @@ function outcomeOfRefusal({ verdict, error, wait, status, holds }: Refusal): Sen
   return { outcome: "refused", error, tokenDead: verdict === "token_dead" };
 }
 
-/** A refusal by something in between, which knows no codes. */
+/** Handles a refusal without an error code, such as from a proxy. */
 function outcomeOfStatus(status: number, verdict: Refusal["verdict"]): SendOutcome {
   if (verdict === "throttled") return { outcome: "retry", pair: false };
   const message = `The platform refused with status ${status}`;

@@ -9,31 +9,31 @@ import { judge } from "./errors/verdicts.ts";
 
 export interface IssuedToken {
   token: string;
-  /** Absent when the platform did not say; `inspect` knows then. */
+  /** Absent when the platform did not return it; `inspect` returns it then. */
   expiresAt?: Date;
 }
 
 export interface TokenInspection {
   valid: boolean;
-  /** The platform calls it dead. One that is neither valid nor this may be valid again, or is not well told of. */
+  /** The platform rejects the token for good. A token neither valid nor dead may become valid again. */
   dead: boolean;
-  /** Null: never. Absent: the platform did not say. */
+  /** Null when it never expires; absent when the platform did not return it. */
   expiresAt?: Date | null;
   userId?: string;
   scopes: string[];
-  /** For which assets a scope was granted; without a list, for all. */
+  /** Assets each scope was granted for; without `targets`, all assets. */
   granted: { scope: string; targets?: string[] }[];
-  /** Why it is not valid. */
+  /** The reason the token is not valid. */
   reason?: string;
 }
 
-/** How tokens are obtained and looked at, the same on all platforms. `about`: ids for the log. */
+/** Token operations, the same on all platforms. `about`: ids for the log. */
 export interface PlatformTokens {
-  /** A code is good for one use, so this is tried once. */
+  /** Not retried: a code is single-use. */
   exchangeCode(code: string, redirectUri: string, about?: Fields): Promise<IssuedToken>;
-  /** A token of some two months for one of an hour. */
+  /** Exchanges a token valid for an hour for one valid for about two months. */
   prolong(token: string, about?: Fields): Promise<IssuedToken>;
-  /** Permissions by their status: granted, declined, expired. What was never asked for is not there. */
+  /** Status by permission: granted, declined or expired. Permissions never requested are absent. */
   permissions(token: string, about?: Fields): Promise<Map<string, string>>;
   inspect(token: string, about?: Fields): Promise<TokenInspection>;
 }
@@ -66,7 +66,7 @@ export function createPlatformTokens(client: PlatformClient): PlatformTokens {
         about,
       });
       const { data } = asObject(body);
-      if (!Array.isArray(data)) throw unusableAnswer("The platform did not list the permissions");
+      if (!Array.isArray(data)) throw unusableAnswer("The platform's response has no list of permissions");
       const rows = data.map(asObject);
       return new Map(rows.map(({ permission, status }) => [textOf(permission) ?? "", textOf(status) ?? ""]));
     },
@@ -87,7 +87,7 @@ export function createPlatformTokens(client: PlatformClient): PlatformTokens {
 function toIssuedToken(body: unknown): IssuedToken {
   const { access_token, expires_in } = asObject(body);
   const token = textOf(access_token);
-  if (!token) throw unusableAnswer("The platform gave no token");
+  if (!token) throw unusableAnswer("The platform returned no token");
   const seconds = numberOf(expires_in);
   const expiresAt = seconds === undefined ? undefined : dateOf(Date.now() / SECOND + seconds);
   return { token, ...(expiresAt ? { expiresAt } : {}) };
@@ -95,9 +95,9 @@ function toIssuedToken(body: unknown): IssuedToken {
 
 function toTokenInspection(body: unknown, token: string): TokenInspection {
   const data = asObject(asObject(body).data);
-  // What says neither yes nor no must not pass for the death of a token.
+  // A response without `is_valid` must not mark the token as dead.
   if (typeof data.is_valid !== "boolean")
-    throw unusableAnswer("The platform did not say whether the token is valid");
+    throw unusableAnswer("The platform's response does not show whether the token is valid");
   const userId = textOf(data.user_id);
   const reason = textOf(asObject(data.error).message);
   return {
@@ -111,7 +111,7 @@ function toTokenInspection(body: unknown, token: string): TokenInspection {
   };
 }
 
-/** Here the platform calls a subcode by another name. */
+/** `debug_token` names the field `subcode`, not `error_subcode`. */
 function isDeadTokenError({ subcode, ...error }: Record<string, unknown>): boolean {
   const platformError = readPlatformError({ error: { ...error, error_subcode: subcode } });
   return platformError !== undefined && judge(platformError, "none").verdict === "token_dead";

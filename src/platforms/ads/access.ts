@@ -2,18 +2,18 @@ import type { Fields } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
 import { type PlatformSender, platformSender } from "../client/sender.ts";
 
-/** An ad account and the token that reaches it. */
+/** An ad account and a token that has access to it. */
 export interface AdAccess {
-  /** With `act_`. */
+  /** Includes the `act_` prefix. */
   account: string;
   token: string;
-  /** Ids for the log. */
+  /** Ids that identify the call in the log. */
   about?: Fields;
 }
 
 export const withoutActPrefix = (account: string): string => account.replace(/^act_/, "");
 
-/** Speaks for this account; `useCase` names the quota that its calls count against. */
+/** Calls the platform with the account's token; `useCase` names the quota its calls count against. */
 export const accountSender = (
   client: PlatformClient,
   { account, token, about }: AdAccess,

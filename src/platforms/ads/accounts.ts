@@ -7,9 +7,9 @@ import { platformSender } from "../client/sender.ts";
 import { unusableAnswer } from "../errors/failure.ts";
 import { type AdAccess, accountSender } from "./access.ts";
 
-/** An ad account as the platform knows it, its business laid flat. */
+/** An ad account as the platform describes it, with the nested business flattened. */
 export interface PlatformAdAccount {
-  /** With `act_`. */
+  /** Includes the `act_` prefix. */
   ad_account_id: string;
   account_id: string;
   name: string;
@@ -23,14 +23,14 @@ export interface PlatformAdAccount {
 const FIELDS =
   "id,account_id,name,account_status,currency,timezone_name,business{id,name},business_name" as const;
 
-/** Somebody may wait for it who has got what they asked for already. */
+/** Short because callers wait for the subscription after the account is already connected. */
 const SUBSCRIBE_DEADLINE_MS = 5 * SECOND;
 
 export interface AdAccounts {
-  /** Every account that the token reaches. */
+  /** Lists every account the token has access to. */
   listAll(token: string, about?: Fields): Promise<PlatformAdAccount[]>;
   read(access: AdAccess): Promise<PlatformAdAccount>;
-  /** Lets the account's events come to the app's webhook. */
+  /** Subscribes the app's webhook to the account's events. */
   subscribe(access: AdAccess): Promise<void>;
 }
 
@@ -57,9 +57,10 @@ export function createAdAccounts(client: PlatformClient): AdAccounts {
   };
 }
 
-const missingAccountFailure = () => unusableAnswer("The platform did not say which ad account it describes");
+const missingAccountFailure = () =>
+  unusableAnswer("The platform's response does not identify the ad account");
 
-/** Undefined for what has no id that could be one: nothing could be done with it. */
+/** Undefined when the row has no valid id: such an account cannot be addressed. */
 function toAdAccount(row: unknown): PlatformAdAccount | undefined {
   const fields = asObject(row);
   const business = asObject(fields.business);
@@ -82,7 +83,7 @@ function toAdAccount(row: unknown): PlatformAdAccount | undefined {
 
 const MAX_ACCOUNT_STATUS = 2 ** 31 - 1;
 
-/** 0, which means nothing, where it is no number of the kind. */
+/** Returns 0, which is no platform status, unless the value is an integer that fits the database column. */
 function statusOf(value: unknown): number {
   const status = numberOf(value);
   return status !== undefined && Number.isInteger(status) && Math.abs(status) <= MAX_ACCOUNT_STATUS

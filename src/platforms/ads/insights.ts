@@ -5,14 +5,14 @@ import type { ListPageRequest, PlatformListPage } from "../client/list-pages.ts"
 import { type AdAccess, accountSender } from "./access.ts";
 import type { Ownership } from "./ownership.ts";
 
-/** What is measured, and how. Money in the rows is in major units. */
+/** The metrics to report and how to group them. Money in the rows is in major units. */
 export interface InsightsQuery {
-  /** A campaign, ad set or ad; without it the whole account. */
+  /** A campaign, ad set or ad; the whole account when absent. */
   objectId?: string | undefined;
   level?: string | undefined;
   fields?: readonly string[] | undefined;
   datePreset?: string | undefined;
-  /** Wins over the preset. */
+  /** Takes precedence over `datePreset`. */
   timeRange?: { since: string; until: string } | undefined;
   timeIncrement?: string | undefined;
   breakdowns?: readonly string[] | undefined;
@@ -30,9 +30,9 @@ export interface ReportRun {
 }
 
 export interface Insights {
-  /** Rows as the platform wrote them. */
+  /** Returns the rows unchanged. */
   rows(access: AdAccess, query: InsightsQuery, page?: ListPageRequest): Promise<PlatformListPage>;
-  /** Answers the id of the run. */
+  /** Returns the id of the report run. */
   startReport(access: AdAccess, query: InsightsQuery): Promise<string>;
   readReport(access: AdAccess, runId: string): Promise<ReportRun>;
   reportRows(access: AdAccess, runId: string, page?: ListPageRequest): Promise<PlatformListPage>;
@@ -81,12 +81,12 @@ const toParams = (query: InsightsQuery): Fields => ({
   sort: query.sort,
 });
 
-/** A skipped job has expired unrun: for whoever waits for it, it has failed. All of the done part is not done. */
+/** A skipped job expired before it ran, so it is reported as failed. A job at 100 percent may still be running. */
 function toReportRun(runId: string, run: Fields): ReportRun {
   const skipped = run.async_status === "Job Skipped";
   const failed = skipped || run.async_status === "Job Failed";
   const message =
-    textOf(run.error_message) ?? (skipped ? "The report expired before it ran, start it again" : undefined);
+    textOf(run.error_message) ?? (skipped ? "The report expired before it ran; start it again" : undefined);
   return {
     report_run_id: runId,
     async_status: skipped ? "Job Failed" : (textOf(run.async_status) ?? "Job Not Started"),

@@ -14,12 +14,12 @@ export interface UploadedImage {
 }
 
 export interface AdMedia {
-  /** The same bytes give the same hash, so a second upload does no harm. */
+  /** Idempotent: the platform derives the hash from the bytes. */
   uploadImage(
     access: AdAccess,
     image: { bytes: Uint8Array; name?: string | undefined },
   ): Promise<UploadedImage>;
-  /** The platform fetches the file itself; answers the video's id. */
+  /** The platform downloads the file from `fileUrl`. Returns the video's id. */
   registerVideo(access: AdAccess, video: { fileUrl: string; name?: string | undefined }): Promise<string>;
 }
 
@@ -29,7 +29,7 @@ export function createAdMedia(client: PlatformClient, ownership: Ownership): AdM
       const file = { field: "filename", filename: name, type: "application/octet-stream", content: bytes };
       const answer = accountSender(client, access).change(`/${access.account}/adimages`, multipartBody(file));
       const { images } = await answer;
-      return toImage(Object.values(asObject(images))[0]); // under the file's name, whatever the platform made of it
+      return toImage(Object.values(asObject(images))[0]); // the key is the file's name, which the platform may change
     },
     async registerVideo(access, { fileUrl, name }) {
       const body = formBody({ file_url: fileUrl, name });
@@ -42,7 +42,7 @@ export function createAdMedia(client: PlatformClient, ownership: Ownership): AdM
 function toImage(value: unknown): UploadedImage {
   const image = asObject(value);
   const hash = textOf(image.hash);
-  if (hash === undefined) throw unusableAnswer("The platform took the image and gave no hash");
+  if (hash === undefined) throw unusableAnswer("The platform accepted the image but returned no hash");
   const [url, name] = [textOf(image.url), textOf(image.name)];
   return {
     hash,

@@ -4,15 +4,15 @@ import { asObject, omitNullish, textOf } from "../client/json-values.ts";
 export type AdObjectKind = "campaigns" | "adsets" | "ads" | "adcreatives";
 
 interface ObjectKind {
-  /** What is asked for on every read. */
+  /** Fields requested on every read. */
   fields: readonly string[];
-  /** What the platform wants beyond what was given. */
+  /** Adds the fields the platform requires on create. */
   withDefaults(fields: Fields): Fields;
-  /** Types as the specification has them. */
+  /** Converts a platform row to the types of the API specification. */
   normalize(row: Fields): Record<string, unknown>;
 }
 
-/** Nothing runs, and nothing is spent, before somebody says so. */
+/** Creates objects paused by default, so that no money is spent until the client activates them. */
 const withPausedStatus = (fields: Fields): Fields => ({ status: "PAUSED", ...omitNullish(fields) });
 
 export const OBJECT_KINDS: Readonly<Record<AdObjectKind, ObjectKind>> = {
@@ -55,13 +55,13 @@ function words(text: string): string[] {
   return text.split(" ");
 }
 
-/** Demanded since v24 of a campaign that has no budget of its own. */
+/** Required since v24 for a campaign without a budget. */
 const budgetSharing = ({ daily_budget, lifetime_budget }: Fields): Fields =>
   daily_budget === undefined && lifetime_budget === undefined
     ? { is_adset_budget_sharing_enabled: false }
     : {};
 
-/** Written as `creative_id`, read as `id`. */
+/** The platform takes `creative_id` on write but returns `id` on read. */
 function toCreativeRef(value: unknown): Record<string, unknown> {
   const { id, name, thumbnail_url } = asObject(value);
   return omitNullish({ creative_id: textOf(id), name, thumbnail_url });

@@ -6,15 +6,15 @@ import { type AdObjectKind, OBJECT_KINDS } from "./object-kinds.ts";
 import type { Ownership } from "./ownership.ts";
 
 interface ListRequest extends ListPageRequest {
-  /** Only what hangs from this campaign or ad set. */
+  /** Lists only the objects under this campaign or ad set. */
   parent?: string | undefined;
-  /** The configured status. */
+  /** Filters by configured status, not by effective status. */
   status?: string | undefined;
 }
 
-/** Campaigns, ad sets, ads and creatives: one way for all four, the differences are in the table of kinds. */
+/** Campaigns, ad sets, ads and creatives; OBJECT_KINDS holds the differences. */
 export interface AdObjects {
-  /** Answers the new object's id. */
+  /** Returns the new object's id. */
   create(access: AdAccess, kind: AdObjectKind, fields: Fields): Promise<string>;
   update(access: AdAccess, id: string, fields: Fields): Promise<void>;
   read(access: AdAccess, kind: AdObjectKind, id: string): Promise<Fields>;
@@ -50,8 +50,8 @@ export function createAdObjects(client: PlatformClient, ownership: Ownership): A
 }
 
 /**
- * The platform filters by effective status only, and hides what is deleted or archived unless that is asked for. The
- * configured status is filtered here: a page may be short and still have a next.
+ * The platform filters only by effective status and hides deleted and archived objects unless asked for them.
+ * `list` filters by configured status, so a page may be short and still have a next page.
  */
 const effectiveStatusFilter = (status: string | undefined): Fields =>
   status === "DELETED" || status === "ARCHIVED" ? { effective_status: [status] } : {};

@@ -4,17 +4,17 @@ import { textOf } from "../client/json-values.ts";
 import { ambiguousFailure, PlatformFailure } from "../errors/failure.ts";
 import { type AdAccess, accountSender, withoutActPrefix } from "./access.ts";
 
-/** Which account an object belongs to. One token may reach accounts of several clients, so the token alone proves nothing. */
+/** Checks which account an object belongs to: one token may have access to accounts of several clients. */
 export interface Ownership {
-  /** Throws as if the object did not exist unless it belongs to the account. */
+  /** Throws "not found" unless the object belongs to the account. */
   check(access: AdAccess, id: string): Promise<void>;
-  /** The same for an object that was read with its `account_id`, which is remembered. */
+  /** Does the same with an `account_id` that was already read, and caches it. */
   confirm(access: AdAccess, id: string, accountId: unknown): void;
-  /** The id of what was just created there, remembered as the account's. */
+  /** Caches the account as owner of a newly created object and returns the object's id. */
   remember(access: AdAccess, id: unknown): string;
 }
 
-/** An object never moves to another account, so what is once known stays true. */
+/** Entries never go stale: an object cannot move to another account. */
 const MAX_CACHED_OWNERS = 50_000;
 
 export function createOwnership(client: PlatformClient): Ownership {
@@ -35,7 +35,7 @@ export function createOwnership(client: PlatformClient): Ownership {
     },
     remember(access, id) {
       const created = textOf(id);
-      if (created === undefined) throw ambiguousFailure("The platform did not name what it created");
+      if (created === undefined) throw ambiguousFailure("The platform returned no id for the created object");
       accountByObject.set(created, withoutActPrefix(access.account));
       return created;
     },

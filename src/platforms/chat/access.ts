@@ -2,23 +2,23 @@ import type { Fields } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
 import { type CallIdentity, type PlatformSender, platformSender } from "../client/sender.ts";
 
-/** A business on the chat platform, and the token that reaches it. */
+/** A business on the chat platform and a token that has access to it. */
 export interface ChatBusiness {
   wabaId: string;
   token: string;
-  /** Ids for the log. */
+  /** Ids that identify the call in the log. */
   about?: Fields;
 }
 
-/** One of its numbers. */
+/** A phone number of a business. */
 export interface ChatNumber extends ChatBusiness {
   phoneNumberId: string;
 }
 
-/** Of calls that manage the business; the quota of all its numbers is one. */
+/** Identity for management calls; all numbers of a business share one quota. */
 export const businessIdentity = (business: ChatBusiness): CallIdentity => identityOf(business, "whatsapp");
 
-/** Of calls that send: a business whose management quota is used up may still send. */
+/** Identity for sends, whose quota is separate: a business over its management quota can still send. */
 export const messagingIdentity = (business: ChatBusiness): CallIdentity =>
   identityOf(business, "whatsapp_messages");
 

@@ -11,23 +11,23 @@ export type MediaUpload = Pick<FileForm, "filename" | "type" | "content" | "size
 
 export interface MediaDownload {
   type: string;
-  /** In bytes, where the platform says it. */
+  /** In bytes; absent when the response has no content-length. */
   size?: number;
   body: Readable;
 }
 
-/** As long as a request to us may take: the file comes from its caller. */
+/** Equals the time limit of an API request, because the file is streamed from the API's caller. */
 const UPLOAD_TIMEOUT_MS = 2 * MINUTE;
 
 export interface ChatMedia {
-  /** Streams the file through; answers its id. */
+  /** Streams the file to the platform and returns its media id. */
   upload(number: ChatNumber, file: MediaUpload): Promise<string>;
   download(number: ChatNumber, mediaId: string): Promise<MediaDownload>;
 }
 
-/** `hosts`: the only ones that are ever asked for a file, with their ports: the address comes from outside. */
+/** `hosts`: the only hosts (with ports) files are fetched from, because the platform supplies the URL. */
 export function createChatMedia(client: PlatformClient, hosts: readonly string[]): ChatMedia {
-  const protocols = client.isSecure ? ["https:"] : ["https:", "http:"]; // the token goes out with the request
+  const protocols = client.isSecure ? ["https:"] : ["https:", "http:"]; // the request carries the token
   return {
     async upload(number, { type, ...file }) {
       const fields = { messaging_product: "whatsapp", type };
@@ -37,7 +37,7 @@ export function createChatMedia(client: PlatformClient, hosts: readonly string[]
         uploadTimeoutMs: UPLOAD_TIMEOUT_MS,
       });
       const mediaId = textOf(id);
-      if (mediaId === undefined) throw unusableAnswer("The platform took the file and gave no id");
+      if (mediaId === undefined) throw unusableAnswer("The platform accepted the file but returned no id");
       return mediaId;
     },
     async download(number, mediaId) {
@@ -70,5 +70,5 @@ interface AllowedOrigins {
 function toAllowedUrl(url: string | undefined, { hosts, protocols }: AllowedOrigins): URL {
   const address = url !== undefined && URL.canParse(url) ? new URL(url) : undefined;
   if (address && protocols.includes(address.protocol) && hosts.includes(address.host)) return address;
-  throw unusableAnswer("The file lies on a host that is not among PLATFORM_MEDIA_HOSTS");
+  throw unusableAnswer("The platform returned no file URL that PLATFORM_MEDIA_HOSTS allows");
 }

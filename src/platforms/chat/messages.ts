@@ -6,9 +6,9 @@ import { recipientKind } from "../recipients.ts";
 import { type Receipt, type SendOutcome, toSendOutcome } from "../sends.ts";
 import { type ChatNumber, messagingIdentity, messagingSender } from "./access.ts";
 
-/** A message as the API takes it: `content` is the platform's own object under its type. */
+/** A message as the API accepts it; `content` is the platform's own object for the type. */
 export interface ChatMessage {
-  /** Ours; comes back with every status, even of a send whose answer we never saw. */
+  /** Herald's message id. Every status carries it, even when the send's response was lost. */
   id: string;
   to: string;
   type: string;
@@ -43,7 +43,7 @@ export function createChatMessages(client: PlatformClient): ChatMessages {
   };
 }
 
-/** A phone number and a business-scoped id go to different fields; were both there, the platform would take the first. */
+/** A phone number goes to `to`, a business-scoped id to `recipient`; given both, the platform uses `to`. */
 const toBody = ({ id, to, type, content, context }: ChatMessage): Fields => ({
   messaging_product: "whatsapp",
   recipient_type: "individual",

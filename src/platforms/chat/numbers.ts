@@ -14,11 +14,11 @@ export interface PhoneNumber {
 export interface ChatNumbers {
   listAll(business: ChatBusiness): Promise<PhoneNumber[]>;
   read(number: ChatNumber): Promise<PhoneNumber>;
-  /** Makes the number ready to send and sets its two-step pin. */
+  /** Enables the number for sending and sets its two-step PIN. */
   register(number: ChatNumber, pin: string): Promise<void>;
-  /** Lets the business's events come to the app's webhook. */
+  /** Subscribes the app's webhook to the business's events. */
   subscribe(business: ChatBusiness): Promise<void>;
-  /** The namespace of the business's templates. */
+  /** Returns the namespace of the business's templates. */
   namespace(business: ChatBusiness): Promise<string | undefined>;
 }
 
@@ -35,7 +35,7 @@ export function createChatNumbers(client: PlatformClient): ChatNumbers {
     async read(number) {
       const row = await businessSender(client, number).get(`/${number.phoneNumberId}`, { fields: FIELDS });
       const found = toPhoneNumber(row);
-      if (!found) throw unusableAnswer("The platform did not describe the number");
+      if (!found) throw unusableAnswer("The platform's response has no phone number id");
       return found;
     },
     async register(number, pin) {
@@ -52,7 +52,7 @@ export function createChatNumbers(client: PlatformClient): ChatNumbers {
   };
 }
 
-/** Undefined for what has no id. */
+/** Undefined when the row has no id. */
 function toPhoneNumber(row: Fields): PhoneNumber | undefined {
   const id = textOf(row.id);
   const known = {

@@ -1,6 +1,6 @@
 import type { TemplateStatus } from "../../schema/enumerations.ts";
 
-/** The platform's own words, in its lists and its notices. It may come to have others. */
+/** Statuses in the platform's lists and webhooks. The platform may add others. */
 export const PLATFORM_TEMPLATE_STATUSES = [
   "APPROVED",
   "ARCHIVED",
@@ -18,7 +18,10 @@ export const PLATFORM_TEMPLATE_STATUSES = [
   "UNARCHIVED",
 ] as const;
 
-/** Of our three words, so that APPROVED always means sendable; undefined where the platform's word leaves it as it was. */
+/**
+ * Maps to Herald's three statuses; only templates that can be sent are APPROVED. Undefined when the
+ * platform's status does not change Herald's.
+ */
 export function toTemplateStatus(platformStatus: string): TemplateStatus | undefined {
   switch (platformStatus) {
     case "PENDING":

@@ -6,7 +6,7 @@ import type { ListPageRequest, PlatformListPage } from "../client/list-pages.ts"
 import { toFailure } from "../errors/failure.ts";
 import { businessIdentity, businessSender, type ChatBusiness } from "./access.ts";
 
-/** The platform's yes with what it said, or its no with its HTTP status and reason. Without an answer a PlatformFailure is thrown. */
+/** The platform's acceptance or refusal with its HTTP status. Without a response, a PlatformFailure is thrown. */
 export type TemplateAnswer = { outcome: "accepted"; status: number; body: Record<string, unknown> } | Refusal;
 
 export interface TemplateFilter {
@@ -18,7 +18,7 @@ export interface TemplateFilter {
 
 export interface Templates {
   create(business: ChatBusiness, template: Fields): Promise<TemplateAnswer>;
-  /** All languages of the name, or with `hsmId` the one. */
+  /** Deletes all languages of the name, or only the one with `hsmId`. */
   remove(
     business: ChatBusiness,
     template: { name: string; hsmId?: string | undefined },
@@ -56,7 +56,7 @@ export function createTemplates(client: PlatformClient): Templates {
   };
 }
 
-/** Any error that the platform put into words is its answer, whatever it says; silence is not. */
+/** Returns an error the platform sent as its answer; every other failure throws. */
 function toTemplateAnswer(outcome: Outcome, effect: PlatformCall["effect"]): TemplateAnswer {
   if (outcome.outcome === "done")
     return { outcome: "accepted", status: outcome.status, body: withTextId(asObject(outcome.body)) };
@@ -64,5 +64,5 @@ function toTemplateAnswer(outcome: Outcome, effect: PlatformCall["effect"]): Tem
   throw toFailure(outcome, { effect, owner: "channel" });
 }
 
-/** The id is a number in some answers. */
+/** Converts the id to text: some responses have a number. */
 const withTextId = (row: Fields): Record<string, unknown> => omitNullish({ ...row, id: textOf(row.id) });

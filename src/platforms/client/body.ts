@@ -4,15 +4,15 @@ import { stringifyJson } from "../../runtime/json/json.ts";
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** A file and the fields beside it. */
+/** A multipart form with one file. */
 export interface FileForm {
   fields?: Fields;
-  /** The field of the file. */
+  /** Name of the form field that holds the file. */
   field: string;
   filename: string;
   type: string;
   content: Uint8Array | AsyncIterable<Uint8Array>;
-  /** In bytes; needed where the content is a stream, unless it is to be sent without saying how long it is. */
+  /** In bytes. A stream without a size is sent without content-length. */
   size?: number | undefined;
 }
 
@@ -21,7 +21,7 @@ export interface EncodedBody {
   body: string | Readable;
 }
 
-/** In a form or a query everything is text; a list, an object or a boolean is the JSON of it. */
+/** Form and query values are text: lists, objects and booleans are encoded as JSON. */
 const toFormText = (value: unknown): string =>
   typeof value === "string"
     ? value
@@ -29,7 +29,7 @@ const toFormText = (value: unknown): string =>
       ? String(value)
       : stringifyJson(value);
 
-/** What is undefined is not sent. */
+/** Skips undefined fields. */
 export const formEntries = (fields: Fields): [string, string][] =>
   Object.entries(fields)
     .filter(([, value]) => value !== undefined)
@@ -45,7 +45,7 @@ export const jsonBody = (value: unknown): EncodedBody => ({
   body: stringifyJson(value),
 });
 
-/** multipart/form-data, its file streamed through: a large one is never in memory as a whole. */
+/** Encodes multipart/form-data and streams the file, so that large files are never held in memory. */
 export function multipartBody({ fields = {}, field, filename, type, content, size }: FileForm): EncodedBody {
   const boundary = `herald-${randomBytes(18).toString("hex")}`;
   const parts = formEntries(fields).map(
@@ -72,17 +72,17 @@ async function* concatenate(head: Buffer, content: AsyncIterable<Uint8Array>, ta
   yield tail;
 }
 
-/** What is longer than was said would be taken for the beginning of another request. */
+/** Fails when the content exceeds its declared length: the excess bytes would be parsed as another request. */
 async function* limitLength(content: FileForm["content"], length = Number.POSITIVE_INFINITY) {
   let remaining = length;
   for await (const chunk of content instanceof Uint8Array ? [content] : content) {
     remaining -= chunk.byteLength;
-    if (remaining < 0) throw new Error("the file is longer than was said");
+    if (remaining < 0) throw new Error("the file is longer than its declared size");
     yield chunk;
   }
 }
 
-/** As browsers write names that would break out of the quotes. */
+/** Escapes quotes and line breaks in names the way browsers do. */
 const escapeName = (name: string) =>
   name.replaceAll("\r", "%0D").replaceAll("\n", "%0A").replaceAll('"', "%22");
 

@@ -3,51 +3,51 @@ import type { HoldWidth, RefusalVerdict, TokenOwner } from "../errors/verdicts.t
 import type { EncodedBody, Fields } from "./body.ts";
 
 /**
- * What a call does there, which decides whether it may be repeated. A read may; a change may, by whoever asked for it; a
- * create has no second try once it may have left, for the platforms know no idempotency key.
+ * Decides whether a call may be repeated. Herald retries reads; only the caller repeats a change; a create is
+ * never repeated once it may have been sent, because the platforms support no idempotency key.
  */
 export type Effect = "read" | "change" | "create";
 
-/** What a call counts against. */
+/** The quota a call counts against. */
 export interface Quota {
   /** The ad account (without `act_`), business or page. */
   asset: string;
-  /** As the platform names it in its usage headers. */
+  /** The use case's name in the platform's usage headers. */
   useCase: string;
 }
 
 export interface PlatformCall {
   effect: Effect;
   method: "GET" | "POST" | "DELETE";
-  /** Below the platform's address: `/act_1/campaigns`. */
+  /** Relative to the platform's base URL: `/act_1/campaigns`. */
   path: string;
-  /** Sent in the Authorization header, with its proof. A call without one carries what it needs in its query. */
+  /** Sent in the Authorization header with its proof. Calls without a token authenticate in the query. */
   token?: string;
   owner?: TokenOwner;
   query?: Fields;
-  /** What of the query must not come back in an error: codes, and tokens that are asked about. */
+  /** Query values to redact from errors: codes and inspected tokens. */
   secrets?: readonly string[];
   body?: EncodedBody;
   quota?: Quota;
-  /** Milliseconds for the whole call, further tries included. */
+  /** Milliseconds for the whole call, including retries. */
   deadline?: number;
-  /** Milliseconds beside them for the body, where it comes from somebody who sends it at a pace of their own. */
+  /** Additional milliseconds for the body when the API's caller streams it. */
   uploadTimeoutMs?: number;
-  /** Ids for the log line, such as the client's. */
+  /** Ids for the log entry, such as the client's. */
   about?: Fields;
 }
 
-/** How a call ended. An outcome is data; `callOrThrow` makes an error of what is not `done`. */
+/** The result of a call; `callOrThrow` throws a PlatformFailure for every outcome except `done`. */
 export type Outcome =
   | { outcome: "done"; status: number; body: unknown }
   | Refusal
-  /** An answer in which nobody can read what happened. */
+  /** The response does not show whether the call succeeded. */
   | { outcome: "unreadable"; status: number }
   | NoAnswer
-  /** Not called at all: the platform has asked us to stay away so many milliseconds more. */
+  /** Not sent: calls are on hold for `wait` more milliseconds because of a platform limit. */
   | { outcome: "held"; wait: number };
 
-/** `sent`: the request may have reached the platform. `reason`: a code for the operator. */
+/** `sent`: the request may have reached the platform. `reason`: an error code for operators. */
 export interface NoAnswer {
   outcome: "timeout" | "broken";
   sent: boolean;
@@ -58,9 +58,9 @@ export interface Refusal {
   outcome: "refused";
   status: number;
   verdict: RefusalVerdict;
-  /** Absent when the platform's answer has no code. */
+  /** Absent when the response has no error code. */
   error?: PlatformError;
-  /** When throttled: how long to stay away, in milliseconds, and what is kept from being called. */
+  /** When throttled: milliseconds to wait, and the scope of calls to hold. */
   wait: number;
   holds?: HoldWidth;
 }

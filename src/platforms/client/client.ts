@@ -19,9 +19,9 @@ export interface App {
 }
 
 interface ClientOptions {
-  /** For the log: which platform this is. */
+  /** The platform's name in the log. */
   name: string;
-  /** With the version. */
+  /** Base URL including the API version. */
   address: string;
   app: App;
   exchanges: Exchanges;
@@ -36,13 +36,13 @@ interface FileRequest extends Pick<PlatformCall, "about"> {
 
 export interface PlatformClient {
   app: App;
-  /** Whether the platform itself is spoken to by https. */
+  /** True when the platform's base URL is https. */
   isSecure: boolean;
-  /** Never throws for what a platform does. */
+  /** Returns platform and network failures as outcomes; throws only for a malformed path. */
   call(call: PlatformCall): Promise<Outcome>;
-  /** The body; a PlatformFailure is thrown for what went wrong. */
+  /** Returns the body or throws a PlatformFailure. */
   callOrThrow(call: PlatformCall): Promise<unknown>;
-  /** A file behind an address that the platform gave. */
+  /** Opens a file at a URL the platform returned. */
   open(file: FileRequest): Promise<OpenExchange>;
 }
 
@@ -50,14 +50,14 @@ interface Attempt {
   outcome: Outcome;
   usage: Usage;
   tries: number;
-  /** Whether it must not be repeated for a while. */
+  /** True when the call is on hold and must not be retried. */
   held: boolean;
 }
 
-/** The app's own token. */
+/** The app's access token. */
 export const appToken = ({ id, secret }: App): string => `${id}|${secret}`;
 
-/** Speaks to one platform: proves the token, keeps to the deadline and to the platform's own pauses, writes one line per call. */
+/** HTTP client for one platform: signs tokens, enforces the deadline and the platform's holds, logs each call. */
 export function createPlatformClient(options: ClientOptions): PlatformClient {
   const { name, address, app, exchanges, holds, log } = options;
 
@@ -69,7 +69,7 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
     return url;
   }
 
-  /** That the token is used by its own app, whose own needs none. */
+  /** HMAC that proves the app may use the token. The app's own token needs none. */
   const proofOf = (token: string | undefined): string | undefined =>
     token === undefined || token === appToken(app)
       ? undefined
@@ -127,7 +127,7 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
     },
     async open({ url, token, about }) {
       const startedAt = Date.now();
-      // Compressed, it would arrive without its length, and cost us the work.
+      // A compressed file would arrive without its length and cost decompression.
       const headers = { ...authorisation(token), "accept-encoding": "identity" };
       const request = { method: "GET", url, headers, deadline: CALL_DEADLINE_MS } as const;
       const opened = await exchanges.open(request);
@@ -140,7 +140,7 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
   };
 }
 
-/** A node, perhaps with one of its edges. An id that would lead elsewhere names nothing that exists. */
+/** Allows `/node` and `/node/edge` only: an id with other characters could address a different resource. */
 function checkPath(path: string): void {
   if (!/^\/\w+(\/\w+)?$/.test(path)) throw new PlatformFailure("missing", "There is no such object");
 }

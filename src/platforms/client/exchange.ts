@@ -10,22 +10,22 @@ export interface HttpRequest {
   url: URL;
   headers: Record<string, string>;
   body?: string | Readable | undefined;
-  /** Milliseconds for the whole exchange. */
+  /** Milliseconds for the whole exchange, excluding `uploadTimeoutMs`. */
   deadline: number;
-  /** Milliseconds that the body may take before that, where somebody else sends it, at a pace of their own. */
+  /** Additional milliseconds for the body when the API's caller streams it. */
   uploadTimeoutMs?: number | undefined;
 }
 
-/** How one exchange ended. */
+/** The result of one HTTP exchange. */
 export type Exchange =
   | { outcome: "answered"; status: number; headers: Response["headers"]; text: string }
   | NoAnswer;
 
 export interface Exchanges {
   run(request: HttpRequest): Promise<Exchange>;
-  /** The same, but the answer's body is left to be read. */
+  /** Resolves at the first bytes of the response; the caller reads the body. */
   open(request: HttpRequest): Promise<OpenExchange>;
-  /** Ends the connections that are kept for reuse. */
+  /** Closes the keep-alive connections. */
   close(): void;
 }
 
@@ -33,12 +33,15 @@ export type OpenExchange =
   | { outcome: "answered"; status: number; headers: Response["headers"]; body: Readable }
   | NoAnswer;
 
-/** An answer of a platform is never longer; what is, does not get into memory. */
+/** Limits memory per response; platform responses are far smaller. */
 const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
 
 const MAX_DOWNLOAD_MS = 10 * MINUTE;
 
-/** A kept connection is let go before the other side drops it: a request written into a dropped one has an unknown outcome. */
+/**
+ * Idle connections close before the platform drops them: a request written to a dropped connection has an
+ * unknown outcome.
+ */
 const IDLE_CONNECTION_TIMEOUT_MS = 15 * SECOND;
 
 const AGENT_OPTIONS = {
@@ -63,7 +66,7 @@ export function createExchanges(): Exchanges {
         trackSent(trace, () => pendingResponse.cancel()),
       );
       pendingResponse.on("downloadProgress", ({ transferred }) => {
-        if (transferred > MAX_ANSWER_BYTES) pendingResponse.cancel("the answer is too long");
+        if (transferred > MAX_ANSWER_BYTES) pendingResponse.cancel("the response is too large");
       });
       try {
         const { statusCode: status, headers, body: text } = await pendingResponse;
@@ -77,11 +80,11 @@ export function createExchanges(): Exchanges {
       const body = client.stream(request.url, { ...options(request), timeout: downloadTimeouts(request) });
       body.on(
         "request",
-        trackSent(trace, () => body.destroy(new Error("another protocol"))),
+        trackSent(trace, () => body.destroy(new Error("unexpected protocol upgrade"))),
       );
       return new Promise((resolve) => {
         body.once("response", ({ statusCode: status, headers }: Response) => {
-          // With its first bytes, or its end: an answer that breaks before them is none.
+          // Waits for the first bytes or the end: a connection that breaks earlier counts as no response.
           body.once("readable", () => resolve({ outcome: "answered", status, headers, body }));
         });
         body.once("error", (error) => resolve(toNoAnswer(error, trace.sent)));
@@ -106,7 +109,7 @@ function timeouts({ deadline, uploadTimeoutMs }: HttpRequest) {
   };
 }
 
-/** A large file may take its time as long as it flows. */
+/** `socket` limits idle time, so a large file may take longer than the deadline while data arrives. */
 const downloadTimeouts = ({ deadline }: HttpRequest) => ({
   lookup: deadline,
   connect: deadline,
@@ -117,15 +120,15 @@ const downloadTimeouts = ({ deadline }: HttpRequest) => ({
   request: MAX_DOWNLOAD_MS,
 });
 
-/** Nothing can leave before there is a connection; from then on it may have. */
+/** Records when the request may have been sent: from the moment a connection exists. */
 const trackSent = (trace: { sent: boolean }, onUpgrade: () => void) => (request: ClientRequest) => {
-  // Nobody asked for another protocol; without a listener Node ends the request and nobody hears of it.
+  // Without a listener, Node ends an upgraded request without an error.
   request.once("upgrade", (_response, socket) => {
     socket.destroy();
     onUpgrade();
   });
   request.once("socket", (socket) => {
-    // Deno sends a request again by itself, a POST too, when a reused connection breaks under it. Here a send goes out once.
+    // Deno resends a request, even a POST, when a reused connection breaks; a send must go out only once.
     request.reusedSocket = false;
     const markSent = () => {
       trace.sent = true;
@@ -135,12 +138,12 @@ const trackSent = (trace: { sent: boolean }, onUpgrade: () => void) => (request:
   });
 };
 
-/** got hangs the whole request on its errors, tokens included: nothing of them goes further but the code. */
+/** Keeps only the error code: got's errors contain the whole request, including tokens. */
 function toNoAnswer(error: unknown, sent: boolean): NoAnswer {
   if (error instanceof TimeoutError) return { outcome: "timeout", sent, reason: error.event };
   const reason = error instanceof RequestError ? error.code : "";
   return { outcome: "broken", sent: sent && !NOT_SENT_CODES.has(reason), reason };
 }
 
-/** These come before there is a connection, in whatever order a runtime tells of both. */
+/** These errors precede the connection, although a runtime may report the connection first. */
 const NOT_SENT_CODES = new Set(["ECONNREFUSED", "ENOTFOUND", "EAI_AGAIN"]);

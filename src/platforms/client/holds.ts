@@ -2,9 +2,9 @@ import type { HoldWidth } from "../errors/verdicts.ts";
 import type { Outcome, PlatformCall } from "./call.ts";
 import type { Usage } from "./usage.ts";
 
-/** Where it is kept until when something must not be called. Shared by all processes; a failure of it never stops a call. */
+/** Stores until when calls are on hold, shared by all processes. A failing store never blocks a call. */
 export interface HoldStore {
-  /** Milliseconds until the last of these keys is free again; 0 when all are. */
+  /** Milliseconds until none of these keys is on hold; 0 when none is. */
   remaining(keys: readonly string[]): Promise<number>;
   hold(key: string, milliseconds: number): Promise<void>;
 }
@@ -14,7 +14,7 @@ const assetKey = (asset: string, useCase?: string) =>
   useCase === undefined ? `asset:${asset}` : `asset:${asset}:${useCase}`;
 const objectKey = (path: string) => `object:${path}`;
 
-/** The keys under which a call may be held. An object can be read while changes of it are held. */
+/** Keys that can hold a call. A hold on an object blocks writes only, so reads do not check it. */
 export function holdKeysOf({ quota, path, effect }: PlatformCall): string[] {
   return [
     APP_KEY,
@@ -23,7 +23,7 @@ export function holdKeysOf({ quota, path, effect }: PlatformCall): string[] {
   ];
 }
 
-/** The key that a throttle of this width holds; undefined where the call names nothing of that width. */
+/** The key a throttle of this width holds; undefined when the call has no quota to hold. */
 function holdKeyFor(width: HoldWidth, { quota, path }: PlatformCall): string | undefined {
   switch (width) {
     case "app":
@@ -42,7 +42,7 @@ interface Hold {
   wait: number;
 }
 
-/** What must not be called for a while after this answer: what its headers report as used up, and what it was refused for. */
+/** Holds that a response causes: quotas its headers report as used up, and the throttle it was refused for. */
 export function holdsAfter(call: PlatformCall, outcome: Outcome, usage: Usage): Hold[] {
   const holds = usage.quotas.flatMap(({ asset = call.quota?.asset, useCase, retryAfterMs }) =>
     retryAfterMs > 0 && asset !== undefined ? [{ key: assetKey(asset, useCase), wait: retryAfterMs }] : [],
@@ -53,8 +53,8 @@ export function holdsAfter(call: PlatformCall, outcome: Outcome, usage: Usage): 
 }
 
 /**
- * A throttle lasts as long as the headers say of that very quota; where they are silent, the time of the table stands in.
- * They tell of others too, whose time is not ours.
+ * Replaces the wait from the verdict table with the wait the headers report for the call's own quota. Headers
+ * may also report other quotas, whose waits do not apply.
  */
 export function withReportedWait({ quota }: PlatformCall, outcome: Outcome, { quotas }: Usage): Outcome {
   if (outcome.outcome !== "refused" || outcome.verdict !== "throttled" || !quota) return outcome;

@@ -11,7 +11,7 @@ export interface ListPageRequest {
   before?: string | undefined;
 }
 
-/** One page of a platform's list. Its own link to the next one stays here: it contains the token. */
+/** A page of a platform's list. The platform's `next` link is not exposed because it contains the token. */
 export interface PlatformListPage {
   items: Fields[];
   before: string | null;
@@ -32,7 +32,7 @@ export async function readListPage(
 
 function toListPage(body: unknown): PlatformListPage {
   const { data, paging } = asObject(body);
-  if (!Array.isArray(data)) throw unusableAnswer("The platform's answer is no list");
+  if (!Array.isArray(data)) throw unusableAnswer("The platform's response is not a list");
   const { cursors, next } = asObject(paging);
   const { before, after } = asObject(cursors);
   return {
@@ -43,15 +43,15 @@ function toListPage(body: unknown): PlatformListPage {
   };
 }
 
-/** A page may have a next one and no cursors of its own. */
+/** Some pages have a `next` link but no cursors. */
 const cursorIn = (next: string | undefined): string | undefined =>
   (next !== undefined && URL.canParse(next) && new URL(next).searchParams.get("after")) || undefined;
 
 const MAX_PAGES = 1_000;
-/** For all pages together: somebody may be waiting. */
+/** Limits the time for all pages together, because an API request may be waiting. */
 const READ_ALL_TIMEOUT_MS = 60 * SECOND;
 
-/** All pages, however short or empty one of them is, until there is no next. */
+/** Reads until there is no next page; a page may be short or empty and still have one. */
 export async function readAllListPages(
   client: PlatformClient,
   call: ListCall,
@@ -64,7 +64,7 @@ export async function readAllListPages(
     const page = await readListPage(client, call, { limit, after });
     for (const item of page.items) items.push(item);
     if (!page.hasMore) return items;
-    if (Date.now() > endsAt) throw unusableAnswer("The platform's list takes too long");
+    if (Date.now() > endsAt) throw unusableAnswer("Reading the platform's list took too long");
     if (page.after === null || seen.has(page.after) || seen.size === MAX_PAGES)
       throw unusableAnswer("The platform's list does not end");
     seen.add(page.after);

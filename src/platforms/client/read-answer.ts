@@ -10,21 +10,24 @@ type AnsweredExchange = Extract<Exchange, { outcome: "answered" }>;
 
 interface Context {
   owner: TokenOwner;
-  /** Platforms quote a token they cannot read; it goes no further. */
+  /** Values to redact: platforms quote a malformed token in their error. */
   secrets: readonly string[];
 }
 
-/** What an answer means: by the code in its body, else by its status. A 200 is a success only if it looks like one. */
+/**
+ * Classifies a response by the error code in its body, otherwise by its status. A 2xx must also have a valid
+ * body.
+ */
 export function readAnswer({ status, text }: AnsweredExchange, { owner, secrets }: Context): Outcome {
   const body = tryParseJson(text);
   const error = readPlatformError(body);
   if (error) return refusalByCode(withoutSecrets(error, secrets), status, owner);
   if (status < 200 || status >= 300) return body === undefined ? unreadable(status) : refusalByStatus(status);
-  if (body === true) return { outcome: "done", status, body: { success: true } }; // how some say yes
+  if (body === true) return { outcome: "done", status, body: { success: true } }; // some endpoints return a bare true
   return isObject(body) && !("error" in body) ? { outcome: "done", status, body } : unreadable(status);
 }
 
-/** What is known of an answer that has no code. */
+/** Classifies a response without an error code. */
 export function refusalByStatus(status: number): Exclude<Outcome, { outcome: "done" }> {
   if (status < 400 || status >= 500) return unreadable(status);
   const verdict = VERDICT_BY_STATUS[status] ?? "invalid";

@@ -2,10 +2,10 @@ import { SECOND } from "../../runtime/durations.ts";
 import { jittered } from "../../runtime/jitter.ts";
 import type { Outcome, PlatformCall } from "./call.ts";
 
-/** Before the second and the third try of a read. */
+/** Delays before the second and third attempt of a read. */
 const RETRY_DELAYS_MS = [250, 1 * SECOND];
 
-/** Milliseconds until a further try, or undefined when there is none: nothing but a read is ever tried twice. */
+/** Milliseconds until the next attempt; undefined when there is none. Only reads are retried. */
 export function nextRetryDelay(
   { effect }: PlatformCall,
   outcome: Outcome,

@@ -5,21 +5,24 @@ import type { PlatformClient } from "./client.ts";
 import { asObject } from "./json-values.ts";
 import { type ListPageRequest, type PlatformListPage, readAllListPages, readListPage } from "./list-pages.ts";
 
-/** The token, its owner and the quota that a call counts against. */
+/** The token, its owner and the quota a call counts against. */
 export type CallIdentity = Pick<PlatformCall, "token" | "owner" | "quota" | "about">;
 
-/** Calls with the token and quota of one account, business or page. Each returns the body or throws a PlatformFailure. */
+/**
+ * Calls with the token and quota of an account, business or page. Each returns the body or throws a
+ * PlatformFailure.
+ */
 export interface PlatformSender {
   get(path: string, query?: Fields): Promise<Record<string, unknown>>;
   page(path: string, query: Fields, page: ListPageRequest): Promise<PlatformListPage>;
   allPages(path: string, query: Fields): Promise<Fields[]>;
-  /** May be repeated by whoever asked for it. */
+  /** Not retried here; the caller may repeat it. */
   change(
     path: string,
     body?: EncodedBody,
     timing?: Pick<PlatformCall, "uploadTimeoutMs" | "deadline">,
   ): Promise<Record<string, unknown>>;
-  /** Is never repeated. */
+  /** Never repeated. */
   create(path: string, body: EncodedBody): Promise<Record<string, unknown>>;
 }
 
@@ -38,7 +41,8 @@ export function platformSender(client: PlatformClient, identity: CallIdentity): 
         ...(body ? { body } : {}),
         ...timing,
       });
-      if (String(answer.success) === "false") throw unusableAnswer("The platform did not carry it out");
+      if (String(answer.success) === "false")
+        throw unusableAnswer("The platform reported that the change was not made");
       return answer;
     },
     create: (path, body) => callForObject({ effect: "create", method: "POST", path, body }),

@@ -4,27 +4,27 @@ import { asList, asObject, numberOf, parseObject } from "./json-values.ts";
 
 type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
-/** One quota of a business or account, as the platform reports it beside an answer. */
+/** Usage of a quota, as reported in the response headers. */
 interface QuotaUsage {
-  /** The account or business, without `act_`. Undefined: that of the call. */
+  /** The account or business, without `act_`; the call's own asset when undefined. */
   asset?: string;
   useCase: string;
   percent: number;
-  /** Milliseconds until calls are taken again; 0 while they are. */
+  /** Milliseconds until the platform accepts calls again; 0 while it does. */
   retryAfterMs: number;
 }
 
 export interface Usage {
-  /** Of the app's quota, in percent. */
+  /** Use of the app's quota, in percent. */
   app?: number;
-  /** Of the account's, in percent. */
+  /** Use of the account's quota, in percent. */
   account?: number;
-  /** Of the business use case that is nearest to its end, in percent. */
+  /** Use of the most used business use case, in percent. */
   business?: number;
   quotas: QuotaUsage[];
 }
 
-/** Reads the usage headers. Whatever is not there, or not as expected, is left out: they are advice. */
+/** Reads the usage headers and skips missing or malformed values: the headers are advisory. */
 export function readUsage(headers: Headers): Usage {
   const app = highestOf(jsonHeader(headers, "x-app-usage"), ["call_count", "total_time", "total_cputime"]);
   const account = jsonHeader(headers, "x-ad-account-usage");
@@ -39,7 +39,10 @@ export function readUsage(headers: Headers): Usage {
   };
 }
 
-/** The score of managing the account; insights have a quota of their own. Seconds here, minutes in the business header. */
+/**
+ * Quota for managing the account; insights have a separate one. This header uses seconds, the business header
+ * minutes.
+ */
 function accountQuota(account: Fields): QuotaUsage[] {
   const percent = numberOf(account.acc_id_util_pct);
   if (percent === undefined) return [];
@@ -64,7 +67,7 @@ function jsonHeader(headers: Headers, name: string): Fields {
   return typeof value === "string" ? parseObject(value) : {};
 }
 
-/** Never longer than a day: who stays away for ever by a slip of the platform does not come back. */
+/** Capped at a day so that a wrong value from the platform cannot block calls for longer. */
 const toWaitMs = (value: unknown, unit: number): number => Math.min((numberOf(value) ?? 0) * unit, DAY);
 
 function highestOf(fields: Fields, names: readonly string[]): number | undefined {

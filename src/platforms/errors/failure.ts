@@ -5,7 +5,7 @@ import type { HoldWidth, TokenOwner, Verdict } from "./verdicts.ts";
 type FailedOutcome = Exclude<Outcome, { outcome: "done" }>;
 
 interface FailureFacts {
-  /** Absent: as the verdict has it. */
+  /** Defaults to the verdict's entry in RETRYABLE_VERDICTS. */
   retryable?: boolean;
   owner?: TokenOwner;
   /** Milliseconds to stay away, when throttled or held. */
@@ -24,17 +24,17 @@ const RETRYABLE_VERDICTS: readonly Verdict[] = [
   "unusable_answer",
 ];
 
-/** A call to a platform that did not succeed. Callers switch on `verdict`; the HTTP edge makes the API's error of it. */
+/** A failed platform call. Callers switch on `verdict`; the HTTP layer turns it into an API error. */
 export class PlatformFailure extends Error {
   readonly verdict: Verdict;
   readonly retryable: boolean;
-  /** Whose token the call carried. */
+  /** The owner of the token the call used. */
   readonly owner: TokenOwner;
   /** Milliseconds to stay away, when throttled or held. */
   readonly wait: number | undefined;
-  /** Absent where the platform gave no error with a code. */
+  /** Undefined when the platform returned no error with a code. */
   readonly platformError: PlatformError | undefined;
-  /** What is to be left alone for a while, where the platform has said so just now. */
+  /** The scope of calls the platform has just throttled. */
   readonly holds: HoldWidth | undefined;
 
   constructor(verdict: Verdict, message: string, facts: FailureFacts = {}) {
@@ -49,11 +49,11 @@ export class PlatformFailure extends Error {
   }
 }
 
-/** Whether the platform has called the token dead that a call was made with. */
+/** True when the platform reported the call's token as dead. */
 export const isTokenDead = (error: unknown): boolean =>
   error instanceof PlatformFailure && error.verdict === "token_dead";
 
-/** Runs a platform call; where it fails because the token is dead, `onDeadToken` runs before the error is thrown on. */
+/** Runs a platform call; when the token is dead, runs `onDeadToken` before rethrowing. */
 export async function withDeadTokenCheck<T>(
   call: () => Promise<T>,
   onDeadToken: () => Promise<unknown>,
@@ -66,35 +66,39 @@ export async function withDeadTokenCheck<T>(
   }
 }
 
-/** Whether it has said that what was asked for is not for that token, if it exists. */
+/** True when the token has no access to the object, or the object does not exist. */
 export const isForbidden = (error: unknown): boolean =>
   error instanceof PlatformFailure && (error.verdict === "permission" || error.verdict === "missing");
 
-/** The failure for an outcome that is not success. */
+/** Converts an unsuccessful outcome to a failure. */
 export function toFailure(
   outcome: FailedOutcome,
   { effect, owner = "none" }: Pick<PlatformCall, "effect" | "owner">,
 ): PlatformFailure {
   if (effect === "create" && mayHaveHappened(outcome))
     return ambiguousFailure(
-      "The platform did not say whether it was created",
+      "The platform did not confirm the creation",
       outcome.outcome === "refused" ? outcome.error : undefined,
     );
   switch (outcome.outcome) {
     case "held":
-      return new PlatformFailure("held", "The platform has asked for a pause", { wait: outcome.wait });
+      return new PlatformFailure(
+        "held",
+        "Calls are on hold because the platform's limit was reached; try again later",
+        { wait: outcome.wait },
+      );
     case "refused":
       return failureOfRefusal(outcome, owner);
     case "timeout":
       if (!outcome.sent && effect !== "read") return unreachable();
-      return new PlatformFailure("timeout", "The platform gave no answer in time", {
+      return new PlatformFailure("timeout", "The platform did not respond in time", {
         retryable: effect === "read",
       });
     case "broken":
       if (!outcome.sent) return unreachable();
-      return new PlatformFailure("disconnected", "The platform broke the connection off");
+      return new PlatformFailure("disconnected", "The platform closed the connection before responding");
     case "unreadable":
-      return unusableAnswer("The platform's answer cannot be read");
+      return unusableAnswer("The platform's response cannot be read");
   }
 }
 
@@ -103,11 +107,11 @@ const mayHaveHappened = (outcome: FailedOutcome): boolean =>
   (outcome.outcome === "refused" && outcome.verdict === "transient") ||
   ((outcome.outcome === "timeout" || outcome.outcome === "broken") && outcome.sent);
 
-/** Something was to be created, and nobody knows whether it was. */
+/** The object may or may not have been created. */
 export const ambiguousFailure = (what: string, platformError?: PlatformError): PlatformFailure =>
-  new PlatformFailure("ambiguous", `${what}: it may exist, look before you try again`, { platformError });
+  new PlatformFailure("ambiguous", `${what}: it may exist, check before you try again`, { platformError });
 
-/** The platform's answer cannot be read, or does not say what it must. */
+/** The response cannot be read or lacks required data. */
 export const unusableAnswer = (message: string): PlatformFailure =>
   new PlatformFailure("unusable_answer", message);
 

@@ -1,7 +1,7 @@
 import type { Fields } from "../client/body.ts";
 import { asObject, isObject, omitNullish, parseObject } from "../client/json-values.ts";
 
-/** What a platform said when it refused, read from its envelope. */
+/** An error as parsed from a platform's error body. */
 export interface PlatformError {
   code: number;
   subcode?: number;
@@ -11,13 +11,13 @@ export interface PlatformError {
   userTitle?: string;
   userMessage?: string;
   traceId?: string;
-  /** The parameters that the platform blames. */
+  /** Names of the parameters the platform rejects. */
   fields: string[];
-  /** The chat platform's own explanation. */
+  /** The chat platform's explanation. */
   details?: string;
 }
 
-/** The error in a body, or undefined when there is none with a code. A 200 can carry one too. */
+/** Undefined when the body has no error with a code. A 200 response can contain an error too. */
 export function readPlatformError(body: unknown): PlatformError | undefined {
   const { error } = asObject(body);
   if (!isObject(error)) return undefined;
@@ -51,7 +51,7 @@ const nonEmptyStrings = (fields: Fields): Record<string, string> =>
     ),
   );
 
-/** A list of paths, each a list of names: `[["daily_budget"], ["targeting", "geo_locations"]]`. */
+/** Reads a list of paths, each a list of names: `[["daily_budget"], ["targeting", "geo_locations"]]`. */
 function blamedFields(specs: unknown): string[] {
   if (!Array.isArray(specs)) return [];
   return specs
@@ -64,7 +64,7 @@ function blamedFields(specs: unknown): string[] {
     .filter(Boolean);
 }
 
-/** The error with the secrets of its call struck out: platforms quote a token that they cannot read. */
+/** Redacts the call's secrets: platforms quote a malformed token in their error. */
 export function withoutSecrets(error: PlatformError, secrets: readonly string[]): PlatformError {
   const redact = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(redact);
@@ -75,7 +75,7 @@ export function withoutSecrets(error: PlatformError, secrets: readonly string[])
   ) as unknown as PlatformError;
 }
 
-/** What is shorter protects nothing, and may be part of any word. */
+/** Shorter values are not redacted: they protect little and may occur in ordinary text. */
 const MIN_SECRET_LENGTH = 8;
 
 export const redactSecrets = (text: string, secrets: readonly string[]): string =>
@@ -83,7 +83,7 @@ export const redactSecrets = (text: string, secrets: readonly string[]): string 
     .filter((secret) => secret.length >= MIN_SECRET_LENGTH)
     .reduce((rest, secret) => rest.replaceAll(secret, "[secret]"), text);
 
-/** As our own error body shows it. */
+/** Formats the error for the API's error body. */
 export const toPlatformErrorBody = (error: PlatformError): Fields =>
   omitNullish({
     code: error.code,

@@ -1,10 +1,10 @@
 import { HOUR, MINUTE } from "../../runtime/durations.ts";
 import type { PlatformError } from "./platform-error.ts";
 
-/** Whose token a call carries: what dies when the platform calls it dead. */
+/** The owner of a call's token, which is revoked or disconnected when the token is dead. */
 export type TokenOwner = "ad_account" | "channel" | "none";
 
-/** What a refusal means for the one who called. */
+/** The class of a refusal, which decides how the caller reacts. */
 export type RefusalVerdict =
   | "token_dead"
   | "permission"
@@ -14,7 +14,7 @@ export type RefusalVerdict =
   | "transient"
   | "invalid";
 
-/** Every way in which a call can fail: refused, not made, not answered, or answered without what the answer must say. */
+/** The class of a failure: refused, not sent, no response, or an unusable response. */
 export type Verdict =
   | RefusalVerdict
   | "held"
@@ -22,24 +22,24 @@ export type Verdict =
   | "unreachable"
   | "disconnected"
   | "unusable_answer"
-  /** Something was to be created, and may exist or not. */
+  /** The object may or may not have been created. */
   | "ambiguous";
 
-/** What a throttle keeps from being called: everything, an account, one of its quotas, or changes of one object. */
+/** The scope of a throttle: all calls, an asset, one use case of an asset, or changes of one object. */
 export type HoldWidth = "app" | "asset" | "use_case" | "object";
 
 interface VerdictRule {
   codes: readonly (number | readonly [from: number, to: number])[];
-  /** Only with one of these; without the field, with any or none. */
+  /** Limits the rule to these subcodes; absent: any or none. */
   subcodes?: readonly number[];
   owner?: TokenOwner;
   verdict: RefusalVerdict;
   holds?: HoldWidth;
-  /** How long, where the usage headers do not say. */
+  /** Milliseconds to wait when the usage headers report no time. */
   pause?: number;
 }
 
-/** The first row that fits decides. What is not here is the caller's mistake, unless the platform calls it transient. */
+/** The first matching rule decides. Unlisted codes are `invalid`, or `transient` when the platform marks them so. */
 const VERDICT_RULES: readonly VerdictRule[] = [
   { codes: [0, 102, 190], owner: "channel", verdict: "token_dead" },
   { codes: [190], subcodes: [459, 464], verdict: "permission" },
@@ -53,7 +53,7 @@ const VERDICT_RULES: readonly VerdictRule[] = [
   { codes: [803], verdict: "missing" },
   { codes: [100], subcodes: [33], verdict: "missing" },
   { codes: [1, 2, 1200], verdict: "transient" },
-  // The messaging platforms' own. A number's throughput and a pair's pace are kept by the queue, not by a hold.
+  // Messaging platforms. The send queue paces a number's throughput and a pair's rate, so these set no hold.
   { codes: [130429, 131056], verdict: "throttled" },
   { codes: [131000, 131016, 131057, 133004], verdict: "transient" },
 ];
@@ -61,7 +61,7 @@ const VERDICT_RULES: readonly VerdictRule[] = [
 export interface Judgement {
   verdict: RefusalVerdict;
   holds?: HoldWidth;
-  /** Milliseconds to stay away, where the usage headers do not say. */
+  /** Milliseconds to wait when the usage headers report no time. */
   pause: number;
 }
 

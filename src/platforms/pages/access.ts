@@ -2,12 +2,12 @@ import type { Fields } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
 import { type CallIdentity, type PlatformSender, platformSender } from "../client/sender.ts";
 
-/** A page, which also speaks for the photo account that is linked to it. */
+/** A page; it also sends for the photo account linked to it. */
 export interface PageAccess {
   pageId: string;
-  /** The page's own token. */
+  /** The page's access token. */
   token: string;
-  /** Ids for the log. */
+  /** Ids that identify the call in the log. */
   about?: Fields;
 }
 

@@ -6,7 +6,7 @@ import { type Receipt, type SendOutcome, toSendOutcome } from "../sends.ts";
 import { type PageAccess, type PageUseCase, pageIdentity } from "./access.ts";
 
 export interface PageMessages {
-  /** Sends one of the requests that `toPageBodies` made. */
+  /** Sends a body created by `toPageBodies`. */
   send(page: PageAccess, body: Fields): Promise<SendOutcome>;
 }
 
@@ -26,7 +26,7 @@ export function createPageMessages(client: PlatformClient, useCase: PageUseCase)
   };
 }
 
-/** A reaction has no id: that it has a recipient is all that is said of it. */
+/** The response to a reaction has no message id, only a recipient id. */
 function toReceipt(body: unknown): Receipt | undefined {
   const { message_id, recipient_id } = asObject(body);
   const platformMessageId = textOf(message_id);

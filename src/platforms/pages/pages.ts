@@ -4,7 +4,7 @@ import { asList, asObject, omitNullish, textOf, textsOf } from "../client/json-v
 import { platformSender } from "../client/sender.ts";
 import { type PageAccess, pageSender } from "./access.ts";
 
-/** A page that a person has granted, with its own token. */
+/** A page a person has authorised, with the page's token. */
 export interface GrantedPage {
   page_id: string;
   name?: string;
@@ -18,14 +18,14 @@ export interface Lead {
   form_id?: string;
   ad_id?: string;
   created_time?: string;
-  /** What the person wrote, by the names of the form's fields. */
+  /** The person's input, by form field. */
   fields: { name: string; values: string[] }[];
 }
 
 export interface Pages {
-  /** The pages that a person's token reaches. */
+  /** Lists the pages a person's token has access to. */
   listAll(userToken: string): Promise<GrantedPage[]>;
-  /** Lets the page's events come to the app's webhook, and those of its photo account. */
+  /** Subscribes the app's webhook to the events of the page and its photo account. */
   subscribe(page: PageAccess): Promise<void>;
   readLead(page: PageAccess, leadId: string): Promise<Lead>;
 }
@@ -60,7 +60,7 @@ export function createPages(client: PlatformClient): Pages {
   };
 }
 
-/** Without a token of its own a page cannot be connected, so it is left out. */
+/** Skips a page without a token, because it cannot be connected. */
 function toGrantedPage(row: Readonly<Record<string, unknown>>): GrantedPage[] {
   const [pageId, token] = [textOf(row.id), textOf(row.access_token)];
   if (pageId === undefined || token === undefined) return [];

@@ -3,7 +3,7 @@ import { asObject, textOf } from "../client/json-values.ts";
 
 export type PagePlatform = "photoapp" | "socialapp";
 
-/** A message as the API takes it, in the chat platform's words. */
+/** A message as the API accepts it, in the chat platform's format. */
 export interface PageMessage {
   to: string;
   type: string;
@@ -13,7 +13,7 @@ export interface PageMessage {
   tag?: string | undefined;
 }
 
-/** The kinds that can be translated; photo accounts take no documents. */
+/** Attachment types by message type; photo accounts accept no documents. */
 const ATTACHMENT_TYPES: Readonly<Record<string, string>> = {
   image: "image",
   video: "video",
@@ -21,13 +21,13 @@ const ATTACHMENT_TYPES: Readonly<Record<string, string>> = {
   document: "file",
 };
 
-/** Whether a message of this type can be sent on the platform. */
+/** True when a message of this type can be sent on the platform. */
 export function isTranslatable(platform: PagePlatform, type: string): boolean {
   if (platform === "photoapp" && type === "document") return false;
   return type === "text" || type === "reaction" || Object.hasOwn(ATTACHMENT_TYPES, type);
 }
 
-/** The requests that a message becomes, in their order: media has no caption there, so it goes out as a text after it. */
+/** Returns the request bodies in sending order. Media has no caption there, so a caption follows as a text. */
 export function toPageBodies(message: PageMessage): Fields[] {
   const content = asObject(message.content);
   if (message.type === "text") return [toMessageBody(message, { text: content.body })];
@@ -49,7 +49,7 @@ const toMessageBody = (
   ...(context ? { reply_to: { mid: context.message_id } } : {}),
 });
 
-/** An empty emoji takes the reaction back. */
+/** An empty emoji removes the reaction. */
 const toReactionBody = (to: string, { message_id, emoji }: Record<string, unknown>): Fields =>
   emoji
     ? { recipient: { id: to }, sender_action: "react", payload: { message_id, reaction: emoji } }

@@ -1,10 +1,10 @@
 import { asList, asObject, lookUp, omitNullish, textOf } from "../client/json-values.ts";
 import type { Reader } from "./reading.ts";
 
-/** Two fields name the same levels, in two spellings. */
+/** Maps the levels of `field_changed` to the spelling the other fields use. */
 const LEVELS: Readonly<Record<string, string>> = { campaign: "CAMPAIGN", adset: "AD_SET", ad: "AD" };
 
-/** What the ad platform tells about an ad account, by the name of the field. */
+/** Readers for ad account webhooks, by field name. */
 export const AD_NOTICES: Readonly<Record<string, Reader>> = {
   with_issues_ad_objects(rawValue) {
     const { id, level, error_code, error_message, error_summary } = asObject(rawValue);
@@ -21,7 +21,7 @@ export const AD_NOTICES: Readonly<Record<string, Reader>> = {
     const rest = { level: textOf(level), status: textOf(status_name) };
     return { type: "ad_object.status_changed", data: { object_id: objectId, ...omitNullish(rest) } };
   },
-  /** Says that the status is another one, but not which. */
+  /** Reports that the status changed, but not to which value. */
   field_changed(rawValue) {
     const { object_id, object_type, changed_fields } = asObject(rawValue);
     const objectId = textOf(object_id);

@@ -7,7 +7,7 @@ import { parseTimestamp, toTimestamp } from "./timestamps.ts";
 
 type Fields = Record<string, unknown>;
 
-/** Somebody wrote. `contacts` stand beside the messages and know their writers' names. */
+/** Reads an inbound message. `contacts` is the list next to the messages that has the senders' names. */
 export const messageReader =
   (contacts: unknown): Reader =>
   (value, { time }) => {
@@ -23,11 +23,11 @@ export const messageReader =
       content: Object.hasOwn(message, type) ? message[type] : null,
       ...omitNullish({ context: contextOf(message.context), at: toTimestamp(at) }),
     };
-    // Its type too: an edit or a revocation may go by the id of what it changes.
+    // The key includes the type: an edit or a revocation may carry the id of the original message.
     return { type: "message.received", data, at, dedupKey: `message ${id} ${type}` };
   };
 
-/** Number and scoped id may each be missing, and the name always. */
+/** The phone number, the scoped id and the name can each be missing. */
 function senderOf(message: Fields, contacts: unknown): Fields {
   const knownContacts = asList(contacts).map(asObject);
   const [number, scoped] = [textOf(message.from), textOf(message.from_user_id)];
@@ -59,7 +59,7 @@ function contextOf(value: unknown): Fields | undefined {
     : { ...context, ...omitNullish({ message_id: textOf(context.id) }) };
 }
 
-/** How far a message has come. Nested in it may be whatever the platform likes, so that is passed on as it was written. */
+/** Reads a message status. `errors` and `pricing` are forwarded as raw JSON because their content is arbitrary. */
 export const readStatus: Reader = (value, { time, source }): UpdateContent | "unknown" => {
   const fields = asObject(value);
   const [id, word] = [textOf(fields.id), textOf(fields.status)];

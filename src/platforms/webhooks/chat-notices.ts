@@ -4,7 +4,7 @@ import type { Asset, Reader, UpdateContent } from "./reading.ts";
 
 type Fields = Record<string, unknown>;
 
-/** What the platform tells about templates, numbers and the business itself, by the name of the field. */
+/** Readers for webhooks about templates, numbers and the business, by field name. */
 export const NOTICES: Readonly<Record<string, Reader>> = {
   message_template_status_update: templateReader("template.status_updated", ({ event, reason }) => {
     const word = textOf(event);
@@ -37,7 +37,7 @@ export const NOTICES: Readonly<Record<string, Reader>> = {
   calls: changeReader(() => undefined),
 };
 
-/** These tell of people, or of what they say: not for everybody who has a number of the business. */
+/** Fields with personal data: not delivered to every client that has a number of the business. */
 export const PERSONAL_FIELDS = [
   "messages",
   "user_preferences",
@@ -66,7 +66,7 @@ function templateReader(
   };
 }
 
-/** A notice of which one value tells most; all of it stands in the raw part. */
+/** Reads a change whose main value becomes `after`; the raw part has the full content. */
 function changeReader(after: (value: Fields) => unknown): Reader {
   return (rawValue, { field, asset }) => {
     const value = asObject(rawValue);
@@ -75,13 +75,13 @@ function changeReader(after: (value: Fields) => unknown): Reader {
   };
 }
 
-/** Some tell of one number of the business, by how people write it. */
+/** Some webhooks of a business concern one number, given only in display format. */
 function withDisplayNumber(asset: Asset, { display_phone_number }: Fields): Asset {
   const displayNumber = textOf(display_phone_number);
   return displayNumber === undefined ? asset : { ...asset, displayNumber, requiresSingleOwner: true };
 }
 
-/** These cut the service off from the business. */
+/** Events after which Herald has no access to the business. */
 const DISCONNECT_EVENTS = ["PARTNER_REMOVED", "PARTNER_APP_UNINSTALLED", "ACCOUNT_DELETED"];
 
 function readAccountUpdate(rawValue: unknown, { field, asset }: Parameters<Reader>[1]): UpdateContent {
@@ -90,7 +90,7 @@ function readAccountUpdate(rawValue: unknown, { field, asset }: Parameters<Reade
   return {
     type: "channel.updated",
     data: { change: field, ...omitNullish({ after: event }) },
-    // The envelope of a notice about a partner may name another business than the one that it is about.
+    // A webhook about a partner may name a different business in its envelope.
     asset: { ...asset, id: textOf(asObject(value.waba_info).waba_id) ?? asset.id },
     endsConnection: event !== undefined && DISCONNECT_EVENTS.includes(event),
   };

@@ -5,14 +5,14 @@ import { parseTimestamp, toTimestamp } from "./timestamps.ts";
 
 type Fields = Record<string, unknown>;
 
-/** What stands around whatever happened. */
+/** Fields that every conversation event has. */
 const ENVELOPE_FIELDS = ["sender", "recipient", "timestamp"];
 
-/** An event of a conversation on a page or a photo account: its kind is the name of what stands in it. */
+/** Reads a conversation event of a page or photo account; its kind is the name of its content field. */
 export const readConversation: Reader = (value, update) => {
   const event = asObject(value);
   const names = Object.keys(event).filter((name) => !ENVELOPE_FIELDS.includes(name));
-  // One that we know, whatever else stands beside it.
+  // Prefers a known kind when several fields are present.
   const kind = names.find((name) => Object.hasOwn(CONVERSATION_READERS, name));
   return kind === undefined
     ? toRawContent(update, names[0] ?? update.field)
@@ -39,14 +39,14 @@ const CONVERSATION_READERS: Readonly<Record<string, ConversationReader>> = {
     const identity = id === undefined ? {} : { id, dedupKey: `message ${id} postback` };
     return toReceivedMessage(event, update, { type: "postback", content: event.postback, ...identity });
   },
-  /** It goes by the id of the message that it is about, so only its own text makes it known. */
+  /** Has no dedupKey: `mid` is the id of the message reacted to, so only the full text identifies the reaction. */
   reaction: (event, update) =>
     toReceivedMessage(event, update, {
       type: "reaction",
       content: event.reaction,
       id: textOf(asObject(event.reaction).mid),
     }),
-  /** Of a message on the photo platform; elsewhere of all up to a time. */
+  /** The photo platform reports one message; the social platform reports all messages up to a time. */
   read(event, update) {
     const { mid, watermark } = asObject(event.read);
     const id = textOf(mid);
@@ -55,7 +55,7 @@ const CONVERSATION_READERS: Readonly<Record<string, ConversationReader>> = {
   delivery: (event) => readWatermark(event, "delivered", asObject(event.delivery).watermark),
 };
 
-/** The platform has no word for it: a flag, the kind of the first attachment, or plain text. */
+/** The platform sends no type: it is a flag, the first attachment's type, or text. */
 function messageTypeOf(message: Fields): string {
   if (message.is_deleted === true) return "deleted";
   if (message.is_echo === true) return "echo";
@@ -85,7 +85,7 @@ function toReceivedMessage(
   return { type: "message.received", data, at, dedupKey: dedupKey ?? update.source.text };
 }
 
-/** A message, or a story. */
+/** A reply refers to a message or a story. */
 function replyContextOf(content: unknown): Fields | undefined {
   const { mid, story } = asObject(asObject(content).reply_to);
   const context = omitNullish({ message_id: textOf(mid), story });
@@ -101,7 +101,7 @@ function readReceipt(event: Fields, update: Update, id: string): UpdateContent {
   return { type: "message.status", data, at, dedupKey: `status ${id} read`, status };
 }
 
-/** Says something of messages of ours only: nobody else can know which are meant. */
+/** The webhook names no messages; only Herald's own sends can be matched to the watermark. */
 function readWatermark(event: Fields, word: Watermark["word"], time: unknown): UpdateContent | "nothing" {
   const [until, person] = [parseTimestamp(time), senderIdOf(event)];
   if (until === undefined || person === undefined) return "nothing";

@@ -15,7 +15,7 @@ const COMMENT_TYPES: Readonly<Record<string, UpdateContent["type"]>> = {
 
 const POST_ITEMS = ["post", "photo", "video", "share", "status"];
 
-/** What happens on a page or under the posts of a photo account, by the name of the field. */
+/** Readers for posts, comments, mentions and leads, by field name. */
 export const PUBLICATIONS: Readonly<Record<string, Reader>> = {
   feed: readFeed,
   comments: readPhotoComment,
@@ -33,7 +33,7 @@ function readFeed(rawValue: unknown, update: Update): ReturnType<Reader> {
   if (type === undefined || id === undefined) return "unknown";
   if (item === "comment" && isByOwnAsset(value, update)) return "nothing";
   const created = parseTimestamp(value.created_time);
-  // An old comment may be edited today.
+  // Changes use the webhook's time, because an old comment may be edited today.
   const at = verb === "add" ? (created ?? update.time) : (update.time ?? created);
   const [parent, post] = [textOf(value.parent_id), textOf(value.post_id)];
   const found = toPublicationContent(type, {
@@ -72,7 +72,7 @@ function readMention(rawValue: unknown, { time: at }: Update): ReturnType<Reader
   return toPublicationContent("mention.created", { id, verb: "add", at, value, parent: undefined, post });
 }
 
-/** What the page itself answers comes back too. */
+/** True for the asset's own comments, which the platform also sends. */
 const isByOwnAsset = ({ from }: Fields, { asset }: Update) => textOf(asObject(from).id) === asset.id;
 
 interface Publication {
@@ -93,13 +93,13 @@ function toPublicationContent(
   return { type, data: { id, ...omitNullish(rest) }, at };
 }
 
-/** A comment is known by its id, what was done to it, and when. */
+/** A comment event is identified by comment id, verb and time. */
 const withDedupKey = (found: UpdateContent, id: string, verb: string): UpdateContent => ({
   ...found,
   dedupKey: ["comment", id, verb, found.at?.getTime()].join(" "),
 });
 
-/** What the person wrote into the form has to be fetched. */
+/** The webhook has only ids; the form data must be fetched. */
 function readLead(rawValue: unknown): UpdateContent | "unknown" {
   const value = asObject(rawValue);
   const id = textOf(value.leadgen_id);

@@ -10,7 +10,7 @@ import { PUBLICATIONS } from "./publications.ts";
 import { type Asset, type Reader, type Reading, readUpdate, toRawReading, type Update } from "./reading.ts";
 import { parseTimestamp } from "./timestamps.ts";
 
-/** A webhook's content: what it is about, how many updates it has, and those of which there is something to tell. */
+/** `updates` counts all updates in the webhook; `readings` has those that become events. */
 export interface WebhookContent {
   object: string;
   updates: number;
@@ -25,7 +25,7 @@ interface Entry {
   source: JsonSource;
 }
 
-/** Each kind of object has entries of its own form. Of an unknown one nothing can be told, for nobody owns it. */
+/** Entry readers by object type. Unknown objects are skipped because their owner cannot be determined. */
 const ENTRY_READERS: Readonly<Record<string, (entry: Entry) => MaybeReading[]>> = {
   whatsapp_business_account: readBusinessEntry,
   page: (entry) => readPageEntry(entry, { kind: "page", id: entry.id }, "socialapp"),
@@ -46,7 +46,7 @@ export function readWebhook(webhook: JsonSource): WebhookContent {
   };
 }
 
-/** Of a small part; what is nested too deep to be read is none. */
+/** Parses a small part of the webhook; undefined when it is nested too deeply. */
 function parseSource(source: JsonSource | undefined): unknown {
   try {
     return source && parseJson(source.text);
@@ -88,7 +88,10 @@ function readBusinessEntry(entry: Entry): MaybeReading[] {
   });
 }
 
-/** The number, where it is named; else the business, with what is nobody's business but one client's kept in confidence. */
+/**
+ * The number when the update names it, otherwise the business. Personal or unknown fields of a business are
+ * limited to a single owner.
+ */
 function chatAsset({ id }: Entry, field: string, value: JsonSource): Asset {
   const number = textOf(asObject(parseSource(value.field("metadata"))).phone_number_id);
   if (number !== undefined) return { kind: "number", id: number };
@@ -96,7 +99,7 @@ function chatAsset({ id }: Entry, field: string, value: JsonSource): Asset {
   return isNotice ? { kind: "waba", id } : { kind: "waba", id, requiresSingleOwner: true };
 }
 
-/** Messages and statuses; whatever else stands there is told as it is. */
+/** Reads messages and statuses; forwards an update with neither as a raw event. */
 function readChatUpdate(update: Update): MaybeReading[] {
   const value = update.source;
   const readEach = (field: string, reader: Reader) =>
@@ -108,7 +111,10 @@ function readChatUpdate(update: Update): MaybeReading[] {
   return found.length > 0 ? found : [toRawReading(update)];
 }
 
-/** Conversations belong to the platform; all else is publishing, but for leads. What other apps handle is not for us. */
+/**
+ * Conversations use the platform's key, other changes `publishing` (leads set their own). `standby` events
+ * belong to other apps and are ignored.
+ */
 function readPageEntry(entry: Entry, asset: Asset, platform: Platform): MaybeReading[] {
   const { time, source } = entry;
   const events = (source.field("messaging")?.items() ?? []).map((event) =>

@@ -4,72 +4,72 @@ import type { DispatchKey, EventType } from "../../schema/enumerations.ts";
 import type { Fields } from "../client/body.ts";
 import type { MessageStatus, Watermark } from "./statuses.ts";
 
-/** What an update is about, by the platform's id. Whose that is, is not for the platform to say. */
+/** The asset an update concerns, by the platform's id. The database determines which client owns it. */
 export interface Asset {
   kind: "number" | "waba" | "page" | "photo account" | "ad account";
   id: string;
-  /** The number as people write it, where an update of a whole business tells of one of its numbers. */
+  /** The number in display format, when an update of a business concerns one of its numbers. */
   displayNumber?: string | undefined;
-  /** For one client alone: where several have a part in it and it is not known whose this is, nobody hears of it. */
+  /** Drops the update when several clients could own it, so that none gets another client's data. */
   requiresSingleOwner?: boolean;
 }
 
-/** One update as it came, not read yet. */
+/** An unparsed update. */
 export interface Update {
   asset: Asset;
   key: DispatchKey;
-  /** What the platform calls this kind of update. */
+  /** The platform's name for this kind of update. */
   field: string;
-  /** When it happened, as far as the envelope tells. */
+  /** The envelope's time. */
   time: Date | undefined;
   source: JsonSource;
 }
 
-/** What an update says. */
+/** The event content a reader extracts from an update. */
 export interface UpdateContent {
   type: EventType;
   data: Fields;
   at?: Date | undefined;
-  /** What it is known by when it comes again; absent: by its own text and time. */
+  /** Identifies a repeated update; defaults to its field, asset, time and text. */
   dedupKey?: string | undefined;
-  /** Where these are others than the envelope's. */
+  /** Overrides for the envelope's asset and key. */
   asset?: Asset;
   key?: DispatchKey;
-  /** The platform has cut the connection: what was connected by then has ended. */
+  /** The platform ended the connection: channels connected before this event are disconnected. */
   endsConnection?: boolean;
-  /** What it says of a message that was sent, or of many. */
+  /** The status of one message, or of all messages up to a time. */
   status?: MessageStatus;
   watermark?: Watermark;
 }
 
-/** An update that was read: an event to be. */
+/** A parsed update, ready to become an event. */
 export interface Reading
   extends Required<Pick<UpdateContent, "type" | "asset" | "key" | "endsConnection">>,
     Pick<UpdateContent, "status" | "watermark"> {
   occurredAt: Date | undefined;
   data: JsonText;
-  /** The same as fields, for whom can add to it. */
+  /** `data` as an object, for callers that add fields. */
   fields: Fields;
   raw: JsonText;
   dedupKey: string;
 }
 
-/** Reads the value of an update. `nothing` is to be told of it, or it is of an unknown kind or form. */
+/** Reads an update's value. Returns `nothing` when it needs no event, `unknown` for an unknown kind or format. */
 export type Reader = (value: unknown, update: Update) => UpdateContent | "nothing" | "unknown";
 
-/** The event, or undefined where there is nothing to tell. Whatever is wrong with one update stays its own matter. */
+/** Undefined when no event is needed. A faulty update becomes a raw event and does not affect the others. */
 export function readUpdate(update: Update, reader: Reader): Reading | undefined {
   try {
     const found = reader(parseJson(update.source.text), update);
     if (found === "nothing") return undefined;
     if (found !== "unknown") return toReading(update, found);
   } catch {
-    // Nested too deep to be written again, for one: told as it stands, like all that is unknown.
+    // Values nested too deeply to serialise, for example, become raw events like unknown updates.
   }
   return toRawReading(update);
 }
 
-/** Told in the platform's own words, under its name for it. */
+/** Wraps the platform's JSON unchanged under its field name. */
 export const toRawContent = ({ source }: Update, field: string): UpdateContent => ({
   type: "platform.event",
   data: { field, value: new JsonText(source.text) },
@@ -89,7 +89,7 @@ function toReading(update: Update, content: UpdateContent): Reading {
     data: new JsonText(stringifyJson(content.data)),
     fields: content.data,
     raw: new JsonText(source.text),
-    // The time too: what has been so before may become so again.
+    // The key includes the time because the same change can happen again.
     dedupKey: content.dedupKey ?? [update.field, asset.id, time?.getTime(), source.text].join(" "),
     endsConnection: content.endsConnection ?? false,
     ...(status ? { status } : {}),

@@ -3,17 +3,17 @@ import type { Fields } from "../client/body.ts";
 import { asList, asObject, omitNullish, parseObject, textOf } from "../client/json-values.ts";
 import { toTimestamp } from "./timestamps.ts";
 
-/** How far a message has come, whoever's it is. */
+/** A message's status as the platform reports it. */
 export interface MessageStatus {
   platformMessageId: string;
-  /** The platform's, which may be one that we do not know. */
+  /** The platform's status, which may be unknown to Herald. */
   word: string;
-  /** What was given to the platform with the message, and comes back with each status. */
+  /** The callback data sent with the message; the platform returns it with each status. */
   callback?: string | undefined;
   error?: StatusError | undefined;
 }
 
-/** Why a message failed. */
+/** The reason a message failed. */
 export interface StatusError {
   code: number | string;
   title: string | null;
@@ -21,7 +21,7 @@ export interface StatusError {
   details: string | null;
 }
 
-/** How far all messages have come that a person was sent up to a time. */
+/** A status that applies to all messages sent to a person up to a time. */
 export interface Watermark {
   word: "delivered" | "read";
   person: string;
@@ -37,7 +37,7 @@ interface StatusParts {
   pricing?: JsonText | undefined;
 }
 
-/** What is told of a status as long as nobody knows whose message it is about. */
+/** Event data of a status whose message is not known yet: `message_id` is null. */
 export const toStatusData = ({ platformMessageId, word, at, ...parts }: StatusParts): Fields => ({
   message_id: null,
   platform_message_id: platformMessageId,
@@ -48,7 +48,7 @@ export const toStatusData = ({ platformMessageId, word, at, ...parts }: StatusPa
   ...omitNullish({ pricing: parts.pricing }),
 });
 
-/** The first of the errors; undefined where there is none. */
+/** Undefined when there is no error. */
 export function firstErrorOf(errors: unknown): StatusError | undefined {
   const { code, title, message, error_data } = asObject(asList(errors)[0]);
   const { details } = typeof error_data === "string" ? parseObject(error_data) : asObject(error_data);

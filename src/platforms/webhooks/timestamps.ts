@@ -1,11 +1,11 @@
 import { dateOf, numberOf } from "../client/json-values.ts";
 
-/** More seconds than any of our times has, fewer milliseconds than any has. */
+/** Values at or above this are milliseconds: as seconds they would be after the year 5000. */
 const MIN_EPOCH_MS = 1e11;
 const MIN_TIME_MS = Date.UTC(2000, 0, 1);
 const MAX_TIME_MS = Date.UTC(9999, 0, 1);
 
-/** A platform's time, which may be in seconds or milliseconds; undefined for what is none. */
+/** Parses a time in seconds or milliseconds; undefined when it is not a plausible time. */
 export function parseTimestamp(value: unknown): Date | undefined {
   const number = numberOf(typeof value === "bigint" ? Number(value) : value);
   if (number === undefined) return undefined;
@@ -13,5 +13,5 @@ export function parseTimestamp(value: unknown): Date | undefined {
   return date && date.getTime() >= MIN_TIME_MS && date.getTime() < MAX_TIME_MS ? date : undefined;
 }
 
-/** The same as it stands in an event. */
+/** Formats a time for an event. */
 export const toTimestamp = (date: Date | undefined): string | undefined => date?.toISOString();
