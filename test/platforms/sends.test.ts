@@ -9,7 +9,7 @@ const MESSAGE = { id: "msg_1", to: "5511999990001", type: "text", content: { bod
 
 type Row = [code: number, outcome: "retry" | "refused" | "token dead" | "retry, pair"];
 
-/** What becomes of a message by the code of the answer, whatever its status. */
+/** Expected send outcome by error code, regardless of the status. */
 const CODES: Row[] = [
   [0, "token dead"],
   [190, "token dead"],
@@ -82,19 +82,19 @@ const labelOf = (outcome: SendOutcome): string => {
   return outcome.outcome === "retry" && outcome.pair ? "retry, pair" : outcome.outcome;
 };
 
-t.test("what becomes of a message is decided by the code of the answer", async (t) => {
+t.test("the error code decides the outcome of a send", async (t) => {
   let context = await startPlatforms(t);
   for (const [code, expected] of CODES) {
     await context.arm({ kind: "error", code });
     const outcome = await context.platforms.chat.messages.send(DEMO_CHAT_NUMBER, MESSAGE);
     t.equal(labelOf(outcome), expected, `${code} is ${expected}`);
     t.equal("error" in outcome && outcome.error?.code, code);
-    t.equal(context.lines.at(-1)?.tries, 1, "a send is tried once");
-    if ([4, 80007, 80008].includes(code)) context = await startPlatforms(t); // these hold what comes after
+    t.equal(context.lines.at(-1)?.tries, 1, "a send makes one attempt");
+    if ([4, 80007, 80008].includes(code)) context = await startPlatforms(t); // these codes hold later sends
   }
 });
 
-t.test("an accepted message has the platform's id", async (t) => {
+t.test("an accepted message returns the platform's id", async (t) => {
   const { platforms } = await startPlatforms(t);
   t.match(await platforms.chat.messages.send(DEMO_CHAT_NUMBER, MESSAGE), {
     outcome: "accepted",
@@ -102,7 +102,7 @@ t.test("an accepted message has the platform's id", async (t) => {
   });
 });
 
-t.test("a phone number and a business-scoped id each go to their own field", async (t) => {
+t.test("a phone number and a business-scoped id are sent in separate fields", async (t) => {
   const context = await startPlatforms(t);
   for (const to of ["5511999990001", "US.13491208655302741918", "BR.ENT.118157992128868"])
     t.match(
@@ -120,7 +120,7 @@ t.test("a phone number and a business-scoped id each go to their own field", asy
   );
 });
 
-t.test("the message goes out in the platform's words, with our id", async (t) => {
+t.test("a message is sent in the platform's format with Herald's id", async (t) => {
   const context = await startPlatforms(t);
   await context.platforms.chat.messages.send(DEMO_CHAT_NUMBER, {
     ...MESSAGE,
@@ -140,7 +140,7 @@ t.test("the message goes out in the platform's words, with our id", async (t) =>
   t.notMatch(JSON.stringify(context.lines), /"Hi"|5511999990001/, "neither text nor number is logged");
 });
 
-t.test("a send whose outcome nobody knows is unknown", async (t) => {
+t.test("a send whose response is lost or unreadable is unknown", async (t) => {
   for (const kind of ["drop_before", "drop_after", "html"]) {
     const context = await startPlatforms(t);
     await context.arm({ kind, times: 3 });
@@ -149,11 +149,11 @@ t.test("a send whose outcome nobody knows is unknown", async (t) => {
       { outcome: "unknown" },
       kind,
     );
-    t.equal((await context.receivedCalls()).length, 1, "and it was sent once");
+    t.equal((await context.receivedCalls()).length, 1, "one attempt was made");
   }
 });
 
-t.test("a pause that the platform asked for is told to whoever sends", async (t) => {
+t.test("a throttled send returns the wait", async (t) => {
   const context = await startPlatforms(t);
   await context.arm({ kind: "error", code: 80007 });
   t.match(await context.platforms.chat.messages.send(DEMO_CHAT_NUMBER, MESSAGE), {
@@ -162,25 +162,25 @@ t.test("a pause that the platform asked for is told to whoever sends", async (t)
   });
   const held = await context.platforms.chat.messages.send(DEMO_CHAT_NUMBER, MESSAGE);
   t.match(held, { outcome: "retry", wait: Number });
-  t.equal((await context.receivedCalls()).length, 1, "meanwhile the platform is left alone");
+  t.equal((await context.receivedCalls()).length, 1, "the held send does not reach the platform");
 });
 
-t.test("the magic recipients", async (t) => {
+t.test("the sandbox's magic recipients cause their failures", async (t) => {
   const { platforms } = await startPlatforms(t);
   const send = (to: string) => platforms.chat.messages.send(DEMO_CHAT_NUMBER, { ...MESSAGE, to });
-  t.match(await send("5511999990000"), { outcome: "accepted" }, "its failure comes later, by webhook");
+  t.match(await send("5511999990000"), { outcome: "accepted" }, "the failure arrives later by webhook");
   t.match(await send("5511999990429"), { outcome: "retry", error: { code: 130429 } });
   t.match(await send("5511999990429"), { outcome: "accepted" });
 });
 
-t.test("a received message can be marked as read, with or without a sign of typing", async (t) => {
+t.test("a received message can be marked as read, with or without a typing indicator", async (t) => {
   const receiver = await startWebhookReceiver(t);
   const context = await startPlatforms(t, { settings: { PUBLIC_URL: receiver.url } });
   const inbound = { channel: DEMO_CHAT_NUMBER.phoneNumberId, from: "16505551234", type: "text" };
   await callSandbox(`${context.origin}/_sandbox/inbound`, {
     json: { ...inbound, content: { body: "Hello" } },
   });
-  const webhook = await until("it arrives", () => receiver.received[0]);
+  const webhook = await until("the inbound webhook arrives", () => receiver.received[0]);
   const id = webhook.body.entry[0].changes[0].value.messages[0].id;
   const { markRead } = context.platforms.chat.messages;
   const read = { messaging_product: "whatsapp", status: "read", message_id: id };

@@ -12,7 +12,7 @@ import {
 
 const DAY = 24 * 60 * 60 * 1000;
 
-t.test("a code becomes a token, and a short one a long one", async (t) => {
+t.test("a code is exchanged for a short-lived token, and that for a long-lived one", async (t) => {
   const context = await startPlatforms(t);
   const { tokens, accounts } = context.platforms.ads;
   const code = await requestOauthCode(context, { assets: ["1600000000000101", "1600000000000103"] });
@@ -25,10 +25,10 @@ t.test("a code becomes a token, and a short one a long one", async (t) => {
     ["Sandbox Coffee", "Sandbox Tea"],
   );
   const secrets = [code, short.token, long.token, "sandbox-app-secret"];
-  for (const secret of secrets) t.notMatch(JSON.stringify(context.lines), secret, "nothing of it is logged");
+  for (const secret of secrets) t.notMatch(JSON.stringify(context.lines), secret, "no secret is logged");
 });
 
-t.test("a code is good once, for half a minute, and with its own address", async (t) => {
+t.test("a code is valid once, for 30 seconds and with its redirect URI", async (t) => {
   let now = Date.now();
   const context = await startPlatforms(t, { now: () => now });
   const { tokens } = context.platforms.ads;
@@ -45,7 +45,7 @@ t.test("a code is good once, for half a minute, and with its own address", async
   await t.rejects(tokens.exchangeCode(late, OAUTH_REDIRECT), refusedAs(36007));
 });
 
-t.test("a code is exchanged once even when the answer is lost", async (t) => {
+t.test("a code exchange is not retried when the response is lost", async (t) => {
   const context = await startPlatforms(t);
   const code = await requestOauthCode(context);
   await context.arm({ kind: "drop_after" });
@@ -53,16 +53,16 @@ t.test("a code is exchanged once even when the answer is lost", async (t) => {
   t.equal((await context.receivedCalls()).filter(({ path }) => path.endsWith("/access_token")).length, 1);
 });
 
-t.test("permissions that a person declined are told", async (t) => {
+t.test("declined permissions are listed as declined", async (t) => {
   const context = await startPlatforms(t);
   const token = await requestUserToken(context, { permissions: ["ads_read"] });
   const permissions = await context.platforms.ads.tokens.permissions(token);
   t.equal(permissions.get("ads_read"), "granted");
   t.equal(permissions.get("ads_management"), "declined");
-  t.equal(permissions.get("pages_messaging"), undefined, "never asked for");
+  t.equal(permissions.get("pages_messaging"), undefined, "never requested");
 });
 
-t.test("a token can be looked at: alive, dead, never ending", async (t) => {
+t.test("inspecting a token shows whether it is valid, dead or without expiry", async (t) => {
   const context = await startPlatforms(t);
   const { tokens } = context.platforms.ads;
   const token = await requestUserToken(context, { assets: ["1600000000000101"] });
@@ -80,12 +80,12 @@ t.test("a token can be looked at: alive, dead, never ending", async (t) => {
   t.match(await tokens.inspect("never issued"), { valid: false });
 });
 
-t.test("a signup's token says which business it was granted for, and when it ends", async (t) => {
+t.test("a signup's token lists its granted business and its expiry", async (t) => {
   const context = await startPlatforms(t);
   const { tokens, numbers } = context.platforms.chat;
   const code = await requestChatCode(context, ["1500000000000202"]);
   const { token, expiresAt } = await tokens.exchangeCode(code, SIGNUP_REDIRECT);
-  t.equal(expiresAt, undefined, "the exchange does not tell");
+  t.equal(expiresAt, undefined, "the exchange does not return the expiry");
   const inspection = await tokens.inspect(token);
   t.ok(inspection.expiresAt);
   const management = inspection.granted.find(({ scope }) => scope === "whatsapp_business_management");
@@ -96,7 +96,7 @@ t.test("a signup's token says which business it was granted for, and when it end
   await t.rejects(numbers.listAll(others), failedAs("missing"));
 });
 
-t.test("a person's pages come with tokens of their own", async (t) => {
+t.test("each of a person's pages has its own token", async (t) => {
   const context = await startPlatforms(t);
   const { pages, messages } = context.platforms.social;
   const token = await requestPageManagerToken(context, { assets: ["1300000000000402", "1300000000000403"] });

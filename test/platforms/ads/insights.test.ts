@@ -6,7 +6,7 @@ import { until } from "../../fixtures/until.ts";
 
 const WEEK = { timeRange: { since: "2026-09-01", until: "2026-09-07" }, timeIncrement: "1" };
 
-t.test("rows come as the platform wrote them, page by page", async (t) => {
+t.test("insights rows are returned unchanged, page by page", async (t) => {
   const { platforms } = await startPlatforms(t);
   const { insights } = platforms.ads;
   const first = await insights.rows(DEMO_AD_ACCESS, WEEK, { limit: 3 });
@@ -17,10 +17,14 @@ t.test("rows come as the platform wrote them, page by page", async (t) => {
   const third = await insights.rows(DEMO_AD_ACCESS, WEEK, { limit: 3, after: second.after ?? "" });
   t.equal(third.items.length, 1);
   t.notOk(third.hasMore);
-  t.same((await insights.rows(DEMO_AD_ACCESS, WEEK, { limit: 3 })).items, first.items, "the same every time");
+  t.same(
+    (await insights.rows(DEMO_AD_ACCESS, WEEK, { limit: 3 })).items,
+    first.items,
+    "the same query returns the same rows",
+  );
 });
 
-t.test("what is measured can be chosen", async (t) => {
+t.test("an insights query selects fields, dates, breakdowns, filters and sorting", async (t) => {
   const context = await startPlatforms(t);
   const { insights } = context.platforms.ads;
   const { items } = await insights.rows(DEMO_AD_ACCESS, {
@@ -41,7 +45,7 @@ t.test("what is measured can be chosen", async (t) => {
   await t.rejects(insights.rows(DEMO_AD_ACCESS, { datePreset: "lifetime" }), failedAs("invalid"));
 });
 
-t.test("a report runs to its end and hands over its rows", async (t) => {
+t.test("a report runs to completion and its rows can be read", async (t) => {
   const { platforms } = await startPlatforms(t);
   const { insights } = platforms.ads;
   const id = await insights.startReport(DEMO_AD_ACCESS, WEEK);
@@ -58,14 +62,14 @@ t.test("a report runs to its end and hands over its rows", async (t) => {
   t.equal((await insights.reportRows(DEMO_AD_ACCESS, id, { limit: 500 })).items.length, 7);
 });
 
-t.test("a report that fails or is skipped has failed, with a reason", async (t) => {
+t.test("a failed or skipped report is reported as failed, with a reason", async (t) => {
   const { platforms } = await startPlatforms(t);
   const { objects, insights } = platforms.ads;
   for (const name of ["fail report", "skip report"]) {
     const campaign = { name, objective: "OUTCOME_TRAFFIC" };
     const objectId = await objects.create(DEMO_AD_ACCESS, "campaigns", campaign);
     const id = await insights.startReport(DEMO_AD_ACCESS, { ...WEEK, objectId });
-    const run = await until(`the end of ${name}`, async () => {
+    const run = await until(`${name} has ended`, async () => {
       const found = await insights.readReport(DEMO_AD_ACCESS, id);
       return found.async_status === "Job Failed" ? found : undefined;
     });
@@ -73,13 +77,13 @@ t.test("a report that fails or is skipped has failed, with a reason", async (t) 
   }
 });
 
-t.test("a run that is no more, or of another account, is not found", async (t) => {
+t.test("a report run that does not exist or belongs to another account is not found", async (t) => {
   const context = await startPlatforms(t);
   const { insights } = context.platforms.ads;
   const notFound = failedAs("missing");
   const token = issueAdToken(["1600000000000101", "1600000000000102"]);
   const theirs = await insights.startReport({ account: "act_1600000000000102", token }, WEEK);
-  const other = await context.connectAnother(); // knows nothing of who started it
+  const other = await context.connectAnother(); // has no cached owner of the run
   for (const reports of [insights, other.ads.insights]) {
     await t.rejects(reports.readReport({ ...DEMO_AD_ACCESS, token }, theirs), notFound);
     await t.rejects(reports.reportRows({ ...DEMO_AD_ACCESS, token }, theirs), notFound);

@@ -7,7 +7,7 @@ const PIXEL = Buffer.from(
   "base64",
 );
 
-t.test("an image goes as a file, whatever it is called", async (t) => {
+t.test("an image is uploaded as a file under any name", async (t) => {
   const context = await startPlatforms(t);
   const names = ["pixel.png", 'a "quoted" näme.png', "line\r\nbreak.png"];
   for (const name of names) {
@@ -24,13 +24,13 @@ t.test("an image goes as a file, whatever it is called", async (t) => {
   });
 });
 
-t.test("what is no image is the platform's to refuse", async (t) => {
+t.test("an upload that is not an image is refused by the platform", async (t) => {
   const { platforms } = await startPlatforms(t);
   const upload = platforms.ads.media.uploadImage(DEMO_AD_ACCESS, { bytes: Buffer.from("hello") });
   await t.rejects(upload, failedAs("invalid"));
 });
 
-t.test("an upload that was broken off may be repeated", async (t) => {
+t.test("an upload whose connection broke can be repeated", async (t) => {
   const context = await startPlatforms(t);
   await context.arm({ kind: "drop_after" });
   const upload = () => context.platforms.ads.media.uploadImage(DEMO_AD_ACCESS, { bytes: PIXEL });
@@ -38,7 +38,7 @@ t.test("an upload that was broken off may be repeated", async (t) => {
   t.match(await upload(), { hash: String });
 });
 
-t.test("a video is fetched by the platform", async (t) => {
+t.test("a video is registered by its URL, which the platform fetches", async (t) => {
   const { platforms } = await startPlatforms(t);
   const { media } = platforms.ads;
   const cup = { fileUrl: "https://shop.example/cup.mp4", name: "Cup" };

@@ -21,7 +21,7 @@ const CREATIVE = {
   },
 };
 
-/** One of each, hanging together. */
+/** Creates a campaign, an ad set, a creative and an ad that refer to each other. */
 async function makeAll({ platforms: { ads } }: RunningPlatforms) {
   const campaign = await ads.objects.create(DEMO_AD_ACCESS, "campaigns", CAMPAIGN);
   const adset = await ads.objects.create(DEMO_AD_ACCESS, "adsets", { ...ADSET, campaign_id: campaign });
@@ -34,7 +34,7 @@ async function makeAll({ platforms: { ads } }: RunningPlatforms) {
   return { campaign, adset, creative, ad };
 }
 
-t.test("an account is read with its business laid flat", async (t) => {
+t.test("an ad account is read with its business flattened", async (t) => {
   const { platforms } = await startPlatforms(t);
   t.same(await platforms.ads.accounts.read(DEMO_AD_ACCESS), {
     ad_account_id: "act_1600000000000101",
@@ -49,10 +49,10 @@ t.test("an account is read with its business laid flat", async (t) => {
   const own = { account: "act_1600000000000105", token: issueAdToken(["1600000000000105"]) };
   const personal = await platforms.ads.accounts.read(own);
   t.equal(personal.business_id, undefined);
-  t.equal(personal.business_name, "Sam S.", "the billing name stands in");
+  t.equal(personal.business_name, "Sam S.", "the billing name is used instead");
 });
 
-t.test("all accounts of a token are found, over short and empty pages", async (t) => {
+t.test("all accounts of a token are listed across short and empty pages", async (t) => {
   const context = await startPlatforms(t);
   const token = issueAdToken(
     ["1600000000000101", "1600000000000102", "1600000000000108"],
@@ -71,7 +71,7 @@ t.test("all accounts of a token are found, over short and empty pages", async (t
   );
 });
 
-t.test("an account's events are subscribed to", async (t) => {
+t.test("subscribing an account posts to its subscribed_apps", async (t) => {
   const context = await startPlatforms(t);
   await context.platforms.ads.accounts.subscribe(DEMO_AD_ACCESS);
   t.match((await context.receivedCalls()).at(-1), {
@@ -80,13 +80,13 @@ t.test("an account's events are subscribed to", async (t) => {
   });
 });
 
-t.test("an account with a dead token is revoked", async (t) => {
+t.test("a read with an ad account's dead token fails as token_dead", async (t) => {
   const { platforms } = await startPlatforms(t);
   const dead = { account: "act_1900000000000109", token: issueAdToken(["1900000000000109"]) };
   await t.rejects(platforms.ads.accounts.read(dead), failedAs("token_dead", { owner: "ad_account" }));
 });
 
-t.test("a create is a form with JSON inside, and asks for no more than it was given", async (t) => {
+t.test("a create is sent as a form with JSON values, adding only required defaults", async (t) => {
   const context = await startPlatforms(t);
   await makeAll(context);
   const posts = (await context.receivedCalls()).filter(({ method }) => method === "POST");
@@ -104,7 +104,7 @@ t.test("a create is a form with JSON inside, and asks for no more than it was gi
   t.match(ad, { status: "PAUSED", creative: /^\{"creative_id":"\d+"\}$/ });
 });
 
-t.test("a campaign with a budget of its own says nothing of shared ones", async (t) => {
+t.test("a campaign with a budget omits the budget sharing flag", async (t) => {
   const context = await startPlatforms(t);
   await context.platforms.ads.objects.create(DEMO_AD_ACCESS, "campaigns", {
     ...CAMPAIGN,
@@ -114,7 +114,7 @@ t.test("a campaign with a budget of its own says nothing of shared ones", async 
   t.match(call?.body, { daily_budget: "2000", is_adset_budget_sharing_enabled: undefined });
 });
 
-t.test("objects are read with the types of the specification", async (t) => {
+t.test("objects are returned with the types of the specification", async (t) => {
   const context = await startPlatforms(t);
   const { objects } = context.platforms.ads;
   const { campaign, adset, creative, ad } = await makeAll(context);
@@ -132,8 +132,8 @@ t.test("objects are read with the types of the specification", async (t) => {
     bid_amount: "150",
     targeting: ADSET.targeting,
   });
-  t.notOk("account_id" in set, "what was only asked for the check stays here");
-  t.notOk("promoted_object" in set, "what the platform omitted is absent");
+  t.notOk("account_id" in set, "the field requested for the ownership check is not returned");
+  t.notOk("promoted_object" in set, "fields the platform omits are absent");
   t.match(await objects.read(DEMO_AD_ACCESS, "ads", ad), {
     adset_id: adset,
     creative: { creative_id: creative },
@@ -145,7 +145,7 @@ t.test("objects are read with the types of the specification", async (t) => {
   });
 });
 
-t.test("an update sends the changed fields alone", async (t) => {
+t.test("an update sends only the changed fields", async (t) => {
   const context = await startPlatforms(t);
   const { objects } = context.platforms.ads;
   const { adset } = await makeAll(context);
@@ -160,7 +160,7 @@ t.test("an update sends the changed fields alone", async (t) => {
   t.match(await objects.read(DEMO_AD_ACCESS, "adsets", adset), { name: "Chile", daily_budget: "1000" });
 });
 
-t.test("what the platform refuses names the field", async (t) => {
+t.test("a refusal names the rejected field", async (t) => {
   const { platforms } = await startPlatforms(t);
   const campaign = await platforms.ads.objects.create(DEMO_AD_ACCESS, "campaigns", CAMPAIGN);
   const cheap = { ...ADSET, campaign_id: campaign, daily_budget: 1 };
@@ -170,7 +170,7 @@ t.test("what the platform refuses names the field", async (t) => {
   );
 });
 
-t.test("lists come in pages, by account or by parent, and by configured status", async (t) => {
+t.test("objects are listed in pages, by account or by parent", async (t) => {
   const context = await startPlatforms(t);
   const { objects } = context.platforms.ads;
   const { campaign, adset, ad } = await makeAll(context);
@@ -194,7 +194,7 @@ t.test("lists come in pages, by account or by parent, and by configured status",
   t.match(creative, { name: "A cup" });
 });
 
-t.test("deleted ones are listed only when asked for, and pages may be short", async (t) => {
+t.test("deleted objects are listed only on request, and lists filter by configured status", async (t) => {
   const { platforms } = await startPlatforms(t);
   const { objects } = platforms.ads;
   const campaign = await objects.create(DEMO_AD_ACCESS, "campaigns", CAMPAIGN);
@@ -210,7 +210,7 @@ t.test("deleted ones are listed only when asked for, and pages may be short", as
 });
 
 t.test(
-  "one token may reach accounts of several clients: an object must belong to the account of the request",
+  "an object of another account is not found, even when the token can access both accounts",
   async (t) => {
     const context = await startPlatforms(t);
     const token = issueAdToken(["1600000000000101", "1600000000000102"]);
@@ -219,7 +219,7 @@ t.test(
       { account: "act_1600000000000102", token },
     ];
     const id = await context.platforms.ads.objects.create(theirs, "campaigns", CAMPAIGN);
-    const other = await context.connectAnother(); // knows nothing of what the first has made
+    const other = await context.connectAnother(); // has no cached owners
     const notFound = failedAs("missing");
     for (const { objects, insights } of [context.platforms.ads, other.ads]) {
       await t.rejects(objects.read(mine, "campaigns", id), notFound);
@@ -233,11 +233,11 @@ t.test(
       (await context.receivedCalls()).filter(({ query }) => query.fields === "account_id").length;
     const before = await checks();
     await other.ads.objects.update(theirs, id, { name: "Mine" });
-    t.equal(await checks(), before, "the account of an object is asked for once");
+    t.equal(await checks(), before, "the owner of an object is requested only once");
   },
 );
 
-t.test("integers beyond 2^53 come back as they went", async (t) => {
+t.test("integers beyond 2^53 keep their exact value", async (t) => {
   const { platforms } = await startPlatforms(t);
   const { objects } = platforms.ads;
   const campaign = await objects.create(DEMO_AD_ACCESS, "campaigns", CAMPAIGN);

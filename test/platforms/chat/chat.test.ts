@@ -17,7 +17,7 @@ const TEMPLATE = {
   ],
 };
 
-t.test("a template is submitted as it is and comes back with its id", async (t) => {
+t.test("a template is submitted unchanged and returned with its id", async (t) => {
   const context = await startPlatforms(t);
   const { templates } = context.platforms.chat;
   const answer = await templates.create(DEMO_CHAT_NUMBER, TEMPLATE);
@@ -27,13 +27,13 @@ t.test("a template is submitted as it is and comes back with its id", async (t) 
     body: { id: /^\d+$/, status: "PENDING", category: "UTILITY" },
   });
   t.same((await context.receivedCalls()).at(0)?.body, TEMPLATE);
-  await until("the review is over", async () => {
+  await until("the template is approved", async () => {
     const [found] = await templates.listAll(DEMO_CHAT_NUMBER, { name: TEMPLATE.name });
     return found?.status === "APPROVED";
   });
 });
 
-t.test("a refusal of a template is an answer: its status, and the platform's words", async (t) => {
+t.test("a refused template is returned with the platform's status and error", async (t) => {
   const context = await startPlatforms(t);
   const { templates } = context.platforms.chat;
   await templates.create(DEMO_CHAT_NUMBER, TEMPLATE);
@@ -44,7 +44,7 @@ t.test("a refusal of a template is an answer: its status, and the platform's wor
   t.match(dead, { outcome: "refused", status: 401, verdict: "token_dead" });
 });
 
-t.test("silence is no answer", async (t) => {
+t.test("a lost or unreadable response to a template call throws", async (t) => {
   for (const kind of ["drop_after", "html"]) {
     const context = await startPlatforms(t);
     await context.arm({ kind });
@@ -59,7 +59,7 @@ t.test("silence is no answer", async (t) => {
   }
 });
 
-t.test("all pages of templates are followed, and single ones can be asked for", async (t) => {
+t.test("all templates are listed across pages, and a single page can be read", async (t) => {
   const context = await startPlatforms(t);
   const { templates } = context.platforms.chat;
   const names = Array.from({ length: 30 }, (_, i) => `page_${String(i).padStart(2, "0")}`);
@@ -80,7 +80,7 @@ t.test("all pages of templates are followed, and single ones can be asked for", 
   t.ok(filtered.length >= 1 && filtered.every(({ name }) => String(name).startsWith("page_07")));
 });
 
-t.test("a template is deleted by name, or one language by its id as well", async (t) => {
+t.test("a template is deleted by name, or a single language by name and id", async (t) => {
   const { platforms } = await startPlatforms(t);
   const { templates } = platforms.chat;
   const made = await templates.create(DEMO_CHAT_NUMBER, TEMPLATE);
@@ -100,7 +100,7 @@ t.test("a template is deleted by name, or one language by its id as well", async
   t.match(unknown, { outcome: "refused", status: 400, error: { code: 100, subcode: 2593002 } });
 });
 
-t.test("numbers, namespace, registration and subscription of a business", async (t) => {
+t.test("a business's numbers can be listed, read, subscribed and registered", async (t) => {
   const context = await startPlatforms(t);
   const { numbers } = context.platforms.chat;
   const found = [{ phone_number_id: DEMO_CHAT_NUMBER.phoneNumberId, verified_name: "Sandbox Coffee" }];
@@ -113,7 +113,7 @@ t.test("numbers, namespace, registration and subscription of a business", async 
   await t.rejects(numbers.register(DEMO_CHAT_NUMBER, "12"), failedAs("invalid"));
 });
 
-t.test("a file goes up as a stream and comes down as one", async (t) => {
+t.test("a file is uploaded and downloaded as a stream", async (t) => {
   const { platforms } = await startPlatforms(t);
   const { media } = platforms.chat;
   const bytes = Buffer.alloc(300_000, "coffee ");
@@ -130,7 +130,7 @@ t.test("a file goes up as a stream and comes down as one", async (t) => {
   t.ok((await buffer(download.body)).equals(bytes));
 });
 
-t.test("a file of unknown length goes up as well", async (t) => {
+t.test("a file of unknown length can be uploaded", async (t) => {
   const { platforms } = await startPlatforms(t);
   const content = Readable.from([Buffer.from("one "), Buffer.from("two")]);
   const id = await platforms.chat.media.upload(DEMO_CHAT_NUMBER, {
@@ -144,12 +144,12 @@ t.test("a file of unknown length goes up as well", async (t) => {
   );
 });
 
-t.test("a file that is not there is not found", async (t) => {
+t.test("a download of an unknown file fails as missing", async (t) => {
   const { platforms } = await startPlatforms(t);
   await t.rejects(platforms.chat.media.download(DEMO_CHAT_NUMBER, "1999999999999999"), failedAs("missing"));
 });
 
-t.test("files are fetched from the named hosts alone", async (t) => {
+t.test("files are fetched only from hosts in PLATFORM_MEDIA_HOSTS", async (t) => {
   const context = await startPlatforms(t);
   const file = { filename: "a.txt", type: "text/plain", content: Buffer.from("hi") };
   const id = await context.platforms.chat.media.upload(DEMO_CHAT_NUMBER, file);
@@ -164,5 +164,9 @@ t.test("files are fetched from the named hosts alone", async (t) => {
     elsewhere.chat.media.download(DEMO_CHAT_NUMBER, id),
     failedAs("unusable_answer", { message: /PLATFORM_MEDIA_HOSTS/ }),
   );
-  t.equal((await context.receivedCalls()).length, before + 1, "its address was asked for, the file was not");
+  t.equal(
+    (await context.receivedCalls()).length,
+    before + 1,
+    "the file's URL was requested, the file was not",
+  );
 });

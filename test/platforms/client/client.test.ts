@@ -26,7 +26,7 @@ import { allocateRedisDatabase } from "../../fixtures/servers/servers.ts";
 const APP = { id: SANDBOX_SETTINGS.PLATFORM_APP_ID, secret: SANDBOX_SETTINGS.PLATFORM_APP_SECRET };
 const CAMPAIGN = { name: "Dropped", objective: "OUTCOME_TRAFFIC" };
 
-/** A client whose calls a test words itself. */
+/** A client for calls with arbitrary parameters. */
 async function createTestClient(t: Test, address: string) {
   const { log, lines } = captureLog();
   const redis = createProducerClient(
@@ -43,7 +43,7 @@ async function createTestClient(t: Test, address: string) {
   return { client: createPlatformClient({ name: "ads", address, ...parts }), lines };
 }
 
-t.test("the token travels in its header with its proof, and stands in no log", async (t) => {
+t.test("the token is sent in its header with its proof and is never logged", async (t) => {
   const context = await startPlatforms(t);
   await context.platforms.ads.accounts.read({ ...DEMO_AD_ACCESS, about: { client: "c1" } });
   const [call] = await context.receivedCalls();
@@ -72,7 +72,7 @@ t.test("the token travels in its header with its proof, and stands in no log", a
   t.notMatch(JSON.stringify(context.lines), /appsecret_proof|fields=|sandbox-app-secret/);
 });
 
-t.test("one connection serves many calls", async (t) => {
+t.test("calls reuse one connection", async (t) => {
   let connections = 0;
   const server = createServer((_, response) => response.end('{"id":"act_1","account_id":"1"}'));
   server.on("connection", () => {
@@ -87,7 +87,7 @@ t.test("one connection serves many calls", async (t) => {
   t.equal(connections, 1);
 });
 
-t.test("a read that was broken off is tried again, at most twice", async (t) => {
+t.test("a failed read is retried at most twice", async (t) => {
   const tryKind = async (kind: string) => {
     const context = await startPlatforms(t);
     const read = () => context.platforms.ads.accounts.read(DEMO_AD_ACCESS);
@@ -99,12 +99,12 @@ t.test("a read that was broken off is tried again, at most twice", async (t) => 
       read(),
       failedAs(kind === "html" ? "unusable_answer" : "disconnected", { retryable: true }),
     );
-    t.equal((await context.receivedCalls()).length, 6, "and then no more");
+    t.equal((await context.receivedCalls()).length, 6, "no further attempts");
   };
   await Promise.all(["drop_before", "drop_after", "html"].map(tryKind));
 });
 
-t.test("a create is never tried again once it may have left", async (t) => {
+t.test("a create is never retried once it may have been sent", async (t) => {
   for (const kind of ["drop_before", "drop_after", "html", "error"]) {
     const context = await startPlatforms(t);
     await context.arm({ kind, times: 3 });
@@ -116,7 +116,7 @@ t.test("a create is never tried again once it may have left", async (t) => {
   }
 });
 
-t.test("what was dropped after it was done has been done", async (t) => {
+t.test("a create whose response was dropped has taken effect", async (t) => {
   const context = await startPlatforms(t);
   const names = async () =>
     (await context.platforms.ads.objects.list(DEMO_AD_ACCESS, "campaigns")).items.map(({ name }) => name);
@@ -131,7 +131,7 @@ t.test("what was dropped after it was done has been done", async (t) => {
   t.same(await names(), ["Once"]);
 });
 
-t.test("where nothing can be reached nothing has left", async (t) => {
+t.test("a call to an unreachable platform counts as not sent", async (t) => {
   const { log, lines } = captureLog();
   const unreachable = "http://127.0.0.1:1/v26.0";
   const nowhere = "http://no-such-host.invalid/v26.0";
@@ -149,12 +149,12 @@ t.test("where nothing can be reached nothing has left", async (t) => {
     t.match(
       await chat.messages.send(DEMO_CHAT_NUMBER, message),
       { outcome: "retry" },
-      "a send may be tried again",
+      "the send may be retried",
     );
   }
 });
 
-t.test("a slow answer ends at the deadline", async (t) => {
+t.test("a call without a response ends at the deadline", async (t) => {
   const context = await startPlatforms(t);
   const { client, lines } = await createTestClient(t, context.base);
   const path = `/${DEMO_AD_ACCESS.account}`;
@@ -173,7 +173,7 @@ t.test("a slow answer ends at the deadline", async (t) => {
   await t.rejects(client.callOrThrow(create), failedAs("ambiguous", { retryable: false }));
 });
 
-t.test("a body that others send may take its time, the answer to it may not", async (t) => {
+t.test("a streamed body may exceed the deadline, the response to it may not", async (t) => {
   const { url } = await startBackend(t, (request, response) => {
     request.resume();
     request.on("end", () => request.url === "/answered" && response.end("{}"));
@@ -201,7 +201,7 @@ t.test("a body that others send may take its time, the answer to it may not", as
   t.match(await post("/answered", 1), { outcome: "timeout", reason: "request" });
 });
 
-t.test("further tries stay within the deadline of the call", async (t) => {
+t.test("retries stay within the call's deadline", async (t) => {
   const context = await startPlatforms(t);
   const { client, lines } = await createTestClient(t, context.base);
   await context.arm({ kind: "html", times: 3 });
@@ -212,10 +212,10 @@ t.test("further tries stay within the deadline of the call", async (t) => {
     method: "GET",
   } as const;
   await t.rejects(client.callOrThrow({ ...call, deadline: 150 }), failedAs("unusable_answer"));
-  t.equal(lines.at(-1)?.tries, 1, "the pause before a second would be longer than what is left");
+  t.equal(lines.at(-1)?.tries, 1, "the delay before the second attempt exceeds the remaining time");
 });
 
-t.test("an id that would lead elsewhere names nothing", async (t) => {
+t.test("an id with characters that would change the path fails as missing", async (t) => {
   const context = await startPlatforms(t);
   const ids = [
     "../me",
@@ -229,5 +229,5 @@ t.test("an id that would lead elsewhere names nothing", async (t) => {
   ];
   for (const id of ids)
     await t.rejects(context.platforms.chat.media.download(DEMO_CHAT_NUMBER, id), failedAs("missing"), id);
-  t.same(await context.receivedCalls(), [], "nothing was asked");
+  t.same(await context.receivedCalls(), [], "no request was sent");
 });

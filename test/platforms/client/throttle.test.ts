@@ -15,10 +15,10 @@ const failureOf = async (work: Promise<unknown>): Promise<PlatformFailure | unde
     (error) => error,
   );
 
-/** How long to stay away, in seconds. */
+/** The failure's wait in seconds. */
 const waitOf = (failure: PlatformFailure | undefined) => Math.ceil((failure?.wait ?? 0) / SECOND);
 
-/** Each code, and for how long without word from the headers. */
+/** Throttle codes and their wait in seconds without usage headers. */
 const CODES: [fault: Omit<Fault, "kind">, seconds: number][] = [
   [{ code: 4 }, 60],
   [{ code: 17, subcode: 2446079 }, 60],
@@ -33,7 +33,7 @@ const CODES: [fault: Omit<Fault, "kind">, seconds: number][] = [
   [{ code: 80014 }, 60],
 ];
 
-t.test("every limit says how long to stay away", async (t) => {
+t.test("every throttle code sets a wait", async (t) => {
   for (const [{ code, subcode }, seconds] of CODES) {
     const context = await startPlatforms(t);
     await context.arm({ kind: "error", ...(code ? { code } : {}), ...(subcode ? { subcode } : {}) });
@@ -44,7 +44,7 @@ t.test("every limit says how long to stay away", async (t) => {
   }
 });
 
-t.test("the usage headers decide how long, in their own units", async (t) => {
+t.test("the wait is taken from the usage headers, in each header's unit", async (t) => {
   const context = await startPlatforms(t);
   await context.arm({ kind: "throttle", ms: 300_000 });
   const failure = await failureOf(context.platforms.ads.accounts.read(DEMO_AD_ACCESS));
@@ -58,7 +58,7 @@ t.test("the usage headers decide how long, in their own units", async (t) => {
   });
 });
 
-t.test("a throttled account is not called before its time, by no process of ours", async (t) => {
+t.test("a throttled account is not called by any process until its wait is over", async (t) => {
   const context = await startPlatforms(t);
   const another = await context.connectAnother();
   await context.arm({ kind: "throttle", ms: 120_000 });
@@ -68,13 +68,13 @@ t.test("a throttled account is not called before its time, by no process of ours
     const failure = await failureOf(ads.accounts.read(DEMO_AD_ACCESS));
     t.match(failure, { verdict: "held", retryable: true });
     t.ok(waitOf(failure) > 100 && waitOf(failure) <= 120);
-    t.notOk(failure?.platformError, "it is our own word");
+    t.notOk(failure?.platformError, "the failure has no platform error");
   }
-  t.equal((await context.receivedCalls()).length, callCount, "the platform heard of none of them");
+  t.equal((await context.receivedCalls()).length, callCount, "the platform received no further calls");
   t.match(context.lines.at(-1), { outcome: "held", tries: 0 });
 });
 
-t.test("another account, another quota and another platform go on", async (t) => {
+t.test("a throttle does not affect other accounts, quotas and platforms", async (t) => {
   const context = await startPlatforms(t);
   await context.arm({ kind: "throttle", match: { path_prefix: `/${DEMO_AD_ACCESS.account}` }, ms: 60_000 });
   await failureOf(context.platforms.ads.accounts.read(DEMO_AD_ACCESS));
@@ -82,14 +82,14 @@ t.test("another account, another quota and another platform go on", async (t) =>
   t.match(await context.platforms.ads.accounts.read(other), { ad_account_id: other.account });
   t.ok(
     (await context.platforms.ads.insights.rows(DEMO_AD_ACCESS, {})).items.length > 0,
-    "another quota of the same",
+    "another quota of the same account",
   );
   t.match(await context.platforms.chat.numbers.read(DEMO_CHAT_NUMBER), {
     phone_number_id: DEMO_CHAT_NUMBER.phoneNumberId,
   });
 });
 
-t.test("a limit of the whole app holds everything", async (t) => {
+t.test("a throttle of the app holds all calls", async (t) => {
   const context = await startPlatforms(t);
   await context.arm({ kind: "error", code: 4 });
   await failureOf(context.platforms.ads.accounts.read(DEMO_AD_ACCESS));
@@ -98,7 +98,7 @@ t.test("a limit of the whole app holds everything", async (t) => {
   });
 });
 
-t.test("too many budget changes hold changes of that ad set alone", async (t) => {
+t.test("a limit on budget changes holds only changes of that object", async (t) => {
   const context = await startPlatforms(t);
   const { objects } = context.platforms.ads;
   const campaign = { name: "Held", objective: "OUTCOME_TRAFFIC" };
@@ -111,12 +111,12 @@ t.test("too many budget changes hold changes of that ad set alone", async (t) =>
   t.match(await failureOf(objects.update(DEMO_AD_ACCESS, held, { name: "b" })), {
     verdict: "held",
   });
-  t.match(await objects.read(DEMO_AD_ACCESS, "campaigns", held), { name: "Held" }, "it can be read");
+  t.match(await objects.read(DEMO_AD_ACCESS, "campaigns", held), { name: "Held" }, "reads are not held");
   await objects.update(DEMO_AD_ACCESS, free, { name: "Changed" });
   t.match(await objects.read(DEMO_AD_ACCESS, "campaigns", free), { name: "Changed" });
 });
 
-t.test("what is managed too much may still send", async (t) => {
+t.test("a business over its management quota can still send", async (t) => {
   const context = await startPlatforms(t);
   await context.arm({ kind: "throttle", match: { method: "GET" } });
   await failureOf(context.platforms.chat.numbers.read(DEMO_CHAT_NUMBER));

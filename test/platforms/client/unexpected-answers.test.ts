@@ -17,7 +17,7 @@ import { allocateRedisDatabase } from "../../fixtures/servers/servers.ts";
 
 type Answer = (response: ServerResponse) => void;
 
-/** A platform that answers whatever a test wants, and counts how often it was asked. */
+/** A platform whose responses the test sets; counts the requests. */
 async function startFakePlatform(t: Test, answer: Answer) {
   const fake = { answer, requestCount: 0 };
   const server = createServer((request, response) => {
@@ -47,7 +47,7 @@ const jsonAnswer =
   (response) =>
     response.writeHead(status, { "content-type": "application/json" }).end(body);
 
-/** Answers with 200 that say nothing of a success. */
+/** Bodies that do not confirm success, sent with status 200. */
 const UNCONFIRMED_ANSWERS = [
   "",
   "null",
@@ -64,7 +64,7 @@ const PAGE_MESSAGE = { recipient: { id: "7001" }, message: { text: "Hi" } };
 
 const send = ({ chat }: Platforms) => chat.messages.send(DEMO_CHAT_NUMBER, MESSAGE);
 
-t.test("a message that nobody said was taken is not accepted", async (t) => {
+t.test("a message without the platform's confirmation is not accepted", async (t) => {
   const { fake, platforms } = await startFakePlatform(t, jsonAnswer(""));
   for (const body of [...UNCONFIRMED_ANSWERS, "{}", '{"messages":null}', '{"messages":[{}]}']) {
     fake.answer = jsonAnswer(body);
@@ -80,7 +80,7 @@ t.test("a message that nobody said was taken is not accepted", async (t) => {
   t.match(reaction, { outcome: "accepted", platformMessageId: undefined });
 });
 
-t.test("a create that nobody confirmed may exist, and is not tried again", async (t) => {
+t.test("an unconfirmed create is ambiguous and is not retried", async (t) => {
   const { fake, platforms } = await startFakePlatform(t, jsonAnswer(""));
   for (const body of [...UNCONFIRMED_ANSWERS, "{}"]) {
     fake.answer = jsonAnswer(body);
@@ -93,7 +93,7 @@ t.test("a create that nobody confirmed may exist, and is not tried again", async
   }
 });
 
-t.test("an answer that describes nothing is no object", async (t) => {
+t.test("a response without the required data is unusable", async (t) => {
   const { fake, platforms } = await startFakePlatform(t, jsonAnswer("{}"));
   const { ads, chat } = platforms;
   const calls: Record<string, () => Promise<unknown>> = {
@@ -113,12 +113,12 @@ t.test("an answer that describes nothing is no object", async (t) => {
   fake.answer = jsonAnswer("true");
   await chat.numbers.subscribe(DEMO_CHAT_NUMBER);
   fake.answer = jsonAnswer('{"data":[{"name":"no id"}]}');
-  await t.rejects(ads.accounts.listAll("t"), failedAs("unusable_answer"), "a list of nothing is no list");
+  await t.rejects(ads.accounts.listAll("t"), failedAs("unusable_answer"), "a list without any usable row");
   fake.answer = jsonAnswer('{"data":[{"name":"no id"},{"id":"act_7","account_status":"soon"}]}');
   t.match(await ads.accounts.listAll("t"), [{ ad_account_id: "act_7", account_status: 0 }]);
 });
 
-t.test("times and numbers that are none do no harm", async (t) => {
+t.test("invalid times and numbers are ignored", async (t) => {
   const { fake, platforms } = await startFakePlatform(
     t,
     jsonAnswer('{"access_token":"t","expires_in":"soon"}'),
@@ -129,7 +129,7 @@ t.test("times and numbers that are none do no harm", async (t) => {
   t.match(await tokens.inspect("t"), { valid: true, expiresAt: null, scopes: ["a"] });
 });
 
-t.test("odd errors are refusals all the same", async (t) => {
+t.test("malformed errors count as refusals", async (t) => {
   const { fake, platforms } = await startFakePlatform(t, jsonAnswer(""));
   const blame = '{"error":{"code":100,"error_data":{"blame_field_specs":[{"toString":1},["a","b"]]}}}';
   fake.answer = jsonAnswer(blame, 400);
@@ -138,7 +138,7 @@ t.test("odd errors are refusals all the same", async (t) => {
   t.match(await send(platforms), { outcome: "retry" });
 });
 
-t.test("an answer in another protocol ends the call", async (t) => {
+t.test("a protocol upgrade ends the call", async (t) => {
   const { fake, platforms } = await startFakePlatform(t, (response) => {
     (response.socket as Socket).end(
       "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n",
@@ -148,7 +148,7 @@ t.test("an answer in another protocol ends the call", async (t) => {
   t.equal(fake.requestCount, 1);
 });
 
-t.test("secrets of a call that the platform quotes go no further", async (t) => {
+t.test("secrets that the platform quotes are redacted from errors and logs", async (t) => {
   const { fake, lines, platforms } = await startFakePlatform(t, jsonAnswer(""));
   const secret = "sssecret";
   fake.answer = jsonAnswer(
@@ -175,7 +175,7 @@ t.test("secrets of a call that the platform quotes go no further", async (t) => 
   t.notMatch(JSON.stringify(lines), secret);
 });
 
-t.test("a list that never ends is given up", async (t) => {
+t.test("an endless list is abandoned", async (t) => {
   let page = 0;
   const { platforms } = await startFakePlatform(t, (response) => {
     page += 1;
@@ -190,7 +190,7 @@ t.test("a list that never ends is given up", async (t) => {
   t.equal(page, 1_001);
 });
 
-t.test("a next that is null is none", async (t) => {
+t.test("a null next link ends the list", async (t) => {
   const { platforms } = await startFakePlatform(
     t,
     jsonAnswer('{"data":[{"id":"act_1"}],"paging":{"next":null}}'),
@@ -198,7 +198,7 @@ t.test("a next that is null is none", async (t) => {
   t.equal((await platforms.ads.accounts.listAll("t")).length, 1);
 });
 
-/** With its usage headers, for the app's limit or an account's. */
+/** A throttle error with business usage headers. */
 const throttledAnswer =
   (code: number, usage: Record<string, unknown>): Answer =>
   (response) => {
@@ -214,7 +214,7 @@ const quota = (type: string, minutes: number) => ({
   estimated_time_to_regain_access: minutes,
 });
 
-t.test("another account's minutes, or another quota's, are not ours", async (t) => {
+t.test("the wait reported for another account or quota is ignored", async (t) => {
   const own = DEMO_AD_ACCESS.account.replace("act_", "");
   const waits: [code: number, usage: Record<string, unknown>, seconds: number][] = [
     [4, { 222: [quota("ads_management", 600)] }, 60],
@@ -231,22 +231,22 @@ t.test("another account's minutes, or another quota's, are not ours", async (t) 
   }
 });
 
-t.test("a quota that an answer reports as used up is left alone at once", async (t) => {
+t.test("a quota reported as used up is held immediately", async (t) => {
   const usage = '{"acc_id_util_pct":100,"reset_time_duration":100}';
   const { fake, platforms } = await startFakePlatform(t, (response) => {
     response.setHeader("x-ad-account-usage", usage);
     jsonAnswer('{"error":{"code":2,"message":"busy"}}', 503)(response);
   });
   await t.rejects(platforms.ads.accounts.read(DEMO_AD_ACCESS), failedAs("transient"));
-  t.equal(fake.requestCount, 1, "it is not asked again");
+  t.equal(fake.requestCount, 1, "the call is not retried");
   await t.rejects(platforms.ads.accounts.read(DEMO_AD_ACCESS), failedAs("held"));
 });
 
-t.test("a file that is longer than it said, or that breaks off, ends the upload", async (t) => {
+t.test("an upload fails when the file exceeds its declared size or its stream breaks", async (t) => {
   const { platforms } = await startFakePlatform(t, jsonAnswer('{"id":"1"}'));
   const broken = new Readable({
     read() {
-      this.destroy(new Error("the caller has gone"));
+      this.destroy(new Error("the caller has disconnected"));
     },
   });
   const files = {

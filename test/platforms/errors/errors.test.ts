@@ -9,7 +9,7 @@ import {
   startPlatforms,
 } from "../../fixtures/platforms/platforms.ts";
 
-/** What the API answers when a platform refuses with this code: status, error, and whether a later try may help. */
+/** The API's reply to a platform error code: status, error code, and whether a retry may succeed. */
 type Row = [code: number, subcode: number | undefined, status: number, error: string, retryable?: boolean];
 
 const READS_OF_AN_AD_ACCOUNT: Row[] = [
@@ -65,7 +65,7 @@ const fault = (code: number, subcode: number | undefined): Fault => ({
   kind: "error",
   code,
   ...(subcode === undefined ? {} : { subcode }),
-  times: 3, // a read is tried three times where another try may help
+  times: 3, // a retryable read makes three attempts
 });
 
 const rowTitle = ([code, subcode, status, error]: Row) =>
@@ -82,7 +82,7 @@ async function failureOf(work: Promise<unknown>): Promise<PlatformFailure> {
 
 const disarm = ({ origin }: RunningPlatforms) => fetch(`${origin}/_sandbox/faults`, { method: "DELETE" });
 
-/** Rows that are tried again take their time, so each has a scene of its own and they all run at once. */
+/** Retried rows take longer, so each gets its own sandbox and all run concurrently. */
 async function checkRows(
   t: Test,
   rows: readonly Row[],
@@ -102,7 +102,7 @@ async function checkRow(t: Test, { context, row, read }: RowCheck): Promise<void
   t.match(answer, { status, code: error }, rowTitle(row));
   t.match(answer.extra, { retryable, platform_error: { code, type: "OAuthException", trace_id: /^A/ } });
   t.equal((answer.extra.platform_error as { subcode?: number }).subcode, subcode);
-  t.equal(context.lines.at(-1)?.tries, retryable ? 3 : 1, "only what may pass is tried again");
+  t.equal(context.lines.at(-1)?.tries, retryable ? 3 : 1, "only retryable errors are retried");
   await disarm(context);
 }
 
@@ -112,29 +112,29 @@ interface RowCheck {
   read(context: RunningPlatforms): Promise<unknown>;
 }
 
-t.test("what the ad platform refuses", (t) =>
+t.test("each error code of the ad platform maps to an API error", (t) =>
   checkRows(t, READS_OF_AN_AD_ACCOUNT, ({ platforms }) => platforms.ads.accounts.read(DEMO_AD_ACCESS)),
 );
 
-t.test("what the chat platform refuses", (t) =>
+t.test("each error code of the chat platform maps to an API error", (t) =>
   checkRows(t, READS_OF_A_CHANNEL, ({ platforms }) => platforms.chat.numbers.read(DEMO_CHAT_NUMBER)),
 );
 
-t.test("a dead token is told apart, so that whoever keeps it can act", async (t) => {
+t.test("a dead token has its own verdict", async (t) => {
   const context = await startPlatforms(t);
   await context.arm({ kind: "dead_token" });
   t.equal((await failureOf(context.platforms.ads.accounts.read(DEMO_AD_ACCESS))).verdict, "token_dead");
   t.equal(
     (await failureOf(context.platforms.ads.accounts.read(DEMO_AD_ACCESS))).verdict,
     "token_dead",
-    "and stays so",
+    "the verdict stays the same",
   );
 });
 
-t.test("the platform's words for a person come through, with the fields it blames", async (t) => {
+t.test("the platform's user message and rejected fields are returned", async (t) => {
   const context = await startPlatforms(t);
   for (const subcode of [1885272, 1885621]) {
-    await context.arm(fault(100, subcode)); // the data is an object for one of them, JSON text for the other
+    await context.arm(fault(100, subcode)); // error_data is an object for one subcode and JSON text for the other
     const failure = await failureOf(context.platforms.ads.accounts.read(DEMO_AD_ACCESS));
     t.match(failure.platformError, { subcode, fields: ["name"], userTitle: "Not accepted" });
     t.equal(failure.message, failure.platformError?.userMessage);
@@ -142,14 +142,14 @@ t.test("the platform's words for a person come through, with the fields it blame
   }
 });
 
-t.test("an error that comes with 200 is one", async (t) => {
+t.test("an error body with status 200 counts as an error", async (t) => {
   const context = await startPlatforms(t);
   await context.arm({ kind: "error_in_200", code: 100, subcode: 33 });
   const failure = await failureOf(context.platforms.ads.accounts.read(DEMO_AD_ACCESS));
   t.equal(failure.verdict, "missing");
 });
 
-t.test("what is not JSON is no answer", async (t) => {
+t.test("a response that is not JSON is unusable", async (t) => {
   const context = await startPlatforms(t);
   await context.arm({ kind: "html", times: 3 });
   const failure = await failureOf(context.platforms.ads.accounts.read(DEMO_AD_ACCESS));
@@ -157,7 +157,7 @@ t.test("what is not JSON is no answer", async (t) => {
   t.notOk(failure.platformError);
 });
 
-t.test("a token that the platform quotes goes no further", async (t) => {
+t.test("a token that the platform quotes is redacted from errors and logs", async (t) => {
   const context = await startPlatforms(t);
   const token = "EAAForeignTokenThatTheySayBack";
   const failure = await failureOf(context.platforms.ads.accounts.read({ ...DEMO_AD_ACCESS, token }));

@@ -6,7 +6,7 @@ import { DEMO_PAGE_ACCESS, startPlatforms } from "../../fixtures/platforms/platf
 const TO = "7000000000000601";
 const text = { to: TO, type: "text", content: { body: "Hi" } };
 
-t.test("messages are translated into the pages' words", async (t) => {
+t.test("messages are translated to the page platforms' format", async (t) => {
   const head = { recipient: { id: TO }, messaging_type: "RESPONSE" };
   const image = { to: TO, type: "image", content: { link: "https://shop.example/a.png", caption: "A cup" } };
   const attachment = { type: "image", payload: { url: "https://shop.example/a.png" } };
@@ -17,7 +17,7 @@ t.test("messages are translated into the pages' words", async (t) => {
       { ...head, message: { attachment } },
       { ...head, message: { text: "A cup" } },
     ],
-    "a caption goes out as a text after the media",
+    "a caption is sent as a text after the media",
   );
   t.same(toPageBodies({ ...text, context: { message_id: "m_0" } }), [
     { ...head, message: { text: "Hi" }, reply_to: { mid: "m_0" } },
@@ -37,7 +37,7 @@ t.test("messages are translated into the pages' words", async (t) => {
   ]);
 });
 
-t.test("what has no words there cannot be sent", async (t) => {
+t.test("message types without an equivalent cannot be sent", async (t) => {
   const types = ["text", "image", "video", "audio", "document", "reaction"];
   const not = ["template", "sticker", "location", "contacts", "interactive", "constructor", ""];
   t.same(
@@ -55,7 +55,7 @@ t.test("what has no words there cannot be sent", async (t) => {
     );
 });
 
-t.test("messages are sent from the page, to either platform", async (t) => {
+t.test("messages to both platforms are sent from the page", async (t) => {
   const context = await startPlatforms(t);
   const { social, photo } = context.platforms;
   for (const { messages } of [social, photo])
@@ -65,7 +65,7 @@ t.test("messages are sent from the page, to either platform", async (t) => {
   t.same(paths, Array(2).fill(`/v26.0/${DEMO_PAGE_ACCESS.pageId}/messages`));
 });
 
-/** What becomes of a message by code and subcode. */
+/** Expected send outcome by code and subcode. */
 const CODES: [code: number, subcode: number | undefined, outcome: object][] = [
   [10, 2018278, { outcome: "refused", tokenDead: false }],
   [10, 2534022, { outcome: "refused", tokenDead: false }],
@@ -85,18 +85,18 @@ const CODES: [code: number, subcode: number | undefined, outcome: object][] = [
   [80006, undefined, { outcome: "retry", wait: 60_000 }],
 ];
 
-t.test("what becomes of a page's message is decided by the code of the answer", async (t) => {
+t.test("the error code decides the outcome of a page's send", async (t) => {
   let context = await startPlatforms(t);
   for (const [code, subcode, expected] of CODES) {
     await context.arm({ kind: "error", code, ...(subcode ? { subcode } : {}) });
     const [body = {}] = toPageBodies(text);
     const outcome = await context.platforms.social.messages.send(DEMO_PAGE_ACCESS, body);
     t.match(outcome, { ...expected, error: { code } }, `${code}/${subcode}`);
-    if ("wait" in expected) context = await startPlatforms(t); // it holds what comes after
+    if ("wait" in expected) context = await startPlatforms(t); // the hold would block later sends
   }
 });
 
-t.test("a page is subscribed to with all that Herald forwards", async (t) => {
+t.test("a page is subscribed with all fields that Herald forwards", async (t) => {
   const context = await startPlatforms(t);
   await context.platforms.social.pages.subscribe(DEMO_PAGE_ACCESS);
   t.match((await context.receivedCalls()).at(-1), {
@@ -105,7 +105,7 @@ t.test("a page is subscribed to with all that Herald forwards", async (t) => {
   });
 });
 
-t.test("a lead is read with what the person wrote", async (t) => {
+t.test("a lead is read with its form data", async (t) => {
   const { platforms } = await startPlatforms(t);
   const lead = await platforms.social.pages.readLead(DEMO_PAGE_ACCESS, "120200000000000701");
   t.match(lead, {

@@ -19,7 +19,7 @@ const read = (webhook: unknown) => {
   };
 };
 
-/** The only update of a webhook with this entry. */
+/** Reads a webhook with this entry and returns its only update. */
 function readOne(object: string, entry: object) {
   const { readings } = read({ object, entry: [{ id: "77", time: SECONDS, ...entry }] });
   if (readings.length !== 1) throw new Error(`${readings.length} readings`);
@@ -35,7 +35,7 @@ const chat = (value: object) =>
     changes: [{ field: "messages", value: { metadata: { phone_number_id: "106" }, ...value } }],
   });
 
-t.test("messages of the chat platform", async (t) => {
+t.test("chat messages become message.received events", async (t) => {
   const base = { id: "wamid.x", timestamp: String(SECONDS) };
   const contacts = [
     { profile: { name: "Bo" }, wa_id: "4400" },
@@ -43,7 +43,7 @@ t.test("messages of the chat platform", async (t) => {
   ];
   const rows: [string, object, object][] = [
     [
-      "a text with a context, by somebody known",
+      "a text with context from a known contact",
       {
         contacts,
         messages: [
@@ -64,7 +64,7 @@ t.test("messages of the chat platform", async (t) => {
       },
     ],
     [
-      "one without a number",
+      "a message without a phone number",
       {
         contacts: [{ profile: { name: "Cy" }, user_id: "BR.9" }],
         messages: [{ ...base, from_user_id: "BR.9", type: "image", image: { id: "5" } }],
@@ -72,12 +72,12 @@ t.test("messages of the chat platform", async (t) => {
       { from: { id: "BR.9", business_scoped_id: "BR.9", name: "Cy" }, type: "image", content: { id: "5" } },
     ],
     [
-      "one of a kind without content",
+      "an unsupported type without content",
       { messages: [{ ...base, from: "1650", type: "unsupported", errors: [{ code: 131051 }] }] },
       { from: { id: "1650", phone: "1650" }, type: "unsupported", content: null },
     ],
     [
-      "one whose type is a name of JavaScript's own",
+      "a type that is a JavaScript property name",
       { messages: [{ ...base, from: "1650", type: "constructor" }] },
       { type: "constructor", content: null },
     ],
@@ -97,7 +97,7 @@ t.test("messages of the chat platform", async (t) => {
     );
 });
 
-t.test("statuses of the chat platform", async (t) => {
+t.test("chat statuses become message.status events", async (t) => {
   const status = { id: "wamid.x", status: "delivered", timestamp: String(SECONDS) };
   const pricing = { billable: true };
   t.same(chat({ statuses: [{ ...status, recipient_id: "1650", pricing }] })?.data, {
@@ -127,7 +127,7 @@ t.test("statuses of the chat platform", async (t) => {
       callback: "ours",
       error: { code: 1, title: null, message: null, details: "why" },
     },
-    "what it means for the message",
+    "the status of the message",
   );
   t.match(chat({ statuses: [{ ...status, status: "teleported", recipient_user_id: "US.1" }] })?.data, {
     status: "teleported",
@@ -135,7 +135,7 @@ t.test("statuses of the chat platform", async (t) => {
   });
 });
 
-t.test("notices of the chat platform", async (t) => {
+t.test("chat notices become template and channel events", async (t) => {
   const template = {
     message_template_id: 1689556908129835,
     message_template_name: "cart",
@@ -242,7 +242,11 @@ t.test("notices of the chat platform", async (t) => {
     t.equal(found?.endsConnection, disconnectEvents.includes((data as { after?: string }).after ?? ""));
   }
   const partner = notice("account_update", { event: "PARTNER_REMOVED", waba_info: { waba_id: "88" } });
-  t.same(partner?.asset, { kind: "waba", id: "88" }, "the business it is about, not the one it came by");
+  t.same(
+    partner?.asset,
+    { kind: "waba", id: "88" },
+    "the business in the update, not the one in the envelope",
+  );
 });
 
 const conversation = (object: string, event: object) =>
@@ -250,7 +254,7 @@ const conversation = (object: string, event: object) =>
     messaging: [{ sender: { id: "9" }, recipient: { id: "77" }, timestamp: SECONDS * 1000, ...event }],
   });
 
-t.test("conversations of pages and photo accounts", async (t) => {
+t.test("conversation events of pages and photo accounts become message events", async (t) => {
   const rows: [object, object][] = [
     [
       { message: { mid: "m_1", text: "Hi", reply_to: { mid: "m_0" } } },
@@ -325,7 +329,7 @@ t.test("conversations of pages and photo accounts", async (t) => {
   });
 });
 
-t.test("a message and what is done to it later are known apart, a repetition is not", async (t) => {
+t.test("a message and its later changes have different dedup keys, repetitions the same", async (t) => {
   const dedupKeyOf = (event: object) => conversation("instagram", event)?.dedupKey;
   const [sent, deleted] = [
     { message: { mid: "m_1", text: "a" } },
@@ -344,10 +348,10 @@ t.test("a message and what is done to it later are known apart, a repetition is 
       ],
     })?.dedupKey;
   t.equal(approved(1_790_000_000), approved(1_790_000_000));
-  t.not(approved(1_790_000_000), approved(1_790_000_001), "approved again after a pause");
+  t.not(approved(1_790_000_000), approved(1_790_000_001), "approved again after it was paused");
 });
 
-t.test("comments, posts and mentions", async (t) => {
+t.test("comments, posts and mentions become publishing events", async (t) => {
   const feed = (value: object) => readOne("page", { changes: [{ field: "feed", value }] });
   const comment = {
     item: "comment",
@@ -425,7 +429,7 @@ t.test("comments, posts and mentions", async (t) => {
   t.match(photo("story_insights", { media_id: "3" }), { type: "platform.event", key: "publishing" });
 });
 
-t.test("leads and ad accounts belong to marketing, their ids are texts", async (t) => {
+t.test("leads and ad account notices become marketing events with ids as text", async (t) => {
   const lead =
     '{"leadgen_id":120200000000000701,"page_id":77,"form_id":"120200000000000702","adgroup_id":120200000000000703,"created_time":1749416383}';
   const { readings } = read(
@@ -492,7 +496,7 @@ t.test("leads and ad accounts belong to marketing, their ids are texts", async (
   }
 });
 
-t.test("what cannot be read is told as it stands, and its neighbours are read", async (t) => {
+t.test("an unreadable update is forwarded raw and does not affect the others", async (t) => {
   const deep = `${"[".repeat(20_000)}1${"]".repeat(20_000)}`;
   const good = '{"id":"wamid.g","from":"1","timestamp":"1749416383","type":"text","text":{"body":"ok"}}';
   const odd = ["null", "5", '"x"', "{}", '{"id":{}}', `{"id":"wamid.d","type":"text","text":${deep}}`];
@@ -511,7 +515,7 @@ t.test("what cannot be read is told as it stands, and its neighbours are read", 
   t.match(readings.find(({ type }) => type === "message.received")?.raw.text, good);
 });
 
-t.test("times that are none are left to our own clock", async (t) => {
+t.test("an invalid timestamp leaves the event without a time", async (t) => {
   for (const timestamp of ["soon", "-1", "1e999", "99999999999999999", null, {}, "", 12])
     t.equal(
       chat({ messages: [{ id: "w", from: "1", type: "text", timestamp }] })?.occurredAt,
@@ -520,7 +524,7 @@ t.test("times that are none are left to our own clock", async (t) => {
     );
 });
 
-t.test("what is about nothing we know says nothing", async (t) => {
+t.test("webhooks of unknown objects produce no events", async (t) => {
   for (const webhook of [
     {},
     { object: "permissions", entry: [{ id: "1" }, {}] },
@@ -532,7 +536,7 @@ t.test("what is about nothing we know says nothing", async (t) => {
   t.match(read({ object: "permissions", entry: [{ id: "1" }, {}] }), { object: "unknown", updates: 2 });
 });
 
-t.test("a sender never gets the name of somebody else", async (t) => {
+t.test("a sender never gets another contact's name", async (t) => {
   const contacts = [{ profile: { name: "Ana" }, wa_id: "111", user_id: "US.1" }];
   const from = (message: object) =>
     chat({ contacts, messages: [{ id: "w", type: "text", ...message }] })?.data.from;
@@ -542,10 +546,10 @@ t.test("a sender never gets the name of somebody else", async (t) => {
     business_scoped_id: "US.2",
   });
   t.same(from({ from: "222" }), { id: "222", phone: "222" });
-  t.match(from({}), { id: "111", name: "Ana" }, "where nothing contradicts it");
+  t.match(from({}), { id: "111", name: "Ana" }, "the only contact is used when no id contradicts it");
 });
 
-t.test("what was done to an old comment is known by when it was done", async (t) => {
+t.test("changes of an old comment are identified by the time of the change", async (t) => {
   const commentEvent = (verb: string, time: number) => {
     const value = {
       item: "comment",
@@ -567,11 +571,11 @@ t.test("what was done to an old comment is known by when it was done", async (t)
   t.equal(
     commentEvent("add", SECONDS)?.occurredAt?.getTime(),
     (SECONDS - 90 * 86_400) * 1000,
-    "its beginning is its own",
+    "a new comment has its creation time",
   );
 });
 
-t.test("posts are known by all that they say", async (t) => {
+t.test("posts are identified by their full content", async (t) => {
   const dedupKeyOf = (value: object) =>
     readOne("page", {
       changes: [{ field: "feed", value: { post_id: "5", verb: "add", created_time: SECONDS, ...value } }],
@@ -580,7 +584,7 @@ t.test("posts are known by all that they say", async (t) => {
   t.not(dedupKeyOf({ item: "post", message: "one" }), dedupKeyOf({ item: "post", message: "two" }));
 });
 
-t.test("leads and reactions are known whatever their envelope says of the time", async (t) => {
+t.test("leads and reactions are identified independently of the envelope's time", async (t) => {
   const lead = (time: number) =>
     readOne("page", {
       time,
@@ -593,26 +597,26 @@ t.test("leads and reactions are known whatever their envelope says of the time",
   t.equal(reaction(SECONDS), reaction(SECONDS + 60));
 });
 
-t.test("a conversation's kind is found beside what we do not know", async (t) => {
+t.test("a conversation event's kind is found next to unknown fields", async (t) => {
   const event = { hop_context: [], sender: { id: "9" }, message: { mid: "m_1", text: "Hi" } };
   t.match(readOne("page", { messaging: [event] }), { type: "message.received" });
 });
 
-t.test("an event of a conversation without a time of its own has that of its envelope", async (t) => {
+t.test("a conversation event without a time uses the envelope's time", async (t) => {
   t.match(readOne("page", { messaging: [{ sender: { id: "9" }, postback: { payload: "GO" } }] }), {
     occurredAt: new Date(AT),
     data: { at: AT },
   });
 });
 
-t.test("a message that the business itself takes back is no repetition of it", async (t) => {
+t.test("a message the business deletes is not a repetition of the message", async (t) => {
   const echo = conversation("instagram", { message: { mid: "m_1", is_echo: true, text: "a" } });
   const gone = conversation("instagram", { message: { mid: "m_1", is_echo: true, is_deleted: true } });
   t.equal(gone?.data.type, "deleted");
   t.not(echo?.dedupKey, gone?.dedupKey);
 });
 
-t.test("a review without an outcome is not taken for a rejection", async (t) => {
+t.test("a template review without an outcome is not treated as a rejection", async (t) => {
   for (const event of [undefined, null, {}])
     t.equal(
       notice("message_template_status_update", { message_template_id: 1, event })?.type,
@@ -620,7 +624,7 @@ t.test("a review without an outcome is not taken for a rejection", async (t) => 
     );
 });
 
-t.test("what tells of people is for whose number it is, or in confidence", async (t) => {
+t.test("personal data is delivered only to the number's owner or a single owner", async (t) => {
   for (const field of ["messages", "smb_message_echoes", "history", "brand_new"]) {
     t.same(
       notice(field, { metadata: { phone_number_id: "106" }, x: 1 })?.asset,
