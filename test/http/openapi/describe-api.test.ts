@@ -33,7 +33,7 @@ t.test("the document says who may use an endpoint", async (t) => {
   t.equal(list["x-required-scope"], undefined);
   t.match(list.description, /Any credential/);
   t.same(create["x-required-scope"], ["marketing:manage", "messages:send"]);
-  t.match(create.description, /^The thing starts immediately\.\n\n.*`marketing:manage` or `messages:send`.*terms/);
+  t.match(create.description, /^It starts immediately\.\n\n.*`marketing:manage` or `messages:send`.*terms/);
   t.same(remove.security, [{ userJwt: [] }]);
   t.match(remove.description, /console.*`owner` or `admin`/);
   t.same(paths["/api/things/{thing_id}/picture"].get.security, []);

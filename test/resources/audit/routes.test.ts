@@ -19,7 +19,7 @@ const auditOf =
 const someEmail = () => `${randomBytes(6).toString("hex")}@example.com`;
 const NEW_PASSWORD = "another one altogether";
 
-/** One of each deed that is put down, done by this person; answers what no entry may contain. */
+/** Performs one of each audited action and returns the secrets that no entry may contain. */
 async function performAuditedActions(api: Api, headers: Record<string, string>) {
   const call = (method: string, path: string, json?: unknown) => api.call(method, path, { headers, json });
   const key = (await call("POST", "/api/keys", { name: "Shop", scopes: ["messages:send"] })).body;
@@ -36,10 +36,10 @@ async function performAuditedActions(api: Api, headers: Record<string, string>) 
   };
 }
 
-t.test("the audit log", async (t) => {
+t.test("audit log", async (t) => {
   const api = await startApi(t, { settings: { TRUST_PROXY: "1" } });
 
-  t.test("has one entry per deed: who, what, from where, in which request", async (t) => {
+  t.test("each action has one entry with actor, target, address and request id", async (t) => {
     const owner = await (await makeTenant(api)).createUser("owner");
     const headers = {
       ...owner.headers,
@@ -72,7 +72,7 @@ t.test("the audit log", async (t) => {
     }
   });
 
-  t.test("a request without an id is put down under the one that it was given", async (t) => {
+  t.test("an action without a request id is recorded under the generated one", async (t) => {
     const owner = await (await makeTenant(api)).createUser("owner");
     const json = { name: "Shop", scopes: ["messages:send"] };
     const created = await api.call("POST", "/api/keys", { headers: owner.headers, json });
@@ -81,14 +81,14 @@ t.test("the audit log", async (t) => {
     t.match(entry.address, /127\.0\.0\.1$/);
   });
 
-  t.test("holds no secret", async (t) => {
+  t.test("the audit log contains no secret", async (t) => {
     const owner = await (await makeTenant(api)).createUser("owner");
     const { secrets } = await performAuditedActions(api, owner.headers);
     const { text } = await auditOf(api, owner)("?limit=100");
     for (const secret of [...secrets, owner.token, "scrypt"]) t.notMatch(text, secret);
   });
 
-  t.test("is filtered by deed and by who did it", async (t) => {
+  t.test("the audit log is filtered by action and actor", async (t) => {
     const tenant = await makeTenant(api);
     const [owner, admin] = [await tenant.createUser("owner"), await tenant.createUser("admin")];
     await performAuditedActions(api, owner.headers);
@@ -112,7 +112,7 @@ t.test("the audit log", async (t) => {
       t.equal((await audit(query)).status, 400, query);
   });
 
-  t.test("is read page by page, newest first, forwards and backwards, filtered too", async (t) => {
+  t.test("the audit log is paged newest first, forward and backward, also when filtered", async (t) => {
     const owner = await (await makeTenant(api)).createUser("owner");
     await performAuditedActions(api, owner.headers);
     await performAuditedActions(api, owner.headers);
@@ -125,7 +125,7 @@ t.test("the audit log", async (t) => {
     t.same(filtered, { forward: keys, backward: keys });
   });
 
-  t.test("another client sees nothing of it", async (t) => {
+  t.test("another client sees none of the entries", async (t) => {
     const [tenant, other] = [await makeTenant(api), await makeTenant(api)];
     const [owner, otherOwner] = [await tenant.createUser("owner"), await other.createUser("owner")];
     await performAuditedActions(api, owner.headers);
@@ -135,7 +135,7 @@ t.test("the audit log", async (t) => {
     t.equal((await auditOf(api, otherOwner)(`?after=${after}`)).status, 400);
   });
 
-  t.test("a deed that was refused leaves no entry", async (t) => {
+  t.test("a refused action leaves no entry", async (t) => {
     const [tenant, other] = [await makeTenant(api), await makeTenant(api)];
     const [owner, admin, otherOwner] = [
       await tenant.createUser("owner"),
@@ -168,7 +168,7 @@ t.test("the audit log", async (t) => {
     t.same((await auditOf(api, otherOwner)()).body.data, []);
   });
 
-  t.test("revoking a key twice is one deed", async (t) => {
+  t.test("revoking a key twice is recorded once", async (t) => {
     const tenant = await makeTenant(api);
     const owner = await tenant.createUser("owner");
     const { id } = await tenant.createKey("messages:send");

@@ -5,7 +5,7 @@ import { createConsoleCookie } from "../../../src/security/console-cookie.ts";
 import { startApi } from "../../fixtures/http/api.ts";
 import { createFastPasswords } from "../../fixtures/tenants/passwords.ts";
 
-t.test("a login while too many passwords are checked is told to come again, and is no failure", async (t) => {
+t.test("a login during overload gets 503 and does not count as a failed attempt", async (t) => {
   const results: unknown[] = [];
   const limitAttempts: AttemptLimiter = async (_, attempt) => {
     const result = await attempt();
@@ -23,5 +23,5 @@ t.test("a login while too many passwords are checked is told to come again, and 
   t.equal(reply.status, 503);
   t.match(reply.body, { error: "overloaded", message: /please try again$/ });
   t.equal(reply.headers.get("retry-after"), "5");
-  t.same(results, ["overloaded"], "the limiter counts undefined alone");
+  t.same(results, ["overloaded"], "the limiter counts only an undefined result as a failure");
 });

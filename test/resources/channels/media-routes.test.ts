@@ -24,7 +24,7 @@ type Headers = Record<string, string>;
 
 const hashOf = (bytes: Uint8Array) => createHash("sha256").update(bytes).digest("hex");
 
-/** The bytes, of which nobody says how many there are. */
+/** Streams the bytes without content-length. */
 const toChunkedStream = (bytes: Buffer) =>
   new ReadableStream({
     start(controller) {
@@ -37,19 +37,19 @@ interface Upload {
   type?: string | undefined;
   bytes: Buffer;
   chunked?: boolean;
-  /** Whose credential, and to which channel. */
+  /** Override the credential and the channel. */
   authHeaders?: Headers;
   channelId?: string;
 }
 
-/** What a backend with the scope does with a channel. */
+/** API calls a client makes for a channel's media. */
 async function mediaOf(api: Api, tenant: Tenant, channel: string) {
   const { headers } = await tenant.createKey("messages:send");
   const base = `/api/channels/${channel}`;
   return {
     headers,
     base,
-    /** Binary, so not by the usual way. */
+    /** Bypasses api.call because the body is binary. */
     fetch: (id: string, method = "GET") => fetch(`${api.address}${base}/media/${id}`, { method, headers }),
     download: (id: string, query = "") => api.call("GET", `${base}/media/${id}${query}`, { headers }),
     read: (json: unknown) => api.call("POST", `${base}/read`, { headers, json }),
@@ -67,7 +67,7 @@ async function mediaOf(api: Api, tenant: Tenant, channel: string) {
   };
 }
 
-t.test("files of a channel", async (t) => {
+t.test("channel media", async (t) => {
   const sandbox = await startSandboxWithReceiver(t);
   const api = await startApi(t, { settings: { SANDBOX_PORT: new URL(sandbox.origin).port } });
   const tenant = await makeTenant(api);
@@ -83,17 +83,17 @@ t.test("files of a channel", async (t) => {
   };
   const arm = (fault: object) => callSandbox(`${sandbox.origin}/_sandbox/faults`, { json: fault });
 
-  /** What the platform told of a message that somebody wrote. */
+  /** Simulates an inbound message and returns it as the platform sent it. */
   const receiveInbound = async (type: string) => {
     const before = sandbox.received.length;
     await callSandbox(`${sandbox.origin}/_sandbox/inbound`, {
       json: { channel: PHONE_NUMBER_ID, from: "5511988887777", type },
     });
-    const webhook = await until("the webhook", () => sandbox.received[before]);
+    const webhook = await until("the webhook arrives", () => sandbox.received[before]);
     return webhook.body.entry[0].changes[0].value.messages[0];
   };
 
-  t.test("a large one goes up and comes down byte for byte", async (t) => {
+  t.test("a large file is uploaded and downloaded byte for byte", async (t) => {
     const bytes = randomBytes(Math.floor(9.9 * MIB));
     for (const chunked of [false, true]) {
       const uploaded = await media.upload({ bytes, chunked });
@@ -106,7 +106,7 @@ t.test("files of a channel", async (t) => {
   });
 
   t.test(
-    "one that somebody sent comes with its type and length, and cannot act as a page of ours",
+    "an inbound file has its type and length, and headers that keep browsers from running it",
     async (t) => {
       const { image } = await receiveInbound("image");
       const file = await media.fetch(image.id);
@@ -128,7 +128,7 @@ t.test("files of a channel", async (t) => {
     },
   );
 
-  t.test("the type is that of the request, with its parameters", async (t) => {
+  t.test("an upload keeps the request's content type with its parameters", async (t) => {
     const type = "audio/ogg; codecs=opus";
     const { body } = await media.upload({ type, bytes: Buffer.from("OggS") });
     t.equal((await media.fetch(body.media_id)).headers.get("content-type"), "audio/ogg");
@@ -136,7 +136,7 @@ t.test("files of a channel", async (t) => {
     t.match(JSON.stringify(call.body), "codecs=opus");
   });
 
-  t.test("ten megabytes are taken, a byte more is 413, and the platform hears nothing of it", async (t) => {
+  t.test("a file of 10 MiB is accepted; one byte more gets 413 and never reaches the platform", async (t) => {
     t.equal((await media.upload({ bytes: Buffer.alloc(MAX_FILE_BYTES) })).status, 201);
     t.equal((await media.upload({ bytes: Buffer.alloc(MAX_FILE_BYTES), chunked: true })).status, 201);
     const before = (await calls("/media")).length;
@@ -153,13 +153,13 @@ t.test("files of a channel", async (t) => {
     ] as const) {
       const upload = async (size: number) =>
         (await media.upload({ bytes: Buffer.alloc(size), chunked: true, ...wrong })).status;
-      t.equal(await upload(MAX_FILE_BYTES + 1), 413, "whatever else is wrong with it");
+      t.equal(await upload(MAX_FILE_BYTES + 1), 413, "413 takes precedence over other errors");
       t.equal(await upload(MAX_FILE_BYTES), status);
     }
     t.equal((await calls("/media")).length, before);
   });
 
-  t.test("what the platform does not take is refused in its words", async (t) => {
+  t.test("a file the platform rejects gets 400 with the platform's message", async (t) => {
     for (const [type, message] of [
       ["application/x-sh", /supported types/],
       ["image/webp", /must have 1 to/],
@@ -173,7 +173,7 @@ t.test("files of a channel", async (t) => {
     }
   });
 
-  t.test("a file that is gone, or another number's, is not found", async (t) => {
+  t.test("a deleted file, or a file of another number, is not found", async (t) => {
     const { media_id } = (await media.upload({ bytes: Buffer.from("x") })).body;
     await callSandbox(`${sandbox.base}/${media_id}`, { method: "DELETE", token: DEMO_CHAT_TOKEN });
     const wideToken = issueChatToken([WABA_ID, OTHER_WABA_ID]);
@@ -194,7 +194,7 @@ t.test("files of a channel", async (t) => {
     }
   });
 
-  t.test("bad input is refused by name", async (t) => {
+  t.test("invalid input gets an error that names the field", async (t) => {
     for (const id of ["x", "1a", "1".repeat(33), "%00", "1%2F2", "-1"]) {
       const reply = await media.download(id);
       t.equal(reply.status, 400, id);
@@ -206,8 +206,8 @@ t.test("files of a channel", async (t) => {
     const content = Buffer.from("x");
     const UPLOADS: [string, number, Headers, Buffer][] = [
       ["no type", 415, {}, content],
-      ["half a type", 415, { "content-type": "image" }, content],
-      ["any type", 415, { "content-type": "*/*" }, content],
+      ["an incomplete type", 415, { "content-type": "image" }, content],
+      ["a wildcard type", 415, { "content-type": "*/*" }, content],
       ["a compressed file", 415, { "content-type": PDF, "content-encoding": "gzip" }, content],
       ["an empty file", 400, { "content-type": PDF }, Buffer.alloc(0)],
     ];
@@ -217,7 +217,7 @@ t.test("files of a channel", async (t) => {
     t.equal((await post({ "content-type": PDF }, content, "/api/channels/ch_1/media")).status, 400);
   });
 
-  t.test("a message is marked as read, with or without typing", async (t) => {
+  t.test("a message is marked as read, with or without a typing indicator", async (t) => {
     const { id } = await receiveInbound("text");
     for (const [typing, shown] of [
       [undefined, undefined],
@@ -229,7 +229,7 @@ t.test("files of a channel", async (t) => {
       const expected = { messaging_product: "whatsapp", status: "read", message_id: id };
       t.same(call.body, shown ? { ...expected, typing_indicator: shown } : expected);
     }
-    const unknown = await media.read({ message_id: "wamid.nobody" });
+    const unknown = await media.read({ message_id: "wamid.unknown" });
     t.equal(unknown.status, 400);
     t.match(unknown.body, { error: "platform_invalid_request", platform_error: { code: 131009 } });
     const before = (await calls("/messages")).length;
@@ -251,7 +251,7 @@ t.test("files of a channel", async (t) => {
     t.equal((await calls("/messages")).length, before);
   });
 
-  /** The three calls on a channel. */
+  /** Calls all three media routes of a channel. */
   const callAllRoutes = async (caller: Tenant, id: string) => {
     const { download, read, headers, base } = await mediaOf(api, caller, id);
     const upload = { headers: { ...headers, "content-type": PDF }, raw: Buffer.from("x") };
@@ -263,7 +263,7 @@ t.test("files of a channel", async (t) => {
   };
 
   t.test(
-    "other clients, other platforms and ended channels are refused before the platform is asked",
+    "other clients, other platforms and disconnected channels are refused without calling the platform",
     async (t) => {
       const before = (await calls("")).length;
       const otherTenant = await makeTenant(api);
@@ -296,7 +296,7 @@ t.test("files of a channel", async (t) => {
     },
   );
 
-  t.test("a refusal of the platform is answered as one", async (t) => {
+  t.test("each platform refusal maps to an API error", async (t) => {
     const FAULTS: [object, number, string][] = [
       [{ kind: "error", code: 200 }, 403, "platform_permission_denied"],
       [{ kind: "error", code: 368 }, 403, "platform_policy_blocked"],
@@ -315,7 +315,7 @@ t.test("files of a channel", async (t) => {
     t.equal((await media.read({ message_id: "wamid.x" })).body.error, "platform_unavailable");
   });
 
-  t.test("a dead token ends the channel, and its client hears of it once", async (t) => {
+  t.test("a dead token disconnects the channel and records one event", async (t) => {
     const connection = { phoneNumberId: PHONE_NUMBER_ID, wabaId: WABA_ID, token: DEMO_CHAT_TOKEN };
     for (const call of [0, 1, 2]) {
       await makeChannel(api, tenant, connection);
@@ -338,15 +338,12 @@ t.test("files of a channel", async (t) => {
     }
   });
 
-  t.test(
-    "no token, address or file name of the platform's is in the log; each request has its line",
-    async (t) => {
-      const text = JSON.stringify(api.lines);
-      t.notMatch(text, DEMO_CHAT_TOKEN);
-      t.notMatch(text, "ticket=");
-      t.notMatch(text, "appsecret_proof");
-      const lines = api.lines.filter(({ route }) => String(route).endsWith("/media/{media_id}"));
-      t.ok(lines.some(({ status, error }) => status === 200 && error === undefined));
-    },
-  );
+  t.test("the log has an entry per request and no token or platform URL", async (t) => {
+    const text = JSON.stringify(api.lines);
+    t.notMatch(text, DEMO_CHAT_TOKEN);
+    t.notMatch(text, "ticket=");
+    t.notMatch(text, "appsecret_proof");
+    const lines = api.lines.filter(({ route }) => String(route).endsWith("/media/{media_id}"));
+    t.ok(lines.some(({ status, error }) => status === 200 && error === undefined));
+  });
 });

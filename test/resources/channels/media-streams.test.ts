@@ -14,10 +14,10 @@ const MIB = 1_048_576;
 const MAX_FILE_BYTES = 10 * MIB;
 const TOKEN = "a-token-to-look-for";
 
-/** Always the same piece, so that whoever sends it holds nothing. */
+/** A single shared chunk, so that the sender itself uses no memory. */
 const CHUNK = Buffer.alloc(65_536, "x");
 
-/** Sends pieces as fast as they are taken, up to `size`, and answers how much that was so far. */
+/** Writes up to `size` bytes as fast as the target accepts them; `sent` returns the bytes so far. */
 function writeBytes(target: ClientRequest | ServerResponse, size: number): { sent(): number } {
   let sent = 0;
   const writeMore = () => {
@@ -38,7 +38,7 @@ async function sizeOf(stream: Readable): Promise<number> {
   return size;
 }
 
-/** Once it does not change any more. */
+/** Waits until the measured value stops changing. */
 async function waitUntilStable(what: string, measure: () => number): Promise<number> {
   let [last, since] = [measure(), Date.now()];
   await until(what, () => {
@@ -50,11 +50,11 @@ async function waitUntilStable(what: string, measure: () => number): Promise<num
 }
 
 const memoryInUse = () => {
-  const { arrayBuffers, heapUsed } = process.memoryUsage(); // what lies in the kernel's buffers is not ours
+  const { arrayBuffers, heapUsed } = process.memoryUsage(); // excludes the kernel's buffers
   return arrayBuffers + heapUsed;
 };
 
-t.test("files on their way", async (t) => {
+t.test("media streams", async (t) => {
   const platform = await startMediaPlatform(t);
   const defaults = { ...platform, described: { ...platform.described } };
   const api = await startApi(t, { settings: { CHAT_PLATFORM_URL: `${platform.url}/v26.0` } });
@@ -69,7 +69,7 @@ t.test("files on their way", async (t) => {
   });
 
   let count = 0;
-  /** Named, so that its line in the log can be found. */
+  /** Sets a request id, so that its log entry can be found. */
   const openRequest = (method: string, extra: Record<string, string> = {}, agent: Agent | false = false) => {
     const id = `stream-${count++}`;
     const path = method === "POST" ? base : `${base}/1`;
@@ -80,7 +80,7 @@ t.test("files on their way", async (t) => {
     });
     outgoing.on("error", () => {});
     const line = () =>
-      until("its line in the log", () =>
+      until("the request's log entry is written", () =>
         api.lines.find(({ event, request_id }) => event === "http.request" && request_id === id),
       );
     const answer = once(outgoing, "response").then(([response]) => response as IncomingMessage);
@@ -98,7 +98,7 @@ t.test("files on their way", async (t) => {
     return text;
   };
 
-  t.test("a download waits for its reader: little of it is taken meanwhile", async (t) => {
+  t.test("a download applies backpressure to the platform while the caller does not read", async (t) => {
     const size = 64 * MIB;
     let writer = { sent: () => 0 };
     platform.file = (response) => {
@@ -108,8 +108,8 @@ t.test("files on their way", async (t) => {
     const before = memoryInUse();
     const { answer, line, id } = get();
     const response = await answer;
-    const bytesSent = await waitUntilStable("the platform waits", () => writer.sent());
-    t.ok(bytesSent < size / 2, `${bytesSent} bytes had left the platform`);
+    const bytesSent = await waitUntilStable("the platform stops sending", () => writer.sent());
+    t.ok(bytesSent < size / 2, `${bytesSent} bytes were sent by the platform`);
     t.ok(memoryInUse() - before < 32 * MIB, `${memoryInUse() - before} bytes of memory`);
     t.notOk(api.lines.some(({ event, request_id }) => event === "http.request" && request_id === id));
     t.equal(await sizeOf(response), size);
@@ -117,7 +117,7 @@ t.test("files on their way", async (t) => {
     t.notOk((await line()).error);
   });
 
-  t.test("an upload waits for the platform: little of it is taken meanwhile", async (t) => {
+  t.test("an upload applies backpressure to the caller while the platform does not read", async (t) => {
     const pending: [ServerResponse, IncomingMessage][] = [];
     platform.upload = (...exchange) => void pending.push(exchange);
     const before = memoryInUse();
@@ -125,9 +125,9 @@ t.test("files on their way", async (t) => {
       const opened = openRequest("POST", { "content-length": String(MAX_FILE_BYTES) });
       return { ...opened, ...writeBytes(opened.outgoing, MAX_FILE_BYTES) };
     });
-    await until("all have come through", () => pending.length === uploads.length);
+    await until("all uploads have reached the platform", () => pending.length === uploads.length);
     const sent = () => uploads.reduce((sum, upload) => sum + upload.sent(), 0);
-    await waitUntilStable("the callers wait", sent);
+    await waitUntilStable("the callers stop sending", sent);
     t.ok(memoryInUse() - before < 40 * MIB, `${memoryInUse() - before} bytes of memory for ${sent()} sent`);
     for (const [response, incoming] of pending) defaults.upload(response, incoming);
     for (const { answer } of uploads) t.equal((await answer).statusCode, 201);
@@ -135,7 +135,7 @@ t.test("files on their way", async (t) => {
     t.ok(platform.uploadedBytes.every((size) => size > MAX_FILE_BYTES));
   });
 
-  t.test("a byte too many never makes a complete file, nor does a caller who leaves", async (t) => {
+  t.test("an oversized or aborted upload never becomes a complete file on the platform", async (t) => {
     const started: IncomingMessage[] = [];
     const incomplete: IncomingMessage[] = [];
     platform.upload = (response, incoming) => {
@@ -151,15 +151,15 @@ t.test("files on their way", async (t) => {
       const aborted = openRequest("POST", extra as Record<string, string>);
       const startedBefore = started.length;
       aborted.outgoing.write(CHUNK);
-      await until("it is on its way", () => started.length > startedBefore);
+      await until("the upload has started", () => started.length > startedBefore);
       aborted.outgoing.destroy();
       t.match(await aborted.line(), { status: 400, error: "validation_failed" });
-      await until("the platform's side ends", () => incomplete.length === started.length);
+      await until("the platform's connection closes", () => incomplete.length === started.length);
     }
     t.same(platform.uploadedBytes, []);
   });
 
-  t.test("what breaks at the platform in the middle ends the caller's connection", async (t) => {
+  t.test("a download that breaks at the platform closes the caller's connection", async (t) => {
     for (const length of [String(MIB), undefined]) {
       platform.file = (response) => {
         if (length) response.setHeader("content-length", length);
@@ -173,16 +173,16 @@ t.test("files on their way", async (t) => {
     }
   });
 
-  t.test("what breaks before the first byte is an error like any other", async (t) => {
+  t.test("a download that fails before its first byte gets 502", async (t) => {
     const FAILURES: Record<string, (response: ServerResponse) => void> = {
-      "at once": (response) => response.destroy(),
-      "after its head": (response) => {
+      "before its headers": (response) => response.destroy(),
+      "after its headers": (response) => {
         response.setHeader("content-length", MIB);
         response.flushHeaders();
         setImmediate(() => response.destroy());
       },
-      "with a refusal": (response) => void response.writeHead(500).end("no"),
-      "by another place": (response) => void response.writeHead(302, { location: platform.url }).end(),
+      "with status 500": (response) => void response.writeHead(500).end("no"),
+      "with a redirect": (response) => void response.writeHead(302, { location: platform.url }).end(),
     };
     for (const [how, file] of Object.entries(FAILURES)) {
       platform.file = file;
@@ -192,10 +192,10 @@ t.test("files on their way", async (t) => {
       t.match(JSON.parse(await textOf(response)), { error: "platform_unavailable", retryable: true }, how);
     }
     platform.file = (response) => void response.writeHead(404).end("no");
-    t.equal((await get().answer).statusCode, 404, "an address that has expired");
+    t.equal((await get().answer).statusCode, 404, "an expired file URL");
   });
 
-  t.test("a caller who leaves ends the platform's side too", async (t) => {
+  t.test("a caller that disconnects closes the platform's connection", async (t) => {
     let isClosed = false;
     platform.file = (response) => {
       response.on("close", () => (isClosed = true));
@@ -203,26 +203,26 @@ t.test("files on their way", async (t) => {
     };
     const { answer, outgoing, line } = get();
     (await answer).once("data", () => outgoing.destroy());
-    await until("the platform's side ends", () => isClosed);
+    await until("the platform's connection closes", () => isClosed);
     t.match(await line(), { status: 200, error: "caller_gone" });
   });
 
-  t.test("so does one who leaves before there is an answer", async (t) => {
+  t.test("a caller that disconnects before the response closes the platform's connection", async (t) => {
     let [isClosed, openResponse] = [false, undefined as ServerResponse | undefined];
     platform.file = (response) => {
       openResponse = response;
       response.on("close", () => (isClosed = true));
     };
     const { outgoing, line } = get();
-    const pending = await until("the platform is asked", () => openResponse);
+    const pending = await until("the platform receives the request", () => openResponse);
     outgoing.destroy();
-    await until("the caller has left", () => outgoing.closed);
+    await until("the caller has disconnected", () => outgoing.closed);
     writeBytes(pending, 64 * MIB);
-    await until("the platform's side ends", () => isClosed);
+    await until("the platform's connection closes", () => isClosed);
     t.match(await line(), { error: "caller_gone" });
   });
 
-  t.test("only the hosts that are named are asked for a file", async (t) => {
+  t.test("files are fetched only from allowed hosts", async (t) => {
     const otherServer = await startBackend(t, (_, response) => void response.end("stolen"));
     for (const url of [
       `${otherServer.url}/file`,
@@ -242,7 +242,7 @@ t.test("files on their way", async (t) => {
     t.equal(otherServer.connections(), 0);
   });
 
-  t.test("a file comes with nothing of the platform's but its bytes, type and length", async (t) => {
+  t.test("a download passes on only the platform's bytes, type and length", async (t) => {
     const TYPES: [string, string][] = [
       ["text/html; charset=utf-8", "text/html; charset=utf-8"],
       ["text/plain\r\nset-cookie: a=b", "application/octet-stream"],
@@ -266,14 +266,14 @@ t.test("files on their way", async (t) => {
     platform.file = (response, { headers }) => {
       t.equal(headers["accept-encoding"], "identity");
       response.setHeader("content-encoding", "gzip");
-      response.end(gzipSync("the file, unasked for compressed"));
+      response.end(gzipSync("the file, compressed without request"));
     };
-    t.equal(await textOf(await get().answer), "the file, unasked for compressed");
+    t.equal(await textOf(await get().answer), "the file, compressed without request");
     platform.file = (response) => void response.end();
-    t.equal(await textOf(await get().answer), "", "an empty one");
+    t.equal(await textOf(await get().answer), "", "an empty file");
   });
 
-  t.test("a refusal in the middle of an upload reaches the caller, whose connection goes on", async (t) => {
+  t.test("a refusal during an upload reaches the caller and its connection stays usable", async (t) => {
     platform.upload = (response, incoming) => {
       incoming.once("data", () => {
         response.writeHead(400, { "content-type": "application/json" });
@@ -298,7 +298,7 @@ t.test("files on their way", async (t) => {
     agent.destroy();
   });
 
-  t.test("nothing of it leaves a token or an address in the log", async (t) => {
+  t.test("the log contains no token and no platform URL", async (t) => {
     const text = JSON.stringify(api.lines);
     t.notMatch(text, TOKEN);
     t.notMatch(text, "secret-ticket");

@@ -7,7 +7,7 @@ import { makeTenant, type Tenant } from "../../fixtures/tenants/tenants.ts";
 
 const ABSENT = "ch_01k9zv3m5q8x7w2r4t6y0a1b2c";
 
-/** What a backend with all it needs does with channels. */
+/** API calls a client makes with its channels. */
 async function channelsOf(api: Api, tenant: Tenant) {
   const { headers } = await tenant.createKey("webhooks:manage");
   return {
@@ -17,7 +17,7 @@ async function channelsOf(api: Api, tenant: Tenant) {
   };
 }
 
-/** The events that were recorded for a client, with how the telling of each stands. */
+/** Reads a client's events with the state of their deliveries. */
 const eventsOf = ({ db }: Api, { id }: Tenant) =>
   db.query<{ type: string; key: string; channel_id: string; payload: string; state: string }>(
     `select e.type, e.key, e.channel_id, e.payload, d.state
@@ -42,7 +42,7 @@ t.test("channels", async (t) => {
     return { tenant, channels: await channelsOf(api, tenant) };
   };
 
-  t.test("a channel shows what applies to it and nothing else", async (t) => {
+  t.test("a channel has only the fields of its platform", async (t) => {
     const { tenant, channels } = await newTenant();
     const [number, waba, page, account] = Array.from({ length: 4 }, newPlatformId) as [
       string,
@@ -75,7 +75,7 @@ t.test("channels", async (t) => {
     });
   });
 
-  t.test("no reply shows a token", async (t) => {
+  t.test("no reply contains a token", async (t) => {
     const { tenant, channels } = await newTenant();
     const id = await makeChannel(api, tenant, { token: "a-token-to-look-for" });
     for (const { text } of [await channels.list(), await channels.read(id), await channels.disconnect(id)]) {
@@ -84,7 +84,7 @@ t.test("channels", async (t) => {
     }
   });
 
-  t.test("any one of three scopes reads them, only webhooks:manage disconnects", async (t) => {
+  t.test("any of three scopes reads channels; only webhooks:manage disconnects", async (t) => {
     const tenant = await makeTenant(api);
     const id = await makeChannel(api, tenant);
     for (const scope of ["templates:manage", "messages:send", "webhooks:manage"] as const) {
@@ -96,7 +96,7 @@ t.test("channels", async (t) => {
     }
   });
 
-  t.test("the list is read page by page, newest first, forwards and backwards", async (t) => {
+  t.test("channels are paged newest first, forward and backward", async (t) => {
     const { tenant, channels } = await newTenant();
     const created: string[] = [];
     for (let count = 0; count < 5; count++) created.unshift(await makeChannel(api, tenant));
@@ -106,10 +106,10 @@ t.test("channels", async (t) => {
     t.same(idsIn(backward), created);
     const { after } = (await channels.list("?limit=2")).body.paging.cursors;
     const otherChannels = (await newTenant()).channels;
-    t.equal((await otherChannels.list(`?after=${after}`)).status, 400, "a cursor of another client");
+    t.equal((await otherChannels.list(`?after=${after}`)).status, 400, "another client's cursor");
   });
 
-  t.test("the list is filtered by platform and status; by itself it has the disconnected ones", async (t) => {
+  t.test("channels are filtered by platform and status, and include disconnected ones", async (t) => {
     const { tenant, channels } = await newTenant();
     const chat = await makeChannel(api, tenant);
     const [photo, social] = [
@@ -127,7 +127,7 @@ t.test("channels", async (t) => {
     t.same(await listed("?status=disconnected&platform=chatapp"), []);
   });
 
-  t.test("bad input is refused by name", async (t) => {
+  t.test("invalid input gets 400, and an unknown channel 404", async (t) => {
     const { channels } = await newTenant();
     for (const query of [
       "?platform=fax",
@@ -155,7 +155,7 @@ t.test("channels", async (t) => {
     }
   });
 
-  t.test("another client neither sees nor disconnects it", async (t) => {
+  t.test("another client can neither read nor disconnect the channel", async (t) => {
     const { tenant, channels } = await newTenant();
     const otherChannels = (await newTenant()).channels;
     const id = await makeChannel(api, tenant);
@@ -166,7 +166,7 @@ t.test("channels", async (t) => {
     t.same(await eventsOf(api, tenant), []);
   });
 
-  t.test("a disconnected channel has lost its token and keeps everything else", async (t) => {
+  t.test("a disconnected channel loses its token and keeps everything else", async (t) => {
     const { tenant, channels } = await newTenant();
     const id = await makeChannel(api, tenant, { displayName: "Café" });
     const before = (await channels.read(id)).body;
@@ -178,7 +178,7 @@ t.test("channels", async (t) => {
     ]);
   });
 
-  t.test("disconnecting is told once, at the platform's key, with the client's own reference", async (t) => {
+  t.test("disconnecting records one event with the platform's key and the external_ref", async (t) => {
     const { tenant, channels } = await newTenant();
     for (const [platform, externalRef] of [
       ["socialapp", "ref-1"],
@@ -186,7 +186,7 @@ t.test("channels", async (t) => {
     ] as const) {
       const id = await makeChannel(api, tenant, { platform, externalRef });
       t.equal((await channels.disconnect(id)).status, 204);
-      t.equal((await channels.disconnect(id)).status, 204, "a second time changes nothing");
+      t.equal((await channels.disconnect(id)).status, 204, "a second disconnect has no effect");
       const events = (await eventsOf(api, tenant)).filter(({ channel_id }) => channel_id === id);
       t.match(events, [{ type: "channel.disconnected", key: platform, state: "skipped" }]);
       const { id: event, occurred_at, api_version, ...payload } = JSON.parse(events[0]?.payload as string);
@@ -203,7 +203,7 @@ t.test("channels", async (t) => {
     }
   });
 
-  t.test("a channel whose token is dead can be disconnected", async (t) => {
+  t.test("a channel with a dead token can be disconnected", async (t) => {
     const { tenant, channels } = await newTenant();
     const id = await makeChannel(api, tenant);
     await api.db.query("update channels set status = 'needs_reauth' where id = $1", [id]);
@@ -212,7 +212,7 @@ t.test("channels", async (t) => {
     t.equal((await eventsOf(api, tenant)).length, 1);
   });
 
-  t.test("of two who disconnect it at once only one is told and noted", async (t) => {
+  t.test("concurrent disconnects record one event and one audit entry", async (t) => {
     const { tenant, channels } = await newTenant();
     const id = await makeChannel(api, tenant);
     const replies = await Promise.all([1, 2, 3, 4].map(() => channels.disconnect(id)));

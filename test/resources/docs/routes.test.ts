@@ -1,13 +1,13 @@
 import t from "tap";
 import { startApi } from "../../fixtures/http/api.ts";
 
-/** Addresses in a text that are not the page's own: with a scheme, or begun with two slashes. */
+/** URLs in a text that leave the service: with a scheme, or starting with two slashes. */
 const foreignHosts = (text: string) => text.match(/(?:https?:|["'(])\/\/[^\s"')]+/g) ?? [];
 
-t.test("the API describes itself to everybody", async (t) => {
+t.test("API documentation", async (t) => {
   const api = await startApi(t, { settings: { PUBLIC_URL: "https://herald.customer.example" } });
 
-  t.test("as an OpenAPI document that names the public address", async (t) => {
+  t.test("the OpenAPI document names the public URL", async (t) => {
     const reply = await api.call("GET", "/api/openapi.json?from=generator");
     t.equal(reply.status, 200);
     t.equal(reply.headers.get("content-type"), "application/json; charset=utf-8");
@@ -18,7 +18,7 @@ t.test("the API describes itself to everybody", async (t) => {
     t.equal((await api.call("GET", "/api/openapi.json")).text, reply.text);
   });
 
-  t.test("as a page that may load and reach nothing but this service", async (t) => {
+  t.test("the reference view may load only from this service", async (t) => {
     const reply = await api.call("GET", "/api/docs?from=mail");
     t.equal(reply.status, 200);
     t.match(reply.text, /<html lang="en">[\s\S]*<title>Herald API reference<\/title>/);
@@ -28,11 +28,11 @@ t.test("the API describes itself to everybody", async (t) => {
     t.match(policy, "script-src 'self';");
     t.match(policy, "frame-ancestors 'none'");
     t.notMatch(policy, /unsafe|https?:|\*/);
-    t.notMatch(reply.text, /<script(?![^>]* src=)|<style|\son\w+=|\sstyle=/, "nothing inline");
+    t.notMatch(reply.text, /<script(?![^>]* src=)|<style|\son\w+=|\sstyle=/, "no inline script or style");
     t.same(foreignHosts(reply.text), []);
   });
 
-  t.test("with all that the page asks for, which browsers may keep", async (t) => {
+  t.test("every file the reference view loads is served and cacheable", async (t) => {
     const docsUrl = `${api.address}/api/docs`;
     const { text } = await api.call("GET", "/api/docs");
     const linkedUrls = [...text.matchAll(/(?:src|href)="([^"#]+)"/g)].map(
@@ -55,27 +55,27 @@ t.test("the API describes itself to everybody", async (t) => {
       "start.js": "text/javascript; charset=utf-8",
     });
     for (const { pathname, search } of assets) {
-      t.match(search, /^\?v=[0-9a-f]{12}$/, "named by its content");
+      t.match(search, /^\?v=[0-9a-f]{12}$/, "the version is a hash of the content");
       const cacheControlOf = async (query: string) =>
         (await api.call("GET", pathname + query)).headers.get("cache-control");
       t.equal(await cacheControlOf(search), "public, max-age=31536000, immutable");
       for (const other of ["", "?v=000000000000"])
-        t.equal(await cacheControlOf(other), "no-store", "another version is not kept");
+        t.equal(await cacheControlOf(other), "no-store", "another version is not cached");
     }
   });
 
-  t.test("from the bare address too", async (t) => {
+  t.test("the root URL redirects to the reference view", async (t) => {
     const reply = await api.call("GET", "/?utm=x");
     t.equal(reply.status, 302);
     t.equal(reply.headers.get("location"), "/api/docs");
   });
 
-  t.test("whose own files name no other host", async (t) => {
+  t.test("Herald's own files name no other host", async (t) => {
     for (const file of ["start.js", "reference.css", "herald.css"])
       t.same(foreignHosts((await api.call("GET", `/api/docs/${file}`)).text), [], file);
   });
 
-  t.test("to HEAD as well", async (t) => {
+  t.test("HEAD has the same content-length as GET", async (t) => {
     for (const path of ["/api/openapi.json", "/api/docs", "/api/docs/start.js"]) {
       const [head, get] = [await api.call("HEAD", path), await api.call("GET", path)];
       t.equal(head.status, 200);

@@ -14,7 +14,7 @@ import { until } from "../../fixtures/until.ts";
 const ABSENT = "evt_01k9zv3m5q8x7w2r4t6y0a1b2c";
 const isoAgo = (milliseconds: number) => new Date(Date.now() - milliseconds).toISOString();
 
-/** A client with an address, and how it asks for retries. */
+/** A client with a webhook_url, and its API calls for retries. */
 async function retriesOf(api: Api) {
   const tenant = await makeTenant(api);
   await configureWebhook(api, tenant);
@@ -27,10 +27,10 @@ async function retriesOf(api: Api) {
   };
 }
 
-t.test("telling an event again", async (t) => {
+t.test("event retries", async (t) => {
   const api = await startApi(t);
 
-  t.test("makes it due now, whatever became of it, and begins its schedule anew", async (t) => {
+  t.test("a retry makes the delivery due in every state and restarts its schedule", async (t) => {
     const { retry, recordEvents } = await retriesOf(api);
     for (const state of ["pending", "retrying", "delivered", "failed", "skipped", "cancelled"]) {
       const [id] = (await recordEvents({})) as [string];
@@ -66,7 +66,7 @@ t.test("telling an event again", async (t) => {
     }
   });
 
-  t.test("lets one end that is being sent right now, and begins its schedule anew", async (t) => {
+  t.test("a retry of a delivery in flight leaves it running and restarts its schedule", async (t) => {
     const { tenant, retry, recordEvents } = await retriesOf(api);
     const [id] = (await recordEvents({})) as [string];
     await updateDelivery(api, id, { state: "in_flight", attempts: 3 });
@@ -76,10 +76,14 @@ t.test("telling an event again", async (t) => {
     await configureWebhook(api, tenant, { disabledKeys: ["chatapp"] });
     await updateDelivery(api, id, { attempts: 5 });
     t.match(await retry(id), { status: 200, body: { redispatched: false } });
-    t.match(await readDelivery(api, id), { schedule_base: 3 }, "but not while its key is off");
+    t.match(
+      await readDelivery(api, id),
+      { schedule_base: 3 },
+      "the schedule is unchanged while the key is disabled",
+    );
   });
 
-  t.test("changes nothing while the key is off or there is no address", async (t) => {
+  t.test("a retry has no effect while the key is disabled or webhook_url is empty", async (t) => {
     const { tenant, retry, recordEvents } = await retriesOf(api);
     const [id] = (await recordEvents({})) as [string];
     for (const [state, status] of [
@@ -100,10 +104,10 @@ t.test("telling an event again", async (t) => {
         t.same(await readDelivery(api, id), before);
       }
     await configureWebhook(api, tenant, { disabledKeys: ["photoapp", "marketing"] });
-    t.match(await retry(id), { status: 202, body: { redispatched: true } }, "other keys do not count");
+    t.match(await retry(id), { status: 202, body: { redispatched: true } }, "other keys have no influence");
   });
 
-  t.test("works without a switch for signups and tests of the bare address", async (t) => {
+  t.test("events of signups and webhook tests are retried regardless of disabled keys", async (t) => {
     const { tenant, retry, recordEvents } = await retriesOf(api);
     const ids = await recordEvents(
       { type: "channel.connected", key: "embedded_signup" },
@@ -115,7 +119,7 @@ t.test("telling an event again", async (t) => {
     for (const id of ids) t.match(await retry(id), { status: 202, body: { redispatched: true } });
   });
 
-  t.test("is not possible where nothing was ever configured", async (t) => {
+  t.test("a retry has no effect for a client without a webhook configuration", async (t) => {
     const tenant = await makeTenant(api);
     const { headers } = await tenant.createKey("webhooks:manage");
     const [id] = await makeEvents(api, tenant, {});
@@ -126,7 +130,7 @@ t.test("telling an event again", async (t) => {
     });
   });
 
-  t.test("does not lose against an attempt that ends at the same moment", async (t) => {
+  t.test("a retry concurrent with the end of an attempt is not lost", async (t) => {
     const { retry, recordEvents } = await retriesOf(api);
     const [id] = (await recordEvents({})) as [string];
     await updateDelivery(api, id, { state: "in_flight", attempts: 12 });
@@ -134,7 +138,7 @@ t.test("telling an event again", async (t) => {
     await api.db.transaction(async (tx) => {
       await tx.query("update deliveries set state = 'failed', attempts = 13 where id = $1", [id]);
       pendingRetry = retry(id);
-      await until("the retry waits for the attempt", async () => {
+      await until("the retry waits for the attempt's lock", async () => {
         const waiting = await api.db.query(
           "select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'",
         );
@@ -148,7 +152,7 @@ t.test("telling an event again", async (t) => {
     t.match(await readDelivery(api, id), { state: "pending", attempts: 13, schedule_base: 13 });
   });
 
-  t.test("finds no event that is not there, or is another client's", async (t) => {
+  t.test("a missing event, or another client's, is not found", async (t) => {
     const [one, other] = [await retriesOf(api), await retriesOf(api)];
     const [id] = (await one.recordEvents({})) as [string];
     await updateDelivery(api, id, { state: "failed" });
@@ -159,7 +163,7 @@ t.test("telling an event again", async (t) => {
     t.match(await readDelivery(api, id), { state: "failed" });
   });
 
-  t.test("in bulk takes what failed and what was skipped, and nothing else", async (t) => {
+  t.test("a bulk retry queues only failed, skipped and cancelled deliveries", async (t) => {
     const { recordEvents, retryAll } = await retriesOf(api);
     const states = ["pending", "in_flight", "retrying", "delivered", "failed", "skipped", "cancelled"];
     const ids = await recordEvents(...states.map(() => ({})));
@@ -184,7 +188,7 @@ t.test("telling an event again", async (t) => {
     t.same((await retryAll({ since: isoAgo(HOUR) })).body, { queued: 0, not_redispatched: 0 });
   });
 
-  t.test("in bulk follows status, key and time", async (t) => {
+  t.test("a bulk retry filters by status, key and time", async (t) => {
     const { tenant, retryAll } = await retriesOf(api);
     const recordDaysAgo = async (days: number, state: string, event = {}) => {
       const id = await makeEventAt(api, tenant, Date.now() - days * DAY, event);
@@ -196,20 +200,24 @@ t.test("telling an event again", async (t) => {
     await recordDaysAgo(9, "failed", { type: "webhook.test", key: null });
     await recordDaysAgo(1, "failed", { occurred_at: new Date(Date.now() - 5 * DAY), is_late: true });
     const countMatching = async (input: object) => (await retryAll({ dry_run: true, ...input })).body.queued;
-    t.equal(await countMatching({ since: isoAgo(10 * DAY) }), 5, "a test of the address too");
+    t.equal(await countMatching({ since: isoAgo(10 * DAY) }), 5, "webhook tests are included");
     t.equal(await countMatching({ since: isoAgo(8 * DAY), status: "failed" }), 3);
     t.equal(await countMatching({ since: isoAgo(10 * DAY), status: "skipped" }), 1);
     t.equal(await countMatching({ since: isoAgo(10 * DAY), key: "marketing" }), 1);
     t.equal(await countMatching({ since: isoAgo(10 * DAY), key: "marketing", status: "skipped" }), 0);
     t.equal(await countMatching({ since: isoAgo(1.5 * DAY) }), 1);
     t.equal(await countMatching({ since: isoAgo(3 * DAY), until: isoAgo(1.5 * DAY) }), 2);
-    t.equal(await countMatching({ since: isoAgo(8 * DAY), until: isoAgo(4 * DAY) }), 1, "the late one");
+    t.equal(
+      await countMatching({ since: isoAgo(8 * DAY), until: isoAgo(4 * DAY) }),
+      1,
+      "the event recorded late",
+    );
     t.equal(await countMatching({ since: isoAgo(8 * DAY), until: isoAgo(6 * DAY) }), 0);
     t.equal((await retryAll({ since: isoAgo(8 * DAY), until: isoAgo(4 * DAY) })).body.queued, 1);
     t.equal(await countMatching({ since: isoAgo(8 * DAY) }), 3);
   });
 
-  t.test("in bulk counts apart what is switched off, and leaves it as it is", async (t) => {
+  t.test("a bulk retry counts deliveries of disabled keys separately and skips them", async (t) => {
     const { tenant, recordEvents, retryAll } = await retriesOf(api);
     const [chat, lead, signup] = (await recordEvents(
       {},
@@ -227,7 +235,7 @@ t.test("telling an event again", async (t) => {
       t.match(await readDelivery(api, id), { state: "pending", is_bulk: true });
   });
 
-  t.test("in bulk goes on past one batch", async (t) => {
+  t.test("a bulk retry processes more than one batch", async (t) => {
     const { tenant, recordEvents, retryAll } = await retriesOf(api);
     const eventCount = 4_500;
     await recordEvents(...Array.from({ length: eventCount }, () => ({})));
@@ -243,7 +251,7 @@ t.test("telling an event again", async (t) => {
     t.equal(notQueued.length, 0);
   });
 
-  t.test("in bulk refuses what it cannot understand", async (t) => {
+  t.test("a bulk retry with invalid input gets 400 and has no effect", async (t) => {
     const { recordEvents, retryAll } = await retriesOf(api);
     const [id] = (await recordEvents({})) as [string];
     await updateDelivery(api, id, { state: "failed" });

@@ -15,7 +15,7 @@ import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 
 const ABSENT = "evt_01k9zv3m5q8x7w2r4t6y0a1b2c";
 
-/** A client, and what it does with its history. */
+/** A client and its API calls for the event history. */
 async function historyOf(api: Api) {
   const tenant = await makeTenant(api);
   const { headers } = await tenant.createKey("webhooks:manage");
@@ -32,10 +32,10 @@ async function historyOf(api: Api) {
   };
 }
 
-t.test("the history of events", async (t) => {
+t.test("event history", async (t) => {
   const api = await startApi(t);
 
-  t.test("shows an event with everything that is known of it, and null for the rest", async (t) => {
+  t.test("an event has all known fields, and null for the others", async (t) => {
     const { tenant, list } = await historyOf(api);
     await configureWebhook(api, tenant);
     const occurredAt = new Date(Date.now() - HOUR);
@@ -62,7 +62,7 @@ t.test("the history of events", async (t) => {
     });
   });
 
-  t.test("shows each state by the word that it has for tenants", async (t) => {
+  t.test("each delivery state is shown as its public status", async (t) => {
     const { tenant, list } = await historyOf(api);
     await configureWebhook(api, tenant);
     const expectedStatuses = {
@@ -85,7 +85,7 @@ t.test("the history of events", async (t) => {
     }
   });
 
-  t.test("says where the last attempt went, or where it would go now", async (t) => {
+  t.test("an event has the URL of its last attempt, or the URL the next one would use", async (t) => {
     const { tenant, list } = await historyOf(api);
     const [id] = await makeEvents(api, tenant, {
       type: "lead.created",
@@ -107,7 +107,7 @@ t.test("the history of events", async (t) => {
     t.match(await expectedStatuses(), { url: "https://a.example", key: null, type: "webhook.test" });
   });
 
-  t.test("is read page by page, newest first, forwards and backwards", async (t) => {
+  t.test("events are paged newest first, forward and backward", async (t) => {
     const { tenant, list } = await historyOf(api);
     const created: string[] = [];
     for (let count = 0; count < 7; count++) created.unshift(...(await makeEvents(api, tenant, {})));
@@ -139,7 +139,7 @@ t.test("the history of events", async (t) => {
     });
   });
 
-  t.test("is filtered by each of its values, and by several", async (t) => {
+  t.test("events are filtered by each field, and by several combined", async (t) => {
     const { tenant, ids } = await historyOf(api);
     await configureWebhook(api, tenant);
     const [channelId, messageId] = [newId("ch"), newId("msg")];
@@ -175,7 +175,7 @@ t.test("the history of events", async (t) => {
     for (const [query, found] of Object.entries(expected)) t.same(await ids(query), found, query);
   });
 
-  t.test("is cut by when things occurred, whenever they were recorded, both ends included", async (t) => {
+  t.test("since and until filter by time of occurrence, inclusive at both ends", async (t) => {
     const { tenant, ids } = await historyOf(api);
     const noon = Date.parse("2026-06-10T12:00:00.000Z");
     const at = (milliseconds: number) => new Date(noon + milliseconds).toISOString();
@@ -202,7 +202,7 @@ t.test("the history of events", async (t) => {
       [`?since=${at(-DAY)}&until=${at(3 * DAY)}`]: [lateAfter, late, later, soon, exact, early],
       [`?until=${at(0)}&status=skipped&key=chatapp`]: [late, soon, exact, early],
       [`?until=${at(0)}&status=failed`]: [],
-      // The same moment, as people elsewhere write it.
+      // The same instant with other UTC offsets.
       "?since=2026-06-10T14:00:00%2B02:00&until=2026-06-10%2005:00:00-07:00": [late, exact],
       "?since=0000-01-01T00:00:00Z": [lateAfter, late, later, soon, exact, early],
       "?until=0000-01-01T00:00:00Z": [],
@@ -213,11 +213,11 @@ t.test("the history of events", async (t) => {
     for (const [query, found] of Object.entries(expected)) t.same(await ids(query), found, query);
   });
 
-  t.test("refuses what it cannot understand", async (t) => {
+  t.test("invalid query parameters get 400", async (t) => {
     const [one, other] = [await historyOf(api), await historyOf(api)];
     await makeEvents(api, one.tenant, {}, {});
     const { after } = (await one.list("?limit=1")).body.paging.cursors;
-    t.equal((await other.list(`?after=${after}`)).status, 400, "a cursor of another client");
+    t.equal((await other.list(`?after=${after}`)).status, 400, "another client's cursor");
     const owner = (await one.tenant.createUser("owner")).headers;
     const audit = await api.call("GET", "/api/audit?limit=1", { headers: owner });
     const foreignCursor = audit.body.paging.cursors.after;
@@ -256,7 +256,7 @@ t.test("the history of events", async (t) => {
     }
   });
 
-  t.test("belongs to one client alone", async (t) => {
+  t.test("a client sees only its own events", async (t) => {
     const [one, other] = [await historyOf(api), await historyOf(api)];
     const [id] = (await makeEvents(api, one.tenant, {})) as [string];
     for (const query of ["", "?status=skipped", "?key=chatapp", "?key=chatapp&status=skipped"]) {
@@ -266,7 +266,7 @@ t.test("the history of events", async (t) => {
     t.equal((await other.read(id)).status, 404);
   });
 
-  t.test("shows what is sent byte for byte, and each attempt", async (t) => {
+  t.test("an event is read with its exact payload and each attempt", async (t) => {
     const { tenant, read } = await historyOf(api);
     const odd = String.raw`{"big":12345678901234567890,"float":1.10,"odd":"\u0000\ud800\/","a":1,"a":2}`;
     const [id] = (await makeEvents(api, tenant, { data: { ok: true }, raw: new JsonText(odd) })) as [string];
@@ -302,7 +302,7 @@ t.test("the history of events", async (t) => {
     ]);
   });
 
-  t.test("does not find what is not there", async (t) => {
+  t.test("an unknown event gets 404 and a malformed id 400", async (t) => {
     const { read } = await historyOf(api);
     t.equal((await read(ABSENT)).status, 404);
     for (const id of ["evt_1", ABSENT.replace("evt_", "msg_"), ABSENT.toUpperCase(), "%00"])

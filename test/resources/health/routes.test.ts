@@ -5,29 +5,29 @@ import { testSettings } from "../../fixtures/processes/settings.ts";
 
 const TOKEN = "a-token-of-the-operator";
 
-t.test("a process that lives says so", async (t) => {
+t.test("a running process reports ok", async (t) => {
   const api = await startApi(t);
   const reply = await api.call("GET", "/healthz");
   t.equal(reply.status, 200);
   t.match(reply.body, { status: "ok", version: /^\d+\.\d+\.\d+$/ });
 });
 
-t.test("it is ready when Postgres and Redis answer", async (t) => {
+t.test("the process is ready when Postgres and Redis are reachable", async (t) => {
   const api = await startApi(t);
   const reply = await api.call("GET", "/readyz?from=balancer&from=elsewhere");
   t.equal(reply.status, 200);
   t.same(reply.body, { status: "ready", postgres: "ok", redis: "ok" });
 });
 
-t.test("without Redis it is degraded and still ready", async (t) => {
+t.test("the process is degraded and still ready without Redis", async (t) => {
   const api = await startApi(t, { settings: { REDIS_URL: "redis://127.0.0.1:1" } });
   const reply = await api.call("GET", "/readyz");
   t.equal(reply.status, 200);
   t.same(reply.body, { status: "degraded", postgres: "ok", redis: "away" });
 });
 
-t.test("without Postgres it is not ready, and says when to ask again", async (t) => {
-  const settings = { ...(await testSettings(t)), DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" };
+t.test("the process is not ready without Postgres and sends Retry-After", async (t) => {
+  const settings = { ...(await testSettings(t)), DATABASE_URL: "postgres://none@127.0.0.1:1/none" };
   const api = await startApi(t, { config: readConfig(settings) });
   const reply = await api.call("GET", "/readyz");
   t.equal(reply.status, 503);
@@ -36,7 +36,7 @@ t.test("without Postgres it is not ready, and says when to ask again", async (t)
   t.equal((await api.call("GET", "/healthz")).status, 200);
 });
 
-t.test("metrics are not there until a token is set", async (t) => {
+t.test("metrics are not found until METRICS_TOKEN is set", async (t) => {
   const api = await startApi(t);
   t.equal(
     (await api.call("GET", "/metrics", { headers: { authorization: "Bearer undefined" } })).status,
@@ -44,7 +44,7 @@ t.test("metrics are not there until a token is set", async (t) => {
   );
 });
 
-t.test("metrics are for the operator's token", async (t) => {
+t.test("metrics require the operator's token", async (t) => {
   const api = await startApi(t, { settings: { METRICS_TOKEN: TOKEN } });
   t.equal((await api.call("GET", "/metrics")).status, 401);
   t.equal((await api.call("GET", "/metrics", { headers: { authorization: "Bearer another" } })).status, 401);

@@ -8,7 +8,7 @@ import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 
 const nowSeconds = () => Math.floor(Date.now() / 1000);
 
-/** As the platform signs for a person. */
+/** A signed_request as the platform creates it. */
 function signedRequest(content: unknown, secret = "sandbox-app-secret"): string {
   const text = Buffer.from(typeof content === "string" ? content : JSON.stringify(content)).toString(
     "base64url",
@@ -41,7 +41,7 @@ const channelRow = async (api: Api, id: string) => {
   return row;
 };
 
-t.test("whoever removes the app revokes what they connected, at every client", async (t) => {
+t.test("a person who removes the app loses their connections at every client", async (t) => {
   const api = await startApi(t);
   const platformUserId = newPlatformId();
   const [one, other] = [await makeTenant(api), await makeTenant(api)];
@@ -94,10 +94,10 @@ t.test("whoever removes the app revokes what they connected, at every client", a
     { action: "ad_account.revoked", target: userAccounts[0]?.id },
   ]);
   await post(api, "/platform/deauthorize", signedUserRequest(platformUserId));
-  t.equal((await readClientEvents(api, one.id)).length, 2, "the second time there is nothing left to revoke");
+  t.equal((await readClientEvents(api, one.id)).length, 2, "a repeated request revokes nothing more");
 });
 
-t.test("what was connected after the person had spoken is not meant", async (t) => {
+t.test("connections made after the request was issued are kept", async (t) => {
   const api = await startApi(t);
   const platformUserId = newPlatformId();
   const tenant = await makeTenant(api);
@@ -108,10 +108,14 @@ t.test("what was connected after the person had spoken is not meant", async (t) 
   t.match(await channelRow(api, channel), { status: "connected" });
   await api.db.query("update channels set connected_at = now() - interval '1 day' where id = $1", [channel]);
   await post(api, "/platform/deauthorize", signedUserRequest(platformUserId, nowSeconds() - 3600));
-  t.match(await channelRow(api, channel), { status: "connected" }, "its token is younger than the channel");
+  t.match(
+    await channelRow(api, channel),
+    { status: "connected" },
+    "the token was stored after the request was issued",
+  );
 });
 
-t.test("a person is known by the whole id, also where it is a number too long for one", async (t) => {
+t.test("a user id beyond 2^53 is matched exactly", async (t) => {
   const api = await startApi(t);
   const tenant = await makeTenant(api);
   const [targetAccount, other] = [
@@ -123,7 +127,7 @@ t.test("a person is known by the whole id, also where it is a number too long fo
   t.match(await accountStatus(api, other.id), { status: "active" });
 });
 
-t.test("what we know of a person is erased, and a page proves it", async (t) => {
+t.test("a data deletion erases the person's data and provides a confirmation view", async (t) => {
   const api = await startApi(t);
   const platformUserId = newPlatformId();
   const tenant = await makeTenant(api);
@@ -152,13 +156,13 @@ t.test("what we know of a person is erased, and a page proves it", async (t) => 
   t.match((await api.call("GET", new URL(again.body.url).pathname)).text, "nothing left");
 });
 
-t.test("a code that nobody was given", async (t) => {
+t.test("an unknown confirmation code gets 404 and a malformed one 400", async (t) => {
   const api = await startApi(t);
   t.equal((await api.call("GET", `/platform/data-deletion/${"x".repeat(20)}`)).status, 404);
   t.equal((await api.call("GET", "/platform/data-deletion/short")).status, 400);
 });
 
-t.test("only the platform speaks for a person", async (t) => {
+t.test("a request without the platform's valid signature has no effect", async (t) => {
   const api = await startApi(t);
   const platformUserId = newPlatformId();
   const tenant = await makeTenant(api);
@@ -188,5 +192,5 @@ t.test("only the platform speaks for a person", async (t) => {
   }
   t.match(await accountStatus(api, id), { status: "active" });
   t.equal((await post(api, "/platform/deauthorize", signedUserRequest(platformUserId, "soon"))).status, 200);
-  t.match(await accountStatus(api, id), { status: "revoked" }, "without a time of its own it means now");
+  t.match(await accountStatus(api, id), { status: "revoked" }, "an invalid issue time counts as now");
 });

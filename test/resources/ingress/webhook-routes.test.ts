@@ -8,7 +8,7 @@ import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 const WEBHOOK_PATH = "/platform/webhook";
 const METRICS_TOKEN = "a-token-of-the-operator";
 
-/** A client with a chat number, and the webhooks that come for it. */
+/** Starts the API and creates a client with a chat channel. */
 async function startWithChannel(t: Test, options: Parameters<typeof startApi>[1] = {}) {
   const api = await startApi(t, options);
   const tenant = await makeTenant(api);
@@ -20,7 +20,7 @@ async function startWithChannel(t: Test, options: Parameters<typeof startApi>[1]
 const textMessage = (id: string, body = "Hello") =>
   JSON.stringify({ from: "5511999998888", id, timestamp: "1790000000", type: "text", text: { body } });
 
-/** Written by hand where the text itself matters. */
+/** Built as text, because tests check the exact bytes. */
 const chatWebhook = (wabaId: string, phoneNumberId: string, messages: readonly string[]) =>
   `{"object":"whatsapp_business_account","entry":[{"id":"${wabaId}","changes":[{"field":"messages","value":{"messaging_product":"whatsapp","metadata":{"phone_number_id":"${phoneNumberId}"},"messages":[${messages.join()}]}}]}]}`;
 
@@ -29,7 +29,7 @@ const countEvents = async (api: Api) => {
   return Number(row?.count);
 };
 
-t.test("the handshake echoes the challenge to whom knows the token", async (t) => {
+t.test("the handshake returns the challenge only for the right verify token", async (t) => {
   const api = await startApi(t);
   const verify = (query: Record<string, string>) =>
     api.call("GET", `${WEBHOOK_PATH}?${new URLSearchParams(query)}`);
@@ -52,7 +52,7 @@ t.test("the handshake echoes the challenge to whom knows the token", async (t) =
     t.match(await verify(query), { status: 403, body: { error: "invalid_verify_token" } });
 });
 
-t.test("what is not signed by the platform is refused and leaves nothing behind", async (t) => {
+t.test("a webhook without a valid signature is refused and records nothing", async (t) => {
   const { api, wabaId, phoneNumberId } = await startWithChannel(t);
   const raw = chatWebhook(wabaId, phoneNumberId, [textMessage("wamid.1")]);
   const signatures = [
@@ -74,13 +74,13 @@ t.test("what is not signed by the platform is refused and leaves nothing behind"
   t.equal(await countEvents(api), 0);
 });
 
-t.test("a message is on record with what it says and as it was written", async (t) => {
+t.test("a message is recorded with its parsed data and its exact raw JSON", async (t) => {
   const { api, tenant, channelId, wabaId, phoneNumberId } = await startWithChannel(t);
   const message = `{"from" : "5511999998888","id":"wamid.1","timestamp":"1790000000","type":"text", "text":{"body":"caf\\u00e9 \\u0000 \\ud83d","price":1.10,"n":12345678901234567890}}`;
   t.same((await sendWebhook(api, chatWebhook(wabaId, phoneNumberId, [message]))).body, { received: true });
   const [event, ...others] = await readClientEvents(api, tenant.id);
   t.same(others, []);
-  t.ok(event?.text.endsWith(`,"raw":${message}}`), "byte for byte");
+  t.ok(event?.text.endsWith(`,"raw":${message}}`), "the raw JSON is unchanged");
   t.match(event, {
     type: "message.received",
     key: "chatapp",
@@ -102,10 +102,10 @@ t.test("a message is on record with what it says and as it was written", async (
       },
     },
   });
-  t.match(event?.text, '"n":12345678901234567890}', "the long integer in our part too");
+  t.match(event?.text, '"n":12345678901234567890}', "the parsed data keeps the long integer too");
 });
 
-t.test("the same event is recorded once, whichever way it comes again", async (t) => {
+t.test("repeated and concurrent deliveries of an event record it once", async (t) => {
   const { api, tenant, wabaId, phoneNumberId } = await startWithChannel(t);
   const [one, two] = [textMessage("wamid.1"), textMessage("wamid.2")];
   const webhook = (...messages: string[]) => chatWebhook(wabaId, phoneNumberId, messages);
@@ -125,7 +125,7 @@ t.test("the same event is recorded once, whichever way it comes again", async (t
   t.match(line, { object: "whatsapp_business_account", updates: 1, duplicate: 1, foreign: 0 });
 });
 
-t.test("what belongs to nobody is dropped, and its neighbours are not", async (t) => {
+t.test("updates of unknown assets are dropped without affecting the others", async (t) => {
   const { api, tenant, wabaId, phoneNumberId } = await startWithChannel(t, { settings: { METRICS_TOKEN } });
   const other = await makeTenant(api);
   const otherNumber = newPlatformId();
@@ -135,7 +135,7 @@ t.test("what belongs to nobody is dropped, and its neighbours are not", async (t
     value: { metadata: { phone_number_id: number }, messages: [JSON.parse(textMessage(id))] },
   });
   const entry = [
-    { id: "1", changes: [value("999", "wamid.nobody"), value(otherNumber, "wamid.other")] },
+    { id: "1", changes: [value("999", "wamid.foreign"), value(otherNumber, "wamid.other")] },
     {
       id: wabaId,
       changes: [
@@ -165,7 +165,7 @@ t.test("what belongs to nobody is dropped, and its neighbours are not", async (t
     );
 });
 
-t.test("a disconnected channel receives nothing more", async (t) => {
+t.test("a disconnected channel records no further messages", async (t) => {
   const { api, tenant, channelId, wabaId, phoneNumberId } = await startWithChannel(t);
   const { headers } = await tenant.createKey("webhooks:manage");
   await api.call("DELETE", `/api/channels/${channelId}`, { headers });
@@ -176,7 +176,7 @@ t.test("a disconnected channel receives nothing more", async (t) => {
   );
 });
 
-t.test("whether it is told is decided as it is recorded", async (t) => {
+t.test("the webhook configuration at recording time decides whether an event is delivered", async (t) => {
   const { api, tenant, wabaId, phoneNumberId } = await startWithChannel(t);
   const configure = (url: string | null, disabled: string[]) =>
     api.db.query(
@@ -203,7 +203,7 @@ t.test("whether it is told is decided as it is recorded", async (t) => {
   ]);
 });
 
-t.test("a rightly signed body that is no webhook", async (t) => {
+t.test("a signed body that is not JSON gets 400; one without updates records nothing", async (t) => {
   const { api } = await startWithChannel(t);
   for (const raw of [
     "",
@@ -229,7 +229,7 @@ t.test("a rightly signed body that is no webhook", async (t) => {
   t.equal(await countEvents(api), 0);
 });
 
-t.test("five megabytes are too much, three are not", async (t) => {
+t.test("a webhook of 5 MB is refused, one of 3 MB is accepted", async (t) => {
   const { api, tenant, wabaId, phoneNumberId } = await startWithChannel(t);
   const webhook = (size: number) =>
     chatWebhook(wabaId, phoneNumberId, [textMessage("wamid.1", "x".repeat(size))]);
@@ -239,7 +239,7 @@ t.test("five megabytes are too much, three are not", async (t) => {
   t.equal((await readClientEvents(api, tenant.id)).length, 1);
 });
 
-t.test("one odd update costs its neighbours nothing", async (t) => {
+t.test("malformed updates do not affect the others in the webhook", async (t) => {
   const { api, tenant, wabaId, phoneNumberId } = await startWithChannel(t);
   const deep = `${"[".repeat(50_000)}"\\u0000"${"]".repeat(50_000)}`;
   const oddMessages = [
@@ -268,7 +268,7 @@ t.test("one odd update costs its neighbours nothing", async (t) => {
   t.same(events.filter(({ payload }) => /^wamid.[ab]$/.test(payload.data.platform_message_id)).length, 2);
 });
 
-t.test("bytes that are no UTF-8 in one text do not cost the others", async (t) => {
+t.test("invalid UTF-8 in one text does not affect the other updates", async (t) => {
   const { api, tenant, wabaId, phoneNumberId } = await startWithChannel(t);
   const webhook = Buffer.from(
     chatWebhook(wabaId, phoneNumberId, [textMessage("wamid.a", "@@"), textMessage("wamid.b")]),
@@ -278,7 +278,7 @@ t.test("bytes that are no UTF-8 in one text do not cost the others", async (t) =
   t.equal((await readClientEvents(api, tenant.id)).length, 2);
 });
 
-t.test("a thousand updates are two statements", async (t) => {
+t.test("a webhook with 1,000 updates runs two statements", async (t) => {
   let statements = 0;
   const { api, tenant, wabaId, phoneNumberId } = await startWithChannel(t, {
     database: (real) => ({
@@ -297,11 +297,11 @@ t.test("a thousand updates are two statements", async (t) => {
   t.same(
     events.map(({ payload }) => payload.data.platform_message_id),
     messages.map((_, index) => `wamid.${index}`),
-    "in their order",
+    "events keep the order of the updates",
   );
 });
 
-t.test("while the database is away the platform is asked to come again", async (t) => {
+t.test("the platform gets 503 with Retry-After while the database is unavailable", async (t) => {
   let isUnavailable = false;
   const { api, tenant, wabaId, phoneNumberId } = await startWithChannel(t, {
     database: (real) => ({
@@ -323,7 +323,7 @@ t.test("while the database is away the platform is asked to come again", async (
   t.equal((await readClientEvents(api, tenant.id)).length, 1);
 });
 
-t.test("a clock that runs ahead does not put an event into the future", async (t) => {
+t.test("a platform time in the future does not put the event into the future", async (t) => {
   const { api, tenant, wabaId, phoneNumberId } = await startWithChannel(t);
   const futureMessage = textMessage("wamid.1").replace(
     "1790000000",

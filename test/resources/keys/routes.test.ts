@@ -9,7 +9,7 @@ import { until } from "../../fixtures/until.ts";
 const ABSENT = "key_01k9zv3m5q8x7w2r4t6y0a1b2c";
 const isoFromNow = (milliseconds: number) => new Date(Date.now() + milliseconds).toISOString();
 
-/** What an owner does with keys. */
+/** API calls an owner makes with keys. */
 const keysOf = (api: Api, { headers }: Pick<SignedInUser, "headers">) => ({
   create: (json: unknown) => api.call("POST", "/api/keys", { headers, json }),
   list: (query = "") => api.call("GET", `/api/keys${query}`, { headers }),
@@ -20,7 +20,7 @@ const keysOf = (api: Api, { headers }: Pick<SignedInUser, "headers">) => ({
 const callWithKey = (api: Api, key: string) =>
   api.call("GET", "/api/auth/me", { headers: { "x-svc-api-key": key } });
 
-/** Waits until a key that worked is refused, and answers how long it took. */
+/** Waits until the key is refused and returns the milliseconds it took. */
 async function timeUntilRefused(api: Api, key: string): Promise<number> {
   const began = Date.now();
   await until("the key is refused", async () => (await callWithKey(api, key)).status === 401);
@@ -31,7 +31,7 @@ t.test("API keys", async (t) => {
   const api = await startApi(t);
   const newOwnerKeys = async () => keysOf(api, await (await makeTenant(api)).createUser("owner"));
 
-  t.test("a key works as it is made, and its text is shown once", async (t) => {
+  t.test("a new key works, and its text is shown once", async (t) => {
     const keys = await newOwnerKeys();
     const expires_at = isoFromNow(DAY);
     const created = await keys.create({ name: "Shop", scopes: ["messages:send"], expires_at });
@@ -57,7 +57,7 @@ t.test("API keys", async (t) => {
     t.notMatch(listed.text, key.slice(0, 35));
   });
 
-  t.test("an admin manages keys too", async (t) => {
+  t.test("an admin can manage keys", async (t) => {
     const keys = keysOf(api, await (await makeTenant(api)).createUser("admin"));
     const { body } = await keys.create({ name: "k", scopes: ["messages:send"] });
     t.equal((await keys.rotate(body.id, { grace_minutes: 1 })).status, 201);
@@ -66,30 +66,30 @@ t.test("API keys", async (t) => {
 
   const good = { name: "k", scopes: ["messages:send"] };
   const bad: Record<string, unknown> = {
-    "nothing at all": {},
+    "an empty object": {},
     "no name": { scopes: good.scopes },
     "an empty name": { ...good, name: "" },
     "a name of spaces": { ...good, name: "  " },
-    "a name that is too long": { ...good, name: "x".repeat(201) },
-    "a name that is no text": { ...good, name: 7 },
+    "an overlong name": { ...good, name: "x".repeat(201) },
+    "a name that is not a string": { ...good, name: 7 },
     "a name with U+0000": { ...good, name: "a\u0000b" },
-    "a name with half a surrogate pair": { ...good, name: "a\ud800" },
+    "a name with an unpaired surrogate": { ...good, name: "a\ud800" },
     "no scopes": { name: "k" },
     "empty scopes": { ...good, scopes: [] },
     "an unknown scope": { ...good, scopes: ["messages:send", "everything"] },
-    "a scope twice": { ...good, scopes: ["messages:send", "messages:send"] },
-    "scopes that are a text": { ...good, scopes: "messages:send" },
+    "a duplicate scope": { ...good, scopes: ["messages:send", "messages:send"] },
+    "scopes that are a string": { ...good, scopes: "messages:send" },
     "an expiry in the past": { ...good, expires_at: isoFromNow(-1 * SECOND) },
-    "an expiry that is no time": { ...good, expires_at: "tomorrow" },
+    "an expiry that is not a time": { ...good, expires_at: "tomorrow" },
     "an expiry that is a number": { ...good, expires_at: Date.now() + DAY },
     "an expiry that is null": { ...good, expires_at: null },
     "a day that does not exist": { ...good, expires_at: "2099-02-30T00:00:00Z" },
-    "a year of five digits": { ...good, expires_at: "9999-12-31T23:59:59-23:59" },
+    "a year with five digits": { ...good, expires_at: "9999-12-31T23:59:59-23:59" },
     "a leap second": { ...good, expires_at: "2099-12-31T23:59:60Z" },
     "an unknown field": { ...good, admin: true },
   };
 
-  t.test("bad input makes no key", async (t) => {
+  t.test("invalid input creates no key", async (t) => {
     const keys = await newOwnerKeys();
     for (const [what, json] of Object.entries(bad)) {
       const reply = await keys.create(json);
@@ -99,7 +99,7 @@ t.test("API keys", async (t) => {
     t.same((await keys.list()).body.data, []);
   });
 
-  t.test("a key ends when it expires", async (t) => {
+  t.test("a key is refused once it has expired", async (t) => {
     const keys = await newOwnerKeys();
     const { body } = await keys.create({ ...good, expires_at: isoFromNow(2 * SECOND) });
     t.equal((await callWithKey(api, body.key)).status, 200);
@@ -108,7 +108,7 @@ t.test("API keys", async (t) => {
     t.equal((await keys.rotate(body.id, {})).body.error, "invalid_state_transition");
   });
 
-  t.test("the list is read page by page, newest first, forwards and backwards", async (t) => {
+  t.test("keys are paged newest first, forward and backward", async (t) => {
     const keys = await newOwnerKeys();
     const created: string[] = [];
     for (const name of ["1", "2", "3", "4", "5"])
@@ -123,7 +123,7 @@ t.test("API keys", async (t) => {
       created,
     );
     const { after } = (await keys.list("?limit=2")).body.paging.cursors;
-    t.equal((await (await newOwnerKeys()).list(`?after=${after}`)).status, 400, "a cursor of another client");
+    t.equal((await (await newOwnerKeys()).list(`?after=${after}`)).status, 400, "another client's cursor");
     for (const query of ["?limit=0", "?limit=101", "?after=x", "?revoked=true"])
       t.equal((await keys.list(query)).status, 400, query);
   });
@@ -136,11 +136,11 @@ t.test("API keys", async (t) => {
     t.ok((await timeUntilRefused(api, key)) < 6 * SECOND);
     const [{ revoked_at }] = (await keys.list()).body.data;
     t.ok(Date.parse(revoked_at) <= Date.now());
-    t.equal((await keys.revoke(id)).status, 204, "a second time changes nothing");
+    t.equal((await keys.revoke(id)).status, 204, "a second revocation has no effect");
     t.equal((await keys.list()).body.data[0].revoked_at, revoked_at);
   });
 
-  t.test("without a grace the old key is refused within 5 s of the rotation", async (t) => {
+  t.test("a rotated key without a grace period is refused within 5 s", async (t) => {
     const keys = await newOwnerKeys();
     for (const json of [{ grace_minutes: 0 }, {}]) {
       const old = (await keys.create({ name: "Shop", scopes: ["marketing:read"] })).body;
@@ -154,7 +154,7 @@ t.test("API keys", async (t) => {
     }
   });
 
-  t.test("during the grace both keys work, and the old one has an end", async (t) => {
+  t.test("both keys work during the grace period, and the old one gets an expiry", async (t) => {
     const keys = await newOwnerKeys();
     const old = (await keys.create(good)).body;
     const fresh = (await keys.rotate(old.id, { grace_minutes: 60 })).body;
@@ -166,7 +166,7 @@ t.test("API keys", async (t) => {
     t.notMatch(JSON.stringify(listed), fresh.key.slice(-43));
   });
 
-  t.test("a rotation never lengthens a key's life", async (t) => {
+  t.test("a rotation never extends a key's lifetime", async (t) => {
     const keys = await newOwnerKeys();
     const expires_at = isoFromNow(10 * MINUTE);
     const old = (await keys.create({ ...good, expires_at })).body;
@@ -174,7 +174,7 @@ t.test("API keys", async (t) => {
     for (const key of (await keys.list()).body.data) t.equal(key.expires_at, expires_at);
   });
 
-  t.test("a key that was replaced is not replaced again, and its successor lives on", async (t) => {
+  t.test("a replaced key cannot be rotated again, but its successor can", async (t) => {
     const keys = await newOwnerKeys();
     const old = (await keys.create(good)).body;
     const fresh = (await keys.rotate(old.id, { grace_minutes: 5 })).body;
@@ -186,7 +186,7 @@ t.test("API keys", async (t) => {
     t.equal((await keys.list()).body.data.length, 3);
   });
 
-  t.test("a key that has ended is not rotated, and one that is not there not found", async (t) => {
+  t.test("a revoked key cannot be rotated, and an unknown key is not found", async (t) => {
     const keys = await newOwnerKeys();
     const { id } = (await keys.create(good)).body;
     for (const json of [
@@ -213,27 +213,27 @@ t.test("API keys", async (t) => {
     }
   });
 
-  t.test("of two rotations at the same moment without a grace one succeeds", async (t) => {
+  t.test("one of two concurrent rotations without a grace period succeeds", async (t) => {
     const keys = await newOwnerKeys();
     const { id } = (await keys.create(good)).body;
     const replies = await Promise.all([keys.rotate(id, {}), keys.rotate(id, {})]);
     t.same(replies.map(({ status }) => status).sort(), [201, 409]);
   });
 
-  t.test("when a key was last used appears, written at most once a minute", async (t) => {
+  t.test("last_used_at is updated at most once a minute", async (t) => {
     const keys = await newOwnerKeys();
     const { id, key } = (await keys.create(good)).body;
     const lastUsed = async () => (await keys.list()).body.data[0].last_used_at;
     const before = Date.now();
     await callWithKey(api, key);
-    const first = await until("the use is noted", lastUsed);
+    const first = await until("the use is recorded", lastUsed);
     t.ok(Date.parse(first) >= before - SECOND && Date.parse(first) <= Date.now() + SECOND);
     const backdateLastUse = (minutes: number) =>
       api.db.query("update api_keys set last_used_at = now() - $2 * interval '1 minute' where id = $1", [
         id,
         minutes,
       ]);
-    /** What a process that has not seen the key yet writes when it is used there. */
+    /** Counts the writes of a process that has not cached the key. */
     const countWritesInNewProcess = async () => {
       const { statements, database } = watchStatements();
       const other = await startApi(t, { config: api.config, database });
@@ -241,10 +241,10 @@ t.test("API keys", async (t) => {
       return statements.filter((text) => text.includes("update api_keys")).length;
     };
     await backdateLastUse(0.5);
-    t.equal(await countWritesInNewProcess(), 0, "half a minute later it stays");
+    t.equal(await countWritesInNewProcess(), 0, "half a minute later it is not updated");
     await backdateLastUse(2);
     const old = await lastUsed();
     t.equal(await countWritesInNewProcess(), 1);
-    await until("the use is noted anew", async () => (await lastUsed()) !== old);
+    await until("the use is recorded again", async () => (await lastUsed()) !== old);
   });
 });

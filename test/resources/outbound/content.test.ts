@@ -15,7 +15,7 @@ const messageOfType = (type: string, content: unknown, extra: object = {}): Mess
   ...extra,
 });
 
-/** What each platform takes. `to` is somebody there unless the case says who. */
+/** Messages each platform accepts. `to` is a valid recipient unless the message overrides it. */
 const ACCEPTED: Record<Platform, Message[]> = {
   chatapp: [
     messageOfType("text", { body: "x".repeat(4096), preview_url: true }),
@@ -79,11 +79,11 @@ const INVALID_RECIPIENT = "invalid_recipient";
 
 const refusedMedia = ["image", "video", "audio", "document", "sticker"].flatMap((type): Refusal[] => [
   [`${type} with an id and a link`, messageOfType(type, { id: "1", link: LINK }), `/${type}/link`],
-  [`${type} with neither`, messageOfType(type, { caption: "c" }), `/${type}/link`],
+  [`${type} without id and link`, messageOfType(type, { caption: "c" }), `/${type}/link`],
   [`${type} with an empty id`, messageOfType(type, { id: "" }), `/${type}/id`],
-  [`${type} by ftp`, messageOfType(type, { link: "ftp://shop.example.com/a" }), `/${type}/link`],
-  [`${type} without a host`, messageOfType(type, { link: "https:///a" }), `/${type}/link`],
-  [`${type} that is a text`, messageOfType(type, LINK), `/${type}`],
+  [`${type} with an ftp link`, messageOfType(type, { link: "ftp://shop.example.com/a" }), `/${type}/link`],
+  [`${type} with a link without a host`, messageOfType(type, { link: "https:///a" }), `/${type}/link`],
+  [`${type} that is a string`, messageOfType(type, LINK), `/${type}`],
   [`${type} that is null`, messageOfType(type, null), `/${type}`],
 ]);
 
@@ -105,26 +105,26 @@ const unsupportedOnPages = (types: string[]) =>
 const REFUSED: Record<Platform, Refusal[]> = {
   chatapp: [
     ["no type", { text: { body: "x" } }, "/type"],
-    ["a type that nobody knows", messageOfType("fax", {}), "/type", UNSUPPORTED_TYPE],
+    ["an unknown type", messageOfType("fax", {}), "/type", UNSUPPORTED_TYPE],
     ["an empty type", messageOfType("text", { body: "x" }, { type: "" }), "/type", UNSUPPORTED_TYPE],
     [
-      "a large message of such a type",
+      "a large message of an unknown type",
       messageOfType("fax", { body: "x".repeat(100_000) }),
       "/type",
       UNSUPPORTED_TYPE,
     ],
     ["no content", { type: "text" }, "/text"],
     ["content of another type", { type: "text", image: { link: LINK } }, "/image"],
-    ["two contents", messageOfType("text", { body: "x" }, { image: { link: LINK } }), "/image"],
-    ["a field nobody knows", messageOfType("text", { body: "x" }, { color: "red" }), "/color"],
+    ["content of two types", messageOfType("text", { body: "x" }, { image: { link: LINK } }), "/image"],
+    ["an unknown field", messageOfType("text", { body: "x" }, { color: "red" }), "/color"],
     ["no body", messageOfType("text", {}), "/text/body"],
     ["an empty body", messageOfType("text", { body: "" }), "/text/body"],
-    ["a body that is no text", messageOfType("text", { body: 5 }), "/text/body"],
-    ["a body too long", messageOfType("text", { body: "x".repeat(4097) }), "/text/body"],
+    ["a body that is not a string", messageOfType("text", { body: 5 }), "/text/body"],
+    ["an overlong body", messageOfType("text", { body: "x".repeat(4097) }), "/text/body"],
     ["U+0000", messageOfType("text", { body: "a\u0000" }), "/text/body"],
-    ["half a surrogate pair", messageOfType("text", { more: ["\ud800"], body: "x" }), "/text/more/0"],
+    ["an unpaired surrogate", messageOfType("text", { more: ["\ud800"], body: "x" }), "/text/more/0"],
     [
-      "a preview that is no boolean",
+      "a preview_url that is not a boolean",
       messageOfType("text", { body: "x", preview_url: "yes" }),
       "/text/preview_url",
     ],
@@ -137,113 +137,131 @@ const REFUSED: Record<Platform, Refusal[]> = {
       "/template/language/code",
     ],
     [
-      "a language that is a text",
+      "a language that is a string",
       messageOfType("template", { name: "n", language: "en" }),
       "/template/language",
     ],
     [
-      "components that are no list",
+      "components that are not a list",
       messageOfType("template", { name: "n", language: { code: "en" }, components: {} }),
       "/template/components",
     ],
-    ["a place without a longitude", messageOfType("location", { latitude: 1 }), "/location/longitude"],
+    ["a location without a longitude", messageOfType("location", { latitude: 1 }), "/location/longitude"],
     [
-      "a place beyond the pole",
+      "a latitude out of range",
       messageOfType("location", { latitude: 90.1, longitude: 1 }),
       "/location/latitude",
     ],
     [
-      "a place by words",
+      "a longitude that is not a number",
       messageOfType("location", { latitude: 1, longitude: "east" }),
       "/location/longitude",
     ],
     [
-      "a place too far",
+      "a longitude out of range",
       messageOfType("location", { latitude: "1", longitude: "181" }),
       "/location/longitude",
     ],
     ["no contacts", messageOfType("contacts", []), "/contacts"],
-    ["contacts that are no list", messageOfType("contacts", { name: {} }), "/contacts"],
+    ["contacts that are not a list", messageOfType("contacts", { name: {} }), "/contacts"],
     [
       "a contact without a name",
       messageOfType("contacts", [{ name: {} }]),
       "/contacts/0/name/formatted_name",
     ],
-    ["an interactive message of no type", messageOfType("interactive", {}), "/interactive/type"],
-    ["one of a type nobody knows", messageOfType("interactive", { type: "hologram" }), "/interactive/type"],
-    ["a reaction to nothing", messageOfType("reaction", { emoji: "x" }), "/reaction/message_id"],
-    ["a reaction that says nothing", messageOfType("reaction", { message_id: "m" }), "/reaction/emoji"],
-    ["an answer to nothing", messageOfType("text", { body: "x" }, { context: {} }), "/context/message_id"],
+    ["an interactive message without a type", messageOfType("interactive", {}), "/interactive/type"],
     [
-      "more context",
+      "an interactive message of an unknown type",
+      messageOfType("interactive", { type: "hologram" }),
+      "/interactive/type",
+    ],
+    ["a reaction without a message_id", messageOfType("reaction", { emoji: "x" }), "/reaction/message_id"],
+    ["a reaction without an emoji", messageOfType("reaction", { message_id: "m" }), "/reaction/emoji"],
+    [
+      "a context without a message_id",
+      messageOfType("text", { body: "x" }, { context: {} }),
+      "/context/message_id",
+    ],
+    [
+      "a context with an unknown field",
       messageOfType("text", { body: "x" }, { context: { message_id: "m", a: 1 } }),
       "/context/a",
     ],
-    ["an empty reference", messageOfType("text", { body: "x" }, { external_ref: "" }), "/external_ref"],
+    ["an empty external_ref", messageOfType("text", { body: "x" }, { external_ref: "" }), "/external_ref"],
     [
-      "a reference too long",
+      "an overlong external_ref",
       messageOfType("text", { body: "x" }, { external_ref: "x".repeat(257) }),
       "/external_ref",
     ],
     [
-      "a reference that is null",
+      "an external_ref that is null",
       messageOfType("text", { body: "x" }, { external_ref: null }),
       "/external_ref",
     ],
     [
-      "the manner of pages",
+      "a messaging_type, which only pages have",
       messageOfType("text", { body: "x" }, { messaging_type: "RESPONSE" }),
       "/messaging_type",
     ],
-    ["the tag of pages", messageOfType("text", { body: "x" }, { tag: "HUMAN_AGENT" }), "/tag"],
+    ["a tag, which only pages have", messageOfType("text", { body: "x" }, { tag: "HUMAN_AGENT" }), "/tag"],
     ["another platform", messageOfType("text", { body: "x" }, { platform: "socialapp" }), "/platform"],
-    ["a platform nobody knows", messageOfType("text", { body: "x" }, { platform: "fax" }), "/platform"],
-    ["a channel that is none", messageOfType("text", { body: "x" }, { channel_id: "ch_1" }), "/channel_id"],
-    ["nobody", messageOfType("text", { body: "x" }, { to: "" }), "/to", INVALID_RECIPIENT],
-    ["a recipient that is no text", messageOfType("text", { body: "x" }, { to: 5511988887777 }), "/to"],
+    ["an unknown platform", messageOfType("text", { body: "x" }, { platform: "fax" }), "/platform"],
+    ["a malformed channel id", messageOfType("text", { body: "x" }, { channel_id: "ch_1" }), "/channel_id"],
+    ["an empty recipient", messageOfType("text", { body: "x" }, { to: "" }), "/to", INVALID_RECIPIENT],
+    ["a recipient that is not a string", messageOfType("text", { body: "x" }, { to: 5511988887777 }), "/to"],
     [
-      "a number with a +",
+      "a number with a leading +",
       messageOfType("text", { body: "x" }, { to: `+${RECIPIENT_PHONE}` }),
       "/to",
       INVALID_RECIPIENT,
     ],
     [
-      "a number with a 0 before it",
+      "a number with a leading 0",
       messageOfType("text", { body: "x" }, { to: "0119888877" }),
       "/to",
       INVALID_RECIPIENT,
     ],
-    ["a number too short", messageOfType("text", { body: "x" }, { to: "123456" }), "/to", INVALID_RECIPIENT],
     [
-      "a number too long",
+      "a number with too few digits",
+      messageOfType("text", { body: "x" }, { to: "123456" }),
+      "/to",
+      INVALID_RECIPIENT,
+    ],
+    [
+      "a number with too many digits",
       messageOfType("text", { body: "x" }, { to: "1234567890123456" }),
       "/to",
       INVALID_RECIPIENT,
     ],
     [
-      "a number and a line",
+      "a number with a line break",
       messageOfType("text", { body: "x" }, { to: `${RECIPIENT_PHONE}\n` }),
       "/to",
       INVALID_RECIPIENT,
     ],
-    ["an id of no country", messageOfType("text", { body: "x" }, { to: "us.1" }), "/to", INVALID_RECIPIENT],
     [
-      "an id without its end",
+      "an id with a lower-case country",
+      messageOfType("text", { body: "x" }, { to: "us.1" }),
+      "/to",
+      INVALID_RECIPIENT,
+    ],
+    [
+      "an id without its last part",
       messageOfType("text", { body: "x" }, { to: "US.ENT." }),
       "/to",
       INVALID_RECIPIENT,
     ],
     [
-      "an id too long",
+      "an overlong id",
       messageOfType("text", { body: "x" }, { to: `US.${"1".repeat(129)}` }),
       "/to",
       INVALID_RECIPIENT,
     ],
   ],
   photoapp: [
-    ["a text too long in bytes", messageOfType("text", { body: "é".repeat(501) }), "/text/body"],
+    ["a text with too many bytes", messageOfType("text", { body: "é".repeat(501) }), "/text/body"],
     [
-      "a caption too long",
+      "an overlong caption",
       messageOfType("image", { link: LINK, caption: "x".repeat(1001) }),
       "/image/caption",
     ],
@@ -257,37 +275,38 @@ const REFUSED: Record<Platform, Refusal[]> = {
       INVALID_RECIPIENT,
     ],
     [
-      "a manner nobody knows",
+      "an unknown messaging_type",
       messageOfType("text", { body: "x" }, { messaging_type: "SHOUT" }),
       "/messaging_type",
     ],
-    [
-      "a tag that is missing",
-      messageOfType("text", { body: "x" }, { messaging_type: "MESSAGE_TAG" }),
-      "/tag",
-    ],
-    ["a tag that is none", messageOfType("text", { body: "x" }, { tag: "a b" }), "/tag"],
+    ["a missing tag", messageOfType("text", { body: "x" }, { messaging_type: "MESSAGE_TAG" }), "/tag"],
+    ["a malformed tag", messageOfType("text", { body: "x" }, { tag: "a b" }), "/tag"],
   ],
   socialapp: [
-    ["a text too long", messageOfType("text", { body: "x".repeat(2001) }), "/text/body"],
+    ["an overlong text", messageOfType("text", { body: "x".repeat(2001) }), "/text/body"],
     [
-      "a caption too long",
+      "an overlong caption",
       messageOfType("document", { link: LINK, caption: "x".repeat(2001) }),
       "/document/caption",
     ],
     ["media by id", messageOfType("image", { id: "1" }), "/image/id"],
     ...unsupportedOnPages(["template", "sticker", "location", "contacts", "interactive"]),
-    ["a number with a +", messageOfType("text", { body: "x" }, { to: "+5511" }), "/to", INVALID_RECIPIENT],
+    [
+      "a number with a leading +",
+      messageOfType("text", { body: "x" }, { to: "+5511" }),
+      "/to",
+      INVALID_RECIPIENT,
+    ],
     ["a business-scoped id", messageOfType("text", { body: "x" }, { to: "US.1" }), "/to", INVALID_RECIPIENT],
   ],
 };
 
-t.test("what can be sent", async (t) => {
+t.test("message content", async (t) => {
   const api = await startApi(t, { settings: { RATE_LIMIT_PER_MINUTE: "0" } });
 
   for (const platform of ["chatapp", "photoapp", "socialapp"] as const) {
     const to = platform === "chatapp" ? RECIPIENT_PHONE : RECIPIENT_ID;
-    t.test(`${platform} takes every type it has, and keeps the content as it was written`, async (t) => {
+    t.test(`${platform} accepts each of its types and stores the content unchanged`, async (t) => {
       const sender = await makeSender(api);
       const channel = await makeChannel(api, sender.tenant, { platform });
       for (const message of ACCEPTED[platform]) {
@@ -306,7 +325,7 @@ t.test("what can be sent", async (t) => {
       }
     });
 
-    t.test(`${platform} refuses by name what is wrong`, async (t) => {
+    t.test(`${platform} refuses invalid messages and names the field`, async (t) => {
       const sender = await makeSender(api);
       const channel = await makeChannel(api, sender.tenant, { platform });
       for (const [why, message, path, code = "validation_failed"] of REFUSED[platform]) {
@@ -320,7 +339,7 @@ t.test("what can be sent", async (t) => {
     });
   }
 
-  t.test("who writes a + is told how to write the number", async (t) => {
+  t.test("a number with a leading + gets an error that explains the format", async (t) => {
     const sender = await makeSender(api);
     const channel = await makeChannel(api, sender.tenant);
     const { body } = await sender.send(textMessage(channel, { to: `+${RECIPIENT_PHONE}` }));

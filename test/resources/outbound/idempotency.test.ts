@@ -6,7 +6,7 @@ import { untilBlocked } from "../../fixtures/servers/lock-waits.ts";
 import { connectRawClient } from "../../fixtures/servers/servers.ts";
 import { makeChannel } from "../../fixtures/tenants/channels.ts";
 
-t.test("two web processes", async (t) => {
+t.test("idempotency across two web processes", async (t) => {
   const one = await startApi(t);
   const other = await startApi(t, { config: one.config });
   const observer = await connectRawClient(t, one.config.DATABASE_URL);
@@ -23,7 +23,7 @@ t.test("two web processes", async (t) => {
       ref,
     ]);
 
-  /** Nobody accepts a message before it is let go. */
+  /** Blocks the acceptance of messages until the returned function is called. */
   const lockMessages = async (t: Test) => {
     const holder = await connectRawClient(t, one.config.DATABASE_URL);
     await holder.query("begin");
@@ -31,7 +31,7 @@ t.test("two web processes", async (t) => {
     return () => holder.query("commit");
   };
 
-  t.test("send one message for fifty requests with the same key, and 49 times the same answer", async (t) => {
+  t.test("fifty requests with one key accept one message, and 49 get a replay", async (t) => {
     const release = await lockMessages(t);
     const pending = Array.from({ length: 50 }, (_, index) =>
       post(index % 2 ? one : other, "fifty", { external_ref: "fifty" }),
@@ -46,7 +46,7 @@ t.test("two web processes", async (t) => {
     t.equal((await messagesWithRef("fifty")).length, 1);
   });
 
-  t.test("take one of several bodies with the same key, and refuse the others", async (t) => {
+  t.test("only one of several bodies with the same key is accepted", async (t) => {
     const release = await lockMessages(t);
     const pending = [one, other].map((api, index) =>
       post(api, "bodies", { external_ref: "bodies", text: { body: `body ${index}` } }),
@@ -59,7 +59,7 @@ t.test("two web processes", async (t) => {
     t.equal((await messagesWithRef("bodies")).length, 1);
   });
 
-  t.test("write keys that overlap in different order, and neither waits for ever", async (t) => {
+  t.test("requests with overlapping keys in opposite order do not deadlock", async (t) => {
     const keys = Array.from({ length: 30 }, (_, index) => `overlap-${index}`);
     const replies = await Promise.all([
       ...keys.map((key) => post(one, key, { external_ref: "overlap" })),
@@ -69,7 +69,7 @@ t.test("two web processes", async (t) => {
     t.equal((await messagesWithRef("overlap")).length, 30);
   });
 
-  t.test("answer 409 while the first hangs, and afterwards what it was answered", async (t) => {
+  t.test("a repetition gets 409 while the first request is blocked, and its reply afterwards", async (t) => {
     const release = await lockMessages(t);
     const first = post(one, "hanging");
     await untilBlocked(observer, 1);
@@ -79,7 +79,7 @@ t.test("two web processes", async (t) => {
     t.equal(refused.status, 409);
     t.equal(refused.body.error, "idempotency_in_progress");
     t.equal(refused.headers.get("retry-after"), "1");
-    t.ok(waited > 1_900 && waited < 10_000, `after two seconds: ${waited} ms`);
+    t.ok(waited > 1_900 && waited < 10_000, `waits about two seconds: ${waited} ms`);
     await release();
     const { status, text } = await first;
     t.equal(status, 202);
@@ -91,7 +91,7 @@ t.test("two web processes", async (t) => {
   });
 
   t.test(
-    "answer a repetition also when the channel has ended, and free the key of what was refused",
+    "a repetition is replayed after the channel is disconnected, and a refusal frees its key",
     async (t) => {
       const first = await post(one, "ended");
       const setChannelStatus = (status: string) =>
@@ -109,7 +109,7 @@ t.test("two web processes", async (t) => {
     },
   );
 
-  t.test("hold a key against a message to a channel that is not there, before they say so", async (t) => {
+  t.test("a used key is checked before the channel's existence", async (t) => {
     await post(one, "elsewhere");
     const channel_id = newId("ch");
     t.equal((await post(other, "elsewhere", { channel_id })).status, 422);
@@ -117,7 +117,7 @@ t.test("two web processes", async (t) => {
   });
 });
 
-t.test("while Redis is away keys work as ever", async (t) => {
+t.test("idempotency keys work while Redis is unavailable", async (t) => {
   const api = await startApi(t, { settings: { REDIS_URL: "redis://127.0.0.1:1" } });
   const sender = await makeSender(api);
   const message = textMessage(await makeChannel(api, sender.tenant));

@@ -11,16 +11,16 @@ const STATUS_TIME = "2026-11-01T09:30:01.000Z";
 
 const idsIn = (rows: { message_id: string }[]) => rows.map(({ message_id }) => message_id);
 
-/** Settled: nothing is left to be sent. */
+/** Deletes the send and updates the message, like a dispatcher after the final outcome. */
 async function settle(api: Api, id: string, columns: Record<string, unknown>): Promise<void> {
   await api.db.query("delete from sends where id = $1", [id]);
   await updateRow(api, "messages", { id, ...columns });
 }
 
-t.test("messages that were sent", async (t) => {
+t.test("messages", async (t) => {
   const api = await startApi(t);
 
-  /** A sender with one message for each of these; the ids in their order. */
+  /** Creates a sender and sends these messages; `ids` has their order. */
   const withMessages = async (...messages: object[]) => {
     const sender = await makeSender(api);
     const channel = await makeChannel(api, sender.tenant);
@@ -30,7 +30,7 @@ t.test("messages that were sent", async (t) => {
     return { sender, channel, ids: ids as [string, ...string[]] };
   };
 
-  t.test("one that is being tried is sending, with the attempts so far", async (t) => {
+  t.test("a message being attempted has status sending and its attempts so far", async (t) => {
     const { sender, ids } = await withMessages({});
     const [id] = ids;
     const started_at = new Date(STATUS_TIME);
@@ -38,7 +38,11 @@ t.test("messages that were sent", async (t) => {
     const readMessage = async () => (await sender.read(id)).body;
 
     await updateRow(api, "sends", { id, state: "in_hand" });
-    t.match(await readMessage(), { status: "queued", attempts: 0 }, "in hand, and nothing is written yet");
+    t.match(
+      await readMessage(),
+      { status: "queued", attempts: 0 },
+      "claimed, but its first attempt has not started",
+    );
     await updateRow(api, "sends", { id, started_at, sending_at: started_at });
     t.match(await readMessage(), {
       status: "sending",
@@ -60,7 +64,7 @@ t.test("messages that were sent", async (t) => {
     );
   });
 
-  t.test("one that is settled tells its way and its end", async (t) => {
+  t.test("a finished message has its statuses and its error", async (t) => {
     const { sender, ids } = await withMessages({}, {});
     const [read, failed] = ids as [string, string];
     const timeline = [
@@ -92,7 +96,7 @@ t.test("messages that were sent", async (t) => {
     }
   });
 
-  t.test("the list is read page by page, newest first, forwards and backwards", async (t) => {
+  t.test("messages are paged newest first, forward and backward", async (t) => {
     const { sender, ids } = await withMessages({}, {}, {}, {}, {});
     await withMessages({});
     const { forward, backward } = await readPages<{ message_id: string }>(sender.list, 2);
@@ -100,12 +104,12 @@ t.test("messages that were sent", async (t) => {
     t.same(idsIn(backward), ids.toReversed());
     const { after } = (await sender.list("?limit=2")).body.paging.cursors;
     const { sender: otherSender } = await withMessages();
-    t.equal((await otherSender.list(`?after=${after}`)).status, 400, "a cursor of another client");
+    t.equal((await otherSender.list(`?after=${after}`)).status, 400, "another client's cursor");
     t.same((await otherSender.list()).body.data, []);
     t.same((await sender.list("?limit=1")).body.data[0], (await sender.read(ids[4] as string)).body);
   });
 
-  t.test("the list is filtered by each of its filters, and by several", async (t) => {
+  t.test("messages are filtered by each filter, and by several combined", async (t) => {
     const { sender, channel, ids } = await withMessages(
       {},
       { external_ref: "r-1" },
@@ -124,7 +128,7 @@ t.test("messages that were sent", async (t) => {
     t.same(await listed(`?external_ref=r-1&channel_id=${secondChannel}`), []);
   });
 
-  t.test("each status is found by its name, queued and sending too", async (t) => {
+  t.test("messages are filtered by every status, including queued and sending", async (t) => {
     const { sender, ids } = await withMessages({}, {}, {}, {}, {}, {}, {}, {});
     const [queued, leased, attempted, ...settled] = ids as [string, string, string, ...string[]];
     await updateRow(api, "sends", {
@@ -149,7 +153,7 @@ t.test("messages that were sent", async (t) => {
     t.same(await listed("?status=sending"), [leased]);
   });
 
-  t.test("a time is that of acceptance, both its ends included", async (t) => {
+  t.test("since and until filter by time of acceptance, inclusive at both ends", async (t) => {
     const { sender, ids } = await withMessages({}, {}, {});
     const start = Date.parse("2026-05-01T10:00:00.000Z");
     const movedIds = await Promise.all(
@@ -170,7 +174,7 @@ t.test("messages that were sent", async (t) => {
     t.equal((await sender.read(first as string)).body.created_at, "2026-05-01T10:00:00.000Z");
   });
 
-  t.test("bad input is refused by name", async (t) => {
+  t.test("invalid input gets an error that names the field", async (t) => {
     const { sender } = await withMessages();
     for (const [query, path] of [
       ["?channel_id=ch_1", "/channel_id"],

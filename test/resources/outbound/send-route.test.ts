@@ -11,11 +11,11 @@ import { until } from "../../fixtures/until.ts";
 
 const ABSENT = "ch_01k9zv3m5q8x7w2r4t6y0a1b2c";
 
-t.test("sending a message", async (t) => {
+t.test("message send", async (t) => {
   const { statements, database } = watchStatements();
   const api = await startApi(t, { database });
 
-  t.test("it is queued, and the answer says where it can be read", async (t) => {
+  t.test("an accepted message is queued, and the reply links to it", async (t) => {
     const sender = await makeSender(api);
     const channel = await makeChannel(api, sender.tenant);
     const reply = await sender.send(textMessage(channel, { external_ref: "order-1" }));
@@ -42,7 +42,7 @@ t.test("sending a message", async (t) => {
     });
   });
 
-  t.test("how the recipient is named follows from the platform and the form", async (t) => {
+  t.test("to_type follows from the platform and the recipient's format", async (t) => {
     const sender = await makeSender(api);
     const CASES = [
       ["chatapp", "5511988887777", "phone"],
@@ -58,7 +58,7 @@ t.test("sending a message", async (t) => {
     }
   });
 
-  t.test("it is to be sent at once, within a day, and the dispatchers hear of it", async (t) => {
+  t.test("an accepted message is due immediately, expires after a day and has a stream entry", async (t) => {
     const sender = await makeSender(api);
     const { body } = await sender.send(textMessage(await makeChannel(api, sender.tenant)));
     const [row] = await readRows(api, "sends", sender.tenant);
@@ -73,12 +73,12 @@ t.test("sending a message", async (t) => {
     const remainingMs = Number(row?.expires_at) - Date.now();
     t.ok(remainingMs > 23.9 * HOUR && remainingMs < 24.1 * HOUR);
     const redis = await connectRedis(t, api.config.REDIS_URL.nodes[0]);
-    await until("its id is in the stream", async () =>
+    await until("the message id is in the stream", async () =>
       JSON.stringify(await redis.xrange("{outbound:0}", "-", "+")).includes(body.message_id),
     );
   });
 
-  t.test("messages to one person have the order in which they were accepted", async (t) => {
+  t.test("messages to one person keep the order of acceptance", async (t) => {
     const sender = await makeSender(api);
     const channel = await makeChannel(api, sender.tenant);
     const ids: string[] = [];
@@ -94,7 +94,7 @@ t.test("sending a message", async (t) => {
     );
   });
 
-  t.test("a channel that is not there, or another client's, is 404", async (t) => {
+  t.test("an unknown channel, or another client's, gets 404", async (t) => {
     const [sender, other] = [await makeSender(api), await makeSender(api)];
     const foreignChannel = await makeChannel(api, other.tenant);
     t.equal((await other.send(textMessage(foreignChannel))).status, 202);
@@ -106,7 +106,7 @@ t.test("sending a message", async (t) => {
     t.same(await readRows(api, "messages", sender.tenant), []);
   });
 
-  t.test("a channel that is not connected is 409, seen at once, and works again once it is", async (t) => {
+  t.test("a channel that is not connected gets 409 immediately and works again once connected", async (t) => {
     const sender = await makeSender(api);
     const channel = await makeChannel(api, sender.tenant);
     t.equal((await sender.send(textMessage(channel))).status, 202);
@@ -121,7 +121,7 @@ t.test("sending a message", async (t) => {
     t.equal((await readRows(api, "messages", sender.tenant)).length, 2);
   });
 
-  t.test("what is wrong with the message is said before what is wrong with the channel", async (t) => {
+  t.test("an invalid message is reported before a channel error", async (t) => {
     const sender = await makeSender(api);
     const channel = await makeChannel(api, sender.tenant);
     t.equal((await sender.send(textMessage(ABSENT, { text: {} }))).status, 400);
@@ -129,7 +129,7 @@ t.test("sending a message", async (t) => {
     t.equal((await sender.send(textMessage(channel, { to: "x" }))).body.error, "invalid_recipient");
   });
 
-  t.test("a client that was erased a moment ago has no channel any more", async (t) => {
+  t.test("a just erased client's channel gets 404", async (t) => {
     const sender = await makeSender(api);
     const channel = await makeChannel(api, sender.tenant);
     t.equal((await sender.send(textMessage(channel))).status, 202);
@@ -138,7 +138,7 @@ t.test("sending a message", async (t) => {
     t.same(await readRows(api, "messages", sender.tenant), []);
   });
 
-  t.test("once the channel is known a message costs one statement", async (t) => {
+  t.test("a message to a cached channel runs one statement", async (t) => {
     const sender = await makeSender(api);
     const channel = await makeChannel(api, sender.tenant);
     await sender.send(textMessage(channel));
@@ -147,7 +147,7 @@ t.test("sending a message", async (t) => {
     t.equal(statements.length, 1);
   });
 
-  t.test("nothing of what people are told stands in the log", async (t) => {
+  t.test("message texts and idempotency keys are neither logged nor stored in plain text", async (t) => {
     const sender = await makeSender(api);
     const channel = await makeChannel(api, sender.tenant);
     const secretText = "sesame-open-1234";
@@ -160,6 +160,6 @@ t.test("sending a message", async (t) => {
     t.notMatch(JSON.stringify(api.lines), secretText);
     const [key] = await readRows(api, "idempotency_keys", sender.tenant);
     t.notMatch(JSON.stringify(key), secretText);
-    t.notMatch(JSON.stringify(key), RECIPIENT_PHONE, "the reply is kept sealed");
+    t.notMatch(JSON.stringify(key), RECIPIENT_PHONE, "the stored reply is encrypted");
   });
 });

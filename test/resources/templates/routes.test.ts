@@ -18,7 +18,7 @@ import { until } from "../../fixtures/until.ts";
 
 const ABSENT = "ch_01k9zv3m5q8x7w2r4t6y0a1b2c";
 
-/** The service and the stand-in platforms, each of which hears the other. */
+/** Starts the API and the sandbox, with the sandbox's webhooks subscribed to the API. */
 async function startApiWithSandbox(
   t: Parameters<typeof startApi>[0],
   options: Parameters<typeof startApi>[1],
@@ -35,7 +35,7 @@ async function startApiWithSandbox(
   };
   const subscription = { token: `${id}|${secret}`, proof: undefined, form };
   const { body } = await callSandbox(`${sandbox.base}/${id}/subscriptions`, subscription);
-  if (!body.success) throw new Error(`no subscription: ${JSON.stringify(body)}`);
+  if (!body.success) throw new Error(`the subscription failed: ${JSON.stringify(body)}`);
   return { sandbox, api };
 }
 
@@ -53,10 +53,10 @@ const namesIn = (rows: { name: string }[]) => rows.map(({ name }) => name);
 t.test("templates", async (t) => {
   let isCacheBroken = false;
   const { database } = watchStatements(async (text) => {
-    if (isCacheBroken && /\btemplates\b/.test(text)) throw new Error("the mirror is broken");
+    if (isCacheBroken && /\btemplates\b/.test(text)) throw new Error("the template cache is broken");
   });
   const { sandbox, api } = await startApiWithSandbox(t, { database });
-  /** A client with a channel of that business, and a token that nobody else has. */
+  /** Creates a client with a channel of the business and a separate token. */
   const newClient = async (wabaId = WABA_ID, token = issueChatToken([wabaId])) => {
     const tenant = await makeTenant(api);
     const channelId = await makeChannel(api, tenant, { wabaId, token });
@@ -67,7 +67,7 @@ t.test("templates", async (t) => {
       .filter(({ type, payload }) => type === "template.status_updated" && payload.data.hsm_id === hsmId)
       .map(({ payload }) => payload);
 
-  t.test("a template is submitted as it is and answered with its id", async (t) => {
+  t.test("a template is submitted unchanged and returned with its id", async (t) => {
     const { tenant, submit } = await newClient();
     const template = simpleTemplate("order_update", {
       allow_category_change: true,
@@ -92,7 +92,7 @@ t.test("templates", async (t) => {
     t.match(row, { waba_id: WABA_ID, hsm_id: id_external, name: "order_update", language: "pt_BR" });
   });
 
-  t.test("what becomes of the review is told and kept", async (t) => {
+  t.test("the result of a review is recorded as an event and cached", async (t) => {
     const { tenant, submit, list } = await newClient();
     for (const [name, first, last] of [
       ["hello_again", "PENDING", { status: "APPROVED", platform_status: "APPROVED", reason: "NONE" }],
@@ -104,7 +104,7 @@ t.test("templates", async (t) => {
       const { body } = await submit(simpleTemplate(name));
       t.equal(body.status, first, name);
       const { id_external: hsm_id } = body;
-      const recorded = await until(`the end of ${name}`, async () =>
+      const recorded = await until(`${name} has its final status`, async () =>
         (await statusEvents(tenant.id, hsm_id)).find(
           ({ data }) => data.platform_status === last.platform_status,
         ),
@@ -112,14 +112,14 @@ t.test("templates", async (t) => {
       t.same(recorded.data, { hsm_id, name, language: "pt_BR", ...last });
       t.match(recorded.raw, { message_template_name: name });
       const row = (await readCachedTemplates(api, tenant)).find((cached) => cached.hsm_id === hsm_id);
-      // Two that are told within a second may come in any order.
+      // Two webhooks within a second may arrive in any order.
       if (name !== "pause_me") t.match(row, last, name);
       const [listed] = (await list({ name })).body.data;
       const { reason: rejected_reason, ...expectedStatus } = last;
       t.match(listed, { hsm_id, ...expectedStatus, rejected_reason });
     }
     t.match((await list({ name: "recategorise_me" })).body.data, [{ category: "MARKETING" }]);
-    const category = await until("the new category", async () =>
+    const category = await until("the new category is recorded", async () =>
       (await readClientEvents(api, tenant.id)).find(({ type }) => type === "template.category_updated"),
     );
     t.match(category.payload.data, { name: "recategorise_me", before: "UTILITY", after: "MARKETING" });
@@ -129,7 +129,7 @@ t.test("templates", async (t) => {
     );
   });
 
-  t.test("a refusal of the platform is a 200 with its status and its words", async (t) => {
+  t.test("a platform refusal gets 200 with the platform's status and error", async (t) => {
     const { tenant, submit } = await newClient();
     await submit(simpleTemplate("taken_name"));
     const { status, body } = await submit(simpleTemplate("taken_name"));
@@ -158,7 +158,7 @@ t.test("templates", async (t) => {
       [{ kind: "error", code: 200 }, 403],
       [{ kind: "error", code: 2 }, 503],
       [{ kind: "error", code: 3 }, 500],
-      // It must not be taken for an acceptance.
+      // An error body with status 200 must not count as accepted.
       [{ kind: "error_in_200", code: 100 }, 400],
     ] as const) {
       await arm(sandbox, { ...fault, match: { method: "POST" } });
@@ -170,12 +170,12 @@ t.test("templates", async (t) => {
     const cachedTemplates = namesIn(await readCachedTemplates(api, tenant));
     t.ok(
       cachedTemplates.includes("taken_name") && !cachedTemplates.includes("never_taken"),
-      "what was refused is not kept",
+      "a refused template is not cached",
     );
     t.notMatch(body, { platform_error: { message: /EAA/ } });
   });
 
-  t.test("where the platform says nothing that can be read, nobody is told that it did", async (t) => {
+  t.test("an unreadable or missing platform response is reported as such", async (t) => {
     const { submit, list, remove } = await newClient();
     for (const kind of ["html", "drop_before", "drop_after"]) {
       await arm(sandbox, { kind, match: { method: "POST" } });
@@ -188,10 +188,10 @@ t.test("templates", async (t) => {
       t.match(removal.body, { error: "platform_unavailable", retryable: true });
     }
     await arm(sandbox, { kind: "html", match: { method: "GET" } });
-    t.equal((await list()).status, 200, "a read is tried again");
+    t.equal((await list()).status, 200, "a read is retried");
   });
 
-  t.test("a dead token ends the channel, whatever is answered", async (t) => {
+  t.test("a dead token disconnects the channel on every route", async (t) => {
     for (const [what, expected] of [
       ["submit", { status: 200, body: { externalCode: 401, message: /./, platform_error: { code: 190 } } }],
       ["list", { status: 409, body: { error: "channel_disconnected", platform_error: { code: 190 } } }],
@@ -224,7 +224,7 @@ t.test("templates", async (t) => {
     }
   });
 
-  t.test("only connected chatapp channels of one's own have templates", async (t) => {
+  t.test("only the client's own connected chatapp channels have templates", async (t) => {
     const { tenant, channelId } = await newClient();
     const setStatus = async (id: string, status: string) =>
       api.db.query("update channels set status = $2 where id = $1", [id, status]);
@@ -261,10 +261,10 @@ t.test("templates", async (t) => {
         if (status === 400) t.equal(reply.body.details[0].path, "/channel_id");
       }
     }
-    t.same(await takeReceivedCalls(sandbox), [], "the platform was not asked");
+    t.same(await takeReceivedCalls(sandbox), [], "the platform was not called");
   });
 
-  t.test("bad input is refused by name, before anything is looked up", async (t) => {
+  t.test("invalid input gets an error that names the field, without calling the platform", async (t) => {
     const { submit, list, remove } = await newClient();
     const right = simpleTemplate("a_template");
     const { after } = (await list({ limit: 1 })).body.paging.cursors;
@@ -319,7 +319,7 @@ t.test("templates", async (t) => {
     t.same(await takeReceivedCalls(sandbox), []);
   });
 
-  t.test("a list has each translation, and beside them the namespace, which is kept", async (t) => {
+  t.test("a list has each translation and the namespace, which is cached", async (t) => {
     const { channelId, submit, list } = await newClient(OTHER_WABA_ID);
     for (const language of ["pt_BR", "en_US"]) await submit(simpleTemplate("instant_both", { language }));
     await takeReceivedCalls(sandbox);
@@ -339,14 +339,14 @@ t.test("templates", async (t) => {
     );
     t.same(body.paging, { cursors: { before: null, after: null }, has_more: false });
     t.equal(body.namespace, "c1d1f1a2_0b7e_4f6a_9a53_7d2f5d1c9b02");
-    t.equal((await takeReceivedCalls(sandbox)).length, 2, "the list and the namespace");
+    t.equal((await takeReceivedCalls(sandbox)).length, 2, "one call for the list and one for the namespace");
     t.equal((await list()).body.namespace, body.namespace);
-    t.equal((await takeReceivedCalls(sandbox)).length, 1, "which is known now");
+    t.equal((await takeReceivedCalls(sandbox)).length, 1, "the namespace is cached");
     const [row] = await api.db.query("select template_namespace from channels where id = $1", [channelId]);
     t.match(row, { template_namespace: body.namespace });
   });
 
-  t.test("a list is filtered, and read page by page or as a whole", async (t) => {
+  t.test("a list is filtered and read in pages or as a whole", async (t) => {
     const { tenant, submit, list } = await newClient(OTHER_WABA_ID);
     const otherClient = await newClient(OTHER_WABA_ID);
     const names = Array.from({ length: 9 }, (_, i) => `${i % 3 === 0 ? "reject_" : "instant_"}page_${i}`);
@@ -355,13 +355,13 @@ t.test("templates", async (t) => {
         simpleTemplate(name, { category: "MARKETING", language: name.endsWith("7") ? "en_US" : "es" }),
       );
     const mine = { category: "MARKETING", language: "es" };
-    await until("the reviews are over", async () => {
+    await until("all reviews have ended", async () => {
       const { data } = (await list(mine)).body;
       return data.every(({ status }: { status: string }) => status !== "PENDING");
     });
     const inSpanish = names.filter((name) => !name.endsWith("7"));
     const isRejected = (name: string) => name.startsWith("reject_");
-    t.same(namesIn((await list(mine)).body.data), inSpanish, "in the platform's order");
+    t.same(namesIn((await list(mine)).body.data), inSpanish, "the platform's order is kept");
 
     const readListPages = async (filters: object, limit: number) => {
       const found: string[][] = [];
@@ -371,7 +371,7 @@ t.test("templates", async (t) => {
         t.equal(paging.cursors.before, null);
         t.equal(paging.has_more, paging.cursors.after !== null);
         if (!paging.has_more) return found;
-        if (found.length > names.length) throw new Error("the pages do not end");
+        if (found.length > names.length) throw new Error("the list has too many pages");
         after = { after: paging.cursors.after };
       }
     };
@@ -393,7 +393,7 @@ t.test("templates", async (t) => {
 
     const first = (await list({ ...mine, limit: 3 })).body.paging.cursors;
     const rest = (await list({ ...mine, after: first.after })).body;
-    t.same(namesIn(rest.data), inSpanish.slice(3), "without a limit all that follow");
+    t.same(namesIn(rest.data), inSpanish.slice(3), "all following templates are returned without a limit");
     const otherChannel = await makeChannel(api, tenant, {
       wabaId: OTHER_WABA_ID,
       token: issueChatToken([OTHER_WABA_ID]),
@@ -403,16 +403,16 @@ t.test("templates", async (t) => {
       { after: first.after },
       { ...mine, after: first.after, status: "APPROVED" },
     ])
-      t.equal((await list(other)).status, 400, "a cursor of another list");
-    t.equal((await otherClient.list({ ...mine, after: first.after })).status, 400, "of another client");
+      t.equal((await list(other)).status, 400, "another list's cursor");
+    t.equal((await otherClient.list({ ...mine, after: first.after })).status, 400, "another client's cursor");
   });
 
-  t.test("our words for a status cover all that they stand for", async (t) => {
+  t.test("a filter by Herald's status includes every platform status it stands for", async (t) => {
     const { submit, list } = await newClient();
     await submit(simpleTemplate("pause_for_filter"));
     const nameFilter = { name: "pause_for_filter" };
     await until(
-      "it is paused",
+      "the template is paused",
       async () => (await list({ ...nameFilter, status: "PAUSED" })).body.data.length === 1,
     );
     const [found] = (await list({ ...nameFilter, status: "REJECTED" })).body.data;
@@ -421,12 +421,12 @@ t.test("templates", async (t) => {
       t.same((await list({ ...nameFilter, status })).body.data, [], status);
   });
 
-  t.test("a list refreshes what is known, and what is gone there is gone here", async (t) => {
+  t.test("a full list refreshes the cache and removes templates the platform no longer has", async (t) => {
     const { tenant, submit, list } = await newClient();
     const { id_external: shared } = (await (await newClient()).submit(simpleTemplate("instant_shared"))).body;
     const { id_external: mine } = (await submit(simpleTemplate("instant_mine"))).body;
     await until(
-      "both have been told of",
+      "both templates have a status event",
       async () => (await statusEvents(tenant.id, mine)).concat(await statusEvents(tenant.id, shared))[1],
     );
     await api.db.query("delete from templates where client_id = $1 and hsm_id = $2", [tenant.id, shared]);
@@ -460,14 +460,17 @@ t.test("templates", async (t) => {
     t.match(rows, [known, known]);
   });
 
-  t.test("a template is deleted by name, or one translation by its id as well", async (t) => {
+  t.test("a template is deleted by name, or a single translation by name and id", async (t) => {
     const { tenant, submit, remove, list } = await newClient();
     const ids: string[] = [];
     for (const language of ["pt_BR", "en_US", "es"])
       ids.push((await submit(simpleTemplate("reject_old", { language }))).body.id_external);
     ids.push((await submit(simpleTemplate("reject_other"))).body.id_external);
     for (const id of ids)
-      await until("the review, which would be told late", async () => (await statusEvents(tenant.id, id))[0]);
+      await until(
+        "the review has ended, so that no late webhook follows",
+        async () => (await statusEvents(tenant.id, id))[0],
+      );
     const done = { success: true, status_code: 200 };
     const one = await remove("reject_old", { hsm_id: ids[1] });
     t.equal(one.status, 200);
@@ -491,10 +494,10 @@ t.test("templates", async (t) => {
     });
     const mismatch = await remove("reject_other", { hsm_id: "5" });
     t.match(mismatch.body, { success: false, status_code: 400 });
-    t.same(await cachedRejects(), ["reject_other pt_BR"], "what was refused is kept");
+    t.same(await cachedRejects(), ["reject_other pt_BR"], "a refused deletion keeps the cached template");
   });
 
-  t.test("what cannot be kept here does not hide what the platform has done", async (t) => {
+  t.test("a failing cache does not hide the platform's result", async (t) => {
     const { submit, list, remove, channelId } = await newClient();
     isCacheBroken = true;
     t.teardown(() => {
@@ -507,7 +510,7 @@ t.test("templates", async (t) => {
     t.match(lines, [{ channel: channelId }, {}, {}]);
   });
 
-  t.test("who has been told to wait is not let through to the platform", async (t) => {
+  t.test("a throttled business gets 429 without calling the platform", async (t) => {
     const { submit, list, remove } = await newClient();
     await arm(sandbox, { kind: "error", code: 80008 });
     const first = await submit(simpleTemplate("too_many"));
@@ -521,7 +524,7 @@ t.test("templates", async (t) => {
     t.same(await takeReceivedCalls(sandbox), []);
   });
 
-  t.test("no token is written into the log or an answer", async (t) => {
+  t.test("no token is logged or returned", async (t) => {
     const { submit } = await newClient(WABA_ID, `${DEMO_CHAT_TOKEN}Unknown`);
     const { text } = await submit(simpleTemplate("a_template"));
     t.notMatch(text, "EAA");

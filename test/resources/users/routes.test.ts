@@ -13,7 +13,7 @@ import { until } from "../../fixtures/until.ts";
 const ABSENT = "usr_01k9zv3m5q8x7w2r4t6y0a1b2c";
 const someEmail = () => `${randomBytes(6).toString("hex")}@example.com`;
 
-/** What a person of the console does with users. */
+/** API calls a user of the console makes with users. */
 const usersOf = (api: Api, { headers }: Pick<SignedInUser, "headers">) => ({
   create: (json: unknown) => api.call("POST", "/api/users", { headers, json }),
   list: (query = "") => api.call("GET", `/api/users${query}`, { headers }),
@@ -30,7 +30,7 @@ const me = (api: Api, { headers }: Pick<SignedInUser, "headers">) =>
 const login = (api: Api, email: string, password: string) =>
   api.call("POST", "/api/auth/login", { json: { email, password } });
 
-/** How long it took until a probe held. */
+/** Waits for the probe and returns the milliseconds it took. */
 async function measureUntil(what: string, probe: () => Promise<boolean>): Promise<number> {
   const began = Date.now();
   await until(what, probe);
@@ -59,7 +59,7 @@ t.test("users", async (t) => {
     t.notMatch(listed.text, /hash|scrypt/);
   });
 
-  t.test("a password that was given works and is not repeated", async (t) => {
+  t.test("a given password works and is not returned", async (t) => {
     const users = usersOf(api, await (await makeTenant(api)).createUser("admin"));
     const email = someEmail();
     const created = await users.create({ email, name: "Ann", role: "viewer", password: "Ann's very own" });
@@ -67,7 +67,7 @@ t.test("users", async (t) => {
     t.equal((await login(api, email, "Ann's very own")).status, 200);
   });
 
-  t.test("an email names one person over all clients, in whichever letter case", async (t) => {
+  t.test("an email is unique across all clients, ignoring case", async (t) => {
     const [one, other] = [await makeTenant(api), await makeTenant(api)];
     const taken = await one.createUser("member");
     for (const tenant of [one, other]) {
@@ -82,22 +82,22 @@ t.test("users", async (t) => {
 
   const good = () => ({ email: someEmail(), name: "Ann", role: "member" });
   const bad: Record<string, unknown> = {
-    "nothing at all": {},
+    "an empty object": {},
     "no name": { ...good(), name: undefined },
     "a name of spaces": { ...good(), name: " " },
     "no email": { ...good(), email: undefined },
-    "an email that is none": { ...good(), email: "ann" },
-    "an email that is too long": { ...good(), email: `${"x".repeat(250)}@example.com` },
+    "a malformed email": { ...good(), email: "ann" },
+    "an overlong email": { ...good(), email: `${"x".repeat(250)}@example.com` },
     "an unknown role": { ...good(), role: "king" },
     "a short password": { ...good(), password: "1234567" },
-    "a long password": { ...good(), password: "x".repeat(257) },
+    "an overlong password": { ...good(), password: "x".repeat(257) },
     "a password that is null": { ...good(), password: null },
     "U+0000 in the name": { ...good(), name: "a\u0000" },
-    "half a surrogate pair in the password": { ...good(), password: "secrets\ud800" },
+    "an unpaired surrogate in the password": { ...good(), password: "secrets\ud800" },
     "an unknown field": { ...good(), client_id: "x" },
   };
 
-  t.test("bad input makes no user", async (t) => {
+  t.test("invalid input creates no user", async (t) => {
     const users = usersOf(api, await (await makeTenant(api)).createUser("owner"));
     for (const [what, json] of Object.entries(bad)) {
       const reply = await users.create(json);
@@ -107,7 +107,7 @@ t.test("users", async (t) => {
     t.equal((await users.list()).body.data.length, 1);
   });
 
-  t.test("the list is read page by page, newest first, forwards and backwards", async (t) => {
+  t.test("users are paged newest first, forward and backward", async (t) => {
     const tenant = await makeTenant(api);
     const created: string[] = [];
     for (const role of ["owner", ...ROLES] as const) created.unshift((await tenant.createUser(role)).id);
@@ -120,10 +120,10 @@ t.test("users", async (t) => {
       );
     const { after } = (await users.list("?limit=2")).body.paging.cursors;
     const otherUsers = usersOf(api, await (await makeTenant(api)).createUser("owner"));
-    t.equal((await otherUsers.list(`?after=${after}`)).status, 400, "a cursor of another client");
+    t.equal((await otherUsers.list(`?after=${after}`)).status, 400, "another client's cursor");
   });
 
-  t.test("only an owner makes an owner", async (t) => {
+  t.test("only an owner can make a user an owner", async (t) => {
     const tenant = await makeTenant(api);
     const [owner, admin, member] = [
       await tenant.createUser("owner"),
@@ -140,7 +140,7 @@ t.test("users", async (t) => {
     t.equal((await byOwner.update(member.id, { role: "owner" })).body.role, "owner");
   });
 
-  t.test("an admin does not touch the standing of an owner", async (t) => {
+  t.test("an admin cannot change an owner's role or disable an owner", async (t) => {
     const tenant = await makeTenant(api);
     const owner = await tenant.createUser("owner");
     await tenant.createUser("owner");
@@ -154,7 +154,7 @@ t.test("users", async (t) => {
     });
   });
 
-  t.test("the last owner stays, and an owner who is disabled does not count", async (t) => {
+  t.test("the last enabled owner cannot be demoted or disabled", async (t) => {
     const tenant = await makeTenant(api);
     const [owner, other] = [await tenant.createUser("owner"), await tenant.createUser("owner")];
     const users = usersOf(api, owner);
@@ -168,7 +168,7 @@ t.test("users", async (t) => {
     t.equal((await users.update(owner.id, { role: "member" })).status, 200);
   });
 
-  t.test("of two owners who demote each other at the same moment one succeeds", async (t) => {
+  t.test("only one of two owners who demote each other concurrently succeeds", async (t) => {
     const tenant = await makeTenant(api);
     const [one, other] = [await tenant.createUser("owner"), await tenant.createUser("owner")];
     const holder = await connectRawClient(t, api.config.DATABASE_URL);
@@ -185,7 +185,7 @@ t.test("users", async (t) => {
     t.equal((await api.db.query(owners, [tenant.id])).length, 1);
   });
 
-  t.test("of two changes at the same moment neither undoes the other", async (t) => {
+  t.test("concurrent changes of different fields are both kept", async (t) => {
     const tenant = await makeTenant(api);
     const [admin, member] = [await tenant.createUser("admin"), await tenant.createUser("member")];
     const users = usersOf(api, admin);
@@ -199,7 +199,7 @@ t.test("users", async (t) => {
     t.match((await users.update(member.id, {})).body, { name: "Bob", role: "viewer" });
   });
 
-  t.test("a change that changes nothing writes nothing, and null counts as absent", async (t) => {
+  t.test("an update without changes writes nothing, and null counts as absent", async (t) => {
     const tenant = await makeTenant(api);
     const [owner, member] = [await tenant.createUser("owner"), await tenant.createUser("member")];
     const users = usersOf(api, owner);
@@ -243,13 +243,13 @@ t.test("users", async (t) => {
     t.ok(back < 6 * SECOND);
   });
 
-  t.test("a changed role is seen within 5 s", async (t) => {
+  t.test("a changed role takes effect within 5 s", async (t) => {
     const tenant = await makeTenant(api);
     const [owner, admin] = [await tenant.createUser("owner"), await tenant.createUser("admin")];
     t.equal((await me(api, admin)).body.role, "admin");
     await usersOf(api, owner).update(admin.id, { role: "viewer" });
     const seen = await measureUntil(
-      "the role is seen",
+      "the new role is in effect",
       async () => (await me(api, admin)).body.role === "viewer",
     );
     t.ok(seen < 6 * SECOND);
@@ -261,7 +261,7 @@ t.test("passwords", async (t) => {
   const api = await startApi(t);
   const password = "another one altogether";
 
-  t.test("one's own is changed with the old one, by whichever role", async (t) => {
+  t.test("a user of any role changes their own password with the old one", async (t) => {
     const tenant = await makeTenant(api);
     for (const role of ["owner", "viewer"] as const) {
       const person = await tenant.createUser(role);
@@ -278,7 +278,7 @@ t.test("passwords", async (t) => {
     }
   });
 
-  t.test("tokens from before the change are refused within 5 s; a new login works at once", async (t) => {
+  t.test("a password change revokes old tokens within 5 s; a new login works immediately", async (t) => {
     const person = await (await makeTenant(api)).createUser("member");
     t.equal((await me(api, person)).status, 200);
     await usersOf(api, person).setPassword(person.id, { password, old_password: PASSWORD });
@@ -287,18 +287,18 @@ t.test("passwords", async (t) => {
     t.equal((await me(api, { headers: { authorization: `Bearer ${token}` } })).status, 200);
   });
 
-  t.test("a token from the very second of the change does not outlive it", async (t) => {
+  t.test("a token issued in the same second before the change is refused", async (t) => {
     const person = await (await makeTenant(api)).createUser("member");
     const { token } = (await login(api, person.email, PASSWORD)).body;
-    // As if the password had been changed right after the login, in the same second or not.
+    // Simulates a password change right after the login, possibly in the same second.
     const change =
       "update users set tokens_valid_from = last_login_at + interval '1 millisecond' where id = $1";
     await api.db.query(change, [person.id]);
     t.equal((await me(api, { headers: { authorization: `Bearer ${token}` } })).status, 401);
   });
 
-  t.test("what an owner sets is not undone by whoever still knows the old one", async (t) => {
-    // The change with the old password has passed its check, and is held up before it writes.
+  t.test("a concurrent change with the old password does not overwrite an owner's reset", async (t) => {
+    // The change with the old password has passed its check and is blocked before its write.
     let [resume, isHeld] = [() => {}, false];
     const resumed = new Promise<void>((resolve) => {
       resume = resolve;
@@ -315,7 +315,7 @@ t.test("passwords", async (t) => {
       password,
       old_password: PASSWORD,
     });
-    await until("held up", () => isHeld);
+    await until("the change is blocked", () => isHeld);
     t.equal((await usersOf(api, owner).setPassword(member.id, { password: "set by the owner" })).status, 204);
     resume();
     const refused = await pendingChange;
@@ -325,7 +325,7 @@ t.test("passwords", async (t) => {
     t.equal((await login(api, member.email, password)).status, 401);
   });
 
-  t.test("somebody else's is for an owner alone, who needs no old one", async (t) => {
+  t.test("only an owner sets another user's password, without the old one", async (t) => {
     const tenant = await makeTenant(api);
     const [owner, admin, member] = [
       await tenant.createUser("owner"),
@@ -341,7 +341,7 @@ t.test("passwords", async (t) => {
     t.equal((await usersOf(api, owner).setPassword(ABSENT, { password })).status, 404);
   });
 
-  t.test("bad input changes none", async (t) => {
+  t.test("invalid input changes no password", async (t) => {
     const person = await (await makeTenant(api)).createUser("owner");
     const users = usersOf(api, person);
     for (const json of [
@@ -357,7 +357,7 @@ t.test("passwords", async (t) => {
     t.equal((await login(api, person.email, PASSWORD)).status, 200);
   });
 
-  t.test("wrong old ones are counted together with failed logins", async (t) => {
+  t.test("wrong old passwords count together with failed logins", async (t) => {
     const person = await (await makeTenant(api)).createUser("member");
     const users = usersOf(api, person);
     const wrong = { password, old_password: "wrong" };

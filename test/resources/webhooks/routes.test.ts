@@ -16,7 +16,7 @@ import { makeTenant, type Tenant } from "../../fixtures/tenants/tenants.ts";
 
 const OWN_TOKEN = "own-token-of-the-client-0042";
 
-/** What each host of the tests resolves to. */
+/** Addresses of the test's hosts. */
 const DNS_RECORDS: Record<string, string[]> = {
   "public.example": ["8.8.8.8", "2606:4700::1"],
   "private.example": ["10.0.0.1"],
@@ -36,7 +36,7 @@ const resolver: Resolver = async (host) => {
 
 const SETTINGS = { PUBLIC_URL: "https://herald.example:8443/base" };
 
-/** The webhook resource with a resolver that knows the names above. */
+/** Starts the webhook routes with the test's resolver. */
 async function start(
   t: Test,
   settings: Record<string, string> = {},
@@ -69,7 +69,7 @@ async function hooksOf(api: Api, tenant: Tenant) {
   };
 }
 
-/** Where a rotation of the encryption keys expects it. */
+/** The encryption context that a rotation of the encryption keys uses. */
 const formerContext = ({ id }: Tenant) =>
   sealedContext({ table: "webhook_configs", column: "former_secret_sealed", id });
 
@@ -87,7 +87,7 @@ t.test("webhook configuration", async (t) => {
   };
   const tokens = async ({ id }: Tenant) => openWebhookTokens(await findWebhookConfig(api.db, id), secretBox);
 
-  t.test("says that nothing is set while nothing is", async (t) => {
+  t.test("a new client has an empty configuration", async (t) => {
     const { hooks } = await newTenant();
     const { status, body } = await hooks.read();
     t.equal(status, 200);
@@ -104,7 +104,7 @@ t.test("webhook configuration", async (t) => {
     t.equal(urls.embedded_signup.url, null);
   });
 
-  t.test("shows every address and what reaches it", async (t) => {
+  t.test("the configuration lists every URL and its event types", async (t) => {
     const { hooks } = await newTenant();
     const { body } = await hooks.update({ webhook_url: "https://public.example/in" });
     t.match(body, { webhook_url: "https://public.example/in", configured: true });
@@ -143,7 +143,7 @@ t.test("webhook configuration", async (t) => {
     t.same((await hooks.read()).body, body);
   });
 
-  t.test("keeps an address in its normal form", async (t) => {
+  t.test("webhook_url is stored in normalised form", async (t) => {
     const { hooks } = await newTenant();
     const CASES: [string, string][] = [
       ["https://public.example", "https://public.example"],
@@ -166,7 +166,7 @@ t.test("webhook configuration", async (t) => {
     }
   });
 
-  t.test("refuses an address that no event may go to, and keeps the one it has", async (t) => {
+  t.test("a webhook_url that events must not go to is refused, and the old one is kept", async (t) => {
     const { hooks, tenant } = await newTenant();
     await hooks.update({ webhook_url: "https://public.example/kept" });
     const bad: unknown[] = [
@@ -238,7 +238,7 @@ t.test("webhook configuration", async (t) => {
     t.equal((await auditOf(api, tenant)).length, 1);
   });
 
-  t.test("takes an address of 2,048 characters", async (t) => {
+  t.test("a webhook_url may have up to 2,048 characters", async (t) => {
     const { hooks } = await newTenant();
     const start = "https://public.example/";
     const longestUrl = start + "a".repeat(2_048 - start.length);
@@ -246,13 +246,13 @@ t.test("webhook configuration", async (t) => {
     t.equal((await hooks.update({ webhook_url: longestUrl })).body.webhook_url, longestUrl);
   });
 
-  t.test("takes another port or scheme of its own host for another's", async (t) => {
+  t.test("another port of Herald's own host is allowed", async (t) => {
     const { hooks } = await newTenant();
     DNS_RECORDS["herald.example"] = ["8.8.8.8"];
     t.equal((await hooks.update({ webhook_url: "https://herald.example/in" })).status, 200);
   });
 
-  t.test("accepts a name that does not resolve in time", async (t) => {
+  t.test("a host that does not resolve in time is accepted", async (t) => {
     const { hooks } = await newTenant();
     const began = Date.now();
     t.equal((await hooks.update({ webhook_url: "https://slow.example" })).status, 200);
@@ -260,7 +260,7 @@ t.test("webhook configuration", async (t) => {
     t.ok(elapsedMs >= 1.9 * SECOND && elapsedMs < 10 * SECOND, `${elapsedMs} ms`);
   });
 
-  t.test("forgets an address that is emptied, and does not by null", async (t) => {
+  t.test("an empty webhook_url clears it, and null leaves it unchanged", async (t) => {
     const { hooks, tenant } = await newTenant();
     await hooks.update({ webhook_url: "https://public.example" });
     t.match((await hooks.update({ webhook_url: null })).body, { configured: true });
@@ -274,7 +274,7 @@ t.test("webhook configuration", async (t) => {
     );
   });
 
-  t.test("takes a token of the client's own, shows its end, and keeps it sealed", async (t) => {
+  t.test("the client's own token is stored encrypted and shown only by its last characters", async (t) => {
     const { hooks, tenant } = await newTenant();
     const { body, text } = await hooks.update({ webhook_secret: OWN_TOKEN });
     t.match(body, { webhook_secret_set: true, webhook_secret_hint: "whsec_…0042", configured: false });
@@ -292,7 +292,7 @@ t.test("webhook configuration", async (t) => {
     ]);
   });
 
-  t.test("refuses a token that is too short, too long, or not visible ASCII", async (t) => {
+  t.test("a token that is too short, too long or not visible ASCII is refused", async (t) => {
     const { hooks } = await newTenant();
     for (const length of [16, 256])
       t.equal((await hooks.update({ webhook_secret: "x".repeat(length) })).status, 200, `${length}`);
@@ -316,13 +316,13 @@ t.test("webhook configuration", async (t) => {
     }
   });
 
-  t.test("refuses fields it does not know", async (t) => {
+  t.test("unknown fields are refused", async (t) => {
     const { hooks } = await newTenant();
     for (const json of [{ url: "https://public.example" }, { configured: true }, []])
       t.equal((await hooks.update(json)).status, 400);
   });
 
-  t.test("generates a token, which no other answer shows", async (t) => {
+  t.test("a generated token is shown only once", async (t) => {
     const { hooks, tenant } = await newTenant();
     const { status, body } = await hooks.generate();
     t.equal(status, 201);
@@ -338,10 +338,10 @@ t.test("webhook configuration", async (t) => {
     t.notMatch(JSON.stringify(audit), "whsec_");
   });
 
-  t.test("keeps the former token for the grace, and no longer", async (t) => {
+  t.test("the former token stays valid only during the grace period", async (t) => {
     const { hooks, tenant } = await newTenant();
     const first = (await hooks.generate({ grace_minutes: 60 })).body.webhook_secret;
-    t.same(await tokens(tenant), { current: first }, "there was none before");
+    t.same(await tokens(tenant), { current: first }, "there was no token before");
     const second = (await hooks.generate({ grace_minutes: 60 })).body.webhook_secret;
     t.same(await tokens(tenant), { current: second, former: first });
     const { former_secret_sealed, former_secret_until: until } = await findWebhookConfig(api.db, tenant.id);
@@ -355,7 +355,7 @@ t.test("webhook configuration", async (t) => {
     t.match((await auditOf(api, tenant)).at(-1), { details: { grace_minutes: 10_080 } });
   });
 
-  t.test("ends a grace by a rotation without one, and by any token that is set or cleared", async (t) => {
+  t.test("the grace period ends with a rotation without one or a set or cleared token", async (t) => {
     const { hooks, tenant } = await newTenant();
     const startGrace = async () => {
       await hooks.update({ webhook_secret: OWN_TOKEN });
@@ -366,18 +366,18 @@ t.test("webhook configuration", async (t) => {
     t.same(await tokens(tenant), { current: webhook_secret });
     const current = await startGrace();
     await hooks.update({ webhook_secret: current });
-    t.same(await tokens(tenant), { current }, "the same token again");
+    t.same(await tokens(tenant), { current }, "setting the same token again");
     await startGrace();
     await hooks.update({ webhook_secret: null });
     t.same(await tokens(tenant), {});
     await startGrace();
     await hooks.update({ webhook_url: "https://public.example" });
-    t.equal((await tokens(tenant)).former, OWN_TOKEN, "an address changes no token");
+    t.equal((await tokens(tenant)).former, OWN_TOKEN, "a change of webhook_url keeps the tokens");
     const { former_secret_sealed } = await findWebhookConfig(api.db, tenant.id);
     t.ok(former_secret_sealed);
   });
 
-  t.test("refuses a grace that is none", async (t) => {
+  t.test("an invalid grace period is refused", async (t) => {
     const { hooks } = await newTenant();
     for (const grace_minutes of [-1, 10_081, 1.5, "1", null])
       t.equal((await hooks.generate({ grace_minutes })).status, 400, JSON.stringify(grace_minutes));
@@ -385,7 +385,7 @@ t.test("webhook configuration", async (t) => {
     t.match((await hooks.read()).body, { webhook_secret_set: false });
   });
 
-  t.test("replaces a token that no key opens any more", async (t) => {
+  t.test("a token that cannot be decrypted can be replaced", async (t) => {
     const { hooks, tenant } = await newTenant();
     await hooks.update({ webhook_secret: OWN_TOKEN });
     await api.db.query("update webhook_configs set secret_sealed = 'lost.xyz' where id = $1", [tenant.id]);
@@ -397,7 +397,7 @@ t.test("webhook configuration", async (t) => {
     t.same(await tokens(tenant), { current: OWN_TOKEN });
   });
 
-  t.test("switches each key by itself", async (t) => {
+  t.test("each dispatch key is enabled and disabled separately", async (t) => {
     const { hooks, tenant } = await newTenant();
     const disabledKeys = (body: { dispatch_urls: Record<string, Record<string, { enabled: boolean }>> }) =>
       Object.entries({ ...body.dispatch_urls.platforms, ...body.dispatch_urls.services })
@@ -419,10 +419,10 @@ t.test("webhook configuration", async (t) => {
     const audit = await auditOf(api, tenant);
     t.match(audit[0], { action: "webhook.switched", details: { key: "chatapp", enabled: false } });
     t.match(audit[1], { action: "webhook.switched", details: { key: "chatapp", enabled: true } });
-    t.equal(audit.length, 12, "what changed nothing is not in it");
+    t.equal(audit.length, 12, "requests without a change are not audited");
   });
 
-  t.test("knows no other keys", async (t) => {
+  t.test("an unknown dispatch key is refused", async (t) => {
     const { hooks } = await newTenant();
     for (const key of ["embedded_signup", "billing", "CHATAPP", "constructor", "%20", "x".repeat(500)]) {
       const reply = await hooks.switchKey(key, { enabled: false });
@@ -434,7 +434,7 @@ t.test("webhook configuration", async (t) => {
       t.equal((await hooks.switchKey("chatapp", json)).body.error, "validation_failed", JSON.stringify(json));
   });
 
-  t.test("is each client's own", async (t) => {
+  t.test("each client has its own configuration", async (t) => {
     const [one, other] = [await newTenant(), await newTenant()];
     await one.hooks.update({ webhook_url: "https://public.example", webhook_secret: OWN_TOKEN });
     await one.hooks.switchKey("chatapp", { enabled: false });
@@ -443,7 +443,7 @@ t.test("webhook configuration", async (t) => {
     t.equal(body.dispatch_urls.platforms.chatapp.enabled, true);
   });
 
-  t.test("loses none of the changes that are made at the same moment", async (t) => {
+  t.test("concurrent changes are all kept", async (t) => {
     const { hooks, tenant } = await newTenant();
     const replies = await Promise.all([
       hooks.update({ webhook_url: "https://public.example" }),
@@ -459,16 +459,16 @@ t.test("webhook configuration", async (t) => {
     t.equal((await auditOf(api, tenant)).length, 7);
   });
 
-  t.test("answers an erased client that it is gone", async (t) => {
+  t.test("an erased client gets 401", async (t) => {
     const { hooks, tenant } = await newTenant();
-    await hooks.read(); // its credential is remembered
+    await hooks.read(); // caches its credential
     await deleteClient(api.db, tenant.id);
     for (const reply of [await hooks.update({ webhook_secret: OWN_TOKEN }), await hooks.generate()])
       t.equal(reply.status, 401);
   });
 });
 
-t.test("a change that changes nothing writes nothing", async (t) => {
+t.test("an update without changes writes nothing", async (t) => {
   const { statements, database } = watchStatements();
   const { api } = await start(t, {}, database);
   const tenant = await makeTenant(api);
@@ -497,7 +497,7 @@ t.test("a change that changes nothing writes nothing", async (t) => {
   t.equal(countWrites(), before);
 });
 
-t.test("PRIVATE_DESTINATIONS may be set, by http too", async (t) => {
+t.test("addresses in PRIVATE_DESTINATIONS are allowed as webhook_url, also with http", async (t) => {
   const { api } = await start(t, { PRIVATE_DESTINATIONS: "10.9.0.0/16,127.0.0.0/8" });
   const hooks = await hooksOf(api, await makeTenant(api));
   const CASES: [string, number][] = [

@@ -23,7 +23,7 @@ async function testRouteOf(api: Api) {
     disableKey: (key: string) =>
       api.call("PATCH", `/api/webhooks/dispatch/${key}`, { headers, json: { enabled: false } }),
     generate: (json: unknown) => api.call("POST", "/api/webhooks/config/generate-secret", { headers, json }),
-    /** What is written down of the client's events. */
+    /** Rows of the client's events, deliveries and attempts. */
     history: async () => ({
       events: await rows("events"),
       deliveries: await rows("deliveries"),
@@ -32,10 +32,10 @@ async function testRouteOf(api: Api) {
   };
 }
 
-t.test("a test event", async (t) => {
+t.test("webhook test event", async (t) => {
   const api = await startApi(t, { settings: { PRIVATE_DESTINATIONS: "127.0.0.0/8" } });
 
-  t.test("needs an address to go to", async (t) => {
+  t.test("a test event without a webhook_url gets 409", async (t) => {
     const { send, configure, history, tenant } = await testRouteOf(api);
     for (const _ of ["never configured", "emptied"]) {
       const reply = await send({ key: "chatapp" });
@@ -47,11 +47,11 @@ t.test("a test event", async (t) => {
     t.same(await history(), { events: [], deliveries: [], attempts: [] });
     await configure({ webhook_url: "https://8.8.8.8" });
     await deleteClient(api.db, tenant.id);
-    t.equal((await send()).status, 409, "its client is gone");
+    t.equal((await send()).status, 409, "the client is erased");
     t.same((await history()).events, []);
   });
 
-  t.test("goes to the base address at once, signed, and is written down", async (t) => {
+  t.test("a test event is sent to the base URL immediately, signed and recorded", async (t) => {
     const { send, configure, generate, history, tenant } = await testRouteOf(api);
     const backend = await startWebhookReceiver(t);
     const token = (await generate({})).body.webhook_secret;
@@ -123,7 +123,7 @@ t.test("a test event", async (t) => {
     ]);
   });
 
-  t.test("goes to a key's own address, also while the key is off", async (t) => {
+  t.test("a test event for a key is sent to the key's URL, even while the key is disabled", async (t) => {
     const { send, configure, disableKey } = await testRouteOf(api);
     const backend = await startWebhookReceiver(t);
     await configure({ webhook_url: backend.url });
@@ -141,10 +141,13 @@ t.test("a test event", async (t) => {
       t.match(backend.received.at(-1), { path, body: { key } });
     }
     const { headers } = backend.received[0] ?? { headers: {} };
-    t.notOk("x-webhook-token" in headers || "webhook-signature" in headers, "without a token no signature");
+    t.notOk(
+      "x-webhook-token" in headers || "webhook-signature" in headers,
+      "there is no signature without a token",
+    );
   });
 
-  t.test("carries both signatures in a grace", async (t) => {
+  t.test("a test event during a grace period has both signatures", async (t) => {
     const { send, configure, generate } = await testRouteOf(api);
     const backend = await startWebhookReceiver(t);
     await configure({ webhook_url: backend.url });
@@ -157,7 +160,7 @@ t.test("a test event", async (t) => {
     t.equal(headers["x-webhook-token"], current);
   });
 
-  t.test("that is refused is told and stays failed", async (t) => {
+  t.test("a test event the backend refuses is reported and stays failed", async (t) => {
     const { send, configure, history } = await testRouteOf(api);
     const backend = await startWebhookReceiver(t);
     backend.setStatus(503);
@@ -181,12 +184,12 @@ t.test("a test event", async (t) => {
     t.equal(backend.received.length, 1);
   });
 
-  t.test("that reaches nobody is told and stays failed", async (t) => {
+  t.test("a test event that reaches no backend is reported and stays failed", async (t) => {
     const { send, configure, history, tenant } = await testRouteOf(api);
     await configure({ webhook_url: "http://127.0.0.1:1" });
     const refused = { delivered: false, status_code: null, error: "connection refused" };
     t.match((await send()).body, refused);
-    // As if it had been configured under other exceptions.
+    // Simulates a webhook_url stored under different PRIVATE_DESTINATIONS.
     await api.db.query("update webhook_configs set webhook_url = 'http://10.0.0.1' where id = $1", [
       tenant.id,
     ]);
@@ -197,7 +200,7 @@ t.test("a test event", async (t) => {
     ]);
   });
 
-  t.test("keeps what was answered, as a text and without the token", async (t) => {
+  t.test("the response excerpt is stored as valid text without the token", async (t) => {
     const { send, configure, history } = await testRouteOf(api);
     const token = "a-token-that-is-echoed";
     const backend = await startTcpBackend(t, (socket) =>
@@ -209,7 +212,7 @@ t.test("a test event", async (t) => {
     t.match((await history()).attempts, [{ response_excerpt: "got \ufffd [token]" }]);
   });
 
-  t.test("whose token no key opens is neither recorded nor sent", async (t) => {
+  t.test("a test event whose token cannot be decrypted is neither recorded nor sent", async (t) => {
     const { send, configure, history, tenant } = await testRouteOf(api);
     const backend = await startWebhookReceiver(t);
     await configure({ webhook_url: backend.url, webhook_secret: "x".repeat(16) });
@@ -219,7 +222,7 @@ t.test("a test event", async (t) => {
     t.equal(backend.received.length, 0);
   });
 
-  t.test("refuses what is no key", async (t) => {
+  t.test("an invalid key is refused", async (t) => {
     const { send, configure, history } = await testRouteOf(api);
     await configure({ webhook_url: "http://127.0.0.1:1" });
     for (const json of [{ key: "billing" }, { key: null }, { key: "" }, { key: 1 }, { type: "x" }, []]) {
@@ -230,14 +233,14 @@ t.test("a test event", async (t) => {
     t.same((await history()).events, []);
   });
 
-  t.test("is in the history while it is under way, and never due", async (t) => {
+  t.test("a test event in flight is in the history and never due", async (t) => {
     const { send, configure, history } = await testRouteOf(api);
     const sockets: Socket[] = [];
     const backend = await startTcpBackend(t, (socket) => socket.once("data", () => sockets.push(socket)));
     await configure({ webhook_url: backend.url });
     const pendingReply = send();
-    const socket = await until("it has arrived", () => sockets[0]);
-    // What a process that dies here leaves behind.
+    const socket = await until("the request has arrived", () => sockets[0]);
+    // The rows a process would leave if it crashed now.
     const left = await history();
     t.match(left.deliveries, [
       { state: "failed", attempts: 1, last_error: "interrupted", next_attempt_at: null, url: backend.url },
@@ -251,13 +254,13 @@ t.test("a test event", async (t) => {
     t.equal(attempts.length, 1);
   });
 
-  t.test("that was asked for again meanwhile stays due", async (t) => {
+  t.test("a test event retried while in flight stays due", async (t) => {
     const { send, configure, history, tenant } = await testRouteOf(api);
     const sockets: Socket[] = [];
     const backend = await startTcpBackend(t, (socket) => socket.once("data", () => sockets.push(socket)));
     await configure({ webhook_url: backend.url });
     const pendingReply = send();
-    const socket = await until("it has arrived", () => sockets[0]);
+    const socket = await until("the request has arrived", () => sockets[0]);
     await api.db.query("update deliveries set state = 'pending' where client_id = $1", [tenant.id]);
     socket.end(OK_RESPONSE);
     t.match((await pendingReply).body, { delivered: true });

@@ -14,7 +14,7 @@ import {
   WHOLESALE_ACCOUNT_ID,
 } from "../../../fixtures/tenants/ad-grants.ts";
 
-/** A throttle of theirs holds up whoever uses them. */
+/** Reserved for throttle tests, because the throttle affects every user of the account. */
 const [THROTTLED, FAILING] = AD_ACCOUNT_IDS.slice(6) as [string, string];
 
 const receivedCalls = async ({ sandbox }: AdsContext, path: RegExp) => {
@@ -34,7 +34,7 @@ t.test("ad accounts", async (t) => {
   const context = await startAdsContext(t);
   const { api } = context;
 
-  t.test("are listed newest first, by pages, by state and by a word", async (t) => {
+  t.test("ad accounts are listed newest first, in pages, by status and by search text", async (t) => {
     const advertiser = await context.makeAdvertiser();
     t.same((await advertiser.call("GET", "/ad-accounts")).body, {
       data: [],
@@ -53,7 +53,7 @@ t.test("ad accounts", async (t) => {
     t.same(
       all,
       [last, ...first].map(({ name }) => name),
-      "and the platform's order within a grant",
+      "accounts of one grant keep the platform's order",
     );
     const page = (await advertiser.call("GET", "/ad-accounts?limit=3")).body;
     t.equal(page.paging.has_more, true);
@@ -61,10 +61,10 @@ t.test("ad accounts", async (t) => {
     t.same([...page.data.map(({ name }: { name: string }) => name), ...rest], all);
     t.same(await listNames("?status=active"), ["Sandbox Tea"]);
     t.same((await listNames("?status=available")).length, 3);
-    t.same((await listNames("?q=COFFEE")).length, 2, "whatever the case");
+    t.same((await listNames("?q=COFFEE")).length, 2, "the search ignores case");
     t.same(await listNames("?q=wholesale&status=active"), []);
     t.same(await listNames(`?q=act_${AD_ACCOUNT_IDS[3]}`), ["Sandbox Sushi"]);
-    t.same(await listNames("?q=%25"), [], "a sign that means something elsewhere is only itself");
+    t.same(await listNames("?q=%25"), [], "the search treats % as a literal");
     for (const query of [
       "?status=paused",
       "?q=",
@@ -80,7 +80,7 @@ t.test("ad accounts", async (t) => {
       });
   });
 
-  t.test("are read by the service's own id, each client its own", async (t) => {
+  t.test("an ad account is read by Herald's id, and only by its client", async (t) => {
     const advertiser = await context.makeAdvertiser();
     const [account] = await advertiser.connectAdAccounts(COFFEE_ACCOUNT_ID);
     t.same((await advertiser.call("GET", `/ad-accounts/${account.id}`)).body, account);
@@ -106,7 +106,7 @@ t.test("ad accounts", async (t) => {
       );
   });
 
-  t.test("go from state to state as the table says", async (t) => {
+  t.test("an ad account changes status only as the transition table allows", async (t) => {
     const outcomes: Record<string, Record<string, [number, string]>> = {
       available: { active: [200, "active"], disabled: [409, "invalid_state_transition"] },
       active: { active: [200, "active"], disabled: [200, "disabled"] },
@@ -132,15 +132,11 @@ t.test("ad accounts", async (t) => {
         const details = changes.map((change) => (change as { details: object }).details);
         const ad_account_id = now.ad_account_id;
         t.same(details, status === 200 && from !== to ? [{ ad_account_id, from, to }] : []);
-        t.same(
-          await readClientEvents(api, advertiser.id),
-          [],
-          "what the client does itself it is not told of",
-        );
+        t.same(await readClientEvents(api, advertiser.id), [], "the client's own change records no event");
       }
   });
 
-  t.test("are not changed by what is no state", async (t) => {
+  t.test("an invalid status gets 400", async (t) => {
     const advertiser = await context.makeAdvertiser();
     const { id } = await grantAdAccount(api, advertiser, { status: "available" });
     for (const json of [
@@ -161,7 +157,7 @@ t.test("ad accounts", async (t) => {
     });
   });
 
-  t.test("become heard of when they are activated", async (t) => {
+  t.test("activating an ad account subscribes to its events", async (t) => {
     const advertiser = await context.makeAdvertiser();
     const [account] = await advertiser.connectAdAccounts(COFFEE_ACCOUNT_ID);
     t.equal(await subscribedAt(context, account.id), null);
@@ -169,12 +165,12 @@ t.test("ad accounts", async (t) => {
     await advertiser.call("PATCH", `/ad-accounts/${account.id}`, { status: "active" });
     await advertiser.call("PATCH", `/ad-accounts/${account.id}`, { status: "active" });
     const calls = await receivedCalls(context, /subscribed_apps/);
-    t.equal(calls.length, before + 1, "once: the second time it was active already");
+    t.equal(calls.length, before + 1, "one subscription: the second time the account is already active");
     t.match(calls[0], { method: "POST", path: `/v26.0/act_${COFFEE_ACCOUNT_ID}/subscribed_apps` });
     t.ok(await subscribedAt(context, account.id));
   });
 
-  t.test("are active also where the platform does not want to tell of them", async (t) => {
+  t.test("an ad account becomes active even when the subscription fails", async (t) => {
     const advertiser = await context.makeAdvertiser();
     const [account] = await advertiser.connectAdAccounts(THROTTLED);
     const match = { path_prefix: `/act_${THROTTLED}/subscribed_apps` };
@@ -182,7 +178,7 @@ t.test("ad accounts", async (t) => {
       [{ kind: "error", code: 200 }, "permission"],
       [{ kind: "drop_before" }, "disconnected"],
       [{ kind: "html" }, "unusable_answer"],
-      // Too long for somebody who has got what they asked for already.
+      // Exceeds the subscription's short deadline.
       [{ kind: "delay", ms: 15_000 }, "timeout"],
       [{ kind: "throttle", code: 80004 }, "throttled"],
     ] as const;
@@ -207,7 +203,7 @@ t.test("ad accounts", async (t) => {
     await context.clearFaults();
   });
 
-  t.test("whose token turns out to be dead when they are activated are revoked, and say so", async (t) => {
+  t.test("activating an ad account with a dead token revokes it", async (t) => {
     const advertiser = await context.makeAdvertiser();
     const [coffee, dead] = await advertiser.connectAdAccounts(COFFEE_ACCOUNT_ID, DEAD_TOKEN_ACCOUNT_ID);
     const { status, body } = await advertiser.call("PATCH", `/ad-accounts/${dead.id}`, { status: "active" });
@@ -215,7 +211,7 @@ t.test("ad accounts", async (t) => {
     t.equal((await advertiser.call("GET", `/ad-accounts/${coffee.id}`)).body.status, "revoked");
   });
 
-  t.test("are read anew from the platform, in every state but revoked", async (t) => {
+  t.test("a refresh updates an ad account in every status except revoked", async (t) => {
     const advertiser = await context.makeAdvertiser();
     const accounts = await advertiser.connectAdAccounts(...AD_ACCOUNT_IDS.slice(3, 6));
     const [available, active, disabled] = accounts;
@@ -248,11 +244,11 @@ t.test("ad accounts", async (t) => {
     t.equal(
       (await readClientEvents(api, advertiser.id)).length,
       6,
-      "where nothing is new there is nothing to tell",
+      "a refresh without changes records no event",
     );
   });
 
-  t.test("are not touched by an answer that came with a token they had before", async (t) => {
+  t.test("a response fetched with a replaced token does not update the account", async (t) => {
     const advertiser = await context.makeAdvertiser();
     const [account] = await advertiser.connectAdAccounts(AD_ACCOUNT_IDS[5] as string);
     const [before] = await api.db.query<{ connection_id: string }>(
@@ -272,7 +268,7 @@ t.test("ad accounts", async (t) => {
     t.equal((await advertiser.call("GET", `/ad-accounts/${account.id}`)).body.name, account.name);
   });
 
-  t.test("with a dead token are revoked with all that share it, each is told of once", async (t) => {
+  t.test("a dead token revokes every account that uses it, with one event each", async (t) => {
     const advertiser = await context.makeAdvertiser();
     const otherAdvertiser = await context.makeAdvertiser();
     const [coffee, wholesale, tea] = await advertiser.connectAdAccounts(
@@ -283,7 +279,7 @@ t.test("ad accounts", async (t) => {
     const [otherAccount] = await otherAdvertiser.connectAdAccounts(COFFEE_ACCOUNT_ID);
     await advertiser.call("PATCH", `/ad-accounts/${coffee.id}`, { status: "active" });
     const [regranted] = await advertiser.connectAdAccounts(AD_ACCOUNT_IDS[2] as string);
-    t.equal(regranted.id, tea.id, "this one has a token of its own by now");
+    t.equal(regranted.id, tea.id, "the account has a new token");
     await context.arm({ kind: "dead_token", match: { path_prefix: `/act_${COFFEE_ACCOUNT_ID}` } });
     const replies = await Promise.all(
       Array.from({ length: 3 }, () => advertiser.call("POST", `/ad-accounts/${coffee.id}/refresh`)),
@@ -297,7 +293,7 @@ t.test("ad accounts", async (t) => {
     t.equal(
       await statusOf(otherAdvertiser, otherAccount.id),
       "available",
-      "another client has another token",
+      "another client's token is not affected",
     );
     const events = (await readClientEvents(api, advertiser.id)).filter(
       ({ type }) => type === "ad_account.revoked",
@@ -320,7 +316,7 @@ t.test("ad accounts", async (t) => {
       body: { error: "ad_account_revoked" },
     });
     const tokens = await api.db.query("select 1 from ad_connections where client_id = $1", [advertiser.id]);
-    t.equal(tokens.length, 1, "the dead token is erased");
+    t.equal(tokens.length, 1, "the dead token is deleted");
     await context.clearFaults();
 
     const again = await advertiser.connectAdAccounts(COFFEE_ACCOUNT_ID, WHOLESALE_ACCOUNT_ID);
@@ -343,7 +339,7 @@ t.test("ad accounts", async (t) => {
     t.equal((await advertiser.call("POST", `/ad-accounts/${coffee.id}/refresh`)).status, 200);
   });
 
-  t.test("are not revoked by what a person can mend, nor by a platform that fails", async (t) => {
+  t.test("permission errors and platform failures do not revoke an ad account", async (t) => {
     const advertiser = await context.makeAdvertiser();
     const [account] = await advertiser.connectAdAccounts(FAILING);
     for (const [fault, status, error] of [
@@ -361,7 +357,7 @@ t.test("ad accounts", async (t) => {
   });
 });
 
-t.test("an account is activated although its token cannot be opened", async (t) => {
+t.test("an account is activated even when its token cannot be decrypted", async (t) => {
   const context = await startAdsContext(t);
   const advertiser = await context.makeAdvertiser();
   const [account] = await advertiser.connectAdAccounts(COFFEE_ACCOUNT_ID);

@@ -11,10 +11,10 @@ const run = promisify(execFile);
 
 const RETURN_PATH = "/console/oauth";
 
-/** The address with which the platform sends a person back. */
+/** The URL the platform redirects a person to. */
 const returnUrl = (answer: Record<string, string>) => `${RETURN_PATH}?${new URLSearchParams(answer)}`;
 
-/** What a browser shows of a markup. */
+/** The text a browser shows for the markup. */
 const visibleText = (markup: string) =>
   markup
     .replaceAll(/<[^>]*>/g, "")
@@ -27,7 +27,7 @@ const visibleText = (markup: string) =>
 const commandIn = (text: string) =>
   visibleText(/<pre id="command"[^>]*>([\s\S]*?)<\/pre>/.exec(text)?.[1] as string);
 
-/** A server that answers what it was sent, and the command that reaches it. */
+/** Starts a server that returns the request it received; returns its URL. */
 async function startEchoServer(t: Test) {
   const server = createServer(async (request, response) => {
     const chunks = await request.toArray();
@@ -40,7 +40,7 @@ async function startEchoServer(t: Test) {
   return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Runs what a person would paste, as they would. */
+/** Runs the command like a person who pastes it into a shell. */
 async function runCommand(command: string, shell: string) {
   const { stdout } = await run(shell, ["-c", command], { env: { ...process.env, API_KEY: "sk_test_1" } });
   return JSON.parse(stdout);
@@ -58,13 +58,13 @@ const HOSTILE_VALUES = [
   `-o /tmp/herald-was-here`,
 ];
 
-t.test("people who come back from the ad platform's login", async (t) => {
+t.test("OAuth callback view", async (t) => {
   const address = await startEchoServer(t);
   const redirectUri = "https://herald.customer.example/it's/console/oauth";
   const api = await startApi(t, { settings: { PUBLIC_URL: address, OAUTH_REDIRECT_URI: redirectUri } });
   curlProgram();
 
-  t.test("are shown the command that does the rest, whatever else the address says", async (t) => {
+  t.test("the view shows the exchange command and ignores unknown query parameters", async (t) => {
     const reply = await api.call(
       "GET",
       returnUrl({ code: "AQB-1_x", state: "s.1", granted_scopes: "a", x: "" }),
@@ -81,7 +81,7 @@ t.test("people who come back from the ad platform's login", async (t) => {
     });
   });
 
-  t.test("get a page that can load, send and be framed nowhere", async (t) => {
+  t.test("the view cannot load, send or be framed anywhere", async (t) => {
     const [view, refused, wrong] = [
       await api.call("GET", returnUrl({ code: "c", state: "s" })),
       await api.call("GET", returnUrl({ error: "access_denied" })),
@@ -111,27 +111,27 @@ t.test("people who come back from the ad platform's login", async (t) => {
     t.notMatch(
       (await api.call("GET", returnUrl({ code: "c", state: "s" }))).text,
       nonce,
-      "a new one each time",
+      "each response has a new nonce",
     );
     for (const { headers } of [refused, wrong])
-      t.notMatch(headers.get("content-security-policy"), "script-src", "no script, no room for one");
+      t.notMatch(headers.get("content-security-policy"), "script-src", "a view without a script allows none");
   });
 
-  t.test("cannot be made to run or to send what somebody wrote into the address", async (t) => {
+  t.test("hostile query values are escaped in the view and in the command", async (t) => {
     const expectedTags = (await api.call("GET", returnUrl({ code: "c", state: "s" }))).text.match(/<\w+/g);
     for (const value of HOSTILE_VALUES) {
       const reply = await api.call("GET", returnUrl({ code: value, state: `${value}.s` }));
       t.equal(reply.status, 200, value);
-      t.same(reply.text.match(/<\w+/g), expectedTags, "no element more or less");
+      t.same(reply.text.match(/<\w+/g), expectedTags, "the elements are unchanged");
       const command = commandIn(reply.text);
-      t.match(command, /^[ -~\n]+$/, "nothing that is not seen");
+      t.match(command, /^[ -~\n]+$/, "only visible characters");
       const { body, key } = await runCommand(command, "sh");
       t.same(body, { code: value, state: `${value}.s`, redirect_uri: redirectUri });
       t.equal(key, "sk_test_1");
     }
   });
 
-  t.test("are told that nothing was connected, in the platform's own words", async (t) => {
+  t.test("a declined dialog shows that nothing was connected, with the platform's error", async (t) => {
     const words = "Permissions error </blockquote><script>alert(1)</script>";
     const denied = { error: "access_denied", error_reason: "user_denied", error_description: words };
     const reply = await api.call("GET", returnUrl({ ...denied, error_code: "200", state: "s.1" }));
@@ -147,7 +147,7 @@ t.test("people who come back from the ad platform's login", async (t) => {
     );
   });
 
-  t.test("are told what is wrong with the address", async (t) => {
+  t.test("an invalid URL shows what is wrong with it", async (t) => {
     const rows: [string, string][] = [
       ["", "This page is where the ad platform's login sends people back"],
       ["?utm=x", "This page is where the ad platform's login sends people back"],
@@ -172,7 +172,7 @@ t.test("people who come back from the ad platform's login", async (t) => {
     t.equal((await api.call("GET", returnUrl({ code: longestValue, state: longestValue }))).status, 200);
   });
 
-  t.test("leave neither code nor state in the log", async (t) => {
+  t.test("code and state are not logged", async (t) => {
     const secret = "AQBneverlogged";
     for (const path of [
       returnUrl({ code: secret, state: secret }),
@@ -185,7 +185,7 @@ t.test("people who come back from the ad platform's login", async (t) => {
   });
 });
 
-t.test("the command means the same to other shells", async (t) => {
+t.test("the command works the same in other shells", async (t) => {
   const address = await startEchoServer(t);
   curlProgram();
   const text = HOSTILE_VALUES.join(" ");

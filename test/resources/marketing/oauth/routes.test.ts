@@ -21,11 +21,11 @@ const connectionsOf = ({ api }: AdsContext, { id }: Advertiser) =>
     [id],
   );
 
-t.test("the way to the ad accounts", async (t) => {
+t.test("OAuth connection of ad accounts", async (t) => {
   const context = await startAdsContext(t);
   const { api } = context;
 
-  t.test("the address leads to the dialog with all that it needs", async (t) => {
+  t.test("the URL leads to the dialog with all its parameters", async (t) => {
     const advertiser = await context.makeAdvertiser();
     const before = Date.now();
     const { status, body } = await advertiser.call("GET", "/oauth/url");
@@ -45,13 +45,13 @@ t.test("the way to the ad accounts", async (t) => {
     const lifetimeMs = Date.parse(body.expires_at) - before;
     t.ok(
       lifetimeMs >= 600_000 && lifetimeMs < 660_000,
-      `the state lives for ten minutes, not ${lifetimeMs} ms`,
+      `the state is valid for ten minutes, not ${lifetimeMs} ms`,
     );
     const again = await advertiser.call("GET", "/oauth/url");
     t.not(again.body.state, body.state);
   });
 
-  t.test("a redirect_uri of one's own is kept to the letter, or refused", async (t) => {
+  t.test("a custom redirect_uri is kept exactly, or refused", async (t) => {
     const advertiser = await context.makeAdvertiser();
     const requestUrl = (uri: string) =>
       advertiser.call("GET", `/oauth/url?redirect_uri=${encodeURIComponent(uri)}`);
@@ -86,7 +86,7 @@ t.test("the way to the ad accounts", async (t) => {
     }
   });
 
-  t.test("the exchange connects every account that was granted, over all pages, as available", async (t) => {
+  t.test("the exchange connects every granted account, across all pages, as available", async (t) => {
     const advertiser = await context.makeAdvertiser();
     const accounts = await advertiser.connectAdAccounts(...AD_ACCOUNT_IDS);
     t.same(
@@ -114,11 +114,11 @@ t.test("the way to the ad accounts", async (t) => {
     t.ok(accounts.every(({ status }) => status === "available"));
 
     const connections = await connectionsOf(context, advertiser);
-    t.equal(connections.length, 1, "one connection is shared by all of them");
+    t.equal(connections.length, 1, "all accounts share one connection");
     const [connection] = connections;
     t.equal(connection?.platform_user_id, "1700000000000042");
-    t.ok(Number(connection?.expires_at) > Date.now() + 59 * 86_400_000, "its token is long-lived");
-    t.notMatch(connection?.token_sealed, /EAA/, "and is kept sealed");
+    t.ok(Number(connection?.expires_at) > Date.now() + 59 * 86_400_000, "the token is long-lived");
+    t.notMatch(connection?.token_sealed, /EAA/, "the token is encrypted");
 
     const events = await readClientEvents(api, advertiser.id);
     t.same(
@@ -137,13 +137,13 @@ t.test("the way to the ad accounts", async (t) => {
     });
   });
 
-  t.test("who grants no account has connected none", async (t) => {
+  t.test("a grant without accounts connects none", async (t) => {
     const advertiser = await context.makeAdvertiser();
     t.same(await advertiser.connectAdAccounts(), []);
     t.same(await connectionsOf(context, advertiser), []);
   });
 
-  t.test("declining ads_management is answered with what is missing, and nothing is kept", async (t) => {
+  t.test("declining ads_management gets 400 with the missing permissions and stores nothing", async (t) => {
     const advertiser = await context.makeAdvertiser();
     const cases = [
       { permissions: ["ads_read"], missing: ["ads_management", "business_management"] },
@@ -167,21 +167,18 @@ t.test("the way to the ad accounts", async (t) => {
     t.same(await readClientEvents(api, advertiser.id), []);
   });
 
-  t.test(
-    "without ads_read and business_management it works, but whose account it is stays unknown",
-    async (t) => {
-      const advertiser = await context.makeAdvertiser();
-      const returned = await advertiser.completeDialog({
-        permissions: ["ads_management"],
-        assets: [COFFEE_ACCOUNT_ID],
-      });
-      const { status, body } = await advertiser.call("POST", "/oauth/exchange", returned);
-      t.equal(status, 200);
-      t.notOk("business_id" in body[0]);
-    },
-  );
+  t.test("an exchange without ads_read and business_management works, but omits the business", async (t) => {
+    const advertiser = await context.makeAdvertiser();
+    const returned = await advertiser.completeDialog({
+      permissions: ["ads_management"],
+      assets: [COFFEE_ACCOUNT_ID],
+    });
+    const { status, body } = await advertiser.call("POST", "/oauth/exchange", returned);
+    t.equal(status, 200);
+    t.notOk("business_id" in body[0]);
+  });
 
-  t.test("a state that is not good for this exchange is refused without asking the platform", async (t) => {
+  t.test("an invalid state is refused without calling the platform", async (t) => {
     const advertiser = await context.makeAdvertiser();
     const other = await context.makeAdvertiser();
     const returned = await advertiser.completeDialog({ assets: [COFFEE_ACCOUNT_ID] });
@@ -191,12 +188,12 @@ t.test("the way to the ad accounts", async (t) => {
     );
     const [nonce, expiry, signature] = returned.state.split(".");
     const wrong: [string, Advertiser, Record<string, string>][] = [
-      ["a foreign client's", other, {}],
+      ["another client's", other, {}],
       ["for another redirect_uri", advertiser, { state: ownRedirect.body.state }],
       ["with another redirect_uri", advertiser, { redirect_uri: "https://app.example.com/" }],
-      ["made up", advertiser, { state: "state" }],
-      ["prolonged", advertiser, { state: `${nonce}.zzzzzzzz.${signature}` }],
-      ["with more to it", advertiser, { state: `${nonce}.${expiry}.${signature}.x` }],
+      ["invented", advertiser, { state: "state" }],
+      ["with a later expiry", advertiser, { state: `${nonce}.zzzzzzzz.${signature}` }],
+      ["with an extra part", advertiser, { state: `${nonce}.${expiry}.${signature}.x` }],
       [
         "with another signature",
         advertiser,
@@ -212,14 +209,14 @@ t.test("the way to the ad accounts", async (t) => {
     t.equal(
       (await advertiser.call("POST", "/oauth/exchange", returned)).status,
       200,
-      "none of these has used it up",
+      "refused attempts do not consume the state",
     );
     const again = await advertiser.call("POST", "/oauth/exchange", returned);
     t.match(again, { status: 400, body: { error: "missing_permission", message: /used before/ } });
     t.notOk("missing" in again.body);
   });
 
-  t.test("a state that has expired is refused", async (t) => {
+  t.test("an expired state is refused", async (t) => {
     const advertiser = await context.makeAdvertiser();
     const { redirect_uri } = (await advertiser.call("GET", "/oauth/url")).body;
     const states = createSignedStates(createSigner(api.config.ENCRYPTION_KEYS, "oauth-state"));
@@ -228,7 +225,7 @@ t.test("the way to the ad accounts", async (t) => {
     t.match(reply, { status: 400, body: { error: "missing_permission", message: /expired/ } });
   });
 
-  t.test("of many who use a state at once, one does", async (t) => {
+  t.test("only one of several concurrent exchanges with the same state succeeds", async (t) => {
     const advertiser = await context.makeAdvertiser();
     const returned = await advertiser.completeDialog({ assets: [COFFEE_ACCOUNT_ID] });
     const replies = await Promise.all(
@@ -239,7 +236,7 @@ t.test("the way to the ad accounts", async (t) => {
     t.equal((await readClientEvents(api, advertiser.id)).length, 1);
   });
 
-  t.test("a code that the platform does not take is 400 with the platform's words", async (t) => {
+  t.test("a code the platform refuses gets 400 with the platform's error", async (t) => {
     const advertiser = await context.makeAdvertiser();
     const returned = await advertiser.completeDialog({ assets: [COFFEE_ACCOUNT_ID] });
     const { status, body, text } = await advertiser.call("POST", "/oauth/exchange", {
@@ -251,7 +248,7 @@ t.test("the way to the ad accounts", async (t) => {
     t.notMatch(text, /madeup-code|sandbox-app-secret/);
   });
 
-  t.test("wrong bodies are 400 and name the field", async (t) => {
+  t.test("an invalid body gets 400 and names the field", async (t) => {
     const advertiser = await context.makeAdvertiser();
     const validBody = { code: "c", redirect_uri: "https://app.example.com/", state: "s" };
     const { code: _code, ...withoutCode } = validBody;
@@ -270,7 +267,7 @@ t.test("the way to the ad accounts", async (t) => {
     }
   });
 
-  t.test("nothing is kept unless all of it worked", async (t) => {
+  t.test("a failed exchange stores nothing", async (t) => {
     const steps = ["/oauth/access_token", "/me/permissions", "/debug_token", "/me/adaccounts"];
     for (const path_prefix of steps) {
       const advertiser = await context.makeAdvertiser();
@@ -291,7 +288,7 @@ t.test("the way to the ad accounts", async (t) => {
     }
   });
 
-  t.test("a token that dies in the middle of it is no account's death", async (t) => {
+  t.test("a token that dies during the exchange revokes no account", async (t) => {
     const advertiser = await context.makeAdvertiser();
     const returned = await advertiser.completeDialog({ assets: AD_ACCOUNT_IDS });
     await context.arm({ kind: "dead_token", match: { path_prefix: "/me/adaccounts" } });
@@ -301,7 +298,7 @@ t.test("the way to the ad accounts", async (t) => {
     t.same(await connectionsOf(context, advertiser), []);
   });
 
-  t.test("two grants of one account at once end in one truth", async (t) => {
+  t.test("concurrent grants of the same accounts leave one connection and one event each", async (t) => {
     const advertiser = await context.makeAdvertiser();
     const returned = [];
     for (let count = 0; count < 4; count += 1)
@@ -314,18 +311,18 @@ t.test("the way to the ad accounts", async (t) => {
       [200, 200, 200, 200],
     );
     const connections = await connectionsOf(context, advertiser);
-    t.equal(connections.length, 1, "the last one's token is kept, and no other");
+    t.equal(connections.length, 1, "only the last token is kept");
     t.same(
       (await readClientEvents(api, advertiser.id)).map(({ type, ad_account_id }) => [type, ad_account_id]),
       [
         ["ad_account.connected", `act_${COFFEE_ACCOUNT_ID}`],
         ["ad_account.connected", `act_${WHOLESALE_ACCOUNT_ID}`],
       ],
-      "each is new once",
+      "each account is connected once",
     );
   });
 
-  t.test("connecting again: what was there keeps its state and takes the new token", async (t) => {
+  t.test("reconnected accounts keep their status and use the new token", async (t) => {
     const advertiser = await context.makeAdvertiser();
     const [coffee, wholesale, dead] = await advertiser.connectAdAccounts(
       COFFEE_ACCOUNT_ID,
@@ -349,12 +346,12 @@ t.test("the way to the ad accounts", async (t) => {
     t.same(
       again.slice(0, 2).map(({ id }) => id),
       [coffee.id, wholesale.id],
-      "they are the same accounts",
+      "the ids are unchanged",
     );
     t.equal(again[1].name, "Sandbox Coffee Wholesale");
 
     const connections = await connectionsOf(context, advertiser);
-    t.equal(connections.length, 2, "the account that was not granted again keeps its former token");
+    t.equal(connections.length, 2, "the account that was not granted again keeps its old token");
     t.equal(connections[0]?.id, former?.id);
     const rows = await api.db.query("select connection_id from ad_accounts where id = any($1)", [
       again.map(({ id }) => id),
@@ -372,11 +369,11 @@ t.test("the way to the ad accounts", async (t) => {
       AD_ACCOUNT_IDS[2] as string,
       DEAD_TOKEN_ACCOUNT_ID,
     );
-    t.equal((await connectionsOf(context, advertiser)).length, 1, "a token that no account needs is erased");
+    t.equal((await connectionsOf(context, advertiser)).length, 1, "a token without accounts is deleted");
     t.equal((await advertiser.call("GET", `/ad-accounts/${dead.id}`)).body.status, "available");
   });
 
-  t.test("one account of two clients is each one's own", async (t) => {
+  t.test("two clients can connect the same account independently", async (t) => {
     const [one, other] = [await context.makeAdvertiser(), await context.makeAdvertiser()];
     const [oneAccount] = await one.connectAdAccounts(COFFEE_ACCOUNT_ID);
     const [otherAccount] = await other.connectAdAccounts(COFFEE_ACCOUNT_ID);
@@ -386,7 +383,7 @@ t.test("the way to the ad accounts", async (t) => {
     t.equal((await other.call("GET", `/ad-accounts/${otherAccount.id}`)).body.status, "available");
   });
 
-  t.test("codes, states and tokens are in no line of the log", async (t) => {
+  t.test("codes, states and tokens are not logged", async (t) => {
     const advertiser = await context.makeAdvertiser();
     const returned = await advertiser.completeDialog({ assets: [COFFEE_ACCOUNT_ID] });
     await advertiser.call("POST", "/oauth/exchange", returned);
@@ -394,6 +391,6 @@ t.test("the way to the ad accounts", async (t) => {
     t.notMatch(lines, returned.code);
     t.notMatch(lines, returned.state);
     t.notMatch(lines, /EAA/);
-    t.match(lines, /oauth\/access_token/, "although the calls are there");
+    t.match(lines, /oauth\/access_token/, "the calls are logged");
   });
 });

@@ -4,7 +4,7 @@ import { adAccountRow, startScriptedAdPlatform } from "../../../fixtures/platfor
 import { readClientEvents } from "../../../fixtures/platforms/webhooks.ts";
 import { makeTenant } from "../../../fixtures/tenants/tenants.ts";
 
-t.test("an exchange with a platform that cannot be relied on", async (t) => {
+t.test("OAuth exchange with unexpected platform responses", async (t) => {
   const platform = await startScriptedAdPlatform(t);
   const api = await startApi(t, {
     settings: { AD_PLATFORM_URL: platform.base },
@@ -22,14 +22,14 @@ t.test("an exchange with a platform that cannot be relied on", async (t) => {
     return { tenant, reply, stored };
   };
 
-  t.test("stores nothing of an answer that does not say what it must", async (t) => {
+  t.test("an exchange with a malformed response stores nothing", async (t) => {
     const malformedAnswers = [
       ["access_token", {}],
       ["access_token", { access_token: "" }],
       ["permissions", { data: "all" }],
       ["debug_token", { data: {} }],
       ["debug_token", { data: { is_valid: true } }],
-      ["debug_token", { data: { is_valid: true, user_id: "nobody" } }],
+      ["debug_token", { data: { is_valid: true, user_id: "not-an-id" } }],
       ["debug_token", { data: { is_valid: false, user_id: "42" } }],
       ["adaccounts", { data: [{ name: "Nameless" }] }],
       ["adaccounts", { data: [{ id: "act_x", account_id: "x" }] }],
@@ -48,7 +48,7 @@ t.test("an exchange with a platform that cannot be relied on", async (t) => {
     }
   });
 
-  t.test("takes a permission for granted only where that is said", async (t) => {
+  t.test("only a permission with status granted counts as granted", async (t) => {
     for (const data of [
       [],
       [{ permission: "ads_management" }],
@@ -66,7 +66,7 @@ t.test("an exchange with a platform that cannot be relied on", async (t) => {
     platform.resetAnswers();
   });
 
-  t.test("keeps what can be kept of odd words", async (t) => {
+  t.test("malformed account fields are replaced, and valid ones are stored", async (t) => {
     platform.setAnswer("adaccounts", {
       data: [
         adAccountRow("11", { name: "a\u0000b \ud800 \u{1f600}", account_status: 2 ** 40, business: 7 }),
@@ -93,14 +93,14 @@ t.test("an exchange with a platform that cannot be relied on", async (t) => {
       },
       { account_status: 3, account_status_label: "unsettled", business_id: "99", business_name: "Nine" },
     ]);
-    t.equal(reply.body.length, 3, "one that comes twice is one");
+    t.equal(reply.body.length, 3, "a duplicate account is stored once");
     t.equal((await readClientEvents(api, tenant.id)).length, 3);
     platform.setAnswer("adaccounts", { data: [adAccountRow("11", { name: "a\u0000b \ud800 \u{1f600}" })] });
     t.match((await exchange()).reply, { status: 200, body: [{ name: "a\ufffdb \ufffd \u{1f600}" }] });
     platform.resetAnswers();
   });
 
-  t.test("does not believe in times that no calendar has", async (t) => {
+  t.test("an impossible expiry is ignored", async (t) => {
     for (const expires_at of [-3e11, -8e12, 9e15, "soon", null]) {
       platform.setAnswer("debug_token", { data: { is_valid: true, user_id: "42", expires_at } });
       platform.setAnswer("access_token", { access_token: "EAAOddTokenOfSomebody", expires_in: -8e12 });
@@ -111,7 +111,7 @@ t.test("an exchange with a platform that cannot be relied on", async (t) => {
     platform.resetAnswers();
   });
 
-  t.test("shows nobody a secret that the platform quotes", async (t) => {
+  t.test("secrets that the platform quotes are redacted from the reply", async (t) => {
     platform.setAnswer("adaccounts", ({ token, query }: { token: string; query: URLSearchParams }) => ({
       error: {
         code: 100,

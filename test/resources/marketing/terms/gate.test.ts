@@ -15,12 +15,12 @@ import {
   gatedRoute,
 } from "../../../fixtures/tenants/terms.ts";
 
-t.test("what the terms open", async (t) => {
+t.test("terms gate", async (t) => {
   const { statements, database } = watchStatements();
   const api = await startApi(t, { database, routes: createTermsRoutes });
   const { status, text, accept, create, audit, publish, newTenant } = createTermsClient(api);
 
-  t.test("the gate comes after scope and before everything in the request", async (t) => {
+  t.test("the gate is checked after the scope and before the request body", async (t) => {
     const { tenant, key } = await newTenant();
     const reader = await tenant.createKey("marketing:read");
     t.equal((await create(reader.headers)).body.error, "insufficient_scope");
@@ -35,11 +35,11 @@ t.test("what the terms open", async (t) => {
     }
     statements.length = 0;
     await create(key.headers);
-    t.equal(statements.filter((text) => text.includes("terms_")).length, 1, "one statement each time");
+    t.equal(statements.filter((text) => text.includes("terms_")).length, 1, "the check runs one statement");
     t.equal((await create((await tenant.createUser("viewer")).headers)).body.error, "insufficient_scope");
   });
 
-  t.test("a new version closes the gate at once, until it is accepted too", async (t) => {
+  t.test("a new version closes the gate immediately until it is accepted", async (t) => {
     const { tenant, owner, key } = await newTenant();
     const first = (await accept(owner.headers, { version: FIRST_TERMS_VERSION })).body;
     t.equal((await create(key.headers)).status, 200);
@@ -65,52 +65,50 @@ t.test("what the terms open", async (t) => {
     });
     t.ok(again.body.accepted_at > first.accepted_at);
     t.equal((await create(key.headers)).status, 200);
-    t.equal((await create(key.headers, {})).body.error, "validation_failed", "behind the gate");
+    t.equal(
+      (await create(key.headers, {})).body.error,
+      "validation_failed",
+      "the body is validated after the gate",
+    );
     t.equal((await audit(owner.headers)).length, 2);
   });
 
-  t.test(
-    "the version published last is in force, whatever it is called and whatever the clock said",
-    async (t) => {
-      const { owner } = await newTenant();
-      await publish("z");
-      await accept(owner.headers, { version: "z" });
-      await publish("a");
-      await api.db.query("update terms_versions set published_at = '1999-01-01' where version = 'a'");
-      t.equal((await status(owner.headers)).body.version, "a");
-      const { body } = await accept(owner.headers, { version: "a" });
-      await api.db.query("update terms_acceptances set accepted_at = '1999-01-01' where version = 'a'");
-      t.match(body, { accepted: true });
-      t.match((await status(owner.headers)).body, { accepted: true, accepted_at: /^1999/ });
-      t.same(await publish("z", "another text"), { outcome: "exists" });
-      t.equal((await text(owner.headers)).body.text, "The text of a");
-    },
-  );
+  t.test("the last published version is in force, regardless of its name and the clock", async (t) => {
+    const { owner } = await newTenant();
+    await publish("z");
+    await accept(owner.headers, { version: "z" });
+    await publish("a");
+    await api.db.query("update terms_versions set published_at = '1999-01-01' where version = 'a'");
+    t.equal((await status(owner.headers)).body.version, "a");
+    const { body } = await accept(owner.headers, { version: "a" });
+    await api.db.query("update terms_acceptances set accepted_at = '1999-01-01' where version = 'a'");
+    t.match(body, { accepted: true });
+    t.match((await status(owner.headers)).body, { accepted: true, accepted_at: /^1999/ });
+    t.same(await publish("z", "another text"), { outcome: "exists" });
+    t.equal((await text(owner.headers)).body.text, "The text of a");
+  });
 
-  t.test(
-    "who accepts while a version is being published accepts what is in force afterwards, or nothing",
-    async (t) => {
-      const { owner, key } = await newTenant();
-      const { version: former } = (await status(owner.headers)).body;
-      const lateTenant = await newTenant();
-      await accept(lateTenant.owner.headers, { version: former });
-      const publisher = await connectRawClient(t, api.config.DATABASE_URL);
-      await publisher.query("begin");
-      await publisher.query("lock table terms_versions in exclusive mode");
-      await publisher.query("insert into terms_versions (version, text) values ('while', 'x')");
-      const [stale, fresh] = [former, "while"].map((version) => accept(owner.headers, { version }));
-      await untilBlocked(publisher, 2);
-      t.equal((await create(lateTenant.key.headers)).status, 200, "reading waits for nobody");
-      t.equal((await status(lateTenant.owner.headers)).body.version, former);
-      await publisher.query("commit");
-      t.match(await stale, { status: 400, body: { current_version: "while" } });
-      t.match(await fresh, { status: 200, body: { version: "while", accepted: true } });
-      t.equal((await create(key.headers)).status, 200);
-      t.equal((await create(lateTenant.key.headers)).status, 403);
-    },
-  );
+  t.test("an acceptance during a publication applies to the new version or fails", async (t) => {
+    const { owner, key } = await newTenant();
+    const { version: former } = (await status(owner.headers)).body;
+    const lateTenant = await newTenant();
+    await accept(lateTenant.owner.headers, { version: former });
+    const publisher = await connectRawClient(t, api.config.DATABASE_URL);
+    await publisher.query("begin");
+    await publisher.query("lock table terms_versions in exclusive mode");
+    await publisher.query("insert into terms_versions (version, text) values ('while', 'x')");
+    const [stale, fresh] = [former, "while"].map((version) => accept(owner.headers, { version }));
+    await untilBlocked(publisher, 2);
+    t.equal((await create(lateTenant.key.headers)).status, 200, "reads are not blocked");
+    t.equal((await status(lateTenant.owner.headers)).body.version, former);
+    await publisher.query("commit");
+    t.match(await stale, { status: 400, body: { current_version: "while" } });
+    t.match(await fresh, { status: 200, body: { version: "while", accepted: true } });
+    t.equal((await create(key.headers)).status, 200);
+    t.equal((await create(lateTenant.key.headers)).status, 403);
+  });
 
-  t.test("a publication waits for who is accepting, and counts them", async (t) => {
+  t.test("a publication waits for running acceptances and counts them", async (t) => {
     const { tenant, owner } = await newTenant();
     const { version: former } = (await status(owner.headers)).body;
     const actor = makeActor(tenant.id, { type: "user", id: owner.id, name: "Ann" });
@@ -132,7 +130,7 @@ t.test("what the terms open", async (t) => {
     });
   });
 
-  t.test("of two publications at the same moment the later one is in force", async (t) => {
+  t.test("the later of two concurrent publications is in force", async (t) => {
     const { headers } = await (await makeTenant(api)).createKey("marketing:read");
     const published = await Promise.all([publish("one"), publish("two"), publish("one")]);
     t.same(published.map(({ outcome }) => outcome).sort(), ["exists", "published", "published"]);
@@ -143,7 +141,9 @@ t.test("what the terms open", async (t) => {
   });
 });
 
-/** What changes something and works without accepted terms: accepting them, and reports, which only read. */
+/**
+ * Routes that need no accepted terms although they are not GET: accepting the terms, and reports, which only read.
+ */
 const UNGATED_ROUTES = ["post /api/marketing/terms/accept", "post /api/marketing/insights/reports"];
 
 const findMisgated = (routes: readonly Route[]): string[] =>
@@ -156,7 +156,7 @@ const findMisgated = (routes: readonly Route[]): string[] =>
     )
     .map(({ title }) => title);
 
-t.test("all that changes something under /api/marketing is behind the gate, and nothing else", async (t) => {
+t.test("the gate covers exactly the routes under /api/marketing that change something", async (t) => {
   const routes = productRoutes();
   t.ok(routes.some(({ path }) => path === "/api/marketing/terms/accept"));
   t.same(findMisgated(routes), []);

@@ -12,12 +12,12 @@ import {
   FIRST_TERMS_VERSION,
 } from "../../../fixtures/tenants/terms.ts";
 
-t.test("the terms of advertising", async (t) => {
+t.test("advertising terms", async (t) => {
   const provider = await startIdentityProvider(t);
   const api = await startApi(t, { settings: provider.settings, routes: createTermsRoutes });
   const { status, text, accept, create, audit, newTenant } = createTermsClient(api);
 
-  t.test("the first version comes with the database, and nobody has accepted it", async (t) => {
+  t.test("the migrations insert the first version, which no client has accepted", async (t) => {
     const { headers } = await (await makeTenant(api)).createKey("marketing:read");
     t.same((await status(headers)).body, {
       version: FIRST_TERMS_VERSION,
@@ -32,7 +32,7 @@ t.test("the terms of advertising", async (t) => {
     for (let number = 1; number <= 10; number++) t.match(body.text, `\n${number}. `);
   });
 
-  t.test("an owner or an admin accepts them for the client, and for no other", async (t) => {
+  t.test("an owner or admin accepts the terms for their own client only", async (t) => {
     for (const role of ["owner", "admin"] as const) {
       const { tenant, key } = await newTenant();
       const person = await tenant.createUser(role);
@@ -56,7 +56,7 @@ t.test("the terms of advertising", async (t) => {
     }
   });
 
-  t.test("the audit log keeps who, from where, with what, and which text it was", async (t) => {
+  t.test("the audit log records the actor, address, user agent and text hash of an acceptance", async (t) => {
     const { owner } = await newTenant();
     const accepted = (await text(owner.headers)).body.text;
     const agent = `Browser é ${"x".repeat(600)}`;
@@ -78,7 +78,7 @@ t.test("the terms of advertising", async (t) => {
     t.same(await audit((await (await makeTenant(api)).createUser("owner")).headers), []);
   });
 
-  t.test("accepting twice keeps the first date, the first person and the one line in the log", async (t) => {
+  t.test("a repeated acceptance keeps the first date, user and audit entry", async (t) => {
     const { tenant, owner } = await newTenant();
     const first = await accept(owner.headers, { version: FIRST_TERMS_VERSION });
     const again = await accept(owner.headers, { version: FIRST_TERMS_VERSION });
@@ -92,7 +92,7 @@ t.test("the terms of advertising", async (t) => {
     t.equal((await audit(owner.headers)).length, 1);
   });
 
-  t.test("of several people at the same moment one has accepted, and all are told who", async (t) => {
+  t.test("one of several concurrent acceptances counts, and all replies name its user", async (t) => {
     const { tenant, owner } = await newTenant();
     const people = await Promise.all(
       (["owner", "admin", "admin", "owner"] as const).map((role) => tenant.createUser(role)),
@@ -109,7 +109,7 @@ t.test("the terms of advertising", async (t) => {
     t.equal(lines[0].actor.id, replies[0]?.body.accepted_by.user_id);
   });
 
-  t.test("refuses in the order of the contract: key, scope, role, version", async (t) => {
+  t.test("refusals are checked in order: key, scope, role, version", async (t) => {
     const { tenant, owner, key } = await newTenant();
     const wrong = { version: "1999-01-01" };
     t.match(await accept(key.headers, wrong), { status: 403, body: { error: "console_only" } });
@@ -132,7 +132,7 @@ t.test("the terms of advertising", async (t) => {
     t.same(await audit(owner.headers), []);
   });
 
-  t.test("takes no other word for the version", async (t) => {
+  t.test("only the exact current version is accepted", async (t) => {
     const { owner } = await newTenant();
     const bad: [string, unknown, string][] = [
       ["nothing", {}, "validation_failed"],
@@ -140,11 +140,11 @@ t.test("the terms of advertising", async (t) => {
       ["a number", { version: 20261101 }, "validation_failed"],
       ["another field", { version: FIRST_TERMS_VERSION, name: "Ann" }, "validation_failed"],
       ["U+0000", { version: "\u0000" }, "validation_failed"],
-      ["half a pair", { version: "\ud800" }, "validation_failed"],
-      ["an empty text", { version: "" }, "terms_version_not_current"],
-      ["a space too many", { version: `${FIRST_TERMS_VERSION} ` }, "terms_version_not_current"],
-      ["a long text", { version: "x".repeat(100_000) }, "terms_version_not_current"],
-      ["an odd text", { version: "２０２６" }, "terms_version_not_current"],
+      ["an unpaired surrogate", { version: "\ud800" }, "validation_failed"],
+      ["an empty string", { version: "" }, "terms_version_not_current"],
+      ["a trailing space", { version: `${FIRST_TERMS_VERSION} ` }, "terms_version_not_current"],
+      ["a long string", { version: "x".repeat(100_000) }, "terms_version_not_current"],
+      ["full-width digits", { version: "２０２６" }, "terms_version_not_current"],
     ];
     for (const [what, json, error] of bad) {
       const reply = await accept(owner.headers, json);
@@ -154,7 +154,7 @@ t.test("the terms of advertising", async (t) => {
     t.equal((await status(owner.headers)).body.accepted, false);
   });
 
-  t.test("a person of an identity provider is put down as the provider calls them", async (t) => {
+  t.test("a user of an identity provider is recorded with the provider's claims", async (t) => {
     const key = await provider.addKey("ES256");
     const cases: [Record<string, unknown>, object][] = [
       [
@@ -180,24 +180,24 @@ t.test("the terms of advertising", async (t) => {
     }
   });
 
-  t.test("an acceptance stays as it was when the person changes or goes", async (t) => {
+  t.test("an acceptance is unchanged after its user is deleted", async (t) => {
     const { tenant, owner } = await newTenant();
     const { body } = await accept(owner.headers, { version: FIRST_TERMS_VERSION });
     await api.db.query("delete from users where id = $1", [owner.id]);
     t.same((await status((await tenant.createUser("admin")).headers)).body, body);
   });
 
-  t.test("an erased client has accepted nothing, and leaves nothing", async (t) => {
+  t.test("an erased client's acceptances are deleted, and it cannot accept again", async (t) => {
     const { tenant, owner } = await newTenant();
     const unknown = await newTenant();
     await accept(owner.headers, { version: FIRST_TERMS_VERSION });
-    t.equal((await status(unknown.owner.headers)).status, 200, "remembered from now on");
+    t.equal((await status(unknown.owner.headers)).status, 200, "its credential is cached");
     for (const { id } of [tenant, unknown.tenant]) await deleteClient(api.db, id);
     t.same(await api.db.query("select 1 from terms_acceptances where client_id = $1", [tenant.id]), []);
     t.equal((await accept(unknown.owner.headers, { version: FIRST_TERMS_VERSION })).status, 401);
   });
 
-  t.test("the demo client's owner accepts what is in force, once", async (t) => {
+  t.test("the demo client's owner accepts the current terms once", async (t) => {
     const { tenant, owner, key } = await newTenant();
     const actor = makeActor(tenant.id);
     const acceptor = { id: owner.id, name: "Ann", email: owner.email, role: "owner" };
