@@ -80,7 +80,7 @@ t.test("pages in a real browser", async (t) => {
       });
     });
     await until("all three are noticed", () =>
-      [/Content Security Policy/, /asks for http:\/\/elsewhere/, /of the page's own/].every((expected) =>
+      [/Content Security Policy/, /requests http:\/\/elsewhere/, /of the page's own/].every((expected) =>
         failures.some((failure) => expected.test(failure)),
       ),
     );

@@ -64,7 +64,7 @@ t.test("the document says what an endpoint takes and answers", async (t) => {
   t.same(Object.keys(picture.put.requestBody.content), ["image/png", "image/jpeg"]);
   t.match(picture.put.requestBody.description, /2 MiB/);
   t.match(create.responses["201"].content["application/json"].example, {
-    title: "A field that is called title",
+    title: "A field named title",
     ended_at: String,
   });
   t.equal(paths["/api/things/{thing_id}"].delete.responses["204"].content, undefined);
@@ -121,10 +121,10 @@ t.test("a test that meets a refusal which its route does not declare fails", asy
   const headers = new Headers({ "x-request-id": "req_1", "x-api-version": "1" });
   const answered = (path: string, status: number, error: string) => () =>
     check("GET", path, { status, headers, text: "", body: { error, message: "x", request_id: "req_1" } });
-  t.throws(answered("/x", 409, "channel_taken"), /not a refusal that its route declares/);
+  t.throws(answered("/x", 409, "channel_taken"), /its route does not declare this error/);
   t.doesNotThrow(answered("/x", 400, "validation_failed"));
   t.doesNotThrow(answered("/y", 404, "not_found"));
-  t.throws(answered("/y", 401, "unauthorized"), /not a refusal/);
+  t.throws(answered("/y", 401, "unauthorized"), /does not declare this error/);
 });
 
 t.test("a schema with a title stands in the document once, wherever it is used", async (t) => {

@@ -261,7 +261,7 @@ for (const [condition, settings] of [
   ["with Redis", {}],
   ["without Redis", { REDIS_URL: "redis://127.0.0.1:1" }],
 ] as const)
-  t.test(`the eleventh failure in a minute is refused, ${condition}`, async (t) => {
+  t.test(`the eleventh failed login in a minute is refused ${condition}`, async (t) => {
     const api = await startApi(t, { settings: { TRUST_PROXY: "1", ...settings } });
     const tenant = await makeTenant(api);
     const [person, other] = [await tenant.createUser("owner"), await tenant.createUser("owner")];
