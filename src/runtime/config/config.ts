@@ -4,7 +4,7 @@ type Settings = typeof SETTINGS;
 type SettingName = keyof Settings;
 type ValueOf<S> = S extends Setting<infer T> ? T : never;
 
-/** Settings that may stay unset; every other one has a value once readConfig has answered. */
+/** Settings that may stay unset; readConfig returns a value for every other one. */
 type OptionalName =
   | "JWT_SECRET"
   | "JWT_JWKS_URL"
@@ -19,13 +19,12 @@ export type Config = Readonly<
   }
 >;
 
-/** What is wrong with one setting. Values are never repeated in it: some of them are secrets. */
+/** An invalid or missing setting. The message never contains the value, which may be a secret. */
 export interface SettingProblem {
   name: SettingName;
   message: string;
 }
 
-/** Lists every wrong setting. */
 export class ConfigError extends Error {
   readonly problems: readonly string[];
 
@@ -45,7 +44,7 @@ export function readConfig(env: Environment): Config {
   return config as Config;
 }
 
-/** Reads some of the settings; what is wrong with the others does not matter. */
+/** Reads the named settings and ignores problems with the others. */
 export function readSettings<N extends SettingName>(env: Environment, names: readonly N[]): Pick<Config, N> {
   const { config, problems } = inspectSettings(env);
   const wrong = problems.filter(({ name }) => names.some((wanted) => wanted === name));
@@ -53,7 +52,7 @@ export function readSettings<N extends SettingName>(env: Environment, names: rea
   return Object.fromEntries(names.map((name) => [name, config[name]])) as Pick<Config, N>;
 }
 
-/** The settings as far as they are right, and what is wrong with the others. */
+/** Returns the valid settings and the problems of the others. */
 export function inspectSettings(env: Environment): { config: Partial<Config>; problems: SettingProblem[] } {
   const problems: SettingProblem[] = [];
   const isProduction = env.NODE_ENV === "production";
@@ -65,7 +64,7 @@ export function inspectSettings(env: Environment): { config: Partial<Config>; pr
     if (problem) addProblem(problem);
     const source = rawValue ?? (problem ? undefined : fallbackText(setting, env));
     const value = source === undefined ? undefined : setting.kind.parse(source);
-    // A fallback made from another wrong setting is not a second problem.
+    // A fallback derived from another invalid setting is not reported as a second problem.
     if (rawValue !== undefined && value === undefined) addProblem(`must be ${setting.kind.expects}`);
     if (
       isProduction &&

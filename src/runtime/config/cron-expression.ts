@@ -4,7 +4,7 @@ const DAYS = ["sun", "mon", "tue", "wed", "thu", "fri", "sat"];
 interface Field {
   min: number;
   max: number;
-  /** Words that stand for numbers, the first for `min`. */
+  /** Names that stand for numbers; the first stands for `min`. */
   words?: readonly string[];
 }
 
@@ -18,7 +18,7 @@ const FIELDS: readonly Field[] = [
   { min: 0, max: 7, words: DAYS },
 ];
 
-/** Whether a text is six fields of lists, ranges and steps within their bounds. */
+/** True for six fields, each made of lists, ranges and steps within its bounds. */
 export function isCronExpression(text: string): boolean {
   const parts = text.split(" ");
   return (

@@ -1,9 +1,11 @@
 import { isIP } from "node:net";
 import { isCronExpression } from "./cron-expression.ts";
 
-/** How the text of a setting becomes a value. `parse` answers undefined when the text is wrong. */
+/** How the text of a setting becomes a value. */
 export interface Kind<T> {
+  /** Completes the sentence "<name> must be ...". */
   expects: string;
+  /** Undefined when the text is invalid. */
   parse(text: string): T | undefined;
 }
 
@@ -34,9 +36,9 @@ export const secretText = (minBytes: number): Kind<string> => ({
 
 const parseUrl = (value: string): URL | undefined => (URL.canParse(value) ? new URL(value) : undefined);
 
-/** An address of ours or of a platform, kept without its trailing slash so that paths can be appended. */
+/** A URL of Herald or of a platform, stored without its trailing slash so that paths can be appended. */
 export const httpUrl: Kind<string> = {
-  expects: "an http or https address without query or fragment",
+  expects: "an http or https URL without credentials, query or fragment",
   parse(value) {
     const url = parseUrl(value);
     if (!url || !/^https?:$/.test(url.protocol) || /[?#]/.test(value) || url.username || url.password)
@@ -48,7 +50,7 @@ export const httpUrl: Kind<string> = {
 const SSL_MODES = ["disable", "require", "no-verify", "verify-ca", "verify-full"];
 
 export const postgresUrl: Kind<string> = {
-  expects: `a postgres:// address, its sslmode (if any) one of ${SSL_MODES.join(", ")}`,
+  expects: `a postgres:// URL whose sslmode, if given, is one of ${SSL_MODES.join(", ")}`,
   parse(value) {
     const url = parseUrl(value);
     if (!url || !/^postgres(ql)?:$/.test(url.protocol)) return undefined;
@@ -63,7 +65,7 @@ export interface RedisAddress {
 }
 
 export const redisAddress: Kind<RedisAddress> = {
-  expects: "a redis:// or rediss:// address, or several separated by commas",
+  expects: "a redis:// or rediss:// URL, or several separated by commas",
   parse(value) {
     const nodes = list(value);
     const urls = nodes.map(parseUrl);
@@ -90,7 +92,7 @@ function parseEncryptionKey(entry: string): EncryptionKey | undefined {
 }
 
 export const encryptionKeys: Kind<readonly EncryptionKey[]> = {
-  expects: "id:base64(32 bytes), several separated by commas, each id once",
+  expects: "id:base64(32 bytes), or several with different ids, separated by commas",
   parse(value) {
     const keys = list(value).map(parseEncryptionKey);
     const valid = keys.filter((key) => key !== undefined);
@@ -114,7 +116,7 @@ function parseCidr(entry: string): Cidr | undefined {
 }
 
 export const cidrs: Kind<readonly Cidr[]> = {
-  expects: "address ranges such as 10.0.0.0/8, separated by commas",
+  expects: "CIDR ranges such as 10.0.0.0/8, separated by commas",
   parse(value) {
     const ranges = list(value).map(parseCidr);
     return ranges.every((range) => range !== undefined) ? ranges : undefined;
@@ -122,7 +124,7 @@ export const cidrs: Kind<readonly Cidr[]> = {
 };
 
 export const hosts: Kind<readonly string[]> = {
-  expects: "hosts, each with its port where it has one, separated by commas",
+  expects: "host names, each with an optional port, separated by commas",
   parse(value) {
     const names = list(value).map((name) => name.toLowerCase());
     return names.every((name) => /^(\[[0-9a-f:]+\]|[a-z0-9.-]+)(:\d{1,5})?$/.test(name)) ? names : undefined;

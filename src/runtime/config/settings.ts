@@ -19,16 +19,16 @@ import {
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** One setting: how its text is read, what stands in for it, which rules production adds. The README's table is made of these. */
+/** One setting: how its text is parsed, its default, and its rules in production. The documentation lists them. */
 export interface Setting<T> {
   kind: Kind<T>;
   meaning: string;
-  /** The text used when the variable is unset, or how to make it from the others. */
+  /** The text used when the variable is unset, or a function that derives it from the other variables. */
   fallback?: string | ((env: Environment) => string | undefined);
-  /** How the README shows a fallback that is made, or that the setting is required. */
+  /** The documentation's text for a derived fallback or a required setting. */
   fallbackLabel?: string;
   required?: "always" | "production";
-  /** How to come by a right value, where its kind does not say it. */
+  /** How to obtain a valid value, when the kind does not explain it. */
   remedy?: string;
   httpsInProduction?: true;
 }
@@ -49,7 +49,7 @@ const platformUrlSetting = (path: string, meaning: string) =>
   setting(httpUrl, {
     meaning,
     fallback: sandboxUrl(path),
-    fallbackLabel: "the sandbox's; required and https in production",
+    fallbackLabel: "the sandbox; required and https in production",
     required: "production",
     httpsInProduction: true,
   });
@@ -58,50 +58,55 @@ const platformAppSetting = (fallback: string, meaning: string) =>
   setting(text, {
     meaning,
     fallback,
-    fallbackLabel: "the sandbox's; required in production",
+    fallbackLabel: "the sandbox's value; required in production",
     required: "production",
   });
 
 export const SETTINGS = {
   NODE_ENV: setting(oneOf("development", "test", "production"), {
     fallback: "development",
-    meaning: "`production` switches the strict rules on",
+    meaning: "`production` requires https URLs and explicit platform settings",
   }),
-  PORT: setting(integer(0, 65_535), { fallback: "8080", meaning: "port of web" }),
-  HOST: setting(text, { fallback: "0.0.0.0", meaning: "address web listens on" }),
-  WEB_CONCURRENCY: setting(integer(1, 64), { fallback: "1", meaning: "forks of web (ignored under Deno)" }),
+  PORT: setting(integer(0, 65_535), { fallback: "8080", meaning: "port of the web process" }),
+  HOST: setting(text, { fallback: "0.0.0.0", meaning: "address that web and the metrics port listen on" }),
+  WEB_CONCURRENCY: setting(integer(1, 64), {
+    fallback: "1",
+    meaning: "number of web processes that share the port; ignored under Deno",
+  }),
   PUBLIC_URL: setting(httpUrl, {
     fallback: publicUrl,
     fallbackLabel: "`http://localhost:$PORT`",
     httpsInProduction: true,
-    meaning: "address that tenants and platforms see; https in production",
+    meaning: "URL at which clients and platforms reach Herald; https in production",
   }),
   TRUST_PROXY: setting(integer(0, 32), {
     fallback: "0",
-    meaning: "how many proxies in front are believed about the caller's address",
+    meaning: "number of proxies in front of web whose `X-Forwarded-For` entries are trusted",
   }),
   DATABASE_URL: setting(postgresUrl, {
     required: "always",
-    fallbackLabel: "required; made by `npm start`",
+    fallbackLabel: "required; created by `npm start`",
     remedy:
-      "add a PostgreSQL server to the app, or write postgres://user:password@host:5432/database; what npm start made is loaded with: set -a; . .herald/env; set +a",
-    meaning: "PostgreSQL; `?sslmode=` disable, require, no-verify, verify-ca or verify-full",
+      "add a PostgreSQL server to the app, or set it to postgres://user:password@host:5432/database; to load the settings that npm start created, run: set -a; . .herald/env; set +a",
+    meaning: "PostgreSQL URL; `?sslmode=` disable, require, no-verify, verify-ca or verify-full",
   }),
   DATABASE_DIRECT_URL: setting(postgresUrl, {
     fallback: (env) => nonEmpty(env.DATABASE_URL),
     fallbackLabel: "`DATABASE_URL`",
-    meaning: "for migrations, when `DATABASE_URL` is a pooler",
+    meaning: "PostgreSQL URL for migrations, when `DATABASE_URL` points to a connection pooler",
   }),
   DATABASE_PREPARED: setting(flag, {
     fallback: "true",
-    meaning: "`false` behind a pooler in transaction mode older than PgBouncer 1.21",
+    meaning:
+      "whether to use prepared statements; `false` behind a transaction-mode pooler older than PgBouncer 1.21",
   }),
-  DATABASE_POOL: setting(integer(1, 500), { fallback: "10", meaning: "connections per process" }),
+  DATABASE_POOL: setting(integer(1, 500), { fallback: "10", meaning: "PostgreSQL connections per process" }),
   REDIS_URL: setting(redisAddress, {
     required: "always",
-    fallbackLabel: "required; made by `npm start`",
-    remedy: "add a Redis server to the app, or write redis://host:6379",
-    meaning: "`redis://` or `rediss://`; several comma-separated nodes or `?cluster=true` is a Redis Cluster",
+    fallbackLabel: "required; created by `npm start`",
+    remedy: "add a Redis server to the app, or set it to redis://host:6379",
+    meaning:
+      "`redis://` or `rediss://` URL; several comma-separated nodes or `?cluster=true` mean a Redis Cluster",
   }),
   REDIS_TLS_VERIFY: setting(flag, {
     fallback: "true",
@@ -110,93 +115,117 @@ export const SETTINGS = {
   ENCRYPTION_KEYS: setting(encryptionKeys, {
     required: "always",
     remedy:
-      'where secrets are stored already, put the key back that they need; else make one for all processes and keep it safe: echo "k1:$(openssl rand -base64 32)"',
-    fallbackLabel: "required; made by `npm start`",
+      'if the database already contains secrets, restore the key that encrypted them; otherwise create one key for all processes and keep a copy: echo "k1:$(openssl rand -base64 32)"',
+    fallbackLabel: "required; created by `npm start`",
     meaning:
-      "`id:base64(32 bytes)`, comma-separated; the first encrypts, all decrypt; signing keys are derived from it",
+      "`id:base64(32 bytes)`, comma-separated; the first key encrypts, all keys decrypt; signing keys are derived from them",
   }),
   JWT_SECRET: setting(secretText(32), {
-    remedy: "make a secret once, the same for all processes: openssl rand -base64 48",
-    fallbackLabel: "this, or the next three; made by `npm start`",
-    meaning: "signs user tokens (HS256), 32 bytes or more",
+    remedy: "create one secret for all processes: openssl rand -base64 48",
+    fallbackLabel: "this or the next three; created by `npm start`",
+    meaning: "secret that signs user tokens (HS256), at least 32 bytes",
   }),
   JWT_JWKS_URL: setting(httpUrl, {
     httpsInProduction: true,
-    meaning: "keys of an identity provider for user tokens",
+    meaning: "JWKS URL of an identity provider whose user tokens are accepted; https in production",
   }),
-  JWT_ISSUER: setting(text, { meaning: "`iss` of its tokens" }),
-  JWT_AUDIENCE: setting(text, { meaning: "`aud` of its tokens" }),
-  AD_PLATFORM_URL: platformUrlSetting("/v26.0", "ad platform, with version"),
-  AD_DIALOG_URL: platformUrlSetting("/dialog/oauth", "login dialog of the ad platform"),
-  CHAT_PLATFORM_URL: platformUrlSetting("/v26.0", "chat platform, with version; signup calls of chatapp"),
-  PHOTO_PLATFORM_URL: platformUrlSetting("/v26.0", "photo platform, with version"),
+  JWT_ISSUER: setting(text, { meaning: "required `iss` of the identity provider's tokens" }),
+  JWT_AUDIENCE: setting(text, { meaning: "required `aud` of the identity provider's tokens" }),
+  AD_PLATFORM_URL: platformUrlSetting("/v26.0", "ad platform URL with version"),
+  AD_DIALOG_URL: platformUrlSetting("/dialog/oauth", "URL of the ad platform's login dialog"),
+  CHAT_PLATFORM_URL: platformUrlSetting(
+    "/v26.0",
+    "chat platform URL with version; also used for chatapp signups",
+  ),
+  PHOTO_PLATFORM_URL: platformUrlSetting("/v26.0", "photo platform URL with version"),
   SOCIAL_PLATFORM_URL: platformUrlSetting(
     "/v26.0",
-    "social platform, with version; signup calls of photoapp and socialapp",
+    "social platform URL with version; also used for photoapp and socialapp signups",
   ),
   PLATFORM_MEDIA_HOSTS: setting(hosts, {
     fallback: (env) => hostOf(chatPlatformUrl(env)),
     fallbackLabel: "host and port of `CHAT_PLATFORM_URL`",
-    meaning: "comma-separated hosts from which received media may be downloaded",
+    meaning: "comma-separated hosts from which Herald may download received media",
   }),
-  SIGNUP_DIALOG_URL: platformUrlSetting("/dialog/signup", "embedded signup dialog"),
-  SIGNUP_CONFIG_ID: platformAppSetting("1900000000000002", "its configuration at the platform"),
-  PLATFORM_APP_ID: platformAppSetting("1900000000000001", "the app at the platform"),
-  PLATFORM_APP_SECRET: platformAppSetting("sandbox-app-secret", "its secret: signs and verifies"),
-  PLATFORM_VERIFY_TOKEN: platformAppSetting("sandbox-verify-token", "answers the webhook handshake"),
+  SIGNUP_DIALOG_URL: platformUrlSetting("/dialog/signup", "URL of the embedded signup dialog"),
+  SIGNUP_CONFIG_ID: platformAppSetting(
+    "1900000000000002",
+    "id of the embedded signup's configuration at the platform",
+  ),
+  PLATFORM_APP_ID: platformAppSetting("1900000000000001", "id of Herald's app at the platform"),
+  PLATFORM_APP_SECRET: platformAppSetting(
+    "sandbox-app-secret",
+    "secret of that app: signs calls to the platforms and verifies their webhooks",
+  ),
+  PLATFORM_VERIFY_TOKEN: platformAppSetting(
+    "sandbox-verify-token",
+    "token that a platform must present in the webhook handshake",
+  ),
   OAUTH_REDIRECT_URI: setting(httpUrl, {
     fallback: (env) => `${publicUrl(env)}/console/oauth`,
     fallbackLabel: "`$PUBLIC_URL/console/oauth`",
-    meaning: "default redirect of the ad platform's login",
+    meaning: "redirect URI of the ad platform's login dialog when the request gives none",
   }),
-  DISPATCHER_CONCURRENCY: setting(integer(1, 10_000), { fallback: "200", meaning: "slots per dispatcher" }),
+  DISPATCHER_CONCURRENCY: setting(integer(1, 10_000), {
+    fallback: "200",
+    meaning: "slots per dispatcher: concurrent deliveries, and as many concurrent sends",
+  }),
   CHANNEL_RATE_PER_SECOND: setting(integer(1, 10_000), {
     fallback: "80",
-    meaning: "outbound rate per channel",
+    meaning: "messages sent per second and channel",
   }),
   SEND_UNKNOWN_SECONDS: setting(integer(1, 86_400), {
     fallback: String(UNKNOWN_SEND_TIMEOUT_MS / SECOND),
-    meaning: "how long a send of unknown outcome waits for word",
+    meaning: "seconds that a send with unknown outcome waits for a status webhook before the message fails",
   }),
   RATE_LIMIT_PER_MINUTE: setting(integer(0, 10_000_000), {
     fallback: "12000",
-    meaning: "API requests per client, 0 = off",
+    meaning: "API requests per client and minute; 0 turns the limit off",
   }),
   IMAGE_THREADS: setting(integer(1, 256), {
     fallback: () => String(Math.max(1, availableParallelism() - 1)),
     fallbackLabel: "cores - 1, at least 1",
-    meaning: "threads that decode images",
+    meaning: "threads that decode images; has no effect yet",
   }),
   PRIVATE_DESTINATIONS: setting(cidrs, {
     fallback: "",
-    meaning: "comma-separated CIDRs that `webhook_url` may reach although private, by http too",
+    meaning: "comma-separated CIDRs of private addresses that `webhook_url` may reach, with http or https",
   }),
-  EVENT_RETENTION_DAYS: setting(integer(1, 3_650), { fallback: "30", meaning: "event history" }),
+  EVENT_RETENTION_DAYS: setting(integer(1, 3_650), { fallback: "30", meaning: "days that events are kept" }),
   MESSAGE_RETENTION_DAYS: setting(integer(1, 3_650), {
     fallback: "90",
-    meaning: "messages, content and status",
+    meaning: "days that messages are kept, content and status",
   }),
   CRON_TOKENS: setting(cronExpression, {
     fallback: "0 */15 * * * *",
-    meaning: "token check (seconds first)",
+    meaning: "schedule of the token check (cron expression, seconds first)",
   }),
-  CRON_REPORTS: setting(cronExpression, { fallback: "*/30 * * * * *", meaning: "insights reports" }),
-  CRON_MAINTENANCE: setting(cronExpression, { fallback: "0 0 * * * *", meaning: "clean-up" }),
+  CRON_REPORTS: setting(cronExpression, {
+    fallback: "*/30 * * * * *",
+    meaning: "schedule of the insights reports (cron expression, seconds first); has no effect yet",
+  }),
+  CRON_MAINTENANCE: setting(cronExpression, {
+    fallback: "0 0 * * * *",
+    meaning: "schedule of the clean-up (cron expression, seconds first)",
+  }),
   METRICS_PORT: setting(integer(1, 65_535), {
-    meaning: "Prometheus metrics of any process; further ones on the machine take the next free port",
+    meaning: "port for a process's Prometheus metrics; a process that finds it taken uses the next free port",
   }),
   METRICS_TOKEN: setting(secretText(16), {
-    meaning: "web also serves `/metrics` to this Bearer token; 404 while unset",
+    meaning: "Bearer token, at least 16 bytes, for `/metrics` of web; while unset, `/metrics` answers 404",
   }),
-  SANDBOX_PORT: setting(integer(1, 65_535), { fallback: "8090", meaning: "sandbox, loopback only" }),
+  SANDBOX_PORT: setting(integer(1, 65_535), {
+    fallback: "8090",
+    meaning: "port of the sandbox, on loopback only",
+  }),
   LOG_LEVEL: setting(oneOf("trace", "debug", "info", "warn", "error", "silent"), {
     fallback: "info",
-    meaning: "least level that is written",
+    meaning: "lowest level that is logged",
   }),
   LOG_FORMAT: setting(oneOf("logfmt", "json", "pretty"), {
     fallback: () => (process.stdout.isTTY ? "pretty" : "logfmt"),
     fallbackLabel: "`pretty` on a terminal, else `logfmt`",
-    meaning: "`logfmt`, `json` or `pretty`",
+    meaning: "format of log lines: `logfmt`, `json` or `pretty`",
   }),
 };
 

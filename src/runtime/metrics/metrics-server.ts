@@ -9,7 +9,7 @@ type Settings = Pick<Config, "METRICS_PORT" | "HOST">;
 
 const MAX_PORT_ATTEMPTS = 100;
 
-/** Serves the process's metrics on its own port, so that processes without an HTTP surface can be watched too. */
+/** Serves the process's metrics on METRICS_PORT, so that processes without an HTTP API can be monitored too. */
 export function metricsServer({ METRICS_PORT, HOST }: Settings, metrics: MetricsText, log: Log): Worker {
   const server = createServer((_request, response) => {
     metrics.text().then(

@@ -2,16 +2,16 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from "prom
 import { withTimeout } from "../async/with-timeout.ts";
 import { SECOND } from "../durations.ts";
 
-/** Metrics as Prometheus reads them. */
+/** Metrics in the Prometheus text format. */
 export interface MetricsText {
   contentType: string;
   text(): Promise<string>;
 }
 
-/** Whoever reads them does not wait long for a database that hangs. */
+/** A hanging database delays a scrape by at most this long. */
 const COLLECT_TIMEOUT_MS = 2 * SECOND;
 
-/** What a process counts, all of it in one registry of its own. */
+/** Creates a process's metrics in a registry of their own. */
 export function createMetrics(processName: string) {
   const registry = new Registry();
   registry.setDefaultLabels({ process: processName });
@@ -25,111 +25,111 @@ export function createMetrics(processName: string) {
       );
       return registry.metrics();
     },
-    /** What is not counted but looked up is, before each reading. What fails of it is not told. */
+    /** Adds a function that updates gauges before each scrape. Its failures and timeouts are ignored. */
     addCollector: (collect: () => Promise<void>) => void collectors.push(collect),
-    /** Memory, processor time, event-loop delay. Apart, because it starts timers. */
+    /** Adds memory, CPU and event-loop metrics. Separate from the creation because it starts timers. */
     collectProcess: () => collectDefaultMetrics({ register: registry }),
     registry,
     httpRequests: new Counter({
       name: "herald_http_requests_total",
-      help: "Requests answered, by route pattern",
+      help: "HTTP requests answered, by method, route pattern and status",
       labelNames: ["method", "route", "status"],
       registers,
     }),
     httpSeconds: new Histogram({
       name: "herald_http_request_duration_seconds",
-      help: "Time from the request's head to the handing over of its answer",
+      help: "Seconds from the request's headers to the end of its handling",
       labelNames: ["method", "route"],
       buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20],
       registers,
     }),
     platformUpdates: new Counter({
       name: "herald_platform_updates_total",
-      help: "Updates in the platforms' webhooks, by what became of them",
+      help: "Updates received in platform webhooks, by outcome",
       labelNames: ["object", "outcome"],
       registers,
     }),
     deliveries: new Counter({
       name: "herald_deliveries_total",
-      help: "Deliveries of events that came to an end, by how",
+      help: "Finished event deliveries, by final state",
       labelNames: ["state"],
       registers,
     }),
     attempts: new Counter({
       name: "herald_delivery_attempts_total",
-      help: "Attempts to deliver an event, by outcome",
+      help: "Delivery attempts, by outcome",
       labelNames: ["outcome"],
       registers,
     }),
     attemptSeconds: new Histogram({
       name: "herald_delivery_attempt_duration_seconds",
-      help: "Time of an attempt, from the resolving of the name to the end of the answer",
+      help: "Seconds per delivery attempt, from name resolution to the end of the response",
       buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15],
       registers,
     }),
     sends: new Counter({
       name: "herald_sends_total",
-      help: "Attempts to send a message, by outcome",
+      help: "Attempts to send a message, and messages given up, by outcome",
       labelNames: ["platform", "outcome"],
       registers,
     }),
     sendSeconds: new Histogram({
       name: "herald_send_duration_seconds",
-      help: "Time of an attempt to send a message",
+      help: "Seconds per attempt to send a message",
       buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15],
       registers,
     }),
     slotsUsed: new Gauge({
       name: "herald_dispatcher_slots_used",
-      help: "Calls that this dispatcher has open, of DISPATCHER_CONCURRENCY for events and as many for messages",
+      help: "Slots in use in this dispatcher, by pool; each pool has DISPATCHER_CONCURRENCY slots",
       labelNames: ["pool"],
       registers,
     }),
     queueDepth: new Gauge({
       name: "herald_queue_depth",
-      help: "Entries in the stream, read or not",
+      help: "Entries in the stream, read and unread",
       labelNames: ["stream"],
       registers,
     }),
     queueOldest: new Gauge({
       name: "herald_queue_oldest_due_seconds",
-      help: "How long the oldest delivery has been due and not taken up; 0 when there is none",
+      help: "Seconds since the oldest unclaimed delivery or send became due; 0 when there is none",
       labelNames: ["stream"],
       registers,
     }),
     queueInFlight: new Gauge({
       name: "herald_queue_in_flight",
-      help: "Deliveries in the hands of any dispatcher",
+      help: "Deliveries or sends in flight in all dispatchers",
       labelNames: ["stream"],
       registers,
     }),
     breakers: new Gauge({
       name: "herald_breakers",
-      help: "Destinations that are left alone for a while, or on trial",
+      help: "Destinations whose circuit breaker is not closed, by state",
       labelNames: ["state"],
       registers,
     }),
     cronRuns: new Counter({
       name: "herald_cron_runs_total",
-      help: "Cron ticks that came to an end in this process, by outcome",
+      help: "Cron ticks finished in this process, by outcome",
       labelNames: ["job", "outcome"],
       registers,
     }),
     cronRunning: new Gauge({
       name: "herald_cron_running_seconds",
-      help: "How long the job has been running, on any scheduler; 0 while it does not",
+      help: "Seconds that the job has been running on any scheduler; 0 while it is not running",
       labelNames: ["job"],
       registers,
     }),
     cronLastSuccess: new Gauge({
       name: "herald_cron_last_success_timestamp_seconds",
-      help: "When the job last ended well, on any scheduler",
+      help: "Unix time of the job's last success on any scheduler, in seconds",
       labelNames: ["job"],
       registers,
     }),
     ready: new Gauge({
       name: "herald_process_ready",
-      help: "1 once all workers of the process have started",
+      help: "1 once all workers of the process have started, 0 before",
       registers,
     }),
   };
