@@ -1,7 +1,7 @@
 import { CHANNEL_STATUSES, PLATFORMS } from "./enumerations.ts";
 import { object, oneOf, prefixedId, type Static, Type, timestamp } from "./types.ts";
 
-/** An id that a platform gave. */
+/** An id assigned by a platform. */
 export const platformId = (example: string, description?: string) =>
   Type.String({
     pattern: "^\\d{1,32}$",
@@ -9,10 +9,10 @@ export const platformId = (example: string, description?: string) =>
     ...(description === undefined ? {} : { description }),
   });
 
-/** The client's own name for it, carried and given back unchanged. */
+/** The client's own reference for an object, returned unchanged. */
 export const externalRef = Type.String({ minLength: 1, maxLength: 256, examples: ["store-42"] });
 
-/** What a platform gives access with. Never part of a reply. */
+/** A platform's access token. Never part of a reply. */
 export const platformToken = Type.String({
   pattern: "^[\\x21-\\x7e]{1,4096}$",
   "x-message": "token must have 1 to 4096 visible ASCII characters",
@@ -31,7 +31,7 @@ const EXAMPLE = {
   connected_at: "2026-11-01T09:30:00.000Z",
 };
 
-/** A field that is absent where it does not apply, or is not known. */
+/** A field that is absent when it does not apply or is unknown. */
 const text = (example: string) => Type.Optional(Type.String({ examples: [example] }));
 
 export const channel = object(
@@ -39,17 +39,17 @@ export const channel = object(
     channel_id: prefixedId("ch"),
     platform: oneOf(PLATFORMS),
     status: oneOf(CHANNEL_STATUSES, {
-      description: "needs_reauth: the platform takes its token no more; connect it again",
+      description: "`needs_reauth`: the platform rejects the channel's token; connect the channel again",
     }),
     display_name: text(EXAMPLE.display_name),
-    waba_id: Type.Optional(platformId(EXAMPLE.waba_id, "chatapp: the business account of the number")),
-    phone_number_id: Type.Optional(platformId(EXAMPLE.phone_number_id, "chatapp")),
+    waba_id: Type.Optional(platformId(EXAMPLE.waba_id, "chatapp only: the number's business account")),
+    phone_number_id: Type.Optional(platformId(EXAMPLE.phone_number_id, "chatapp only")),
     display_phone_number: text(EXAMPLE.display_phone_number),
-    page_id: Type.Optional(platformId("1400000000000401", "socialapp; photoapp: the page it is linked to")),
-    photoapp_user_id: Type.Optional(platformId("1400000000000501", "photoapp")),
+    page_id: Type.Optional(platformId("1400000000000401", "socialapp: the page; photoapp: the linked page")),
+    photoapp_user_id: Type.Optional(platformId("1400000000000501", "photoapp only")),
     template_namespace: text(EXAMPLE.template_namespace),
     external_ref: Type.Optional(externalRef),
-    connected_at: timestamp({ description: "When it was last connected" }),
+    connected_at: timestamp({ description: "When the channel was last connected" }),
   },
   { title: "ChannelDto", examples: [EXAMPLE] },
 );

@@ -1,8 +1,8 @@
 import type { TObject } from "./types.ts";
 
 /**
- * Turns the texts of a query or path into what their schema asks for, and fills in defaults. Only the plain form of a
- * number is one: `1e3`, `0x10`, ` 5` and `Infinity` stay texts, and the validator says that they are no integers.
+ * Converts query and path strings to the types of their schema, in place, and fills in defaults. Only plain decimal
+ * integers are converted: `1e3`, `0x10`, ` 5` and `Infinity` stay strings, which the validator rejects.
  */
 export function coerceStrings(schema: TObject, values: Record<string, unknown>): void {
   for (const [name, property] of Object.entries(schema.properties)) {

@@ -1,4 +1,4 @@
-/** What the sandbox always has, and the demo client is connected with. */
+/** The assets that the sandbox always contains and the demo client is connected to. */
 export const DEMO_ASSETS = {
   name: "Sandbox Coffee",
   wabaId: "1500000000000201",
@@ -9,7 +9,7 @@ export const DEMO_ASSETS = {
   pageId: "1300000000000401",
   photoappUserId: "1200000000000501",
   pageToken: "EAASandboxDemoPage",
-  /** Who has granted all of this. */
+  /** The person who granted these assets. */
   personId: "1700000000000042",
   adToken: "EAASandboxDemoAds",
   adAccount: {

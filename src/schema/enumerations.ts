@@ -1,4 +1,4 @@
-/** Closed sets of words that stand on the wire, each written once. */
+/** Closed sets of values in the API and in events, each defined once. */
 
 export const SCOPES = [
   "templates:manage",
@@ -12,7 +12,7 @@ export type Scope = (typeof SCOPES)[number];
 export const ROLES = ["owner", "admin", "member", "viewer"] as const;
 export type Role = (typeof ROLES)[number];
 
-/** What a person of each role may do. Accepting terms, keys and users are also a matter of the role itself. */
+/** The scopes of each role. Managing keys and users and accepting terms also require a managing role. */
 export const ROLE_SCOPES: Readonly<Record<Role, ReadonlySet<Scope>>> = {
   owner: new Set(SCOPES),
   admin: new Set(SCOPES),
@@ -20,7 +20,7 @@ export const ROLE_SCOPES: Readonly<Record<Role, ReadonlySet<Scope>>> = {
   viewer: new Set(["marketing:read"]),
 };
 
-/** Who manages keys and users, and accepts terms. */
+/** Roles that may manage keys and users and accept terms. */
 export const MANAGING_ROLES = ["owner", "admin"] as const satisfies readonly Role[];
 
 export const PLATFORMS = ["chatapp", "photoapp", "socialapp"] as const;
@@ -44,7 +44,7 @@ export const MESSAGE_TYPES = [
 ] as const;
 export type MessageType = (typeof MESSAGE_TYPES)[number];
 
-/** How far a message has come, as tenants see it. */
+/** Statuses of a message in the API. */
 export const MESSAGE_STATUSES = [
   "queued",
   "sending",
@@ -57,17 +57,17 @@ export const MESSAGE_STATUSES = [
 ] as const;
 export type MessageStatus = (typeof MESSAGE_STATUSES)[number];
 
-/** How a recipient is named: by phone number, by an id that only this business sees, by one that only this page sees. */
+/** Kinds of recipient ids: a phone number, an id scoped to the business, or an id scoped to the page. */
 export const RECIPIENT_KINDS = ["phone", "business_scoped", "scoped_id"] as const;
 export type RecipientKind = (typeof RECIPIENT_KINDS)[number];
 
-/** Why a page writes to a person. */
+/** The purpose of a page's message to a person. */
 export const MESSAGING_TYPES = ["RESPONSE", "UPDATE", "MESSAGE_TAG", "UTILITY"] as const;
-/** How a template stands. The chat platform has more words; APPROVED always means that it can be sent. */
+/** Statuses of a template. The chat platform has more; only APPROVED templates can be sent. */
 export const TEMPLATE_STATUSES = ["PENDING", "APPROVED", "REJECTED"] as const;
 export type TemplateStatus = (typeof TEMPLATE_STATUSES)[number];
 
-/** The ad platform's own statuses, by their numbers. */
+/** Names of the ad platform's account statuses, by number. */
 export const AD_ACCOUNT_LABELS = {
   1: "active",
   2: "disabled",
@@ -84,11 +84,11 @@ export type AdAccountStatus = (typeof AD_ACCOUNT_STATUSES)[number];
 
 export const SERVICES = ["marketing", "publishing"] as const;
 
-/** What can be switched off: a platform or a service as a whole. */
+/** Platforms and services whose event delivery a client can switch off. */
 export const DISPATCH_KEYS = [...PLATFORMS, ...SERVICES] as const;
 export type DispatchKey = (typeof DISPATCH_KEYS)[number];
 
-/** Whom an event concerns: a dispatch key, or the signup, which follows no switch. */
+/** Keys of events: a dispatch key, or the embedded signup, which cannot be switched off. */
 export const EVENT_KEYS = [...DISPATCH_KEYS, "embedded_signup"] as const;
 export type EventKey = (typeof EVENT_KEYS)[number];
 
@@ -137,7 +137,7 @@ export const EVENT_TYPES = [
 ] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** How far the telling of an event is, as tenants see it. */
+/** Statuses of an event's delivery in the API. */
 export const EVENT_STATUSES = ["pending", "delivered", "failed", "skipped"] as const;
 export type EventStatus = (typeof EVENT_STATUSES)[number];
 

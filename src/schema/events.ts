@@ -5,7 +5,7 @@ import { API_VERSION } from "./version.ts";
 const error = nullable(
   Type.String({
     description:
-      "A few stable words, such as `HTTP 503`, `timeout`, `connection refused`. `interrupted`: we were, and it may have arrived. `internal`: the fault is ours",
+      "A short stable text, such as `HTTP 503`, `timeout` or `connection refused`. `interrupted`: Herald was interrupted; the request may have arrived. `internal`: an error inside Herald",
     examples: ["HTTP 503"],
   }),
 );
@@ -29,20 +29,21 @@ export const EVENT_EXAMPLE = {
 
 export const event = object(
   {
-    id: prefixedId("evt", { description: "Also the `webhook-id` of each attempt" }),
+    id: prefixedId("evt", { description: "Also the `webhook-id` header of each attempt" }),
     type: oneOf(EVENT_TYPES),
-    key: nullable(oneOf(EVENT_KEYS, { description: "Null for a test of the bare address" })),
+    key: nullable(oneOf(EVENT_KEYS, { description: "Null for a test event sent to `webhook_url` itself" })),
     channel_id: nullable(prefixedId("ch")),
     ad_account_id: nullable(Type.String({ examples: ["act_1002003004005006"] })),
     status: oneOf(EVENT_STATUSES),
-    skip_reason: nullable(oneOf(SKIP_REASONS, { description: "Only while skipped" })),
+    skip_reason: nullable(oneOf(SKIP_REASONS, { description: "Set only while the status is skipped" })),
     attempts: Type.Integer({ minimum: 0 }),
     last_status_code: nullable(Type.Integer({ examples: [503] })),
     last_error: error,
-    next_attempt_at: nullable(timestamp({ description: "Only while pending" })),
+    next_attempt_at: nullable(timestamp({ description: "Set only while the status is pending" })),
     url: nullable(
       Type.String({
-        description: "Where the last attempt went; before the first one, where it would go now",
+        description:
+          "The URL of the last attempt; before the first attempt, the URL that the current configuration gives",
         examples: ["https://backend.customer.example/hooks/chat/receiveMessage"],
       }),
     ),
@@ -56,13 +57,16 @@ export type EventDto = Static<typeof event>;
 
 const deliveryAttempt = object(
   {
-    attempt: Type.Integer({ minimum: 1, description: "Counts on over retries" }),
+    attempt: Type.Integer({ minimum: 1, description: "Numbered continuously, also across manual retries" }),
     at: timestamp(),
-    status_code: nullable(Type.Integer({ examples: [503], description: "Null where no answer came" })),
+    status_code: nullable(Type.Integer({ examples: [503], description: "Null when no response arrived" })),
     duration_ms: Type.Integer({ minimum: 0, examples: [184] }),
     error,
     response_excerpt: nullable(
-      Type.String({ description: "How the answer begins", examples: ["upstream connect error"] }),
+      Type.String({
+        description: "The beginning of the response body",
+        examples: ["upstream connect error"],
+      }),
     ),
   },
   { title: "DeliveryAttemptDto" },
@@ -91,7 +95,7 @@ const PAYLOAD_EXAMPLE = {
   },
 };
 
-/** What is sent, as it is sent: never looked into on its way out. */
+/** The stored payload, returned without parsing. */
 const payload = Type.Object(
   {},
   {

@@ -13,18 +13,18 @@ const QUEUED_EXAMPLE = {
   created_at: "2026-11-01T09:30:00.000Z",
 } as const;
 
-/** A message as it stands in the answer to its sending. */
+/** A message in the reply to its send request. */
 export const queuedMessage = object(
   {
     message_id: prefixedId("msg"),
     status: oneOf(MESSAGE_STATUSES, {
       description:
-        "accepted: the platform took it, which is not yet sent. unknown: it may have reached the person; the platform's word is waited for",
+        "`accepted`: the platform accepted the message but has not sent it yet. `unknown`: the message may have reached the person; Herald waits for a status from the platform",
     }),
     channel_id: prefixedId("ch"),
     platform: oneOf(PLATFORMS),
     to: Type.String({ examples: [QUEUED_EXAMPLE.to] }),
-    to_type: oneOf(RECIPIENT_KINDS, { description: "How the recipient is named" }),
+    to_type: oneOf(RECIPIENT_KINDS, { description: "The kind of id in `to`" }),
     external_ref: nullable(externalRef),
     created_at: timestamp(),
   },
@@ -37,7 +37,7 @@ const messageError = object(
   {
     code: Type.Union([Type.Integer(), Type.String()], {
       description:
-        "The platform's number, or a word of ours: outcome_unknown, channel_disconnected, expired, internal",
+        "The platform's error number, or one of Herald's codes: outcome_unknown, channel_disconnected, expired, internal",
       examples: [131026],
     }),
     title: nullable(Type.String({ examples: ["Message undeliverable"] })),
@@ -50,7 +50,10 @@ const messageError = object(
 export type MessageErrorDto = Static<typeof messageError>;
 
 const reachedStatus = object(
-  { status: oneOf(MESSAGE_STATUSES), at: timestamp({ description: "When it was first reached" }) },
+  {
+    status: oneOf(MESSAGE_STATUSES),
+    at: timestamp({ description: "When the message first reached this status" }),
+  },
   { title: "MessageStatusDto" },
 );
 
@@ -59,13 +62,18 @@ export const message = object(
     ...queuedMessage.properties,
     platform_message_id: nullable(
       Type.String({
-        description: "Known once the platform took it",
+        description: "Null until the platform has accepted the message",
         examples: ["wamid.HBgLNTUxMTk4ODg4Nzc3Nw"],
       }),
     ),
-    statuses: Type.Array(reachedStatus, { description: "What it has reached, the earliest first" }),
+    statuses: Type.Array(reachedStatus, {
+      description: "The statuses that the message has reached, earliest first",
+    }),
     error: nullable(messageError),
-    attempts: Type.Integer({ minimum: 0, description: "How often it was given to the platform" }),
+    attempts: Type.Integer({
+      minimum: 0,
+      description: "Number of attempts to send the message to the platform",
+    }),
   },
   {
     title: "MessageDto",

@@ -3,7 +3,7 @@ export interface PeriodInput {
   until?: string | undefined;
 }
 
-/** Its times as such, each absent where it was. */
+/** The parsed times; a field is absent when the input's field is. */
 export interface Period {
   since?: Date;
   until?: Date;
@@ -11,18 +11,18 @@ export interface Period {
 
 interface PeriodProblem {
   field: keyof Period;
-  /** What follows the field's name in a sentence. */
+  /** The sentence after the field's name. */
   problem: string;
 }
 
-/** Both ends of a time, each a valid date-time, or what is wrong with one of them. */
+/** Parses both ends of a period (valid RFC 3339 date-times), or returns the problem with one of them. */
 export function readPeriod(input: PeriodInput): Period | PeriodProblem {
   const period: Period = {};
   for (const field of ["since", "until"] as const) {
     const text = input[field];
     if (text === undefined) continue;
     const time = new Date(text);
-    // A valid date-time may be one that no Date can hold: a leap second, an offset of hours alone.
+    // Date rejects some valid date-times: leap seconds, and offsets without minutes.
     if (Number.isNaN(time.getTime())) return { field, problem: INVALID_TIME };
     period[field] = time;
   }
@@ -32,4 +32,4 @@ export function readPeriod(input: PeriodInput): Period | PeriodProblem {
     : period;
 }
 
-const INVALID_TIME = "must be a time such as 2026-11-01T09:30:00Z, no leap second";
+const INVALID_TIME = "must be a time such as 2026-11-01T09:30:00Z and no leap second";

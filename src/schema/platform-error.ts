@@ -9,12 +9,12 @@ export const platformError = object(
     type: optionalText("OAuthException"),
     message: Type.String({ examples: ["Invalid parameter"] }),
     user_title: optionalText("Budget is too low"),
-    user_message: optionalText("The budget is below the least that the platform takes"),
+    user_message: optionalText("The budget is below the platform's minimum"),
     details: optionalText("The recipient is not on the chat platform"),
     trace_id: optionalText("AqWvR3m0x8PZ1nT5kYcB7dL"),
     fields: Type.Optional(Type.Array(Type.String({ examples: ["daily_budget"] }))),
   },
-  { title: "PlatformError", description: "What the platform said when it refused" },
+  { title: "PlatformError", description: "The error that the platform returned" },
 );
 
 export type PlatformErrorDto = Static<typeof platformError>;

@@ -1,10 +1,10 @@
 import type { ErrorObject } from "ajv";
 
-/** One thing that is wrong with a value: where (a JSON pointer), and a sentence for a person. */
+/** One problem of a value: its place (a JSON pointer) and a sentence for a person. */
 export interface Problem {
   path: string;
   message: string;
-  /** What the refusal is called, where it has a name of its own. */
+  /** The error code that replaces `validation_failed`, if any. */
   code?: string;
 }
 
@@ -12,30 +12,30 @@ const MAX_ERRORS = 100;
 const MAX_PROBLEMS = 20;
 const MAX_NAME_CHARS = 100;
 
-/** The validator's errors as sentences, one per thing that is wrong; `rootName` names the value itself. */
+/** Converts the validator's errors to sentences, one per problem; `rootName` names the value itself. */
 export function toProblems(all: readonly ErrorObject[], rootName: string): Problem[] {
   const errors = all.slice(0, MAX_ERRORS);
   const problems = new Map<string, Problem>();
   const relevant = errors.filter((error) => !isRedundant(error, errors));
-  // Whatever is left out above, a value that the validator refused has at least one problem.
+  // A rejected value must have at least one problem, even when all errors are redundant.
   for (const error of relevant.length > 0 ? relevant : errors.slice(-1)) {
     const problem = toProblem(error, errors, rootName);
     problems.set(`${problem.path} ${problem.message}`, problem);
   }
   const found = [...problems.values()];
   const coded = found.filter(({ code }) => code !== undefined);
-  // What is wrong besides may only follow from it: of a kind that is not known, no field is known either.
+  // The other problems may only follow from a coded one: for an unknown kind, every field is unknown too.
   return (coded.length > 0 ? coded : found).slice(0, MAX_PROBLEMS);
 }
 
-/** A JSON pointer. A caller's own names stand in it, so they are cut to what a person would read. */
+/** Builds a JSON pointer. Names from the caller may be very long, so they are truncated. */
 export const toPointer = (names: readonly string[]): string =>
   names.map((name) => `/${truncate(name).replaceAll("~", "~0").replaceAll("/", "~1")}`).join("");
 
 const truncate = (name: string) =>
   name.length > MAX_NAME_CHARS ? `${name.slice(0, MAX_NAME_CHARS)}…` : name;
 
-/** `/a/0/b~1c` as a person writes it: `a.0.b/c`. */
+/** Formats the pointer `/a/0/b~1c` as `a.0.b/c`. */
 export const toFieldName = (pointer: string, rootName: string): string =>
   pointer === ""
     ? rootName
@@ -51,12 +51,12 @@ const customKeywords = (error: ErrorObject): CustomKeywords => (error.parentSche
 
 const isUnion = (error: ErrorObject): boolean => error.keyword === "anyOf" || error.keyword === "oneOf";
 
-/** What the branches under a union or condition said. */
+/** Returns the errors of the branches of a union or condition. */
 function branchesOf(error: ErrorObject, errors: readonly ErrorObject[]): ErrorObject[] {
   const base = error.schemaPath.slice(0, error.schemaPath.lastIndexOf("/"));
   const roots = error.keyword === "if" ? [`${base}/then/`, `${base}/else/`] : [`${error.schemaPath}/`];
   const isInside = (path: string) => path === error.instancePath || path.startsWith(`${error.instancePath}/`);
-  // By the place in the value too: the items of an array are all held against the same schema.
+  // Also compares the place in the value, because all items of an array share one schema path.
   return errors.filter(
     (other) => isInside(other.instancePath) && roots.some((root) => other.schemaPath.startsWith(root)),
   );
@@ -64,7 +64,7 @@ function branchesOf(error: ErrorObject, errors: readonly ErrorObject[]): ErrorOb
 
 const hasNonTypeError = (errors: readonly ErrorObject[]) => errors.some((error) => error.keyword !== "type");
 
-/** A union and its branches all complain about one value. Said is the union's own message, or what its fitting branch misses. */
+/** A union and its branches all report the same value. Keeps the union's own message, or the errors of the closest branch. */
 function isRedundant(error: ErrorObject, errors: readonly ErrorObject[]): boolean {
   const hasCustomMessage = customKeywords(error)["x-message"] !== undefined;
   if (isUnion(error) && !hasCustomMessage && hasNonTypeError(branchesOf(error, errors))) return true;
@@ -79,7 +79,7 @@ function isRedundant(error: ErrorObject, errors: readonly ErrorObject[]): boolea
 
 function toProblem(error: ErrorObject, errors: readonly ErrorObject[], rootName: string): Problem {
   const { "x-message": customMessage, "x-field": field, "x-code": code } = customKeywords(error);
-  // What is said of a text's form helps nobody who sent a number.
+  // A custom message describes the form of a text, so it does not fit a value of another type.
   const message = error.keyword === "type" ? undefined : customMessage;
   const { missingProperty, additionalProperty, unevaluatedProperty } = error.params;
   const childName = field ?? missingProperty ?? additionalProperty ?? unevaluatedProperty;
@@ -120,13 +120,15 @@ function describeError(error: ErrorObject, errors: readonly ErrorObject[]): stri
     case "anyOf":
     case "oneOf": {
       const types = branchesOf(error, errors).map((branch) => branch.params.type);
-      return types.length > 0 ? `must be ${types.join(" or ")}` : "must fit exactly one of its forms";
+      return types.length > 0
+        ? `must be ${types.join(" or ")}`
+        : "must match exactly one of the allowed forms";
     }
     default:
       return message ?? "is not valid";
   }
 }
 
-/** What its author wrote down for the documentation. */
+/** Returns the schema's first documented example. */
 const firstExample = ({ parentSchema }: ErrorObject): unknown =>
   (parentSchema as { examples?: readonly unknown[] } | undefined)?.examples?.[0];

@@ -1,13 +1,13 @@
 import { type Problem, toFieldName, toPointer } from "./problems.ts";
 
-/** Deeper than any input of ours; past it, code that walks the value could exhaust the stack. */
+/** Deeper than any valid input. Recursive code could exhaust the stack on deeper values. */
 const MAX_DEPTH = 100;
 
-/** What Postgres cannot keep (U+0000, half a surrogate pair) or nobody should walk, wherever it stands in the value. */
+/** Finds the first text that Postgres rejects (U+0000, a lone surrogate) or nesting that is too deep. */
 export function findStorableProblem(value: unknown, rootName: string): Problem | undefined {
   const flaw = findFlaw(value, 0);
   if (!flaw) return undefined;
-  // The trail is gathered on the way back, only when there is something to say: the walk itself is on every request's way.
+  // The path is collected only after a flaw is found, because every request pays for the walk.
   const path = toPointer(flaw.segments.reverse());
   return { path, message: `${toFieldName(path, rootName)} ${flaw.message}` };
 }
@@ -49,11 +49,11 @@ function findTextFlaw(text: string): Flaw | undefined {
   return isWellFormed(text) ? undefined : { message: "is not well-formed Unicode", segments: [] };
 }
 
-/** Node 20 has them, the ECMAScript 2023 types do not; the later ones promise what Node 20 has not. */
+/** Methods that Node 20 has but the ECMAScript 2023 types lack; later types declare methods that Node 20 lacks. */
 type WellFormable = string & { isWellFormed(): boolean; toWellFormed(): string };
 
 const isWellFormed = (text: string) => (text as WellFormable).isWellFormed();
 
-/** The text of somebody whom we cannot refuse, with a sign in the place of what Postgres cannot keep. */
+/** Replaces the characters that Postgres rejects by U+FFFD. For remote texts that cannot be rejected. */
 export const toStorable = (text: string): string =>
   (text as WellFormable).toWellFormed().replaceAll("\u0000", "\ufffd");

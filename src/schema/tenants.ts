@@ -1,14 +1,14 @@
 import { ROLES, SCOPES } from "./enumerations.ts";
 import { oneOf, Type } from "./types.ts";
 
-/** What clients, users and keys are made of; the API and the command line take the same. */
+/** Fields of clients, users and API keys, shared by the API and the command line. */
 
 export const entityName = (example: string) =>
   Type.String({
     minLength: 1,
     maxLength: 200,
     pattern: "^\\P{Cc}*[^\\s\\p{Cc}]\\P{Cc}*$",
-    "x-message": "name must have 1 to 200 characters, one of them visible and none a control character",
+    "x-message": "name must have 1 to 200 characters, at least one visible and no control characters",
     examples: [example],
   });
 

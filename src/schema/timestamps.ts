@@ -1,3 +1,3 @@
-/** A row's time as it stands on the wire. */
+/** Formats a row's time for the API. */
 export const toTimestamp = <D extends Date | null>(date: D) =>
   (date?.toISOString() ?? null) as D extends Date ? string : string | null;

@@ -1,28 +1,28 @@
 import { type Static, type TObject, type TProperties, type TSchema, Type } from "@sinclair/typebox";
 
-/** TypeBox as the rest of the house uses it: the schema is plain JSON Schema, its type is derived from it. */
+/** The parts of TypeBox that Herald uses: schemas are plain JSON Schema, and their types are derived from them. */
 export { type Static, type TObject, type TProperties, type TSchema, Type };
 
 interface SchemaOptions {
-  /** Makes it a part of its own in the documentation, under this name. */
+  /** Makes the schema a named component of the OpenAPI document. */
   title?: string;
   description?: string;
-  /** Shown in the documentation, the first above all. A text without a format needs one. */
+  /** Examples for the documentation; the first is used in samples. A string without a format needs one. */
   examples?: readonly unknown[];
-  /** Said instead of the validator's own words when this schema does not hold. */
+  /** Replaces the validator's message when a value does not match this schema. */
   "x-message"?: string;
-  /** Answered instead of `validation_failed` then. */
+  /** Replaces the error code `validation_failed` in that case. */
   "x-code"?: string;
 }
 
-/** A condition across the fields of an object: about which field, the sentence said when it does not hold, the schema. */
+/** A rule across the fields of an object. A violation is reported for `field` with `message`. */
 export const rule = (field: string, message: string, schema: object) => ({
   ...schema,
   "x-field": field,
   "x-message": message,
 });
 
-/** Where the first holds, the second must. */
+/** When `condition` matches, `consequence` must match too. */
 // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
 export const implies = (condition: object, consequence: object) => ({ if: condition, then: consequence });
 
@@ -30,11 +30,11 @@ interface ObjectOptions extends SchemaOptions {
   allOf?: object[];
 }
 
-/** An object whose fields are listed: any other field is refused by name. */
+/** An object that accepts only the listed fields; another field is reported by name. */
 export const object = <P extends TProperties>(properties: P, options: ObjectOptions = {}) =>
   Type.Object(properties, { additionalProperties: false, ...options });
 
-/** An object of which only some fields are looked at: all others pass through. */
+/** An object that checks the listed fields and accepts all others. */
 export const openObject = <P extends TProperties>(properties: P, options: ObjectOptions = {}) =>
   Type.Object(properties, { additionalProperties: true, ...options });
 
@@ -50,9 +50,9 @@ export const prefixedId = (prefix: string, options: SchemaOptions = {}) =>
     ...options,
   });
 
-/** A closed set of words, written once as an `as const` list. */
+/** A closed set of strings, defined once as an `as const` list. */
 export const oneOf = <const T extends string>(words: readonly T[], options: SchemaOptions = {}) =>
   Type.Unsafe<T>({ type: "string", enum: [...words], ...options });
 
-/** The query of an address to which callers append all kinds of things: probes, pages, assets. */
+/** Accepts any query, for URLs to which callers append parameters: probes, views, assets. */
 export const anyQuery = Type.Object({}, { additionalProperties: true });

@@ -5,15 +5,15 @@ import { type Problem, toProblems } from "./problems.ts";
 import type { TObject, TSchema } from "./types.ts";
 
 /**
- * Checks a value in place and answers its problems: all of them, or of a value that `isLarge` the first one, because
- * a list of a million complaints costs more than the request is worth.
+ * Checks a value and returns its problems. With `isLarge`, returns only the first: collecting the problems of a large
+ * value could cost far more than the request itself.
  */
 export type Check = (value: unknown, isLarge?: boolean) => Problem[];
 
-/** The one that stops at the first problem and the one that finds all; they know what they have compiled before. */
+/** One validator stops at the first error, the other collects all. Both cache their compiled schemas. */
 const [firstErrorAjv, allErrorsAjv] = [lazily(() => createAjv(false)), lazily(() => createAjv(true))];
 
-/** Compiles schemas, each once, at the first value: compiling those of all routes would be half of a process's start. */
+/** Compiles each schema at its first use: compiling those of all routes would take half of the start-up time. */
 export function createValidator() {
   const compile = (schema: TSchema, rootName: string): Check => {
     const first = lazily(() => firstErrorAjv().compile(schema));
@@ -29,7 +29,7 @@ export function createValidator() {
   };
   return {
     json: (schema: TSchema, rootName = "the body") => compile(schema, rootName),
-    /** For query and path, where everything is a text: numbers and booleans are converted, defaults filled in. */
+    /** For query and path parameters, which are strings: converts numbers and booleans, fills in defaults. */
     strings(schema: TObject, rootName: string): Check {
       const check = compile(schema, rootName);
       return (value) => {
@@ -43,10 +43,10 @@ export function createValidator() {
 export type Validator = ReturnType<typeof createValidator>;
 
 function createAjv(allErrors: boolean): Ajv2020 {
-  // strictRequired would refuse rules across fields ("if a then b"), which name fields of the object around them.
+  // strictRequired would reject rules across fields ("if a then b"), which name fields of the enclosing object.
   const ajv = new Ajv2020({ strict: true, strictRequired: false, verbose: true, allErrors });
   addFormats.default(ajv);
-  // Theirs also takes `urn:uuid:`, which no database does.
+  // Replaces the built-in format, which also accepts `urn:uuid:`; Postgres rejects that.
   ajv.addFormat("uuid", /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i);
   ajv.addKeyword({ keyword: "x-message", schemaType: "string" });
   ajv.addKeyword({ keyword: "x-field", schemaType: "string" });

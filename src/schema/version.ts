@@ -1,2 +1,2 @@
-/** The version of the interface: on every reply, and in every event. */
+/** The API version: a header of every reply and a field of every event. */
 export const API_VERSION = "2026-11-01";
