@@ -1,4 +1,4 @@
-/** Milliseconds, so that a duration in the code reads as `10 * MINUTE`. */
+/** Durations in milliseconds: write `10 * MINUTE`. */
 export const SECOND = 1_000;
 export const MINUTE = 60 * SECOND;
 export const HOUR = 60 * MINUTE;

@@ -6,13 +6,16 @@ import type { Log } from "./logging/log.ts";
 import type { Metrics, MetricsText } from "./metrics/metrics.ts";
 import type { Worker } from "./supervise.ts";
 
-/** Several processes that share one port. A fork that dies is replaced. */
+/**
+ * Runs several processes that share one port. A fork is starting until it listens, then running until it exits.
+ * An exit before `close` starts a replacement after 1 s; `close` stops all forks and starts no more.
+ */
 export function createForks(count: number, log: Log): Worker & { metrics: MetricsText } {
   const aggregator = new AggregatorRegistry();
   const forks = new Set<Fork>();
   let closing = false;
   const spawn = () => {
-    // Their metrics are served by the parent, added up: none of them takes a port for its own.
+    // The parent serves the aggregated metrics of all forks, so that no fork opens a metrics port.
     const fork = cluster.fork({ METRICS_PORT: "" });
     forks.add(fork);
     fork.on("error", (error) => log.warn("fork.failed", { pid: fork.process.pid, err: error }));
@@ -39,9 +42,9 @@ export function createForks(count: number, log: Log): Worker & { metrics: Metric
   };
 }
 
-/** A fork that ends before it ever listened will not do better the next time: the parent gives up and says so. */
+/** Rejects when a fork exits before it listens: a restart would fail the same way, so the parent ends too. */
 async function waitUntilListening(fork: Fork): Promise<void> {
-  const ended = once(fork, "exit").then(() => Promise.reject(new Error("a fork ended before it listened")));
+  const ended = once(fork, "exit").then(() => Promise.reject(new Error("a fork exited before it listened")));
   await Promise.race([once(fork, "listening"), ended]);
 }
 
@@ -69,16 +72,16 @@ function answerMetricsRequests(collectMetrics: () => Promise<string>): void {
   });
 }
 
-/** A fork that has gone meanwhile does not want to hear it any more; without the callback that would end its parent. */
+/** Ignores a fork that has exited: without the callback, the failed send would end the parent. */
 function sendToFork(fork: Fork, message: MetricsMessage): void {
   if (fork.isConnected()) fork.send(message, () => {});
 }
 
-/** In a fork: the numbers of all forks together, asked of their parent. Outside of one: the process's own. */
+/** Inside a fork: the aggregated metrics of all forks, requested from the parent. Otherwise the process's own. */
 export function sharedMetrics(metrics: Metrics): MetricsText {
   if (!cluster.isWorker) return metrics;
   AggregatorRegistry.setRegistries(metrics.registry);
-  new AggregatorRegistry(); // its construction is what makes this fork answer the parent
+  new AggregatorRegistry(); // the constructor makes this fork answer the parent's metrics requests
   let lastRequestId = 0;
   const text = () =>
     new Promise<string>((resolve, reject) => {
@@ -86,7 +89,8 @@ export function sharedMetrics(metrics: Metrics): MetricsText {
       const onMessage = (message: MetricsMessage) => {
         if (message?.type !== METRICS_RESPONSE || message.requestId !== request.requestId) return;
         process.off("message", onMessage);
-        if (message.text === undefined) reject(new Error("a fork did not tell its metrics"));
+        if (message.text === undefined)
+          reject(new Error("the parent could not collect the metrics of all forks"));
         else resolve(message.text);
       };
       process.on("message", onMessage);

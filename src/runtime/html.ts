@@ -1,4 +1,4 @@
-/** Markup that is safe to send: made by `html` and `trustedHtml` only. */
+/** Markup that is safe to send: created only by `html` and `trustedHtml`. */
 export class Html {
   readonly text: string;
 
@@ -25,9 +25,9 @@ function toMarkup(part: Part): string {
   return typeof part === "object" ? part.map(({ text }) => text).join("") : escapeHtml(String(part));
 }
 
-/** Whatever is put into the template is escaped, unless it is markup itself. Put values of attributes in quotes. */
+/** Escapes every inserted value except Html. Attribute values must be quoted in the template. */
 export const html = (texts: TemplateStringsArray, ...parts: Part[]): Html =>
   new Html(texts.map((text, index) => text + toMarkup(parts[index])).join(""));
 
-/** A constant of ours that goes in as it is: a style or a script. Never anything that came from outside. */
+/** Inserts a constant, such as a style or a script, unescaped. Never pass it external input. */
 export const trustedHtml = (text: string): Html => new Html(text);

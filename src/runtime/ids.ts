@@ -1,11 +1,11 @@
 import { hash, randomFillSync, randomUUID } from "node:crypto";
 import { decodeTime, encodeTime, monotonicFactory } from "ulid";
 
-/** What a prefixed id names. Client and ad account ids are UUIDs instead. */
+/** Prefixes of the kinds of ids. Client and ad account ids are UUIDs instead. */
 const ID_PREFIXES = ["ch", "msg", "evt", "es", "key", "usr", "req", "wrk", "aud", "con"] as const;
 export type IdPrefix = (typeof ID_PREFIXES)[number];
 
-/** Random fractions from a block of bytes: asking the system for each digit would dominate the cost of an id. */
+/** Draws random fractions from a block of bytes: a system call per digit would dominate the cost of an id. */
 function randomFractions(): () => number {
   const block = new Uint32Array(256);
   let used = block.length;
@@ -29,7 +29,7 @@ const TIME_DIGITS = 10;
 export const firstIdAt = (prefix: IdPrefix, time: number): string =>
   `${prefix}_${encodeTime(time, TIME_DIGITS).toLowerCase()}`;
 
-/** When the id, or a bound made by firstIdAt, was made. */
+/** Returns the creation time (milliseconds) of an id, or the time of a bound made by firstIdAt. */
 export const timeOfId = (id: string): number =>
   decodeTime(
     id
@@ -38,17 +38,17 @@ export const timeOfId = (id: string): number =>
       .toUpperCase(),
   );
 
-/** What follows the prefix: 26 digits and letters, without those that are easily mistaken. */
+/** The part after the prefix: 26 digits and lower-case letters without i, l, o and u. */
 export const ID_PATTERN = "[0-9a-hjkmnp-tv-z]{26}";
 
-/** Whether it has the form of such an id; asked before a stranger's text reaches the database. */
+/** True when the value has the form of such an id. Checked before a caller's text reaches the database. */
 export const isPrefixedId = (value: string, prefix: IdPrefix): boolean =>
   new RegExp(`^${prefix}_${ID_PATTERN}$`).test(value);
 
-/** Whether it has the form of an id that a platform gave; asked before a stranger's text reaches the database or the log. */
+/** True when the value has the form of a platform's id. Checked before it reaches the database or the log. */
 export const isPlatformId = (value: string): boolean => /^\d{1,32}$/.test(value);
 
-/** Milliseconds, and how many UUIDs have been made in the last of them. */
+/** The last millisecond in which newUuid was called, and the number of further UUIDs made in it. */
 let [lastTime, sequence] = [0, 0];
 const MAX_SEQUENCE = 0xfff;
 
@@ -64,10 +64,10 @@ export function newUuid(): string {
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 
-/** Whether it has the form of a client's id; asked before a stranger's text reaches a uuid column. */
+/** True when the value has the form of a client's id. Checked before a caller's text reaches a uuid column. */
 export const isClientId = (value: unknown): value is string => typeof value === "string" && UUID.test(value);
 
-/** 128 bits of a hash of the text, as a UUID is written: the form that the database keeps in the least space. */
+/** Returns 128 bits of a hash of the text in UUID format, which the database stores in 16 bytes. */
 export function uuidOf(text: string): string {
   const digits = hash("sha256", text);
   const part = (from: number, to: number) => digits.slice(from, to);

@@ -5,7 +5,7 @@ import { SECOND } from "./durations.ts";
 export const isAddressInUse = (error: unknown): boolean =>
   (error as { code?: unknown }).code === "EADDRINUSE";
 
-/** Listens, and rejects instead of emitting when it cannot. */
+/** Listens on the port; rejects on failure instead of emitting `error`. */
 export function listen(server: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once("error", reject);
@@ -16,19 +16,20 @@ export function listen(server: Server, port: number, host: string): Promise<void
   });
 }
 
-/** A request that is still not answered then has no more than its sender to blame. */
+/** Connections still open this long after `close` are destroyed, so that a slow sender cannot block the shutdown. */
 const FORCE_CLOSE_AFTER_MS = 15 * SECOND;
 
 export interface Connections {
-  /** Whether a request that has arrived completely is being answered on this connection. */
+  /** True while a completely received request is being answered on this connection. */
   isAnswering(socket: Socket): boolean;
-  /** Takes no new connection, ends those without a request, and waits for the answers that are under way. */
+  /** Stops accepting connections, ends idle ones, and waits for the responses in flight. */
   close(): Promise<void>;
 }
 
 /**
- * Keeps account of a server's connections. Node's own closing waits for connections that have not sent anything yet,
- * and for those that stay open after their answer: browsers and routers hold both.
+ * Tracks a server's connections: idle (no open request) or busy. Requests and responses move a connection between the
+ * two; once `close` is called, a connection is ended as soon as it is idle. Node's own `close` would wait for
+ * connections that never sent a request and for keep-alive connections; browsers and routers hold both open.
  */
 export function trackConnections(server: Server): Connections {
   const openRequests = new Map<Socket, Set<IncomingMessage>>();

@@ -2,12 +2,12 @@ import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** The folder of package.json: above src/ when the sources run unbuilt, above dist/ when they are built. */
+/** Returns the folder of package.json: the parent of src/ for unbuilt sources, of dist/ for built ones. */
 export function packageRoot(): string {
   let folder = dirname(fileURLToPath(import.meta.url));
   while (!existsSync(join(folder, "package.json"))) {
     const parent = dirname(folder);
-    if (parent === folder) throw new Error("package.json was not found above the sources");
+    if (parent === folder) throw new Error("package.json was not found in any parent folder of the sources");
     folder = parent;
   }
   return folder;

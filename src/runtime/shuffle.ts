@@ -1,4 +1,4 @@
-/** A copy in random order, each order equally likely (Fisher-Yates). */
+/** Returns a copy in random order; each order is equally likely (Fisher-Yates). */
 export function shuffled<T>(items: readonly T[], random = Math.random): T[] {
   const copy = [...items];
   for (let last = copy.length - 1; last > 0; last--) {

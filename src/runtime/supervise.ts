@@ -3,8 +3,8 @@ import { PROCESS_CLOSE_TIMEOUT_MS } from "./deadlines.ts";
 import type { Log } from "./logging/log.ts";
 
 /**
- * A named part of a process. `start` resolves when it is ready for work; `close` when its work is done or handed back.
- * A worker that dies in between calls `fail`, which ends the process: its manager starts a fresh one.
+ * A named part of a process. `start` resolves when it is ready for work; `close` when its work is finished or released.
+ * A worker that fails in between calls `fail`, which ends the process; the process manager restarts it.
  */
 export interface Worker {
   name: string;
@@ -16,13 +16,16 @@ export interface SuperviseOptions {
   workers: readonly Worker[];
   log: Log;
   onReady?(): void;
-  /** Platforms kill 30 s after SIGTERM; what has not closed by then is given up. */
+  /** Workers not closed by then are abandoned. Must end before the process manager's SIGKILL 30 s after SIGTERM. */
   closeTimeoutMs?: number;
 }
 
 const STOP_SIGNALS = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
 
-/** Starts the workers in order, waits for a signal or a failure, closes them in reverse order; answers the exit code. */
+/**
+ * Runs a process through starting, ready and stopping, and returns its exit code. Workers start in order; a signal, a
+ * failed worker or an uncaught error moves the process to stopping, which closes the workers in reverse order.
+ */
 export async function supervise({
   workers,
   log,
@@ -68,8 +71,8 @@ async function startWorker(worker: Worker, fail: Fail): Promise<StopReason | und
 }
 
 /**
- * The first reason to stop. Signals and faults stay caught until `dispose`: a second signal changes nothing, a later
- * fault is logged and counts.
+ * Resolves `stopped` with the first reason to stop. Signals and faults stay handled until `dispose`: a second signal
+ * has no effect, a later fault is logged and makes the exit code 1.
  */
 function watchForStop(log: Log) {
   let requestStop: (stopReason: StopReason) => void = () => {};

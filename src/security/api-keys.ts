@@ -2,11 +2,11 @@ import { hash, timingSafeEqual } from "node:crypto";
 import { ID_PATTERN, newId } from "../runtime/ids.ts";
 import { randomText } from "./random-text.ts";
 
-/** A new key. Its text is shown once; what is kept does not lead back to it. */
+/** A new API key. Its text is shown once and cannot be recovered from the stored fields. */
 export interface IssuedApiKey {
   id: string;
   text: string;
-  /** `svc_live_` and the first 6 characters of the id: what a list shows. */
+  /** `svc_live_` (or `svc_test_`) and the first 6 characters of the id, shown in lists. */
   prefix: string;
   last4: string;
   secretHash: Buffer;
@@ -16,7 +16,7 @@ const SECRET_LENGTH = 43;
 const PREFIX_LENGTH = "svc_live_".length + 6;
 const API_KEY_PATTERN = new RegExp(`^svc_(?:live|test)_(${ID_PATTERN})_([0-9A-Za-z]{${SECRET_LENGTH}})$`);
 
-/** `svc_live_<26 characters>_<43 characters>`: the first group finds the row, the second proves the holder. */
+/** Creates `svc_live_<26 characters>_<43 characters>`: the first group finds the row, the second is the secret. */
 export function issueApiKey({ production }: { production: boolean }): IssuedApiKey {
   const id = newId("key");
   const secret = randomText(SECRET_LENGTH);
@@ -41,7 +41,7 @@ export function parseApiKey(text: string): PresentedApiKey | undefined {
   return idPart && secret ? { id: `key_${idPart}`, prefix: text.slice(0, PREFIX_LENGTH), secret } : undefined;
 }
 
-/** Compared in constant time. A fast hash is enough: the secret is random, there is nothing to guess by words. */
+/** Compares in constant time. A fast hash is sufficient because the secret is random and cannot be guessed. */
 export const isMatchingSecret = (secret: string, secretHash: Buffer): boolean =>
   timingSafeEqual(digest(secret), secretHash);
 

@@ -2,11 +2,11 @@ import { createHmac } from "node:crypto";
 import { parseJson } from "../runtime/json/json.ts";
 import { isSameText } from "./same-text.ts";
 
-/** What the platform signs with the secret of our app at it. */
+/** Verifies what a platform signs with the secret of Herald's app. */
 export interface AppSignatures {
-  /** Whether these bytes came from the platform, by its header. */
+  /** True when the signature header matches the body. */
   isSigned(body: Buffer, header: string | undefined): boolean;
-  /** What a signed request says; undefined when it is not one, or not signed for us. */
+  /** Returns the content of a signed request; undefined when it is malformed or its signature is invalid. */
   parseSignedRequest(text: string): Record<string, unknown> | undefined;
 }
 
@@ -26,7 +26,7 @@ export function createAppSignatures(secret: string): AppSignatures {
 
 function parseObject(json: string): Record<string, unknown> | undefined {
   try {
-    const value = parseJson(json); // ids may be numbers, too long for JSON.parse
+    const value = parseJson(json); // ids may be integers that JSON.parse would round
     return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
   } catch {
     return undefined;

@@ -2,14 +2,14 @@ import { createHash } from "node:crypto";
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
 import { MINUTE, SECOND } from "../runtime/durations.ts";
 
-/** `limited`: the try was not made, for there were `maxFailures` in a minute; the next may come after `wait` milliseconds. */
+/** `limited`: not attempted, because `maxFailures` failed within a minute; allowed again after `wait` milliseconds. */
 export type LimitedAttempt<T> =
   | { outcome: "made"; result: T | undefined }
   | { outcome: "limited"; maxFailures: number; wait: number };
 
 /**
- * Lets somebody try a secret, and counts the tries that answer undefined: over the limit the next one is refused without
- * being made. A try is counted before it begins, so that many at once are no way around it.
+ * Limits attempts to present a secret. An attempt that returns undefined counts as failed; over the limit, the next one
+ * is rejected without running. Attempts are counted before they run, so that concurrent ones cannot bypass the limit.
  */
 export type AttemptLimiter = <T>(
   identity: readonly string[],
@@ -18,7 +18,10 @@ export type AttemptLimiter = <T>(
 
 const MAX_FAILURES_PER_MINUTE = 10;
 
-/** Counted in Redis over all processes, and in the process itself while Redis is away. `redis` is an ioredis client that fails fast. */
+/**
+ * Counts in Redis across all processes, or in this process while Redis is unavailable. `redis` is an ioredis client
+ * that fails fast.
+ */
 export function createAttemptLimiter(redis: unknown): AttemptLimiter {
   const rule = { keyPrefix: "tries", points: MAX_FAILURES_PER_MINUTE, duration: MINUTE / SECOND };
   const limiter = new RateLimiterRedis({
@@ -39,14 +42,14 @@ export function createAttemptLimiter(redis: unknown): AttemptLimiter {
         if (result !== undefined) await refund();
         return { outcome: "made", result };
       } catch (error) {
-        await refund(); // a fault of ours says nothing about the secret
+        await refund(); // an unexpected error proves nothing about the secret
         throw error;
       }
     });
   };
 }
 
-/** One after the other for each key: a try under way may be a right one, and must not count against the next. */
+/** Runs the work of each key in sequence: a running attempt may succeed and must not count against the next one. */
 function createKeyedQueue(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
   const last = new Map<string, Promise<unknown>>();
   return (key, work) => {
@@ -58,7 +61,7 @@ function createKeyedQueue(): <T>(key: string, work: () => Promise<T>) => Promise
   };
 }
 
-/** Milliseconds until the next try, of a refusal by the limiter. */
+/** Milliseconds until the next attempt is allowed, taken from the limiter's rejection. */
 function waitOf(reason: unknown): number {
   if (reason instanceof RateLimiterRes) return reason.msBeforeNext;
   throw reason;

@@ -2,7 +2,7 @@ import { type SecretBox, sealedContext } from "./secret-box.ts";
 
 const contextOf = (id: string) => sealedContext({ table: "channels", column: "token_sealed", id });
 
-/** A channel's token as it is kept. */
+/** Seals a channel's token for storage. */
 export const sealChannelToken = (box: SecretBox, id: string, token: string): string =>
   box.seal(token, contextOf(id));
 

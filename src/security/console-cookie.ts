@@ -2,13 +2,13 @@ import { SECOND } from "../runtime/durations.ts";
 
 const COOKIE_NAME = "herald_console";
 
-/** The token in a Cookie header, if one is there. */
+/** Returns the token in a Cookie header, if present. */
 export function readConsoleCookie(header: string | undefined): string | undefined {
   const pairs = header?.split(";").map((pair) => pair.trim()) ?? [];
   return pairs.find((pair) => pair.startsWith(`${COOKIE_NAME}=`))?.slice(COOKIE_NAME.length + 1);
 }
 
-/** Whether a browser says, in Sec-Fetch-Site, that another site's page made the request. Such a one gets no cookie, and loses none. */
+/** True when Sec-Fetch-Site names another site as the origin. Such requests must neither set nor clear the cookie. */
 export const isForeignSite = (site: string | undefined): boolean =>
   site === "cross-site" || site === "same-site";
 
@@ -17,7 +17,7 @@ export interface ConsoleCookie {
   clear(): string;
 }
 
-/** The Set-Cookie header of the console: out of reach of scripts and of other sites. */
+/** Builds the console's Set-Cookie header: HttpOnly and SameSite=Strict keep scripts and other sites from using it. */
 export function createConsoleCookie(publicUrl: string): ConsoleCookie {
   const secure = publicUrl.startsWith("https://") ? "; Secure" : "";
   const cookie = (value: string, seconds: number) =>

@@ -2,14 +2,14 @@ import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from "node:c
 import { randomText } from "./random-text.ts";
 import { createWorkQueue } from "./work-queue.ts";
 
-/** Slow on purpose: 32 MiB and about a fifth of a second for each guess. Kept with the hash, so that it can be raised. */
+/** Slow on purpose: 32 MiB and about 0.2 s per guess. Stored with each hash, so that it can be raised later. */
 const COST: Cost = { log2N: 15, r: 8, p: 3 };
 const HASH_BYTES = 32;
 const SALT_BYTES = 16;
 
 /**
- * The thread pool also serves name lookups and files; passwords may not fill it. Strangers who try one and people who set
- * one wait apart, so that nobody outside can keep those inside from working.
+ * Limits keep passwords from filling the thread pool, which also serves DNS lookups and files. Checks and hashes have
+ * separate queues, so that anonymous login attempts cannot block users who set a password.
  */
 const VERIFY_QUEUE = { maxRunning: 2, maxWaiting: 50, maxPerCaller: 25 };
 const HASH_QUEUE = { maxRunning: 1, maxWaiting: 50, maxPerCaller: 50 };
@@ -20,13 +20,13 @@ interface Cost {
   p: number;
 }
 
-/** `overloaded`: too many wait already, and nothing was computed. */
+/** `overloaded`: too many are waiting already; nothing was computed. */
 export type HashOutcome = { outcome: "hashed"; hash: string } | { outcome: "overloaded" };
 export type CheckOutcome = { outcome: "matches" | "differs" | "overloaded" };
 
 export interface Passwords {
   hash(password: string): Promise<HashOutcome>;
-  /** Costs the same when there is no hash to compare with. `caller` is the address that the try comes from. */
+  /** Takes the same time without a hash, so that unknown users are not revealed. `caller` is the remote address. */
   check(password: string, hash: string | undefined, caller?: string): Promise<CheckOutcome>;
 }
 
@@ -51,7 +51,7 @@ export function createPasswords(cost = COST): Passwords {
   };
 }
 
-/** `$scrypt$ln=15,r=8,p=3$salt$hash`, the usual written form. */
+/** Formats a hash as `$scrypt$ln=15,r=8,p=3$salt$hash` (PHC string format). */
 function encode({ log2N, r, p }: Cost, salt: Buffer, hash: Buffer): string {
   return ["", "scrypt", `ln=${log2N},r=${r},p=${p}`, salt.toString("base64"), hash.toString("base64")].join(
     "$",
@@ -68,7 +68,7 @@ function derive(password: string, { log2N, r, p, salt }: Cost & { salt: Buffer }
   const N = 2 ** log2N;
   const options: ScryptOptions = { N, r, p, maxmem: 256 * N * r };
   return new Promise((resolve, reject) =>
-    // The same letters typed on two keyboards may be composed differently.
+    // Two keyboards may produce different Unicode compositions of the same letters.
     scrypt(password.normalize("NFKC"), salt, HASH_BYTES, options, (error, hash) =>
       error ? reject(error) : resolve(hash),
     ),

@@ -5,26 +5,26 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Secrets at rest, AES-256-GCM. A sealed text is `keyId.base64url(nonce, ciphertext, tag)`; the context (where the
- * secret is kept) is authenticated with it, so that a row's secret cannot be moved to another row.
+ * Encrypts stored secrets with AES-256-GCM. A sealed text is `keyId.base64url(nonce, ciphertext, tag)`; the context
+ * (table, column, id) is authenticated, so that a secret cannot be moved to another row.
  */
 export interface SecretBox {
   seal(secret: string, context: string): string;
   open(sealed: string, context: string): string;
-  /** The id of the key that seals now; what another one sealed, `herald secrets rotate` seals anew. */
+  /** The id of the key that seals. `herald secrets rotate` reseals the secrets of other keys. */
   keyId: string;
 }
 
-/** A secret's place as its context. The column's name ends in `_sealed`: that is how a rotation finds it. */
+/** Builds the context of a stored secret. Column names must end in `_sealed`: a key rotation finds them by that. */
 export const sealedContext = ({ table, column, id }: { table: string; column: string; id: string }): string =>
   `${table}.${column}:${id}`;
 
-/** Cannot be opened: an unknown key id, another context, or a changed text. Says nothing of the content. */
+/** A sealed text cannot be opened: unknown key id, other context, or changed text. Never contains the content. */
 export class SecretBoxError extends Error {
   override name = "SecretBoxError";
 }
 
-/** From a block of random bytes: asking the system for each would take longer than the sealing. */
+/** Takes nonces from a block of random bytes: a system call for each would take longer than the sealing. */
 function createNonces(): () => Buffer {
   const block = Buffer.alloc(NONCE_BYTES * 64);
   let used = block.length;
@@ -71,6 +71,6 @@ function decrypt(key: Buffer, bytes: Buffer, context: string): string {
     const content = bytes.subarray(NONCE_BYTES, bytes.length - TAG_BYTES);
     return Buffer.concat([decipher.update(content), decipher.final()]).toString("utf8");
   } catch (cause) {
-    throw new SecretBoxError("the sealed text does not open in this context", { cause });
+    throw new SecretBoxError("the sealed text cannot be decrypted in this context", { cause });
   }
 }

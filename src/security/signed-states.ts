@@ -1,17 +1,17 @@
 import type { Signer } from "./derived-keys.ts";
 import { randomText } from "./random-text.ts";
 
-/** What travels through somebody's browser and comes back: bound to its purpose, for a while, to be used once. */
+/** A state that passes through a user's browser: signed, bound to texts, limited in time, single-use. */
 export interface SignedState {
-  /** Names it where used ones are kept. */
+  /** The key under which a used state is recorded. */
   id: string;
   expiresAt: Date;
 }
 
 export interface SignedStates {
-  /** A new state, bound to these texts, which are not in it. */
+  /** Creates a state bound to these texts; the state does not contain them. */
   issue(bindings: readonly string[], ttlMs: number): { text: string; expiresAt: Date };
-  /** What is ours and bound to these texts. Whether it was used before is for the caller to find out. */
+  /** Verifies the signature, the bindings and the expiry. The caller checks that the state is unused. */
   read(
     text: string,
     bindings: readonly string[],
@@ -20,7 +20,7 @@ export interface SignedStates {
 
 const NONCE_LENGTH = 24;
 
-/** `nonce.expiry.signature`. */
+/** States have the form `nonce.expiry.signature`. */
 export function createSignedStates(signer: Signer): SignedStates {
   const message = (nonce: string, expiry: string, bindings: readonly string[]) =>
     JSON.stringify([nonce, expiry, ...bindings]);

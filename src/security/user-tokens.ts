@@ -11,10 +11,10 @@ import {
 import type { Config } from "../runtime/config/config.ts";
 import { HOUR, SECOND } from "../runtime/durations.ts";
 
-/** How long a login lasts. */
+/** Lifetime of a login's token. */
 export const LOGIN_TTL_MS = 12 * HOUR;
 
-/** Whom a token speaks of. Our own name a row of `users`; an identity provider's say everything themselves. */
+/** The subject of a token. Herald's tokens name a row of `users`; an identity provider's contain all claims. */
 export type TokenSubject =
   | { source: "own"; userId: string; clientId: string | undefined; issuedAt: Date | undefined }
   | { source: "provider"; claims: JWTPayload };
@@ -25,20 +25,20 @@ export interface TokenOwner {
 }
 
 export interface UserTokens {
-  /** Absent where an identity provider alone issues tokens. */
+  /** Absent when only an identity provider issues tokens. */
   issue?(user: TokenOwner, options?: { issuedAt?: Date; ttlMs?: number }): Promise<string>;
-  /** Undefined for a token that is forged, expired, incomplete or signed in a way that its source does not use. */
+  /** Undefined for a token that is forged, expired, incomplete or signed with an algorithm its source does not use. */
   verify(token: string): Promise<TokenSubject | undefined>;
 }
 
-/** The identity provider's keys cannot be read: nothing is known about the token, so the caller is not to blame. */
+/** The identity provider's keys cannot be fetched, so the token can be neither accepted nor rejected. */
 export class TokenKeysUnavailable extends Error {
   override name = "TokenKeysUnavailable";
 }
 
 type Settings = Pick<Config, "JWT_SECRET" | "JWT_JWKS_URL" | "JWT_ISSUER" | "JWT_AUDIENCE">;
 
-/** Which algorithms each source signs with. Which source is asked follows from the algorithm, never from the token's wishes. */
+/** Algorithms of each source. They do not overlap, so that a token's algorithm determines the key that verifies it. */
 const OWN_ALGORITHMS = ["HS256"];
 const PROVIDER_ALGORITHMS = ["RS256", "ES256", "EdDSA"];
 
@@ -63,7 +63,7 @@ const createIssuer =
     new SignJWT({ client_id: clientId })
       .setProtectedHeader({ alg: "HS256", typ: "JWT" })
       .setSubject(id)
-      // With its milliseconds: a token made in the second of a password change is either before or after it.
+      // Includes milliseconds, to order the token and a password change within the same second.
       .setIssuedAt(issuedAt.getTime() / SECOND)
       .setExpirationTime(new Date(Date.now() + ttlMs))
       .sign(secret);
@@ -90,7 +90,7 @@ async function verifyOwn(token: string, secret: KeyObject): Promise<TokenSubject
 }
 
 function createProviderVerifier({ JWT_JWKS_URL, JWT_ISSUER, JWT_AUDIENCE }: Settings) {
-  // A key id that nobody knows makes it ask again, at most every 30 s, however many such tokens arrive.
+  // An unknown key id refetches the keys at most every 30 s, however many such tokens arrive.
   const keys = createRemoteJWKSet(new URL(JWT_JWKS_URL as string), {
     timeoutDuration: 5 * SECOND,
     cooldownDuration: 30 * SECOND,
@@ -107,7 +107,7 @@ function createProviderVerifier({ JWT_JWKS_URL, JWT_ISSUER, JWT_AUDIENCE }: Sett
   };
 }
 
-/** Tells a provider that cannot be asked from a token that is not good. */
+/** Distinguishes an unavailable provider from an invalid token. */
 const withUnavailableError =
   (keys: JWTVerifyGetKey): JWTVerifyGetKey =>
   async (header, token) => {
@@ -116,7 +116,7 @@ const withUnavailableError =
     } catch (error) {
       const tokenErrors = [errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys];
       if (tokenErrors.some((kind) => error instanceof kind)) throw error;
-      throw new TokenKeysUnavailable("the identity provider's keys cannot be read", { cause: error });
+      throw new TokenKeysUnavailable("the identity provider's keys cannot be fetched", { cause: error });
     }
   };
 
@@ -125,7 +125,7 @@ async function claimsOf(verified: Promise<{ payload: JWTPayload }>): Promise<JWT
     const { payload } = await verified;
     return typeof payload.sub === "string" && payload.sub !== "" ? payload : undefined;
   } catch (error) {
-    // A TypeError is jose's word for a key that its algorithm does not take, a short one for instance.
+    // jose throws a TypeError for a key that does not fit the algorithm, for example one that is too short.
     if (error instanceof errors.JOSEError || error instanceof TypeError) return undefined;
     throw error;
   }

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import { type SecretBox, sealedContext } from "./secret-box.ts";
 
-/** Where the tokens of a client lie, sealed: its row of webhook_configs. */
+/** A client's sealed tokens: its row of webhook_configs. */
 export interface SealedTokens {
   id: string;
   secret_sealed: string | null;
@@ -9,7 +9,7 @@ export interface SealedTokens {
   former_secret_until: Date | null;
 }
 
-/** What a client's events are signed with; the former one beside the current while a grace lasts. */
+/** The tokens that sign a client's events; `former` is set during the grace period after a change. */
 export interface WebhookTokens {
   current?: string;
   former?: string;
@@ -17,7 +17,7 @@ export interface WebhookTokens {
 
 type TokenColumn = "secret_sealed" | "former_secret_sealed";
 
-/** Each column has its own context: a token that moves from one to the other is sealed anew. */
+/** Each column has its own context, so a token that moves between them must be resealed. */
 const contextOf = (column: TokenColumn, id: string) =>
   sealedContext({ table: "webhook_configs", column, id });
 
@@ -32,7 +32,7 @@ export const sealWebhookToken = (
 export const isInGracePeriod = ({ former_secret_sealed, former_secret_until }: SealedTokens): boolean =>
   former_secret_sealed !== null && former_secret_until !== null && former_secret_until.getTime() > Date.now();
 
-/** The tokens that hold now. Throws where none of our keys opens them. */
+/** Returns the currently valid tokens. Throws a SecretBoxError when they cannot be opened. */
 export function openWebhookTokens(row: SealedTokens, box: SecretBox): WebhookTokens {
   const { id, secret_sealed, former_secret_sealed } = row;
   const open = (sealed: string | null, column: TokenColumn) =>

@@ -1,16 +1,18 @@
 export type QueuedWork<T> = { outcome: "done"; value: T } | { outcome: "overloaded" };
 
-/** Does costly work when its turn comes; `caller` is whom it is done for. */
+/**
+ * Runs expensive work when capacity is free. Work is waiting, then running, or rejected as `overloaded` when too much
+ * is waiting or its caller already has `maxPerCaller`. Finished work passes its place to the first waiting one.
+ */
 export type WorkQueue = <T>(caller: string, work: () => Promise<T>) => Promise<QueuedWork<T>>;
 
 interface WorkQueueOptions {
   maxRunning: number;
   maxWaiting: number;
-  /** How many of those one caller may have: a single one must not keep the others out. */
+  /** Limit of running and waiting work per caller, so that one caller cannot block the others. */
   maxPerCaller: number;
 }
 
-/** Runs at most so many at once; refuses when too many wait already. */
 export function createWorkQueue({ maxRunning, maxWaiting, maxPerCaller }: WorkQueueOptions): WorkQueue {
   const waiting: (() => void)[] = [];
   const perCaller = new Map<string, number>();
@@ -18,7 +20,7 @@ export function createWorkQueue({ maxRunning, maxWaiting, maxPerCaller }: WorkQu
 
   async function acquire(): Promise<void> {
     if (running < maxRunning) running += 1;
-    else await new Promise<void>((resume) => waiting.push(resume)); // the place is handed over, not given up
+    else await new Promise<void>((resume) => waiting.push(resume)); // release passes the place on, so `running` stays the same
   }
 
   function release(): void {

@@ -1,6 +1,6 @@
 /**
- * Collects items that are added one by one and runs them in batches. An item is pending until its batch starts, running until
- * the batch settles; `size` counts both. While as many batches run as may, further items wait and share the next batch.
+ * Collects single items and runs them in batches. An item is pending until its batch starts, and running until the
+ * batch settles; `size` counts both. While `maxRunningBatches` run, further items stay pending and share the next batch.
  */
 export interface Batcher<I, O> {
   add(item: I): Promise<O>;
@@ -11,16 +11,16 @@ export interface Batcher<I, O> {
 }
 
 export interface BatcherOptions<I, O> {
-  /** Runs one batch and returns the result of each item; what that function throws rejects this item alone. */
+  /** Runs one batch and returns a function from item to result; an error thrown by it rejects only that item. */
   run(items: readonly I[]): Promise<(item: I) => O | Promise<O>>;
   maxItems: number;
-  /** A batch takes items until their weights exceed this; one item always fits. */
+  /** Maximum total weight of a batch; a single heavier item still forms its own batch. */
   maxWeight?: number;
   weightOf?(item: I): number;
   maxRunningBatches?: number;
-  /** Milliseconds to wait for further items; without it, the rest of this turn of the event loop. */
+  /** Milliseconds to wait for further items; by default, the rest of this event loop turn. */
   windowMs?: number;
-  /** Whether a failed batch is repeated item by item, so that one bad item does not fail its neighbours. */
+  /** True when a failed batch is retried item by item, so that one bad item does not fail the others. */
   shouldIsolate?(error: unknown): boolean;
 }
 
@@ -56,7 +56,7 @@ export function createBatcher<I, O>(options: BatcherOptions<I, O>): Batcher<I, O
         runningBatches -= 1;
         runningItems -= batch.length;
         wakeWaiters();
-        // What came while the batch ran has waited long enough.
+        // Items added while the batch ran do not wait for another window.
         if (windowMs !== undefined && !isScheduled) startBatches();
         else schedule(undefined);
       });
@@ -83,7 +83,7 @@ export function createBatcher<I, O>(options: BatcherOptions<I, O>): Batcher<I, O
   };
 }
 
-/** Never rejects: each item gets its result or its error. */
+/** Never rejects: each item is settled with its own result or error. */
 async function runBatch<I, O>(
   batch: readonly PendingItem<I, O>[],
   options: BatcherOptions<I, O>,

@@ -6,13 +6,16 @@ import { pause } from "./pause.ts";
 
 interface RepeatOptions {
   name: RepeatedWork;
-  /** Milliseconds between the end of one time and the beginning of the next: they never pile up. */
+  /** Milliseconds between the end of one run and the start of the next, so that runs never overlap. */
   intervalMs: number;
   work(): Promise<void>;
   log: Log;
 }
 
-/** Does something again and again. What fails is only told, once: the next time may mend it. */
+/**
+ * Runs `work` repeatedly from `start` until `close`, which waits for the current run. A failed run does not stop the
+ * repetition; the first failure of an outage and the recovery are logged.
+ */
 export function repeat({ name, intervalMs, work, log }: RepeatOptions): Worker {
   const outageLogger = createOutageLogger(log, {
     unavailable: `${name}.failed`,

@@ -2,13 +2,13 @@ import { pause } from "./pause.ts";
 
 interface RetryOptions {
   signal: AbortSignal;
-  /** Milliseconds before the first repetition, doubled for each further one up to the most. */
+  /** Milliseconds before the first retry; doubled for each further retry up to `maxDelayMs`. */
   firstDelayMs: number;
   maxDelayMs: number;
   onFault?(error: unknown): void;
 }
 
-/** Does it again until it succeeds; undefined when the signal came first. */
+/** Retries with exponential backoff until success; undefined when the signal aborts first. */
 export async function retryUntil<T>(
   work: () => Promise<T>,
   { signal, firstDelayMs, maxDelayMs, onFault }: RetryOptions,

@@ -1,7 +1,7 @@
-/** Something to be done, which counts what it did. */
+/** Performs one step and returns the number of items it processed. */
 export type Step = () => Promise<number>;
 
-/** One after the other; what fails of it does not keep the rest from being done. */
+/** Runs the steps in sequence. A failed step does not stop the rest; the first error is thrown at the end. */
 export async function runSteps(steps: Readonly<Record<string, Step>>): Promise<Record<string, number>> {
   const counts: Record<string, number> = {};
   const faults: unknown[] = [];

@@ -1,4 +1,4 @@
-/** The promise's outcome, or what `onTimeout` makes when it has not settled in time. The promise itself goes on unheard. */
+/** Returns the promise's outcome, or that of `onTimeout` after the timeout. The promise is not cancelled, only ignored. */
 export async function withTimeout<T, L>(
   milliseconds: number,
   promise: Promise<T>,
@@ -14,7 +14,7 @@ export async function withTimeout<T, L>(
       }
     }, milliseconds);
   });
-  promise.catch(() => {}); // it may fail after the deadline
+  promise.catch(() => {}); // a rejection after the timeout must not be unhandled
   try {
     return await Promise.race([promise, timeout]);
   } finally {

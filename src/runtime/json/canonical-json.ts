@@ -1,4 +1,4 @@
-/** JSON in which the fields of an object stand in the order of their names: equal values have equal texts. */
+/** JSON with object fields sorted by name: equal values produce equal texts. */
 export function canonicalJson(value: unknown): string {
   if (typeof value !== "object" || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join()}]`;

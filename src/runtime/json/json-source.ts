@@ -1,10 +1,10 @@
-/** A value in a JSON text: it can be taken apart and cut out as it was written, without reading what is inside. */
+/** A value inside a JSON text. Its fields and items are cut out as written, without parsing their content. */
 export interface JsonSource {
-  /** Its own text. */
+  /** The source text of this value. */
   readonly text: string;
-  /** A field of an object; undefined where there is none. Of a name that stands twice the last one counts. */
+  /** A field of an object, or undefined. When a name occurs twice, the last occurrence counts. */
   field(name: string): JsonSource | undefined;
-  /** The items of an array; none of anything else. */
+  /** The items of an array; empty for any other value. */
   items(): JsonSource[];
 }
 
@@ -13,7 +13,7 @@ const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 
 
 interface JsonDocument {
   text: string;
-  /** Where each opened array or object closes, by where it opens. */
+  /** Index of the closing bracket of each array and object, by the index of its opening bracket. */
   closings: Int32Array;
 }
 
@@ -23,7 +23,7 @@ interface Child {
   end: number;
 }
 
-/** Throws a SyntaxError where the text is not JSON. However deep it is nested, nothing here recurses. */
+/** Throws a SyntaxError when the text is not JSON. Does not recurse, so deep nesting cannot exhaust the stack. */
 export function openJson(text: string): JsonSource {
   JSON.parse(text);
   const start = skipSpace(text, 0);
@@ -91,7 +91,7 @@ function endOfValue({ text, closings }: JsonDocument, start: number): number {
 const endsLiteral = (code: number) =>
   code === COMMA || code === CLOSE_ARRAY || code === CLOSE_OBJECT || isSpace(code);
 
-/** Past the closing quote of the string that opens here. */
+/** Returns the index after the closing quote of the string that starts at `start`. */
 function endOfString(text: string, start: number): number {
   for (let at = start + 1; ; at++) {
     const code = text.charCodeAt(at);

@@ -1,18 +1,18 @@
 import { randomUUID } from "node:crypto";
 
-/** A bare integer of 16 or more digits may be beyond 2^53, where JSON.parse rounds. A cheap look decides who must read it. */
+/** Matches integers of 16 or more digits: JSON.parse rounds those beyond 2^53. Texts without one take the fast path. */
 const MAY_ROUND = /(?:^|[:[,])\s*-?\d{16}/;
 
 /**
- * A string, which is left as it is, or a long bare integer that is no key. A string that does not end counts to the end of
- * the text, or it would be looked for again from each quote in it.
+ * Matches a string (kept unchanged) or a long integer that is not a key. An unterminated string matches up to the end of
+ * the text: otherwise each quote in it would start another search, which takes quadratic time.
  */
 const STRING_OR_LONG = /"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?$)|(?<![\d.eE+-])-?[1-9]\d{15,}(?![\d.eE]|\s*:)/gs;
 
-/** Nobody outside can know it, so no string of theirs is taken for one of our marks. */
+/** Random per process, so that no string in a request can be mistaken for a marker. */
 const MARKER = `${randomUUID()}:`;
 
-/** JSON.parse, except that an integer which a number cannot hold becomes a bigint. */
+/** Like JSON.parse, but an integer beyond the safe range becomes a bigint. */
 export function parseJson(text: string): unknown {
   if (!MAY_ROUND.test(text)) return JSON.parse(text);
   const marked = text.replace(STRING_OR_LONG, (found) => (found[0] === '"' ? found : `"${MARKER}${found}"`));
@@ -26,7 +26,7 @@ function toInteger(digits: string): number | bigint {
   return Number.isSafeInteger(number) ? number : BigInt(digits);
 }
 
-/** Text that is JSON already and stands in a value as it is: never parsed, however deep it is or long its integers. */
+/** JSON text that stringifyJson inserts unchanged. It is never parsed, so depth and long integers are preserved. */
 export class JsonText {
   readonly text: string;
 
@@ -34,7 +34,7 @@ export class JsonText {
     this.text = text;
   }
 
-  /** Makes JSON.stringify refuse it, as it refuses every bigint. */
+  /** Returns a bigint so that JSON.stringify throws, which makes stringifyJson use markers. */
   toJSON(): bigint {
     return 0n;
   }
@@ -42,7 +42,7 @@ export class JsonText {
 
 const MARKER_PATTERN = new RegExp(`"${MARKER}(-?\\d+|text)"`, "g");
 
-/** JSON.stringify, except that a bigint becomes a bare integer and a JsonText what it says. */
+/** Like JSON.stringify, but a bigint becomes an integer and a JsonText is inserted unchanged. */
 export function stringifyJson(value: unknown): string {
   try {
     return JSON.stringify(value);

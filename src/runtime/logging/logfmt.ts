@@ -1,4 +1,4 @@
-/** One log record as `key=value` pairs on one line; nested values become compact JSON. */
+/** Formats a log record as `key=value` pairs on one line; nested values become compact JSON. */
 export function toLogfmt(record: Record<string, unknown>): string {
   let line = "";
   for (const key in record) {
@@ -22,5 +22,5 @@ const textOf = (value: unknown): string =>
       ? JSON.stringify(value)
       : String(value);
 
-// A quote, an equals sign, white space or a control character would break the line for its reader.
+// A quote, an equals sign, white space or a control character would break the line for a parser.
 const UNSAFE = /["=\s\p{Cc}]/u;

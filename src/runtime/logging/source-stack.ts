@@ -3,7 +3,7 @@ import module, { type SourceMap } from "node:module";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
-/** Undefined for a file that was not built from others. */
+/** Source maps by built file; undefined for a file without one. */
 const sourceMaps = new Map<string, SourceMap | undefined>();
 
 function sourceMapOf(file: string): SourceMap | undefined {
@@ -18,8 +18,8 @@ function sourceMapOf(file: string): SourceMap | undefined {
 const LOCATION = /(file:\/\/\/[^\s()]+\.js|\/[^\s()]+\.js):(\d+):(\d+)/g;
 
 /**
- * A stack whose places are those of our sources, though the process runs from one built file. Node's own way of doing that
- * makes everything slower that an error might come from, by a tenth and more; this costs something only when one is told.
+ * Replaces the locations in a stack by those in the source files. Node's --enable-source-maps would slow down the whole
+ * process by a tenth or more; this costs time only when an error is logged.
  */
 export const sourceStack = (stack: string): string =>
   stack.replace(LOCATION, (location: string, url: string, line: string, column: string) => {
@@ -30,6 +30,6 @@ export const sourceStack = (stack: string): string =>
       const source = join(dirname(file), entry.originalSource);
       return `${source}:${entry.originalLine + 1}:${entry.originalColumn + 1}`;
     } catch {
-      return location; // whatever is wrong with a map, the error itself must be told
+      return location; // a broken source map must not hide the error itself
     }
   });
