@@ -1,14 +1,14 @@
 /**
- * Builds each process of bin/ into one file: finding and opening the thousand files that its packages consist of would
- * take most of the time of a start.
+ * Bundles each process of bin/ into one file: loading the thousand files of its packages would take most of the
+ * start-up time.
  */
 import { readdirSync } from "node:fs";
 import { build } from "esbuild";
 
-/** They look for their own files beside themselves. */
+/** Packages that load files from their own folder and therefore cannot be bundled. */
 const UNBUNDLED = ["postgres-migrations", "swagger-ui-dist"];
 
-/** What packages of the older kind expect to find, under names that no module of ours has. */
+/** Globals that CommonJS packages expect. */
 const OLD_NAMES = `
 import { createRequire as __createRequire } from "node:module";
 const require = __createRequire(import.meta.url);

@@ -14,7 +14,10 @@ const exitCode = await runProcess(container, {
   register(container) {
     const forks = resolve(container, CONFIG).WEB_CONCURRENCY;
     if (forks > 1 && isDeno)
-      resolve(container, LOG).warn("web.fork_skipped", { reason: "Deno has no cluster", forks });
+      resolve(container, LOG).warn("web.fork_skipped", {
+        reason: "Deno does not support node:cluster",
+        forks,
+      });
     if (forks > 1 && !isDeno && cluster.isPrimary) registerWebForks(container);
     else registerWeb(container);
   },

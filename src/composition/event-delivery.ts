@@ -38,13 +38,13 @@ import {
 } from "./tokens.ts";
 
 interface DeliveryParts {
-  /** This dispatcher's name in the rows. */
+  /** This dispatcher's id in the rows that it claims. */
   worker: string;
   aliveForMs(): number;
   streams: Streams;
 }
 
-/** Delivers events to the clients' backends, with the sweeper and the peer check beside it. */
+/** Creates the parts that deliver events to the clients' backends: slots, circuit breakers, lanes, sweeper, peer check. */
 export function createEventDelivery(c: DependencyContainer, parts: DeliveryParts) {
   const [redis, partitions, log] = [resolve(c, REDIS), resolve(c, PARTITIONS), resolve(c, LOG)];
   const parking = createParking(redis, partitions);

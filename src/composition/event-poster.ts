@@ -5,7 +5,7 @@ import { createResolver } from "../delivery/resolver.ts";
 import type { Worker } from "../runtime/supervise.ts";
 import { CONFIG, DESTINATIONS, EVENT_POSTER, provide, RESOLVER, resolve } from "./tokens.ts";
 
-/** What sends events to the clients' backends, and guards where to. */
+/** Registers the parts that post events to the clients' backends and restrict their destinations. */
 export function registerEventPoster(container: DependencyContainer): void {
   provide(container, DESTINATIONS, (c) => createDestinations(resolve(c, CONFIG).PRIVATE_DESTINATIONS));
   provide(container, RESOLVER, (c) => createResolver({ destinations: resolve(c, DESTINATIONS) }));
@@ -13,13 +13,13 @@ export function registerEventPoster(container: DependencyContainer): void {
     createEventPoster({
       destinations: resolve(c, DESTINATIONS),
       resolver: resolve(c, RESOLVER),
-      // Several clients may have the same host: the one that is slow must not take its connections from the others.
+      // One connection per slot and origin, so that a slow client does not starve others on the same host.
       connections: resolve(c, CONFIG).DISPATCHER_CONCURRENCY,
     }),
   );
 }
 
-/** Ends the connections to the clients' backends with the process. */
+/** Closes the connections to the clients' backends at shutdown. */
 export const eventPosterConnections = (container: DependencyContainer): Worker => ({
   name: "event-poster",
   close: resolve(container, EVENT_POSTER).close,

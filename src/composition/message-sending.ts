@@ -31,15 +31,15 @@ import {
 } from "./tokens.ts";
 
 interface SendingParts {
-  /** This dispatcher's name in the rows. */
+  /** This dispatcher's id in the rows that it claims. */
   worker: string;
   aliveForMs(): number;
   streams: Streams;
-  /** Of the events. */
+  /** The notifier for events. */
   notifier: QueueNotifier;
 }
 
-/** Sends messages to the platforms, with the sweeper beside it. */
+/** Creates the parts that send messages to the platforms: slots, lane and sweeper. */
 export function createMessageSending(c: DependencyContainer, parts: SendingParts) {
   const slots = resolve(c, CONFIG).DISPATCHER_CONCURRENCY;
   const limiter = createConcurrencyLimiter({ slots, lanes: SEND_LANES });
@@ -87,7 +87,7 @@ const laneOf = (sends: InFlightSends): LaneParts => ({
   dispatch: (entries) => sends.dispatch(entries.filter(isSend)),
 });
 
-/** Of a message its entry says whose channel says it. */
+/** Entries of messages contain the channel id. */
 const isSend = (entry: Entry): entry is Entry & SendRef => entry.channelId !== undefined;
 
 function createSweeper(c: DependencyContainer, { aliveForMs, streams, notifier }: SendingParts): Worker {

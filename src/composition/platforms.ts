@@ -4,14 +4,14 @@ import { createHolds } from "../queue/platform-holds.ts";
 import type { Worker } from "../runtime/supervise.ts";
 import { CONFIG, LOG, PLATFORMS, provide, REDIS, resolve } from "./tokens.ts";
 
-/** What speaks to the platforms. */
+/** Registers the platform clients. */
 export function registerPlatforms(container: DependencyContainer): void {
   provide(container, PLATFORMS, (c) =>
     createPlatforms(resolve(c, CONFIG), { holds: createHolds(resolve(c, REDIS)), log: resolve(c, LOG) }),
   );
 }
 
-/** Ends the connections to the platforms with the process. */
+/** Closes the connections to the platforms at shutdown. */
 export const platformConnections = (container: DependencyContainer): Worker => ({
   name: "platforms",
   close: resolve(container, PLATFORMS).close,

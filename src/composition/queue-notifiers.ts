@@ -15,13 +15,13 @@ import {
   resolve,
 } from "./tokens.ts";
 
-/** The notifiers of both kinds of rows. Each is a worker: it looks at Redis from its start on. */
+/** Registers the notifiers of deliveries and sends. Both are workers, because they watch Redis while they run. */
 export function registerQueueNotifiers(container: DependencyContainer): void {
   provide(container, EVENT_NOTIFIER, (c) => createNotifier(c, "events", unmarkQueued));
   provide(container, MESSAGE_NOTIFIER, (c) => createNotifier(c, "outbound", unmarkQueuedSends));
 }
 
-/** `unmark`: says of rows that they are in no queue. */
+/** `unmark` records that rows are in no stream, so that the sweep adds them again. */
 function createNotifier<R extends QueueRef>(
   container: DependencyContainer,
   lane: Lane,

@@ -5,18 +5,18 @@ import { runWorkers, tryReadSettings } from "./run-workers.ts";
 import { registerShared } from "./shared.ts";
 import { LOG, METRICS, resolve, WORKERS } from "./tokens.ts";
 
-/** All settings, or undefined after saying on stderr what is wrong with them. */
+/** Returns all settings, or undefined after printing their problems to stderr. */
 export const tryReadConfig = (processName: string, env: Environment): Config | undefined =>
   tryReadSettings(processName, () => readConfig(env));
 
 interface ProcessParts {
   name: string;
   env: Environment;
-  /** Adds what this process has beyond the shared parts, its WORKERS above all. */
+  /** Registers the parts of this process beyond the shared ones, including WORKERS. */
   register(container: DependencyContainer): void;
 }
 
-/** One process from its settings to its exit code. */
+/** Runs a process from reading its settings to its exit code. */
 export async function runProcess(
   container: DependencyContainer,
   { name, env, register }: ProcessParts,

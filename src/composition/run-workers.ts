@@ -1,7 +1,7 @@
 import { ConfigError } from "../runtime/config/config.ts";
 import { type SuperviseOptions, supervise } from "../runtime/supervise.ts";
 
-/** What was read of the settings, or undefined after saying on stderr what is wrong with them. */
+/** Returns the settings that `read` returns, or undefined after printing their problems to stderr. */
 export function tryReadSettings<T>(processName: string, read: () => T): T | undefined {
   try {
     return read();
@@ -12,8 +12,8 @@ export function tryReadSettings<T>(processName: string, read: () => T): T | unde
   }
 }
 
-/** The workers of a process, from their start to its exit code. */
+/** Runs the workers of a process and returns its exit code. */
 export function runWorkers(supervision: SuperviseOptions): Promise<number> {
-  process.stdout.on("error", () => {}); // a log drain that breaks must not end the process, nor be told of in the log
+  process.stdout.on("error", () => {}); // a broken log drain must not end the process and cannot be logged
   return supervise(supervision);
 }

@@ -4,7 +4,7 @@ import { createLog } from "../runtime/logging/log.ts";
 import { createSandbox } from "../sandbox/sandbox.ts";
 import { runWorkers, tryReadSettings } from "./run-workers.ts";
 
-/** Everything it reads. It has no database, no Redis and no keys, and every one of these has a default. */
+/** The settings of the sandbox. All have defaults: the sandbox uses no database, Redis or encryption keys. */
 const SETTING_NAMES = [
   "NODE_ENV",
   "PORT",
@@ -20,11 +20,11 @@ const SETTING_NAMES = [
 
 function readSandboxSettings(env: Environment) {
   if (env.NODE_ENV === "production")
-    throw new ConfigError(["NODE_ENV must not be production: the sandbox only plays the platforms"]);
+    throw new ConfigError(["NODE_ENV must not be production: the sandbox only simulates the platforms"]);
   return readSettings(env, SETTING_NAMES);
 }
 
-/** The stand-in platforms as a process of their own. */
+/** Runs the simulated platforms as a separate process. */
 export async function runSandbox(env: Environment): Promise<number> {
   const settings = tryReadSettings("sandbox", () => readSandboxSettings(env));
   if (!settings) return 1;

@@ -13,7 +13,7 @@ import { createSecretBox } from "../security/secret-box.ts";
 import { createDatabase } from "../store/database/database.ts";
 import { CONFIG, DATABASE, LOG, METRICS, PARTITIONS, provide, REDIS, resolve, SECRET_BOX } from "./tokens.ts";
 
-/** What every process has. */
+/** Registers the parts that every process has. */
 export function registerShared(container: DependencyContainer, config: Config, processName: string): void {
   provide(container, CONFIG, () => config);
   provide(container, LOG, () => createLog({ ...config, process: processName }));
@@ -26,7 +26,7 @@ export function registerShared(container: DependencyContainer, config: Config, p
   provide(container, PARTITIONS, () => partitionsOf(config));
 }
 
-/** The workers that every process starts first and closes last: its metrics, its connections, room for events. */
+/** The workers that every process starts first and closes last: metrics, connections and table partitions. */
 export function sharedWorkers(container: DependencyContainer): Worker[] {
   const [db, redis] = [resolve(container, DATABASE), resolve(container, REDIS)];
   const log = resolve(container, LOG);

@@ -20,7 +20,7 @@ import type { UserTokens } from "../security/user-tokens.ts";
 import type { Database } from "../store/database/database.ts";
 import type { SendRef } from "../store/messages/claim-sends.ts";
 
-/** A name in the container, which the compiler knows the type of. */
+/** A typed key in the container. */
 export type Token<T> = symbol & { readonly provides?: T };
 
 const token = <T>(name: string): Token<T> => Symbol(name);
@@ -34,15 +34,15 @@ export const PASSWORDS = token<Passwords>("passwords");
 export const SECRET_BOX = token<SecretBox>("secret box");
 export const USER_TOKENS = token<UserTokens>("user tokens");
 export const ATTEMPT_LIMITER = token<AttemptLimiter>("attempt limiter");
-/** Where events may go. */
+/** The addresses to which events may be delivered. */
 export const DESTINATIONS = token<Destinations>("destinations");
-/** Whose names they have. */
+/** Resolves the host names of destinations. */
 export const RESOLVER = token<Resolver>("resolver");
-/** Into how many the queue is divided. */
+/** The number of partitions of the queue. */
 export const PARTITIONS = token<number>("partitions");
-/** Tells the dispatchers what was recorded. */
+/** Writes stream entries for recorded events. */
 export const EVENT_NOTIFIER = token<QueueNotifier & Worker>("event notifier");
-/** The same for messages to people. */
+/** Writes stream entries for accepted messages. */
 export const MESSAGE_NOTIFIER = token<QueueNotifier<SendRef> & Worker>("message notifier");
 export const PLATFORMS = token<Platforms>("platforms");
 export const EVENT_POSTER = token<EventPoster>("event poster");
@@ -50,10 +50,10 @@ export const ROUTES = token<readonly Route[]>("routes");
 export const CREDENTIALS = token<readonly CredentialScheme[]>("credentials");
 export const GATES = token<Readonly<Record<string, Gate>>>("gates");
 export const HTTP_SERVER = token<HttpServer>("http server");
-/** What the process consists of, in the order of starting. */
+/** The workers of the process in start order. */
 export const WORKERS = token<readonly Worker[]>("workers");
 
-/** Made at the first use, once. */
+/** Registers a singleton that is created at its first use. */
 export function provide<T>(
   container: DependencyContainer,
   name: Token<T>,

@@ -5,45 +5,48 @@ import { SECOND } from "../runtime/durations.ts";
 import { stopLeftover } from "./leftover-processes.ts";
 import { processCommand, type Runtime } from "./process-commands.ts";
 
-/** The processes of a local cluster, each with the colour of its lines. */
+/** The processes of a local cluster and the colours of their log lines. */
 const PROCESSES = { sandbox: "green", web: "cyan", dispatcher: "magenta", scheduler: "yellow" };
 
 const NAME_WIDTH = Math.max(...Object.keys(PROCESSES).map((name) => name.length));
 
-/** A process has 25 s to end in order; then it is ended. */
+/** Processes still running this long after SIGTERM are killed; an orderly shutdown takes at most 25 s. */
 const SHUTDOWN_TIMEOUT_MS = 27 * SECOND;
 
 interface ClusterOptions {
   root: string;
-  /** Where the process ids are kept while they run. */
+  /** Contains the pid files while the processes run. */
   folder: string;
   runtime: Runtime;
   settings: Record<string, string>;
 }
 
 export interface Cluster {
-  /** Asks all processes to end. */
+  /** Sends SIGTERM to all processes. */
   stop(): void;
-  /** Once all have ended: whether each of them did so in order. */
+  /** Resolves when all processes have exited; true when all exited cleanly. */
   ended: Promise<boolean>;
 }
 
 const pidFileIn = (folder: string) => (name: string) => join(folder, `${name}.pid`);
 
-/** Ends the processes of an earlier start, which was killed and could not. */
+/** Stops the processes of an earlier start that was killed before it could stop them. */
 export async function stopLeftoverCluster(folder: string): Promise<void> {
   for (const name of Object.keys(PROCESSES))
     await stopLeftover({ pidFile: pidFileIn(folder)(name), marker: startedFromArgument(folder) }, "SIGTERM");
 }
 
-/** Runs the processes, their lines prefixed and coloured. When one ends by itself, the others are ended too. */
+/**
+ * Runs the processes with prefixed, coloured log lines. The cluster is running until `stop` is called or one process
+ * exits, then stopping until all have exited; both send SIGTERM to all, and SIGKILL after SHUTDOWN_TIMEOUT_MS.
+ */
 export function startCluster({ root, folder, runtime, settings }: ClusterOptions): Cluster {
   const pidFile = pidFileIn(folder);
   const logger = new Logger({ prefixFormat: "{name} |" });
   const commands = Object.entries(PROCESSES).map(([name, prefixColor]) => ({
     name: name.padEnd(NAME_WIDTH),
     prefixColor,
-    // exec: the shell gives way to the process, so that signals reach it and nothing is left between.
+    // exec replaces the shell, so that signals reach the process.
     command: `exec ${[...processCommand(root, name, runtime), startedFromArgument(folder)].map(shellQuote).join(" ")}`,
     env: settings,
   }));
@@ -67,10 +70,10 @@ export function startCluster({ root, folder, runtime, settings }: ClusterOptions
   for (const command of cluster.commands)
     command.close.subscribe(({ exitCode, command: { name } }) => {
       if (!isStopping)
-        logger.logGlobalEvent(`${name.trim()} ended by ${describeExit(exitCode)}, so everything is stopped`);
+        logger.logGlobalEvent(`${name.trim()} exited (${describeExit(exitCode)}); stopping all processes`);
       stop();
     });
-  // One that was stopped before it could listen to signals ends by the signal itself.
+  // A process stopped before it installed its signal handlers exits by SIGTERM itself.
   const exitedCleanly = (events: CloseEvent[]) =>
     events.every(({ exitCode }) => exitCode === 0 || exitCode === "SIGTERM");
   const ended = cluster.result.then(exitedCleanly, exitedCleanly).finally(() => {
@@ -79,13 +82,13 @@ export function startCluster({ root, folder, runtime, settings }: ClusterOptions
   return { stop, ended };
 }
 
-/** An argument that the processes do not read: it tells whose they are. */
+/** An argument that the processes ignore: it identifies leftover processes of this folder. */
 const startedFromArgument = (folder: string) => `--started-from=${folder}`;
 
 const describeExit = (exitCode: number | string) =>
   typeof exitCode === "string" ? exitCode : `exit code ${exitCode}`;
 
-/** One that has just ended by itself need not be ended any more. */
+/** Ignores a process that has already exited. */
 function killProcess(pid: number, signal?: string): void {
   try {
     process.kill(pid, signal);

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 
-/** Settings as `NAME='value'` lines, which a shell can read too. */
+/** Reads settings from `NAME='value'` lines, a format that a shell can source. */
 export function readEnvFile(file: string): Record<string, string> {
   if (!existsSync(file)) return {};
   const lines = readFileSync(file, "utf8").matchAll(/^([A-Z_]+)='(.*)'$/gm);
@@ -9,13 +9,13 @@ export function readEnvFile(file: string): Record<string, string> {
   );
 }
 
-/** For the owner's eyes only: keys and passwords stand in it. */
+/** Writes settings readable only by the owner, because they contain keys and passwords. */
 export function writeEnvFile(file: string, settings: Record<string, string>): void {
   const lines = Object.entries(settings).map(([name, value]) => `${name}='${escapeQuotes(value)}'\n`);
   const tempFile = `${file}.new`;
-  rmSync(tempFile, { force: true }); // a mode counts only for a new file
+  rmSync(tempFile, { force: true }); // the mode applies only to a new file
   writeFileSync(tempFile, lines.join(""), { mode: 0o600 });
-  renameSync(tempFile, file); // whole or not at all: the key to everything stored stands in it
+  renameSync(tempFile, file); // atomic: losing the encryption keys would make all stored secrets unreadable
 }
 
 const ESCAPED_QUOTE = `'\\''`;

@@ -1,12 +1,12 @@
 import { accessSync, constants, existsSync, readdirSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** A program that npm cannot bring: where it may lie, and which packages bring it. */
+/** A program that npm cannot install: its usual folders and its packages. */
 export interface Program {
   name: string;
-  /** What else it may be called. */
+  /** Alternative file names. */
   aliases?: readonly string[];
-  /** Folders beyond PATH; `*` stands for one folder's name, the highest version first. */
+  /** Folders to search after PATH; `*` matches part of one folder name, highest version first. */
   folders: readonly string[];
   apt: string;
   brew: string;
@@ -32,7 +32,7 @@ export const REDIS: Program = {
   brew: "redis",
 };
 
-/** For the tests alone. */
+/** Used only by tests. */
 export const CHROMIUM: Program = {
   name: "chromium",
   aliases: ["chromium-browser", "google-chrome", "google-chrome-stable", "Chromium", "Google Chrome"],
@@ -47,7 +47,7 @@ export const CHROMIUM: Program = {
   brew: "google-chrome",
 };
 
-/** The program's path, or undefined when it is neither on PATH nor in the usual places. */
+/** Returns the program's path, or undefined when it is neither on PATH nor in its usual folders. */
 export function findProgram(
   { name, aliases = [], folders }: Program,
   searchPath: string,

@@ -1,24 +1,24 @@
 import { spawnSync } from "node:child_process";
 import { findProgram, type Program } from "./find-program.ts";
 
-/** Says in one message which programs are missing and how to get them. */
+/** Names all missing programs and the command that installs them. */
 export class MissingPrograms extends Error {
   constructor(programs: readonly Program[], command: string) {
     const names = programs.map((program) => program.name).join(" and ");
-    super(`${names} not found, and not to be installed without asking. Please run:\n\n    ${command}\n`);
+    super(`${names} not found and could not be installed automatically. Run:\n\n    ${command}\n`);
     this.name = "MissingPrograms";
   }
 }
 
 interface Installer {
   tool: string;
-  /** What a person would type. */
+  /** The command for a person to run. */
   command(programs: readonly Program[]): string;
-  /** The same without questions. */
+  /** The same as non-interactive commands. */
   steps(programs: readonly Program[]): string[][];
 }
 
-/** A machine that has just booted runs apt by itself. */
+/** Waits for the lock: a machine that has just booted runs apt automatically. */
 const APT_LOCK_OPTIONS = ["-o", "DPkg::Lock::Timeout=120"];
 
 const apt: Installer = {
@@ -41,7 +41,7 @@ const brew: Installer = {
   steps: (programs) => [["brew", "install", "--quiet", ...programs.map((program) => program.brew)]],
 };
 
-/** Where each program lies, after installing those that are missing where that is possible without asking. */
+/** Installs missing programs without prompting and returns the path of each; throws MissingPrograms when it cannot. */
 export function ensurePrograms(
   programs: readonly Program[],
   searchPath: string,
@@ -56,7 +56,7 @@ function install(missing: readonly Program[], searchPath: string, say: (line: st
   const installer = [apt, brew].find(({ tool }) => isOnPath(tool));
   if (!installer)
     throw new MissingPrograms(missing, `(install ${missing.map(({ name }) => name).join(", ")})`);
-  say(`Installing ${missing.map(({ name }) => name).join(" and ")} with ${installer.tool}, once ...`);
+  say(`Installing ${missing.map(({ name }) => name).join(" and ")} with ${installer.tool} (only once) ...`);
   for (const [tool, ...args] of installer.steps(missing)) {
     const { status } = spawnSync(tool as string, args, { stdio: ["ignore", "ignore", "inherit"] });
     if (status !== 0) throw new MissingPrograms(missing, installer.command(missing));

@@ -3,8 +3,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { SECOND } from "../runtime/durations.ts";
 
 /**
- * A process of an earlier start that may still run: the file with its id, and words that stand in its command line and
- * in no other's. The id alone may be a stranger's by now, and a stranger must never be ended.
+ * A process of an earlier start that may still run: its pid file, and a text that only its command line contains.
+ * The pid alone is not enough: the system may have reused it for another process, which must never be killed.
  */
 export interface Leftover {
   pidFile: string;
@@ -26,7 +26,7 @@ const isRunning = (pid: number, marker: string): boolean => {
   return line !== "" && line.includes(marker);
 };
 
-/** Its process id, while it runs. */
+/** Returns the process id while the process runs. */
 export function runningPid({ pidFile, marker }: Leftover): number | undefined {
   if (!existsSync(pidFile)) return undefined;
   const pid = Number(readFileSync(pidFile, "utf8").split("\n")[0]);
@@ -34,14 +34,15 @@ export function runningPid({ pidFile, marker }: Leftover): number | undefined {
   return isOther && isRunning(pid, marker) ? pid : undefined;
 }
 
-/** Ends it, if it runs, and waits until it has. */
+/** Sends the signal if the process runs, and waits for its exit. */
 export async function stopLeftover(leftover: Leftover, signal: NodeJS.Signals): Promise<void> {
   const pid = runningPid(leftover);
   if (pid === undefined) return;
   process.kill(pid, signal);
   const deadline = Date.now() + 30 * SECOND;
   while (isRunning(pid, leftover.marker)) {
-    if (Date.now() > deadline) throw new Error(`process ${pid} of an earlier start does not end`);
+    if (Date.now() > deadline)
+      throw new Error(`process ${pid} of an earlier start did not exit; stop it and start again`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
 }

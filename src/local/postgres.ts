@@ -7,17 +7,17 @@ import { type Account, freePort, isResponding, type LocalServer, startServer } f
 
 interface PostgresOptions {
   program: string;
-  /** Holds the data directory and the password; kept between starts. */
+  /** Contains the data directory and the password; kept between starts. */
   folder: string;
-  /** false trades safety against a power cut for speed: for tests, which make all their data anew. */
+  /** False is faster but loses data on a power failure; tests use it because they create all their data. */
   durable: boolean;
-  /** Any free one, unless it must be found again where it was. */
+  /** Defaults to the port of the last start, or a free one. */
   port?: number;
-  /** Further lines of its configuration. */
+  /** Additional configuration lines. */
   settings?: readonly string[];
 }
 
-/** A private PostgreSQL on loopback with its own data directory. The database is `herald`. */
+/** Starts a private PostgreSQL on loopback with its own data directory. The database is `herald`. */
 export async function startPostgres(options: PostgresOptions): Promise<LocalServer> {
   const { program, folder, durable, port: requestedPort, settings: extraSettings = [] } = options;
   const account = serverAccount();
@@ -41,20 +41,20 @@ export async function startPostgres(options: PostgresOptions): Promise<LocalServ
   return { ...server, url: `postgres://herald:${password}@127.0.0.1:${port}/herald` };
 }
 
-/** The one it had at the last start, where it is free: whoever knows the address goes on knowing it. */
+/** Returns the port of the last start if it is free, so that URLs in use stay valid; otherwise a free port. */
 async function reusePort(file: string): Promise<number> {
   const port = await freePort(existsSync(file) ? Number(readFileSync(file, "utf8")) : undefined);
   writeFileSync(file, String(port));
   return port;
 }
 
-/** PostgreSQL refuses to run as root; its packages bring a user for it. */
+/** Returns the account `postgres` when running as root: PostgreSQL refuses to run as root. */
 export function serverAccount(): Account | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const idOf = (flag: string) => spawnSync("id", [flag, "postgres"], { encoding: "utf8" });
   const [uid, gid] = [idOf("-u"), idOf("-g")];
   if (uid.status !== 0)
-    throw new Error("PostgreSQL does not run as root, and there is no user `postgres` to run it as");
+    throw new Error("PostgreSQL cannot run as root: create the user `postgres`, or run as another user");
   return { uid: Number(uid.stdout), gid: Number(gid.stdout) };
 }
 
@@ -63,12 +63,12 @@ interface DataDirectoryOptions extends Pick<PostgresOptions, "program" | "folder
   account: Account | undefined;
 }
 
-/** Makes the data directory at the first start; answers the password, which lies beside it. */
+/** Creates the data directory at the first start. Returns the password, which is stored beside it. */
 function initDataDirectory({ program, folder, data, account, durable }: DataDirectoryOptions): string {
   const passwordFile = join(folder, "password");
   if (existsSync(data)) return readFileSync(passwordFile, "utf8");
   const unfinished = join(folder, "data.new");
-  rmSync(unfinished, { recursive: true, force: true }); // what an interrupted first start left
+  rmSync(unfinished, { recursive: true, force: true }); // left by an interrupted first start
   const password = randomBytes(18).toString("base64url");
   writeFileSync(passwordFile, password, { mode: 0o600 });
   if (account) chownSync(passwordFile, account.uid, account.gid);
@@ -82,18 +82,18 @@ function initDataDirectory({ program, folder, data, account, durable }: DataDire
     });
     if (status !== 0) throw new Error(`${name} failed:\n${stderr}`);
   };
-  // The better way is slow on purpose, and tests log in thousands of times.
+  // scram-sha-256 is slow on purpose, and tests log in thousands of times.
   const authMethod = durable ? "scram-sha-256" : "md5";
   const authArgs = ["--username=herald", `--auth=${authMethod}`, `--pwfile=${passwordFile}`];
   const encodingArgs = ["--encoding=UTF8", "--locale=C", ...(durable ? [] : ["--no-sync"])];
   run("initdb", ["-D", unfinished, ...authArgs, ...encodingArgs, "--no-instructions"]);
-  // In single-user mode, so that the database is there before the server takes its first connection.
+  // Single-user mode, so that the database exists before the server accepts connections.
   run("postgres", ["--single", "-D", unfinished, "postgres"], "create database herald;\n");
   renameSync(unfinished, data);
   return password;
 }
 
-/** A startup message for the user `herald`: a server that is up asks for the password (`R`), one that is not yet says so. */
+/** A startup message for the user `herald`. A ready server requests the password (`R`); one that is starting sends an error. */
 const STARTUP_MESSAGE = startupMessage("user\0herald\0database\0herald\0\0");
 
 function startupMessage(parameters: string): Buffer {

@@ -1,12 +1,12 @@
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 
-/** Network, environment, read and system information: what the processes need under Deno, and no more. The command line also writes files. */
+/** The permissions that the processes need under Deno. The command line also needs --allow-write. */
 const DENO_PERMISSIONS = ["--allow-net", "--allow-env", "--allow-read", "--allow-sys"] as const;
 
 export type Runtime = "node" | "deno";
 
-/** The program and arguments that run one file of bin/: built under Node, as it stands under Deno. */
+/** Returns the program and arguments that run one file of bin/: the built file under Node, the source under Deno. */
 export function processCommand(root: string, name: string, runtime: Runtime): [string, ...string[]] {
   if (runtime === "node") return [process.execPath, join(root, "dist/bin", `${name}.js`)];
   const permissions = [...DENO_PERMISSIONS, ...(name === "herald" ? ["--allow-write"] : [])];
@@ -15,7 +15,7 @@ export function processCommand(root: string, name: string, runtime: Runtime): [s
 
 let denoPath: string | undefined;
 
-/** The npm package wraps the real program in one that passes no signals on, so it is asked, once, where that lies. */
+/** Returns the real deno executable, cached: the npm package's wrapper does not forward signals. */
 function denoProgram(root: string): string {
   denoPath ??= findDenoPath(root);
   return denoPath;
@@ -26,6 +26,6 @@ function findDenoPath(root: string): string {
   const result = spawnSync(process.execPath, [wrapper, "eval", "console.log(Deno.execPath())"], {
     encoding: "utf8",
   });
-  if (result.status !== 0) throw new Error(`deno does not run: ${result.stderr || result.error?.message}`);
+  if (result.status !== 0) throw new Error(`deno cannot be run: ${result.stderr || result.error?.message}`);
   return result.stdout.trim();
 }

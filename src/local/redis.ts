@@ -7,17 +7,17 @@ import { freePort, isResponding, type LocalServer, startServer } from "./server-
 interface RedisOptions {
   program: string;
   folder: string;
-  /** false keeps nothing on disk. */
+  /** False keeps no data on disk. */
   durable: boolean;
-  /** How many numbered databases it has. */
+  /** Number of databases. */
   databases?: number;
-  /** Any free one, unless it must be found again where it was. */
+  /** Defaults to the port of the last start, or a free one. */
   port?: number;
-  /** Further lines of its configuration. */
+  /** Additional configuration lines. */
   settings?: readonly string[];
 }
 
-/** A private Redis on loopback. Its settings go through a file: a password in the arguments is seen by every user. */
+/** Starts a private Redis on loopback. Its settings are in a file, because every user can see a password in arguments. */
 export async function startRedis(options: RedisOptions): Promise<LocalServer> {
   const {
     program,
@@ -54,7 +54,7 @@ export async function startRedis(options: RedisOptions): Promise<LocalServer> {
   return { ...server, url: `redis://:${password}@127.0.0.1:${port}` };
 }
 
-/** The port it had at the last start: the only thing by which its command line can be told from another's. */
+/** Returns the port of the last start, which identifies the command line of a leftover process. */
 function readPort(file: string): number | undefined {
   const port = existsSync(file) ? /^port (\d+)$/m.exec(readFileSync(file, "utf8"))?.[1] : undefined;
   return port === undefined ? undefined : Number(port);

@@ -4,11 +4,11 @@ import { connect, createServer } from "node:net";
 import { SECOND } from "../runtime/durations.ts";
 import { isAddressInUse } from "../runtime/listen.ts";
 
-/** A server of our own on loopback. */
+/** A private server on loopback. */
 export interface LocalServer {
   url: string;
   pid: number;
-  /** Asks it to end in its own way, and waits until it has. */
+  /** Sends the stop signal and waits for the exit. */
   stop(): Promise<void>;
 }
 
@@ -25,25 +25,25 @@ interface ServerCommand {
   stopSignal: NodeJS.Signals;
 }
 
-/** A port that was free a moment ago. */
+/** Returns the preferred port if it is free, otherwise any free port. Another process may still take it. */
 export const freePort = async (preferred?: number): Promise<number> =>
   preferred !== undefined && (await isPortFree(preferred)) ? preferred : probePort(0);
 
-/** Whether the port can be had, and nobody has it by the other name of this machine: some take `localhost` for that one. */
+/** True when the port is free on 127.0.0.1 and ::1: some programs resolve `localhost` to the latter. */
 export const isPortFree = (port: number): Promise<boolean> =>
   probePort(port).then(
     () => isPortFreeOnIpv6(port),
     () => false,
   );
 
-/** Without IPv6 nobody can be there. */
+/** True as well when the machine has no IPv6. */
 const isPortFreeOnIpv6 = (port: number): Promise<boolean> =>
   probePort(port, "::1").then(
     () => true,
     (error) => !isAddressInUse(error),
   );
 
-/** Listens there for a moment, and answers where; 0 is any free port. */
+/** Listens briefly on the port (0 for any free one) and returns it; rejects when it cannot listen. */
 function probePort(requestedPort: number, host = "127.0.0.1"): Promise<number> {
   return new Promise((resolve, reject) => {
     const probe = createServer().once("error", reject);
@@ -55,8 +55,8 @@ function probePort(requestedPort: number, host = "127.0.0.1"): Promise<number> {
 }
 
 /**
- * Starts a server and waits until `isReady`. It gets a process group of its own: Ctrl-C in the terminal must reach the
- * processes that use the server first.
+ * Starts a server and waits until `isReady`. The server gets its own process group, so that Ctrl-C does not stop it
+ * before the processes that use it.
  */
 export async function startServer(
   command: ServerCommand,
@@ -103,7 +103,7 @@ async function waitUntilReady(
   }
 }
 
-/** The last lines a server said, for the message when it does not start. */
+/** Collects the end of the server's output for the error message when it does not start. */
 function collectOutput(child: ChildProcess): () => string {
   let output = "";
   const append = (chunk: Buffer) => {
@@ -114,7 +114,7 @@ function collectOutput(child: ChildProcess): () => string {
   return () => output.trim();
 }
 
-/** Sends `request` to a local port and answers whether anything comes back that `isExpected`. */
+/** Sends `request` to a local port; true when the first bytes of the response satisfy `isExpected`. */
 export function isResponding(
   port: number,
   request: Buffer | string,

@@ -9,7 +9,7 @@ import { serverAccount, startPostgres } from "./postgres.ts";
 import { startRedis } from "./redis.ts";
 
 interface ServersOptions {
-  /** Holds what the servers keep. */
+  /** Contains the servers' data. */
   folder: string;
   env: Environment;
   durable: boolean;
@@ -23,7 +23,7 @@ export interface Servers {
   stop(): Promise<void>;
 }
 
-/** Postgres and Redis: those that the environment names, or private ones. */
+/** Returns the Postgres and Redis that the environment names, and starts private ones for those it does not. */
 export async function startServers({
   folder,
   env,
@@ -53,7 +53,7 @@ export async function startServers({
   return { DATABASE_URL: postgresUrl as string, REDIS_URL: redisUrl as string, stop };
 }
 
-/** Beside the rest; or, where root's checkout is closed to the user that Postgres runs as, under the system's state folder. */
+/** Returns a folder inside `folder`, or under /var/lib/herald when the user that Postgres runs as cannot access it. */
 function postgresFolder(folder: string): string {
   const account = serverAccount();
   const isReachable = !account || spawnSync("test", ["-x", folder], account).status === 0;

@@ -11,34 +11,34 @@ import { readConfig } from "../../src/runtime/config/config.ts";
 
 const program = (folders: string[]) => ({ name: "tool", folders, apt: "tool", brew: "tool" });
 
+t.test("a program is searched on PATH first, then in its usual folders, highest version first", async (t) => {
+  const root = t.testdir();
+  const make = (folder: string, mode = 0o755) => {
+    mkdirSync(join(root, folder), { recursive: true });
+    writeFileSync(join(root, folder, "tool"), "");
+    chmodSync(join(root, folder, "tool"), mode);
+  };
+  for (const folder of ["lib/9/bin", "lib/15/bin", "own"]) make(folder);
+  make("closed", 0o644);
+  const tool = program([join(root, "lib/*/bin")]);
+  t.equal(findProgram(tool, `${join(root, "closed")}:${join(root, "own")}`), join(root, "own/tool"));
+  t.equal(findProgram(tool, join(root, "nothing")), join(root, "lib/15/bin/tool"));
+  t.equal(findProgram(program([join(root, "none/*/bin")]), ""), undefined);
+});
+
 t.test(
-  "a program is found on PATH first, then in the usual places, the highest version of them",
+  "a program with several names is found by any of them, in the first folder that has one",
   async (t) => {
-    const root = t.testdir();
-    const make = (folder: string, mode = 0o755) => {
-      mkdirSync(join(root, folder), { recursive: true });
-      writeFileSync(join(root, folder, "tool"), "");
-      chmodSync(join(root, folder, "tool"), mode);
-    };
-    for (const folder of ["lib/9/bin", "lib/15/bin", "own"]) make(folder);
-    make("closed", 0o644);
-    const tool = program([join(root, "lib/*/bin")]);
-    t.equal(findProgram(tool, `${join(root, "closed")}:${join(root, "own")}`), join(root, "own/tool"));
-    t.equal(findProgram(tool, join(root, "nothing")), join(root, "lib/15/bin/tool"));
-    t.equal(findProgram(program([join(root, "none/*/bin")]), ""), undefined);
+    const root = t.testdir({ near: { "Other Tool": "" }, far: { tool: "" } });
+    for (const file of ["near/Other Tool", "far/tool"]) chmodSync(join(root, file), 0o755);
+    const tool = { ...program([join(root, "far")]), aliases: ["tool-browser", "Other Tool"] };
+    t.equal(findProgram(tool, join(root, "near")), join(root, "near/Other Tool"));
+    t.equal(findProgram(tool, ""), join(root, "far/tool"));
+    t.equal(findProgram(program([]), join(root, "near")), undefined);
   },
 );
 
-t.test("a program that has several names is found by any of them, in the nearest folder first", async (t) => {
-  const root = t.testdir({ near: { "Other Tool": "" }, far: { tool: "" } });
-  for (const file of ["near/Other Tool", "far/tool"]) chmodSync(join(root, file), 0o755);
-  const tool = { ...program([join(root, "far")]), aliases: ["tool-browser", "Other Tool"] };
-  t.equal(findProgram(tool, join(root, "near")), join(root, "near/Other Tool"));
-  t.equal(findProgram(tool, ""), join(root, "far/tool"));
-  t.equal(findProgram(program([]), join(root, "near")), undefined);
-});
-
-t.test("a browser is known by the names that systems give it", async (t) => {
+t.test("a browser is found by its names on different systems", async (t) => {
   for (const name of ["chromium", "chromium-browser", "google-chrome-stable", "Google Chrome"]) {
     const root = t.testdir({ [name]: "" });
     chmodSync(join(root, name), 0o755);
@@ -46,8 +46,8 @@ t.test("a browser is known by the names that systems give it", async (t) => {
   }
 });
 
-t.test("what is missing", async (t) => {
-  /** A PATH on which apt-get is a script of the test's; sudo passes on what it is given. */
+t.test("a missing program", async (t) => {
+  /** Prepends a folder to PATH with the given script as apt-get, and a sudo that runs its arguments. */
   function withAptGet(t: Test, script: string): string {
     const root = t.testdir({
       "apt-get": `#!/bin/sh\n${script}\n`,
@@ -63,7 +63,7 @@ t.test("what is missing", async (t) => {
     return root;
   }
 
-  t.test("is installed once, after the package lists were read", async (t) => {
+  t.test("is installed once, after an update of the package lists", async (t) => {
     const script =
       'cd "$(dirname "$0")"; echo "$@" >> calls; case "$*" in *install*) cp sudo lib/tool;; esac';
     const root = withAptGet(t, script);
@@ -76,10 +76,10 @@ t.test("what is missing", async (t) => {
       (call) => `-qq -o DPkg::Lock::Timeout=120 ${call}`,
     );
     t.same(readFileSync(join(root, "calls"), "utf8").trim().split("\n"), calls);
-    t.same(lines, ["Installing tool with apt-get, once ..."]);
+    t.same(lines, ["Installing tool with apt-get (only once) ..."]);
   });
 
-  t.test("and can not be installed ends in one message with the command", async (t) => {
+  t.test("that cannot be installed throws one error with the install command", async (t) => {
     withAptGet(t, "exit 100");
     const install = () => ensurePrograms([program([])], "", () => {});
     t.throws(install, MissingPrograms);
@@ -87,7 +87,7 @@ t.test("what is missing", async (t) => {
   });
 });
 
-t.test("settings are kept in a file for the owner's eyes only", async (t) => {
+t.test("settings are stored in a file that only its owner can read", async (t) => {
   const file = join(t.testdir(), "env");
   writeFileSync(file, "", { mode: 0o644 });
   writeEnvFile(file, { A: "1", KEYS: "k1:x=y=" });
@@ -97,7 +97,7 @@ t.test("settings are kept in a file for the owner's eyes only", async (t) => {
 });
 
 t.test(
-  "the settings that the starter makes are right, kept from the last start, and give way to the environment",
+  "the local settings are valid, keep the values of the last start, and yield to the environment",
   async (t) => {
     const servers = { DATABASE_URL: "postgres://h/d", REDIS_URL: "redis://h" };
     const first = await localSettings({}, {}, servers);
@@ -110,7 +110,7 @@ t.test(
 );
 
 t.test(
-  "the platforms are the sandbox, on the port of the last start, unless the environment knows better",
+  "the platform URLs point to the sandbox on the port of the last start, unless the environment sets them",
   async (t) => {
     const servers = { DATABASE_URL: "postgres://h/d", REDIS_URL: "redis://h" };
     const port = String(await freePort());
@@ -136,7 +136,7 @@ t.test(
   },
 );
 
-t.test("private servers that were loaded from the file of an earlier start are nobody's own", async (t) => {
+t.test("the URLs of private servers of an earlier start are removed from the environment", async (t) => {
   const kept = { PORT: "9090", DATABASE_URL: "postgres://a", REDIS_URL: "redis://b" };
   const remaining = (servers: string, env: Record<string, string>) =>
     withoutPrivateServers(env, { ...kept, PRIVATE_SERVERS: servers });
@@ -158,14 +158,14 @@ t.test("private servers that were loaded from the file of an earlier start are n
   ]);
 });
 
-t.test("a port that is taken is said to be, and a preferred one is had when it is free", async (t) => {
+t.test("a preferred port is used when it is free, and a taken port is reported", async (t) => {
   const server = createServer();
   const port = await freePort();
   t.equal(await freePort(port), port);
   await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
   t.teardown(() => server.close());
   t.not(await freePort(port), port);
-  await t.test("also by the other name of localhost", async (t) => {
+  await t.test("a port taken on ::1 is not free either", async (t) => {
     const ipv6Server = createServer();
     const taken = await freePort();
     const hasIPv6 = await new Promise<boolean>((resolve) => {

@@ -3,7 +3,7 @@ import { createForks } from "../../runtime/forks.ts";
 import { metricsServer } from "../../runtime/metrics/metrics-server.ts";
 import { CONFIG, LOG, provide, resolve, WORKERS } from "../tokens.ts";
 
-/** The parent of several web processes: it serves nothing but the metrics of all of them. */
+/** Registers the parent of several web processes, which only serves their aggregated metrics. */
 export function registerWebForks(container: DependencyContainer): void {
   provide(container, WORKERS, (c) => {
     const [config, log] = [resolve(c, CONFIG), resolve(c, LOG)];

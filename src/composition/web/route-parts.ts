@@ -29,7 +29,7 @@ import { productDocument } from "./product-document.ts";
 
 export type RouteParts = ReturnType<typeof routeParts>;
 
-/** All that the resources work with: each declares which of it it takes. None of it connects before it is used. */
+/** The dependencies of the resources; each declares the ones it uses. None connects before its first use. */
 export function routeParts(c: DependencyContainer) {
   const [settings, db, metrics] = [resolve(c, CONFIG), resolve(c, DATABASE), resolve(c, METRICS)];
   return {
@@ -62,7 +62,7 @@ export function routeParts(c: DependencyContainer) {
   };
 }
 
-/** The signatures and cookies that follow from the settings alone. */
+/** Signatures and cookies that depend only on the settings. */
 const signing = ({ ENCRYPTION_KEYS, PLATFORM_APP_SECRET, PUBLIC_URL }: Config) => ({
   states: createSignedStates(createSigner(ENCRYPTION_KEYS, "oauth-state")),
   signatures: createAppSignatures(PLATFORM_APP_SECRET),

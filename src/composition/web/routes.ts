@@ -18,12 +18,12 @@ import { webhookRoutes } from "../../resources/webhooks/routes.ts";
 import { type RouteParts, routeParts } from "./route-parts.ts";
 
 interface Resource {
-  /** The heading of its routes in the OpenAPI document. */
+  /** The tag of its routes in the OpenAPI document. */
   tag: string;
   routes(parts: RouteParts): Route[];
 }
 
-/** The list of resources: a new one adds its line here. */
+/** All resources; add a new one here. */
 const RESOURCES: readonly Resource[] = [
   { tag: "Authentication", routes: authRoutes },
   { tag: "API keys", routes: keyRoutes },

@@ -199,7 +199,7 @@ t.test("npm start", async (t) => {
     process.kill(pids[0] as number, "SIGKILL");
     await until("ended", () => starter.child.exitCode !== null);
     t.equal(starter.child.exitCode, 1, "and ends with the process that ends");
-    t.match(starter.stdout(), /web ended by SIGKILL/);
+    t.match(starter.stdout(), /web exited \(SIGKILL\); stopping all processes/);
     await untilAllEnded(pids);
   });
 
