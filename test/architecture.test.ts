@@ -5,7 +5,7 @@ import { packageRoot } from "../src/runtime/package-root.ts";
 
 const ROOT = packageRoot();
 
-/** Which folders and files each folder may import. */
+/** The folders and files that each folder may import. */
 const ALLOWED_IMPORTS: Record<string, readonly string[]> = {
   bin: ["src", "workers"],
   workers: [
@@ -57,7 +57,7 @@ const ALLOWED_IMPORTS: Record<string, readonly string[]> = {
   "src/runtime": [],
 };
 
-/** Where each package may be imported. */
+/** The folders that may import each package. */
 const HOMES: Record<string, readonly string[]> = {
   "@sinclair/typebox": ["src/schema"],
   ajv: ["src/schema"],
@@ -106,7 +106,7 @@ const imports: Import[] = sources.flatMap((file) => {
   return [...matches].map((match) => ({ file, target: (match[1] ?? match[2]) as string }));
 });
 
-/** Imports of our own files, as paths from the root. */
+/** Imports of project files, as paths from the root. */
 const fileImports: Import[] = imports
   .filter(({ target }) => target.startsWith("."))
   .map(({ file, target }) => ({ file, target: normalize(join(dirname(file), target)) }));
@@ -116,8 +116,8 @@ const isInside = (file: string, folder: string) => file === folder || file.start
 const MARKETING = "src/resources/marketing";
 
 /**
- * The folder whose import rules apply to a file. Each resource is a folder of its own, closed to the others; so is each
- * folder in marketing/, while the files directly in it are shared by these.
+ * Returns the folder whose import rules apply to a file. Each resource folder is closed to the others; each folder in
+ * marketing/ is a resource too, and the files directly in marketing/ are shared by them.
  */
 function unitOf(file: string): string {
   const parts = file.split("/");
@@ -142,7 +142,7 @@ t.test("every import follows the import rules", async (t) => {
 });
 
 t.test(
-  "a resource may import no other resource, a marketing resource only the files beside it",
+  "a resource imports no other resource, and a marketing resource only the shared files of marketing/",
   async (t) => {
     const routes = "src/resources/keys/routes.ts";
     const campaigns = `${MARKETING}/campaigns/routes.ts`;
@@ -157,7 +157,7 @@ t.test(
   },
 );
 
-/** At least one path through each group of files that import each other. */
+/** Returns at least one path through each group of files that import each other. */
 function findCycles(edges: readonly Import[]): string[] {
   const targets = new Map<string, string[]>();
   for (const { file, target } of edges) targets.set(file, [...(targets.get(file) ?? []), target]);
@@ -177,12 +177,12 @@ function findCycles(edges: readonly Import[]): string[] {
   return cycles;
 }
 
-t.test("no files import each other in a cycle, not even for a type", async (t) => {
+t.test("no files import each other in a cycle, not even types", async (t) => {
   t.same(findCycles(fileImports), []);
 });
 
 t.test(
-  "the search for cycles finds each group of files and reports no file for being imported twice",
+  "the search for cycles finds each cycle and does not report a file that is imported twice",
   async (t) => {
     const edgesOf = (...pairs: string[]) => pairs.map(([file = "", target = ""]) => ({ file, target }));
     t.same(findCycles(edgesOf("ab", "ac", "bd", "cd")), []);
@@ -222,7 +222,7 @@ t.test("only bin/ reads the environment", async (t) => {
   );
 });
 
-t.test("no route and no command opens a transaction: domain functions do", async (t) => {
+t.test("no route and no command opens a transaction", async (t) => {
   const callers = ["src/resources", "src/commands"];
   t.same(
     sources.filter(
@@ -232,7 +232,7 @@ t.test("no route and no command opens a transaction: domain functions do", async
   );
 });
 
-t.test("only http and resources make the API's errors", async (t) => {
+t.test("only src/http and src/resources create API errors", async (t) => {
   const makers = sources.filter((file) => textOf(file).includes("new ApiError("));
   t.ok(makers.length > 0);
   t.same(

@@ -16,14 +16,14 @@ const processes: Record<string, string> = Object.fromEntries(
   [...textOf("Procfile").matchAll(/^(\w+): node dist\/(.+)\.js$/gm)].map(([, type, file]) => [type, file]),
 );
 
-t.test("the Procfile names entries that exist, and app.json runs them", async (t) => {
+t.test("the Procfile names existing entry points, and app.json runs them", async (t) => {
   t.same(Object.keys(processes), ["release", "web", "dispatcher", "scheduler"]);
   for (const file of Object.values(processes)) t.ok(existsSync(join(packageRoot(), `${file}.ts`)), file);
   t.same(Object.keys(manifest.formation), ["web", "dispatcher", "scheduler"]);
 });
 
-t.test("whoever fills in app.json's settings can start in production", async (t) => {
-  // What the add-ons bring, and what the form asks for.
+t.test("the settings of app.json are sufficient to start in production", async (t) => {
+  // The add-ons set these; the user enters the others in the form.
   const addonSettings = {
     DATABASE_URL: "postgres://u:p@db.example/d",
     REDIS_URL: "rediss://:p@redis.example:6379",
@@ -40,7 +40,7 @@ t.test("whoever fills in app.json's settings can start in production", async (t)
   t.equal(config.NODE_ENV, "production");
 });
 
-t.test("app.json asks for settings that exist, and says what each is", async (t) => {
+t.test("app.json contains only existing settings, each with a value or a description", async (t) => {
   const ours = Object.keys(SETTINGS);
   t.same(
     Object.keys(manifest.env).filter((name) => !ours.includes(name)),

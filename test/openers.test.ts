@@ -10,14 +10,14 @@ import { grantAdAccount } from "./fixtures/tenants/ad-accounts.ts";
 import { makeChannel } from "./fixtures/tenants/channels.ts";
 import { makeTenant, type Tenant } from "./fixtures/tenants/tenants.ts";
 
-/** How every endpoint opens: no credential, two, too little of one, another client's object. Made from the route table. */
+/** Checks the admission of every endpoint in the route table: no credential, two, an insufficient one, another client's object. */
 
 type Headers = Record<string, string>;
 
-/** A channel in whose name the platform, which is not there, need not be asked: what only chatapp has is refused. */
+/** A channel that needs no platform call, because no platform is running: chatapp-only endpoints reject it before. */
 const CHANNEL_WITHOUT_PLATFORM_CALLS = { platform: "socialapp" } as const;
 
-/** Makes an object of this client and answers the parameters that name it, by the path as far as its last parameter. */
+/** Functions that create an object of the client and return its path parameters, by the path up to its last parameter. */
 const OBJECTS: Record<string, (tenant: Tenant, api: Api) => Promise<Record<string, string>>> = {
   "/api/channels/{channel_id}": async (tenant, api) => ({
     channel_id: await makeChannel(api, tenant, CHANNEL_WITHOUT_PLATFORM_CALLS),
@@ -39,15 +39,15 @@ const OBJECTS: Record<string, (tenant: Tenant, api: Api) => Promise<Record<strin
   "/api/users/{id}": async (tenant) => ({ id: (await tenant.createUser("member")).id }),
 };
 
-/** Paths whose last parameter is a word that means the same to every client: there is no object to be another's. */
+/** Paths whose last parameter is a constant shared by all clients, so that no other client's object exists. */
 const SHARED_PATHS = ["/api/webhooks/dispatch/{platform}"];
 
-/** What nobody needs a credential for under /api. Whatever else is open to everybody there was opened by mistake. */
+/** The endpoints under /api that need no credential. Any other public endpoint is a mistake. */
 const PUBLIC_ENDPOINTS = ["GET /api/openapi.json", "POST /api/auth/login", "POST /api/auth/logout"];
 
 const titleOf = ({ method, path }: Route) => `${method.toUpperCase()} ${path}`;
 
-/** A body and a query that the route accepts: the documentation's examples. */
+/** Returns a body and a query that the route accepts, made from the documented examples. */
 function validInput(endpoint: Route): { json?: unknown; raw?: string; query?: string } {
   const title = titleOf(endpoint);
   const { properties = {}, required = [] }: Partial<TObject> = endpoint.query ?? {};
@@ -61,7 +61,7 @@ function validInput(endpoint: Route): { json?: unknown; raw?: string; query?: st
   return { query, json: exampleOf(endpoint.body, title) };
 }
 
-/** The path as far as its last parameter. */
+/** The path up to its last parameter. */
 const objectPathOf = ({ path }: Route) => path.slice(0, path.lastIndexOf("}") + 1);
 
 function objectFactoryOf(endpoint: Route) {
@@ -69,11 +69,11 @@ function objectFactoryOf(endpoint: Route) {
   const make = OBJECTS[objectPath];
   if (make) return make;
   throw new Error(
-    `${endpoint.path} names an object: add to OBJECTS in test/openers.test.ts how "${objectPath}" is made`,
+    `${endpoint.path} names an object: add a function for "${objectPath}" to OBJECTS in test/openers.test.ts`,
   );
 }
 
-/** Sends what the route accepts, as somebody. */
+/** Sends a valid request with the given credential headers. */
 function callEndpoint(api: Api, endpoint: Route, headers: Headers, params: Record<string, string> = {}) {
   const { query = "", ...body } = validInput(endpoint);
   const path = endpoint.path.replace(/\{(\w+)\}/g, (_, name) => params[name] ?? "x");
@@ -83,13 +83,13 @@ function callEndpoint(api: Api, endpoint: Route, headers: Headers, params: Recor
 const acceptedScopes = ({ scope }: Route): readonly Scope[] =>
   scope === "public" || scope === "any credential" ? [] : typeof scope === "string" ? [scope] : scope;
 
-/** Somebody who passes console, scope and role. */
+/** Returns a credential with the required console access, scope and role. */
 async function admittedHeaders(endpoint: Route, tenant: Tenant): Promise<Headers> {
   if (!endpoint.consoleOnly && !endpoint.roles) return (await tenant.createKey(...SCOPES)).headers;
   return (await tenant.createUser(endpoint.roles?.[0] ?? "owner")).headers;
 }
 
-/** Those who lack every scope that would do. There may be nobody such: each role may have one of them. */
+/** Returns credentials without any accepted scope. May be empty, because every role may have one. */
 async function headersWithoutScope(endpoint: Route, tenant: Tenant): Promise<Headers[]> {
   const accepted = acceptedScopes(endpoint);
   if (accepted.length === 0) return [];
@@ -100,7 +100,7 @@ async function headersWithoutScope(endpoint: Route, tenant: Tenant): Promise<Hea
   return [...people, ...keys].map(({ headers }) => headers);
 }
 
-/** Those whose scopes would do, but whose role does not. */
+/** Returns credentials with an accepted scope but without an accepted role. */
 async function headersWithoutRole({ roles, ...endpoint }: Route, tenant: Tenant): Promise<Headers[]> {
   if (!roles) return [];
   const accepted = acceptedScopes(endpoint);
@@ -116,7 +116,7 @@ const table = productRoutes();
 const protectedRoutes = table.filter(({ scope }) => scope !== "public");
 
 t.test("every endpoint", async (t) => {
-  // Gates come after all this and have tests of their own; here they stand open.
+  // Gates run after these checks and have their own tests, so they are open here.
   const gates = Object.fromEntries(table.map(({ gate = "" }) => [gate, async () => {}]));
   const api = await startApi(t, { gates });
 
@@ -124,7 +124,7 @@ t.test("every endpoint", async (t) => {
     t.test(titleOf(endpoint), async (t) => {
       const tenant = await makeTenant(api);
 
-      t.test("needs a credential, and one alone", async (t) => {
+      t.test("requires exactly one credential", async (t) => {
         const none = await callEndpoint(api, endpoint, {});
         t.equal(none.status, 401);
         t.equal(none.body.error, "unauthorized");
@@ -135,7 +135,7 @@ t.test("every endpoint", async (t) => {
         t.equal(both.body.error, "ambiguous_credentials");
       });
 
-      t.test("needs what it says it needs", async (t) => {
+      t.test("requires its declared console access, scope and role", async (t) => {
         if (endpoint.consoleOnly) {
           const byKey = await callEndpoint(api, endpoint, (await tenant.createKey(...SCOPES)).headers);
           t.equal(byKey.status, 403);
@@ -155,7 +155,7 @@ t.test("every endpoint", async (t) => {
       });
 
       if (!endpoint.params || SHARED_PATHS.includes(objectPathOf(endpoint))) return;
-      t.test("does not find another client's object, which its own client does", async (t) => {
+      t.test("finds an object of its own client and not of another client", async (t) => {
         const params = await objectFactoryOf(endpoint)(tenant, api);
         const otherTenant = await makeTenant(api);
         const otherReply = await callEndpoint(
@@ -168,30 +168,30 @@ t.test("every endpoint", async (t) => {
         const ownReply = await callEndpoint(api, endpoint, await admittedHeaders(endpoint, tenant), params);
         t.ok(
           ownReply.status !== 404 && ownReply.status < 500,
-          `its own client is answered ${ownReply.status}`,
+          `the object's own client gets status ${ownReply.status}`,
         );
       });
     });
 });
 
-t.test("nothing under /api is open to everybody but what is meant to be", async (t) => {
-  // Pages and their assets are left out of the documentation.
+t.test("only the listed endpoints under /api are public", async (t) => {
+  // Views and their assets are undocumented and therefore skipped.
   const open = table.filter(
     ({ scope, path, undocumented }) => scope === "public" && path.startsWith("/api/") && !undocumented,
   );
   t.same(open.map(titleOf).sort(), PUBLIC_ENDPOINTS);
 });
 
-t.test("keys, users and the audit log are for owners and admins in the console", async (t) => {
+t.test("API keys, users and the audit log are restricted to owners and admins in the console", async (t) => {
   const managed = table.filter(({ path }) => /^\/api\/(keys|users|audit)\b/.test(path));
   for (const endpoint of managed) {
     t.ok(endpoint.consoleOnly, titleOf(endpoint));
-    // Everybody changes a password, their own.
+    // Every user may change their own password.
     if (!endpoint.path.endsWith("/password")) t.same(endpoint.roles, ["owner", "admin"], titleOf(endpoint));
   }
 });
 
-t.test("the table of this file names nothing that is gone", async (t) => {
+t.test("every path in OBJECTS and SHARED_PATHS exists in the route table", async (t) => {
   for (const objectPath of [...Object.keys(OBJECTS), ...SHARED_PATHS])
     t.ok(
       table.some(({ path }) => path.startsWith(objectPath)),
@@ -199,12 +199,12 @@ t.test("the table of this file names nothing that is gone", async (t) => {
     );
 });
 
-t.test("a route that does not say who may ask does not compile", async (t) => {
+t.test("a route without a scope does not compile", async (t) => {
   // @ts-expect-error: the scope is missing
   const forgotten = route({
     method: "get",
     path: "/forgotten",
-    summary: "Says nothing of its scope",
+    summary: "Read an object without a scope",
     reply: Type.Object({}),
     handle: () => ({}),
   });

@@ -1,4 +1,4 @@
-/** Every check of the project, on servers of its own: `npm test`, or `npm test -- test/http/lists.test.ts` for some files. */
+/** `npm test`: runs every check of the project on private servers; `npm test -- test/http/lists.test.ts` runs single files. */
 import { spawnSync } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
@@ -15,7 +15,7 @@ import { testEnvironment } from "./driver/environment.ts";
 import { runFiles, stopFiles, testFiles } from "./driver/test-files.ts";
 import { TEST_PROGRAMS } from "./fixtures/servers/programs.ts";
 
-/** Most files wait more than they compute. */
+/** More runners than cores, because most files wait more than they compute. */
 const RUNNER_COUNT = availableParallelism() + 3;
 
 const runChosen = (chosen: readonly string[], env: Record<string, string>): Promise<AssertionCount[]> =>
@@ -24,9 +24,9 @@ const runChosen = (chosen: readonly string[], env: Record<string, string>): Prom
     : runFiles({ ...testFiles(), runners: RUNNER_COUNT, env });
 
 async function main(chosen: readonly string[]): Promise<AssertionCount> {
-  // They need no servers, and begin while those start.
+  // The static checks need no servers, so they start before them.
   const checks = chosen.length > 0 ? Promise.resolve([]) : runChecks();
-  // Together, so that one message names all that cannot be had. A few files install what they need themselves.
+  // All programs are ensured together, so that one message names all missing ones. Single files install their own.
   if (chosen.length === 0) ensurePrograms(TEST_PROGRAMS, process.env.PATH ?? "", say);
   const folder = mkdtempSync(join(tmpdir(), "herald-test-"));
   chmodSync(folder, 0o711);
@@ -42,20 +42,20 @@ async function main(chosen: readonly string[]): Promise<AssertionCount> {
   }
 }
 
-/** The server's first database, migrated: test files clone it. */
+/** Migrates the server's first database, which test files clone. */
 async function makeTemplateDatabase(DATABASE_URL: string, REDIS_URL: string): Promise<void> {
   const [program, ...args] = processCommand(packageRoot(), "migrate", "node");
   const keys = { ENCRYPTION_KEYS: `t:${Buffer.alloc(32).toString("base64")}`, JWT_SECRET: "t".repeat(32) };
   const env = testEnvironment({ DATABASE_URL, REDIS_URL, LOG_LEVEL: "warn", ...keys });
   const { status } = spawnSync(program, args, { env, stdio: "inherit" });
-  if (status !== 0) throw new Error("the migrations could not be applied");
-  // Here once, or every process of every test would make it in its own clone.
+  if (status !== 0) throw new Error("the migrations could not be applied; see the output above");
+  // Creates the partitions once; otherwise every process of every test would create them in its clone.
   const db = createDatabase({ DATABASE_URL, DATABASE_POOL: 1, DATABASE_PREPARED: true }, () => {});
   await createTablePartitions({ EVENT_RETENTION_DAYS: 30, MESSAGE_RETENTION_DAYS: 90 }, db, Date.now());
   await db.close();
 }
 
-// Whoever ends the run ends the files; this process still has to stop the servers.
+// A signal stops the test files; this process continues in order to stop the servers.
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) process.on(signal, stopFiles);
 
 const { passed, failed } = await main(process.argv.slice(2)).catch((error: unknown): AssertionCount => {

@@ -1,9 +1,9 @@
 import type { Pair } from "./rounds.ts";
 
-/** A hot path and what it is measured against. */
+/** A hot path and the baseline it is compared with. */
 export interface BenchCase {
   name: string;
-  /** How many times as many requests a second ours must do at least. */
+  /** Minimum ratio of Herald's requests per second to the baseline's. */
   minRatio: number;
   start(servers: { DATABASE_URL: string; REDIS_URL: string }): Promise<Pair & { stop(): Promise<void> }>;
 }

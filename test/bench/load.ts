@@ -1,12 +1,12 @@
 import { Pool } from "undici";
 
-/** What is asked again and again. */
+/** An endpoint under load. */
 export interface Target {
   name: string;
   origin: string;
   path: string;
   status: number;
-  /** Another one each time. */
+  /** Returns a different request at each call. */
   request(): { headers: Record<string, string>; body: string };
 }
 
@@ -22,7 +22,7 @@ interface LoadOptions {
   durationMs: number;
 }
 
-/** So many callers at once, each of whom asks again as soon as it is answered. An answer other than the right one is thrown. */
+/** Sends requests over `connections` concurrent connections, each without pause. Throws on an unexpected status. */
 export async function runLoad(
   target: Target,
   { connections, durationMs }: LoadOptions,

@@ -1,4 +1,4 @@
-/** What anybody would write by hand: one row and one entry of a stream for each message. A process of its own. */
+/** The baseline: a hand-written server that inserts one row and one stream entry per message. Runs as a separate process. */
 import type { AddressInfo } from "node:net";
 import express from "express";
 import { Redis } from "ioredis";

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import type { Readable } from "node:stream";
 
-/** A process of the bench, and the port that it listens on, read from what it prints. */
+/** A process of the benchmark and its port, which is read from its output. */
 export interface ListeningProcess {
   port: number;
   stop(): Promise<void>;
@@ -24,13 +24,13 @@ async function readPort(child: ChildProcess & { stdout: Readable }, portPattern:
       output = `${output}${chunk}`.slice(-4_096);
       const [, port] = portPattern.exec(output) ?? [];
       if (!port) return;
-      // What it says from now on is read and dropped: looking at it would take time from what is measured.
+      // Discards further output unparsed, so that parsing does not distort the measurement.
       child.stdout.removeAllListeners("data").resume();
       resolve(Number(port));
     });
   });
   const ended = once(child, "exit").then(() => {
-    throw new Error(`it ended before it listened:\n${output}`);
+    throw new Error(`the process exited before it listened:\n${output}`);
   });
   return Promise.race([found, ended]);
 }

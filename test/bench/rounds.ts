@@ -1,6 +1,6 @@
 import { type Measurement, runLoad, type Target } from "./load.ts";
 
-/** Ours, and what anybody would write by hand. */
+/** Herald and the hand-written baseline. */
 export interface Pair {
   ours: Target;
   plain: Target;
@@ -9,7 +9,7 @@ export interface Pair {
 export interface Comparison {
   ours: Measurement;
   plain: Measurement;
-  /** How many times as many requests a second ours does: the median over the rounds. */
+  /** Median over the rounds of Herald's requests per second divided by the baseline's. */
   ratio: number;
 }
 
@@ -32,7 +32,7 @@ const medians = (measures: readonly Measurement[]): Measurement => ({
 export const formatMeasurement = ({ perSecond, p50, p99 }: Measurement): string =>
   `${Math.round(perSecond)}/s, p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms`;
 
-/** In turns, each first as often as the other: whatever slows the machine down slows both. */
+/** Measures both in alternating order, so that a temporary slowdown of the machine affects both. */
 export async function compare({ ours, plain }: Pair, plan: ComparisonPlan): Promise<Comparison> {
   for (const target of [ours, plain]) await runLoad(target, plan);
   const measured: { ours: Measurement; plain: Measurement }[] = [];

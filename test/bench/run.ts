@@ -1,4 +1,4 @@
-/** How fast the hot paths are beside what anybody would write by hand, on servers of its own: `npm run bench`. */
+/** `npm run bench`: compares the hot paths with a hand-written baseline, on private servers. */
 import { spawnSync } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,16 +23,16 @@ function migrate(servers: ServerUrls): void {
   if (status !== 0) throw new Error("the migrations could not be applied");
 }
 
-/** Whether it is as fast as it must be. */
+/** True when the case is fast enough. */
 async function runCase(benchCase: BenchCase, servers: ServerUrls): Promise<boolean> {
-  say(`${benchCase.name}: ${PLAN.connections} callers at once`);
+  say(`${benchCase.name}: ${PLAN.connections} concurrent connections`);
   const { stop, ...pair } = await benchCase.start(servers);
   try {
     const { ours, plain, ratio } = await compare(pair, { ...PLAN, say });
     const isFastEnough = ratio >= benchCase.minRatio && ours.p99 <= plain.p99;
     say(`  ${pair.ours.name}: ${formatMeasurement(ours)}; ${pair.plain.name}: ${formatMeasurement(plain)}`);
     say(
-      `  ${isFastEnough ? "ok" : "TOO SLOW"}: ${ratio.toFixed(2)} times as many, ${benchCase.minRatio} at least`,
+      `  ${isFastEnough ? "ok" : "TOO SLOW"}: ${ratio.toFixed(2)} times the baseline's rate, required ${benchCase.minRatio}`,
     );
     return isFastEnough;
   } finally {
@@ -43,7 +43,7 @@ async function runCase(benchCase: BenchCase, servers: ServerUrls): Promise<boole
 async function main(): Promise<boolean> {
   const folder = mkdtempSync(join(tmpdir(), "herald-bench-"));
   chmodSync(folder, 0o711);
-  // As durable as in production: a commit that does not reach the disk costs nothing.
+  // Durable as in production: commits that skip the disk would hide most of the cost.
   const { stop, ...servers } = await startServers({
     folder,
     env: { PATH: process.env.PATH },

@@ -15,7 +15,7 @@ import { listen } from "../../src/runtime/listen.ts";
 import { unconnectedSettings } from "../fixtures/processes/settings.ts";
 import { until } from "../fixtures/until.ts";
 
-/** Stands for every server that a process knows, and counts who comes. */
+/** Replaces every server of a process and counts the connections. */
 async function startRecorder(t: Test) {
   let connections = 0;
   const sockets = new Set<Socket>();
@@ -35,7 +35,7 @@ async function startRecorder(t: Test) {
 
 const settingsAt = (host: string) => ({
   ...unconnectedSettings(),
-  DATABASE_URL: `postgres://nobody@${host}/none`,
+  DATABASE_URL: `postgres://none@${host}/none`,
   JWT_JWKS_URL: `http://${host}/keys`,
   JWT_ISSUER: "https://issuer.example.com",
   JWT_AUDIENCE: "herald",
@@ -68,7 +68,7 @@ function compose(t: Test, name: string, settings: Record<string, string>): Depen
 
 for (const [kind, urlOf] of Object.entries(REDIS_URLS)) {
   for (const name of Object.keys(PROCESSES))
-    t.test(`a ${name} process with ${kind} that is not started opens no socket and no timer`, async (t) => {
+    t.test(`an unstarted ${name} process with ${kind} opens no socket and no timer`, async (t) => {
       const { host, connections } = await startRecorder(t);
       const timers = openTimers();
       const parts = compose(t, name, { ...settingsAt(host), REDIS_URL: urlOf(host) });
@@ -78,7 +78,7 @@ for (const [kind, urlOf] of Object.entries(REDIS_URLS)) {
       t.equal(connections(), 0);
     });
 
-  t.test(`the table of routes and its document need no connection to ${kind}`, async (t) => {
+  t.test(`the route table and the OpenAPI document need no connection to ${kind}`, async (t) => {
     const { host, connections } = await startRecorder(t);
     const timers = openTimers();
     const parts = compose(t, "web", { ...settingsAt(host), REDIS_URL: urlOf(host) });
@@ -92,7 +92,7 @@ for (const [kind, urlOf] of Object.entries(REDIS_URLS)) {
   t.test(`the first command connects to ${kind}`, async (t) => {
     const { host, connections } = await startRecorder(t);
     const redis = resolve(compose(t, "web", { ...settingsAt(host), REDIS_URL: urlOf(host) }), REDIS);
-    await t.rejects(redis.ping(), "fails at once while nothing is connected");
+    await t.rejects(redis.ping(), "the command fails immediately while Redis is not connected");
     await until("the recorder has a connection", () => connections() > 0);
   });
 }

@@ -7,12 +7,12 @@ import { type AssertionCount, say, sayOutcome } from "./count.ts";
 import { testEnvironment } from "./environment.ts";
 import { lowerPriority } from "./priority.ts";
 
-/** What is looked at without being run: lint, types, the description of the API. Each counts as one assertion. */
+/** Runs the static checks: lint, types and the OpenAPI document. Each counts as one assertion. */
 export async function runChecks(): Promise<AssertionCount[]> {
   return [
     await check("lint and format", "biome", ["ci", "--colors=off"]),
     await check("types", "tsc", []),
-    await check("api description", "redocly", ["lint", writeOpenapiDocument()]),
+    await check("OpenAPI document", "redocly", ["lint", writeOpenapiDocument()]),
   ];
 }
 
@@ -31,7 +31,7 @@ async function check(name: string, command: string, args: readonly string[]): Pr
   return code === 0 ? { passed: 1, failed: 0 } : { passed: 0, failed: 1 };
 }
 
-/** Writes the OpenAPI document, made without any setting as on a machine that has none, and answers its file. */
+/** Writes the OpenAPI document, generated without any setting, and returns the file's path. */
 function writeOpenapiDocument(): string {
   const [program, ...args] = processCommand(packageRoot(), "openapi", "node");
   const { stdout } = spawnSync(program, args, {

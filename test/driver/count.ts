@@ -1,4 +1,4 @@
-/** How many assertions held, and how many did not. */
+/** Numbers of passed and failed assertions. */
 export interface AssertionCount {
   passed: number;
   failed: number;
@@ -18,7 +18,7 @@ interface Duration {
 
 const durations: Duration[] = [];
 
-/** One line per file or check; `startedAt` is when it did. */
+/** Prints one line per file or check; `startedAt` is its start time. */
 export function sayOutcome(ok: boolean, name: string, startedAt: number): void {
   const ms = Date.now() - startedAt;
   durations.push({ name, ms });

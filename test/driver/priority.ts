@@ -1,7 +1,7 @@
 import type { ChildProcess } from "node:child_process";
 import { setPriority } from "node:os";
 
-/** So that what is measured by time does not depend on how much else there is to do. Its own children inherit it. */
+/** Lowers the priority of a process and its children, so that it does not disturb time-sensitive tests. */
 export function lowerPriority({ pid }: ChildProcess): void {
   if (pid !== undefined) setPriority(pid, 4);
 }

@@ -7,10 +7,10 @@ import { packageRoot } from "../../src/runtime/package-root.ts";
 import { type AssertionCount, say, sayOutcome } from "./count.ts";
 import { lowerPriority } from "./priority.ts";
 
-/** The test that a runner adds after those of a file. */
+/** The test that a runner adds after the tests of a file. */
 export const END_OF_FILE = "(end of file)";
 
-/** A file that takes longer hangs. */
+/** A file that takes longer is considered hanging and killed. */
 const FILE_TIMEOUT_MS = 120_000;
 
 interface FileRun {
@@ -21,15 +21,15 @@ interface FileRun {
 }
 
 interface RunnerOptions {
-  /** The next file to run, undefined when there is none. */
+  /** Returns the next file to run, or undefined when none is left. */
   nextFile(): string | undefined;
   env: Record<string, string>;
-  /** Whether it leaves the processor to those that are not. */
+  /** Runs the process with a lower CPU priority. */
   isLowPriority: boolean;
   onChild(child: ChildProcess): void;
 }
 
-/** Runs files in one process until there are none left, or the process dies: then the one that ran has failed. */
+/** Runs files in one process until none is left or the process dies, which fails the file that was running. */
 export async function runFilesInProcess({
   nextFile,
   env,
@@ -70,7 +70,7 @@ export async function runFilesInProcess({
   startNext();
   await Promise.all([once(child, "exit"), once(child.stdout, "end")]);
   if (run) {
-    (run as FileRun).count.failed += 1; // it died, or was ended, before it could say what failed
+    (run as FileRun).count.failed += 1; // the process died before it could report the failure
     finishCurrent();
   }
   return counts;
@@ -90,7 +90,7 @@ const startFileRun = (file: string, child: ChildProcess): FileRun => ({
   watchdog: setTimeout(() => child.kill("SIGKILL"), FILE_TIMEOUT_MS),
 });
 
-/** Counts the assertions themselves, not the tests around them. */
+/** Counts assertions only, not the tests that contain them. */
 function countAssertions(
   parser: Parser,
   parentNames: readonly string[],

@@ -1,4 +1,4 @@
-/** Runs the test files that the driver hands over, one after the other: loading tap and the product again for each would take longer than most files run. */
+/** Runs test files from the driver in sequence: loading tap and Herald again for each would take longer than most files run. */
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import t from "tap";
@@ -19,14 +19,14 @@ async function run(file: string): Promise<void> {
     if (fault) throw fault;
   });
   t.test(END_OF_FILE, (end) => {
-    end.comment("begins when all tests of the file have ended, lasts until those of the next are there");
+    end.comment("starts after all tests of the file and ends when those of the next file are registered");
     return new Promise<void>((resolve) => {
-      startNextFile = resolve; // without anything left to run, tap would end for good
+      startNextFile = resolve; // tap would finish for good without a pending test
     });
   });
 }
 
-const keepAlive = setInterval(() => {}, 60_000); // tap lets go of the channel, which would otherwise keep the process
+const keepAlive = setInterval(() => {}, 60_000); // tap unrefs the IPC channel, which would otherwise keep the process alive
 process.on("message", (file) => void run(String(file)));
 process.on("disconnect", () => {
   clearInterval(keepAlive);

@@ -5,7 +5,7 @@ import { packageRoot } from "../../src/runtime/package-root.ts";
 import type { AssertionCount } from "./count.ts";
 import { runFilesInProcess } from "./run-files-in-process.ts";
 
-/** Those that take longest, and mostly wait. Last, they would be waited for alone. */
+/** The slowest files, which mostly wait. They run first, so that the run does not end by waiting for them alone. */
 const SLOWEST_FILES = [
   "crashes/outages",
   "cluster/cluster",
@@ -20,7 +20,7 @@ const rankOf = (file: string): number => {
   return rank < 0 ? SLOWEST_FILES.length : rank;
 };
 
-/** Those that share a process with what they test, and those that run whole processes of the product, the longest first. */
+/** Light files test in their own process; heavy files (test/e2e) start processes of Herald, slowest first. */
 export function testFiles(): { light: string[]; heavy: string[] } {
   const files = readdirSync(join(packageRoot(), "test"), { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".test.ts"))
@@ -35,7 +35,7 @@ export function testFiles(): { light: string[]; heavy: string[] } {
 const running = new Set<ChildProcess>();
 let stopped = false;
 
-/** Ends the files that run, whose teardowns stop what they started, and begins no other. */
+/** Stops the running files, whose teardowns stop their child processes, and starts no further file. */
 export const stopFiles = (): void => {
   stopped = true;
   for (const child of running) child.kill();
@@ -44,7 +44,7 @@ export const stopFiles = (): void => {
 interface RunOptions {
   light: readonly string[];
   heavy: readonly string[];
-  /** How many files run at once. */
+  /** Number of files that run concurrently. */
   runners: number;
   env: Record<string, string>;
 }
@@ -52,8 +52,8 @@ interface RunOptions {
 const MAX_HEAVY_RUNNERS = 2;
 
 /**
- * Runs the files, says one line for each and in full what failed. Two lanes begin with the heavy files, which wait a lot,
- * beside the light ones, which compute, and let them go first; no third one, for each is many processes.
+ * Runs the files and prints one line for each and the details of failures. At most MAX_HEAVY_RUNNERS run heavy files,
+ * because each starts many processes; the other runners run light files at a lower priority.
  */
 export async function runFiles({ light, heavy, runners, env }: RunOptions): Promise<AssertionCount[]> {
   const [lightFiles, heavyFiles] = [[...light], [...heavy]];

@@ -4,22 +4,22 @@ import { SECOND } from "../../src/runtime/durations.ts";
 
 const d = deadlines;
 
-/** Each time is smaller than the next; the text says what breaks otherwise. */
+/** Each time must be smaller than the next; the text names the guarantee that depends on it. */
 const ORDERS: [string, ...number[]][] = [
   [
-    "a worker stops claiming before others take it for dead",
+    "a worker stops claiming before others consider it dead",
     d.HEARTBEAT_INTERVAL_MS,
     d.MAX_HEARTBEAT_GAP_MS,
     d.WORKER_DEAD_AFTER_MS,
   ],
   ["a claimed row is started before its lease can expire", d.MAX_START_DELAY_MS, d.WORKER_DEAD_AFTER_MS],
   [
-    "a living worker's lease outlasts the slowest delivery",
+    "a live worker's lease outlasts the slowest delivery",
     d.MAX_START_DELAY_MS + d.LEAD_FETCH_TIMEOUT_MS + d.DELIVERY_DEADLINE_MS,
     d.MAX_LEASE_MS,
   ],
   [
-    "a living worker's lease outlasts the slowest send",
+    "a live worker's lease outlasts the slowest send",
     d.MAX_START_DELAY_MS + d.SEND_DEADLINE_MS,
     d.MAX_LEASE_MS,
   ],
@@ -34,24 +34,24 @@ const ORDERS: [string, ...number[]][] = [
     Math.min(d.RECLAIM_IDLE_MS, d.STRANDED_AFTER_MS),
   ],
   [
-    "an entry is not reclaimed while its delivery can still be open",
+    "a stream entry is not reclaimed while its delivery can still be in flight",
     d.DELIVERY_DEADLINE_MS,
     d.RECLAIM_IDLE_MS,
   ],
   [
-    "an unknown send waits longer than a request may take",
+    "a send with unknown outcome waits longer than a request may take",
     d.SEND_DEADLINE_MS,
     d.UNKNOWN_SEND_TIMEOUT_MS,
     d.SEND_TTL_MS,
   ],
   [
-    "a send that is claimed early is still one of this minute",
+    "a send is claimed early by less than the longest blocking retry",
     d.SEND_CLAIM_AHEAD_MS,
     d.MAX_BLOCKING_RETRY_MS,
   ],
-  ["a waiting send is looked at before it expires", d.RECONNECT_CHECK_MS, d.SEND_TTL_MS],
+  ["a send that waits for a reconnect is re-checked before it expires", d.RECONNECT_CHECK_MS, d.SEND_TTL_MS],
   [
-    "the dispatcher shuts down step by step, within the process's time",
+    "the dispatcher's shutdown steps follow each other within the process's limit",
     Math.max(d.DELIVERY_DEADLINE_MS, d.SEND_DEADLINE_MS),
     d.ABORT_DELIVERIES_AFTER_MS,
     d.ABANDON_WRITES_AFTER_MS,
@@ -60,7 +60,7 @@ const ORDERS: [string, ...number[]][] = [
     25 * SECOND,
   ],
   [
-    "the scheduler shuts down step by step, within the process's time",
+    "the scheduler's shutdown steps follow each other within the process's limit",
     d.WORKER_DEAD_AFTER_MS,
     d.ABORT_JOBS_AFTER_MS,
     d.SCHEDULER_CLOSE_TIMEOUT_MS,
@@ -68,7 +68,7 @@ const ORDERS: [string, ...number[]][] = [
   ],
 ];
 
-t.test("times that depend on each other are in order", async (t) => {
+t.test("deadlines that depend on each other are in ascending order", async (t) => {
   for (const [reason, ...times] of ORDERS)
     t.ok(
       times.every((time, index) => index === 0 || time > (times[index - 1] as number)),
@@ -76,7 +76,7 @@ t.test("times that depend on each other are in order", async (t) => {
     );
 });
 
-t.test("every time takes part in an order", async (t) => {
+t.test("every deadline is compared with another one", async (t) => {
   const source = ORDERS.flatMap(([, ...times]) => times);
   const derived = new Set(["LEAD_FETCH_TIMEOUT_MS", "STRANDED_AFTER_MS"]); // only in sums and minima above
   for (const [name, time] of Object.entries(deadlines))

@@ -1,17 +1,17 @@
 import t from "tap";
 import { newId, newUuid } from "../../src/runtime/ids.ts";
 
-t.test("an id is its prefix and 26 lower-case characters", async (t) => {
+t.test("an id consists of its prefix and 26 lower-case characters", async (t) => {
   t.match(newId("msg"), /^msg_[0-9a-hjkmnp-tv-z]{26}$/);
 });
 
-t.test("ids sort by the time of their making, also within a millisecond", async (t) => {
+t.test("ids sort by creation time, also within a millisecond", async (t) => {
   const ids = Array.from({ length: 5_000 }, () => newId("evt"));
   t.same([...ids].sort(), ids);
   t.equal(new Set(ids).size, ids.length);
 });
 
-t.test("so do UUIDs, of version 7", async (t) => {
+t.test("UUIDs have version 7 and sort by creation time, also within a millisecond", async (t) => {
   const uuids = Array.from({ length: 10_000 }, newUuid);
   t.same([...uuids].sort(), uuids);
   t.equal(new Set(uuids).size, uuids.length);

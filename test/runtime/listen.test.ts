@@ -4,7 +4,7 @@ import { type AddressInfo, connect } from "node:net";
 import t, { type Test } from "tap";
 import { listen, trackConnections } from "../../src/runtime/listen.ts";
 
-/** A server that answers when the test says so. */
+/** Starts a server that responds when the test calls `answers`. */
 async function startServer(t: Test) {
   const answers: (() => void)[] = [];
   const server = createServer((_request, response) => answers.push(() => response.end("done")));
@@ -14,7 +14,7 @@ async function startServer(t: Test) {
   return { server, connections, answers, port: (server.address() as AddressInfo).port };
 }
 
-t.test("a connection that has not asked for anything does not hold up the closing", async (t) => {
+t.test("a connection without a request does not delay the close", async (t) => {
   const { connections, port, server } = await startServer(t);
   const socket = connect(port, "127.0.0.1");
   await once(server, "connection");
@@ -24,7 +24,7 @@ t.test("a connection that has not asked for anything does not hold up the closin
   socket.destroy();
 });
 
-t.test("an answer under way is finished, and its connection ended although it was to be kept", async (t) => {
+t.test("a response in flight is finished, and its keep-alive connection is closed afterwards", async (t) => {
   const { connections, answers, port, server } = await startServer(t);
   const outgoing = request({ port, host: "127.0.0.1", headers: { connection: "keep-alive" } }).end();
   await once(server, "request");
@@ -37,21 +37,18 @@ t.test("an answer under way is finished, and its connection ended although it wa
   await closed;
 });
 
-t.test(
-  "a request that comes after the closing began, on a connection still busy, is told to be the last",
-  async (t) => {
-    const { connections, answers, port, server } = await startServer(t);
-    const socket = connect(port, "127.0.0.1", () => socket.write("GET /1 HTTP/1.1\r\nHost: x\r\n\r\n"));
-    let received = "";
-    socket.on("data", (chunk) => (received += chunk));
-    await once(server, "request");
-    const closed = connections.close();
-    socket.write("GET /2 HTTP/1.1\r\nHost: x\r\n\r\n");
-    await once(server, "request");
-    for (const answer of answers) answer();
-    await closed;
-    await once(socket, "close");
-    t.equal(received.match(/done/g)?.length, 2);
-    t.match(received, /connection: close/i);
-  },
-);
+t.test("a request on a busy connection during the close is answered with Connection: close", async (t) => {
+  const { connections, answers, port, server } = await startServer(t);
+  const socket = connect(port, "127.0.0.1", () => socket.write("GET /1 HTTP/1.1\r\nHost: x\r\n\r\n"));
+  let received = "";
+  socket.on("data", (chunk) => (received += chunk));
+  await once(server, "request");
+  const closed = connections.close();
+  socket.write("GET /2 HTTP/1.1\r\nHost: x\r\n\r\n");
+  await once(server, "request");
+  for (const answer of answers) answer();
+  await closed;
+  await once(socket, "close");
+  t.equal(received.match(/done/g)?.length, 2);
+  t.match(received, /connection: close/i);
+});

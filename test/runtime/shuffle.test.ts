@@ -1,7 +1,7 @@
 import t from "tap";
 import { shuffled } from "../../src/runtime/shuffle.ts";
 
-t.test("each order of three items comes from exactly one pair of random numbers", async (t) => {
+t.test("each order of three items results from exactly one pair of random numbers", async (t) => {
   const orders = [0, 1 / 3, 2 / 3].flatMap((first) =>
     [0, 1 / 2].map((second) => {
       const numbers = [first, second];
@@ -11,7 +11,7 @@ t.test("each order of three items comes from exactly one pair of random numbers"
   t.same(orders.sort(), ["abc", "acb", "bac", "bca", "cab", "cba"]);
 });
 
-t.test("shuffling copies the list", async (t) => {
+t.test("shuffled returns a copy and leaves the list unchanged", async (t) => {
   const items = [1, 2, 3, 4];
   t.same(
     shuffled(items).sort((one, other) => one - other),

@@ -3,7 +3,7 @@ import { supervise, type Worker } from "../../src/runtime/supervise.ts";
 import { captureLog } from "../fixtures/captured-log.ts";
 import { until } from "../fixtures/until.ts";
 
-/** Workers that write down what happens to them. */
+/** Workers that record their start and close calls. */
 function recordingWorkers(names: readonly string[]): { workers: Worker[]; calls: string[] } {
   const calls: string[] = [];
   const workers = names.map((name) => ({
@@ -14,7 +14,7 @@ function recordingWorkers(names: readonly string[]): { workers: Worker[]; calls:
   return { workers, calls };
 }
 
-t.test("workers start in order and close in reverse; a second signal changes nothing", async (t) => {
+t.test("workers start in order and close in reverse order; a second signal has no effect", async (t) => {
   const { workers, calls } = recordingWorkers(["database", "queue", "http"]);
   const { log, events } = captureLog();
   const ended = supervise({ workers, log });
@@ -32,7 +32,7 @@ t.test("workers start in order and close in reverse; a second signal changes not
   ]);
 });
 
-t.test("a worker that can not start ends the process, and what had started is closed", async (t) => {
+t.test("a worker that fails to start ends the process, and the started workers are closed", async (t) => {
   const { workers, calls } = recordingWorkers(["database", "http"]);
   const { log, lines } = captureLog();
   const broken: Worker = { name: "broken", start: () => Promise.reject(new Error("no")) };
@@ -44,7 +44,7 @@ t.test("a worker that can not start ends the process, and what had started is cl
   );
 });
 
-t.test("a worker that fails later ends the process in order", async (t) => {
+t.test("a worker that fails after its start ends the process and closes the workers", async (t) => {
   const { workers, calls } = recordingWorkers(["database"]);
   const { log } = captureLog();
   const failing: Worker = { name: "queue", start: ({ fail }) => void setImmediate(fail, new Error("gone")) };
@@ -52,7 +52,7 @@ t.test("a worker that fails later ends the process in order", async (t) => {
   t.same(calls, ["start database", "close database"]);
 });
 
-t.test("a worker that does not close is named and left behind", async (t) => {
+t.test("a worker that does not close in time is logged and abandoned", async (t) => {
   const { workers, calls } = recordingWorkers(["database"]);
   const { log, lines, events } = captureLog();
   const stuck: Worker = { name: "stuck", close: () => new Promise(() => {}) };
@@ -67,7 +67,7 @@ t.test("a worker that does not close is named and left behind", async (t) => {
   t.same(calls, ["start database", "close database"]);
 });
 
-t.test("a fault while closing is logged and counts", async (t) => {
+t.test("a fault during shutdown is logged and makes the exit code 1", async (t) => {
   const { log, lines, events } = captureLog();
   let fail: (error: unknown) => void = () => {};
   const worker: Worker = {
@@ -87,7 +87,7 @@ t.test("a fault while closing is logged and counts", async (t) => {
   );
 });
 
-t.test("a signal during a slow start is heard", async (t) => {
+t.test("a signal during a slow start stops the process", async (t) => {
   const { log } = captureLog();
   const slow: Worker = { name: "slow", start: () => new Promise(() => {}) };
   const ended = supervise({ workers: [slow], log });

@@ -28,14 +28,14 @@ async function failTimes(limiter: AttemptLimiter, identity: readonly string[], t
 
 const STORES: Record<string, () => Promise<string>> = {
   "in Redis": allocateRedisDatabase,
-  "in the process while Redis is away": async () => "redis://127.0.0.1:1",
+  "in the process while Redis is unavailable": async () => "redis://127.0.0.1:1",
 };
 
 for (const [place, address] of Object.entries(STORES))
-  t.test(`tries are counted ${place}`, async (t) => {
+  t.test(`attempts are counted ${place}`, async (t) => {
     const limiter = await openLimiter(t, await address());
 
-    t.test("ten may fail, and the next is refused without being made", async (t) => {
+    t.test("after ten failures the next attempt is rejected without running", async (t) => {
       const identity = newIdentity();
       await failTimes(limiter, identity, 10);
       let made = false;
@@ -47,10 +47,10 @@ for (const [place, address] of Object.entries(STORES))
       const wait = next.outcome === "limited" ? next.wait : 0;
       t.ok(wait > 0 && wait <= MINUTE, `the wait is ${wait} ms`);
       t.notOk(made);
-      t.same(await limiter(newIdentity(), succeeds), SUCCEEDED, "somebody else is not held up");
+      t.same(await limiter(newIdentity(), succeeds), SUCCEEDED, "another identity is not limited");
     });
 
-    t.test("of fifty at once only ten are made", async (t) => {
+    t.test("only ten of fifty concurrent attempts run", async (t) => {
       const identity = newIdentity();
       let made = 0;
       const tries = Array.from({ length: 50 }, () =>
@@ -64,7 +64,7 @@ for (const [place, address] of Object.entries(STORES))
       t.equal(attempts.filter(({ outcome }) => outcome === "limited").length, 40);
     });
 
-    t.test("a success gives its try back", async (t) => {
+    t.test("a successful attempt does not count", async (t) => {
       const identity = newIdentity();
       await failTimes(limiter, identity, 9);
       for (let count = 0; count < 5; count++) t.same(await limiter(identity, succeeds), SUCCEEDED);
@@ -72,16 +72,16 @@ for (const [place, address] of Object.entries(STORES))
       t.match(await limiter(identity, succeeds), LIMITED);
     });
 
-    t.test("many right ones at once do not lock their owner out", async (t) => {
+    t.test("fifty concurrent successful attempts are all allowed", async (t) => {
       const identity = newIdentity();
       const attempts = await Promise.all(Array.from({ length: 50 }, () => limiter(identity, succeeds)));
       t.ok(
         attempts.every(({ outcome }) => outcome === "made"),
-        "none of them was refused",
+        "none of them is limited",
       );
     });
 
-    t.test("a fault of ours gives it back too, and is thrown on", async (t) => {
+    t.test("an attempt that throws does not count, and its error is rethrown", async (t) => {
       const identity = newIdentity();
       await failTimes(limiter, identity, 9);
       const broken = async () => {
@@ -91,7 +91,7 @@ for (const [place, address] of Object.entries(STORES))
       t.same(await limiter(identity, succeeds), SUCCEEDED);
     });
 
-    t.test("the parts of a name do not run together", async (t) => {
+    t.test("identities with the same concatenated or reordered parts are counted separately", async (t) => {
       const [one, other] = [randomUUID(), randomUUID()];
       await failTimes(limiter, [one, other], 10);
       t.same(await limiter([one + other, ""], succeeds), SUCCEEDED);
@@ -99,7 +99,7 @@ for (const [place, address] of Object.entries(STORES))
     });
   });
 
-t.test("two processes count together", async (t) => {
+t.test("two processes share their counts", async (t) => {
   const address = await allocateRedisDatabase();
   const [one, other] = [await openLimiter(t, address), await openLimiter(t, address)];
   const identity = newIdentity();

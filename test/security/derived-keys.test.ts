@@ -4,7 +4,7 @@ import { createSigner } from "../../src/security/derived-keys.ts";
 
 const key = (id: string) => ({ id, bytes: randomBytes(32) });
 
-t.test("a signature holds for its message, purpose and key alone", async (t) => {
+t.test("a signature is valid only for its message, purpose and key", async (t) => {
   const keys = [key("k1")];
   const signer = createSigner(keys, "cursor");
   const signature = signer.sign("message");
@@ -16,7 +16,7 @@ t.test("a signature holds for its message, purpose and key alone", async (t) => 
     t.notOk(signer.verify("message", broken));
 });
 
-t.test("a signature outlives the rotation of its key", async (t) => {
+t.test("a signature stays valid after a key rotation while the old key is configured", async (t) => {
   const [old, fresh] = [key("k1"), key("k2")];
   const signature = createSigner([old], "cursor").sign("message");
   t.ok(createSigner([fresh, old], "cursor").verify("message", signature));

@@ -3,7 +3,7 @@ import t from "tap";
 import { createPasswords, generatePassword } from "../../src/security/passwords.ts";
 import { hashPassword } from "../fixtures/tenants/passwords.ts";
 
-/** The written form of a hash with a cost of one's own. */
+/** Formats a hash with the given cost. */
 function hashOf(password: string, { log2N, r, p }: { log2N: number; r: number; p: number }): string {
   const salt = Buffer.from("sixteen bytes of");
   const hash = scryptSync(password, salt, 32, { N: 2 ** log2N, r, p, maxmem: 256 * 2 ** log2N * r });
@@ -15,14 +15,18 @@ const DIFFERS = { outcome: "differs" };
 
 const LOW_COST = { log2N: 10, r: 8, p: 1 };
 
-t.test("a password matches its own hash and no other does", async (t) => {
+t.test("only the right password matches its hash", async (t) => {
   const passwords = createPasswords();
   const hash = await hashPassword(passwords, "correct horse");
   t.match(hash, /^\$scrypt\$ln=15,r=8,p=3\$[\w+/]{22}==\$[\w+/]{43}=$/);
   t.same(await passwords.check("correct horse", hash), MATCHES);
   for (const wrong of ["Correct horse", "correct horse ", ""])
     t.same(await passwords.check(wrong, hash), DIFFERS, `"${wrong}"`);
-  t.not(await hashPassword(passwords, "correct horse"), hash, "the same password never looks the same twice");
+  t.not(
+    await hashPassword(passwords, "correct horse"),
+    hash,
+    "hashing the same password twice gives different hashes",
+  );
 });
 
 t.test("a hash made with another cost still verifies", async (t) => {
@@ -34,17 +38,17 @@ t.test("a hash made with another cost still verifies", async (t) => {
   }
 });
 
-t.test("the same letters composed differently are the same password", async (t) => {
+t.test("different Unicode compositions of the same letters match", async (t) => {
   const passwords = createPasswords();
   const hash = hashOf("caf\u00e9", LOW_COST);
   t.same(await passwords.check("cafe\u0301", hash), MATCHES);
 });
 
-t.test("nobody's hash matches nothing", async (t) => {
+t.test("no password matches a missing hash", async (t) => {
   t.same(await createPasswords().check("", undefined), DIFFERS);
 });
 
-t.test("one caller has half of the places at most, and others go on meanwhile", async (t) => {
+t.test("one caller may have 25 checks running or waiting, and other callers are not blocked", async (t) => {
   const passwords = createPasswords();
   const hash = hashOf("correct horse", LOW_COST);
   const many = Array.from({ length: 27 }, () => passwords.check("correct horse", hash, "203.0.113.1"));
@@ -55,11 +59,11 @@ t.test("one caller has half of the places at most, and others go on meanwhile", 
   t.same(
     await passwords.check("correct horse", hash, "203.0.113.1"),
     MATCHES,
-    "and afterwards there is room again",
+    "the caller is accepted again afterwards",
   );
 });
 
-t.test("however many try passwords, one can be set", async (t) => {
+t.test("a password can be hashed while the queue of checks is full", async (t) => {
   const passwords = createPasswords();
   const hash = hashOf("correct horse", LOW_COST);
   const tries = Array.from({ length: 60 }, (_, n) => passwords.check("x", hash, String(n)));
@@ -67,17 +71,17 @@ t.test("however many try passwords, one can be set", async (t) => {
   t.ok((await Promise.all(tries)).some(({ outcome }) => outcome === "overloaded"));
 });
 
-t.test("two at once work and fifty wait; whoever comes then is told to come again", async (t) => {
+t.test("two checks run, fifty wait, and further ones are overloaded", async (t) => {
   const passwords = createPasswords();
   const hash = hashOf("correct horse", LOW_COST);
   const tries = Array.from({ length: 60 }, (_, n) => passwords.check("correct horse", hash, String(n)));
   const checks = await Promise.all(tries);
   t.equal(checks.filter(({ outcome }) => outcome === "overloaded").length, 8);
   t.equal(checks.filter(({ outcome }) => outcome === "matches").length, 52);
-  t.same(await passwords.check("correct horse", hash), MATCHES, "and afterwards there is room again");
+  t.same(await passwords.check("correct horse", hash), MATCHES, "checks are accepted again afterwards");
 });
 
-t.test("a generated password is long, plain and never the same", async (t) => {
+t.test("a generated password has 20 random letters and digits", async (t) => {
   t.match(generatePassword(), /^[0-9A-Za-z]{20}$/);
   t.not(generatePassword(), generatePassword());
 });

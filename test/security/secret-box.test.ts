@@ -5,26 +5,26 @@ import { createSecretBox, SecretBoxError } from "../../src/security/secret-box.t
 const key = (id: string) => ({ id, bytes: randomBytes(32) });
 const CONTEXT = "channels.token:ch_1";
 
-t.test("what was sealed opens again, and shows nothing before", async (t) => {
+t.test("a sealed secret can be opened and does not reveal the secret", async (t) => {
   const box = createSecretBox([key("k1")]);
   const sealed = box.seal("tøken", CONTEXT);
   t.match(sealed, /^k1\.[\w-]+$/);
   t.notMatch(Buffer.from(sealed.slice(3), "base64url").toString("latin1"), "ken");
   t.equal(box.open(sealed, CONTEXT), "tøken");
-  t.not(box.seal("tøken", CONTEXT), sealed, "the same secret never looks the same twice");
+  t.not(box.seal("tøken", CONTEXT), sealed, "sealing the same secret twice gives different texts");
 });
 
-t.test("an empty secret is a secret", async (t) => {
+t.test("an empty secret can be sealed and opened", async (t) => {
   const box = createSecretBox([key("k1")]);
   t.equal(box.open(box.seal("", CONTEXT), CONTEXT), "");
 });
 
-t.test("a secret does not open in another place", async (t) => {
+t.test("a secret does not open in another context", async (t) => {
   const box = createSecretBox([key("k1")]);
   t.throws(() => box.open(box.seal("token", CONTEXT), "channels.token:ch_2"), SecretBoxError);
 });
 
-t.test("a changed text does not open", async (t) => {
+t.test("a changed sealed text does not open", async (t) => {
   const box = createSecretBox([key("k1")]);
   const bytes = Buffer.from(box.seal("token", CONTEXT).slice(3), "base64url");
   for (const position of [0, 13, bytes.length - 1]) {

@@ -15,24 +15,24 @@ const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString("b
 const signToken = (claims: Record<string, unknown>, { secret = SECRET, alg = "HS256" } = {}) =>
   new SignJWT(claims).setProtectedHeader({ alg }).sign(Buffer.from(secret));
 
-t.test("tokens of our own", async (t) => {
+t.test("tokens signed with JWT_SECRET", async (t) => {
   const tokens = createUserTokens({ ...NO_PROVIDER, JWT_SECRET: SECRET });
   const issue = tokens.issue as NonNullable<typeof tokens.issue>;
 
-  t.test("one that we issued tells whom it speaks of", async (t) => {
+  t.test("an issued token verifies with its user and client", async (t) => {
     const before = Date.now();
     const subject = await tokens.verify(await issue(USER));
     t.match(subject, { source: "own", userId: USER.id, clientId: USER.clientId });
     const issuedAt = (subject as { issuedAt: Date }).issuedAt.getTime();
-    t.ok(issuedAt >= before && issuedAt <= Date.now(), "to the millisecond of its making");
+    t.ok(issuedAt >= before && issuedAt <= Date.now(), "issuedAt has millisecond precision");
   });
 
-  t.test("one that somebody else signed with our secret is as good, with as much as it says", async (t) => {
+  t.test("a token signed elsewhere with the secret verifies with the claims it contains", async (t) => {
     const subject = await tokens.verify(await signToken({ sub: USER.id, exp: inAnHour() }));
     t.same(subject, { source: "own", userId: USER.id, clientId: undefined, issuedAt: undefined });
   });
 
-  t.test("an expired one is refused", async (t) => {
+  t.test("an expired token is rejected", async (t) => {
     t.equal(await tokens.verify(await issue(USER, { ttlMs: -1 * MINUTE })), undefined);
   });
 
@@ -42,24 +42,24 @@ t.test("tokens of our own", async (t) => {
   const bad: Record<string, string | Promise<string>> = {
     "without exp": signToken({ sub: USER.id }),
     "without sub": signToken({ exp }),
-    "whose sub is no text": signToken({ exp, sub: 7 }),
-    "whose sub is empty": signToken({ exp, sub: "" }),
-    "whose client is no text": signToken({ ...good, client_id: 7 }),
-    "whose exp is no number": signToken({ sub: USER.id, exp: "tomorrow" }),
-    "by another secret": signToken(good, { secret: "x".repeat(32) }),
-    "by another HMAC": signToken(good, { alg: "HS512", secret: SECRET.repeat(2) }),
+    "with a sub that is not a string": signToken({ exp, sub: 7 }),
+    "with an empty sub": signToken({ exp, sub: "" }),
+    "with a client_id that is not a string": signToken({ ...good, client_id: 7 }),
+    "with an exp that is not a number": signToken({ sub: USER.id, exp: "tomorrow" }),
+    "signed with another secret": signToken(good, { secret: "x".repeat(32) }),
+    "signed with another HMAC": signToken(good, { alg: "HS512", secret: SECRET.repeat(2) }),
     "without a signature": `${header}.${claims}.`,
-    "of the algorithm none": `${encode({ alg: "none" })}.${claims}.`,
-    "of the algorithm None, signed": `${encode({ alg: "None" })}.${claims}.${signature}`,
+    "with the algorithm none": `${encode({ alg: "none" })}.${claims}.`,
+    "with the algorithm None and a signature": `${encode({ alg: "None" })}.${claims}.${signature}`,
     "with other claims under the signature": `${header}.${encode({ ...good, sub: "usr_other" })}.${signature}`,
-    "with a part too many": `${header}.${claims}.${signature}.x`,
+    "with a fourth part": `${header}.${claims}.${signature}.x`,
     "that is empty": "",
-    "that is no token": "svc_live_x",
+    "that is an API key": "svc_live_x",
     "of three dots": "...",
-    "whose header is no object": `${encode([])}.${claims}.${signature}`,
+    "with a header that is not an object": `${encode([])}.${claims}.${signature}`,
   };
 
-  t.test("a token is refused", async (t) => {
+  t.test("an invalid token is rejected", async (t) => {
     for (const [what, token] of Object.entries(bad))
       t.equal(await tokens.verify(await token), undefined, what);
   });
@@ -72,23 +72,26 @@ t.test("tokens of an identity provider", async (t) => {
   for (const algorithm of ["RS256", "ES256", "EdDSA"]) keys.set(algorithm, await provider.addKey(algorithm));
   const rsa = keys.get("RS256") as Awaited<ReturnType<typeof provider.addKey>>;
 
-  t.test("one by a published key is good, with all it claims, in each of the three algorithms", async (t) => {
-    for (const [algorithm, key] of keys) {
-      const subject = await tokens.verify(await key.sign({ name: "Ann" }));
-      t.match(
-        subject,
-        { source: "provider", claims: { sub: "ann", role: "member", name: "Ann" } },
-        algorithm,
-      );
-    }
-    t.equal(provider.requestCount(), 1, "the keys were asked for once");
-  });
+  t.test(
+    "a token signed with a published key verifies with its claims, for all three algorithms",
+    async (t) => {
+      for (const [algorithm, key] of keys) {
+        const subject = await tokens.verify(await key.sign({ name: "Ann" }));
+        t.match(
+          subject,
+          { source: "provider", claims: { sub: "ann", role: "member", name: "Ann" } },
+          algorithm,
+        );
+      }
+      t.equal(provider.requestCount(), 1, "the keys are fetched once");
+    },
+  );
 
-  t.test("none are issued here", async (t) => {
+  t.test("Herald issues no tokens without JWT_SECRET", async (t) => {
     t.equal(tokens.issue, undefined);
   });
 
-  t.test("a token is refused", async (t) => {
+  t.test("an invalid token is rejected", async (t) => {
     const stolen = await exportSPKI(rsa.publicKey);
     const claims = { sub: "ann", exp: inAnHour(), iss: provider.settings.JWT_ISSUER, aud: "herald" };
     const payload = encode(claims);
@@ -96,29 +99,33 @@ t.test("tokens of an identity provider", async (t) => {
       expired: rsa.sign({ exp: Math.floor(Date.now() / SECOND) - 60 }),
       "without exp": rsa.sign({ exp: undefined }),
       "without sub": rsa.sign({ sub: undefined }),
-      "whose sub is no text": rsa.sign({ sub: 7 }),
+      "with a sub that is not a string": rsa.sign({ sub: 7 }),
       "without client_id": rsa.sign({ client_id: undefined }),
       "without role": rsa.sign({ role: undefined }),
-      "of another issuer": rsa.sign({ iss: "https://login.example.evil" }),
-      "without issuer": rsa.sign({ iss: undefined }),
-      "for another audience": rsa.sign({ aud: "somebody-else" }),
-      "without audience": rsa.sign({ aud: undefined }),
-      "not yet good": rsa.sign({ nbf: inAnHour() }),
-      "by a key that was never published": (await provider.createUnpublishedKey("RS256")).sign(),
-      "by another key under a published id": (await provider.createUnpublishedKey("RS256", rsa.kid)).sign(),
-      "by a published id of another algorithm": (
+      "from another issuer": rsa.sign({ iss: "https://login.example.evil" }),
+      "without an issuer": rsa.sign({ iss: undefined }),
+      "for another audience": rsa.sign({ aud: "another-audience" }),
+      "without an audience": rsa.sign({ aud: undefined }),
+      "not yet valid": rsa.sign({ nbf: inAnHour() }),
+      "signed with an unpublished key": (await provider.createUnpublishedKey("RS256")).sign(),
+      "signed with another key under a published id": (
+        await provider.createUnpublishedKey("RS256", rsa.kid)
+      ).sign(),
+      "with a published key id but another algorithm": (
         await provider.createUnpublishedKey("ES256", rsa.kid)
       ).sign(),
-      "in an algorithm that is not taken": (await provider.createUnpublishedKey("PS256", rsa.kid)).sign(),
-      "HS256, signed with the public key": signToken(claims, { secret: stolen }),
-      "HS256, signed with some secret": signToken(claims),
-      "of the algorithm none": `${encode({ alg: "none", kid: rsa.kid })}.${payload}.`,
+      "with an algorithm that is not accepted": (
+        await provider.createUnpublishedKey("PS256", rsa.kid)
+      ).sign(),
+      "signed by HS256 with the public key": signToken(claims, { secret: stolen }),
+      "signed by HS256 with a secret": signToken(claims),
+      "with the algorithm none": `${encode({ alg: "none", kid: rsa.kid })}.${payload}.`,
     };
     for (const [what, token] of Object.entries(bad))
       t.equal(await tokens.verify(await token), undefined, what);
   });
 
-  t.test("with both sources set, each takes its own algorithms alone", async (t) => {
+  t.test("each of two configured sources accepts only its own algorithms", async (t) => {
     const both = createUserTokens({ ...provider.settings, JWT_SECRET: SECRET });
     t.match(await both.verify(await rsa.sign()), { source: "provider" });
     t.match(await both.verify(await signToken({ sub: USER.id, exp: inAnHour() })), { source: "own" });
@@ -130,13 +137,13 @@ t.test("tokens of an identity provider", async (t) => {
   });
 });
 
-/** Lets the time of day jump ahead, for what waits by the clock. */
+/** Moves Date.now forward. */
 const advanceClock = (t: Test, milliseconds: number) => {
   const now = Date.now;
   t.intercept(Date, "now", { value: () => now.call(Date) + milliseconds });
 };
 
-t.test("keys that the provider changes are noticed, however many unknown ones arrive", async (t) => {
+t.test("changed provider keys are fetched again, at most once per 30 s", async (t) => {
   const provider = await startIdentityProvider(t);
   const tokens = createUserTokens({ ...provider.settings, JWT_SECRET: undefined });
   const old = await provider.addKey("RS256");
@@ -144,13 +151,13 @@ t.test("keys that the provider changes are noticed, however many unknown ones ar
   provider.removeKeys();
   const fresh = await provider.addKey("ES256");
   for (let count = 0; count < 20; count++) await tokens.verify(await fresh.sign());
-  t.equal(provider.requestCount(), 1, "an unknown key id is no way to make us ask again and again");
+  t.equal(provider.requestCount(), 1, "unknown key ids do not trigger further requests");
   advanceClock(t, 31 * SECOND);
-  t.ok(await tokens.verify(await fresh.sign()), "half a minute later the new key is known");
-  t.equal(await tokens.verify(await old.sign()), undefined, "and the old one is not");
+  t.ok(await tokens.verify(await fresh.sign()), "the new key is accepted after 31 s");
+  t.equal(await tokens.verify(await old.sign()), undefined, "the removed key is rejected");
 });
 
-t.test("a provider that cannot be asked is no fault of the token", async (t) => {
+t.test("an unavailable provider throws TokenKeysUnavailable instead of rejecting the token", async (t) => {
   const provider = await startIdentityProvider(t);
   const key = await provider.addKey("RS256");
   const token = await key.sign();
@@ -166,7 +173,7 @@ t.test("a provider that cannot be asked is no fault of the token", async (t) => 
   await t.rejects(tokens.verify(token), TokenKeysUnavailable);
 });
 
-t.test("known keys outlast an outage of the provider", async (t) => {
+t.test("fetched keys stay valid during an outage of the provider", async (t) => {
   const provider = await startIdentityProvider(t);
   const key = await provider.addKey("RS256");
   const tokens = createUserTokens({ ...provider.settings, JWT_SECRET: undefined });

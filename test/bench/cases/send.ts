@@ -12,7 +12,7 @@ import { makeActor } from "../../fixtures/tenants/actors.ts";
 import type { BenchCase } from "../case.ts";
 import { startListeningProcess } from "../processes.ts";
 
-/** Makes a client with a key and a channel, as the command line does. */
+/** Creates a client with an API key and a channel, as the command line does. */
 async function makeTenant(settings: Record<string, string>): Promise<{ key: string; channelId: string }> {
   const config = readConfig(settings);
   const db = createDatabase(config, () => {});
@@ -35,7 +35,7 @@ const randomPhone = () => `55119${randomInt(10_000_000, 99_999_999)}`;
 
 const TEXT = { body: "Your order has been shipped and will arrive on Monday." };
 
-/** The intake of messages, with all that is checked and promised, beside a handler that only writes. */
+/** Compares the complete send endpoint with a handler that only writes. */
 export const SEND: BenchCase = {
   name: "POST /api/outbound/send",
   minRatio: 1.5,

@@ -3,7 +3,7 @@ import { createBatcher } from "../../../src/runtime/async/batcher.ts";
 
 const double = (item: number) => item * 2;
 
-/** Records its batches; each ends when the test says so. */
+/** Records the batches; each one finishes when the test calls `release`. */
 function heldBatches() {
   const batches: number[][] = [];
   const releases: (() => void)[] = [];
@@ -13,14 +13,14 @@ function heldBatches() {
     return double;
   };
   const release = () => releases.shift()?.();
-  /** Several turns of the event loop: every batch that can start has started. */
+  /** Waits several event loop turns, until every batch that can start has started. */
   const settled = async () => {
     for (let turns = 0; turns < 5; turns++) await new Promise((resolve) => setImmediate(resolve));
   };
   return { batches, run, release, settled };
 }
 
-t.test("items of one turn of the event loop share a batch, up to the maximum", async (t) => {
+t.test("items of one event loop turn share a batch, up to the maximum", async (t) => {
   const batches: number[][] = [];
   const batcher = createBatcher<number, number>({
     maxItems: 2,
@@ -34,7 +34,7 @@ t.test("items of one turn of the event loop share a batch, up to the maximum", a
   t.equal(batcher.size(), 0);
 });
 
-t.test("what is added while a batch runs shares the next one", async (t) => {
+t.test("items added while a batch runs share the next batch", async (t) => {
   const { batches, run, release, settled } = heldBatches();
   const batcher = createBatcher<number, number>({ maxItems: 10, run });
   const first = batcher.add(1);
@@ -51,7 +51,7 @@ t.test("what is added while a batch runs shares the next one", async (t) => {
   t.same(batches, [[1], [2, 3]]);
 });
 
-t.test("as many batches run at once as are allowed", async (t) => {
+t.test("up to maxRunningBatches run concurrently", async (t) => {
   const { batches, run, release, settled } = heldBatches();
   const batcher = createBatcher<number, number>({ maxItems: 1, maxRunningBatches: 2, run });
   const results = Promise.all([1, 2, 3].map(batcher.add));
@@ -64,7 +64,7 @@ t.test("as many batches run at once as are allowed", async (t) => {
   t.same(await results, [2, 4, 6]);
 });
 
-t.test("a batch takes items up to the maximum weight, and one item whatever its weight", async (t) => {
+t.test("a batch takes items up to the maximum weight, and a heavier item forms its own batch", async (t) => {
   const batches: number[][] = [];
   const batcher = createBatcher<number, number>({
     maxItems: 10,
@@ -79,7 +79,7 @@ t.test("a batch takes items up to the maximum weight, and one item whatever its 
   t.same(batches, [[4, 5], [6], [50], [1]]);
 });
 
-t.test("a window collects what comes within it", async (t) => {
+t.test("items added within the window share a batch", async (t) => {
   const batches: number[][] = [];
   const batcher = createBatcher<number, number>({
     maxItems: 10,
@@ -95,7 +95,7 @@ t.test("a window collects what comes within it", async (t) => {
   t.same(batches, [[1, 2]]);
 });
 
-t.test("a failed batch rejects all its items, or is repeated item by item", async (t) => {
+t.test("a failed batch rejects all its items, or is retried item by item", async (t) => {
   const run = async (items: readonly number[]) => {
     if (items.includes(2)) throw new Error("two");
     return double;
@@ -111,7 +111,7 @@ t.test("a failed batch rejects all its items, or is repeated item by item", asyn
   t.same(await outcomes(true), [2, "two", 6]);
 });
 
-t.test("a result that throws or rejects fails its own item alone", async (t) => {
+t.test("a result that throws or rejects fails only its own item", async (t) => {
   const batcher = createBatcher<number, number>({
     maxItems: 10,
     run: async () => (item) => {
@@ -126,7 +126,7 @@ t.test("a result that throws or rejects fails its own item alone", async (t) => 
   );
 });
 
-t.test("waiting ends once few enough items are left", async (t) => {
+t.test("waitUntilBelow resolves once fewer items are left", async (t) => {
   const { run, release, settled } = heldBatches();
   const batcher = createBatcher<number, number>({ maxItems: 1, run });
   const results = [1, 2].map(batcher.add);

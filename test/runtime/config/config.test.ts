@@ -1,4 +1,3 @@
-
 import t from "tap";
 import { ConfigError, readConfig } from "../../../src/runtime/config/config.ts";
 import { unconnectedSettings } from "../../fixtures/processes/settings.ts";
@@ -29,7 +28,7 @@ const production = () => ({
   PLATFORM_VERIFY_TOKEN: "4",
 });
 
-t.test("what is not set has its documented default", async (t) => {
+t.test("an unset setting has its documented default", async (t) => {
   const config = readConfig(unconnectedSettings());
   t.match(config, {
     NODE_ENV: "development",
@@ -51,7 +50,7 @@ t.test("what is not set has its documented default", async (t) => {
   t.ok(Object.isFrozen(config));
 });
 
-t.test("a default made from another setting follows it", async (t) => {
+t.test("a default derived from another setting follows that setting", async (t) => {
   const config = readConfig({ ...unconnectedSettings(), PORT: "9000", SANDBOX_PORT: "9090" });
   t.equal(config.PUBLIC_URL, "http://localhost:9000");
   t.equal(config.OAUTH_REDIRECT_URI, "http://localhost:9000/console/oauth");
@@ -59,13 +58,13 @@ t.test("a default made from another setting follows it", async (t) => {
   t.same(config.PLATFORM_MEDIA_HOSTS, ["localhost:9090"]);
 });
 
-t.test("an address is kept without its last slash, and so is what is made from it", async (t) => {
+t.test("a URL is stored without its trailing slash, and so are URLs derived from it", async (t) => {
   const config = readConfig({ ...unconnectedSettings(), PUBLIC_URL: "https://h.example/" });
   t.equal(config.PUBLIC_URL, "https://h.example");
   t.equal(config.OAUTH_REDIRECT_URI, "https://h.example/console/oauth");
 });
 
-t.test("a cron expression may have lists, ranges, steps and names", async (t) => {
+t.test("a cron expression may contain lists, ranges, steps and names", async (t) => {
   const CRON_TOKENS = "0,30 */5 8-18/2 1-15 jan,JUL mon-fri";
   t.equal(readConfig({ ...unconnectedSettings(), CRON_TOKENS }).CRON_TOKENS, CRON_TOKENS);
 });
@@ -74,7 +73,7 @@ t.test("an empty variable counts as unset", async (t) => {
   t.equal(readConfig({ ...unconnectedSettings(), PORT: "", METRICS_TOKEN: "" }).PORT, 8080);
 });
 
-t.test("all wrong settings are named in one message, and no value of theirs is repeated", async (t) => {
+t.test("one error names all invalid settings and contains none of their values", async (t) => {
   const wrong = {
     DATABASE_URL: "mysql://u:hunter2@h/d",
     ENCRYPTION_KEYS: "k1:hunter2",
@@ -120,13 +119,13 @@ const WRONG: [string, string][] = [
   ["METRICS_TOKEN", "short"],
 ];
 for (const [name, value] of WRONG)
-  t.test(`${name}=${value} is refused`, async (t) => {
+  t.test(`${name}=${value} is rejected`, async (t) => {
     const problems = problemsOf({ ...unconnectedSettings(), [name]: value });
     t.equal(problems.length, 1);
     t.match(problems[0], new RegExp(`^${name} must be `));
   });
 
-t.test("user tokens need a secret, or an identity provider named completely", async (t) => {
+t.test("user tokens need a secret, or all three settings of an identity provider", async (t) => {
   const { JWT_SECRET, ...rest } = unconnectedSettings();
   t.match(problemsOf(rest), [/^JWT_SECRET is required, or JWT_JWKS_URL/]);
   const provider = { JWT_JWKS_URL: "https://id.example/keys", JWT_ISSUER: "https://id.example" };
@@ -134,7 +133,7 @@ t.test("user tokens need a secret, or an identity provider named completely", as
   t.same(problemsOf({ ...rest, ...provider, JWT_AUDIENCE: "herald" }), []);
 });
 
-t.test("several Redis nodes, or a word, make a cluster", async (t) => {
+t.test("several Redis nodes or ?cluster=true mean a Redis Cluster", async (t) => {
   const redisOf = (REDIS_URL: string) => readConfig({ ...unconnectedSettings(), REDIS_URL }).REDIS_URL;
   t.same(redisOf("redis://a:1"), { nodes: ["redis://a:1"], cluster: false });
   t.same(redisOf("rediss://a:1, rediss://b:2"), { nodes: ["rediss://a:1", "rediss://b:2"], cluster: true });
@@ -142,11 +141,11 @@ t.test("several Redis nodes, or a word, make a cluster", async (t) => {
   t.same(redisOf("redis://a:1?cluster=true&family=6"), { nodes: ["redis://a:1?family=6"], cluster: true });
 });
 
-t.test("production takes a complete set", async (t) => {
+t.test("a complete set of settings is valid in production", async (t) => {
   t.same(problemsOf(production()), []);
 });
 
-t.test("production has no sandbox to fall back on", async (t) => {
+t.test("production requires every platform setting instead of using the sandbox", async (t) => {
   const problems = problemsOf({
     ...unconnectedSettings(),
     NODE_ENV: "production",
@@ -159,7 +158,7 @@ t.test("production has no sandbox to fall back on", async (t) => {
   );
 });
 
-t.test("production speaks https", async (t) => {
+t.test("production requires https URLs", async (t) => {
   for (const name of ["PUBLIC_URL", "AD_PLATFORM_URL", "SIGNUP_DIALOG_URL", "CHAT_PLATFORM_URL"])
     t.same(problemsOf({ ...production(), [name]: "http://h.example" }), [
       `${name} must start with https:// in production`,

@@ -1,7 +1,7 @@
 import t from "tap";
 import { type JsonSource, openJson } from "../../../src/runtime/json/json-source.ts";
 
-t.test("parts of a text are cut out as they were written", async (t) => {
+t.test("fields and items keep their source text", async (t) => {
   const text =
     ' { "a" : [1.0 , {"b":"}]\\"\\\\" , "c":[ ]}, "x", null,-2e400 ] , "\\u0061b": "\\ud800" , "n":12345678901234567890}\n';
   const root = openJson(text);
@@ -12,42 +12,39 @@ t.test("parts of a text are cut out as they were written", async (t) => {
   );
   t.equal(items[1]?.field("b")?.text, '"}]\\"\\\\"');
   t.same(items[1]?.field("c")?.items(), []);
-  t.equal(root.field("ab")?.text, '"\\ud800"', "a name is read, however it is written");
+  t.equal(root.field("ab")?.text, '"\\ud800"', "an escaped name is decoded");
   t.equal(root.field("n")?.text, "12345678901234567890");
   t.equal(root.text, text.trim());
 });
 
-t.test(
-  "what is not there is not there, and a name that stands twice counts as JSON.parse counts it",
-  async (t) => {
-    const root = openJson('{"a":1,"a":{"b":2},"":[]}');
-    t.equal(root.field("a")?.text, '{"b":2}');
-    t.equal(root.field("b"), undefined);
-    t.same(root.field("")?.items(), []);
-    t.same(root.items(), []);
-    for (const text of ["5", '"a"', "null", "[]", "{}"]) t.equal(openJson(text).field("a"), undefined, text);
-    t.same(
-      openJson("[[],[[]]]")
-        .items()
-        .map(({ text }) => text),
-      ["[]", "[[]]"],
-    );
-  },
-);
+t.test("a missing field is undefined, and the last of two equal names counts as in JSON.parse", async (t) => {
+  const root = openJson('{"a":1,"a":{"b":2},"":[]}');
+  t.equal(root.field("a")?.text, '{"b":2}');
+  t.equal(root.field("b"), undefined);
+  t.same(root.field("")?.items(), []);
+  t.same(root.items(), []);
+  for (const text of ["5", '"a"', "null", "[]", "{}"]) t.equal(openJson(text).field("a"), undefined, text);
+  t.same(
+    openJson("[[],[[]]]")
+      .items()
+      .map(({ text }) => text),
+    ["[]", "[[]]"],
+  );
+});
 
-t.test("what JSON.parse refuses is refused", async (t) => {
+t.test("openJson rejects every text that JSON.parse rejects", async (t) => {
   for (const text of ["", "{", "{'a':1}", '{"a":1,}', '"\u0000"', "01"])
     t.throws(() => openJson(text), SyntaxError, text);
 });
 
-t.test("depth costs nothing but its length", async (t) => {
+t.test("a text nested a million levels deep is opened without recursion", async (t) => {
   const deep = "[".repeat(1_000_000) + "]".repeat(1_000_000);
   const [first, second] = openJson(`[${deep},7]`).items();
   t.equal(first?.text.length, deep.length);
   t.equal(second?.text, "7");
 });
 
-t.test("every value of a text is found again, whatever stands in it", async (t) => {
+t.test("every value of a text is found, compact or indented", async (t) => {
   const value = {
     words: ['"', "\\", '\\"', "}{][", "\u2028", "\ud800", "é", ""],
     deep: [[[{}]], { a: { b: [0, -1.5e-7, true, false, null] } }],

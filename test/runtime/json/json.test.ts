@@ -1,7 +1,7 @@
 import t from "tap";
 import { JsonText, parseJson, stringifyJson } from "../../../src/runtime/json/json.ts";
 
-t.test("integers beyond 2^53 come through unchanged, wherever they stand", async (t) => {
+t.test("parsing and stringifying keeps integers beyond 2^53 at any place", async (t) => {
   const texts = [
     "9007199254740993",
     "-9007199254740993",
@@ -17,7 +17,7 @@ t.test("integers beyond 2^53 come through unchanged, wherever they stand", async
   t.same(parseJson("[9007199254740993]"), [9007199254740993n]);
 });
 
-t.test("what a number can hold stays a number, in strings nothing changes", async (t) => {
+t.test("safe integers, fractions and strings are parsed like JSON.parse does", async (t) => {
   t.same(parseJson('{"a":9007199254740991,"b":[1000000000000000]}'), {
     a: 9007199254740991,
     b: [1000000000000000],
@@ -27,7 +27,7 @@ t.test("what a number can hold stays a number, in strings nothing changes", asyn
   t.same(parseJson(fractions), JSON.parse(fractions));
 });
 
-t.test("what JSON.parse refuses is refused", async (t) => {
+t.test("parseJson rejects every text that JSON.parse rejects", async (t) => {
   for (const text of [
     "",
     "{",
@@ -39,7 +39,7 @@ t.test("what JSON.parse refuses is refused", async (t) => {
     t.throws(() => parseJson(text), SyntaxError, text);
 });
 
-t.test("a large text with one long integer is read in one go", async (t) => {
+t.test("a text of 12 MB with one long integer is parsed", async (t) => {
   const long = "x".repeat(12_000_000);
   const { text, id } = parseJson(`{"text":"${long}\\n","id":120210000000000001}`) as {
     text: string;
@@ -49,13 +49,13 @@ t.test("a large text with one long integer is read in one go", async (t) => {
   t.equal(id, 120210000000000001n);
 });
 
-t.test("a string that does not end is refused in no time", async (t) => {
+t.test("an unterminated string is rejected in linear time", async (t) => {
   const began = Date.now();
   t.throws(() => parseJson(`[1234567890123456,"${'\\"'.repeat(200_000)}`), SyntaxError);
-  t.ok(Date.now() - began < 10_000, "it took minutes when every quote was a new beginning");
+  t.ok(Date.now() - began < 10_000, "restarting the search at every quote takes minutes");
 });
 
-t.test("a text that is JSON already stands where it belongs, unread", async (t) => {
+t.test("stringifyJson inserts a JsonText unchanged", async (t) => {
   const deep = `${"[".repeat(100_000)}1.0${"]".repeat(100_000)}`;
   const value = { id: 1, list: [new JsonText('{"n": 1.10}'), 120210000000000001n], deep: new JsonText(deep) };
   t.equal(stringifyJson(value), `{"id":1,"list":[{"n": 1.10},120210000000000001],"deep":${deep}}`);

@@ -7,7 +7,7 @@ import { packageRoot } from "../../../src/runtime/package-root.ts";
 
 const BUILT = join(packageRoot(), "dist/bin/web.js");
 
-t.test("a stack of a built process names the sources", async (t) => {
+t.test("a stack of a built process names the source files", async (t) => {
   const lines = readFileSync(BUILT, "utf8").split("\n");
   const line = lines.findIndex((text) => text.startsWith("function toApiError("));
   t.ok(line > 0);
@@ -22,7 +22,7 @@ t.test("a stack of a built process names the sources", async (t) => {
   }
 });
 
-t.test("what was not built, or is no place, stays as it is", async (t) => {
+t.test("locations without a source map stay unchanged", async (t) => {
   const stack = "Error: /no/such.js:1:2\n    at x (/nowhere/at-all.js:3:4)\n    at y (file:///%zz.js:1:1)";
   t.equal(sourceStack(stack), stack);
 });

@@ -6,7 +6,7 @@ import { captureLog } from "../../fixtures/captured-log.ts";
 
 const fail = (error: unknown) => void t.fail(`the server failed: ${error}`);
 
-t.test("each further process on the machine takes the next free port", async (t) => {
+t.test("a second process on the same machine uses the next free metrics port", async (t) => {
   const port = await freePort();
   const { log, lines } = captureLog();
   for (const name of ["dispatcher", "scheduler"]) {
@@ -23,7 +23,7 @@ t.test("each further process on the machine takes the next free port", async (t)
   t.match(texts[1], /herald_process_ready\{process="scheduler"\} 0/);
 });
 
-t.test("without a port nothing listens", async (t) => {
+t.test("the metrics server does not listen without METRICS_PORT", async (t) => {
   const { log, lines } = captureLog();
   const server = metricsServer({ METRICS_PORT: undefined, HOST: "127.0.0.1" }, createMetrics("web"), log);
   await server.start?.({ fail });
