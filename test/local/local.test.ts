@@ -131,7 +131,7 @@ t.test(
     t.equal(moved.AD_PLATFORM_URL, `http://localhost:${moved.SANDBOX_PORT}/v26.0`);
     await t.rejects(
       localSettings({ SANDBOX_PORT: port }, {}, servers),
-      /port \d+ is taken: choose another by SANDBOX_PORT/,
+      /port \d+ is in use: set SANDBOX_PORT to another port, or leave it unset/,
     );
   },
 );
@@ -177,6 +177,6 @@ t.test("a preferred port is used when it is free, and a taken port is reported",
   const servers = { DATABASE_URL: "postgres://a", REDIS_URL: "redis://b" };
   await t.rejects(
     localSettings({ PORT: String(port) }, {}, servers),
-    /port \d+ is taken: choose another by PORT/,
+    /port \d+ is in use: set PORT to another port, or leave it unset/,
   );
 });

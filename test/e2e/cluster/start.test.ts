@@ -178,7 +178,7 @@ t.test("npm start", async (t) => {
     await until("refused", () => second.child.exitCode !== null);
     t.match(
       second.stderr(),
-      /already runs from this folder .* at http:\/\/localhost:\d+; its API key and login stand in/,
+      /already runs from this folder .* at http:\/\/localhost:\d+; its API key and login are in/,
     );
 
     await starter.stop("SIGKILL");
