@@ -3,33 +3,33 @@ import { SECOND } from "../runtime/durations.ts";
 import type { RedisClient } from "./redis.ts";
 import { partitionOf, streamKey } from "./streams.ts";
 
-/** A destination that is left alone. */
+/** An open or half-open breaker; a closed one has no record. */
 export interface Breaker {
   origin: string;
-  /** When a single call may try it again. */
+  /** When the open breaker becomes half-open, in milliseconds since 1970. */
   until: number;
   failedProbes: number;
 }
 
-/** By then every dispatcher has looked. */
+/** Every dispatcher refreshes its breakers within this time. */
 const PROPAGATION_MS = 2 * SECOND;
 
-/** Of both lanes: a client's backend is the same for either. */
+/** Both event lanes share this table: a client has the same backend on either. */
 const tableKey = (partition: number) => `${streamKey("events", partition)}:breakers`;
 
-/** How many destinations are left alone right now, for those who only look. Throws where Redis is away. */
+/** Counts the open breakers of one partition. Throws while Redis is unavailable. */
 export async function countOpenBreakers(redis: RedisClient, partition: number): Promise<number> {
   const breakers = await readTable(redis, partition);
   return [...breakers.values()].filter(({ until }) => until > Date.now()).length;
 }
 
-/** The breakers of one partition by client. */
+/** Reads the breakers of one partition, by client. */
 async function readTable(redis: RedisClient, partition: number): Promise<Map<string, Breaker>> {
   const table = await redis.hgetall(tableKey(partition));
   return new Map(Object.entries(table).map(([clientId, text]) => [clientId, JSON.parse(text)]));
 }
 
-/** What the dispatchers tell each other about breakers, in Redis. Every method but `tryAcquireProbe` throws where it is away. */
+/** Shares breakers through Redis. While it is unavailable, every method except `tryAcquireProbe` throws. */
 export function createBreakerStore(redis: RedisClient, partitions: number) {
   const partitionFor = (clientId: string) => partitionOf(clientId, partitions);
   const tableKeyOf = (clientId: string) => tableKey(partitionFor(clientId));
@@ -37,19 +37,19 @@ export function createBreakerStore(redis: RedisClient, partitions: number) {
   return {
     async save(clientId: string, breaker: Breaker): Promise<void> {
       await redis.hset(tableKeyOf(clientId), clientId, JSON.stringify(breaker));
-      // Not given up at once: to those who have not looked yet it would seem to be their turn.
+      // Keep the probe key until every dispatcher has read the new state; one with the old state would probe again.
       await redis.pexpire(probeKeyOf(clientId), PROPAGATION_MS);
     },
     async remove(clientId: string): Promise<void> {
       await redis.hdel(tableKeyOf(clientId), clientId);
       await redis.del(probeKeyOf(clientId));
     },
-    /** Whether no other dispatcher tries this client's destination. True without Redis: each then decides for itself. */
+    /** False while another dispatcher probes this client's destination. True without Redis: each then decides alone. */
     async tryAcquireProbe(clientId: string): Promise<boolean> {
       const answer = await redis.set(probeKeyOf(clientId), "1", "PX", PROBE_LEASE_MS, "NX").catch(() => "OK");
       return answer === "OK";
     },
-    /** Brings `known` up to date, one partition after the other. */
+    /** Updates `known` from Redis, one partition at a time. */
     async refresh(known: Map<string, Breaker>): Promise<void> {
       for (let partition = 0; partition < partitions; partition++) {
         const stored = await readTable(redis, partition);

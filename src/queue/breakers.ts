@@ -12,13 +12,20 @@ import {
 } from "./failure-window.ts";
 import type { RedisClient } from "./redis.ts";
 
-/** Where a client's events go: another origin is another destination. */
+/**
+ * A circuit breaker per destination. closed -> open: `recordResult` sees too many failures in this process.
+ * open -> half_open: the open duration ends. half_open -> closed or open, for twice as long: the result of the probe.
+ * It also closes when a call to another origin of the client ends, or when no probe comes for an hour.
+ * Dispatchers count failures separately and share open breakers through Redis, which each reads in `refresh`.
+ */
+
+/** A client's backend. Another origin of the same client is another destination. */
 export interface Destination {
   clientId: string;
   origin: string;
 }
 
-/** closed: go on. open: not for `remaining` milliseconds. half_open: one call alone may try. */
+/** closed: calls are allowed. open: no calls for `remaining` milliseconds. half_open: one probe is allowed. */
 type BreakerState =
   | { state: "closed" }
   | { state: "open"; remaining: number; duration: number }
@@ -31,7 +38,7 @@ const IDLE_BREAKER_TTL_MS = 1 * HOUR;
 function stateAt(breaker: Breaker | undefined, now: number): BreakerState {
   if (!breaker) return CLOSED;
   const duration = openDuration(breaker.failedProbes);
-  const remaining = Math.min(breaker.until - now, duration); // whoever set it may have another clock
+  const remaining = Math.min(breaker.until - now, duration); // the dispatcher that set it may have another clock
   return remaining > 0 ? { state: "open", remaining, duration } : { state: "half_open" };
 }
 
@@ -53,10 +60,6 @@ interface CallResult {
 
 export type Breakers = ReturnType<typeof createBreakers>;
 
-/**
- * Which destinations are left alone, known to every dispatcher: each counts for itself, and whoever finds one sick tells the
- * others through Redis, which are to look once a second. Without Redis each goes by what it has found itself.
- */
 export function createBreakers(
   redis: RedisClient,
   partitions: number,
@@ -64,7 +67,7 @@ export function createBreakers(
 ) {
   const store = createBreakerStore(redis, partitions);
   const breakersByClient = new Map<string, Breaker>();
-  /** Whom we try ourselves, and until when nobody else here does. */
+  /** Probes of this process by client, and when each expires without a result. */
   const probesUntil = new Map<string, number>();
   const countsByClient = new Map<string, FailureCounts & { origin: string }>();
 
@@ -99,20 +102,20 @@ export function createBreakers(
   async function applyResult(destination: Destination, { isFailure, isProbe }: CallResult): Promise<void> {
     const { clientId } = destination;
     const breaker = breakerOf(destination);
-    if (breaker && !isProbe) return; // began before it was opened
+    if (breaker && !isProbe) return; // the call began before the breaker opened
     if (breaker) return isFailure ? open(destination, breaker.failedProbes + 1) : close(clientId);
-    // One of where its events went before would keep this client on trial, and nobody goes there any more.
+    // The breaker of a former origin would keep the client half-open, although no call goes there any more.
     if (breakersByClient.has(clientId)) await close(clientId).catch(() => {});
     if (shouldOpen(recordCall(destination, isFailure))) await open(destination, 0);
   }
 
   return {
     stateOf: (destination: Destination): BreakerState => stateAt(breakerOf(destination), now()),
-    /** The same where nobody has looked yet where the client's events go. */
+    /** For callers that do not know the client's current origin. */
     stateOfClient: (clientId: string): BreakerState => stateAt(breakersByClient.get(clientId), now()),
     isUnhealthy: (clientId: string): boolean =>
       breakersByClient.has(clientId) || (countsByClient.get(clientId)?.consecutiveFailures ?? 0) > 0,
-    /** Whether the caller is the one that may try. */
+    /** True when the caller may send the probe. */
     async tryAcquireProbe(clientId: string): Promise<boolean> {
       if ((probesUntil.get(clientId) ?? 0) > now()) return false;
       probesUntil.set(clientId, now() + PROBE_LEASE_MS);
@@ -120,10 +123,10 @@ export function createBreakers(
       if (!isAcquired) probesUntil.delete(clientId);
       return isAcquired;
     },
-    /** How a call went. Never throws: without Redis the others find out by themselves. */
+    /** Never throws: without Redis, the other dispatchers count failures themselves. */
     recordResult: (destination: Destination, result: CallResult): Promise<void> =>
       applyResult(destination, result).catch(() => {}),
-    /** Looks at what the others have found. */
+    /** Reads the breakers that other dispatchers opened or closed; closes those without a probe for an hour. */
     async refresh(): Promise<void> {
       await store.refresh(breakersByClient);
       const cutoff = now() - IDLE_BREAKER_TTL_MS;

@@ -1,10 +1,10 @@
 import { MINUTE, SECOND } from "../runtime/durations.ts";
 
-/** How the calls to one destination have gone lately, as this process saw it. */
+/** Results of the recent calls of this process to one destination. */
 export interface FailureCounts {
   /** Failures since the last success. */
   consecutiveFailures: number;
-  /** Two halves of the time that is looked at, the older one first. */
+  /** The two halves of the one-minute window, the older one first. */
   halves: readonly [HalfWindow, HalfWindow];
 }
 
@@ -25,7 +25,7 @@ export const newFailureCounts = (now: number): FailureCounts => ({
   halves: [emptyHalf(now), emptyHalf(now)],
 });
 
-/** The tally after one more call. */
+/** Returns the counts after one more call. */
 export function countCall(
   { consecutiveFailures, halves }: FailureCounts,
   isFailure: boolean,
@@ -37,16 +37,15 @@ export function countCall(
   return { consecutiveFailures: isFailure ? consecutiveFailures + 1 : 0, halves: [olderHalf, newerHalf] };
 }
 
-/** Whether it says nothing any more. */
+/** True when the counts can be dropped: the last call succeeded and the window is over. */
 export const isExpired = ({ consecutiveFailures, halves }: FailureCounts, now: number): boolean =>
   consecutiveFailures === 0 && now - halves[1].startedAt > 2 * HALF_WINDOW_MS;
 
-/** Whether it is to be left alone for a while. */
 export function shouldOpen({ consecutiveFailures, halves: [older, newer] }: FailureCounts): boolean {
   const [calls, failures] = [older.calls + newer.calls, older.failures + newer.failures];
   return consecutiveFailures >= MAX_CONSECUTIVE_FAILURES || (calls >= MIN_CALLS && failures * 2 >= calls);
 }
 
-/** How long it is left alone, by how often a probe has failed since. */
+/** Milliseconds that a breaker stays open; each failed probe doubles them. */
 export const openDuration = (failedProbes: number): number =>
   Math.min(5 * SECOND * 2 ** failedProbes, 10 * MINUTE);

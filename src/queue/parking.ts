@@ -1,12 +1,18 @@
 import type { RedisClient } from "./redis.ts";
 import { type EventLane, partitionOf, streamKey } from "./streams.ts";
 
-/** So many of one client wait here; the others wait in their rows. */
+/**
+ * Keeps the ids of parked deliveries in Redis, per lane and client. `park` adds those of a client that used its share of
+ * slots; `pop` takes them out in the same order when the client has free slots again.
+ * Parked ids are derived from the rows: when Redis loses them, the sweep re-queues the deliveries.
+ */
+
+/** Further deliveries of the client wait in their rows. */
 const MAX_PARKED_PER_CLIENT = 1_000;
-/** With so many there is enough to do for a while. */
+/** The sweep queues no more deliveries of a client with this many parked ones. */
 const SATURATED_PER_CLIENT = MAX_PARKED_PER_CLIENT / 2;
 
-/** Adds ids in the order of their coming while there is room, and answers those that there was none for. */
+/** Adds new ids in order up to the maximum; returns those that did not fit. */
 const PARK = `
   local left = {}
   local room = tonumber(ARGV[2]) - redis.call("zcard", KEYS[1])
@@ -31,10 +37,6 @@ const POP = `
 
 export type Parking = ReturnType<typeof createParking>;
 
-/**
- * Where the events of a client wait that has as many calls open as it may: out of everybody's way. Derived from the rows:
- * what is lost here is found again by the sweeper.
- */
 export function createParking(redis: RedisClient, partitions: number) {
   const keysOf = (lane: EventLane, clientId: string) => {
     const stream = streamKey(lane, partitionOf(clientId, partitions));
@@ -45,7 +47,7 @@ export function createParking(redis: RedisClient, partitions: number) {
   const countsOf = (lane: EventLane, clients: readonly string[]): Promise<number[]> =>
     Promise.all(clients.map((clientId) => redis.zcard(keysOf(lane, clientId)[0])));
   return {
-    /** Answers those that there was no room for. */
+    /** Returns the ids that did not fit. */
     async park(lane: EventLane, clientId: string, ids: readonly string[]): Promise<string[]> {
       const answer = await redis.eval(
         PARK,
@@ -61,13 +63,13 @@ export function createParking(redis: RedisClient, partitions: number) {
     async pop(lane: EventLane, clientId: string, count: number): Promise<string[]> {
       return (await redis.eval(POP, 2, ...keysOf(lane, clientId), clientId, count)) as string[];
     },
-    /** Whose events wait here. */
+    /** Clients with parked deliveries. */
     clients: clientsOf,
     async count(lane: EventLane, partition: number): Promise<number> {
       const counts = await countsOf(lane, await clientsOf(lane, partition));
       return counts.reduce((sum, count) => sum + count, 0);
     },
-    /** The clients of whom enough waits here. */
+    /** Clients with so many parked deliveries that the sweep skips them. */
     async saturatedClients(lane: EventLane): Promise<string[]> {
       const all = Array.from({ length: partitions }, (_, partition) => clientsOf(lane, partition));
       const clients = (await Promise.all(all)).flat();

@@ -1,23 +1,24 @@
 import { SECOND } from "../runtime/durations.ts";
 import type { RedisClient } from "./redis.ts";
 
-/** One slot of a cluster, so that the keys of a call are asked for in one round trip. */
+/**
+ * A key (a platform quota) is free or held. `hold` holds it after the platform asks for a pause; it becomes free when the
+ * time ends. Redis shares holds among all processes; each process also keeps its own, which count without Redis.
+ */
+
+/** The hash tag puts all keys into one cluster slot, so that the keys of a call are read in one round trip. */
 const redisKey = (key: string) => `herald:{holds}:${key}`;
 
-/** Of two answers about one quota the one that says more counts, whichever comes last. */
+/** The longer of two holds wins: a later answer with a shorter pause must not end it early. */
 const EXTEND_HOLD = `
   if redis.call("pttl", KEYS[1]) < tonumber(ARGV[1]) then
     redis.call("set", KEYS[1], "1", "px", ARGV[1])
   end`;
 
-/**
- * Until when something must not be called, known to every process: kept in Redis, and in memory what this process has
- * learnt itself. While Redis is away, that alone counts.
- */
 export function createHolds(redis: RedisClient) {
   const localHolds = new Map<string, number>();
   return {
-    /** Milliseconds until the last of these keys is free again; 0 when all are. */
+    /** Milliseconds until all of these keys are free; 0 when none is held. */
     async remaining(keys: readonly string[]): Promise<number> {
       const now = Date.now();
       const localRemaining = keys.map((key) => (localHolds.get(key) ?? now) - now);
@@ -31,7 +32,7 @@ export function createHolds(redis: RedisClient) {
   };
 }
 
-/** What Redis knows of each key, in milliseconds; negative for a key that is not held. */
+/** Milliseconds left of each key's hold in Redis; negative for a free key. Empty while Redis is unavailable. */
 async function readSharedHolds(redis: RedisClient, keys: readonly string[]): Promise<number[]> {
   const pipeline = redis.pipeline();
   for (const key of keys) pipeline.pttl(redisKey(key));

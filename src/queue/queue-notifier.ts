@@ -6,15 +6,20 @@ import type { Database, Queryable } from "../store/database/database.ts";
 import type { RedisClient } from "./redis.ts";
 import type { Lane, QueueRef, Streams } from "./streams.ts";
 
-/** Adds new rows to the streams at once, so that they do not wait for the sweeper. */
+/**
+ * The notifier has an epoch or none. It gets one when Redis answers: at the start, on each reconnect and every 5 s.
+ * It loses its epoch when Redis does not answer or rejects a write; new rows are then left to the sweep.
+ */
+
+/** Adds new rows to the streams immediately, so that they do not wait for the sweep. */
 export interface QueueNotifier<R extends QueueRef = QueueRef> {
-  /** The queue's epoch, which is stored with the row; null while Redis is unavailable and the sweeper does it all. */
+  /** The queue's epoch, stored with each row; null while Redis is unavailable and only the sweep queues rows. */
   epoch(): string | null;
-  /** Called after the commit, and not awaited: what Redis does not take is left to the sweeper. */
+  /** Call it after the commit. Never fails: the sweep queues the rows that Redis rejects. */
   notify(refs: readonly R[]): void;
 }
 
-/** For rows that a transaction inserts: notifies only when it is released after the commit. Each run makes its own. */
+/** Collects the refs of one run of a transaction; `release` notifies and is called after the commit. */
 export function deferUntilCommit(notifier: QueueNotifier): QueueNotifier & { release(): void } {
   const deferred: QueueRef[] = [];
   return {
@@ -29,7 +34,7 @@ interface NotifyingParts {
   notifier: QueueNotifier;
 }
 
-/** Runs a transaction, and notifies once it has committed. After a deadlock only the refs of the last run count. */
+/** Runs a transaction and notifies after its commit. After a deadlock only the refs of the last run count. */
 export async function notifyAfterCommit<T>(
   { db, notifier }: NotifyingParts,
   work: (tx: Queryable, deferredNotifier: QueueNotifier) => Promise<T>,
@@ -51,7 +56,7 @@ interface QueueNotifierParts<R extends QueueRef> {
   log: Log;
 }
 
-/** How soon an emptied Redis is noticed that did not disconnect. */
+/** Bounds the time until an emptied Redis is noticed whose connection stayed open. */
 const EPOCH_CHECK_INTERVAL_MS = 5 * SECOND;
 
 export function createQueueNotifier<R extends QueueRef = QueueRef>({
@@ -72,12 +77,12 @@ export function createQueueNotifier<R extends QueueRef = QueueRef>({
     try {
       await streams.add(lane, refs);
     } catch {
-      epoch = null; // until the next check: rows that are inserted meanwhile are the sweeper's at once
+      epoch = null; // until the next check, new rows are stored as not queued and the sweep queues them
       await unmarkQueued(refs).catch((error) => log.warn("queue.unmark_failed", { err: error }));
     }
   }
 
-  /** Rows that are committed in the same turn of the event loop share a command; commands do not wait for each other. */
+  /** Rows committed in the same turn of the event loop share a command; commands do not wait for each other. */
   const batcher = createBatcher<readonly R[], void>({
     maxItems: Number.POSITIVE_INFINITY,
     maxRunningBatches: Number.POSITIVE_INFINITY,

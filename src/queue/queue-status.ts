@@ -6,17 +6,17 @@ import { createParking } from "./parking.ts";
 import type { RedisClient } from "./redis.ts";
 import { createStreams } from "./streams.ts";
 
-/** How it stands with one stream. What only Redis knows is null while it is away. */
+/** State of one stream. Values that only Redis has are null while it is unavailable. */
 export interface StreamStatus {
   stream: string;
-  /** Entries that lie in it, read or not. */
+  /** Entries in the stream, read or not. */
   depth: number | null;
-  /** How long the oldest delivery has been due that nobody has in hand. */
+  /** Time since the oldest unclaimed row became due. */
   oldest_due_seconds: number;
   in_flight: number;
-  /** Set aside, because their clients have as many calls open as they may. */
+  /** Deliveries that wait because their clients used their shares of slots. */
   parked: number | null;
-  /** Destinations left alone for a while. On both lanes, for it holds up a client's events on either. */
+  /** The same number on both event lanes: a breaker blocks a client's events on either. */
   open_breakers: number | null;
 }
 

@@ -10,12 +10,12 @@ type Settings = Pick<Config, "REDIS_URL" | "REDIS_TLS_VERIFY">;
 
 export type RedisClient = Redis | Cluster;
 
-/** Backs off from 200 ms, for ever: Redis may be away at the start and at any time after. */
+/** Retries without end, starting at 200 ms: Redis may be unavailable at the start and at any later time. */
 const backOff = (maxDelayMs: number) => (attempt: number) => Math.min(200 * 2 ** (attempt - 1), maxDelayMs);
 
 /**
- * The client of everything that must not wait for Redis: commands fail at once while it is away, and after 500 ms when
- * it hangs. Blocking reads need a connection of their own.
+ * The client for commands that must not wait: they fail immediately while Redis is unavailable, and after 500 ms when
+ * it hangs. Blocking reads need a reader client.
  */
 export function createProducerClient(settings: Settings, log: Log): RedisClient {
   const client = createClient(settings, FAIL_FAST);
@@ -28,15 +28,15 @@ export function createProducerClient(settings: Settings, log: Log): RedisClient 
   return client;
 }
 
-/** For reads that wait for something to come: it belongs to one reader, whose patience alone ends them. */
+/** The client for blocking reads. It belongs to one reader, which sets the timeout of each read. */
 export function createReaderClient(settings: Settings): RedisClient {
   const client = createClient(settings, WAIT_FOR_REDIS);
-  client.on("error", () => {}); // said once, by the client of everything else
+  client.on("error", () => {}); // the producer client logs outages
   return client;
 }
 
 interface ConnectionOptions {
-  /** Null: a command waits as long as Redis is away. */
+  /** Null: a command waits until Redis is available. */
   maxRetriesPerRequest: number | null;
   commandTimeout?: number;
   connectTimeout: number;
@@ -49,7 +49,7 @@ const FAIL_FAST: ConnectionOptions = {
   connectTimeout: 5 * SECOND,
   retryStrategy: backOff(5 * SECOND),
 };
-/** Everything waits for the readers once Redis is back. */
+/** Reconnects quickly: no stream entry is processed until the readers are connected again. */
 const WAIT_FOR_REDIS: ConnectionOptions = {
   maxRetriesPerRequest: null,
   connectTimeout: 5 * SECOND,
@@ -86,22 +86,22 @@ function createCluster(
 const tls = (settings: Settings) =>
   firstNode(settings).startsWith("rediss:") ? { tls: { rejectUnauthorized: settings.REDIS_TLS_VERIFY } } : {};
 
-/** One round trip within `timeoutMs` milliseconds, or it throws. */
+/** Throws when Redis does not answer within `timeoutMs` milliseconds. */
 export async function pingRedis(client: RedisClient, timeoutMs: number): Promise<void> {
   await withTimeout(timeoutMs, client.ping(), () => {
-    throw new Error(`Redis gave no answer within ${timeoutMs} ms`);
+    throw new Error(`Redis did not answer within ${timeoutMs} ms`);
   });
 }
 
-/** Opens the connection and waits a moment for it, so that a process which says it is ready is not still dialling. */
+/** Opens the connection and waits up to `timeoutMs` for it, so that a process is connected before it reports ready. */
 export async function awaitConnection(client: RedisClient, timeoutMs: number): Promise<void> {
   if (client.status === "ready") return;
   const opened = once(client, "ready").catch(() => {});
-  if (client.status === "wait") client.connect().catch(() => {}); // the client emits the error and tries again
+  if (client.status === "wait") client.connect().catch(() => {}); // the client emits the error and retries
   await withTimeout(timeoutMs, opened, () => {});
 }
 
-/** The answers of all commands, or the first fault. */
+/** Returns the answers of all commands; throws the first error. */
 export async function execPipeline(pipeline: ChainableCommander): Promise<unknown[]> {
   const answers = (await pipeline.exec()) ?? [];
   return answers.map(([error, answer]) => {

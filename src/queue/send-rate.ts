@@ -3,9 +3,9 @@ import type { RedisClient } from "./redis.ts";
 import { partitionOf, streamKey } from "./streams.ts";
 
 /**
- * A bucket of one second's worth, kept as the moment at which it would be full again: each that is taken moves it on. Only what may
- * go out within the horizon is taken. The rest queues up behind the tail, a moment for each: those whose turn has come are served
- * first, and while there is a tail nobody new is served before it. By the clock of Redis, which is the same for all.
+ * A channel's rate is a token bucket of one second's slots, stored as the time at which it is full again (Redis clock).
+ * `reserve` takes slots up to MAX_SLOT_WAIT_MS ahead: first for due sends, whose later slot has come, then for fresh ones.
+ * A fresh send without a slot gets a later one behind the tail. No fresh send takes a slot while the tail is further ahead.
  */
 const RESERVE_SLOTS = `
   local time = redis.call("time")
@@ -36,24 +36,24 @@ export interface ChannelRef {
   channelId: string;
 }
 
-/** How many want to go: those whose turn has come, and new ones. */
+/** Numbers of sends: due ones, whose later slot has come, and fresh ones, which had no slot yet. */
 interface SlotRequest {
   due: number;
   fresh: number;
 }
 
-/** In how many milliseconds each may go, in their order; later ones must come again then. */
+/** Milliseconds until each send's slot, in order. A send with a later slot asks again when it comes. */
 interface SendSlots {
   due: { now: number[] };
   fresh: { now: number[]; later: number[] };
 }
 
-/** So long one may wait for its moment in hand. */
+/** A send with a slot within this time waits in memory; with a later one it waits in its row. */
 export const MAX_SLOT_WAIT_MS = 1 * SECOND;
 
 export type SendRateLimiter = ReturnType<typeof createSendRateLimiter>;
 
-/** How fast a channel speaks, over all dispatchers. */
+/** Limits the messages per second of each channel, over all dispatchers. */
 export function createSendRateLimiter(
   redis: RedisClient,
   { partitions, perSecond }: { partitions: number; perSecond: number },
@@ -64,7 +64,7 @@ export function createSendRateLimiter(
     return [key, `${key}:tail`] as const;
   };
   return {
-    /** Takes a moment for as many as may go soon, and keeps one for each new one that may not. */
+    /** Takes slots for as many sends as may go out soon, and reserves a later slot for each other fresh send. */
     async reserve(channel: ChannelRef, { due, fresh }: SlotRequest): Promise<SendSlots> {
       const answer = await redis.eval(
         RESERVE_SLOTS,

@@ -3,23 +3,28 @@ import { SECOND } from "../runtime/durations.ts";
 import type { RedisClient } from "./redis.ts";
 import { CONSUMER, type Entry, GROUP, toEntries } from "./streams.ts";
 
+/**
+ * A reader is disconnected or connected. `read` connects it. `close` and a read that fails or hangs disconnect it, so that
+ * the next read gets a fresh connection; a missing group does not. No other command uses the connection, because a
+ * blocking read delays every command behind it.
+ */
+
 /** In milliseconds. */
 interface ReadTimeouts {
-  /** How long one read waits for something to come. */
+  /** How long a read waits for entries. */
   block: number;
-  /** A read that says nothing for that much longer hangs on a connection that is gone. */
+  /** A read that takes this much longer than `block` hangs on a dead connection. */
   slack: number;
 }
 
 const DEFAULT_TIMEOUTS_MS: ReadTimeouts = { block: 1 * SECOND, slack: 3 * SECOND };
 
 interface StreamReader {
-  /** What comes next, `count` at most; nothing when nothing came for a while. Throws where Redis is away. */
+  /** Returns up to `count` new entries; none when none come within `block`. Throws while Redis is unavailable. */
   read(count: number): Promise<Entry[]>;
   close(): void;
 }
 
-/** Reads one stream on a connection of its own: a read that waits would hold up every other command on it. */
 export function createStreamReader(
   key: string,
   connect: () => RedisClient,
@@ -51,7 +56,7 @@ export function createStreamReader(
     async read(count) {
       try {
         return await withTimeout(block + slack, request(count), () => {
-          throw new Error("a read from Redis did not end");
+          throw new Error("the blocking read from Redis did not end in time");
         });
       } catch (error) {
         if (!isMissingGroup(error)) disconnect();
@@ -62,6 +67,6 @@ export function createStreamReader(
   };
 }
 
-/** The stream is new, or Redis came back without it. */
+/** True when the stream is new, or when Redis restarted without it. */
 export const isMissingGroup = (error: unknown): boolean =>
   error instanceof Error && /^(NOGROUP|UNBLOCKED)/.test(error.message);

@@ -3,46 +3,46 @@ import type { DeliveryRef } from "../store/events/delivery-refs.ts";
 import { readQueueEpoch } from "./queue-epoch.ts";
 import { execPipeline, type RedisClient } from "./redis.ts";
 
-/** Of events: fresh ones, and those that are told again in bulk, which never delay fresh ones. */
+/** Lanes of events: fresh ones, and replays in bulk, which never delay fresh ones. */
 export const EVENT_LANES = ["events", "bulk"] as const;
 export type EventLane = (typeof EVENT_LANES)[number];
 
-/** And messages to people. */
+/** The outbound lane carries messages. */
 const LANES = [...EVENT_LANES, "outbound"] as const;
 export type Lane = (typeof LANES)[number];
 
 export interface Stream<L extends Lane = Lane> {
   lane: L;
   partition: number;
-  /** In braces: a cluster keeps everything under the same name on one node. */
+  /** In braces: a cluster keeps all keys with the same tag on one node. */
   key: string;
 }
 
-/** A row to look at. Of a message also who says it, and the moment that was kept for it. */
+/** Names a row; for a send also its channel and the rate slot reserved for it. */
 export interface QueueRef extends DeliveryRef {
   channelId?: string;
   slotAt?: number | undefined;
 }
 
-/** A note that there is something to do: it says where to look, and nothing else. */
+/** A stream entry. It names a row and carries nothing else. */
 export interface Entry extends QueueRef {
   entryId: string;
 }
 
-/** One for all dispatchers, as is the consumer: who has what in hand is in the rows. */
+/** All dispatchers share one group and one consumer: the rows record which worker claimed them. */
 export const GROUP = "herald";
 export const CONSUMER = "dispatcher";
 
-/** Several only where there are several nodes to share the work. */
+/** Only a cluster has several partitions, because only there can nodes share the load. */
 export const partitionsOf = ({ REDIS_URL }: Pick<Config, "REDIS_URL">): number => (REDIS_URL.cluster ? 8 : 1);
 
-/** By the last byte of the client's id, as the sweeper's statement does it. */
+/** Uses the last byte of the client's id, as the sweep's SQL does. */
 export const partitionOf = (clientId: string, partitions: number): number =>
   Number.parseInt(clientId.slice(-2), 16) % partitions;
 
 export const streamKey = (lane: string, partition: number): string => `{${lane}:${partition}}`;
 
-/** Many in one command: for us each command costs more than its entry. */
+/** Adds many entries in one command, because a command costs us more than an entry. */
 const ADD_ENTRIES = `
   for i = 1, #ARGV, 4 do
     redis.call("xadd", KEYS[1], "*", "id", ARGV[i], "d", ARGV[i + 1], "c", ARGV[i + 2], "t", ARGV[i + 3])
@@ -61,10 +61,10 @@ export function createStreams(redis: RedisClient, partitions: number) {
   const keyOf = (lane: Lane, clientId: string) => streamKey(lane, partitionOf(clientId, partitions));
   return {
     all,
-    /** Those of the events alone. */
+    /** The streams of the event lanes. */
     eventStreams: EVENT_LANES.flatMap((lane): Stream<EventLane>[] => streamsOf(lane)),
     partitions,
-    /** Throws where Redis has not taken all of them. */
+    /** Throws when Redis did not accept all of them. */
     async add(lane: Lane, refs: readonly QueueRef[]): Promise<void> {
       const byKey = new Map<string, string[]>();
       for (const ref of refs) {
@@ -73,10 +73,10 @@ export function createStreams(redis: RedisClient, partitions: number) {
         byKey.set(key, fields);
         fields.push(ref.id, ref.clientId, ref.channelId ?? "", String(ref.slotAt ?? ""));
       }
-      // One for each: a command must not span the nodes of a cluster.
+      // A command per stream, because it must not span the nodes of a cluster.
       await Promise.all([...byKey].map(([key, fields]) => redis.eval(ADD_ENTRIES, 1, key, ...fields)));
     },
-    /** Takes them off the stream, for good. */
+    /** Acknowledges and deletes the entries. */
     async remove(key: string, entries: readonly Entry[]): Promise<void> {
       if (entries.length === 0) return;
       const ids = entries.map(({ entryId }) => entryId);
@@ -87,18 +87,18 @@ export function createStreams(redis: RedisClient, partitions: number) {
           .xdel(key, ...ids),
       );
     },
-    /** What somebody has read `idle` milliseconds ago and not taken off since: they have died over it. */
+    /** Returns entries that were read at least `idle` milliseconds ago and not removed: their dispatcher died. */
     async reclaim(key: string, { idle, count }: { idle: number; count: number }): Promise<Entry[]> {
       const answer = await redis.xautoclaim(key, GROUP, CONSUMER, idle, "0-0", "COUNT", count);
       return toEntries(answer[1]);
     },
-    /** From its beginning: what came before the group was made is to be read too. */
+    /** The group starts at the first entry, so that it reads entries added before it existed. */
     async createGroup(key: string): Promise<void> {
       await redis.xgroup("CREATE", key, GROUP, "0", "MKSTREAM").catch((error: Error) => {
         if (!error.message.startsWith("BUSYGROUP")) throw error;
       });
     },
-    /** How much lies in it, read or not. */
+    /** Entries in the stream, read or not. */
     depth: (key: string) => redis.xlen(key),
     epoch: (): Promise<string> =>
       readQueueEpoch(
@@ -108,7 +108,7 @@ export function createStreams(redis: RedisClient, partitions: number) {
   };
 }
 
-/** Fields are a flat list of names and values; an entry that was deleted meanwhile has none. */
+/** Fields are a flat list of names and values; a deleted entry has none. */
 export function toEntries(answer: unknown): Entry[] {
   const rows = (answer ?? []) as [string, string[] | null][];
   return rows.map(([entryId, fields]) => {
