@@ -1,12 +1,12 @@
 const MAX_EXCERPT_BYTES = 1_024;
 
-/** As much as a token may take, with every character of it escaped: one that begins in the part that is kept must be seen whole. */
+/** Space for a token with every character escaped: a token that begins within the excerpt must be matched whole. */
 const TOKEN_MARGIN_BYTES = 6 * 256;
 
-/** How many bytes of an answer an excerpt is made from. */
+/** Bytes of an answer that an excerpt is made from. */
 export const EXCERPT_SOURCE_BYTES = MAX_EXCERPT_BYTES + TOKEN_MARGIN_BYTES;
 
-/** The beginning of an answer as a text that Postgres can keep; without the token, which some receivers send back. */
+/** Returns the beginning of an answer as text that Postgres accepts. Redacts the token, which some receivers echo. */
 export function excerptOf(bytes: Buffer, token: string | undefined): string | null {
   if (bytes.length === 0) return null;
   const text = decodeUtf8(bytes.subarray(0, EXCERPT_SOURCE_BYTES)).replaceAll("\u0000", "\ufffd");
@@ -18,7 +18,7 @@ export function excerptOf(bytes: Buffer, token: string | undefined): string | nu
   return excerpt || null;
 }
 
-/** The token as it stands, and as JSON, URLs and HTML may write it. */
+/** Matches the token verbatim and as JSON, URLs and HTML may escape it. */
 function tokenPattern(token: string): RegExp {
   const spellings = [...token].map((character) => {
     if (/[A-Za-z0-9_]/.test(character)) return character;
@@ -38,5 +38,5 @@ const HTML_ENTITIES: Readonly<Record<string, string>> = {
   "'": "&apos;",
 };
 
-/** What is no UTF-8 is replaced; a character that was cut off at the end is left out. */
+/** Replaces invalid UTF-8; omits a character that is cut off at the end. */
 const decodeUtf8 = (bytes: Uint8Array): string => new TextDecoder().decode(bytes, { stream: true });

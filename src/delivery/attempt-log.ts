@@ -1,7 +1,7 @@
 import { SECOND } from "../runtime/durations.ts";
 import type { Log } from "../runtime/logging/log.ts";
 
-/** What an operator learns of one attempt to tell an event: nothing of what was told, or by which token. */
+/** Log fields of one attempt. They contain neither the payload nor the token. */
 export interface LoggedAttempt {
   client: string;
   eventId: string;
@@ -9,14 +9,14 @@ export interface LoggedAttempt {
   key: string | null;
   attempt: number;
   outcome: string;
-  /** How it stands with the event from now on. */
+  /** State of the delivery after the attempt. */
   state: string;
   status: number | null;
   error: string | null;
-  /** Milliseconds until the next one; null where there is none. */
+  /** Milliseconds until the next attempt; null when there is none. */
   retryIn: number | null;
   durationMs: number;
-  /** What could not even be sent, and why. */
+  /** Set when the request could not be built. */
   fault?: Error | undefined;
 }
 

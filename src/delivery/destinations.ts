@@ -1,13 +1,13 @@
 import { BlockList, isIP } from "node:net";
 import type { Cidr } from "../runtime/config/setting-kinds.ts";
 
-/** Ranges that belong to no server on the Internet: private, loopback, link-local, for documentation, tests or translation. */
+/** Ranges without public servers: private, loopback, link-local, documentation, test and translation addresses. */
 const DENIED_IPV4 = [
   "0.0.0.0/8",
   "10.0.0.0/8",
   "100.64.0.0/10",
   "127.0.0.0/8",
-  "168.63.129.16/32", // answers every virtual machine of a large cloud, with its secrets
+  "168.63.129.16/32", // gives every virtual machine of a large cloud its secrets
   "169.254.0.0/16",
   "172.16.0.0/12",
   "192.0.0.0/24",
@@ -21,23 +21,23 @@ const DENIED_IPV4 = [
   "240.0.0.0/4",
 ];
 
-/** Of IPv6 only the unicast addresses handed out so far: what embeds an IPv4 address lies outside, or is denied in it. */
+/** The IPv6 unicast range allocated so far. Addresses that embed an IPv4 address are outside it or denied within it. */
 const PUBLIC_IPV6 = ["2000::/3"];
 const DENIED_IPV6 = ["2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20"];
 
-/** How an event is sent. Unencrypted it goes nowhere but to PRIVATE_DESTINATIONS. */
+/** Unencrypted events go only to PRIVATE_DESTINATIONS. */
 export type Scheme = "http:" | "https:";
 
 export interface Destinations {
-  /** Whether events may go to this address: one that stands in a URL, or that a name resolves to. */
+  /** True when events may go to this IP address, which is in a URL or resolved from a name. */
   isAllowed(address: string, scheme: Scheme): boolean;
-  /** The same of a socket's other end, which the system may write as an IPv4 address mapped to IPv6. */
+  /** Checks a socket's remote address, which the system may write as an IPv4 address mapped to IPv6. */
   isAllowedPeer(address: string, scheme: Scheme): boolean;
-  /** Whether there is any address that may be reached unencrypted. */
+  /** True when events may go to any address unencrypted. */
   allowsHttp: boolean;
 }
 
-/** The guard of where events go; `exceptions` are PRIVATE_DESTINATIONS. */
+/** `exceptions` are PRIVATE_DESTINATIONS. */
 export function createDestinations(exceptions: readonly Cidr[]): Destinations {
   const isException = { 4: createRangeCheck(exceptions, "ipv4"), 6: createRangeCheck(exceptions, "ipv6") };
   function isAllowed(address: string, scheme: Scheme): boolean {
@@ -56,13 +56,13 @@ export function createDestinations(exceptions: readonly Cidr[]): Destinations {
 
 const IPV4_MAPPED_PREFIX = /^::ffff:(?=[\d.]+$)/i;
 
-/** The address in the host of a URL, whose parser has undone every odd way to write one; undefined where it is a name. */
+/** Returns the IP address in a URL's host, in the form that the URL parser normalised; undefined for a name. */
 export function ipLiteralOf({ hostname }: URL): string | undefined {
   const host = hostname.replace(/^\[(.*)\]$/, "$1");
   return isIP(host) === 0 ? undefined : host;
 }
 
-/** One list per family: in a common one Node finds an IPv4 address in ranges of IPv6, and Deno does not. */
+/** Uses a list per family: in a common list, Node matches IPv4 addresses to IPv6 ranges and Deno does not. */
 function createRangeCheck(ranges: readonly Cidr[], family: Cidr["family"]): (address: string) => boolean {
   const list = new BlockList();
   for (const range of ranges)

@@ -10,7 +10,7 @@ import {
   TEMPLATE_EVENTS,
 } from "../schema/enumerations.ts";
 
-/** Some events have an address of their own below that of their key. */
+/** Events with their own path below the path of their key. */
 interface Branch {
   path: string;
   events: readonly EventType[];
@@ -18,7 +18,7 @@ interface Branch {
 
 interface Endpoint {
   path: string;
-  /** What goes to the key's own address. */
+  /** Events without a branch: they go to the key's path. */
   events: readonly EventType[];
   branches?: readonly Branch[];
 }
@@ -37,7 +37,7 @@ const messagingEndpoint = (path: string, ...more: Branch[]): Endpoint => ({
   ],
 });
 
-/** Where on a client's backend each event goes. */
+/** Paths below a client's webhook_url, and their events. */
 const ENDPOINTS: Readonly<Record<EventKey, Endpoint>> = {
   chatapp: messagingEndpoint("/chat", TEMPLATE_BRANCH),
   photoapp: messagingEndpoint("/photo"),
@@ -47,7 +47,7 @@ const ENDPOINTS: Readonly<Record<EventKey, Endpoint>> = {
   embedded_signup: { path: "/embedded-signup/events", events: SIGNUP_EVENTS },
 };
 
-/** The address of an event below the base address; a test without a key goes to the base itself. */
+/** Returns the address of an event below the base address; a test event without a key goes to the base address. */
 export function addressOf(base: string, key: EventKey | null, type: EventType): string {
   if (key === null) return base;
   const { path, branches = [] } = ENDPOINTS[key];
@@ -55,7 +55,7 @@ export function addressOf(base: string, key: EventKey | null, type: EventType): 
   return base + path + (branch?.path ?? "");
 }
 
-/** All addresses below a base, or none of them while there is no base, and what reaches each. */
+/** Returns a key's addresses with the events of each; the addresses are null without a base address. */
 export function describeEndpoint(base: string | null, key: EventKey) {
   const { path, events, branches = [] } = ENDPOINTS[key];
   const urlAt = (suffix: string) => (base === null ? null : base + path + suffix);
@@ -63,7 +63,7 @@ export function describeEndpoint(base: string | null, key: EventKey) {
   return { url: urlAt(""), events, routes };
 }
 
-/** Whether events of this type can be of this key; a test can be of any. */
+/** True when events of this type can have this key; test events can have any. */
 export function isEventOfKey(key: EventKey, type: EventType): boolean {
   const { events, branches = [] } = ENDPOINTS[key];
   return type === "webhook.test" || [{ events }, ...branches].some((target) => target.events.includes(type));

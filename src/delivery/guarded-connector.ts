@@ -4,7 +4,7 @@ import { SECOND } from "../runtime/durations.ts";
 import type { Destinations, Scheme } from "./destinations.ts";
 import type { ResolvedAddress, Resolver } from "./resolver.ts";
 
-/** The name, or the other end itself, is at an address that no event may go to. */
+/** The resolved or connected address is not an allowed destination. */
 export class AddressNotAllowed extends Error {
   override name = "AddressNotAllowed";
   readonly code = "ADDRESS_NOT_ALLOWED";
@@ -13,11 +13,11 @@ export class AddressNotAllowed extends Error {
 interface ConnectorParts {
   destinations: Destinations;
   resolver: Resolver;
-  /** Milliseconds, the resolving included. */
+  /** Milliseconds, including name resolution. */
   timeout: number;
 }
 
-/** Connects where events may go, and nowhere else: what a name resolves to is checked, and whom the socket has reached. */
+/** Connects only to allowed destinations: checks the resolved addresses, and the peer's address once connected. */
 export function guardedConnector(parts: ConnectorParts): buildConnector.connector {
   const connectors = { "http:": connectorOf("http:", parts), "https:": connectorOf("https:", parts) };
   return (options, callback) => {
@@ -32,7 +32,8 @@ export function guardedConnector(parts: ConnectorParts): buildConnector.connecto
 }
 
 function checkPeer({ remoteAddress }: Socket, isAllowed: (peer: string) => boolean): Error | undefined {
-  if (remoteAddress === undefined) return Object.assign(new Error("gone"), { code: "ECONNRESET" });
+  if (remoteAddress === undefined)
+    return Object.assign(new Error("the peer closed the connection"), { code: "ECONNRESET" });
   return isAllowed(remoteAddress) ? undefined : new AddressNotAllowed();
 }
 
@@ -40,12 +41,12 @@ const connectorOf = (scheme: Scheme, { destinations, resolver, timeout }: Connec
   buildConnector({
     timeout,
     lookup: guardedLookup(resolver, (address) => destinations.isAllowed(address, scheme)),
-    // Node gives each of several addresses but a quarter of a second, less than the way around the world takes.
+    // Node's default of 250 ms for each of several addresses is too short for distant servers.
     autoSelectFamily: true,
     autoSelectFamilyAttemptTimeout: 2 * SECOND,
   });
 
-/** One address that is not allowed spoils the name: whoever owns it decides which of them comes first. */
+/** Refuses a name when any of its addresses is not allowed, because the owner of the name controls their order. */
 function guardedLookup(resolver: Resolver, isAllowed: (address: string) => boolean): LookupFunction {
   return (hostname, { all, family }, callback) => {
     const fail = (error: Error) => callback(error, []);
@@ -53,7 +54,10 @@ function guardedLookup(resolver: Resolver, isAllowed: (address: string) => boole
       if (!found.every(({ address }) => isAllowed(address))) return fail(new AddressNotAllowed());
       const matching = found.filter((one) => (family !== 4 && family !== 6 ? true : one.family === family));
       const [first] = matching;
-      if (!first) return fail(Object.assign(new Error("no address"), { code: "ENOTFOUND" }));
+      if (!first)
+        return fail(
+          Object.assign(new Error("the name has no address of this family"), { code: "ENOTFOUND" }),
+        );
       return all ? callback(null, [...matching]) : callback(null, first.address, first.family);
     };
     resolver(hostname).then(answer, fail);

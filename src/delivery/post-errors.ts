@@ -1,4 +1,4 @@
-/** Why there was no whole answer, by the code of the error; the first that fits. Tenants read the words. */
+/** Texts that tenants read, by error code; the first match applies. */
 const ERROR_TEXTS: readonly [RegExp, string][] = [
   [/^ADDRESS_NOT_ALLOWED$/, "address not allowed"],
   [/^ECONNREFUSED$/, "connection refused"],
@@ -14,7 +14,7 @@ const ERROR_TEXTS: readonly [RegExp, string][] = [
   [/^(HPE_|HTTPParserError|UND_ERR_HEADERS_OVERFLOW)/, "not an HTTP answer"],
 ];
 
-/** A few stable words; never the error's own, which may tell of our network. */
+/** Returns a short stable text. The error's own message is not used, because it may reveal our network. */
 export function toErrorText(error: unknown): string {
   const code = codeOf(error) ?? "";
   return ERROR_TEXTS.find(([codes]) => codes.test(code))?.[1] ?? "connection failed";
@@ -27,7 +27,7 @@ interface ErrorLike {
   cause?: unknown;
 }
 
-/** Of several addresses that were tried in vain, the first one's. The parser of answers has none, but a name. */
+/** Uses the first address's error when several failed. Errors of the HTTP parser have a name and no code. */
 function codeOf(error: unknown): string | undefined {
   if (typeof error !== "object" || error === null) return undefined;
   const { code, name, errors, cause } = error as ErrorLike;

@@ -15,20 +15,20 @@ export interface EventPost {
 }
 
 export interface PostedEvent {
-  /** delivered: a whole 2xx. refused: any other answer. failed: none, or not a whole one in time. */
+  /** delivered: a complete 2xx. refused: any other status. failed: no answer, or an incomplete 2xx. */
   outcome: "delivered" | "refused" | "failed";
   statusCode: number | null;
   durationMs: number;
-  /** A few stable words, for people and for comparing; null when delivered. */
+  /** A short stable text, for people and for comparisons; null when delivered. */
   error: string | null;
-  /** The beginning of the answer; null when it is empty. */
+  /** The beginning of the answer's body; null when it is empty. */
   excerpt: string | null;
-  /** The answer's header as it came. */
+  /** The Retry-After header, unparsed. */
   retryAfter: string | null;
 }
 
 export interface EventPoster {
-  /** One attempt, and never more than one request. Aborting it is a failure with the error "aborted". */
+  /** Makes one attempt with at most one request. An aborted attempt fails with the error "aborted". */
   post(post: EventPost, signal?: AbortSignal): Promise<PostedEvent>;
   close(): Promise<void>;
 }
@@ -36,9 +36,9 @@ export interface EventPoster {
 export interface PosterParts {
   destinations: Destinations;
   resolver: Resolver;
-  /** Milliseconds for the whole exchange, from the resolving of the name to the end of the answer. */
+  /** Milliseconds for the whole attempt, from name resolution to the end of the answer. */
   deadline?: number;
-  /** At most so many to one origin; further posts wait, within their deadline. */
+  /** Maximum connections per origin; further posts wait within their deadline. */
   connections?: number;
 }
 
@@ -49,10 +49,10 @@ export function createEventPoster(parts: PosterParts): EventPoster {
   const agent = new Agent({
     connections,
     connect: guardedConnector({ destinations, resolver, timeout: deadline }),
-    // The deadline is over all of it.
+    // The deadline covers both.
     headersTimeout: 0,
     bodyTimeout: 0,
-    // A connection is checked when it is made, so none is kept for long, whatever the other end proposes.
+    // The address is checked only on connect, so connections are short-lived regardless of the server's keep-alive.
     keepAliveMaxTimeout: 30 * SECOND,
   });
   return {
@@ -75,7 +75,7 @@ export function createEventPoster(parts: PosterParts): EventPoster {
   };
 }
 
-/** Why it did not end well by itself; undefined when it did. What has not ended by then is given up. */
+/** Returns an error text when the work fails, times out or is aborted; undefined when it succeeds. */
 async function runWithDeadline(
   { deadline, signal }: { deadline: number; signal: AbortSignal | undefined },
   work: (cancellation: AbortSignal) => Promise<void>,
@@ -83,7 +83,7 @@ async function runWithDeadline(
   const cancellation = new AbortController();
   const stop = (reason: string) => () => cancellation.abort(new Error(reason));
   const [onDeadline, onAbort] = [stop("timeout"), stop("aborted")];
-  // Raced, because undici looks at the signal only once it is connected.
+  // Race the signal, because undici checks it only once it is connected.
   const cancelled = new Promise<string>((resolve) => {
     cancellation.signal.addEventListener("abort", () => resolve(cancellation.signal.reason.message));
   });
@@ -99,14 +99,14 @@ async function runWithDeadline(
   }
 }
 
-/** What the other end has said so far. */
+/** The part of the answer received so far. */
 interface ReceivedAnswer {
   statusCode: number | null;
   retryAfter: string | null;
   firstBytes: Buffer;
 }
 
-/** `idempotent` off: undici never sends it a second time. Redirects are not followed, which is what undici does unasked. */
+/** `idempotent: false` keeps undici from repeating the request. undici follows no redirects by default. */
 const requestOf = (
   url: URL,
   { headers, body }: EventPost,
@@ -127,7 +127,7 @@ async function sendRequest(
   received: ReceivedAnswer,
 ): Promise<void> {
   const { statusCode, headers, body } = await agent.request(request);
-  body.on("error", () => {}); // heard by the loop, unless it has left by then
+  body.on("error", () => {}); // the loop throws errors; this catches those after its end
   received.statusCode = statusCode;
   received.retryAfter = [headers["retry-after"] ?? null].flat()[0] ?? null;
   let bytesRead = 0;
@@ -135,11 +135,11 @@ async function sendRequest(
     bytesRead += chunk.length;
     if (received.firstBytes.length < EXCERPT_SOURCE_BYTES)
       received.firstBytes = Buffer.concat([received.firstBytes, chunk]);
-    if (bytesRead > MAX_ANSWER_BYTES) break; // ends the connection
+    if (bytesRead > MAX_ANSWER_BYTES) break; // closes the connection
   }
 }
 
-/** A status that is no success counts also when the rest of its answer never came. */
+/** A status outside 2xx counts even when the rest of the answer never came. */
 function outcomeOf(
   statusCode: number | null,
   fault: string | undefined,

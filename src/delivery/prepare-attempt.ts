@@ -23,20 +23,20 @@ export interface OutgoingEvent {
   key: EventKey | null;
   /** The body, sent byte for byte. */
   payload: string;
-  /** From 1. */
+  /** Counted from 1. */
   attempt: number;
 }
 
 export interface PreparedAttempt {
   /** The address of the event below the client's base address. */
   url: string;
-  /** Signs the event with the current time and posts it once. Aborting it is a failure with the error "aborted". */
+  /** Signs the event with the current time and posts it once. An aborted attempt fails with the error "aborted". */
   send(signal?: AbortSignal): Promise<PostedEvent>;
 }
 
 /**
- * Resolves the address and opens the tokens; throws where none of our keys opens them. Sending is a step of its own,
- * because a test event is recorded, with its address, between the two.
+ * Determines the address and decrypts the tokens; throws when no key decrypts them. Sending is a separate step, because
+ * a test event is recorded with its address in between.
  */
 export function prepareAttempt(
   { secretBox, poster }: AttemptParts,

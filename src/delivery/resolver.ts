@@ -7,19 +7,18 @@ export interface ResolvedAddress {
   family: number;
 }
 
-/** The addresses of a name; throws when it has none. */
+/** Returns the addresses of a name; throws when it has none. */
 export type Resolver = (host: string) => Promise<readonly ResolvedAddress[]>;
 
 interface ResolverOptions {
   destinations: Destinations;
-  /** Other name servers than the system's. */
+  /** Name servers to use instead of the system's. */
   servers?: readonly string[];
 }
 
 /**
- * Asks the name servers itself. The usual lookup would hold one of the few threads that the whole process has for it as long as
- * a tenant's name server likes, and everybody else's names would wait: it is asked only for names that no server knows, where
- * the operator has private destinations at all.
+ * Queries the name servers directly: `lookup` blocks one of the process's few threads for as long as a tenant's name server
+ * is slow. `lookup` is used only for names that no server knows, and only when there are PRIVATE_DESTINATIONS.
  */
 export function createResolver({ destinations, servers }: ResolverOptions): Resolver {
   const dns = new DnsResolver({ timeout: 2 * SECOND, tries: 2 });
@@ -45,15 +44,15 @@ const LOOPBACK = [
   { address: "::1", family: 6 },
 ];
 
-/** Where only one of the two may be reached, that one is meant. */
+/** Returns the loopback addresses that are allowed, or both when neither is. */
 function allowedLoopback(destinations: Destinations): ResolvedAddress[] {
   const allowed = LOOPBACK.filter(({ address }) => destinations.isAllowed(address, "http:"));
   return allowed.length > 0 ? allowed : LOOPBACK;
 }
 
-/** By definition, whatever a name server may say. */
+/** These names are loopback by definition, regardless of the name servers. */
 const isLoopback = (name: string) => /(^|\.)localhost$/i.test(name);
 
-/** An answer, or that there is nobody to ask; a silence is neither. */
+/** True when the name server has no address or cannot be reached; false after a timeout. */
 const isNotFound = (answer: PromiseSettledResult<unknown>): boolean =>
   answer.status === "rejected" && ["ENOTFOUND", "ENODATA", "ECONNREFUSED"].includes(answer.reason?.code);

@@ -1,7 +1,7 @@
 import { DAY, HOUR, MINUTE, SECOND } from "../runtime/durations.ts";
 import { jittered } from "../runtime/jitter.ts";
 
-/** After the first attempt, after the second, and so on. */
+/** The delay after the first attempt, after the second, and so on. */
 const RETRY_DELAYS_MS = [
   5 * SECOND,
   30 * SECOND,
@@ -22,16 +22,16 @@ export const MAX_ATTEMPTS = RETRY_DELAYS_MS.length + 1;
 
 const MAX_RETRY_AFTER_MS = 1 * DAY;
 
-/** Milliseconds until the next attempt after the `attempt`th, each a little different; undefined after the last. */
+/** Returns the milliseconds between this attempt and the next, with jitter; undefined after the last. */
 export function nextDelay(attempt: number): number | undefined {
   const delay = RETRY_DELAYS_MS[attempt - 1];
   return delay === undefined ? undefined : jittered(delay);
 }
 
-/** As HTTP writes it. Left to itself, Date.parse finds a year in almost anything. */
+/** The date formats of HTTP. Date.parse alone accepts almost any text that contains a year. */
 const HTTP_DATE = /^[a-z]{3,9}, \d\d[ -][a-z]{3}[ -]\d{2,4} \d\d:\d\d:\d\d gmt$/i;
 
-/** Milliseconds that a Retry-After header asks for, a day at most; 0 when it asks for nothing that can be understood. */
+/** Returns the milliseconds that a Retry-After header asks for, at most a day; 0 when it cannot be parsed. */
 export function parseRetryAfter(header: string | null, now: number): number {
   const value = header?.trim() ?? "";
   const milliseconds = HTTP_DATE.test(value)

@@ -3,21 +3,21 @@ import { SECOND } from "../runtime/durations.ts";
 import { packageVersion } from "../runtime/package-root.ts";
 import type { WebhookTokens } from "../security/webhook-tokens.ts";
 
-/** One try to tell an event. */
+/** An attempt to deliver an event. */
 export interface Attempt {
-  /** The event's, the same on every attempt. */
+  /** The event's id, the same on every attempt. */
   id: string;
   type: string;
   /** The body, byte for byte. */
   payload: string;
-  /** From 1. */
+  /** Counted from 1. */
   attempt: number;
   tokens: WebhookTokens;
-  /** When the attempt is made. */
+  /** Time of the attempt. */
   at: Date;
 }
 
-/** What goes with an event: Standard Webhooks 1.0, the token itself, and what the event is. */
+/** Returns the headers of Standard Webhooks 1.0, the token, the event's type and the attempt's number. */
 export function attemptHeaders(attempt: Attempt): Record<string, string> {
   const { id, type, tokens } = attempt;
   const timestamp = String(Math.floor(attempt.at.getTime() / SECOND));
@@ -35,7 +35,7 @@ export function attemptHeaders(attempt: Attempt): Record<string, string> {
   };
 }
 
-/** The new token's first: a receiver that looks at one signature alone should look at that. */
+/** The current token's signature comes first, because some receivers check only the first. */
 const signaturesOf = (content: string, { current, former }: WebhookTokens): string =>
   [current, former]
     .filter((token) => token !== undefined)
@@ -45,7 +45,7 @@ const signaturesOf = (content: string, { current, former }: WebhookTokens): stri
 const PREFIXED_BASE64 =
   /^whsec_((?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==))$/;
 
-/** A token in the standard's form is a key in base64; any other is the key itself. */
+/** A token in the standard's format contains the key in base64; any other token is the key. */
 function keyOf(token: string): Buffer {
   const encoded = PREFIXED_BASE64.exec(token)?.[1];
   return encoded === undefined ? Buffer.from(token) : Buffer.from(encoded, "base64");

@@ -11,7 +11,7 @@ export interface AddressRules {
 
 export type CheckedAddress = { outcome: "accepted"; url: string } | { outcome: "refused"; message: string };
 
-/** How long we wait for the name: what comes later is left to the check at connect time. */
+/** A name that resolves more slowly is checked only when a delivery connects. */
 const RESOLVE_TIMEOUT_MS = 2 * SECOND;
 export const MAX_ADDRESS_CHARS = 2_048;
 
@@ -21,10 +21,10 @@ interface CandidateAddress {
   rules: AddressRules;
 }
 
-/** What no address may be, in the order of telling. */
+/** Reasons to refuse an address; the first match is reported. */
 const REFUSALS: readonly { matches(candidate: CandidateAddress): boolean; message: string }[] = [
   {
-    // The parser would also take `https:host`, `https:\\host` and the like.
+    // The URL parser also accepts `https:host`, `https:\\host` and similar texts.
     matches: ({ text }) => !/^https?:\/\/[^/\\]/i.test(text),
     message: "webhook_url must be an https address",
   },
@@ -32,10 +32,10 @@ const REFUSALS: readonly { matches(candidate: CandidateAddress): boolean; messag
     matches: ({ text }) => /^[^/]*\/\/[^/\\]*@/.test(text),
     message: "webhook_url must not contain a user name or password",
   },
-  { matches: ({ text }) => /[?#]/.test(text), message: "webhook_url must have no query and no fragment" },
+  { matches: ({ text }) => /[?#]/.test(text), message: "webhook_url must not contain a query or a fragment" },
   {
     matches: ({ url }) => url.href.length > MAX_ADDRESS_CHARS,
-    message: `webhook_url must have at most ${MAX_ADDRESS_CHARS} characters when it is encoded`,
+    message: `webhook_url must have at most ${MAX_ADDRESS_CHARS} characters when URL-encoded`,
   },
   {
     matches: ({ url, rules }) => url.protocol === "http:" && !rules.destinations.allowsHttp,
@@ -43,14 +43,14 @@ const REFUSALS: readonly { matches(candidate: CandidateAddress): boolean; messag
   },
   {
     matches: ({ url, rules }) => originOf(url) === originOf(new URL(rules.publicUrl)),
-    message: "webhook_url must not lead back to this service",
+    message: "webhook_url must not point to this service",
   },
 ];
 
-/** A name with a dot at its end is the same name. */
+/** A trailing dot does not change a host name. */
 const originOf = ({ protocol, hostname, port }: URL) => `${protocol}//${hostname.replace(/\.$/, "")}:${port}`;
 
-/** Whether events may be sent to this address, and the form in which it is kept. */
+/** Checks whether events may be sent to this address; returns the form in which it is stored. */
 export async function checkAddress(text: string, rules: AddressRules): Promise<CheckedAddress> {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (!url) return { outcome: "refused", message: "webhook_url must be an https address" };
@@ -64,11 +64,11 @@ export async function checkAddress(text: string, rules: AddressRules): Promise<C
 }
 
 const DENIED_MESSAGES: Readonly<Record<Scheme, string>> = {
-  "http:": "webhook_url must be https, but for addresses that the operator of this service exempts",
-  "https:": "webhook_url leads to a private or otherwise reserved address",
+  "http:": "webhook_url must be https, unless the operator of this service allows http to its address",
+  "https:": "webhook_url must not point to a private or reserved address",
 };
 
-/** None where the name does not resolve, or not in time. */
+/** Returns no addresses when the name does not resolve in time. */
 async function addressesOf(url: URL, resolver: Resolver): Promise<string[]> {
   const literal = ipLiteralOf(url);
   if (literal !== undefined) return [literal];
