@@ -7,25 +7,29 @@ import type { Worker } from "../src/runtime/supervise.ts";
 import type { Database } from "../src/store/database/database.ts";
 import { recordHeartbeat, removeWorker } from "../src/store/processes/workers.ts";
 
-/** Without it the others wait until it has been silent for long enough. */
+/**
+ * A worker is alive or not. A recorded heartbeat makes it alive; it stops being alive when none is recorded for
+ * MAX_HEARTBEAT_GAP_MS, and then claims nothing, because others may reclaim its rows after WORKER_DEAD_AFTER_MS.
+ * A failed heartbeat is repeated at the next interval. `close` removes the worker's row, so that others need not wait.
+ */
+
+/** When the removal takes longer, others wait until the heartbeat has expired. */
 const REMOVE_TIMEOUT_MS = 1 * SECOND;
 
 interface HeartbeatParts {
   id: string;
-  /** Which kind of process it is. */
   process: "dispatcher" | "scheduler";
   db: Database;
   log: Log;
-  /** Milliseconds of a clock that nobody sets. */
+  /** Milliseconds of a monotonic clock. */
   now?: () => number;
 }
 
 interface Heartbeat extends Worker {
-  /** For how many milliseconds it has beaten without a gap. */
+  /** Milliseconds for which this worker's heartbeats have had no gap; 0 when it is not alive. */
   aliveForMs(): number;
 }
 
-/** Renews this worker's row in `workers`. A beat that fails is made up for by the next one, or others take over. */
 export function heartbeat({
   id,
   process,
@@ -47,15 +51,15 @@ export function heartbeat({
   return {
     name: "heartbeat",
     async start(lifecycle) {
-      // Before anything is claimed in its name; while the database is away nothing is.
+      // The first heartbeat precedes any claim; while the database is unavailable nothing is claimed.
       await renew().catch(() => {});
-      log.info("heartbeat.started", { worker: id }); // by this name the others speak of it
+      log.info("heartbeat.started", { worker: id }); // other workers log this id when they reclaim
       await renewLoop.start?.(lifecycle);
     },
     async close() {
       const logRemoveFailed = (error: unknown) =>
         log.warn("heartbeat.remove_failed", { worker: id, err: error });
-      const onTimeout = () => logRemoveFailed(new Error("the database does not answer"));
+      const onTimeout = () => logRemoveFailed(new Error("the database did not answer in time"));
       const removed = Promise.resolve(renewLoop.close?.()).then(() => removeWorker(db, id));
       await withTimeout(REMOVE_TIMEOUT_MS, removed, onTimeout).catch(logRemoveFailed);
     },

@@ -13,7 +13,7 @@ import {
   type PartitionGroup,
 } from "../src/store/database/partitions.ts";
 
-/** What is kept, and for how many days. */
+/** Partitioned tables, and the setting with the days for which each group is kept. */
 const RETAINED_HISTORIES = {
   event: { history: EVENT_TABLES, days: "EVENT_RETENTION_DAYS" },
   message: { history: MESSAGE_TABLES, days: "MESSAGE_RETENTION_DAYS" },
@@ -24,12 +24,12 @@ export type RetentionSettings = Pick<
   (typeof RETAINED_HISTORIES)[keyof typeof RETAINED_HISTORIES]["days"]
 >;
 
-/** Each read may have to look into every partition, so there are never many more than this. */
+/** Bounds the number of partitions roughly, because a read may have to search all of them. */
 const MAX_PARTITIONS = 60;
 
 const partitionSpan = (days: number) => Math.ceil(days / MAX_PARTITIONS) * DAY;
 
-/** The same for each of them, by the name of what it counts. */
+/** Returns the same step for each group of tables, under the name of its count. */
 export const partitionSteps = (
   settings: RetentionSettings,
   outcome: "made" | "dropped",
@@ -54,11 +54,11 @@ export const createPartitionSteps = (
 export const createTablePartitions = (settings: RetentionSettings, db: Database, now: number) =>
   runSteps(createPartitionSteps(settings, db, now));
 
-/** What is dropped is gone: of two clocks that differ the one that drops less is believed. */
+/** Returns the earlier of the two clocks, because dropped data cannot be restored. */
 export const conservativeNow = async (db: Queryable): Promise<number> =>
   Math.min(Date.now(), (await databaseTime(db)).getTime());
 
-/** In milliseconds, after it went well and after it did not. */
+/** Milliseconds until the next run after a success and after a failure. */
 interface RepeatDelays {
   intervalMs: number;
   retryMs: number;
@@ -74,8 +74,8 @@ interface TablePartitionsParts {
 }
 
 /**
- * Every process sees to it that there is room for what is to come, at its start and each hour: what has filled the
- * default partition is moved under a lock that nobody can record beside, so it must never get that far.
+ * Creates the next partitions: in every process, at its start, then hourly, or after a minute when that failed, until
+ * `close`. Rows that went into the default partition are moved under a lock that blocks inserts, so it must stay empty.
  */
 export function tablePartitions({
   settings,
@@ -105,7 +105,7 @@ export function tablePartitions({
 
   return {
     name: "table-partitions",
-    // A database that hangs must not keep the process from starting.
+    // A hanging database must not keep the process from starting.
     start: () => withTimeout(2 * SECOND, run(), () => {}),
     async close() {
       isClosed = true;

@@ -5,10 +5,16 @@ import type { Log } from "../../src/runtime/logging/log.ts";
 import { createOutageLogger } from "../../src/runtime/logging/outage-logger.ts";
 import { DatabaseUnavailable } from "../../src/store/database/faults.ts";
 
-/** Outcomes of calls that end within this time share a statement: the database's commits are the limit. */
+/**
+ * An outcome is unwritten from `finish` until its batch is committed. While the database is unavailable, the batch is
+ * retried and its rows stay leased by this worker. When the database rejects a batch, its rows are written one by one; a
+ * rejected row is written again without remote text, and logged when that fails too. `abandon` ends all waiting.
+ */
+
+/** Outcomes of calls that end within this time share a statement, because commits are the database's bottleneck. */
 const BATCH_WINDOW_MS = 3;
 const MAX_BATCH_ROWS = 100;
-/** With more outcomes unwritten nothing is started: after a crash all of them are delivered twice. */
+/** With this many unwritten outcomes no call is started: after a crash, all of them are delivered twice. */
 const MAX_UNWRITTEN_ROWS = 10;
 
 interface OwnedRow {
@@ -17,27 +23,26 @@ interface OwnedRow {
 }
 
 interface BatchWriterParts<F extends OwnedRow> {
-  /** What the rows are, for the log. */
+  /** Kind of the rows, for the log. */
   what: keyof typeof ID_FIELDS;
   /** Returns the ids of the rows whose lease still held. */
   write(finishes: readonly F[]): Promise<readonly string[]>;
-  /** The finish without anything that the other side has said; undefined where nothing can be left out. */
+  /** Returns the outcome without text from the remote side; undefined when there is none to remove. */
   withoutRemoteText(finish: F): F | undefined;
   log: Log;
 }
 
 export interface BatchWriter<F> {
-  /** Waits until few outcomes are unwritten. */
+  /** Resolves when fewer than MAX_UNWRITTEN_ROWS outcomes are unwritten. */
   waitForDrain(): Promise<void>;
-  /** Resolves once the outcome is written, another worker holds the lease, or the write was abandoned. */
+  /** Resolves when the outcome is written or logged as failed, the lease was lost, or the write was abandoned. */
   finish(finish: F): Promise<void>;
-  /** Stops waiting for the database: other workers find the rows with an expired lease. */
+  /** Stops waiting for the database: other workers recover the rows when the leases expire. */
   abandon(): void;
 }
 
 const ID_FIELDS = { delivery: "event_id", message: "message_id" } as const;
 
-/** Writes the outcomes of many calls in one statement. While the database is unavailable, the rows stay leased by this worker. */
 export function createBatchWriter<F extends OwnedRow>(parts: BatchWriterParts<F>): BatchWriter<F> {
   const { what, log } = parts;
   const fieldsOf = ({ client_id: client, id }: OwnedRow) => ({ client, [ID_FIELDS[what]]: id });
@@ -78,7 +83,7 @@ export function createBatchWriter<F extends OwnedRow>(parts: BatchWriterParts<F>
     },
   });
 
-  /** A row that cannot be written must not come again for ever. */
+  /** Without this, a row that cannot be written would be attempted again without end. */
   async function writeWithoutRemoteText(finish: F, error: unknown): Promise<void> {
     const reduced = parts.withoutRemoteText(finish);
     if (reduced) await finishRow(reduced);

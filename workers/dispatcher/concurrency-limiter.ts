@@ -1,25 +1,32 @@
+/**
+ * Divides this process's slots among keys (clients or channels), so that a slow destination does not take them from others.
+ * A slot is free or in use. `acquire` takes one within the caps of the lane and the key; `release` frees it and wakes the
+ * callers of `waitForFreeSlots`. A key's cap shrinks while few slots are free or the key is unhealthy; a half-open key
+ * has one slot.
+ */
+
 /** The limits of a lane, as shares of all slots. */
 export interface LaneLimits {
-  /** Of all keys together. */
+  /** For all keys together. */
   share: number;
   sharePerKey: number;
-  /** Whether the slots that a key has in other lanes count against its cap. */
+  /** True when a key's slots in other lanes count against its cap. */
   countsOtherLanes: boolean;
 }
 
 interface LimiterParts<L extends string> {
-  /** How many calls this process has open at most. */
+  /** Maximum number of open calls of this process. */
   slots: number;
   lanes: Readonly<Record<L, LaneLimits>>;
-  /** Whether calls for this key have failed lately. */
+  /** True when calls for this key have failed recently. */
   isUnhealthy?(key: string): boolean;
-  /** Whether a single call may probe this key's destination. */
+  /** True when this key's destination may only be probed, by a single call. */
   isHalfOpen?(key: string): boolean;
 }
 
 /**
- * The share that one key may have, by the share of slots that is free. The last slots are for keys that have hardly any: many
- * destinations must hang at the same time before others wait for them.
+ * The share of a key, by the share of slots that is free. The last slots are reserved for keys with hardly any: many
+ * destinations must hang at the same time before others have to wait.
  */
 const KEY_SHARE_TIERS = [
   { free: 0.25, share: 0.5 },
@@ -35,7 +42,6 @@ interface SlotCounts<L extends string> {
 
 export type ConcurrencyLimiter<L extends string> = ReturnType<typeof createConcurrencyLimiter<L>>;
 
-/** Divides this process's slots among keys (clients or channels), so that a slow destination does not take them from others. */
 export function createConcurrencyLimiter<L extends string>({
   slots,
   lanes,
@@ -63,7 +69,7 @@ export function createConcurrencyLimiter<L extends string>({
   const freeSlotsIn = (lane: L): number =>
     Math.max(0, Math.min(free(), slotShare(lanes[lane].share) - inUse.byLane[lane]));
 
-  /** A probe is a single call, whatever its lane. */
+  /** A probe is a single call over all lanes. */
   const countedSlots = (lane: L, key: string): number =>
     lanes[lane].countsOtherLanes || isHalfOpen(key) ? slotsOf(key).total : slotsOf(key).byLane[lane];
 
@@ -96,7 +102,7 @@ export function createConcurrencyLimiter<L extends string>({
       while (freeSlotsIn(lane) === 0) await new Promise<void>((resolve) => waiters.push(resolve));
       return freeSlotsIn(lane);
     },
-    /** Takes one slot; false where the key has all that it may have. */
+    /** Takes one slot; false when the lane or the key has reached its cap. */
     acquire(lane: L, key: string): boolean {
       if (freeSlotsFor(lane, key) === 0) return false;
       change(lane, key, 1);

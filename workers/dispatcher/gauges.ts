@@ -9,12 +9,12 @@ interface GaugeParts extends QueueParts {
   metrics: Metrics;
 }
 
-/** Sets the gauges. Each dispatcher shows the whole queue, but only its own slots. */
+/** Sets the gauges. Each dispatcher reports the whole queue, but only its own slots. */
 export async function setGauges({ metrics, limiters, breakers, ...parts }: GaugeParts): Promise<void> {
   metrics.slotsUsed.set({ pool: "events" }, limiters.events.used());
   metrics.slotsUsed.set({ pool: "messages" }, limiters.messages.used());
   for (const [state, count] of Object.entries(breakers.counts())) metrics.breakers.set({ state }, count);
-  // Until they are known: what was true before an outage must not look as if it still were.
+  // Reset before the queries: when they fail, values from before the outage must not look current.
   for (const gauge of [metrics.queueDepth, metrics.queueOldest, metrics.queueInFlight]) gauge.reset();
   for (const { stream, depth, oldest_due_seconds, in_flight } of await queueStatus(parts)) {
     if (depth !== null) metrics.queueDepth.set({ stream }, depth);

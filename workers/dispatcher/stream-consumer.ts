@@ -17,29 +17,36 @@ import type { Log } from "../../src/runtime/logging/log.ts";
 import { createOutageLogger } from "../../src/runtime/logging/outage-logger.ts";
 import type { Worker } from "../../src/runtime/supervise.ts";
 
-/** Takes up what the streams of one lane name. */
+/**
+ * The dispatcher is consuming from `start` to `close`: two loops per stream read new entries and reclaim those of dead
+ * dispatchers, and pass both to the lane's `dispatch`. `close` makes it draining: reading stops, entries without a claim
+ * go back to the stream, and calls in flight may end; deliveries still open after ABORT_DELIVERIES_AFTER_MS are aborted,
+ * outcomes unwritten after ABANDON_WRITES_AFTER_MS are abandoned. It is closed when nothing is in flight, or after
+ * DISPATCHER_CLOSE_TIMEOUT_MS.
+ */
+
+/** A lane, and how its entries are processed. */
 export interface LaneParts {
   lane: Lane;
-  /** How much may be read: waits until there is room, or tells how much there is now. */
+  /** Waits until the lane has free slots; returns how many. */
   waitForFreeSlots(): Promise<number>;
   freeSlots(): number;
-  /** What the ids of its rows begin with. */
   idPrefix: IdPrefix;
-  /** False where it was given up, because the process ends: they are still in nobody's hand. */
+  /** False when the process stops before all rows are claimed or parked. */
   dispatch(entries: readonly Entry[]): Promise<boolean>;
 }
 
-/** Who has something in hand. */
+/** The deliveries or the sends in flight in this process. */
 export interface InFlight {
-  /** How much. */
+  /** Deliveries or sends in flight in this process. */
   count(): number;
-  /** From now on nothing is taken up. */
+  /** Starts no further calls from now on. */
   stop(): void;
-  /** When everything in hand has come to its end. */
+  /** Resolves when nothing is in flight. */
   drain(): Promise<void>;
-  /** Gives up what is still out, where that does no harm. */
+  /** Aborts the open calls that may be repeated. */
   abort(): void;
-  /** Gives up writing down how it ended: the others will find it in the hands of a dead one. */
+  /** Stops waiting for outcomes to be written: other workers recover the rows when the leases expire. */
   abandonWrites(): void;
 }
 
@@ -48,16 +55,15 @@ interface DispatcherParts {
   lanes: readonly LaneParts[];
   inFlight: readonly InFlight[];
   connect(): RedisClient;
-  /** What is done beside it, and ends with it: nothing of it begins any more once the process is to end. */
+  /** Sweeps and checks that start and close with the dispatcher. */
   backgroundWorkers: readonly Worker[];
   log: Log;
 }
 
 const RECLAIM_INTERVAL_MS = 5 * SECOND;
-/** What is done beside may hang in a query, and holds nothing. */
+/** A background worker may hang in a query; it holds no claims, so the shutdown does not wait longer. */
 const BACKGROUND_CLOSE_TIMEOUT_MS = 2 * SECOND;
 
-/** Reads the streams and hands over what is named there; ends with nothing left in hand. */
 export function dispatcher(parts: DispatcherParts): Worker {
   const { streams, lanes, inFlight, backgroundWorkers, log } = parts;
   const callEach = (method: "stop" | "abort" | "abandonWrites") => () => {
@@ -65,7 +71,7 @@ export function dispatcher(parts: DispatcherParts): Worker {
   };
   const countInFlight = () => inFlight.reduce((sum, group) => sum + group.count(), 0);
   const stopping = new AbortController();
-  setMaxListeners(0, stopping.signal); // two for each stream, which Node would take for a leak
+  setMaxListeners(0, stopping.signal); // two listeners per stream, which is no leak
   let consuming: Promise<unknown> = Promise.resolve();
   return {
     name: "dispatcher",
@@ -104,10 +110,10 @@ export function dispatcher(parts: DispatcherParts): Worker {
   };
 }
 
-/** One stream, and who takes up what it names. */
+/** A stream and its lane. */
 type StreamTask = DispatcherParts & LaneParts & { stream: Stream };
 
-/** Never reads more than can be begun: what is read and waits looks abandoned after a while. */
+/** Reads no more entries than can start: other dispatchers reclaim entries that wait too long. */
 async function consumeStream(task: StreamTask, signal: AbortSignal): Promise<void> {
   const { streams, stream, log, connect } = task;
   const reader = createStreamReader(stream.key, connect);
@@ -140,7 +146,7 @@ async function consumeStream(task: StreamTask, signal: AbortSignal): Promise<voi
   reader.close();
 }
 
-/** Whoever has read something and died leaves it to the others. */
+/** Processes entries that a dead dispatcher has read and not removed. */
 async function reclaimEntries(task: StreamTask, signal: AbortSignal): Promise<void> {
   const { streams, stream } = task;
   while (!signal.aborted) {
@@ -152,16 +158,16 @@ async function reclaimEntries(task: StreamTask, signal: AbortSignal): Promise<vo
   }
 }
 
-/** Once they are in somebody's hand, or set aside, or nobody's business, the stream is done with them. */
+/** Removes the entries from the stream once their rows are claimed, parked or need no work. */
 async function dispatchEntries(task: StreamTask, entries: readonly Entry[]): Promise<void> {
   const { streams, stream, idPrefix } = task;
   const valid = entries.filter(({ clientId, id }) => isClientId(clientId) && isPrefixedId(id, idPrefix));
   if (!(await task.dispatch(valid))) return requeue(task, valid);
-  // What stays because Redis is away is adopted later, and found to be done.
+  // Entries that Redis does not remove are reclaimed later, when their rows need no work.
   await streams.remove(stream.key, entries).catch(() => {});
 }
 
-/** Read and not begun: given to the others at once. */
+/** Adds entries without a claim to the stream again, so that other dispatchers read them immediately. */
 async function requeue(
   { streams, stream: { lane, key } }: StreamTask,
   entries: readonly Entry[],

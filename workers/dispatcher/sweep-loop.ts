@@ -6,17 +6,19 @@ import type { Database, Queryable } from "../../src/store/database/database.ts";
 import { lockSweep, type SweptQueue } from "../../src/store/processes/sweep-lock.ts";
 
 /**
- * A sweep is the guarantee behind the streams: it makes rows of dead workers due again, settles what has waited too long, and
- * adds to the streams what is due and not in them. It is the timer of the retries too. One process sweeps a queue at a time.
+ * A sweep guarantees what the streams do not: it makes the rows of dead workers due again, fails rows that waited too long,
+ * and queues due rows that are in no stream, which also makes it the timer of retries. One process sweeps a queue at a time.
+ * `sweepQueue` repeats `sweepOnce` while a batch is full and Redis accepts it, at most MAX_BATCHES times. A row is marked as
+ * queued in the transaction and added to its stream after the commit; when Redis rejects it, `unmark` reverts the mark.
  */
 
 export const MAX_BATCH_ROWS = 500;
-/** Nothing is added to a stream with so many entries. */
+/** The sweep adds nothing to a stream with this many entries. */
 export const MAX_STREAM_DEPTH = 2_000;
 
-/** Time for the dispatchers to take entries between two batches. */
+/** Gives the dispatchers time to read entries between two batches. */
 const BATCH_PAUSE_MS = 100;
-/** A longer sweep would hold up the shutdown. */
+/** A longer sweep would delay the shutdown. */
 const MAX_BATCHES = 5;
 
 export interface SweepParts {
@@ -31,7 +33,7 @@ export interface SweepParts {
 type AfterCommit = () => void;
 
 interface Recovery {
-  /** How many rows were recovered, by what became of them. */
+  /** Numbers of recovered rows, by their new state. */
   counts: Readonly<Record<string, number>>;
   afterCommit?: AfterCommit;
 }
@@ -41,18 +43,18 @@ interface EnqueuedBatch<R> {
   refs: readonly R[];
 }
 
-/** What differs between the queues. `recover`, `settle` and `enqueue` run in one transaction. */
+/** The parts that differ between the queues. `recover`, `settle` and `enqueue` run in one transaction. */
 export interface QueueSweep<C, R extends QueueRef> {
   queue: SweptQueue;
-  /** What the streams can take; undefined where they are full. Throws while Redis is unavailable. */
+  /** Returns the capacity of the streams; undefined when they are full. Throws while Redis is unavailable. */
   readCapacity(): Promise<C | undefined>;
   /** Makes rows whose lease has expired due again. */
   recover(tx: Queryable): Promise<Recovery>;
-  /** Ends what has waited too long. */
+  /** Fails rows that waited too long. */
   settle?(tx: Queryable): Promise<AfterCommit>;
   /** Marks due rows as queued and returns them. */
   enqueue(tx: Queryable, capacity: C): Promise<readonly EnqueuedBatch<R>[]>;
-  /** Marks rows as not queued, because Redis did not take them. */
+  /** Marks rows as not queued, because Redis did not accept them. */
   unmark(refs: readonly R[]): Promise<void>;
   logFields?: Readonly<Record<string, string>>;
 }
@@ -80,12 +82,12 @@ async function sweepOnce<C, R extends QueueRef>(
   if (recovery) recordRecovery(parts, sweep, recovery);
   settled?.();
   const results = await Promise.all(batches.map((batch) => addToStream(parts, sweep, batch)));
-  // Rows that Redis did not take are due again, but not in this sweep.
+  // Rows that Redis did not accept are due again, but not in this sweep.
   const isFull = batches.some(({ refs }) => refs.length >= MAX_BATCH_ROWS);
   return isFull && results.every(Boolean) ? "more" : "done";
 }
 
-/** After an outage of the database all workers look dead: a worker that was silent itself waits for the others' heartbeats. */
+/** After a database outage every worker looks dead: one with a gap itself first waits for the others' heartbeats. */
 const canJudgeOthers = ({ aliveForMs }: SweepParts): boolean => aliveForMs() >= WORKER_DEAD_AFTER_MS;
 
 function recordRecovery<C, R extends QueueRef>(
@@ -98,7 +100,7 @@ function recordRecovery<C, R extends QueueRef>(
     log.warn("sweep.reclaimed", { ...logFields, ...counts });
 }
 
-/** Returns whether Redis has taken the batch. */
+/** True when Redis accepted the batch. */
 async function addToStream<C, R extends QueueRef>(
   { streams, log }: SweepParts,
   sweep: QueueSweep<C, R>,

@@ -18,10 +18,11 @@ import { createRuns } from "./runs.ts";
 /** In milliseconds. */
 interface CronTimes {
   deadAfter: number;
-  /** Between two looks for runs of the dead. */
+  /** Between two checks for runs of dead schedulers. */
   checkPeersInterval: number;
-  /** After so long at the end of the process the jobs are asked to stop early, then left alone. */
+  /** From the start of the shutdown until running jobs are asked to stop. */
   abortAfter: number;
+  /** From the start of the shutdown until running jobs are abandoned. */
   exitAfter: number;
 }
 
@@ -42,10 +43,10 @@ interface CronParts {
   times?: Partial<CronTimes>;
 }
 
-/** A tick that comes later than this, because the process was busy or asleep, is left to another scheduler or the next. */
+/** A tick delayed by more than this, because the process was busy or suspended, is recorded as missed and not run here. */
 const MAX_TICK_DELAY_MS = 30 * SECOND;
 
-/** Runs the jobs at their times (UTC), each tick on the one scheduler that claims it first, and what others died over again. */
+/** Runs each tick (UTC) on the scheduler that claims it first, and repeats the unfinished runs of dead schedulers. */
 export function cron({ jobs, log, metrics, times, ...parts }: CronParts): Worker {
   const { deadAfter, checkPeersInterval, abortAfter, exitAfter } = { ...DEFAULT_TIMES_MS, ...times };
   const recordTick = createTickRecorder(log, metrics);
@@ -63,7 +64,7 @@ export function cron({ jobs, log, metrics, times, ...parts }: CronParts): Worker
       timezone: "UTC",
       name: job.name,
       missedExecutionTolerance: MAX_TICK_DELAY_MS,
-      suppressMissedWarning: true, // said in our own words below
+      suppressMissedWarning: true, // recorded below instead
     };
     const task = schedule(job.expression, ({ date }) => runs.onTick(job, date), options);
     task.on("execution:missed", ({ date }) => recordTick({ job: job.name, scheduledAt: date }, "missed"));

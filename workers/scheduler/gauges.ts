@@ -9,9 +9,9 @@ interface GaugeParts {
   metrics: Metrics;
 }
 
-/** Sets the gauges. Each scheduler shows what all of them do. */
+/** Sets the gauges. Each scheduler reports the runs of all schedulers. */
 export async function setCronGauges({ db, jobs, metrics }: GaugeParts): Promise<void> {
-  // Until they are known: what was true before an outage must not look as if it still were.
+  // Reset before the query: when it fails, values from before the outage must not look current.
   for (const gauge of [metrics.cronRunning, metrics.cronLastSuccess]) gauge.reset();
   const names = jobs.map(({ name }) => name);
   for (const { job, runningFor, lastSuccess } of await readCronMetrics(db, names)) {

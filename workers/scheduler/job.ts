@@ -1,11 +1,11 @@
 export interface JobTick {
-  /** The time it was due, also when it is done again after somebody died over it. */
+  /** The time at which the tick was due, also when the run repeats that of a dead scheduler. */
   scheduledAt: Date;
-  /** Comes when the process has to end. A run that stops early for it throws; another scheduler does it again from the start. */
+  /** Aborted on shutdown. A run that stops early throws; another scheduler repeats it from the start. */
   signal: AbortSignal;
 }
 
-/** A run that could not do what it is for, by no fault of ours: told with what it has done, and without a stack. */
+/** A run failed for a reason outside this service: logged with its counts and without a stack. */
 export class JobError extends Error {
   override name = "JobError";
   readonly counts: Record<string, number>;
@@ -16,7 +16,7 @@ export class JobError extends Error {
   }
 }
 
-/** One line of the cron table. What `run` answers goes into its log line; it must be safe to run again, finished or not. */
+/** An entry of the cron table. `run` returns counts for the log line; it must be safe to repeat, finished or not. */
 export interface Job {
   name: string;
   expression: string;

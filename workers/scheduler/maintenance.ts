@@ -9,7 +9,7 @@ import { applyRetention } from "./retention.ts";
 const TICK_RETENTION_MS = 30 * DAY;
 const DEAD_WORKER_RETENTION_MS = 1 * DAY;
 
-/** Forgets what nobody needs any more, and sees to the histories. */
+/** Deletes expired rows, creates the next partitions and drops old ones. */
 export const maintain = async (config: Config, db: Database): Promise<Record<string, number>> => ({
   cron_runs_deleted: await deleteOldRuns(db, TICK_RETENTION_MS),
   workers_deleted: await deleteSilentWorkers(db, DEAD_WORKER_RETENTION_MS),

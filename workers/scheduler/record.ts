@@ -2,9 +2,8 @@ import type { Fields, Log } from "../../src/runtime/logging/log.ts";
 import type { Metrics } from "../../src/runtime/metrics/metrics.ts";
 
 /**
- * What became of a tick, and how loud that is said. Busy: this scheduler could not take it, for it is still at a run that another
- * took over. Lost: another scheduler had taken it over before it ended here. Stopped:
- * this one had to end, another takes it over.
+ * Outcomes of a tick and their log levels. busy: this scheduler still executes a run of the job that another took over.
+ * lost: another scheduler took the run over before it ended here. stopped: a shutdown ended the run; another repeats it.
  */
 const LOG_LEVELS = {
   ok: "info",

@@ -11,11 +11,11 @@ import {
   type RetentionSettings,
 } from "../table-partitions.ts";
 
-/** The platforms repeat for seven days what was not taken. */
+/** The platforms repeat an unacknowledged webhook for seven days. */
 const FINGERPRINT_RETENTION_MS = 8 * DAY;
 const MAX_BATCH_ROWS = 10_000;
 
-/** Makes room for what is to come, and drops that whose time is over. */
+/** Creates the next partitions and deletes data whose retention has ended. */
 export async function applyRetention(settings: RetentionSettings, db: Database, fixedNow?: number) {
   const now = fixedNow ?? (await conservativeNow(db));
   return runSteps({
@@ -27,7 +27,7 @@ export async function applyRetention(settings: RetentionSettings, db: Database, 
   });
 }
 
-/** So that nobody waits long for what is deleted at once. */
+/** Keeps each delete short, so that other statements do not wait long for its locks. */
 async function deleteInBatches(deleteBatch: (limit: number) => Promise<number>): Promise<number> {
   let deleted = 0;
   for (;;) {

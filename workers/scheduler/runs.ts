@@ -12,16 +12,23 @@ import {
 import { type Job, JobError, type JobTick } from "./job.ts";
 import type { RecordTick, TickOutcome } from "./record.ts";
 
+/**
+ * A run is active here from its claim (`onTick`, or `checkPeers` when it takes over the run of a dead scheduler) to its end.
+ * It ends as ok or failed when its outcome is written, and as lost when another scheduler took it over meanwhile.
+ * On shutdown it ends as stopped: when `abort` makes the job throw, or when `abandon` stops waiting for it. A stopped run
+ * stays unfinished in the database, so that another scheduler takes it over.
+ */
+
 export interface RunsParts {
-  /** This scheduler's, and its heart's. */
+  /** This scheduler's worker id. */
   id: string;
   jobs: readonly Job[];
   db: Database;
   log: Log;
   recordTick: RecordTick;
-  /** For how many milliseconds its own heart has beaten without a gap. */
+  /** Milliseconds for which this scheduler's heartbeats have had no gap. */
   aliveForMs(): number;
-  /** Milliseconds of silence after which another scheduler is dead. */
+  /** Milliseconds without a heartbeat after which another scheduler is dead. */
   deadAfter: number;
 }
 
@@ -29,26 +36,25 @@ interface Run {
   job: string;
   scheduledAt: Date;
   began: number;
-  /** What else is said of it. */
+  /** Further fields of its log line. */
   extraFields: Fields;
 }
 
 interface RunOutcome {
   outcome: TickOutcome;
   fields: Fields;
-  /** What is written down of a failure. */
+  /** Stored with a failed run. */
   error?: string;
 }
 
-/** The runs that this scheduler has in hand, and how it comes by them. */
 export function createRuns(parts: RunsParts) {
   const { id, jobs, db, log, recordTick } = parts;
   const activeRuns = new Set<Run>();
   const tasks = new Set<Promise<void>>();
   const stopping = new AbortController();
-  setMaxListeners(0, stopping.signal); // each step of a job may listen, which Node would take for a leak
+  setMaxListeners(0, stopping.signal); // each step of a job may add a listener, which is no leak
 
-  /** After an outage everybody seems dead: who was silent themselves cannot tell, and waits until the others have spoken. */
+  /** After a database outage every scheduler looks dead: one with a gap itself first waits for the others' heartbeats. */
   const claimant = () => ({
     worker: id,
     deadAfter: parts.aliveForMs() < parts.deadAfter ? null : parts.deadAfter,
@@ -74,7 +80,7 @@ export function createRuns(parts: RunsParts) {
     await run(job, scheduledAt);
   }
 
-  /** Looks for runs that somebody died over. */
+  /** Takes over the runs of dead schedulers. */
   async function checkPeers(): Promise<void> {
     const idleJobs = jobs.filter(({ name }) => !activeRunOf(name)).map(({ name }) => name);
     for (const { isOld, worker, ...tick } of await takeOverRuns(db, idleJobs, claimant())) {
@@ -108,11 +114,11 @@ export function createRuns(parts: RunsParts) {
   return {
     onTick: (job: Job, scheduledAt: Date) => track(onTick(job, scheduledAt)),
     checkPeers,
-    /** When everything in hand has come to its end. */
+    /** Resolves when all claims and runs in progress have ended. */
     drain: async () => void (await Promise.all(tasks)),
     /** Asks the jobs to stop early. */
     abort: () => stopping.abort(),
-    /** Gives up those that do not. */
+    /** Records the runs that are still active as stopped, without waiting for them. */
     abandon() {
       for (const activeRun of activeRuns)
         recordRun(recordTick, activeRun, { outcome: "stopped", fields: {} });
@@ -137,7 +143,7 @@ async function runJob(job: Job, tick: JobTick): Promise<RunOutcome> {
   }
 }
 
-/** A stopped run stays unfinished, as does one whose outcome cannot be written: it is taken over and runs again. */
+/** A stopped run, or one whose outcome cannot be written, stays unfinished: another scheduler repeats it. */
 async function saveOutcome({ db, id }: RunsParts, activeRun: Run, result: RunOutcome): Promise<RunOutcome> {
   if (result.outcome === "stopped") return result;
   try {

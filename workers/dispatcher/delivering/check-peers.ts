@@ -13,13 +13,13 @@ interface PeerWatchParts {
   deliveries: InFlightDeliveries;
 }
 
-/** What the others have found out, and what they have set aside: who did that may be dead. */
+/** Reads the other dispatchers' breakers, and starts deliveries that they parked, because they may be dead. */
 export async function checkPeers(parts: PeerWatchParts): Promise<void> {
   const { streams, parking, breakers, limiter, deliveries } = parts;
   await breakers.refresh();
   for (const { lane, partition } of streams.eventStreams) {
     const clients = await parking.clients(lane, partition);
-    // In random order: there may not be free slots for all of them.
+    // Random order is fair when there are not enough free slots for all clients.
     for (const clientId of shuffled(clients)) {
       if (limiter.freeSlotsIn(lane) === 0) break;
       await deliveries.unpark(lane, clientId);

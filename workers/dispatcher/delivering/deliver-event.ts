@@ -13,13 +13,13 @@ import { type DeliveryOutcome, internalFailure, outcomeOfAttempt, postponed, ski
 
 interface DeliveryParts extends AttemptParts {
   breakers: Breakers;
-  /** The body, with what has to be fetched for it. */
+  /** Returns the body, including fields that have to be fetched first. */
   completePayload(row: ClaimedDelivery): Promise<string>;
 }
 
 /**
- * One delivery in hand, from the look at where its client wants it now to how it goes on with it. What cannot be built,
- * because its token cannot be opened or the row makes no sense, will hardly be better later: it ends too.
+ * Attempts one claimed delivery with its client's current configuration; returns the outcome. A delivery that cannot be
+ * built, because its token cannot be decrypted or its row is invalid, is an internal failure.
  */
 export async function deliverEvent(
   parts: DeliveryParts,
@@ -29,7 +29,10 @@ export async function deliverEvent(
   try {
     return await attemptDelivery(parts, row, signal);
   } catch (error) {
-    return internalFailure(row, error instanceof Error ? error : new Error("not built", { cause: error }));
+    return internalFailure(
+      row,
+      error instanceof Error ? error : new Error("the delivery could not be built", { cause: error }),
+    );
   }
 }
 
@@ -79,14 +82,14 @@ function prepareClaimed(
 
 type BreakerCheck = { outcome: "allowed"; isProbe: boolean } | { outcome: "blocked"; delay: number };
 
-/** How long those wait that come while another one tries. */
+/** Delay of the deliveries that come while another one is the probe. */
 const HALF_OPEN_WAIT_MS = 5 * SECOND;
 
 async function checkBreaker(destination: Destination, breakers: Breakers): Promise<BreakerCheck> {
   const breaker = breakers.stateOf(destination);
   if (breaker.state === "closed") return { outcome: "allowed", isProbe: false };
   if (breaker.state === "open") {
-    // Between 0 and a fifth of the breaker's duration later, or all of them would be due at the same moment.
+    // Spread over a fifth of the breaker's duration: otherwise all deliveries would be due at the same moment.
     const spread = Math.max(SECOND, breaker.duration / 5);
     return { outcome: "blocked", delay: breaker.remaining + jittered(spread / 2, 1) };
   }
@@ -95,6 +98,6 @@ async function checkBreaker(destination: Destination, breakers: Breakers): Promi
     : { outcome: "blocked", delay: HALF_OPEN_WAIT_MS };
 }
 
-/** No connection, no answer in time, or one that says that the fault is on its side. */
+/** True for a failed connection, a timeout and a 5xx; any other status proves that the destination works. */
 const isFailure = ({ outcome, statusCode }: PostedEvent): boolean =>
   outcome === "failed" || (statusCode !== null && statusCode >= 500);

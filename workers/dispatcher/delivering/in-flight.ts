@@ -18,12 +18,19 @@ import { type DeliveryOutcome, postponed } from "./outcomes.ts";
 import { createParkedDeliveries } from "./parked-deliveries.ts";
 import { createStartPacer } from "./start-pacer.ts";
 
+/**
+ * A delivery is parked, because its client used its share of slots, or it holds a slot while it is claimed, started and
+ * finished. `dispatch` parks or claims it, `start` starts claimed rows in turn, `finish` writes the outcome; then the
+ * slot is released and the client's next delivery unparked. After `stop`, and MAX_START_DELAY_MS after the claim, a row
+ * that has not started is due again without an attempt. `abort` aborts open requests, which do not count either.
+ */
+
 interface DeliveriesParts {
   /** This dispatcher's id in the rows. */
   worker: string;
   db: Database;
   log: Log;
-  /** Whether others see this dispatcher's heartbeats: what it claims otherwise has an expired lease. */
+  /** True while this dispatcher's heartbeats are recorded; without them, others take its claims for expired. */
   isAlive(): boolean;
   limiter: ConcurrencyLimiter<EventLane>;
   parking: Parking;
@@ -40,11 +47,10 @@ interface Claim {
 
 export type InFlightDeliveries = ReturnType<typeof createInFlightDeliveries>;
 
-/** The deliveries of this dispatcher: claims and starts what is due as far as there are slots, and parks the rest. */
 export function createInFlightDeliveries(parts: DeliveriesParts) {
   const { worker, db, log, limiter, batchWriter } = parts;
   const [stopping, aborting] = [new AbortController(), new AbortController()];
-  setMaxListeners(0, stopping.signal, aborting.signal); // one for each call, which Node would take for a leak
+  setMaxListeners(0, stopping.signal, aborting.signal); // one listener per call, which is no leak
   const running = new Set<Promise<void>>();
   const pacer = createStartPacer();
   const retry = createRetry(log, stopping.signal);
@@ -55,7 +61,7 @@ export function createInFlightDeliveries(parts: DeliveriesParts) {
     freeSlotsFor: (lane, clientId) => (stopping.signal.aborted ? 0 : limiter.freeSlotsFor(lane, clientId)),
   });
 
-  /** False where the process stops before they are claimed: no worker has them. */
+  /** False when the process stops before all of them are claimed or parked. */
   async function dispatch(lane: EventLane, refs: readonly DeliveryRef[]): Promise<boolean> {
     const [admitted, overLimit]: [DeliveryRef[], DeliveryRef[]] = [[], []];
     for (const ref of distinct(refs)) (limiter.acquire(lane, ref.clientId) ? admitted : overLimit).push(ref);
@@ -67,7 +73,7 @@ export function createInFlightDeliveries(parts: DeliveriesParts) {
     if (refs.length === 0) return true;
     const claim = { lane, lease: randomUUID(), claimedAt: performance.now() };
     const rows = await retry(() => {
-      if (!parts.isAlive()) throw new Error("no heartbeat");
+      if (!parts.isAlive()) throw new Error("this worker has no recent heartbeat");
       return claimDeliveries(db, refs, { token: claim.lease, worker });
     });
     const claimed = new Set(rows?.map(({ id }) => id));
@@ -76,7 +82,7 @@ export function createInFlightDeliveries(parts: DeliveriesParts) {
     return rows !== undefined;
   }
 
-  /** One after the other: the fewer are delivered and not yet recorded, the fewer are delivered twice after a crash. */
+  /** Starts the rows one by one: after a crash, deliveries whose outcome is not written yet are repeated. */
   async function start(rows: readonly ClaimedDelivery[], claim: Claim): Promise<void> {
     for (const [index, row] of rows.entries()) {
       const turn = pacer.waitForTurn(index);
@@ -128,7 +134,7 @@ function toFinish(row: ClaimedDelivery, lease: string, result: DeliveryOutcome):
   return { client_id, id, lease, schedule_base, ...columns };
 }
 
-/** Repeats a statement until it succeeds; undefined where the process stops first. */
+/** Retries a statement until it succeeds; undefined when the process stops first. */
 function createRetry(log: Log, signal: AbortSignal) {
   const outageLogger = createOutageLogger(log, {
     unavailable: "delivery_claims.failed",
@@ -142,7 +148,7 @@ function createRetry(log: Log, signal: AbortSignal) {
   };
 }
 
-/** A stream may name a delivery twice. */
+/** Drops duplicates, because a stream may name a delivery twice. */
 const distinct = (refs: readonly DeliveryRef[]): DeliveryRef[] => [
   ...new Map(refs.map(({ clientId, id }) => [id, { clientId, id }])).values(),
 ];

@@ -19,8 +19,8 @@ interface LeadParts {
 }
 
 /**
- * What a person wrote into a form does not come with the news of it: it is fetched before the first attempt, and kept, so
- * that every further one has the same body. Answers the payload, without them where that fails.
+ * A lead webhook does not contain the form's fields: fetches them before the first attempt and stores them, so that every
+ * attempt has the same body. Returns the payload without the fields when that fails.
  */
 export async function withLeadFields(parts: LeadParts, row: ClaimedDelivery): Promise<string> {
   if (row.type !== "lead.created" || row.attempts > 0) return row.payload;
@@ -36,7 +36,7 @@ export async function withLeadFields(parts: LeadParts, row: ClaimedDelivery): Pr
   }
 }
 
-/** Undefined where there is nothing to fetch, or nobody to ask for it any more. */
+/** Undefined when the fields are already present, or when the channel or its token is gone. */
 async function fetchPayload(
   { db, secretBox, pages }: LeadParts,
   row: ClaimedDelivery,

@@ -3,21 +3,21 @@ import { nextDelay, parseRetryAfter } from "../../../src/delivery/retry-schedule
 import type { ClaimedDelivery } from "../../../src/store/events/claim-deliveries.ts";
 import type { AttemptRecord, DeliveryFinish } from "../../../src/store/events/finish-deliveries.ts";
 
-/** How it goes on with a delivery, apart from whose it is. */
+/** The outcome of a delivery without its key and lease. */
 export type DeliveryOutcome = Pick<
   DeliveryFinish,
   "state" | "skip_reason" | "delay_ms" | "restart_delay_ms" | "attempt"
 > & {
-  /** What the log and the metrics say of the attempt; absent where there was none. */
+  /** The attempt's outcome for logs and metrics; absent when there was no attempt. */
   outcome?: PostedEvent["outcome"] | "internal";
-  /** What could not be built, for the log. */
+  /** Why the delivery could not be built, for the log. */
   fault?: Error;
 };
 
 interface CompletedAttempt extends PostedEvent {
   at: Date;
   url: string;
-  /** We gave it up ourselves, because the process ends: it does not count. */
+  /** True when the shutdown aborted the attempt, which is then not counted. */
   isAborted: boolean;
 }
 
@@ -29,7 +29,7 @@ export const skipped = (reason: "disabled" | "not_configured"): DeliveryOutcome 
   skip_reason: reason,
 });
 
-/** Due again later, as if nothing had been. */
+/** Due again after the delay; no attempt is counted. */
 export const postponed = ({ attempts }: ClaimedDelivery, delay: number): DeliveryOutcome => ({
   ...EMPTY_OUTCOME,
   state: attempts === 0 ? "pending" : "retrying",
@@ -49,17 +49,17 @@ export function outcomeOfAttempt(row: ClaimedDelivery, completed: CompletedAttem
   };
 }
 
-/** Of whom something was said that no database can keep. */
+/** Stored when the attempt's error or excerpt contains text that Postgres rejects. */
 const INTERNAL_ERROR = "internal";
 
-/** Without anything that others have said; undefined where nothing can be left out any more. */
+/** Removes the text that came from the client's backend; undefined when there is none left to remove. */
 export function withoutRemoteText({ attempt, ...finish }: DeliveryFinish): DeliveryFinish | undefined {
   if (!attempt || attempt.error === INTERNAL_ERROR) return undefined;
   return { ...finish, attempt: { ...attempt, error: INTERNAL_ERROR, response_excerpt: null } };
 }
 
 const GONE = 410;
-/** So often is tried what we cannot even build. */
+/** Attempts after which a delivery that cannot be built fails. */
 const MAX_INTERNAL_FAILURES = 5;
 
 export function internalFailure(row: ClaimedDelivery, fault: Error): DeliveryOutcome {
@@ -79,7 +79,7 @@ export function internalFailure(row: ClaimedDelivery, fault: Error): DeliveryOut
   };
 }
 
-/** By the schedule, but not before the other end wants it; failed when the schedule is over. */
+/** Retries by the schedule, but not before Retry-After; fails when the schedule ends. */
 function retryOrFail(
   { attempts, schedule_base }: ClaimedDelivery,
   { retryAfterMs, maxAttempts = Number.POSITIVE_INFINITY }: { retryAfterMs: number; maxAttempts?: number },

@@ -5,26 +5,31 @@ import type { Database } from "../../../src/store/database/database.ts";
 import type { DeliveryRef } from "../../../src/store/events/delivery-refs.ts";
 import { unmarkQueued } from "../../../src/store/events/sweep-deliveries.ts";
 
+/**
+ * A delivery of a client without free slots is parked in Redis, or postponed in its row when it does not fit: see `park`.
+ * `unpark` takes it out and dispatches it, when a call of the client ends and in the periodic check of peers.
+ * At most one refill runs per lane and client; it ends when the slots or the parked deliveries run out.
+ */
+
 /** A delivery that does not fit into its client's parking is due again after this time. */
 const PARKING_FULL_RETRY_MS = 5 * SECOND;
 
 interface ParkedParts {
   db: Database;
   parking: Parking;
-  /** How many deliveries of the client may start now; 0 while the process stops. */
+  /** Deliveries of the client that may start now; 0 while the process stops. */
   freeSlotsFor(lane: EventLane, clientId: string): number;
-  /** False where the process stops before they are claimed. */
+  /** False when the process stops before all of them are claimed or parked. */
   dispatch(lane: EventLane, refs: readonly DeliveryRef[]): Promise<boolean>;
-  /** Repeats until it succeeds; undefined where the process stops first. */
+  /** Retries until it succeeds; undefined when the process stops first. */
   retry<T>(work: () => Promise<T>): Promise<T | undefined>;
 }
 
-/** Deliveries of clients that have all their slots: they wait in Redis, and start when a call of their client ends. */
 export function createParkedDeliveries({ db, parking, ...parts }: ParkedParts) {
   const unparking = new Map<string, Promise<void>>();
   const parkedClients: Record<EventLane, Set<string>> = { events: new Set(), bulk: new Set() };
 
-  /** False where the process stops before all of them are parked or postponed. */
+  /** False when the process stops before all of them are parked or postponed. */
   async function park(lane: EventLane, refs: readonly DeliveryRef[]): Promise<boolean> {
     const rejected: DeliveryRef[] = [];
     for (const [clientId, ids] of idsByClient(refs)) {
@@ -40,7 +45,7 @@ export function createParkedDeliveries({ db, parking, ...parts }: ParkedParts) {
     return postponed ?? false;
   }
 
-  /** Starts what is parked of this client, as far as it has free slots. */
+  /** Starts parked deliveries of this client as far as it has free slots. */
   async function unpark(lane: EventLane, clientId: string): Promise<void> {
     const name = `${lane} ${clientId}`;
     if (!unparking.has(name) && parts.freeSlotsFor(lane, clientId) > 0)
@@ -48,7 +53,7 @@ export function createParkedDeliveries({ db, parking, ...parts }: ParkedParts) {
     await unparking.get(name);
   }
 
-  /** Reads the free slots again each time: of calls that end together only the first gets as far as this. */
+  /** Reads the free slots again after each batch, because a call that ends meanwhile starts no second refill. */
   async function refill(lane: EventLane, clientId: string, name: string): Promise<void> {
     let freeSlots = parts.freeSlotsFor(lane, clientId);
     while (freeSlots > 0) {
@@ -58,14 +63,14 @@ export function createParkedDeliveries({ db, parking, ...parts }: ParkedParts) {
       if (!(await parts.dispatch(lane, refs))) await parking.park(lane, clientId, ids).catch(() => {});
       freeSlots = ids.length < freeSlots ? 0 : parts.freeSlotsFor(lane, clientId);
     }
-    unparking.delete(name); // in the same turn as the last read, or a slot that is freed in between would be missed
+    unparking.delete(name); // in the same turn as the last read: a slot freed in between would be missed
   }
 
   return {
     park,
     unpark,
     has: (lane: EventLane, clientId: string): boolean => parkedClients[lane].has(clientId),
-    /** The unparkings that are under way. */
+    /** Refills in progress. */
     running: (): Promise<void>[] => [...unparking.values()],
   };
 }

@@ -5,7 +5,7 @@ import type { Metrics } from "../../../src/runtime/metrics/metrics.ts";
 import type { ClaimedDelivery } from "../../../src/store/events/claim-deliveries.ts";
 import type { DeliveryOutcome } from "./outcomes.ts";
 
-/** One line for each attempt, and what is counted of it. */
+/** Logs and counts each attempt. */
 export function createAttemptRecorder(log: Log, metrics: Metrics) {
   return (row: ClaimedDelivery, { state, outcome, attempt, delay_ms, fault }: DeliveryOutcome): void => {
     if (delay_ms === null) metrics.deliveries.inc({ state });

@@ -1,15 +1,20 @@
 import { withTimeout } from "../../../src/runtime/async/with-timeout.ts";
 
-/** Calls that start in one turn of the event loop; in between it handles the answers that have come. */
+/**
+ * Paces the starts of calls. After every STARTS_PER_TURN of a batch it yields to the event loop and times that turn.
+ * When the turn was slow, the process is busy: with too many open calls, the next start waits for one to end.
+ */
+
+/** Calls that start in one turn of the event loop, which handles received answers in between. */
 const STARTS_PER_TURN = 2;
-/** A slower turn means that the process has more to do than it can, and that answers are handled late. */
+/** A slower turn means that the process is overloaded and handles answers late. */
 const SLOW_TURN_MS = 10;
-/** Open calls of a process that is too busy, unless none of them ends within BUSY_WAIT_MS. */
+/** With more open calls a busy process waits until one ends, at most BUSY_WAIT_MS. */
 const MAX_CALLS_WHEN_BUSY = 8;
 const BUSY_WAIT_MS = 20;
 
 export interface StartPacer {
-  /** What the call with this index in its batch waits for, while the process may be too busy for it. */
+  /** Resolves when the call with this index in its batch may start; undefined when it may start immediately. */
   waitForTurn(index: number): Promise<void> | undefined;
   /** Counts a call as open until it ends. */
   track<T>(call: Promise<T>): Promise<T>;

@@ -21,7 +21,7 @@ export interface DeliverySweepParts extends SweepParts {
 interface Capacity {
   epoch: string;
   fullPartitions: Record<EventLane, number[]>;
-  /** Clients with so many parked events that more of theirs would only be in the way. */
+  /** Clients with so many parked deliveries that queueing more would not start them sooner. */
   saturatedClients: Record<EventLane, string[]>;
 }
 

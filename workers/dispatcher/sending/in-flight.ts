@@ -20,18 +20,25 @@ import type { MessageOutcome } from "./outcomes.ts";
 import { type PlannedSend, planSends } from "./plan-sends.ts";
 import type { FinishedSend } from "./write-sends.ts";
 
+/**
+ * A send waits for its rate slot, is claimed, and is sent; it holds a concurrency slot all the time. `dispatch` starts the
+ * sends whose rate slot comes soon and returns the others to their rows. `run` moves a send on: wait, claim, send, record.
+ * The slots come before the claim, so that a claimed send goes out immediately. `stop` returns waiting sends to their rows;
+ * claimed ones are awaited, never aborted.
+ */
+
 interface SendsParts {
   /** This dispatcher's id in the rows. */
   worker: string;
   db: Database;
   log: Log;
-  /** Whether others see this dispatcher's heartbeats: what it claims otherwise has an expired lease. */
+  /** True while this dispatcher's heartbeats are recorded; without them, others take its claims for expired. */
   isAlive(): boolean;
-  /** By channel. */
+  /** Keyed by channel. */
   limiter: ConcurrencyLimiter<SendLane>;
   rateLimiter: SendRateLimiter;
   batchWriter: BatchWriter<FinishedSend>;
-  /** Undefined where another worker decides the outcome by now. */
+  /** Undefined when the lease was lost and another worker decides the outcome. */
   send(row: ClaimedSend, lease: string): Promise<MessageOutcome | undefined>;
   record(row: ClaimedSend, result: MessageOutcome, ms: number): void;
 }
@@ -41,11 +48,10 @@ const LANE: SendLane = "outbound";
 
 export type InFlightSends = ReturnType<typeof createInFlightSends>;
 
-/** The sends of this dispatcher. Each has its slots before its row is claimed, so that what is claimed goes out at once. */
 export function createInFlightSends(parts: SendsParts) {
   const { db, log, limiter, rateLimiter, batchWriter } = parts;
   const stopping = new AbortController();
-  setMaxListeners(0, stopping.signal); // one for each send that waits, which Node would take for a leak
+  setMaxListeners(0, stopping.signal); // one listener per waiting send, which is no leak
   const running = new Set<Promise<void>>();
   const claims = createClaims(parts);
   const unmarks = createBatcher<SendRef, void>({
@@ -61,7 +67,7 @@ export function createInFlightSends(parts: SendsParts) {
     for (const planned of await planSends(rateLimiter, refs))
       if (canStart(planned)) start(planned);
       else notStarted.push(planned);
-    // What cannot be written is found by the sweeper, like everything that was queued and not claimed.
+    // When this write fails, the sweep re-queues the sends, because they stay queued and unclaimed.
     if (notStarted.length > 0) await unmarkQueuedSends(db, notStarted).catch(() => {});
     return true;
   }
@@ -99,7 +105,7 @@ export function createInFlightSends(parts: SendsParts) {
     async drain() {
       while (running.size > 0) await Promise.all(running);
     },
-    // An open request is awaited: aborted, its outcome would be unknown.
+    // Open requests are awaited: the outcome of an aborted one would be unknown.
     abort: () => {},
     abandonWrites: () => batchWriter.abandon(),
   };
@@ -111,7 +117,7 @@ export function createInFlightSends(parts: SendsParts) {
   };
 }
 
-/** Claims sends in shared statements; undefined where the database is unavailable, so that the sweeper queues them again. */
+/** Claims sends in shared statements; undefined while the database is unavailable: the sweep re-queues them. */
 function createClaims({ db, worker, log, isAlive }: SendsParts) {
   const outageLogger = createOutageLogger(log, {
     unavailable: "send_claims.failed",
@@ -120,7 +126,7 @@ function createClaims({ db, worker, log, isAlive }: SendsParts) {
   const batcher = createBatcher<SendRef, { row: ClaimedSend | undefined; lease: string }>({
     maxItems: MAX_BATCH_ROWS,
     async run(refs) {
-      if (!isAlive()) throw new Error("no heartbeat");
+      if (!isAlive()) throw new Error("this worker has no recent heartbeat");
       const lease = randomUUID();
       const claimed = await claimSends(db, refs, { token: lease, worker });
       const rows = new Map(claimed.map((row) => [row.id, row]));

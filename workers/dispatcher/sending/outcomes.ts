@@ -7,7 +7,7 @@ import type { SendOutcome } from "../../../src/platforms/sends.ts";
 import type { ClaimedSend } from "../../../src/store/messages/claim-sends.ts";
 import type { SendFinish } from "../../../src/store/messages/finish-sends.ts";
 
-/** How it goes on with a message, apart from whose it is, and what its client is told. */
+/** The outcome of a send without its key and lease, and the events for its client. */
 export interface MessageOutcome {
   finish: Omit<SendFinish, "client_id" | "id" | "lease">;
   events: EventDraft[];
@@ -16,23 +16,23 @@ export interface MessageOutcome {
   fault?: Error;
 }
 
-/** What is behind it when an ending is decided. */
+/** Progress of a send when its outcome is decided. */
 export interface Progress {
-  /** What the parts that the platform took are known by. */
+  /** Platform ids of the parts that the platform accepted. */
   ids: readonly (string | null)[];
   at: Date;
-  /** Milliseconds that word of an unknown outcome is waited for. */
+  /** Milliseconds that a send of unknown outcome waits for a status webhook. */
   unknownTimeoutMs: number;
 }
 
 type SpecificOutcome<O extends SendOutcome["outcome"]> = Extract<SendOutcome, { outcome: O }>;
 
-/** So often is tried what we cannot even build. */
+/** Attempts after which a message that cannot be built fails. */
 const MAX_INTERNAL_FAILURES = 5;
 
 export function accepted(row: ClaimedSend, progress: Progress): MessageOutcome {
   const { ids, at } = progress;
-  // Only the chat platform tells when it has sent what it took.
+  // Only the chat platform reports when it has sent an accepted message.
   const statuses = row.platform === "chatapp" ? ["accepted"] : ["accepted", "sent"];
   const updatedRow = { ...row, platform_message_id: ids[0] ?? null };
   return {
@@ -65,14 +65,14 @@ export function refused(row: ClaimedSend, progress: Progress, error: MessageErro
   };
 }
 
-/** Nothing was sent of it, or of its next part. */
+/** For a message, or its next part, that was not sent. */
 export function retryLater(
   row: ClaimedSend,
   progress: Progress,
   retry: SpecificOutcome<"retry">,
 ): MessageOutcome {
   const { error: platformError, wait = 0, pair } = retry;
-  // Not asked at all: we have been told before to stay away.
+  // No request was made: the platform asked for a pause earlier.
   const isHeld = platformError === undefined && wait > 0;
   const delay = isHeld ? wait : Math.max(wait, (pair ? pairRetryDelay : sendRetryDelay)(row.attempts + 1));
   const error = platformError && toMessageError(platformError);
@@ -87,7 +87,7 @@ export function retryLater(
   };
 }
 
-/** As if nothing had been. */
+/** Due again immediately; no attempt is counted. */
 export const notAttempted = (row: ClaimedSend, progress: Progress): MessageOutcome => ({
   finish: reschedule(row, progress, 0),
   events: [],
@@ -106,7 +106,7 @@ export const unknown = (row: ClaimedSend, progress: Progress): MessageOutcome =>
 
 export function internalFailure(row: ClaimedSend, progress: Progress, fault: Error): MessageOutcome {
   const error = JSON.stringify(NOT_BUILT);
-  // What was tried in vain for other reasons before may get better.
+  // A send whose last attempt failed for another reason may still succeed.
   const shouldFail = row.attempts + 1 >= MAX_INTERNAL_FAILURES && row.last_error === error;
   if (shouldFail) return { ...refused(row, progress, NOT_BUILT), fault };
   const finish = { ...reschedule(row, progress, sendRetryDelay(row.attempts + 1)), attempt: 1, error };
@@ -123,7 +123,7 @@ const progressColumns = ({ ids }: Progress) => ({
   delay_ms: null,
 });
 
-/** It is due again, but not after its time is over. */
+/** Due again after the delay, at the latest when the message expires. */
 const reschedule = ({ expires_at }: ClaimedSend, progress: Progress, delay: number) => ({
   ...progressColumns(progress),
   outcome: "waiting" as const,
@@ -132,7 +132,7 @@ const reschedule = ({ expires_at }: ClaimedSend, progress: Progress, delay: numb
   delay_ms: Math.min(delay, Math.max(0, expires_at.getTime() - Date.now())),
 });
 
-/** The number stands in front of the platform's sentence, too. */
+/** The platform's message repeats the code at its start. */
 const messageWithoutCode = ({ message }: PlatformError) => message.replace(/^\(#\d+\) /, "");
 
 export const toMessageError = (error: PlatformError): MessageError => ({

@@ -1,13 +1,13 @@
 import { MAX_SLOT_WAIT_MS, type SendRateLimiter } from "../../../src/queue/send-rate.ts";
 import type { SendRef } from "../../../src/store/messages/claim-sends.ts";
 
-/** A send and the milliseconds until its channel's rate lets it go out. */
+/** A send and the milliseconds until its rate slot. */
 export interface PlannedSend extends SendRef {
   slotAt: number;
   wait: number;
 }
 
-/** The wait of a send without a slot, and of all sends while Redis does not answer. */
+/** The wait of a send without a slot, and of all sends while Redis is unavailable. */
 const RETRY_SLOT_DELAY_MS = MAX_SLOT_WAIT_MS + 100;
 
 /** Reserves a slot of each channel's rate for each of its sends. */
@@ -19,7 +19,7 @@ export async function planSends(
   return (await Promise.all(channels.map((sends) => planChannel(rateLimiter, sends)))).flat();
 }
 
-/** Sends whose reserved slot has come go before those that have none yet. */
+/** Sends whose reserved slot has come get slots before those that had none yet. */
 async function planChannel(rateLimiter: SendRateLimiter, refs: readonly SendRef[]): Promise<PlannedSend[]> {
   const [channel] = refs as [SendRef, ...SendRef[]];
   const due = refs.filter(({ slotAt }) => slotAt !== undefined);
@@ -40,7 +40,7 @@ async function planChannel(rateLimiter: SendRateLimiter, refs: readonly SendRef[
   ];
 }
 
-/** A stream may name a send twice. */
+/** Drops duplicates, because a stream may name a send twice. */
 function groupByChannel(refs: readonly SendRef[]): Map<string, SendRef[]> {
   const channels = new Map<string, SendRef[]>();
   for (const ref of new Map(refs.map((one) => [one.id, one])).values())

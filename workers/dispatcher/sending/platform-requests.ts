@@ -5,7 +5,7 @@ import { openChannelToken } from "../../../src/security/channel-token.ts";
 import type { SecretBox } from "../../../src/security/secret-box.ts";
 import type { ClaimedSend } from "../../../src/store/messages/claim-sends.ts";
 
-/** What else was said of how to send a message. */
+/** Options of a message besides its content. */
 interface SendOptions {
   context?: { message_id: string };
   messaging_type?: string;
@@ -17,7 +17,7 @@ export interface RequestParts {
   secretBox: SecretBox;
 }
 
-/** The requests that a message becomes, in their order. Throws where it cannot be built, which will hardly be better later. */
+/** Returns the requests that send a message, in order. Throws when it cannot be built; a retry rarely helps. */
 export function requestsOf(
   { platforms, secretBox }: RequestParts,
   row: ClaimedSend,

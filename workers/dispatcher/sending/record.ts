@@ -6,7 +6,7 @@ import type { ClaimedSend } from "../../../src/store/messages/claim-sends.ts";
 import type { SettledSend } from "../../../src/store/messages/settled-sends.ts";
 import type { MessageOutcome } from "./outcomes.ts";
 
-/** One line for each message that is given up: what it waited for has not come. */
+/** Logs and counts each message that failed because it waited too long. */
 export const createAbandonedSendRecorder =
   (log: Log, metrics: Metrics) =>
   ({ client_id: client, id, channel_id: channel, platform }: SettledSend, { code }: MessageError): void => {
@@ -14,11 +14,11 @@ export const createAbandonedSendRecorder =
     log.warn("message.abandoned", { client, message_id: id, channel, platform, code });
   };
 
-/** One line for each attempt to send, and what is counted of it: nothing of what was said, or to whom. */
+/** Logs and counts each attempt to send, without content and recipient. */
 export function createSendRecorder(log: Log, metrics: Metrics) {
   return (row: ClaimedSend, { finish, error, fault }: MessageOutcome, ms: number): void => {
     const { outcome, attempt, delay_ms } = finish;
-    if (attempt === 0) return; // the platform was not asked, as its own line says
+    if (attempt === 0) return; // not counted as an attempt
     metrics.sends.inc({ platform: row.platform, outcome });
     metrics.sendSeconds.observe(ms / SECOND);
     log[fault ? "error" : "info"]("message.sent", {

@@ -26,13 +26,13 @@ interface SenderParts extends RequestParts {
 }
 
 interface SendParts extends SenderParts {
-  /** Writes that a request is about to go out; false where the lease is lost. */
+  /** Records that a request is about to be sent; false when the lease is lost. */
   mark(mark: Omit<SendMark, "lease">): Promise<boolean>;
 }
 
 const MAX_MARK_BATCH_ROWS = 100;
 
-/** Sends one message under its lease; undefined where another worker decides its outcome by now. */
+/** Sends one message under its lease; undefined when the lease is lost and another worker decides the outcome. */
 export function createMessageSender(parts: SenderParts) {
   const marks = createBatcher<SendMark, boolean>({
     maxItems: MAX_MARK_BATCH_ROWS,
@@ -52,7 +52,7 @@ async function sendMessage(parts: SendParts, row: ClaimedSend): Promise<MessageO
     for (const request of requestsOf(parts, row).slice(ids.length)) {
       const marked = await markAttempt(parts, row, ids);
       if (marked !== "marked") return marked === "lost" ? undefined : notAttempted(row, progress());
-      // Whatever is thrown here, the request may have left.
+      // The request may have been sent even when it throws.
       const outcome = await request().catch((): SendOutcome => ({ outcome: "unknown" }));
       if (outcome.outcome !== "accepted")
         return await outcomeOfFailedRequest(parts, row, { outcome, progress: progress() });
@@ -63,18 +63,18 @@ async function sendMessage(parts: SendParts, row: ClaimedSend): Promise<MessageO
     return internalFailure(
       row,
       progress(),
-      error instanceof Error ? error : new Error("not built", { cause: error }),
+      error instanceof Error ? error : new Error("the message could not be built", { cause: error }),
     );
   }
 }
 
-/** What no index could take is not kept: nothing the platform says later is matched by it. */
+/** Null for an id that the index cannot store; status webhooks with such an id match no message. */
 const storableId = (id: string | undefined): string | null =>
   id !== undefined && /^[\x21-\x7e]{1,512}$/.test(id) ? id : null;
 
 type MarkOutcome = "marked" | "lost" | "not written";
 
-/** Without it nothing is sent: after a crash nobody could tell. */
+/** No request is sent without this mark: after a crash, an unmarked send counts as not sent. */
 async function markAttempt(
   { mark }: SendParts,
   row: ClaimedSend,
@@ -82,7 +82,7 @@ async function markAttempt(
 ): Promise<MarkOutcome> {
   const { client_id, id } = row;
   const sendMark = { client_id, id, parts_sent: ids.length, platform_message_id: ids[0] ?? null };
-  // A process that stood still for longer may have lost its lease, and the message may have failed.
+  // After a longer pause the lease may be lost, and the message may have failed meanwhile.
   const began = performance.now();
   return mark(sendMark).then(
     (hasLease) =>
@@ -91,7 +91,7 @@ async function markAttempt(
   );
 }
 
-/** Whoever sends it again must know what has arrived. */
+/** Notes which part was sent, so that the client does not send it again. */
 function toRefusalError(refusal: PlatformError, { ids }: Progress): MessageError {
   const error = toMessageError(refusal);
   if (ids.length === 0) return error;
@@ -116,7 +116,7 @@ async function outcomeOfFailedRequest(
       return unknown(row, progress);
     case "refused": {
       if (!outcome.tokenDead) return refused(row, progress, toRefusalError(outcome.error, progress));
-      // The message waits for the channel to be connected again; what cannot be written is noticed by the next one.
+      // The message waits until the channel is reconnected; when this write fails, the next send repeats it.
       await invalidateChannelToken(parts.db, { ...row, id: row.channel_id }).catch(() => {});
       return retryLater(row, progress, { outcome: "retry", error: outcome.error, pair: false });
     }

@@ -26,11 +26,11 @@ import {
 } from "../sweep-loop.ts";
 
 export interface SendSweepParts extends SweepParts {
-  /** Of the events. */
+  /** Notifies of the events. */
   notifier: QueueNotifier;
   /** Milliseconds that a send of unknown outcome waits for a status webhook. */
   unknownTimeoutMs: number;
-  /** Called for each message that has failed and is not tried again. */
+  /** Called for each message that failed and is not retried. */
   onAbandoned(row: SettledSend, error: MessageError): void;
 }
 
@@ -62,7 +62,7 @@ async function readCapacity(streams: Streams): Promise<Capacity | undefined> {
   return depths.some((depth) => depth >= MAX_STREAM_DEPTH) ? undefined : { epoch };
 }
 
-/** A request that was not written is due again; one that may have been written is unknown, and never sent again. */
+/** Sends without a started request are due again; those with one become unknown and are never sent again. */
 async function recover(tx: Queryable, { unknownTimeoutMs, notifier }: SendSweepParts) {
   const released = await requeueUnstartedSends(tx, LEASE_LIMITS);
   const unknown = await markSendsUnknown(tx, { ...LEASE_LIMITS, waitMs: unknownTimeoutMs });
@@ -71,13 +71,13 @@ async function recover(tx: Queryable, { unknownTimeoutMs, notifier }: SendSweepP
   return { counts: { released, unknown: unknown.length }, afterCommit: notify };
 }
 
-/** A status webhook that came meanwhile says whether the platform took the message. */
+/** A status webhook may have arrived meanwhile; it decides whether the platform accepted the message. */
 const OUTCOME_BY_STATUS: Readonly<Record<string, "unknown" | "rejected">> = {
   unknown: "unknown",
   failed: "rejected",
 };
 
-/** Fails what has waited too long for a status, a channel or its turn, and lets later messages to the same people go. */
+/** Fails sends that waited too long for a status, a channel or their turn; releases later sends to the same people. */
 async function settle(tx: Queryable, { notifier, onAbandoned }: SendSweepParts) {
   const [unconnected, expired] = [JSON.stringify(CHANNEL_DISCONNECTED), JSON.stringify(EXPIRED)];
   const unknown = await failUnknown(tx, JSON.stringify(OUTCOME_UNKNOWN));
@@ -98,7 +98,7 @@ async function settle(tx: Queryable, { notifier, onAbandoned }: SendSweepParts) 
   };
 }
 
-/** Records events and returns what notifies the dispatchers, for after the commit. */
+/** Records events; returns the function that notifies the dispatchers after the commit. */
 async function recordDeferred(
   tx: Queryable,
   events: readonly EventDraft[],

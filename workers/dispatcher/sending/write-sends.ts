@@ -5,19 +5,19 @@ import type { Database } from "../../../src/store/database/database.ts";
 import { finishSends, type SendFinish } from "../../../src/store/messages/finish-sends.ts";
 import { releaseNextSends } from "../../../src/store/messages/send-order.ts";
 
-/** How it goes on with a message, and what its client is told of it. */
+/** The outcome of a send, and the events for its client. */
 export interface FinishedSend extends SendFinish {
   events: readonly EventDraft[];
 }
 
 interface WriteSendsParts {
   db: Database;
-  /** Of the events. */
+  /** Notifies of the events. */
   notifier: QueueNotifier;
   streams: Streams;
 }
 
-/** Writes down how it goes on with messages and what their clients are told, all or nothing; answers whose lease still held. */
+/** Writes outcomes and their events in one transaction; returns the ids whose lease still held. */
 export async function writeSends(
   { db, notifier, streams }: WriteSendsParts,
   sends: readonly FinishedSend[],
@@ -35,14 +35,14 @@ export async function writeSends(
     );
     return rows;
   });
-  // Whoever has waited for one of these. What fails of it is left to the sweeper.
+  // Release the sends that waited for these. When that fails, the sweep does it.
   await releaseNextSends(db, finished)
     .then((next) => (next.length > 0 ? streams.add("outbound", next) : undefined))
     .catch(() => {});
   return finished.map(({ id }) => id);
 }
 
-/** Without what the platform calls it: all else that others have said is JSON within JSON, which every database can keep. */
+/** Drops the platform's ids, the only remote text that Postgres may reject; undefined when there are none. */
 export function withoutPlatformIds(send: FinishedSend): FinishedSend | undefined {
   if (send.platform_message_id === null && send.caption_message_id === null) return undefined;
   return { ...send, platform_message_id: null, caption_message_id: null };

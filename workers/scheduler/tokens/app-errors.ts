@@ -2,7 +2,7 @@ import { PlatformFailure } from "../../../src/platforms/errors/failure.ts";
 
 type AppErrorKind = "no answer" | "pause";
 
-/** Trouble that is not of one connection: the platform does not tell the app anything, or wants to be left alone by it. */
+/** A failure that concerns the whole app: the platform does not answer it, or asked it to pause. */
 export class AppError extends Error {
   override name = "AppError";
   readonly kind: AppErrorKind;
@@ -15,18 +15,18 @@ export class AppError extends Error {
   }
 }
 
-/** The question about a token is the app's own: what keeps it from being answered may well concern all of them. */
+/** For the inspection of a token, which the app requests itself: its failure may concern all connections. */
 export function throwAppError(error: unknown): never {
   throw error instanceof PlatformFailure
     ? new AppError(isAppPause(error) ? "pause" : "no answer", error)
     : error;
 }
 
-/** Of a question that is a connection's own only a pause of the app concerns the others. */
+/** For requests with a connection's own token: only a pause of the app concerns other connections. */
 export function rethrowPause(error: unknown): never {
   throw error instanceof PlatformFailure && isAppPause(error) ? new AppError("pause", error) : error;
 }
 
-/** Held, it was not even asked, for the app is paused; throttled, the platform has just said what is. */
+/** held: the request was not sent, because the app is paused. throttled: the platform's answer says what to pause. */
 const isAppPause = ({ verdict, holds }: PlatformFailure): boolean =>
   verdict === "held" || (verdict === "throttled" && holds === "app");

@@ -9,7 +9,7 @@ import type { ConnectionRow } from "../../../src/store/ads/ad-connections.ts";
 import { rethrowPause } from "./app-errors.ts";
 import type { CheckParts, Findings } from "./findings.ts";
 
-/** Reads the accounts of a connection anew. Its token may die in the course of it. */
+/** Reads the accounts of a connection again. Revokes the connection when the platform reports its token as dead. */
 export async function checkAccounts(
   parts: CheckParts,
   connection: ConnectionRow,
@@ -31,10 +31,13 @@ interface ConnectionAccounts {
   rows: readonly AdAccountRow[];
 }
 
-/** What the platform says of each account, by its id there; null where it says that the token may not know. */
+/** The platform's data of each account, by its id there; null when the token may not read it. */
 type AccountsById = Map<string, PlatformAdAccount | null>;
 
-/** A list that lacks one proves nothing, and one that is refused not for each: those are asked for by name, but once. */
+/**
+ * Reads accounts that the list lacks one by one: neither a gap nor a refused list proves that an account is unreachable.
+ * Skips those already known to be unreachable.
+ */
 async function readAccounts(
   { ads }: CheckParts,
   { connection, token, rows }: ConnectionAccounts,
@@ -80,7 +83,7 @@ async function recordAccounts(
   return { updated: changed, unreached: unreachable.length, ...subscribed };
 }
 
-/** For which that failed when they were activated. */
+/** True when the subscription failed on activation. */
 const needsSubscription = ({ status, subscribed_at }: AdAccountRow) =>
   status === "active" && subscribed_at === null;
 

@@ -8,7 +8,7 @@ import { checkAccounts } from "./check-accounts.ts";
 import { type CheckParts, type Findings, NO_FINDINGS } from "./findings.ts";
 import { updateExpiry } from "./warnings.ts";
 
-/** Looks at the token of a connection, and with it at the connection's accounts. Throws what keeps the platform from telling. */
+/** Checks the token and the accounts of a connection. Throws when the platform gives no usable answer. */
 export async function checkConnection(parts: CheckParts, connection: ConnectionRow): Promise<Findings> {
   const { secretBox, ads, log } = parts;
   const { id, client_id: client } = connection;
@@ -21,12 +21,12 @@ export async function checkConnection(parts: CheckParts, connection: ConnectionR
     log.warn("ad_connection.suspended", { ...about, reason: inspection.reason });
     return { ...NO_FINDINGS, suspended: 1 };
   }
-  // Before the accounts, which may be closed to it: that it ends is true all the same.
+  // Record the expiry first: it is valid even when reading the accounts fails.
   const warned = await updateExpiry(parts, connection, inspection.expiresAt);
   return { ...NO_FINDINGS, warned, ...(await checkAccounts(parts, connection, token)) };
 }
 
-/** A token that is called invalid without a word that it is dead: too little to erase it. What it is used for tells. */
+/** "Invalid" alone does not prove that a token is dead, and a dead one is erased: tries the token to find out. */
 async function isDeadInUse({ ads }: CheckParts, token: string, about: Fields): Promise<boolean> {
   try {
     await ads.accounts.listAll(token, about);

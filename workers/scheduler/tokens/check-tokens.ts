@@ -14,19 +14,19 @@ import { checkConnection } from "./check-connection.ts";
 import { type CheckParts, type Findings, NO_FINDINGS } from "./findings.ts";
 
 const MAX_BATCH_ROWS = 100;
-/** Of many connections the calls are spread: so many a second are begun, and so many are under way at once. */
+/** Spreads the calls: checks started per second, and checks that run concurrently. */
 const MAX_CHECKS_PER_SECOND = 20;
 const MAX_CONCURRENT_CHECKS = 4;
 /**
- * How much silence in a row means that the platform is away. That it does not tell of a token weighs more than that it does not
- * list its accounts: those may be many, of one client, and the others must be looked at too.
+ * The platform counts as unavailable when failures in a row reach this weight. A failed inspection of a token weighs more
+ * than a failed account list: one client can cause many of those, and the others must still be checked.
  */
 const MAX_SILENCE_WEIGHT = 50;
 const SILENCE_WEIGHTS = { "no answer": 10, pause: MAX_SILENCE_WEIGHT } as const;
 
 /**
- * Looks at every connection once in a tick, the longest unseen first. One that is stopped, by its process or by the
- * platform's pauses, goes on there: whoever runs the same tick again, or the next.
+ * Checks every connection once per tick, the longest unchecked first. When a shutdown or the platform stops a run, the
+ * next run of the same tick, or the next tick, continues with the unchecked ones.
  */
 export async function checkTokens(
   parts: CheckParts,
@@ -50,7 +50,7 @@ export async function checkTokens(
     try {
       await checkAndCount(connection);
     } catch (error) {
-      if (shouldStop()) return; // for what another met; it comes before those that were looked at
+      if (shouldStop()) return; // stopped by another check: this one stays unchecked and comes first next time
       lastError = error as Error;
       silenceWeight = silenceWeightOf(error) === 0 ? 0 : silenceWeight + silenceWeightOf(error);
       if (error instanceof AppError && error.kind === "pause") return;
@@ -62,7 +62,7 @@ export async function checkTokens(
 
   while (!shouldStop()) {
     const batch = await listUncheckedConnections(parts.db, scheduledAt, MAX_BATCH_ROWS);
-    // Somebody may be at another tick, after a scheduler came back from the dead: each looks at each once.
+    // A scheduler that was wrongly taken for dead may mark connections with another tick: check each once per run.
     const unseen = batch.filter(({ id }) => !seen.has(id));
     if (unseen.length === 0) break;
     await runThrottled(unseen, checkOnce, shouldStop);
@@ -72,7 +72,7 @@ export async function checkTokens(
     ...totals,
     left: shouldStop() ? await countUncheckedConnections(parts.db, scheduledAt) : 0,
   };
-  // The operator should not read that all is well where nothing was found out, or not the rest.
+  // A run that checked nothing, or stopped early, must not be recorded as ok.
   if (lastError && (shouldStop() || totals.checked === 0))
     throw new JobError(lastError.message, counts, { cause: lastError });
   return counts;
@@ -84,7 +84,7 @@ function silenceWeightOf(error: unknown): number {
   return isSilent ? 1 : 0;
 }
 
-/** Verdicts that a platform which is away gives rise to. */
+/** Verdicts that an unavailable platform causes. */
 const SILENT_VERDICTS: readonly Verdict[] = [
   "transient",
   "timeout",
@@ -104,7 +104,7 @@ function logCheckFailed(
   log.warn("ad_connection.check_failed", { client, connection, ...errorFields });
 }
 
-/** In lanes that all stop when one of them fails, before it is said that they have. */
+/** When the work throws, starts no further items, waits for those that run, and throws the error. */
 async function runThrottled<T>(
   items: readonly T[],
   work: (item: T) => Promise<void>,

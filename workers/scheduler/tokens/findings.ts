@@ -12,9 +12,9 @@ export interface CheckParts {
 }
 
 export const NO_FINDINGS = {
-  /** Tokens that wait for their person to do something at the platform. */
+  /** Tokens whose owner has to act at the platform. */
   suspended: 0,
-  /** The rest are accounts. */
+  /** This count and the following ones are of accounts. */
   revoked: 0,
   updated: 0,
   unreached: 0,
@@ -23,5 +23,5 @@ export const NO_FINDINGS = {
   not_subscribed: 0,
 };
 
-/** How many it concerned. */
+/** Counts by finding. */
 export type Findings = typeof NO_FINDINGS;

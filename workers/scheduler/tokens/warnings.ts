@@ -5,17 +5,17 @@ import { listAccountsOfConnection } from "../../../src/store/ads/ad-accounts.ts"
 import { type ConnectionRow, setExpiry } from "../../../src/store/ads/ad-connections.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 
-/** So many days before a token ends its client is warned, once each. */
+/** Days before a token expires at which its client is warned, once each. */
 const WARNING_DAYS = [14, 7, 1] as const;
 
 export interface Warning {
-  /** Which of the warnings it is. */
+  /** The value of WARNING_DAYS that was reached. */
   threshold: number;
-  /** A day that has begun counts. */
+  /** Rounded up. */
   daysLeft: number;
 }
 
-/** The warning that has come for a token that ends then, given or not; a token without an end needs none. */
+/** Returns the warning that is due, sent or not; undefined when the token has expired or does not expire soon. */
 export function dueWarning(expiresAt: Date | null, now: number): Warning | undefined {
   const left = expiresAt === null ? Number.POSITIVE_INFINITY : expiresAt.getTime() - now;
   if (left <= 0) return undefined;
@@ -28,7 +28,7 @@ interface WarningParts {
   now(): number;
 }
 
-/** Keeps when the token ends, as far as the platform has told, and warns of each account that is connected by it. Answers how many. */
+/** Stores the expiry that the platform reported and warns about each account of the token. Returns the warnings sent. */
 export async function updateExpiry(
   { db, now }: WarningParts,
   { id, expires_at, warned_days }: ConnectionRow,
