@@ -3,19 +3,21 @@ import { EXCERPT_SOURCE_BYTES, excerptOf } from "../../src/delivery/answer-excer
 
 const TOKEN = "whsec_cgLiAARe4/k0Q+c6N3&<\"'x=";
 
-t.test("a token is not kept, however a receiver has written it", async (t) => {
+t.test("the excerpt contains no token, regardless of its escaping", async (t) => {
   const coded = (code: (character: string) => string) => TOKEN.replace(/[^A-Za-z0-9_]/g, code);
   const hex = (character: string) => character.charCodeAt(0).toString(16);
   const spellings = {
-    "as it is": TOKEN,
+    "without escaping": TOKEN,
     "in JSON": JSON.stringify(TOKEN),
     "in JSON with escaped slashes": JSON.stringify(TOKEN).replaceAll("/", "\\/"),
-    "in JSON that escapes all": coded((character) => `\\u00${hex(character)}`),
+    "in JSON that escapes every character": coded((character) => `\\u00${hex(character)}`),
     "in a URL": encodeURIComponent(TOKEN),
-    "in a URL in small letters": encodeURIComponent(TOKEN).toLowerCase(),
+    "in a lowercase URL": encodeURIComponent(TOKEN).toLowerCase(),
     "in HTML": coded((character) => `&#${character.charCodeAt(0)};`),
     "in HTML with hex": coded((character) => `&#x${hex(character).toUpperCase()};`),
-    "in HTML with names": TOKEN.replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll('"', "&quot;"),
+    "in HTML with named entities": TOKEN.replaceAll("&", "&amp;")
+      .replaceAll("<", "&lt;")
+      .replaceAll('"', "&quot;"),
   };
   for (const [title, spelling] of Object.entries(spellings)) {
     const excerpt = excerptOf(Buffer.from(`{"x-webhook-token": ${spelling}}`), TOKEN);
@@ -25,7 +27,7 @@ t.test("a token is not kept, however a receiver has written it", async (t) => {
 });
 
 t.test(
-  "a token that begins at the end of what is kept is seen whole, with every character escaped",
+  "a token that begins at the end of the excerpt is redacted, even with every character escaped",
   async (t) => {
     const token = "+".repeat(256);
     const answer = Buffer.from("x".repeat(1_020) + token.replaceAll("+", "\\u002b"));
@@ -34,7 +36,7 @@ t.test(
   },
 );
 
-t.test("a token full of what regular expressions mean something by is just a text", async (t) => {
+t.test("a token's regular expression characters are matched literally", async (t) => {
   const token = [".*+?^$", "{}()|[]\\/-aaaaaa"].join("");
   t.equal(excerptOf(Buffer.from(`a ${token} b`), token), "a [token] b");
   t.equal(excerptOf(Buffer.from("nothing of it"), token), "nothing of it");

@@ -23,7 +23,7 @@ const among = (ranges: string) => createDestinations(cidrs.parse(ranges) ?? []);
 const LOOPBACK = among("127.0.0.0/8,::1/128");
 const NOWHERE_PRIVATE = among("");
 
-/** A poster of the test's own, and how it posts. */
+/** Returns the post function of a new poster. */
 function createPost(t: Test, parts: Partial<PosterParts> = {}) {
   const poster = createEventPoster({
     destinations: LOOPBACK,
@@ -55,7 +55,7 @@ const answerWith = (status: number, headers: Record<string, string> = {}, body =
     response.writeHead(status, headers).end(body);
   }) as (request: IncomingMessage, response: ServerResponse) => void;
 
-t.test("an event arrives as it was posted", async (t) => {
+t.test("an event arrives with the posted headers and body", async (t) => {
   let received:
     | { method?: string; url?: string; headers: IncomingMessage["headers"]; body: string }
     | undefined;
@@ -81,7 +81,7 @@ t.test("an event arrives as it was posted", async (t) => {
   t.match(received, { method: "POST", url: "/in/chat/receiveMessage", body: PAYLOAD });
 });
 
-t.test("only a 2xx is a success", async (t) => {
+t.test("only a 2xx counts as delivered", async (t) => {
   const CASES: [status: number, outcome: string, error: string | null][] = [
     [200, "delivered", null],
     [204, "delivered", null],
@@ -103,7 +103,7 @@ t.test("only a 2xx is a success", async (t) => {
       { outcome, statusCode, error, excerpt: null, retryAfter: "120" },
       `${statusCode}`,
     );
-  t.equal(backend.connections(), 1, "over one connection");
+  t.equal(backend.connections(), 1, "all over one connection");
 });
 
 t.test("a redirect is not followed", async (t) => {
@@ -115,7 +115,7 @@ t.test("a redirect is not followed", async (t) => {
   t.equal(hidden.connections(), 0);
 });
 
-t.test("nothing connects to an address that is not allowed", async (t) => {
+t.test("the poster does not connect to an address that is not allowed", async (t) => {
   const backend = await startBackend(t, answerWith(200));
   const { port } = backend;
   const refused = { outcome: "failed", statusCode: null, error: "address not allowed", excerpt: null };
@@ -127,13 +127,13 @@ t.test("nothing connects to an address that is not allowed", async (t) => {
         `${scheme}://${host}`,
       );
   const elsewhere = { destinations: among("10.0.0.0/8") };
-  t.match(await createPost(t, elsewhere)(backend.url), refused, "another range is exempt");
+  t.match(await createPost(t, elsewhere)(backend.url), refused, "only another range is allowed");
   t.match(await createPost(t, elsewhere)("http://8.8.8.8"), refused, "http to a public address");
   const toPublic = { ...elsewhere, resolver: resolveTo(["8.8.8.8"]) };
   t.match(
     await createPost(t, toPublic)("http://name.example"),
     refused,
-    "http to a name of a public address",
+    "http to a name with a public address",
   );
   for (const answer of [
     ["127.0.0.1"],
@@ -148,7 +148,7 @@ t.test("nothing connects to an address that is not allowed", async (t) => {
   t.equal(backend.connections(), 0);
 });
 
-t.test("a name that was public when it was configured and is loopback now is refused", async (t) => {
+t.test("a name that was public when configured and now resolves to loopback is refused", async (t) => {
   const backend = await startBackend(t, answerWith(200));
   const resolver = resolveTo(["8.8.8.8"], ["127.0.0.1"]);
   const url = `https://name.example:${backend.port}`;
@@ -159,7 +159,7 @@ t.test("a name that was public when it was configured and is loopback now is ref
   t.equal(backend.connections(), 0);
 });
 
-t.test("whom the socket has really reached is asked too, before anything is sent", async (t) => {
+t.test("the connected peer's address is checked before anything is sent", async (t) => {
   const received: string[] = [];
   const backend = await startTcpBackend(t, (socket) => socket.on("data", (data) => received.push(`${data}`)));
   const peers: [string, string][] = [];
@@ -176,7 +176,7 @@ t.test("whom the socket has really reached is asked too, before anything is sent
   t.same(received, []);
 });
 
-t.test("a name is resolved and its addresses are tried", async (t) => {
+t.test("a name is resolved and all its addresses are tried", async (t) => {
   const backend = await startBackend(t, answerWith(200));
   t.match(await createPost(t)(`http://localhost:${backend.port}`), { outcome: "delivered" });
   const resolver = resolveTo(["127.0.0.2", "127.0.0.1"]);
@@ -199,7 +199,7 @@ function drip(socket: Socket, first: string, then: string): void {
   socket.on("close", () => clearInterval(timer));
 }
 
-t.test("the deadline is over the whole exchange", async (t) => {
+t.test("the deadline covers the whole attempt", async (t) => {
   const deadline = 400;
   for (const [what, onSocket] of Object.entries(hanging)) {
     const backend = await startTcpBackend(t, (socket) => socket.once("data", () => onSocket(socket)));
@@ -210,17 +210,17 @@ t.test("the deadline is over the whole exchange", async (t) => {
   }
   const resolver: Resolver = () => new Promise(() => {});
   const unresolved = await createPost(t, { deadline, resolver })("http://name.example");
-  t.match(unresolved, { outcome: "failed", statusCode: null, error: "timeout" }, "a name that hangs");
+  t.match(unresolved, { outcome: "failed", statusCode: null, error: "timeout" }, "name resolution hangs");
 });
 
-t.test("a refusal counts even if the rest of it never comes", async (t) => {
+t.test("a refusal counts even when the rest of the answer never comes", async (t) => {
   const head = "HTTP/1.1 410 Gone\r\ncontent-length: 9999\r\n\r\n";
   const backend = await startTcpBackend(t, (socket) => socket.once("data", () => drip(socket, head, "y")));
   const posted = await createPost(t, { deadline: 300 })(backend.url);
   t.match(posted, { outcome: "refused", statusCode: 410, error: "HTTP 410", excerpt: /^y+$/ });
 });
 
-t.test("an informational answer comes before the answer", async (t) => {
+t.test("an informational answer is skipped", async (t) => {
   const backend = await startBackend(t, (request, response) => {
     response.writeEarlyHints({ link: "</a>; rel=preload" });
     answerWith(200)(request, response);
@@ -228,7 +228,7 @@ t.test("an informational answer comes before the answer", async (t) => {
   t.match(await createPost(t)(backend.url), { outcome: "delivered", statusCode: 200 });
 });
 
-t.test("an endless success is read as far as 64 KiB, with flat memory", async (t) => {
+t.test("only about 64 KiB of a huge answer are read, with flat memory", async (t) => {
   let written = 0;
   const chunk = Buffer.alloc(65_536, "x");
   const backend = await startBackend(t, async (request, response) => {
@@ -251,14 +251,14 @@ t.test("an endless success is read as far as 64 KiB, with flat memory", async (t
   t.ok(process.memoryUsage().rss - before < 30 * MIB);
 });
 
-t.test("an answer of exactly 64 KiB is read to its end", async (t) => {
+t.test("an answer of exactly 64 KiB is read completely", async (t) => {
   const backend = await startBackend(t, answerWith(200, {}, "x".repeat(65_536)));
   const post = createPost(t, { connections: 1 });
   for (const _ of [1, 2]) t.match(await post(backend.url), { outcome: "delivered" });
-  t.equal(backend.connections(), 1, "so its connection serves again");
+  t.equal(backend.connections(), 1, "the connection is reused");
 });
 
-t.test("a connection that fails is told in a few words", async (t) => {
+t.test("a failed connection has a short stable error text", async (t) => {
   const gone = await startTcpBackend(t, () => {});
   const closing = await startTcpBackend(t, (socket) => socket.destroy());
   const cut = await startTcpBackend(t, (socket) =>
@@ -289,7 +289,7 @@ t.test("a connection that fails is told in a few words", async (t) => {
   });
 });
 
-t.test("a certificate that nobody vouches for is not taken", async (t) => {
+t.test("an untrusted certificate is rejected", async (t) => {
   const { cert, key } = createSelfSignedCertificate(makeTempFolder(t));
   const received: string[] = [];
   const server = createHttpsServer(
@@ -309,7 +309,7 @@ t.test("a certificate that nobody vouches for is not taken", async (t) => {
   t.match(posted, { outcome: "failed", error: "TLS failed" });
 });
 
-t.test("the words of a failure", async (t) => {
+t.test("each error code has its error text", async (t) => {
   const coded = (code: string) => Object.assign(new Error("secret detail"), { code });
   const CASES: [unknown, string][] = [
     [coded("ECONNREFUSED"), "connection refused"],
@@ -334,7 +334,7 @@ t.test("the words of a failure", async (t) => {
   for (const [error, word] of CASES) t.equal(toErrorText(error), word, String(word));
 });
 
-t.test("a connection that breaks while it is reused is not tried again", async (t) => {
+t.test("a request is not repeated when a reused connection breaks", async (t) => {
   let requests = 0;
   const backend = await startTcpBackend(t, (socket) =>
     socket.on("data", () => {
@@ -350,7 +350,7 @@ t.test("a connection that breaks while it is reused is not tried again", async (
   t.equal(backend.connections(), 1);
 });
 
-t.test("a connection that was closed while it idled is made anew", async (t) => {
+t.test("a connection that was closed while idle is replaced", async (t) => {
   const sockets: Socket[] = [];
   const backend = await startTcpBackend(t, (socket) => {
     sockets.push(socket);
@@ -359,12 +359,12 @@ t.test("a connection that was closed while it idled is made anew", async (t) => 
   const post = createPost(t, { connections: 1 });
   t.match(await post(backend.url), { outcome: "delivered" });
   sockets[0]?.end();
-  await until("it is closed", () => sockets[0]?.closed);
+  await until("the connection is closed", () => sockets[0]?.closed);
   t.match(await post(backend.url), { outcome: "delivered" });
   t.equal(backend.connections(), 2);
 });
 
-t.test("to one origin there are no more connections than allowed", async (t) => {
+t.test("the number of connections to one origin is limited", async (t) => {
   let [now, maxOpen] = [0, 0];
   const backend = await startBackend(t, async (request, response) => {
     now += 1;
@@ -382,31 +382,31 @@ t.test("to one origin there are no more connections than allowed", async (t) => 
   t.equal(backend.connections(), 2);
 });
 
-t.test("a post that is given up ends at once", async (t) => {
+t.test("an aborted post ends immediately", async (t) => {
   const backend = await startTcpBackend(t, () => {});
   const post = createPost(t);
   const controller = new AbortController();
   const posted = post(backend.url, controller.signal);
-  await until("it is connected", () => backend.connections() === 1);
+  await until("the post is connected", () => backend.connections() === 1);
   controller.abort();
   t.match(await posted, { outcome: "failed", statusCode: null, error: "aborted" });
   t.match(
     await post(backend.url, controller.signal),
     { outcome: "failed", error: "aborted" },
-    "before it began",
+    "aborted before it began",
   );
   t.equal(backend.connections(), 1);
 });
 
-t.test("of an answer a text is kept that the database can keep", async (t) => {
+t.test("the excerpt is text that Postgres accepts", async (t) => {
   const CASES: [what: string, answer: Buffer, excerpt: string | null][] = [
     ["nothing", Buffer.alloc(0), null],
-    ["a text", Buffer.from("Grüße 👋"), "Grüße 👋"],
+    ["text", Buffer.from("Grüße 👋"), "Grüße 👋"],
     ["U+0000", Buffer.from("a\u0000b"), "a\ufffdb"],
-    ["no UTF-8", Buffer.from([0x61, 0xff, 0xfe, 0x62]), "a\ufffd\ufffdb"],
+    ["invalid UTF-8", Buffer.from([0x61, 0xff, 0xfe, 0x62]), "a\ufffd\ufffdb"],
     ["half a surrogate pair", Buffer.from([0xed, 0xa0, 0x80]), "\ufffd\ufffd\ufffd"],
     ["1,024 bytes", Buffer.from("x".repeat(1_024)), "x".repeat(1_024)],
-    ["more", Buffer.from("x".repeat(1_025)), "x".repeat(1_024)],
+    ["1,025 bytes", Buffer.from("x".repeat(1_025)), "x".repeat(1_024)],
     ["a character across the end", Buffer.from(`${"x".repeat(1_023)}ü`), "x".repeat(1_023)],
     ["the token", Buffer.from(`got ${TOKEN}, thanks`), "got [token], thanks"],
     ["the token across the end", Buffer.from("x".repeat(1_000) + TOKEN), `${"x".repeat(1_000)}[token]`],
@@ -414,7 +414,7 @@ t.test("of an answer a text is kept that the database can keep", async (t) => {
   const backend = await startBackend(t, async (request, response) => {
     await bodyOf(request);
     const [, answer] = CASES[Number(request.url?.slice(1))] as (typeof CASES)[number];
-    // Byte by byte at first: the pieces in which it arrives must not matter.
+    // Write the first bytes one by one: the excerpt must not depend on how chunks arrive.
     for (const byte of answer.subarray(0, 8)) response.write(Buffer.of(byte));
     response.end(answer.subarray(8));
   });

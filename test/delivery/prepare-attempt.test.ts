@@ -61,7 +61,7 @@ t.test("an aborted attempt fails", async (t) => {
   t.equal(backend.received.length, 0);
 });
 
-t.test("tokens that no key opens are a fault before anything is sent", async (t) => {
+t.test("preparing throws when no key decrypts the tokens", async (t) => {
   const { parts, backend, target } = await start(t);
   const unopenable = { ...target, secret_sealed: "lost.xyz" };
   t.throws(() => prepareAttempt(parts, unopenable, EVENT), { name: "SecretBoxError" });

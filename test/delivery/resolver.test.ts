@@ -17,7 +17,7 @@ const ZONE: Zone = {
   "dead.example": "silent",
 };
 
-t.test("a name has the addresses of both families", async (t) => {
+t.test("a name resolves to its addresses of both families", async (t) => {
   const servers = [await startNameServer(t, ZONE)];
   const resolver = createResolver({ destinations: among(""), servers });
   const addressesOf = async (host: string) => (await resolver(host)).map(({ address }) => address).sort();
@@ -29,7 +29,7 @@ t.test("a name has the addresses of both families", async (t) => {
     await t.rejects(resolver(host), { code: "ENOTFOUND" }, host);
 });
 
-t.test("localhost is this machine, as far as it may be reached", async (t) => {
+t.test("localhost resolves to the allowed loopback addresses", async (t) => {
   const servers = [await startNameServer(t, { localhost: ["8.8.8.8"] })];
   const rows: [string, string[]][] = [
     ["", ["127.0.0.1", "::1"]],
@@ -48,14 +48,14 @@ t.test("localhost is this machine, as far as it may be reached", async (t) => {
     }
 });
 
-t.test("names that only this machine knows count where there are private destinations", async (t) => {
+t.test("names that only the system knows resolve only when there are private destinations", async (t) => {
   const servers = [await startNameServer(t, ZONE)];
-  const host = "127.0.0.1"; // what the system answers without asking anybody
+  const host = "127.0.0.1"; // the system resolves it without a name server
   t.match(await createResolver({ destinations: among("127.0.0.0/8"), servers })(host), [{ address: host }]);
   await t.rejects(createResolver({ destinations: among(""), servers })(host), { code: "ENOTFOUND" });
 });
 
-t.test("name servers that never answer hold up nobody else", async (t) => {
+t.test("name servers that never answer do not delay other names", async (t) => {
   const destinations = among("127.0.0.0/8");
   const zone: Zone = { ...ZONE, ...Object.fromEntries(dead(40).map((host) => [host, "silent" as const])) };
   const resolver = createResolver({ destinations, servers: [await startNameServer(t, zone)] });
@@ -70,7 +70,7 @@ t.test("name servers that never answer hold up nobody else", async (t) => {
     body: "{}",
   });
   t.equal(outcome, "delivered");
-  t.ok(durationMs < 2_000, "which is how long the others wait at least");
+  t.ok(durationMs < 2_000, "shorter than the timeout of the other names");
   for (const { outcome } of await Promise.all(checks)) t.equal(outcome, "accepted");
 });
 

@@ -7,12 +7,12 @@ const EXPECTED_DELAYS_MS = [
   ...[1 * HOUR, 2 * HOUR, 4 * HOUR, 8 * HOUR, 12 * HOUR, 24 * HOUR, 24 * HOUR],
 ];
 
-t.test("thirteen attempts, each pause a fifth more or less than the schedule says", async (t) => {
+t.test("there are thirteen attempts, with the schedule's delays plus or minus a fifth", async (t) => {
   for (const [index, pause] of EXPECTED_DELAYS_MS.entries()) {
     const delays = Array.from({ length: 500 }, () => nextDelay(index + 1) as number);
     const [min, max] = [Math.min(...delays) / pause, Math.max(...delays) / pause];
     t.ok(min >= 0.8 && max <= 1.2, `after attempt ${index + 1}`);
-    t.ok(min < 0.85 && max > 1.15, "spread over all of it");
+    t.ok(min < 0.85 && max > 1.15, "spread over the whole range");
   }
   t.equal(nextDelay(13), undefined);
   t.equal(nextDelay(14), undefined);
@@ -44,7 +44,7 @@ const RETRY_AFTER_CASES: [string | null, number][] = [
   ["120, 240", 0],
 ];
 
-t.test("Retry-After is understood as seconds or as a date, up to a day, and otherwise ignored", async (t) => {
+t.test("Retry-After is parsed as seconds or as a date, up to a day, and otherwise ignored", async (t) => {
   for (const [header, delay] of RETRY_AFTER_CASES)
     t.equal(parseRetryAfter(header, NOW), delay, `${header}`.slice(0, 40));
 });

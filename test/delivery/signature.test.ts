@@ -11,7 +11,7 @@ const AT = new Date();
 const headersOf = (tokens: WebhookTokens, payload = PAYLOAD) =>
   attemptHeaders({ id: "evt_1", type: "message.received", payload, attempt: 3, tokens, at: AT });
 
-/** Whether a receiver that has this token finds the headers in order. */
+/** True when a receiver with this token accepts the headers. */
 function verifies(token: string, headers: Record<string, string>, format?: "raw"): boolean {
   try {
     new Webhook(token, format ? { format } : undefined).verify(PAYLOAD, headers);
@@ -21,7 +21,7 @@ function verifies(token: string, headers: Record<string, string>, format?: "raw"
   }
 }
 
-t.test("a generated token signs as the standard's own library verifies", async (t) => {
+t.test("the standard's library verifies a signature of a generated token", async (t) => {
   const token = generateWebhookToken();
   const headers = headersOf({ current: token });
   t.ok(verifies(token, headers));
@@ -32,7 +32,7 @@ t.test("a generated token signs as the standard's own library verifies", async (
   t.notOk(verifies(token, { ...headers, "webhook-timestamp": later }), "another time");
 });
 
-t.test("a client's own token signs, decoded where it is whsec_ and base64", async (t) => {
+t.test("a client's own token signs, decoded when it is whsec_ and base64", async (t) => {
   const encoded = [
     "whsec_MTIzNDU2Nzg5MGFi",
     "whsec_MTIzNDU2Nzg5MGE=",
@@ -58,7 +58,7 @@ t.test("a client's own token signs, decoded where it is whsec_ and base64", asyn
   for (const token of plain) t.ok(verifies(token, headersOf({ current: token }), "raw"), token);
 });
 
-t.test("in a grace both tokens verify, the new one's signature first", async (t) => {
+t.test("both tokens verify during the grace period, the new one's signature first", async (t) => {
   const [current, former] = [generateWebhookToken(), "the-former-own-token"];
   const headers = headersOf({ current, former });
   t.ok(verifies(current, headers));
@@ -70,7 +70,7 @@ t.test("in a grace both tokens verify, the new one's signature first", async (t)
   t.equal(headers["x-webhook-token"], current);
 });
 
-t.test("the headers are these", async (t) => {
+t.test("an attempt has these headers", async (t) => {
   const current = "my-own-token-0123456";
   const timestamp = String(Math.floor(AT.getTime() / 1000));
   const signature = createHmac("sha256", current).update(`evt_1.${timestamp}.${PAYLOAD}`).digest("base64");
@@ -82,7 +82,7 @@ t.test("the headers are these", async (t) => {
     "x-webhook-event": "message.received",
     "x-webhook-attempt": "3",
   };
-  t.same(headersOf({}), without, "without a token no signature and no token");
+  t.same(headersOf({}), without, "no signature without a token");
   t.same(headersOf({ current }), {
     ...without,
     "webhook-signature": `v1,${signature}`,

@@ -16,7 +16,7 @@ import { startDispatcher } from "../fixtures/processes/dispatcher.ts";
 import { makeTenant } from "../fixtures/tenants/tenants.ts";
 import { until } from "../fixtures/until.ts";
 
-/** What the poster says of answers from these paths, which Postgres keeps in no text. */
+/** Excerpts that Postgres rejects, by the path of the request. */
 const UNSTORABLE_EXCERPTS: Record<string, string> = { nul: "a\u0000b", surrogate: "a\ud800b" };
 
 const dispatcher = await startDispatcher(t, {
@@ -31,7 +31,7 @@ const dispatcher = await startDispatcher(t, {
 });
 const api = await startApi(t, { config: dispatcher.config });
 
-/** A client with a backend of its own, which changes its settings as clients do. */
+/** A client with its own backend, and a call to change its settings through the API. */
 async function startClient(t: Test) {
   const backend = await startClientBackend(t);
   const client = await makeTenant(dispatcher);
@@ -44,7 +44,7 @@ async function startClient(t: Test) {
 
 type Call = Awaited<ReturnType<typeof startClient>>["call"];
 
-/** Whether a receiver that has this token finds it in order. */
+/** True when a receiver with this token accepts the event. */
 function isSignedWith(token: string, { raw, headers }: ReceivedEvent, format?: "raw"): boolean {
   try {
     new Webhook(token, format && { format }).verify(raw, headers as Record<string, string>);
@@ -54,14 +54,14 @@ function isSignedWith(token: string, { raw, headers }: ReceivedEvent, format?: "
   }
 }
 
-/** The first attempt of an event that is waiting for its answer while the test goes on. */
+/** A client with one event whose first attempt waits for its answer. */
 async function startWithOneInFlight(t: Test) {
   const started = await startClient(t);
   const { backend, client } = started;
   backend.pauseAnswers();
   const id = await queueEvent(dispatcher, client);
-  await until("it is out", () => backend.openRequests() === 1);
-  /** The attempt fails, and the time of the next one has come. */
+  await until("the request is open", () => backend.openRequests() === 1);
+  /** Fails the attempt and makes the next one due. */
   const failAttempt = async () => {
     backend.answer = answerWith(200);
     backend.release(1, 503);
@@ -72,9 +72,9 @@ async function startWithOneInFlight(t: Test) {
 }
 
 const untilReceived = (backend: ClientBackend, id: string) =>
-  until("it arrives", () => backend.received.find((event) => event.id === id));
+  until("the event arrives", () => backend.received.find((event) => event.id === id));
 
-t.test("a backend verifies what it receives with the standard's own library", async (t) => {
+t.test("a backend verifies events with the standard's library", async (t) => {
   const { backend, client, call } = await startClient(t);
   const receiveNext = async () => untilReceived(backend, await queueEvent(dispatcher, client));
   const generate = async (grace_minutes: number) =>
@@ -92,13 +92,13 @@ t.test("a backend verifies what it receives with the standard's own library", as
   const rotated = await generate(10);
   const duringGrace = await receiveNext();
   t.ok(isSignedWith(rotated, duringGrace));
-  t.ok(isSignedWith(generated, duringGrace), "the former one too during its grace");
+  t.ok(isSignedWith(generated, duringGrace), "the former token too during the grace period");
   const [one, two] = String(duringGrace.headers["webhook-signature"]).split(" ");
   const withSignature = (signature?: string): ReceivedEvent => ({
     ...duringGrace,
     headers: { ...duringGrace.headers, "webhook-signature": signature as string },
   });
-  t.ok(isSignedWith(rotated, withSignature(one)), "the new one first");
+  t.ok(isSignedWith(rotated, withSignature(one)), "the new token's signature first");
   t.ok(isSignedWith(generated, withSignature(two)));
   t.equal(duringGrace.headers["x-webhook-token"], rotated);
 
@@ -110,7 +110,7 @@ t.test("a backend verifies what it receives with the standard's own library", as
   t.equal(last.headers["x-webhook-token"], ownToken);
 });
 
-t.test("a retry has the same id and body, byte for byte, and the next number", async (t) => {
+t.test("a retry has the same id and body and the next attempt number", async (t) => {
   const { backend, client } = await startClient(t);
   backend.answer = answerWith(503);
   const data = new JsonText('{"n": 12345678901234567890, "text":"ü\\u0000\\ud800"}');
@@ -131,12 +131,12 @@ t.test("a retry has the same id and body, byte for byte, and the next number", a
 });
 
 const SKIP_CASES: [what: string, change: (call: Call) => Promise<unknown>, reason: string][] = [
-  ["switched off", (call) => call("PATCH", "dispatch/chatapp", { enabled: false }), "disabled"],
-  ["without an address", (call) => call("PATCH", "config", { webhook_url: "" }), "not_configured"],
+  ["disabled", (call) => call("PATCH", "dispatch/chatapp", { enabled: false }), "disabled"],
+  ["without a webhook_url", (call) => call("PATCH", "config", { webhook_url: "" }), "not_configured"],
 ];
 
 for (const [what, change, skip_reason] of SKIP_CASES)
-  t.test(`an event that is ${what} during an attempt is not tried again`, async (t) => {
+  t.test(`an event that is ${what} after an attempt began is not retried`, async (t) => {
     const { backend, call, id, failAttempt } = await startWithOneInFlight(t);
     await change(call);
     await failAttempt();
@@ -150,7 +150,7 @@ for (const [what, change, skip_reason] of SKIP_CASES)
     t.equal(backend.received.length, 1);
   });
 
-t.test("the next attempt goes where the client is by then", async (t) => {
+t.test("a retry goes to the client's current webhook_url", async (t) => {
   const newBackend = await startClientBackend(t);
   const { backend, call, id, failAttempt } = await startWithOneInFlight(t);
   await call("PATCH", "config", { webhook_url: `${newBackend.url}/new` });
@@ -163,7 +163,7 @@ t.test("the next attempt goes where the client is by then", async (t) => {
   ]);
 });
 
-t.test("the next attempt carries the token of by then", async (t) => {
+t.test("a retry carries the current token", async (t) => {
   const { backend, call, id, failAttempt } = await startWithOneInFlight(t);
   const { webhook_secret } = await call("POST", "config/generate-secret");
   await failAttempt();
@@ -174,13 +174,13 @@ t.test("the next attempt carries the token of by then", async (t) => {
   t.ok(isSignedWith(webhook_secret, second));
 });
 
-/** Milliseconds that lie between an attempt and the next, less what the attempt itself took. */
+/** Milliseconds from the start of the last attempt to the next one. */
 async function readRetryDelay(id: string): Promise<number> {
   const [row, attempts] = [await untilDelivery(dispatcher, id, {}), await readAttempts(dispatcher, id)];
   return Number(row.next_attempt_at) - Number(attempts.at(-1)?.at);
 }
 
-/** What an attempt may last on a slow machine. */
+/** Duration of an attempt on a slow machine. */
 const SLACK_MS = 3 * SECOND;
 
 const isNear = (delay: number, expected: number) =>
@@ -200,7 +200,7 @@ const ANSWER_CASES: [status: number, headers: Record<string, string>, error: str
     [503, { "retry-after": "soon" }, "HTTP 503", 5 * SECOND],
   ];
 
-t.test("how it goes on after an answer that is no success", async (t) => {
+t.test("an answer outside 2xx decides whether and when the delivery is retried", async (t) => {
   const backend = await startClientBackend(t, (response, { path }) => {
     const [status, headers] = ANSWER_CASES[Number(path.split("/")[1])] as (typeof ANSWER_CASES)[0];
     response.writeHead(status, headers).end();
@@ -222,7 +222,7 @@ const RETRY_DELAYS_MS = [
   ...[HOUR, 2 * HOUR, 4 * HOUR, 8 * HOUR, 12 * HOUR, DAY, DAY],
 ];
 
-t.test("after thirteen attempts it has failed; told again, the schedule begins anew", async (t) => {
+t.test("a delivery fails after thirteen attempts, and a redispatch restarts its schedule", async (t) => {
   const { backend, client, call } = await startClient(t);
   backend.answer = answerWith(422);
   const id = await queueEvent(dispatcher, client);
@@ -249,32 +249,35 @@ t.test("after thirteen attempts it has failed; told again, the schedule begins a
   );
 });
 
-t.test("told again during its last attempt, the schedule begins anew where that fails", async (t) => {
-  const { backend, client, call } = await startClient(t);
-  backend.answer = answerWith(422);
-  const id = await queueEvent(dispatcher, client);
-  await untilDelivery(dispatcher, id, { state: "retrying", attempts: 1 });
-  await updateDelivery(dispatcher, id, { attempts: 12 });
-  backend.pauseAnswers();
-  await makeDeliveriesDue(dispatcher, client, id);
-  await until("the last one is out", () => backend.openRequests() === 1);
-  t.match(await call("POST", `events/${id}/retry`), { redispatched: true, status: "pending" });
-  backend.release(1, 422);
-  await untilDelivery(dispatcher, id, { state: "retrying", attempts: 13 });
-  t.ok(isNear(await readRetryDelay(id), 5 * SECOND), `${await readRetryDelay(id)} ms`);
-  await makeDeliveriesDue(dispatcher, client, id);
-  await until("the next one is out", () => backend.openRequests() === 1);
-  await call("POST", `events/${id}/retry`);
-  backend.release();
-  await untilDelivery(dispatcher, id, { state: "delivered", attempts: 14 });
-  t.equal(backend.received.length, 3, "and where it succeeds, nothing comes after it");
-});
+t.test(
+  "a redispatch during the last attempt restarts the schedule only when the attempt fails",
+  async (t) => {
+    const { backend, client, call } = await startClient(t);
+    backend.answer = answerWith(422);
+    const id = await queueEvent(dispatcher, client);
+    await untilDelivery(dispatcher, id, { state: "retrying", attempts: 1 });
+    await updateDelivery(dispatcher, id, { attempts: 12 });
+    backend.pauseAnswers();
+    await makeDeliveriesDue(dispatcher, client, id);
+    await until("the last attempt is open", () => backend.openRequests() === 1);
+    t.match(await call("POST", `events/${id}/retry`), { redispatched: true, status: "pending" });
+    backend.release(1, 422);
+    await untilDelivery(dispatcher, id, { state: "retrying", attempts: 13 });
+    t.ok(isNear(await readRetryDelay(id), 5 * SECOND), `${await readRetryDelay(id)} ms`);
+    await makeDeliveriesDue(dispatcher, client, id);
+    await until("the next attempt is open", () => backend.openRequests() === 1);
+    await call("POST", `events/${id}/retry`);
+    backend.release();
+    await untilDelivery(dispatcher, id, { state: "delivered", attempts: 14 });
+    t.equal(backend.received.length, 3, "no attempt follows a success");
+  },
+);
 
-t.test("an event that cannot be signed is no request, and has failed after five times", async (t) => {
+t.test("an event that cannot be signed fails after five attempts without a request", async (t) => {
   const { backend, client } = await startClient(t);
   await dispatcher.db.query("update webhook_configs set secret_sealed = $2 where id = $1", [
     client.id,
-    "sealed by a key that nobody has",
+    "sealed by an unknown key",
   ]);
   const id = await queueEvent(dispatcher, client);
   for (const attempts of [1, 2, 3, 4]) {
@@ -288,7 +291,7 @@ t.test("an event that cannot be signed is no request, and has failed after five 
   t.match(line, { level: "error", event: "delivery.attempted", outcome: "internal", err: Object });
 });
 
-t.test("an answer that Postgres cannot keep is left out, and blocks no neighbour", async (t) => {
+t.test("an answer that Postgres rejects is omitted and does not block other outcomes", async (t) => {
   const backend = await startClientBackend(t);
   backend.pauseAnswers();
   const ids: string[] = [];
@@ -297,7 +300,7 @@ t.test("an answer that Postgres cannot keep is left out, and blocks no neighbour
     await configureWebhook(dispatcher, client, { url: `${backend.url}/${path}` });
     ids.push(await queueEvent(dispatcher, client));
   }
-  await until("all are out", () => backend.openRequests() === 4);
+  await until("all requests are open", () => backend.openRequests() === 4);
   backend.release();
   const errors: (string | null | undefined)[] = [];
   for (const id of ids) {
@@ -307,10 +310,10 @@ t.test("an answer that Postgres cannot keep is left out, and blocks no neighbour
   t.same(errors, ["internal", null, "internal", null]);
 });
 
-t.test("each attempt is one line, which says neither token nor body", async (t) => {
+t.test("each attempt is one log line without token and body", async (t) => {
   const { backend, client, call } = await startClient(t);
   const { webhook_secret } = await call("POST", "config/generate-secret");
-  const secrets = ["a body that is nobody's business", "an answer that is nobody's business", webhook_secret];
+  const secrets = ["a body that must stay secret", "an answer that must stay secret", webhook_secret];
   backend.answer = answerWith(503, {}, secrets[1]);
   const id = await queueEvent(dispatcher, client, { data: { text: secrets[0] } });
   await untilDelivery(dispatcher, id, { state: "retrying", attempts: 1 });

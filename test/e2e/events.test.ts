@@ -7,7 +7,7 @@ const createNewestReader =
   async () =>
     (await callApi("GET", "/api/webhooks/events?limit=1")).body.data[0];
 
-/** A text, an image that cannot be delivered, and a template that is refused: what becomes of each is told to the client. */
+/** Checks that the client gets the outcomes of a text, an undeliverable image and a rejected template. */
 async function checkReportedOutcomes(t: Test, { callApi, inbox }: LocalCluster): Promise<void> {
   const [{ channel_id }] = (await callApi("GET", "/api/channels?platform=chatapp")).body.data;
   const send = async (message: object) =>
@@ -21,7 +21,7 @@ async function checkReportedOutcomes(t: Test, { callApi, inbox }: LocalCluster):
   t.match(submitted.body, { externalCode: 200, status: "PENDING", name: "reject_me" });
 
   const untilReported = (data: Record<string, unknown>) =>
-    until(`told of ${JSON.stringify(data)}`, async () => {
+    until(`an event with ${JSON.stringify(data)} arrives`, async () => {
       const isMatch = (reported: Record<string, unknown>) =>
         Object.entries(data).every(([name, value]) => reported[name] === value);
       return (await inbox()).find(({ body }) => isMatch(body.data));
@@ -36,7 +36,7 @@ async function checkReportedOutcomes(t: Test, { callApi, inbox }: LocalCluster):
 }
 
 for (const runtime of ["node", "deno"] as const)
-  t.test(`what somebody writes is in the history and in the inbox, under ${runtime}`, async (t) => {
+  t.test(`a received message is in the event history and in the inbox, under ${runtime}`, async (t) => {
     const cluster = await startLocalCluster(t, { runtime });
     const { callApi, sendInboundMessage, inbox } = cluster;
     const readNewest = createNewestReader(cluster);
@@ -60,7 +60,7 @@ for (const runtime of ["node", "deno"] as const)
 
     await callApi("PATCH", "/api/webhooks/dispatch/chatapp", { enabled: false });
     await sendInboundMessage("and again");
-    const skipped = await until("the next one", async () => {
+    const skipped = await until("the next event is recorded", async () => {
       const { data } = (await callApi("GET", "/api/webhooks/events?type=message.received&limit=1")).body;
       return data[0].id === event.id ? undefined : data[0];
     });

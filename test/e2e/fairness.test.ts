@@ -27,7 +27,7 @@ const TWENTIETH_SLOTS = SLOTS / 20;
 
 const dispatcher = await startDispatcher(t, { settings: { DISPATCHER_CONCURRENCY: String(SLOTS) } });
 
-/** A client with a backend of its own. */
+/** A client whose webhook_url is this backend. */
 async function makeClientWith(backend: ClientBackend): Promise<Tenant> {
   const client = await makeTenant(dispatcher);
   await configureWebhook(dispatcher, client, { url: backend.url });
@@ -43,7 +43,7 @@ const emptyDrafts = (count: number): Partial<EventDraft>[] => times(count, () =>
 const untilAllDelivered = (client: Tenant, count: number) =>
   until("all are delivered", async () => (await countDeliveries(dispatcher, client, "delivered")) === count);
 
-t.test("a backend that hangs, with a fifth of the traffic, delays nobody else", async (t) => {
+t.test("a hanging backend with a fifth of the traffic does not delay other clients", async (t) => {
   const clients = await Promise.all(times(10, () => startClient(t)));
   const [hanging, ...others] = clients as [(typeof clients)[0], ...typeof clients];
   hanging.backend.pauseAnswers();
@@ -55,10 +55,16 @@ t.test("a backend that hangs, with a fifth of the traffic, delays nobody else", 
   const recordedAt = Date.now();
   await recordEvents(dispatcher.db, drafts, await createTestNotifier(dispatcher));
   const receivedByOthers = () => others.flatMap(({ backend }) => backend.received);
-  await until("the others have theirs", () => receivedByOthers().length === otherClientIds.length);
-  t.ok(hanging.backend.openRequests() >= TENTH_SLOTS, "the other one still hangs");
+  await until(
+    "the other clients received their events",
+    () => receivedByOthers().length === otherClientIds.length,
+  );
+  t.ok(hanging.backend.openRequests() >= TENTH_SLOTS, "the hanging backend still holds its requests");
   const lastReceivedAt = Math.max(...receivedByOthers().map(({ at }) => at));
-  t.ok(lastReceivedAt - recordedAt < 10 * SECOND, `the last one after ${lastReceivedAt - recordedAt} ms`);
+  t.ok(
+    lastReceivedAt - recordedAt < 10 * SECOND,
+    `the last event came after ${lastReceivedAt - recordedAt} ms`,
+  );
 });
 
 const draftOf = (clientId: string): EventDraft => ({
@@ -68,18 +74,15 @@ const draftOf = (clientId: string): EventDraft => ({
   data: {},
 });
 
-t.test("one client alone has half of the slots, and never more", async (t) => {
+t.test("a single client uses at most half of the slots", async (t) => {
   const { backend, client } = await startClient(t);
   backend.pauseAnswers();
   await queueEvents(dispatcher, client, ...emptyDrafts(30));
-  await until(
-    "the rest is set aside",
-    async () => (await countParked(dispatcher, client)) >= 30 - HALF_SLOTS,
-  );
-  await until("half of the slots are open", () => backend.openRequests() === HALF_SLOTS);
+  await until("the rest is parked", async () => (await countParked(dispatcher, client)) >= 30 - HALF_SLOTS);
+  await until("half of the slots are in use", () => backend.openRequests() === HALF_SLOTS);
   t.equal(backend.received.length, HALF_SLOTS);
   backend.release(3);
-  await until("as many follow as have ended", () => backend.received.length === HALF_SLOTS + 3);
+  await until("each ended call is followed by another", () => backend.received.length === HALF_SLOTS + 3);
   t.equal(backend.openRequests(), HALF_SLOTS);
   backend.answer = answerWith(200);
   backend.release();
@@ -87,7 +90,7 @@ t.test("one client alone has half of the slots, and never more", async (t) => {
   t.equal(backend.maxOpenRequests(), HALF_SLOTS);
 });
 
-t.test("where all calls of a client end at once, as many follow at once", async (t) => {
+t.test("as many calls of a client start as end at the same moment", async (t) => {
   const { backend, client } = await startClient(t);
   const WAVES = 12;
   backend.pauseAnswers();
@@ -103,7 +106,7 @@ t.test("where all calls of a client end at once, as many follow at once", async 
   t.ok(durationMs < (WAVES / 2) * SECOND, `${durationMs} ms`);
 });
 
-t.test("a client whose backend has just failed has a tenth, until it answers again", async (t) => {
+t.test("a client with a failing backend uses a tenth of the slots until it answers again", async (t) => {
   const { backend, client } = await startClient(t);
   backend.answer = answerWith(503);
   const [failed] = (await queueEvents(dispatcher, client, {})) as [string];
@@ -111,57 +114,63 @@ t.test("a client whose backend has just failed has a tenth, until it answers aga
   await updateDelivery(dispatcher, failed, { next_attempt_at: new Date(Date.now() + HOUR) });
   backend.pauseAnswers();
   await queueEvents(dispatcher, client, ...emptyDrafts(8));
-  await until(
-    "the rest is set aside",
-    async () => (await countParked(dispatcher, client)) >= 8 - TENTH_SLOTS,
-  );
-  await until("a tenth of the slots is open", () => backend.openRequests() === TENTH_SLOTS);
+  await until("the rest is parked", async () => (await countParked(dispatcher, client)) >= 8 - TENTH_SLOTS);
+  await until("a tenth of the slots is in use", () => backend.openRequests() === TENTH_SLOTS);
   backend.release(1);
-  await until("it is trusted again", () => backend.openRequests() === 7);
+  await until("the client counts as healthy again", () => backend.openRequests() === 7);
   backend.answer = answerWith(200);
   backend.release();
   await untilAllDelivered(client, 8);
 });
 
-t.test("a bulk replay has a twentieth of the slots, and others pass it, fresh or not", async (t) => {
-  const { backend, client } = await startClient(t);
-  const other = await startClient(t);
-  const since = new Date(Date.now() - HOUR);
-  backend.answer = answerWith(410);
-  other.backend.answer = answerWith(410);
-  const replayedIds = new Set(await queueEvents(dispatcher, client, ...emptyDrafts(12)));
-  await queueEvents(dispatcher, other.client, {});
-  await until("all have failed", async () => (await countDeliveries(dispatcher, client, "failed")) === 12);
-  await until("its too", async () => (await countDeliveries(dispatcher, other.client, "failed")) === 1);
-  backend.received.length = 0;
-  other.backend.answer = answerWith(200);
-  backend.pauseAnswers();
-  t.same(await replayEvents(dispatcher.db, client.id, { since }), { queued: 12, not_redispatched: 0 });
-  await until("a twentieth is open", () => backend.openRequests() === TWENTIETH_SLOTS);
-  const parking = createParking(dispatcher.redis, 1);
-  await until("the rest is set aside", async () => (await parking.count("bulk", 0)) === 12 - TWENTIETH_SLOTS);
+t.test(
+  "a bulk replay uses a twentieth of the slots, and fresh events and other replays pass it",
+  async (t) => {
+    const { backend, client } = await startClient(t);
+    const other = await startClient(t);
+    const since = new Date(Date.now() - HOUR);
+    backend.answer = answerWith(410);
+    other.backend.answer = answerWith(410);
+    const replayedIds = new Set(await queueEvents(dispatcher, client, ...emptyDrafts(12)));
+    await queueEvents(dispatcher, other.client, {});
+    await until("all have failed", async () => (await countDeliveries(dispatcher, client, "failed")) === 12);
+    await until(
+      "the other client's has failed too",
+      async () => (await countDeliveries(dispatcher, other.client, "failed")) === 1,
+    );
+    backend.received.length = 0;
+    other.backend.answer = answerWith(200);
+    backend.pauseAnswers();
+    t.same(await replayEvents(dispatcher.db, client.id, { since }), { queued: 12, not_redispatched: 0 });
+    await until("a twentieth of the slots is in use", () => backend.openRequests() === TWENTIETH_SLOTS);
+    const parking = createParking(dispatcher.redis, 1);
+    await until("the rest is parked", async () => (await parking.count("bulk", 0)) === 12 - TWENTIETH_SLOTS);
 
-  await replayEvents(dispatcher.db, other.client.id, { since });
-  await untilAllDelivered(other.client, 1);
-  await Promise.all([
-    queueEvents(dispatcher, client, ...emptyDrafts(5)),
-    makeEvents(dispatcher, other.client, ...emptyDrafts(5)), // the sweeper takes fresh ones too before replayed ones
-  ]);
-  await until("its own fresh ones are out", () => backend.openRequests() === TWENTIETH_SLOTS + 5);
-  await untilAllDelivered(other.client, 1 + 5);
-  t.equal(backend.received.filter(({ id }) => replayedIds.has(id)).length, TWENTIETH_SLOTS);
+    await replayEvents(dispatcher.db, other.client.id, { since });
+    await untilAllDelivered(other.client, 1);
+    await Promise.all([
+      queueEvents(dispatcher, client, ...emptyDrafts(5)),
+      makeEvents(dispatcher, other.client, ...emptyDrafts(5)), // the sweep queues fresh events before replays
+    ]);
+    await until(
+      "the client's own fresh events are in flight",
+      () => backend.openRequests() === TWENTIETH_SLOTS + 5,
+    );
+    await untilAllDelivered(other.client, 1 + 5);
+    t.equal(backend.received.filter(({ id }) => replayedIds.has(id)).length, TWENTIETH_SLOTS);
 
-  let maxOpen = 0;
-  backend.answer = (response, event) => {
-    maxOpen = Math.max(maxOpen, backend.openRequests());
-    answerWith(200)(response, event);
-  };
-  backend.release();
-  await untilAllDelivered(client, 12 + 5);
-  t.ok(maxOpen <= TWENTIETH_SLOTS + 5);
-});
+    let maxOpen = 0;
+    backend.answer = (response, event) => {
+      maxOpen = Math.max(maxOpen, backend.openRequests());
+      answerWith(200)(response, event);
+    };
+    backend.release();
+    await untilAllDelivered(client, 12 + 5);
+    t.ok(maxOpen <= TWENTIETH_SLOTS + 5);
+  },
+);
 
-t.test("a replay to a backend that fails delays no fresh event of the same client", async (t) => {
+t.test("a replay to a failing backend does not delay fresh events of the same client", async (t) => {
   const { backend, client } = await startClient(t);
   backend.answer = answerWith(410);
   await queueEvents(dispatcher, client, ...emptyDrafts(8));
@@ -171,19 +180,19 @@ t.test("a replay to a backend that fails delays no fresh event of the same clien
   await untilDelivery(dispatcher, failedId, { state: "retrying" });
   backend.pauseAnswers();
   await replayEvents(dispatcher.db, client.id, { since: new Date(Date.now() - HOUR) });
-  await until("the replay has a twentieth", () => backend.openRequests() === TWENTIETH_SLOTS);
+  await until("the replay uses a twentieth of the slots", () => backend.openRequests() === TWENTIETH_SLOTS);
   const fresh = new Set(await queueEvents(dispatcher, client, ...emptyDrafts(TENTH_SLOTS)));
   const isOut = () => backend.received.filter(({ id }) => fresh.has(id)).length === TENTH_SLOTS;
-  await until("the fresh ones are out", isOut, 10 * SECOND);
+  await until("the fresh events are in flight", isOut, 10 * SECOND);
   backend.answer = answerWith(200);
   backend.release();
   await until(
-    "and the rest after them",
+    "the rest is delivered after them",
     async () => (await countDeliveries(dispatcher, client, "delivered")) >= 8 + TENTH_SLOTS,
   );
 });
 
-t.test("of two clients on one host, the one that hangs does not delay the other", async (t) => {
+t.test("a hanging client does not delay another client on the same host", async (t) => {
   const backend = await startClientBackend(t);
   const [slow, quick] = [await makeTenant(dispatcher), await makeTenant(dispatcher)];
   await configureWebhook(dispatcher, slow, { url: `${backend.url}/slow` });
@@ -193,7 +202,7 @@ t.test("of two clients on one host, the one that hangs does not delay the other"
   backend.answer = (response, event) =>
     event.path.startsWith("/slow") ? pausedAnswer(response, event) : answerWith(200)(response, event);
   await queueEvents(dispatcher, slow, ...emptyDrafts(HALF_SLOTS + 5));
-  await until("it has all that it may have", () => backend.openRequests() === HALF_SLOTS);
+  await until("the slow client uses its share of slots", () => backend.openRequests() === HALF_SLOTS);
   await queueEvents(dispatcher, quick, ...emptyDrafts(10));
   await untilAllDelivered(quick, 10);
   t.equal(await countDeliveries(dispatcher, slow, "delivered"), 0);
@@ -202,14 +211,14 @@ t.test("of two clients on one host, the one that hangs does not delay the other"
   await untilAllDelivered(slow, HALF_SLOTS + 5);
 });
 
-t.test("what a dispatcher has set aside before it died, another one takes up", async (t) => {
+t.test("deliveries that a dead dispatcher parked are delivered by another", async (t) => {
   const { backend, client } = await startClient(t);
   const ids = await dispatcher.db.transaction(async (tx) => {
     const recorded = await recordEvents(
       tx,
       times(3, () => draftOf(client.id)),
     );
-    // Or the sweeper would take them.
+    // Keep the sweep from queueing them.
     await tx.query("update deliveries set enqueued_at = now() + interval '1 day' where client_id = $1", [
       client.id,
     ]);
@@ -217,17 +226,17 @@ t.test("what a dispatcher has set aside before it died, another one takes up", a
   });
   await createParking(dispatcher.redis, 1).park("events", client.id, ids);
   await untilAllDelivered(client, 3);
-  await until("nothing is left aside", async () => (await countParked(dispatcher, client)) === 0);
+  await until("nothing is parked any more", async () => (await countParked(dispatcher, client)) === 0);
   t.equal(backend.received.length, 3);
 });
 
-t.test("a thousand are set aside, what comes after them is put off without an attempt", async (t) => {
+t.test("a thousand deliveries are parked, and further ones are postponed without an attempt", async (t) => {
   const { backend, client } = await startClient(t);
   backend.pauseAnswers();
   const before = await databaseTime(dispatcher.db);
   await queueEvents(dispatcher, client, ...emptyDrafts(1_010 + HALF_SLOTS));
-  await until("a thousand are set aside", async () => (await countParked(dispatcher, client)) === 1_000);
-  const deferredRows = await until("the others are put off", async () => {
+  await until("a thousand are parked", async () => (await countParked(dispatcher, client)) === 1_000);
+  const deferredRows = await until("the others are postponed", async () => {
     const rows = await dispatcher.db.query<Record<string, unknown>>(
       `select state, attempts
       from deliveries
@@ -243,7 +252,7 @@ t.test("a thousand are set aside, what comes after them is put off without an at
   await dispatcher.redis.del(`{events:0}:parked:${client.id}`);
 });
 
-/** Five failures in a row, after which the backend is left alone. */
+/** Opens the breaker with five failures in a row; returns the events. */
 async function failFiveTimes(backend: ClientBackend, client: Tenant): Promise<string[]> {
   backend.answer = answerWith(503);
   const failed = await queueEvents(dispatcher, client, ...emptyDrafts(5));
@@ -254,13 +263,13 @@ async function failFiveTimes(backend: ClientBackend, client: Tenant): Promise<st
 const readBreaker = async ({ id }: Tenant) =>
   JSON.parse((await dispatcher.redis.hget("{events:0}:breakers", id)) ?? "null");
 
-/** The time of the breaker is over. */
+/** Ends the breaker's open duration. */
 async function expireBreaker(client: Tenant): Promise<void> {
   const breaker = { ...(await readBreaker(client)), until: Date.now() };
   await dispatcher.redis.hset("{events:0}:breakers", client.id, JSON.stringify(breaker));
 }
 
-t.test("after five failures in a row a backend is left alone, then tried by one call", async (t) => {
+t.test("a breaker opens after five failures in a row, and is then probed by one call", async (t) => {
   const { backend, client } = await startClient(t);
   const configRow = () =>
     dispatcher.db.query<object>("select * from webhook_configs where id = $1", [client.id]);
@@ -270,7 +279,7 @@ t.test("after five failures in a row a backend is left alone, then tried by one 
   const fresh = await queueEvents(dispatcher, client, ...emptyDrafts(6));
   const { until: openUntil } = await readBreaker(client);
   for (const id of fresh) {
-    const row = await until("it is put off", async () => {
+    const row = await until("the delivery is postponed", async () => {
       const found = await readDelivery(dispatcher, id);
       return Number(found.next_attempt_at) > openUntil - SECOND ? found : undefined;
     });
@@ -281,19 +290,19 @@ t.test("after five failures in a row a backend is left alone, then tried by one 
   const { depth } = createStreams(dispatcher.redis, 1);
   const hasSingleProbe = async () => {
     await makeDeliveriesDue(dispatcher, client, ...failed, ...fresh);
-    await until("the others had their turn", async () => (await depth("{events:0}")) === 0);
+    await until("the stream is empty", async () => (await depth("{events:0}")) === 0);
     return backend.openRequests() === 1;
   };
   backend.pauseAnswers();
-  await until("one tries it", () => backend.openRequests() === 1);
-  t.ok(Date.now() >= openUntil, "not before its time");
+  await until("one call probes the backend", () => backend.openRequests() === 1);
+  t.ok(Date.now() >= openUntil, "not before the open duration ends");
   t.ok(await hasSingleProbe());
   t.equal(backend.received.length, 6);
   backend.release(1, 503);
-  await until("it is left alone for longer", async () => (await readBreaker(client))?.failedProbes === 1);
+  await until("the breaker is open for longer", async () => (await readBreaker(client))?.failedProbes === 1);
 
   await expireBreaker(client);
-  await until("one tries it again", async () => {
+  await until("one call probes the backend again", async () => {
     await makeDeliveriesDue(dispatcher, client, ...fresh.slice(0, 1));
     return backend.openRequests() === 1;
   });
@@ -304,7 +313,7 @@ t.test("after five failures in a row a backend is left alone, then tried by one 
   await until("the breaker is gone", async () => (await readBreaker(client)) === null);
   await makeDeliveriesDue(dispatcher, client, ...failed, ...fresh);
   await untilAllDelivered(client, 11);
-  t.same(await configRow(), before, "the client's own settings are as they were");
+  t.same(await configRow(), before, "the client's settings are unchanged");
   const attemptRows = await dispatcher.db.query<{ attempts: number }>(
     "select attempts from deliveries where client_id = $1",
     [client.id],
@@ -312,11 +321,11 @@ t.test("after five failures in a row a backend is left alone, then tried by one 
   t.equal(
     attemptRows.reduce((sum, { attempts }) => sum + attempts, 0),
     backend.received.length,
-    "an attempt for each request, and for nothing else",
+    "one attempt per request",
   );
 });
 
-t.test("a new address is tried at once, and has nothing to do with the old one", async (t) => {
+t.test("a new webhook_url is called immediately, regardless of the old one's breaker", async (t) => {
   const { backend, client } = await startClient(t);
   await failFiveTimes(backend, client);
   const newBackend = await startClientBackend(t);
@@ -326,7 +335,7 @@ t.test("a new address is tried at once, and has nothing to do with the old one",
   t.equal(backend.received.length, 5);
   newBackend.pauseAnswers();
   await queueEvents(dispatcher, client, ...emptyDrafts(HALF_SLOTS));
-  await until("it has all the slots of a healthy one", () => newBackend.openRequests() === HALF_SLOTS);
+  await until("the client uses the slots of a healthy one", () => newBackend.openRequests() === HALF_SLOTS);
   newBackend.answer = answerWith(200);
   newBackend.release();
   await until("the old address's breaker is gone", async () => (await readBreaker(client)) === null);

@@ -12,14 +12,14 @@ import { until } from "../fixtures/until.ts";
 
 const MIB = 1_048_576;
 
-/** A new client's event on its way to this address. */
+/** Queues an event of a new client with this webhook_url. */
 async function queueEventTo(dispatcher: RunningDispatcher, url: string) {
   const client = await makeTenant(dispatcher);
   await configureWebhook(dispatcher, client, { url });
   return { client, id: await queueEvent(dispatcher, client) };
 }
 
-/** Of every range that no event may go to, also as browsers would understand it. `localhost` stands for all names. */
+/** Hosts in every denied range, in every notation that URLs accept. `localhost` stands for all names. */
 const DENIED_HOSTS = [
   ...["10.0.0.1", "172.16.0.1", "172.31.255.254", "192.168.1.1", "3232235777", "0xA.1"],
   ...["0.0.0.0", "0", "127.0.0.1", "127.1", "2130706433", "0x7f000001", "0177.0.0.1", "127.0.0.1."],
@@ -47,7 +47,7 @@ const DENIED_HOSTS = [
   ...["localhost", "LOCALHOST.", "a.localhost", "①②⑦.⓪.⓪.①", "%31%32%37.0.0.1"],
 ];
 
-t.test("no event leaves for an address that is no server's on the Internet", async (t) => {
+t.test("no delivery connects to an address that is not public", async (t) => {
   const dispatcher = await startDispatcher(t, { settings: { PRIVATE_DESTINATIONS: "" } });
   let connections = 0;
   const { port } = await listenOnAllAddresses(
@@ -67,17 +67,17 @@ t.test("no event leaves for an address that is no server's on the Internet", asy
   t.equal(connections, 0);
 });
 
-/** On every address of this machine. */
+/** Listens on every address of this machine. */
 async function listenOnAllAddresses(t: Test, server: Server): Promise<{ port: number }> {
   await new Promise<void>((resolve) => server.listen(0, resolve));
   t.teardown(() => void server.close());
   return server.address() as AddressInfo;
 }
 
-/** One that events may go to and one that they may not, both on this machine. */
+/** An allowed and a denied address of this machine. */
 const [ALLOWED_ADDRESS, PRIVATE_ADDRESS] = ["127.0.0.1", "127.0.0.2"];
 
-/** A server on both, and which of them it was reached at. */
+/** A server on both addresses, and the address of each connection. */
 async function startOnBothAddresses(t: Test, listener: RequestListener) {
   const reachedAddresses: string[] = [];
   const server = createServer(listener);
@@ -96,7 +96,7 @@ const dispatcher = await startDispatcher(t, {
   deadline: DEADLINE_MS,
 });
 
-t.test("a name that turns to another address after its first answer leads nowhere", async (t) => {
+t.test("a name that later resolves to a denied address is refused", async (t) => {
   const { port, reachedAddresses } = await startOnBothAddresses(t, (_request, response) =>
     response.writeHead(503, { connection: "close" }).end(),
   );
@@ -110,7 +110,7 @@ t.test("a name that turns to another address after its first answer leads nowher
   t.same(reachedAddresses, [ALLOWED_ADDRESS, ALLOWED_ADDRESS]);
 });
 
-t.test("a redirect to a private host is not followed, and is a failure", async (t) => {
+t.test("a redirect to a private host is not followed and counts as a failure", async (t) => {
   const { port, reachedAddresses } = await startOnBothAddresses(t, (_request, response) =>
     response.writeHead(307, { location: `http://${PRIVATE_ADDRESS}:${port}/` }).end(),
   );
@@ -120,7 +120,7 @@ t.test("a redirect to a private host is not followed, and is a failure", async (
   t.same(reachedAddresses, [ALLOWED_ADDRESS]);
 });
 
-t.test("a backend that drips its answer is left at the deadline", async (t) => {
+t.test("a backend that drips its answer is disconnected at the deadline", async (t) => {
   let closed = false;
   const backend = await startTcpBackend(t, (socket) => {
     socket.once("data", () => socket.write("HTTP/1.1 200 OK\r\ncontent-length: 9999\r\n\r\n"));
@@ -133,10 +133,10 @@ t.test("a backend that drips its answer is left at the deadline", async (t) => {
   const { id } = await queueEventTo(dispatcher, backend.url);
   const row = await untilDelivery(dispatcher, id, { state: "retrying" });
   t.match(row, { attempts: 1, last_error: "timeout", last_status_code: 200 });
-  await until("it is left", () => closed);
+  await until("the connection is closed", () => closed);
 });
 
-t.test("of huge answers a little is read and less is kept", async (t) => {
+t.test("only the beginning of a huge answer is read and stored", async (t) => {
   const [COUNT, SIZE_BYTES] = [20, 50 * MIB];
   const chunk = Buffer.alloc(65_536, "x");
   let writtenBytes = 0;

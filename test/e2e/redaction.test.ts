@@ -11,10 +11,10 @@ import { until } from "../fixtures/until.ts";
 
 const randomSecret = (name: string) => `${name}-${randomBytes(12).toString("hex")}`;
 
-/** Every secret that was in play, by its kind. */
+/** Every secret of the test, by kind. */
 type Secrets = Map<string, string>;
 
-/** What of a secret would betray it, also as it stands in a URL or in base64. */
+/** Texts that would reveal a secret: the secret itself, URL-encoded and in base64. */
 const tracesOf = (secret: string) => [
   secret,
   encodeURIComponent(secret),
@@ -40,7 +40,7 @@ type Call = ReturnType<typeof createApiCall>;
 type Herald = ReturnType<typeof createCommandRunner>;
 type RawClient = Awaited<ReturnType<typeof connectRawClient>>;
 
-/** Credentials of every kind, used rightly and wrongly; what they were answered is in the secrets. */
+/** Uses credentials of every kind, valid and invalid; adds them and the answers' secrets to `secrets`. */
 async function useCredentials(call: Call, secrets: Secrets, herald: Herald) {
   const { client_id } = (await herald(["client", "create", "--name", "c", "--json"])).json;
   const email = `${randomBytes(6).toString("hex")}@example.com`;
@@ -76,7 +76,7 @@ async function useCredentials(call: Call, secrets: Secrets, herald: Herald) {
   return { client: client_id, email, password: newPassword, key };
 }
 
-/** A channel's token, taken and refused, also by the database; answers what was said of it. */
+/** Adds a channel token that is accepted, refused, and rejected by the database; returns the outputs. */
 async function useChannelToken(
   t: Test,
   { call, herald, raw, client }: { call: Call; herald: Herald; raw: RawClient; client: string },
@@ -104,7 +104,7 @@ async function useChannelToken(
   return [...commands.flatMap(({ out, err }) => [out, err]), listed.text];
 }
 
-/** Tokens of a client's backend and what people write; rightly, wrongly, and while the database refuses it. */
+/** Uses webhook tokens and messages: valid, invalid, and while the database rejects them; returns an output. */
 async function useWebhooks(
   t: Test,
   {
@@ -162,7 +162,7 @@ async function useWebhooks(
   return [configReply.text.replaceAll(path, "")];
 }
 
-/** Secrets at places where they do not belong: the caller's mistakes must not end up in our log either. */
+/** Sends secrets in the wrong places: a caller's mistakes must not appear in the log either. */
 async function misplaceSecrets(call: Call, secrets: Secrets, key: string) {
   const misplaced = randomSecret("misplaced");
   secrets.set("misplaced secret", misplaced);
@@ -185,7 +185,7 @@ async function misplaceSecrets(call: Call, secrets: Secrets, key: string) {
   await call("GET", "/api/auth/me", { headers: { authorization: `Basic ${misplaced}` } });
 }
 
-/** Faults of ours, whose errors carry statements, values and addresses. */
+/** Causes internal errors that contain statements, values and addresses. */
 async function causeFaults(
   t: Test,
   call: Call,
@@ -207,7 +207,7 @@ async function causeFaults(
   await server.query(`alter database ${name} allow_connections true`);
 }
 
-t.test("no secret reaches a log of any process", async (t) => {
+t.test("no log of any process contains a secret", async (t) => {
   t.jobs = 3; // mostly waiting
   for (const format of ["logfmt", "json", "pretty"])
     t.test(`as ${format}`, { buffered: true }, async (t) => {
@@ -243,7 +243,7 @@ t.test("no secret reaches a log of any process", async (t) => {
       });
       await causeFaults(t, call, settings, login);
       const doctor = await herald(["doctor"]);
-      await until("a tick has run", () => processes[2]?.stdout().includes("cron.ran"));
+      await until("a cron job has run", () => processes[2]?.stdout().includes("cron.ran"));
       for (const process of processes) await process.stop();
 
       const written = processes.map((process) => process.stdout() + process.stderr());

@@ -4,7 +4,7 @@ import { startProcess } from "../fixtures/processes/processes.ts";
 import { until } from "../fixtures/until.ts";
 
 for (const runtime of ["node", "deno"] as const)
-  t.test(`the sandbox runs under ${runtime} by its port alone, and ends in order`, async (t) => {
+  t.test(`the sandbox runs under ${runtime} with only a port, and stops cleanly`, async (t) => {
     const SANDBOX_PORT = String(await freePort());
     const sandbox = startProcess(t, "sandbox", { SANDBOX_PORT }, { runtime });
     t.match(await sandbox.waitForLine("sandbox.listening"), {
@@ -26,7 +26,7 @@ for (const runtime of ["node", "deno"] as const)
     t.equal(sandbox.stderr(), "");
   });
 
-t.test("wrong settings are told, all of those that it reads and no others", async (t) => {
+t.test("the sandbox reports all wrong settings that it reads, and no others", async (t) => {
   const wrong = { SANDBOX_PORT: "x", PUBLIC_URL: "y", DATABASE_URL: "z", ENCRYPTION_KEYS: "?" };
   const sandbox = startProcess(t, "sandbox", wrong);
   await until("ended", () => sandbox.child.exitCode !== null);
@@ -37,7 +37,7 @@ t.test("wrong settings are told, all of those that it reads and no others", asyn
   );
 });
 
-t.test("it is not for production", async (t) => {
+t.test("the sandbox does not start in production", async (t) => {
   const sandbox = startProcess(t, "sandbox", { NODE_ENV: "production" });
   await until("ended", () => sandbox.child.exitCode !== null);
   t.equal(sandbox.child.exitCode, 1);
@@ -47,7 +47,7 @@ t.test("it is not for production", async (t) => {
   );
 });
 
-t.test("a port that is taken is said in the log", async (t) => {
+t.test("the sandbox logs that its port is in use", async (t) => {
   const SANDBOX_PORT = String(await freePort());
   const first = startProcess(t, "sandbox", { SANDBOX_PORT });
   await first.waitForLine("process.ready");

@@ -9,7 +9,7 @@ const FAILED_CALL = { isFailure: true, isProbe: false };
 
 const newDestination = (): Destination => ({ clientId: randomUUID(), origin: "https://a.example" });
 
-/** Two dispatchers with one Redis and one clock, which the test sets. */
+/** The breakers of two dispatchers with one Redis and one clock, which the test sets. */
 async function twoBreakers(t: Test, partitions = 1, url?: string) {
   const clock = { now: Date.now() };
   const redis = await connectRedis(t, url);
@@ -21,7 +21,7 @@ async function failTimes(breakers: Breakers, destination: Destination, times: nu
   for (let time = 0; time < times; time++) await breakers.recordResult(destination, FAILED_CALL);
 }
 
-t.test("after five failures in a row a destination is left alone for 5 s, by all", async (t) => {
+t.test("a breaker opens for 5 s after five failures in a row, in all dispatchers", async (t) => {
   const { clock, one, other } = await twoBreakers(t);
   const [failing, healthy] = [newDestination(), newDestination()];
   await failTimes(one, failing, 4);
@@ -41,7 +41,7 @@ t.test("after five failures in a row a destination is left alone for 5 s, by all
   t.same(other.counts(), { open: 0, half_open: 1 });
 });
 
-t.test("an operator reads whose backend is left alone, and since when it no longer is", async (t) => {
+t.test("the log names the client and origin of each breaker that opens or closes", async (t) => {
   const { log, lines } = captureLog();
   const breakers = createBreakers(await connectRedis(t), 1, { log });
   const { clientId: client, origin } = newDestination();
@@ -55,7 +55,7 @@ t.test("an operator reads whose backend is left alone, and since when it no long
   ]);
 });
 
-t.test("half of twenty calls does the same", async (t) => {
+t.test("a breaker opens when half of twenty calls fail", async (t) => {
   const { one } = await twoBreakers(t);
   const failing = newDestination();
   for (let call = 0; call < 20; call++) {
@@ -65,30 +65,33 @@ t.test("half of twenty calls does the same", async (t) => {
   t.equal(one.stateOf(failing).state, "open");
 });
 
-t.test("then a single call may try, of all dispatchers; if it fails the rest is twice as long", async (t) => {
-  const { clock, redis, one, other } = await twoBreakers(t);
-  const failing = newDestination();
-  await failTimes(one, failing, 5);
-  await other.refresh();
-  for (const rest of [10, 20, 40, 80, 160, 320, 600, 600]) {
-    clock.now += 20 * 60 * SECOND;
-    t.equal(await other.tryAcquireProbe(failing.clientId), true);
-    t.equal(await other.tryAcquireProbe(failing.clientId), false);
-    t.equal(await one.tryAcquireProbe(failing.clientId), false);
-    await other.recordResult(failing, { isFailure: true, isProbe: true });
-    t.same(other.stateOf(failing), { state: "open", remaining: rest * SECOND, duration: rest * SECOND });
-    t.equal(
-      await one.tryAcquireProbe(failing.clientId),
-      false,
-      "who has not looked yet does not try at once",
-    );
-    await one.refresh();
-    t.equal(one.stateOf(failing).state, "open");
-    await redis.del(`{events:0}:probe:${failing.clientId}`); // which goes by the time of Redis
-  }
-});
+t.test(
+  "a half-open breaker allows one probe among all dispatchers; a failed probe doubles the open time",
+  async (t) => {
+    const { clock, redis, one, other } = await twoBreakers(t);
+    const failing = newDestination();
+    await failTimes(one, failing, 5);
+    await other.refresh();
+    for (const rest of [10, 20, 40, 80, 160, 320, 600, 600]) {
+      clock.now += 20 * 60 * SECOND;
+      t.equal(await other.tryAcquireProbe(failing.clientId), true);
+      t.equal(await other.tryAcquireProbe(failing.clientId), false);
+      t.equal(await one.tryAcquireProbe(failing.clientId), false);
+      await other.recordResult(failing, { isFailure: true, isProbe: true });
+      t.same(other.stateOf(failing), { state: "open", remaining: rest * SECOND, duration: rest * SECOND });
+      t.equal(
+        await one.tryAcquireProbe(failing.clientId),
+        false,
+        "a dispatcher with the old state does not probe",
+      );
+      await one.refresh();
+      t.equal(one.stateOf(failing).state, "open");
+      await redis.del(`{events:0}:probe:${failing.clientId}`); // it expires by the clock of Redis
+    }
+  },
+);
 
-t.test("a probe that succeeds ends it for all", async (t) => {
+t.test("a successful probe closes the breaker in all dispatchers", async (t) => {
   const { clock, one, other } = await twoBreakers(t);
   const failing = newDestination();
   await failTimes(one, failing, 5);
@@ -101,10 +104,10 @@ t.test("a probe that succeeds ends it for all", async (t) => {
   t.equal(one.stateOf(failing).state, "closed");
   t.equal(one.isUnhealthy(failing.clientId), false);
   await failTimes(one, failing, 4);
-  t.equal(one.stateOf(failing).state, "closed", "and it begins from nothing");
+  t.equal(one.stateOf(failing).state, "closed", "former failures do not count");
 });
 
-t.test("calls that began before it was opened change nothing", async (t) => {
+t.test("calls that began before the breaker opened do not change it", async (t) => {
   const { one } = await twoBreakers(t);
   const failing = newDestination();
   await failTimes(one, failing, 5);
@@ -114,7 +117,7 @@ t.test("calls that began before it was opened change nothing", async (t) => {
   t.same(one.stateOf(failing), before);
 });
 
-t.test("a client that moves elsewhere is not on trial for where it was", async (t) => {
+t.test("a client with a new origin is not blocked by the breaker of its former one", async (t) => {
   const { clock, one, other } = await twoBreakers(t);
   const failing = newDestination();
   const moved = { ...failing, origin: "https://b.example" };
@@ -129,7 +132,7 @@ t.test("a client that moves elsewhere is not on trial for where it was", async (
   }
 });
 
-t.test("who is left alone for an hour and not tried since is forgotten", async (t) => {
+t.test("a breaker closes after an hour without a probe", async (t) => {
   const { clock, one } = await twoBreakers(t);
   const failing = newDestination();
   await failTimes(one, failing, 5);
@@ -141,7 +144,7 @@ t.test("who is left alone for an hour and not tried since is forgotten", async (
   t.equal(one.stateOf(failing).state, "closed");
 });
 
-t.test("what is lost with Redis is found out anew", async (t) => {
+t.test("a breaker that Redis loses counts as closed", async (t) => {
   const { redis, one } = await twoBreakers(t);
   const failing = newDestination();
   await failTimes(one, failing, 5);
@@ -150,7 +153,7 @@ t.test("what is lost with Redis is found out anew", async (t) => {
   t.equal(one.stateOf(failing).state, "closed");
 });
 
-t.test("without Redis each dispatcher goes by what it has found itself", async (t) => {
+t.test("each dispatcher keeps its own breakers without Redis", async (t) => {
   const clock = { now: Date.now() };
   const alone = createBreakers(openProducer(t), 1, { now: () => clock.now });
   const failing = newDestination();
@@ -160,22 +163,18 @@ t.test("without Redis each dispatcher goes by what it has found itself", async (
   t.equal(alone.stateOf(failing).state, "open");
   clock.now += 5 * SECOND;
   t.equal(await alone.tryAcquireProbe(failing.clientId), true);
-  t.equal(await alone.tryAcquireProbe(failing.clientId), false, "one at a time");
+  t.equal(await alone.tryAcquireProbe(failing.clientId), false, "one probe at a time");
   await alone.recordResult(failing, { isFailure: true, isProbe: true });
   t.match(alone.stateOf(failing), { state: "open", duration: 10 * SECOND });
   clock.now += 10 * SECOND;
   t.equal(await alone.tryAcquireProbe(failing.clientId), true);
   clock.now += 31 * SECOND;
-  t.equal(
-    await alone.tryAcquireProbe(failing.clientId),
-    true,
-    "who tries for longer than a call lasts has been aborted",
-  );
+  t.equal(await alone.tryAcquireProbe(failing.clientId), true, "a probe without a result expires");
   await alone.recordResult(failing, { isFailure: false, isProbe: true });
   t.equal(alone.stateOf(failing).state, "closed");
 });
 
-t.test("a cluster keeps what belongs to one client together", async (t) => {
+t.test("breakers work in a Redis Cluster", async (t) => {
   const { clock, one, other } = await twoBreakers(t, 8, await startRedisCluster(t));
   const destinations = Array.from({ length: 12 }, newDestination);
   for (const failing of destinations) await failTimes(one, failing, 5);

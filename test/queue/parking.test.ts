@@ -12,10 +12,10 @@ for (const [kind, start, partitions] of [
   ["one Redis", allocateRedisDatabase, 1],
   ["a Redis Cluster", startRedisCluster, 8],
 ] as const)
-  t.test(`what waits in ${kind}`, async (t) => {
+  t.test(`parking in ${kind}`, async (t) => {
     const parking = createParking(await connectRedis(t, await start(t)), partitions);
 
-    t.test("leaves in the order in which it came", async (t) => {
+    t.test("parked deliveries leave in the order in which they came", async (t) => {
       const [clientId, all] = [randomUUID(), ids(5)];
       await parking.park("events", clientId, all.slice(0, 2));
       await parking.park("events", clientId, all.slice(2));
@@ -24,7 +24,7 @@ for (const [kind, start, partitions] of [
       t.same(await parking.pop("events", clientId, 100), []);
     });
 
-    t.test("names those of whom it is enough", async (t) => {
+    t.test("a client is saturated per lane, with 500 parked deliveries", async (t) => {
       const [saturated, modest] = [randomUUID(), randomUUID()];
       await parking.park("bulk", saturated, ids(500));
       await parking.park("bulk", modest, ids(499));
@@ -32,17 +32,21 @@ for (const [kind, start, partitions] of [
       t.same(await parking.saturatedClients("bulk"), [saturated]);
     });
 
-    t.test("is a thousand of one client at most, each of them once", async (t) => {
+    t.test("a client has at most 1,000 parked deliveries, each once", async (t) => {
       const [clientId, other, all] = [randomUUID(), randomUUID(), ids(1_003)];
       t.same(await parking.park("events", clientId, all.slice(0, 998)), []);
-      t.same(await parking.park("events", clientId, all.slice(900)), all.slice(1_000), "those without room");
-      t.same(await parking.park("events", clientId, all.slice(0, 10)), [], "those that are there already");
-      t.same(await parking.park("events", other, all.slice(0, 1)), [], "another client has its own room");
-      t.same(await parking.park("bulk", clientId, all.slice(0, 1)), [], "and so has the other lane");
+      t.same(
+        await parking.park("events", clientId, all.slice(900)),
+        all.slice(1_000),
+        "those that do not fit",
+      );
+      t.same(await parking.park("events", clientId, all.slice(0, 10)), [], "those that are already parked");
+      t.same(await parking.park("events", other, all.slice(0, 1)), [], "another client has its own limit");
+      t.same(await parking.park("bulk", clientId, all.slice(0, 1)), [], "the other lane has its own limit");
       t.same(await parking.pop("events", clientId, 2_000), all.slice(0, 1_000));
     });
 
-    t.test("is named by its client as long as anything of it waits", async (t) => {
+    t.test("a client is listed while it has parked deliveries", async (t) => {
       const clientId = randomUUID();
       const partition = partitionOf(clientId, partitions);
       const isNamed = async () => (await parking.clients("bulk", partition)).includes(clientId);
@@ -58,7 +62,7 @@ for (const [kind, start, partitions] of [
     });
   });
 
-t.test("while Redis is away nothing can wait there, and who asks is told at once", async (t) => {
+t.test("parking fails immediately while Redis is unavailable", async (t) => {
   const parking = createParking(openProducer(t), 1);
   await t.rejects(parking.park("events", randomUUID(), ids(1)));
   await t.rejects(parking.pop("events", randomUUID(), 1));

@@ -14,7 +14,7 @@ async function holdsAt(t: Test, REDIS_URL: string) {
   return createHolds(redis);
 }
 
-t.test("what one process holds, the others hold", async (t) => {
+t.test("a hold of one process holds in all processes", async (t) => {
   const url = await allocateRedisDatabase();
   const [one, other] = [await holdsAt(t, url), await holdsAt(t, url)];
   await one.hold("asset:1", 60_000);
@@ -25,7 +25,7 @@ t.test("what one process holds, the others hold", async (t) => {
   }
 });
 
-t.test("the longest of several counts, and the longest word about one", async (t) => {
+t.test("the longest hold counts, over several keys and for one key", async (t) => {
   const holds = await holdsAt(t, await allocateRedisDatabase());
   await holds.hold("app", 1_000);
   await holds.hold("asset:1", 90_000);
@@ -36,14 +36,14 @@ t.test("the longest of several counts, and the longest word about one", async (t
   t.ok((await holds.remaining(["asset:1"])) > 110_000);
 });
 
-t.test("a hold ends by itself", async (t) => {
+t.test("a hold ends after its time", async (t) => {
   const holds = await holdsAt(t, await allocateRedisDatabase());
   await holds.hold("app", 200);
   t.ok((await holds.remaining(["app"])) > 0);
-  await until("it is free again", async () => (await holds.remaining(["app"])) === 0);
+  await until("the key is free again", async () => (await holds.remaining(["app"])) === 0);
 });
 
-t.test("without Redis a process keeps to what it has learnt itself", async (t) => {
+t.test("a process keeps its own holds without Redis", async (t) => {
   const holds = await holdsAt(t, "redis://127.0.0.1:1");
   t.equal(await holds.remaining(["app"]), 0);
   await holds.hold("app", 60_000);

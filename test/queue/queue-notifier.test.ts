@@ -16,7 +16,7 @@ interface Options {
   add?: Streams["add"];
 }
 
-/** A doorbell that has started; what it gives to Redis goes through `add`. */
+/** A started notifier, whose writes to Redis go through `add`. */
 async function startNotifier(t: Test, options: Options = {}) {
   const context = await openQueueContext(t);
   const redis = options.redis ?? (await connectRedis(t));
@@ -43,12 +43,12 @@ async function startNotifier(t: Test, options: Options = {}) {
 const drafts = ({ clientId }: QueueContext, count: number): EventDraft[] =>
   Array.from({ length: count }, () => ({ clientId, type: "message.received", key: "chatapp", data: {} }));
 
-t.test("what is recorded in the same moment is told in one write", async (t) => {
+t.test("events that are recorded at the same moment share one write", async (t) => {
   const { context, streams, notifier, writes, record } = await startNotifier(t);
   const ids = await record(3);
   for (const id of ids) notifier.notify([{ clientId: context.clientId, id }]);
   notifier.notify([]);
-  await until("it is in the stream", async () => (await streams.depth("{events:0}")) === 6);
+  await until("the entries are in the stream", async () => (await streams.depth("{events:0}")) === 6);
   t.same(
     writes.map((refs) => refs.map(({ id }) => id)),
     [[...ids, ...ids]],
@@ -57,53 +57,50 @@ t.test("what is recorded in the same moment is told in one write", async (t) => 
   t.match(row, { queue_epoch: await streams.epoch(), enqueued_at: Date });
 });
 
-t.test("nobody waits for it: neither who records, nor who rings", async (t) => {
+t.test("recording does not wait for a hanging write, and close does", async (t) => {
   let release = () => {};
   const hanging = new Promise<void>((resolve) => {
     release = resolve;
   });
   const { notifier, record, writes } = await startNotifier(t, { add: () => hanging });
   t.equal((await record(1)).length, 1);
-  await until("it rings", () => writes.length === 1);
+  await until("the write has started", () => writes.length === 1);
   let isClosed = false;
   const closing = Promise.resolve(notifier.close?.()).then(() => {
     isClosed = true;
   });
   t.equal((await record(1)).length, 1);
-  t.equal(isClosed, false, "but who ends lets it come to its end");
+  t.equal(isClosed, false, "close waits for the write");
   release();
   await closing;
 });
 
-t.test(
-  "a transaction that runs again after a deadlock notifies of what it committed, and once",
-  async (t) => {
-    const { context, notifier, writes } = await startNotifier(t);
-    let attempts = 0;
-    const ids = await notifyAfterCommit({ db: context.db, notifier }, async (tx, deferredNotifier) => {
-      const recorded = await recordEvents(tx, drafts(context, 2), deferredNotifier);
-      attempts += 1;
-      if (attempts === 1) await tx.query("do $$ begin raise exception using errcode = '40P01'; end $$");
-      t.same(writes, [], "not before the commit");
-      return recorded;
-    });
-    t.equal(attempts, 2);
-    await until("it is told", () => writes.length === 1);
-    t.same(
-      writes.map((refs) => refs.map(({ id }) => id)),
-      [ids],
-    );
-  },
-);
+t.test("a transaction that is repeated after a deadlock notifies once, of the committed rows", async (t) => {
+  const { context, notifier, writes } = await startNotifier(t);
+  let attempts = 0;
+  const ids = await notifyAfterCommit({ db: context.db, notifier }, async (tx, deferredNotifier) => {
+    const recorded = await recordEvents(tx, drafts(context, 2), deferredNotifier);
+    attempts += 1;
+    if (attempts === 1) await tx.query("do $$ begin raise exception using errcode = '40P01'; end $$");
+    t.same(writes, [], "no write before the commit");
+    return recorded;
+  });
+  t.equal(attempts, 2);
+  await until("the write has started", () => writes.length === 1);
+  t.same(
+    writes.map((refs) => refs.map(({ id }) => id)),
+    [ids],
+  );
+});
 
-t.test("who ends tells first what was recorded last", async (t) => {
+t.test("close waits until the last recorded events are in the stream", async (t) => {
   const { notifier, record, streams } = await startNotifier(t);
   await record(2);
   await notifier.close?.();
   t.equal(await streams.depth("{events:0}"), 2);
 });
 
-t.test("what Redis does not take is the sweeper's at once, and so is what follows", async (t) => {
+t.test("rows that Redis rejects, and those that follow, are left to the sweep immediately", async (t) => {
   const { context, redis, notifier, record } = await startNotifier(t, {
     add: () => Promise.reject(new Error("OOM")),
   });
@@ -111,28 +108,25 @@ t.test("what Redis does not take is the sweeper's at once, and so is what follow
   t.type(known, "string");
   const [first] = (await record(1)) as [string];
   const isNotQueued = async () => (await readDelivery(context, first)).enqueued_at === null;
-  await until("it is taken back", isNotQueued);
+  await until("the row is unmarked", isNotQueued);
   t.equal(notifier.epoch(), null);
   const [second] = (await record(1)) as [string];
   t.match(await readDelivery(context, second), { state: "pending", enqueued_at: null, queue_epoch: null });
   redis.emit("ready");
-  await until("Redis is back", () => notifier.epoch() === known);
+  await until("the epoch is known again", () => notifier.epoch() === known);
 });
 
-t.test(
-  "what can be given neither to Redis nor back is said, and left until it counts as stranded",
-  async (t) => {
-    const { context, notifier, loggedEvents, writes } = await startNotifier(t, {
-      add: () => Promise.reject(new Error("gone")),
-    });
-    await context.db.query("alter table deliveries rename to hidden");
-    notifier.notify([{ clientId: context.clientId, id: "evt_0" }]);
-    await until("it is said", () => loggedEvents().includes("queue.unmark_failed"));
-    t.equal(writes.length, 1);
-  },
-);
+t.test("a row that can be neither queued nor unmarked is logged", async (t) => {
+  const { context, notifier, loggedEvents, writes } = await startNotifier(t, {
+    add: () => Promise.reject(new Error("gone")),
+  });
+  await context.db.query("alter table deliveries rename to hidden");
+  notifier.notify([{ clientId: context.clientId, id: "evt_0" }]);
+  await until("the failure is logged", () => loggedEvents().includes("queue.unmark_failed"));
+  t.equal(writes.length, 1);
+});
 
-t.test("while Redis is away events are recorded as in no queue", async (t) => {
+t.test("events are recorded as not queued while Redis is unavailable", async (t) => {
   const { context, notifier, record, writes } = await startNotifier(t, { redis: openProducer(t) });
   t.equal(notifier.epoch(), null);
   const [id] = (await record(1)) as [string];

@@ -24,7 +24,7 @@ function connect(t: Test, settings: Record<string, string>) {
   return { client, events };
 }
 
-t.test("a Redis Cluster is spoken to as one", async (t) => {
+t.test("a client uses all slots of a Redis Cluster", async (t) => {
   const url = await startServer(t, ["cluster-enabled yes", "cluster-announce-ip 127.0.0.1"]);
   const plain = connect(t, { REDIS_URL: url.href }).client;
   await awaitConnection(plain, 5_000);
@@ -37,7 +37,7 @@ t.test("a Redis Cluster is spoken to as one", async (t) => {
   t.same(await Promise.all(keys.map((key) => client.get(key))), keys);
 });
 
-t.test("over TLS the certificate is checked, unless the operator says otherwise", async (t) => {
+t.test("the TLS certificate is checked, unless REDIS_TLS_VERIFY is false", async (t) => {
   const { cert, key } = createSelfSignedCertificate(makeTempFolder(t));
   const tlsPort = await freePort();
   const url = await startServer(t, [

@@ -11,7 +11,7 @@ const KEY = "{events:0}";
 const refOf = () => ({ clientId: randomUUID(), id: newId("evt") });
 
 t.test(
-  "a read waits for what comes, never takes more than was asked for, and ends with nothing after a while",
+  "a read waits for entries, returns at most the requested number, and returns none after its timeout",
   async (t) => {
     const url = await allocateRedisDatabase();
     const streams = createStreams(await connectRedis(t, url), 1);
@@ -31,7 +31,7 @@ t.test(
   },
 );
 
-t.test("a read that hangs is given up, and the next one has a fresh connection", async (t) => {
+t.test("a hanging read times out, and the next one gets a fresh connection", async (t) => {
   const silent = await startTcpBackend(t, () => {});
   const reader = createStreamReader(KEY, createReaderFactory(`redis://127.0.0.1:${silent.port}`), {
     block: 10,
@@ -43,7 +43,7 @@ t.test("a read that hangs is given up, and the next one has a fresh connection",
   reader.close();
 });
 
-t.test("while Redis is away a read fails, and does not keep anything from ending", async (t) => {
+t.test("a read fails while Redis is unavailable, and the reader can be closed", async (t) => {
   const reader = createStreamReader(KEY, createReaderFactory("redis://127.0.0.1:1"), {
     block: 10,
     slack: 90,

@@ -47,7 +47,7 @@ for (const [kind, [start, partitions]] of Object.entries(KINDS))
     const { redis, streams, reader } = await open(t, await start(t));
     t.equal(streams.all.length, 3 * partitions);
 
-    t.test("many go in one write, each to the stream of its client, and are read as they came", async (t) => {
+    t.test("entries go to the stream of their client and are read in order", async (t) => {
       const refs = ["00", "09", "fa", "0b", "00"].map((byte) => refOf(clientEnding(byte)));
       await streams.add("events", refs);
       for (const { lane, partition, key } of streams.all) {
@@ -58,27 +58,31 @@ for (const [kind, [start, partitions]] of Object.entries(KINDS))
         t.match(entries, here);
         await streams.remove(key, entries);
         t.equal(await streams.depth(key), 0);
-        t.match(await redis.xpending(key, GROUP), [0], "and nothing of it is pending");
+        t.match(await redis.xpending(key, GROUP), [0], "nothing is pending");
       }
     });
 
-    t.test("what somebody read and left is adopted, once it lay long enough", async (t) => {
+    t.test("entries that were read and not removed can be reclaimed after the idle time", async (t) => {
       const clientId = clientEnding("03");
       const key = streamKey("events", partitionOf(clientId, partitions));
       const refs = [1, 2, 3].map(() => refOf(clientId));
       await streams.add("events", refs);
-      t.same(await streams.reclaim(key, { idle: 0, count: 10 }), [], "what nobody has read is left");
+      t.same(await streams.reclaim(key, { idle: 0, count: 10 }), [], "unread entries are not reclaimed");
       const [first] = await reader(key).read(10);
-      t.same(await streams.reclaim(key, { idle: 60_000, count: 10 }), [], "they may still be at it");
+      t.same(
+        await streams.reclaim(key, { idle: 60_000, count: 10 }),
+        [],
+        "recently read entries are not reclaimed",
+      );
       t.match(await streams.reclaim(key, { idle: 0, count: 2 }), refs.slice(0, 2));
       await redis.xdel(key, first?.entryId as string);
       const left = await streams.reclaim(key, { idle: 0, count: 10 });
-      t.match(left, refs.slice(1), "what is gone is not named");
+      t.match(left, refs.slice(1), "deleted entries are not returned");
       t.equal(left.length, 2);
       await streams.remove(key, left);
     });
 
-    t.test("after all is lost the group is made anew, and reads from the beginning", async (t) => {
+    t.test("a group that Redis lost can be created again and reads from the first entry", async (t) => {
       const ref = refOf(clientEnding("05"));
       const key = streamKey("events", partitionOf(ref.clientId, partitions));
       await redis.flushdb();
@@ -90,7 +94,7 @@ for (const [kind, [start, partitions]] of Object.entries(KINDS))
       t.match(await own.read(1), [ref]);
     });
 
-    t.test("the epoch is the same for all, until any part comes back empty", async (t) => {
+    t.test("the epoch changes only when any stream's epoch key is lost", async (t) => {
       const epoch = await streams.epoch();
       t.equal(await streams.epoch(), epoch);
       await redis.del(`${streams.all.at(-1)?.key}:epoch`);
@@ -101,7 +105,7 @@ for (const [kind, [start, partitions]] of Object.entries(KINDS))
       t.not(await streams.epoch(), one);
     });
 
-    t.test("who adds is told when Redis has not taken all of them", async (t) => {
+    t.test("add fails when Redis does not accept all entries", async (t) => {
       const [good, bad] = [refOf(clientEnding("00")), refOf(clientEnding("01"))];
       const key = streamKey("bulk", partitionOf(bad.clientId, partitions));
       await redis.del(key);
@@ -111,18 +115,18 @@ for (const [kind, [start, partitions]] of Object.entries(KINDS))
     });
   });
 
-t.test("while Redis is away everything is refused at once", async (t) => {
+t.test("every command fails immediately while Redis is unavailable", async (t) => {
   const streams = createStreams(openProducer(t), 8);
   await t.rejects(streams.add("events", [refOf(randomUUID())]));
   await t.rejects(streams.epoch());
   await t.rejects(streams.depth("{events:0}"));
 });
 
-t.test("all dispatchers are one consumer, and a name in braces keeps a stream's keys together", async (t) => {
+t.test("all dispatchers share one consumer, and the stream's key is a hash tag", async (t) => {
   t.same([GROUP, CONSUMER, streamKey("bulk", 3)], ["herald", "dispatcher", "{bulk:3}"]);
 });
 
-t.test("an entry that was deleted, or that somebody else wrote, names nothing", async (t) => {
+t.test("a deleted entry and an entry with unknown fields name no row", async (t) => {
   t.same(toEntries(null), []);
   t.same(toEntries([["1-1", null]]), [{ entryId: "1-1", id: "", clientId: "" }]);
   t.same(toEntries([["1-1", ["x"]]]), [{ entryId: "1-1", id: "", clientId: "" }]);

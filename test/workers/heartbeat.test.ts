@@ -10,20 +10,20 @@ interface Row {
   beaten: boolean;
 }
 
-t.test("a worker renews its row while it lives and takes it along when it goes", async (t) => {
+t.test("a worker renews its row while it runs, and removes it on close", async (t) => {
   const db = createDatabase(await testConfig(t), () => {});
   t.teardown(() => db.close());
   const worker = heartbeat({ id: "wrk_1", process: "scheduler", db, log: captureLog().log });
   const rows = () => db.query<Row>("select process, heartbeat_at > started_at as beaten from workers");
   await worker.start?.({ fail: (error) => t.fail(String(error)) });
   t.match(await rows(), [{ process: "scheduler" }]);
-  await until("a second beat", async () => (await rows())[0]?.beaten);
+  await until("a second heartbeat", async () => (await rows())[0]?.beaten);
   await worker.close?.();
   t.same(await rows(), []);
 });
 
-t.test("a beat that fails is logged and does not end the process", async (t) => {
-  const config = { ...(await testConfig(t)), DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" };
+t.test("a failed heartbeat is logged and does not end the process", async (t) => {
+  const config = { ...(await testConfig(t)), DATABASE_URL: "postgres://herald@127.0.0.1:1/none" };
   const db = createDatabase(config, () => {});
   t.teardown(() => db.close());
   const { log, events } = captureLog();

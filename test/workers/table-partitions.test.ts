@@ -20,14 +20,14 @@ async function open(t: Test) {
   const config = await testConfig(t);
   const db = createDatabase(config, () => {});
   t.teardown(() => db.close());
-  for (const history of [EVENT_TABLES, MESSAGE_TABLES]) await dropPartitions(db, history, Date.UTC(2100, 0)); // those that every process makes at its start
+  for (const history of [EVENT_TABLES, MESSAGE_TABLES]) await dropPartitions(db, history, Date.UTC(2100, 0)); // every process creates these at its start
   return { db, config, clientId: (await createClient(db, "c")).id };
 }
 
-/** What an id tells of its time, whatever it is the id of. */
+/** Returns the part of an id that its time determines. */
 const withoutPrefix = (id: string) => id.slice(id.indexOf("_") + 1);
 
-/** An event of that time, with its delivery and an attempt, and a message; answers what their ids have in common. */
+/** Inserts an event of that time with a delivery and an attempt, and a message; returns the common part of their ids. */
 async function makeRows(db: Database, clientId: string, time: number): Promise<string> {
   const [event, message] = (["evt", "msg"] as const).map(
     (prefix) => `${firstIdAt(prefix, time)}${"0".repeat(16)}`,
@@ -46,7 +46,7 @@ async function makeRows(db: Database, clientId: string, time: number): Promise<s
   return withoutPrefix(event as string);
 }
 
-/** Where the rows of a table lie. */
+/** Returns the partition of each row of a table. */
 async function partitionByRow(db: Database, table: string): Promise<Record<string, string>> {
   const rows = await db.query<{ id: string; place: string }>(
     `select id, tableoid::regclass::text as place from ${table} order by id`,
@@ -56,7 +56,7 @@ async function partitionByRow(db: Database, table: string): Promise<Record<strin
 
 const SELECT_PARTITIONS = "select 1 from pg_inherits where inhparent = 'events'::regclass";
 
-/** So many of events, and so many of messages. */
+/** Returns the same counts for events and for messages. */
 const bothHistories = (counts: { made?: number; dropped?: number }) =>
   Object.fromEntries(
     Object.entries(counts).flatMap(([outcome, count]) =>
@@ -66,7 +66,7 @@ const bothHistories = (counts: { made?: number; dropped?: number }) =>
 
 const TABLES = [...EVENT_TABLES.tables, ...MESSAGE_TABLES.tables];
 
-t.test("there is room for today and the next two days, made once", async (t) => {
+t.test("the partitions of today and the next two days are created once", async (t) => {
   const { db, clientId } = await open(t);
   t.match(await applyRetention(RETENTION, db, NOON), bothHistories({ made: 3, dropped: 0 }));
   t.match(await applyRetention(RETENTION, db, NOON), bothHistories({ made: 0 }));
@@ -77,7 +77,7 @@ t.test("there is room for today and the next two days, made once", async (t) => 
     t.same(await partitionByRow(db, table), { [id]: `${table}_20300510`, [last]: `${table}_20300512` });
 });
 
-t.test("what came while there was no room is moved to where it belongs", async (t) => {
+t.test("rows in the default partition are moved to a new partition of their time", async (t) => {
   const { db, clientId } = await open(t);
   const [early, late] = [await makeRows(db, clientId, NOON - DAY), await makeRows(db, clientId, NOON)];
   t.equal((await partitionByRow(db, "events"))[late], "events_default");
@@ -86,7 +86,7 @@ t.test("what came while there was no room is moved to where it belongs", async (
     t.same(await partitionByRow(db, table), { [early]: `${table}_default`, [late]: `${table}_20300510` });
 });
 
-t.test("a scheduler that was away for days finds its way back", async (t) => {
+t.test("missing partitions of past days are created after days without a scheduler", async (t) => {
   const { db, clientId } = await open(t);
   await applyRetention(RETENTION, db, NOON);
   const id = await makeRows(db, clientId, NOON + 5 * DAY);
@@ -94,7 +94,7 @@ t.test("a scheduler that was away for days finds its way back", async (t) => {
   t.equal((await partitionByRow(db, "attempts"))[id], "attempts_20300515");
 });
 
-t.test("what is over is dropped as a whole, and what is not stays", async (t) => {
+t.test("a partition is dropped when all its rows have passed their retention", async (t) => {
   const { db, clientId } = await open(t);
   const stray = await makeRows(db, clientId, NOON - 40 * DAY);
   await applyRetention(RETENTION, db, NOON);
@@ -103,7 +103,7 @@ t.test("what is over is dropped as a whole, and what is not stays", async (t) =>
   t.same(
     Object.keys(await partitionByRow(db, "events")),
     [first, second],
-    `${stray} lay in the default partition`,
+    `${stray} was in the default partition`,
   );
   t.match(await applyRetention(RETENTION, db, NOON + 30 * DAY + 13 * HOUR), bothHistories({ dropped: 1 }));
   for (const table of TABLES) t.same(Object.keys(await partitionByRow(db, table)), [second]);
@@ -111,7 +111,7 @@ t.test("what is over is dropped as a whole, and what is not stays", async (t) =>
 
 const LONG_RETENTION = { EVENT_RETENTION_DAYS: 3_650, MESSAGE_RETENTION_DAYS: 3_650 };
 
-t.test("a long history is divided into longer stretches", async (t) => {
+t.test("a long retention has longer partitions", async (t) => {
   const { db } = await open(t);
   await applyRetention(LONG_RETENTION, db, NOON);
   const bounds = await db.query(SELECT_PARTITIONS);
@@ -120,11 +120,11 @@ t.test("a long history is divided into longer stretches", async (t) => {
   t.match(
     await applyRetention(RETENTION, db, NOON + 240 * DAY),
     bothHistories({ dropped: 3 }),
-    "and shorter ones follow",
+    "shorter ones follow",
   );
 });
 
-t.test("messages and events have each their own time", async (t) => {
+t.test("messages and events have separate retentions", async (t) => {
   const { db, clientId } = await open(t);
   const settings = { EVENT_RETENTION_DAYS: 30, MESSAGE_RETENTION_DAYS: 90 };
   const stray = await makeRows(db, clientId, NOON - 40 * DAY);
@@ -141,7 +141,7 @@ t.test("messages and events have each their own time", async (t) => {
   t.same(await partitionByRow(db, "messages"), {});
 });
 
-t.test("two that make room at once make it once", async (t) => {
+t.test("concurrent runs create each partition once", async (t) => {
   const { db } = await open(t);
   const results = await Promise.all([
     applyRetention(RETENTION, db, NOON),
@@ -154,10 +154,10 @@ t.test("two that make room at once make it once", async (t) => {
     );
 });
 
-t.test("nobody who records meanwhile is refused", async (t) => {
+t.test("recording waits and succeeds while a partition is attached", async (t) => {
   const { db, config, clientId } = await open(t);
   const other = await connectRawClient(t, config.DATABASE_URL);
-  // Holds the default partition as a maker of room does, until the recording waits for it.
+  // Lock the default partition, as creating a partition does, until the recording waits for it.
   await other.query("begin");
   await other.query("create table events_now (like events including defaults including constraints)");
   await other.query("lock table events_default in access exclusive mode");
@@ -177,7 +177,7 @@ t.test("nobody who records meanwhile is refused", async (t) => {
   t.same(await partitionByRow(db, "events"), { [withoutPrefix(id as string)]: "events_now" });
 });
 
-t.test("what came in long ago is forgotten, what came lately is not", async (t) => {
+t.test("fingerprints are deleted after eight days", async (t) => {
   const { db, clientId } = await open(t);
   const draft = { clientId, type: "webhook.test", key: null, data: {} } as const;
   const drafts = [
@@ -193,7 +193,7 @@ t.test("what came in long ago is forgotten, what came lately is not", async (t) 
   t.equal((await recordEvents(db, drafts)).length, 2);
 });
 
-t.test("operations are known by their keys for a day", async (t) => {
+t.test("idempotency keys are deleted after a day", async (t) => {
   const { db, clientId } = await open(t);
   await db.query(
     `insert into idempotency_keys (id, client_id, fingerprint, reply_sealed, created_at)
@@ -206,7 +206,7 @@ t.test("operations are known by their keys for a day", async (t) => {
   t.equal((await db.query("select 1 from idempotency_keys")).length, 1);
 });
 
-t.test("a lock that is not had keeps nothing else from being done", async (t) => {
+t.test("a lock timeout in one step does not stop the other steps", async (t) => {
   const { db, config } = await open(t);
   await applyRetention(RETENTION, db, NOON);
   const reader = await connectRawClient(t, config.DATABASE_URL);
@@ -220,11 +220,11 @@ t.test("a lock that is not had keeps nothing else from being done", async (t) =>
   await reader.query("commit");
   t.match(await applyRetention(RETENTION, db, NOON + 5 * DAY), {
     event_partitions_made: 5,
-    message_partitions_made: 0, // there was no lock on these
+    message_partitions_made: 0, // created by the first call, as these were not locked
   });
 });
 
-t.test("of two clocks the one is believed that drops less", async (t) => {
+t.test("the earlier of the process's and the database's clocks counts", async (t) => {
   const { db } = await open(t);
   const now = Date.now;
   t.teardown(() => {
@@ -236,22 +236,22 @@ t.test("of two clocks the one is believed that drops less", async (t) => {
   t.ok((await conservativeNow(db)) < now() - 39 * DAY);
 });
 
-t.test("every process makes room at its start, and again when it could not", async (t) => {
+t.test("a process creates partitions at its start, and retries after a failure", async (t) => {
   const { db } = await open(t);
   const { log, lines } = captureLog();
   let isFailing = true;
   const query: Database["query"] = (statement, values) =>
-    isFailing ? Promise.reject(new Error("away")) : db.query(statement, values);
+    isFailing ? Promise.reject(new Error("unavailable")) : db.query(statement, values);
   const worker = tablePartitions({
     settings: RETENTION,
     db: { ...db, query },
     log,
     delays: { intervalMs: 5, retryMs: 5 },
   });
-  const fail = () => void t.fail("it must not end the process");
+  const fail = () => void t.fail("the process must not end");
   await worker.start?.({ fail });
   t.match(lines, [{ event: "partitions.create_failed" }]);
   isFailing = false;
-  await until("there is room", async () => (await db.query(SELECT_PARTITIONS)).length === 4);
+  await until("the partitions exist", async () => (await db.query(SELECT_PARTITIONS)).length === 4);
   await worker.close?.();
 });

@@ -26,7 +26,7 @@ t.test("a person connects ad accounts, loses them and connects them again", asyn
   const { callApi, settings, inbox, arm } = cluster;
   const page = await openPage();
 
-  /** Through the dialog in the browser, and then as the page says. */
+  /** Grants access in the browser's dialog, then runs the command that the view shows. */
   async function connect(choose: (page: Page) => Promise<void>) {
     const { url } = (await callApi("GET", "/api/marketing/oauth/url")).body;
     await page.goto(url);
@@ -50,7 +50,7 @@ t.test("a person connects ad accounts, loses them and connects them again", asyn
     (await inbox()).flatMap(({ body }) => (body?.type === type ? [body.data.ad_account.id as string] : []));
 
   const [demo] = (await list()) as [Account];
-  t.equal(demo.status, "active", "the demo client has one from the start");
+  t.equal(demo.status, "active", "the demo client starts with one account");
 
   const refused = await connect(async (page) => {
     await chooseTwo(page);
@@ -84,17 +84,20 @@ t.test("a person connects ad accounts, loses them and connects them again", asyn
 
   await arm({ kind: "dead_token", times: 2, match: { path_prefix: "/debug_token" } });
   await until("all are revoked", async () => (await list()).every(({ status }) => status === "revoked"));
-  await until("all of it is told", async () => (await notifiedAccountIds("ad_account.revoked")).length >= 3);
+  await until(
+    "all revocations are delivered",
+    async () => (await notifiedAccountIds("ad_account.revoked")).length >= 3,
+  );
   const runsBefore = runs().length;
   await until("three further ticks", () => runs().length >= runsBefore + 3);
-  t.same((await notifiedAccountIds("ad_account.revoked")).sort(), ids, "once each");
+  t.same((await notifiedAccountIds("ad_account.revoked")).sort(), ids, "each is delivered once");
 
   await fetch(`http://localhost:${settings.SANDBOX_PORT}/_sandbox/faults`, { method: "DELETE" });
   const reconnected: Account[] = await connect(chooseTwo);
-  t.same(statusById(reconnected), statusById(granted), "they are the same, and available");
+  t.same(statusById(reconnected), statusById(granted), "the same accounts are available again");
   t.same(statusById(await list()), { ...statusById(granted), [demo.id]: "revoked" });
   await until(
-    "their return is told",
+    "the reconnections are delivered",
     async () => (await notifiedAccountIds("ad_account.connected")).length >= 4,
   );
 

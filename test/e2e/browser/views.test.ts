@@ -9,7 +9,7 @@ import {
 } from "../../fixtures/http/browser.ts";
 import { until } from "../../fixtures/until.ts";
 
-/** How far the page reaches beyond the window. */
+/** Pixels by which the view is wider than the window. */
 const overflowWidth = (page: Page) =>
   page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 
@@ -23,11 +23,11 @@ const DENIED_PATH = `${RETURN_PATH}?${new URLSearchParams({
   error_description: `</p><img src=x onerror=alert(1)>${LONG_TEXT}`,
 })}`;
 
-t.test("pages in a real browser", async (t) => {
+t.test("views in a real browser", async (t) => {
   const [api, openPage] = await Promise.all([startApi(t), openBrowser(t)]);
   const page = await openPage({ permissions: ["clipboard-read", "clipboard-write"] });
 
-  t.test("fit into every window, by day and by night", async (t) => {
+  t.test("views fit into phone and desktop windows, light and dark", async (t) => {
     const variants = [
       { size: PHONE_VIEWPORT, colorScheme: "light" },
       { size: DESKTOP_VIEWPORT, colorScheme: "dark" },
@@ -42,13 +42,13 @@ t.test("pages in a real browser", async (t) => {
       }
       backgrounds.add(await page.evaluate(() => getComputedStyle(document.body).backgroundColor));
     }
-    t.equal(backgrounds.size, 2, "the night has a colour of its own");
+    t.equal(backgrounds.size, 2, "the dark scheme has another background");
   });
 
-  t.test("copy their command as it is shown", async (t) => {
+  t.test("the copy button copies the shown command", async (t) => {
     await page.goto(api.address + GRANTED_PATH);
     await page.getByRole("button", { name: "Copy the command" }).click();
-    await until("it says so", () => page.getByRole("status").textContent());
+    await until("the copy is confirmed", () => page.getByRole("status").textContent());
     t.equal(await page.getByRole("status").textContent(), "Copied");
     const copied = await page.evaluate(() => navigator.clipboard.readText());
     t.match(
@@ -58,14 +58,14 @@ t.test("pages in a real browser", async (t) => {
     t.equal(copied, await page.locator("#command").textContent());
   });
 
-  t.test("show no button where there is no script", async (t) => {
+  t.test("views show no button without scripts", async (t) => {
     const pageWithoutScript = await openPage({ javaScriptEnabled: false });
     await pageWithoutScript.goto(api.address + GRANTED_PATH);
     t.equal(await pageWithoutScript.getByRole("button").count(), 0);
     t.match(await pageWithoutScript.locator("#command").textContent(), "x-svc-api-key");
   });
 
-  t.test("do nothing that they may not without being noticed", async (t) => {
+  t.test("policy violations and script errors of a view are reported", async (t) => {
     const failures: string[] = [];
     const context = (await page.context().browser()?.newContext()) as BrowserContext;
     watchForViolations(context, (failure) => failures.push(failure));
@@ -79,11 +79,11 @@ t.test("pages in a real browser", async (t) => {
         throw new Error("of the page's own");
       });
     });
-    await until("all three are noticed", () =>
+    await until("all three are reported", () =>
       [/Content Security Policy/, /requests http:\/\/elsewhere/, /of the page's own/].every((expected) =>
         failures.some((failure) => expected.test(failure)),
       ),
     );
-    t.pass("they are");
+    t.pass("all three are reported");
   });
 });

@@ -10,7 +10,7 @@ import { until } from "../../fixtures/until.ts";
 
 const METRICS_TOKEN = "a-token-of-the-operator";
 
-t.test("the three processes start, serve, and end in order at SIGTERM", async (t) => {
+t.test("the three processes start, serve, and stop cleanly on SIGTERM", async (t) => {
   const settings = await testSettings(t, { CRON_MAINTENANCE: "* * * * * *" });
   const web = await startWeb(t, settings);
   const dispatcher = startProcess(t, "dispatcher", settings);
@@ -27,7 +27,7 @@ t.test("the three processes start, serve, and end in order at SIGTERM", async (t
   }
 });
 
-t.test("forks", async (t) => {
+t.test("web forks", async (t) => {
   const port = await freePort();
   const metricsPort = String(await freePort());
   const overrides = { PORT: String(port), WEB_CONCURRENCY: "2", METRICS_TOKEN, METRICS_PORT: metricsPort };
@@ -37,38 +37,38 @@ t.test("forks", async (t) => {
   const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
   const count = (event: string) => web.lines().filter((line) => line.event === event).length;
 
-  t.test("share a port, are replaced when they die, and count as one", async (t) => {
+  t.test("forks share a port and metrics, and are replaced when they die", async (t) => {
     for (let count = 0; count < 20; count++) await call("GET", "/healthz");
     const health = /herald_http_requests_total\{[^}]*route="\/healthz"[^}]*\} (\d+)/;
     const shared = await call("GET", "/metrics", { headers });
-    t.equal(health.exec(shared.text)?.[1], "20", "asked of any fork");
+    t.equal(health.exec(shared.text)?.[1], "20", "read from any fork");
     const listeningPort = web.lines().find((line) => line.event === "metrics.listening")?.port;
     const parent = await fetch(`http://127.0.0.1:${listeningPort}/`);
-    t.equal(health.exec(await parent.text())?.[1], "20", "asked of their parent");
+    t.equal(health.exec(await parent.text())?.[1], "20", "read from their parent");
 
     const [forkPid = 0] = web.children();
     process.kill(forkPid, "SIGKILL");
     await web.waitForLine("fork.exited");
-    await until("replaced", () => count("http.listening") === 3);
+    await until("the fork is replaced", () => count("http.listening") === 3);
     t.equal((await call("GET", "/healthz")).status, 200);
     t.equal(web.children().length, 2);
   });
 
-  t.test("survive one that dies while the metrics of all are gathered", async (t) => {
+  t.test("the metrics survive the death of a fork while they are collected", async (t) => {
     const [runningFork = 0, silent = 0] = web.children();
     process.kill(silent, "SIGSTOP");
-    // Whichever fork a request reaches: of a few in a row one is the fork that still runs.
+    // Send a few requests, so that one reaches the fork that still runs.
     for (let count = 0; count < 4; count++)
       fetch(`http://127.0.0.1:${port}/metrics`, { headers }).catch(() => {});
     await new Promise((resolve) => setTimeout(resolve, 500));
     process.kill(runningFork, "SIGKILL");
-    await until("died", () => count("fork.exited") === 2);
+    await until("the fork has died", () => count("fork.exited") === 2);
     process.kill(silent, "SIGCONT");
-    await until("replaced", () => count("http.listening") === 4);
+    await until("the fork is replaced", () => count("http.listening") === 4);
     t.equal((await call("GET", "/metrics", { headers })).status, 200);
   });
 
-  t.test("end with their parent", async (t) => {
+  t.test("forks end with their parent", async (t) => {
     const forks = web.children();
     t.equal(forks.length, 2);
     t.equal(await web.stop(), 0);
@@ -76,7 +76,7 @@ t.test("forks", async (t) => {
   });
 });
 
-t.test("a connection that asks for nothing does not hold up the stop", async (t) => {
+t.test("an idle connection does not delay the shutdown", async (t) => {
   const web = await startWeb(t, await testSettings(t));
   const socket = connect(Number(new URL(web.address).port), "127.0.0.1");
   t.teardown(() => socket.destroy());
@@ -85,12 +85,12 @@ t.test("a connection that asks for nothing does not hold up the stop", async (t)
   t.equal(await web.stop(), 0);
 });
 
-t.test("an answer under way at SIGTERM is finished", async (t) => {
+t.test("a request in progress at SIGTERM is answered", async (t) => {
   const silent = createServer().listen(0, "127.0.0.1");
   t.teardown(() => silent.close());
   await once(silent, "listening");
   const { port } = silent.address() as { port: number };
-  const settings = { ...(await testSettings(t)), DATABASE_URL: `postgres://nobody@127.0.0.1:${port}/none` };
+  const settings = { ...(await testSettings(t)), DATABASE_URL: `postgres://herald@127.0.0.1:${port}/none` };
   const web = await startWeb(t, settings);
   const responseStatus = new Promise<number | undefined>((resolve, reject) => {
     const outgoing = request(`${web.address}/readyz`, (response) => resolve(response.resume().statusCode));
@@ -102,7 +102,7 @@ t.test("an answer under way at SIGTERM is finished", async (t) => {
   t.equal(await stopped, 0);
 });
 
-t.test("wrong settings stop each process at once, with one message", async (t) => {
+t.test("wrong settings stop each process immediately with one message", async (t) => {
   for (const name of ["web", "dispatcher", "scheduler", "migrate"]) {
     const started = startProcess(t, name, { PORT: "http", REDIS_URL: "redis://x" });
     await until(`${name} has ended`, () => started.child.exitCode !== null);
@@ -115,7 +115,7 @@ t.test("wrong settings stop each process at once, with one message", async (t) =
   }
 });
 
-t.test("a port that is taken is said in the log", async (t) => {
+t.test("a web process logs that its port is in use", async (t) => {
   const first = createServer().listen(0, "127.0.0.1");
   t.teardown(() => first.close());
   await once(first, "listening");

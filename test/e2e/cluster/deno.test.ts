@@ -8,7 +8,7 @@ import { until } from "../../fixtures/until.ts";
 const METRICS_TOKEN = "a-token-of-the-operator";
 const runtime = "deno" as const;
 
-t.test("the same sources run under Deno, unbuilt and with the permissions they need alone", async (t) => {
+t.test("the sources run under Deno without a build, with only the permissions they need", async (t) => {
   const overrides = {
     DATABASE_URL: await cloneDatabase(t, "template0"),
     METRICS_TOKEN,
@@ -60,14 +60,14 @@ t.test("the same sources run under Deno, unbuilt and with the permissions they n
   }
 });
 
-t.test("wrong settings are told under Deno too", async (t) => {
+t.test("wrong settings are reported under Deno", async (t) => {
   const web = startProcess(t, "web", {}, { runtime });
   await until("ended", () => web.child.exitCode !== null);
   t.equal(web.child.exitCode, 1);
   t.match(web.stderr(), /^herald web cannot start, 4 wrong settings:/m);
 });
 
-t.test("a send that breaks off went out once, under either runtime", async (t) => {
+t.test("a send whose connection breaks is sent once, under both runtimes", async (t) => {
   for (const runtime of ["node", "deno"] as const) {
     const sandbox = await startSandbox(t);
     const settings = { ...unconnectedSettings(), SANDBOX_PORT: new URL(sandbox.origin).port };

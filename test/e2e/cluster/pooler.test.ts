@@ -12,7 +12,7 @@ import { pgbouncerProgram } from "../../fixtures/servers/programs.ts";
 import { cloneDatabase } from "../../fixtures/servers/servers.ts";
 import { until } from "../../fixtures/until.ts";
 
-/** PgBouncer in transaction mode before a database: few server connections, handed out per transaction. */
+/** Starts PgBouncer in transaction mode in front of a database, with few server connections. */
 async function startPooler(t: Test, databaseUrl: string): Promise<string> {
   const program = pgbouncerProgram();
   const [folder, port, direct] = [makeTempFolder(t), await freePort(), new URL(databaseUrl)];
@@ -36,13 +36,13 @@ async function startPooler(t: Test, databaseUrl: string): Promise<string> {
   const account = serverAccount();
   if (account) chownSync(file, account.uid, account.gid);
   const command = { program, args: [file], folder, account, stopSignal: "SIGTERM" as const };
-  const startup = Buffer.from("\0\0\0\x08\x04\xd2\x16\x2f", "latin1"); // asks for TLS; answered before any login
+  const startup = Buffer.from("\0\0\0\x08\x04\xd2\x16\x2f", "latin1"); // a TLS request, which is answered before any login
   const pooler = await startServer(command, () => isResponding(port, startup, (answer) => answer.length > 0));
   t.teardown(() => pooler.stop());
   return `postgres://herald@127.0.0.1:${port}/${name}`;
 }
 
-t.test("behind a pooler in transaction mode", async (t) => {
+t.test("Herald behind a pooler in transaction mode", async (t) => {
   const DATABASE_DIRECT_URL = await cloneDatabase(t, "template0");
   const DATABASE_URL = await startPooler(t, DATABASE_DIRECT_URL);
   const overrides = {
@@ -53,14 +53,14 @@ t.test("behind a pooler in transaction mode", async (t) => {
   };
   const settings = await testSettings(t, overrides);
 
-  t.test("migrations take the direct way", async (t) => {
+  t.test("migrations use the direct connection", async (t) => {
     const migrate = startProcess(t, "migrate", settings);
     t.match(await migrate.waitForLine("migrations.applied"), { count: Number });
     await until("ended", () => migrate.child.exitCode !== null);
     t.equal(migrate.child.exitCode, 0);
   });
 
-  t.test("statements and transactions of many connections share few servers", async (t) => {
+  t.test("statements and transactions of many connections share few server connections", async (t) => {
     const db = createDatabase({ DATABASE_URL, DATABASE_POOL: 20, DATABASE_PREPARED: false }, () => {});
     t.teardown(() => db.close());
     const names = Array.from({ length: 200 }, (_, index) => `client ${index}`);
@@ -72,7 +72,7 @@ t.test("behind a pooler in transaction mode", async (t) => {
     );
   });
 
-  t.test("the processes run", async (t) => {
+  t.test("the processes run without warnings and stop cleanly", async (t) => {
     const web = await startWeb(t, settings);
     t.equal((await web.call("GET", "/readyz")).status, 200);
     const dispatcher = startProcess(t, "dispatcher", settings);
@@ -85,7 +85,7 @@ t.test("behind a pooler in transaction mode", async (t) => {
     for (const process of [web, dispatcher, scheduler]) {
       t.equal(await process.stop(), 0);
       t.same(
-        // A machine that is busy may not be done with one tick when the next comes.
+        // On a busy machine a tick may overlap the next.
         process.lines().filter((line) => line.level !== "info" && line.outcome !== "overlapped"),
         [],
       );

@@ -25,7 +25,7 @@ const PID_FILES = [
 const readPid = (folder: string, file: string) =>
   Number(readFileSync(join(folder, file), "utf8").split("\n")[0]);
 
-/** Servers and processes of a start that is up. */
+/** Process ids of the servers and processes of a running start. */
 const readPids = (folder: string) => PID_FILES.map((file) => readPid(folder, file));
 
 function isAlive(pid: number): boolean {
@@ -36,7 +36,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** One that has ended stays on the list of processes until its parent, whoever that is by now, has taken note of it. */
+/** An ended process keeps its id until its parent has collected its exit status. */
 const untilAllEnded = (pids: readonly number[]) => until(`ended: ${pids}`, () => !pids.some(isAlive));
 
 function openDatabase(t: Test, folder: string) {
@@ -51,7 +51,7 @@ const readDemoSettings = (folder: string) =>
     Object.entries(readEnvFile(join(folder, "env"))).filter(([name]) => name.startsWith("DEMO_")),
   );
 
-/** The three commands of the screen, as a person would paste them. */
+/** Runs the three printed commands in a shell, as a person would. */
 async function runPrintedCommands(t: Test, output: string): Promise<void> {
   curlProgram();
   const runShell = (command = "") =>
@@ -71,7 +71,7 @@ async function runPrintedCommands(t: Test, output: string): Promise<void> {
     readInbox().find((entry) => hasStatus(entry, "delivered")),
   );
   t.equal(delivered.path, "/_sandbox/inbox/chat/updateMessageStatus");
-  const received = await until("the other has arrived", () =>
+  const received = await until("the inbound message arrives", () =>
     readInbox().find(({ body }) => body.type === "message.received"),
   );
   t.match(received, {
@@ -80,7 +80,7 @@ async function runPrintedCommands(t: Test, output: string): Promise<void> {
   });
 }
 
-/** The command line with the settings that were written down, loaded as the screen says. */
+/** Runs the command line with the settings from the env file, loaded as the printed text says. */
 function runHerald(folder: string, ...words: string[]) {
   const script = `set -a; . '${join(folder, "env")}'; set +a; exec "${process.execPath}" dist/bin/herald.js "$@"`;
   return spawnSync("sh", ["-c", script, "herald", ...words], {
@@ -114,11 +114,11 @@ async function checkHeraldInShell(t: Test, folder: string): Promise<void> {
     encoding: "utf8",
     cwd: packageRoot(),
   });
-  t.equal(piped.stderr, "", "whoever reads may stop reading");
+  t.equal(piped.stderr, "", "a reader may close the pipe early");
   t.equal(herald("key", "revoke", "--id", `key_${"0".repeat(26)}`).status, 1);
 }
 
-/** The stand-in platforms, found by what was written down. */
+/** Checks that the env file's settings lead to the sandbox. */
 async function checkPlatforms(t: Test, folder: string): Promise<void> {
   const { AD_PLATFORM_URL, PLATFORM_APP_ID, PLATFORM_APP_SECRET } = readEnvFile(join(folder, "env"));
   const headers = { authorization: `Bearer ${PLATFORM_APP_ID}|${PLATFORM_APP_SECRET}` };
@@ -144,13 +144,13 @@ t.test("npm start", async (t) => {
   let demoSettings: Record<string, string> = {};
   let orphanPids: number[] = [];
 
-  t.test("starts everything from nothing and says where it is", async (t) => {
-    // What a first start leaves that was interrupted while it made the database.
+  t.test("npm start starts everything in an empty folder and prints the addresses", async (t) => {
+    // The remains of a first start that was interrupted while it created the database.
     mkdirSync(join(folder, "postgres/data.new/global"), { recursive: true });
     writeFileSync(join(folder, "postgres/data.new/PG_VERSION"), "15\n");
     const starter = start();
-    await until("up", isUp);
-    await until("the screen", () => starter.stdout().includes("Herald is up."));
+    await until("web is ready", isUp);
+    await until("the addresses are printed", () => starter.stdout().includes("Herald is up."));
     for (const shown of [
       `address    http://localhost:${PORT}`,
       `docs       http://localhost:${PORT}/api/docs`,
@@ -175,20 +175,20 @@ t.test("npm start", async (t) => {
     const pids = readPids(folder);
     t.same(pids.filter(isAlive), pids);
     const second = start();
-    await until("refused", () => second.child.exitCode !== null);
+    await until("the second start is refused", () => second.child.exitCode !== null);
     t.match(
       second.stderr(),
       /already runs from this folder .* at http:\/\/localhost:\d+; its API key and login are in/,
     );
 
     await starter.stop("SIGKILL");
-    t.ok(isAlive(pids.at(-1) as number), "the servers outlived their starter");
+    t.ok(isAlive(pids.at(-1) as number), "the servers outlive the killed start process");
     orphanPids = pids;
   });
 
-  t.test("finds its data again after it was killed and left its servers behind", async (t) => {
+  t.test("npm start after a kill ends the orphaned servers and keeps the data", async (t) => {
     const settings = readEnvFile(join(folder, "env"));
-    const starter = start(settings); // as in a terminal into which they were loaded
+    const starter = start(settings); // as in a terminal where the env file was loaded
     await until("up again", () => starter.stdout().includes("Herald is up."));
     t.same(readEnvFile(join(folder, "env")), settings, "at the same addresses");
     await untilAllEnded(orphanPids);
@@ -198,12 +198,12 @@ t.test("npm start", async (t) => {
     const pids = readPids(folder);
     process.kill(pids[0] as number, "SIGKILL");
     await until("ended", () => starter.child.exitCode !== null);
-    t.equal(starter.child.exitCode, 1, "and ends with the process that ends");
+    t.equal(starter.child.exitCode, 1, "it ends when one of its processes ends");
     t.match(starter.stdout(), /web exited \(SIGKILL\); stopping all processes/);
     await untilAllEnded(pids);
   });
 
-  t.test("uses the servers that the environment names, and starts none", async (t) => {
+  t.test("npm start uses the servers from the environment and starts none", async (t) => {
     const serverSettings = {
       DATABASE_URL: await cloneDatabase(t, "template0"),
       REDIS_URL: await allocateRedisDatabase(),
@@ -229,7 +229,7 @@ t.test("npm start", async (t) => {
     t.equal(await starter.stop(), 0);
   });
 
-  t.test("keeps its data, its settings from wrong ones, and the former keys from new ones", async (t) => {
+  t.test("npm start does not store wrong settings, and keeps a copy of replaced ones", async (t) => {
     const before = readFileSync(join(folder, "env"), "utf8");
     const wrong = start({ JWT_SECRET: "short" });
     await until("ended", () => wrong.child.exitCode !== null);
@@ -247,7 +247,7 @@ t.test("npm start", async (t) => {
     await untilAllEnded(pids);
   });
 
-  t.test("is not for production", async (t) => {
+  t.test("npm start refuses to run in production", async (t) => {
     const starter = startProcess(t, "start", { NODE_ENV: "production" }, { args: ["--folder", folder] });
     await until("ended", () => starter.child.exitCode !== null);
     t.equal(starter.child.exitCode, 1);

@@ -13,7 +13,7 @@ import { until } from "../../fixtures/until.ts";
 
 const portOf = (url: string) => Number(new URL(url).port);
 
-t.test("the processes outlive an outage of either server and find it again by themselves", async (t) => {
+t.test("the processes survive an outage of Postgres or Redis and recover without help", async (t) => {
   const folder = makeTempFolder(t);
   const makePostgres = (port?: number) =>
     startPostgres({
@@ -50,15 +50,17 @@ t.test("the processes outlive an outage of either server and find it again by th
   t.equal(await readiness(), "200 ready");
   const receiver = await startReceiver(t);
   const pages = await makeSocialPages(settings, receiver, 3);
-  /** What people write meanwhile is told, all of it, and without any help. */
+  /** Causes an outage during traffic; asserts that all events are delivered. */
   const withTraffic = async (name: string, causeOutage: () => Promise<void>) => {
     const traffic = startTraffic({ address: web.address, pages, perSecond: 40, messagesPerWebhook: 2, name });
-    await until("the first are there", () => receiver.deliveryCounts.has(`${name}_1_1`));
+    await until("the first events arrive", () => receiver.deliveryCounts.has(`${name}_1_1`));
     await causeOutage();
-    await until("they come again", () => receiver.deliveryCounts.has(traffic.acknowledged.at(-1) as string));
+    await until("events arrive again", () =>
+      receiver.deliveryCounts.has(traffic.acknowledged.at(-1) as string),
+    );
     await traffic.stop();
     const missing = () => traffic.acknowledged.filter((message) => !receiver.deliveryCounts.has(message));
-    await until(`all are told (${name})`, () => missing().length === 0);
+    await until(`all events are delivered (${name})`, () => missing().length === 0);
     t.pass(name);
   };
 
@@ -73,26 +75,26 @@ t.test("the processes outlive an outage of either server and find it again by th
     await postgres.stop();
     await until("not ready", async () => (await readiness()) === "503 temporarily_unavailable");
     await dispatchers[0].waitForLine("heartbeat.failed");
-    t.equal((await web.call("GET", "/healthz")).status, 200, "the process itself lives");
+    t.equal((await web.call("GET", "/healthz")).status, 200, "the process is alive");
     postgres = await makePostgres(portOf(postgres.url));
     await until("ready again", async () => (await readiness()) === "200 ready");
   });
 
   const resume = () => void process.kill(redis.pid, "SIGCONT");
-  t.teardown(resume); // or a failure here would leave a server that can not be stopped
+  t.teardown(resume); // a failed test must not leave a frozen server, which cannot be stopped
   await withTraffic("frozen", async () => {
     process.kill(redis.pid, "SIGSTOP");
-    t.equal(await readiness(), "200 degraded", "a Redis that hangs is away too");
+    t.equal(await readiness(), "200 degraded", "a hanging Redis counts as unavailable");
     const frozenAt = Date.now();
     while (Date.now() < frozenAt + 15_000) {
-      t.equal((await web.call("GET", "/api/channels")).status, 401, "the API goes on answering");
+      t.equal((await web.call("GET", "/api/channels")).status, 401, "the API still answers");
       await sleep(1_000);
     }
     resume();
     await until("ready again", async () => (await readiness()) === "200 ready");
   });
 
-  // Answers come late from now on, so that there is always something in hand.
+  // Delay answers from now on, so that there are always deliveries in flight.
   receiver.delayMs = 500;
   const traffic = startTraffic({
     address: web.address,
@@ -104,19 +106,21 @@ t.test("the processes outlive an outage of either server and find it again by th
   await until("calls are open", () => receiver.openRequests() >= 10);
   const stopRequestedAt = Date.now();
   t.equal(await dispatchers[0].stop(), 0);
-  t.ok(Date.now() - stopRequestedAt < 25_000, "within what platforms grant");
+  t.ok(Date.now() - stopRequestedAt < 25_000, "within the platforms' shutdown time");
   const { in_flight } = await dispatchers[0].waitForLine("dispatcher.drained");
-  t.ok(Number(in_flight) > 0, "in the middle of it");
-  await until("the other one goes on", () =>
+  t.ok(Number(in_flight) > 0, "stopped with deliveries in flight");
+  await until("the other dispatcher continues", () =>
     receiver.deliveryCounts.has(traffic.acknowledged.at(-1) as string),
   );
   await traffic.stop();
   const acknowledged = traffic.acknowledged;
-  await until("all are told", () => acknowledged.every((message) => receiver.deliveryCounts.has(message)));
+  await until("all events are delivered", () =>
+    acknowledged.every((message) => receiver.deliveryCounts.has(message)),
+  );
   t.same(
     acknowledged.filter((message) => receiver.deliveryCounts.get(message) !== 1),
     [],
-    "each once",
+    "each is delivered once",
   );
   const raw = await connectRawClient(t, postgres.url);
   const unexpectedRowsQuery = `
@@ -128,7 +132,7 @@ t.test("the processes outlive an outage of either server and find it again by th
     group by d.state, d.attempts, d.id
     having d.state <> 'delivered' or d.attempts <> 1 or count(a.attempt) <> 1`;
   await until(
-    "each attempt is written down once",
+    "each attempt is recorded once",
     async () => (await raw.query(unexpectedRowsQuery)).rows.length === 0,
   );
 

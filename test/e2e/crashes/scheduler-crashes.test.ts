@@ -28,7 +28,7 @@ async function killDuringRun(t: Test): Promise<void> {
   t.equal(await first.stop("SIGKILL"), "SIGKILL");
   await client.query("rollback");
   const [unfinishedRun] = await readRun();
-  t.match(unfinishedRun, { ...startedRun, outcome: null }, "nobody has ended it");
+  t.match(unfinishedRun, { ...startedRun, outcome: null }, "the run is unfinished");
 
   const tick = { job: "maintenance", outcome: "ok", scheduled_at: startedRun.scheduled_at.toISOString() };
   t.match(await other.waitForLine("cron.ran"), { ...tick, taken_from: startedRun.worker });
@@ -38,7 +38,7 @@ async function killDuringRun(t: Test): Promise<void> {
   t.equal(await other.stop(), 0);
 }
 
-/** It stands still between the statements of a claim, and holds the job's lock. */
+/** Freezes a scheduler between the statements of a claim, while it holds the job's lock. */
 async function freezeDuringClaim(t: Test): Promise<void> {
   const db = await openDatabase(t);
   let unfreeze = () => {};
@@ -51,13 +51,13 @@ async function freezeDuringClaim(t: Test): Promise<void> {
   const claimant = { worker: "wrk_1", deadAfter: 10_000 };
   const tick = { job: "j", scheduledAt: new Date() };
   const frozenClaim = claimTick(database(db), tick, claimant).catch((error: Error) => error);
-  await until("it has the lock", () => statements.length === 2);
+  await until("the frozen scheduler holds the lock", () => statements.length === 2);
   t.same(await claimTick(db, tick, { ...claimant, worker: "wrk_2" }), { outcome: "claimed" });
   unfreeze();
-  t.match(await frozenClaim, { name: "DatabaseUnavailable" }, "it has claimed nothing");
+  t.match(await frozenClaim, { name: "DatabaseUnavailable" }, "the frozen scheduler claims nothing");
   t.match(await db.query("select worker from cron_runs"), [{ worker: "wrk_2" }]);
 }
 
-t.test("a scheduler that dies or freezes leaves its work to the others", (t) =>
+t.test("another scheduler takes over the work of a killed or frozen one", (t) =>
   Promise.all([killDuringRun(t), freezeDuringClaim(t)]),
 );

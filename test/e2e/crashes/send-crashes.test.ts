@@ -2,11 +2,11 @@ import t from "tap";
 import { type LocalCluster, startLocalCluster } from "../../fixtures/processes/local-cluster.ts";
 import { until } from "../../fixtures/until.ts";
 
-/** Messages that the platforms were asked to send to this person. */
+/** Counts the requests to send a message to this person. */
 const countSendsTo = async ({ requests }: LocalCluster, to: string): Promise<number> =>
   (await requests()).filter(({ path, body }) => path.endsWith("/messages") && body?.to === to).length;
 
-t.test("a dispatcher dies over messages", async (t) => {
+t.test("a killed dispatcher's messages are each sent once", async (t) => {
   const cluster = await startLocalCluster(t, {
     extra: { CHANNEL_RATE_PER_SECOND: "1", SEND_UNKNOWN_SECONDS: "2" },
   });
@@ -32,7 +32,7 @@ t.test("a dispatcher dies over messages", async (t) => {
   const recipients = ["5511911110001", "5511911110002", "5511911110003"] as const;
   const firstRecipient = "5511922220001";
 
-  // The first goes out and is never answered; the others wait for their turn, one a second, and are not begun.
+  // The first request gets no answer before the kill; the others wait for their rate slots, one a second.
   await arm({
     match: { method: "POST", path_prefix: "/v26.0/1400000000000301/messages" },
     kind: "delay",
@@ -40,7 +40,7 @@ t.test("a dispatcher dies over messages", async (t) => {
     ms: 4_000,
   });
   const unansweredId = await sendText(firstRecipient);
-  await until("the first is out", async () => (await countSendsTo(cluster, firstRecipient)) === 1);
+  await until("the first request is open", async () => (await countSendsTo(cluster, firstRecipient)) === 1);
   const queuedIds = await Promise.all(recipients.map(sendText));
   await cluster.dispatcher.stop("SIGKILL");
   for (const id of queuedIds) t.match((await read(id)).status, /queued|sending|sent|accepted/);
@@ -55,11 +55,11 @@ t.test("a dispatcher dies over messages", async (t) => {
   t.equal(
     await countSendsTo(cluster, firstRecipient),
     1,
-    "what was written is not sent again: the webhook tells of it",
+    "a started request is not repeated: the status webhook decides its outcome",
   );
   t.match(resolved.statuses.map(({ status }: { status: string }) => status).at(-1), /delivered|read/);
 
-  // The platform takes a message and says nothing of it, then or later.
+  // The platform drops a request and never reports the message.
   await arm({
     match: { method: "POST", path_prefix: "/v26.0/1400000000000301/messages" },
     kind: "drop_before",

@@ -14,7 +14,7 @@ import { postgresProgram } from "../../fixtures/servers/programs.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";
 
-/** A call that never ends, however long one waits. */
+/** Stops a dispatcher with a request that never ends. */
 async function stopWithRequestInFlight(t: Test): Promise<void> {
   const dispatcher = await startDispatcher(t, { deadline: 60_000 });
   const backend = await startClientBackend(t);
@@ -22,16 +22,16 @@ async function stopWithRequestInFlight(t: Test): Promise<void> {
   await configureWebhook(dispatcher, client, { url: backend.url });
   backend.pauseAnswers();
   const id = await queueEvent(dispatcher, client);
-  await until("it is out", () => backend.openRequests() === 1);
+  await until("the request is open", () => backend.openRequests() === 1);
   await dispatcher.stop();
   const db = createDatabase(dispatcher.config, () => {});
   t.teardown(() => db.close());
   const row = await readDelivery({ db }, id);
   t.match(row, { state: "pending", attempts: 0, lease: null, worker_id: null, enqueued_at: null });
-  t.ok((row.next_attempt_at as Date).getTime() <= Date.now(), "due at once");
+  t.ok((row.next_attempt_at as Date).getTime() <= Date.now(), "due immediately");
 }
 
-/** An answer that cannot be written down. */
+/** Stops a dispatcher with an outcome that cannot be written. */
 async function stopWithoutPostgres(t: Test): Promise<void> {
   const folder = join(makeTempFolder(t), "pg");
   const postgres = await startPostgres({ program: postgresProgram(), folder, durable: false });
@@ -48,17 +48,17 @@ async function stopWithoutPostgres(t: Test): Promise<void> {
   await configureWebhook({ db }, client, { url: backend.url });
   backend.pauseAnswers();
   await makeEvents({ db }, client, {});
-  await until("it is out", () => backend.openRequests() === 1);
+  await until("the request is open", () => backend.openRequests() === 1);
   await db.close();
   await postgres.stop();
   backend.release();
   await dispatcher.waitForLine("batch_writer.failed");
   const stopRequestedAt = Date.now();
   t.equal(await dispatcher.stop(), 0);
-  t.ok(Date.now() - stopRequestedAt < 25_000, "within what platforms grant");
+  t.ok(Date.now() - stopRequestedAt < 25_000, "within the platforms' shutdown time");
   t.match(await dispatcher.waitForLine("batch_writer.abandoned"), { count: 1 });
 }
 
-t.test("a dispatcher ends in time, whatever it waits for", (t) =>
+t.test("a dispatcher stops in time with an open request and with an unwritten outcome", (t) =>
   Promise.all([stopWithRequestInFlight(t), stopWithoutPostgres(t)]),
 );

@@ -16,9 +16,9 @@ const [WEBHOOK_COUNT, MESSAGES_PER_WEBHOOK, SENDER_COUNT] = [120, 5, 12];
 const messageIdsOf = (number: number) =>
   Array.from({ length: MESSAGES_PER_WEBHOOK }, (_, index) => `m_${number}_${index}`);
 
-t.test("whatever was answered 200 is on record once, whoever was killed meanwhile", async (t) => {
+t.test("each webhook answered with 200 is recorded once when web or Postgres is killed", async (t) => {
   const folder = makeTempFolder(t);
-  // Durable: what this is about is what a crash leaves.
+  // Durable, because the test checks which rows survive a crash.
   const makePostgres = (port?: number) =>
     startPostgres({
       program: postgresProgram(),
@@ -38,12 +38,12 @@ t.test("whatever was answered 200 is on record once, whoever was killed meanwhil
   const ports = [String(await freePort()), String(await freePort())];
   const webs = await Promise.all(ports.map((PORT) => startWeb(t, { ...settings, PORT })));
   let acknowledged = 0;
-  /** As the platform does: again and again until it is taken, at whichever web is there. */
+  /** Repeats the webhook until it is accepted, at both web processes in turn, as the platform does. */
   const postUntilAccepted = async (number: number) => {
     const body = pageWebhook("7", messageIdsOf(number));
     const send = (port: string | undefined) => postWebhook(`http://127.0.0.1:${port}`, body);
     let attempts = number;
-    await until(`webhook ${number} is taken`, async () => (await send(ports[attempts++ % 2])) === 200);
+    await until(`webhook ${number} is accepted`, async () => (await send(ports[attempts++ % 2])) === 200);
     acknowledged++;
   };
   const remaining = Array.from({ length: WEBHOOK_COUNT }, (_, number) => number);
@@ -53,11 +53,11 @@ t.test("whatever was answered 200 is on record once, whoever was killed meanwhil
   };
   const sending = Promise.all(Array.from({ length: SENDER_COUNT }, sender));
 
-  await until("a few are in", () => acknowledged > WEBHOOK_COUNT / 10);
+  await until("a tenth is acknowledged", () => acknowledged > WEBHOOK_COUNT / 10);
   await webs[0]?.stop("SIGKILL");
-  await until("some more", () => acknowledged > WEBHOOK_COUNT / 4);
+  await until("a quarter is acknowledged", () => acknowledged > WEBHOOK_COUNT / 4);
   process.kill(postgres.pid, "SIGQUIT");
-  t.ok(acknowledged < WEBHOOK_COUNT, "in the middle of it");
+  t.ok(acknowledged < WEBHOOK_COUNT, "killed before all are acknowledged");
   await startWeb(t, { ...settings, PORT: ports[0] as string });
   await postgres.stop();
   postgres = await makePostgres(Number(new URL(postgres.url).port));

@@ -16,7 +16,7 @@ import {
 import { watchStatements } from "../../fixtures/servers/statements.ts";
 import { until } from "../../fixtures/until.ts";
 
-/** So many in hand, and a batch writer; `before` each of its statements. */
+/** A batch writer with `count` claimed deliveries; `before` runs before each of its statements. */
 async function startBatchWriter(t: Test, count: number, before?: () => Promise<void>) {
   const context = await openQueueContext(t);
   const refs = await insertDueDeliveries(context, count);
@@ -39,7 +39,7 @@ const attempt = (change: object) => ({
   attempt: { ...finishOf({ clientId: "", id: "" }, { token: "", worker: "" }).attempt, ...change } as never,
 });
 
-t.test("many endings are written in one statement, a hundred at most", async (t) => {
+t.test("up to a hundred outcomes are written in one statement", async (t) => {
   const { context, refs, finish, statements } = await startBatchWriter(t, 150);
   await Promise.all(refs.map((ref) => finish(ref, { state: "delivered", delay_ms: null })));
   t.equal(statements.length, 2);
@@ -47,10 +47,10 @@ t.test("many endings are written in one statement, a hundred at most", async (t)
   t.match(await context.db.query("select count(*)::integer from attempts"), [{ count: 150 }]);
 });
 
-t.test("while Postgres is away it keeps what it has, and writes it afterwards", async (t) => {
+t.test("outcomes are kept while Postgres is unavailable, and written afterwards", async (t) => {
   let isAway = true;
   const { context, refs, finish, statements } = await startBatchWriter(t, 3, async () => {
-    if (isAway) throw new DatabaseUnavailable(new Error("away"));
+    if (isAway) throw new DatabaseUnavailable(new Error("unavailable"));
   });
   let written = 0;
   const finishing = refs.map((ref) =>
@@ -58,7 +58,7 @@ t.test("while Postgres is away it keeps what it has, and writes it afterwards", 
       written += 1;
     }),
   );
-  await until("it has tried again", () => statements.length >= 2);
+  await until("the write was retried", () => statements.length >= 2);
   t.equal(written, 0);
   isAway = false;
   await Promise.all(finishing);
@@ -66,7 +66,7 @@ t.test("while Postgres is away it keeps what it has, and writes it afterwards", 
 });
 
 t.test(
-  "one that Postgres refuses is written without what others said, and its neighbours with it",
+  "an outcome that Postgres rejects is written without remote text, and the others in full",
   async (t) => {
     const { context, refs, finish, lines } = await startBatchWriter(t, 3);
     const [first, bad, last] = refs as [DeliveryRef, DeliveryRef, DeliveryRef];
@@ -85,16 +85,19 @@ t.test(
   },
 );
 
-t.test("one that can not be written at all is said, and left to the sweeper", async (t) => {
-  const { context, refs, finish, lines } = await startBatchWriter(t, 2);
-  const [bad, good] = refs as [DeliveryRef, DeliveryRef];
-  await Promise.all([finish(bad, attempt({ status_code: 10 ** 12 })), finish(good)]);
-  t.match(lines, [{ event: "delivery.write_failed", level: "error", event_id: bad.id }]);
-  t.match(await readDelivery(context, bad.id), { state: "in_flight", attempts: 0 });
-  t.match(await readDelivery(context, good.id), { state: "retrying", attempts: 1 });
-});
+t.test(
+  "an outcome that cannot be written is logged, and its row stays in flight for the sweep",
+  async (t) => {
+    const { context, refs, finish, lines } = await startBatchWriter(t, 2);
+    const [bad, good] = refs as [DeliveryRef, DeliveryRef];
+    await Promise.all([finish(bad, attempt({ status_code: 10 ** 12 })), finish(good)]);
+    t.match(lines, [{ event: "delivery.write_failed", level: "error", event_id: bad.id }]);
+    t.match(await readDelivery(context, bad.id), { state: "in_flight", attempts: 0 });
+    t.match(await readDelivery(context, good.id), { state: "retrying", attempts: 1 });
+  },
+);
 
-t.test("who has lost the lease says so, and goes on", async (t) => {
+t.test("an outcome with a lost lease is logged and not written", async (t) => {
   const { context, refs, finish, lines } = await startBatchWriter(t, 2);
   const [lost, kept] = refs as [DeliveryRef, DeliveryRef];
   await updateDelivery(context, lost.id, { state: "retrying", lease: null });

@@ -8,7 +8,7 @@ import { DELIVERY_LANES, SEND_LANES } from "../../../workers/dispatcher/lanes.ts
 
 const HEALTHY = { lanes: DELIVERY_LANES, isUnhealthy: () => false, isHalfOpen: () => false };
 
-/** Takes as many as there are for this client, and answers how many. */
+/** Acquires all slots that this client can have; returns their number. */
 function fill(limiter: ConcurrencyLimiter<EventLane>, clientId: string, lane: EventLane = "events"): number {
   let count = 0;
   while (limiter.acquire(lane, clientId)) count += 1;
@@ -16,15 +16,15 @@ function fill(limiter: ConcurrencyLimiter<EventLane>, clientId: string, lane: Ev
 }
 
 const CAPS: [string, number, Partial<Parameters<typeof createConcurrencyLimiter<EventLane>>[0]>, number][] = [
-  ["a healthy one alone", 200, {}, 100],
-  ["an unhealthy one", 200, { isUnhealthy: () => true }, 20],
-  ["one on trial", 200, { isHalfOpen: () => true, isUnhealthy: () => true }, 1],
-  ["a healthy one of few slots", 4, {}, 2],
-  ["an unhealthy one of few slots", 4, { isUnhealthy: () => true }, 1],
-  ["of one slot", 1, {}, 1],
+  ["a healthy client alone", 200, {}, 100],
+  ["an unhealthy client", 200, { isUnhealthy: () => true }, 20],
+  ["a half-open client", 200, { isHalfOpen: () => true, isUnhealthy: () => true }, 1],
+  ["a healthy client with few slots", 4, {}, 2],
+  ["an unhealthy client with few slots", 4, { isUnhealthy: () => true }, 1],
+  ["a client with one slot in all", 1, {}, 1],
 ];
 
-t.test("how many slots one client may have", async (t) => {
+t.test("a client's slots are capped by its health", async (t) => {
   for (const [name, slots, parts, expected] of CAPS) {
     const limiter = createConcurrencyLimiter({ slots, ...HEALTHY, ...parts });
     t.equal(fill(limiter, "a"), expected, name);
@@ -34,7 +34,7 @@ t.test("how many slots one client may have", async (t) => {
 });
 
 t.test(
-  "greedy ones leave a quarter of the slots to all others, and the last tenth to the poorest",
+  "busy clients leave a quarter of the slots to the others, and the last tenth to those with the fewest",
   async (t) => {
     const limiter = createConcurrencyLimiter({ slots: 200, ...HEALTHY });
     t.equal(fill(limiter, "a"), 100);
@@ -46,11 +46,11 @@ t.test(
 );
 
 t.test(
-  "what is told again in bulk has a tenth of the slots in all, and takes nothing from what is fresh",
+  "replays have a tenth of the slots in all, and do not reduce a client's slots for fresh events",
   async (t) => {
     const limiter = createConcurrencyLimiter({ slots: 200, ...HEALTHY });
     t.equal(limiter.freeSlotsIn("bulk"), 20);
-    t.equal(fill(limiter, "a", "bulk"), 10, "and one client half of that");
+    t.equal(fill(limiter, "a", "bulk"), 10, "one client has half of that");
     t.equal(fill(limiter, "b", "bulk"), 10);
     t.equal(fill(limiter, "c", "bulk"), 0);
     t.equal(limiter.freeSlotsIn("events"), 180);
@@ -58,7 +58,7 @@ t.test(
   },
 );
 
-t.test("a slot that is given back can be had again, by whoever waits for one", async (t) => {
+t.test("a released slot wakes every waiter and can be acquired again", async (t) => {
   const limiter = createConcurrencyLimiter({ slots: 1, ...HEALTHY });
   t.equal(limiter.acquire("events", "a"), true);
   t.equal(limiter.acquire("events", "b"), false);
@@ -69,7 +69,7 @@ t.test("a slot that is given back can be had again, by whoever waits for one", a
   t.equal(limiter.used(), 1);
 });
 
-t.test("one that gets well has more at once", async (t) => {
+t.test("a client that becomes healthy gets more slots immediately", async (t) => {
   let isUnhealthy = true;
   const limiter = createConcurrencyLimiter({
     slots: 20,
@@ -82,7 +82,7 @@ t.test("one that gets well has more at once", async (t) => {
   t.equal(fill(limiter, "a"), 8);
 });
 
-t.test("sends have one lane, divided among channels in the same way", async (t) => {
+t.test("sends have one lane, whose slots are divided among channels", async (t) => {
   const limiter = createConcurrencyLimiter({ slots: 20, lanes: SEND_LANES });
   let count = 0;
   while (limiter.acquire("outbound", "ch_1")) count += 1;

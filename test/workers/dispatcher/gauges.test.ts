@@ -7,12 +7,12 @@ import { startDispatcher } from "../../fixtures/processes/dispatcher.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";
 
-t.test("a dispatcher's metrics tell what it does and what waits", async (t) => {
+t.test("a dispatcher's metrics report the queue, slots, attempts and breakers", async (t) => {
   const settings = { METRICS_PORT: String(await freePort()), DISPATCHER_CONCURRENCY: "1" };
   const dispatcher = await startDispatcher(t, { settings });
   const { port } = dispatcher.lines.find(({ event }) => event === "metrics.listening") ?? {};
   const address = `http://127.0.0.1:${port}/metrics`;
-  /** The samples of a metric whose labels have all these, added up; undefined where there is none. */
+  /** Returns the sum of a metric's samples that have all these labels; undefined when there is none. */
   const read = async (name: string, labels: Record<string, string> = {}) => {
     const lines = (await (await fetch(address)).text()).split("\n");
     const marks = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
@@ -39,19 +39,19 @@ t.test("a dispatcher's metrics tell what it does and what waits", async (t) => {
   for (const stream of ["{events:0}", "{bulk:0}"]) t.equal(await read("herald_queue_depth", { stream }), 0);
   t.equal(await read("herald_breakers"), 0);
 
-  // With one slot, the second waits in the stream as long as the first has no answer.
+  // With one slot, the second delivery waits in the stream until the first is answered.
   const held: ServerResponse[] = [];
   let isSlow = true;
   const slow = await startBackend(t, (_, response) => (isSlow ? held.push(response) : response.end()));
   await makeEvents(dispatcher, await clientAt(slow.url), {}, {});
-  await until("one in hand, the other in the stream", async () => {
+  await until("one delivery is in flight, the other in the stream", async () => {
     const { depth, oldest, inFlight, slots } = await figures();
     return depth === 1 && (oldest as number) > 0 && inFlight === 1 && slots === 1;
   });
   isSlow = false;
   for (const response of held) response.end();
   await until(
-    "both arrived",
+    "both are delivered",
     async () => (await read("herald_deliveries_total", { state: "delivered" })) === 2,
   );
   t.equal(await read("herald_delivery_attempts_total", { outcome: "delivered" }), 2);
@@ -63,9 +63,9 @@ t.test("a dispatcher's metrics tell what it does and what waits", async (t) => {
 
   const failing = await startBackend(t, (_, response) => response.writeHead(500).end());
   await makeEvents(dispatcher, await clientAt(failing.url), ...Array.from({ length: 5 }, () => ({})));
-  await until("it is left alone, or on trial", async () => (await read("herald_breakers")) === 1);
+  await until("the breaker is open or half-open", async () => (await read("herald_breakers")) === 1);
   t.ok(((await read("herald_delivery_attempts_total", { outcome: "refused" })) as number) >= 5);
-  await until("nothing waits any more", async () => {
+  await until("the queue is empty", async () => {
     const { depth, inFlight, slots } = await figures();
     return depth === 0 && inFlight === 0 && slots === 0;
   });

@@ -6,7 +6,7 @@ import { startDispatcher } from "../../fixtures/processes/dispatcher.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";
 
-t.test("many calls at once are no leak that the runtime warns of", async (t) => {
+t.test("many concurrent calls cause no leak warning of the runtime", async (t) => {
   const warnings: string[] = [];
   const keep = ({ message }: Error) => void warnings.push(message);
   process.on("warning", keep);
@@ -17,7 +17,7 @@ t.test("many calls at once are no leak that the runtime warns of", async (t) => 
   const tenant = await makeTenant(dispatcher);
   await configureWebhook(dispatcher, tenant, { url: backend.url });
   await makeEvents(dispatcher, tenant, ...Array.from({ length: 20 }, () => ({})));
-  await until("all are open at once", () => held.length === 20);
+  await until("all calls are open", () => held.length === 20);
   for (const response of held) response.end();
   t.same(warnings, []);
 });

@@ -16,7 +16,7 @@ import { startRedisCluster } from "../../fixtures/servers/redis.ts";
 import { allocateRedisDatabase } from "../../fixtures/servers/servers.ts";
 import { until } from "../../fixtures/until.ts";
 
-/** A dispatcher, and clients in several partitions whose events go to one backend. */
+/** A dispatcher, and clients in several partitions with one backend. */
 async function start(t: Test, REDIS_URL: string, partitions: number) {
   const warnings: string[] = [];
   const onWarning = ({ name }: Error) => void warnings.push(name);
@@ -61,38 +61,38 @@ for (const [kind, address, partitions] of [
   ["one Redis", allocateRedisDatabase, 1],
   ["a Redis Cluster", startRedisCluster, 8],
 ] as const)
-  t.test(`a dispatcher at ${kind}`, async (t) => {
+  t.test(`a dispatcher with ${kind}`, async (t) => {
     const all = await start(t, await address(t), partitions);
     const { db, redis, streams, clients, recordForAll, untilDelivered, deliveredIds, complaints, warnings } =
       all;
 
-    t.test("delivers what the doorbell tells it, each once, and leaves nothing behind", async (t) => {
+    t.test("notified events are delivered once, and their entries are removed", async (t) => {
       const ids = await recordForAll();
       t.equal(ids.length, 10);
       await untilDelivered(ids);
       const left = async () => Promise.all(streams.all.map(({ key }) => streams.depth(key)));
       await until("the streams are empty", async () => (await left()).every((depth) => depth === 0));
-      await until("it is written", async () => {
+      await until("the outcomes are written", async () => {
         const rows = await db.query("select 1 from deliveries where state = 'delivered' and attempts = 1");
         return rows.length === 10;
       });
       t.equal(deliveredIds.length, 10);
       t.same(complaints(), []);
-      t.same(warnings, [], "nor does Node complain");
+      t.same(warnings, [], "Node emits no warnings");
     });
 
-    t.test("drops entries that make no sense", async (t) => {
+    t.test("invalid entries are removed", async (t) => {
       const key = streams.eventStreams[0]?.key as string;
-      await redis.xadd(key, "*", "id", "evt_nonsense", "d", "nobody");
+      await redis.xadd(key, "*", "id", "evt_nonsense", "d", "no-client");
       await redis.xadd(key, "*", "something", "else");
       await until("the stream is empty", async () => (await streams.depth(key)) === 0);
       t.match(await redis.xpending(key, GROUP), [0]);
     });
 
-    t.test("finds by itself what a Redis that lost everything was told", async (t) => {
+    t.test("deliveries that were queued in a Redis that lost its data are queued again", async (t) => {
       const epoch = await streams.epoch();
       const refs = await insertDueDeliveries({ db, clientId: clients[0] as string }, 3);
-      // Told in that life, and so lately that it does not count as stranded.
+      // Queued under the former epoch, and too recently to count as stranded.
       for (const { id } of refs)
         await updateDelivery({ db }, id, { queue_epoch: epoch, enqueued_at: secondsFromNow(3_600) });
       await redis.flushdb();

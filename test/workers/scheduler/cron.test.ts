@@ -16,10 +16,10 @@ import { untilBlocked } from "../../fixtures/servers/lock-waits.ts";
 import { connectRawClient } from "../../fixtures/servers/servers.ts";
 import { until } from "../../fixtures/until.ts";
 
-t.test("the cron table", async (t) => {
+t.test("cron jobs", async (t) => {
   t.jobs = 8; // mostly waiting
 
-  t.test("of two schedulers one runs each tick", async (t) => {
+  t.test("each tick runs on one of two schedulers", async (t) => {
     const db = await openDatabase(t);
     let runs = 0;
     const job = { name: "count", expression: CRON_EVERY_SECOND, run: async () => ({ runs: ++runs }) };
@@ -32,12 +32,12 @@ t.test("the cron table", async (t) => {
     t.ok(rows.length >= 3);
   });
 
-  t.test("a tick that comes while an earlier run goes on does not run, which is told once", (t) => {
+  t.test("a tick during an earlier run does not run, and is logged once", (t) => {
     const runWith = async (count: number) => {
       const db = await openDatabase(t);
       const { job, begun, letGo } = createBlockingJob("held", CRON_EVERY_SECOND);
       const { ran, metrics } = await startSchedulers(t, { db, jobs: [job], count });
-      await until("two ticks in vain", () => ran("overlapped").length >= 2);
+      await until("two ticks overlap", () => ran("overlapped").length >= 2);
       t.equal(begun.length, 1, "one run");
       const [row] = await db.query<{ worker: string }>("select worker from cron_runs where outcome is null");
       const unfinished = {
@@ -46,13 +46,13 @@ t.test("the cron table", async (t) => {
       };
       t.match(ran()[0], { level: "warn", job: "held", outcome: "overlapped", ...unfinished });
       const ticks = ran("overlapped").map((line) => line.scheduled_at);
-      t.equal(new Set(ticks).size, ticks.length, "each told by one scheduler");
+      t.equal(new Set(ticks).size, ticks.length, "each logged by one scheduler");
       const counted = /herald_cron_runs_total\{job="held",outcome="overlapped",process="scheduler"\} (\d+)/;
       t.ok(Number(counted.exec(await metrics.text())?.[1]) >= 2);
       const rows = await db.query<object>(
         "select scheduled_at from cron_runs where outcome = 'overlapped' and finished_at is not null",
       );
-      t.ok(rows.length >= 2, "on record");
+      t.ok(rows.length >= 2, "recorded in the database");
       letGo();
       await until("the next tick ran", () => ran("ok").length >= 2);
       t.equal(ran("ok")[0]?.scheduled_at, begun[0]?.toISOString());
@@ -60,73 +60,68 @@ t.test("the cron table", async (t) => {
     return Promise.all([runWith(1), runWith(2)]);
   });
 
-  t.test(
-    "of ticks of one job that are claimed at the same moment one runs, the others meet it",
-    async (t) => {
-      const config = await testConfig(t);
-      const db = createDatabase(config, () => {});
-      t.teardown(() => db.close());
-      const client = await connectRawClient(t, config.DATABASE_URL);
-      await client.query("begin");
-      await client.query("insert into cron_runs (job, scheduled_at, worker) values ('j', now(), 'wrk_9')");
-      const claims = Array.from({ length: 8 }, (_, index) => {
-        const tick = { job: "j", scheduledAt: new Date(Date.UTC(2026, 0, 1, 0, 0, index)) };
-        return claimTick(db, tick, { worker: `wrk_${index}`, deadAfter: 10_000 });
-      });
-      await untilBlocked(client, claims.length);
-      await client.query("rollback");
-      const outcomes = (await Promise.all(claims)).map((claim) => [
-        claim?.outcome,
-        claim?.unfinishedRun !== undefined,
-      ]);
-      const overlapped = claims.slice(1).map(() => ["overlapped", true]);
-      t.same(
-        outcomes.sort(),
-        [["claimed", false], ...overlapped],
-        "each of the others is somebody's to tell",
-      );
-    },
-  );
+  t.test("one of several ticks claimed at the same moment runs, and the others overlap", async (t) => {
+    const config = await testConfig(t);
+    const db = createDatabase(config, () => {});
+    t.teardown(() => db.close());
+    const client = await connectRawClient(t, config.DATABASE_URL);
+    await client.query("begin");
+    await client.query("insert into cron_runs (job, scheduled_at, worker) values ('j', now(), 'wrk_9')");
+    const claims = Array.from({ length: 8 }, (_, index) => {
+      const tick = { job: "j", scheduledAt: new Date(Date.UTC(2026, 0, 1, 0, 0, index)) };
+      return claimTick(db, tick, { worker: `wrk_${index}`, deadAfter: 10_000 });
+    });
+    await untilBlocked(client, claims.length);
+    await client.query("rollback");
+    const outcomes = (await Promise.all(claims)).map((claim) => [
+      claim?.outcome,
+      claim?.unfinishedRun !== undefined,
+    ]);
+    const overlapped = claims.slice(1).map(() => ["overlapped", true]);
+    t.same(
+      outcomes.sort(),
+      [["claimed", false], ...overlapped],
+      "each of the others names the unfinished run",
+    );
+  });
 
-  t.test(
-    "a job that fails is logged, counted and kept on record, and goes on at its next tick",
-    async (t) => {
-      const db = await openDatabase(t);
-      const job = {
-        name: "fall",
-        expression: CRON_EVERY_SECOND,
-        run: () => Promise.reject(new TypeError("broken")),
-      };
-      const { ran, metrics } = await startSchedulers(t, { db, jobs: [job] });
-      await until("two failures", () => ran().length >= 2);
-      t.match(ran()[0], { level: "error", outcome: "failed", err: { message: "broken" } });
-      t.match(
-        await metrics.text(),
-        /herald_cron_runs_total\{job="fall",outcome="failed",process="scheduler"\} [2-9]/,
-      );
-      const [row] = await db.query("select outcome, error from cron_runs order by scheduled_at limit 1");
-      t.same(row, { outcome: "failed", error: "TypeError" });
-    },
-  );
-
-  t.test("a job that meets trouble from outside says what it has done, and shows no stack", async (t) => {
+  t.test("a failed job is logged, counted and recorded, and runs again at its next tick", async (t) => {
     const db = await openDatabase(t);
-    const trouble = () => Promise.reject(new JobError("the platform is away", { checked: 3, left: 4 }));
+    const job = {
+      name: "fall",
+      expression: CRON_EVERY_SECOND,
+      run: () => Promise.reject(new TypeError("broken")),
+    };
+    const { ran, metrics } = await startSchedulers(t, { db, jobs: [job] });
+    await until("two failures", () => ran().length >= 2);
+    t.match(ran()[0], { level: "error", outcome: "failed", err: { message: "broken" } });
+    t.match(
+      await metrics.text(),
+      /herald_cron_runs_total\{job="fall",outcome="failed",process="scheduler"\} [2-9]/,
+    );
+    const [row] = await db.query("select outcome, error from cron_runs order by scheduled_at limit 1");
+    t.same(row, { outcome: "failed", error: "TypeError" });
+  });
+
+  t.test("a JobError is logged with its counts and without a stack", async (t) => {
+    const db = await openDatabase(t);
+    const trouble = () =>
+      Promise.reject(new JobError("the platform is unavailable", { checked: 3, left: 4 }));
     const job = { name: "trouble", expression: CRON_EVERY_SECOND, run: trouble };
     const { ran } = await startSchedulers(t, { db, jobs: [job] });
     await until("a failure", () => ran().length >= 1);
     t.match(ran()[0], {
       level: "error",
       outcome: "failed",
-      error: "the platform is away",
+      error: "the platform is unavailable",
       checked: 3,
       left: 4,
     });
     t.notOk(ran()[0]?.err);
   });
 
-  t.test("a tick that can not be claimed did not run, and is said so", async (t) => {
-    const config = { ...(await testConfig(t)), DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" };
+  t.test("a tick that cannot be claimed does not run and is logged", async (t) => {
+    const config = { ...(await testConfig(t)), DATABASE_URL: "postgres://herald@127.0.0.1:1/none" };
     const db = createDatabase(config, () => {});
     t.teardown(() => db.close());
     const job = { name: "never", expression: CRON_EVERY_SECOND, run: () => Promise.reject(t.fail("it ran")) };
@@ -135,81 +130,81 @@ t.test("the cron table", async (t) => {
     t.match(ran()[0], { level: "error", outcome: "not_claimed" });
   });
 
-  t.test(
-    "the gauges tell of a run that hangs, on whichever scheduler, and of the last that did not",
-    async (t) => {
-      const db = await openDatabase(t);
-      const { job, begun, letGo } = createBlockingJob("held", CRON_EVERY_SECOND);
-      const idle = { ...job, name: "idle", expression: CRON_NEVER };
-      const table = [job, idle];
-      const { ran, metrics } = await startSchedulers(t, { db, jobs: table });
-      const read = async (name: string, of: string) => {
-        await setCronGauges({ db, jobs: table, metrics });
-        return new RegExp(`${name}\\{job="${of}",[^}]*\\} (\\S+)`).exec(await metrics.text())?.[1];
-      };
-      await until("it runs", () => begun.length === 1);
-      t.equal(await read("herald_cron_running_seconds", "idle"), "0");
-      t.equal(await read("herald_cron_last_success_timestamp_seconds", "held"), undefined);
-      await until("a second", async () => Number(await read("herald_cron_running_seconds", "held")) > 1);
-      letGo();
-      await until("it ended", () => ran("ok").length >= 1);
-      const success = Number(await read("herald_cron_last_success_timestamp_seconds", "held"));
-      t.ok(Math.abs(success - Date.now() / 1_000) < 10);
-    },
-  );
-
-  t.test("who lost a run to another does not write down its end, nor runs the job beside it", async (t) => {
+  t.test("the gauges report a running job of any scheduler and the last success", async (t) => {
     const db = await openDatabase(t);
     const { job, begun, letGo } = createBlockingJob("held", CRON_EVERY_SECOND);
-    const { ran } = await startSchedulers(t, { db, jobs: [job], times: { checkPeersInterval: 100_000 } });
-    await until("it runs", () => begun.length === 1);
-    const [taken] = await takeOverRuns(db, ["held"], { worker: "wrk_9", deadAfter: 0 });
-    t.match(taken, { scheduledAt: begun[0], worker: "wrk_1", isOld: false });
-    await db.query("update cron_runs set finished_at = now(), outcome = 'ok' where worker = 'wrk_9'");
-    const tick = { job: "held", scheduledAt: new Date(Date.UTC(2026, 0)) };
-    const busy = { worker: "wrk_1", deadAfter: null, inFlight: begun[0] as Date };
-    t.same(
-      await claimTick(db, tick, busy),
-      { outcome: "busy" },
-      "whose hands are full leaves a tick to others",
+    const idle = { ...job, name: "idle", expression: CRON_NEVER };
+    const table = [job, idle];
+    const { ran, metrics } = await startSchedulers(t, { db, jobs: table });
+    const read = async (name: string, of: string) => {
+      await setCronGauges({ db, jobs: table, metrics });
+      return new RegExp(`${name}\\{job="${of}",[^}]*\\} (\\S+)`).exec(await metrics.text())?.[1];
+    };
+    await until("the job runs", () => begun.length === 1);
+    t.equal(await read("herald_cron_running_seconds", "idle"), "0");
+    t.equal(await read("herald_cron_last_success_timestamp_seconds", "held"), undefined);
+    await until(
+      "it has run for a second",
+      async () => Number(await read("herald_cron_running_seconds", "held")) > 1,
     );
-    await until("it says so", () => ran("busy").length >= 1);
-    t.match(await claimTick(db, tick, { worker: "wrk_2", deadAfter: null }), { outcome: "claimed" });
-    await finishRun(db, { ...tick, worker: "wrk_2" });
-    t.equal(begun.length, 1);
-    await db.query("update cron_runs set finished_at = null, outcome = null where worker = 'wrk_9'");
     letGo();
-    await until("it ended", () => ran("lost").length >= 1);
-    t.match(ran("lost")[0], { level: "warn", scheduled_at: begun[0]?.toISOString(), ms: Number });
-    t.equal(ran("ok").length, 0);
-    const mine = await db.query("select worker, outcome from cron_runs where outcome is null");
-    t.same(mine, [{ worker: "wrk_9", outcome: null }]);
+    await until("the run ended", () => ran("ok").length >= 1);
+    const success = Number(await read("herald_cron_last_success_timestamp_seconds", "held"));
+    t.ok(Math.abs(success - Date.now() / 1_000) < 10);
   });
 
   t.test(
-    "maintenance forgets old ticks, workers that are long silent and states that have expired",
+    "a scheduler that lost its run to another does not record its outcome or claim another tick of the job",
     async (t) => {
-      const config = await testConfig(t);
-      const db = createDatabase(config, () => {});
-      t.teardown(() => db.close());
-      await db.query(
-        "insert into cron_runs (job, scheduled_at, worker) values ('old', now() - interval '31 days', 'w'), ('new', now(), 'w')",
+      const db = await openDatabase(t);
+      const { job, begun, letGo } = createBlockingJob("held", CRON_EVERY_SECOND);
+      const { ran } = await startSchedulers(t, { db, jobs: [job], times: { checkPeersInterval: 100_000 } });
+      await until("the job runs", () => begun.length === 1);
+      const [taken] = await takeOverRuns(db, ["held"], { worker: "wrk_9", deadAfter: 0 });
+      t.match(taken, { scheduledAt: begun[0], worker: "wrk_1", isOld: false });
+      await db.query("update cron_runs set finished_at = now(), outcome = 'ok' where worker = 'wrk_9'");
+      const tick = { job: "held", scheduledAt: new Date(Date.UTC(2026, 0)) };
+      const busy = { worker: "wrk_1", deadAfter: null, inFlight: begun[0] as Date };
+      t.same(
+        await claimTick(db, tick, busy),
+        { outcome: "busy" },
+        "a busy scheduler leaves the tick to others",
       );
-      await db.query(
-        "insert into workers (id, process, heartbeat_at) values ('old', 'dispatcher', now() - interval '2 days'), ('new', 'dispatcher', now())",
-      );
-      await db.query(
-        "insert into oauth_states (id, expires_at) values ('old', now() - interval '61 minutes'), ('new', now() - interval '59 minutes')",
-      );
-      t.match(await maintain(config, db), {
-        cron_runs_deleted: 1,
-        workers_deleted: 1,
-        oauth_states_deleted: 1,
-        event_partitions_made: 0,
-      });
-      t.same(await db.query("select job from cron_runs"), [{ job: "new" }]);
-      t.same(await db.query("select id from workers"), [{ id: "new" }]);
-      t.same(await db.query("select id from oauth_states"), [{ id: "new" }]);
+      await until("the tick is logged as busy", () => ran("busy").length >= 1);
+      t.match(await claimTick(db, tick, { worker: "wrk_2", deadAfter: null }), { outcome: "claimed" });
+      await finishRun(db, { ...tick, worker: "wrk_2" });
+      t.equal(begun.length, 1);
+      await db.query("update cron_runs set finished_at = null, outcome = null where worker = 'wrk_9'");
+      letGo();
+      await until("the run ended", () => ran("lost").length >= 1);
+      t.match(ran("lost")[0], { level: "warn", scheduled_at: begun[0]?.toISOString(), ms: Number });
+      t.equal(ran("ok").length, 0);
+      const mine = await db.query("select worker, outcome from cron_runs where outcome is null");
+      t.same(mine, [{ worker: "wrk_9", outcome: null }]);
     },
   );
+
+  t.test("maintenance deletes old ticks, dead workers and expired states", async (t) => {
+    const config = await testConfig(t);
+    const db = createDatabase(config, () => {});
+    t.teardown(() => db.close());
+    await db.query(
+      "insert into cron_runs (job, scheduled_at, worker) values ('old', now() - interval '31 days', 'w'), ('new', now(), 'w')",
+    );
+    await db.query(
+      "insert into workers (id, process, heartbeat_at) values ('old', 'dispatcher', now() - interval '2 days'), ('new', 'dispatcher', now())",
+    );
+    await db.query(
+      "insert into oauth_states (id, expires_at) values ('old', now() - interval '61 minutes'), ('new', now() - interval '59 minutes')",
+    );
+    t.match(await maintain(config, db), {
+      cron_runs_deleted: 1,
+      workers_deleted: 1,
+      oauth_states_deleted: 1,
+      event_partitions_made: 0,
+    });
+    t.same(await db.query("select job from cron_runs"), [{ job: "new" }]);
+    t.same(await db.query("select id from workers"), [{ id: "new" }]);
+    t.same(await db.query("select id from oauth_states"), [{ id: "new" }]);
+  });
 });

@@ -48,13 +48,13 @@ const readRun = async (db: Database, job: string, scheduledAt = HOUR_AGO) => {
   return row;
 };
 
-/** Whether somebody else does it, by what is on record. */
+/** Runs on record, and the worker from which each is taken over or closed, if any. */
 const CASES: Record<string, { rows: Omit<Row, "job">[]; taken?: string; closed?: string }> = {
   gone: { rows: [{ worker: "wrk_gone" }], taken: "wrk_gone" },
   silent: { rows: [{ worker: "wrk_silent" }], taken: "wrk_silent" },
-  // Its claim was answered, and the answer lost.
+  // The scheduler's own claim, whose answer it did not receive.
   own: { rows: [{ worker: "wrk_1" }], taken: "wrk_1" },
-  // What did not run is no newer run.
+  // An overlapped tick did not run, so it is no newer run.
   overlapped: {
     rows: [{ worker: "wrk_gone" }, { worker: "wrk_living", scheduledAt: LATER, outcome: "overlapped" }],
     taken: "wrk_gone",
@@ -68,7 +68,7 @@ const CASES: Record<string, { rows: Omit<Row, "job">[]; taken?: string; closed?:
   finished: { rows: [{ worker: "wrk_gone", outcome: "ok" }] },
 };
 
-t.test("a run in dead hands is taken over by one scheduler, all others are left alone", async (t) => {
+t.test("one scheduler takes over each run of a dead scheduler, and no other runs", async (t) => {
   const db = await openDatabase(t);
   await putWorker(db, "wrk_living", 3);
   await putWorker(db, "wrk_silent", 11);
@@ -83,7 +83,7 @@ t.test("a run in dead hands is taken over by one scheduler, all others are left 
   const before = new Map<string, unknown>();
   for (const job of [...Object.keys(CASES), "unknown"]) before.set(job, await readRun(db, job));
 
-  // One that has just come, or come back, cannot tell who is dead.
+  // A scheduler without stable heartbeats cannot tell which others are dead.
   const { ran: newcomerRan } = await startSchedulers(t, {
     db,
     jobs: table,
@@ -97,7 +97,7 @@ t.test("a run in dead hands is taken over by one scheduler, all others are left 
     times: FREQUENT_CHECKS,
   });
   const expected = Object.values(CASES).filter(({ taken, closed }) => taken || closed).length;
-  await until("all are done", () => ran().length === expected);
+  await until("all runs are recorded", () => ran().length === expected);
   t.same(newcomerRan(), []);
   for (const [job, { taken, closed }] of Object.entries(CASES)) {
     const row = await readRun(db, job);
@@ -106,22 +106,30 @@ t.test("a run in dead hands is taken over by one scheduler, all others are left 
       t.match(row, { worker: /^wrk_[12]$/, outcome: "ok", error: null }, job);
       t.match(line, { outcome: "ok", taken_from: taken, scheduled_at: HOUR_AGO.toISOString() });
       const begun = lines.filter(({ event, job: name }) => event === "cron.taken_over" && name === job);
-      t.match(begun, [{ level: "warn", worker: /^wrk_[12]$/, taken_from: taken }], "told when it begins too");
+      t.match(
+        begun,
+        [{ level: "warn", worker: /^wrk_[12]$/, taken_from: taken }],
+        "logged when it begins too",
+      );
       t.same(
         ticks.filter(([name]) => name === job),
         [[job, HOUR_AGO]],
-        "once, for the time it was due",
+        "run once, with the time at which it was due",
       );
     } else if (closed) {
       t.match(row, { worker: closed, outcome: "failed", error: "abandoned" }, job);
       t.match(line, { level: "error", outcome: "failed", error: "abandoned", worker: closed });
     } else t.same(row, before.get(job), job);
   }
-  t.same(await readRun(db, "unknown"), before.get("unknown"), "what is not in our table is not ours to run");
+  t.same(
+    await readRun(db, "unknown"),
+    before.get("unknown"),
+    "a job that is not in the cron table is not taken over",
+  );
   t.match(await metrics.text(), /herald_cron_runs_total\{job="old",outcome="failed",process="scheduler"\} 1/);
 });
 
-t.test("who is still at a run that was taken from them closes nobody else's", async (t) => {
+t.test("a scheduler that still executes an abandoned run closes no other run", async (t) => {
   const db = await openDatabase(t);
   await putRun(db, { job: "j", worker: "wrk_1", outcome: "failed" });
   await db.query("update cron_runs set error = 'abandoned'");
@@ -137,7 +145,7 @@ t.test("who is still at a run that was taken from them closes nobody else's", as
   });
 });
 
-t.test("a tick does not wait for a run in dead hands, which is abandoned for it", async (t) => {
+t.test("a tick abandons the unfinished run of a dead scheduler and runs", async (t) => {
   const db = await openDatabase(t);
   await putRun(db, { job: "j", worker: "wrk_gone" });
   const tick = { job: "j", scheduledAt: LATER };
@@ -146,77 +154,84 @@ t.test("a tick does not wait for a run in dead hands, which is abandoned for it"
   t.same(await claimTick(db, tick, claimant), { outcome: "claimed", unfinishedRun });
   t.match(await readRun(db, "j"), { outcome: "failed", error: "abandoned" });
   t.match(await readRun(db, "j", LATER), { worker: "wrk_1", outcome: null });
-  t.equal(await claimTick(db, tick, { ...claimant, worker: "wrk_2" }), undefined, "taken");
+  t.equal(await claimTick(db, tick, { ...claimant, worker: "wrk_2" }), undefined, "already claimed");
 
   await putRun(db, { job: "k", worker: "wrk_gone" });
   const unsure = await claimTick(db, { ...tick, job: "k" }, { ...claimant, deadAfter: null });
-  t.same(unsure, { outcome: "overlapped", unfinishedRun }, "who cannot tell takes them for living");
+  t.same(
+    unsure,
+    { outcome: "overlapped", unfinishedRun },
+    "a scheduler that cannot tell treats the other as alive",
+  );
   t.match(await readRun(db, "k"), { outcome: null });
 });
 
-t.test("who takes a tick tells of the run that it abandoned", async (t) => {
+t.test("a scheduler that claims a tick logs the run that it abandoned", async (t) => {
   const db = await openDatabase(t);
   const job = { name: "j", expression: CRON_EVERY_SECOND, run: async () => ({}) };
   const { ran } = await startSchedulers(t, { db, jobs: [job], times: { checkPeersInterval: 100_000 } });
-  await until("a tick ran, so that it looks around no more", () => ran("ok").length >= 1);
+  await until("a tick ran, after which peers are no longer checked", () => ran("ok").length >= 1);
   await putRun(db, { job: "j", worker: "wrk_gone" });
-  await until("the next tells", () => ran("failed").length >= 1);
+  await until("the next tick logs it", () => ran("failed").length >= 1);
   const expected = { scheduled_at: HOUR_AGO.toISOString(), error: "abandoned", worker: "wrk_gone" };
   t.match(ran("failed"), [{ level: "error", ...expected }]);
 });
 
-t.test("a scheduler that has to end", async (t) => {
-  const db = await openDatabase(t);
-  const times = { ...FREQUENT_CHECKS, abortAfter: 200, exitAfter: 400 };
-  const log = captureLog().log;
-  const heartbeatWorker = heartbeat({ id: "wrk_1", process: "scheduler", db, log });
-  await heartbeatWorker.start?.({ fail: (error) => t.fail(String(error)) });
-  const names = ["ends", "stops", "stays"];
-  for (const job of names) await putRun(db, { job, worker: "wrk_gone" });
-  const ends = createBlockingJob("ends", CRON_NEVER);
-  const stays = createBlockingJob("stays", CRON_NEVER);
-  const run = ({ signal }: JobTick) =>
-    new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
-  const table = [ends.job, stays.job, { name: "stops", expression: CRON_NEVER, run }];
-  const { ran, schedulers } = await startSchedulers(t, { db, jobs: table, times });
-  await until("all run", async () => {
-    const rows = await db.query("select 1 from cron_runs where worker = 'wrk_1'");
-    return rows.length === names.length;
-  });
-  // As they are once the usual time is over that is given to them.
-  await db.query("update cron_runs set started_at = now() - interval '15 seconds'");
-  const closing = schedulers[0]?.close?.();
-  ends.letGo();
-  await closing;
-  t.same(
-    ran().map(({ job, outcome }) => [job, outcome]),
-    [
-      ["ends", "ok"],
-      ["stops", "stopped"],
-      ["stays", "stopped"],
-    ],
-    "finishes what ends in time, and waits no longer",
-  );
-  t.match(await readRun(db, "ends"), { worker: "wrk_1", outcome: "ok" });
-  t.match(await readRun(db, "stops"), { worker: "wrk_1", outcome: null });
+t.test(
+  "a stopping scheduler finishes runs that end in time and leaves the others to be taken over",
+  async (t) => {
+    const db = await openDatabase(t);
+    const times = { ...FREQUENT_CHECKS, abortAfter: 200, exitAfter: 400 };
+    const log = captureLog().log;
+    const heartbeatWorker = heartbeat({ id: "wrk_1", process: "scheduler", db, log });
+    await heartbeatWorker.start?.({ fail: (error) => t.fail(String(error)) });
+    const names = ["ends", "stops", "stays"];
+    for (const job of names) await putRun(db, { job, worker: "wrk_gone" });
+    const ends = createBlockingJob("ends", CRON_NEVER);
+    const stays = createBlockingJob("stays", CRON_NEVER);
+    const run = ({ signal }: JobTick) =>
+      new Promise<never>((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    const table = [ends.job, stays.job, { name: "stops", expression: CRON_NEVER, run }];
+    const { ran, schedulers } = await startSchedulers(t, { db, jobs: table, times });
+    await until("all run", async () => {
+      const rows = await db.query("select 1 from cron_runs where worker = 'wrk_1'");
+      return rows.length === names.length;
+    });
+    // Backdate the runs, as if the usual shutdown time had passed.
+    await db.query("update cron_runs set started_at = now() - interval '15 seconds'");
+    const closing = schedulers[0]?.close?.();
+    ends.letGo();
+    await closing;
+    t.same(
+      ran().map(({ job, outcome }) => [job, outcome]),
+      [
+        ["ends", "ok"],
+        ["stops", "stopped"],
+        ["stays", "stopped"],
+      ],
+      "runs that do not end in time are stopped",
+    );
+    t.match(await readRun(db, "ends"), { worker: "wrk_1", outcome: "ok" });
+    t.match(await readRun(db, "stops"), { worker: "wrk_1", outcome: null });
 
-  const rerun: string[] = [];
-  const others = names.map((name) => ({
-    name,
-    expression: CRON_NEVER,
-    run: async () => ({ runs: rerun.push(name) }),
-  }));
-  const { statements, database } = watchStatements();
-  const next = await startSchedulers(t, {
-    db: database(db),
-    jobs: others,
-    times: FREQUENT_CHECKS,
-    firstNumber: 2,
-  });
-  await until("it has looked around", () => statements.length >= 3);
-  t.same(rerun, [], "as long as its heart beats nothing is taken from it");
-  await heartbeatWorker.close?.();
-  await until("another does the rest at once", () => next.ran("ok").length === 2, 5_000);
-  t.same(rerun.sort(), ["stays", "stops"]);
-  stays.letGo();
-});
+    const rerun: string[] = [];
+    const others = names.map((name) => ({
+      name,
+      expression: CRON_NEVER,
+      run: async () => ({ runs: rerun.push(name) }),
+    }));
+    const { statements, database } = watchStatements();
+    const next = await startSchedulers(t, {
+      db: database(db),
+      jobs: others,
+      times: FREQUENT_CHECKS,
+      firstNumber: 2,
+    });
+    await until("the other has checked its peers", () => statements.length >= 3);
+    t.same(rerun, [], "nothing is taken over while the heartbeat continues");
+    await heartbeatWorker.close?.();
+    await until("another repeats the stopped runs immediately", () => next.ran("ok").length === 2, 5_000);
+    t.same(rerun.sort(), ["stays", "stops"]);
+    stays.letGo();
+  },
+);

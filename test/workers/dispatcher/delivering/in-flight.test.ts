@@ -27,7 +27,7 @@ const newRow = (): ClaimedDelivery => ({
   former_secret_until: null,
 });
 
-/** A database that hands out these rows, and a finisher that lets nothing begin before it is told to. */
+/** Deliveries of a fake database with these rows; no delivery starts before `resume`. */
 function open(rows: readonly ClaimedDelivery[]) {
   const finishes: DeliveryFinish[] = [];
   const begun: string[] = [];
@@ -54,15 +54,15 @@ function open(rows: readonly ClaimedDelivery[]) {
     },
     async deliver(row) {
       begun.push(row.id);
-      throw new Error("nothing is to be begun");
+      throw new Error("no delivery may start");
     },
     record: () => {},
   });
-  const untilWaiting = () => until("it waits for its turn", () => waitCalls > 0);
+  const untilWaiting = () => until("the delivery waits for its start", () => waitCalls > 0);
   return { deliveries, limiter, finishes, begun, untilWaiting, resume };
 }
 
-t.test("what was claimed and not begun is given back when the process is to end", async (t) => {
+t.test("claimed deliveries that have not started are due again when the dispatcher stops", async (t) => {
   const rows = [newRow(), newRow()];
   const { deliveries, limiter, finishes, begun, untilWaiting, resume } = open(rows);
   const taken = deliveries.dispatch(

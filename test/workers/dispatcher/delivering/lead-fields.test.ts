@@ -12,7 +12,7 @@ import { until } from "../../../fixtures/until.ts";
 
 const LEAD = "120200000000000701";
 
-t.test("what a person wrote into a form is fetched before their lead is told", async (t) => {
+t.test("the form fields of a lead are fetched before its first delivery and stored", async (t) => {
   const { origin, base } = await startSandbox(t);
   const dispatcher = await startDispatcher(t, { settings: { SOCIAL_PLATFORM_URL: base } });
   const client = await createClient(dispatcher.db, "c");
@@ -37,7 +37,7 @@ t.test("what a person wrote into a form is fetched before their lead is told", a
       data,
       raw,
     });
-    await until("it is told", () => bodies.length > before);
+    await until("the event is delivered", () => bodies.length > before);
     return { id: id as string, body: bodies[before] as string };
   };
   const countLeadReads = async () =>
@@ -48,19 +48,26 @@ t.test("what a person wrote into a form is fetched before their lead is told", a
   status = 500;
   const { id, body } = await deliverLead(LEAD);
   t.match(JSON.parse(body).data, { lead_id: LEAD, fields: [{ name: "full_name", values: ["Ana Souza"] }] });
-  t.ok(body.endsWith(`"raw":{"leadgen_id": 12020000000000070199}}`), "and the rest is as it came");
-  t.equal((await findEvent(dispatcher.db, client.id, id))?.payload, body, "the history has what was told");
+  t.ok(body.endsWith(`"raw":{"leadgen_id": 12020000000000070199}}`), "the rest is unchanged");
+  t.equal(
+    (await findEvent(dispatcher.db, client.id, id))?.payload,
+    body,
+    "the stored payload is the delivered one",
+  );
 
   status = 200;
   const retryNow =
     "update deliveries set next_attempt_at = now() where id = $1 and state = 'retrying' returning id";
-  await until("its failure is known", async () => (await dispatcher.db.query(retryNow, [id])).length > 0);
-  await until("it is told again", () => bodies.length === 2);
-  t.equal(bodies[1], body, "byte for byte the same");
-  t.equal(await countLeadReads(), 1, "and nobody was asked again");
+  await until(
+    "the failed attempt is recorded",
+    async () => (await dispatcher.db.query(retryNow, [id])).length > 0,
+  );
+  await until("the retry arrives", () => bodies.length === 2);
+  t.equal(bodies[1], body, "the retry has the same body");
+  t.equal(await countLeadReads(), 1, "the fields are fetched once");
 
   const unknown = await deliverLead("120200000000000799");
-  t.notOk("fields" in JSON.parse(unknown.body).data, "told without them where that fails");
+  t.notOk("fields" in JSON.parse(unknown.body).data, "delivered without fields when the fetch fails");
   const line = dispatcher.lines.find(({ event }) => event === "lead.fetch_failed");
   t.match(line, { client: client.id, event_id: unknown.id, channel: channelId });
   t.notMatch(JSON.stringify(dispatcher.lines), token);

@@ -29,7 +29,7 @@ const posted = (made: Partial<PostedEvent> = {}) => ({
 const isAbout = (value: number | null, expected: number) =>
   value !== null && value >= 0.8 * expected && value <= 1.2 * expected;
 
-t.test("a 2xx is the end, and so is a 410", async (t) => {
+t.test("a 2xx and a 410 end the delivery", async (t) => {
   const nothingMore = { delay_ms: null, restart_delay_ms: null, skip_reason: null };
   const delivered = outcomeOfAttempt(
     rowOf(3),
@@ -45,7 +45,7 @@ t.test("a 2xx is the end, and so is a 410", async (t) => {
   t.match(gone, { state: "failed", outcome: "refused", ...nothingMore, attempt: { error: "HTTP 410" } });
 });
 
-t.test("all else is tried again by the schedule, which counts from where it began", async (t) => {
+t.test("any other answer is retried by the schedule, which counts from its base", async (t) => {
   const first = outcomeOfAttempt(rowOf(0), posted());
   t.equal(first.state, "retrying");
   t.ok(isAbout(first.delay_ms, 5 * SECOND));
@@ -57,22 +57,25 @@ t.test("all else is tried again by the schedule, which counts from where it bega
   );
 });
 
-t.test("after the thirteenth it has failed, unless its schedule is begun anew meanwhile", async (t) => {
-  for (const row of [rowOf(12), rowOf(19, 7)]) {
-    const last = outcomeOfAttempt(row, posted({ retryAfter: "60" }));
-    t.match(last, { state: "failed", delay_ms: null });
-    t.equal(last.restart_delay_ms, 60 * SECOND);
-  }
-});
+t.test(
+  "a delivery fails after its thirteenth attempt, unless its schedule was restarted meanwhile",
+  async (t) => {
+    for (const row of [rowOf(12), rowOf(19, 7)]) {
+      const last = outcomeOfAttempt(row, posted({ retryAfter: "60" }));
+      t.match(last, { state: "failed", delay_ms: null });
+      t.equal(last.restart_delay_ms, 60 * SECOND);
+    }
+  },
+);
 
-t.test("not before the other end wants it, but not much later than the schedule says either", async (t) => {
+t.test("Retry-After can only lengthen the scheduled delay, up to a day", async (t) => {
   t.equal(outcomeOfAttempt(rowOf(0), posted({ retryAfter: "3600" })).delay_ms, HOUR);
   t.equal(outcomeOfAttempt(rowOf(0), posted({ retryAfter: "9999999" })).delay_ms, DAY);
   t.ok(isAbout(outcomeOfAttempt(rowOf(6), posted({ retryAfter: "1" })).delay_ms, 2 * HOUR));
   t.ok(isAbout(outcomeOfAttempt(rowOf(0), posted({ retryAfter: "nonsense" })).delay_ms, 5 * SECOND));
 });
 
-t.test("what we gave up ourselves, or did not begin, is no attempt", async (t) => {
+t.test("aborted, postponed and skipped deliveries count no attempt", async (t) => {
   const nothing = { attempt: null, outcome: undefined, restart_delay_ms: null };
   const aborted = posted({ outcome: "failed", error: "aborted" });
   t.match(outcomeOfAttempt(rowOf(0), { ...aborted, isAborted: true }), {
@@ -84,8 +87,8 @@ t.test("what we gave up ourselves, or did not begin, is no attempt", async (t) =
   t.match(skipped("disabled"), { ...nothing, state: "skipped", skip_reason: "disabled", delay_ms: null });
 });
 
-t.test("what cannot be built is tried five times", async (t) => {
-  const fault = new Error("cannot be opened");
+t.test("a delivery that cannot be built fails after five attempts", async (t) => {
+  const fault = new Error("cannot be decrypted");
   for (const [attempts, state] of [
     [0, "retrying"],
     [3, "retrying"],

@@ -37,7 +37,7 @@ const ORPHAN = {
   claimed_at: secondsFromNow(-30),
 };
 
-t.test("who was silent itself does not declare others dead", async (t) => {
+t.test("a worker with a recent heartbeat gap does not reclaim rows of others", async (t) => {
   const { context, parts, events } = await open(t);
   const [ref] = (await insertDueDeliveries(context, 1, ORPHAN)) as [DeliveryRef];
   await sweepDeliveries({ ...parts, aliveForMs: () => 9_999 });
@@ -54,11 +54,11 @@ t.test("a sweep whose transaction is repeated logs what it reclaimed once", asyn
   t.same(events(), ["sweep.reclaimed"]);
 });
 
-t.test("a heart that missed a few beats is steady from nothing on", async (t) => {
+t.test("a heartbeat gap resets the time for which a worker has been alive", async (t) => {
   const { context } = await open(t);
   let isAway = false;
   const { database } = watchStatements(async () => {
-    if (isAway) throw new Error("away");
+    if (isAway) throw new Error("unavailable");
   });
   const clock = { now: 5_000 };
   const parts = { id: "wrk_1", db: database(context.db), log: captureLog().log, now: () => clock.now };
@@ -70,16 +70,16 @@ t.test("a heart that missed a few beats is steady from nothing on", async (t) =>
   clock.now += 5_000;
   t.equal(heartbeatWorker.aliveForMs(), 5_000);
   clock.now += 1_000;
-  t.equal(heartbeatWorker.aliveForMs(), 0, "as it is while it is silent");
+  t.equal(heartbeatWorker.aliveForMs(), 0, "0 during the gap");
   isAway = false;
-  await until("it beats again", async () => {
+  await until("the next heartbeat is recorded", async () => {
     clock.now += 1;
     return heartbeatWorker.aliveForMs() > 0;
   });
-  t.ok(heartbeatWorker.aliveForMs() < 5_000, "what was before the silence does not count");
+  t.ok(heartbeatWorker.aliveForMs() < 5_000, "the time before the gap does not count");
 });
 
-t.test("while Redis is away the dead are looked after, and nothing is marked as queued", async (t) => {
+t.test("the sweep reclaims rows while Redis is unavailable, and marks none as queued", async (t) => {
   const { context, parts } = await open(t, openProducer(t));
   const [orphan] = (await insertDueDeliveries(context, 1, ORPHAN)) as [DeliveryRef];
   const [due] = (await insertDueDeliveries(context, 1)) as [DeliveryRef];
@@ -88,7 +88,7 @@ t.test("while Redis is away the dead are looked after, and nothing is marked as 
   t.match(await readDelivery(context, due.id), { state: "pending", enqueued_at: null });
 });
 
-t.test("more than a batch is told in one sweep, each lane to its own stream", async (t) => {
+t.test("a sweep queues more than one batch, each lane to its own stream", async (t) => {
   const { context, parts, streams } = await open(t);
   await insertDueDeliveries(context, 501);
   await insertDueDeliveries(context, 2, { is_bulk: true });
@@ -97,21 +97,21 @@ t.test("more than a batch is told in one sweep, each lane to its own stream", as
   t.equal(await streams.depth("{bulk:0}"), 2);
 });
 
-t.test("two that sweep at once tell each one once", async (t) => {
+t.test("concurrent sweeps queue each delivery once", async (t) => {
   const { context, parts, streams } = await open(t);
   await insertDueDeliveries(context, 50);
   await Promise.all([sweepDeliveries(parts), sweepDeliveries(parts), sweepDeliveries(parts)]);
   t.equal(await streams.depth("{events:0}"), 50);
 });
 
-t.test("what Redis does not take is due again, and is not tried for ever", async (t) => {
+t.test("deliveries that Redis rejects are unmarked and not retried in the same sweep", async (t) => {
   const { context, parts, streams, events } = await open(t);
   await insertDueDeliveries(context, 501);
   await insertDueDeliveries(context, 1, { is_bulk: true });
   const tried: string[] = [];
   const add: Streams["add"] = async (lane, refs) => {
     tried.push(lane);
-    if (lane === "events" && tried.length < 20) throw new Error("not now"); // or a failure would hang
+    if (lane === "events" && tried.length < 20) throw new Error("not now"); // the limit keeps a broken sweep from hanging
     await streams.add(lane, refs);
   };
   await sweepDeliveries({ ...parts, streams: { ...streams, add } });
@@ -121,7 +121,7 @@ t.test("what Redis does not take is due again, and is not tried for ever", async
   t.equal(waiting.length, 501);
 });
 
-t.test("a stream that is full is given nothing more", async (t) => {
+t.test("the sweep adds nothing to a full stream", async (t) => {
   const { context, parts, streams } = await open(t);
   await insertDueDeliveries(context, 1);
   await insertDueDeliveries(context, 1, { is_bulk: true });

@@ -12,7 +12,7 @@ import {
 
 const PICTURE = { link: "https://example.com/a.png", caption: "Look" };
 
-t.test("a message of a page", async (t) => {
+t.test("sending page messages", async (t) => {
   const context = await startSendingContext(t, {
     channel: { platform: "socialapp", pageId: "1300000000000777" },
   });
@@ -20,7 +20,7 @@ t.test("a message of a page", async (t) => {
   const bodiesTo = (to: string) => receivedBodies(platform).filter(({ recipient }) => recipient.id === to);
   const queue = (to: string, message: object) => queueMessage(context, { to, ...message });
 
-  t.test("is sent once it is taken, for nobody will tell later", async (t) => {
+  t.test("an accepted message counts as sent, because the platform reports nothing later", async (t) => {
     const options = { context: { message_id: "m_0" }, messaging_type: "MESSAGE_TAG", tag: "HUMAN_AGENT" };
     const id = await queue("1001", { options });
     const row = await untilMessage(context, id, { status: "sent" });
@@ -43,7 +43,7 @@ t.test("a message of a page", async (t) => {
     ]);
   });
 
-  t.test("with a caption is two requests, and known by both", async (t) => {
+  t.test("a message with a caption is two requests with two platform ids", async (t) => {
     let parts = 0;
     platform.answer = (response) => answerAccepted(response, `m_${++parts}`);
     const id = await queue("1002", { type: "image", content: PICTURE });
@@ -55,7 +55,7 @@ t.test("a message of a page", async (t) => {
     ]);
   });
 
-  t.test("goes on with its caption where it stopped, and never repeats the picture", async (t) => {
+  t.test("a retry sends only the caption after the picture was accepted", async (t) => {
     let parts = 0;
     platform.answer = (response) =>
       ++parts === 2 ? answerRefused(response, 1200) : answerAccepted(response, `m_part_${parts}`);
@@ -70,7 +70,7 @@ t.test("a message of a page", async (t) => {
     );
   });
 
-  t.test("whose caption is refused has failed, but is still known by its picture", async (t) => {
+  t.test("a message with a refused caption fails and keeps the platform id of its picture", async (t) => {
     let parts = 0;
     platform.answer = (response) =>
       ++parts === 2 ? answerRefused(response, 551) : answerAccepted(response, "m_picture");
@@ -80,7 +80,7 @@ t.test("a message of a page", async (t) => {
     t.equal(row.platform_message_id, "m_picture");
   });
 
-  t.test("is not even tried while the platform wants to be left alone", async (t) => {
+  t.test("no request is made while the platform asks for a pause", async (t) => {
     platform.answer = (response) => answerRefused(response, 613);
     await untilMessage(context, await queue("1005", {}), { state: "waiting", send_attempts: 1 });
     const id = await queue("1006", {});

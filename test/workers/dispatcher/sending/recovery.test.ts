@@ -16,7 +16,7 @@ import {
 } from "../../../fixtures/messages/sending-context.ts";
 import { until } from "../../../fixtures/until.ts";
 
-/** In the hands of a dispatcher that nobody has heard of for a while. */
+/** Columns of a send that a dead dispatcher claimed. */
 const expiredLease = () => ({
   state: "in_hand",
   worker_id: "wrk_dead",
@@ -25,28 +25,31 @@ const expiredLease = () => ({
   enqueued_at: null,
 });
 
-t.test("what a dispatcher leaves behind", async (t) => {
+t.test("recovery of sends", async (t) => {
   const context = await startSendingContext(t);
   const { platform } = context;
   const callsTo = (to: string) => receivedBodies(platform).filter((body) => body.to === to).length;
 
-  t.test("and had not begun to send is sent by another, once", async (t) => {
+  t.test("a dead dispatcher's send without a started request is sent once by another", async (t) => {
     const to = "5511900000001";
     const id = await queueMessage(context, { to, sendColumns: expiredLease() });
     const row = await untilMessage(context, id, { status: "accepted" });
     t.same([row.attempts, callsTo(to)], [1, 1]);
   });
 
-  t.test("and may have sent is never sent again: its outcome is unknown", async (t) => {
-    const to = "5511900000002";
-    const sending = { sending_at: new Date(), started_at: new Date() };
-    const id = await queueMessage(context, { to, sendColumns: { ...expiredLease(), ...sending } });
-    const row = await untilMessage(context, id, { status: "unknown", state: "unknown" });
-    t.same([row.attempts, callsTo(to)], [1, 0]);
-    t.match(await readMessageEvents(context, id), [{ type: "message.send_result", outcome: "unknown" }]);
-  });
+  t.test(
+    "a dead dispatcher's send with a started request becomes unknown and is not sent again",
+    async (t) => {
+      const to = "5511900000002";
+      const sending = { sending_at: new Date(), started_at: new Date() };
+      const id = await queueMessage(context, { to, sendColumns: { ...expiredLease(), ...sending } });
+      const row = await untilMessage(context, id, { status: "unknown", state: "unknown" });
+      t.same([row.attempts, callsTo(to)], [1, 0]);
+      t.match(await readMessageEvents(context, id), [{ type: "message.send_result", outcome: "unknown" }]);
+    },
+  );
 
-  t.test("is not unknown where the platform has told of it meanwhile", async (t) => {
+  t.test("a send with a status webhook does not become unknown", async (t) => {
     const sending = { sending_at: new Date(), started_at: new Date() };
     const id = await queueMessage(context, {
       to: "5511900000003",
@@ -57,7 +60,7 @@ t.test("what a dispatcher leaves behind", async (t) => {
       [id],
     );
     await context.db.query("update sends set claimed_at = now() - interval '1 minute' where id = $1", [id]);
-    const [event] = await until("told", async () => {
+    const [event] = await until("the event is recorded", async () => {
       const events = await readMessageEvents(context, id);
       return events.length > 0 ? events : undefined;
     });
@@ -70,27 +73,30 @@ t.test("what a dispatcher leaves behind", async (t) => {
     );
   });
 
-  t.test("is sent again when its sender was only slow, and knows that the platform refused it", async (t) => {
-    const to = "5511900000005";
-    platform.pauseAnswers();
-    const id = await queueMessage(context, { to });
-    await until("it is out", () => platform.openRequests() === 1);
-    // As another dispatcher leaves it that takes this one for dead.
-    await context.db.query(
-      "update sends set state = 'unknown', attempts = 1, claimed_at = null where id = $1",
-      [id],
-    );
-    await context.db.query("update messages set status = 'unknown' where id = $1", [id]);
-    platform.release(1, (response) => answerRefused(response, 130429));
-    const waiting = await untilMessage(context, id, { state: "waiting" });
-    t.equal(waiting.send_attempts, 1, "counted once");
-    platform.answer = (response) => answerAccepted(response, "wamid.later");
-    await makeSendDue(context, id);
-    await untilMessage(context, id, { status: "accepted", state: null, attempts: 2 });
-    t.equal(callsTo(to), 2);
-  });
+  t.test(
+    "an unknown send is retried when its slow dispatcher still receives a retryable refusal",
+    async (t) => {
+      const to = "5511900000005";
+      platform.pauseAnswers();
+      const id = await queueMessage(context, { to });
+      await until("the request is open", () => platform.openRequests() === 1);
+      // Set the state that another dispatcher sets when it takes this one for dead.
+      await context.db.query(
+        "update sends set state = 'unknown', attempts = 1, claimed_at = null where id = $1",
+        [id],
+      );
+      await context.db.query("update messages set status = 'unknown' where id = $1", [id]);
+      platform.release(1, (response) => answerRefused(response, 130429));
+      const waiting = await untilMessage(context, id, { state: "waiting" });
+      t.equal(waiting.send_attempts, 1, "counted once");
+      platform.answer = (response) => answerAccepted(response, "wamid.later");
+      await makeSendDue(context, id);
+      await untilMessage(context, id, { status: "accepted", state: null, attempts: 2 });
+      t.equal(callsTo(to), 2);
+    },
+  );
 
-  t.test("is sent when Redis comes back empty", async (t) => {
+  t.test("queued sends go out after Redis comes back empty", async (t) => {
     platform.pauseAnswers();
     const [first = "", second = ""] = await queueMessages(
       context,
@@ -98,7 +104,7 @@ t.test("what a dispatcher leaves behind", async (t) => {
       { to: "5511900000004" },
       { to: "5511900000004" },
     );
-    await until("the first is out", () => platform.openRequests() === 1);
+    await until("the first request is open", () => platform.openRequests() === 1);
     await context.redis.flushdb();
     platform.answer = (response) => answerAccepted(response, "wamid.after");
     platform.release(1, 503);
@@ -106,12 +112,12 @@ t.test("what a dispatcher leaves behind", async (t) => {
     t.equal((await readMessage(context, first)).status, "unknown");
   });
 
-  t.test("at its end is nothing: what is out is awaited, what waits is another's", async (t) => {
+  t.test("a stopping dispatcher awaits its open requests and returns the waiting sends", async (t) => {
     platform.pauseAnswers();
     const many = Array.from({ length: 100 }, (_, index) => ({ to: `55119100000${index + 100}` }));
     const before = platform.received.length;
     const ids = await queueMessages(context, context, ...many);
-    await until("some are out", () => platform.openRequests() >= 50);
+    await until("some requests are open", () => platform.openRequests() >= 50);
     const stopped = context.stop();
     platform.answer = (response) => answerAccepted(response, "wamid.last");
     platform.release(undefined, (response) => answerAccepted(response, "wamid.last"));
@@ -120,7 +126,7 @@ t.test("what a dispatcher leaves behind", async (t) => {
     t.teardown(() => db.close());
     const rows = await Promise.all(ids.map((id) => readMessage({ db }, id)));
     const sent = rows.filter(({ status }) => status === "accepted").length;
-    t.equal(platform.received.length - before, sent, "each that went out is known");
+    t.equal(platform.received.length - before, sent, "the outcome of each request is recorded");
     t.equal(rows.filter(({ state }) => state === "waiting").length, ids.length - sent);
     t.same(await db.query("select id from sends where state = 'waiting' and enqueued_at is not null"), []);
   });

@@ -19,18 +19,18 @@ import { until } from "../../../fixtures/until.ts";
 
 const statusesOf = ({ timeline }: { timeline: { status: string }[] }) => timeline.map(({ status }) => status);
 
-/** Milliseconds until a message is due, seen from when its last attempt ended or a moment later. */
+/** Milliseconds from now until a message is due. */
 const dueIn = ({ next_attempt_at }: { next_attempt_at: Date | null }) =>
   (next_attempt_at?.getTime() ?? 0) - Date.now();
 
-t.test("a message", async (t) => {
+t.test("sending messages", async (t) => {
   const context = await startSendingContext(t);
   const { platform } = context;
   let lastRecipient = 5511900000000;
   const newRecipient = () => String(++lastRecipient);
   const callsTo = (to: string) => receivedBodies(platform).filter((body) => body.to === to).length;
 
-  t.test("that is taken is accepted, and its client hears of it", async (t) => {
+  t.test("an accepted message is recorded and reported to its client", async (t) => {
     const id = await queueMessage(context, { to: "5511999998888" });
     const row = await untilMessage(context, id, { status: "accepted" });
     t.match(row, { attempts: 1, error: null, state: null, platform_message_id: /^wamid/ });
@@ -41,7 +41,7 @@ t.test("a message", async (t) => {
     ]);
   });
 
-  t.test("that is refused for good fails at once, and says why", async (t) => {
+  t.test("a permanently refused message fails immediately with the platform's error", async (t) => {
     platform.answer = (response) => answerRefused(response, 131026, { error_data: { details: "not there" } });
     const to = newRecipient();
     const id = await queueMessage(context, { to });
@@ -55,7 +55,7 @@ t.test("a message", async (t) => {
     ]);
   });
 
-  /** Whether it is due that long after its attempt, which came after `since`. */
+  /** True when the message is due between `min` and `max` after its attempt, which came after `since`. */
   const isPutOff = (
     { next_attempt_at: due }: SentMessage,
     since: number,
@@ -71,12 +71,12 @@ t.test("a message", async (t) => {
     [4_000, 4_000],
   ] as const;
   const RETRIED = [
-    ["throughput", 130429, BACKOFF],
+    ["a throughput limit", 130429, BACKOFF],
     ["a temporary fault", 131000, BACKOFF],
-    ["too much to one person", 131056, PAIR],
+    ["a pair rate limit", 131056, PAIR],
   ] as const;
   for (const [what, code, delays] of RETRIED)
-    t.test(`is tried again after ${what}, and no status goes backwards`, async (t) => {
+    t.test(`a message is retried after ${what}, and its status does not go back`, async (t) => {
       platform.answer = (response) => answerRefused(response, code);
       let since = Date.now();
       const id = await queueMessage(context, { to: newRecipient() });
@@ -97,12 +97,12 @@ t.test("a message", async (t) => {
     });
 
   const UNKNOWN: [string, typeof platform.answer][] = [
-    ["the connection breaks over it", (response) => response.destroy()],
-    ["the answer is a gateway's", (response) => void response.writeHead(502).end("<html>")],
-    ["the answer says nothing of it", (response) => answerJson(response, 200, { fine: true })],
+    ["the connection breaks", (response) => response.destroy()],
+    ["a gateway answers", (response) => void response.writeHead(502).end("<html>")],
+    ["the answer does not mention the message", (response) => answerJson(response, 200, { fine: true })],
   ];
   for (const [what, answerer] of UNKNOWN)
-    t.test(`has an unknown outcome when ${what}, and is not sent again`, async (t) => {
+    t.test(`a message has an unknown outcome when ${what}, and is not sent again`, async (t) => {
       platform.answer = answerer;
       const to = newRecipient();
       const id = await queueMessage(context, { to });
@@ -112,7 +112,7 @@ t.test("a message", async (t) => {
       await makeSendDue(context, id);
       const other = await queueMessage(context, { to });
       await untilMessage(context, other, { status: "accepted" });
-      t.equal(callsTo(to), 2, "one for each");
+      t.equal(callsTo(to), 2, "one request per message");
       t.match(await readMessageEvents(context, id), [{ type: "message.send_result", outcome: "unknown" }]);
       await context.db.query("update sends set next_attempt_at = now() where id = $1", [id]);
       const failed = await untilMessage(context, id, { status: "failed", state: null });
@@ -124,7 +124,7 @@ t.test("a message", async (t) => {
       });
     });
 
-  t.test("that cannot be built ends after five tries, and says that the fault is ours", async (t) => {
+  t.test("a message that cannot be built fails after five attempts with an internal error", async (t) => {
     const last_error = JSON.stringify(NOT_BUILT);
     const id = await queueMessage(context, {
       to: newRecipient(),
@@ -136,7 +136,7 @@ t.test("a message", async (t) => {
     t.equal(row.attempts, 5);
   });
 
-  t.test("that could not be sent in its time fails for the last reason", async (t) => {
+  t.test("an expired message fails with its last error", async (t) => {
     const reason = JSON.stringify({ code: 131000, title: "t", message: "m", details: null });
     const late = { expires_at: new Date(), enqueued_at: null, attempts: 3, last_error: reason };
     const id = await queueMessage(context, { to: newRecipient(), sendColumns: late });
@@ -148,7 +148,7 @@ t.test("a message", async (t) => {
     ]);
   });
 
-  t.test("is not sent by a channel that was given up", async (t) => {
+  t.test("messages of a disconnected channel fail", async (t) => {
     const channelId = await makeChannel(context, context.tenant);
     const to = newRecipient();
     const waits = { next_attempt_at: new Date(Date.now() + 60_000), enqueued_at: null };
@@ -168,7 +168,7 @@ t.test("a message", async (t) => {
     t.equal(callsTo(to), 0);
   });
 
-  t.test("waits for a channel whose token is dead, and goes out once it is connected again", async (t) => {
+  t.test("messages of a channel with a dead token wait until it is reconnected", async (t) => {
     const phoneNumberId = "1400000000000777";
     const channel = { phoneNumberId, wabaId: "1500000000000777" };
     const channelId = await makeChannel(context, context.tenant, channel);
@@ -190,14 +190,17 @@ t.test("a message", async (t) => {
     );
     t.match(JSON.parse(ended?.payload ?? "{}"), { data: { reason: "token_dead" } });
     await context.db.query("update sends set next_attempt_at = now() where id = $1", [second]);
-    await until("put off", async () => dueIn(await readMessage(context, second)) > 30_000);
+    await until(
+      "the second message is postponed",
+      async () => dueIn(await readMessage(context, second)) > 30_000,
+    );
     t.equal(callsTo(to), 0);
     platform.answer = (response) => answerAccepted(response, "wamid.again");
     await makeChannel(context, context.tenant, channel);
     for (const id of [first, second]) await untilMessage(context, id, { status: "accepted" });
   });
 
-  t.test("to one person begins after those that were accepted before it", async (t) => {
+  t.test("messages to one person are sent one by one, in the order of their acceptance", async (t) => {
     const to = newRecipient();
     let [open, maxOpen] = [0, 0];
     platform.answer = (response) => {

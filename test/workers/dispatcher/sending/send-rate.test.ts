@@ -13,13 +13,13 @@ import { until } from "../../../fixtures/until.ts";
 
 const RATE = 50;
 
-t.test("two dispatchers", async (t) => {
+t.test("the send rate of two dispatchers", async (t) => {
   const settings = { CHANNEL_RATE_PER_SECOND: String(RATE) };
   const context = await startSendingContext(t, { settings });
   const { platform } = context;
   const other = await startDispatcher(t, { config: context.config });
 
-  t.test("keep together to a channel's rate, and hold up no other channel", async (t) => {
+  t.test("two dispatchers together keep a channel's rate and do not delay other channels", async (t) => {
     const neighbour = await makeChannel(context, context.tenant);
     const many = Array.from({ length: 3 * RATE }, (_, index) => ({ to: `55119200000${index + 100}` }));
     const began = Date.now();
@@ -32,11 +32,15 @@ t.test("two dispatchers", async (t) => {
       const allowed = RATE + ((at - began) * RATE) / SECOND;
       if (index + 1 > allowed + 1) t.fail(`${index + 1} after ${at - began} ms`);
     }
-    t.equal(new Set(receivedBodies(platform).map(({ to }) => to)).size, many.length + 1, "each once");
+    t.equal(
+      new Set(receivedBodies(platform).map(({ to }) => to)).size,
+      many.length + 1,
+      "each message is sent once",
+    );
     for (const { lines } of [context, other])
       t.ok(
         lines.some(({ event }) => event === "message.sent"),
-        "both have sent",
+        "both dispatchers have sent",
       );
   });
 });

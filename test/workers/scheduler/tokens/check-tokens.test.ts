@@ -16,12 +16,12 @@ import {
 
 const DAY = 86_400_000;
 
-/** A sandbox and an API, and the scheduler's check of all that was connected there, tick by tick. */
+/** A sandbox, an API, and the scheduler's token check, one tick per call. */
 async function startChecks(t: Test, now?: () => number) {
   const context = await startAdsContext(t, now ? { now } : {});
   const SANDBOX_PORT = new URL(context.sandbox.origin).port;
   const { check, lines } = await createTokenCheck(t, context.api, { SANDBOX_PORT }, now);
-  /** How many calls of such a path the platform has received. */
+  /** Counts the platform's requests whose path contains this text. */
   async function calls(path: string): Promise<number> {
     const { body } = await callSandbox(`${context.sandbox.origin}/_sandbox/requests`);
     return (body.data as { path: string }[]).filter((call) => call.path.includes(path)).length;
@@ -39,30 +39,30 @@ const statusesOf = async (advertiser: Advertiser) => {
 const typesOf = async ({ api }: AdsContext, { id }: Advertiser) =>
   (await readClientEvents(api, id)).map(({ type }) => type).filter((type) => type !== "ad_account.connected");
 
-t.test("where nothing is connected there is nothing to check", async (t) => {
+t.test("a check without connections finds nothing", async (t) => {
   const { check } = await startChecks(t);
   t.same(await check(), NO_COUNTS);
 });
 
-t.test("a dead token is found, whoever killed it, and only its own accounts are revoked", async (t) => {
+t.test("a dead token is found, and only its own accounts are revoked", async (t) => {
   const context = await startChecks(t);
   const [one, other] = [await context.makeAdvertiser(), await context.makeAdvertiser()];
   await one.connectAdAccounts(COFFEE_ACCOUNT_ID, WHOLESALE_ACCOUNT_ID);
   await other.connectAdAccounts(COFFEE_ACCOUNT_ID);
   t.same(await context.check(), { ...NO_COUNTS, checked: 2 });
   t.same(await typesOf(context, one), []);
-  // The oldest connection is asked about first.
+  // The oldest connection is checked first.
   await context.arm({ kind: "dead_token", times: 1, match: { path_prefix: "/debug_token" } });
   t.same(await context.check(), { ...NO_COUNTS, checked: 2, revoked: 2 });
   t.same(await statusesOf(one), ["revoked", "revoked"]);
   t.same(await statusesOf(other), ["available"]);
   t.same(await typesOf(context, one), ["ad_account.revoked", "ad_account.revoked"]);
   t.same(await typesOf(context, other), []);
-  t.same(await context.check(), { ...NO_COUNTS, checked: 1 }, "what is dead is not asked about again");
+  t.same(await context.check(), { ...NO_COUNTS, checked: 1 }, "a dead token is not checked again");
   t.same((await typesOf(context, one)).length, 2);
 });
 
-t.test("a token that dies between two questions is dead", async (t) => {
+t.test("a token that dies after its inspection is revoked", async (t) => {
   const context = await startChecks(t);
   const advertiser = await context.makeAdvertiser();
   await advertiser.connectAdAccounts(COFFEE_ACCOUNT_ID);
@@ -70,7 +70,7 @@ t.test("a token that dies between two questions is dead", async (t) => {
   t.same(await context.check(), { ...NO_COUNTS, checked: 1, revoked: 1 });
 });
 
-t.test("what a person can mend is not the end of a token", async (t) => {
+t.test("a token whose owner can restore it is suspended, not revoked", async (t) => {
   const context = await startChecks(t);
   const advertiser = await context.makeAdvertiser();
   await advertiser.connectAdAccounts(COFFEE_ACCOUNT_ID);
@@ -85,7 +85,7 @@ t.test("what a person can mend is not the end of a token", async (t) => {
   t.same(await context.check(), { ...NO_COUNTS, checked: 1 });
 });
 
-t.test("the app's own mistake is nobody's death, and the run has failed", async (t) => {
+t.test("an error of the app's own token revokes nothing and fails the run", async (t) => {
   const context = await startChecks(t);
   const advertiser = await context.makeAdvertiser();
   await advertiser.connectAdAccounts(COFFEE_ACCOUNT_ID);
@@ -94,7 +94,7 @@ t.test("the app's own mistake is nobody's death, and the run has failed", async 
   t.same(await statusesOf(advertiser), ["available"]);
 });
 
-t.test("what has changed at the platform is told, in whatever state the account is", async (t) => {
+t.test("changes at the platform are reported for accounts in any state", async (t) => {
   const context = await startChecks(t);
   const advertiser = await context.makeAdvertiser();
   const [coffee] = await advertiser.connectAdAccounts(COFFEE_ACCOUNT_ID, WHOLESALE_ACCOUNT_ID);
@@ -113,7 +113,7 @@ t.test("what has changed at the platform is told, in whatever state the account 
   t.same(await context.check(), { ...NO_COUNTS, checked: 1 });
 });
 
-t.test("the end of a token is announced 14, 7 and 1 days before, once each", async (t) => {
+t.test("a client is warned once 14, 7 and 1 days before a token expires", async (t) => {
   let now = Date.now();
   const context = await startChecks(t, () => now);
   const advertiser = await context.makeAdvertiser();
@@ -135,7 +135,7 @@ t.test("the end of a token is announced 14, 7 and 1 days before, once each", asy
   t.same(
     warnings.map(({ payload }) => payload.data.days_left),
     [14, 14, 7, 7, 1, 1],
-    "for each account",
+    "one warning per account",
   );
   t.match(warnings[0], {
     payload: { data: { expires_at: end.toISOString(), ad_account: { status: "available" } } },
@@ -145,7 +145,7 @@ t.test("the end of a token is announced 14, 7 and 1 days before, once each", asy
   t.match(await context.check(), { revoked: 2, warned: 0 });
 });
 
-t.test("which warning is due", async (t) => {
+t.test("the due warning depends on the days left", async (t) => {
   const now = Date.now();
   for (const [days, threshold, daysLeft] of [
     [14.01, undefined, undefined],
@@ -166,7 +166,7 @@ t.test("which warning is due", async (t) => {
   t.equal(dueWarning(null, now), undefined);
 });
 
-t.test("an account that could not be subscribed is, later", async (t) => {
+t.test("a failed subscription of an account is retried by the check", async (t) => {
   const context = await startChecks(t);
   const advertiser = await context.makeAdvertiser();
   const [coffee] = await advertiser.connectAdAccounts(COFFEE_ACCOUNT_ID, WHOLESALE_ACCOUNT_ID);
@@ -182,7 +182,7 @@ t.test("an account that could not be subscribed is, later", async (t) => {
   t.same(await context.check(), { ...NO_COUNTS, checked: 1 });
 });
 
-t.test("a pause of the whole app stops the check, which goes on there", async (t) => {
+t.test("a pause of the app stops the check without further calls", async (t) => {
   const context = await startChecks(t);
   const advertisers = [];
   for (let count = 0; count < 6; count += 1) {
@@ -195,40 +195,37 @@ t.test("a pause of the whole app stops the check, which goes on there", async (t
   const scheduledAt = new Date(Date.now() + DAY);
   const paused = (scheduledAt: Date): Promise<{ message: string; counts: Record<string, number> }> =>
     context.check(undefined, scheduledAt).then(
-      () => t.fail("it was not stopped"),
+      () => t.fail("the check was not stopped"),
       (trouble) => trouble,
     );
   const { message, counts } = await paused(scheduledAt);
-  t.match(message, /too many calls/, "the run has not succeeded, and says why");
+  t.match(message, /too many calls/, "the failed run names the reason");
   const { left = 0, checked = 0 } = counts;
   t.ok(left > 0, `left: ${left}`);
   t.equal(left + checked, 6);
   const before = await context.calls("/");
   t.match(await paused(scheduledAt), { message: /pause/, counts: { checked: 0, left } });
-  t.equal(await context.calls("/"), before, "and the platform is left alone");
+  t.equal(await context.calls("/"), before, "the platform is not called");
 });
 
-t.test(
-  "one connection that is throttled or broken does not keep the others from being checked",
-  async (t) => {
-    const context = await startChecks(t);
-    const first = await context.makeAdvertiser();
-    await grantAdAccount(context.api, first, { token: "EAASandboxDemoAds", accountId: COFFEE_ACCOUNT_ID });
-    await context.api.db.query("update ad_connections set token_sealed = 'k9.AAAA'");
-    const second = await context.makeAdvertiser();
-    await second.connectAdAccounts(COFFEE_ACCOUNT_ID);
-    const third = await context.makeAdvertiser();
-    await third.connectAdAccounts(COFFEE_ACCOUNT_ID);
-    await context.arm({ kind: "throttle", code: 17, times: 1, match: { path_prefix: "/me/adaccounts" } });
-    t.same(await context.check(), { ...NO_COUNTS, checked: 1, failed: 2 });
-    t.match(
-      context.lines.filter(({ event }) => event === "ad_connection.check_failed").map(({ client }) => client),
-      [first.id],
-    );
-  },
-);
+t.test("a throttled or broken connection does not stop the checks of others", async (t) => {
+  const context = await startChecks(t);
+  const first = await context.makeAdvertiser();
+  await grantAdAccount(context.api, first, { token: "EAASandboxDemoAds", accountId: COFFEE_ACCOUNT_ID });
+  await context.api.db.query("update ad_connections set token_sealed = 'k9.AAAA'");
+  const second = await context.makeAdvertiser();
+  await second.connectAdAccounts(COFFEE_ACCOUNT_ID);
+  const third = await context.makeAdvertiser();
+  await third.connectAdAccounts(COFFEE_ACCOUNT_ID);
+  await context.arm({ kind: "throttle", code: 17, times: 1, match: { path_prefix: "/me/adaccounts" } });
+  t.same(await context.check(), { ...NO_COUNTS, checked: 1, failed: 2 });
+  t.match(
+    context.lines.filter(({ event }) => event === "ad_connection.check_failed").map(({ client }) => client),
+    [first.id],
+  );
+});
 
-t.test("a platform that is away is not asked about everybody, and the run has failed", async (t) => {
+t.test("an unavailable platform stops the check early and fails the run", async (t) => {
   const context = await startChecks(t);
   for (let count = 0; count < 12; count += 1)
     await grantAdAccount(context.api, await context.makeAdvertiser());
@@ -242,7 +239,7 @@ t.test("a platform that is away is not asked about everybody, and the run has fa
   t.ok(checkedIds.size >= 5 && checkedIds.size < 12, `${checkedIds.size} of 12`);
 });
 
-t.test("a token that may not read its accounts any more is told to end all the same", async (t) => {
+t.test("a client is warned of a token's expiry even when the token may not read its accounts", async (t) => {
   let ahead = 0;
   const context = await startChecks(t, () => Date.now() + ahead);
   const advertiser = await context.makeAdvertiser();

@@ -7,7 +7,7 @@ import { grantAdAccount } from "../../../fixtures/tenants/ad-accounts.ts";
 import { makeTenant } from "../../../fixtures/tenants/tenants.ts";
 import { until } from "../../../fixtures/until.ts";
 
-/** Clients whose ad platform cannot be relied on. */
+/** Clients with a scripted ad platform that can give any answer. */
 async function startUnreliableAds(t: Test) {
   const adPlatform = await startScriptedAdPlatform(t);
   const api = await startApi(t, { settings: { AD_PLATFORM_URL: adPlatform.base } });
@@ -27,7 +27,7 @@ async function startUnreliableAds(t: Test) {
 
 const CODE_613 = 613;
 
-t.test("a token is not erased for a word that says nothing", async (t) => {
+t.test("an invalid token is suspended until a call proves it dead", async (t) => {
   const { adPlatform, check, lines, grant, statusOf } = await startUnreliableAds(t);
   const { id } = await grant("11", "EAAone");
   for (const data of [
@@ -41,11 +41,11 @@ t.test("a token is not erased for a word that says nothing", async (t) => {
   }
   t.equal(lines.filter(({ event }) => event === "ad_connection.suspended").length, 3);
   adPlatform.setAnswer("adaccounts", 190);
-  t.match(await check(), { checked: 1, revoked: 1 }, "but what it is used for tells");
+  t.match(await check(), { checked: 1, revoked: 1 }, "a call proves it dead");
   t.equal(await statusOf(id), "revoked");
 });
 
-t.test("an answer without an expiry leaves what is known of it", async (t) => {
+t.test("an answer without a usable expiry keeps the known one", async (t) => {
   const { adPlatform, api, check, grant } = await startUnreliableAds(t);
   await grant("11", "EAAone");
   const expiry = async () => (await api.db.query("select expires_at from ad_connections"))[0];
@@ -59,21 +59,21 @@ t.test("an answer without an expiry leaves what is known of it", async (t) => {
   }
   adPlatform.setAnswer("debug_token", { data: { is_valid: true, user_id: "42", expires_at: 0 } });
   await check();
-  t.same(await expiry(), { expires_at: null }, "never is an answer");
+  t.same(await expiry(), { expires_at: null }, "0 means that it never expires");
 });
 
-t.test("whoever has lost an account at the platform does not hear what happens to it", async (t) => {
+t.test("a client that lost access to an account gets no events of it", async (t) => {
   const { adPlatform, api, check, lines, grant, statusOf } = await startUnreliableAds(t);
   const [former, present] = [await grant("11", "EAAformer"), await grant("11", "EAApresent")];
   adPlatform.setAnswer("adaccounts", ({ token }: { token: string }) => ({
     data: token === "EAApresent" ? [adAccountRow("11")] : [],
   }));
-  t.match(await check(), { checked: 2, unreached: 0 }, "a list that lacks it proves nothing");
+  t.match(await check(), { checked: 2, unreached: 0 }, "a list without the account proves nothing");
   adPlatform.setAnswer("act_11", ({ token }: { token: string }) =>
     token === "EAApresent" ? adAccountRow("11") : 200,
   );
   t.match(await check(), { checked: 2, unreached: 1, revoked: 0 });
-  t.match(await check(), { checked: 2, unreached: 0 }, "it is said once");
+  t.match(await check(), { checked: 2, unreached: 0 }, "reported once");
   t.match(
     lines.filter(({ event }) => event === "ad_account.unreachable"),
     [{ client: former.tenant.id, ad_account: "act_11" }],
@@ -97,18 +97,18 @@ t.test("whoever has lost an account at the platform does not hear what happens t
       .filter((type) => type.startsWith("ad_object"));
   t.same(await typesOf(present.tenant.id), ["ad_object.with_issues"]);
   t.same(await typesOf(former.tenant.id), []);
-  t.equal(await statusOf(former.id), "active", "its state is its own");
+  t.equal(await statusOf(former.id), "active", "the account's status is unchanged");
   adPlatform.resetAnswers();
   await check();
   await sendIssueWebhook();
   t.same(
     await typesOf(former.tenant.id),
     ["ad_object.with_issues"],
-    "and it hears again once it has it again",
+    "events resume once it has access again",
   );
 });
 
-t.test("one client's silent accounts do not keep the others from being looked at", async (t) => {
+t.test("one client's failing account lists do not stop the checks of others", async (t) => {
   const { adPlatform, api, check } = await startUnreliableAds(t);
   const [silent, other] = [await makeTenant(api), await makeTenant(api)];
   for (let count = 0; count < 10; count += 1)
@@ -120,7 +120,7 @@ t.test("one client's silent accounts do not keep the others from being looked at
   t.match(await check(), { checked: 1, failed: 10, left: 0 });
 });
 
-t.test("a throttle of one token is no pause of the app", async (t) => {
+t.test("a throttled token does not pause the app", async (t) => {
   const { adPlatform, check, grant } = await startUnreliableAds(t);
   await grant("11", "EAAbusy");
   await grant("12", "EAAidle");
@@ -130,7 +130,7 @@ t.test("a throttle of one token is no pause of the app", async (t) => {
   t.match(await check(), { checked: 1, failed: 1, left: 0 });
 });
 
-t.test("a token that was given out twice dies everywhere at once", async (t) => {
+t.test("a dead token that two clients share is revoked for both", async (t) => {
   const { adPlatform, check, grant, statusOf } = await startUnreliableAds(t);
   const [one, other, third] = [
     await grant("11", "EAAsame"),
@@ -149,7 +149,7 @@ t.test("a token that was given out twice dies everywhere at once", async (t) => 
   );
 });
 
-t.test("a run that has failed has ended", async (t) => {
+t.test("a failed run makes no further calls", async (t) => {
   const { adPlatform, api, check } = await startUnreliableAds(t);
   const tenant = await makeTenant(api);
   for (let count = 0; count < 20; count += 1)
@@ -159,17 +159,17 @@ t.test("a run that has failed has ended", async (t) => {
   const asked = adPlatform.callCount();
   await api.db.query("alter table ad_connections drop constraint never");
   t.match(await check(), { checked: 20 });
-  t.equal(adPlatform.callCount(), asked + 60, "nothing was asked beside");
+  t.equal(adPlatform.callCount(), asked + 60, "no calls of the failed run follow");
 });
 
-t.test("a tick of a clock that was ahead does not silence those that follow", async (t) => {
+t.test("a tick from a clock that is ahead does not block later ticks", async (t) => {
   const { check, grant } = await startUnreliableAds(t);
   await grant("11", "EAAone");
   t.match(await check(undefined, new Date(Date.now() + 365 * 86_400_000)), { checked: 1 });
   t.match(await check(), { checked: 1 });
 });
 
-t.test("who must stop stops, and the same tick goes on where it was", async (t) => {
+t.test("an aborted run stops, and the same tick continues with the unchecked connections", async (t) => {
   const { adPlatform, api, check } = await startUnreliableAds(t);
   const tenant = await makeTenant(api);
   for (let count = 0; count < 8; count += 1)
@@ -185,25 +185,28 @@ t.test("who must stop stops, and the same tick goes on where it was", async (t) 
   });
   const scheduledAt = new Date();
   const running = check(stop.signal, scheduledAt);
-  await until("four are asked about", () => adPlatform.callCount() === 4);
+  await until("four checks are running", () => adPlatform.callCount() === 4);
   stop.abort(new Error("the process ends"));
   letAnswer();
   await t.rejects(running, { message: "the process ends" });
   t.match(await check(undefined, scheduledAt), { checked: 4, left: 0 });
 });
 
-t.test("who may not list the accounts has lost only those that are closed by name too", async (t) => {
-  const { adPlatform, api, check, grant } = await startUnreliableAds(t);
-  const [open, closed] = [await grant("11", "EAAone"), await grant("12", "EAAone")];
-  adPlatform.setAnswer("adaccounts", 294);
-  adPlatform.setAnswer("act_12", 10);
-  t.match(await check(), { checked: 2, failed: 0, unreached: 1 });
-  const lost = await api.db.query("select id from ad_accounts where unreached_since is not null");
-  t.same(lost, [{ id: closed.id }]);
-  t.not(open.id, closed.id);
-});
+t.test(
+  "a refused account list makes only those accounts unreachable that are refused one by one",
+  async (t) => {
+    const { adPlatform, api, check, grant } = await startUnreliableAds(t);
+    const [open, closed] = [await grant("11", "EAAone"), await grant("12", "EAAone")];
+    adPlatform.setAnswer("adaccounts", 294);
+    adPlatform.setAnswer("act_12", 10);
+    t.match(await check(), { checked: 2, failed: 0, unreached: 1 });
+    const lost = await api.db.query("select id from ad_accounts where unreached_since is not null");
+    t.same(lost, [{ id: closed.id }]);
+    t.not(open.id, closed.id);
+  },
+);
 
-t.test("where nothing was found out the run has not succeeded", async (t) => {
+t.test("a run that checked nothing fails", async (t) => {
   const { adPlatform, api, check } = await startUnreliableAds(t);
   const tenant = await makeTenant(api);
   for (let count = 0; count < 3; count += 1)
@@ -224,17 +227,17 @@ t.test("where nothing was found out the run has not succeeded", async (t) => {
   await t.rejects(check(), { ...nothing, counts: { failed: 3 } });
 });
 
-t.test("two ticks at once look at each connection once each, over all batches", async (t) => {
+t.test("two concurrent ticks check each connection once each, over all batches", async (t) => {
   const { adPlatform, api, check } = await startUnreliableAds(t);
   const tenant = await makeTenant(api);
   const count = 104;
   for (let number = 0; number < count; number += 1)
     await grantAdAccount(api, tenant, { token: `EAA${number}`, status: "available" });
   t.match(await Promise.all([check(), check()]), [{ checked: count }, { checked: count }]);
-  t.equal(adPlatform.callCount(), 2 * count * 3, "the token, the list, and the account that it lacks");
+  t.equal(adPlatform.callCount(), 2 * count * 3, "the token, the list, and the account missing from it");
 });
 
-t.test("a pause that is met while accounts are read stops the check too", async (t) => {
+t.test("a pause of the app during the account list stops the check", async (t) => {
   const { adPlatform, api, check } = await startUnreliableAds(t);
   const tenant = await makeTenant(api);
   for (let count = 0; count < 8; count += 1)
@@ -243,7 +246,7 @@ t.test("a pause that is met while accounts are read stops the check too", async 
   await t.rejects(check(), { name: "JobError", counts: { checked: 0, failed: 0, left: 8 } });
 });
 
-t.test("a near end that proved to be none does not silence the warnings of the real one", async (t) => {
+t.test("an extended expiry is followed by new warnings", async (t) => {
   const { adPlatform, check, grant } = await startUnreliableAds(t);
   await grant("11", "EAAone");
   const ending = (days: number) => ({
@@ -257,18 +260,15 @@ t.test("a near end that proved to be none does not silence the warnings of the r
   t.same(warned, [1, 0, 1, 0, 1]);
 });
 
-t.test(
-  "what says that a token is not valid, and then nothing, has not said that somebody must act",
-  async (t) => {
-    const { adPlatform, check, grant } = await startUnreliableAds(t);
-    await grant("11", "EAAone");
-    adPlatform.setAnswer("debug_token", { data: { is_valid: false } });
-    adPlatform.setAnswer("adaccounts", "<html>");
-    await t.rejects(check(), { name: "JobError", counts: { suspended: 0, failed: 1 } });
-  },
-);
+t.test("an invalid token whose account list fails is not suspended", async (t) => {
+  const { adPlatform, check, grant } = await startUnreliableAds(t);
+  await grant("11", "EAAone");
+  adPlatform.setAnswer("debug_token", { data: { is_valid: false } });
+  adPlatform.setAnswer("adaccounts", "<html>");
+  await t.rejects(check(), { name: "JobError", counts: { suspended: 0, failed: 1 } });
+});
 
-t.test("a token that proves dead when events are asked for is told as such", async (t) => {
+t.test("a token that is dead at the subscription is revoked", async (t) => {
   const { adPlatform, check, grant, statusOf } = await startUnreliableAds(t);
   const { id } = await grant("11", "EAAone");
   const other = await grant("12", "EAAone");
