@@ -11,6 +11,7 @@ const SLOWEST_FILES = [
   "cluster/cluster",
   "crashes/chaos",
   "cluster/start",
+  "cluster/docs",
   "crashes/shutdown",
   "fairness",
 ];

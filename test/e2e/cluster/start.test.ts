@@ -80,15 +80,14 @@ async function runPrintedCommands(t: Test, output: string): Promise<void> {
   });
 }
 
-/** Runs the command line with the settings from the env file, loaded as the printed text says. */
-function runHerald(folder: string, ...words: string[]) {
-  const script = `set -a; . '${join(folder, "env")}'; set +a; exec "${process.execPath}" dist/bin/herald.js "$@"`;
-  return spawnSync("sh", ["-c", script, "herald", ...words], {
+/** Runs the command line without settings in its environment: it reads those that npm start stored. */
+const runHerald = (folder: string, ...words: string[]) =>
+  spawnSync(process.execPath, ["dist/bin/herald.js", ...words, "--folder", folder], {
     encoding: "utf8",
     cwd: packageRoot(),
+    env: { PATH: process.env.PATH },
     input: "a password by pipe\n",
   });
-}
 
 async function checkHeraldInShell(t: Test, folder: string): Promise<void> {
   const herald = (...words: string[]) => runHerald(folder, ...words);
@@ -149,6 +148,7 @@ t.test("npm start", async (t) => {
     mkdirSync(join(folder, "postgres/data.new/global"), { recursive: true });
     writeFileSync(join(folder, "postgres/data.new/PG_VERSION"), "15\n");
     const starter = start();
+    await until("the first step is shown", () => starter.stdout().startsWith("Starting PostgreSQL and Redis"));
     await until("web is ready", isUp);
     await until("the addresses are printed", () => starter.stdout().includes("Herald is up."));
     for (const shown of [
@@ -163,6 +163,7 @@ t.test("npm start", async (t) => {
     t.equal(statSync(join(folder, "env")).mode & 0o777, 0o600);
     demoSettings = readDemoSettings(folder);
     t.match(demoSettings, {
+      DEMO_WEBHOOK_SECRET: /^whsec_/,
       DEMO_EMAIL: "owner@example.com",
       DEMO_API_KEY: /^svc_test_/,
       DEMO_PASSWORD: /^\w{20}$/,
