@@ -6,16 +6,19 @@ import type { OpenExchange } from "./exchange.ts";
 import type { RateLimit } from "./rate-limit.ts";
 import type { Route } from "./route.ts";
 
-/** A condition on the client beyond scope and role; throws the refusal. */
+/** A condition on the client besides scope and role. Throws an ApiError when it is not met. */
 export type Gate = (caller: Caller) => Promise<void>;
 
-/** Lets those pass who have accepted what is in force. Asked anew each time: a publication closes it at once. */
+/**
+ * Requires acceptance of the terms in force. Queried on every request, so a new version takes effect
+ * immediately.
+ */
 export const termsGate =
   (db: Queryable): Gate =>
   async ({ clientId }) => {
     const { version, accepted } = await readAcceptance(db, clientId);
     if (accepted) return;
-    throw new ApiError("terms_not_accepted", `The terms of version ${version} must be accepted first`, {
+    throw new ApiError("terms_not_accepted", `The client must accept version ${version} of the terms first`, {
       extra: { current_version: version },
     });
   };
@@ -26,7 +29,9 @@ export interface AdmissionRules {
   gates: Readonly<Record<string, Gate>>;
 }
 
-/** Whether the request may go on, checked in the order that the contract fixes. Nothing of its content is looked at. */
+/**
+ * Authenticates and authorises the request, in the order that the API contract fixes. Does not read the body.
+ */
 export async function admit(
   route: Route,
   headers: Parameters<typeof authenticate>[1],
@@ -47,19 +52,22 @@ export async function admit(
 
 function assertConsole(route: Route, caller: Caller): void {
   if (route.consoleOnly && caller.credential.type !== "user")
-    throw new ApiError("console_only", "This is for people signed in to the console, not for API keys");
+    throw new ApiError(
+      "console_only",
+      "API keys cannot make this request: sign in to the console or send a user token",
+    );
 }
 
 function assertScope(scope: Exclude<Route["scope"], "public">, caller: Caller): void {
   if (scope === "any credential") return;
   const sufficient = typeof scope === "string" ? [scope] : scope;
   if (sufficient.some((one) => caller.scopes.has(one))) return;
-  throw new ApiError("insufficient_scope", `This needs the scope ${sufficient.join(" or ")}`, {
+  throw new ApiError("insufficient_scope", `This request requires the scope ${sufficient.join(" or ")}`, {
     extra: { required_scope: sufficient[0] },
   });
 }
 
 function assertRole(route: Route, caller: Caller): void {
   if (!route.roles || (caller.role !== null && route.roles.includes(caller.role))) return;
-  throw new ApiError("role_insufficient", `This needs the role ${route.roles.join(" or ")}`);
+  throw new ApiError("role_insufficient", `This request requires the role ${route.roles.join(" or ")}`);
 }

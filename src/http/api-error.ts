@@ -78,7 +78,7 @@ export type ErrorCode = keyof typeof ERRORS;
 
 export const ERROR_CODES = Object.keys(ERRORS) as ErrorCode[];
 
-/** What an answer with this code always tells, unless it knows better. */
+/** Default headers of an error response, by code. */
 const ERROR_HEADERS: { readonly [C in ErrorCode]?: Readonly<Record<string, string>> } = {
   unauthorized: { "WWW-Authenticate": 'Bearer realm="herald"' },
   idempotency_in_progress: { "Retry-After": "1" },
@@ -99,7 +99,7 @@ interface ApiErrorOptions {
   cause?: unknown;
 }
 
-/** An answer that is not a success. Made in http and resources alone; the pipeline turns it into a reply. */
+/** An error response. Only http and resources create it; the pipeline turns it into a reply. */
 export class ApiError extends Error {
   readonly code: ErrorCode;
   readonly status: number;
@@ -118,29 +118,33 @@ export class ApiError extends Error {
   }
 }
 
-/** What is wrong with the fields of a request. The first problem says it all, and may have a code of its own. */
+/** 400 for invalid input. The first problem provides the message, and the code if it has one. */
 export function invalidFields(problems: readonly (ErrorDetail & { code?: string })[]): ApiError {
-  const { code = "validation_failed", message = "The request is not valid" } = problems[0] ?? {};
+  const { code = "validation_failed", message = "The request is invalid" } = problems[0] ?? {};
   const details = problems.map(({ path, message }) => ({ path, message }));
   return new ApiError(code as ErrorCode, message, { details });
 }
 
-/** One problem with one field, named in the message and in the details. */
+/** 400 for a single invalid field. */
 export const invalidField = (path: string, message: string): ApiError => invalidFields([{ path, message }]);
 
-/** Also for what belongs to another client. */
+/** 404, also for an object of another client: its existence must not be revealed. */
 export const notFound = (what: string): ApiError => new ApiError("not_found", `There is no such ${what}`);
 
 export const overloaded = (): ApiError =>
-  new ApiError("overloaded", "There is too much to do at this moment, please try again");
+  new ApiError("overloaded", "The service is overloaded, please try again");
 
-/** Somebody has tried a secret too often; `wait` in milliseconds. */
+/** 429 after too many failed attempts with a secret; `wait` is in milliseconds. */
 export const tooManyAttempts = ({ maxFailures, wait }: { maxFailures: number; wait: number }): ApiError =>
-  new ApiError("rate_limited", `More than ${maxFailures} failed tries in a minute`, {
-    headers: retryAfter(wait),
-  });
+  new ApiError(
+    "rate_limited",
+    `More than ${maxFailures} failed attempts in a minute, please try again later`,
+    {
+      headers: retryAfter(wait),
+    },
+  );
 
-/** The header for a wait in milliseconds: whole seconds, one at least. */
+/** The Retry-After header for a wait in milliseconds: whole seconds, at least one. */
 export const retryAfter = (wait: number): { "Retry-After": string } => ({
   "Retry-After": String(Math.max(1, Math.ceil(wait / SECOND))),
 });

@@ -7,11 +7,14 @@ import { errorFormatAt } from "./views/error-view.ts";
 
 export interface App {
   listener: RequestListener;
-  /** When every request that was begun is done with, also those whose callers have gone. */
+  /** Resolves when every request in flight has finished, including those whose callers have disconnected. */
   waitForDrain(): Promise<void>;
 }
 
-/** The HTTP surface: a table of routes, one pipeline for all of them, and errors for whatever is not in the table. */
+/**
+ * The HTTP application: the route table with a pipeline per route, and error replies for everything else.
+ * Counts requests in flight, so that shutdown can wait for them.
+ */
 export function createApp(routes: readonly Route[], parts: Omit<PipelineParts, "onRequestStarted">): App {
   let inFlight = 0;
   let onDrained = () => {};
@@ -42,7 +45,7 @@ function createListener(routes: readonly Route[], parts: PipelineParts): Request
     const pattern = path.replace(/\{(\w+)\}/g, ":$1");
     app.all(pattern, (request, response) => dispatch(methods, request, response, parts));
   }
-  // Express knows an error handler by its four parameters.
+  // Express recognises an error handler by its four parameters.
   app.use((thrown: unknown, request: Request, response: Response, _next: NextFunction) =>
     replyWithError(request, response, parts, isMalformedUrl(thrown) ? malformedUrl(thrown) : thrown),
   );
@@ -54,13 +57,13 @@ function createListener(routes: readonly Route[], parts: PipelineParts): Request
         parts,
         new ApiError("validation_failed", "The Host header is missing"),
       );
-    // A path that stands in the table as it is needs no search, which under load costs more than most handlers.
+    // An exact match skips the Express router, whose search costs more under load than most handlers.
     const exactMatch = table.get(pathOf(request.url as string));
     if (exactMatch)
       return void dispatch(exactMatch, request, response, parts).catch((fault) =>
         replyWithError(request, response, parts, fault),
       );
-    // Its own last resort is a page of HTML.
+    // Without this fallback Express would answer with its own HTML page.
     app(
       request as Request,
       response as Response,
@@ -69,13 +72,13 @@ function createListener(routes: readonly Route[], parts: PipelineParts): Request
   };
 }
 
-const routeNotFound = () => new ApiError("not_found", "There is nothing at this address");
+const routeNotFound = () => new ApiError("not_found", "There is no page or endpoint at this address");
 
-/** A path that cannot be decoded is the router's to notice; all else that arrives as an error is a fault of ours. */
+/** The router throws a URIError for a path that it cannot decode; any other error is an internal fault. */
 const isMalformedUrl = (thrown: unknown) => thrown instanceof URIError;
 
 const malformedUrl = (cause: unknown) =>
-  new ApiError("validation_failed", "The address is not well encoded", { cause });
+  new ApiError("validation_failed", "The path is not valid percent-encoding", { cause });
 
 type Methods = Map<string, Pipeline>;
 
@@ -86,7 +89,7 @@ function methodsByPath(routes: readonly Route[], parts: PipelineParts): Map<stri
     const method = route.method.toUpperCase();
     if (methods.has(method)) throw new Error(`two routes for ${method} ${route.path}`);
     if (route.gate !== undefined && !parts.gates[route.gate])
-      throw new Error(`${method} ${route.path} asks for the unknown gate "${route.gate}"`);
+      throw new Error(`${method} ${route.path} uses the unknown gate "${route.gate}"`);
     table.set(route.path, methods.set(method, createPipeline(route, parts)));
   }
   return table;
@@ -102,7 +105,7 @@ function dispatch(
   const pipeline = methods.get(method === "HEAD" ? "GET" : method);
   if (pipeline) return pipeline(request, response, { params, search: searchOf(url) });
   const allowed = [...methods.keys(), ...(methods.has("GET") ? ["HEAD"] : [])].join(", ");
-  const message = `${method} is not possible here, only ${allowed}`;
+  const message = `${method} is not allowed here; allowed: ${allowed}`;
   const error = new ApiError("method_not_allowed", message, { headers: { Allow: allowed } });
   return replyWithError(request, response, parts, error);
 }

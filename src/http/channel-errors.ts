@@ -6,18 +6,18 @@ export const channelNotConnected = (status: string): ApiError =>
   new ApiError(
     "channel_disconnected",
     status === "needs_reauth"
-      ? "The platform takes the channel's token no more: connect it again"
-      : "The channel is disconnected: connect it again",
+      ? "The platform no longer accepts the channel's token: reconnect the channel"
+      : "The channel is disconnected: reconnect it",
   );
 
-/** Opening a channel of the chat platform, as its domain function answers it. */
+/** The result of openChatChannel. */
 type ChatChannelOutcome<A> =
   | { outcome: "opened"; access: A }
   | { outcome: "not_found" }
   | { outcome: "wrong_platform"; platform: string }
   | { outcome: "not_connected"; status: string };
 
-/** 404 for a channel that the client does not have, 400 for one of another platform, 409 for one that is not connected. */
+/** 404 for an unknown channel, 400 for a channel of another platform, 409 for one that is not connected. */
 export function requireOpened<A>(opened: ChatChannelOutcome<A>): A {
   switch (opened.outcome) {
     case "opened":
@@ -27,7 +27,7 @@ export function requireOpened<A>(opened: ChatChannelOutcome<A>): A {
     case "wrong_platform":
       throw invalidField(
         "/channel_id",
-        `channel_id must name a chatapp channel, not one of ${opened.platform}`,
+        `channel_id must be a chatapp channel, not a ${opened.platform} channel`,
       );
     case "not_connected":
       throw channelNotConnected(opened.status);

@@ -1,14 +1,14 @@
 import type { Signer } from "../security/derived-keys.ts";
 import { invalidField } from "./api-error.ts";
 
-/** List positions as opaque texts. */
+/** Encodes list positions as opaque cursors. */
 export interface Cursors {
   encode(position: string): string;
-  /** The position, or 400 naming the query parameter it came in. */
+  /** Returns the position, or throws a 400 that names the query parameter `field`. */
   decode(cursor: string, field: string): string;
 }
 
-/** Signed, and bound to one client and one list: a cursor of another is refused like any other forgery. */
+/** Cursors are signed for one client and one list; any other cursor is rejected. */
 export function bindCursors(signer: Signer, clientId: string, list: string): Cursors {
   const message = (position: string) => JSON.stringify([clientId, list, position]);
   return {
@@ -16,7 +16,7 @@ export function bindCursors(signer: Signer, clientId: string, list: string): Cur
     decode(cursor, field) {
       const [text = "", signature = "", ...rest] = cursor.split(".");
       const position = Buffer.from(text, "base64url").toString();
-      // The decoder is lenient; what we did not write ourselves is refused.
+      // The base64 decoder is lenient: encoding again rejects every form but the canonical one.
       const isValid =
         rest.length === 0 && toBase64Url(position) === text && signer.verify(message(position), signature);
       if (!isValid) throw invalidField(`/${field}`, `${field} is not a cursor of this list`);

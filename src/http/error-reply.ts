@@ -11,58 +11,70 @@ import { HTML_REPLY } from "./views/view.ts";
 
 const EXAMPLE_MESSAGE = "limit must be <= 100";
 
-/** What some codes add. */
+/** Fields that only some error codes have. */
 const EXTRA_FIELDS = {
-  required_scope: Type.Optional(oneOf(SCOPES, { description: "With `insufficient_scope`" })),
+  required_scope: Type.Optional(
+    oneOf(SCOPES, { description: "With `insufficient_scope`: a scope that would be sufficient" }),
+  ),
   current_version: Type.Optional(
     Type.String({
-      description: "With refusals about the terms: the version in force",
+      description: "With `terms_not_accepted` and `terms_version_not_current`: the version in force",
       examples: ["2026-11-01"],
     }),
   ),
   missing: Type.Optional(
     Type.Array(Type.String({ examples: ["ads_management"] }), {
-      description: "With `missing_permission`: what the person did not grant",
+      description: "With `missing_permission`: the requested permissions that the person did not grant",
     }),
   ),
   retryable: Type.Optional(
-    Type.Boolean({ description: "With refusals of a platform: whether the same may succeed later" }),
+    Type.Boolean({ description: "With platform errors: whether the same request may succeed later" }),
   ),
   platform_error: Type.Optional(platformError),
 };
 
-/** The one error body, for every status from 400 up. Some codes add fields of their own. */
+/** The body of every error response. Some codes add fields. */
 export const errorBody = Type.Object(
   {
-    error: Type.Unsafe<string>({ type: "string", enum: ERROR_CODES, description: "A stable code" }),
+    error: Type.Unsafe<string>({
+      type: "string",
+      enum: ERROR_CODES,
+      description: "Stable error code to program against",
+    }),
     message: Type.String({
       minLength: 1,
-      description: "One sentence for a person",
+      description: "Explanation for people; the wording may change",
       examples: [EXAMPLE_MESSAGE],
     }),
     details: Type.Optional(
       Type.Array(
         object({
-          path: Type.String({ description: "A JSON pointer to what is wrong", examples: ["/limit"] }),
+          path: Type.String({
+            description: "JSON pointer to the invalid field or parameter",
+            examples: ["/limit"],
+          }),
           message: Type.String({ examples: [EXAMPLE_MESSAGE] }),
         }),
-        { description: "Each problem, where naming them helps" },
+        { description: "One entry per invalid field or parameter" },
       ),
     ),
     ...EXTRA_FIELDS,
     request_id: Type.String({
-      description: "Names the request in our log",
+      description: "Id of the request in Herald's log; the same as `X-Request-Id`",
       examples: ["req_01jc8m4t7v2x5k9w3r6y1b0nqd"],
     }),
   },
   {
     title: "Error",
-    description: "The body of every answer from 400 up. Some codes add fields of their own.",
+    description: "The body of every response with a status of 400 or above. Some codes add fields.",
     additionalProperties: true,
   },
 );
 
-/** Whatever was thrown, as the answer it becomes. Only what is not ours is an internal error, and nothing of it leaks. */
+/**
+ * Maps anything thrown to an API error. Unknown errors become `internal_error` and reveal nothing of their
+ * cause.
+ */
 export function toApiError(thrown: unknown): ApiError {
   if (thrown instanceof ApiError) return thrown;
   if (thrown instanceof PlatformFailure) return platformApiError(thrown);
@@ -76,10 +88,14 @@ export function toApiError(thrown: unknown): ApiError {
       },
     );
   if (isMissingTable(thrown))
-    return new ApiError("temporarily_unavailable", "The service's database is not prepared yet", { cause });
+    return new ApiError(
+      "temporarily_unavailable",
+      "The service's database is not migrated yet, please try again",
+      { cause },
+    );
   if (isDeletedClient(thrown))
     return new ApiError("unauthorized", "The client of this credential no longer exists", { cause });
-  return new ApiError("internal_error", "Something went wrong on our side", { cause });
+  return new ApiError("internal_error", "An internal error occurred", { cause });
 }
 
 export const toErrorBody = (error: ApiError, requestId: string) => ({
@@ -92,7 +108,7 @@ export const toErrorBody = (error: ApiError, requestId: string) => ({
 
 export const JSON_TYPE = "application/json; charset=utf-8";
 
-/** What is sent of an error: the body that all have, or a page where one was asked for. */
+/** The error as JSON, or as an HTML page when the route and the Accept header ask for one. */
 export function errorReply(error: ApiError, exchange: OpenExchange, errorFormat: ErrorFormat) {
   const { status } = error;
   Object.assign(exchange.headers, error.headers);

@@ -4,13 +4,13 @@ import { API_VERSION } from "../schema/version.ts";
 import type { Exchange } from "./route.ts";
 
 export interface OpenExchange extends Exchange {
-  /** Known once the caller is; for the log. */
+  /** Set after authentication; for the log. */
   clientId: string | undefined;
-  /** Of the answer, written with it: set one by one on the response they would cost more. */
+  /** Response headers, written in one call: setting each on the response is slower. */
   headers: Record<string, string | number>;
 }
 
-/** Opens the answer to one request: its id, and the headers that every answer of ours carries. */
+/** Creates the exchange of one request: its id and the headers that every response carries. */
 export function openExchange(request: IncomingMessage, trustedProxies: number): OpenExchange {
   const requestId = givenRequestId(request) ?? newId("req");
   const headers: OpenExchange["headers"] = {
@@ -39,7 +39,7 @@ function givenRequestId(request: IncomingMessage): string | undefined {
   return given !== undefined && /^[\x21-\x7e]{1,128}$/.test(given) ? given : undefined;
 }
 
-/** The socket's peer, or, behind proxies that are trusted, what the outermost of them saw. */
+/** The socket's peer, or the address that the outermost trusted proxy saw. */
 function callerAddress(request: IncomingMessage, trustedProxies: number): string {
   if (trustedProxies === 0) return request.socket.remoteAddress ?? "";
   const forwarded = joinHeader(request.headers["x-forwarded-for"])?.split(",") ?? [];

@@ -11,7 +11,10 @@ import { type Route, statusOf } from "./route.ts";
 
 const HEADER = "idempotency-key";
 
-/** The key of a request, undefined where it has none; 400 where it is none. A header that stands twice has a space in it. */
+/**
+ * Undefined without the header, 400 for an invalid key. A repeated header arrives joined by ", " and is
+ * invalid.
+ */
 export function readIdempotencyKey(headers: IncomingHttpHeaders): string | undefined {
   const key = headers[HEADER];
   if (key === undefined) return undefined;
@@ -19,12 +22,12 @@ export function readIdempotencyKey(headers: IncomingHttpHeaders): string | undef
   throw invalidField("/Idempotency-Key", "Idempotency-Key must have 1 to 255 visible ASCII characters");
 }
 
-/** How long a repetition waits for the first one. */
+/** How long a repeated request waits for the reply of the first one. */
 const FIRST_REPLY_TIMEOUT_MS = 2 * SECOND;
 
 export type HandlerContext = Parameters<Route["handle"]>[0];
 
-/** Answers a request that names its operation. */
+/** Handles a request that carries an Idempotency-Key. */
 export type Idempotency = (route: Route, context: HandlerContext, key: string) => Promise<unknown>;
 
 interface OperationResult {
@@ -33,11 +36,11 @@ interface OperationResult {
 }
 
 /**
- * In this process one of an operation works at a time, and the others wait for its reply; when it fails, the next one is the
- * first. Between processes the row decides, which is there once the work is done.
+ * Within a process, requests with the same key run one at a time: the others wait for the reply, and the next
+ * one runs if it fails. Between processes the stored row decides, which the handler commits with its work.
  */
 export function createIdempotency(box: SecretBox): Idempotency {
-  /** Undefined for one that has failed. */
+  /** Resolves to undefined when the request failed. */
   const inFlight = new Map<string, Promise<OperationResult | undefined>>();
 
   return async (route, context, key) => {
@@ -64,15 +67,12 @@ export function createIdempotency(box: SecretBox): Idempotency {
 }
 
 function throwInProgress(): never {
-  throw new ApiError("idempotency_in_progress", "A request with this Idempotency-Key is still at work");
+  throw new ApiError("idempotency_in_progress", "A request with this Idempotency-Key is still in progress");
 }
 
 function requireSameFingerprint<K extends { fingerprint: string }>({ fingerprint }: Operation, known: K): K {
   if (known.fingerprint === fingerprint) return known;
-  throw new ApiError(
-    "idempotency_key_reused",
-    "This Idempotency-Key belongs to a request with other content",
-  );
+  throw new ApiError("idempotency_key_reused", "This Idempotency-Key was already used with a different body");
 }
 
 const toReplayedReply = (route: Route, value: unknown): ReplayedReply =>

@@ -4,7 +4,7 @@ import type { PageRequest } from "../store/database/paging.ts";
 import { invalidField } from "./api-error.ts";
 import type { Cursors } from "./cursors.ts";
 
-/** What a list answers, its positions still in clear. */
+/** A list page with positions that are not encoded as cursors yet. */
 export interface ListPage<T> {
   data: T[];
   before: string | null;
@@ -17,11 +17,10 @@ interface PageLimits {
   defaultLimit?: number;
 }
 
-/** A position in a list, as callers see it. */
 const cursor = (description: string) =>
   Type.String({ description, examples: ["MjAyNi0xMS0wMVQwOTozMDowMFo.m3Vw8kPq2rT5yXb7"] });
 
-/** The query of a list: its own filters and the paging that all lists share. */
+/** The query of a list: its filters and the paging parameters of all lists. */
 export const listQuery = <P extends TProperties>(
   filters: P,
   { maxLimit = 100, defaultLimit = 25 }: PageLimits = {},
@@ -29,24 +28,29 @@ export const listQuery = <P extends TProperties>(
   object({
     ...filters,
     limit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: maxLimit, default: defaultLimit, description: "Rows per page" }),
+      Type.Integer({
+        minimum: 1,
+        maximum: maxLimit,
+        default: defaultLimit,
+        description: "Maximum number of items per page",
+      }),
     ),
-    after: Type.Optional(cursor("Cursor: rows that follow it")),
-    before: Type.Optional(cursor("Cursor: rows that precede it")),
+    after: Type.Optional(cursor("Cursor: return the items after it. Cannot be combined with `before`")),
+    before: Type.Optional(cursor("Cursor: return the items before it. Cannot be combined with `after`")),
   });
 
 const paging = object(
   {
     cursors: object({
-      before: nullable(cursor("Ask with it as `before` for the rows that precede these")),
-      after: nullable(cursor("Ask with it as `after` for the rows that follow these")),
+      before: nullable(cursor("Pass it as `before` to get the items that precede this page")),
+      after: nullable(cursor("Pass it as `after` to get the items that follow this page")),
     }),
-    has_more: Type.Boolean({ description: "Whether there are more rows in the direction asked for" }),
+    has_more: Type.Boolean({ description: "Whether there are more items in the requested direction" }),
   },
   { title: "Paging" },
 );
 
-/** The reply of a list. `extraFields` are fields that stand next to `data`. */
+/** The reply of a list. `extraFields` are added beside `data`. */
 export const listOf = <S extends TSchema, P extends TProperties = Record<never, never>>(
   item: S,
   extraFields?: P,
@@ -63,7 +67,7 @@ interface PagingQuery {
   before?: string;
 }
 
-/** Opens the cursors of a list's query, whose schema has filled in the limit. */
+/** Decodes the cursors of a list query. Validation has already filled in the default limit. */
 export function pageRequest(query: PagingQuery, cursors: Cursors): PageRequest {
   if (query.after !== undefined && query.before !== undefined)
     throw invalidField("/before", "after and before are mutually exclusive");
@@ -74,17 +78,16 @@ export function pageRequest(query: PagingQuery, cursors: Cursors): PageRequest {
   };
 }
 
-/** Its times as such, each optional where it was. */
 type PeriodOf<G> = { [F in keyof Pick<G, keyof G & keyof PeriodInput>]: Date };
 
-/** The times of a request, or 400 naming the one that is wrong. */
+/** Parses `since` and `until`; throws a 400 that names the invalid one. */
 export function periodOf<G extends PeriodInput>(given: G): PeriodOf<G> {
   const period = readPeriod(given);
   if ("field" in period) throw invalidField(`/${period.field}`, `${period.field} ${period.problem}`);
   return period as PeriodOf<G>;
 }
 
-/** The wire form of a page. */
+/** The list page with encoded cursors. */
 export const listReply = <T>(page: ListPage<T>, cursors: Cursors) => ({
   data: page.data,
   paging: {
@@ -97,8 +100,8 @@ const encodePosition = (position: string | null, cursors: Cursors) =>
   position === null ? null : cursors.encode(position);
 
 /**
- * Makes a page of rows that were read one further than the limit, in the direction asked for: `before` walks backwards,
- * so its rows arrive reversed. `has_more` speaks of that same direction.
+ * Builds a list page from up to `limit + 1` rows, read in the requested direction. `before` reads backwards,
+ * so its rows arrive reversed; `has_more` refers to that direction too.
  */
 export function pageOf<T>(
   rows: readonly T[],
@@ -116,7 +119,7 @@ export function pageOf<T>(
   };
 }
 
-/** The reply of a list that is ordered by id, of rows that were read one further than the limit. */
+/** The reply of a list ordered by id, from up to `limit + 1` rows. */
 export const listById = <R, T extends { id: string }>(
   rows: readonly R[],
   toItem: (row: R) => T,

@@ -1,16 +1,16 @@
-/** An operation that its caller has named. Its row is written by the handler, together with what it does. */
+/** An operation identified by an Idempotency-Key. The handler commits its row together with its work. */
 export interface Operation {
-  /** Of its row; made from client, route and key. */
+  /** Id of its row, derived from client, route and key. */
   id: string;
-  /** Of the body: the same key with another one is a mistake. */
+  /** Hash of the body: the same key with a different body is rejected. */
   fingerprint: string;
-  /** The reply as it is kept. */
+  /** Encrypts the reply for storage. */
   seal(reply: unknown): string;
-  /** The reply that was kept, to be answered again; 422 where it was kept for another body. */
+  /** Returns the stored reply; throws a 422 when it was stored for a different body. */
   replay(stored: StoredOperation): ReplayedReply;
 }
 
-/** An operation as it was written down. */
+/** The stored row of an operation. */
 interface StoredOperation {
   fingerprint: string;
   reply_sealed: string;
@@ -22,7 +22,7 @@ export interface StoredReply {
   body: string | undefined;
 }
 
-/** What was answered to an operation at the first time. */
+/** The first reply to an operation, returned again. */
 export class ReplayedReply {
   readonly status: number;
   readonly headers: Record<string, string>;

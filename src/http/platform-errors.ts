@@ -24,17 +24,17 @@ const DEAD_TOKEN_CODE = {
   none: "platform_invalid_request",
 } as const satisfies Record<TokenOwner, ErrorCode>;
 
-/** Every answer to a call that a platform refuses or does not answer, but for that to a dead token. */
+/** Every error code of a failed platform call, except those for a dead token. */
 export const PLATFORM_REFUSALS: readonly ErrorCode[] = [...new Set(Object.values(CODE_BY_VERDICT))];
 
 const codeOf = ({ verdict, owner }: PlatformFailure): ErrorCode =>
   verdict === "token_dead" ? DEAD_TOKEN_CODE[owner] : CODE_BY_VERDICT[verdict];
 
-/** The API's error for a platform call that failed. */
+/** The API error of a failed platform call. */
 export const platformApiError = (failure: PlatformFailure): ApiError =>
   apiErrorOf(failure, { message: failure.message, retryable: failure.retryable });
 
-/** The same to somebody who cannot ask again as they did; `hint` says what they can do. */
+/** The same error for a caller who cannot repeat the request; `hint` says what to do instead. */
 export const notRetryableApiError = (failure: PlatformFailure, hint: string): ApiError =>
   apiErrorOf(failure, { message: `${failure.message.replace(/\.$/, "")}: ${hint}`, retryable: false });
 

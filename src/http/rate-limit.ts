@@ -4,17 +4,19 @@ import { MINUTE, SECOND } from "../runtime/durations.ts";
 import type { Log } from "../runtime/logging/log.ts";
 import { ApiError } from "./api-error.ts";
 
-/** Counts one request of a client. `headers` tell it where it stands; over the limit it throws, with the same headers. */
+/**
+ * Counts one request of a client and returns its RateLimit headers. Over the limit it throws a 429 with them.
+ */
 export type RateLimit = (clientId: string) => Promise<Record<string, string>>;
 
 interface RateLimitOptions {
   perMinute: number;
-  /** An ioredis client that fails fast when Redis is away. */
+  /** An ioredis client that fails fast when Redis is unreachable. */
   redis: unknown;
   log: Log;
 }
 
-/** After Redis failed, requests pass without asking it for this long: each would only wait for the same failure. */
+/** After a Redis failure requests pass uncounted for this long: each would only wait for the same failure. */
 const SKIP_AFTER_FAILURE_MS = 1 * SECOND;
 
 export function createRateLimit({ perMinute, redis, log }: RateLimitOptions): RateLimit {
@@ -36,7 +38,7 @@ export function createRateLimit({ perMinute, redis, log }: RateLimitOptions): Ra
     return undefined;
   };
 
-  /** Requests of the same turn of the event loop are counted by one command for each client. */
+  /** Requests of one event-loop turn are counted with one command per client. */
   const counts = createBatcher<CountedRequest, Count | undefined>({
     maxItems: MAX_BATCH_REQUESTS,
     async run(requests) {
@@ -62,7 +64,7 @@ export function createRateLimit({ perMinute, redis, log }: RateLimitOptions): Ra
 
 interface CountedRequest {
   clientId: string;
-  /** Among those of its client that are counted with it, from 1. */
+  /** Position among the client's requests in the same batch, from 1. */
   position: number;
 }
 

@@ -10,42 +10,46 @@ export type { Operation } from "./operation.ts";
 
 export type Method = "get" | "post" | "patch" | "put" | "delete";
 
-/** Which scope a caller needs: one, any of several, any good credential at all, or none because everybody may ask. */
+/** The scope that a caller needs: one, any of several, any valid credential, or none for a public route. */
 export type Access = Scope | readonly [Scope, ...Scope[]] | "any credential" | "public";
 
-/** A body that is not JSON: its bytes reach the handler as they came. */
+/** A body that is not JSON: the handler receives its bytes. */
 export interface RawBody {
   limit: number;
-  // Accepted Content-Types: `image/png`, `image/*`, or `*/*` for any as long as there is one. Absent: it may be missing too.
+  // Accepted Content-Types: `image/png`, `image/*`, or `*/*` for any. When absent, the header may be missing
+  // too.
   mediaTypes?: readonly string[];
 }
 
-/** The same, handed to the handler while it comes in: it is never in memory as a whole. */
+/** A raw body that the handler receives as a stream; it is never in memory as a whole. */
 export interface StreamBody extends RawBody {
   stream: true;
 }
 
-/** A reply that is not JSON: the handler answers its text or bytes. */
+/** A reply that is not JSON: the handler returns its text or bytes. */
 export interface MediaReply {
   mediaType: string;
 }
 
-/** The same, handed on while the handler's source gives it, whose own type it has. `mediaType` is for the documentation. */
+/** A reply that is streamed with its own Content-Type; `mediaType` is for the documentation. */
 export interface StreamReply extends MediaReply {
   stream: true;
 }
 
-/** A body that is still coming in. A handler that succeeds has read it. */
+/** A streamed request body. A handler must have read it before it succeeds. */
 export interface IncomingFile {
-  /** Its Content-Type; empty where the sender gave none. */
+  /** The Content-Type; empty when the sender gave none. */
   type: string;
-  /** In bytes, where the sender said it. */
+  /** Size in bytes, if the sender declared it. */
   size: number | undefined;
-  /** Fails when there is more than the limit, and when the sender goes away. */
+  /** Fails when the body exceeds the limit or the sender disconnects. */
   content: AsyncIterable<Uint8Array>;
 }
 
-/** A reply that is still being fetched. What stops it in the middle ends the caller's connection, and the other way round. */
+/**
+ * A streamed reply. If the source fails, the caller's connection is cut; if the caller disconnects, the
+ * source is destroyed.
+ */
 export interface OutgoingFile {
   type: string;
   size?: number;
@@ -65,13 +69,13 @@ type ReplyOf<R> = R extends TSchema
     ? OutgoingFile
     : R extends MediaReply
       ? string | Buffer
-      : // biome-ignore lint/suspicious/noConfusingVoidType: a handler that answers nothing need not say so
+      : // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a reply returns nothing
         void;
 type CallerOf<A> = A extends "public" ? undefined : Caller;
 
 export interface Exchange {
   requestId: string;
-  /** The caller's address, as far as the proxies in front are trusted. */
+  /** The caller's IP address, taken from the trusted proxies if there are any. */
   address: string;
   header(name: string): string | undefined;
   setHeader(name: string, value: string): void;
@@ -82,43 +86,48 @@ export interface RequestContext<A, P, Q, B> extends Exchange {
   params: P extends TSchema ? Static<P> : Record<string, never>;
   query: Q extends TSchema ? Static<Q> : Record<string, never>;
   body: BodyOf<B>;
-  /** Seals and opens list positions for this client and this route. */
+  /** Encodes and decodes list positions for this client and route. */
   cursors: Cursors;
-  /** What the caller has named by an Idempotency-Key; undefined where it has not, or the route takes none. */
+  /** The operation of an Idempotency-Key; undefined without a key or when the route takes none. */
   operation: Operation | undefined;
 }
 
 interface RouteDefinition<A, P, Q, B, R> {
   method: Method;
-  /** OpenAPI's form: `/api/channels/{channel_id}`. */
+  /** In OpenAPI syntax: `/api/channels/{channel_id}`. */
   path: string;
   summary: string;
-  /** More than the summary says, for the documentation. */
+  /** Details for the documentation. */
   description?: string;
-  /** Refusals of its own, beyond those that follow from its scope and its inputs. */
+  /** Error codes besides those that follow from scope and inputs. */
   errors?: readonly ErrorCode[];
-  /** Left out of the documentation: assets and pages. */
+  /** Excluded from the documentation: assets and views. */
   undocumented?: true;
   scope: A;
   consoleOnly?: true;
   roles?: readonly [Role, ...Role[]];
-  /** A named condition on the client, checked on each request after scope and role. */
+  /** A named condition on the client, checked on every request after scope and role. */
   gate?: string;
-  /** Takes an Idempotency-Key: who repeats an operation gets its first answer. The handler keeps it, with what it does. */
+  /**
+   * Accepts an Idempotency-Key: a repeated request gets the first reply, which the handler stores with its
+   * work.
+   */
   idempotent?: true;
   params?: P;
   query?: Q;
   body?: B;
   status?: number;
   reply?: R;
-  /** Where that which was made can be read. */
+  /** Path of the created object, for the Location header. */
   location?(reply: ReplyOf<R>): string;
-  /** The other success, of the same shape: its status, which replies have it, and what is different in them, as an example. */
+  /**
+   * An alternative success with the same schema: its status, when it applies, and example fields that differ.
+   */
   otherwise?: { status: number; when(reply: ReplyOf<R>): boolean; example: Partial<ReplyOf<R>> };
   handle(context: RequestContext<A, P, Q, B>): Promise<ReplyOf<R> | ReplayedReply> | ReplyOf<R>;
 }
 
-/** An endpoint as data, its types folded away; the pipeline treats them all alike. */
+/** A route as data, without type parameters, so that the pipeline handles all routes the same way. */
 export interface Route
   extends Omit<
     RouteDefinition<
@@ -133,15 +142,15 @@ export interface Route
   handle(context: RequestContext<Access, TObject, TObject, TSchema | RawBody>): unknown;
   location?(reply: unknown): string;
   otherwise?: { status: number; when(reply: unknown): boolean; example: object };
-  /** The chapter of the documentation; given by the list of resources. */
+  /** The section of the documentation; set by withTag. */
   tag?: string;
 }
 
-/** Puts the routes of a resource under one heading of the documentation. */
+/** Assigns the routes of a resource to one section of the documentation. */
 export const withTag = (tag: string, routes: readonly Route[]): Route[] =>
   routes.map((route) => ({ ...route, tag }));
 
-/** Declares an endpoint; what the handler is given and must answer follows from its schemas. */
+/** Declares a route; the handler's input and reply types follow from its schemas. */
 export function route<
   const A extends Access,
   P extends TObject | undefined = undefined,
@@ -152,7 +161,7 @@ export function route<
   return definition as unknown as Route;
 }
 
-/** For what owners and admins do in the console. */
+/** Access for users with the role owner or admin; API keys are rejected. */
 export const MANAGERS_ONLY = { scope: "any credential", consoleOnly: true, roles: MANAGING_ROLES } as const;
 
 export const isRawBody = (body: Route["body"]): body is RawBody => body !== undefined && "limit" in body;
@@ -165,17 +174,17 @@ export const isMediaReply = (reply: Route["reply"]): reply is MediaReply =>
 export const isStreamReply = (reply: Route["reply"]): reply is StreamReply =>
   isMediaReply(reply) && "stream" in reply;
 
-/** The statuses of a success, the usual one first. */
+/** Success statuses, the default one first. */
 export const statusesOf = ({ status, reply, otherwise }: Route): [number, ...number[]] => [
   status ?? (reply ? 200 : 204),
   ...(otherwise ? [otherwise.status] : []),
 ];
 
-/** The status of a success with this reply. */
+/** The success status of this reply. */
 export const statusOf = (route: Route, reply: unknown): number =>
   route.otherwise?.when(reply) ? route.otherwise.status : statusesOf(route)[0];
 
-/** Orders a table so that `/a/list` is found before `/a/{id}`, in whichever order they were declared. */
+/** Sorts routes so that `/a/list` matches before `/a/{id}`, regardless of the order of declaration. */
 export const literalFirst = (one: Route, other: Route): number => {
   const [first, second] = [one, other].map(({ path }) => path.replace(/\{\w+\}/g, "\uffff")) as [
     string,

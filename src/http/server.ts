@@ -11,7 +11,7 @@ import { ApiError } from "./api-error.ts";
 import type { App } from "./app.ts";
 import { toErrorBody } from "./error-reply.ts";
 
-/** Together with the last answers less than a process has for its end. */
+/** Together with the time for open connections, shorter than the process's shutdown timeout. */
 const DRAIN_TIMEOUT_MS = 5 * SECOND;
 
 interface ServerOptions {
@@ -21,24 +21,25 @@ interface ServerOptions {
 }
 
 export interface HttpServer extends Worker {
-  /** The port it listens on, once started: settings may ask for any free one. */
+  /** The port in use once started; the settings may ask for any free port. */
   port(): number;
 }
 
-/** The listening side of web as a worker: closing it finishes the answers under way. */
+/** The HTTP server as a worker: closing it finishes the responses in flight. */
 export function createHttpServer(
   { listener, waitForDrain }: App,
   { port, host, log }: ServerOptions,
 ): HttpServer {
   const timeouts = { requestTimeout: 2 * MINUTE, headersTimeout: 20 * SECOND };
-  // Node would answer a missing Host or an unknown Expect by itself, without our headers and body.
+  // Node would answer a missing Host or an unknown Expect itself, without our headers and error body.
   const server = createServer({ ...timeouts, requireHostHeader: false }, listener);
   server.on("checkExpectation", (request, response) => server.emit("request", request, response));
-  // Longer than the idle time of the usual routers in front, which otherwise reuse a connection that we just closed.
+  // Longer than the idle timeout of common load balancers, which could otherwise reuse a connection just
+  // closed.
   server.keepAliveTimeout = 95 * SECOND;
   const connections = trackConnections(server);
   server.on("clientError", (fault: Error & { code?: string }, socket: Socket) => {
-    // Written while another answer is under way, this one would be taken for it.
+    // An error written while another response is in flight would be read as part of that response.
     if (!socket.writable || fault.code === "ECONNRESET" || connections.isAnswering(socket))
       return socket.destroy();
     return replyBadRequest(fault, socket, log);
@@ -53,13 +54,15 @@ export function createHttpServer(
     },
     async close() {
       if (server.listening) await connections.close();
-      // Who has gone is not waited for above, but what they asked for is under way.
+      // Requests whose callers have disconnected have no connection left, but their work is still running.
       await withTimeout(DRAIN_TIMEOUT_MS, waitForDrain(), () => log.warn("http.drain_timed_out"));
     },
   };
 }
 
-/** What is not HTTP, or too large or slow in its head, never reaches the pipeline; it gets the same error body. */
+/**
+ * Answers requests that Node's parser rejects, and that never reach the pipeline, with the same error body.
+ */
 function replyBadRequest({ code = "" }: Error & { code?: string }, socket: Socket, log: Log): void {
   const error = new ApiError(
     "validation_failed",

@@ -3,20 +3,20 @@ import { pipeline } from "node:stream/promises";
 import { isMediaType } from "./request/media-type.ts";
 import type { OutgoingFile } from "./route.ts";
 
-/** An answer that is about to be written. */
+/** A response that is ready to be written. */
 export interface OutgoingReply {
   response: ServerResponse;
   headers: Record<string, string | number>;
-  /** Whoever asks wants to know of it, not to have it. */
+  /** True for a HEAD request: headers without a body. */
   headOnly: boolean;
 }
 
-/** Why an answer has no end: whoever asked has gone, or its source broke. */
+/** Why a streamed response was cut off: the caller disconnected or the source failed. */
 export type StreamFailure = "caller_gone" | "source_broken";
 
 /**
- * Hands a file on while it comes, as fast as the caller takes it. Where it breaks in the middle the connection is cut: a proper
- * end would say that this was all. The source's own error goes no further, for it may quote what it was asked with.
+ * Streams a file with backpressure. On failure the connection is cut, because a normal end would look
+ * complete. The source's error is dropped: it may quote the request.
  */
 export async function streamFile(
   { response, headers, headOnly }: OutgoingReply,

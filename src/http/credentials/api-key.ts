@@ -17,18 +17,18 @@ const HEADER = "x-svc-api-key";
 interface CachedKey {
   row: ApiKeyCredentialRow;
   caller: Caller;
-  /** Whether this process has written down, or need not write down, that the key is in use. */
+  /** True when last_used_at is less than a minute old or this process has already updated it. */
   isUseRecorded: boolean;
 }
 
-/** An API key in its header: a client's backend asks. */
+/** Authenticates a client's backend by the API key in its header. */
 export function apiKeyScheme(db: Queryable, log: Log): CredentialScheme {
   const find = cachedLookup(async (id) => {
     const row = await findApiKeyCredential(db, id);
     return row && toCachedKey(row);
   });
 
-  /** Not waited for: the request does not depend on it, and a failure is only a date that is a minute too old. */
+  /** Not awaited: the request does not depend on it, and a failure only leaves last_used_at out of date. */
   function recordUse(key: CachedKey): void {
     if (key.isUseRecorded) return;
     key.isUseRecorded = true;

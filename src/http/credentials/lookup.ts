@@ -1,16 +1,19 @@
 import { LRUCache } from "lru-cache";
 import { SECOND } from "../../runtime/durations.ts";
 
-/** A revoked key, a disabled user or a changed role must be seen within 5 s on every process; a slow query counts in. */
+/**
+ * Every process must notice a revoked key, disabled user or changed role within 5 s, including the query
+ * time.
+ */
 const CREDENTIAL_TTL_MS = 4 * SECOND;
 const MAX_CREDENTIALS = 20_000;
 
-/** What the database says of a credential, remembered for a moment. Several requests at once ask once. */
+/** Loads a credential through a short-lived cache. Concurrent requests for one credential share a query. */
 export type Lookup<V> = (id: string) => Promise<V | undefined>;
 
 export function cachedLookup<V>(load: Lookup<V>): Lookup<V> {
   const cache = new LRUCache<string, { value: V | undefined }>({
-    // By size, each counting as one: by number, room for all of them would be made at once.
+    // maxSize with size 1 per entry, because `max` would allocate memory for all entries up front.
     maxSize: MAX_CREDENTIALS,
     sizeCalculation: () => 1,
     ttl: CREDENTIAL_TTL_MS,
@@ -18,7 +21,7 @@ export function cachedLookup<V>(load: Lookup<V>): Lookup<V> {
     async fetchMethod(id, _stale, { options }) {
       const loadStartedAt = performance.now();
       const value = await load(id);
-      // What was read is as old as the question, not as the answer.
+      // The value's age counts from the start of the query, not from its end.
       options.ttl = Math.max(1, CREDENTIAL_TTL_MS - (performance.now() - loadStartedAt));
       return { value };
     },

@@ -19,7 +19,7 @@ interface UserTokenParts {
   log: Log;
 }
 
-/** A user token, in the Authorization header or in the console's cookie: a person asks. */
+/** Authenticates a user by the token in the Authorization header or in the console's cookie. */
 export function userTokenSchemes({ db, tokens, log }: UserTokenParts): CredentialScheme[] {
   const findUser = cachedLookup((id) => findUserCredential(db, id));
   const findTenant = cachedLookup((id) => findClient(db, id));
@@ -52,12 +52,15 @@ export function userTokenSchemes({ db, tokens, log }: UserTokenParts): Credentia
       verify(headers) {
         const token = (headers.authorization as string).slice("bearer ".length).trim();
         if (!token.startsWith("svc_")) return verify(token);
-        throw new ApiError("unauthorized", "An API key goes in the header x-svc-api-key");
+        throw new ApiError(
+          "unauthorized",
+          "Send an API key in the header x-svc-api-key, not as a Bearer token",
+        );
       },
     },
     {
-      // Browsers send the cookie with everything, also with a request that carries an API key on purpose; only the
-      // header, which other sites cannot set, makes it a credential.
+      // Browsers attach the cookie to every request, even one with an API key. Only the header, which other
+      // sites cannot set, makes it a credential.
       isPresent: (headers) =>
         headers["x-herald-console"] === "1" && readConsoleCookie(headers.cookie) !== undefined,
       verify: (headers) => verify(readConsoleCookie(headers.cookie) as string),
@@ -91,6 +94,6 @@ const rethrowKeysUnavailable =
   (error: unknown): never => {
     if (!(error instanceof TokenKeysUnavailable)) throw error;
     log.warn("user_token.keys_unavailable", { err: error });
-    const message = "The identity provider's keys cannot be read, please try again";
+    const message = "The identity provider's keys cannot be fetched, please try again";
     throw new ApiError("temporarily_unavailable", message, { cause: error });
   };

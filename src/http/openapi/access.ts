@@ -8,27 +8,27 @@ export const SECURITY_SCHEMES: Readonly<Record<"userJwt" | "apiKey", Json>> = {
     scheme: "bearer",
     bearerFormat: "JWT",
     description:
-      "The token of a person, who has a role: `Authorization: Bearer <token>`. In the console's own pages the cookie `herald_console` takes its place, together with the header `x-herald-console: 1`.",
+      "The token of a user: `Authorization: Bearer <token>`. Its permissions follow from the user's role. The console's pages send the cookie `herald_console` with the header `x-herald-console: 1` instead.",
   },
   apiKey: {
     type: "apiKey",
     in: "header",
     name: "x-svc-api-key",
     description:
-      "The key of a backend, which has scopes. Shown once, when it is made. Send this or a user token, not both.",
+      "The key of a client's backend. It has the scopes it was created with and is shown only once, when it is created. Send either an API key or a user token, not both.",
   },
 };
 
-/** One of them, never both. */
+/** Exactly one of the two. */
 export const ANY_CREDENTIAL: readonly Json[] = [{ userJwt: [] }, { apiKey: [] }];
 
-/** The credentials that are taken. */
+/** The credentials that a route accepts. */
 export function securityOf({ scope, consoleOnly }: Route): readonly Json[] {
   if (scope === "public") return [];
   return consoleOnly ? [{ userJwt: [] }] : ANY_CREDENTIAL;
 }
 
-/** The scopes of which one is needed. */
+/** The scopes of a route; one of them is sufficient. */
 export function scopesOf({ scope }: Route): readonly Scope[] {
   if (scope === "public" || scope === "any credential") return [];
   return typeof scope === "string" ? [scope] : scope;
@@ -40,14 +40,14 @@ const GATE_NOTES: Readonly<Record<string, string>> = {
 
 const toCodeList = (words: readonly string[]) => words.map((word) => `\`${word}\``).join(" or ");
 
-/** Who may ask, in sentences. */
+/** The access requirements of a route, in sentences. */
 export function accessNote(route: Route): string {
   const scopes = scopesOf(route);
   const sentences = [
-    route.scope === "any credential" && !route.consoleOnly ? "Any credential will do." : "",
-    route.consoleOnly ? "For people, with a user token or in the console, not for API keys." : "",
-    scopes.length > 0 ? `Needs the scope ${toCodeList(scopes)}.` : "",
-    route.roles ? `Needs the role ${toCodeList(route.roles)}.` : "",
+    route.scope === "any credential" && !route.consoleOnly ? "Any valid credential is accepted." : "",
+    route.consoleOnly ? "Requires a user (user token or console); API keys are rejected." : "",
+    scopes.length > 0 ? `Requires the scope ${toCodeList(scopes)}.` : "",
+    route.roles ? `Requires the role ${toCodeList(route.roles)}.` : "",
     GATE_NOTES[route.gate ?? ""] ?? "",
   ];
   return sentences.filter(Boolean).join(" ");

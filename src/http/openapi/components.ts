@@ -8,11 +8,11 @@ export interface Reference {
 
 type Kind = "schemas" | "responses" | "headers";
 
-/** The parts of a document that several places refer to: each is kept once, and only what is used is kept. */
+/** Collects the shared parts of the document. Each is stored once, and only if it is used. */
 export interface Components {
-  /** Keeps a part under its name and answers the reference to it. */
+  /** Stores a part under its name and returns a reference to it. */
   share(kind: Kind, name: string, part: Json): Reference;
-  /** The schema as it stands in the document: everything in it that has a title is a reference. */
+  /** The schema as it appears in the document: every subschema with a title becomes a reference. */
   schema(schema: TSchema): Json;
   all(): Partial<Record<Kind, Json>>;
 }
@@ -37,7 +37,10 @@ export function createComponents(): Components {
   return { share, schema, all: () => shared };
 }
 
-/** Where schemas stand in a schema. Anything else may look like one, an example for instance, and is left as it is. */
+/**
+ * Keywords whose values are schemas. Other values, such as examples, may look like schemas and are copied
+ * unchanged.
+ */
 const SINGLE_SCHEMA_KEYWORDS = [
   "items",
   "additionalProperties",
@@ -55,7 +58,7 @@ const SCHEMA_MAP_KEYWORDS = ["properties", "patternProperties", "dependentSchema
 const isObject = (value: unknown): value is Json =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
-/** A copy of the schema with each schema in it replaced. */
+/** Copies the schema and replaces its direct subschemas. */
 function mapChildren(schema: Json, replace: (child: Json) => Json): Json {
   const copy: Record<string, unknown> = { ...schema };
   for (const key of SINGLE_SCHEMA_KEYWORDS) if (isObject(copy[key])) copy[key] = replace(copy[key]);

@@ -6,7 +6,7 @@ import { describeOperation, operationId } from "./operation.ts";
 import { OVERVIEW } from "./overview.ts";
 import { TAG_DESCRIPTIONS } from "./tags.ts";
 
-/** An OpenAPI document, as far as we name its parts. */
+/** The parts of an OpenAPI document that this code uses. */
 export interface ApiDocument {
   openapi: string;
   info: Json;
@@ -17,7 +17,7 @@ export interface ApiDocument {
   components: Json;
 }
 
-/** The OpenAPI 3.1 document of a table of routes. */
+/** Builds the OpenAPI 3.1 document of a route table. */
 export function describeApi(routes: readonly Route[], { publicUrl }: { publicUrl: string }): ApiDocument {
   const documented = routes.filter((route) => !route.undocumented);
   assertDistinctOperationIds(documented);
@@ -44,22 +44,25 @@ const INFO = {
   license: { name: "MIT", identifier: "MIT" },
 };
 
-/** The chapters that have an endpoint. */
+/** The tags that have at least one documented route. */
 function tagsOf(routes: readonly Route[]): Json[] {
   const used = new Set(routes.flatMap(({ tag }) => tag ?? []));
   const unknown = [...used].filter((tag) => !(tag in TAG_DESCRIPTIONS));
-  if (unknown.length > 0) throw new Error(`these chapters have no description: ${unknown.join(", ")}`);
+  if (unknown.length > 0) throw new Error(`these tags have no description: ${unknown.join(", ")}`);
   const described = Object.entries(TAG_DESCRIPTIONS).filter(([name]) => used.has(name));
   return described.map(([name, description]) => ({ name, description }));
 }
 
-/** Two paths may differ in their punctuation alone, and a generated client could not tell them apart. */
+/**
+ * Paths that differ only in punctuation would share an operationId, which must be unique for generated
+ * clients.
+ */
 function assertDistinctOperationIds(routes: readonly Route[]): void {
   const known = new Map<string, Route>();
   for (const route of routes) {
     const id = operationId(route);
     const other = known.get(id);
-    if (other) throw new Error(`${other.path} and ${route.path} would both be the operation ${id}`);
+    if (other) throw new Error(`${other.path} and ${route.path} would both have the operationId ${id}`);
     known.set(id, route);
   }
 }

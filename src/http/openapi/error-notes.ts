@@ -1,10 +1,10 @@
 import type { ErrorCode } from "../api-error.ts";
 
-/** What a developer should know of an error code: when it comes, and what its body looks like then. */
+/** The documentation of an error code: when it occurs, and an example of its body. */
 export interface ErrorNote {
   when: string;
   message: string;
-  /** Fields beside `error`, `message` and `request_id`. */
+  /** Fields besides `error`, `message` and `request_id`. */
   fields?: Readonly<Record<string, unknown>>;
 }
 
@@ -17,176 +17,176 @@ const platformErrorFields = (retryable: boolean, code: number, type: string, mes
 
 export const ERROR_NOTES: Readonly<Record<ErrorCode, ErrorNote>> = {
   validation_failed: {
-    when: "A parameter, a field or the body is wrong, or not known here; `details` names each problem.",
+    when: "A parameter, a field or the body is invalid or unknown; `details` names each problem.",
     message: "limit must be <= 100",
     fields: problem("/limit", "limit must be <= 100"),
   },
   unknown_dispatch_key: {
-    when: "The dispatch key is not one that your webhook configuration names.",
-    message: 'There is no dispatch key "billing"',
+    when: "The dispatch key is not one of those in your webhook configuration.",
+    message: "platform must be one of chatapp, photoapp, socialapp, marketing, publishing",
   },
   terms_version_not_current: {
-    when: "The version of the terms is not the one in force.",
-    message: "The terms in force are version 2026-10-01",
+    when: "The version is not the one in force, which is in `current_version`.",
+    message: "The version in force is 2026-10-01",
     fields: {
-      ...problem("/version", "The terms in force are version 2026-10-01"),
+      ...problem("/version", "The version in force is 2026-10-01"),
       current_version: "2026-10-01",
     },
   },
   missing_permission: {
-    when: "The person did not grant `ads_management` in the ad platform's dialog: `missing` lists every permission that was asked for and not granted. Without `missing`: the state is not good for this client and redirect_uri, has expired or was used.",
-    message: "The permission ads_management was not granted",
+    when: "The person did not grant `ads_management` in the ad platform's dialog: `missing` lists every requested permission that was not granted. Without `missing`: the state has expired, was already used, or was issued for another client or redirect_uri.",
+    message: "The permission ads_management was not granted: open the dialog again and grant it",
     fields: { missing: ["ads_management"] },
   },
-  invalid_image: { when: "The image is not plain base64.", message: "The image is not valid base64" },
+  invalid_image: { when: "The image is not valid base64.", message: "The image is not valid base64" },
   unsupported_message_type: {
-    when: "The channel's platform has no message of this type.",
-    message: "A channel of photoapp cannot send a document",
+    when: "The channel's platform does not support this message type.",
+    message: "A photoapp channel cannot send messages of type document",
   },
   invalid_recipient: {
-    when: "The recipient is not written as the channel's platform writes it.",
-    message: "to must be the number without a leading +",
-    fields: problem("/to", "to must be the number without a leading +"),
+    when: "The recipient does not have the format of the channel's platform.",
+    message: "to must be a phone number without the leading +",
+    fields: problem("/to", "to must be a phone number without the leading +"),
   },
   platform_invalid_request: {
-    when: "The platform refused the content of the request; `platform_error` has its own words.",
-    message: "The budget is below the least that the platform takes",
+    when: "The platform rejected the content of the request; `platform_error` has the platform's own error.",
+    message: "The budget is below the platform's minimum",
     fields: platformErrorFields(false, 100, "OAuthException", "Invalid parameter"),
   },
   ambiguous_credentials: {
-    when: "The request carries a user token and an API key.",
-    message: "Send a user token or an API key, not both on one request",
+    when: "The request carries both a user token and an API key.",
+    message: "Send either a user token or an API key, not both",
   },
   unauthorized: {
-    when: "The credential is missing, unknown, expired or revoked.",
+    when: "The credential is missing, unknown, expired or revoked. For calls by a platform: the signature is missing or wrong.",
     message: "The credential is unknown, expired or revoked",
   },
   insufficient_scope: {
-    when: "The credential is good but lacks the scope in `required_scope`.",
-    message: "This needs the scope marketing:manage",
+    when: "The credential is valid but lacks the scope in `required_scope`.",
+    message: "This request requires the scope marketing:manage",
     fields: { required_scope: "marketing:manage" },
   },
   invalid_verify_token: {
-    when: "The handshake does not carry the token agreed with the platform.",
-    message: "The verify token is not the one agreed on",
+    when: "`hub.mode` is not `subscribe`, or `hub.verify_token` is not the configured token.",
+    message: "hub.mode must be subscribe and hub.verify_token the configured verify token",
   },
   terms_not_accepted: {
-    when: "The client has not accepted the terms in `current_version` yet.",
-    message: "The terms of version 2026-10-01 must be accepted first",
+    when: "The client has not accepted the version of the terms in `current_version` yet.",
+    message: "The client must accept version 2026-10-01 of the terms first",
     fields: { current_version: "2026-10-01" },
   },
   console_only: {
-    when: "An API key was used where only a person may act.",
-    message: "This is for people signed in to the console, not for API keys",
+    when: "The request was made with an API key, but only a user may make it.",
+    message: "API keys cannot make this request: sign in to the console or send a user token",
   },
   role_insufficient: {
-    when: "The user's role does not allow it.",
-    message: "This needs the role owner or admin",
+    when: "The user's role does not allow the request.",
+    message: "This request requires the role owner or admin",
   },
   platform_permission_denied: {
-    when: "The platform does not allow it with the permissions that were granted.",
-    message: "The platform denies this to the connected account",
+    when: "The platform denies the request: the connected account lacks a permission.",
+    message: "The platform denies this request to the connected account",
     fields: platformErrorFields(false, 200, "OAuthException", "Permissions error"),
   },
   platform_policy_blocked: {
-    when: "The platform blocks the account or the content for its policies.",
-    message: "The platform blocks this action for now",
+    when: "The platform blocks the account or the content because of its policies.",
+    message: "The platform has temporarily blocked this action",
     fields: platformErrorFields(false, 368, "OAuthException", "The action has been blocked"),
   },
   not_found: {
-    when: "There is no such object, or it belongs to another client.",
+    when: "The object does not exist or belongs to another client.",
     message: "There is no such object",
   },
   platform_object_not_found: {
-    when: "The platform does not know the object, or no longer.",
-    message: "The platform has no such object",
+    when: "The object does not exist at the platform, or no longer exists there.",
+    message: "The object does not exist at the platform",
     fields: platformErrorFields(false, 803, "OAuthException", "Some of the aliases do not exist"),
   },
   method_not_allowed: {
-    when: "The address takes other methods; `Allow` lists them.",
-    message: "PUT is not possible here, only GET, HEAD",
+    when: "The path supports other methods; `Allow` lists them.",
+    message: "PUT is not allowed here; allowed: GET, HEAD",
   },
   idempotency_in_progress: {
-    when: "A request with the same Idempotency-Key is still at work.",
-    message: "A request with this Idempotency-Key is still at work",
+    when: "A request with the same Idempotency-Key is still in progress.",
+    message: "A request with this Idempotency-Key is still in progress",
   },
   ad_account_not_active: {
     when: "The ad account is not active.",
-    message: "The ad account must be active for this",
+    message: "The ad account must be active for this request",
   },
   ad_account_revoked: {
-    when: "The access to the ad account was withdrawn; it must be connected again.",
-    message: "The access to this ad account was withdrawn",
+    when: "Access to the ad account was revoked: connect it again.",
+    message: "The platform no longer accepts the ad account's token: reconnect the account",
   },
   invalid_state_transition: {
-    when: "The object cannot go from the state it has to the one asked for.",
-    message: "That is not possible in the state it is in",
+    when: "The object cannot change from its current state to the requested one.",
+    message: "An ad account that was never active cannot be disabled",
   },
   channel_disconnected: {
-    when: "The channel is not connected, or must be authorised again.",
-    message: "The channel is not connected",
+    when: "The channel is disconnected, or must be authorised again.",
+    message: "The channel is disconnected: reconnect it",
   },
   channel_taken: {
-    when: "The number, page or account is connected elsewhere.",
-    message: "This number is connected to another channel",
+    when: "The number, page or account is already connected elsewhere.",
+    message: "This number is already connected to another channel",
   },
   session_not_revocable: {
-    when: "The session is completed or expired.",
+    when: "The session is already completed or expired.",
     message: "A completed session cannot be revoked",
   },
   webhook_not_configured: {
-    when: "No webhook address is set.",
+    when: "No `webhook_url` is set.",
     message: "Set webhook_url before sending a test event",
   },
   session_gone: {
     when: "The session is completed, expired or revoked.",
-    message: "This link has been used or has expired",
+    message: "This link was already used or has expired",
   },
   payload_too_large: {
-    when: "The body is larger than this endpoint takes.",
+    when: "The body exceeds the endpoint's size limit.",
     message: "The body is larger than 10485760 bytes",
   },
   image_too_large: {
-    when: "The image is too large.",
-    message: "The image is larger than the platform takes",
+    when: "The image exceeds the platform's size limit.",
+    message: "The image is larger than the platform accepts",
   },
   unsupported_media_type: {
-    when: "The Content-Type is not taken here, or the body is compressed.",
+    when: "The Content-Type is not supported here, or the body is compressed.",
     message: "The body must not be compressed",
   },
   idempotency_key_reused: {
-    when: "The Idempotency-Key was used before with other content.",
-    message: "This Idempotency-Key belongs to a request with other content",
+    when: "The Idempotency-Key was already used with a different body.",
+    message: "This Idempotency-Key was already used with a different body",
   },
   rate_limited: {
-    when: "The client has used up its requests, or somebody has failed too often to sign in; try again after `Retry-After` seconds.",
+    when: "The client has exceeded its request rate, or there were too many failed attempts with a password; retry after `Retry-After` seconds.",
     message: "More than 12000 requests in a minute",
   },
   platform_rate_limited: {
-    when: "The platform takes no more calls for now; try again after `Retry-After` seconds.",
-    message: "The platform takes no more calls for this account at the moment",
+    when: "The platform limits the rate of calls; retry after `Retry-After` seconds.",
+    message: "The platform accepts no more calls for this account at the moment",
     fields: platformErrorFields(true, 17, "OAuthException", "User request limit reached"),
   },
   internal_error: {
-    when: "A fault on our side; tell us the `request_id`.",
-    message: "Something went wrong on our side",
+    when: "An unexpected error in Herald; report the `request_id`.",
+    message: "An internal error occurred",
   },
   platform_unavailable: {
-    when: "The platform does not answer properly.",
+    when: "The platform cannot be reached, or its answer is unusable.",
     message: "The platform is not available at the moment",
     fields: { retryable: true },
   },
   overloaded: {
-    when: "The service has more work than it can take; try again after `Retry-After` seconds.",
-    message: "There is too much to do at the moment, please try again",
+    when: "The service is overloaded; retry after `Retry-After` seconds.",
+    message: "The service is overloaded, please try again",
   },
   temporarily_unavailable: {
-    when: "The service cannot reach its database; try again after `Retry-After` seconds.",
+    when: "The service cannot handle the request right now, for example because its database is unreachable; retry after `Retry-After` seconds.",
     message: "The service cannot reach its database, please try again",
   },
   platform_timeout: {
-    when: "The platform gave no answer in time; what was to be created may exist.",
-    message: "The platform gave no answer within 20 seconds",
+    when: "The platform did not answer in time; the request may have taken effect there.",
+    message: "The platform did not answer within 20 seconds",
     fields: { retryable: false },
   },
 };

@@ -6,7 +6,7 @@ import { COMMON_HEADERS, describeHeaders, type HeaderName, RATE_LIMIT_HEADERS } 
 
 const REQUEST_ID = "req_01jc8m4t7v2x5k9w3r6y1b0nqd";
 
-/** What a status brings with it. */
+/** Headers that depend on the status. */
 const HEADERS_BY_STATUS: Readonly<Record<number, readonly HeaderName[]>> = {
   401: ["WWW-Authenticate"],
   429: ["Retry-After", ...RATE_LIMIT_HEADERS],
@@ -22,7 +22,7 @@ function headersOf(status: number, errors: readonly ApiError[]): HeaderName[] {
   ];
 }
 
-/** The answers to refused requests, one per status. Routes that can be refused alike share them. */
+/** Error responses by status. Routes with the same error codes share a response component. */
 export function describeErrors(
   codes: readonly ErrorCode[],
   components: Components,
@@ -49,7 +49,7 @@ function describeResponse(status: number, errors: readonly ApiError[], component
   };
 }
 
-/** The error itself, so that its example is written by what writes the real answer. */
+/** A real ApiError, so that the same code writes the example and the real response. */
 function exampleError(code: ErrorCode): ApiError {
   const { message, fields = {} } = ERROR_NOTES[code];
   return new ApiError(code, message, { extra: fields });

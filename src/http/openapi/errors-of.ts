@@ -8,12 +8,12 @@ interface ErrorRule {
 
 const isProtected = ({ scope }: Route) => scope !== "public";
 
-/** Which refusals follow from which part of a declaration: the pipeline's own, in its order of checks. */
+/** Error codes of the pipeline, by the part of a route declaration that makes them possible. */
 const ERROR_RULES: readonly ErrorRule[] = [
-  // A body has no meaning on a GET, so what becomes of one there is no part of the description.
+  // A body on a GET has no meaning in HTTP, so its errors are not documented.
   { appliesTo: ({ method }) => method !== "get", codes: ["payload_too_large", "unsupported_media_type"] },
   { appliesTo: isProtected, codes: ["unauthorized", "ambiguous_credentials", "rate_limited"] },
-  // The credential is looked up in the database. A public route that needs the database says so itself.
+  // The credential lookup needs the database. A public route that needs the database lists the code itself.
   { appliesTo: isProtected, codes: ["temporarily_unavailable"] },
   { appliesTo: ({ consoleOnly }) => consoleOnly === true, codes: ["console_only"] },
   {
@@ -26,12 +26,12 @@ const ERROR_RULES: readonly ErrorRule[] = [
     appliesTo: ({ idempotent }) => idempotent === true,
     codes: ["idempotency_in_progress", "idempotency_key_reused"],
   },
-  // Of every route: it may be sent a parameter it does not know, or a text that no database can keep.
+  // Every route rejects unknown parameters and text that Postgres cannot store.
   { appliesTo: () => true, codes: ["validation_failed", "internal_error"] },
   { appliesTo: ({ path }) => path.includes("{"), codes: ["not_found"] },
 ];
 
-/** Every refusal that a route can answer with: what follows from its declaration, and what it names itself. */
+/** Every error code of a route: those that follow from its declaration and those that it lists. */
 export function errorsOf(route: Route): ErrorCode[] {
   const applicable = ERROR_RULES.filter((rule) => rule.appliesTo(route));
   const codes = new Set([...applicable.flatMap((rule) => rule.codes), ...(route.errors ?? [])]);

@@ -1,6 +1,6 @@
 import type { TSchema } from "../../schema/types.ts";
 
-/** A JSON schema, as far as an example follows from it. */
+/** The JSON Schema keywords from which examples are built. */
 interface Shape {
   type?: string;
   format?: string;
@@ -25,7 +25,9 @@ interface Shape {
 
 type Maker = (shape: Shape, path: string) => unknown;
 
-/** A value that fits the schema and tells a reader something; `path` is named where none can be made. */
+/**
+ * Returns a valid and meaningful example of the schema. Throws an error that names `path` when there is none.
+ */
 export function exampleOf(schema: TSchema, path: string): unknown {
   const shape = schema as Shape;
   const [given] = givenValues(shape);
@@ -36,24 +38,24 @@ export function exampleOf(schema: TSchema, path: string): unknown {
   return make(shape, path);
 }
 
-/** What the author of the schema wrote down, the most telling first. */
+/** Values that the schema itself provides, the most specific first. */
 const givenValues = (shape: Shape): unknown[] =>
   [shape.examples?.[0], shape.default, shape.const, shape.enum?.[0]].filter((value) => value !== undefined);
 
 const isNull = (schema: TSchema) => (schema as Shape).type === "null";
 
-/** The forms of a union; that it may also be null tells nothing. */
+/** The branches of a union, without null. */
 function branchesOf(shape: Shape): readonly TSchema[] {
   const branches = shape.anyOf ?? shape.oneOf ?? [];
   return shape.properties ? [] : branches.filter((branch) => !isNull(branch));
 }
 
-/** Made up here, a text would be "string" all over the document; so its author is asked for one. */
+/** The schema must provide an example text: a generated one would be "string" throughout the document. */
 function throwMissingExample(_shape: Shape, path: string): never {
   throw new Error(`${path} needs an example: give its schema "examples"`);
 }
 
-/** Formats that say enough about themselves. */
+/** Examples of string formats. */
 const FORMATS: Readonly<Record<string, string>> = {
   "date-time": "2026-11-01T09:30:00.000Z",
   date: "2026-11-01",
@@ -72,7 +74,7 @@ const MAKERS: Readonly<Record<string, Maker>> = {
   object: objectExample,
 };
 
-/** One, or what lies nearest to it within the bounds; `step` is how far a value stays off a bound that is exclusive. */
+/** Returns 1 or the closest value within the bounds; `step` is the distance to an exclusive bound. */
 function numberWithin(shape: Shape, step: number): number {
   const { minimum = -Infinity, maximum = Infinity, exclusiveMinimum, exclusiveMaximum, multipleOf } = shape;
   const min = Math.max(minimum, (exclusiveMinimum ?? -Infinity) + step);
@@ -87,14 +89,16 @@ function arrayExample({ items, prefixItems, minItems = 1 }: Shape, path: string)
   return Array.from({ length: Math.max(1, minItems) }, () => item);
 }
 
-/** Every field, the optional ones too. Where rules forbid some of them together, the schema brings an example of its own. */
+/**
+ * Includes the optional fields. A schema whose rules exclude some combinations must provide its own example.
+ */
 function objectExample(shape: Shape, path: string): Record<string, unknown> {
   const fields = Object.entries(fieldsOf(shape));
   if (fields.length === 0 && shape.additionalProperties !== false) throwMissingExample(shape, path);
   return Object.fromEntries(fields.map(([name, field]) => [name, exampleOf(field, `${path}/${name}`)]));
 }
 
-/** Its own fields and those of the parts it is put together from; the properties in a rule are conditions, not fields. */
+/** Fields of the schema and of its `allOf` parts of type object; the other parts are conditions. */
 function fieldsOf(shape: Shape): Record<string, TSchema> {
   const parts = (shape.allOf ?? []).filter((part) => (part as Shape).type === "object");
   return Object.assign({}, ...parts.map((part) => fieldsOf(part as Shape)), shape.properties);

@@ -9,7 +9,7 @@ import { errorsOf } from "./errors-of.ts";
 import { exampleOf } from "./example-of.ts";
 import { COMMON_HEADERS, describeHeaders, type HeaderName, RATE_LIMIT_HEADERS } from "./response-headers.ts";
 
-/** One endpoint of the document. */
+/** The OpenAPI operation of a route. */
 export function describeOperation(route: Route, components: Components): Json {
   const [scopes, parameters] = [scopesOf(route), parametersOf(route, components)];
   const description = [route.description, accessNote(route)].filter(Boolean).join("\n\n");
@@ -31,7 +31,10 @@ export function describeOperation(route: Route, components: Components): Json {
   };
 }
 
-/** `post /api/keys/{id}/rotate` is postKeysByIdRotate: what generated clients call it, so it must not change. */
+/**
+ * `post /api/keys/{id}/rotate` becomes postKeysByIdRotate. Generated clients use it as a method name, so it
+ * must not change.
+ */
 export function operationId({ method, path }: Pick<Route, "method" | "path">): string {
   const words = path
     .replace(/^\/api\//, "/")
@@ -53,7 +56,7 @@ const IDEMPOTENCY_KEY: Json = {
   in: "header",
   required: false,
   description:
-    "Names the operation, for a day: with the same key and an equal body the first answer comes again, and nothing is done twice. 1 to 255 visible ASCII characters.",
+    "Identifies the operation for one day. Repeating the request with the same key and body returns the first response and does nothing else. 1 to 255 visible ASCII characters.",
   schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[\\x21-\\x7e]+$" },
 };
 
@@ -63,7 +66,8 @@ function parametersIn(location: "path" | "query", route: Route, components: Comp
   return Object.entries<TSchema>(properties).map(([name, schema]) => {
     const { description, examples: _, ...plainSchema } = schema;
     const isRequired = required.includes(name);
-    // Whoever tries a request on the page gets the example filled in: a cursor or a filter that is made up would only be refused.
+    // The docs page prefills examples. Optional parameters have none, because a made-up cursor or filter
+    // would only fail.
     const example = isRequired ? { example: exampleOf(schema, `${nameOf(route)} ${location}/${name}`) } : {};
     return {
       name,
@@ -78,7 +82,7 @@ function parametersIn(location: "path" | "query", route: Route, components: Comp
 
 function describeRequestBody(route: Route, body: NonNullable<Route["body"]>, components: Components): Json {
   if (isRawBody(body)) return describeRawBody(body);
-  // An empty body is {}, so it may be left out where nothing in it is required.
+  // An empty body counts as {}, so it may be omitted when no field is required.
   const required = ((body as Partial<TObject>).required ?? []).length > 0;
   return { required, content: jsonContent(body, exampleOf(body, `${nameOf(route)} body`), components) };
 }
@@ -86,7 +90,7 @@ function describeRequestBody(route: Route, body: NonNullable<Route["body"]>, com
 function describeRawBody({ limit, mediaTypes = ["*/*"] }: RawBody): Json {
   const size = limit % MIB === 0 ? `${limit / MIB} MiB` : `${limit} bytes`;
   return {
-    description: `The bytes themselves, at most ${size}.`,
+    description: `The raw bytes, at most ${size}.`,
     required: true,
     content: Object.fromEntries(mediaTypes.map((type) => [type, { schema: mediaSchema(type) }])),
   };
@@ -123,7 +127,7 @@ const jsonContent = (schema: TSchema, example: unknown, components: Components):
   "application/json": { schema: components.schema(schema), example },
 });
 
-/** As much as can be said of content that has no schema. */
+/** A generic schema for content that has none. */
 function mediaSchema(type: string): Json {
   if (type === "application/json") return { type: "object" };
   return type.startsWith("text/") ? { type: "string" } : { type: "string", format: "binary" };

@@ -13,32 +13,32 @@ const count = (description: string, example: number): Json => ({
   example,
 });
 
-/** The headers of our answers that a developer should know. */
+/** The response headers that the documentation describes. */
 const HEADERS = {
   "X-Request-Id": text(
-    "Names this request in our log; your own value, where you sent one of 1 to 128 visible ASCII characters.",
+    "Id of this request in Herald's log: your own `X-Request-Id` if you sent 1 to 128 visible ASCII characters, otherwise a generated one.",
     "req_01jc8m4t7v2x5k9w3r6y1b0nqd",
   ),
-  "X-Api-Version": text("The version of this interface.", API_VERSION),
-  "RateLimit-Limit": count("Requests that the client may make in a minute.", 12_000),
-  "RateLimit-Remaining": count("Requests that are left in this minute.", 11_984),
-  "RateLimit-Reset": count("Seconds until the count begins anew.", 42),
-  "Retry-After": count("Seconds after which another try makes sense.", 5),
-  Location: text("Where it can be read.", "/api/outbound/messages/msg_01jc8m4t7v2x5k9w3r6y1b0nqd"),
+  "X-Api-Version": text("The version of this API.", API_VERSION),
+  "RateLimit-Limit": count("Requests that the client may make per minute.", 12_000),
+  "RateLimit-Remaining": count("Requests left in the current minute.", 11_984),
+  "RateLimit-Reset": count("Seconds until the count starts again.", 42),
+  "Retry-After": count("Seconds to wait before the next attempt.", 5),
+  Location: text("Path of the created object.", "/api/outbound/messages/msg_01jc8m4t7v2x5k9w3r6y1b0nqd"),
   "Idempotent-Replay": text(
-    "`true` where this is the first answer to an operation that was repeated; else absent.",
+    "`true` when this is the stored first response to the same Idempotency-Key; otherwise absent.",
     "true",
   ),
-  "WWW-Authenticate": text("The kinds of credential that are taken.", "Bearer"),
+  "WWW-Authenticate": text("The accepted kinds of credential.", "Bearer"),
 } as const;
 
 export type HeaderName = keyof typeof HEADERS;
 
-/** On every answer, whatever its status. */
+/** Headers of every response, regardless of its status. */
 export const COMMON_HEADERS = ["X-Request-Id", "X-Api-Version"] as const;
 
 export const RATE_LIMIT_HEADERS = ["RateLimit-Limit", "RateLimit-Remaining", "RateLimit-Reset"] as const;
 
-/** The headers of one response, by reference. */
+/** References to the headers of one response. */
 export const describeHeaders = (names: readonly HeaderName[], components: Components): Json =>
   Object.fromEntries(names.map((name) => [name, components.share("headers", name, HEADERS[name])]));

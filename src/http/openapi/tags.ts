@@ -1,17 +1,16 @@
-/** The chapters of the documentation in their order, each in one sentence. A route names its chapter as its tag. */
+/** The sections of the API reference, in order. A route names its section as its tag. */
 export const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
-  Authentication: "Signing in and out, and who a credential speaks for.",
-  "API keys": "The keys of your backends: made, rotated and revoked by owners and admins.",
+  Authentication: "Sign in and out, and read what a credential may do.",
+  "API keys": "Keys for your backends. Owners and admins create, rotate and revoke them.",
   Users: "The people of your client who sign in to the console.",
-  Channels: "The phone numbers, pages and photo accounts through which your client speaks with people.",
-  Messages: "What you say to people, and how far each message has come.",
-  Templates: "The messages that the chat platform has to approve before they may open a conversation.",
-  Webhooks: "Where your events go, and the token by which you know that they are ours.",
-  Events: "What happened, how far the telling of it to your backend is, and telling it again.",
-  Terms: "What your client takes responsibility for before it advertises, and who has accepted that.",
-  "Ad accounts": "The accounts at the ad platform that a person has granted, and which of them operate.",
-  "Audit log": "Who did what, from where.",
-  Platforms:
-    "What the platforms call: their events come in here, and what their people decide about their data.",
-  Service: "Whether the service lives and is ready, what it measures, and this description of it.",
+  Channels: "The phone numbers, pages and photo accounts through which your client exchanges messages.",
+  Messages: "Send messages and follow their status.",
+  Templates: "Messages that the chat platform must approve before they can start a conversation.",
+  Webhooks: "Where Herald sends your events, and the token that authenticates them.",
+  Events: "What happened, whether your backend has received it, and how to send it again.",
+  Terms: "The terms that your client must accept before it advertises.",
+  "Ad accounts": "Connect ad accounts through the ad platform's login, and choose which of them are active.",
+  "Audit log": "Who did what, and from where.",
+  Platforms: "Endpoints that the platforms call: webhooks, deauthorisation and data deletion.",
+  Service: "Health, readiness, metrics and this API description.",
 };

@@ -1,14 +1,14 @@
 interface Weight {
   quality: number;
-  /** How exactly the type was named: itself, its kind, or anything at all. */
+  /** 2 for the exact type, 1 for a range of its subtypes, 0 for any type. */
   specificity: number;
 }
 
 const NOT_ACCEPTABLE: Weight = { quality: 0, specificity: 0 };
 
 /**
- * Which of two types an Accept header prefers, undefined where it leaves that open. Of two that are as welcome the one
- * that is named more exactly is preferred: `application/json, *\/*` is how clients of an API ask.
+ * Returns the type that an Accept header prefers, undefined when it has no preference. At equal quality the
+ * more specific range wins: API clients send `application/json, *\/*`.
  */
 export function preferredType<T extends string>(
   accept: string | undefined,
@@ -32,7 +32,7 @@ function readRange(text: string): Range {
   return { type, quality: Number.isFinite(quality) ? quality : 0 };
 }
 
-/** What the range says that names the type most exactly, whatever else the others say. */
+/** Returns the weight of the most specific range that matches the type. */
 function weightOf(type: string, ranges: readonly Range[]): Weight {
   const names = ["*/*", `${type.split("/")[0]}/*`, type];
   const matching = ranges

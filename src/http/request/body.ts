@@ -6,15 +6,17 @@ import type { IncomingFile } from "../route.ts";
 export const MIB = 1_048_576;
 
 export interface IncomingBody {
-  /** The whole body, at most `limit` bytes of it: one byte more is 413, noticed while it streams in. */
+  /** Reads the whole body. Throws a 413 as soon as it exceeds `limit` bytes. */
   read(): Promise<Buffer>;
-  /** The body while it comes in, as fast as it is read; the same limit. */
+  /** Streams the body with backpressure, under the same limit. */
   stream(): IncomingFile;
-  /** The same limit for a request that is refused anyway: counts and drops what is left, and keeps nothing in memory. */
+  /**
+   * For a rejected request: counts and drops the rest of the body without buffering it, under the same limit.
+   */
   discard(): Promise<void>;
 }
 
-/** Size is the first thing checked, so a declared length over the limit throws here, before anything is read. */
+/** Size is checked first: a declared length over the limit throws before anything is read. */
 export function incomingBody(request: IncomingMessage, limit: number): IncomingBody {
   const declared = request.headers["content-length"];
   const chunked = request.headers["transfer-encoding"] !== undefined;
@@ -54,7 +56,10 @@ function assertNotCompressed({ headers }: IncomingMessage): void {
     throw new ApiError("unsupported_media_type", "The body must not be compressed");
 }
 
-/** Nothing more is taken from the sender while the reader has enough. Once the reader has left, the rest is dropped. */
+/**
+ * Pauses the request while the reader's buffer is full. When the reader stops, the rest of the body is
+ * dropped.
+ */
 function streamWithBackpressure(
   request: IncomingMessage,
   readChunks: (onChunk: (chunk: Buffer) => void) => Promise<void>,
@@ -62,11 +67,11 @@ function streamWithBackpressure(
   const content = new Readable({
     read: () => void request.resume(),
     destroy(error, done) {
-      request.resume(); // so that the sender can finish and read the answer
+      request.resume(); // lets the sender finish and read the response
       done(error);
     },
   });
-  content.on("error", () => {}); // the handler may have stopped reading, and the pipeline knows it all the same
+  content.on("error", () => {}); // the handler may have stopped reading; the pipeline detects the failure itself
   readChunks((chunk) => {
     if (!content.destroyed && !content.push(chunk)) request.pause();
   }).then(
@@ -78,16 +83,16 @@ function streamWithBackpressure(
 
 function consume(request: IncomingMessage, limit: number, onChunk: (chunk: Buffer) => void): Promise<void> {
   return new Promise((resolve, reject) => {
-    // The sender may have gone while its credential was looked up; its events have passed by then.
+    // The sender may disconnect during authentication; its events have then been emitted already.
     if (request.destroyed) return reject(incomplete());
     let size = 0;
     const onData = (chunk: Buffer) => {
       size += chunk.length;
       if (size <= limit) return onChunk(chunk);
       reject(tooLarge(limit));
-      request.off("data", onData).resume(); // the rest is dropped, so that the sender can finish and read the answer
+      request.off("data", onData).resume(); // drops the rest, so that the sender can finish and read the response
     };
-    // A request that breaks is closed, too; one that is complete is closed later.
+    // An aborted request emits "close" without "end"; a complete one emits "close" later.
     request
       .on("data", onData)
       .on("end", resolve)

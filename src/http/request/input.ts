@@ -6,7 +6,7 @@ import { type IncomingFile, isRawBody, type Method, type RawBody, type Route } f
 import { parseJsonBody } from "./json-body.ts";
 import { isMediaType } from "./media-type.ts";
 
-/** The checked input of one route. */
+/** Reads and validates the input of one route. */
 export interface InputReader {
   params(given: Record<string, unknown>): Record<string, unknown>;
   query(search: string): Record<string, unknown>;
@@ -15,10 +15,10 @@ export interface InputReader {
 
 const EMPTY_OBJECT = object({});
 
-/** From here on a wrong body is told its first problem only. */
+/** For a larger body only the first problem is reported. */
 const ALL_PROBLEMS_MAX_BYTES = 65_536;
 
-/** What a route's schemas make of its input; undeclared means that nothing may be sent there. */
+/** Builds the readers from the route's schemas. Without a schema, nothing may be sent. */
 export function createInputReader(route: Route, validator: Validator): InputReader {
   const { body = EMPTY_OBJECT } = route;
   const textReader = (schema: TObject, subject: string) => {
@@ -28,14 +28,14 @@ export function createInputReader(route: Route, validator: Validator): InputRead
   const { params: pathSchema = EMPTY_OBJECT, query: querySchema = EMPTY_OBJECT } = route;
   const [params, query] = [textReader(pathSchema, "the path"), textReader(querySchema, "the query")];
   return {
-    // What is neither declared nor given needs no look, nor does the router's own object where nothing is in the path.
+    // Skips validation when nothing is declared and nothing is sent.
     params: (given) => (route.params ? params({ ...given }) : {}),
     query: (search) => (route.query || search !== "" ? query(parseQuery(search, querySchema)) : {}),
     body: isRawBody(body) ? rawReader(body) : jsonReader(route.method, body, validator),
   };
 }
 
-/** The value, once nothing is wrong with it: first what no database can keep, then what the schema says. */
+/** Returns the value if it is valid: first storable in Postgres, then conforming to the schema. */
 function validateInput<T extends object>(value: T, subject: string, check: Check): T {
   const unstorable = findStorableProblem(value, subject);
   const problems = unstorable ? [unstorable] : check(value);
@@ -43,12 +43,12 @@ function validateInput<T extends object>(value: T, subject: string, check: Check
   throw invalidFields(problems);
 }
 
-/** Of a name that stands twice and means nothing here the last one counts. */
+/** Rejects a repeated parameter of the route. The last value of a repeated unknown parameter counts. */
 function parseQuery(search: string, { properties }: TObject): Record<string, unknown> {
   const values = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(search)) {
     if (values.has(name) && Object.hasOwn(properties, name))
-      throw invalidField(`/${name}`, `${name} must be given once`);
+      throw invalidField(`/${name}`, `${name} must be given only once`);
     values.set(name, value);
   }
   return Object.fromEntries(values);
@@ -59,14 +59,14 @@ function jsonReader(method: Method, schema: TSchema, validator: Validator) {
   const check = validator.json(schema, subject);
   const nullIsAbsent = method === "patch" ? nonNullableFields(schema) : new Set<string>();
   return (content: Buffer | IncomingFile) => {
-    const bytes = content as Buffer; // what is streamed is never JSON
+    const bytes = content as Buffer; // a streamed body is never JSON
     const body = parseJsonBody(bytes);
     for (const field of nullIsAbsent) if (body[field] === null) delete body[field];
     return validateInput(body, subject, (value) => check(value, bytes.length > ALL_PROBLEMS_MAX_BYTES));
   };
 }
 
-/** On PATCH a null counts as absent, but for the fields whose schema gives null a meaning. */
+/** On PATCH, null counts as absent except for fields whose schema allows null. */
 function nonNullableFields(schema: TSchema): Set<string> {
   const properties = Object.entries((schema as TObject).properties ?? {});
   return new Set(properties.filter(([, property]) => !allowsNull(property)).map(([name]) => name));

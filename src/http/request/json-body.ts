@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import { ApiError } from "../api-error.ts";
 
-/** The object in a JSON body, whatever its Content-Type says. An empty body is `{}`. */
+/** Parses the body as a JSON object, regardless of its Content-Type. An empty body counts as `{}`. */
 export function parseJsonBody(bytes: Buffer): Record<string, unknown> {
   if (bytes.length === 0) return {};
   const value = parse(bytes);
@@ -15,7 +15,7 @@ function parse(bytes: Buffer): unknown {
   try {
     return JSON.parse(bytes.toString("utf8").replace(/^\ufeff/, ""));
   } catch (cause) {
-    // The parser's own message quotes the body, in which a secret may stand.
+    // The parser's message is not used: it quotes the body, which may contain a secret.
     throw new ApiError("validation_failed", "The body is not valid JSON", { cause });
   }
 }

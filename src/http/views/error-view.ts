@@ -4,18 +4,18 @@ import { preferredType } from "../request/accept.ts";
 import { isMediaReply, type Route } from "../route.ts";
 import { HTML_REPLY, html, renderView } from "./view.ts";
 
-/** Where the contract wants pages for errors too, unless JSON is asked for. */
+/** Paths whose errors are HTML pages unless the caller prefers JSON. */
 const VIEW_PATHS = /^\/(console|embed)(?=[/?]|$)/;
 
 const ERROR_FORMATS = ["text/html", "application/json"] as const;
 
-/** How errors are answered where Accept leaves it open; undefined where they are JSON whatever it says. */
+/** The error format when Accept has no preference; undefined means JSON regardless of Accept. */
 export type ErrorFormat = (typeof ERROR_FORMATS)[number] | undefined;
 
-/** For addresses that no route answers. */
+/** The error format of a path without a route. */
 export const errorFormatAt = (url: string): ErrorFormat => (VIEW_PATHS.test(url) ? "text/html" : undefined);
 
-/** Only those who would have been shown a page are shown its errors, and elsewhere only if they ask for HTML by name. */
+/** Only routes with an HTML reply have HTML errors; outside the view paths the caller must prefer HTML. */
 export function errorFormatOf({ path, reply }: Route): ErrorFormat {
   if (!isMediaReply(reply) || reply.mediaType !== HTML_REPLY.mediaType) return undefined;
   return errorFormatAt(path) ?? "application/json";
@@ -26,21 +26,21 @@ export const prefersHtml = (errorFormat: ErrorFormat, accept: string | undefined
 
 const TITLES: Readonly<Record<number, string>> = {
   401: "Please sign in",
-  403: "This is not open to you",
-  404: "There is nothing here",
-  405: "This is not possible here",
-  410: "This is over",
-  413: "This is too large",
-  429: "That was too often",
+  403: "You do not have access",
+  404: "Page not found",
+  405: "Method not allowed",
+  410: "This link is no longer valid",
+  413: "The request is too large",
+  429: "Too many requests",
   503: "Please try again in a moment",
 };
 
 const titleOf = (status: number): string =>
-  TITLES[status] ?? (status >= 500 ? "Something went wrong" : "This did not work");
+  TITLES[status] ?? (status >= 500 ? "Something went wrong" : "The request failed");
 
 const toSentence = (message: string): string => (/[.!?…]$/.test(message) ? message : `${message}.`);
 
-/** An error for a person to read. */
+/** The HTML page of an error. */
 export const errorView = (error: ApiError, exchange: OpenExchange): string =>
   renderView(exchange, {
     title: titleOf(error.status),

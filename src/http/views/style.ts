@@ -1,4 +1,4 @@
-/** For a phone and for a desktop, by day and by night. */
+/** For phones and desktops, in light and dark mode. */
 export const STYLE = `
 :root {
   --ground: #f5f7fa; --paper: #fff; --ink: #1c2733; --soft: #586574; --line: #dfe5ec; --well: #f5f7fa;
@@ -48,7 +48,7 @@ button {
 @media (min-height: 700px) and (min-width: 561px) { body { padding-top: 6vh; } }
 `;
 
-/** Drawn in the page itself, which may load nothing. */
+/** Inline, because the content security policy allows no images. */
 export const LOGO_SVG = `<svg width="28" height="28" viewBox="0 0 32 32" aria-hidden="true">
 <rect width="32" height="32" rx="8" fill="#1f3a5f"/>
 <path d="M8 18.5v-5h4.5L21 8.5v15l-8.5-5z" fill="#fff"/>

@@ -5,17 +5,20 @@ import { LOGO_SVG, STYLE } from "./style.ts";
 
 export { type Html, html } from "../../runtime/html.ts";
 
-/** What a route replies that shows a page. */
+/** The reply of a route that shows a view. */
 export const HTML_REPLY: MediaReply = { mediaType: "text/html; charset=utf-8" };
 
 export interface View {
   title: string;
   content: Html;
-  /** A constant: what it works on stands in the content. */
+  /** A constant; its input is in the content. */
   script?: string;
 }
 
-/** The one frame of all pages: answers the text and sets the headers that let it load, send and embed nothing else. */
+/**
+ * Renders the frame of all views and sets headers that keep it from loading, sending or embedding anything
+ * else.
+ */
 export function renderView({ setHeader }: Pick<Exchange, "setHeader">, view: View): string {
   const nonce = randomBytes(18).toString("base64url");
   setHeader("Content-Security-Policy", policyOf(view, nonce));
