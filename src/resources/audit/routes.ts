@@ -22,7 +22,7 @@ export function auditRoutes({ db }: { db: Database }): Route[] {
       method: "get",
       path: "/api/audit",
       ...MANAGERS_ONLY,
-      summary: "Who did what, from where, newest first",
+      summary: "List audit log entries, newest first",
       query: listQuery(auditFilters),
       reply: listOf(auditEntry),
       async handle({ caller, query, cursors }) {

@@ -26,7 +26,10 @@ interface Login {
   at: Date;
 }
 
-/** The same work, and the same answer, whether or not the user exists. */
+/**
+ * Does the same work and gives the same answer whether or not the user exists, so that emails cannot be
+ * probed.
+ */
 export function loginRoute({ db, passwords, limitAttempts, cookie, issue }: LoginParts): Route {
   async function attemptLogin(
     { email, password }: LoginRequest,
@@ -45,7 +48,7 @@ export function loginRoute({ db, passwords, limitAttempts, cookie, issue }: Logi
     scope: "public",
     summary: "Sign in with email and password",
     description:
-      "Answers a user token for 12 hours (to try it here, paste it into Authorize) and sets the console's cookie. After 10 failures in a minute from one address for one email: 429.",
+      "Returns a user token that is valid for 12 hours, and sets the console's cookie. To use the token on this page, paste it into Authorize. After 10 failed attempts in a minute from one IP address for one email the response is 429.",
     errors: ["unauthorized", "rate_limited", "overloaded", "temporarily_unavailable"],
     body: loginRequest,
     reply: session,
@@ -58,7 +61,7 @@ export function loginRoute({ db, passwords, limitAttempts, cookie, issue }: Logi
       if (attempt.result === "overloaded") throw overloaded();
       const { user, at: issuedAt } = attempt.result;
       const token = await issue({ id: user.id, clientId: user.client_id }, { issuedAt });
-      // A form on somebody else's page could sign a visitor in to the wrong account.
+      // Without this check a form on another site could sign a visitor in to the wrong account.
       if (!isForeignSite(header("sec-fetch-site"))) setHeader("Set-Cookie", cookie.set(token, LOGIN_TTL_MS));
       return { token, expires_in: LOGIN_TTL_MS / SECOND, user: toSessionUser(user) };
     },

@@ -5,7 +5,7 @@ import { type LoginParts, loginRoute } from "./login-route.ts";
 import { me } from "./schema.ts";
 
 interface AuthParts extends Omit<LoginParts, "issue"> {
-  /** Absent where an identity provider alone issues tokens: there is no login then. */
+  /** Absent when only an identity provider issues tokens; there is no login route then. */
   issue?: LoginParts["issue"] | undefined;
 }
 
@@ -17,8 +17,7 @@ export function authRoutes({ issue, ...parts }: AuthParts): Route[] {
       path: "/api/auth/logout",
       scope: "public",
       summary: "Sign out of the console in this browser",
-      description:
-        "Takes the console's cookie away. A token that was copied elsewhere works until it expires.",
+      description: "Clears the console's cookie. The token itself stays valid until it expires.",
       handle({ header, setHeader }) {
         if (!isForeignSite(header("sec-fetch-site"))) setHeader("Set-Cookie", parts.cookie.clear());
       },
@@ -27,7 +26,7 @@ export function authRoutes({ issue, ...parts }: AuthParts): Route[] {
       method: "get",
       path: "/api/auth/me",
       scope: "any credential",
-      summary: "Who is asking, and what it may do",
+      summary: "Read the caller's client, role and scopes",
       reply: me,
       handle: ({ caller: { clientId, clientName, credential, role, scopes } }) => ({
         client_id: clientId,

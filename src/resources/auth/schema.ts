@@ -15,10 +15,10 @@ export const loginRequest = object(
 export const session = object(
   {
     token: Type.String({
-      description: "For `Authorization: Bearer`",
+      description: "Send it as `Authorization: Bearer <token>`",
       examples: ["eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiJ1c3IifQ.c2lnbmF0dXJl"],
     }),
-    expires_in: Type.Integer({ description: "Seconds", examples: [43_200] }),
+    expires_in: Type.Integer({ description: "Lifetime of the token in seconds", examples: [43_200] }),
     user: object({
       id: prefixedId("usr"),
       name: Type.String({ examples: ["Ada Lovelace"] }),
@@ -37,9 +37,9 @@ export const me = object(
     credential: object({
       type: oneOf(["api_key", "user"]),
       id: Type.String({ examples: ["key_01k9zv3m5q8x7w2r4t6y0a1b2c"] }),
-      name: Type.String({ examples: ["Backend of the shop"] }),
+      name: Type.String({ examples: ["Shop backend"] }),
     }),
-    role: nullable(oneOf(ROLES, { description: "null for an API key" })),
+    role: nullable(oneOf(ROLES, { description: "Null for an API key" })),
     scopes: Type.Array(oneOf(SCOPES)),
   },
   { title: "MeDto" },

@@ -15,16 +15,15 @@ export interface ChatParts {
   platforms: Pick<Platforms, "chat">;
 }
 
-/** What becomes of a call in a channel's name that does not succeed. */
+/** Error codes of a failed call on behalf of a channel. */
 export const CHAT_REFUSALS: readonly ErrorCode[] = ["channel_disconnected", ...PLATFORM_REFUSALS];
 
-/** Whose channel it is, and which. */
 interface ChannelRequest {
   caller: { clientId: string };
   params: { channel_id: string };
 }
 
-/** Says something to the platform in the name of a chatapp channel; the others have nothing of the kind. */
+/** Calls the platform on behalf of a connected chatapp channel. A dead token disconnects the channel. */
 export async function callChat<T>(
   { db, secretBox, platforms }: ChatParts,
   { caller, params }: ChannelRequest,

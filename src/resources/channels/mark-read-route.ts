@@ -2,7 +2,6 @@ import { type Route, route } from "../../http/route.ts";
 import { CHAT_REFUSALS, type ChatParts, callChat } from "./chat-call.ts";
 import { channelParams, markRead } from "./schema.ts";
 
-/** Marking what a person wrote as read. */
 export const markReadRoute = (parts: ChatParts): Route =>
   route({
     method: "post",
@@ -10,7 +9,7 @@ export const markReadRoute = (parts: ChatParts): Route =>
     scope: "messages:send",
     summary: "Mark a received message as read",
     description:
-      "With `typing` the person also sees that you are typing, until you send something or a little while has passed; chatapp channels only.",
+      "With `typing` the person also sees a typing indicator, until you send a message or a short time has passed. Only for chatapp channels.",
     params: channelParams,
     errors: CHAT_REFUSALS,
     body: markRead,

@@ -5,22 +5,22 @@ import { channelParams, mediaParams, uploadedMedia } from "./schema.ts";
 
 const MAX_UPLOAD_BYTES = 10 * 1_048_576;
 
-/** Somebody's file must not act as a page of ours, whatever it says it is. */
+/** Keeps a received file from running as a page of this origin, whatever its type. */
 const UNTRUSTED_FILE_HEADERS = {
   "Content-Disposition": "attachment",
   "Content-Security-Policy": "default-src 'none'; sandbox",
 };
 
-/** Files of a channel pass through from one side to the other; neither direction holds one in memory. */
+/** Files are streamed between caller and platform; neither direction buffers a whole file. */
 export function mediaRoutes(parts: ChatParts): Route[] {
   return [
     route({
       method: "get",
       path: "/api/channels/{channel_id}/media/{media_id}",
       scope: "messages:send",
-      summary: "Download a file that was received",
+      summary: "Download a received file",
       description:
-        "Streams the file from the platform, with the Content-Type it has there; chatapp channels only. Should it break off in the middle, so does the connection. The platform keeps what was received for 7 days.",
+        "Streams the file from the platform, with the Content-Type it has there. If the transfer fails midway, the connection is closed early. The platform keeps received files for 7 days. Only for chatapp channels.",
       params: mediaParams,
       errors: CHAT_REFUSALS,
       reply: { stream: true, mediaType: "*/*" },
@@ -35,9 +35,9 @@ export function mediaRoutes(parts: ChatParts): Route[] {
       method: "post",
       path: "/api/channels/{channel_id}/media",
       scope: "messages:send",
-      summary: "Upload a file, to be sent in messages",
+      summary: "Upload a file to send in messages",
       description:
-        "The body is the file itself, the Content-Type its type. It is streamed to the platform, which decides what it takes; chatapp channels only.",
+        "The body is the file, and the Content-Type is its type. The file is streamed to the platform, which decides which types and sizes it accepts. Only for chatapp channels.",
       params: channelParams,
       errors: CHAT_REFUSALS,
       body: { stream: true, limit: MAX_UPLOAD_BYTES, mediaTypes: ["*/*"] },
@@ -45,7 +45,7 @@ export function mediaRoutes(parts: ChatParts): Route[] {
       reply: uploadedMedia,
       async handle(context) {
         if (context.body.size === 0)
-          throw new ApiError("validation_failed", "The body is empty: it must be the file");
+          throw new ApiError("validation_failed", "The body is empty: send the file as the body");
         const file = { filename: "file", ...context.body };
         return {
           media_id: await callChat(parts, context, ({ media }, number) => media.upload(number, file)),

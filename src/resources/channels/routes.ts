@@ -11,7 +11,7 @@ import { markReadRoute } from "./mark-read-route.ts";
 import { mediaRoutes } from "./media-routes.ts";
 import { channelFilters, channelParams } from "./schema.ts";
 
-/** Whoever works with channels in any way may see them. */
+/** Each scope that involves channels is sufficient to read them. */
 const CHANNEL_READ_SCOPES = ["templates:manage", "messages:send", "webhooks:manage"] as const;
 
 export function channelRoutes(parts: ChatParts): Route[] {
@@ -21,7 +21,7 @@ export function channelRoutes(parts: ChatParts): Route[] {
       method: "get",
       path: "/api/channels",
       scope: CHANNEL_READ_SCOPES,
-      summary: "List the channels, disconnected ones too, newest first",
+      summary: "List channels, including disconnected ones, newest first",
       query: listQuery(channelFilters),
       reply: listOf(channel),
       async handle({ caller, query, cursors }) {
@@ -50,7 +50,7 @@ export function channelRoutes(parts: ChatParts): Route[] {
       scope: "webhooks:manage",
       summary: "Disconnect a channel",
       description:
-        "Its token is erased and `channel.disconnected` (requested) is sent; the channel stays readable, with its history. Messages that were queued for it fail.",
+        "Erases the channel's token and sends `channel.disconnected` with the reason `requested`. Queued messages of the channel fail. The channel and its history stay readable.",
       params: channelParams,
       async handle(context) {
         const exists = await disconnectChannel(db, requestActor(context), context.params.channel_id);

@@ -3,7 +3,9 @@ import { object, oneOf, prefixedId, Type } from "../../schema/types.ts";
 
 export const channelFilters = {
   platform: Type.Optional(oneOf(PLATFORMS)),
-  status: Type.Optional(oneOf(CHANNEL_STATUSES, { description: "Absent: all, disconnected ones too" })),
+  status: Type.Optional(
+    oneOf(CHANNEL_STATUSES, { description: "Default: all, including disconnected channels" }),
+  ),
 };
 
 export const channelParams = object({ channel_id: prefixedId("ch") });
@@ -12,7 +14,7 @@ export const mediaParams = object({
   channel_id: prefixedId("ch"),
   media_id: Type.String({
     pattern: "^\\d{1,32}$",
-    description: "As the platform gave it, with a message or for an upload",
+    description: "The platform's media id, from a received message or an upload",
     examples: ["1037543291543636"],
   }),
 });
@@ -20,7 +22,7 @@ export const mediaParams = object({
 export const uploadedMedia = object(
   {
     media_id: Type.String({
-      description: "Names the file in the content of a message, for 30 days",
+      description: "Use it as `id` in the content of a message; valid for 30 days",
       examples: ["1037543291543636"],
     }),
   },
@@ -30,10 +32,10 @@ export const uploadedMedia = object(
 export const markRead = object({
   message_id: Type.String({
     pattern: "^[\\x21-\\x7e]{1,512}$",
-    description: "The `platform_message_id` of a message that was received",
+    description: "The `platform_message_id` of a received message",
     examples: ["wamid.HBgNNTUxMTk4ODg4Nzc3NxUCABIYFjNFQjBDMUQ4"],
   }),
   typing: Type.Optional(
-    Type.Boolean({ default: false, description: "Whether the person also sees that you are typing" }),
+    Type.Boolean({ default: false, description: "Whether the person also sees a typing indicator" }),
   ),
 });

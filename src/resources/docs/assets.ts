@@ -4,19 +4,19 @@ import { join } from "node:path";
 import swaggerFolder from "swagger-ui-dist/absolute-path.js";
 import { packageRoot } from "../../runtime/package-root.ts";
 
-/** A file that the page asks for, under its own name below the page's address. */
+/** A file of the documentation page, served below the page's path. */
 export interface Asset {
   name: string;
   mediaType: string;
   read(): Promise<Buffer>;
-  /** A digest of its content: an address that names it may be kept for good. */
+  /** A digest of the content: a URL that contains it can be cached indefinitely. */
   version(): Promise<string>;
 }
 
 const SCRIPT = "text/javascript; charset=utf-8";
 const STYLE = "text/css; charset=utf-8";
 
-/** Our own files lie beside the sources, which are there when the built ones run too. */
+/** Our own files are read from src, which is also present when the built code runs. */
 const ownFile = (name: string) => join(packageRoot(), "src/resources/docs/page", name);
 
 const swaggerFile = (name: string) => join(swaggerFolder(), name);
@@ -35,7 +35,7 @@ export const ASSETS: readonly Asset[] = [
   asset("start.js", SCRIPT, ownFile),
 ];
 
-/** The page. It names each asset in the version that it was made for. */
+/** The HTML of the page. Each asset's URL contains its version. */
 export const readDocsHtml = once(async () => {
   let html = await readFile(ownFile("index.html"), "utf8");
   for (const { name, version } of ASSETS)
@@ -45,7 +45,7 @@ export const readDocsHtml = once(async () => {
 
 const digest = (content: Buffer) => createHash("sha256").update(content).digest("hex").slice(0, 12);
 
-/** What the first call makes is kept; a failure is not. */
+/** Caches the result of the first successful call; a failure is not cached. */
 function once<T>(make: () => Promise<T>): () => Promise<T> {
   let cached: Promise<T> | undefined;
   return () => {

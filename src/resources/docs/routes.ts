@@ -3,12 +3,12 @@ import { HTML_REPLY } from "../../http/views/view.ts";
 import { anyQuery } from "../../schema/types.ts";
 import { ASSETS, type Asset, readDocsHtml } from "./assets.ts";
 
-/** Everything comes from here: nothing on the page can load, send or embed anything elsewhere. */
+/** Allows this origin only: the page cannot load, send or embed anything else. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
-  "img-src 'self' data:", // the stylesheet of Swagger UI carries its icons in itself
+  "img-src 'self' data:", // Swagger UI's stylesheet embeds its icons as data URLs
   "connect-src 'self'",
   "base-uri 'none'",
   "form-action 'none'",
@@ -18,11 +18,14 @@ const CONTENT_SECURITY_POLICY = [
 const IMMUTABLE_CACHE_CONTROL = "public, max-age=31536000, immutable";
 
 interface DocsParts {
-  /** Answers the OpenAPI document. Called at the first request: the document describes these routes too. */
+  /**
+   * Returns the OpenAPI document. Called on the first request, because the document describes these routes
+   * too.
+   */
   describe(): object;
 }
 
-/** The interface's own description, for machines and for people. */
+/** The API description, as an OpenAPI document and as a page. */
 export function docsRoutes({ describe }: DocsParts): Route[] {
   let text: string | undefined;
   return [
@@ -30,7 +33,7 @@ export function docsRoutes({ describe }: DocsParts): Route[] {
       method: "get",
       path: "/api/openapi.json",
       scope: "public",
-      summary: "This description, as an OpenAPI 3.1 document",
+      summary: "Get this API description as an OpenAPI 3.1 document",
       query: anyQuery,
       reply: { mediaType: "application/json; charset=utf-8" },
       handle() {
@@ -43,7 +46,7 @@ export function docsRoutes({ describe }: DocsParts): Route[] {
       path: "/api/docs",
       scope: "public",
       undocumented: true,
-      summary: "This description, as a page to read and to try",
+      summary: "Show this API description as an interactive page",
       query: anyQuery,
       reply: HTML_REPLY,
       handle({ setHeader }) {
@@ -57,7 +60,7 @@ export function docsRoutes({ describe }: DocsParts): Route[] {
       path: "/",
       scope: "public",
       undocumented: true,
-      summary: "Leads whoever opens the bare address to the documentation",
+      summary: "Redirect to the documentation",
       query: anyQuery,
       status: 302,
       handle({ setHeader }) {
@@ -74,11 +77,12 @@ const assetRoute = ({ name, mediaType, read, version }: Asset): Route =>
     path: `/api/docs/${name}`,
     scope: "public",
     undocumented: true,
-    summary: `A file of the documentation: ${name}`,
+    summary: `Get a file of the documentation page: ${name}`,
     query: anyQuery,
     reply: { mediaType },
     async handle({ query, setHeader }) {
-      // Another version is a neighbour's, newer or older: kept under that address it would be wrong for a year.
+      // During a deployment another process may serve another version: cached under this URL it would stay
+      // wrong for a year.
       if ((query as { v?: unknown }).v === (await version()))
         setHeader("Cache-Control", IMMUTABLE_CACHE_CONTROL);
       return read();

@@ -20,14 +20,14 @@ export function eventRoutes({ db, notifier }: { db: Database; notifier: QueueNot
       method: "get",
       path: "/api/webhooks/events",
       scope: "webhooks:manage",
-      summary: "List what happened and how far the telling of it is, newest first",
+      summary: "List events and the state of their delivery, newest first",
       query: listQuery(eventFilters),
       reply: listOf(event),
       async handle({ caller, query, cursors }) {
         const { since, until, limit, after, before, ...values } = query;
         const page = pageRequest(query, cursors);
         const filters = { ...values, ...periodOf(query) };
-        // Both are frequent and never meet: a search would walk all of them to find none.
+        // This type never occurs with this key: the query would scan all events of either to find none.
         const isImpossible = values.key && values.type && !isEventOfKey(values.key, values.type);
         const rows = isImpossible ? [] : await listEvents(db, caller.clientId, { page, filters });
         return listById(rows, toEvent, { page, cursors });
@@ -37,7 +37,7 @@ export function eventRoutes({ db, notifier }: { db: Database; notifier: QueueNot
       method: "get",
       path: "/api/webhooks/events/{id}",
       scope: "webhooks:manage",
-      summary: "Read an event, what is sent of it, and each attempt",
+      summary: "Read an event with its payload and delivery attempts",
       params: eventParams,
       reply: eventDetail,
       async handle({ caller, params }) {
@@ -50,9 +50,9 @@ export function eventRoutes({ db, notifier }: { db: Database; notifier: QueueNot
       method: "post",
       path: "/api/webhooks/events/{id}/retry",
       scope: "webhooks:manage",
-      summary: "Send an event now, also one that was delivered before",
+      summary: "Send an event again now, even if it was delivered",
       description:
-        "The schedule of retries begins anew, attempts are counted on. While the event's key is switched off or no webhook_url is set, nothing changes and the answer is 200.",
+        "Restarts the retry schedule; the count of attempts continues. While the event's key is disabled or no webhook_url is set, nothing changes and the response is 200.",
       params: eventParams,
       status: 202,
       reply: retriedEvent,
@@ -72,8 +72,8 @@ export function eventRoutes({ db, notifier }: { db: Database; notifier: QueueNot
       method: "post",
       path: "/api/webhooks/events/retry",
       scope: "webhooks:manage",
-      summary: "Send all events of a time again that failed or were skipped",
-      description: "They never delay fresh events.",
+      summary: "Send all failed or skipped events of a period again",
+      description: "Events that are sent again never delay new events.",
       body: eventReplay,
       status: 202,
       reply: replayedEvents,

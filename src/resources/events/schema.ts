@@ -6,12 +6,12 @@ import { object, oneOf, prefixedId, Type, timestamp } from "../../schema/types.t
 export const eventParams = object({ id: prefixedId("evt") });
 
 const since = timestamp({
-  description: "Occurred then or later",
+  description: "Only events that occurred at or after this time",
   examples: ["2026-11-01T00:00:00.000Z"],
 });
 
 const until = timestamp({
-  description: "Occurred then or earlier",
+  description: "Only events that occurred at or before this time",
   examples: ["2026-11-02T00:00:00.000Z"],
 });
 
@@ -20,7 +20,7 @@ export const eventFilters = {
   key: Type.Optional(oneOf(EVENT_KEYS)),
   type: Type.Optional(oneOf(EVENT_TYPES)),
   channel_id: Type.Optional(prefixedId("ch")),
-  message_id: Type.Optional(prefixedId("msg", { description: "The message of yours that it is about" })),
+  message_id: Type.Optional(prefixedId("msg", { description: "Only events about this outbound message" })),
   since: Type.Optional(since),
   until: Type.Optional(until),
 };
@@ -29,7 +29,8 @@ export const retriedEvent = object(
   {
     ...event.properties,
     redispatched: Type.Boolean({
-      description: "False while its key is switched off or no webhook_url is set; it then stays as it was",
+      description:
+        "False while the event's key is disabled or no webhook_url is set; the event is then unchanged",
     }),
   },
   { title: "RetriedEventDto", examples: [{ ...EVENT_EXAMPLE, redispatched: true }] },
@@ -37,21 +38,23 @@ export const retriedEvent = object(
 
 export const eventReplay = object(
   {
-    status: Type.Optional(oneOf(REPLAYABLE_STATUSES, { description: "Absent: both" })),
+    status: Type.Optional(oneOf(REPLAYABLE_STATUSES, { description: "Default: both" })),
     key: Type.Optional(oneOf(EVENT_KEYS)),
     since,
     until: Type.Optional(until),
-    dry_run: Type.Optional(Type.Boolean({ description: "Count only" })),
+    dry_run: Type.Optional(
+      Type.Boolean({ description: "Only count the events, without sending them again" }),
+    ),
   },
   { title: "RetryEventsDto" },
 );
 
 export const replayedEvents = object(
   {
-    queued: Type.Integer({ minimum: 0, description: "Will be sent again" }),
+    queued: Type.Integer({ minimum: 0, description: "Events that are sent again" }),
     not_redispatched: Type.Integer({
       minimum: 0,
-      description: "Stay as they are, because their key is switched off or no webhook_url is set",
+      description: "Events left unchanged, because their key is disabled or no webhook_url is set",
     }),
   },
   { title: "RetriedEventsDto" },

@@ -25,7 +25,7 @@ export function healthRoutes({ db, redis, metricsText, metricsToken }: HealthPar
       method: "get",
       path: "/healthz",
       scope: "public",
-      summary: "Whether the process lives",
+      summary: "Check that the process is alive",
       query: anyQuery,
       reply: liveness,
       handle: () => ({ status: "ok" as const, version }),
@@ -34,7 +34,7 @@ export function healthRoutes({ db, redis, metricsText, metricsToken }: HealthPar
       method: "get",
       path: "/readyz",
       scope: "public",
-      summary: "Whether requests can be served: 503 while Postgres does not answer",
+      summary: "Check that requests can be served: 503 while Postgres does not answer",
       errors: ["temporarily_unavailable"],
       query: anyQuery,
       reply: readiness,
@@ -53,15 +53,17 @@ export function healthRoutes({ db, redis, metricsText, metricsToken }: HealthPar
       method: "get",
       path: "/metrics",
       scope: "public",
-      summary: "Prometheus metrics, for the operator's token",
-      description: "Takes `METRICS_TOKEN` as its Bearer token, and is not there while that is unset.",
+      summary: "Get Prometheus metrics",
+      description:
+        "Requires `METRICS_TOKEN` as the Bearer token. The response is 404 while `METRICS_TOKEN` is not set.",
       errors: ["unauthorized", "not_found"],
       query: anyQuery,
       reply: { mediaType: metricsText.contentType },
       async handle({ header }) {
-        if (metricsToken === undefined) throw new ApiError("not_found", "There is nothing at this address");
+        if (metricsToken === undefined)
+          throw new ApiError("not_found", "There is no page or endpoint at this address");
         if (!isSameText(header("authorization") ?? "", `Bearer ${metricsToken}`))
-          throw new ApiError("unauthorized", "The metrics token is required");
+          throw new ApiError("unauthorized", "Send METRICS_TOKEN as the Bearer token");
         return metricsText.text();
       },
     }),

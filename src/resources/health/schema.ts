@@ -4,7 +4,7 @@ export const liveness = object({ status: oneOf(["ok"]), version: Type.String({ e
 
 export const readiness = object({
   status: oneOf(["ready", "degraded"], {
-    description: "degraded: Redis is away, nothing is lost without it",
+    description: "`degraded`: Redis is unreachable; requests are served and nothing is lost",
   }),
   postgres: oneOf(["ok"]),
   redis: oneOf(["ok", "away"]),

@@ -19,15 +19,16 @@ export interface DataDeletionParts {
   publicUrl: string;
 }
 
-/** What the platform forwards of the people who once granted something, as its review demands. */
+/** Callbacks that the platform's app review requires: deauthorisation and data deletion. */
 export function dataDeletionRoutes({ db, signatures, publicUrl }: DataDeletionParts): Route[] {
   return [
     route({
       method: "post",
       path: "/platform/deauthorize",
       scope: "public",
-      summary: "A person has removed the app at the platform",
-      description: "What they had connected is revoked. The form field `signed_request` says who it was.",
+      summary: "Receive a deauthorisation callback",
+      description:
+        "A person has removed the app at the platform: everything they had connected is revoked. The form field `signed_request` identifies the person.",
       errors: ["unauthorized", "temporarily_unavailable"],
       query: anyQuery,
       body: FORM_BODY,
@@ -41,9 +42,9 @@ export function dataDeletionRoutes({ db, signatures, publicUrl }: DataDeletionPa
       method: "post",
       path: "/platform/data-deletion",
       scope: "public",
-      summary: "A person wants what we know of them erased",
+      summary: "Receive a data deletion request",
       description:
-        "Answers where they can see that it was done. The form field `signed_request` says who it is.",
+        "Erases what is stored about a person and returns the URL of a confirmation page. The form field `signed_request` identifies the person.",
       errors: ["unauthorized", "temporarily_unavailable"],
       query: anyQuery,
       body: FORM_BODY,
@@ -57,7 +58,7 @@ export function dataDeletionRoutes({ db, signatures, publicUrl }: DataDeletionPa
       method: "get",
       path: "/platform/data-deletion/{confirmation_code}",
       scope: "public",
-      summary: "What was erased, as a page for the person who asked",
+      summary: "Show what was erased, as a page for the person who asked",
       errors: ["temporarily_unavailable"],
       params: dataDeletionParams,
       query: anyQuery,
@@ -71,17 +72,17 @@ export function dataDeletionRoutes({ db, signatures, publicUrl }: DataDeletionPa
   ];
 }
 
-/** Whom the platform has signed for. */
+/** The person named in the platform's signed request. */
 function readSignedUser(body: Buffer, signatures: AppSignatures): PlatformUser {
   const signed = new URLSearchParams(body.toString("utf8")).get("signed_request");
   if (signed === null) throw invalidField("/signed_request", "signed_request is required");
   const request = signatures.parseSignedRequest(signed);
-  if (!request) throw new ApiError("unauthorized", "The signed request is not the platform's");
+  if (!request) throw new ApiError("unauthorized", "signed_request is not signed by the platform");
   const { user_id, issued_at } = request;
   const id = typeof user_id === "number" || typeof user_id === "bigint" ? String(user_id) : user_id;
   if (typeof id !== "string" || !isPlatformId(id))
-    throw invalidField("/signed_request", "signed_request names no user_id");
-  // To the second, so what was connected within it is meant too.
+    throw invalidField("/signed_request", "signed_request has no valid user_id");
+  // issued_at has a resolution of one second: connections made within that second are included.
   const until = typeof issued_at === "number" && issued_at > 0 ? (issued_at + 1) * SECOND : Date.now();
   return { id, until: new Date(Math.min(until, Date.now())) };
 }

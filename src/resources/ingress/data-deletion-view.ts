@@ -6,7 +6,7 @@ const pluralize = (count: number, word: string) => `${count} ${word}${count === 
 const outcomeOf = ({ connections, channels }: DataDeletionRow): string =>
   connections + channels > 0
     ? `We have erased your identity and your access tokens from ${pluralize(connections, "ad connection")} and ${pluralize(channels, "messaging channel")}.`
-    : "There was nothing left that we knew of you.";
+    : "We had no data about you.";
 
 export const dataDeletionView = (row: DataDeletionRow): View => ({
   title: "Your data was erased",

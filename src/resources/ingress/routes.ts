@@ -2,7 +2,7 @@ import type { Route } from "../../http/route.ts";
 import { type DataDeletionParts, dataDeletionRoutes } from "./data-deletion-routes.ts";
 import { type PlatformWebhookParts, platformWebhookRoutes } from "./webhook-routes.ts";
 
-/** What the platforms call. */
+/** The endpoints that the platforms call. */
 export const ingressRoutes = (parts: PlatformWebhookParts & DataDeletionParts): Route[] => [
   ...platformWebhookRoutes(parts),
   ...dataDeletionRoutes(parts),

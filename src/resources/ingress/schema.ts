@@ -1,6 +1,6 @@
 import { object, Type } from "../../schema/types.ts";
 
-/** Names with dots, as the platform writes them; others may stand beside. */
+/** The platform's parameter names contain dots; further parameters are allowed. */
 export const handshake = Type.Object(
   {
     "hub.mode": Type.Optional(Type.String({ examples: ["subscribe"] })),
@@ -12,7 +12,7 @@ export const handshake = Type.Object(
 
 export const acknowledgement = object(
   { received: Type.Literal(true) },
-  { title: "WebhookTakenDto", description: "Written down; the platform need not send it again" },
+  { title: "WebhookTakenDto", description: "Recorded; the platform need not send it again" },
 );
 
 export const dataDeletion = object(

@@ -14,7 +14,7 @@ import { isSameText } from "../../security/same-text.ts";
 import type { Database } from "../../store/database/database.ts";
 import { acknowledgement, handshake } from "./schema.ts";
 
-/** The platforms send up to 3 MB. */
+/** The platforms' webhooks have up to 3 MB. */
 const MAX_WEBHOOK_BYTES = 4 * 1_048_576;
 
 export interface PlatformWebhookParts {
@@ -26,7 +26,7 @@ export interface PlatformWebhookParts {
   metrics: Metrics;
 }
 
-/** The one door of all platforms. */
+/** The webhook endpoint of all platforms. */
 export function platformWebhookRoutes(parts: PlatformWebhookParts): Route[] {
   const { signatures, verifyToken, log } = parts;
   return [
@@ -34,31 +34,35 @@ export function platformWebhookRoutes(parts: PlatformWebhookParts): Route[] {
       method: "get",
       path: "/platform/webhook",
       scope: "public",
-      summary: "The platform's handshake",
-      description: "Echoes `hub.challenge` where `hub.verify_token` is the one that was agreed on.",
+      summary: "Answer a platform's webhook verification",
+      description:
+        "Returns `hub.challenge` if `hub.mode` is `subscribe` and `hub.verify_token` is the configured token.",
       errors: ["invalid_verify_token"],
       query: handshake,
       reply: { mediaType: "text/plain; charset=utf-8" },
       handle({ query }) {
         const isTokenValid = isSameText(query["hub.verify_token"] ?? "", verifyToken);
         if (query["hub.mode"] === "subscribe" && isTokenValid) return query["hub.challenge"] ?? "";
-        throw new ApiError("invalid_verify_token", "This is not the verify token of the app");
+        throw new ApiError(
+          "invalid_verify_token",
+          "hub.mode must be subscribe and hub.verify_token the configured verify token",
+        );
       },
     }),
     route({
       method: "post",
       path: "/platform/webhook",
       scope: "public",
-      summary: "What the platforms tell",
+      summary: "Receive a platform's webhook",
       description:
-        "Signed by the platform in `X-Hub-Signature-256` over the bytes of the body. Answered once every event in it is written down.",
+        "The platform signs the bytes of the body in `X-Hub-Signature-256`. The response follows once every event in the body is recorded.",
       errors: ["unauthorized", "temporarily_unavailable"],
       query: anyQuery,
       body: { limit: MAX_WEBHOOK_BYTES },
       reply: acknowledgement,
       async handle({ body, header, requestId }) {
         if (!signatures.isSigned(body, header("x-hub-signature-256")))
-          throw new ApiError("unauthorized", "The signature is not the platform's");
+          throw new ApiError("unauthorized", "X-Hub-Signature-256 is missing or wrong");
         const startedAt = performance.now();
         const content = readWebhook(openWebhook(body, requestId, log));
         const { counts, unknownAssets } = await receiveWebhook(parts, content);
@@ -78,7 +82,7 @@ export function platformWebhookRoutes(parts: PlatformWebhookParts): Route[] {
   ];
 }
 
-/** Rightly signed and yet not readable is worth a look, for it will come again for days. */
+/** Logs a webhook that is signed but not readable: the platform will send it again for days. */
 function openWebhook(body: Buffer, requestId: string, log: Log): JsonSource {
   try {
     const webhook = openJson(body.toString("utf8"));
@@ -92,7 +96,7 @@ function openWebhook(body: Buffer, requestId: string, log: Log): JsonSource {
 
 const MAX_LOGGED_ASSETS = 5;
 
-/** What was nobody's, for whoever asks why nothing arrives. Only what looks like an id is repeated in the log. */
+/** Names unknown assets in the log, which explains missing events. Ids that look invalid appear as `?`. */
 function describeAssets(unknownAssets: readonly Asset[]): string {
   const names = unknownAssets.map(({ kind, id }) => `${kind} ${isPlatformId(id) ? id : "?"}`);
   return [...new Set(names)].slice(0, MAX_LOGGED_ASSETS).join(", ");

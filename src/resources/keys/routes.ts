@@ -33,7 +33,7 @@ export function keyRoutes({ db, production }: { db: Database; production: boolea
       method: "post",
       path: "/api/keys",
       ...MANAGERS_ONLY,
-      summary: "Make an API key",
+      summary: "Create an API key",
       body: newApiKey,
       status: 201,
       reply: createdApiKey,
@@ -47,7 +47,7 @@ export function keyRoutes({ db, production }: { db: Database; production: boolea
       method: "get",
       path: "/api/keys",
       ...MANAGERS_ONLY,
-      summary: "List the API keys, revoked and expired ones too",
+      summary: "List API keys, including revoked and expired ones",
       query: listQuery({}),
       reply: listOf(apiKey),
       async handle({ caller, query, cursors }) {
@@ -61,7 +61,7 @@ export function keyRoutes({ db, production }: { db: Database; production: boolea
       path: "/api/keys/{id}",
       ...MANAGERS_ONLY,
       summary: "Revoke an API key",
-      description: "Seen by every process within 5 seconds.",
+      description: "Takes effect in every process within 5 seconds.",
       params: keyParams,
       async handle(context) {
         if (!(await revokeKey(db, requestActor(context), context.params.id))) throw noSuchKey();
@@ -71,9 +71,9 @@ export function keyRoutes({ db, production }: { db: Database; production: boolea
       method: "post",
       path: "/api/keys/{id}/rotate",
       ...MANAGERS_ONLY,
-      summary: "Replace an API key by a new one",
+      summary: "Replace an API key with a new one",
       description:
-        "The new key has the name, scopes and expiry of the old one, which works on for the grace.",
+        "The new key has the name, scopes and expiry of the old one. The old key keeps working for `grace_minutes`.",
       errors: ["invalid_state_transition"],
       params: keyParams,
       body: rotation,
@@ -89,22 +89,22 @@ export function keyRoutes({ db, production }: { db: Database; production: boolea
           case "absent":
             throw noSuchKey();
           case "ended":
-            throw invalidTransition("The key has ended: make a new one instead");
+            throw invalidTransition("The key is revoked or expired: create a new one instead");
           case "replaced":
-            throw invalidTransition(`The key was replaced before: rotate ${rotated.by} instead`);
+            throw invalidTransition(`The key was already replaced: rotate ${rotated.by} instead`);
         }
       },
     }),
   ];
 }
 
-/** Beyond it a timestamp has more digits than the wire takes, whatever the time zone made of the year. */
+/** Later times may have a five-digit year in another time zone, which timestamps cannot represent. */
 const MAX_EXPIRY_MS = Date.UTC(9999, 11, 31);
 
 function parseFutureTime(text: string | undefined): Date | null {
   if (text === undefined) return null;
   const time = new Date(text);
-  // A leap second is a valid date-time that no Date can hold, and so neither earlier nor later than anything.
+  // A leap second is a valid date-time but an invalid Date, so that both comparisons are false.
   if (time.getTime() > Date.now() && time.getTime() < MAX_EXPIRY_MS) return time;
-  throw invalidField("/expires_at", "expires_at must be a time in the future, and before the end of 9999");
+  throw invalidField("/expires_at", "expires_at must be in the future and before 9999-12-31");
 }

@@ -1,21 +1,21 @@
 import { entityName, scopes } from "../../schema/tenants.ts";
 import { nullable, object, prefixedId, type Static, Type, timestamp } from "../../schema/types.ts";
 
-const name = entityName("Backend of the shop");
+const name = entityName("Shop backend");
 
 export const apiKey = object(
   {
     id: prefixedId("key"),
     name,
     prefix: Type.String({
-      description: "The beginning of the key",
+      description: "The first characters of the key",
       examples: ["svc_live_01k9zv"],
     }),
-    last4: Type.String({ description: "Its last four characters", examples: ["x7Qd"] }),
+    last4: Type.String({ description: "The last four characters of the key", examples: ["x7Qd"] }),
     scopes,
     created_at: timestamp(),
     expires_at: nullable(timestamp()),
-    last_used_at: nullable(timestamp({ description: "To the minute" })),
+    last_used_at: nullable(timestamp({ description: "Accurate to the minute" })),
     revoked_at: nullable(timestamp()),
   },
   { title: "ApiKeyDto" },
@@ -27,7 +27,7 @@ export const createdApiKey = object(
   {
     ...apiKey.properties,
     key: Type.String({
-      description: "The key itself: this is the only time it is shown",
+      description: "The complete key; it is shown only once",
       examples: ["svc_live_01k9zv3m5q8x7w2r4t6y0a1b2c_4fJ2mQ9sT7vXbN1cK8dL0eR5gH3iW6yZpAoUuEqDx7Q"],
     }),
   },
@@ -39,7 +39,10 @@ export const newApiKey = object(
     name,
     scopes,
     expires_at: Type.Optional(
-      timestamp({ description: "In the future; absent: never", examples: ["2099-12-31T23:59:59.000Z"] }),
+      timestamp({
+        description: "Must be in the future. Default: the key does not expire",
+        examples: ["2099-12-31T23:59:59.000Z"],
+      }),
     ),
   },
   { title: "CreateApiKeyDto" },
@@ -51,7 +54,7 @@ export const rotation = object(
       Type.Integer({
         minimum: 0,
         maximum: 10_080,
-        description: "How long the old key goes on working; absent: not at all",
+        description: "How long the old key keeps working, in minutes. Default: 0",
         examples: [60],
       }),
     ),

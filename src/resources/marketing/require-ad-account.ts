@@ -4,9 +4,12 @@ import { ApiError, notFound } from "../../http/api-error.ts";
 export const accountNotFound = (): ApiError => notFound("ad account");
 
 export const accountRevoked = (): ApiError =>
-  new ApiError("ad_account_revoked", "The platform takes the account's token no more: connect it again");
+  new ApiError(
+    "ad_account_revoked",
+    "The platform no longer accepts the ad account's token: reconnect the account",
+  );
 
-/** 404 for an account that the client does not have, 409 for one whose token is dead. */
+/** 404 for an unknown account, 409 for an account whose token is dead. */
 export async function requireAdAccount(...input: Parameters<typeof openAdAccount>): Promise<AdAccountAccess> {
   const opened = await openAdAccount(...input);
   switch (opened.outcome) {

@@ -1,35 +1,40 @@
 import type { MessageType } from "../../schema/enumerations.ts";
 import { oneOf, openObject, rule, type TSchema, Type } from "../../schema/types.ts";
 
-/** The content of each type of message, in the chat platform's own form. What is not named here passes through. */
+/** The content of each message type, in the chat platform's format. Unknown fields are passed through. */
 
 const requiredText = (example: string) => Type.String({ minLength: 1, examples: [example] });
 
 const text = openObject(
   {
     body: Type.String({ minLength: 1, maxLength: 4096, examples: ["Your order is on its way"] }),
-    preview_url: Type.Optional(
-      Type.Boolean({ description: "Whether the first link is shown with a picture" }),
-    ),
+    preview_url: Type.Optional(Type.Boolean({ description: "Whether to show a preview of the first link" })),
   },
   { title: "TextContent" },
 );
 
 const link = Type.String({
   pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^\\s/?#]\\S*$",
-  description: "Where the platform fetches the file: http or https",
+  description: "http or https URL from which the platform fetches the file",
   examples: ["https://shop.example.com/receipt.pdf"],
 });
 
 const caption = Type.Optional(
-  Type.String({ description: "On photoapp and socialapp it follows as a text", examples: ["Your receipt"] }),
+  Type.String({
+    description: "On photoapp and socialapp it is sent as a text after the file",
+    examples: ["Your receipt"],
+  }),
 );
 
 const media = <P extends Record<string, TSchema>>(type: MessageType, title: string, extraFields: P) =>
   openObject(
     {
       id: Type.Optional(
-        Type.String({ minLength: 1, description: "Of an uploaded file", examples: ["1166"] }),
+        Type.String({
+          minLength: 1,
+          description: "The `media_id` of an uploaded file; chatapp only",
+          examples: ["1166"],
+        }),
       ),
       link: Type.Optional(link),
       ...extraFields,
@@ -37,7 +42,7 @@ const media = <P extends Record<string, TSchema>>(type: MessageType, title: stri
     {
       title,
       allOf: [
-        rule("link", `${type} must have an id or a link, and not both`, {
+        rule("link", `${type} must have either an id or a link`, {
           oneOf: [{ required: ["id"] }, { required: ["link"] }],
         }),
       ],
@@ -85,7 +90,9 @@ const template = openObject(
   {
     name: Type.String({ minLength: 1, maxLength: 512, examples: ["order_update"] }),
     language: openObject({ code: requiredText("pt_BR") }),
-    components: Type.Optional(Type.Array(openObject({}), { description: "The values of its variables" })),
+    components: Type.Optional(
+      Type.Array(openObject({}), { description: "Values for the template's variables" }),
+    ),
   },
   { title: "TemplateContent" },
 );
@@ -94,10 +101,10 @@ const reaction = openObject(
   {
     message_id: Type.String({
       minLength: 1,
-      description: "The platform's id of the message",
+      description: "The platform's id of the message to react to",
       examples: ["wamid.x"],
     }),
-    emoji: Type.String({ description: 'What is felt about it; "" takes it back', examples: ["👍"] }),
+    emoji: Type.String({ description: 'The reaction; "" removes it', examples: ["👍"] }),
   },
   { title: "ReactionContent" },
 );

@@ -8,14 +8,14 @@ import type { SendMessageDto } from "./schema.ts";
 
 const forbidden = (message: string) => Type.Optional(Type.Unsafe<never>({ not: {}, "x-message": message }));
 
-const pagesOnly = (field: string) => forbidden(`${field} is for photoapp and socialapp only`);
+const pagesOnly = (field: string) => forbidden(`${field} is only for photoapp and socialapp channels`);
 
-/** What a page may say at once; a caption is a text of its own there. */
+/** Text limits of pages and photo accounts, where a caption is sent as a separate text. */
 function pageRules(text: TSchema): TSchema {
   const media = (type: string) =>
     Type.Optional(
       openObject({
-        id: forbidden(`${type}.id is for chatapp only: send a link`),
+        id: forbidden(`${type}.id is only for chatapp channels: send a link`),
         caption: Type.Optional(text),
       }),
     );
@@ -28,7 +28,7 @@ function pageRules(text: TSchema): TSchema {
   });
 }
 
-/** What each platform asks beyond the rules for all. */
+/** Rules of each platform, in addition to the common schema. */
 const RULES: Readonly<Record<Platform, TSchema>> = {
   chatapp: openObject({ messaging_type: pagesOnly("messaging_type"), tag: pagesOnly("tag") }),
   photoapp: pageRules(Type.Unsafe<string>({ type: "string", "x-max-bytes": 1000 })),
@@ -37,12 +37,12 @@ const RULES: Readonly<Record<Platform, TSchema>> = {
 
 const RECIPIENT_FORMATS: Readonly<Record<Platform, string>> = {
   chatapp:
-    "a phone number with its country code, 7 to 15 digits of which the first is not 0, or a business-scoped id such as US.13491208655302741918",
-  photoapp: "the id of a person at the account, digits only",
-  socialapp: "the id of a person at the page, digits only",
+    "a phone number with country code (7 to 15 digits, not starting with 0) or a business-scoped id such as US.13491208655302741918",
+  photoapp: "the person's id at the photo account, digits only",
+  socialapp: "the person's id at the page, digits only",
 };
 
-/** How the recipient is named, once nothing is wrong with the message on this platform; else it is refused. */
+/** Returns the kind of recipient; throws a 400 if the message is invalid on the platform. */
 export type PlatformRules = (platform: Platform, message: SendMessageDto) => RecipientKind;
 
 export function createPlatformRules(): PlatformRules {
@@ -52,7 +52,7 @@ export function createPlatformRules(): PlatformRules {
   ) as Record<Platform, Check>;
   return (platform, message) => {
     if (message.platform !== undefined && message.platform !== platform)
-      throw invalidField("/platform", `platform must be the channel's, which is ${platform}`);
+      throw invalidField("/platform", `platform must be ${platform}, the channel's platform`);
     if (platform !== "chatapp" && !isTranslatable(platform, message.type))
       throw unsupported(platform, message);
     const problems = checks[platform](message);
@@ -64,13 +64,13 @@ export function createPlatformRules(): PlatformRules {
 }
 
 function unsupported(platform: Platform, { type }: SendMessageDto): ApiError {
-  const message = `A channel of ${platform} cannot send messages of type ${type}`;
+  const message = `A ${platform} channel cannot send messages of type ${type}`;
   return new ApiError("unsupported_message_type", message, { details: [{ path: "/type", message }] });
 }
 
 function invalidRecipient(platform: Platform, { to }: SendMessageDto): ApiError {
   const message = to.startsWith("+")
-    ? "to must be the number without a leading +"
+    ? "to must be a phone number without the leading +"
     : `to must be ${RECIPIENT_FORMATS[platform]}`;
   return new ApiError("invalid_recipient", message, { details: [{ path: "/to", message }] });
 }

@@ -20,7 +20,7 @@ export function outboundRoutes(parts: OutboundParts): Route[] {
       method: "get",
       path: "/api/outbound/messages",
       scope: "messages:send",
-      summary: "List the messages that were sent, newest first",
+      summary: "List outbound messages, newest first",
       query: listQuery(messageFilters),
       reply: listOf(message),
       async handle({ caller, query, cursors }) {
@@ -36,7 +36,7 @@ export function outboundRoutes(parts: OutboundParts): Route[] {
       method: "get",
       path: "/api/outbound/messages/{message_id}",
       scope: "messages:send",
-      summary: "Read a message and how far it has come",
+      summary: "Read a message and its status",
       params: messageParams,
       reply: message,
       async handle({ caller, params }) {

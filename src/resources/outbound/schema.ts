@@ -12,30 +12,26 @@ import {
 } from "../../schema/types.ts";
 import { CONTENT_SCHEMAS } from "./content.ts";
 
-/** Looked at before all else: what is wrong besides may only follow from it. */
+/** Checked first, because other problems may only follow from a wrong type. */
 const type = oneOf(MESSAGE_TYPES, {
   description:
-    "The content stands under this name, in the chat platform's own form. photoapp and socialapp take text, image, video, audio and reaction, socialapp also document",
+    "The content is in the field of this name, in the chat platform's format. photoapp and socialapp support text, image, video, audio and reaction; socialapp also supports document",
   "x-code": "unsupported_message_type",
 });
 
-/** One content object, and it bears the name of the type. */
+/** Requires exactly one content field, named after the type. */
 const contentRules = MESSAGE_TYPES.flatMap((type) => [
   rule(
     type,
     `${type} is required in a message of type ${type}`,
     implies({ required: ["type"], properties: { type: { const: type } } }, { required: [type] }),
   ),
-  rule(
-    type,
-    `${type} is the content of another type of message: there must be one content, under the name of its type`,
-    {
-      not: {
-        required: ["type", type],
-        properties: { type: { enum: MESSAGE_TYPES.filter((other) => other !== type) } },
-      },
+  rule(type, `${type} does not fit the message type: send exactly one content field, named after the type`, {
+    not: {
+      required: ["type", type],
+      properties: { type: { enum: MESSAGE_TYPES.filter((other) => other !== type) } },
     },
-  ),
+  }),
 ]);
 
 export const sendMessage = object(
@@ -43,7 +39,7 @@ export const sendMessage = object(
     channel_id: prefixedId("ch"),
     to: Type.String({
       description:
-        "chatapp: a phone number with its country code, digits only, or a business-scoped id; elsewhere the id of the person at the page or account",
+        "chatapp: a phone number with country code, digits only, or a business-scoped id. photoapp and socialapp: the person's id at the photo account or page",
       examples: ["5511988887777", "US.13491208655302741918"],
     }),
     type,
@@ -51,21 +47,23 @@ export const sendMessage = object(
     context: Type.Optional(
       object(
         { message_id: Type.String({ minLength: 1, examples: ["wamid.HBgLNTUxMTk4ODg4Nzc3Nw"] }) },
-        { description: "The message that it answers, by the platform's id" },
+        { description: "The message that this one replies to, by the platform's id" },
       ),
     ),
     external_ref: Type.Optional(externalRef),
     messaging_type: Type.Optional(
-      oneOf(MESSAGING_TYPES, { description: "photoapp and socialapp; absent: RESPONSE" }),
+      oneOf(MESSAGING_TYPES, { description: "Only for photoapp and socialapp. Default: RESPONSE" }),
     ),
     tag: Type.Optional(
       Type.String({
         pattern: "^[A-Z_]{1,64}$",
-        description: "photoapp and socialapp",
+        description: "Only for photoapp and socialapp. Required with MESSAGE_TAG",
         examples: ["HUMAN_AGENT"],
       }),
     ),
-    platform: Type.Optional(oneOf(PLATFORMS, { description: "Must be the channel's" })),
+    platform: Type.Optional(
+      oneOf(PLATFORMS, { description: "Optional check: must be the channel's platform" }),
+    ),
   },
   {
     title: "SendMessageDto",
@@ -83,7 +81,7 @@ export const sendMessage = object(
       ...contentRules,
       rule(
         "tag",
-        "messaging_type MESSAGE_TAG needs a tag",
+        "tag is required when messaging_type is MESSAGE_TAG",
         implies(
           { required: ["messaging_type"], properties: { messaging_type: { const: "MESSAGE_TAG" } } },
           { required: ["tag"] },
@@ -103,9 +101,15 @@ export const messageFilters = {
   to: Type.Optional(Type.String({ minLength: 1, maxLength: 160, examples: ["5511988887777"] })),
   external_ref: Type.Optional(externalRef),
   since: Type.Optional(
-    timestamp({ description: "Created then or later", examples: ["2026-11-01T00:00:00.000Z"] }),
+    timestamp({
+      description: "Only messages created at or after this time",
+      examples: ["2026-11-01T00:00:00.000Z"],
+    }),
   ),
   until: Type.Optional(
-    timestamp({ description: "Created then or earlier", examples: ["2026-11-02T00:00:00.000Z"] }),
+    timestamp({
+      description: "Only messages created at or before this time",
+      examples: ["2026-11-02T00:00:00.000Z"],
+    }),
   ),
 };

@@ -20,12 +20,12 @@ export interface SendParts {
 }
 
 const temporarilyUnavailable = () =>
-  new ApiError("temporarily_unavailable", "The message cannot be taken at this moment, please try again");
+  new ApiError("temporarily_unavailable", "The message cannot be accepted right now, please try again");
 
 export function sendRoute({ db, intake, platformOf }: SendParts): Route {
   const checkPlatformRules = createPlatformRules();
 
-  /** Whether it repeats an operation comes before whether its channel is there. */
+  /** A repeated request gets its first reply even if the channel no longer exists. */
   async function replayWithoutChannel(clientId: string, operation: Operation | undefined) {
     const key = operation && (await findIdempotencyKey(db, clientId, operation.id));
     if (key) return operation.replay(key);
@@ -38,7 +38,7 @@ export function sendRoute({ db, intake, platformOf }: SendParts): Route {
     scope: "messages:send",
     idempotent: true,
     summary: "Send a message",
-    description: `It is queued for the channel, and sent as soon as the platform takes it, for up to ${SEND_TTL_MS / HOUR} hours. What becomes of it is told by the events \`message.send_result\` and \`message.status\`, and can be read. Messages to one person go out in the order in which they were accepted.`,
+    description: `Queues the message and sends it as soon as the platform accepts it. The message fails if that takes more than ${SEND_TTL_MS / HOUR} hours. The events \`message.send_result\` and \`message.status\` report the outcome, which can also be read with \`GET /api/outbound/messages/{message_id}\`. Messages to one person are sent in the order in which they were accepted.`,
     errors: [
       "unsupported_message_type",
       "invalid_recipient",
@@ -59,7 +59,7 @@ export function sendRoute({ db, intake, platformOf }: SendParts): Route {
       switch (acceptance.outcome) {
         case "accepted":
           return reply;
-        case "known": // so it has a key
+        case "known": // only possible with an Idempotency-Key
           return (operation as Operation).replay(acceptance.key);
         case "not_connected":
           throw channelNotConnected(acceptance.status);
@@ -91,7 +91,7 @@ const toNewMessage = (body: SendMessageDto, recipientKind: string) => ({
   external_ref: body.external_ref ?? null,
 });
 
-/** What else was said of how to send it, null where nothing was. */
+/** The other send options as JSON; null when there are none. */
 function optionsOf({ context, messaging_type, tag }: SendMessageDto): string | null {
   if (context === undefined && messaging_type === undefined && tag === undefined) return null;
   return JSON.stringify({ context, messaging_type, tag });

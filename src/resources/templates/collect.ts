@@ -2,7 +2,10 @@ import type { Fields } from "../../platforms/client/body.ts";
 import type { PlatformListPage } from "../../platforms/client/list-pages.ts";
 import { unusableAnswer } from "../../platforms/errors/failure.ts";
 
-/** Where a list goes on: behind one of the platform's cursors, and so many items further. Its cursors stand between pages only. */
+/**
+ * A position in a list: after one of the platform's cursors, plus a number of items. The platform has cursors
+ * only between its pages.
+ */
 export interface Position {
   after: string | undefined;
   skip: number;
@@ -11,19 +14,21 @@ export interface Position {
 interface CollectOptions {
   from: Position;
   limit: number;
-  /** What the platform cannot be asked for; absent: all is wanted. */
+  /** A filter that the platform cannot apply; undefined keeps every item. */
   matches?: ((item: Fields) => boolean) | undefined;
 }
 
 export interface Collection {
   found: Fields[];
-  /** Found or not. */
+  /** All items that were read, matching or not. */
   read: Fields[];
-  /** Where the next one is to be looked for; undefined when there is none. */
+  /** The position of the next item; undefined at the end of the list. */
   next: Position | undefined;
 }
 
-/** As many of a platform's list as are wanted, over as many of its pages as that takes, and whether there are more. */
+/**
+ * Reads the platform's pages until `limit` matching items are found, and determines whether there are more.
+ */
 export async function collect(
   readPage: (after: string | undefined) => Promise<PlatformListPage>,
   { from, limit, matches }: CollectOptions,
@@ -44,7 +49,7 @@ export async function collect(
     if (!page.hasMore) return { found, read, next: undefined };
     skip = Math.max(0, skip - page.items.length);
     after = nextCursor(page, seen);
-    // Without a filter of ours the platform's word is enough that there are more.
+    // Without a filter, the platform's `hasMore` is sufficient.
     if (!matches && found.length === limit) return { found, read, next: { after, skip: 0 } };
   }
 }

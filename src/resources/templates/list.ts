@@ -62,8 +62,8 @@ function readTemplates(
 }
 
 /**
- * The platform searches for a name, where we compare it; and each of our words stands for several of its own, for which one
- * cannot ask at once.
+ * The platform's name filter is a search, and each of our statuses stands for several of the platform's,
+ * which it cannot filter in one request. Both are filtered here.
  */
 function matcherOf({ name, status }: Listing): ((item: Fields) => boolean) | undefined {
   if (name === undefined && status === undefined) return undefined;
@@ -76,7 +76,7 @@ function hasStatus(item: Fields, wanted: string): boolean {
   return word === wanted || toTemplateStatus(word) === wanted;
 }
 
-/** Which list a cursor belongs to: in another one its place would mean something else. */
+/** Binds a cursor to its channel and filters: in another list its position would be wrong. */
 const listKey = ({ channel_id, name, status, category, language }: Listing): string =>
   JSON.stringify([channel_id, name, status, category, language]);
 
@@ -101,7 +101,7 @@ async function namespaceOf(parts: TemplateParts, access: ChannelAccess): Promise
   return namespace;
 }
 
-/** Whether the platform was asked for everything that there is. */
+/** True when the platform was asked for all templates. */
 const isUnfiltered = ({ name, category, language, after }: Listing) =>
   [name, category, language, after].every((condition) => condition === undefined);
 

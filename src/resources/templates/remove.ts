@@ -17,7 +17,7 @@ export async function removeTemplate(
   if (answer.outcome === "refused")
     return { success: false, status_code, message: await explainRefusal(parts, access, answer) };
   if (String(answer.body.success) === "false")
-    return { success: false, status_code, message: "The platform did not carry it out" };
+    return { success: false, status_code, message: "The platform did not delete the template" };
   const { wabaId } = number;
   await tryCacheWrite(parts, access, () => deleteTemplates(parts.db, clientId, { wabaId, name, hsmId }));
   return { success: true, status_code };

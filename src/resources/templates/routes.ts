@@ -9,7 +9,10 @@ import type { TemplateParts } from "./template-parts.ts";
 
 export type { TemplateParts } from "./template-parts.ts";
 
-/** What can keep any of these from being done. The platform's refusals of a change are answers. */
+/**
+ * Error codes of every template route. When the platform rejects a change, the response is 200 with its
+ * reason.
+ */
 const COMMON_ERRORS = [
   "not_found",
   "channel_disconnected",
@@ -26,7 +29,7 @@ export function templateRoutes(parts: TemplateParts): Route[] {
       scope: "templates:manage",
       summary: "Submit a template for review",
       description:
-        "The answer is 200 whatever the chat platform said of it: `externalCode` is 200 where it was accepted for review, else the platform's own status beside its `message`. What becomes of the review arrives as `template.status_updated`.",
+        "The response is 200 even if the chat platform rejects the template. `externalCode` is 200 if it was accepted for review; otherwise it is the platform's status, and `message` has the reason. The result of the review arrives as the event `template.status_updated`.",
       errors: COMMON_ERRORS,
       body: submission,
       reply: submitted,
@@ -36,8 +39,9 @@ export function templateRoutes(parts: TemplateParts): Route[] {
       method: "post",
       path: "/api/templates/list",
       scope: "templates:manage",
-      summary: "List the templates of a channel, each translation by itself",
-      description: "As the chat platform has them now, in its order. Without `limit` the answer has all.",
+      summary: "List the templates of a channel, one entry per translation",
+      description:
+        "Reads the templates from the chat platform now, in its order. Without `limit` the response contains all of them.",
       errors: [...COMMON_ERRORS, ...PLATFORM_REFUSALS],
       body: listing,
       reply: listOf(template, { namespace }),
@@ -48,9 +52,9 @@ export function templateRoutes(parts: TemplateParts): Route[] {
       method: "delete",
       path: "/api/templates/delete",
       scope: "templates:manage",
-      summary: "Delete a template, or one translation of it",
+      summary: "Delete a template or one of its translations",
       description:
-        "The answer is 200 whatever the chat platform said of it: `success` tells, and `message` why not. The name of an approved template stays taken for 30 days.",
+        "The response is 200 even if the chat platform rejects the deletion: `success` is then false, and `message` has the reason. The name of an approved template stays reserved for 30 days.",
       errors: COMMON_ERRORS,
       body: deletion,
       reply: deleted,

@@ -19,17 +19,19 @@ const text = (example: string) => Type.String({ examples: [example] });
 const components = Type.Array(Type.Object({}, { additionalProperties: true }), {
   examples: [TEMPLATE.components],
 });
-const status = oneOf(TEMPLATE_STATUSES, { description: "APPROVED always means that it can be sent" });
+const status = oneOf(TEMPLATE_STATUSES, {
+  description: "APPROVED always means that the template can be sent",
+});
 const platformStatus = Type.String({
-  description: "The platform's own word for it",
+  description: "The platform's own status",
   examples: ["IN_APPEAL"],
 });
 const message = Type.String({
-  description: "The chat platform's reason, where it refused",
+  description: "The chat platform's reason for the rejection",
   examples: ["There is already pt_BR content for this template."],
 });
 
-/** Of its content the platform is the judge. */
+/** The platform validates the content. */
 const templateData = Type.Object(
   {
     name: text(TEMPLATE.name),
@@ -39,7 +41,7 @@ const templateData = Type.Object(
   },
   {
     title: "TemplateData",
-    description: "A template in the chat platform's own form; it is passed on as it is, further fields too",
+    description: "A template in the chat platform's format; passed on unchanged, including additional fields",
     additionalProperties: true,
     examples: [TEMPLATE],
   },
@@ -53,7 +55,7 @@ export const submission = object(
 export const submitted = object(
   {
     externalCode: Type.Integer({
-      description: "200: accepted for review. Any other: refused, as the chat platform's HTTP status says it",
+      description: "200 if accepted for review; otherwise the chat platform's HTTP status",
       examples: [200],
     }),
     status: Type.Optional(status),
@@ -79,24 +81,30 @@ export const submitted = object(
 
 export type SubmittedDto = Static<typeof submitted>;
 
-/** Filters of the body; of a list in a body the paging stands there too. */
+/** Filters and paging, both in the body because the list is a POST. */
 export const listing = object(
   {
     channel_id: channelId,
     name: Type.Optional(Type.String({ minLength: 1, maxLength: 512, examples: [TEMPLATE.name] })),
     status: Type.Optional(
       oneOf(PLATFORM_TEMPLATE_STATUSES, {
-        description: "One of our three words with all that they stand for, or another of the platform's",
+        description:
+          "PENDING, APPROVED and REJECTED include the platform's corresponding statuses; any other value matches exactly",
       }),
     ),
     category: Type.Optional(Type.String({ minLength: 1, maxLength: 64, examples: [TEMPLATE.category] })),
     language: Type.Optional(Type.String({ minLength: 1, maxLength: 64, examples: [TEMPLATE.language] })),
     limit: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 100, description: "Rows per page; absent: all", examples: [25] }),
+      Type.Integer({
+        minimum: 1,
+        maximum: 100,
+        description: "Maximum number of templates per page. Default: all",
+        examples: [25],
+      }),
     ),
     after: Type.Optional(
       Type.String({
-        description: "Cursor: rows that follow it, of the same channel and filters",
+        description: "Cursor: return the templates after it. Valid for the same channel and filters only",
         examples: ["WyJjaF8wMWpjOG00dDd2MiJd.m3Vw8kPq2rT5yXb7"],
       }),
     ),
@@ -111,7 +119,7 @@ export type Listing = Static<typeof listing>;
 
 export const template = object(
   {
-    hsm_id: Type.String({ description: "Of this translation", examples: [hsm_id] }),
+    hsm_id: Type.String({ description: "The platform's id of this translation", examples: [hsm_id] }),
     name: Type.Optional(text(TEMPLATE.name)),
     language: Type.Optional(text(TEMPLATE.language)),
     category: Type.Optional(text(TEMPLATE.category)),
@@ -123,7 +131,7 @@ export const template = object(
   },
   {
     title: "TemplateDto",
-    description: "One translation of a template. What the platform did not tell is absent",
+    description: "One translation of a template. Fields that the platform does not report are absent",
     examples: [
       {
         hsm_id,
@@ -141,7 +149,7 @@ export type TemplateDto = Static<typeof template>;
 
 export const namespace = nullable(
   Type.String({
-    description: "Of all templates of the channel's business",
+    description: "Namespace of all templates of the channel's business account",
     examples: ["8f3c2a1e_5b7d_4c9f_a2e4_6d1b0c8e7f53"],
   }),
 );
@@ -152,10 +160,10 @@ export const deletion = object(
     template_name: Type.String({
       minLength: 1,
       maxLength: 512,
-      description: "All its translations are deleted",
+      description: "The template to delete, with all its translations unless `hsm_id` is given",
       examples: [TEMPLATE.name],
     }),
-    hsm_id: Type.Optional(platformId(hsm_id, "Only this translation is deleted")),
+    hsm_id: Type.Optional(platformId(hsm_id, "Delete only this translation")),
   },
   { title: "DeleteTemplateDto" },
 );

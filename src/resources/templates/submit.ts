@@ -38,13 +38,13 @@ export async function submitTemplate(
 
 const ACCEPTED_STATUS = 200;
 
-/** The platform names neither the template nor its language again, but may have put it into another category. */
+/** The platform's answer has no name and language, but may contain another category. */
 const toListedFields = (
   { name, language, category }: Static<typeof submission>["template_data"],
   answer: Fields,
 ): Fields => ({ category, ...answer, name, language });
 
-/** The platform may call an error a success. Then its status must not, for 200 means that it was accepted. */
+/** The platform may report an error with a success status. It becomes 400, because 200 means accepted. */
 const refusalStatus = ({ status }: Refusal) => (status < 400 ? 400 : status);
 
 async function toRefusedReply(

@@ -4,7 +4,7 @@ import { asObject, isObject, omitNullish, textOf } from "../../platforms/client/
 import type { TemplateUpdate } from "../../store/channels/templates.ts";
 import type { TemplateDto } from "./schema.ts";
 
-/** Undefined for what has no id. */
+/** Undefined for an item without an id. */
 export function toTemplate(item: Fields): TemplateDto | undefined {
   const [hsm_id, platformStatus] = [textOf(item.id), textOf(item.status)];
   if (hsm_id === undefined) return undefined;
@@ -28,7 +28,7 @@ interface TemplateSource {
   at: Date;
 }
 
-/** What of it is kept; nothing where its name or language is not known. */
+/** The template as a cache update; none when its name or language is unknown. */
 export function toTemplateUpdates(
   template: TemplateDto,
   { clientId, wabaId, at }: TemplateSource,

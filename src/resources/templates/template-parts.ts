@@ -13,17 +13,20 @@ export interface TemplateParts {
   platforms: Pick<Platforms, "chat">;
 }
 
-/** A refusal is answered as the platform said it; but a client whose token is dead hears of it all the same. */
+/**
+ * Returns the platform's reason. A dead token also disconnects the channel, which sends an event to the
+ * client.
+ */
 export async function explainRefusal(
   { db }: TemplateParts,
   { row }: ChannelAccess,
   { verdict, error, status }: Refusal,
 ): Promise<string> {
   if (verdict === "token_dead") await invalidateChannelToken(db, row);
-  return error?.userMessage ?? error?.message ?? `The platform refused with status ${status}`;
+  return error?.userMessage ?? error?.message ?? `The platform rejected the request with status ${status}`;
 }
 
-/** The platform is the truth: that something of it could not be kept here must not hide what it has done. */
+/** Logs a failed cache write instead of throwing: the platform has already carried out the request. */
 export async function tryCacheWrite(
   { log }: TemplateParts,
   { row }: ChannelAccess,

@@ -17,7 +17,7 @@ export interface PasswordParts {
 
 const wrongOldPassword = () => invalidField("/old_password", "old_password is not the current password");
 
-/** One's own with the old one; anybody's by an owner. */
+/** Users change their own password with the old one; owners change any password. */
 export function passwordRoute(parts: PasswordParts): Route {
   return route({
     method: "post",
@@ -26,16 +26,16 @@ export function passwordRoute(parts: PasswordParts): Route {
     consoleOnly: true,
     summary: "Change a password",
     description:
-      "One's own with `old_password`, or anybody's by an owner. Tokens issued before are refused from then on, also the caller's own: sign in again.",
+      "Users change their own password with `old_password`; owners can change any user's password. Tokens that were issued to the user before are rejected from then on, including the caller's own: sign in again.",
     errors: ["role_insufficient", "overloaded"],
     params: userParams,
     body: newPassword,
     async handle(context) {
       const { caller, params, body } = context;
       const isOwn = params.id === caller.credential.id;
-      // Whose password it is stands in the path: here the role cannot be looked at before the input.
+      // The path names the user, so the role cannot be checked before the input.
       if (!isOwn && caller.role !== "owner")
-        throw new ApiError("role_insufficient", "Only an owner changes the password of somebody else");
+        throw new ApiError("role_insufficient", "Only an owner can change another user's password");
       const replaces = isOwn ? await oldPasswordHash(parts, context) : undefined;
       const input = { id: params.id, password: body.password, replaces };
       const change = await changePassword(parts, requestActor(context), input);
@@ -47,14 +47,14 @@ export function passwordRoute(parts: PasswordParts): Route {
 
 type PasswordContext = RequestContext<"any credential", typeof userParams, undefined, typeof newPassword>;
 
-/** The hash that the old password was found to fit. */
+/** Returns the stored hash, which old_password matches. */
 async function oldPasswordHash(
   { db, passwords, limitAttempts }: PasswordParts,
   { address, params, body }: PasswordContext,
 ): Promise<string> {
   const { old_password: oldPassword } = body;
   if (oldPassword === undefined)
-    throw invalidField("/old_password", "old_password is required for one's own password");
+    throw invalidField("/old_password", "old_password is required to change your own password");
   const row = await findUserCredential(db, params.id);
   if (!row) throw noSuchUser();
   const { password_hash: hash } = row;

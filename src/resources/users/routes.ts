@@ -27,7 +27,7 @@ export function userRoutes(parts: PasswordParts): Route[] {
       method: "get",
       path: "/api/users",
       ...MANAGERS_ONLY,
-      summary: "List the users",
+      summary: "List users",
       query: listQuery({}),
       reply: listOf(user),
       async handle({ caller, query, cursors }) {
@@ -40,9 +40,9 @@ export function userRoutes(parts: PasswordParts): Route[] {
       method: "post",
       path: "/api/users",
       ...MANAGERS_ONLY,
-      summary: "Add a user",
+      summary: "Create a user",
       description:
-        "Without a password one is generated and shown in the answer, once. Only an owner makes an owner.",
+        "Without `password`, one is generated and returned in this response only. Only an owner can create an owner.",
       errors: ["overloaded"],
       body: newUser,
       status: 201,
@@ -55,9 +55,10 @@ export function userRoutes(parts: PasswordParts): Route[] {
             const { outcome, row, ...password } = made;
             return { ...toUser(row), ...password };
           }
-          // Perhaps by another client's user: an email names one person over all clients, which cannot be kept from the caller.
+          // The email may belong to another client's user. Emails are unique across clients, which the
+          // response cannot hide.
           case "email_taken":
-            throw invalidField("/email", "email is in use already");
+            throw invalidField("/email", "email is already in use");
           case "overloaded":
             throw overloaded();
         }
@@ -67,8 +68,9 @@ export function userRoutes(parts: PasswordParts): Route[] {
       method: "patch",
       path: "/api/users/{id}",
       ...MANAGERS_ONLY,
-      summary: "Change a user's name, role or admission",
-      description: "Seen by every process within 5 seconds. The last enabled owner stays one.",
+      summary: "Change a user's name or role, or disable the user",
+      description:
+        "Takes effect in every process within 5 seconds. The last enabled owner cannot be disabled or given another role.",
       errors: ["invalid_state_transition"],
       params: userParams,
       body: userChanges,
@@ -85,7 +87,10 @@ export function userRoutes(parts: PasswordParts): Route[] {
           case "needs owner":
             throw needsOwner();
           case "last owner":
-            throw new ApiError("invalid_state_transition", "This is the last owner, and stays one");
+            throw new ApiError(
+              "invalid_state_transition",
+              "The last owner cannot be disabled or given another role",
+            );
         }
       },
     }),

@@ -23,7 +23,7 @@ export const createdUser = object(
     ...user.properties,
     password: Type.Optional(
       Type.String({
-        description: "Only where none was given: the generated one, shown this once",
+        description: "The generated password, shown only once; absent if the request contained one",
         examples: ["hT4mQ8sZ2vXbN6cK9dLr"],
       }),
     ),
@@ -47,8 +47,8 @@ export const newPassword = object(
     old_password: Type.Optional(
       Type.String({
         maxLength: 256,
-        description: "Required for one's own",
-        examples: ["the one before"],
+        description: "Required to change your own password",
+        examples: ["the old password"],
       }),
     ),
   },

@@ -4,7 +4,9 @@ import type { WebhookConfigRow } from "../../store/tenants/webhook-configs.ts";
 
 type VisibleConfig = Pick<WebhookConfigRow, "webhook_url" | "secret_last4" | "disabled_keys">;
 
-/** The configuration as its client sees it: all addresses, all switches, nothing of the token but its end. */
+/**
+ * The configuration as its client sees it: all URLs and switches, but only the last characters of the token.
+ */
 export function toWebhookConfig(row: VisibleConfig) {
   const { webhook_url: base, secret_last4: last4, disabled_keys } = row;
   const toEndpoint = (key: EventKey) => {

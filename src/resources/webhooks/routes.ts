@@ -29,7 +29,7 @@ export function webhookRoutes(parts: WebhookParts): Route[] {
       method: "get",
       path: "/api/webhooks/config",
       scope: "webhooks:manage",
-      summary: "Read where your events go",
+      summary: "Read the webhook configuration",
       reply: webhookConfig,
       handle: async ({ caller }) => toWebhookConfig(await findWebhookConfig(db, caller.clientId)),
     }),
@@ -37,9 +37,9 @@ export function webhookRoutes(parts: WebhookParts): Route[] {
       method: "patch",
       path: "/api/webhooks/config",
       scope: "webhooks:manage",
-      summary: "Set where your events go, and the token they carry",
+      summary: "Set the webhook URL and token",
       description:
-        "The address must be reachable from the Internet, by https. Setting or clearing the token ends the grace of a former one.",
+        "`webhook_url` must be an https URL that is reachable from the internet. Setting or clearing the token ends the grace period of the previous token.",
       body: configChanges,
       reply: webhookConfig,
       async handle(context) {
@@ -53,7 +53,7 @@ export function webhookRoutes(parts: WebhookParts): Route[] {
       method: "patch",
       path: "/api/webhooks/dispatch/{platform}",
       scope: "webhooks:manage",
-      summary: "Switch the events of a platform or service on or off",
+      summary: "Enable or disable the events of a platform or service",
       errors: ["unknown_dispatch_key"],
       params: switchParams,
       body: switchState,
@@ -61,7 +61,7 @@ export function webhookRoutes(parts: WebhookParts): Route[] {
       async handle(context) {
         const { platform: key } = context.params;
         if (!isDispatchKey(key))
-          throw new ApiError("unknown_dispatch_key", `The dispatch keys are ${DISPATCH_KEYS.join(", ")}`);
+          throw new ApiError("unknown_dispatch_key", `platform must be one of ${DISPATCH_KEYS.join(", ")}`);
         const { enabled } = context.body;
         return toWebhookConfig(await switchDispatch(db, requestActor(context), { key, enabled }));
       },
@@ -70,9 +70,9 @@ export function webhookRoutes(parts: WebhookParts): Route[] {
       method: "post",
       path: "/api/webhooks/config/generate-secret",
       scope: "webhooks:manage",
-      summary: "Make a new token",
+      summary: "Generate a new webhook token",
       description:
-        "The answer is the only one that shows it. During the grace deliveries have two signatures, the new token's first; x-webhook-token carries the new one at once.",
+        "The token is shown only in this response. During the grace period deliveries have two signatures, the new token's first; `x-webhook-token` carries the new token immediately.",
       body: secretRotation,
       status: 201,
       reply: generatedSecret,
@@ -85,7 +85,7 @@ export function webhookRoutes(parts: WebhookParts): Route[] {
   ];
 }
 
-/** The address in the form in which it is kept; null: none from now on. */
+/** Returns the URL as it is stored: null to clear it, undefined to leave it unchanged. */
 async function validateAddress(given: string | undefined, rules: AddressRules) {
   if (given === undefined) return undefined;
   if (given === "") return null;

@@ -8,21 +8,23 @@ const EXAMPLE_TOKEN = "whsec_pVvyWnTq0cUo3mB6s1dGx8kYhR2eJ5zL7aFi9NQtXkE=";
 const endpointFields = (example: string) => ({
   url: nullable(
     Type.String({
-      description: "Where the events are sent; null while no webhook_url is set",
+      description: "Where these events are sent; null while no webhook_url is set",
       examples: [example],
     }),
   ),
-  events: Type.Array(oneOf(EVENT_TYPES), { description: "What is sent there" }),
+  events: Type.Array(oneOf(EVENT_TYPES), { description: "The types of event that are sent to this URL" }),
 });
 
-const enabled = Type.Boolean({ description: "While it is off, its events are recorded as skipped" });
+const enabled = Type.Boolean({
+  description: "While false, these events are recorded as `skipped` and not sent",
+});
 
 const platform = object(
   {
     enabled,
     ...endpointFields("https://shop.example.com/herald/chat"),
     routes: Type.Array(object(endpointFields("https://shop.example.com/herald/chat/receiveMessage")), {
-      description: "Events that have an address of their own",
+      description: "Types of event that have their own URL",
     }),
   },
   { title: "PlatformDispatchDto" },
@@ -33,19 +35,19 @@ const service = object(
   { title: "ServiceDispatchDto" },
 );
 
-/** The same schema under each of the names. */
+/** An object with the same schema for each name. */
 const objectOf = <const K extends string, S extends TSchema>(names: readonly K[], schema: S) =>
   object(Object.fromEntries(names.map((name) => [name, schema])) as Record<K, S>);
 
 export const webhookConfig = object(
   {
     webhook_url: Type.String({
-      description: 'The base address of your backend; "" while none is set',
+      description: 'The base URL of your backend; "" while none is set',
       examples: ["https://shop.example.com/herald"],
     }),
     webhook_secret_set: Type.Boolean({ description: "Whether a token is set" }),
     webhook_secret_hint: Type.String({
-      description: 'The end of the token; "" while none is set',
+      description: 'The last characters of the token; "" while none is set',
       examples: [`whsec_…${EXAMPLE_TOKEN.slice(-4)}`],
     }),
     configured: Type.Boolean({ description: "Whether webhook_url is set" }),
@@ -80,7 +82,7 @@ export const configChanges = object(
         maxLength: MAX_ADDRESS_CHARS,
         pattern: "^[^\\s\\p{Cc}]*$",
         "x-message": `webhook_url must have at most ${MAX_ADDRESS_CHARS} characters, none of them a space or control character`,
-        description: 'https, without user, query and fragment; "" clears it',
+        description: 'https, without user name, query and fragment; "" clears it',
         examples: ["https://shop.example.com/herald"],
       }),
     ),
@@ -89,7 +91,7 @@ export const configChanges = object(
         Type.String({
           pattern: "^[\\x21-\\x7e]{16,256}$",
           "x-message": "webhook_secret must have 16 to 256 visible ASCII characters",
-          description: "A token of your own, 16 to 256 visible ASCII characters; null clears it",
+          description: "Your own token, 16 to 256 visible ASCII characters; null clears it",
           examples: ["a-token-of-your-own-choice"],
         }),
       ),
@@ -98,7 +100,7 @@ export const configChanges = object(
   { title: "UpdateWebhookConfigDto" },
 );
 
-/** Any text, because an unknown one is refused under a code of its own. */
+/** Any text: an unknown key has its own error code. */
 export const switchParams = object({
   platform: Type.String({
     description: `A dispatch key: ${DISPATCH_KEYS.join(", ")}`,
@@ -114,7 +116,7 @@ export const secretRotation = object(
       Type.Integer({
         minimum: 0,
         maximum: 10_080,
-        description: "How long deliveries are signed with the former token too; absent: not at all",
+        description: "How long deliveries are also signed with the previous token, in minutes. Default: 0",
         examples: [60],
       }),
     ),
@@ -125,7 +127,7 @@ export const secretRotation = object(
 export const generatedSecret = object(
   {
     webhook_secret: Type.String({
-      description: "The token: this is the only time it is shown",
+      description: "The complete token; it is shown only once",
       examples: [EXAMPLE_TOKEN],
     }),
   },
@@ -135,7 +137,9 @@ export const generatedSecret = object(
 export const testEvent = object(
   {
     key: Type.Optional(
-      oneOf(EVENT_KEYS, { description: "Whose address it is sent to; absent: webhook_url itself" }),
+      oneOf(EVENT_KEYS, {
+        description: "The key to whose URL the event is sent. Default: webhook_url itself",
+      }),
     ),
   },
   { title: "TestWebhookDto" },
@@ -144,13 +148,16 @@ export const testEvent = object(
 export const testResult = object(
   {
     event_id: prefixedId("evt"),
-    delivered: Type.Boolean({ description: "Whether your backend answered with a 2xx" }),
+    delivered: Type.Boolean({ description: "Whether your backend answered with a 2xx status" }),
     status_code: nullable(
-      Type.Integer({ description: "What your backend answered; null: nothing", examples: [200] }),
+      Type.Integer({
+        description: "The status of your backend's answer; null if there was none",
+        examples: [200],
+      }),
     ),
     duration_ms: Type.Integer({ minimum: 0, examples: [123] }),
     error: nullable(
-      Type.String({ description: "Why it was not delivered, in a few words", examples: ["HTTP 503"] }),
+      Type.String({ description: "Why the event was not delivered; null if it was", examples: ["HTTP 503"] }),
     ),
   },
   {

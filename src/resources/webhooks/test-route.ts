@@ -11,7 +11,7 @@ export const testRoute = (parts: TestEventParts): Route =>
     path: "/api/webhooks/test",
     scope: "webhooks:manage",
     summary: "Send a test event now",
-    description: `One attempt, whatever the switches say, within ${DELIVERY_DEADLINE_MS / SECOND} seconds. The event is of the type webhook.test, has empty data and is in the history like any other.`,
+    description: `Makes one attempt, even if the key is disabled, with a timeout of ${DELIVERY_DEADLINE_MS / SECOND} seconds. The event has the type \`webhook.test\` and empty data, and is listed with the other events.`,
     errors: ["webhook_not_configured"],
     body: testEvent,
     reply: testResult,

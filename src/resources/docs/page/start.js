@@ -1,4 +1,4 @@
-/** The service itself, wherever this page was opened: "Try it out" must not leave its origin. */
+/** The base URL of the service that serves this page: "Try it out" must stay on its origin. */
 const service = new URL("..", window.location.href).href.replace(/\/$/, "");
 
 function show(description) {
@@ -16,7 +16,7 @@ function show(description) {
 
 function complain() {
   const notice = document.querySelector(".notice");
-  notice.textContent = "The reference could not be loaded. Please try again in a moment.";
+  notice.textContent = "The API reference could not be loaded. Please try again in a moment.";
   notice.setAttribute("role", "alert");
 }
 

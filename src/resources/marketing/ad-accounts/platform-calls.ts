@@ -17,7 +17,10 @@ export interface AdAccountParts {
   platforms: Pick<Platforms, "ads">;
 }
 
-/** Asks for the news of an account that has become active. It is active whatever comes of that; the token check asks again. */
+/**
+ * Subscribes to the changes of an account that has become active. On failure the account stays active, and
+ * the token check job retries.
+ */
 export async function subscribeActiveAccount(
   parts: AdAccountParts,
   row: AdAccountRow,
@@ -34,7 +37,7 @@ export async function subscribeActiveAccount(
   } catch (error) {
     if (!isTokenDead(error)) log.error("ad_account.subscribe_failed", { client, ad_account, err: error });
   }
-  // It may have turned out to be revoked.
+  // A dead token, detected above, revokes the account.
   const current = await findAdAccount(db, client, id).catch(() => undefined);
   return current ?? row;
 }

@@ -18,7 +18,7 @@ export function adAccountRoutes(parts: AdAccountParts): Route[] {
       method: "get",
       path: "/api/marketing/ad-accounts",
       scope: "marketing:read",
-      summary: "List the connected ad accounts, newest first",
+      summary: "List ad accounts, newest first",
       query: listQuery(adAccountFilters),
       reply: listOf(adAccount),
       async handle({ caller, query, cursors }) {
@@ -45,9 +45,9 @@ export function adAccountRoutes(parts: AdAccountParts): Route[] {
       path: "/api/marketing/ad-accounts/{id}",
       scope: "marketing:manage",
       gate: "terms",
-      summary: "Activate an ad account, or pause it",
+      summary: "Activate or disable an ad account",
       description:
-        "Only an active account operates. Activating it also asks the ad platform to tell us of its changes; where that fails it is tried again later, but where the platform calls the token dead on that occasion the answer has `revoked`. A revoked account must be connected again.",
+        "Herald works only with active accounts. Activating an account also subscribes to its changes at the ad platform; if that fails, it is retried later. If the platform rejects the token on this occasion, the account in the response is `revoked`. A revoked account must be connected again.",
       errors: ["invalid_state_transition", "ad_account_revoked"],
       params: adAccountParams,
       body: chosenStatus,
@@ -67,9 +67,9 @@ export function adAccountRoutes(parts: AdAccountParts): Route[] {
       path: "/api/marketing/ad-accounts/{id}/refresh",
       scope: "marketing:manage",
       gate: "terms",
-      summary: "Read an ad account anew from the ad platform",
+      summary: "Refresh an ad account from the ad platform",
       description:
-        "Whatever has changed there is also sent as `ad_account.updated`. The service's own `status` stays as it is, unless the platform calls the token dead: then every account that shares it becomes revoked.",
+        "Reads the account from the ad platform now. Changes are also sent as `ad_account.updated`. Herald's own `status` does not change, unless the platform rejects the token: then every account with this token becomes `revoked`.",
       errors: ["ad_account_revoked", ...PLATFORM_REFUSALS],
       params: adAccountParams,
       reply: adAccount,
@@ -86,6 +86,9 @@ function statusRefusal({ outcome }: Exclude<StatusChangeOutcome, { outcome: "set
     case "revoked":
       return accountRevoked();
     case "never_active":
-      return new ApiError("invalid_state_transition", "An account that was never active cannot be disabled");
+      return new ApiError(
+        "invalid_state_transition",
+        "An ad account that was never active cannot be disabled",
+      );
   }
 }

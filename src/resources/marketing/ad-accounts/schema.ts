@@ -3,12 +3,14 @@ import { AD_ACCOUNT_STATUSES } from "../../../schema/enumerations.ts";
 import { object, oneOf, Type } from "../../../schema/types.ts";
 
 export const adAccountFilters = {
-  status: Type.Optional(oneOf(AD_ACCOUNT_STATUSES, { description: "Absent: all, revoked ones too" })),
+  status: Type.Optional(
+    oneOf(AD_ACCOUNT_STATUSES, { description: "Default: all, including revoked accounts" }),
+  ),
   q: Type.Optional(
     Type.String({
       minLength: 1,
       maxLength: 200,
-      description: "Part of the name or of the ad platform's id, in any case",
+      description: "Part of the name or of the ad platform's id, case-insensitive",
       examples: ["coffee"],
     }),
   ),
@@ -17,13 +19,13 @@ export const adAccountFilters = {
 export const adAccountParams = object({
   id: Type.String({
     format: "uuid",
-    description: "The service's own id, not the ad platform's",
+    description: "Herald's id of the ad account, not the ad platform's",
     examples: ["0192f3a8-5c1d-7e6b-9a40-3f2b7e6a1d90"],
   }),
 });
 
 export const chosenStatus = object({
   status: oneOf(SETTABLE_STATUSES, {
-    description: "`active`: operates. `disabled`: pauses, stays connected",
+    description: "`active`: Herald works with the account. `disabled`: paused, but still connected",
   }),
 });

@@ -16,7 +16,7 @@ const callbackParam = (name: string, minLength: 0 | 1) =>
     }),
   );
 
-/** What the ad platform appends to the address; it may well append more. */
+/** Parameters that the ad platform appends to the redirect URL; it may append others. */
 const callbackQuery = openObject({
   code: callbackParam("code", 1),
   state: callbackParam("state", 1),
@@ -25,14 +25,14 @@ const callbackQuery = openObject({
   error_description: callbackParam("error_description", 0),
 });
 
-/** Where the ad platform's login sends people back who were not sent by a program with an address of its own. */
+/** The default redirect_uri of the ad platform's login, for clients that have no own page for it. */
 export function callbackRoute(addresses: CallbackAddresses): Route {
   return route({
     method: "get",
     path: "/console/oauth",
     scope: "public",
     undocumented: true,
-    summary: "What to do after the ad platform's login, as a page; it changes nothing and calls nobody",
+    summary: "Show how to continue after the ad platform's login; changes nothing and calls no platform",
     query: callbackQuery,
     reply: HTML_REPLY,
     handle({ query, setHeader }) {
@@ -49,8 +49,8 @@ export function callbackRoute(addresses: CallbackAddresses): Route {
 const missingCallbackParams = () =>
   new ApiError(
     "validation_failed",
-    "This page is where the ad platform's login sends people back, with a code and a state or with an error; the address has none of them",
+    "The ad platform's login redirects to this page with a code and a state, or with an error; the address has none of them",
   );
 
 const missingParam = (name: string) =>
-  invalidField(`/${name}`, `${name} is missing from the address with which the ad platform sent you back`);
+  invalidField(`/${name}`, `${name} is missing from the address to which the ad platform redirected you`);

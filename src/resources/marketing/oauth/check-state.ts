@@ -21,14 +21,14 @@ export async function checkState(
 ): Promise<void> {
   const read = states.read(state, [clientId, redirectUri]);
   if (read.outcome !== "valid") throw unusableState(STATE_ERRORS[read.outcome]);
-  if (!(await consumeState(db, read))) throw unusableState("The state was used before");
+  if (!(await consumeState(db, read))) throw unusableState("The state was already used");
 }
 
 const STATE_ERRORS = {
-  invalid: "The state was not made for this client and this redirect_uri",
+  invalid: "The state was not issued for this client and redirect_uri",
   expired: "The state has expired",
 } as const;
 
-export const RETRY_ADVICE = "ask for a new address, and send the person to the dialog again";
+export const RETRY_ADVICE = "request a new login URL and send the person there again";
 
 const unusableState = (reason: string) => new ApiError("missing_permission", `${reason}: ${RETRY_ADVICE}`);

@@ -5,7 +5,7 @@ interface ExchangeParams {
   redirectUri: string;
 }
 
-/** The command that exchanges a code, to be pasted into any shell whatever the values are. The key stays in its variable. */
+/** Returns a curl command that is safe to paste into any shell. The API key stays in a variable. */
 export const exchangeCommand = ({ publicUrl, code, state, redirectUri }: ExchangeParams): string =>
   [
     `curl -sS ${shellQuote(`${publicUrl}/api/marketing/oauth/exchange`)}`,
@@ -21,8 +21,8 @@ const toJsonObject = (texts: Record<string, string>): string =>
     .join(", ")}}`;
 
 /**
- * Inside a JSON string, without a sign that some shell takes for its own even in single quotes (fish a double backslash,
- * csh an exclamation mark), and without one that a person who reads the command before running it would not see.
+ * Escapes JSON string content, including characters that some shells interpret within single quotes (fish: a
+ * double backslash, csh: an exclamation mark) and characters that a reader would not see.
  */
 const escapeText = (text: string): string =>
   text.replaceAll(

@@ -10,7 +10,7 @@ interface AuthorizationCode {
   clientId: string;
 }
 
-/** All that the platform has to say of what the person granted; any of it missing, there is no grant. */
+/** Exchanges the code and reads everything that a grant needs; if any step fails, there is no grant. */
 export async function obtainGrant(
   { tokens, accounts }: Pick<Platforms["ads"], "tokens" | "accounts">,
   { code, redirectUri, clientId }: AuthorizationCode,
@@ -25,7 +25,7 @@ export async function obtainGrant(
   checkPermissions(permissions);
   const { userId = "" } = inspection;
   if (!inspection.valid || !isPlatformId(userId))
-    throw unusableAnswer("The platform did not say whose token it is");
+    throw unusableAnswer("The platform did not name the owner of the token");
   return {
     platformUserId: userId,
     token,

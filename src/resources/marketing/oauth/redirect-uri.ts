@@ -1,14 +1,17 @@
 import { invalidField } from "../../../http/api-error.ts";
 
-const INVALID_ADDRESS_MESSAGE = "must be an https address, or an http one on localhost";
+const INVALID_ADDRESS_MESSAGE = "must be an https URL, or an http URL on localhost";
 const LOCAL_HOSTS = ["localhost", "127.0.0.1", "[::1]"];
 
-/** What a person cannot be sent back to, in the order of telling. It is passed on to the letter, so nothing is mended. */
+/**
+ * Reasons to reject a redirect_uri, in the order of the checks. The URL is passed on unchanged, so nothing is
+ * normalised.
+ */
 const REDIRECT_URI_PROBLEMS: readonly { applies(text: string, url: URL): boolean; message: string }[] = [
   { applies: (text) => !/^https?:\/\/[^/\\]/i.test(text), message: INVALID_ADDRESS_MESSAGE },
   {
     applies: (text) => !/^[\x21-\x7e]+$/.test(text),
-    message: "must be encoded: visible ASCII characters alone",
+    message: "must be percent-encoded: visible ASCII characters only",
   },
   { applies: (text) => text.includes("#"), message: "must have no fragment" },
   {
@@ -21,7 +24,7 @@ const REDIRECT_URI_PROBLEMS: readonly { applies(text: string, url: URL): boolean
   },
 ];
 
-/** 400 for an address to which no person may be sent with a code. */
+/** Throws a 400 for a URL to which no code may be sent. */
 export function checkRedirectUri(text: string): void {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   const problem = url

@@ -35,9 +35,9 @@ export function oauthRoutes({ db, secretBox, states, settings, platforms }: Oaut
       method: "get",
       path: "/api/marketing/oauth/url",
       scope: "marketing:manage",
-      summary: "Get the address of the ad platform's login dialog",
+      summary: "Get the URL of the ad platform's login dialog",
       description:
-        "Send the person who has the ad accounts to `url`. They come back to `redirect_uri` with `code` and `state`, which go into the exchange: the code within half a minute, the state within ten minutes, each once.",
+        "Send the person who has access to the ad accounts to `url`. The dialog redirects them to `redirect_uri` with `code` and `state`. Pass both to the exchange, and only once: the code within half a minute, the state within ten minutes.",
       query: urlQuery,
       reply: oauthUrl,
       handle({ caller, query }) {
@@ -55,7 +55,7 @@ export function oauthRoutes({ db, secretBox, states, settings, platforms }: Oaut
       gate: "terms",
       summary: "Connect the ad accounts that a person has granted",
       description:
-        "All or nothing; an empty list where no account was granted. New accounts, and those that were revoked, become `available`; others keep their state and take the new token. `ad_account.connected` is sent for each that is new or back. The state is used up by the first exchange that it is good for, whatever becomes of that.",
+        "Connects all granted accounts or none; the list is empty if no account was granted. New accounts and accounts that were revoked become `available`, and `ad_account.connected` is sent for each of them. Other accounts keep their status and use the new token. The state is single-use: it is consumed even when the exchange fails.",
       errors: ["missing_permission", ...PLATFORM_REFUSALS],
       body: exchange,
       reply: Type.Array(adAccount),
@@ -72,12 +72,15 @@ export function oauthRoutes({ db, secretBox, states, settings, platforms }: Oaut
   ];
 }
 
-/** The state is used up, and the code most likely too: what else might be tried again cannot. */
+/** The state is consumed, and most likely the code too, so that the request cannot be retried. */
 function throwAsFinal(error: unknown): never {
   throw error instanceof PlatformFailure ? notRetryableApiError(error, RETRY_ADVICE) : error;
 }
 
-/** What a person declined before, they are asked for again: else they could never change their mind. */
+/**
+ * `rerequest` asks again for permissions that the person declined before; otherwise they could never grant
+ * them.
+ */
 function dialogUrl(
   { AD_DIALOG_URL, PLATFORM_APP_ID }: OauthParts["settings"],
   { redirect_uri, state }: { redirect_uri: string; state: string },

@@ -10,7 +10,7 @@ export const urlQuery = object({
     Type.String({
       maxLength: MAX_URI_LENGTH,
       description:
-        "Where the dialog sends the person back, with `code` and `state`: an https address, or an http one on localhost. Absent: a page of the service that says what to do",
+        "Where the dialog redirects the person, with `code` and `state`: an https URL, or an http URL on localhost. Default: a page of Herald that shows the next step",
       examples: [EXAMPLE_REDIRECT_URI],
     }),
   ),
@@ -23,14 +23,14 @@ export const oauthUrl = object(
       examples: ["https://www.example.com/v26.0/dialog/oauth?client_id=1900000000000001&response_type=code"],
     }),
     state: Type.String({
-      description: "Comes back with the person, and goes into the exchange",
+      description: "Returned with the person; pass it to the exchange",
       examples: [EXAMPLE_STATE],
     }),
     redirect_uri: Type.String({
-      description: "The same in the exchange, to the letter",
+      description: "Pass exactly this value to the exchange",
       examples: [EXAMPLE_REDIRECT_URI],
     }),
-    expires_at: timestamp({ description: "Until when the state can be used" }),
+    expires_at: timestamp({ description: "When the state expires" }),
   },
   { title: "OauthUrlResponseDto" },
 );
@@ -39,13 +39,13 @@ export const exchange = object({
   code: Type.String({
     minLength: 1,
     maxLength: 4_096,
-    description: "As it stands in the address to which the person was sent back",
+    description: "The `code` parameter of the URL to which the person was redirected",
     examples: ["AQDx3kq"],
   }),
   redirect_uri: Type.String({
     minLength: 1,
     maxLength: MAX_URI_LENGTH,
-    description: "Exactly as it was given or answered when the address was asked for",
+    description: "Exactly the `redirect_uri` that was returned with the login URL",
     examples: [EXAMPLE_REDIRECT_URI],
   }),
   state: Type.String({ minLength: 1, maxLength: 1_024, examples: [EXAMPLE_STATE] }),

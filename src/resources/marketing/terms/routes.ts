@@ -32,7 +32,7 @@ const toPerson = ({
 });
 
 function notCurrent(current: string): ApiError {
-  const message = `The terms in force are version ${current}`;
+  const message = `The version in force is ${current}`;
   const details = [{ path: "/version", message }];
   return new ApiError("terms_version_not_current", message, { details, extra: { current_version: current } });
 }
@@ -43,7 +43,7 @@ export function termsRoutes({ db }: { db: Database }): Route[] {
       method: "get",
       path: "/api/marketing/terms",
       scope: "marketing:read",
-      summary: "Which version of the terms is in force, and whether it is accepted",
+      summary: "Read which version of the terms is in force and whether it is accepted",
       reply: termsStatus,
       handle: async ({ caller }) => toStatus(await readTermsStatus(db, caller.clientId)),
     }),
@@ -51,7 +51,7 @@ export function termsRoutes({ db }: { db: Database }): Route[] {
       method: "get",
       path: "/api/marketing/terms/text",
       scope: "marketing:read",
-      summary: "Read the terms in force",
+      summary: "Read the text of the terms in force",
       reply: termsText,
       async handle() {
         const { version, text } = await findTermsInForce(db);
@@ -65,7 +65,7 @@ export function termsRoutes({ db }: { db: Database }): Route[] {
       scope: "marketing:manage",
       summary: "Accept the terms in force for the client",
       description:
-        "Opens everything under /api/marketing that creates or changes something, until a new version is published. A second time changes nothing.",
+        "The requests under /api/marketing that connect or change something require this acceptance. A newly published version must be accepted again. Accepting a version twice changes nothing.",
       errors: ["terms_version_not_current"],
       body: acceptance,
       reply: termsStatus,

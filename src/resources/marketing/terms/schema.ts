@@ -5,11 +5,11 @@ const version = (description: string) => Type.String({ description, examples: ["
 
 export const termsStatus = object(
   {
-    version: version("The version in force: what to send when accepting"),
+    version: version("The version in force; send it to accept the terms"),
     accepted: Type.Boolean({ description: "Whether the client has accepted the version in force" }),
     accepted_at: nullable(
       timestamp({
-        description: "When a version was last accepted, in force or not; null where none ever was",
+        description: "When the client last accepted a version, in force or not; null if it never did",
       }),
     ),
     accepted_by: nullable(
@@ -19,13 +19,13 @@ export const termsStatus = object(
           name: Type.String({ examples: ["Ada Lovelace"] }),
           email: nullable(
             Type.String({
-              description: "Null where the identity provider did not tell it",
+              description: "Null when the identity provider does not provide it",
               examples: ["ada@example.com"],
             }),
           ),
           role: oneOf(MANAGING_ROLES),
         },
-        { description: "Who did it, as they were then" },
+        { description: "Who accepted it, as recorded at that time" },
       ),
     ),
     current_version_accepted: Type.Boolean({ description: "The same as `accepted`" }),
