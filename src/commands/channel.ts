@@ -12,7 +12,7 @@ const ID_FLAGS = {
 } as const;
 type IdName = keyof typeof ID_FLAGS;
 
-/** Which ids name a channel of each platform, what it speaks for first. */
+/** The ids that a channel of each platform requires, its own asset first. */
 const REQUIRED_IDS: Readonly<Record<Platform, readonly [IdName, ...IdName[]]>> = {
   chatapp: ["phoneNumberId", "wabaId"],
   photoapp: ["photoappUserId", "pageId"],
@@ -24,18 +24,18 @@ const platformId = (about: string) => optional({ ...OPTION.platformId, about });
 export const CHANNEL_COMMANDS: readonly Command[] = [
   defineCommand({
     name: "channel add",
-    summary: "Connect a channel, or give one a new token; the platform is not asked",
+    summary: "Connect a channel or replace its token, without calling the platform",
     options: {
       client: required(OPTION.client),
       platform: required(OPTION.platform),
       token: required(OPTION.token),
-      phoneNumberId: platformId("chatapp: the number's id at the platform"),
-      wabaId: platformId("chatapp: its business account"),
-      pageId: platformId("socialapp, photoapp: the page"),
-      photoappUserId: platformId("photoapp: the account"),
+      phoneNumberId: platformId("chatapp: id of the phone number at the platform"),
+      wabaId: platformId("chatapp: id of the number's business account"),
+      pageId: platformId("socialapp and photoapp: id of the page"),
+      photoappUserId: platformId("photoapp: id of the photo account"),
       name: optional(OPTION.name),
       externalRef: optional(OPTION.externalRef),
-      takeOver: flag("disconnect it from another client that has it"),
+      takeOver: flag("disconnect the channel from another client that has it"),
     },
     async run({ client, platform, token, name: displayName, externalRef, takeOver, ...ids }, context) {
       const asset = toAsset(platform, ids);
@@ -50,16 +50,16 @@ export const CHANNEL_COMMANDS: readonly Command[] = [
 
 type ChannelIds = Record<IdName, string | undefined>;
 
-/** Takes the ids that the platform needs, and no other. */
+/** Requires the ids of the platform and rejects all others. */
 function toAsset(platform: Platform, ids: ChannelIds): ChannelAsset {
   const requiredIds = REQUIRED_IDS[platform];
   for (const name of Object.keys(ID_FLAGS) as IdName[]) {
     const [isRequired, isGiven] = [requiredIds.includes(name), ids[name] !== undefined];
     if (isRequired && !isGiven) throw new UsageError(`${ID_FLAGS[name]} is required for ${platform}`);
-    if (isGiven && !isRequired) throw new UsageError(`${ID_FLAGS[name]} does not belong to ${platform}`);
+    if (isGiven && !isRequired) throw new UsageError(`${ID_FLAGS[name]} is not used for ${platform}`);
   }
   return { platform, ...Object.fromEntries(requiredIds.map((name) => [name, ids[name]])) } as ChannelAsset;
 }
 
 const takenMessage = (platform: Platform, ids: ChannelIds) =>
-  `another client has the ${platform} channel ${ids[REQUIRED_IDS[platform][0]]}; add --take-over to disconnect it there`;
+  `another client has connected the ${platform} channel ${ids[REQUIRED_IDS[platform][0]]}; add --take-over to disconnect it there`;

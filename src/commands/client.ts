@@ -6,7 +6,7 @@ import { flag, OPTION, required } from "./options.ts";
 export const CLIENT_COMMANDS: readonly Command[] = [
   defineCommand({
     name: "client create",
-    summary: "Make a client",
+    summary: "Create a client",
     options: { name: required(OPTION.name) },
     async run({ name }, { db }) {
       const { id } = await createClient(db, name);
@@ -15,7 +15,7 @@ export const CLIENT_COMMANDS: readonly Command[] = [
   }),
   defineCommand({
     name: "client list",
-    summary: "List the clients",
+    summary: "List clients",
     options: {},
     async run(_, { db }) {
       const rows = await listClients(db);
@@ -24,17 +24,19 @@ export const CLIENT_COMMANDS: readonly Command[] = [
   }),
   defineCommand({
     name: "client delete",
-    summary: "Erase a client and everything of it",
+    summary: "Delete a client and all its data",
     options: {
       id: required(OPTION.client),
-      yes: flag("do not ask for the client's name first"),
+      yes: flag("do not ask for confirmation"),
     },
     async run({ id, yes }, context) {
       const { name } = await requireClient(context, id);
       if (!yes) {
-        context.say(`This erases everything of "${name}", for good. Type its name to go on:`);
+        context.say(
+          `This permanently deletes "${name}" and all its data. Type the client's name to confirm:`,
+        );
         if ((await context.readLine()) !== name)
-          throw new CommandError("that is not its name; nothing was erased");
+          throw new CommandError("the name does not match; nothing was deleted");
       }
       await deleteClient(context.db, id);
       return { client_id: id, erased: true };

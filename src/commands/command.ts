@@ -7,32 +7,32 @@ import type { UserTokens } from "../security/user-tokens.ts";
 import type { Database } from "../store/database/database.ts";
 import type { Progress } from "./progress.ts";
 
-/** What a verb works with. Settings are read and connections opened when a verb first touches them. */
+/** The dependencies of a command. Settings are read and connections opened on first access. */
 export interface CommandContext {
   env: Environment;
   readonly config: Config;
   readonly db: Database;
-  /** Still dialling when it is first touched, and silent when it is away. */
+  /** Connects on first access, and logs nothing when Redis is unreachable. */
   readonly redis: RedisClient;
   readonly passwords: Passwords;
   readonly tokens: UserTokens;
   readonly secretBox: SecretBox;
-  /** Who sits at it, for the audit log. */
+  /** The operator's name, for the audit log. */
   operator: string;
-  /** Says something beside the result, which alone goes to standard output. */
+  /** Prints a line beside the result; only the result goes to standard output. */
   say(line: string): void;
-  /** A line from standard input. */
+  /** Reads a line from standard input. */
   readLine(): Promise<string>;
   progress(label: string, total: number): Progress;
 }
 
-/** An option of a verb: how its text becomes a value. Throws UsageError for one that does not. */
+/** An option of a command. `parse` throws UsageError for an invalid value. */
 export interface Option<T> {
   about: string;
-  /** Shown in the help as what follows; a switch has none. */
+  /** Name of the value in the help text; a flag has none. */
   placeholder?: string;
   required: boolean;
-  /** May be given as `-` and is then read from standard input, so that it stands in no history. */
+  /** `-` reads the value from standard input, which keeps it out of the shell history. */
   secret?: true;
   parse(text: string): T;
 }
@@ -42,34 +42,34 @@ type Options = Record<string, Option<unknown>>;
 type Values<O extends Options> = { [K in keyof O]: O[K] extends Option<infer T> ? T : never };
 
 interface CommandDefinition<O extends Options, R extends object> {
-  /** `client create`: a noun and what is done to it, or a single word. */
+  /** A group and a verb, such as `client create`, or a single word. */
   name: string;
   summary: string;
   options: O;
   run(values: Values<O>, context: CommandContext): Promise<R>;
-  /** The result for a person, where fields or a table do not say it best. */
+  /** Formats the result for people; default: a table or one line per field. */
   show?(result: R): string;
-  /** Whether the result is a failure although there is something to show. */
+  /** True when the exit code is 1 although there is a result to show. */
   isFailure?(result: R): boolean;
 }
 
-/** A verb of the command line as data, its types folded away. */
+/** A command as data, without its type parameters. */
 export type Command = CommandDefinition<Options, object>;
 
 export const defineCommand = <O extends Options, R extends object>(
   definition: CommandDefinition<O, R>,
 ): Command => definition as unknown as Command;
 
-/** The command was understood, but cannot be done: said on standard error, exit code 1. */
+/** A valid command that cannot be carried out: printed on standard error, exit code 1. */
 export class CommandError extends Error {
   override name = "CommandError";
 }
 
-/** Too many passwords wait to be hashed in this process. */
+/** Too many passwords are waiting to be hashed in this process. */
 export const overloadedError = (): CommandError =>
-  new CommandError("there is too much to do at this moment, please try again");
+  new CommandError("too many passwords are being hashed at the moment, please try again");
 
-/** The command was not understood: exit code 2. */
+/** An invalid command line: exit code 2. */
 export class UsageError extends Error {
   override name = "UsageError";
 }

@@ -12,14 +12,20 @@ import { OPTION, optional, parseOneOf, required } from "./options.ts";
 export const EVENTS_COMMANDS: readonly Command[] = [
   defineCommand({
     name: "events replay",
-    summary: "Send a client's events of a time again that failed or were skipped; fresh ones go first",
+    summary: "Send a client's failed or skipped events of a period again; new events go first",
     options: {
       client: required(OPTION.client),
-      since: required({ ...OPTION.time, about: `occurred then or later, ${OPTION.time.about}` }),
-      until: optional({ ...OPTION.time, about: "occurred then or earlier (now when absent)" }),
+      since: required({
+        ...OPTION.time,
+        about: `events that occurred at or after this time, ${OPTION.time.about}`,
+      }),
+      until: optional({
+        ...OPTION.time,
+        about: "events that occurred at or before this time (default: now)",
+      }),
       status: optional({
         placeholder: "STATUS",
-        about: `${REPLAYABLE_STATUSES.join(", ")} (both when absent)`,
+        about: `${REPLAYABLE_STATUSES.join(", ")} (default: both)`,
         parse: parseOneOf(REPLAYABLE_STATUSES),
       }),
       key: optional(OPTION.eventKey),
@@ -41,8 +47,8 @@ export const EVENTS_COMMANDS: readonly Command[] = [
     },
     show: ({ queued, not_redispatched: left }) =>
       left === 0
-        ? `sent again: ${queued}`
-        : `sent again: ${queued}; left: ${left}, whose key is switched off, or there is no webhook_url`,
+        ? `queued again: ${queued}`
+        : `queued again: ${queued}; left unchanged: ${left}, because their key is disabled or no webhook_url is set`,
   }),
 ];
 

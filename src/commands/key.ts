@@ -8,14 +8,14 @@ import { readAllPages } from "./read-all-pages.ts";
 export const KEY_COMMANDS: readonly Command[] = [
   defineCommand({
     name: "key create",
-    summary: "Make an API key; its text is shown this once",
+    summary: "Create an API key; it is shown only once",
     options: {
       client: required(OPTION.client),
       name: required(OPTION.name),
       scopes: required(OPTION.scopes),
       expires: optional({
         ...OPTION.duration,
-        about: "ends after this time, such as 90d (never when absent)",
+        about: "lifetime of the key, such as 90d (default: does not expire)",
       }),
     },
     async run({ client, name, scopes, expires }, context) {
@@ -38,7 +38,7 @@ export const KEY_COMMANDS: readonly Command[] = [
   }),
   defineCommand({
     name: "key revoke",
-    summary: "Revoke an API key; every process refuses it within 5 seconds",
+    summary: "Revoke an API key; every process rejects it within 5 seconds",
     options: { id: required(OPTION.key) },
     async run({ id }, context) {
       const clientId = await findApiKeyOwner(context.db, id);

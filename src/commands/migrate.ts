@@ -3,7 +3,7 @@ import { type Command, defineCommand } from "./command.ts";
 
 export const MIGRATE_COMMAND: Command = defineCommand({
   name: "migrate",
-  summary: "Apply the migrations that the database lacks",
+  summary: "Apply pending database migrations",
   options: {},
   run: async (_, { config }) => ({ applied: await applyMigrations(config.DATABASE_DIRECT_URL) }),
 });

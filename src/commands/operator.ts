@@ -2,7 +2,7 @@ import type { AuditActor } from "../store/tenants/audit-log.ts";
 import { findClient } from "../store/tenants/clients.ts";
 import { type CommandContext, CommandError } from "./command.ts";
 
-/** Something done to a client at the command line, as the audit log knows it. */
+/** The actor of a command in the audit log. */
 export const operatorActor = ({ operator }: CommandContext, clientId: string): AuditActor => ({
   clientId,
   credential: { type: "operator", id: "herald", name: operator },
@@ -10,7 +10,7 @@ export const operatorActor = ({ operator }: CommandContext, clientId: string): A
   requestId: null,
 });
 
-/** The client that an option names. */
+/** Returns the client; throws a CommandError if it does not exist. */
 export async function requireClient({ db }: CommandContext, clientId: string) {
   const client = await findClient(db, clientId);
   if (!client) throw new CommandError(`there is no client ${clientId}`);

@@ -19,7 +19,10 @@ export const flag = (about: string): Option<boolean | undefined> => ({
   parse: () => true,
 });
 
-/** Takes what the API takes in the field of this name. Compiled when it is asked: most commands ask for none or one. */
+/**
+ * Validates as the API does for the field of this name. Compiles on use, because most commands need few
+ * schemas.
+ */
 function parseAsApiField<S extends TSchema>(field: string, schema: S): (text: string) => Static<S> {
   return (text) => {
     const [problem] = createValidator().json(object({ [field]: schema }))({ [field]: text });
@@ -43,12 +46,12 @@ function parseDuration(text: string): number {
   const [, count, unit = ""] = /^(\d{1,9})([smhd])$/.exec(text) ?? [];
   const milliseconds = Number(count) * (UNITS_MS[unit] ?? Number.NaN);
   if (!(milliseconds > 0 && milliseconds <= MAX_DURATION_MS))
-    throw new UsageError("must be a time such as 90d, 12h, 30m or 15s, at most 3650d");
+    throw new UsageError("must be a duration such as 90d, 12h, 30m or 15s, at most 3650d");
   return milliseconds;
 }
 
 function parseClientId(text: string): string {
-  if (!isClientId(text)) throw new UsageError("must be a client's id (a UUID)");
+  if (!isClientId(text)) throw new UsageError("must be a client id (a UUID)");
   return text;
 }
 
@@ -58,43 +61,44 @@ function parseScopes(text: string): Scope[] {
 }
 
 const parsePrefixedId = (prefix: IdPrefix) => (text: string) => {
-  if (!isPrefixedId(text, prefix)) throw new UsageError(`must be a whole id: ${prefix}_ and 26 characters`);
+  if (!isPrefixedId(text, prefix))
+    throw new UsageError(`must be a complete id: ${prefix}_ and 26 characters`);
   return text;
 };
 
-/** The options that several verbs share, each described once. */
+/** Options that several commands share. */
 export const OPTION = {
   client: { placeholder: "ID", about: "the client's id", parse: parseClientId },
   user: { placeholder: "ID", about: "the user's id", parse: parsePrefixedId("usr") },
   key: { placeholder: "ID", about: "the key's id", parse: parsePrefixedId("key") },
-  name: { placeholder: "NAME", about: "what it is called", parse: parseAsApiField("name", entityName("")) },
+  name: { placeholder: "NAME", about: "display name", parse: parseAsApiField("name", entityName("")) },
   email: {
     placeholder: "EMAIL",
-    about: "what the user signs in with",
+    about: "email to sign in with",
     parse: parseAsApiField("email", email),
   },
   role: { placeholder: "ROLE", about: ROLES.join(", "), parse: parseOneOf(ROLES) },
   password: {
     placeholder: "PASSWORD",
-    about: "8 characters or more, or - to read it from standard input; generated when absent",
+    about: "at least 8 characters, or - to read it from standard input (default: generated)",
     secret: true,
     parse: parseAsApiField("password", password),
   },
   platform: { placeholder: "PLATFORM", about: PLATFORMS.join(", "), parse: parseOneOf(PLATFORMS) },
   platformId: {
     placeholder: "ID",
-    about: "its id at the platform",
+    about: "id at the platform",
     parse: parseAsApiField("id", { ...platformId(""), "x-message": "id must have 1 to 32 digits" }),
   },
   token: {
     placeholder: "TOKEN",
-    about: "what the platform gives access with, or - to read it from standard input",
+    about: "access token of the platform, or - to read it from standard input",
     secret: true,
     parse: parseAsApiField("token", platformToken),
   },
   externalRef: {
     placeholder: "REF",
-    about: "the client's own name for it",
+    about: "the client's own reference",
     parse: parseAsApiField("external_ref", externalRef),
   },
   scopes: { placeholder: "SCOPES", about: `comma-separated: ${SCOPES.join(", ")}`, parse: parseScopes },

@@ -1,4 +1,4 @@
-/** What a person reads: a table for `{ data: [...] }`, else one line per field. */
+/** Formats a result for people: a table for `{ data: [...] }`, otherwise one line per field. */
 export function toText(result: object): string {
   const { data } = result as { data?: unknown };
   if (Array.isArray(data)) return data.length === 0 ? "none" : toTable(data as Record<string, unknown>[]);

@@ -1,7 +1,7 @@
-/** How far a long verb has come. */
+/** The progress bar of a long command. */
 export interface Progress {
   advance(by: number): void;
-  /** Takes the bar away, so that the result stands alone. */
+  /** Removes the bar, so that only the result remains. */
   end(): void;
 }
 
@@ -12,7 +12,7 @@ interface Screen {
   write(text: string): unknown;
 }
 
-/** A bar on a terminal; nothing where nobody watches. */
+/** Draws only on a terminal. */
 export function createProgress(screen: Screen, label: string, total: number): Progress {
   let done = 0;
   let lastLine = "";

@@ -9,18 +9,19 @@ const CONNECT_TIMEOUT_MS = 5 * SECOND;
 export const QUEUE_COMMANDS: readonly Command[] = [
   defineCommand({
     name: "queue status",
-    summary: "Show what waits in each stream, for how long, what is in hand, and the open breakers",
+    summary:
+      "Show depth, oldest due entry, entries in flight, parked entries and open circuit breakers of each stream",
     options: {},
     async run(_, { db, redis, config, say }): Promise<{ data: StreamStatus[] }> {
       await awaitConnection(redis, CONNECT_TIMEOUT_MS);
       const data = await queueStatus({ db, redis, partitions: partitionsOf(config) });
       if (!data.every(isComplete))
         say(
-          "Redis gives no answer: depth, parked and open_breakers are not known; herald doctor looks further",
+          "Redis does not answer: depth, parked and open_breakers are unknown; run herald doctor for details",
         );
       return { data };
     },
-    // A script that watches the queue must not take half an answer for a whole one.
+    // Scripts that watch the queue must not take a partial result for a complete one.
     isFailure: ({ data }) => !data.every(isComplete),
   }),
 ];

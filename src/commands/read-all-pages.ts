@@ -2,7 +2,7 @@ import type { PageRequest } from "../store/database/paging.ts";
 
 const PAGE_ROWS = 500;
 
-/** All rows of a list, read page by page. */
+/** Reads all rows of a list, page by page. */
 export async function readAllPages<Row extends { id: string }>(
   read: (page: PageRequest) => Promise<Row[]>,
 ): Promise<Row[]> {

@@ -15,14 +15,14 @@ const BATCH_ROWS = 500;
 
 interface RotationResult {
   rotated: number;
-  /** Sealed by a key that ENCRYPTION_KEYS does not have, or written anew while it ran. */
+  /** Secrets encrypted with a key that ENCRYPTION_KEYS lacks, or written during the run. */
   left: number;
 }
 
 export const SECRETS_COMMANDS: readonly Command[] = [
   defineCommand({
     name: "secrets rotate",
-    summary: "Encrypt every stored secret with the first of ENCRYPTION_KEYS",
+    summary: "Re-encrypt all stored secrets with the first key of ENCRYPTION_KEYS",
     options: {},
     async run(_, { db, secretBox, progress }): Promise<RotationResult> {
       const columns = await findSealedColumns(db);
@@ -34,13 +34,13 @@ export const SECRETS_COMMANDS: readonly Command[] = [
     },
     show: ({ rotated, left }) =>
       left === 0
-        ? `${rotated} secrets encrypted anew; the other keys of ENCRYPTION_KEYS are needed no more`
-        : `${rotated} secrets encrypted anew, ${left} are left: run it again, with the keys they were encrypted by`,
+        ? `${rotated} secrets re-encrypted; the other keys of ENCRYPTION_KEYS are no longer needed`
+        : `${rotated} secrets re-encrypted, ${left} are left: run it again with the keys they were encrypted with`,
     isFailure: ({ left }) => left > 0,
   }),
 ];
 
-/** What another key has sealed, or another one under the same name. */
+/** Counts secrets encrypted with another key, or with a different key of the same name. */
 async function countStale(db: Database, columns: readonly SealedColumn[], box: SecretBox): Promise<number> {
   let count = 0;
   for (const column of columns)
@@ -67,14 +67,14 @@ async function rotateColumn({ db, secretBox, bar }: RotationParts, column: Seale
   }
 }
 
-/** Nothing for what cannot be opened: it stays as it is, and is counted as left. */
+/** Empty for a secret that cannot be decrypted: it stays unchanged and counts as left. */
 function reseal(secretBox: SecretBox, column: SealedColumn, value: SealedValue) {
   const secret = tryOpen(secretBox, column, value);
   if (secret === undefined) return [];
   return [{ ...value, replacement: secretBox.seal(secret, sealedContext({ ...column, id: value.id })) }];
 }
 
-/** The secret, or undefined where none of the keys opens it. */
+/** The secret; undefined when none of the keys decrypts it. */
 export function tryOpen(
   box: SecretBox,
   column: SealedColumn,

@@ -10,27 +10,27 @@ const MAX_FILE_BYTES = 256 * KIB;
 export const TERMS_COMMANDS: readonly Command[] = [
   defineCommand({
     name: "terms publish",
-    summary: "Put a new version of the terms of advertising in force; every client must accept it anew",
+    summary: "Publish a new version of the advertising terms; every client must accept it again",
     options: {
       version: required({ placeholder: "VERSION", about: "such as 2026-11-01", parse: parseVersion }),
       file: required({
         placeholder: "FILE",
-        about: `the text, in UTF-8, at most ${MAX_FILE_BYTES / KIB} KiB`,
+        about: `text file in UTF-8, at most ${MAX_FILE_BYTES / KIB} KiB`,
         parse: (text: string) => text,
       }),
     },
     async run({ version, file }, context) {
       const published = await publishTerms(context.db, { version, text: await readTermsFile(file) });
       if (published.outcome === "exists")
-        throw new CommandError(`version ${version} was published before: a new text needs a new version`);
+        throw new CommandError(`version ${version} already exists: publish a new text under a new version`);
       const { row, former, clientsToReaccept } = published;
-      context.say(`clients that had accepted ${former} and must accept anew: ${clientsToReaccept}`);
+      context.say(`clients that accepted ${former} and must accept the new version: ${clientsToReaccept}`);
       return { version: row.version, published_at: row.published_at };
     },
   }),
   defineCommand({
     name: "terms current",
-    summary: "Show which version of the terms of advertising is in force",
+    summary: "Show which version of the advertising terms is in force",
     options: {},
     async run(_, { db }) {
       const { version, published_at } = await findTermsInForce(db);
@@ -41,7 +41,7 @@ export const TERMS_COMMANDS: readonly Command[] = [
 
 function parseVersion(text: string): string {
   if (/^[\x21-\x7e]{1,64}$/.test(text)) return text;
-  throw new UsageError("must have 1 to 64 visible ASCII characters, none of them a space");
+  throw new UsageError("must have 1 to 64 visible ASCII characters and no spaces");
 }
 
 async function readTermsFile(file: string): Promise<string> {
@@ -55,7 +55,7 @@ async function readTermsFile(file: string): Promise<string> {
   return text;
 }
 
-/** No more than that: it may be a device, or anything else without an end. */
+/** Reads at most `count` bytes: the file may be a device or another endless source. */
 async function readFirstBytes(file: string, count: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   try {

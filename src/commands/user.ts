@@ -18,7 +18,7 @@ import { readAllPages } from "./read-all-pages.ts";
 export const USER_COMMANDS: readonly Command[] = [
   defineCommand({
     name: "user create",
-    summary: "Make a user who can sign in",
+    summary: "Create a user",
     options: {
       client: required(OPTION.client),
       email: required(OPTION.email),
@@ -30,7 +30,7 @@ export const USER_COMMANDS: readonly Command[] = [
       await requireClient(context, client);
       const created = await createUser(context, operatorActor(context, client), input);
       if (created.outcome === "email_taken")
-        throw new CommandError(`the email ${input.email} is in use already`);
+        throw new CommandError(`the email ${input.email} is already in use`);
       if (created.outcome === "overloaded") throw overloadedError();
       const { outcome, row, ...password } = created;
       return { user_id: row.id, ...password };
@@ -48,7 +48,7 @@ export const USER_COMMANDS: readonly Command[] = [
   }),
   defineCommand({
     name: "user password",
-    summary: "Set a user's password; the tokens issued before are refused from then on",
+    summary: "Set a user's password; tokens issued before are rejected from then on",
     options: { user: required(OPTION.user), password: optional(OPTION.password) },
     async run({ user, password }, context) {
       const { client_id } = await requireUser(context, user);
@@ -61,16 +61,16 @@ export const USER_COMMANDS: readonly Command[] = [
   }),
   defineCommand({
     name: "user token",
-    summary: "Make a user token, as a login would",
+    summary: "Issue a user token, as a login does",
     options: {
       user: required(OPTION.user),
-      ttl: optional({ ...OPTION.duration, about: "how long it is good for (12h when absent)" }),
+      ttl: optional({ ...OPTION.duration, about: "lifetime of the token (default: 12h)" }),
     },
     async run({ user, ttl = LOGIN_TTL_MS }, context) {
       const { issue } = context.tokens;
       if (!issue) throw new CommandError("JWT_SECRET is not set: the identity provider issues the tokens");
       const { client_id: clientId, enabled } = await requireUser(context, user);
-      if (!enabled) throw new CommandError(`the user ${user} is disabled, a token would be refused`);
+      if (!enabled) throw new CommandError(`the user ${user} is disabled: its token would be rejected`);
       const details = { ttl_seconds: ttl / SECOND };
       await recordAudit(context.db, operatorActor(context, clientId), {
         action: "user.token_issued",

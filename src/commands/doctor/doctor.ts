@@ -14,22 +14,20 @@ interface DoctorResult {
 export const DOCTOR_COMMAND: Command = defineCommand({
   name: "doctor",
   summary:
-    "Check settings, Postgres, Redis, migrations, secrets, workers, clock and platforms, and say what to mend",
+    "Check settings, Postgres, Redis, migrations, secrets, workers, clock and platforms, and explain how to fix problems",
   options: {},
   async run(_, { env }): Promise<DoctorResult> {
     const findings = await examine(env);
     return { healthy: findings.every(({ status }) => status !== "failed"), findings };
   },
   show: ({ healthy, findings }) =>
-    [
-      ...findings.map(formatFinding),
-      "",
-      healthy ? "Herald can run." : "Something is to be mended first.",
-    ].join("\n"),
+    [...findings.map(formatFinding), "", healthy ? "Herald can run." : "Fix the failed checks first."].join(
+      "\n",
+    ),
   isFailure: ({ healthy }) => !healthy,
 });
 
-/** Everything that can be looked at with the settings that are right. */
+/** Runs every check whose settings are valid. */
 async function examine(env: Environment): Promise<Finding[]> {
   const { config, problems } = inspectSettings(env);
   const settings = problems.map(({ name, message }) => failed("settings", message, remedyFor(name)));
@@ -43,7 +41,7 @@ async function examine(env: Environment): Promise<Finding[]> {
   ]);
   const count = Object.keys(SETTINGS).length;
   return [
-    settings.length > 0 ? settings : ok("settings", `all ${count} are right`),
+    settings.length > 0 ? settings : ok("settings", `all ${count} are valid`),
     servers,
     redis,
     platforms,
@@ -69,7 +67,7 @@ const remedyFor = (name: keyof typeof SETTINGS): string => {
 
 const STATUS_LABELS = { ok: "ok     ", warning: "WARNING", failed: "FAILED " };
 
-function formatFinding({ check, status, message, mend }: Finding): string {
+function formatFinding({ check, status, message, fix }: Finding): string {
   const line = `${STATUS_LABELS[status]}  ${check.padEnd(10)}  ${message}`;
-  return mend === undefined ? line : `${line}\n${" ".repeat(21)}-> ${mend}`;
+  return fix === undefined ? line : `${line}\n${" ".repeat(21)}-> ${fix}`;
 }

@@ -6,7 +6,10 @@ import { type Finding, failed, ok, rootCauseMessage, warning } from "./finding.t
 
 const REQUEST_TIMEOUT_MS = 5 * SECOND;
 
-/** Signed webhooks and tokens allow minutes; a clock that is this far off is not being set by anybody. */
+/**
+ * Signatures and tokens tolerate minutes, but an offset of this size means that the clock is not
+ * synchronised.
+ */
 const MAX_CLOCK_OFFSET_MS = 5 * SECOND;
 
 const PLATFORMS = [
@@ -19,7 +22,7 @@ const PLATFORMS = [
 const request = (address: string) =>
   fetch(address, { redirect: "manual", signal: AbortSignal.timeout(REQUEST_TIMEOUT_MS) });
 
-/** Whether something answers at the platforms' addresses; what it answers is not the question. */
+/** Checks that the platforms' hosts answer; any answer counts. */
 export async function examinePlatforms(config: Partial<Config>): Promise<Finding[]> {
   const settingsByHost = new Map<string, string[]>();
   for (const name of PLATFORMS) {
@@ -42,11 +45,9 @@ async function examinePlatform(
     return ok("platforms", `${origin} answers`);
   } catch (error) {
     const message = `no answer from ${origin}: ${rootCauseMessage(error)}`;
-    const mend = `start what should answer there, correct ${names.join(", ")}, or let this machine reach it`;
-    // Without platforms much of the service can still be tried.
-    return NODE_ENV === "production"
-      ? failed("platforms", message, mend)
-      : warning("platforms", message, mend);
+    const fix = `start the service there, correct ${names.join(", ")}, or allow this machine to reach it`;
+    // Outside production most of Herald can be tried without the platforms.
+    return NODE_ENV === "production" ? failed("platforms", message, fix) : warning("platforms", message, fix);
   }
 }
 
@@ -54,7 +55,7 @@ export async function examineIdentityProvider(address: string): Promise<Finding>
   try {
     const response = await request(address);
     const { keys } = (await response.json()) as { keys?: unknown };
-    if (!Array.isArray(keys)) throw new Error("the answer is not a set of keys");
+    if (!Array.isArray(keys)) throw new Error("the answer is not a JSON Web Key Set");
     return ok("identity", `${keys.length} keys at JWT_JWKS_URL`);
   } catch (error) {
     return failed("identity", `no keys at JWT_JWKS_URL: ${rootCauseMessage(error)}`, "correct JWT_JWKS_URL");
@@ -67,10 +68,10 @@ export async function examineClock(db: Database): Promise<Finding> {
   const midpoint = (requestedAt + Date.now()) / 2;
   const aheadSeconds = Math.round((midpoint - databaseNow.getTime()) / SECOND);
   if (Math.abs(aheadSeconds) * SECOND <= MAX_CLOCK_OFFSET_MS) return ok("clock", "agrees with Postgres");
-  const mend = "let a time service (NTP) set the clocks of both machines";
+  const fix = "synchronise the clocks of both machines with NTP";
   return failed(
     "clock",
     `${Math.abs(aheadSeconds)} s ${aheadSeconds > 0 ? "ahead of" : "behind"} Postgres`,
-    mend,
+    fix,
   );
 }

@@ -12,18 +12,18 @@ import { type Finding, failed, ok, rootCauseMessage, warning } from "./finding.t
 
 const PING_TIMEOUT_MS = 5 * SECOND;
 
-/** Host and port only: a password may stand in the address. */
+/** Host and port only: the URL may contain a password. */
 const hostOf = (address: string) => new URL(address).host;
 
-/** Postgres, and what is in it. */
+/** Checks Postgres, and the migrations, secrets and workers in it. */
 export async function examinePostgres(db: Database, config: Partial<Config>): Promise<Finding[]> {
   const host = hostOf(config.DATABASE_URL as string);
   try {
     await db.ping(PING_TIMEOUT_MS);
   } catch (error) {
-    const mend =
-      "start the server, make the database, or correct DATABASE_URL (host, password, sslmode, firewall)";
-    return [failed("postgres", `${host} cannot be used: ${rootCauseMessage(error)}`, mend)];
+    const fix =
+      "start the server, create the database, or correct DATABASE_URL (host, password, sslmode, firewall)";
+    return [failed("postgres", `${host} cannot be used: ${rootCauseMessage(error)}`, fix)];
   }
   const migrations = await examineMigrations(config);
   const rest =
@@ -32,9 +32,9 @@ export async function examinePostgres(db: Database, config: Partial<Config>): Pr
 }
 
 const RESTORE =
-  "restore these files as they were released (herald migrate refuses to run until then) and put the change into a new file of sql/";
+  "restore these files as released (herald migrate refuses to run until then) and put the change into a new file in sql/";
 
-/** Looked for where the processes look, and where the migrations go: a pooler and its database, or two by mistake. */
+/** Checks both URLs: one may be a pooler of the other's database, or they may differ by mistake. */
 async function examineMigrations(config: Partial<Config>): Promise<Finding> {
   const { DATABASE_URL = "", DATABASE_DIRECT_URL = DATABASE_URL } = config;
   try {
@@ -45,24 +45,23 @@ async function examineMigrations(config: Partial<Config>): Promise<Finding> {
     if (used.changed.length > 0)
       return failed("migrations", `changed after they were applied: ${used.changed.join(", ")}`, RESTORE);
     if (used.pending.length === 0) return ok("migrations", "all applied");
-    const mend =
+    const fix =
       direct.pending.length > 0
         ? "run herald migrate"
-        : "DATABASE_DIRECT_URL leads to another database: correct it";
-    return failed("migrations", `not applied: ${used.pending.join(", ")}`, mend);
+        : "DATABASE_DIRECT_URL points to another database: correct it";
+    return failed("migrations", `not applied: ${used.pending.join(", ")}`, fix);
   } catch (error) {
-    const mend = "correct DATABASE_DIRECT_URL, which migrations use";
+    const fix = "correct DATABASE_DIRECT_URL, which migrations use";
     return failed(
       "migrations",
       `${hostOf(DATABASE_DIRECT_URL)} cannot be used: ${rootCauseMessage(error)}`,
-      mend,
+      fix,
     );
   }
 }
 
 async function examineSecrets(db: Database, { ENCRYPTION_KEYS: keys }: Partial<Config>): Promise<Finding> {
-  if (!keys)
-    return failed("secrets", "cannot be looked at without ENCRYPTION_KEYS", "mend that setting first");
+  if (!keys) return failed("secrets", "cannot be checked without ENCRYPTION_KEYS", "fix that setting first");
   const box = createSecretBox(keys);
   let stale = 0;
   for (const column of await findSealedColumns(db))
@@ -70,31 +69,27 @@ async function examineSecrets(db: Database, { ENCRYPTION_KEYS: keys }: Partial<C
       if (tryOpen(box, column, sample) === undefined)
         return failed(
           "secrets",
-          `some are encrypted by a key "${keyId}" that ENCRYPTION_KEYS lacks, or has otherwise`,
-          "put the lost key back, behind the first one unless it is the first",
+          `some are encrypted with the key "${keyId}", which ENCRYPTION_KEYS lacks or has with another value`,
+          "restore that key in ENCRYPTION_KEYS, after the first key unless it is the first",
         );
       if (keyId !== box.keyId) stale += count;
     }
   if (stale > 0)
-    return warning("secrets", `${stale} are encrypted by an older key`, "run herald secrets rotate");
-  return ok("secrets", "open with the first key");
+    return warning("secrets", `${stale} are encrypted with an older key`, "run herald secrets rotate");
+  return ok("secrets", "all can be decrypted with the first key");
 }
 
 const WORKERS = {
-  dispatcher: "messages and events wait",
-  scheduler: "tokens and histories are not looked after",
+  dispatcher: "messages and events are not sent",
+  scheduler: "token checks and cleanup jobs do not run",
 };
 
 async function examineWorkers(db: Database): Promise<Finding[]> {
   const alive = await countAliveWorkers(db);
   return Object.entries(WORKERS).map(([process, consequence]) => {
     const count = alive.get(process) ?? 0;
-    if (count > 0) return ok(process, `${count} at work`);
-    return warning(
-      process,
-      `none is at work: ${consequence}`,
-      "start one; its log says why it does not stay",
-    );
+    if (count > 0) return ok(process, `${count} running`);
+    return warning(process, `none is running: ${consequence}`, "start one; if it stops, its log says why");
   });
 }
 
@@ -113,8 +108,8 @@ export async function examineRedis(settings: RedisSettings): Promise<Finding> {
     await pingRedis(redis, PING_TIMEOUT_MS);
     return ok("redis", `${hostOf(first)} answers`);
   } catch (error) {
-    const mend = "start the server, or correct REDIS_URL (host, password, rediss:// and REDIS_TLS_VERIFY)";
-    return failed("redis", `${hostOf(first)} cannot be used: ${rootCauseMessage(fault ?? error)}`, mend);
+    const fix = "start the server, or correct REDIS_URL (host, password, rediss:// and REDIS_TLS_VERIFY)";
+    return failed("redis", `${hostOf(first)} cannot be used: ${rootCauseMessage(fault ?? error)}`, fix);
   } finally {
     redis.disconnect();
   }
