@@ -67,7 +67,7 @@ t.test("herald channel add", async (t) => {
     }
   });
 
-  t.test("the audit log knows who connected what, and no token", async (t) => {
+  t.test("records the channel and the operator in the audit log, but not the token", async (t) => {
     const tenant = await makeTenant(api);
     const number = chatapp("a-token-to-look-for");
     const { channel_id } = (await add(tenant.id, number.words())).json;
@@ -79,7 +79,7 @@ t.test("herald channel add", async (t) => {
     t.same(await api.db.query("select id from events where client_id = $1", [tenant.id]), []);
   });
 
-  t.test("takes the token from standard input, and shows it nowhere", async (t) => {
+  t.test("reads the token from standard input and never prints it", async (t) => {
     const tenant = await makeTenant(api);
     const added = await herald(
       ["channel", "add", "--client", tenant.id, ...chatapp("-").words()],
@@ -91,7 +91,7 @@ t.test("herald channel add", async (t) => {
     t.equal(added.err, "");
   });
 
-  t.test("gives a channel that the client has a new token, and keeps what is not said", async (t) => {
+  t.test("replaces the token of the client's channel and keeps what is not given", async (t) => {
     const tenant = await makeTenant(api);
     const [first, second] = [chatapp("one"), chatapp("two")];
     second.number = first.number;
@@ -103,14 +103,17 @@ t.test("herald channel add", async (t) => {
     t.equal(await tokenOf(channel_id), "two");
   });
 
-  t.test("does not take from another client unless told to", async (t) => {
+  t.test("takes a channel over from another client only with --take-over", async (t) => {
     const [former, next] = [await makeTenant(api), await makeTenant(api)];
     const number = chatapp("former");
     const { channel_id } = (await add(former.id, [...number.words(), "--external-ref", "mine"])).json;
     const refused = await add(next.id, number.words());
     t.equal(refused.code, 1);
     t.equal(refused.out, "");
-    t.match(refused.err, new RegExp(`another client has the chatapp channel ${number.number}.*--take-over`));
+    t.match(
+      refused.err,
+      new RegExp(`another client has connected the chatapp channel ${number.number}.*--take-over`),
+    );
     t.notMatch(refused.err, former.id);
     t.equal((await read(former, channel_id)).status, "connected");
 
@@ -122,7 +125,7 @@ t.test("herald channel add", async (t) => {
     t.equal(await tokenOf(channel_id), null);
   });
 
-  t.test("says what was not understood, with exit code 2, and does nothing", async (t) => {
+  t.test("reports invalid options with exit code 2 and changes nothing", async (t) => {
     const tenant = await makeTenant(api);
     const [CHATAPP, PHOTOAPP, SOCIALAPP] = ["chatapp", "photoapp", "socialapp"].map((platform) => [
       "--platform",
@@ -137,12 +140,12 @@ t.test("herald channel add", async (t) => {
       [/--platform must be one of chatapp, photoapp, socialapp/, ["--platform", "fax", "--token", "t"]],
       [/--phone-number-id is required for chatapp/, [...CHATAPP, "--waba-id", "2"]],
       [/--waba-id is required for chatapp/, [...CHATAPP, "--phone-number-id", "1"]],
-      [/--page-id does not belong to chatapp/, [...CHATAPP, ...number, "--page-id", "3"]],
-      [/--photoapp-user-id does not belong to chatapp/, [...CHATAPP, ...number, "--photoapp-user-id", "3"]],
+      [/--page-id is not used for chatapp/, [...CHATAPP, ...number, "--page-id", "3"]],
+      [/--photoapp-user-id is not used for chatapp/, [...CHATAPP, ...number, "--photoapp-user-id", "3"]],
       [/--photoapp-user-id is required for photoapp/, [...PHOTOAPP, "--page-id", "1"]],
       [/--page-id is required for photoapp/, [...PHOTOAPP, "--photoapp-user-id", "1"]],
       [/--page-id is required for socialapp/, SOCIALAPP],
-      [/--waba-id does not belong to socialapp/, [...SOCIALAPP, "--page-id", "1", "--waba-id", "2"]],
+      [/--waba-id is not used for socialapp/, [...SOCIALAPP, "--page-id", "1", "--waba-id", "2"]],
       [/--page-id must have 1 to 32 digits/, [...SOCIALAPP, "--page-id", "one"]],
       [/--page-id must have 1 to 32 digits/, [...SOCIALAPP, "--page-id", ""]],
       [/--page-id must have 1 to 32 digits/, [...SOCIALAPP, "--page-id", "1".repeat(33)]],
@@ -174,16 +177,16 @@ t.test("herald channel add", async (t) => {
       }
     t.match(await add(tenant.id, ["--platform", "socialapp", "--page-id", "1", "--token", "-"]), {
       code: 2,
-      err: /--token is to be read from standard input, but nothing came/,
+      err: /--token is read from standard input, which was empty/,
     });
     t.same(await api.db.query("select id from channels where client_id = $1", [tenant.id]), []);
   });
 
-  t.test("says that there is no such client, with exit code 1", async (t) => {
+  t.test("reports an unknown client with exit code 1", async (t) => {
     t.match(await add(UNKNOWN_CLIENT, chatapp().words()), { code: 1, err: /there is no client 6f1d/ });
   });
 
-  t.test("a token is kept under the key of the day: it moves with a rotation", async (t) => {
+  t.test("stores the token encrypted, so that a key rotation re-encrypts it", async (t) => {
     const tenant = await makeTenant(api);
     const { channel_id } = (await add(tenant.id, chatapp("to-be-rotated").words())).json;
     const fresh = `fresh:${Buffer.alloc(32, 7).toString("base64")}`;

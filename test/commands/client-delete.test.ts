@@ -31,7 +31,7 @@ t.test("herald client delete", async (t) => {
       eventId,
     ]);
 
-  /** Everything that a client can have. What the product has no way for yet is written as it would be. */
+  /** Creates a row in every table of a client; some are inserted directly because no API creates them yet. */
   async function fillAllTables(tenant: Tenant): Promise<void> {
     const [{ id: clientId }, { headers }] = [tenant, await tenant.createKey("webhooks:manage")];
     const owner = await tenant.createUser("owner");
@@ -62,7 +62,7 @@ t.test("herald client delete", async (t) => {
     );
   }
 
-  /** Every table, its partitions aside, and whether its rows belong to clients. */
+  /** Every table except partitions, and whether its rows belong to clients. */
   const { rows: tables } = await raw.query<{ name: string; is_tenants: boolean }>(
     `select
       t.table_name as name,
@@ -80,7 +80,7 @@ t.test("herald client delete", async (t) => {
     order by 1`,
   );
 
-  /** How many rows of each table name the client, in whichever column. */
+  /** Counts the rows of each table that contain the client's id in any column. */
   async function countRows({ id }: Tenant): Promise<Record<string, number>> {
     const counts: Record<string, number> = {};
     for (const { name } of tables) {
@@ -90,14 +90,14 @@ t.test("herald client delete", async (t) => {
     return counts;
   }
 
-  t.test("leaves nothing of the client in any table, and all of the others", async (t) => {
+  t.test("deletes the client's rows from every table and nothing of other clients", async (t) => {
     const [gone, kept] = [await makeTenant(api), await makeTenant(api)];
     for (const tenant of [gone, kept]) await fillAllTables(tenant);
     const before = await countRows(kept);
     t.same(
       Object.keys(before),
       tables.filter(({ is_tenants }) => is_tenants).map(({ name }) => name),
-      "this test gives a client something in each table that clients have rows in",
+      "the test creates a row in every table of a client",
     );
     t.same(await countRows(gone), before);
     t.equal((await erase(gone)).code, 0);
@@ -105,24 +105,27 @@ t.test("herald client delete", async (t) => {
     t.same(await countRows(kept), before);
   });
 
-  t.test("waits for who records an event, and erases it too; later ones are not recorded", async (t) => {
-    const tenant = await makeTenant(api);
-    const { erasing } = await api.db.transaction(async (tx) => {
-      t.equal((await recordEvents(tx, [event(tenant, "first")])).length, 1);
-      const erasing = erase(tenant);
-      await untilBlocked(raw, 1);
-      return { erasing };
-    });
-    t.equal((await erasing).code, 0);
-    t.same(await recordEvents(api.db, [event(tenant, "late")]), []);
-    t.same(await countRows(tenant), {});
-  });
+  t.test(
+    "waits for an event that is being recorded and deletes it; later events are not recorded",
+    async (t) => {
+      const tenant = await makeTenant(api);
+      const { erasing } = await api.db.transaction(async (tx) => {
+        t.equal((await recordEvents(tx, [event(tenant, "first")])).length, 1);
+        const erasing = erase(tenant);
+        await untilBlocked(raw, 1);
+        return { erasing };
+      });
+      t.equal((await erasing).code, 0);
+      t.same(await recordEvents(api.db, [event(tenant, "late")]), []);
+      t.same(await countRows(tenant), {});
+    },
+  );
 
-  t.test("waits for who accepts a message, and erases it too", async (t) => {
+  t.test("waits for a message that is being accepted and deletes it", async (t) => {
     const tenant = await makeTenant(api);
     const holder = await connectRawClient(t, api.config.DATABASE_URL);
     await holder.query("begin");
-    // Whoever accepts it has the client and waits for the end of this.
+    // The request that accepts the message locks the client and waits for this transaction.
     const key = uuidOf(JSON.stringify([tenant.id, "post", "/api/outbound/send", "k"]));
     await holder.query(
       "insert into idempotency_keys (id, client_id, fingerprint, reply_sealed) values ($1, $2, $1, 'x')",
@@ -138,22 +141,25 @@ t.test("herald client delete", async (t) => {
     t.same(await countRows(tenant), {});
   });
 
-  t.test("holds up nobody who sends for others, nor for the client itself", async (t) => {
-    const [gone, other] = [await makeSender(api), await makeSender(api)];
-    const messages = await Promise.all(
-      [gone, other].map(async ({ tenant }) => textMessage(await makeChannel(api, tenant))),
-    );
-    const holder = await connectRawClient(t, api.config.DATABASE_URL);
-    await holder.query("begin");
-    await holder.query("select 1 from clients where id = $1 for update", [gone.tenant.id]);
-    const [refused, accepted] = await Promise.all([gone.send(messages[0]), other.send(messages[1])]);
-    t.equal(refused.status, 503);
-    t.equal(accepted.status, 202);
-    await holder.query("rollback");
-    t.equal((await gone.send(messages[0])).status, 202);
-  });
+  t.test(
+    "does not block messages of other clients, and those of the client itself fail quickly",
+    async (t) => {
+      const [gone, other] = [await makeSender(api), await makeSender(api)];
+      const messages = await Promise.all(
+        [gone, other].map(async ({ tenant }) => textMessage(await makeChannel(api, tenant))),
+      );
+      const holder = await connectRawClient(t, api.config.DATABASE_URL);
+      await holder.query("begin");
+      await holder.query("select 1 from clients where id = $1 for update", [gone.tenant.id]);
+      const [refused, accepted] = await Promise.all([gone.send(messages[0]), other.send(messages[1])]);
+      t.equal(refused.status, 503);
+      t.equal(accepted.status, 202);
+      await holder.query("rollback");
+      t.equal((await gone.send(messages[0])).status, 202);
+    },
+  );
 
-  t.test("erases an attempt that is written at the same moment", async (t) => {
+  t.test("deletes an attempt that is inserted concurrently", async (t) => {
     const tenant = await makeTenant(api);
     const [id] = (await recordEvents(api.db, [event(tenant, "e")])) as [string];
     const writer = await connectRawClient(t, api.config.DATABASE_URL);

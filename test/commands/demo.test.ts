@@ -20,11 +20,11 @@ t.test("herald demo", async (t) => {
   ];
   const known = { DEMO_PASSWORD: first.password, DEMO_API_KEY: first.api_key };
 
-  t.test("makes a client that can be entered, in a database that had nothing", async (t) => {
+  t.test("creates a client with working credentials in an empty database", async (t) => {
     t.same(await loginStatuses(first), [200, 200]);
   });
 
-  t.test("connects it with the sandbox", async (t) => {
+  t.test("connects the client's channels and webhook URL to the sandbox", async (t) => {
     const headers = { "x-svc-api-key": first.api_key };
     const { data } = (await api.call("GET", "/api/channels", { headers })).body;
     t.match(
@@ -47,7 +47,7 @@ t.test("herald demo", async (t) => {
     });
   });
 
-  t.test("lets it advertise: the terms are accepted and one ad account is active", async (t) => {
+  t.test("accepts the terms and activates one ad account", async (t) => {
     const headers = { "x-svc-api-key": first.api_key };
     t.match((await api.call("GET", "/api/marketing/terms", { headers })).body, {
       accepted: true,
@@ -63,7 +63,7 @@ t.test("herald demo", async (t) => {
     ]);
   });
 
-  t.test("follows the sandbox to another port, and leaves alone what was changed", async (t) => {
+  t.test("follows the sandbox to another port and keeps what was changed", async (t) => {
     const headers = { "x-svc-api-key": first.api_key };
     const again = (more: object = {}) =>
       createCommandRunner(t, { ...settings, ...known, ...more })(["demo", "--json"]);
@@ -71,7 +71,11 @@ t.test("herald demo", async (t) => {
     await again({ SANDBOX_PORT: "8123" });
     t.equal(await address(), "http://localhost:8123/_sandbox/inbox");
     await again({ SANDBOX_PORT: "8124", CHAT_PLATFORM_URL: "https://graph.example.com/v26.0" });
-    t.equal(await address(), "http://localhost:8123/_sandbox/inbox", "the platforms are elsewhere");
+    t.equal(
+      await address(),
+      "http://localhost:8123/_sandbox/inbox",
+      "the sandbox does not simulate these platforms",
+    );
     await api.db.query("update webhook_configs set webhook_url = 'https://shop.example.com'");
     const [channel] = (await api.call("GET", "/api/channels", { headers })).body.data;
     await api.call("DELETE", `/api/channels/${channel.channel_id}`, { headers });
@@ -83,12 +87,12 @@ t.test("herald demo", async (t) => {
     );
   });
 
-  t.test("finds it again and changes nothing", async (t) => {
+  t.test("finds an existing demo client and changes nothing", async (t) => {
     t.same((await createCommandRunner(t, { ...settings, ...known })(["demo", "--json"])).json, first);
     t.same((await createCommandRunner(t, settings)(["client", "list", "--json"])).json.data.length, 1);
   });
 
-  t.test("makes anew what was lost, and keeps the rest", async (t) => {
+  t.test("replaces lost credentials and keeps the others", async (t) => {
     const lost = (
       await createCommandRunner(t, { ...settings, DEMO_API_KEY: first.api_key })(["demo", "--json"])
     ).json;
@@ -109,12 +113,12 @@ t.test("herald demo", async (t) => {
     const expired = (await createCommandRunner(t, { ...settings, ...known })(["demo", "--json"])).json;
     t.same(await loginStatuses(expired), [200, 200]);
     await until(
-      "the revoked key is refused",
+      "the revoked key is rejected",
       async () => (await loginStatuses({ ...revoked, ...first }))[1] === 401,
     );
   });
 
-  t.test("completes what a start that was interrupted has begun", async (t) => {
+  t.test("completes an interrupted first run", async (t) => {
     const settings = await testSettings(t);
     const { db } = await startApi(t, { config: readConfig(settings) });
     const created = await createClientWithOwner(
@@ -135,7 +139,7 @@ t.test("herald demo", async (t) => {
     t.equal((await herald(["client", "list", "--json"])).json.data.length, 1);
   });
 
-  t.test("is not for production", async (t) => {
+  t.test("refuses to run in production", async (t) => {
     const platform = Object.fromEntries(
       [
         "AD_PLATFORM_URL",

@@ -11,10 +11,10 @@ interface Finding {
   check: string;
   status: string;
   message: string;
-  mend?: string;
+  fix?: string;
 }
 
-/** Something that answers where a platform is expected. */
+/** A server that answers in place of a platform. */
 async function startHttpServer(t: Test, body = "{}"): Promise<string> {
   const server = createServer((_, response) => response.writeHead(404).end(body));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -39,8 +39,8 @@ t.test("herald doctor", async (t) => {
     t.equal(err, "");
     const findings = json.findings as Finding[];
     t.ok(
-      findings.every(({ status, mend }) => (status === "ok") === (mend === undefined)),
-      "says how to mend what is wrong",
+      findings.every(({ status, fix }) => (status === "ok") === (fix === undefined)),
+      "every problem has a fix",
     );
     const wrong = findings.filter(({ status }) => status !== "ok");
     const isWorker = ({ check }: Finding) => check === "dispatcher" || check === "scheduler";
@@ -48,13 +48,13 @@ t.test("herald doctor", async (t) => {
       code,
       healthy: json.healthy,
       findings,
-      // A database that was just made has nobody at work.
+      // A new database has no workers.
       wrong: wrong.filter((finding) => !isWorker(finding)),
       missing: wrong.filter(isWorker),
     };
   };
 
-  t.test("finds nothing wrong where nothing is", async (t) => {
+  t.test("reports no problem on a healthy installation", async (t) => {
     const { code, healthy: isHealthy, wrong, missing, findings } = await examine(t, healthy);
     t.same([...wrong, ...missing], []);
     t.equal(code, 0);
@@ -74,10 +74,10 @@ t.test("herald doctor", async (t) => {
       ],
     );
     const { out } = await createCommandRunner(t, healthy)(["doctor"]);
-    t.match(out, /^ok {7}settings {4}all \d+ are right\n[\s\S]*\nHerald can run\.\n$/);
+    t.match(out, /^ok {7}settings {4}all \d+ are valid\n[\s\S]*\nHerald can run\.\n$/);
   });
 
-  t.test("says who is not at work, which may be as it should", async (t) => {
+  t.test("warns about a worker that is not running, with exit code 0", async (t) => {
     const silent =
       "update workers set heartbeat_at = now() - interval '11 seconds' where process = 'scheduler'";
     await workers.query(silent);
@@ -85,11 +85,11 @@ t.test("herald doctor", async (t) => {
     await workers.query("update workers set heartbeat_at = now() + interval '1 hour'");
     t.equal(code, 0);
     t.match(missing, [
-      { check: "scheduler", status: "warning", message: /^none is at work/, mend: /start one/ },
+      { check: "scheduler", status: "warning", message: /^none is running/, fix: /start one/ },
     ]);
   });
 
-  t.test("names a broken setting and how to mend it, and looks at the rest all the same", async (t) => {
+  t.test("reports an invalid setting with its fix, and runs the other checks", async (t) => {
     const { code, wrong, findings } = await examine(t, {
       ...healthy,
       ENCRYPTION_KEYS: "k1:dG9vIHNob3J0",
@@ -102,7 +102,7 @@ t.test("herald doctor", async (t) => {
         check: "settings",
         status: "failed",
         message: /^ENCRYPTION_KEYS must be/,
-        mend: /openssl rand -base64 32/,
+        fix: /openssl rand -base64 32/,
       },
       { check: "secrets", status: "failed" },
     ]);
@@ -110,15 +110,15 @@ t.test("herald doctor", async (t) => {
     t.notMatch(JSON.stringify(findings), "dG9vIHNob3J0");
   });
 
-  t.test("names everything that is missing where nothing is set", async (t) => {
+  t.test("reports every missing setting", async (t) => {
     const { code, out } = await createCommandRunner(t, {})(["doctor"]);
     t.equal(code, 1);
     for (const name of ["DATABASE_URL", "REDIS_URL", "ENCRYPTION_KEYS", "JWT_SECRET"])
       t.match(out, new RegExp(`^FAILED +settings +${name} is required.*\\n +-> `, "m"));
-    t.match(out, /Something is to be mended first\.\n$/);
+    t.match(out, /Fix the failed checks first\.\n$/);
   });
 
-  t.test("tells servers that do not answer, without their passwords", async (t) => {
+  t.test("reports unreachable servers without their passwords", async (t) => {
     const { code, wrong } = await examine(t, {
       ...healthy,
       DATABASE_URL: "postgres://u:pg-secret@127.0.0.1:1/x",
@@ -126,13 +126,13 @@ t.test("herald doctor", async (t) => {
     });
     t.equal(code, 1);
     t.match(wrong, [
-      { check: "postgres", message: /127.0.0.1:1 cannot be used: .*ECONNREFUSED/, mend: /DATABASE_URL/ },
-      { check: "redis", message: /127.0.0.1:1 cannot be used: .*ECONNREFUSED/, mend: /REDIS_URL/ },
+      { check: "postgres", message: /127.0.0.1:1 cannot be used: .*ECONNREFUSED/, fix: /DATABASE_URL/ },
+      { check: "redis", message: /127.0.0.1:1 cannot be used: .*ECONNREFUSED/, fix: /REDIS_URL/ },
     ]);
     t.notMatch(JSON.stringify(wrong), /pg-secret|redis-secret/);
   });
 
-  t.test("tells a wrong password from a server that is away", async (t) => {
+  t.test("distinguishes a wrong password from an unreachable server", async (t) => {
     const raw = await connectRawClient(t, healthy.DATABASE_URL as string);
     await raw.query("create role doctor_test login password 'right'");
     t.teardown(() => raw.query("drop role doctor_test"));
@@ -144,11 +144,11 @@ t.test("herald doctor", async (t) => {
     t.notMatch(JSON.stringify(wrong), "wrong-one");
   });
 
-  t.test("names the migrations that are not applied", async (t) => {
+  t.test("reports pending migrations", async (t) => {
     const settings = { ...healthy, DATABASE_URL: await cloneDatabase(t, "template0") };
     const { code, wrong } = await examine(t, settings);
     t.equal(code, 1);
-    t.match(wrong, [{ check: "migrations", message: /001_clients\.sql/, mend: "run herald migrate" }]);
+    t.match(wrong, [{ check: "migrations", message: /001_clients\.sql/, fix: "run herald migrate" }]);
     t.equal((await createCommandRunner(t, settings)(["migrate"])).code, 0);
     t.same((await examine(t, settings)).wrong, []);
     t.same((await createCommandRunner(t, settings)(["migrate", "--json"])).json, { applied: [] });
@@ -158,10 +158,10 @@ t.test("herald doctor", async (t) => {
       DATABASE_DIRECT_URL: settings.DATABASE_URL,
     };
     const mistaken = await examine(t, elsewhere);
-    t.match(mistaken.wrong, [{ check: "migrations", mend: /DATABASE_DIRECT_URL leads to another database/ }]);
+    t.match(mistaken.wrong, [{ check: "migrations", fix: /DATABASE_DIRECT_URL points to another database/ }]);
   });
 
-  t.test("names an applied migration that differs from its file", async (t) => {
+  t.test("reports an applied migration that differs from its file", async (t) => {
     const settings: Record<string, string> = { ...healthy, DATABASE_URL: await cloneDatabase(t) };
     const raw = await connectRawClient(t, settings.DATABASE_URL as string);
     await raw.query("update migrations set hash = 'another' where id = 2");
@@ -172,16 +172,16 @@ t.test("herald doctor", async (t) => {
         check: "migrations",
         status: "failed",
         message: "changed after they were applied: 002_workers.sql",
-        mend: /restore these files .* new file of sql\//,
+        fix: /restore these files .* new file in sql\//,
       },
     ]);
     t.match(await createCommandRunner(t, settings)(["migrate"]), { code: 1, err: /Hashes don't match/ });
   });
 
-  t.test("warns of platforms that do not answer, which production cannot do without", async (t) => {
+  t.test("warns about unreachable platforms, and fails in production", async (t) => {
     const { code, wrong } = await examine(t, { ...healthy, CHAT_PLATFORM_URL: "http://127.0.0.1:1/v1" });
     t.equal(code, 0);
-    t.match(wrong, [{ check: "platforms", status: "warning", mend: /correct CHAT_PLATFORM_URL,/ }]);
+    t.match(wrong, [{ check: "platforms", status: "warning", fix: /correct CHAT_PLATFORM_URL,/ }]);
     const production = await examine(t, {
       ...healthy,
       NODE_ENV: "production",
@@ -190,17 +190,17 @@ t.test("herald doctor", async (t) => {
     t.ok(production.wrong.some(({ check, status }) => check === "platforms" && status === "failed"));
   });
 
-  t.test("asks the identity provider for its keys", async (t) => {
+  t.test("checks the identity provider's keys", async (t) => {
     const provider = { JWT_ISSUER: "i", JWT_AUDIENCE: "a" };
     const good = { ...healthy, ...provider, JWT_JWKS_URL: await startHttpServer(t, '{"keys":[]}') };
     t.same((await examine(t, good)).wrong, []);
     const bad = { ...healthy, ...provider, JWT_JWKS_URL: await startHttpServer(t, "<html>") };
     t.match((await examine(t, bad)).wrong, [
-      { check: "identity", status: "failed", mend: "correct JWT_JWKS_URL" },
+      { check: "identity", status: "failed", fix: "correct JWT_JWKS_URL" },
     ]);
   });
 
-  t.test("knows secrets of older keys and of lost ones", async (t) => {
+  t.test("reports secrets encrypted with an older key or a missing key", async (t) => {
     const settings: Record<string, string> = { ...healthy, DATABASE_URL: await cloneDatabase(t) };
     const raw = await connectRawClient(t, settings.DATABASE_URL as string);
     await raw.query("create table vaults (id text primary key, token_sealed text)");
@@ -213,12 +213,14 @@ t.test("herald doctor", async (t) => {
       ...settings,
       ENCRYPTION_KEYS: `${other},${settings.ENCRYPTION_KEYS}`,
     });
-    t.match(rotated.wrong, [{ check: "secrets", status: "warning", mend: "run herald secrets rotate" }]);
+    t.match(rotated.wrong, [{ check: "secrets", status: "warning", fix: "run herald secrets rotate" }]);
     const lost = await examine(t, { ...settings, ENCRYPTION_KEYS: other });
     t.match(lost.wrong, [
-      { check: "secrets", status: "failed", message: /by a key "k1" that ENCRYPTION_KEYS lacks/ },
+      { check: "secrets", status: "failed", message: /with the key "k1", which ENCRYPTION_KEYS lacks/ },
     ]);
     const impostor = await examine(t, { ...settings, ENCRYPTION_KEYS: other.replace("k9", "k1") });
-    t.match(impostor.wrong, [{ check: "secrets", status: "failed", message: /lacks, or has otherwise/ }]);
+    t.match(impostor.wrong, [
+      { check: "secrets", status: "failed", message: /lacks or has with another value/ },
+    ]);
   });
 });

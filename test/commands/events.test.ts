@@ -37,7 +37,7 @@ t.test("herald events replay", async (t) => {
     return tenant;
   };
 
-  t.test("makes due again what failed and what was skipped, in bulk, and of this client alone", async (t) => {
+  t.test("makes the client's failed and skipped events due again as bulk deliveries", async (t) => {
     const [one, other] = [await makeConfiguredTenant(), await makeConfiguredTenant()];
     const [first, second, delivered] = (await makeEvents(api, one, {}, {}, {})) as [string, string, string];
     const [foreign] = (await makeEvents(api, other, {})) as [string];
@@ -52,10 +52,10 @@ t.test("herald events replay", async (t) => {
     t.match(await readDelivery(api, first), { attempts: 13, schedule_base: 13 });
     t.match(await readDelivery(api, delivered), { state: "delivered", is_bulk: false });
     t.match(await readDelivery(api, foreign), { state: "failed", is_bulk: false });
-    t.equal((await replay(one.id, "--since", ago(HOUR))).out, "sent again: 0\n");
+    t.equal((await replay(one.id, "--since", ago(HOUR))).out, "queued again: 0\n");
   });
 
-  t.test("follows status, key and time", async (t) => {
+  t.test("filters by status, key and period", async (t) => {
     const tenant = await makeConfiguredTenant();
     const at = async (days: number, state: string, event = {}) =>
       updateDelivery(api, await makeEventAt(api, tenant, Date.now() - days * DAY, event), { state });
@@ -70,17 +70,20 @@ t.test("herald events replay", async (t) => {
     t.equal(await queued("--since", ago(2 * DAY)), 1);
   });
 
-  t.test("says what stays as it is, and why", async (t) => {
+  t.test("reports how many events are left unchanged, and why", async (t) => {
     const tenant = await makeTenant(api);
     await configureWebhook(api, tenant, { disabledKeys: ["chatapp"] });
     const ids = await makeEvents(api, tenant, {}, { type: "lead.created", key: "marketing" });
     for (const id of ids) await markFailed(id);
     const { code, out } = await replay(tenant.id, "--since", ago(HOUR));
     t.equal(code, 0);
-    t.equal(out, "sent again: 1; left: 1, whose key is switched off, or there is no webhook_url\n");
+    t.equal(
+      out,
+      "queued again: 1; left unchanged: 1, because their key is disabled or no webhook_url is set\n",
+    );
   });
 
-  t.test("shows how far it has come", async (t) => {
+  t.test("shows its progress", async (t) => {
     const tenant = await makeConfiguredTenant();
     await makeEvents(api, tenant, ...Array.from({ length: 2_100 }, () => ({})));
     await api.db.query("update deliveries set state = 'failed' where client_id = $1", [tenant.id]);
@@ -99,14 +102,14 @@ t.test("herald events replay", async (t) => {
     t.same(progressCalls, [["events", 2_100], 2_001, 99, "end"]);
   });
 
-  t.test("says what cannot be done, with exit code 1", async (t) => {
+  t.test("reports an unknown client with exit code 1", async (t) => {
     const { code, out, err } = await replay(UNKNOWN_CLIENT, "--since", ago(HOUR));
     t.equal(code, 1);
     t.equal(out, "");
     t.match(err, /there is no client 6f1d/);
   });
 
-  t.test("says what was not understood, with exit code 2, and changes nothing", async (t) => {
+  t.test("reports invalid options with exit code 2 and changes nothing", async (t) => {
     const tenant = await makeConfiguredTenant();
     const [id] = (await makeEvents(api, tenant, {})) as [string];
     await markFailed(id);
@@ -133,7 +136,7 @@ t.test("herald events replay", async (t) => {
   });
 });
 
-t.test("a dispatcher sends what was replayed", async (t) => {
+t.test("a dispatcher delivers replayed events", async (t) => {
   const settings = await testSettings(t, { PRIVATE_DESTINATIONS: "127.0.0.0/8" });
   const dispatcher = await startDispatcher(t, { config: readConfig(settings) });
   const received: unknown[] = [];

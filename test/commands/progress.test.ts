@@ -6,7 +6,7 @@ const fakeScreen = (isTTY: boolean) => {
   return { written, screen: { isTTY, write: (text: string) => written.push(text) } };
 };
 
-t.test("a bar grows on a terminal and leaves nothing behind", async (t) => {
+t.test("the progress bar grows on a terminal and is removed at the end", async (t) => {
   const { written, screen } = fakeScreen(true);
   const bar = createProgress(screen, "secrets", 200);
   bar.advance(50);
@@ -18,13 +18,16 @@ t.test("a bar grows on a terminal and leaves nothing behind", async (t) => {
   t.match(written[3], /^\r +\r$/);
 });
 
-t.test("nothing is drawn where nobody watches, or where there is nothing to do", async (t) => {
-  const { written, screen } = fakeScreen(false);
-  const bar = createProgress(screen, "secrets", 2);
-  bar.advance(2);
-  bar.end();
-  t.same(written, []);
-  const idle = fakeScreen(true);
-  createProgress(idle.screen, "secrets", 0).end();
-  t.match(idle.written[0], /100 % \(0 of 0\)/);
-});
+t.test(
+  "the progress bar is not drawn without a terminal, and is full when there is nothing to do",
+  async (t) => {
+    const { written, screen } = fakeScreen(false);
+    const bar = createProgress(screen, "secrets", 2);
+    bar.advance(2);
+    bar.end();
+    t.same(written, []);
+    const idle = fakeScreen(true);
+    createProgress(idle.screen, "secrets", 0).end();
+    t.match(idle.written[0], /100 % \(0 of 0\)/);
+  },
+);

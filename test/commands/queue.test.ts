@@ -38,68 +38,75 @@ t.test("herald queue status", async (t) => {
     });
   });
 
-  t.test("shows what waits, for how long, what is in hand, and who is left alone", async (t) => {
-    const tenant = await makeTenant({ db, config });
-    await configureWebhook({ db }, tenant);
-    const ids = await makeEvents({ db }, tenant, {}, {}, {}, {}, {});
-    const [waiting = "", parked = "", replayed = "", inFlight = "", later = ""] = ids;
-    const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000);
-    await updateDelivery({ db }, waiting, {
-      next_attempt_at: ago(90),
-      enqueued_at: ago(5),
-      queue_epoch: "e",
-    });
-    await updateDelivery({ db }, parked, { next_attempt_at: ago(30), enqueued_at: ago(4), queue_epoch: "e" });
-    await updateDelivery({ db }, replayed, { next_attempt_at: ago(7_200), is_bulk: true });
-    await updateDelivery({ db }, inFlight, { state: "in_flight" });
-    await updateDelivery({ db }, later, { state: "retrying", next_attempt_at: ago(-600) });
-    const refs = ids.map((id) => ({ clientId: tenant.id, id }));
-    await createStreams(redis, 1).add("events", refs.slice(0, 3));
-    await createParking(redis, 1).park("events", tenant.id, [parked]);
-    const breakers = createBreakers(redis, 1);
-    const destination = { clientId: tenant.id, origin: "https://backend.example" };
-    // Then on probation, and worse each time, so that it is left alone for minutes.
-    for (let call = 0; call < 10; call++)
-      await breakers.recordResult(destination, { isFailure: true, isProbe: call >= 5 });
-    const halfOpen = JSON.stringify({
-      origin: "https://other.example",
-      until: Date.now() - 1,
-      failedProbes: 0,
-    });
-    await redis.hset("{events:0}:breakers", "6f1d3c2a-8a54-4f0e-9d0b-3a1f5c7e9b21", halfOpen);
+  t.test(
+    "shows depth, oldest due entry, entries in flight, parked entries and open circuit breakers",
+    async (t) => {
+      const tenant = await makeTenant({ db, config });
+      await configureWebhook({ db }, tenant);
+      const ids = await makeEvents({ db }, tenant, {}, {}, {}, {}, {});
+      const [waiting = "", parked = "", replayed = "", inFlight = "", later = ""] = ids;
+      const ago = (seconds: number) => new Date(Date.now() - seconds * 1_000);
+      await updateDelivery({ db }, waiting, {
+        next_attempt_at: ago(90),
+        enqueued_at: ago(5),
+        queue_epoch: "e",
+      });
+      await updateDelivery({ db }, parked, {
+        next_attempt_at: ago(30),
+        enqueued_at: ago(4),
+        queue_epoch: "e",
+      });
+      await updateDelivery({ db }, replayed, { next_attempt_at: ago(7_200), is_bulk: true });
+      await updateDelivery({ db }, inFlight, { state: "in_flight" });
+      await updateDelivery({ db }, later, { state: "retrying", next_attempt_at: ago(-600) });
+      const refs = ids.map((id) => ({ clientId: tenant.id, id }));
+      await createStreams(redis, 1).add("events", refs.slice(0, 3));
+      await createParking(redis, 1).park("events", tenant.id, [parked]);
+      const breakers = createBreakers(redis, 1);
+      const destination = { clientId: tenant.id, origin: "https://backend.example" };
+      // Five failures open the breaker, and five failed probes keep it open for minutes.
+      for (let call = 0; call < 10; call++)
+        await breakers.recordResult(destination, { isFailure: true, isProbe: call >= 5 });
+      const halfOpen = JSON.stringify({
+        origin: "https://other.example",
+        until: Date.now() - 1,
+        failedProbes: 0,
+      });
+      await redis.hset("{events:0}:breakers", "6f1d3c2a-8a54-4f0e-9d0b-3a1f5c7e9b21", halfOpen);
 
-    const { code, json, err } = await herald("queue status --json");
-    t.equal(code, 0);
-    t.equal(err, "");
-    const [events, bulk] = json.data;
-    t.match(events, { stream: "{events:0}", depth: 3, in_flight: 1, parked: 1, open_breakers: 1 });
-    t.match(bulk, { stream: "{bulk:0}", depth: 0, in_flight: 0, parked: 0, open_breakers: 1 });
-    t.ok(events.oldest_due_seconds >= 90 && events.oldest_due_seconds < 600);
-    t.ok(bulk.oldest_due_seconds >= 7_200);
+      const { code, json, err } = await herald("queue status --json");
+      t.equal(code, 0);
+      t.equal(err, "");
+      const [events, bulk] = json.data;
+      t.match(events, { stream: "{events:0}", depth: 3, in_flight: 1, parked: 1, open_breakers: 1 });
+      t.match(bulk, { stream: "{bulk:0}", depth: 0, in_flight: 0, parked: 0, open_breakers: 1 });
+      t.ok(events.oldest_due_seconds >= 90 && events.oldest_due_seconds < 600);
+      t.ok(bulk.oldest_due_seconds >= 7_200);
 
-    const { out } = await herald("queue status");
-    t.match(
-      out,
-      /^stream +depth +oldest_due_seconds +in_flight +parked +open_breakers\n\{events:0\} +3 +\d+ +1 +1 +\d\n/,
-    );
-  });
+      const { out } = await herald("queue status");
+      t.match(
+        out,
+        /^stream +depth +oldest_due_seconds +in_flight +parked +open_breakers\n\{events:0\} +3 +\d+ +1 +1 +\d\n/,
+      );
+    },
+  );
 
-  t.test("leaves no connection behind", async () => {
+  t.test("closes its Redis connection", async () => {
     const connections = async () => {
       const list = (await redis.client("LIST")) as string;
       return list.split("\n").filter((line) => line.includes(` db=${redis.options.db} `)).length;
     };
-    await until("only the test's own", async () => (await connections()) === 1);
+    await until("only the test's own connection is open", async () => (await connections()) === 1);
   });
 
-  t.test("shows what the rows know while Redis is away, says so, and fails", async (t) => {
+  t.test("shows the values from Postgres while Redis is unreachable, and exits with code 1", async (t) => {
     const unreachable = { ...settings, REDIS_URL: "redis://127.0.0.1:1" };
     const { code, out, err } = await createCommandRunner(t, unreachable)("queue status");
     t.equal(code, 1);
     t.match(out, /\{events:0\} +- +\d+ +1 +- +-\n\{bulk:0\} +- +\d+ +0 +- +-\n/);
-    t.match(err, /^Redis gives no answer: [^\n]+\n$/);
+    t.match(err, /^Redis does not answer: [^\n]+\n$/);
     const command = startProcess(t, "herald", unreachable, { args: ["queue", "status", "--json"] });
-    await until("it ends by itself", () => command.child.exitCode !== null);
+    await until("the command exits", () => command.child.exitCode !== null);
     t.equal(command.child.exitCode, 1);
     t.match(JSON.parse(command.stdout()).data, [
       { depth: null, in_flight: 1, parked: null, open_breakers: null },
@@ -107,11 +114,11 @@ t.test("herald queue status", async (t) => {
     ]);
   });
 
-  t.test("fails where Postgres does not answer", async (t) => {
-    const unreachable = { ...settings, DATABASE_URL: "postgres://nobody@127.0.0.1:1/none" };
+  t.test("exits with code 1 while Postgres is unreachable", async (t) => {
+    const unreachable = { ...settings, DATABASE_URL: "postgres://user@127.0.0.1:1/none" };
     const { code, out, err } = await createCommandRunner(t, unreachable)("queue status");
     t.equal(code, 1);
     t.equal(out, "");
-    t.match(err, /herald doctor looks further/);
+    t.match(err, /herald doctor checks the connection/);
   });
 });

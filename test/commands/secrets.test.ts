@@ -37,7 +37,7 @@ t.test("herald secrets rotate", async (t) => {
   await raw.query("insert into vaults (id, other) values ('empty', 'x')");
   const rotate = createCommandRunner(t, { ...settings, ENCRYPTION_KEYS: `${NEW},${OLD}` });
 
-  t.test("seals everything with the first key, in every table that keeps secrets", async (t) => {
+  t.test("re-encrypts the secrets of every table with the first key", async (t) => {
     const { code, json } = await rotate(["secrets", "rotate", "--json"]);
     t.equal(code, 0);
     t.same(json, { rotated: vaults.length + chests.length, left: 0 });
@@ -62,34 +62,34 @@ t.test("herald secrets rotate", async (t) => {
     ]);
   });
 
-  t.test("has nothing to do the second time", async (t) => {
+  t.test("re-encrypts nothing on the second run", async (t) => {
     const { code, out } = await rotate(["secrets", "rotate"]);
     t.equal(code, 0);
-    t.match(out, /^0 secrets encrypted anew; the other keys of ENCRYPTION_KEYS are needed no more/);
+    t.match(out, /^0 secrets re-encrypted; the other keys of ENCRYPTION_KEYS are no longer needed/);
   });
 
-  t.test("leaves what it cannot open as it is, and fails for it", async (t) => {
+  t.test("leaves secrets that it cannot decrypt unchanged and exits with code 1", async (t) => {
     const sealed = lost.seal("x", contextOf("vaults", "token_sealed", "v7"));
     await raw.query("update vaults set token_sealed = $1 where id = 'v7'", [sealed]);
     const { code, out } = await rotate(["secrets", "rotate"]);
     t.equal(code, 1);
-    t.match(out, /0 secrets encrypted anew, 1 are left/);
+    t.match(out, /0 secrets re-encrypted, 1 are left/);
     t.same((await raw.query("select token_sealed from vaults where id = 'v7'")).rows, [
       { token_sealed: sealed },
     ]);
   });
 
-  t.test("is not taken in by another key under the same name", async (t) => {
+  t.test("detects a different key with the same name", async (t) => {
     const impostor = `new:${randomBytes(32).toString("base64")}`;
     const { code, out } = await createCommandRunner(t, { ...settings, ENCRYPTION_KEYS: impostor })([
       "secrets",
       "rotate",
     ]);
     t.equal(code, 1);
-    t.match(out, /0 secrets encrypted anew, \d{4} are left/);
+    t.match(out, /0 secrets re-encrypted, \d{4} are left/);
   });
 
-  t.test("refuses where it would have to pass over a column", async (t) => {
+  t.test("refuses to run when a column cannot be rotated", async (t) => {
     for (const columns of ["key text primary key", "id text, part int, primary key (id, part)"]) {
       await raw.query(`create table drawers (${columns}, note_sealed text)`);
       const { code, err } = await rotate(["secrets", "rotate"]);
@@ -99,12 +99,12 @@ t.test("herald secrets rotate", async (t) => {
     }
   });
 
-  t.test("does not overwrite a secret that was changed meanwhile", async (t) => {
+  t.test("does not overwrite a secret that was changed during the run", async (t) => {
     const db = createDatabase(readConfig(settings), () => {});
     t.teardown(() => db.close());
     const column = { table: "vaults", column: "token_sealed", idType: "text" };
     const values = [
-      { id: "v1", sealed: "what it was before", replacement: "late" },
+      { id: "v1", sealed: "the previous value", replacement: "late" },
       { id: "gone", sealed: "x", replacement: "late" },
     ];
     t.equal(await replaceSealedValues(db, column, values), 0);
@@ -112,7 +112,7 @@ t.test("herald secrets rotate", async (t) => {
   });
 });
 
-t.test("a reply that was kept before a rotation is answered after it", async (t) => {
+t.test("a stored reply can be replayed after a key rotation", async (t) => {
   const settings = { ...(await testSettings(t)), ENCRYPTION_KEYS: OLD };
   const before = await startApi(t, { config: readConfig(settings) });
   const sender = await makeSender(before);

@@ -20,7 +20,7 @@ t.test("herald", async (t) => {
   const newClient = async (name: string) =>
     (await herald(["client", "create", "--name", name, "--json"])).json.client_id as string;
 
-  t.test("makes a client, a user and a key that work", async (t) => {
+  t.test("creates a working client, user and API key", async (t) => {
     const client = await newClient("A new client");
     t.match((await herald(["client", "list", "--json"])).json.data, [
       { client_id: client, name: "A new client" },
@@ -58,7 +58,7 @@ t.test("herald", async (t) => {
     );
   });
 
-  t.test("takes a password from standard input, and then does not repeat it", async (t) => {
+  t.test("reads a password from standard input and does not print it", async (t) => {
     const client = await newClient("c");
     const words = userCreate(client, "Bo", "viewer");
     const made = await herald(`${words} --password -`, "a secret of mine");
@@ -68,7 +68,7 @@ t.test("herald", async (t) => {
     t.equal((await api.call("POST", "/api/auth/login", { json: login })).status, 200);
   });
 
-  t.test("lists keys without their secrets, and revokes them", async (t) => {
+  t.test("lists API keys without their secrets, and revokes them", async (t) => {
     const client = await newClient("c");
     const create = `key create --client ${client} --name K --scopes messages:send --json`;
     const [first, second] = [await herald(create), await herald(`${create} --expires 90d`)];
@@ -81,11 +81,14 @@ t.test("herald", async (t) => {
     const ends = new Date(list.json.data[0].expires_at).getTime() - Date.now();
     t.ok(Math.abs(ends - 90 * 86_400_000) < 60_000);
     for (const { json } of [first, second]) t.notMatch(list.out, json.key.slice(-43));
-    await until("refused", async () => (await whoAmI({ "x-svc-api-key": first.json.key })).status === 401);
-    t.equal((await herald(["key", "revoke", "--id", first.json.id])).code, 0, "twice is no failure");
+    await until(
+      "the key is rejected",
+      async () => (await whoAmI({ "x-svc-api-key": first.json.key })).status === 401,
+    );
+    t.equal((await herald(["key", "revoke", "--id", first.json.id])).code, 0, "revoking twice succeeds");
   });
 
-  t.test("lists users, and helps one who has lost the password", async (t) => {
+  t.test("lists users and sets a user's password", async (t) => {
     const client = await newClient("c");
     const words = userCreate(client, "Di", "owner");
     const { user_id, password } = (await herald(`${words} --json`)).json;
@@ -99,17 +102,17 @@ t.test("herald", async (t) => {
     const { token } = (await login(fresh.password)).body;
     const told = await herald(
       ["user", "password", "--user", user_id, "--password", "-", "--json"],
-      "told by pipe",
+      "a piped password",
     );
     t.same(told.json, { user_id });
-    t.equal((await login("told by pipe")).status, 200);
+    t.equal((await login("a piped password")).status, 200);
     await until(
-      "the token from before is refused",
+      "the previous token is rejected",
       async () => (await whoAmI({ authorization: `Bearer ${token}` })).status === 401,
     );
   });
 
-  t.test("a token made for somebody stands in the audit log", async (t) => {
+  t.test("records an issued token in the audit log", async (t) => {
     const client = await newClient("c");
     const words = userCreate(client, "Ed", "owner");
     const { user_id } = (await herald(`${words} --json`)).json;
@@ -124,7 +127,7 @@ t.test("herald", async (t) => {
     });
   });
 
-  t.test("a token ends when it was told to", async (t) => {
+  t.test("issues a token with the given lifetime", async (t) => {
     const words = userCreate(await newClient("c"), "Cy", "member");
     const { user_id } = (await herald(`${words} --json`)).json;
     const { token } = (await herald(["user", "token", "--user", user_id, "--ttl", "30m", "--json"])).json;
@@ -132,7 +135,7 @@ t.test("herald", async (t) => {
     t.ok(Math.abs(exp - iat - 1_800) < 1);
   });
 
-  t.test("erases a client and nothing else, after its name was typed", async (t) => {
+  t.test("deletes a client, and nothing else, after its name is typed", async (t) => {
     const [gone, kept] = [await makeTenant(api, "To be erased"), await makeTenant(api, "To be kept")];
     for (const tenant of [gone, kept])
       await Promise.all([tenant.createKey("messages:send"), tenant.createUser("owner")]);
@@ -153,7 +156,7 @@ t.test("herald", async (t) => {
 
     const refused = await herald(["client", "delete", "--id", gone.id], "to be erased");
     t.equal(refused.code, 1);
-    t.match(refused.err, /Type its name to go on:\n.*nothing was erased/);
+    t.match(refused.err, /Type the client's name to confirm:\n.*nothing was deleted/);
     t.same(await rowsOf(gone.id), before);
 
     t.equal((await herald(["client", "delete", "--id", gone.id], "To be erased")).code, 0);
@@ -162,12 +165,12 @@ t.test("herald", async (t) => {
     t.equal((await herald(["client", "delete", "--id", kept.id, "--yes"])).code, 0);
   });
 
-  t.test("says what cannot be done, with exit code 1", async (t) => {
+  t.test("reports failures with exit code 1", async (t) => {
     const client = await newClient("c");
     const user = (id: string) => userCreate(id, "Taken", "owner").split(" ");
     t.equal((await herald(user(client))).code, 0);
     const impossible: [RegExp, string[]][] = [
-      [/the email taken@example.com is in use already/, user(client)],
+      [/the email taken@example.com is already in use/, user(client)],
       [/there is no client 6f1d/, user(UNKNOWN_CLIENT)],
       [/there is no client 6f1d/, ["client", "delete", "--id", UNKNOWN_CLIENT, "--yes"]],
       [/there is no client 6f1d/, ["key", "list", "--client", UNKNOWN_CLIENT]],
@@ -182,7 +185,7 @@ t.test("herald", async (t) => {
     }
   });
 
-  t.test("says what was not understood, with exit code 2", async (t) => {
+  t.test("reports invalid command lines with exit code 2", async (t) => {
     const client = ["--client", UNKNOWN_CLIENT];
     const wrong: [RegExp, string[]][] = [
       [/unknown command 'clients'/, ["clients"]],
@@ -193,7 +196,7 @@ t.test("herald", async (t) => {
       [/too many arguments/, ["client", "list", "all"]],
       [/--name must have 1 to 200 characters/, ["client", "create", "--name", " "]],
       [/--name .*and no control characters/, ["client", "create", "--name", "red\u001b[31m"]],
-      [/--id must be a client's id/, ["client", "delete", "--id", "17"]],
+      [/--id must be a client id/, ["client", "delete", "--id", "17"]],
       [
         /--role must be one of owner, admin/,
         ["user", "create", ...client, "--email", "a@b.example", "--name", "N", "--role", "king"],
@@ -207,11 +210,11 @@ t.test("herald", async (t) => {
         ["key", "create", ...client, "--name", "N", "--scopes", "all"],
       ],
       [
-        /--expires must be a time such as 90d/,
+        /--expires must be a duration such as 90d/,
         ["key", "create", ...client, "--name", "N", "--scopes", "messages:send", "--expires", "soon"],
       ],
-      [/--ttl must be a time/, ["user", "token", "--user", `usr_${"0".repeat(26)}`, "--ttl", "0h"]],
-      [/--user must be a whole id: usr_ and 26 characters/, ["user", "token", "--user", "ann"]],
+      [/--ttl must be a duration/, ["user", "token", "--user", `usr_${"0".repeat(26)}`, "--ttl", "0h"]],
+      [/--user must be a complete id: usr_ and 26 characters/, ["user", "token", "--user", "ann"]],
     ];
     for (const [message, words] of wrong) {
       const { code, out, err } = await herald(words);
@@ -242,7 +245,7 @@ t.test("herald", async (t) => {
     });
   });
 
-  t.test("says which settings are wrong, and that a database lacks its tables", async (t) => {
+  t.test("reports invalid settings, missing tables and an unreachable database", async (t) => {
     const unset = await createCommandRunner(t, {})(["client", "list"]);
     t.equal(unset.code, 1);
     t.match(unset.err, /4 wrong settings:[\s\S]*while DATABASE_URL is not set, \.herald\/env of npm start/);
@@ -260,7 +263,7 @@ t.test("herald", async (t) => {
     t.notMatch(refused.err, "a-password");
   });
 
-  t.test("has no tokens to give where an identity provider issues them", async (t) => {
+  t.test("refuses to issue a token when an identity provider issues them", async (t) => {
     const { JWT_SECRET, ...others } = settings;
     const provider = { JWT_JWKS_URL: "http://127.0.0.1:1/keys", JWT_ISSUER: "i", JWT_AUDIENCE: "a" };
     const refused = await createCommandRunner(t, { ...others, ...provider })([
@@ -272,7 +275,7 @@ t.test("herald", async (t) => {
     t.match(refused, { code: 1, err: /JWT_SECRET is not set/ });
   });
 
-  t.test("helps, with exit code 0", async (t) => {
+  t.test("prints help and version with exit code 0", async (t) => {
     for (const words of [["--help"], ["client", "--help"], ["client", "create", "--help"], ["--version"]]) {
       const { code, out, err } = await herald(words);
       t.equal(code, 0);

@@ -25,12 +25,12 @@ t.test("herald terms", async (t) => {
   const { headers } = await (await makeTenant(api)).createKey("marketing:read");
   const text = async () => (await api.call("GET", "/api/marketing/terms/text", { headers })).body;
 
-  t.test("shows the first version before any was published", async (t) => {
+  t.test("shows the initial version before any other is published", async (t) => {
     t.match(await current(), { version: "2026-11-01", published_at: /^\d{4}-\d\d-\d\dT[\d:.]+Z$/ });
     t.match((await herald(["terms", "current"])).out, /^version +2026-11-01\npublished_at +\d{4}-/);
   });
 
-  t.test("publishes a version, and says how many clients must accept anew", async (t) => {
+  t.test("publishes a version and reports how many clients must accept it again", async (t) => {
     const [one, other] = [await makeTenant(api), await makeTenant(api)];
     for (const tenant of [one, other]) {
       const { headers } = await tenant.createUser("owner");
@@ -41,30 +41,30 @@ t.test("herald terms", async (t) => {
     const published = await publish("2027-01-01", writeTermsFile(content));
     t.match(published, { code: 0, json: { version: "2027-01-01", published_at: String } });
     t.same(Object.keys(published.json), ["version", "published_at"]);
-    t.equal(published.err, "clients that had accepted 2026-11-01 and must accept anew: 2\n");
+    t.equal(published.err, "clients that accepted 2026-11-01 and must accept the new version: 2\n");
     t.same(await current(), published.json);
     t.same(await text(), { version: "2027-01-01", text: content });
-    t.match((await publish("2027-01-02", writeTermsFile("x"))).err, /accept anew: 0\n/);
+    t.match((await publish("2027-01-02", writeTermsFile("x"))).err, /accept the new version: 0\n/);
   });
 
-  t.test("takes every version of visible ASCII characters, and the largest file", async (t) => {
+  t.test("accepts every version of visible ASCII characters and a file of the maximum size", async (t) => {
     for (const version of ["1", "v2.0_(draft)~!\"'$\\", "x".repeat(64)]) {
       t.equal((await publish(version, writeTermsFile("x".repeat(256 * KIB)))).code, 0, version);
       t.equal((await current()).version, version);
     }
     t.equal((await publish("bom", writeTermsFile("\ufeffText"))).code, 0);
-    t.equal((await text()).text, "Text", "a byte order mark is no part of the text");
+    t.equal((await text()).text, "Text", "a byte order mark is not part of the text");
   });
 
   t.test("does not publish a version twice", async (t) => {
     const before = await current();
     const again = await publish("2027-01-01", writeTermsFile("Another text"));
-    t.match(again, { code: 1, out: "", err: /version 2027-01-01 was published before/ });
+    t.match(again, { code: 1, out: "", err: /version 2027-01-01 already exists/ });
     t.match(await publish("2026-11-01", writeTermsFile("x")), { code: 1 });
     t.same(await current(), before);
   });
 
-  t.test("says what is wrong with a file, with exit code 1", async (t) => {
+  t.test("reports an invalid file with exit code 1", async (t) => {
     const before = await current();
     const bad: [RegExp, string][] = [
       [/nothing\.txt cannot be read: .*/, join(folder, "nothing.txt")],
@@ -86,7 +86,7 @@ t.test("herald terms", async (t) => {
     t.same(await current(), before);
   });
 
-  t.test("says what was not understood, with exit code 2", async (t) => {
+  t.test("reports invalid options with exit code 2", async (t) => {
     const file = writeTermsFile("x");
     for (const version of ["", " ", "a b", "x".repeat(65), "é", "a\n", "a\u0000", "🐢"]) {
       const { code, err } = await publish(version, file);
@@ -101,7 +101,7 @@ t.test("herald terms", async (t) => {
     t.match(await herald("terms"), { code: 2, err: /Usage: herald terms/ });
   });
 
-  t.test("leaves --version of herald itself what it was", async (t) => {
+  t.test("does not affect herald's own --version", async (t) => {
     for (const word of ["--version", "-V"])
       t.match(await herald([word]), { code: 0, out: /^\d+\.\d+\.\d+\n/ });
   });

@@ -14,7 +14,7 @@ const guarded = route({
   consoleOnly: true,
   roles: ["owner", "admin"],
   gate: "terms",
-  summary: "Passes every check there is",
+  summary: "Require every kind of check",
   params: object({ id: Type.String({ pattern: "^\\d+$" }) }),
   body: object({ name: Type.String() }),
   reply: Type.Object({ ok: Type.Boolean() }),
@@ -27,15 +27,15 @@ const routes = () => [
     method: "get",
     path: "/either",
     scope: ["templates:manage", "messages:send"],
-    summary: "Takes one of two scopes",
+    summary: "Accept one of two scopes",
     reply: Type.Object({}),
     handle: () => ({}),
   }),
   route({
     method: "get",
-    path: "/whoever",
+    path: "/any-credential",
     scope: "any credential",
-    summary: "Takes anybody",
+    summary: "Accept any credential",
     reply: Type.Object({ client: Type.String() }),
     handle: ({ caller }) => ({ client: caller.clientId }),
   }),
@@ -45,7 +45,7 @@ const refusingGate = async () => {
   throw new ApiError("terms_not_accepted", "The terms are not accepted", { extra: { current_version: "1" } });
 };
 
-/** Sends `size` bytes in chunks, without saying how many will come. */
+/** Sends `size` bytes in chunks, without declaring a length. */
 function sendChunked(address: string, headers: Record<string, string>, size: number): Promise<number> {
   return new Promise((resolve, reject) => {
     const outgoing = request(address, {
@@ -64,7 +64,7 @@ function sendChunked(address: string, headers: Record<string, string>, size: num
   });
 }
 
-t.test("each check refuses before the next one is looked at", async (t) => {
+t.test("each check rejects a request before the next check runs", async (t) => {
   const api = await startApi(t, {
     routes,
     gates: { terms: refusingGate },
@@ -79,7 +79,7 @@ t.test("each check refuses before the next one is looked at", async (t) => {
   const post = (headers: Record<string, string>, raw: string | Buffer = "not json") =>
     api.call("POST", "/guarded/not-a-number", { headers, raw });
 
-  t.test("size, before the credential", async (t) => {
+  t.test("the body size is checked before the credential", async (t) => {
     t.equal((await post({}, Buffer.alloc(10 * MIB + 1, " "))).body.error, "payload_too_large");
     t.equal((await post({}, Buffer.alloc(10 * MIB, " "))).body.error, "unauthorized");
     t.equal(await sendChunked(`${api.address}/guarded/1`, {}, 10 * MIB + 1), 413);
@@ -87,7 +87,7 @@ t.test("each check refuses before the next one is looked at", async (t) => {
     t.equal(await sendChunked(`${api.address}/guarded/1`, owner, 10 * MIB + 1), 413);
   });
 
-  t.test("the credential: none, a bad one, two at once", async (t) => {
+  t.test("a missing credential, an invalid one and two credentials are rejected", async (t) => {
     const none = await post({});
     t.equal(none.status, 401);
     t.equal(
@@ -101,13 +101,13 @@ t.test("each check refuses before the next one is looked at", async (t) => {
     t.equal(both.body.error, "ambiguous_credentials");
   });
 
-  t.test("the rate limit, before what the caller may do", async (t) => {
+  t.test("the rate limit is checked before the caller's permissions", async (t) => {
     const greedy = await callerHeaders(api.db);
     for (let count = 1; count <= 6; count++) t.equal((await post(greedy)).body.error, "console_only");
     t.equal((await post(greedy)).body.error, "rate_limited");
   });
 
-  t.test("console-only, then scope, then role, then the gate", async (t) => {
+  t.test("console-only is checked first, then scope, role and gate", async (t) => {
     t.equal((await post(key)).body.error, "console_only");
     const scope = await post(viewer);
     t.equal(scope.status, 403);
@@ -116,15 +116,18 @@ t.test("each check refuses before the next one is looked at", async (t) => {
     t.match((await post(owner)).body, { error: "terms_not_accepted", current_version: "1" });
   });
 
-  t.test("one of several scopes is enough; the first is named when none is there", async (t) => {
-    const sender = await callerHeaders(api.db, { scopes: new Set(["messages:send"] as const) });
-    t.equal((await api.call("GET", "/either", { headers: sender })).status, 200);
-    t.equal((await api.call("GET", "/either", { headers: key })).body.required_scope, "templates:manage");
-    t.equal((await api.call("GET", "/whoever", { headers: key })).status, 200);
-  });
+  t.test(
+    "one of several scopes is sufficient, and the first is named when the caller has none",
+    async (t) => {
+      const sender = await callerHeaders(api.db, { scopes: new Set(["messages:send"] as const) });
+      t.equal((await api.call("GET", "/either", { headers: sender })).status, 200);
+      t.equal((await api.call("GET", "/either", { headers: key })).body.required_scope, "templates:manage");
+      t.equal((await api.call("GET", "/any-credential", { headers: key })).status, 200);
+    },
+  );
 });
 
-t.test("behind an open gate the content is checked, and then the work is done", async (t) => {
+t.test("the content is checked after the gate, and then the handler runs", async (t) => {
   const api = await startApi(t, { routes, gates: { terms: async () => {} } });
   const credential = { type: "user", id: "usr_1", name: "Ann" } as const;
   const headers = await callerHeaders(api.db, {

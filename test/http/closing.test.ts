@@ -8,7 +8,7 @@ import { createValidator } from "../../src/schema/validate.ts";
 import { captureLog } from "../fixtures/captured-log.ts";
 import { until } from "../fixtures/until.ts";
 
-t.test("a server that closes waits for what a caller had asked for who has gone", async (t) => {
+t.test("a closing server waits for requests whose callers have disconnected", async (t) => {
   const { log } = captureLog();
   const order: string[] = [];
   let finish = () => {};
@@ -16,7 +16,7 @@ t.test("a server that closes waits for what a caller had asked for who has gone"
     method: "get",
     path: "/slow",
     scope: "public",
-    summary: "Takes its time",
+    summary: "Respond slowly",
     async handle() {
       order.push("begun");
       await new Promise<void>((resolve) => {
@@ -41,10 +41,10 @@ t.test("a server that closes waits for what a caller had asked for who has gone"
   const socket = connect(server.port(), "127.0.0.1", () =>
     socket.write("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n"),
   );
-  await until("it has begun", () => order.length === 1);
+  await until("the request has started", () => order.length === 1);
   socket.destroy();
   const closed = Promise.resolve(server.close?.()).then(() => order.push("closed"));
-  await until("the connection is gone", () => socket.destroyed);
+  await until("the connection is closed", () => socket.destroyed);
   setImmediate(() => finish());
   await closed;
   t.same(order, ["begun", "done", "closed"]);

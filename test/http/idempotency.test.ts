@@ -14,13 +14,13 @@ const body = object({
 const reply = object({ id: Type.Integer() });
 
 interface Work {
-  /** How many have begun. */
+  /** Number of handlers that have started. */
   startedCount: number;
-  /** Each waits for it. */
+  /** Every handler waits for it. */
   barrier: Promise<void>;
 }
 
-/** Makes things, each with a number of its own, and keeps the replies as a table would. */
+/** Creates things with consecutive ids and stores the replies as a table would. */
 function createThingRoute(path: string, work: Work): Route {
   const storedReplies = new Map<string, { fingerprint: string; reply_sealed: string }>();
   let lastId = 0;
@@ -29,7 +29,7 @@ function createThingRoute(path: string, work: Work): Route {
     path,
     scope: "any credential",
     idempotent: true,
-    summary: "Make a thing",
+    summary: "Create a thing",
     errors: ["channel_taken"],
     body,
     status: 201,
@@ -40,7 +40,7 @@ function createThingRoute(path: string, work: Work): Route {
       if (known) return operation.replay(known);
       work.startedCount += 1;
       await work.barrier;
-      if (body.fail) throw new ApiError("channel_taken", "Refused");
+      if (body.fail) throw new ApiError("channel_taken", "Rejected");
       lastId += 1;
       const thing = { id: lastId };
       const { id, fingerprint } = operation ?? {};
@@ -57,7 +57,7 @@ async function start(t: Test) {
     method: "post",
     path: "/plain",
     scope: "any credential",
-    summary: "Takes no key",
+    summary: "Ignore the key",
     body,
     reply,
     handle: ({ operation }) => ({ id: operation ? 1 : 0 }),
@@ -78,7 +78,7 @@ const createPost =
 
 const isReplay = ({ headers }: { headers: Headers }) => headers.get("idempotent-replay");
 
-/** Holds what works back until it is let go. */
+/** Blocks the handlers until the returned function is called. */
 function blockWork(work: Work): () => void {
   let release = () => {};
   work.barrier = new Promise((resolve) => {
@@ -87,10 +87,10 @@ function blockWork(work: Work): () => void {
   return () => release();
 }
 
-t.test("an operation that its caller has named", async (t) => {
+t.test("idempotency keys", async (t) => {
   const { api, work, headers, post } = await start(t);
 
-  t.test("is done once, and its first answer comes again, headers and all", async (t) => {
+  t.test("a repeated request gets the first response with its headers", async (t) => {
     const first = await post("once", { n: [1, { a: "é", b: null }] });
     t.equal(first.status, 201);
     t.equal(isReplay(first), null);
@@ -103,7 +103,7 @@ t.test("an operation that its caller has named", async (t) => {
     t.not(again.headers.get("x-request-id"), first.headers.get("x-request-id"));
   });
 
-  t.test("is known by equal values, however they are written", async (t) => {
+  t.test("bodies with equal values match regardless of their formatting", async (t) => {
     const raw = (text: string) =>
       api.call("POST", "/things", { headers: { ...headers, "idempotency-key": "equal" }, raw: text });
     t.equal((await raw('{"n":{"a":1,"b":[1,2]},"fail":false}')).status, 201);
@@ -118,10 +118,14 @@ t.test("an operation that its caller has named", async (t) => {
       t.equal(refused.body.error, "idempotency_key_reused");
       t.equal(isReplay(refused), null);
     }
-    t.equal(isReplay(await raw('{"n":{"a":1,"b":[1,2]},"fail":false}')), "true", "and stays what it was");
+    t.equal(
+      isReplay(await raw('{"n":{"a":1,"b":[1,2]},"fail":false}')),
+      "true",
+      "the stored reply is unchanged",
+    );
   });
 
-  t.test("belongs to its client and its route; the key's case counts", async (t) => {
+  t.test("a key belongs to one client and one route, and is case-sensitive", async (t) => {
     const first = await post("Mine");
     const otherCaller = createPost(api, await callerHeaders(api.db));
     for (const [what, other] of [
@@ -136,14 +140,14 @@ t.test("an operation that its caller has named", async (t) => {
     t.equal((await post("Mine")).text, first.text);
   });
 
-  t.test("without a name is done each time", async (t) => {
+  t.test("requests without a key are handled each time", async (t) => {
     const [first, second] = [await post(undefined), await post(undefined)];
     t.not(first.text, second.text);
-    t.equal((await post("any", {}, "/plain")).body.id, 0, "a route that takes no key does not look at it");
+    t.equal((await post("any", {}, "/plain")).body.id, 0, "a route that accepts no key ignores it");
     t.equal((await post("\t", {}, "/plain")).status, 200);
   });
 
-  t.test("keeps a success only: what was refused may be tried again", async (t) => {
+  t.test("only a success is stored, so an error can be retried with the same key", async (t) => {
     t.equal((await post("failing", { fail: true })).status, 409);
     t.equal((await post("failing", { fail: true })).body.error, "channel_taken");
     const first = await post("failing");
@@ -152,11 +156,11 @@ t.test("an operation that its caller has named", async (t) => {
     t.equal((await post("failing", { fail: true })).status, 422);
   });
 
-  t.test("is done once for fifty who ask at once, and all get the same answer", async (t) => {
+  t.test("fifty concurrent requests with one key run once and get the same response", async (t) => {
     const release = blockWork(work);
     const before = work.startedCount;
     const requests = Array.from({ length: 50 }, () => post("fifty"));
-    await until("one has begun", () => work.startedCount > before);
+    await until("one request has started", () => work.startedCount > before);
     const another = post("fifty", { n: 1 });
     release();
     const replies = await Promise.all(requests);
@@ -168,13 +172,13 @@ t.test("an operation that its caller has named", async (t) => {
     t.equal(work.startedCount, before + 1);
   });
 
-  t.test("whose first try fails is tried by the next, one after the other", async (t) => {
+  t.test("the next waiting request runs after the first one fails", async (t) => {
     const release = blockWork(work);
     const before = work.startedCount;
-    const failing = post("handed-on", { fail: true });
-    await until("the first has begun", () => work.startedCount > before);
-    const others = [1, 2, 3].map(() => post("handed-on"));
-    const late = post("handed-on", { fail: true });
+    const failing = post("retried", { fail: true });
+    await until("the first request has started", () => work.startedCount > before);
+    const others = [1, 2, 3].map(() => post("retried"));
+    const late = post("retried", { fail: true });
     t.equal(work.startedCount, before + 1);
     release();
     t.equal((await failing).status, 409);
@@ -184,7 +188,7 @@ t.test("an operation that its caller has named", async (t) => {
     t.ok([409, 422].includes((await late).status));
   });
 
-  t.test("has a key of 1 to 255 visible ASCII characters", async (t) => {
+  t.test("a key has 1 to 255 visible ASCII characters", async (t) => {
     for (const key of ["k", "x".repeat(255), '!"#$%&()*+,-./:;<=>?@[]^_`{|}~'])
       t.equal((await post(key)).status, 201, key);
     for (const key of ["", "x".repeat(256), "a b", "é", "a\tb"]) {
@@ -194,8 +198,8 @@ t.test("an operation that its caller has named", async (t) => {
     }
   });
 
-  t.test("the header's name may be written in any way, but once", async (t) => {
-    /** fetch writes every name in small letters. */
+  t.test("the header name is case-insensitive and may occur only once", async (t) => {
+    /** Uses node:http because fetch sends every header name in lower case. */
     const send = (lines: string[]) =>
       new Promise<{ status: number; replay: unknown }>((resolve, reject) => {
         const outgoing = request(`${api.address}/things`, { method: "POST" });
@@ -212,7 +216,7 @@ t.test("an operation that its caller has named", async (t) => {
     t.equal((await send(["spelt", "spelt"])).status, 400);
   });
 
-  t.test("the key is looked at before the content, and the content before what was kept", async (t) => {
+  t.test("the key is checked before the body, and the body before the stored reply", async (t) => {
     const bad = { headers: { ...headers, "idempotency-key": "a b" }, raw: "not json" };
     t.match((await api.call("POST", "/things", bad)).body.message, /Idempotency-Key/);
     t.equal((await post("checked")).status, 201);
@@ -222,12 +226,12 @@ t.test("an operation that its caller has named", async (t) => {
   });
 });
 
-t.test("the documentation says so where a route takes a key", async (t) => {
+t.test("the documentation describes the key of an idempotent route", async (t) => {
   const work: Work = { startedCount: 0, barrier: Promise.resolve() };
   const document = describeApi([{ ...createThingRoute("/things", work), tag: "Service" }], {
     publicUrl: "https://x.example",
   });
-  // biome-ignore lint/suspicious/noExplicitAny: a test looks into a document of which it knows the shape
+  // biome-ignore lint/suspicious/noExplicitAny: the test knows the document's structure
   const operation = document.paths["/things"]?.post as any;
   t.match(operation.parameters, [{ name: "Idempotency-Key", in: "header", required: false }]);
   for (const status of ["201", "409", "422"]) t.ok(status in operation.responses, status);

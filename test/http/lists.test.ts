@@ -6,13 +6,13 @@ import { callerHeaders, startApi } from "../fixtures/http/api.ts";
 
 const NUMBERS = Array.from({ length: 7 }, (_, index) => String(7 - index));
 
-/** Numbers from 7 down to 1, read as a store reads rows: beyond a position, in a direction, one more than asked for. */
+/** Lists the numbers 7 to 1 as a store does: from a position, in one direction, up to `limit + 1` rows. */
 const listRoute = (path: string) =>
   route({
     method: "get",
     path,
     scope: "any credential",
-    summary: "Lists numbers",
+    summary: "List numbers",
     query: listQuery({}, { maxLimit: 5, defaultLimit: 3 }),
     reply: listOf(Type.String()),
     handle({ query, cursors }) {
@@ -27,12 +27,12 @@ const listRoute = (path: string) =>
     },
   });
 
-t.test("a list", async (t) => {
+t.test("lists", async (t) => {
   const api = await startApi(t, { routes: () => [listRoute("/numbers"), listRoute("/others")] });
   const headers = await callerHeaders(api.db);
   const get = (query: string, path = "/numbers") => api.call("GET", path + query, { headers });
 
-  t.test("pages forwards to its end and back", async (t) => {
+  t.test("a list can be paged forwards to its end and backwards", async (t) => {
     const first = (await get("")).body;
     t.same(first.data, ["7", "6", "5"]);
     t.equal(first.paging.has_more, true);
@@ -47,41 +47,38 @@ t.test("a list", async (t) => {
     t.equal(start.paging.has_more, false);
   });
 
-  t.test("past its end it is empty, without cursors", async (t) => {
+  t.test("a page past the end is empty and has no cursors", async (t) => {
     const all = (await get("?limit=5")).body;
     const last = (await get(`?limit=5&after=${all.paging.cursors.after}`)).body;
     const empty = (await get(`?after=${last.paging.cursors.after}`)).body;
     t.same(empty, { data: [], paging: { cursors: { before: null, after: null }, has_more: false } });
   });
 
-  t.test("the limit has its bounds", async (t) => {
+  t.test("a limit out of bounds is rejected", async (t) => {
     for (const limit of ["0", "6", "-1", "1.5", "x", ""])
       t.equal((await get(`?limit=${limit}`)).status, 400, limit);
   });
 
-  t.test(
-    "a cursor is good for its own client and list alone, and for nothing that was tampered with",
-    async (t) => {
-      const { after, before } = (await get("")).body.paging.cursors;
-      const foreign = await api.call("GET", `/numbers?after=${after}`, {
-        headers: await callerHeaders(api.db),
-      });
-      t.equal(foreign.status, 400);
-      t.match(foreign.body, { error: "validation_failed", details: [{ path: "/after" }] });
-      t.equal((await get(`?after=${after}`, "/others")).status, 400);
-      const forged = `${Buffer.from("3").toString("base64url")}.${after.split(".")[1]}`;
-      for (const bad of [
-        "",
-        "x",
-        ".",
-        forged,
-        after.slice(0, -2),
-        `${after}.junk`,
-        after.replace(".", "==."),
-        `${after}=`,
-      ])
-        t.equal((await get(`?after=${bad}`)).status, 400, bad);
-      t.equal((await get(`?after=${after}&before=${before}`)).status, 400);
-    },
-  );
+  t.test("a cursor is valid only for its client and list, and a modified cursor is rejected", async (t) => {
+    const { after, before } = (await get("")).body.paging.cursors;
+    const foreign = await api.call("GET", `/numbers?after=${after}`, {
+      headers: await callerHeaders(api.db),
+    });
+    t.equal(foreign.status, 400);
+    t.match(foreign.body, { error: "validation_failed", details: [{ path: "/after" }] });
+    t.equal((await get(`?after=${after}`, "/others")).status, 400);
+    const forged = `${Buffer.from("3").toString("base64url")}.${after.split(".")[1]}`;
+    for (const bad of [
+      "",
+      "x",
+      ".",
+      forged,
+      after.slice(0, -2),
+      `${after}.junk`,
+      after.replace(".", "==."),
+      `${after}=`,
+    ])
+      t.equal((await get(`?after=${bad}`)).status, 400, bad);
+    t.equal((await get(`?after=${after}&before=${before}`)).status, 400);
+  });
 });

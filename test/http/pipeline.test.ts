@@ -8,13 +8,13 @@ import { until } from "../fixtures/until.ts";
 
 const echo = Type.Object({ received: Type.Unknown() });
 
-/** Routes that answer what reached them. */
+/** Routes that return their input. */
 const routes = () => [
   route({
     method: "post",
     path: "/things",
     scope: "public",
-    summary: "Takes a thing",
+    summary: "Create a thing",
     body: object({ name: Type.String({ minLength: 1 }), tags: Type.Optional(Type.Unknown()) }),
     status: 201,
     reply: echo,
@@ -24,7 +24,7 @@ const routes = () => [
     method: "patch",
     path: "/things/{thing_id}",
     scope: "public",
-    summary: "Changes a thing",
+    summary: "Change a thing",
     params: object({ thing_id: Type.String({ pattern: "^\\d+$" }) }),
     body: object({ name: Type.Optional(Type.String()), secret: Type.Optional(nullable(Type.String())) }),
     reply: echo,
@@ -34,7 +34,7 @@ const routes = () => [
     method: "get",
     path: "/things/{thing_id}",
     scope: "public",
-    summary: "Reads a thing",
+    summary: "Read a thing",
     params: object({ thing_id: Type.String() }),
     query: object({
       limit: Type.Optional(Type.Integer({ minimum: 1 })),
@@ -47,7 +47,7 @@ const routes = () => [
     method: "delete",
     path: "/things/{thing_id}",
     scope: "public",
-    summary: "Removes a thing",
+    summary: "Remove a thing",
     params: object({ thing_id: Type.String() }),
     handle: ({ setHeader }) => setHeader("X-Gone", "yes"),
   }),
@@ -55,7 +55,7 @@ const routes = () => [
     method: "post",
     path: "/pictures",
     scope: "public",
-    summary: "Takes bytes",
+    summary: "Upload bytes",
     body: { limit: 1_000, mediaTypes: ["image/*", "application/pdf"] },
     reply: Type.Object({ size: Type.Integer() }),
     handle: ({ body }) => ({ size: body.length }),
@@ -64,16 +64,16 @@ const routes = () => [
     method: "get",
     path: "/broken",
     scope: "public",
-    summary: "Fails",
+    summary: "Fail",
     handle() {
-      throw Object.assign(new Error("a detail that is nobody's business"), { token: "hunter2" });
+      throw Object.assign(new Error("an internal detail"), { token: "hunter2" });
     },
   }),
   route({
     method: "get",
     path: "/things/list",
     scope: "public",
-    summary: "Stands behind a route that would fit as well",
+    summary: "Match after a route with a parameter was declared",
     reply: echo,
     handle: () => ({ received: "the list" }),
   }),
@@ -81,7 +81,7 @@ const routes = () => [
     method: "get",
     path: "/mangled",
     scope: "public",
-    summary: "Fails while it refuses",
+    summary: "Fail while writing an error",
     handle() {
       throw new ApiError("not_found", "x", { headers: { "X-Broken": "a\nb" } });
     },
@@ -90,7 +90,7 @@ const routes = () => [
     method: "get",
     path: "/slow",
     scope: "public",
-    summary: "Takes its time",
+    summary: "Respond slowly",
     reply: echo,
     async handle() {
       await new Promise((resolve) => setTimeout(resolve, 300));
@@ -101,7 +101,7 @@ const routes = () => [
     method: "get",
     path: "/refused",
     scope: "public",
-    summary: "Is refused",
+    summary: "Respond with an error",
     errors: ["channel_disconnected"],
     handle() {
       throw new ApiError("channel_disconnected", "The channel is not connected", {
@@ -111,10 +111,10 @@ const routes = () => [
   }),
 ];
 
-t.test("the surface", async (t) => {
+t.test("the HTTP pipeline", async (t) => {
   const api = await startApi(t, { routes });
 
-  t.test("a good request reaches its handler, whatever its Content-Type says", async (t) => {
+  t.test("a valid request reaches its handler regardless of its Content-Type", async (t) => {
     for (const type of ["application/json", "text/plain", "application/x-www-form-urlencoded"]) {
       const headers = { "content-type": type };
       const reply = await api.call("POST", "/things", { headers, json: { name: "é", tags: { any: [1] } } });
@@ -127,24 +127,28 @@ t.test("the surface", async (t) => {
     ["not JSON", "{name", /not valid JSON/],
     ["an array", "[]", /must be a JSON object/],
     ["null", "null", /must be a JSON object/],
-    ["a text", '"x"', /must be a JSON object/],
-    ["nothing", "", /name is required/],
+    ["a string", '"x"', /must be a JSON object/],
+    ["empty", "", /name is required/],
     ["an empty object", "{}", /name is required/],
-    ["an unknown field", '{"name":"x","color":"red"}', /color is not a known field/],
-    ["a prototype", '{"name":"x","__proto__":{"admin":true}}', /__proto__ is not a known field/],
-    ["a null on POST", '{"name":null}', /name must be string/],
-    ["U+0000 in a value", '{"name":"a\\u0000"}', /name contains the character U\+0000/],
-    ["U+0000 in a name deep down", '{"name":"a","tags":[{"\\u0000":1}]}', /contains the character U\+0000/],
-    ["half a surrogate pair", '{"name":"\\ud800"}', /name is not well-formed Unicode/],
-    ["bytes that are not UTF-8", Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), /not valid UTF-8/],
+    ["an object with an unknown field", '{"name":"x","color":"red"}', /color is not a known field/],
+    ["an object with __proto__", '{"name":"x","__proto__":{"admin":true}}', /__proto__ is not a known field/],
+    ["an object with null on POST", '{"name":null}', /name must be string/],
+    ["an object with U+0000 in a value", '{"name":"a\\u0000"}', /name contains the character U\+0000/],
     [
-      "a hundred thousand brackets",
+      "an object with U+0000 in a nested name",
+      '{"name":"a","tags":[{"\\u0000":1}]}',
+      /contains the character U\+0000/,
+    ],
+    ["an object with half a surrogate pair", '{"name":"\\ud800"}', /name is not well-formed Unicode/],
+    ["not UTF-8", Buffer.from([0x7b, 0x22, 0xff, 0x22, 0x7d]), /not valid UTF-8/],
+    [
+      "an object nested a hundred thousand levels deep",
       `{"name":"x","tags":${"[".repeat(100_000)}${"]".repeat(100_000)}}`,
       /nested deeper/,
     ],
   ];
   for (const [name, raw, message] of BAD_BODIES)
-    t.test(`a body that is ${name} is 400`, async (t) => {
+    t.test(`a body that is ${name} is answered with 400`, async (t) => {
       const reply = await api.call("POST", "/things", { raw });
       t.equal(reply.status, 400);
       t.equal(reply.body.error, "validation_failed");
@@ -152,22 +156,22 @@ t.test("the surface", async (t) => {
       t.notMatch(reply.text, "{name");
     });
 
-  t.test("a byte order mark before the JSON is no fault", async (t) => {
+  t.test("a byte order mark before the JSON is accepted", async (t) => {
     t.equal((await api.call("POST", "/things", { raw: '\ufeff{"name":"x"}' })).status, 201);
   });
 
-  t.test("an error names each field", async (t) => {
+  t.test("an error response names each invalid field", async (t) => {
     const { body } = await api.call("POST", "/things", { json: { name: "", color: 1 } });
     t.same(body.details.map((detail: { path: string }) => detail.path).sort(), ["/color", "/name"]);
   });
 
-  t.test("on PATCH null counts as absent, unless null has a meaning there", async (t) => {
+  t.test("null on PATCH counts as absent, unless the schema allows it", async (t) => {
     const reply = await api.call("PATCH", "/things/1", { json: { name: null, secret: null } });
     t.same(reply.body.received, { thing_id: "1", secret: null });
     t.equal((await api.call("PATCH", "/things/1", { json: { color: null } })).status, 400);
   });
 
-  t.test("path and query are checked and converted", async (t) => {
+  t.test("path and query parameters are validated and converted", async (t) => {
     t.same((await api.call("GET", "/things/a%20b?limit=5&deep=false")).body.received, {
       thing_id: "a b",
       limit: 5,
@@ -180,14 +184,14 @@ t.test("the surface", async (t) => {
     t.equal((await api.call("GET", "/things/%E0%A4%A")).status, 400);
   });
 
-  t.test("a body on a route that takes none is read and refused by name", async (t) => {
+  t.test("a body on a route without a body is rejected", async (t) => {
     t.equal((await api.call("DELETE", "/things/1", { json: { force: true } })).status, 400);
     const reply = await api.call("DELETE", "/things/1");
     t.equal(reply.status, 204);
     t.equal(reply.headers.get("x-gone"), "yes");
   });
 
-  t.test("raw bodies arrive as bytes, of the right kind and size", async (t) => {
+  t.test("raw bodies reach the handler as bytes, with type and size checked", async (t) => {
     const post = (type: string, size: number) =>
       api.call("POST", "/pictures", { headers: { "content-type": type }, raw: Buffer.alloc(size) });
     t.same((await post("image/png", 1_000)).body, { size: 1_000 });
@@ -198,17 +202,20 @@ t.test("the surface", async (t) => {
     t.equal(wrong.body.error, "unsupported_media_type");
   });
 
-  t.test("what is not in the table is 404, a wrong method 405 with Allow, both JSON", async (t) => {
-    for (const path of ["/", "/thing", "/THINGS", "/things/", "/things/1/2", "//things"])
-      t.equal((await api.call("GET", path)).body.error, "not_found", path);
-    const reply = await api.call("PUT", "/things/1");
-    t.equal(reply.status, 405);
-    t.equal(reply.body.error, "method_not_allowed");
-    t.equal(reply.headers.get("allow"), "PATCH, GET, DELETE, HEAD");
-    t.equal((await api.call("OPTIONS", "/things")).headers.get("allow"), "POST");
-  });
+  t.test(
+    "an unknown path is answered with 404 and a wrong method with 405 and Allow, both as JSON",
+    async (t) => {
+      for (const path of ["/", "/thing", "/THINGS", "/things/", "/things/1/2", "//things"])
+        t.equal((await api.call("GET", path)).body.error, "not_found", path);
+      const reply = await api.call("PUT", "/things/1");
+      t.equal(reply.status, 405);
+      t.equal(reply.body.error, "method_not_allowed");
+      t.equal(reply.headers.get("allow"), "PATCH, GET, DELETE, HEAD");
+      t.equal((await api.call("OPTIONS", "/things")).headers.get("allow"), "POST");
+    },
+  );
 
-  t.test("HEAD is GET without the body", async (t) => {
+  t.test("HEAD is answered like GET without a body", async (t) => {
     const reply = await api.call("HEAD", "/things/1");
     t.equal(reply.status, 200);
     t.equal(reply.text, "");
@@ -216,25 +223,28 @@ t.test("the surface", async (t) => {
     t.equal(reply.headers.get("content-length"), whole.headers.get("content-length"));
   });
 
-  t.test("a fault of ours is a 500 that tells nothing; the log has it under the request id", async (t) => {
-    const reply = await api.call("GET", "/broken");
-    t.equal(reply.status, 500);
-    t.equal(reply.body.error, "internal_error");
-    t.notMatch(reply.text, /detail|hunter2/);
-    const line = api.lines.find((line) => line.event === "http.failed");
-    t.match(line, { request_id: reply.body.request_id, err: { message: /nobody's business/ } });
-    t.notMatch(JSON.stringify(api.lines), /hunter2/);
-  });
+  t.test(
+    "an internal fault is answered with 500 without details and logged under the request id",
+    async (t) => {
+      const reply = await api.call("GET", "/broken");
+      t.equal(reply.status, 500);
+      t.equal(reply.body.error, "internal_error");
+      t.notMatch(reply.text, /detail|hunter2/);
+      const line = api.lines.find((line) => line.event === "http.failed");
+      t.match(line, { request_id: reply.body.request_id, err: { message: /an internal detail/ } });
+      t.notMatch(JSON.stringify(api.lines), /hunter2/);
+    },
+  );
 
-  t.test("a fault while refusing is a fault of ours too", async (t) => {
+  t.test("a fault while writing an error is an internal error", async (t) => {
     t.equal((await api.call("GET", "/mangled")).body.error, "internal_error");
   });
 
-  t.test("a literal path is found before one with a parameter", async (t) => {
+  t.test("a literal path matches before a path with a parameter", async (t) => {
     t.equal((await api.call("GET", "/things/list")).body.received, "the list");
   });
 
-  t.test("ten megabytes of nonsense are refused like a little of it", async (t) => {
+  t.test("a large invalid body is rejected quickly with a short response", async (t) => {
     const fields = Array.from({ length: 800_000 }, (_, index) => `"f${index}":1`);
     const zeros = `"tags":[${"0,".repeat(4_900_000)}0]`;
     for (const raw of [`{${fields.join(",")}}`, `{"color":1,${zeros}}`]) {
@@ -242,19 +252,19 @@ t.test("the surface", async (t) => {
       const reply = await api.call("POST", "/things", { raw });
       t.equal(reply.status, 400);
       t.ok(reply.text.length < 10_000);
-      t.ok(Date.now() - began < 20_000, "in a second or two, not in minutes");
+      t.ok(Date.now() - began < 20_000, "the response takes seconds, not minutes");
     }
     t.equal((await api.call("POST", "/things", { raw: `{"name":"x",${zeros}}` })).status, 201);
   });
 
-  t.test("an expected refusal has its code, its status and its own fields", async (t) => {
+  t.test("an API error has its code, status and extra fields", async (t) => {
     const reply = await api.call("GET", "/refused");
     t.equal(reply.status, 409);
     t.match(reply.body, { error: "channel_disconnected", channel_id: "ch_1" });
     t.equal(reply.body.details, undefined);
   });
 
-  t.test("every response has a request id, the caller's own where it is fit", async (t) => {
+  t.test("every response has a request id, which is the caller's own if it is valid", async (t) => {
     const idFor = async (given: string) =>
       (await api.call("GET", "/things/1", { headers: { "x-request-id": given } })).headers.get(
         "x-request-id",
@@ -267,17 +277,17 @@ t.test("the surface", async (t) => {
     t.equal(reply.headers.get("x-api-version"), "2026-11-01");
   });
 
-  t.test("requests are logged by route pattern, never by URL", async (t) => {
+  t.test("requests are logged with the route pattern, never with the URL", async (t) => {
     await api.call("GET", "/things/sesame?limit=7");
     await api.call("GET", "/nowhere/sesame");
     t.notMatch(JSON.stringify(api.lines), /sesame/);
     const line = api.lines.find((line) => line.route === "/things/{thing_id}" && line.method === "GET");
     t.match(line, { event: "http.request", request_id: String, status: 200, ms: Number });
-    t.same(Object.keys(line ?? {}).at(-2), "ms", "the duration stands last, before the event's name");
+    t.same(Object.keys(line ?? {}).at(-2), "ms", "the duration comes last, before the event's name");
   });
 });
 
-t.test("a table that contradicts itself is refused at the start", async (t) => {
+t.test("a contradictory route table fails at startup", async (t) => {
   const thing = {
     method: "get",
     path: "/thing",
@@ -286,15 +296,15 @@ t.test("a table that contradicts itself is refused at the start", async (t) => {
     handle: () => undefined,
   } as const;
   await t.rejects(startApi(t, { routes: () => [route(thing), route(thing)] }), /two routes for GET \/thing/);
-  const gated = route({ ...thing, gate: "nobody" });
-  await t.rejects(startApi(t, { routes: () => [gated] }), /unknown gate "nobody"/);
+  const gated = route({ ...thing, gate: "unknown" });
+  await t.rejects(startApi(t, { routes: () => [gated] }), /unknown gate "unknown"/);
 });
 
-t.test("what the pipeline never sees", async (t) => {
+t.test("requests that the HTTP parser rejects", async (t) => {
   const api = await startApi(t, { routes });
   const { hostname, port } = new URL(api.address);
 
-  /** Sends bytes as they are and answers all that comes back until the connection closes. */
+  /** Sends raw bytes and returns everything received until the connection closes. */
   const send = (bytes: string) =>
     new Promise<string>((resolve, reject) => {
       const socket = connect(Number(port), hostname, () => socket.write(bytes));
@@ -304,48 +314,48 @@ t.test("what the pipeline never sees", async (t) => {
     });
 
   const UNREADABLE: [string, string, RegExp][] = [
-    ["not HTTP", "hello\r\n\r\n", /not valid HTTP/],
-    ["an unknown method", "BREW /things HTTP/1.1\r\nHost: x\r\n\r\n", /not valid HTTP/],
+    ["a request that is not HTTP", "hello\r\n\r\n", /not valid HTTP/],
+    ["a request with an unknown method", "BREW /things HTTP/1.1\r\nHost: x\r\n\r\n", /not valid HTTP/],
     [
-      "a head too large",
+      "a request with too large headers",
       `GET / HTTP/1.1\r\nHost: x\r\nA: ${"x".repeat(20_000)}\r\n\r\n`,
       /headers are too large/,
     ],
     [
-      "a broken chunk",
+      "a request with a broken chunk",
       "POST /things HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
       /not valid HTTP|ended before/,
     ],
     [
-      "two lengths",
+      "a request with two lengths",
       "POST /things HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
       /not valid HTTP/,
     ],
   ];
   for (const [name, bytes, message] of UNREADABLE)
-    t.test(`${name} gets the same error body`, async (t) => {
+    t.test(`${name} gets the standard error body`, async (t) => {
       const [head = "", body = ""] = (await send(bytes)).split("\r\n\r\n");
       t.match(head, /^HTTP\/1\.1 400 /);
       t.match(head, /x-request-id: req_\w{26}/i);
       t.match(JSON.parse(body), { error: "validation_failed", message, request_id: /^req_/ });
     });
 
-  t.test("an address that is none is not found, in JSON", async (t) => {
+  t.test("an invalid URL is answered with 404 as JSON", async (t) => {
     const answer = await send("GET http://[::1/healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
     t.match(answer, /^HTTP\/1\.1 404 /);
     t.match(JSON.parse(answer.split("\r\n\r\n")[1] as string), { error: "not_found" });
   });
 
-  t.test("an expectation that we do not know is not held against the request", async (t) => {
+  t.test("an unknown Expect header is ignored", async (t) => {
     const head = "GET /things/1 HTTP/1.1\r\nHost: x\r\nExpect: foo\r\nConnection: close\r\n\r\n";
     t.match(await send(head), /^HTTP\/1\.1 200 /);
   });
 
-  t.test("nonsense behind a request is not taken for its answer", async (t) => {
+  t.test("garbage after a request does not produce a second response", async (t) => {
     t.equal(await send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\nnonsense\r\n\r\n"), "");
   });
 
-  t.test("a sender that goes away in the middle of its body leaves nothing hanging", async (t) => {
+  t.test("a sender that disconnects while sending its body leaves no request open", async (t) => {
     const socket = connect(Number(port), hostname, () =>
       socket.write(
         'POST /things HTTP/1.1\r\nHost: x\r\nX-Request-Id: gone\r\nContent-Length: 100\r\n\r\n{"name',
@@ -353,23 +363,23 @@ t.test("what the pipeline never sees", async (t) => {
     );
     await until("the request has arrived", () => socket.bytesWritten > 0);
     socket.destroy();
-    await until("its line in the log", () => api.lines.find((line) => line.request_id === "gone"));
+    await until("the request is logged", () => api.lines.find((line) => line.request_id === "gone"));
     t.equal((await api.call("POST", "/things", { json: { name: "x" } })).status, 201);
   });
 
-  t.test("a compressed body is not taken for a broken one", async (t) => {
+  t.test("a compressed body is answered with 415", async (t) => {
     const reply = await api.call("POST", "/things", { headers: { "content-encoding": "gzip" }, raw: "x" });
     t.equal(reply.status, 415);
     t.equal(reply.body.error, "unsupported_media_type");
   });
 });
 
-t.test("the caller's address is the socket's, or what the trusted proxies saw", async (t) => {
+t.test("the caller's address is the socket's, or the one that the trusted proxies saw", async (t) => {
   const address = route({
     method: "get",
     path: "/address",
     scope: "public",
-    summary: "Says where the caller is",
+    summary: "Return the caller's address",
     reply: Type.Object({ address: Type.String() }),
     handle: ({ address }) => ({ address }),
   });

@@ -21,7 +21,7 @@ const ANSWERS: Record<Exclude<Verdict, "token_dead">, Answer> = {
   ambiguous: [504, "platform_timeout", false],
 };
 
-t.test("every verdict has its status, its code and whether a later try may help", async (t) => {
+t.test("every verdict maps to a status, a code and whether a retry may succeed", async (t) => {
   for (const [verdict, [status, code, retryable]] of Object.entries(ANSWERS)) {
     const error = platformApiError(new PlatformFailure(verdict as Verdict, "No"));
     t.match(error, { status, code, message: "No", extra: { retryable }, headers: {} }, verdict);
@@ -30,7 +30,7 @@ t.test("every verdict has its status, its code and whether a later try may help"
   }
 });
 
-t.test("a dead token is answered by what it belongs to", async (t) => {
+t.test("the error code of a dead token depends on its owner", async (t) => {
   const codes: Record<TokenOwner, Answer> = {
     ad_account: [409, "ad_account_revoked", false],
     channel: [409, "channel_disconnected", false],
@@ -42,7 +42,7 @@ t.test("a dead token is answered by what it belongs to", async (t) => {
   }
 });
 
-t.test("a wait is told in whole seconds, one at least", async (t) => {
+t.test("Retry-After is given in whole seconds, at least one", async (t) => {
   for (const [wait, seconds] of [
     [1, "1"],
     [60_000, "60"],
@@ -53,7 +53,7 @@ t.test("a wait is told in whole seconds, one at least", async (t) => {
   }
 });
 
-t.test("who cannot ask again as they did hears so, with what they can do", async (t) => {
+t.test("an error that cannot be retried says what to do instead", async (t) => {
   const platformError = { code: 2, message: "busy", transient: true, fields: [] };
   const failure = new PlatformFailure("transient", "Service busy.", { platformError });
   const error = notRetryableApiError(failure, "start again");

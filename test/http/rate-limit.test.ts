@@ -8,37 +8,40 @@ const routes = () => [
     method: "get",
     path: "/thing",
     scope: "any credential",
-    summary: "Answers",
+    summary: "Respond",
     reply: Type.Object({}),
     handle: () => ({}),
   }),
 ];
 
-t.test("a client sees where it stands, and is stopped at the limit; another is not", async (t) => {
-  const api = await startApi(t, { routes, settings: { RATE_LIMIT_PER_MINUTE: "2" } });
-  const [one, other] = [await callerHeaders(api.db), await callerHeaders(api.db)];
-  const first = await api.call("GET", "/thing", { headers: one });
-  t.equal(first.headers.get("ratelimit-limit"), "2");
-  t.equal(first.headers.get("ratelimit-remaining"), "1");
-  const reset = Number(first.headers.get("ratelimit-reset"));
-  t.ok(reset > 0 && reset <= 60);
-  await api.call("GET", "/thing", { headers: one });
-  const third = await api.call("GET", "/thing", { headers: one });
-  t.equal(third.status, 429);
-  t.equal(third.body.error, "rate_limited");
-  t.equal(third.headers.get("ratelimit-remaining"), "0");
-  t.equal(third.headers.get("retry-after"), third.headers.get("ratelimit-reset"));
-  t.equal((await api.call("GET", "/thing", { headers: other })).status, 200);
-});
+t.test(
+  "a client sees its RateLimit headers and gets 429 at the limit, while another client does not",
+  async (t) => {
+    const api = await startApi(t, { routes, settings: { RATE_LIMIT_PER_MINUTE: "2" } });
+    const [one, other] = [await callerHeaders(api.db), await callerHeaders(api.db)];
+    const first = await api.call("GET", "/thing", { headers: one });
+    t.equal(first.headers.get("ratelimit-limit"), "2");
+    t.equal(first.headers.get("ratelimit-remaining"), "1");
+    const reset = Number(first.headers.get("ratelimit-reset"));
+    t.ok(reset > 0 && reset <= 60);
+    await api.call("GET", "/thing", { headers: one });
+    const third = await api.call("GET", "/thing", { headers: one });
+    t.equal(third.status, 429);
+    t.equal(third.body.error, "rate_limited");
+    t.equal(third.headers.get("ratelimit-remaining"), "0");
+    t.equal(third.headers.get("retry-after"), third.headers.get("ratelimit-reset"));
+    t.equal((await api.call("GET", "/thing", { headers: other })).status, 200);
+  },
+);
 
-t.test("switched off there is no limit and no header", async (t) => {
+t.test("a rate limit of 0 means no limit and no headers", async (t) => {
   const api = await startApi(t, { routes, settings: { RATE_LIMIT_PER_MINUTE: "0" } });
   const reply = await api.call("GET", "/thing", { headers: await callerHeaders(api.db) });
   t.equal(reply.status, 200);
   t.equal(reply.headers.get("ratelimit-limit"), null);
 });
 
-t.test("while Redis is away requests pass, and the log says so once a second at most", async (t) => {
+t.test("requests pass while Redis is unreachable, and this is logged at most once a second", async (t) => {
   const api = await startApi(t, {
     routes,
     settings: { RATE_LIMIT_PER_MINUTE: "1", REDIS_URL: "redis://127.0.0.1:1" },

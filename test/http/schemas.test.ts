@@ -4,12 +4,12 @@ import { createValidator } from "../../src/schema/validate.ts";
 import { productRoutes } from "../fixtures/http/api.ts";
 
 t.test(
-  "every schema of every route can be compiled, which a process does not try before it needs it",
+  "every schema of every route compiles, although processes compile them only on first use",
   async (t) => {
     const { json, strings } = createValidator();
     for (const { method, path, params, query, body, reply } of productRoutes()) {
       const checks = [
-        ...[params, query].flatMap((schema) => (schema ? [strings(schema, "the texts")] : [])),
+        ...[params, query].flatMap((schema) => (schema ? [strings(schema, "the parameters")] : [])),
         ...(body && !isRawBody(body) ? [json(body)] : []),
         ...(reply && !isMediaReply(reply) ? [json(reply)] : []),
       ];

@@ -8,24 +8,24 @@ import { until } from "../../fixtures/until.ts";
 
 const ME = "/api/auth/me";
 
-t.test("a credential that was seen a moment ago costs no query", async (t) => {
+t.test("a cached credential needs no query", async (t) => {
   const { statements, database } = watchStatements();
   const api = await startApi(t, { database });
   const tenant = await makeTenant(api);
   for (const [what, { headers }] of [
-    ["a key", await tenant.createKey("messages:send")],
-    ["a user", await tenant.createUser("member")],
+    ["API key", await tenant.createKey("messages:send")],
+    ["user", await tenant.createUser("member")],
   ] as const) {
     statements.length = 0;
     t.equal((await api.call("GET", ME, { headers })).status, 200);
-    t.ok(statements.length > 0, `${what}: the first request asks`);
+    t.ok(statements.length > 0, `${what}: the first request queries`);
     statements.length = 0;
     for (let count = 0; count < 20; count++) t.equal((await api.call("GET", ME, { headers })).status, 200);
-    t.same(statements, [], `${what}: the others do not`);
+    t.same(statements, [], `${what}: the others use the cache`);
   }
 });
 
-t.test("a credential that is not good is remembered as well", async (t) => {
+t.test("an invalid credential is cached too", async (t) => {
   const { statements, database } = watchStatements();
   const api = await startApi(t, { database });
   const { text } = await (await makeTenant(api)).createKey();
@@ -35,12 +35,12 @@ t.test("a credential that is not good is remembered as well", async (t) => {
   t.equal(statements.length, 1);
 });
 
-t.test("a hundred requests at once ask once per credential", async (t) => {
+t.test("a hundred concurrent requests need one query per credential", async (t) => {
   let open = () => {};
   const opened = new Promise<void>((resolve) => {
     open = resolve;
   });
-  // Each lookup is held until all requests have arrived.
+  // Blocks each lookup until all requests have arrived.
   const { statements, database } = watchStatements(async (text) => {
     if (text.includes("client_name")) await opened;
   });
@@ -55,18 +55,18 @@ t.test("a hundred requests at once ask once per credential", async (t) => {
   const requests = Array.from({ length: 100 }, (_, index) =>
     api.call("GET", ME, { headers: credentials[index % 2]?.headers ?? {} }),
   );
-  await until("all are in", () => arrived === 100 && statements.length >= 2);
+  await until("all requests have arrived", () => arrived === 100 && statements.length >= 2);
   open();
   for (const { status } of await Promise.all(requests)) t.equal(status, 200);
   const lookups = statements.filter((text) => text.includes("client_name"));
   t.equal(lookups.length, 2);
-  t.equal(statements.length, 3, "and one note that the key was used");
+  t.equal(statements.length, 3, "two lookups and one update of last_used_at");
 });
 
-t.test("a fault while asking is not remembered", async (t) => {
+t.test("a failed lookup is not cached", async (t) => {
   let isUnavailable = false;
   const { database } = watchStatements(async () => {
-    if (isUnavailable) throw new DatabaseUnavailable(new Error("away"));
+    if (isUnavailable) throw new DatabaseUnavailable(new Error("unreachable"));
   });
   const api = await startApi(t, { database });
   const tenant = await makeTenant(api);
@@ -80,14 +80,14 @@ t.test("a fault while asking is not remembered", async (t) => {
   }
 });
 
-t.test("a use that cannot be noted does not hold up the request", async (t) => {
+t.test("a failed update of last_used_at does not fail the request", async (t) => {
   const { database } = watchStatements(async (text) => {
-    if (text.includes("last_used_at = now()")) throw new Error("no room");
+    if (text.includes("last_used_at = now()")) throw new Error("disk full");
   });
   const api = await startApi(t, { database });
   const { headers } = await (await makeTenant(api)).createKey("messages:send");
   t.equal((await api.call("GET", ME, { headers })).status, 200);
-  await until("the log says so", () =>
+  await until("the failure is logged", () =>
     api.lines.find(({ event }) => event === "api_key.last_used_update_failed"),
   );
 });

@@ -12,7 +12,7 @@ import { productRoutes } from "../../fixtures/http/api.ts";
 import { createReplyChecker } from "../../fixtures/http/replies.ts";
 import { sampleRoutes } from "../../fixtures/http/sample-routes.ts";
 
-// biome-ignore lint/suspicious/noExplicitAny: a test looks into a document of which it knows the shape
+// biome-ignore lint/suspicious/noExplicitAny: the test knows the document's structure
 type Loose = any;
 
 const describe = (routes: readonly Route[]): Loose =>
@@ -25,13 +25,13 @@ const routeOf = (given: Partial<Route> & { path: string }): Route =>
 
 const replying = (path: string, reply: TSchema) => routeOf({ path, reply });
 
-t.test("the document says who may use an endpoint", async (t) => {
+t.test("the document describes who may call an endpoint", async (t) => {
   const { paths } = describe(sampleRoutes);
   const [list, create] = [paths["/api/things"].get, paths["/api/things"].post];
   const remove = paths["/api/things/{thing_id}"].delete;
   t.same(list.security, [{ userJwt: [] }, { apiKey: [] }]);
   t.equal(list["x-required-scope"], undefined);
-  t.match(list.description, /Any credential/);
+  t.match(list.description, /Any valid credential/);
   t.same(create["x-required-scope"], ["marketing:manage", "messages:send"]);
   t.match(create.description, /^It starts immediately\.\n\n.*`marketing:manage` or `messages:send`.*terms/);
   t.same(remove.security, [{ userJwt: [] }]);
@@ -39,7 +39,7 @@ t.test("the document says who may use an endpoint", async (t) => {
   t.same(paths["/api/things/{thing_id}/picture"].get.security, []);
 });
 
-t.test("the document says what an endpoint takes and answers", async (t) => {
+t.test("the document describes the parameters and responses of an endpoint", async (t) => {
   const { paths } = describe(sampleRoutes);
   const [list, create] = [paths["/api/things"].get, paths["/api/things"].post];
   const picture = paths["/api/things/{thing_id}/picture"];
@@ -52,12 +52,13 @@ t.test("the document says what an endpoint takes and answers", async (t) => {
       ["before", false],
     ],
   );
-  t.match(list.parameters[1], { in: "query", schema: { default: 25 }, description: "Rows per page" });
+  t.match(list.parameters[1], {
+    in: "query",
+    schema: { default: 25 },
+    description: "Maximum number of items per page",
+  });
   for (const parameter of list.parameters)
-    t.notOk(
-      "example" in parameter || "examples" in parameter.schema,
-      "nothing made up is filled in on the page",
-    );
+    t.notOk("example" in parameter || "examples" in parameter.schema, "optional parameters have no example");
   t.match(picture.get.parameters, [{ name: "thing_id", in: "path", required: true, example: /^th_/ }]);
   t.equal(create.requestBody.required, true);
   t.same(create.requestBody.content["application/json"].example, { name: "Spring sale", budget: 100 });
@@ -74,7 +75,7 @@ t.test("the document says what an endpoint takes and answers", async (t) => {
   });
 });
 
-t.test("refusals are grouped by status, and shared", async (t) => {
+t.test("error responses are grouped by status and shared between routes", async (t) => {
   const { paths, components } = describe(sampleRoutes);
   const { responses } = paths["/api/things"].post;
   t.same(Object.keys(responses), ["201", "400", "401", "403", "409", "413", "415", "429", "500", "503"]);
@@ -92,23 +93,23 @@ t.test("refusals are grouped by status, and shared", async (t) => {
   t.same(responses["401"], paths["/api/things"].get.responses["401"]);
 });
 
-t.test("what a route can be refused with follows from its declaration", async (t) => {
+t.test("the error codes of a route follow from its declaration", async (t) => {
   const [, create, remove, , picture] = sampleRoutes as [Route, Route, Route, Route, Route];
   const CASES: [string, Route, string][] = [
     ["a public GET", routeOf({ path: "/x" }), "validation_failed internal_error"],
-    ["one that takes an id", picture, "validation_failed not_found internal_error"],
+    ["a route with an id", picture, "validation_failed not_found internal_error"],
     [
-      "any credential",
+      "a route for any credential",
       routeOf({ path: "/x", scope: "any credential" }),
       "validation_failed ambiguous_credentials unauthorized rate_limited internal_error temporarily_unavailable",
     ],
     [
-      "scope, gate, body and its own",
+      "a route with scope, gate, body and its own errors",
       create,
       "validation_failed ambiguous_credentials unauthorized insufficient_scope terms_not_accepted channel_disconnected channel_taken payload_too_large unsupported_media_type rate_limited internal_error temporarily_unavailable",
     ],
     [
-      "console and role",
+      "a console-only route with roles",
       remove,
       "validation_failed ambiguous_credentials unauthorized insufficient_scope console_only role_insufficient not_found payload_too_large unsupported_media_type rate_limited internal_error temporarily_unavailable",
     ],
@@ -116,7 +117,7 @@ t.test("what a route can be refused with follows from its declaration", async (t
   for (const [name, given, codes] of CASES) t.equal(errorsOf(given).join(" "), codes, name);
 });
 
-t.test("a test that meets a refusal which its route does not declare fails", async (t) => {
+t.test("an undeclared error response fails the test that gets it", async (t) => {
   const check = createReplyChecker([routeOf({ path: "/x" })]);
   const headers = new Headers({ "x-request-id": "req_1", "x-api-version": "1" });
   const answered = (path: string, status: number, error: string) => () =>
@@ -127,7 +128,7 @@ t.test("a test that meets a refusal which its route does not declare fails", asy
   t.throws(answered("/y", 401, "unauthorized"), /does not declare this error/);
 });
 
-t.test("a schema with a title stands in the document once, wherever it is used", async (t) => {
+t.test("a schema with a title appears once in the document", async (t) => {
   const { paths, components } = describe(sampleRoutes);
   const thing = { $ref: "#/components/schemas/ThingDto" };
   t.same(paths["/api/things"].post.responses["201"].content["application/json"].schema, thing);
@@ -135,10 +136,10 @@ t.test("a schema with a title stands in the document once, wherever it is used",
   t.same(list.properties.data.items, thing);
   t.same(list.properties.paging, { $ref: "#/components/schemas/Paging" });
   t.same(components.schemas.ThingDto.properties.state, { $ref: "#/components/schemas/ThingState" });
-  t.equal(components.schemas.ThingDto.properties.title.type, "string", "a field called title is a field");
+  t.equal(components.schemas.ThingDto.properties.title.type, "string", "a field named title stays a field");
 });
 
-t.test("two different schemas under one title are refused", async (t) => {
+t.test("two different schemas with the same title are rejected", async (t) => {
   const titled = (schema: TSchema) => object({ field: schema }, { title: "Same" });
   const routes = [replying("/a", titled(Type.Integer())), replying("/b", titled(Type.Boolean()))];
   t.throws(() => describe(routes), /two different schemas are called "Same"/);
@@ -147,7 +148,7 @@ t.test("two different schemas under one title are refused", async (t) => {
   );
 });
 
-t.test("operations are named after method and path", async (t) => {
+t.test("operation ids are derived from method and path", async (t) => {
   const CASES: [Method, string, string][] = [
     ["get", "/api/auth/me", "getAuthMe"],
     ["post", "/api/keys/{id}/rotate", "postKeysByIdRotate"],
@@ -159,51 +160,51 @@ t.test("operations are named after method and path", async (t) => {
   const alike = [routeOf({ path: "/ad-accounts" }), routeOf({ path: "/ad/accounts" })];
   t.throws(
     () => describe(alike),
-    /\/ad-accounts and \/ad\/accounts would both be the operation getAdAccounts/,
+    /\/ad-accounts and \/ad\/accounts would both have the operationId getAdAccounts/,
   );
 });
 
-t.test("assets stay out of it, and a chapter needs a description", async (t) => {
+t.test("assets are not documented, and a tag needs a description", async (t) => {
   t.notOk(describe(sampleRoutes).paths["/things.css"]);
   t.throws(() => describe([{ ...routeOf({ path: "/x" }), tag: "Nowhere" }]), /no description: Nowhere/);
 });
 
-t.test("an example", async (t) => {
+t.test("an example is built from the schema", async (t) => {
   const CASES: [string, TSchema, unknown][] = [
-    ["is the one that was given", Type.String({ examples: ["a", "b"], default: "c" }), "a"],
-    ["is the default", Type.Boolean({ default: false }), false],
-    ["is the constant", Type.Literal("x"), "x"],
-    ["is the first word of a set", Type.Unsafe({ type: "string", enum: ["p", "q"] }), "p"],
-    ["of a union is its first form that is not null", Type.Union([Type.Null(), Type.Integer()]), 1],
-    ["of null is null", Type.Null(), null],
-    ["of an array has the items it must have", Type.Array(Type.Integer(), { minItems: 2 }), [1, 1]],
+    ["the schema's own example", Type.String({ examples: ["a", "b"], default: "c" }), "a"],
+    ["the default", Type.Boolean({ default: false }), false],
+    ["the constant", Type.Literal("x"), "x"],
+    ["the first value of an enum", Type.Unsafe({ type: "string", enum: ["p", "q"] }), "p"],
+    ["the first branch of a union that is not null", Type.Union([Type.Null(), Type.Integer()]), 1],
+    ["null", Type.Null(), null],
+    ["an array with its minimum number of items", Type.Array(Type.Integer(), { minItems: 2 }), [1, 1]],
     [
-      "of a tuple has each item",
+      "a tuple with each item",
       Type.Unsafe({ type: "array", prefixItems: [Type.Integer(), Type.Null()] }),
       [1, null],
     ],
-    ["of a number keeps to its bounds", Type.Integer({ minimum: 18, maximum: 65 }), 18],
-    ["of a negative number too", Type.Integer({ maximum: -3 }), -3],
-    ["keeps off an exclusive bound", Type.Integer({ exclusiveMinimum: 5 }), 6],
-    ["keeps to multiples", Type.Integer({ minimum: 101, multipleOf: 50 }), 150],
-    ["of an object shows what is optional", object({ a: Type.Optional(Type.Integer()) }), { a: 1 }],
-    ["of a part that may be null shows the part", nullable(object({ a: Type.Integer() })), { a: 1 }],
+    ["a number within its bounds", Type.Integer({ minimum: 18, maximum: 65 }), 18],
+    ["a negative number within its bounds", Type.Integer({ maximum: -3 }), -3],
+    ["a number beside an exclusive bound", Type.Integer({ exclusiveMinimum: 5 }), 6],
+    ["a multiple", Type.Integer({ minimum: 101, multipleOf: 50 }), 150],
+    ["an object with its optional fields", object({ a: Type.Optional(Type.Integer()) }), { a: 1 }],
+    ["a nullable object", nullable(object({ a: Type.Integer() })), { a: 1 }],
     [
-      "of an intersection has all fields",
+      "an intersection with all fields",
       Type.Intersect([object({ a: Type.Integer() }), object({ b: Type.Null() })]),
       { a: 1, b: null },
     ],
     [
-      "does not take a rule for a field",
+      "an object with a rule that is not a field",
       object({ a: Type.Integer() }, { allOf: [rule("a", "never b", { not: { required: ["b"] } })] }),
       { a: 1 },
     ],
-    ["of a format says what the format says", Type.String({ format: "date" }), "2026-11-01"],
+    ["a value of a format", Type.String({ format: "date" }), "2026-11-01"],
   ];
   for (const [name, schema, expected] of CASES) t.same(exampleOf(schema, "here"), expected, name);
 });
 
-t.test("a field without a telling example is refused by its place", async (t) => {
+t.test("a field without an example is rejected with its path", async (t) => {
   const bad: TSchema[] = [
     Type.String(),
     Type.String({ pattern: "^x" }),
@@ -224,7 +225,7 @@ interface FoundExample {
   example: unknown;
 }
 
-/** Every example, with the schema it stands beside. */
+/** Every example with its schema. */
 function examplesIn(node: Loose): FoundExample[] {
   if (typeof node !== "object" || node === null) return [];
   const { schema, example, examples, ...others } = node;
@@ -233,12 +234,12 @@ function examplesIn(node: Loose): FoundExample[] {
   return [...own.map((example) => ({ schema, example })), ...Object.values(others).flatMap(examplesIn)];
 }
 
-/** The examples that do not fit. Schemas are compiled as strictly as the service compiles them. */
+/** Returns the examples that do not match their schemas, compiled as strictly as in the service. */
 function wrongExamples(document: Loose): string[] {
   const ajv = new Ajv2020({ strict: true, strictRequired: false });
   addFormats.default(ajv);
   for (const keyword of ["x-message", "x-field", "x-code"]) ajv.addKeyword(keyword);
-  // A schema alone has its shared parts under another name than a document.
+  // A schema that is compiled alone has its shared parts under $defs.
   const local = JSON.parse(JSON.stringify(document).replaceAll("#/components/schemas/", "#/$defs/"));
   return examplesIn(local).flatMap(({ schema, example }) => {
     const check = ajv.compile({ ...schema, $defs: local.components.schemas });
@@ -246,14 +247,14 @@ function wrongExamples(document: Loose): string[] {
   });
 }
 
-t.test("the check of examples finds a wrong one", async (t) => {
+t.test("the check of examples detects an invalid example", async (t) => {
   const wrong = object({ a: Type.Integer({ examples: ["x"] }) }, { title: "Wrong" });
   t.match(wrongExamples(describe([replying("/x", wrong)])), [/a must be integer/]);
 });
 
 for (const [name, routes] of [
-  ["the sample", sampleRoutes],
-  ["the product", productRoutes()],
+  ["the sample routes", sampleRoutes],
+  ["the product's routes", productRoutes()],
 ] as const)
   t.test(`the document of ${name}`, async (t) => {
     const document = describe(routes);
@@ -261,12 +262,12 @@ for (const [name, routes] of [
       Object.values(path as Loose),
     ) as Loose[];
 
-    t.test("has examples that fit their schemas", async (t) => {
+    t.test("has examples that match their schemas", async (t) => {
       t.ok(examplesIn(document).length > 0);
       t.same(wrongExamples(document), []);
     });
 
-    t.test("names only errors of the catalogue, each with its status", async (t) => {
+    t.test("contains only known error codes", async (t) => {
       const codes = operations.flatMap(({ responses }) =>
         Object.entries<Loose>(responses)
           .filter(([status]) => Number(status) >= 400)
@@ -281,7 +282,7 @@ for (const [name, routes] of [
       );
     });
 
-    t.test("has a chapter and a summary for each operation", async (t) => {
+    t.test("has a tag and a summary for each operation", async (t) => {
       const chapters = document.tags.map((tag: Loose) => tag.name);
       for (const { operationId, tags, summary } of operations)
         t.ok(chapters.includes(tags?.[0]) && summary, operationId);

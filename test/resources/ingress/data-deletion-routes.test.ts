@@ -153,7 +153,7 @@ t.test("a data deletion erases the person's data and provides a confirmation vie
   t.match(view.headers.get("content-security-policy"), "frame-ancestors 'none'");
   t.notMatch(view.text, platformUserId);
   const again = await post(api, "/platform/data-deletion", signedUserRequest(platformUserId));
-  t.match((await api.call("GET", new URL(again.body.url).pathname)).text, "nothing left");
+  t.match((await api.call("GET", new URL(again.body.url).pathname)).text, "We had no data about you.");
 });
 
 t.test("an unknown confirmation code gets 404 and a malformed one 400", async (t) => {

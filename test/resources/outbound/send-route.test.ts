@@ -114,7 +114,7 @@ t.test("message send", async (t) => {
       await api.db.query("update channels set status = $2 where id = $1", [channel, status]);
       const reply = await sender.send(textMessage(channel));
       t.equal(reply.status, 409, status);
-      t.match(reply.body, { error: "channel_disconnected", message: /connect it again/ });
+      t.match(reply.body, { error: "channel_disconnected", message: /: reconnect (it|the channel)$/ });
     }
     await api.db.query("update channels set status = 'connected' where id = $1", [channel]);
     t.equal((await sender.send(textMessage(channel))).status, 202);

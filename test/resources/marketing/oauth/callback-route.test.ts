@@ -70,7 +70,7 @@ t.test("OAuth callback view", async (t) => {
       returnUrl({ code: "AQB-1_x", state: "s.1", granted_scopes: "a", x: "" }),
     );
     t.equal(reply.status, 200);
-    t.match(reply.text, "<h1>The ad platform has agreed</h1>");
+    t.match(reply.text, "<h1>Access granted</h1>");
     for (const word of ["within half a minute", "once", "available", '"status": "active"', "redirect_uri"])
       t.match(visibleText(reply.text), word);
     t.same(await runCommand(commandIn(reply.text), "sh"), {
@@ -149,14 +149,14 @@ t.test("OAuth callback view", async (t) => {
 
   t.test("an invalid URL shows what is wrong with it", async (t) => {
     const rows: [string, string][] = [
-      ["", "This page is where the ad platform's login sends people back"],
-      ["?utm=x", "This page is where the ad platform's login sends people back"],
+      ["", "The ad platform's login redirects to this page with a code and a state"],
+      ["?utm=x", "The ad platform's login redirects to this page with a code and a state"],
       ["?code=c", "state is missing"],
       ["?state=s", "code is missing"],
       ["?code=&state=s", "code must have 1 to 4096 characters"],
       ["?error=", "error must have 1 to 4096 characters"],
-      ["?code=c&code=d&state=s", "code must be given once"],
-      ["?error=x&error_description=a&error_description=b", "error_description must be given once"],
+      ["?code=c&code=d&state=s", "code must be given only once"],
+      ["?error=x&error_description=a&error_description=b", "error_description must be given only once"],
       [`?code=c&state=${"s".repeat(4_097)}`, "state must have 1 to 4096 characters"],
       ["?code=%00&state=s", "U+0000"],
     ];

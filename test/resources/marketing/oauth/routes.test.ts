@@ -212,7 +212,7 @@ t.test("OAuth connection of ad accounts", async (t) => {
       "refused attempts do not consume the state",
     );
     const again = await advertiser.call("POST", "/oauth/exchange", returned);
-    t.match(again, { status: 400, body: { error: "missing_permission", message: /used before/ } });
+    t.match(again, { status: 400, body: { error: "missing_permission", message: /already used/ } });
     t.notOk("missing" in again.body);
   });
 
@@ -279,7 +279,7 @@ t.test("OAuth connection of ad accounts", async (t) => {
         { status, body },
         {
           status: 502,
-          body: { error: "platform_unavailable", retryable: false, message: /to the dialog again$/ },
+          body: { error: "platform_unavailable", retryable: false, message: /send the person there again$/ },
         },
         path_prefix,
       );

@@ -29,7 +29,7 @@ t.test("terms gate", async (t) => {
       t.equal(refused.status, 403);
       t.match(refused.body, {
         error: "terms_not_accepted",
-        message: `The terms of version ${FIRST_TERMS_VERSION} must be accepted first`,
+        message: `The client must accept version ${FIRST_TERMS_VERSION} of the terms first`,
         current_version: FIRST_TERMS_VERSION,
       });
     }

@@ -124,7 +124,7 @@ t.test("advertising terms", async (t) => {
       status: 400,
       body: {
         error: "terms_version_not_current",
-        message: `The terms in force are version ${FIRST_TERMS_VERSION}`,
+        message: `The version in force is ${FIRST_TERMS_VERSION}`,
         current_version: FIRST_TERMS_VERSION,
         details: [{ path: "/version" }],
       },
