@@ -1,6 +1,6 @@
 import { type Grant, storeActiveGrant } from "../domain/ads/ad-grants.ts";
 import { type ChannelInput, connectChannels } from "../domain/channels/channels.ts";
-import { changeWebhookConfig, ensureSecret } from "../domain/tenants/webhook-configs.ts";
+import { changeWebhookConfig, generateSecret, readSecret } from "../domain/tenants/webhook-configs.ts";
 import { DEMO_ASSETS } from "../schema/demo-assets.ts";
 import { listAdAccounts } from "../store/ads/ad-accounts.ts";
 import { listChannels } from "../store/channels/channels.ts";
@@ -48,29 +48,26 @@ export interface DemoConnections {
   webhook_secret: string | null;
 }
 
-/** Connects channels and an ad account where the demo client has none, and delivers its events to the sandbox's inbox unless it has its own webhook_url. */
+/** Connects channels, an ad account and the sandbox's inbox, each where the demo client has none. */
 export async function connectDemo(context: CommandContext, clientId: string): Promise<DemoConnections> {
   const actor = operatorActor(context, clientId);
   // The ad account comes before the webhook_url, so that it sends no ad_account.connected event.
   if (isSandboxed(context, "AD_PLATFORM_URL") && (await hasNoAdAccount(context.db, clientId)))
     await storeActiveGrant(context, actor, GRANT);
-  const webhook_secret = isSandboxed(context, "CHAT_PLATFORM_URL")
-    ? await connectDemoChannels(context, actor)
-    : null;
+  if (isSandboxed(context, "CHAT_PLATFORM_URL")) await connectDemoChannels(context, actor);
   const filters = { platform: "chatapp", status: "connected", page: { limit: 1 } };
   const [channel] = await listChannels(context.db, clientId, filters);
-  return { chat_channel_id: channel?.id ?? null, webhook_secret };
+  return { chat_channel_id: channel?.id ?? null, webhook_secret: await readSecret(context, clientId) };
 }
 
-/** Returns the webhook secret where the sandbox's inbox receives the events. */
-async function connectDemoChannels(context: CommandContext, actor: AuditActor): Promise<string | null> {
+async function connectDemoChannels(context: CommandContext, actor: AuditActor): Promise<void> {
   const { clientId } = actor;
   if (await hasNoChannel(context.db, clientId)) await connectChannels(context, actor, CHANNELS);
   const { webhook_url } = await findWebhookConfig(context.db, clientId);
-  if (webhook_url !== null && !isSandboxInbox(webhook_url)) return null;
+  if (webhook_url !== null && !isSandboxInbox(webhook_url)) return;
   const webhookUrl = `http://localhost:${context.config.SANDBOX_PORT}/_sandbox/inbox`;
   await changeWebhookConfig(context, actor, { webhookUrl });
-  return ensureSecret(context, actor);
+  if ((await readSecret(context, clientId)) === null) await generateSecret(context, actor, 0);
 }
 
 /** True when the sandbox simulates this platform. A real platform knows neither these assets nor these tokens. */

@@ -44,6 +44,7 @@ t.test("herald demo", async (t) => {
     );
     t.match((await api.call("GET", "/api/webhooks/config", { headers })).body, {
       webhook_url: "http://localhost:8090/_sandbox/inbox",
+      webhook_secret_hint: `whsec_…${first.webhook_secret.slice(-4)}`,
     });
   });
 

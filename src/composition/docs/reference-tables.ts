@@ -1,6 +1,7 @@
 import { COMMANDS } from "../../commands/program.ts";
 import { describeEndpoint } from "../../delivery/endpoints.ts";
-import { ERRORS } from "../../http/api-error.ts";
+import { ERROR_CODES, ERROR_STATUS } from "../../http/api-error.ts";
+import { ERROR_NOTES } from "../../http/openapi/error-notes.ts";
 import type { Route } from "../../http/route.ts";
 import { settingsRows } from "../../runtime/config/settings-docs.ts";
 import { LOG_EVENTS } from "../../runtime/logging/log-events.ts";
@@ -68,8 +69,8 @@ function scopesTable(routes: readonly Route[]): string {
 
 const errorCodesTable = () =>
   markdownTable(
-    ["status", "error", "meaning"],
-    Object.entries(ERRORS).map(([error, { status, meaning }]) => [String(status), code(error), meaning]),
+    ["status", "error", "when"],
+    ERROR_CODES.map((error) => [String(ERROR_STATUS[error]), code(error), ERROR_NOTES[error].when]),
   );
 
 /** The paths below webhook_url at which an event type arrives, one per key. */

@@ -126,10 +126,9 @@ export async function generateSecret(
   return token;
 }
 
-/** Returns the client's token; generates one where the client has none, or none that our keys open. */
-export async function ensureSecret(parts: Parts, actor: AuditActor): Promise<string> {
-  const row = await findWebhookConfig(parts.db, actor.clientId);
-  return readableTokens(row, parts.secretBox).current ?? generateSecret(parts, actor, 0);
+/** Returns the client's token; null where it has none, or none that our keys open. */
+export async function readSecret({ db, secretBox }: Parts, clientId: string): Promise<string | null> {
+  return readableTokens(await findWebhookConfig(db, clientId), secretBox).current ?? null;
 }
 
 function formerColumns(box: SecretBox, row: WebhookConfigRow, graceMinutes: number) {

@@ -148,7 +148,9 @@ t.test("npm start", async (t) => {
     mkdirSync(join(folder, "postgres/data.new/global"), { recursive: true });
     writeFileSync(join(folder, "postgres/data.new/PG_VERSION"), "15\n");
     const starter = start();
-    await until("the first step is shown", () => starter.stdout().startsWith("Starting PostgreSQL and Redis"));
+    await until("the first step is shown", () =>
+      starter.stdout().startsWith("Starting PostgreSQL and Redis"),
+    );
     await until("web is ready", isUp);
     await until("the addresses are printed", () => starter.stdout().includes("Herald is up."));
     for (const shown of [

@@ -204,7 +204,7 @@ t.test("a pause of the app stops the check without further calls", async (t) => 
   t.ok(left > 0, `left: ${left}`);
   t.equal(left + checked, 6);
   const before = await context.calls("/");
-  t.match(await paused(scheduledAt), { message: /pause/, counts: { checked: 0, left } });
+  t.match(await paused(scheduledAt), { message: /on hold/, counts: { checked: 0, left } });
   t.equal(await context.calls("/"), before, "the platform is not called");
 });
 
