@@ -2,16 +2,18 @@ import { CHANNEL_STATUSES, PLATFORMS } from "../../schema/enumerations.ts";
 import { object, oneOf, prefixedId, Type } from "../../schema/types.ts";
 
 export const channelFilters = {
-  platform: Type.Optional(oneOf(PLATFORMS)),
+  platform: Type.Optional(oneOf(PLATFORMS, { description: "Only channels of this platform" })),
   status: Type.Optional(
     oneOf(CHANNEL_STATUSES, { description: "Default: all, including disconnected channels" }),
   ),
 };
 
-export const channelParams = object({ channel_id: prefixedId("ch") });
+const channelId = prefixedId("ch", { description: "The channel" });
+
+export const channelParams = object({ channel_id: channelId });
 
 export const mediaParams = object({
-  channel_id: prefixedId("ch"),
+  channel_id: channelId,
   media_id: Type.String({
     pattern: "^\\d{1,32}$",
     description: "The platform's media id, from a received message or an upload",

@@ -3,7 +3,7 @@ import { EVENT_KEYS, EVENT_STATUSES, EVENT_TYPES } from "../../schema/enumeratio
 import { EVENT_EXAMPLE, event } from "../../schema/events.ts";
 import { object, oneOf, prefixedId, Type, timestamp } from "../../schema/types.ts";
 
-export const eventParams = object({ id: prefixedId("evt") });
+export const eventParams = object({ id: prefixedId("evt", { description: "The event" }) });
 
 const since = timestamp({
   description: "Only events that occurred at or after this time",
@@ -16,10 +16,10 @@ const until = timestamp({
 });
 
 export const eventFilters = {
-  status: Type.Optional(oneOf(EVENT_STATUSES)),
-  key: Type.Optional(oneOf(EVENT_KEYS)),
-  type: Type.Optional(oneOf(EVENT_TYPES)),
-  channel_id: Type.Optional(prefixedId("ch")),
+  status: Type.Optional(oneOf(EVENT_STATUSES, { description: "Only events with this delivery status" })),
+  key: Type.Optional(oneOf(EVENT_KEYS, { description: "Only events of this platform or service" })),
+  type: Type.Optional(oneOf(EVENT_TYPES, { description: "Only events of this type" })),
+  channel_id: Type.Optional(prefixedId("ch", { description: "Only events of this channel" })),
   message_id: Type.Optional(prefixedId("msg", { description: "Only events about this outbound message" })),
   since: Type.Optional(since),
   until: Type.Optional(until),

@@ -3,9 +3,13 @@ import { object, Type } from "../../schema/types.ts";
 /** The platform's parameter names contain dots; further parameters are allowed. */
 export const handshake = Type.Object(
   {
-    "hub.mode": Type.Optional(Type.String({ examples: ["subscribe"] })),
-    "hub.verify_token": Type.Optional(Type.String({ examples: ["sandbox-verify-token"] })),
-    "hub.challenge": Type.Optional(Type.String({ examples: ["1158201444"] })),
+    "hub.mode": Type.Optional(Type.String({ description: "Always `subscribe`", examples: ["subscribe"] })),
+    "hub.verify_token": Type.Optional(
+      Type.String({ description: "The value of PLATFORM_VERIFY_TOKEN", examples: ["sandbox-verify-token"] }),
+    ),
+    "hub.challenge": Type.Optional(
+      Type.String({ description: "The text to return", examples: ["1158201444"] }),
+    ),
   },
   { additionalProperties: true },
 );
@@ -24,5 +28,9 @@ export const dataDeletion = object(
 );
 
 export const dataDeletionParams = object({
-  confirmation_code: Type.String({ pattern: "^[0-9A-Za-z]{20}$", examples: ["x7Qd4fJ2mQ9sT7vXbN1c"] }),
+  confirmation_code: Type.String({
+    pattern: "^[0-9A-Za-z]{20}$",
+    description: "The code from the answer to the deletion request",
+    examples: ["x7Qd4fJ2mQ9sT7vXbN1c"],
+  }),
 });

@@ -62,4 +62,4 @@ export const rotation = object(
   { title: "RotateApiKeyDto" },
 );
 
-export const keyParams = object({ id: prefixedId("key") });
+export const keyParams = object({ id: prefixedId("key", { description: "The API key's id, not its text" }) });

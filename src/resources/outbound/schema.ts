@@ -93,13 +93,20 @@ export const sendMessage = object(
 
 export type SendMessageDto = Static<typeof sendMessage>;
 
-export const messageParams = object({ message_id: prefixedId("msg") });
+export const messageParams = object({ message_id: prefixedId("msg", { description: "The message" }) });
 
 export const messageFilters = {
-  channel_id: Type.Optional(prefixedId("ch")),
-  status: Type.Optional(oneOf(MESSAGE_STATUSES)),
-  to: Type.Optional(Type.String({ minLength: 1, maxLength: 160, examples: ["5511988887777"] })),
-  external_ref: Type.Optional(externalRef),
+  channel_id: Type.Optional(prefixedId("ch", { description: "Only messages of this channel" })),
+  status: Type.Optional(oneOf(MESSAGE_STATUSES, { description: "Only messages with this status" })),
+  to: Type.Optional(
+    Type.String({
+      minLength: 1,
+      maxLength: 160,
+      description: "Only messages to this recipient, written as in the request",
+      examples: ["5511988887777"],
+    }),
+  ),
+  external_ref: Type.Optional({ ...externalRef, description: "Only messages with your own reference" }),
   since: Type.Optional(
     timestamp({
       description: "Only messages created at or after this time",

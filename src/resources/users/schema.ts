@@ -55,4 +55,4 @@ export const newPassword = object(
   { title: "ChangePasswordDto" },
 );
 
-export const userParams = object({ id: prefixedId("usr") });
+export const userParams = object({ id: prefixedId("usr", { description: "The user" }) });
