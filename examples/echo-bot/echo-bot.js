@@ -2,24 +2,26 @@ import { createServer } from "node:http";
 import { Webhook } from "standardwebhooks";
 
 const { PUBLIC_URL, DEMO_API_KEY, DEMO_WEBHOOK_SECRET, BOT_PORT = "3000" } = process.env;
-const webhook = new Webhook(DEMO_WEBHOOK_SECRET);
+if (!DEMO_WEBHOOK_SECRET) throw new Error("Load the settings first: set -a; . .herald/env; set +a");
 
-function call(method, path, body, more = {}) {
+async function call(method, path, body, more = {}) {
   const headers = { "x-svc-api-key": DEMO_API_KEY, ...more };
-  return fetch(PUBLIC_URL + path, { method, headers, body: JSON.stringify(body) });
+  const reply = await fetch(PUBLIC_URL + path, { method, headers, body: JSON.stringify(body) });
+  if (!reply.ok) throw new Error(`${method} ${path}: ${await reply.text()}`);
 }
 
 async function receive(request) {
   const body = Buffer.concat(await request.toArray()).toString();
-  webhook.verify(body, request.headers); // throws when the signature is wrong
+  new Webhook(DEMO_WEBHOOK_SECRET).verify(body, request.headers); // throws when the signature is wrong
   const { id, type, channel_id, data } = JSON.parse(body);
-  if (type !== "message.received" || data.type !== "text") return 204;
+  if (type !== "message.received" || data.type !== "text") return;
   const echo = { channel_id, to: data.from.id, type: "text", text: { body: data.content.body } };
-  const reply = await call("POST", "/api/outbound/send", echo, { "idempotency-key": id });
-  return reply.ok ? 204 : 500; // on 500 Herald delivers the event again; the key prevents a second echo
+  await call("POST", "/api/outbound/send", echo, { "idempotency-key": id }); // the key prevents a second echo
 }
 
 createServer(async (request, response) => {
-  response.writeHead(await receive(request).catch(() => 400)).end();
+  const error = await receive(request).catch((error) => error);
+  response.writeHead(error ? 500 : 204).end(error?.message); // on 500 Herald delivers the event again
 }).listen(BOT_PORT);
 await call("PATCH", "/api/webhooks/config", { webhook_url: `http://localhost:${BOT_PORT}` });
+console.log(`The echo bot receives events at http://localhost:${BOT_PORT}`);

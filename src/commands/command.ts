@@ -10,6 +10,8 @@ import type { Progress } from "./progress.ts";
 /** The dependencies of a command. Settings are read and connections opened on first access. */
 export interface CommandContext {
   env: Environment;
+  /** The file of npm start that completed the environment; null when there is none or DATABASE_URL was set. */
+  settingsFile: string | null;
   readonly config: Config;
   readonly db: Database;
   /** Connects on first access, and logs nothing when Redis is unreachable. */
@@ -73,3 +75,7 @@ export const overloadedError = (): CommandError =>
 export class UsageError extends Error {
   override name = "UsageError";
 }
+
+/** The settings file of npm start names servers that run only together with it. */
+export const notRunningHint = (settingsFile: string): string =>
+  `the settings are from ${settingsFile}: run npm start`;

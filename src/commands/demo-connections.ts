@@ -45,6 +45,7 @@ const GRANT: Grant = {
 export interface DemoConnections {
   /** A connected chat channel to send with. */
   chat_channel_id: string | null;
+  webhook_url: string | null;
   webhook_secret: string | null;
 }
 
@@ -57,7 +58,9 @@ export async function connectDemo(context: CommandContext, clientId: string): Pr
   if (isSandboxed(context, "CHAT_PLATFORM_URL")) await connectDemoChannels(context, actor);
   const filters = { platform: "chatapp", status: "connected", page: { limit: 1 } };
   const [channel] = await listChannels(context.db, clientId, filters);
-  return { chat_channel_id: channel?.id ?? null, webhook_secret: await readSecret(context, clientId) };
+  const { webhook_url } = await findWebhookConfig(context.db, clientId);
+  const webhook_secret = await readSecret(context, clientId);
+  return { chat_channel_id: channel?.id ?? null, webhook_url, webhook_secret };
 }
 
 async function connectDemoChannels(context: CommandContext, actor: AuditActor): Promise<void> {

@@ -4,7 +4,14 @@ import { packageVersion } from "../runtime/package-root.ts";
 import { DatabaseUnavailable, isMissingTable } from "../store/database/faults.ts";
 import { CHANNEL_COMMANDS } from "./channel.ts";
 import { CLIENT_COMMANDS } from "./client.ts";
-import { type Command, type CommandContext, CommandError, type Option, UsageError } from "./command.ts";
+import {
+  type Command,
+  type CommandContext,
+  CommandError,
+  notRunningHint,
+  type Option,
+  UsageError,
+} from "./command.ts";
 import { DEMO_COMMAND } from "./demo.ts";
 import { DOCTOR_COMMAND } from "./doctor/doctor.ts";
 import { EVENTS_COMMANDS } from "./events.ts";
@@ -48,8 +55,9 @@ export async function runCommand(
   streams: OutputStreams,
 ): Promise<number> {
   let exitCode = 0;
+  let context: ClosableContext | undefined;
   const program = createProgram(streams, async (command, rawOptions) => {
-    const context = openContext(rawOptions.folder === undefined ? undefined : String(rawOptions.folder));
+    context = openContext(rawOptions.folder === undefined ? undefined : String(rawOptions.folder));
     try {
       const result = await command.run(await parseOptions(command, rawOptions, context), context);
       streams.out(`${rawOptions.json ? JSON.stringify(result) : (command.show ?? toText)(result)}\n`);
@@ -63,7 +71,7 @@ export async function runCommand(
     return exitCode;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2; // commander has printed the reason
-    streams.err(`herald: ${errorMessage(error)}\n`);
+    streams.err(`herald: ${errorMessage(error, context)}\n`);
     return error instanceof UsageError ? 2 : 1;
   }
 }
@@ -81,7 +89,7 @@ function createProgram({ out, err }: OutputStreams, runAction: CommandAction): C
     .enablePositionalOptions()
     .exitOverride()
     .configureOutput({ writeOut: out, writeErr: err })
-    .showHelpAfterError("(--help lists the verbs and options)");
+    .showHelpAfterError("(--help lists the commands and options)");
   for (const command of COMMANDS) {
     const [leafName, parent] = resolveParent(program, command.name);
     const subcommand = parent.command(leafName).description(command.summary);
@@ -145,13 +153,16 @@ async function readSecret(context: CommandContext): Promise<string> {
   return line;
 }
 
-function errorMessage(error: unknown): string {
+function errorMessage(error: unknown, context: CommandContext | undefined): string {
   if (error instanceof CommandError || error instanceof UsageError) return error.message;
-  if (error instanceof ConfigError) return `${error.message}\n${SETTINGS_HINT}`;
-  if (error instanceof DatabaseUnavailable) return `${error.message}\nherald doctor checks the connection`;
+  if (error instanceof ConfigError) return `${error.message}${context?.settingsFile ? "" : SETTINGS_HINT}`;
+  if (error instanceof DatabaseUnavailable)
+    return `${error.message}\n${context?.settingsFile ? notRunningHint(context.settingsFile) : DOCTOR_HINT}`;
   if (isMissingTable(error)) return "the database lacks a table: run herald migrate first";
   return error instanceof Error ? error.message : "failed";
 }
 
 const SETTINGS_HINT =
-  "herald reads the environment and, while DATABASE_URL is not set, .herald/env of npm start";
+  "\nHerald was not started in this checkout: run npm start, name its folder with --folder, or set these variables";
+
+const DOCTOR_HINT = "herald doctor checks the connection";

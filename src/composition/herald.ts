@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { hostname, userInfo } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -22,7 +23,7 @@ export function openCommandContext(
   environment: Environment,
   folder?: string,
 ): CommandContext & { close(): Promise<void> } {
-  const env = withStoredSettings(environment, folder);
+  const { env, settingsFile } = withStoredSettings(environment, folder);
   let database: Database | undefined;
   let redis: RedisClient | undefined;
   provide(container, CONFIG, () => readConfig(env));
@@ -39,6 +40,7 @@ export function openCommandContext(
   provide(container, SECRET_BOX, (c) => createSecretBox(resolve(c, CONFIG).ENCRYPTION_KEYS));
   return {
     env,
+    settingsFile,
     get config() {
       return resolve(container, CONFIG);
     },
@@ -69,10 +71,11 @@ export function openCommandContext(
 }
 
 /** The environment; while it has no DATABASE_URL, completed by the settings that `npm start` stored in its folder. */
-function withStoredSettings(env: Environment, folder = join(packageRoot(), ".herald")): Environment {
-  if (env.DATABASE_URL) return env;
+function withStoredSettings(env: Environment, folder = join(packageRoot(), ".herald")) {
+  const file = join(folder, "env");
+  if (env.DATABASE_URL || !existsSync(file)) return { env, settingsFile: null };
   const given = Object.entries(env).filter(([, value]) => value !== undefined && value !== "");
-  return { ...readEnvFile(join(folder, "env")), ...Object.fromEntries(given) };
+  return { env: { ...readEnvFile(file), ...Object.fromEntries(given) }, settingsFile: file };
 }
 
 /** The verb reports failures itself. */

@@ -26,7 +26,7 @@ const REFUSALS: readonly { matches(candidate: CandidateAddress): boolean; messag
   {
     // The URL parser also accepts `https:host`, `https:\\host` and similar texts.
     matches: ({ text }) => !/^https?:\/\/[^/\\]/i.test(text),
-    message: "webhook_url must be an https address",
+    message: "webhook_url must be a complete https address, such as https://example.com/herald",
   },
   {
     matches: ({ text }) => /^[^/]*\/\/[^/\\]*@/.test(text),
@@ -53,7 +53,11 @@ const originOf = ({ protocol, hostname, port }: URL) => `${protocol}//${hostname
 /** Checks whether events may be sent to this address; returns the form in which it is stored. */
 export async function checkAddress(text: string, rules: AddressRules): Promise<CheckedAddress> {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (!url) return { outcome: "refused", message: "webhook_url must be an https address" };
+  if (!url)
+    return {
+      outcome: "refused",
+      message: "webhook_url must be a complete https address, such as https://example.com/herald",
+    };
   const refusal = REFUSALS.find(({ matches }) => matches({ text, url, rules }));
   if (refusal) return { outcome: "refused", message: refusal.message };
   const scheme = url.protocol as Scheme;

@@ -9,7 +9,7 @@ import { platformApiError } from "./platform-errors.ts";
 import { type ErrorFormat, errorView, prefersHtml } from "./views/error-view.ts";
 import { HTML_REPLY } from "./views/view.ts";
 
-const EXAMPLE_MESSAGE = "limit must be <= 100";
+const EXAMPLE_MESSAGE = "limit must be at most 100";
 
 /** Fields that only some error codes have. */
 const EXTRA_FIELDS = {

@@ -30,7 +30,7 @@ export async function localSettings(
   stored: Record<string, string>,
   servers: Pick<Servers, "DATABASE_URL" | "REDIS_URL">,
 ): Promise<Record<string, string>> {
-  const port = await choosePort("PORT", env, [DEFAULT_PORT]);
+  const port = await choosePort("PORT", env, [Number(stored.PORT), DEFAULT_PORT]);
   const sandboxPort = await choosePort("SANDBOX_PORT", env, [
     Number(stored.SANDBOX_PORT),
     DEFAULT_SANDBOX_PORT,

@@ -81,7 +81,9 @@ async function runServersAndCluster(context: StartContext): Promise<number> {
     const sandbox = sandboxUrl(generated.SANDBOX_PORT as string);
     if (await waitUntilReady([`${localAddress(generated)}/readyz`, `${sandbox}/_sandbox`], cluster.ended))
       say(startupBanner({ address: generated.PUBLIC_URL as string, sandbox, envFile, demo }));
-    return (await cluster.ended) ? 0 : 1;
+    const exitedCleanly = await cluster.ended;
+    say("Herald has stopped.");
+    return exitedCleanly ? 0 : 1;
   } finally {
     await servers.stop();
   }
@@ -126,14 +128,15 @@ async function prepareDemo(
   child.stdout.on("data", (chunk) => (output += chunk));
   const [code] = await once(child, "close");
   if (code !== 0) throw new Error("the database could not be prepared; npx herald doctor finds the reason");
-  const { client_id, email, password, api_key, chat_channel_id, webhook_secret } = JSON.parse(output);
+  const { client_id, email, password, api_key, chat_channel_id, ...webhook } = JSON.parse(output);
   return {
     DEMO_CLIENT_ID: client_id,
     DEMO_EMAIL: email,
     DEMO_PASSWORD: password,
     DEMO_API_KEY: api_key,
     DEMO_CHAT_CHANNEL_ID: chat_channel_id ?? "",
-    DEMO_WEBHOOK_SECRET: webhook_secret ?? "",
+    DEMO_WEBHOOK_URL: webhook.webhook_url ?? "",
+    DEMO_WEBHOOK_SECRET: webhook.webhook_secret ?? "",
   };
 }
 

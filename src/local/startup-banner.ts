@@ -5,6 +5,7 @@ export type DemoSettings = Record<
   | "DEMO_PASSWORD"
   | "DEMO_API_KEY"
   | "DEMO_CHAT_CHANNEL_ID"
+  | "DEMO_WEBHOOK_URL"
   | "DEMO_WEBHOOK_SECRET",
   string
 >;
@@ -27,13 +28,14 @@ export function startupBanner({ address, sandbox, envFile, demo }: BannerParts):
     sandbox    ${sandbox}/_sandbox  (simulated platforms)
     API key    ${demo.DEMO_API_KEY}
     login      ${demo.DEMO_EMAIL}  ${demo.DEMO_PASSWORD}
+    webhooks   ${demo.DEMO_WEBHOOK_URL}
     settings   ${envFile}
 
-  Send a message, receive one, and list the webhooks that the demo client's backend received:
+  Send a message, receive one, and list the webhooks that the sandbox's inbox received:
 
-curl -s ${address}/api/outbound/send ${key} -d '{"channel_id": "${demo.DEMO_CHAT_CHANNEL_ID}", "to": "5511988887777", "type": "text", "text": {"body": "Hello"}}'
-curl -s ${sandbox}/_sandbox/inbound -d '{"channel": "1400000000000301", "from": "5511988887777", "type": "text", "content": {"body": "Oi"}}'
-curl -s ${sandbox}/_sandbox/inbox
+curl -sw '\\n' ${address}/api/outbound/send ${key} -d '{"channel_id": "${demo.DEMO_CHAT_CHANNEL_ID}", "to": "5511988887777", "type": "text", "text": {"body": "Hello"}}'
+curl -sw '\\n' ${sandbox}/_sandbox/inbound -d '{"channel": "1400000000000301", "from": "5511988887777", "type": "text", "content": {"body": "Hi"}}'
+curl -sw '\\n' ${sandbox}/_sandbox/inbox
 
   In another terminal: npx herald --help. The guides in docs/ take address and key from the settings file.
   Ctrl-C stops everything; the data is kept for the next start.

@@ -52,7 +52,7 @@ export async function supervise({
   log.info("process.stopping", stopReason);
   const closed = await closeAll(started.reverse(), log, Date.now() + closeTimeoutMs);
   const clean = closed && stopWatch.faults() === 0;
-  log.info("process.stopped", { clean, ms: Date.now() - startedAt });
+  log.info("process.stopped", { clean, uptime_ms: Date.now() - startedAt });
   stopWatch.dispose();
   return clean ? 0 : 1;
 }

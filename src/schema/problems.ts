@@ -115,19 +115,41 @@ function describeError(error: ErrorObject, errors: readonly ErrorObject[]): stri
       return params.limit === 1 ? "must not be empty" : `must have at least ${params.limit} characters`;
     case "maxLength":
       return `must have at most ${params.limit} characters`;
+    case "minItems":
+      return `must have at least ${params.limit} ${params.limit === 1 ? "item" : "items"}`;
+    case "maxItems":
+      return `must have at most ${params.limit} ${params.limit === 1 ? "item" : "items"}`;
+    case "minimum":
+      return `must be at least ${params.limit}`;
+    case "maximum":
+      return `must be at most ${params.limit}`;
+    case "type":
+      return `must be ${describeTypes([params.type].flat())}`;
     case "x-max-bytes":
       return `must have at most ${error.schema} bytes in UTF-8`;
     case "anyOf":
     case "oneOf": {
       const types = branchesOf(error, errors).map((branch) => branch.params.type);
       return types.length > 0
-        ? `must be ${types.join(" or ")}`
+        ? `must be ${describeTypes(types.flat())}`
         : "must match exactly one of the allowed forms";
     }
     default:
       return message ?? "is not valid";
   }
 }
+
+const TYPE_NAMES: Readonly<Record<string, string>> = {
+  string: "a string",
+  number: "a number",
+  integer: "an integer",
+  boolean: "true or false",
+  object: "an object",
+  array: "a list",
+};
+
+const describeTypes = (types: readonly unknown[]): string =>
+  types.map((type) => TYPE_NAMES[String(type)] ?? String(type)).join(" or ");
 
 /** Returns the schema's first documented example. */
 const firstExample = ({ parentSchema }: ErrorObject): unknown =>

@@ -248,7 +248,7 @@ t.test("herald", async (t) => {
   t.test("reports invalid settings, missing tables and an unreachable database", async (t) => {
     const unset = await createCommandRunner(t, {})(["client", "list"]);
     t.equal(unset.code, 1);
-    t.match(unset.err, /4 wrong settings:[\s\S]*while DATABASE_URL is not set, \.herald\/env of npm start/);
+    t.match(unset.err, /4 wrong settings:[\s\S]*run npm start, name its folder with --folder/);
     const empty = {
       ...settings,
       DATABASE_URL: (settings.DATABASE_URL as string).replace(/[^/]+$/, "postgres"),

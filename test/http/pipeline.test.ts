@@ -132,7 +132,7 @@ t.test("the HTTP pipeline", async (t) => {
     ["an empty object", "{}", /name is required/],
     ["an object with an unknown field", '{"name":"x","color":"red"}', /color is not a known field/],
     ["an object with __proto__", '{"name":"x","__proto__":{"admin":true}}', /__proto__ is not a known field/],
-    ["an object with null on POST", '{"name":null}', /name must be string/],
+    ["an object with null on POST", '{"name":null}', /name must be a string/],
     ["an object with U+0000 in a value", '{"name":"a\\u0000"}', /name contains the character U\+0000/],
     [
       "an object with U+0000 in a nested name",

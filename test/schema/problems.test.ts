@@ -42,7 +42,7 @@ const CASES: [string, unknown, { path: string; message: string }[]][] = [
   [
     "a number of the wrong kind",
     { name: "x", daily_budget: 1.5 },
-    [{ path: "/daily_budget", message: "daily_budget must be integer" }],
+    [{ path: "/daily_budget", message: "daily_budget must be an integer" }],
   ],
   [
     "an invalid time",
@@ -53,7 +53,7 @@ const CASES: [string, unknown, { path: string; message: string }[]][] = [
   [
     "a value of neither allowed type",
     { name: "x", secret: 5 },
-    [{ path: "/secret", message: "secret must be string or null" }],
+    [{ path: "/secret", message: "secret must be a string or null" }],
   ],
   [
     "a text that is too short",
@@ -79,7 +79,7 @@ const CASES: [string, unknown, { path: string; message: string }[]][] = [
   [
     "a wrong type in a field with a custom message",
     { name: "x", slug: 5 },
-    [{ path: "/slug", message: "slug must be string" }],
+    [{ path: "/slug", message: "slug must be a string" }],
   ],
   [
     "a wrong pattern in a field with a custom message",
@@ -101,7 +101,7 @@ t.test("each item of a list gets only its own problems", async (t) => {
   const names = object({ names: Type.Array(nullable(Type.String({ minLength: 3 }))) });
   t.same(
     json(names)({ names: [5, "ab", null] }).map(({ message }) => message),
-    ["names.0 must be string or null", "names.1 must have at least 3 characters"],
+    ["names.0 must be a string or null", "names.1 must have at least 3 characters"],
   );
 });
 
@@ -130,11 +130,11 @@ t.test("a text can be limited by its length in bytes", async (t) => {
   t.same(json(note)({ text: "ééx" }), [
     { path: "/text", message: "text must have at most 4 bytes in UTF-8" },
   ]);
-  t.same(json(note)({ text: 5 }), [{ path: "/text", message: "text must be string" }]);
+  t.same(json(note)({ text: 5 }), [{ path: "/text", message: "text must be a string" }]);
 });
 
 t.test("a problem of the whole value names the body", async (t) => {
-  t.same(json(object({}))([]), [{ path: "", message: "the body must be object" }]);
+  t.same(json(object({}))([]), [{ path: "", message: "the body must be an object" }]);
 });
 
 t.test("all problems of a value are reported", async (t) => {

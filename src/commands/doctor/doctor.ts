@@ -1,7 +1,7 @@
 import { type Config, inspectSettings } from "../../runtime/config/config.ts";
 import { type Environment, SETTINGS, type Setting } from "../../runtime/config/settings.ts";
 import { createDatabase } from "../../store/database/database.ts";
-import { type Command, defineCommand } from "../command.ts";
+import { type Command, defineCommand, notRunningHint } from "../command.ts";
 import { type Finding, failed, ok } from "./finding.ts";
 import { examineClock, examineIdentityProvider, examinePlatforms } from "./platforms.ts";
 import { examinePostgres, examineRedis } from "./servers.ts";
@@ -16,8 +16,8 @@ export const DOCTOR_COMMAND: Command = defineCommand({
   summary:
     "Check settings, Postgres, Redis, migrations, secrets, workers, clock and platforms, and explain how to fix problems",
   options: {},
-  async run(_, { env }): Promise<DoctorResult> {
-    const findings = await examine(env);
+  async run(_, { env, settingsFile }): Promise<DoctorResult> {
+    const findings = (await examine(env)).map((finding) => withStartHint(finding, settingsFile));
     return { healthy: findings.every(({ status }) => status !== "failed"), findings };
   },
   show: ({ healthy, findings }) =>
@@ -26,6 +26,13 @@ export const DOCTOR_COMMAND: Command = defineCommand({
     ),
   isFailure: ({ healthy }) => !healthy,
 });
+
+/** A private server that does not respond is started by npm start; its address is not to be corrected. */
+function withStartHint(finding: Finding, settingsFile: string | null): Finding {
+  const isServer = finding.check === "postgres" || finding.check === "redis";
+  if (settingsFile === null || !isServer || finding.status !== "failed") return finding;
+  return { ...finding, fix: notRunningHint(settingsFile) };
+}
 
 /** Runs every check whose settings are valid. */
 async function examine(env: Environment): Promise<Finding[]> {

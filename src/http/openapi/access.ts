@@ -2,14 +2,7 @@ import type { Scope } from "../../schema/enumerations.ts";
 import type { Route } from "../route.ts";
 import type { Json } from "./components.ts";
 
-export const SECURITY_SCHEMES: Readonly<Record<"userJwt" | "apiKey", Json>> = {
-  userJwt: {
-    type: "http",
-    scheme: "bearer",
-    bearerFormat: "JWT",
-    description:
-      "The token of a user: `Authorization: Bearer <token>`. Its permissions follow from the user's role. The console's pages send the cookie `herald_console` with the header `x-herald-console: 1` instead.",
-  },
+export const SECURITY_SCHEMES: Readonly<Record<"apiKey" | "userJwt", Json>> = {
   apiKey: {
     type: "apiKey",
     in: "header",
@@ -17,10 +10,17 @@ export const SECURITY_SCHEMES: Readonly<Record<"userJwt" | "apiKey", Json>> = {
     description:
       "The key of a client's backend. It has the scopes it was created with and is shown only once, when it is created. Send either an API key or a user token, not both.",
   },
+  userJwt: {
+    type: "http",
+    scheme: "bearer",
+    bearerFormat: "JWT",
+    description:
+      "The token of a user: `Authorization: Bearer <token>`. Its permissions follow from the user's role.",
+  },
 };
 
 /** Exactly one of the two. */
-export const ANY_CREDENTIAL: readonly Json[] = [{ userJwt: [] }, { apiKey: [] }];
+export const ANY_CREDENTIAL: readonly Json[] = [{ apiKey: [] }, { userJwt: [] }];
 
 /** The credentials that a route accepts. */
 export function securityOf({ scope, consoleOnly }: Route): readonly Json[] {

@@ -18,8 +18,8 @@ const platformErrorFields = (retryable: boolean, code: number, type: string, mes
 export const ERROR_NOTES: Readonly<Record<ErrorCode, ErrorNote>> = {
   validation_failed: {
     when: "A parameter, a field or the body is invalid or unknown; `details` names each problem.",
-    message: "limit must be <= 100",
-    fields: problem("/limit", "limit must be <= 100"),
+    message: "limit must be at most 100",
+    fields: problem("/limit", "limit must be at most 100"),
   },
   unknown_dispatch_key: {
     when: "The dispatch key is not one of those in your webhook configuration.",
@@ -45,8 +45,11 @@ export const ERROR_NOTES: Readonly<Record<ErrorCode, ErrorNote>> = {
   },
   invalid_recipient: {
     when: "The recipient does not have the format of the channel's platform.",
-    message: "to must be a phone number without the leading +",
-    fields: problem("/to", "to must be a phone number without the leading +"),
+    message: "to must be a phone number with country code, digits only: no +, spaces or dashes",
+    fields: problem(
+      "/to",
+      "to must be a phone number with country code, digits only: no +, spaces or dashes",
+    ),
   },
   platform_invalid_request: {
     when: "The platform rejected the content of the request; `platform_error` has the platform's own error.",

@@ -31,8 +31,8 @@ Every response with a status of 400 or above has the same body:
 \`\`\`json
 {
   "error": "validation_failed",
-  "message": "limit must be <= 100",
-  "details": [{ "path": "/limit", "message": "limit must be <= 100" }],
+  "message": "limit must be at most 100",
+  "details": [{ "path": "/limit", "message": "limit must be at most 100" }],
   "request_id": "req_01jc8m4t7v2x5k9w3r6y1b0nqd"
 }
 \`\`\`

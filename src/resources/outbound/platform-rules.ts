@@ -70,7 +70,7 @@ function unsupported(platform: Platform, { type }: SendMessageDto): ApiError {
 
 function invalidRecipient(platform: Platform, { to }: SendMessageDto): ApiError {
   const message = to.startsWith("+")
-    ? "to must be a phone number without the leading +"
+    ? "to must be a phone number with country code, digits only: no +, spaces or dashes"
     : `to must be ${RECIPIENT_FORMATS[platform]}`;
   return new ApiError("invalid_recipient", message, { details: [{ path: "/to", message }] });
 }

@@ -36,7 +36,7 @@ const contentRules = MESSAGE_TYPES.flatMap((type) => [
 
 export const sendMessage = object(
   {
-    channel_id: prefixedId("ch"),
+    channel_id: prefixedId("ch", { description: "A connected channel; `GET /api/channels` lists them" }),
     to: Type.String({
       description:
         "chatapp: a phone number with country code, digits only, or a business-scoped id. photoapp and socialapp: the person's id at the photo account or page",

@@ -87,7 +87,7 @@ export const SETTINGS = {
     required: "always",
     fallbackLabel: "required; created by `npm start`",
     remedy:
-      "add a PostgreSQL server to the app, or set it to postgres://user:password@host:5432/database; to load the settings that npm start created, run: set -a; . .herald/env; set +a",
+      "run npm start for a local service; elsewhere, add a PostgreSQL server to the app or set it to postgres://user:password@host:5432/database",
     meaning: "PostgreSQL URL; `?sslmode=` disable, require, no-verify, verify-ca or verify-full",
   }),
   DATABASE_DIRECT_URL: setting(postgresUrl, {

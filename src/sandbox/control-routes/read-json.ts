@@ -19,6 +19,6 @@ function parseBody(body: Buffer): unknown {
   try {
     return fromJson(body.toString("utf8"));
   } catch {
-    throw new ControlError(400, "The body must be JSON and must not be nested too deeply");
+    throw new ControlError(400, "The body is not valid JSON, or is nested too deeply");
   }
 }

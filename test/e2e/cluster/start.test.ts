@@ -76,7 +76,7 @@ async function runPrintedCommands(t: Test, output: string): Promise<void> {
   );
   t.match(received, {
     path: "/_sandbox/inbox/chat/receiveMessage",
-    body: { data: { content: { body: "Oi" } } },
+    body: { data: { content: { body: "Hi" } } },
   });
 }
 
@@ -248,6 +248,12 @@ t.test("npm start", async (t) => {
     const pids = readPids(folder);
     t.equal(await other.stop("SIGINT"), 0);
     await untilAllEnded(pids);
+    t.match(other.stdout(), /Herald has stopped\.\n$/);
+    for (const words of [["client", "list"], ["doctor"]]) {
+      const { status, stdout, stderr } = runHerald(folder, ...words);
+      t.equal(status, 1);
+      t.match(stdout + stderr, `the settings are from ${join(folder, "env")}: run npm start`);
+    }
   });
 
   t.test("npm start refuses to run in production", async (t) => {

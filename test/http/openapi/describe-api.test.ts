@@ -29,7 +29,7 @@ t.test("the document describes who may call an endpoint", async (t) => {
   const { paths } = describe(sampleRoutes);
   const [list, create] = [paths["/api/things"].get, paths["/api/things"].post];
   const remove = paths["/api/things/{thing_id}"].delete;
-  t.same(list.security, [{ userJwt: [] }, { apiKey: [] }]);
+  t.same(list.security, [{ apiKey: [] }, { userJwt: [] }]);
   t.equal(list["x-required-scope"], undefined);
   t.match(list.description, /Any valid credential/);
   t.same(create["x-required-scope"], ["marketing:manage", "messages:send"]);

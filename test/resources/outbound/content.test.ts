@@ -343,6 +343,6 @@ t.test("message content", async (t) => {
     const sender = await makeSender(api);
     const channel = await makeChannel(api, sender.tenant);
     const { body } = await sender.send(textMessage(channel, { to: `+${RECIPIENT_PHONE}` }));
-    t.match(body, { error: "invalid_recipient", message: /without the leading \+/ });
+    t.match(body, { error: "invalid_recipient", message: /digits only: no \+/ });
   });
 });

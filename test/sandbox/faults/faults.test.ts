@@ -225,9 +225,9 @@ t.test("an invalid fault is refused with the name of its field", async (t) => {
   const wrong: [fault: unknown, message: RegExp][] = [
     [{}, /kind is required/],
     [{ kind: "explode" }, /kind must be one of error, /],
-    [{ kind: "error", times: 0 }, /times must be >= 1/],
-    [{ kind: "error", code: "100" }, /code must be integer/],
-    [{ kind: "delay", ms: -1 }, /ms must be >= 0/],
+    [{ kind: "error", times: 0 }, /times must be at least 1/],
+    [{ kind: "error", code: "100" }, /code must be an integer/],
+    [{ kind: "delay", ms: -1 }, /ms must be at least 0/],
     [{ kind: "error", matches: {} }, /matches is not a known field/],
     [{ kind: "error", match: { method: "PATCH" } }, /match.method must be one of/],
     [{ kind: "error", match: { path_prefix: "act_1" } }, /match.path_prefix must begin with a slash/],
@@ -235,7 +235,7 @@ t.test("an invalid fault is refused with the name of its field", async (t) => {
     [{ kind: "error", match: inbox, code: 190 }, /code must be an HTTP status/],
     [{ kind: "dead_token", match: inbox }, /kind must be one of error, html, delay/],
     [{ kind: "dead_token", subcode: 1 }, /subcode must be one of 458, /],
-    [[], /the body must be object/],
+    [[], /the body must be an object/],
   ];
   for (const [fault, message] of wrong) {
     const { status, body } = await arm(sandbox, fault as object);
@@ -243,6 +243,6 @@ t.test("an invalid fault is refused with the name of its field", async (t) => {
     t.match(body.error, { message, details: [{ message }] });
   }
   const malformed = await callSandbox(`${sandbox.origin}/_sandbox/faults`, { body: "{", method: "POST" });
-  t.match(malformed, { status: 400, body: { error: { message: "The body must be JSON" } } });
+  t.match(malformed, { status: 400, body: { error: { message: /^The body is not valid JSON/ } } });
   t.same((await callSandbox(`${sandbox.origin}/_sandbox/faults`)).body, { data: [] });
 });

@@ -53,8 +53,8 @@ t.test("an invalid webhook is refused with the name of its field", async (t) => 
   for (const [json, message] of [
     [{ entry }, /object is required/],
     [{ object: "cat", entry }, /object must be one of whatsapp_business_account/],
-    [{ object: "page", entry: [] }, /entry must NOT have fewer than 1 items/],
-    [{ object: "page", entry: [{ id: 1 }] }, /entry.0.id must be string/],
+    [{ object: "page", entry: [] }, /entry must have at least 1 item/],
+    [{ object: "page", entry: [{ id: 1 }] }, /entry.0.id must be a string/],
   ] as const)
     t.match(await callSandbox(`${origin}/_sandbox/webhook`, { json }), {
       status: 400,
@@ -170,7 +170,7 @@ t.test("an invalid message is refused", async (t) => {
   });
   t.match(await sendInbound(sandbox, { ...message, channel: 1 }), {
     status: 400,
-    body: { error: { message: "channel must be string" } },
+    body: { error: { message: "channel must be a string" } },
   });
   const incomplete = await sendInbound(sandbox, { channel: "1" });
   t.match(incomplete.body.error.details, [{ path: "/from" }, { path: "/type" }]);
