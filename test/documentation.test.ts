@@ -67,10 +67,10 @@ const AVOIDED_WORDS = /\b(whoever|nobody|doorbell|lookout|crew|deed|mended|mend)
 
 t.test("sources and documents avoid words that have a plainer synonym", async (t) => {
   const listed = ["src", "workers", "bin", "docs", "examples"].flatMap((folder) =>
-    readdirSync(join(root, folder), { recursive: true, encoding: "utf8", withFileTypes: false })
+    readdirSync(join(root, folder), { recursive: true, encoding: "utf8" })
       .filter((file) => /\.(ts|js|md|html|css)$/.test(file))
       .map((file) => join(folder, file)),
   );
   for (const file of [...listed, "README.md", "CHANGELOG.md"])
-    t.notMatch(AVOIDED_WORDS.exec(read(file))?.[0] ?? "", /./, file);
+    t.equal(AVOIDED_WORDS.exec(read(file))?.[0], undefined, file);
 });

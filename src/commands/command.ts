@@ -39,6 +39,10 @@ export interface Option<T> {
   parse(text: string): T;
 }
 
+/** The flag of an option: `pageId` is given as `--page-id`. */
+export const toFlag = (name: string): string =>
+  `--${name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
+
 type Options = Record<string, Option<unknown>>;
 
 type Values<O extends Options> = { [K in keyof O]: O[K] extends Option<infer T> ? T : never };
@@ -78,4 +82,4 @@ export class UsageError extends Error {
 
 /** The settings file of npm start names servers that run only together with it. */
 export const notRunningHint = (settingsFile: string): string =>
-  `the settings are from ${settingsFile}: run npm start`;
+  `the settings are from ${settingsFile}: run npm start, or correct the file`;

@@ -58,9 +58,12 @@ export async function connectDemo(context: CommandContext, clientId: string): Pr
   if (isSandboxed(context, "CHAT_PLATFORM_URL")) await connectDemoChannels(context, actor);
   const filters = { platform: "chatapp", status: "connected", page: { limit: 1 } };
   const [channel] = await listChannels(context.db, clientId, filters);
-  const { webhook_url } = await findWebhookConfig(context.db, clientId);
-  const webhook_secret = await readSecret(context, clientId);
-  return { chat_channel_id: channel?.id ?? null, webhook_url, webhook_secret };
+  const config = await findWebhookConfig(context.db, clientId);
+  return {
+    chat_channel_id: channel?.id ?? null,
+    webhook_url: config.webhook_url,
+    webhook_secret: readSecret(config, context.secretBox),
+  };
 }
 
 async function connectDemoChannels(context: CommandContext, actor: AuditActor): Promise<void> {
@@ -69,8 +72,8 @@ async function connectDemoChannels(context: CommandContext, actor: AuditActor): 
   const { webhook_url } = await findWebhookConfig(context.db, clientId);
   if (webhook_url !== null && !isSandboxInbox(webhook_url)) return;
   const webhookUrl = `http://localhost:${context.config.SANDBOX_PORT}/_sandbox/inbox`;
-  await changeWebhookConfig(context, actor, { webhookUrl });
-  if ((await readSecret(context, clientId)) === null) await generateSecret(context, actor, 0);
+  const config = await changeWebhookConfig(context, actor, { webhookUrl });
+  if (readSecret(config, context.secretBox) === null) await generateSecret(context, actor, 0);
 }
 
 /** True when the sandbox simulates this platform. A real platform knows neither these assets nor these tokens. */

@@ -1,4 +1,4 @@
-import { Command as CommanderCommand, CommanderError, Option as Flag } from "commander";
+import { Command as CommanderCommand, CommanderError, Option as CommanderOption } from "commander";
 import { ConfigError } from "../runtime/config/config.ts";
 import { packageVersion } from "../runtime/package-root.ts";
 import { DatabaseUnavailable, isMissingTable } from "../store/database/faults.ts";
@@ -10,6 +10,7 @@ import {
   CommandError,
   notRunningHint,
   type Option,
+  toFlag,
   UsageError,
 } from "./command.ts";
 import { DEMO_COMMAND } from "./demo.ts";
@@ -57,7 +58,10 @@ export async function runCommand(
   let exitCode = 0;
   let context: ClosableContext | undefined;
   const program = createProgram(streams, async (command, rawOptions) => {
-    context = openContext(rawOptions.folder === undefined ? undefined : String(rawOptions.folder));
+    const folder = rawOptions.folder === undefined ? undefined : String(rawOptions.folder);
+    context = openContext(folder);
+    if (folder !== undefined && context.settingsFile === null && !context.env.DATABASE_URL)
+      throw new UsageError(`--folder ${folder} has no file env: npm start has not run there`);
     try {
       const result = await command.run(await parseOptions(command, rawOptions, context), context);
       streams.out(`${rawOptions.json ? JSON.stringify(result) : (command.show ?? toText)(result)}\n`);
@@ -93,7 +97,8 @@ function createProgram({ out, err }: OutputStreams, runAction: CommandAction): C
   for (const command of COMMANDS) {
     const [leafName, parent] = resolveParent(program, command.name);
     const subcommand = parent.command(leafName).description(command.summary);
-    for (const [name, option] of Object.entries(command.options)) subcommand.addOption(toFlag(name, option));
+    for (const [name, option] of Object.entries(command.options))
+      subcommand.addOption(toCommanderOption(name, option));
     subcommand.option("--json", "print one JSON object on standard output");
     subcommand.option(
       "--folder <folder>",
@@ -114,11 +119,9 @@ function resolveParent(program: CommanderCommand, name: string): [string, Comman
   return [leafName, existing ?? program.command(group)];
 }
 
-const toKebabCase = (name: string) => name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-
-function toFlag(name: string, { placeholder, about, required }: Option<unknown>): Flag {
+function toCommanderOption(name: string, { placeholder, about, required }: Option<unknown>): CommanderOption {
   const argument = placeholder === undefined ? "" : ` <${placeholder}>`;
-  return new Flag(`--${toKebabCase(name)}${argument}`, about).makeOptionMandatory(required);
+  return new CommanderOption(`${toFlag(name)}${argument}`, about).makeOptionMandatory(required);
 }
 
 async function parseOptions(
@@ -142,7 +145,7 @@ async function parseOption(
   try {
     return parse(secret && text === "-" ? await readSecret(context) : text);
   } catch (error) {
-    if (error instanceof UsageError) throw new UsageError(`--${toKebabCase(name)} ${error.message}`);
+    if (error instanceof UsageError) throw new UsageError(`${toFlag(name)} ${error.message}`);
     throw error;
   }
 }

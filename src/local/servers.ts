@@ -32,6 +32,7 @@ export async function startServers({
   say,
 }: ServersOptions): Promise<Servers> {
   const needed: Program[] = [...(env.DATABASE_URL ? [] : [POSTGRES]), ...(env.REDIS_URL ? [] : [REDIS])];
+  if (needed.length > 0) say(`Starting ${needed.map(({ name }) => name).join(" and ")} ...`);
   const programs = ensurePrograms(needed, env.PATH ?? "", say);
   mkdirSync(folder, { recursive: true, mode: 0o711 });
   const [postgres, redis] = [programs.get(POSTGRES), programs.get(REDIS)];

@@ -62,7 +62,6 @@ async function runServersAndCluster(context: StartContext): Promise<number> {
   const stored = readEnvFile(envFile);
   const env = withoutPrivateServers(context.env, stored);
   await stopLeftoverCluster(folder); // frees the ports before they are checked
-  say("Starting PostgreSQL and Redis ...");
   const servers = await startServers({ folder, env, durable: true, say });
   try {
     const generated = { ...(await localSettings(env, stored, servers)), ...privateServersSetting(env) };

@@ -249,6 +249,8 @@ t.test("herald", async (t) => {
     const unset = await createCommandRunner(t, {})(["client", "list"]);
     t.equal(unset.code, 1);
     t.match(unset.err, /4 wrong settings:[\s\S]*run npm start, name its folder with --folder/);
+    const lost = await createCommandRunner(t, {})(["client", "list", "--folder", "nowhere"]);
+    t.match(lost, { code: 2, err: /--folder nowhere has no file env: npm start has not run there/ });
     const empty = {
       ...settings,
       DATABASE_URL: (settings.DATABASE_URL as string).replace(/[^/]+$/, "postgres"),

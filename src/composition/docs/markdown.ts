@@ -1,3 +1,6 @@
+/** Inline code. */
+export const code = (text: string): string => `\`${text}\``;
+
 const escapeCell = (cell: string) => cell.replaceAll("|", "\\|").replaceAll("\n", " ");
 
 /** A Markdown table. */
@@ -6,7 +9,7 @@ export function markdownTable(head: readonly string[], rows: readonly (readonly 
   return [toLine(head), `|${"---|".repeat(head.length)}`, ...rows.map(toLine)].join("\n");
 }
 
-/** Markdown by the name that stands in the marker `<!-- generated: name -->`. */
+/** Generated Markdown, keyed by the name in its marker `<!-- generated: name -->`. */
 export type GeneratedParts = ReadonlyMap<string, string>;
 
 const GENERATED_PART = /(<!-- generated: ([a-z-]+) -->\n).*?(<!-- end -->)/gs;

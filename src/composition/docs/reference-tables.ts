@@ -1,3 +1,4 @@
+import { type Command, toFlag } from "../../commands/command.ts";
 import { COMMANDS } from "../../commands/program.ts";
 import { describeEndpoint } from "../../delivery/endpoints.ts";
 import { ERROR_CODES, ERROR_STATUS } from "../../http/api-error.ts";
@@ -8,9 +9,7 @@ import { LOG_EVENTS } from "../../runtime/logging/log-events.ts";
 import { createMetrics } from "../../runtime/metrics/metrics.ts";
 import { EVENT_KEYS, type EventType, SCOPES } from "../../schema/enumerations.ts";
 import { EVENT_MEANINGS } from "../../schema/event-meanings.ts";
-import { type GeneratedParts, markdownTable } from "./markdown.ts";
-
-const code = (text: string) => `\`${text}\``;
+import { code, type GeneratedParts, markdownTable } from "./markdown.ts";
 
 const settingsTable = () => markdownTable(["name", "default", "meaning"], settingsRows());
 
@@ -39,12 +38,9 @@ function metricsTable(): string {
   return markdownTable(["metric", "type", "labels", "meaning"], rows);
 }
 
-type Command = (typeof COMMANDS)[number];
-
 function usageOf({ name, options }: Command): string {
   const flags = Object.entries(options).map(([option, { placeholder, required }]) => {
-    const flag = `--${option.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
-    const usage = placeholder === undefined ? flag : `${flag} ${placeholder}`;
+    const usage = [toFlag(option), placeholder].filter(Boolean).join(" ");
     return required ? usage : `[${usage}]`;
   });
   return code(["herald", name, ...flags].join(" "));

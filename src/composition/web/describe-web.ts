@@ -1,5 +1,5 @@
 import { container } from "tsyringe";
-import { type Config, readConfig } from "../../runtime/config/config.ts";
+import { readConfig } from "../../runtime/config/config.ts";
 import type { Environment } from "../../runtime/config/settings.ts";
 import { registerShared } from "../shared.ts";
 import { registerWeb } from "./server.ts";
@@ -15,8 +15,7 @@ const PLACEHOLDERS = {
 /** Registers web without connecting anything, for programs that only describe it. */
 export function registerDescribedWeb(env: Environment = {}) {
   const child = container.createChildContainer();
-  const config: Config = readConfig({ ...PLACEHOLDERS, ...env });
-  registerShared(child, config, "docs");
+  registerShared(child, readConfig({ ...PLACEHOLDERS, ...env }), "docs");
   registerWeb(child);
   return child;
 }

@@ -11,7 +11,6 @@ import {
 import type { Database } from "../../store/database/database.ts";
 import { type AuditActor, recordAudit } from "../../store/tenants/audit-log.ts";
 import {
-  findWebhookConfig,
   lockWebhookConfig,
   saveWebhookConfig,
   type WebhookConfigRow,
@@ -127,9 +126,8 @@ export async function generateSecret(
 }
 
 /** Returns the client's token; null where it has none, or none that our keys open. */
-export async function readSecret({ db, secretBox }: Parts, clientId: string): Promise<string | null> {
-  return readableTokens(await findWebhookConfig(db, clientId), secretBox).current ?? null;
-}
+export const readSecret = (row: WebhookConfigRow, box: SecretBox): string | null =>
+  readableTokens(row, box).current ?? null;
 
 function formerColumns(box: SecretBox, row: WebhookConfigRow, graceMinutes: number) {
   const { current } = readableTokens(row, box);

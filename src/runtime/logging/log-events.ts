@@ -49,8 +49,9 @@ export const LOG_EVENTS = {
   "migrations.applied": "The migrations that were applied",
   "migrations.failed": "A migration failed; nothing of it was applied",
   "partitions.create_failed": "The table partitions of the coming days could not be created; it is retried",
-  "peer_check.failed": "The search for parked deliveries failed; it is retried",
-  "peer_check.recovered": "The search for parked deliveries succeeds again",
+  "peer_check.failed":
+    "The breakers and parked deliveries of other dispatchers could not be read; it is retried",
+  "peer_check.recovered": "The breakers and parked deliveries of other dispatchers are read again",
   "platform.called": "One line per call to a platform; the path has no query",
   "postgres.close_timed_out": "Postgres connections were still in use when the process stopped",
   "postgres.connection_lost": "An idle connection to Postgres broke; the pool replaces it",

@@ -149,7 +149,7 @@ t.test("npm start", async (t) => {
     writeFileSync(join(folder, "postgres/data.new/PG_VERSION"), "15\n");
     const starter = start();
     await until("the first step is shown", () =>
-      starter.stdout().startsWith("Starting PostgreSQL and Redis"),
+      starter.stdout().startsWith("Starting postgres and redis-server"),
     );
     await until("web is ready", isUp);
     await until("the addresses are printed", () => starter.stdout().includes("Herald is up."));
