@@ -7,10 +7,10 @@ import type { Config } from "../runtime/config/config.ts";
 import { SECOND } from "../runtime/durations.ts";
 import { createLog } from "../runtime/logging/log.ts";
 import { createMetrics } from "../runtime/metrics/metrics.ts";
-import { metricsServer } from "../runtime/metrics/metrics-server.ts";
 import type { Worker } from "../runtime/supervise.ts";
 import { createSecretBox } from "../security/secret-box.ts";
 import { createDatabase } from "../store/database/database.ts";
+import { createMetricsServer } from "./metrics-server.ts";
 import { CONFIG, DATABASE, LOG, METRICS, PARTITIONS, provide, REDIS, resolve, SECRET_BOX } from "./tokens.ts";
 
 /** Registers the parts that every process has. */
@@ -32,7 +32,7 @@ export function sharedWorkers(container: DependencyContainer): Worker[] {
   const log = resolve(container, LOG);
   const closeDatabase = () => withTimeout(2 * SECOND, db.close(), () => log.warn("postgres.close_timed_out"));
   return [
-    metricsServer(resolve(container, CONFIG), resolve(container, METRICS), log),
+    createMetricsServer(resolve(container, CONFIG), resolve(container, METRICS), log),
     { name: "postgres", close: closeDatabase },
     { name: "redis", start: () => awaitConnection(redis, 2 * SECOND), close: () => redis.disconnect() },
     tablePartitions({ settings: resolve(container, CONFIG), db, log }),

@@ -34,6 +34,10 @@ const REFUSALS: readonly { matches(candidate: CandidateAddress): boolean; messag
   },
   { matches: ({ text }) => /[?#]/.test(text), message: "webhook_url must not contain a query or a fragment" },
   {
+    matches: ({ url }) => !isHostName(url.hostname) || url.port === "0",
+    message: "webhook_url must have a valid host and port",
+  },
+  {
     matches: ({ url }) => url.href.length > MAX_ADDRESS_CHARS,
     message: `webhook_url must have at most ${MAX_ADDRESS_CHARS} characters when URL-encoded`,
   },
@@ -48,7 +52,20 @@ const REFUSALS: readonly { matches(candidate: CandidateAddress): boolean; messag
 ];
 
 /** A trailing dot does not change a host name. */
-const originOf = ({ protocol, hostname, port }: URL) => `${protocol}//${hostname.replace(/\.$/, "")}:${port}`;
+const withoutTrailingDot = (hostname: string) => (hostname.endsWith(".") ? hostname.slice(0, -1) : hostname);
+
+const originOf = ({ protocol, hostname, port }: URL) =>
+  `${protocol}//${withoutTrailingDot(hostname)}:${port}`;
+
+/** The limits of the domain name system. The URL parser accepts empty and overlong labels. */
+const [MAX_HOST_CHARS, MAX_LABEL_CHARS] = [253, 63];
+
+function isHostName(hostname: string): boolean {
+  if (hostname.startsWith("[")) return true; // an IPv6 address
+  const name = withoutTrailingDot(hostname);
+  const isLabel = (label: string) => label.length > 0 && label.length <= MAX_LABEL_CHARS;
+  return name.length <= MAX_HOST_CHARS && name.split(".").every(isLabel);
+}
 
 /** Checks whether events may be sent to this address; returns the form in which it is stored. */
 export async function checkAddress(text: string, rules: AddressRules): Promise<CheckedAddress> {

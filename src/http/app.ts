@@ -7,6 +7,8 @@ import { errorFormatAt } from "./views/error-view.ts";
 
 export interface App {
   listener: RequestListener;
+  /** Answers a request with an unknown Expect header. */
+  onUnknownExpectation: RequestListener;
   /** Resolves when every request in flight has finished, including those whose callers have disconnected. */
   waitForDrain(): Promise<void>;
 }
@@ -26,8 +28,16 @@ export function createApp(routes: readonly Route[], parts: Omit<PipelineParts, "
     inFlight += 1;
     work.then(end, end);
   };
+  const pipelineParts = { ...parts, onRequestStarted };
   return {
-    listener: createListener(routes, { ...parts, onRequestStarted }),
+    listener: createListener(routes, pipelineParts),
+    onUnknownExpectation: (request, response) =>
+      void replyWithError(
+        request,
+        response,
+        pipelineParts,
+        new ApiError("expectation_failed", "The only supported expectation is 100-continue"),
+      ),
     waitForDrain: () =>
       new Promise((resolve) => {
         onDrained = resolve;
@@ -50,12 +60,13 @@ function createListener(routes: readonly Route[], parts: PipelineParts): Request
     replyWithError(request, response, parts, isMalformedUrl(thrown) ? malformedUrl(thrown) : thrown),
   );
   return (request, response) => {
-    if (request.httpVersion === "1.1" && request.headers.host === undefined)
+    const hostProblem = findHostProblem(request);
+    if (hostProblem)
       return void replyWithError(
         request,
         response,
         parts,
-        new ApiError("validation_failed", "The Host header is missing"),
+        new ApiError("validation_failed", hostProblem, { headers: { Connection: "close" } }),
       );
     // An exact match skips the Express router, whose search costs more under load than most handlers.
     const exactMatch = table.get(pathOf(request.url as string));
@@ -71,6 +82,15 @@ function createListener(routes: readonly Route[], parts: PipelineParts): Request
     );
   };
 }
+
+/** HTTP/1.1 requires one Host header. With several, a proxy may have checked another one than this service reads. */
+function findHostProblem({ httpVersion, headers, rawHeaders }: IncomingMessage): string | undefined {
+  if (headers.host === undefined) return httpVersion === "1.1" ? "The Host header is missing" : undefined;
+  const count = rawHeaders.filter((text, index) => index % 2 === 0 && isHostHeader(text)).length;
+  return count > 1 ? "The Host header must be given only once" : undefined;
+}
+
+const isHostHeader = (name: string) => name.length === 4 && name.toLowerCase() === "host";
 
 const routeNotFound = () => new ApiError("not_found", "There is no page or endpoint at this address");
 

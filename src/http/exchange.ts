@@ -10,15 +10,34 @@ export interface OpenExchange extends Exchange {
   headers: Record<string, string | number>;
 }
 
-/** Creates the exchange of one request: its id and the headers that every response carries. */
-export function openExchange(request: IncomingMessage, trustedProxies: number): OpenExchange {
-  const requestId = givenRequestId(request) ?? newId("req");
-  const headers: OpenExchange["headers"] = {
+export interface ExchangeOptions {
+  trustedProxies: number;
+  /** True when callers reach this service by https. */
+  isHttps: boolean;
+}
+
+/** Browsers use https for this service for a year. */
+const STRICT_TRANSPORT_SECURITY = "max-age=31536000";
+
+/** The headers that every response carries. */
+export function commonHeaders(requestId: string, isHttps: boolean): Record<string, string | number> {
+  const headers: Record<string, string> = {
     "X-Request-Id": requestId,
     "X-Api-Version": API_VERSION,
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
   };
+  if (isHttps) headers["Strict-Transport-Security"] = STRICT_TRANSPORT_SECURITY;
+  return headers;
+}
+
+/** Creates the exchange of one request. */
+export function openExchange(
+  request: IncomingMessage,
+  { trustedProxies, isHttps }: ExchangeOptions,
+): OpenExchange {
+  const requestId = givenRequestId(request) ?? newId("req");
+  const headers = commonHeaders(requestId, isHttps);
   return {
     requestId,
     clientId: undefined,

@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
+import { collectInSlices } from "../runtime/async/time-slices.ts";
 import { withTimeout } from "../runtime/async/with-timeout.ts";
 import { SECOND } from "../runtime/durations.ts";
 import { uuidOf } from "../runtime/ids.ts";
@@ -44,7 +45,7 @@ export function createIdempotency(box: SecretBox): Idempotency {
   const inFlight = new Map<string, Promise<OperationResult | undefined>>();
 
   return async (route, context, key) => {
-    const operation = operationOf({ route, box, key, caller: context.caller, body: context.body });
+    const operation = await operationOf({ route, box, key, caller: context.caller, body: context.body });
     const { id, fingerprint } = operation;
     const deadline = Date.now() + FIRST_REPLY_TIMEOUT_MS;
     for (let first = inFlight.get(id); first; first = inFlight.get(id)) {
@@ -92,12 +93,12 @@ interface OperationInput {
   body: unknown;
 }
 
-function operationOf({ route, box, key, caller, body }: OperationInput): Operation {
+async function operationOf({ route, box, key, caller, body }: OperationInput): Promise<Operation> {
   const id = uuidOf(JSON.stringify([caller?.clientId, route.method, route.path, key]));
   const sealingContext = sealedContext({ table: "idempotency_keys", column: "reply_sealed", id });
   const operation: Operation = {
     id,
-    fingerprint: uuidOf(canonicalJson(body)),
+    fingerprint: await fingerprintOf(body),
     seal: (reply) => box.seal(JSON.stringify(toStoredReply(route, reply)), sealingContext),
     replay(stored) {
       const { reply_sealed } = requireSameFingerprint(operation, stored);
@@ -105,4 +106,9 @@ function operationOf({ route, box, key, caller, body }: OperationInput): Operati
     },
   };
   return operation;
+}
+
+async function fingerprintOf(body: unknown): Promise<string> {
+  const pieces = await collectInSlices(canonicalJson(body));
+  return uuidOf(pieces.join(""));
 }

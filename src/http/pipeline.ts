@@ -8,14 +8,15 @@ import { DatabaseUnavailable } from "../store/database/faults.ts";
 import { type AdmissionRules, admit } from "./admission.ts";
 import { bindCursors } from "./cursors.ts";
 import { errorReply, JSON_TYPE, toApiError } from "./error-reply.ts";
-import { type OpenExchange, openExchange } from "./exchange.ts";
+import { type ExchangeOptions, type OpenExchange, openExchange } from "./exchange.ts";
 import { type HandlerContext, type Idempotency, readIdempotencyKey } from "./idempotency.ts";
 import { ReplayedReply } from "./operation.ts";
-import { type IncomingBody, incomingBody, MIB } from "./request/body.ts";
+import { BODY_TIMEOUTS_MS, type BodyTimeouts, type IncomingBody, incomingBody } from "./request/body.ts";
+import { bodyLimitOf } from "./request/body-limits.ts";
+import type { BodyMemory } from "./request/body-memory.ts";
 import { createInputReader } from "./request/input.ts";
 import {
   isMediaReply,
-  isRawBody,
   isStreamBody,
   isStreamReply,
   type OutgoingFile,
@@ -25,15 +26,14 @@ import {
 import { type OutgoingReply, streamFile } from "./stream-reply.ts";
 import { type ErrorFormat, errorFormatOf } from "./views/error-view.ts";
 
-const MAX_BODY_BYTES = 10 * MIB;
-
-export interface PipelineParts extends AdmissionRules {
+export interface PipelineParts extends AdmissionRules, ExchangeOptions {
   validator: Validator;
   cursorSigner: Signer;
   log: Log;
   metrics: Metrics;
-  trustedProxies: number;
   idempotency: Idempotency;
+  bodyMemory: BodyMemory;
+  bodyTimeouts?: BodyTimeouts;
   /** Called with the work of each request when it starts. */
   onRequestStarted(work: Promise<unknown>): void;
 }
@@ -55,7 +55,12 @@ export type Pipeline = (request: IncomingMessage, response: ServerResponse, targ
 /** Handles the requests of a route; the checks run in the order that the API contract fixes. */
 export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
   const input = createInputReader(route, parts.validator);
-  const limit = isRawBody(route.body) ? route.body.limit : MAX_BODY_BYTES;
+  const bodyRules = {
+    limit: bodyLimitOf(route),
+    isPublic: route.scope === "public",
+    memory: parts.bodyMemory,
+    timeouts: parts.bodyTimeouts ?? BODY_TIMEOUTS_MS,
+  };
 
   async function answer(
     { request, incoming, target }: IncomingRequest,
@@ -66,6 +71,8 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
     const read = isStreamBody(route.body) ? incoming.stream : incoming.read;
     const content = hasBody ? await read() : Buffer.alloc(0);
     const key = route.idempotent && readIdempotencyKey(request.headers);
+    const [params, query] = [input.params(target.params), input.query(target.search)];
+    const body = await input.body(content, request.headers["content-type"]);
     const { requestId, address, header, setHeader } = exchange;
     // Built as one object literal: spreading the parts is measurably slower under load.
     const context = {
@@ -73,9 +80,9 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
       address,
       header,
       setHeader,
-      params: input.params(target.params),
-      query: input.query(target.search),
-      body: input.body(content, request.headers["content-type"]),
+      params,
+      query,
+      body,
       caller,
       get cursors() {
         return bindCursors(parts.cursorSigner, caller?.clientId ?? "", `${route.method} ${route.path}`);
@@ -88,8 +95,8 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
   const recorder = { pattern: route.path, errorFormat: errorFormatOf(route), ...parts };
   return (request, response, target) =>
     respond(request, response, recorder, async (exchange) => {
-      const incoming = incomingBody(request, limit);
-      const work = answer({ request, incoming, target }, exchange);
+      const incoming = incomingBody(request, bodyRules);
+      const work = answer({ request, incoming, target }, exchange).finally(incoming.release);
       parts.onRequestStarted(work);
       const value = await work.catch(async (refusal) => {
         await incoming.discard(); // 413 has priority over every other error, also for a chunked body
@@ -117,10 +124,10 @@ interface FileReply {
   file: OutgoingFile;
 }
 
-type Recorder = Pick<PipelineParts, "log" | "metrics" | "trustedProxies"> & {
+interface Recorder extends Pick<PipelineParts, "log" | "metrics">, ExchangeOptions {
   pattern: string;
   errorFormat: ErrorFormat;
-};
+}
 
 /** Sends the reply of `work` or its error, then logs and counts the request. */
 export async function respond(
@@ -130,7 +137,7 @@ export async function respond(
   work: (exchange: OpenExchange) => Promise<Reply | FileReply>,
 ): Promise<void> {
   const startedAt = performance.now();
-  const exchange = openExchange(request, recorder.trustedProxies);
+  const exchange = openExchange(request, recorder);
   let code: string | undefined;
   let reply: Reply | FileReply;
   try {

@@ -116,6 +116,8 @@ interface RouteDefinition<A, P, Q, B, R> {
   params?: P;
   query?: Q;
   body?: B;
+  /** Maximum bytes of each top-level field of a JSON body, as received; a longer one is a 400. */
+  maxFieldBytes?: number;
   status?: number;
   reply?: R;
   /** Path of the created object, for the Location header. */

@@ -1,15 +1,10 @@
 import { connect } from "node:net";
 import t from "tap";
-import { createApp } from "../../src/http/app.ts";
 import { route } from "../../src/http/route.ts";
-import { createHttpServer } from "../../src/http/server.ts";
-import { createMetrics } from "../../src/runtime/metrics/metrics.ts";
-import { createValidator } from "../../src/schema/validate.ts";
-import { captureLog } from "../fixtures/captured-log.ts";
+import { startSmallApp } from "../fixtures/http/small-app.ts";
 import { until } from "../fixtures/until.ts";
 
 t.test("a closing server waits for requests whose callers have disconnected", async (t) => {
-  const { log } = captureLog();
   const order: string[] = [];
   let finish = () => {};
   const slow = route({
@@ -25,19 +20,7 @@ t.test("a closing server waits for requests whose callers have disconnected", as
       order.push("done");
     },
   });
-  const app = createApp([slow], {
-    credentials: [],
-    gates: {},
-    rateLimit: async () => ({}),
-    cursorSigner: { sign: () => "", verify: () => false },
-    validator: createValidator(),
-    metrics: createMetrics("test"),
-    log,
-    trustedProxies: 0,
-    idempotency: async () => undefined,
-  });
-  const server = createHttpServer(app, { port: 0, host: "127.0.0.1", log });
-  await server.start?.({ fail: (error) => t.fail(String(error)) });
+  const { server } = await startSmallApp(t, [slow]);
   const socket = connect(server.port(), "127.0.0.1", () =>
     socket.write("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n"),
   );

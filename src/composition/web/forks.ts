@@ -1,6 +1,6 @@
 import type { DependencyContainer } from "tsyringe";
 import { createForks } from "../../runtime/forks.ts";
-import { metricsServer } from "../../runtime/metrics/metrics-server.ts";
+import { createMetricsServer } from "../metrics-server.ts";
 import { CONFIG, LOG, provide, resolve, WORKERS } from "../tokens.ts";
 
 /** Registers the parent of several web processes, which only serves their aggregated metrics. */
@@ -8,6 +8,6 @@ export function registerWebForks(container: DependencyContainer): void {
   provide(container, WORKERS, (c) => {
     const [config, log] = [resolve(c, CONFIG), resolve(c, LOG)];
     const forks = createForks(config.WEB_CONCURRENCY, log);
-    return [metricsServer(config, forks.metrics, log), forks];
+    return [createMetricsServer(config, forks.metrics, log), forks];
   });
 }

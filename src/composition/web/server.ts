@@ -3,6 +3,7 @@ import { termsGate } from "../../http/admission.ts";
 import { createApp } from "../../http/app.ts";
 import { createIdempotency } from "../../http/idempotency.ts";
 import { createRateLimit } from "../../http/rate-limit.ts";
+import { createBodyMemory } from "../../http/request/body-memory.ts";
 import { createHttpServer, type HttpServer } from "../../http/server.ts";
 import { createValidator } from "../../schema/validate.ts";
 import { createAttemptLimiter } from "../../security/attempt-limiter.ts";
@@ -57,8 +58,11 @@ export function registerWeb(container: DependencyContainer): void {
   ]);
 }
 
+const MEGABYTE = 1_000_000;
+
 function httpServer(c: DependencyContainer): HttpServer {
   const [config, redis, log] = [resolve(c, CONFIG), resolve(c, REDIS), resolve(c, LOG)];
+  const isHttps = config.PUBLIC_URL.startsWith("https:");
   const app = createApp(resolve(c, ROUTES), {
     credentials: resolve(c, CREDENTIALS),
     gates: resolve(c, GATES),
@@ -68,7 +72,16 @@ function httpServer(c: DependencyContainer): HttpServer {
     metrics: resolve(c, METRICS),
     log,
     trustedProxies: config.TRUST_PROXY,
+    isHttps,
     idempotency: createIdempotency(resolve(c, SECRET_BOX)),
+    bodyMemory: createBodyMemory(config.BODY_MEMORY_MB * MEGABYTE),
   });
-  return createHttpServer(app, { port: config.PORT, host: config.HOST, log });
+  return createHttpServer(app, {
+    port: config.PORT,
+    host: config.HOST,
+    log,
+    isHttps,
+    // Behind a proxy all connections have the proxy's address.
+    maxConnectionsPerAddress: config.TRUST_PROXY > 0 ? 0 : config.MAX_CONNECTIONS_PER_ADDRESS,
+  });
 }

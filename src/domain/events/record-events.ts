@@ -1,5 +1,6 @@
 import { hash } from "node:crypto";
 import type { QueueNotifier } from "../../queue/queue-notifier.ts";
+import { collectInSlices } from "../../runtime/async/time-slices.ts";
 import { newId, timeOfId } from "../../runtime/ids.ts";
 import { type JsonText, stringifyJson } from "../../runtime/json/json.ts";
 import type { EventKey, EventType } from "../../schema/enumerations.ts";
@@ -32,21 +33,42 @@ export interface EventDraft {
   dedupKey?: string;
 }
 
+/** One statement inserts events up to this total size: building its text occupies the event loop. */
+const MAX_BATCH_CHARACTERS = 1_000_000;
+
 /**
- * Inserts events and their deliveries in one statement; returns the ids of the new ones. A notifier queues
- * them immediately (in a transaction: that of notifyAfterCommit); without one the sweep does within a second.
+ * Inserts events with their deliveries and returns the ids of the new ones; a crash between two batches leaves
+ * the rest to the platform's repetition. A notifier queues them immediately (in a transaction: that of
+ * notifyAfterCommit); without one the sweep does within a second.
  */
 export async function recordEvents(
   db: Queryable,
   drafts: readonly EventDraft[],
   notifier?: QueueNotifier,
 ): Promise<string[]> {
-  const events = deduplicate(drafts).map((draft) => toNewEvent(newId("evt"), draft));
-  if (events.length === 0) return [];
-  const epoch = notifier?.epoch() ?? null;
-  const recorded = await insertEvents(db, events, epoch);
-  if (epoch !== null) notifier?.notify(recorded.filter(({ isDue }) => isDue));
-  return recorded.map(({ id }) => id);
+  const events = await collectInSlices(toNewEvents(deduplicate(drafts)));
+  const ids: string[] = [];
+  for (const batch of inBatches(events)) {
+    const epoch = notifier?.epoch() ?? null;
+    const recorded = await insertEvents(db, batch, epoch);
+    if (epoch !== null) notifier?.notify(recorded.filter(({ isDue }) => isDue));
+    for (const { id } of recorded) ids.push(id);
+  }
+  return ids;
+}
+
+function inBatches(events: readonly NewEvent[]): NewEvent[][] {
+  const batches: NewEvent[][] = [];
+  let characters = Number.POSITIVE_INFINITY;
+  for (const event of events) {
+    characters += event.payload.length;
+    if (characters > MAX_BATCH_CHARACTERS) {
+      batches.push([]);
+      characters = event.payload.length;
+    }
+    batches.at(-1)?.push(event);
+  }
+  return batches;
 }
 
 /** True when an event with this key was recorded before. */
@@ -61,6 +83,10 @@ function deduplicate(drafts: readonly EventDraft[]): EventDraft[] {
     const key = `${clientId} ${dedupKey}`;
     return !seen.has(key) && seen.add(key);
   });
+}
+
+function* toNewEvents(drafts: readonly EventDraft[]): Generator<NewEvent> {
+  for (const draft of drafts) yield toNewEvent(newId("evt"), draft);
 }
 
 /** Returns the columns of the event, including the request body. */

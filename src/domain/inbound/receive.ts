@@ -1,6 +1,7 @@
 import type { WebhookContent } from "../../platforms/webhooks/read-webhook.ts";
 import type { Asset, Reading } from "../../platforms/webhooks/reading.ts";
 import { notifyAfterCommit, type QueueNotifier } from "../../queue/queue-notifier.ts";
+import { collectInSlices } from "../../runtime/async/time-slices.ts";
 import { DAY, MINUTE } from "../../runtime/durations.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
 import { disconnectByPlatform } from "../channels/channels.ts";
@@ -40,8 +41,10 @@ interface ReceiveParts {
  */
 export async function receiveWebhook(
   { db, notifier }: ReceiveParts,
-  { updates, readings }: WebhookContent,
+  { updates }: WebhookContent,
 ): Promise<ReceiveResult> {
+  const found = await collectInSlices(updates);
+  const readings = found.filter((reading) => reading !== undefined);
   const ownersOf = await findOwners(db, readings);
   const readingsWithOwners = readings.map((reading) => ({ reading, owners: ownersOf(reading.asset) }));
   const allDrafts = readingsWithOwners.flatMap(({ reading, owners }) =>
@@ -60,11 +63,11 @@ export async function receiveWebhook(
   const unowned = readingsWithOwners.filter(({ owners }) => owners.length === 0);
   return {
     counts: {
-      updates,
+      updates: found.length,
       recorded: recorded.length + watermarkCounts.recorded,
       duplicate: drafts.length - recorded.length + watermarkCounts.duplicate,
       foreign: unowned.length,
-      silent: updates - readings.length + watermarkCounts.silent,
+      silent: found.length - readings.length + watermarkCounts.silent,
     },
     unknownAssets: unowned.map(({ reading }) => reading.asset),
   };

@@ -34,6 +34,8 @@ const MAX_BATCH_ROWS = 200;
 const MAX_BATCH_CHARACTERS = 1_000_000;
 /** With more, the last message would wait longer than any caller does. */
 const MAX_PENDING_MESSAGES = 10_000;
+/** Bounds the memory of pending messages, whose content may be large. */
+const MAX_PENDING_CHARACTERS = 32_000_000;
 const MAX_ATTEMPTS = 3;
 
 interface IntakeParts {
@@ -59,7 +61,8 @@ export function createMessageIntake(parts: IntakeParts): MessageIntake {
   });
   return {
     async accept(message) {
-      if (batcher.size() >= MAX_PENDING_MESSAGES) return { outcome: "overloaded" };
+      if (batcher.size() >= MAX_PENDING_MESSAGES || batcher.pendingWeight() >= MAX_PENDING_CHARACTERS)
+        return { outcome: "overloaded" };
       for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
         const outcome = await batcher.add(message);
         if (outcome) return outcome;

@@ -153,6 +153,14 @@ export const ERROR_NOTES: Readonly<Record<ErrorCode, ErrorNote>> = {
     when: "The image exceeds the platform's size limit.",
     message: "The image is larger than the platform accepts",
   },
+  request_timeout: {
+    when: "The request did not arrive in time: a body of up to 1 MiB within 30 seconds, a larger one within 120. The connection is closed.",
+    message: "The body did not arrive in time",
+  },
+  expectation_failed: {
+    when: "The `Expect` header asks for something other than `100-continue`.",
+    message: "The only supported expectation is 100-continue",
+  },
   unsupported_media_type: {
     when: "The Content-Type is not supported here, or the body is compressed.",
     message: "The body must not be compressed",

@@ -11,7 +11,10 @@ const isProtected = ({ scope }: Route) => scope !== "public";
 /** Error codes of the pipeline, by the part of a route declaration that makes them possible. */
 const ERROR_RULES: readonly ErrorRule[] = [
   // A body on a GET has no meaning in HTTP, so its errors are not documented.
-  { appliesTo: ({ method }) => method !== "get", codes: ["payload_too_large", "unsupported_media_type"] },
+  {
+    appliesTo: ({ method }) => method !== "get",
+    codes: ["request_timeout", "payload_too_large", "unsupported_media_type", "overloaded"],
+  },
   { appliesTo: isProtected, codes: ["unauthorized", "ambiguous_credentials", "rate_limited"] },
   // The credential lookup needs the database. A public route that needs the database lists the code itself.
   { appliesTo: isProtected, codes: ["temporarily_unavailable"] },

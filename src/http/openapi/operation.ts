@@ -1,6 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import type { TObject, TSchema } from "../../schema/types.ts";
-import { MIB } from "../request/body.ts";
+import { MIB } from "../request/body-limits.ts";
 import { isMediaReply, isRawBody, type RawBody, type Route, statusesOf } from "../route.ts";
 import { accessNote, scopesOf, securityOf } from "./access.ts";
 import type { Components, Json } from "./components.ts";

@@ -1,13 +1,38 @@
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
-import { ApiError } from "../api-error.ts";
+import { SECOND } from "../../runtime/durations.ts";
+import { ApiError, overloaded } from "../api-error.ts";
 import type { IncomingFile } from "../route.ts";
+import { MIB } from "./body-limits.ts";
+import type { BodyMemory } from "./body-memory.ts";
 
-export const MIB = 1_048_576;
+export interface BodyRules {
+  /** Maximum size in bytes. */
+  limit: number;
+  /** True on a route without a credential. */
+  isPublic: boolean;
+  memory: BodyMemory;
+  timeouts: BodyTimeouts;
+}
+
+/** Milliseconds from the start of the request until its body is complete. */
+export interface BodyTimeouts {
+  small: number;
+  large: number;
+}
+
+export const BODY_TIMEOUTS_MS: BodyTimeouts = { small: 30 * SECOND, large: 120 * SECOND };
+
+/** A body beyond this size has the longer timeout. */
+const MAX_SMALL_BODY_BYTES = MIB;
 
 export interface IncomingBody {
-  /** Reads the whole body. Throws a 413 as soon as it exceeds `limit` bytes. */
+  /**
+   * Reads the whole body. Throws a 413 as soon as it exceeds `limit` bytes, and a 503 when the memory for bodies is used
+   * up. Its bytes count until `release`.
+   */
   read(): Promise<Buffer>;
+  release(): void;
   /** Streams the body with backpressure, under the same limit. */
   stream(): IncomingFile;
   /**
@@ -17,15 +42,17 @@ export interface IncomingBody {
 }
 
 /** Size is checked first: a declared length over the limit throws before anything is read. */
-export function incomingBody(request: IncomingMessage, limit: number): IncomingBody {
+export function incomingBody(request: IncomingMessage, rules: BodyRules): IncomingBody {
+  const { limit, isPublic, memory } = rules;
   const declared = request.headers["content-length"];
   const chunked = request.headers["transfer-encoding"] !== undefined;
   if (Number(declared) > limit) throw tooLarge(limit);
   const isEmpty = !chunked && (declared === undefined || declared === "0");
   let consumed: Promise<void> | undefined;
   let content: Readable | undefined;
+  let heldBytes = 0;
   const readChunks = (onChunk: (chunk: Buffer) => void): Promise<void> => {
-    consumed ??= consume(request, limit, onChunk);
+    consumed ??= consume(request, rules, onChunk);
     return consumed;
   };
   return {
@@ -33,8 +60,16 @@ export function incomingBody(request: IncomingMessage, limit: number): IncomingB
       if (isEmpty) return Buffer.alloc(0);
       assertNotCompressed(request);
       const chunks: Buffer[] = [];
-      await readChunks((chunk) => chunks.push(chunk));
+      await readChunks((chunk) => {
+        if (!memory.add(chunk.length, isPublic)) throw overloaded();
+        heldBytes += chunk.length;
+        chunks.push(chunk);
+      });
       return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+    },
+    release() {
+      memory.remove(heldBytes, isPublic);
+      heldBytes = 0;
     },
     stream() {
       assertNotCompressed(request);
@@ -81,16 +116,36 @@ function streamWithBackpressure(
   return content;
 }
 
-function consume(request: IncomingMessage, limit: number, onChunk: (chunk: Buffer) => void): Promise<void> {
-  return new Promise((resolve, reject) => {
+function consume(
+  request: IncomingMessage,
+  { limit, timeouts }: BodyRules,
+  onChunk: (chunk: Buffer) => void,
+): Promise<void> {
+  const startedAt = performance.now();
+  let timer: NodeJS.Timeout | undefined;
+  const consumed = new Promise<void>((resolve, reject) => {
     // The sender may disconnect during authentication; its events have then been emitted already.
     if (request.destroyed) return reject(incomplete());
+    const setTimer = (ms: number) => {
+      clearTimeout(timer);
+      timer = setTimeout(() => reject(timedOut()), ms - (performance.now() - startedAt));
+    };
     let size = 0;
+    let isLarge = Number(request.headers["content-length"]) > MAX_SMALL_BODY_BYTES;
+    setTimer(isLarge ? timeouts.large : timeouts.small);
     const onData = (chunk: Buffer) => {
       size += chunk.length;
-      if (size <= limit) return onChunk(chunk);
-      reject(tooLarge(limit));
-      request.off("data", onData).resume(); // drops the rest, so that the sender can finish and read the response
+      if (size > MAX_SMALL_BODY_BYTES && !isLarge) {
+        isLarge = true;
+        setTimer(timeouts.large);
+      }
+      try {
+        if (size > limit) throw tooLarge(limit);
+        onChunk(chunk);
+      } catch (refusal) {
+        reject(refusal);
+        request.off("data", onData).resume(); // drops the rest, so that the sender can finish and read the response
+      }
     };
     // An aborted request emits "close" without "end"; a complete one emits "close" later.
     request
@@ -98,9 +153,14 @@ function consume(request: IncomingMessage, limit: number, onChunk: (chunk: Buffe
       .on("end", resolve)
       .on("close", () => request.complete || reject(incomplete()));
   });
+  return consumed.finally(() => clearTimeout(timer));
 }
 
 const incomplete = () => new ApiError("validation_failed", "The request ended before its body was complete");
 
 const tooLarge = (limit: number) =>
   new ApiError("payload_too_large", `The body is larger than ${limit} bytes`);
+
+/** The connection is closed: the rest of the body would be read as the next request. */
+const timedOut = () =>
+  new ApiError("request_timeout", "The body did not arrive in time", { headers: { Connection: "close" } });

@@ -1,8 +1,10 @@
+import { MAX_INLINE_BYTES, nextSlice } from "../../runtime/async/time-slices.ts";
 import { findStorableProblem } from "../../schema/storable.ts";
 import { object, type TObject, type TSchema } from "../../schema/types.ts";
 import type { Check, Validator } from "../../schema/validate.ts";
 import { ApiError, invalidField, invalidFields } from "../api-error.ts";
-import { type IncomingFile, isRawBody, type Method, type RawBody, type Route } from "../route.ts";
+import { type IncomingFile, isRawBody, type RawBody, type Route } from "../route.ts";
+import { assertJsonLimits } from "./body-limits.ts";
 import { parseJsonBody } from "./json-body.ts";
 import { isMediaType } from "./media-type.ts";
 
@@ -10,6 +12,7 @@ import { isMediaType } from "./media-type.ts";
 export interface InputReader {
   params(given: Record<string, unknown>): Record<string, unknown>;
   query(search: string): Record<string, unknown>;
+  /** A promise for a large JSON body, which is parsed in slices. */
   body(content: Buffer | IncomingFile, contentType: string | undefined): unknown;
 }
 
@@ -31,7 +34,7 @@ export function createInputReader(route: Route, validator: Validator): InputRead
     // Skips validation when nothing is declared and nothing is sent.
     params: (given) => (route.params ? params({ ...given }) : {}),
     query: (search) => (route.query || search !== "" ? query(parseQuery(search, querySchema)) : {}),
-    body: isRawBody(body) ? rawReader(body) : jsonReader(route.method, body, validator),
+    body: isRawBody(body) ? rawReader(body) : jsonReader(route, body, validator),
   };
 }
 
@@ -54,15 +57,26 @@ function parseQuery(search: string, { properties }: TObject): Record<string, unk
   return Object.fromEntries(values);
 }
 
-function jsonReader(method: Method, schema: TSchema, validator: Validator) {
+function jsonReader(route: Route, schema: TSchema, validator: Validator) {
   const subject = "the body";
   const check = validator.json(schema, subject);
-  const nullIsAbsent = method === "patch" ? nonNullableFields(schema) : new Set<string>();
-  return (content: Buffer | IncomingFile) => {
-    const bytes = content as Buffer; // a streamed body is never JSON
+  const nullIsAbsent = route.method === "patch" ? nonNullableFields(schema) : new Set<string>();
+  const read = (bytes: Buffer) => {
     const body = parseJsonBody(bytes);
     for (const field of nullIsAbsent) if (body[field] === null) delete body[field];
     return validateInput(body, subject, (value) => check(value, bytes.length > ALL_PROBLEMS_MAX_BYTES));
+  };
+  const readInSlices = async (bytes: Buffer) => {
+    await nextSlice();
+    assertJsonLimits(bytes, route);
+    await nextSlice();
+    return read(bytes);
+  };
+  return (content: Buffer | IncomingFile) => {
+    const bytes = content as Buffer; // a streamed body is never JSON
+    if (bytes.length > MAX_INLINE_BYTES) return readInSlices(bytes);
+    assertJsonLimits(bytes, route);
+    return read(bytes);
   };
 }
 

@@ -10,11 +10,10 @@ import { PUBLICATIONS } from "./publications.ts";
 import { type Asset, type Reader, type Reading, readUpdate, toRawReading, type Update } from "./reading.ts";
 import { parseTimestamp } from "./timestamps.ts";
 
-/** `updates` counts all updates in the webhook; `readings` has those that become events. */
 export interface WebhookContent {
   object: string;
-  updates: number;
-  readings: Reading[];
+  /** Reads one update per step, because a webhook may have thousands. Undefined for an update without an event. */
+  updates: Iterable<MaybeReading>;
 }
 
 type MaybeReading = Reading | undefined;
@@ -25,8 +24,10 @@ interface Entry {
   source: JsonSource;
 }
 
+type EntryReader = (entry: Entry) => Iterable<MaybeReading>;
+
 /** Entry readers by object type. Unknown objects are skipped because their owner cannot be determined. */
-const ENTRY_READERS: Readonly<Record<string, (entry: Entry) => MaybeReading[]>> = {
+const ENTRY_READERS: Readonly<Record<string, EntryReader>> = {
   whatsapp_business_account: readBusinessEntry,
   page: (entry) => readPageEntry(entry, { kind: "page", id: entry.id }, "socialapp"),
   instagram: (entry) => readPageEntry(entry, { kind: "photo account", id: entry.id }, "photoapp"),
@@ -37,13 +38,13 @@ export function readWebhook(webhook: JsonSource): WebhookContent {
   const object = textOf(parseSource(webhook.field("object"))) ?? "";
   const readEntry = lookUp(ENTRY_READERS, object);
   const entries = webhook.field("entry")?.items() ?? [];
-  const found = readEntry ? entries.map(toEntry).flatMap(readEntry) : [];
-  const readings = found.filter((reading) => reading !== undefined);
-  return {
-    object: readEntry ? object : "unknown",
-    updates: readEntry ? found.length : entries.length,
-    readings,
-  };
+  return readEntry
+    ? { object, updates: readEntries(entries, readEntry) }
+    : { object: "unknown", updates: entries.map(() => undefined) };
+}
+
+function* readEntries(entries: readonly JsonSource[], readEntry: EntryReader): Generator<MaybeReading> {
+  for (const entry of entries) yield* readEntry(toEntry(entry));
 }
 
 /** Parses a small part of the webhook; undefined when it is nested too deeply. */
@@ -75,8 +76,8 @@ const changesOf = ({ source }: Entry): Change[] =>
 const readerFor = (readers: Readonly<Record<string, Reader>>, field: string): Reader =>
   lookUp(readers, field) ?? (() => "unknown");
 
-function readBusinessEntry(entry: Entry): MaybeReading[] {
-  return changesOf(entry).flatMap(({ field, value }) => {
+function* readBusinessEntry(entry: Entry): Generator<MaybeReading> {
+  for (const { field, value } of changesOf(entry)) {
     const update: Update = {
       asset: chatAsset(entry, field, value),
       key: "chatapp",
@@ -84,8 +85,9 @@ function readBusinessEntry(entry: Entry): MaybeReading[] {
       time: entry.time,
       source: value,
     };
-    return field === "messages" ? readChatUpdate(update) : [readUpdate(update, readerFor(NOTICES, field))];
-  });
+    if (field === "messages") yield* readChatUpdate(update);
+    else yield readUpdate(update, readerFor(NOTICES, field));
+  }
 }
 
 /**
@@ -100,36 +102,35 @@ function chatAsset({ id }: Entry, field: string, value: JsonSource): Asset {
 }
 
 /** Reads messages and statuses; forwards an update with neither as a raw event. */
-function readChatUpdate(update: Update): MaybeReading[] {
+function* readChatUpdate(update: Update): Generator<MaybeReading> {
   const value = update.source;
-  const readEach = (field: string, reader: Reader) =>
-    (value.field(field)?.items() ?? []).map((source) => readUpdate({ ...update, source }, reader));
-  const found = [
-    ...readEach("messages", messageReader(parseSource(value.field("contacts")))),
-    ...readEach("statuses", readStatus),
-  ];
-  return found.length > 0 ? found : [toRawReading(update)];
+  const messages = value.field("messages")?.items() ?? [];
+  const statuses = value.field("statuses")?.items() ?? [];
+  if (messages.length + statuses.length === 0) yield toRawReading(update);
+  const readMessage = messageReader(parseSource(value.field("contacts")));
+  for (const source of messages) yield readUpdate({ ...update, source }, readMessage);
+  for (const source of statuses) yield readUpdate({ ...update, source }, readStatus);
 }
 
 /**
  * Conversations use the platform's key, other changes `publishing` (leads set their own). `standby` events
  * belong to other apps and are ignored.
  */
-function readPageEntry(entry: Entry, asset: Asset, platform: Platform): MaybeReading[] {
+function* readPageEntry(entry: Entry, asset: Asset, platform: Platform): Generator<MaybeReading> {
   const { time, source } = entry;
-  const events = (source.field("messaging")?.items() ?? []).map((event) =>
-    readUpdate({ asset, key: platform, field: "messaging", time, source: event }, readConversation),
-  );
-  const changes = changesOf(entry).map(({ field, value }) =>
-    readUpdate({ asset, key: "publishing", field, time, source: value }, readerFor(PUBLICATIONS, field)),
-  );
-  return [...events, ...changes];
+  for (const event of source.field("messaging")?.items() ?? [])
+    yield readUpdate({ asset, key: platform, field: "messaging", time, source: event }, readConversation);
+  for (const { field, value } of changesOf(entry))
+    yield readUpdate(
+      { asset, key: "publishing", field, time, source: value },
+      readerFor(PUBLICATIONS, field),
+    );
 }
 
-function readAdAccountEntry(entry: Entry): MaybeReading[] {
-  return changesOf(entry).map(({ field, value }) => {
-    const asset: Asset = { kind: "ad account", id: entry.id };
+function* readAdAccountEntry(entry: Entry): Generator<MaybeReading> {
+  const asset: Asset = { kind: "ad account", id: entry.id };
+  for (const { field, value } of changesOf(entry)) {
     const update: Update = { asset, key: "marketing", field, time: entry.time, source: value };
-    return readUpdate(update, readerFor(AD_NOTICES, field));
-  });
+    yield readUpdate(update, readerFor(AD_NOTICES, field));
+  }
 }

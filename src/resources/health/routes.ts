@@ -5,7 +5,7 @@ import { SECOND } from "../../runtime/durations.ts";
 import type { MetricsText } from "../../runtime/metrics/metrics.ts";
 import { packageVersion } from "../../runtime/package-root.ts";
 import { anyQuery } from "../../schema/types.ts";
-import { isSameText } from "../../security/same-text.ts";
+import { isBearerToken } from "../../security/bearer-token.ts";
 import type { Database } from "../../store/database/database.ts";
 import { liveness, readiness } from "./schema.ts";
 
@@ -62,7 +62,7 @@ export function healthRoutes({ db, redis, metricsText, metricsToken }: HealthPar
       async handle({ header }) {
         if (metricsToken === undefined)
           throw new ApiError("not_found", "There is no page or endpoint at this address");
-        if (!isSameText(header("authorization") ?? "", `Bearer ${metricsToken}`))
+        if (!isBearerToken(header("authorization"), metricsToken))
           throw new ApiError("unauthorized", "Send METRICS_TOKEN as the Bearer token");
         return metricsText.text();
       },

@@ -11,7 +11,7 @@ import { findDataDeletion } from "../../store/tenants/data-deletions.ts";
 import { dataDeletionView } from "./data-deletion-view.ts";
 import { acknowledgement, dataDeletion, dataDeletionParams } from "./schema.ts";
 
-const FORM_BODY = { limit: 65_536 };
+const FORM_BODY = { limit: 16_384 };
 
 export interface DataDeletionParts {
   db: Database;

@@ -4,7 +4,9 @@ import { type Route, route } from "../../http/route.ts";
 import { readWebhook } from "../../platforms/webhooks/read-webhook.ts";
 import type { Asset } from "../../platforms/webhooks/reading.ts";
 import type { QueueNotifier } from "../../queue/queue-notifier.ts";
+import { MAX_INLINE_BYTES, nextSlice } from "../../runtime/async/time-slices.ts";
 import { isPlatformId } from "../../runtime/ids.ts";
+import { findExceededLimit } from "../../runtime/json/json-limits.ts";
 import { type JsonSource, openJson } from "../../runtime/json/json-source.ts";
 import type { Log } from "../../runtime/logging/log.ts";
 import type { Metrics } from "../../runtime/metrics/metrics.ts";
@@ -16,6 +18,8 @@ import { acknowledgement, handshake } from "./schema.ts";
 
 /** The platforms' webhooks have up to 3 MB. */
 const MAX_WEBHOOK_BYTES = 4 * 1_048_576;
+/** Any depth is accepted: one unusual update must not fail the others of its webhook. */
+const JSON_LIMITS = { maxDepth: Number.POSITIVE_INFINITY, maxValues: 500_000 };
 
 export interface PlatformWebhookParts {
   db: Database;
@@ -64,6 +68,7 @@ export function platformWebhookRoutes(parts: PlatformWebhookParts): Route[] {
         if (!signatures.isSigned(body, header("x-hub-signature-256")))
           throw new ApiError("unauthorized", "X-Hub-Signature-256 is missing or wrong");
         const startedAt = performance.now();
+        if (body.length > MAX_INLINE_BYTES) await nextSlice();
         const content = readWebhook(openWebhook(body, requestId, log));
         const { counts, unknownAssets } = await receiveWebhook(parts, content);
         recordUpdates(parts, content.object, counts);
@@ -84,14 +89,18 @@ export function platformWebhookRoutes(parts: PlatformWebhookParts): Route[] {
 
 /** Logs a webhook that is signed but not readable: the platform will send it again for days. */
 function openWebhook(body: Buffer, requestId: string, log: Log): JsonSource {
+  const refuse = (message: string): never => {
+    log.warn("webhook.parse_failed", { request_id: requestId, bytes: body.length });
+    throw new ApiError("validation_failed", message);
+  };
+  if (findExceededLimit(body, JSON_LIMITS)) refuse(`The body has more than ${JSON_LIMITS.maxValues} values`);
   try {
     const webhook = openJson(body.toString("utf8"));
     if (webhook.text.startsWith("{")) return webhook;
   } catch (error) {
     if (!(error instanceof SyntaxError)) throw error;
   }
-  log.warn("webhook.parse_failed", { request_id: requestId, bytes: body.length });
-  throw new ApiError("validation_failed", "The body must be a JSON object");
+  return refuse("The body must be a JSON object");
 }
 
 const MAX_LOGGED_ASSETS = 5;

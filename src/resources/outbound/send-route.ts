@@ -19,6 +19,9 @@ export interface SendParts {
   platformOf: PlatformLookup;
 }
 
+/** Larger than any message that a platform accepts. */
+const MAX_CONTENT_BYTES = 256 * 1_024;
+
 const temporarilyUnavailable = () =>
   new ApiError("temporarily_unavailable", "The message cannot be accepted right now, please try again");
 
@@ -38,7 +41,7 @@ export function sendRoute({ db, intake, platformOf }: SendParts): Route {
     scope: "messages:send",
     idempotent: true,
     summary: "Send a message",
-    description: `Queues the message and sends it as soon as the platform accepts it. The message fails if that takes more than ${SEND_TTL_MS / HOUR} hours. The events \`message.send_result\` and \`message.status\` report the outcome, which can also be read with \`GET /api/outbound/messages/{message_id}\`. Messages to one person are sent in the order in which they were accepted.`,
+    description: `Queues the message and sends it as soon as the platform accepts it. The message fails if that takes more than ${SEND_TTL_MS / HOUR} hours. The events \`message.send_result\` and \`message.status\` report the outcome, which can also be read with \`GET /api/outbound/messages/{message_id}\`. Messages to one person are sent in the order in which they were accepted. The content has at most ${MAX_CONTENT_BYTES / 1_024} KiB.`,
     errors: [
       "unsupported_message_type",
       "invalid_recipient",
@@ -47,6 +50,7 @@ export function sendRoute({ db, intake, platformOf }: SendParts): Route {
       "overloaded",
     ],
     body: sendMessage,
+    maxFieldBytes: MAX_CONTENT_BYTES,
     status: 202,
     reply: queuedMessage,
     location: ({ message_id }) => `/api/outbound/messages/${message_id}`,

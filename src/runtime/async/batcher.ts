@@ -6,6 +6,8 @@ export interface Batcher<I, O> {
   add(item: I): Promise<O>;
   /** Items that are pending or running. */
   size(): number;
+  /** Total weight of the pending items. */
+  pendingWeight(): number;
   /** Resolves once fewer than `count` items are pending or running. */
   waitUntilBelow(count: number): Promise<void>;
 }
@@ -31,8 +33,9 @@ interface PendingItem<I, O> {
 }
 
 export function createBatcher<I, O>(options: BatcherOptions<I, O>): Batcher<I, O> {
-  const { maxRunningBatches = 1, windowMs } = options;
+  const { maxRunningBatches = 1, windowMs, weightOf = () => 0 } = options;
   const pending: PendingItem<I, O>[] = [];
+  let pendingWeight = 0;
   let runningBatches = 0;
   let runningItems = 0;
   let isScheduled = false;
@@ -50,6 +53,7 @@ export function createBatcher<I, O>(options: BatcherOptions<I, O>): Batcher<I, O
     isScheduled = false;
     while (pending.length > 0 && runningBatches < maxRunningBatches) {
       const batch = pending.splice(0, batchSize(pending, options));
+      for (const { item } of batch) pendingWeight -= weightOf(item);
       runningBatches += 1;
       runningItems += batch.length;
       void runBatch(batch, options).finally(() => {
@@ -72,9 +76,11 @@ export function createBatcher<I, O>(options: BatcherOptions<I, O>): Batcher<I, O
 
   return {
     size,
+    pendingWeight: () => pendingWeight,
     add: (item) =>
       new Promise<O>((resolve, reject) => {
         pending.push({ item, resolve, reject });
+        pendingWeight += weightOf(item);
         schedule(windowMs);
       }),
     async waitUntilBelow(count) {

@@ -182,6 +182,16 @@ export const SETTINGS = {
     fallback: "12000",
     meaning: "API requests per client and minute; 0 turns the limit off",
   }),
+  BODY_MEMORY_MB: setting(integer(16, 65_536), {
+    fallback: "128",
+    meaning:
+      "megabytes of request bodies that one web process holds at a time; beyond it requests get 503 `overloaded`",
+  }),
+  MAX_CONNECTIONS_PER_ADDRESS: setting(integer(0, 1_000_000), {
+    fallback: "256",
+    meaning:
+      "open connections of one IP address per web process; 0 turns the limit off; ignored while `TRUST_PROXY` is above 0",
+  }),
   IMAGE_THREADS: setting(integer(1, 256), {
     fallback: () => String(Math.max(1, availableParallelism() - 1)),
     fallbackLabel: "cores - 1, at least 1",
@@ -209,10 +219,12 @@ export const SETTINGS = {
     meaning: "schedule of the clean-up (cron expression, seconds first)",
   }),
   METRICS_PORT: setting(integer(1, 65_535), {
-    meaning: "port for a process's Prometheus metrics; a process that finds it taken uses the next free port",
+    meaning:
+      "port for a process's Prometheus metrics; a process that finds it taken uses the next free port. Listens on 127.0.0.1; with `METRICS_TOKEN` on `HOST`, and requires the token",
   }),
   METRICS_TOKEN: setting(secretText(16), {
-    meaning: "Bearer token, at least 16 bytes, for `/metrics` of web; while unset, `/metrics` answers 404",
+    meaning:
+      "Bearer token, at least 16 bytes, for `METRICS_PORT` and for `/metrics` of web; while unset, `/metrics` answers 404",
   }),
   SANDBOX_PORT: setting(integer(1, 65_535), {
     fallback: "8090",

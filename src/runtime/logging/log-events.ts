@@ -34,10 +34,12 @@ export const LOG_EVENTS = {
   "heartbeat.recovered": "The worker's heartbeat is written again",
   "heartbeat.remove_failed": "The worker's row could not be removed at shutdown; it expires",
   "heartbeat.started": "Names this process's `worker` id, which other lines refer to",
+  "http.connections_refused": "An address exceeded MAX_CONNECTIONS_PER_ADDRESS; logged once a minute at most",
   "http.drain_timed_out": "Requests were still running when web stopped",
   "http.failed": "A request ended in a 5xx; `err` has the stack",
   "http.listening": "Web accepts connections",
-  "http.parse_failed": "A connection sent something that is not HTTP",
+  "http.parse_failed":
+    "A connection sent something that is not HTTP, a CONNECT, or no complete request in time",
   "http.request": "One line per request, by route pattern",
   "lead.fetch_failed": "The details of a lead could not be read; the event carries its ids only",
   "message.abandoned": "A message failed without a further attempt; `code` gives the reason",

@@ -78,7 +78,19 @@ t.test("the document describes the parameters and responses of an endpoint", asy
 t.test("error responses are grouped by status and shared between routes", async (t) => {
   const { paths, components } = describe(sampleRoutes);
   const { responses } = paths["/api/things"].post;
-  t.same(Object.keys(responses), ["201", "400", "401", "403", "409", "413", "415", "429", "500", "503"]);
+  t.same(Object.keys(responses), [
+    "201",
+    "400",
+    "401",
+    "403",
+    "408",
+    "409",
+    "413",
+    "415",
+    "429",
+    "500",
+    "503",
+  ]);
   t.same(responses["409"], { $ref: "#/components/responses/ChannelDisconnectedOrChannelTaken" });
   const conflict = components.responses.ChannelDisconnectedOrChannelTaken;
   t.match(conflict.description, /`channel_disconnected`: .*\n\n`channel_taken`: /);
@@ -106,12 +118,12 @@ t.test("the error codes of a route follow from its declaration", async (t) => {
     [
       "a route with scope, gate, body and its own errors",
       create,
-      "validation_failed ambiguous_credentials unauthorized insufficient_scope terms_not_accepted channel_disconnected channel_taken payload_too_large unsupported_media_type rate_limited internal_error temporarily_unavailable",
+      "validation_failed ambiguous_credentials unauthorized insufficient_scope terms_not_accepted request_timeout channel_disconnected channel_taken payload_too_large unsupported_media_type rate_limited internal_error overloaded temporarily_unavailable",
     ],
     [
       "a console-only route with roles",
       remove,
-      "validation_failed ambiguous_credentials unauthorized insufficient_scope console_only role_insufficient not_found payload_too_large unsupported_media_type rate_limited internal_error temporarily_unavailable",
+      "validation_failed ambiguous_credentials unauthorized insufficient_scope console_only role_insufficient not_found request_timeout payload_too_large unsupported_media_type rate_limited internal_error overloaded temporarily_unavailable",
     ],
   ];
   for (const [name, given, codes] of CASES) t.equal(errorsOf(given).join(" "), codes, name);

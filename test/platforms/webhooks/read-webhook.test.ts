@@ -5,10 +5,15 @@ import { openJson } from "../../../src/runtime/json/json-source.ts";
 const AT = "2025-06-08T20:59:43.000Z";
 const SECONDS = 1749416383;
 
+/** Reads all updates of a webhook. */
+function readAll(text: string) {
+  const { object, updates } = readWebhook(openJson(text));
+  const found = [...updates];
+  return { object, updates: found.length, readings: found.filter((reading) => reading !== undefined) };
+}
+
 const read = (webhook: unknown) => {
-  const { readings, ...rest } = readWebhook(
-    openJson(typeof webhook === "string" ? webhook : JSON.stringify(webhook)),
-  );
+  const { readings, ...rest } = readAll(typeof webhook === "string" ? webhook : JSON.stringify(webhook));
   return {
     ...rest,
     readings: readings.map(({ data, raw, ...reading }) => ({
@@ -502,7 +507,7 @@ t.test("an unreadable update is forwarded raw and does not affect the others", a
   const odd = ["null", "5", '"x"', "{}", '{"id":{}}', `{"id":"wamid.d","type":"text","text":${deep}}`];
   const text = `{"object":"whatsapp_business_account","entry":[null,7,{},{"id":"1","changes":{}},{"id":"1","changes":[null,{"field":"messages"},
     {"field":"messages","value":{"metadata":{"phone_number_id":"106"},"messages":[${[...odd, good].join()}],"statuses":[{}]}}]}]}`;
-  const { updates, readings } = readWebhook(openJson(text));
+  const { updates, readings } = readAll(text);
   t.equal(updates, 1 + 1 + odd.length + 1 + 1);
   const rawEvents = readings
     .filter(({ type }) => type === "platform.event")

@@ -1,0 +1,65 @@
+export interface JsonLimits {
+  /** Levels of arrays and objects; the outermost one counts. */
+  maxDepth: number;
+  /** Values of any kind; arrays and objects count. */
+  maxValues: number;
+  /** Bytes of each field of the outermost object, as written. */
+  maxFieldBytes?: number | undefined;
+}
+
+export type ExceededLimit = { limit: "depth" | "values" } | { limit: "field"; name: string };
+
+const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c];
+const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
+
+/**
+ * Returns the first limit that a JSON text exceeds, in one pass over its bytes and without building any value. A text
+ * that is not JSON may pass: the parser rejects it later, at a cost that these limits bound.
+ */
+export function findExceededLimit(bytes: Uint8Array, limits: JsonLimits): ExceededLimit | undefined {
+  const { maxDepth, maxValues, maxFieldBytes = Number.POSITIVE_INFINITY } = limits;
+  let depth = 0;
+  let values = 1;
+  let isContainerEmpty = false;
+  let [nameStart, nameEnd, fieldStart] = [0, 0, 0];
+  for (let at = 0; at < bytes.length; at++) {
+    const code = bytes[at] as number;
+    if (isSpace(code)) continue;
+    const isClosing = code === CLOSE_ARRAY || code === CLOSE_OBJECT;
+    // A container with content has one value more than commas.
+    if (isContainerEmpty && !isClosing) values += 1;
+    isContainerEmpty = false;
+    if (depth === 1 && (isClosing || code === COMMA) && fieldStart > 0) {
+      if (at - fieldStart > maxFieldBytes) return { limit: "field", name: textOf(bytes, nameStart, nameEnd) };
+      fieldStart = 0;
+    }
+    if (code === QUOTE) {
+      const end = endOfString(bytes, at);
+      if (depth === 1 && fieldStart === 0) [nameStart, nameEnd] = [at, end];
+      at = end - 1;
+    } else if (code === COMMA) values += 1;
+    else if (code === OPEN_ARRAY || code === OPEN_OBJECT) {
+      depth += 1;
+      isContainerEmpty = true;
+      if (depth > maxDepth) return { limit: "depth" };
+    } else if (isClosing) depth -= 1;
+    else if (code === COLON && depth === 1 && fieldStart === 0) fieldStart = at + 1;
+    if (values > maxValues) return { limit: "values" };
+  }
+  return undefined;
+}
+
+const isSpace = (code: number) => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
+
+/** Returns the index after the closing quote of the string that starts at `start`. */
+function endOfString(bytes: Uint8Array, start: number): number {
+  let at = start + 1;
+  while (at < bytes.length && bytes[at] !== QUOTE) at += bytes[at] === BACKSLASH ? 2 : 1;
+  return Math.min(at + 1, bytes.length);
+}
+
+const MAX_NAME_BYTES = 100;
+
+/** The field's name without its quotes, shortened. */
+const textOf = (bytes: Uint8Array, start: number, end: number): string =>
+  new TextDecoder().decode(bytes.subarray(start + 1, Math.min(end - 1, start + 1 + MAX_NAME_BYTES)));

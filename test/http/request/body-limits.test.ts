@@ -1,0 +1,159 @@
+import { request } from "node:http";
+import t from "tap";
+import { route } from "../../../src/http/route.ts";
+import { Type } from "../../../src/schema/types.ts";
+import { type Api, callerHeaders, startApi } from "../../fixtures/http/api.ts";
+import { until } from "../../fixtures/until.ts";
+
+const [KIB, MIB] = [1_024, 1_048_576];
+
+/** Handlers wait here while `isHeld`, so that their bodies stay in memory. */
+const gate = { isHeld: false, waiting: 0 };
+
+async function waitWhileHeld() {
+  gate.waiting += 1;
+  await until("the handlers may continue", () => !gate.isHeld);
+  gate.waiting -= 1;
+}
+
+const anyBody = Type.Object({ name: Type.Optional(Type.String()) }, { additionalProperties: true });
+const empty = Type.Object({});
+
+const routes = () => [
+  route({
+    method: "post",
+    path: "/open",
+    scope: "public",
+    summary: "Accept a body from anybody",
+    body: anyBody,
+    reply: empty,
+    handle: () => ({}),
+  }),
+  route({
+    method: "post",
+    path: "/open/raw",
+    scope: "public",
+    summary: "Accept raw bytes from anybody and hold them",
+    body: { limit: 4 * MIB },
+    reply: empty,
+    handle: async () => {
+      await waitWhileHeld();
+      return {};
+    },
+  }),
+  route({
+    method: "post",
+    path: "/guarded",
+    scope: "any credential",
+    summary: "Accept a body from a client and hold it",
+    body: anyBody,
+    reply: empty,
+    handle: async () => {
+      await waitWhileHeld();
+      return {};
+    },
+  }),
+  route({
+    method: "post",
+    path: "/content",
+    scope: "any credential",
+    summary: "Accept small fields",
+    body: anyBody,
+    maxFieldBytes: 256 * KIB,
+    reply: empty,
+    handle: () => ({}),
+  }),
+];
+
+const start = async (t: Parameters<typeof startApi>[0], settings: Record<string, string> = {}) => {
+  const api = await startApi(t, { routes, settings });
+  const headers = await callerHeaders(api.db);
+  const post = (path: string, raw: string | Buffer) => api.call("POST", path, { headers, raw });
+  return { api, post };
+};
+
+/** A JSON object of exactly this many bytes. */
+const bodyOf = (bytes: number, field = "name") => `{"${field}":"${"a".repeat(bytes - field.length - 7)}"}`;
+
+t.test("a route without a credential accepts 16 KiB, another one 10 MiB", async (t) => {
+  const { api, post } = await start(t);
+  const open = async (bytes: number) => (await api.call("POST", "/open", { raw: bodyOf(bytes) })).status;
+  t.equal(await open(16 * KIB), 200);
+  t.equal(await open(16 * KIB + 1), 413);
+  t.equal((await post("/guarded", bodyOf(10 * MIB))).status, 200);
+  t.equal((await post("/guarded", bodyOf(10 * MIB + 1))).body.error, "payload_too_large");
+});
+
+t.test("a body with too many levels or values is refused before it is parsed", async (t) => {
+  const { post } = await start(t);
+  const refusal = async (raw: string) => (await post("/guarded", raw)).body;
+  const nested = (levels: number) => `{"x":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`;
+  const list = (items: number) => `{"x":[${Array(items).fill("0").join()}]}`;
+  t.equal((await post("/guarded", nested(100))).status, 200);
+  t.match(await refusal(nested(101)), { error: "validation_failed", message: /deeper than 100 levels/ });
+  t.match(await refusal(nested(1_000_000)), { message: /deeper than 100 levels/ });
+  t.equal((await post("/guarded", list(49_998))).status, 200, "the object and the array count");
+  t.match(await refusal(list(49_999)), { error: "validation_failed", message: /more than 50000 values/ });
+  t.match(await refusal(`{"x":[${"[],".repeat(3_000_000)}[]]}`), { message: /more than 50000 values/ });
+  const fields = Array.from({ length: 800_000 }, (_, index) => `"f${index}":1`);
+  t.match(await refusal(`{${fields.join(",")}}`), { message: /more than 50000 values/ });
+});
+
+t.test("a field that is larger than its route accepts is named in a 400", async (t) => {
+  const { post } = await start(t);
+  const field = (bytes: number) => `{"content":"${"a".repeat(bytes - 2)}","name":"x"}`;
+  t.equal((await post("/content", field(256 * KIB))).status, 200);
+  const { status, body } = await post("/content", field(256 * KIB + 1));
+  t.equal(status, 400);
+  t.match(body, {
+    error: "validation_failed",
+    message: "content must have at most 262144 bytes",
+    details: [{ path: "/content" }],
+  });
+});
+
+/** Sends requests whose bodies stay in memory; returns their statuses once `release` is called. */
+async function holdBodies(api: Api, path: string, bodies: readonly string[]) {
+  gate.isHeld = true;
+  const headers = path === "/guarded" ? await callerHeaders(api.db) : {};
+  const replies = bodies.map((raw) => api.call("POST", path, { headers, raw }));
+  await until("the handlers hold the bodies", () => gate.waiting === bodies.length);
+  return async () => {
+    gate.isHeld = false;
+    return (await Promise.all(replies)).map(({ status }) => status);
+  };
+}
+
+t.test("bodies beyond BODY_MEMORY_MB are refused until others have ended", async (t) => {
+  const { api, post } = await start(t, { BODY_MEMORY_MB: "16" });
+  const release = await holdBodies(api, "/guarded", [bodyOf(8 * MIB)]);
+  const refused = await post("/guarded", bodyOf(9 * MIB));
+  t.equal(refused.status, 503);
+  t.equal(refused.body.error, "overloaded");
+  t.equal(refused.headers.get("retry-after"), "5");
+  t.equal((await post("/content", bodyOf(100))).status, 200, "small bodies still fit");
+  t.same(await release(), [200]);
+  t.equal((await post("/guarded", bodyOf(10 * MIB))).status, 200);
+});
+
+t.test("routes without a credential use at most half of the memory for bodies", async (t) => {
+  const { api, post } = await start(t, { BODY_MEMORY_MB: "16" });
+  const body = bodyOf(3 * MIB);
+  const release = await holdBodies(api, "/open/raw", [body, body]);
+  t.equal((await api.call("POST", "/open/raw", { raw: body })).status, 503);
+  t.equal((await post("/content", `{"a":"${"x".repeat(200 * KIB)}"}`)).status, 200, "clients are served");
+  t.same(await release(), [200, 200]);
+});
+
+t.test("the bytes of a sender that disconnects are released", async (t) => {
+  const { api, post } = await start(t, { BODY_MEMORY_MB: "16" });
+  const headers = { ...(await callerHeaders(api.db)), "content-length": String(9 * MIB) };
+  for (let count = 0; count < 3; count++) {
+    const outgoing = request(`${api.address}/guarded`, { method: "POST", headers });
+    outgoing.on("error", () => {});
+    const logged = api.lines.length;
+    outgoing.write(Buffer.alloc(8 * MIB, " "), () => outgoing.destroy());
+    await until("the request has ended", () => api.lines.length > logged);
+  }
+  t.equal((await post("/guarded", bodyOf(10 * MIB))).status, 200);
+});
