@@ -18,10 +18,14 @@ import { TEST_PROGRAMS } from "./fixtures/servers/programs.ts";
 /** More runners than cores, because most files wait more than they compute. */
 const RUNNER_COUNT = availableParallelism() + 3;
 
-const runChosen = (chosen: readonly string[], env: Record<string, string>): Promise<AssertionCount[]> =>
-  chosen.length > 0
-    ? runFiles({ light: chosen, heavy: [], runners: 1, env })
-    : runFiles({ ...testFiles(), runners: RUNNER_COUNT, env });
+const runInSequence = (files: readonly string[], env: Record<string, string>): Promise<AssertionCount[]> =>
+  runFiles({ light: files, heavy: [], runners: 1, env });
+
+async function runAll(env: Record<string, string>): Promise<AssertionCount[]> {
+  const { light, heavy, alone } = testFiles();
+  const counts = await runFiles({ light, heavy, runners: RUNNER_COUNT, env });
+  return [...counts, ...(await runInSequence(alone, env))];
+}
 
 async function main(chosen: readonly string[]): Promise<AssertionCount> {
   // The static checks need no servers, so they start before them.
@@ -35,7 +39,9 @@ async function main(chosen: readonly string[]): Promise<AssertionCount> {
   try {
     await makeTemplateDatabase(DATABASE_URL, REDIS_URL);
     const servers = { TEST_DATABASE_URL: DATABASE_URL, TEST_REDIS_URL: REDIS_URL };
-    return sumCounts([...(await runChosen(chosen, testEnvironment(servers))), ...(await checks)]);
+    const env = testEnvironment(servers);
+    const counts = await (chosen.length > 0 ? runInSequence(chosen, env) : runAll(env));
+    return sumCounts([...counts, ...(await checks)]);
   } finally {
     await stop();
     rmSync(folder, { recursive: true, force: true });

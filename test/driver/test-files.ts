@@ -21,16 +21,25 @@ const rankOf = (file: string): number => {
   return rank < 0 ? SLOWEST_FILES.length : rank;
 };
 
-/** Light files test in their own process; heavy files (test/e2e) start processes of Herald, slowest first. */
-export function testFiles(): { light: string[]; heavy: string[] } {
+interface TestFiles {
+  light: string[];
+  heavy: string[];
+  alone: string[];
+}
+
+/**
+ * Light files test in their own process; heavy files (test/e2e) start processes of Herald, slowest first. Files that
+ * measure times (test/hostile) run alone.
+ */
+export function testFiles(): TestFiles {
   const files = readdirSync(join(packageRoot(), "test"), { recursive: true, encoding: "utf8" })
     .filter((file) => file.endsWith(".test.ts"))
     .map((file) => join("test", file))
     .sort();
-  const heavy = files
-    .filter((file) => file.startsWith(join("test", "e2e")))
-    .sort((one, other) => rankOf(one) - rankOf(other));
-  return { light: files.filter((file) => !heavy.includes(file)), heavy };
+  const filesIn = (folder: string) => files.filter((file) => file.startsWith(join("test", folder)));
+  const heavy = filesIn("e2e").sort((one, other) => rankOf(one) - rankOf(other));
+  const alone = filesIn("hostile");
+  return { light: files.filter((file) => !heavy.includes(file) && !alone.includes(file)), heavy, alone };
 }
 
 const running = new Set<ChildProcess>();

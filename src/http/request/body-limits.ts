@@ -19,7 +19,7 @@ const MAX_JSON_DEPTH = 100;
 const MAX_JSON_VALUES = 50_000;
 
 /** Throws a 400 for a JSON body whose parsing or validation could take long. */
-export function assertJsonLimits(bytes: Uint8Array, { maxFieldBytes }: Pick<Route, "maxFieldBytes">): void {
+export function assertJsonLimits(bytes: Buffer, { maxFieldBytes }: Pick<Route, "maxFieldBytes">): void {
   const limits: JsonLimits = { maxDepth: MAX_JSON_DEPTH, maxValues: MAX_JSON_VALUES, maxFieldBytes };
   const exceeded = findExceededLimit(bytes, limits);
   if (exceeded === undefined) return;

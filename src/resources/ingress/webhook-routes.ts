@@ -4,6 +4,7 @@ import { type Route, route } from "../../http/route.ts";
 import { readWebhook } from "../../platforms/webhooks/read-webhook.ts";
 import type { Asset } from "../../platforms/webhooks/reading.ts";
 import type { QueueNotifier } from "../../queue/queue-notifier.ts";
+import { createSerialRunner } from "../../runtime/async/serial-runner.ts";
 import { MAX_INLINE_BYTES, nextSlice } from "../../runtime/async/time-slices.ts";
 import { isPlatformId } from "../../runtime/ids.ts";
 import { findExceededLimit } from "../../runtime/json/json-limits.ts";
@@ -33,6 +34,8 @@ export interface PlatformWebhookParts {
 /** The webhook endpoint of all platforms. */
 export function platformWebhookRoutes(parts: PlatformWebhookParts): Route[] {
   const { signatures, verifyToken, log } = parts;
+  // Large webhooks are received one at a time: parsed, each takes many times the memory of its body.
+  const runLarge = createSerialRunner();
   return [
     route({
       method: "get",
@@ -68,14 +71,18 @@ export function platformWebhookRoutes(parts: PlatformWebhookParts): Route[] {
         if (!signatures.isSigned(body, header("x-hub-signature-256")))
           throw new ApiError("unauthorized", "X-Hub-Signature-256 is missing or wrong");
         const startedAt = performance.now();
-        if (body.length > MAX_INLINE_BYTES) await nextSlice();
-        const content = readWebhook(openWebhook(body, requestId, log));
-        const { counts, unknownAssets } = await receiveWebhook(parts, content);
-        recordUpdates(parts, content.object, counts);
+        const receive = async () => {
+          const content = readWebhook(openWebhook(body, requestId, log));
+          return { object: content.object, ...(await receiveWebhook(parts, content)) };
+        };
+        const { object, counts, unknownAssets } = await (body.length > MAX_INLINE_BYTES
+          ? runLarge(() => nextSlice().then(receive))
+          : receive());
+        recordUpdates(parts, object, counts);
         const ms = Math.round(performance.now() - startedAt);
         log.info("webhook.received", {
           request_id: requestId,
-          object: content.object,
+          object,
           ...counts,
           ...(unknownAssets.length > 0 ? { unknown_assets: describeAssets(unknownAssets) } : {}),
           bytes: body.length,

@@ -93,11 +93,16 @@ const endsLiteral = (code: number) =>
 
 /** Returns the index after the closing quote of the string that starts at `start`. */
 function endOfString(text: string, start: number): number {
-  for (let at = start + 1; ; at++) {
-    const code = text.charCodeAt(at);
-    if (code === BACKSLASH) at++;
-    else if (code === QUOTE) return at + 1;
-  }
+  let quote = text.indexOf('"', start + 1);
+  while (isEscaped(text, quote)) quote = text.indexOf('"', quote + 1);
+  return quote + 1;
+}
+
+/** True after an odd number of backslashes. */
+function isEscaped(text: string, at: number): boolean {
+  let first = at;
+  while (text.charCodeAt(first - 1) === BACKSLASH) first--;
+  return (at - first) % 2 === 1;
 }
 
 const isSpace = (code: number) => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;

@@ -1,0 +1,130 @@
+import t from "tap";
+import { exampleOf } from "../../src/http/openapi/example-of.ts";
+import { isRawBody, type Route } from "../../src/http/route.ts";
+import { SCOPES } from "../../src/schema/enumerations.ts";
+import type { TObject } from "../../src/schema/types.ts";
+import { type HostileService, startHostileService } from "../fixtures/hostile/service.ts";
+import { hostileTexts } from "../fixtures/hostile/strings.ts";
+import { productRoutes } from "../fixtures/http/api.ts";
+import { makeTenant } from "../fixtures/tenants/tenants.ts";
+import { FIRST_TERMS_VERSION } from "../fixtures/tenants/terms.ts";
+
+/** Sends hostile input to every endpoint of the route table, so that new endpoints join by themselves. */
+
+const titleOf = ({ method, path }: Route) => `${method.toUpperCase()} ${path}`;
+
+const examplesOf = (schema: TObject | undefined, title: string): Record<string, unknown> =>
+  schema ? (exampleOf(schema, title) as Record<string, unknown>) : {};
+
+interface HostileRequest {
+  path: string;
+  raw?: string;
+}
+
+const pathOf = (endpoint: Route, params: Record<string, unknown>) =>
+  endpoint.path.replaceAll(/\{(\w+)\}/g, (_, name) => encodeURIComponent(String(params[name])));
+
+/** A path or query longer than this is refused with the headers. */
+const MAX_URL_TEXT_CHARS = 4_000;
+/** All problems of a body up to 64 KiB are collected, so this is the most expensive size. */
+const LONG_TEXT_CHARS = 60_000;
+const PUBLIC_TEXT_CHARS = 15_000;
+
+/** Each parameter in turn has a hostile text. */
+function* hostileParameters(endpoint: Route, params: Record<string, unknown>): Generator<HostileRequest> {
+  for (const text of hostileTexts(MAX_URL_TEXT_CHARS)) {
+    for (const name of Object.keys(params)) yield { path: pathOf(endpoint, { ...params, [name]: text }) };
+    for (const name of Object.keys(endpoint.query?.properties ?? {}))
+      yield { path: `${pathOf(endpoint, params)}?${name}=${encodeURIComponent(text)}` };
+  }
+}
+
+/** Each field in turn has a hostile text, and the body as a whole a hostile shape. */
+function* hostileBodies(endpoint: Route, path: string): Generator<HostileRequest> {
+  if (endpoint.method === "get" || isRawBody(endpoint.body)) return;
+  const schema = endpoint.body as TObject | undefined;
+  const example = examplesOf(schema, titleOf(endpoint));
+  const length = endpoint.scope === "public" ? PUBLIC_TEXT_CHARS : LONG_TEXT_CHARS;
+  for (const field of Object.keys(schema?.properties ?? {}))
+    for (const text of hostileTexts(length))
+      yield { path, raw: JSON.stringify({ ...example, [field]: text }) };
+  const count = length / 10;
+  yield { path, raw: `{${Array.from({ length: count }, (_, index) => `"f${index}":1`).join()}}` };
+  yield { path, raw: `{"a":${"[".repeat(length)}${"]".repeat(length)}}` };
+  yield { path, raw: `{"a":[${"[],".repeat(length / 3)}[]]}` };
+  yield { path, raw: `{"a":"${"\\".repeat(length)}` };
+  yield { path, raw: `{"a":${"9".repeat(length)}}` };
+}
+
+function hostileRequests(endpoint: Route): HostileRequest[] {
+  const params = examplesOf(endpoint.params, titleOf(endpoint));
+  const path = pathOf(endpoint, params);
+  return [...hostileParameters(endpoint, params), ...hostileBodies(endpoint, path)];
+}
+
+/** Returns the credential headers that each endpoint admits. */
+async function makeCredentials(service: HostileService) {
+  const tenant = await makeTenant(service);
+  const [key, owner] = [await tenant.createKey(...SCOPES), await tenant.createUser("owner")];
+  await service.call("POST", "/api/marketing/terms/accept", {
+    headers: owner.headers,
+    json: { version: FIRST_TERMS_VERSION },
+  });
+  return ({ scope, consoleOnly, roles }: Route): Record<string, string> => {
+    if (scope === "public") return {};
+    return consoleOnly || roles ? owner.headers : key.headers;
+  };
+}
+
+t.test("hostile input to any endpoint delays no other request", async (t) => {
+  const service = await startHostileService(t);
+  const headersOf = await makeCredentials(service);
+  await service.underProbes(t, "every endpoint", async () => {
+    for (const endpoint of productRoutes()) {
+      const headers = headersOf(endpoint);
+      const replies = await Promise.all(
+        hostileRequests(endpoint).map(({ path, ...body }) =>
+          service.call(endpoint.method.toUpperCase(), path, { headers, ...body }),
+        ),
+      );
+      const statuses = [...new Set(replies.map(({ status }) => status))];
+      t.ok(
+        statuses.every((status) => status !== 500),
+        `${titleOf(endpoint)} answers ${statuses.join(", ")}`,
+      );
+    }
+  });
+});
+
+t.test("large bodies delay no other request", async (t) => {
+  const service = await startHostileService(t);
+  const { headers } = await (await makeTenant(service)).createKey(...SCOPES);
+  const TEN_MB = 10_000_000;
+  const BODIES: [string, string][] = [
+    ["empty arrays", `{"to":[${"[],".repeat(TEN_MB / 3)}[]]}`],
+    ["one string", `{"to":"${"a".repeat(TEN_MB)}"}`],
+    ["levels", `{"to":${"[".repeat(TEN_MB / 2)}${"]".repeat(TEN_MB / 2)}}`],
+  ];
+  const post = (path: string, raw: string, headers: Record<string, string>) =>
+    fetch(service.address + path, { method: "POST", body: raw, headers }).then(
+      async (response) => {
+        await response.text();
+        return response.status;
+      },
+      () => 0, // the server may answer and close before the whole body is sent
+    );
+  for (const [name, raw] of BODIES) {
+    const attack = (path: string, headers: Record<string, string> = {}) =>
+      Promise.all(Array.from({ length: 15 }, () => post(path, raw, headers)));
+    const statuses = await service.underProbes(t, `ten megabytes of ${name}`, async () => [
+      ...(await attack("/api/auth/login")),
+      ...(await attack("/platform/webhook")),
+      ...(await attack("/api/outbound/send", headers)),
+    ]);
+    t.same(
+      new Set(statuses),
+      new Set(statuses.filter((status) => [0, 400, 413, 503].includes(status))),
+      name,
+    );
+  }
+});
