@@ -1,6 +1,7 @@
 import type { LookupFunction, Socket } from "node:net";
 import { buildConnector } from "undici";
 import { SECOND } from "../runtime/durations.ts";
+import { limitAnswers } from "./answer-limit.ts";
 import type { Destinations, Scheme } from "./destinations.ts";
 import type { ResolvedAddress, Resolver } from "./resolver.ts";
 
@@ -17,16 +18,22 @@ interface ConnectorParts {
   timeout: number;
 }
 
-/** Connects only to allowed destinations: checks the resolved addresses, and the peer's address once connected. */
+/**
+ * Connects only to allowed destinations: checks the resolved addresses, and the peer's address once connected. Limits
+ * the bytes of each answer.
+ */
 export function guardedConnector(parts: ConnectorParts): buildConnector.connector {
   const connectors = { "http:": connectorOf("http:", parts), "https:": connectorOf("https:", parts) };
   return (options, callback) => {
     const scheme = options.protocol as Scheme;
     connectors[scheme](options, (error, socket) => {
       const fault = error ?? checkPeer(socket, (peer) => parts.destinations.isAllowedPeer(peer, scheme));
-      if (!fault) return callback(null, socket as Socket);
-      socket?.destroy();
-      return callback(fault, null);
+      if (fault) {
+        socket?.destroy();
+        return callback(fault, null);
+      }
+      limitAnswers(socket as Socket);
+      return callback(null, socket as Socket);
     });
   };
 }

@@ -11,7 +11,7 @@ const ERROR_TEXTS: readonly [RegExp, string][] = [
   [/^(EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL)$/, "host not reachable"],
   [/CERT|^UNABLE_TO_VERIFY|^HOSTNAME_MISMATCH$/, "certificate not valid"],
   [/^(EPROTO$|ERR_SSL|ERR_TLS)/, "TLS failed"],
-  [/^(HPE_|HTTPParserError|UND_ERR_HEADERS_OVERFLOW)/, "not an HTTP answer"],
+  [/^(HPE_|HTTPParserError|UND_ERR_HEADERS_OVERFLOW|ANSWER_TOO_LARGE)/, "not an HTTP answer"],
 ];
 
 /** Returns a short stable text. The error's own message is not used, because it may reveal our network. */

@@ -2,6 +2,7 @@ import { Agent, type Dispatcher } from "undici";
 import { DELIVERY_DEADLINE_MS } from "../runtime/deadlines.ts";
 import { SECOND } from "../runtime/durations.ts";
 import { EXCERPT_SOURCE_BYTES, excerptOf } from "./answer-excerpt.ts";
+import { AnswerTooLarge } from "./answer-limit.ts";
 import { type Destinations, ipLiteralOf, type Scheme } from "./destinations.ts";
 import { AddressNotAllowed, guardedConnector } from "./guarded-connector.ts";
 import { toErrorText } from "./post-errors.ts";
@@ -130,8 +131,16 @@ async function sendRequest(
   body.on("error", () => {}); // the loop throws errors; this catches those after its end
   received.statusCode = statusCode;
   received.retryAfter = [headers["retry-after"] ?? null].flat()[0] ?? null;
+  try {
+    await readBody(body, received);
+  } catch (error) {
+    if (!(error instanceof AnswerTooLarge)) throw error; // a long answer counts like one that `readBody` stopped reading
+  }
+}
+
+async function readBody(body: AsyncIterable<Buffer>, received: ReceivedAnswer): Promise<void> {
   let bytesRead = 0;
-  for await (const chunk of body as AsyncIterable<Buffer>) {
+  for await (const chunk of body) {
     bytesRead += chunk.length;
     if (received.firstBytes.length < EXCERPT_SOURCE_BYTES)
       received.firstBytes = Buffer.concat([received.firstBytes, chunk]);

@@ -38,6 +38,19 @@ const BACKENDS: Record<string, (socket: Socket) => void> = {
   },
   "floods with interim answers": (socket) =>
     repeatWrite(socket, "HTTP/1.1 102 Processing\r\n\r\n".repeat(1_000)),
+  "floods with empty lines": (socket) => repeatWrite(socket, "\r\n".repeat(30_000)),
+  "floods with chunk extensions": (socket) => {
+    socket.write(`${OK}Transfer-Encoding: chunked\r\n\r\n1;`);
+    repeatWrite(socket, "a".repeat(60_000));
+  },
+  "floods with tiny chunks": (socket) => {
+    socket.write(`${OK}Transfer-Encoding: chunked\r\n\r\n`);
+    repeatWrite(socket, "1\r\nx\r\n".repeat(10_000));
+  },
+  "floods with trailers": (socket) => {
+    socket.write(`${OK}Transfer-Encoding: chunked\r\n\r\n0\r\n`);
+    repeatWrite(socket, "a: b\r\n".repeat(10_000));
+  },
   "announces more than it sends": (socket) => socket.end(`${OK}Content-Length: 1000000\r\n\r\nx`),
   "sends more than it announces": (socket) =>
     socket.end(`${OK}Content-Length: 1\r\n\r\n${"x".repeat(100_000)}`),

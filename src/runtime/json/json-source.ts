@@ -17,35 +17,64 @@ interface JsonDocument {
   closings: Int32Array;
 }
 
-interface Child {
-  name: string;
-  start: number;
-  end: number;
-}
-
 /** Throws a SyntaxError when the text is not JSON. Does not recurse, so deep nesting cannot exhaust the stack. */
 export function openJson(text: string): JsonSource {
   JSON.parse(text);
-  const start = skipSpace(text, 0);
-  return sourceAt({ text, closings: indexClosings(text) }, start, endOfText(text));
+  const document = { text, closings: indexClosings(text) };
+  return new DocumentPart(document, skipSpace(text, 0), endOfText(text));
 }
 
-function sourceAt(document: JsonDocument, start: number, end: number): JsonSource {
-  return {
-    get text() {
-      return document.text.slice(start, end);
-    },
-    field(name) {
-      if (document.text.charCodeAt(start) !== OPEN_OBJECT) return undefined;
-      const found = childrenOf(document, start).findLast((child) => child.name === name);
-      return found && sourceAt(document, found.start, found.end);
-    },
-    items() {
-      if (document.text.charCodeAt(start) !== OPEN_ARRAY) return [];
-      return childrenOf(document, start).map((child) => sourceAt(document, child.start, child.end));
-    },
-  };
+/** A class, because a webhook may have half a million values: objects with closures take several times as long. */
+class DocumentPart implements JsonSource {
+  readonly #document: JsonDocument;
+  readonly #start: number;
+  readonly #end: number;
+
+  constructor(document: JsonDocument, start: number, end: number) {
+    this.#document = document;
+    this.#start = start;
+    this.#end = end;
+  }
+
+  get text(): string {
+    return this.#document.text.slice(this.#start, this.#end);
+  }
+
+  field(name: string): JsonSource | undefined {
+    const { text, closings } = this.#document;
+    if (text.charCodeAt(this.#start) !== OPEN_OBJECT) return undefined;
+    const close = closings[this.#start] as number;
+    let found: JsonSource | undefined;
+    let at = skipSpace(text, this.#start + 1);
+    while (at < close) {
+      const nameEnd = endOfString(text, at);
+      const isWanted = isName(text.slice(at + 1, nameEnd - 1), name);
+      const start = skipSpace(text, skipSpace(text, nameEnd) + 1); // past the colon
+      const end = endOfValue(this.#document, start);
+      if (isWanted) found = new DocumentPart(this.#document, start, end);
+      at = skipComma(text, end);
+    }
+    return found;
+  }
+
+  items(): JsonSource[] {
+    const { text, closings } = this.#document;
+    if (text.charCodeAt(this.#start) !== OPEN_ARRAY) return [];
+    const close = closings[this.#start] as number;
+    const items: JsonSource[] = [];
+    let at = skipSpace(text, this.#start + 1);
+    while (at < close) {
+      const end = endOfValue(this.#document, at);
+      items.push(new DocumentPart(this.#document, at, end));
+      at = skipComma(text, end);
+    }
+    return items;
+  }
 }
+
+/** Compares a name as written, which may contain escapes. */
+const isName = (written: string, name: string): boolean =>
+  written === name || (written.includes("\\") && JSON.parse(`"${written}"`) === name);
 
 function indexClosings(text: string): Int32Array {
   const closings = new Int32Array(text.length);
@@ -57,26 +86,6 @@ function indexClosings(text: string): Int32Array {
     else if (code === CLOSE_ARRAY || code === CLOSE_OBJECT) closings[opened.pop() as number] = at;
   }
   return closings;
-}
-
-function childrenOf(document: JsonDocument, start: number): Child[] {
-  const { text, closings } = document;
-  const [isObject, close] = [text.charCodeAt(start) === OPEN_OBJECT, closings[start] as number];
-  const children: Child[] = [];
-  let at = skipSpace(text, start + 1);
-  while (at < close) {
-    let name = "";
-    if (isObject) {
-      const nameEnd = endOfString(text, at);
-      name = JSON.parse(text.slice(at, nameEnd));
-      at = skipSpace(text, skipSpace(text, nameEnd) + 1); // past the colon
-    }
-    const end = endOfValue(document, at);
-    children.push({ name, start: at, end });
-    at = skipSpace(text, end);
-    if (text.charCodeAt(at) === COMMA) at = skipSpace(text, at + 1);
-  }
-  return children;
 }
 
 function endOfValue({ text, closings }: JsonDocument, start: number): number {
@@ -111,6 +120,12 @@ function skipSpace(text: string, start: number): number {
   let at = start;
   while (isSpace(text.charCodeAt(at))) at++;
   return at;
+}
+
+/** Returns the start of the value or name after the one that ends at `end`. */
+function skipComma(text: string, end: number): number {
+  const at = skipSpace(text, end);
+  return text.charCodeAt(at) === COMMA ? skipSpace(text, at + 1) : at;
 }
 
 function endOfText(text: string): number {
