@@ -22,7 +22,8 @@ your own client; any other object is answered with 404.
 
 Bodies are JSON in UTF-8, regardless of their Content-Type, unless an endpoint takes a file. An unknown field or query
 parameter is rejected by name, so that a typo never goes unnoticed. In a PATCH, null counts as absent unless the field's
-description gives null a meaning.
+description gives null a meaning. A body has at most 10 MiB, 100 levels and 50,000 values; on endpoints without a
+credential it has at most 16 KiB.
 
 ## Errors
 
