@@ -254,12 +254,31 @@ t.test("the message intake", async (t) => {
     t.equal((await readRows(api, "idempotency_keys", tenant)).length, 1);
   });
 
-  t.test("messages beyond the pending limit are refused until others finish", async (t) => {
+  /** An intake whose statements wait for `unblock`. */
+  function openBlockedIntake() {
     let unblock = () => {};
     const blocked = new Promise<void>((resolve) => {
       unblock = resolve;
     });
-    const { intake } = openIntake({ api, before: () => blocked });
+    return { intake: openIntake({ api, before: () => blocked }).intake, unblock };
+  }
+
+  t.test("messages beyond the limit of pending bytes are refused until others finish", async (t) => {
+    const { intake, unblock } = openBlockedIntake();
+    const { tenant } = await setUpChannel();
+    const missingChannel = newId("ch");
+    const content = "x".repeat(250_000);
+    const accept = () => intake.accept(newMessage(tenant, missingChannel, { content }));
+    const pending = Array.from({ length: 129 }, accept);
+    unblock();
+    const outcomes = (await Promise.all(pending)).map(({ outcome }) => outcome);
+    t.equal(outcomes.filter((outcome) => outcome === "no_channel").length, 128, "32 MB are pending");
+    t.equal(outcomes.at(-1), "overloaded");
+    t.same(await accept(), { outcome: "no_channel" });
+  });
+
+  t.test("messages beyond the pending limit are refused until others finish", async (t) => {
+    const { intake, unblock } = openBlockedIntake();
     const { tenant } = await setUpChannel();
     const missingChannel = newId("ch");
     const pending = Array.from({ length: 10_001 }, () => intake.accept(newMessage(tenant, missingChannel)));

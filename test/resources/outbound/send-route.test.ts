@@ -42,6 +42,22 @@ t.test("message send", async (t) => {
     });
   });
 
+  t.test("content of 256 KiB is accepted, more is refused", async (t) => {
+    const sender = await makeSender(api);
+    const channel = await makeChannel(api, sender.tenant);
+    const send = (bytes: number) => {
+      const interactive = { type: "button", action: { note: "" } };
+      interactive.action.note = "x".repeat(bytes - JSON.stringify(interactive).length);
+      const message = { ...textMessage(channel), type: "interactive", text: undefined, interactive };
+      return sender.send(message, { "idempotency-key": `content of ${bytes}`.replaceAll(" ", "-") });
+    };
+    t.equal((await send(262_144)).status, 202);
+    const refused = await send(262_145);
+    t.equal(refused.status, 400);
+    t.match(refused.body, { error: "validation_failed", details: [{ path: "/interactive" }] });
+    t.equal((await send(9_000_000)).status, 400);
+  });
+
   t.test("to_type follows from the platform and the recipient's format", async (t) => {
     const sender = await makeSender(api);
     const CASES = [
