@@ -3,7 +3,7 @@ import { Webhook } from "standardwebhooks";
 import t from "tap";
 import { SECOND } from "../../../src/runtime/durations.ts";
 import { deleteClient } from "../../../src/store/tenants/clients.ts";
-import { startTcpBackend } from "../../fixtures/events/backends.ts";
+import { startBackend, startTcpBackend } from "../../fixtures/events/backends.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
 import { startWebhookReceiver } from "../../fixtures/sandbox/webhook-receiver.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
@@ -210,6 +210,28 @@ t.test("webhook test event", async (t) => {
     const reply = await send();
     t.match(reply.body, { error: "HTTP 400" });
     t.match((await history()).attempts, [{ response_excerpt: "got \ufffd [token]" }]);
+  });
+
+  t.test("no combination of token and answer blocks the process", async (t) => {
+    const { send, configure, history } = await testRouteOf(api);
+    const ANSWERS = [
+      [`${"\\".repeat(30)}a`, "\\".repeat(80)],
+      [`${"\\".repeat(30)}a`, "\\".repeat(2_500)],
+      [`${"-".repeat(24)}a`, "-".repeat(80)],
+      [`${"%25".repeat(80)}a`, "%25".repeat(2_500)],
+    ] as const;
+    for (const [token, answer] of ANSWERS) {
+      const backend = await startBackend(t, (_request, response) => void response.end(answer));
+      const { status } = await configure({ webhook_url: backend.url, webhook_secret: token });
+      t.equal(status, 200);
+      const reply = await send();
+      t.match(reply.body, { delivered: true, status_code: 200 });
+      t.ok(reply.body.duration_ms < 10 * SECOND);
+    }
+    t.match(
+      (await history()).attempts,
+      ANSWERS.map(([, answer]) => ({ response_excerpt: answer.slice(0, 1_024) })),
+    );
   });
 
   t.test("a test event whose token cannot be decrypted is neither recorded nor sent", async (t) => {
