@@ -28,8 +28,8 @@ export function decodeEscapes(source: string): DecodedText[] | undefined {
   return passes;
 }
 
-/** Groups: hexadecimal code in JSON, any character, hexadecimal code in a URL, and in HTML hexadecimal, decimal, name. */
-const ESCAPE = /\\(?:u00|x)([0-9a-f]{2})|\\(.)|%([0-9a-f]{2})|&#x([0-9a-f]+);|&#(\d+);|&([a-z]+);/gs;
+/** The groups are a code in JSON, another character after a backslash, a code in a URL, and an entity of HTML. */
+const ESCAPE = /\\(?:u00|x)([0-9a-f]{2})|\\(.)|%([0-9a-f]{2})|&(#?\w+);/gs;
 
 /** Returns undefined when there is nothing to decode. */
 function decodeOnce({ text, starts }: DecodedText): DecodedText | undefined {
@@ -52,13 +52,12 @@ function decodeOnce({ text, starts }: DecodedText): DecodedText | undefined {
   return { text: decoded, starts: decodedStarts };
 }
 
-/** Returns the ASCII character in lower case; undefined for all others, which no token contains. */
-function characterOf([, jsonHex, character, urlHex, htmlHex, decimal, name]: RegExpExecArray) {
+/** Returns an ASCII character in lower case, or undefined: no token contains another one. */
+function characterOf([, jsonCode, character, urlCode, entity = ""]: RegExpExecArray): string | undefined {
   if (character !== undefined) return character;
-  if (name !== undefined) return HTML_CHARACTERS.get(name);
-  const hex = jsonHex ?? urlHex ?? htmlHex;
-  const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
-  return code < 128 ? String.fromCharCode(code).toLowerCase() : undefined;
+  if (entity && !entity.startsWith("#")) return HTML_CHARACTERS.get(entity);
+  const code = entity ? entity.slice(1).replace(/^x/, "0x") : `0x${jsonCode ?? urlCode}`;
+  return Number(code) < 128 ? String.fromCharCode(Number(code)).toLowerCase() : undefined;
 }
 
 /** HTML's names for ASCII characters. */

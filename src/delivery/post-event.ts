@@ -22,7 +22,7 @@ export interface PostedEvent {
   durationMs: number;
   /** A short stable text, for people and for comparisons; null when delivered. */
   error: string | null;
-  /** The beginning of the answer's body; null when it is empty. */
+  /** The beginning of the answer's body; null when it is empty or cannot be searched for the token. */
   excerpt: string | null;
   /** The Retry-After header, unparsed. */
   retryAfter: string | null;
