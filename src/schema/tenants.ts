@@ -7,7 +7,8 @@ export const entityName = (example: string) =>
   Type.String({
     minLength: 1,
     maxLength: 200,
-    pattern: "^\\P{Cc}*[^\\s\\p{Cc}]\\P{Cc}*$",
+    // Spaces, the first visible character, the rest: a choice of that character would take quadratic time.
+    pattern: "^[\\p{Z}\\ufeff]*[^\\p{Z}\\ufeff\\p{Cc}]\\P{Cc}*$",
     "x-message": "name must have 1 to 200 characters, at least one visible and no control characters",
     examples: [example],
   });

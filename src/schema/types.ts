@@ -39,7 +39,7 @@ export const openObject = <P extends TProperties>(properties: P, options: Object
   Type.Object(properties, { additionalProperties: true, ...options });
 
 export const timestamp = (options: SchemaOptions = {}) =>
-  Type.String({ format: "date-time", examples: ["2026-11-01T09:30:00.000Z"], ...options });
+  Type.String({ format: "date-time", maxLength: 64, examples: ["2026-11-01T09:30:00.000Z"], ...options });
 
 export const nullable = <S extends TSchema>(schema: S) => Type.Union([schema, Type.Null()]);
 

@@ -19,3 +19,36 @@ t.test(
     }
   },
 );
+
+interface TextSchema {
+  pattern?: string;
+  format?: string;
+  maxLength?: number;
+}
+
+/** Finds the schemas of texts with a pattern or a format at any depth. */
+function textSchemasIn(value: unknown): TextSchema[] {
+  if (typeof value !== "object" || value === null) return [];
+  const { pattern, format } = value as Record<string, unknown>;
+  const isText = typeof pattern === "string" || typeof format === "string";
+  return [...(isText ? [value as TextSchema] : []), ...Object.values(value).flatMap(textSchemasIn)];
+}
+
+/** True when the text is bounded by its pattern, which then contains no open repetition, or by its format. */
+function isBounded({ pattern, format, maxLength }: TextSchema): boolean {
+  if (maxLength !== undefined || format === "uuid") return true;
+  const withoutClasses = pattern?.replaceAll(/\\.|\[[^\]]*\]/g, "x");
+  return withoutClasses !== undefined && /^\^.*\$$/.test(withoutClasses) && !/[*+]|,\}/.test(withoutClasses);
+}
+
+t.test(
+  "every text of a request that is matched against a pattern or a format has a maximum length",
+  async (t) => {
+    const unbounded = productRoutes().flatMap(({ method, path, params, query, body }) =>
+      textSchemasIn([params, query, body])
+        .filter((schema) => !isBounded(schema))
+        .map((schema) => `${method} ${path} ${JSON.stringify(schema)}`),
+    );
+    t.same(unbounded, []);
+  },
+);

@@ -14,6 +14,7 @@ const text = openObject(
 );
 
 const link = Type.String({
+  maxLength: 8_192,
   pattern: "^[Hh][Tt][Tt][Pp][Ss]?://[^\\s/?#]\\S*$",
   description: "http or https URL from which the platform fetches the file",
   examples: ["https://shop.example.com/receipt.pdf"],
@@ -49,19 +50,25 @@ const media = <P extends Record<string, TSchema>>(type: MessageType, title: stri
     },
   );
 
-const numberWithin = (name: string, max: number, digits: string) =>
+/** The platform takes numbers as texts too; `text` is their schema. */
+const numberWithin = (name: string, max: number, text: object) =>
   Type.Unsafe<number | string>({
-    anyOf: [
-      { type: "number", minimum: -max, maximum: max },
-      { type: "string", pattern: `^[+-]?(${max}(\\.0*)?|${digits}(\\.\\d*)?)$` },
-    ],
+    anyOf: [{ type: "number", minimum: -max, maximum: max }, text],
     "x-message": `location.${name} must be a number between -${max} and ${max}`,
   });
 
 const location = openObject(
   {
-    latitude: numberWithin("latitude", 90, "[0-8]?\\d"),
-    longitude: numberWithin("longitude", 180, "(1[0-7]\\d|\\d{1,2})"),
+    latitude: numberWithin("latitude", 90, {
+      type: "string",
+      maxLength: 64,
+      pattern: "^[+-]?(90(\\.0*)?|[0-8]?\\d(\\.\\d*)?)$",
+    }),
+    longitude: numberWithin("longitude", 180, {
+      type: "string",
+      maxLength: 64,
+      pattern: "^[+-]?(180(\\.0*)?|(1[0-7]\\d|\\d{1,2})(\\.\\d*)?)$",
+    }),
     name: Type.Optional(Type.String({ examples: ["Our shop"] })),
     address: Type.Optional(Type.String({ examples: ["Rua Augusta 100, São Paulo"] })),
   },

@@ -57,6 +57,18 @@ t.test("API keys", async (t) => {
     t.notMatch(listed.text, key.slice(0, 35));
   });
 
+  t.test("a name of 64,000 characters and a control character is refused in linear time", async (t) => {
+    const keys = await newOwnerKeys();
+    const name = `${"x".repeat(64_000)}\u0001`;
+    const startedAt = Date.now();
+    for (const _ of Array(5)) {
+      const reply = await keys.create({ name, scopes: ["messages:send"] });
+      t.equal(reply.status, 400);
+      t.match(reply.body.details, [{ path: "/name", message: /^name must have 1 to 200 characters/ }]);
+    }
+    t.ok(Date.now() - startedAt < 10 * SECOND, "quadratic time would be 20 s");
+  });
+
   t.test("an admin can manage keys", async (t) => {
     const keys = keysOf(api, await (await makeTenant(api)).createUser("admin"));
     const { body } = await keys.create({ name: "k", scopes: ["messages:send"] });
