@@ -81,7 +81,7 @@ const isSandboxed = ({ config }: CommandContext, platform: "AD_PLATFORM_URL" | "
   new URL(config[platform]).host === `localhost:${config.SANDBOX_PORT}`;
 
 /** Matches any port: an earlier start may have used another one. */
-const isSandboxInbox = (address: string) => /^http:\/\/localhost:\d+\/_sandbox\/inbox$/.test(address);
+const isSandboxInbox = (address: string) => /^http:\/\/localhost:\d{1,5}\/_sandbox\/inbox$/.test(address);
 
 const hasNoChannel = async (db: Database, clientId: string) =>
   (await listChannels(db, clientId, { page: { limit: 1 } })).length === 0;

@@ -49,12 +49,12 @@ export function createDestinations(exceptions: readonly Cidr[]): Destinations {
   return {
     isAllowed,
     isAllowedPeer: (address, scheme) =>
-      isAllowed(address, scheme) || isAllowed(address.replace(IPV4_MAPPED_PREFIX, ""), scheme),
+      isAllowed(address, scheme) || isAllowed(address.replace(IPV4_MAPPED, "$1"), scheme),
     allowsHttp: exceptions.length > 0,
   };
 }
 
-const IPV4_MAPPED_PREFIX = /^::ffff:(?=[\d.]+$)/i;
+const IPV4_MAPPED = /^::ffff:([\d.]+)$/i;
 
 /** Returns the IP address in a URL's host, in the form that the URL parser normalised; undefined for a name. */
 export function ipLiteralOf({ hostname }: URL): string | undefined {

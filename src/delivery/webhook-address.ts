@@ -1,5 +1,6 @@
 import { withTimeout } from "../runtime/async/with-timeout.ts";
 import { SECOND } from "../runtime/durations.ts";
+import { withoutTrailing } from "../runtime/without-trailing.ts";
 import { type Destinations, ipLiteralOf, type Scheme } from "./destinations.ts";
 import type { Resolver } from "./resolver.ts";
 
@@ -81,7 +82,7 @@ export async function checkAddress(text: string, rules: AddressRules): Promise<C
   const addresses = await addressesOf(url, rules.resolver);
   if (!addresses.every((address) => rules.destinations.isAllowed(address, scheme)))
     return { outcome: "refused", message: DENIED_MESSAGES[scheme] };
-  return { outcome: "accepted", url: url.href.replace(/\/+$/, "") };
+  return { outcome: "accepted", url: withoutTrailing(url.href, "/") };
 }
 
 const DENIED_MESSAGES: Readonly<Record<Scheme, string>> = {

@@ -60,10 +60,11 @@ export function findProgram(
 }
 
 function expandWildcard(folder: string): string[] {
-  const [before, after] = folder.split(/\/(?=[^/]*\*)/) as [string, string | undefined];
-  if (after === undefined) return [folder];
-  const [pattern = "", ...rest] = after.split("/");
-  const [start = "", end = ""] = pattern.split("*");
+  const parts = folder.split("/");
+  const index = parts.findIndex((part) => part.includes("*"));
+  if (index < 0) return [folder];
+  const [before, rest] = [parts.slice(0, index).join("/"), parts.slice(index + 1)];
+  const [start = "", end = ""] = (parts[index] as string).split("*");
   if (!existsSync(before)) return [];
   return readdirSync(before)
     .filter((entry) => entry.startsWith(start) && entry.endsWith(end))

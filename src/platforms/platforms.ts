@@ -1,5 +1,6 @@
 import type { Config } from "../runtime/config/config.ts";
 import type { Log } from "../runtime/logging/log.ts";
+import { withoutTrailing } from "../runtime/without-trailing.ts";
 import { type AdAccounts, createAdAccounts } from "./ads/accounts.ts";
 import { createInsights, type Insights } from "./ads/insights.ts";
 import { type AdMedia, createAdMedia } from "./ads/media.ts";
@@ -54,7 +55,7 @@ export function createPlatforms(settings: Settings, parts: { holds: HoldStore; l
   const app = { id: settings.PLATFORM_APP_ID, secret: settings.PLATFORM_APP_SECRET };
   const exchanges = createExchanges();
   const clientOf = (name: string, address: string) =>
-    createPlatformClient({ name, address: address.replace(/\/+$/, ""), app, exchanges, ...parts });
+    createPlatformClient({ name, address: withoutTrailing(address, "/"), app, exchanges, ...parts });
   const ads = clientOf("ads", settings.AD_PLATFORM_URL);
   const chat = clientOf("chat", settings.CHAT_PLATFORM_URL);
   const photo = clientOf("photo", settings.PHOTO_PLATFORM_URL);

@@ -39,11 +39,11 @@ export const timeOfId = (id: string): number =>
   );
 
 /** The part after the prefix: 26 digits and lower-case letters without i, l, o and u. */
-export const ID_PATTERN = "[0-9a-hjkmnp-tv-z]{26}";
+const UNPREFIXED_ID = /^[0-9a-hjkmnp-tv-z]{26}$/;
 
 /** True when the value has the form of such an id. Checked before a caller's text reaches the database. */
 export const isPrefixedId = (value: string, prefix: IdPrefix): boolean =>
-  new RegExp(`^${prefix}_${ID_PATTERN}$`).test(value);
+  value.startsWith(`${prefix}_`) && UNPREFIXED_ID.test(value.slice(prefix.length + 1));
 
 /** True when the value has the form of a platform's id. Checked before it reaches the database or the log. */
 export const isPlatformId = (value: string): boolean => /^\d{1,32}$/.test(value);

@@ -1,5 +1,5 @@
 import { hash, timingSafeEqual } from "node:crypto";
-import { ID_PATTERN, newId } from "../runtime/ids.ts";
+import { newId } from "../runtime/ids.ts";
 import { randomText } from "./random-text.ts";
 
 /** A new API key. Its text is shown once and cannot be recovered from the stored fields. */
@@ -14,7 +14,7 @@ export interface IssuedApiKey {
 
 const SECRET_LENGTH = 43;
 const PREFIX_LENGTH = "svc_live_".length + 6;
-const API_KEY_PATTERN = new RegExp(`^svc_(?:live|test)_(${ID_PATTERN})_([0-9A-Za-z]{${SECRET_LENGTH}})$`);
+const API_KEY_PATTERN = /^svc_(?:live|test)_([0-9a-hjkmnp-tv-z]{26})_([0-9A-Za-z]{43})$/;
 
 /** Creates `svc_live_<26 characters>_<43 characters>`: the first group finds the row, the second is the secret. */
 export function issueApiKey({ production }: { production: boolean }): IssuedApiKey {

@@ -1,5 +1,6 @@
 import { createHmac } from "node:crypto";
 import { parseJson } from "../runtime/json/json.ts";
+import { withoutTrailing } from "../runtime/without-trailing.ts";
 import { isSameText } from "./same-text.ts";
 
 /** Verifies what a platform signs with the secret of Herald's app. */
@@ -17,7 +18,7 @@ export function createAppSignatures(secret: string): AppSignatures {
     isSigned: (body, header) => header !== undefined && isSameText(header, `sha256=${mac(body, "hex")}`),
     parseSignedRequest(text) {
       const [signature = "", content = "", ...rest] = text.split(".");
-      if (rest.length > 0 || !isSameText(signature.replace(/=+$/, ""), mac(content, "base64url")))
+      if (rest.length > 0 || !isSameText(withoutTrailing(signature, "="), mac(content, "base64url")))
         return undefined;
       return parseObject(Buffer.from(content, "base64url").toString());
     },

@@ -12,16 +12,30 @@ export function markdownTable(head: readonly string[], rows: readonly (readonly 
 /** Generated Markdown, keyed by the name in its marker `<!-- generated: name -->`. */
 export type GeneratedParts = ReadonlyMap<string, string>;
 
-const GENERATED_PART = /(<!-- generated: ([a-z-]+) -->\n).*?(<!-- end -->)/gs;
+const [BEGIN, END] = ["<!-- generated: ", "<!-- end -->"];
+
+/** Returns the text before the first marker, and for each part its name and the text from its end marker on. */
+function splitAtMarkers(page: string) {
+  const [before = "", ...sections] = page.split(BEGIN);
+  const generated = sections.map((section) => {
+    const [name = ""] = section.split(" ", 1);
+    const end = section.indexOf(END);
+    if (end < 0) throw new Error(`the generated part ${name} has no end`);
+    return { name, rest: section.slice(end) };
+  });
+  return { before, generated };
+}
 
 /** Replaces the text between the markers of a page. Throws for a name that does not exist. */
 export function fillGenerated(page: string, parts: GeneratedParts): string {
-  return page.replace(GENERATED_PART, (_match, begin: string, name: string, end: string) => {
+  const { before, generated } = splitAtMarkers(page);
+  const filled = generated.map(({ name, rest }) => {
     const part = parts.get(name);
     if (part === undefined) throw new Error(`there is no generated part ${name}`);
-    return `${begin}${part}\n${end}`;
+    return `${BEGIN}${name} -->\n${part}\n${rest}`;
   });
+  return [before, ...filled].join("");
 }
 
 export const generatedNames = (page: string): string[] =>
-  [...page.matchAll(GENERATED_PART)].map(([, , name]) => name as string);
+  splitAtMarkers(page).generated.map(({ name }) => name);

@@ -1,4 +1,5 @@
 import { isIP } from "node:net";
+import { withoutTrailing } from "../without-trailing.ts";
 import { isCronExpression } from "./cron-expression.ts";
 
 /** How the text of a setting becomes a value. */
@@ -43,7 +44,7 @@ export const httpUrl: Kind<string> = {
     const url = parseUrl(value);
     if (!url || !/^https?:$/.test(url.protocol) || /[?#]/.test(value) || url.username || url.password)
       return undefined;
-    return value.replace(/\/+$/, "");
+    return withoutTrailing(value, "/");
   },
 };
 

@@ -1,6 +1,7 @@
 import { availableParallelism } from "node:os";
 import { UNKNOWN_SEND_TIMEOUT_MS } from "../deadlines.ts";
 import { SECOND } from "../durations.ts";
+import { withoutTrailing } from "../without-trailing.ts";
 import {
   cidrs,
   cronExpression,
@@ -41,7 +42,7 @@ const sandboxUrl = (path: string) => (env: Environment) =>
   `http://localhost:${nonEmpty(env.SANDBOX_PORT) ?? "8090"}${path}`;
 
 const publicUrl = (env: Environment) =>
-  (nonEmpty(env.PUBLIC_URL) ?? `http://localhost:${nonEmpty(env.PORT) ?? "8080"}`).replace(/\/+$/, "");
+  withoutTrailing(nonEmpty(env.PUBLIC_URL) ?? `http://localhost:${nonEmpty(env.PORT) ?? "8080"}`, "/");
 
 const chatPlatformUrl = (env: Environment) => nonEmpty(env.CHAT_PLATFORM_URL) ?? sandboxUrl("/v26.0")(env);
 

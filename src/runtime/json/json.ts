@@ -4,10 +4,12 @@ import { randomUUID } from "node:crypto";
 const MAY_ROUND = /(?:^|[:[,])\s*-?\d{16}/;
 
 /**
- * Matches a string (kept unchanged) or a long integer that is not a key. An unterminated string matches up to the end of
- * the text: otherwise each quote in it would start another search, which takes quadratic time.
+ * Matches a string (kept unchanged) or a long number. An unterminated string matches up to the end of the text: otherwise
+ * each quote in it would start another search, which takes quadratic time.
  */
-const STRING_OR_LONG = /"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?$)|(?<![\d.eE+-])-?[1-9]\d{15,}(?![\d.eE]|\s*:)/gs;
+const STRING_OR_LONG = /"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?$)|[-+.\deE]{16,}/gs;
+const LONG_INTEGER = /^-?[1-9]\d{15,}$/;
+const KEY_END = /\s*:/y;
 
 /** Random per process, so that no string in a request can be mistaken for a marker. */
 const MARKER = `${randomUUID()}:`;
@@ -15,10 +17,20 @@ const MARKER = `${randomUUID()}:`;
 /** Like JSON.parse, but an integer beyond the safe range becomes a bigint. */
 export function parseJson(text: string): unknown {
   if (!MAY_ROUND.test(text)) return JSON.parse(text);
-  const marked = text.replace(STRING_OR_LONG, (found) => (found[0] === '"' ? found : `"${MARKER}${found}"`));
+  const marked = text.replace(STRING_OR_LONG, (found, start: number) =>
+    isLongInteger(found) && !isKey(text, start + found.length) ? `"${MARKER}${found}"` : found,
+  );
   return JSON.parse(marked, (_key, value) =>
     typeof value === "string" && value.startsWith(MARKER) ? toInteger(value.slice(MARKER.length)) : value,
   );
+}
+
+const isLongInteger = (found: string) => found[0] !== '"' && LONG_INTEGER.test(found);
+
+/** A number is not a valid key; as a string it would become one. */
+function isKey(text: string, end: number): boolean {
+  KEY_END.lastIndex = end;
+  return KEY_END.test(text);
 }
 
 function toInteger(digits: string): number | bigint {
@@ -40,8 +52,6 @@ export class JsonText {
   }
 }
 
-const MARKER_PATTERN = new RegExp(`"${MARKER}(-?\\d+|text)"`, "g");
-
 /** Like JSON.stringify, but a bigint becomes an integer and a JsonText is inserted unchanged. */
 export function stringifyJson(value: unknown): string {
   try {
@@ -62,8 +72,11 @@ function stringifyWithMarkers(value: unknown): string {
     }
     return typeof inner === "bigint" ? `${MARKER}${inner}` : inner;
   });
+  const [before, ...sections] = marked.split(`"${MARKER}`);
   let nextText = 0;
-  return marked.replace(MARKER_PATTERN, (_found, content: string) =>
-    content === "text" ? (texts[nextText++] as string) : content,
-  );
+  const filled = sections.map((section) => {
+    const [content = ""] = section.split('"', 1);
+    return (content === "text" ? (texts[nextText++] as string) : content) + section.slice(content.length + 1);
+  });
+  return [before, ...filled].join("");
 }

@@ -47,7 +47,7 @@ export function createFaults(): Faults {
 const isCallFault = (fault: Fault): fault is ArmedCallFault =>
   CALL_FAULTS.some((kind) => kind === fault.kind);
 
-const VERSION_PREFIX = /^\/v\d+\.\d+(?=\/)/;
+const VERSION_PREFIX = /^\/v\d+\.\d+\//;
 
 /**
  * A fault without a path prefix matches every call of the graph. Dialogs, downloads and the inbox fail only
@@ -59,5 +59,5 @@ function isMatch({ match, kind }: ArmedCallFault, { method, path, hasRevocableTo
   const prefix = match?.path_prefix;
   if (prefix === undefined) return VERSION_PREFIX.test(path);
   if (path.startsWith(INBOX_PATH)) return prefix.startsWith(INBOX_PATH) && path.startsWith(prefix);
-  return path.startsWith(prefix) || path.replace(VERSION_PREFIX, "").startsWith(prefix);
+  return path.startsWith(prefix) || path.replace(VERSION_PREFIX, "/").startsWith(prefix);
 }
