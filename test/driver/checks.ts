@@ -7,18 +7,21 @@ import { type AssertionCount, say, sayOutcome } from "./count.ts";
 import { testEnvironment } from "./environment.ts";
 import { lowerPriority } from "./priority.ts";
 
-/** Runs the static checks: lint, types and the OpenAPI document. Each counts as one assertion. */
+/** Runs the static checks: lint, types, OpenAPI document, regular expressions. Each counts as one assertion. */
 export async function runChecks(): Promise<AssertionCount[]> {
   return [
-    await check("lint and format", "biome", ["ci", "--colors=off"]),
-    await check("types", "tsc", []),
-    await check("OpenAPI document", "redocly", ["lint", writeOpenapiDocument()]),
+    await check("lint and format", packageCommand("biome"), ["ci", "--colors=off"]),
+    await check("types", packageCommand("tsc"), []),
+    await check("OpenAPI document", packageCommand("redocly"), ["lint", writeOpenapiDocument()]),
+    await check("regular expressions", process.execPath, ["regular-expressions.js"]),
   ];
 }
 
+const packageCommand = (name: string) => join(packageRoot(), "node_modules/.bin", name);
+
 async function check(name: string, command: string, args: readonly string[]): Promise<AssertionCount> {
   const startedAt = Date.now();
-  const child = spawn(join(packageRoot(), "node_modules/.bin", command), args, {
+  const child = spawn(command, args, {
     cwd: packageRoot(),
     env: testEnvironment({ REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" }),
   });

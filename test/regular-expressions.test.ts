@@ -1,0 +1,55 @@
+import { spawnSync } from "node:child_process";
+import t from "tap";
+import { packageRoot } from "../src/runtime/package-root.ts";
+
+/** Runs the check on a folder and returns its exit code and the problems, one per line. */
+function checkFolder(folder: string) {
+  const options = { cwd: packageRoot(), encoding: "utf8" } as const;
+  const { status, stderr } = spawnSync(process.execPath, ["regular-expressions.js", folder], options);
+  return { status, problems: stderr.split("\n").filter(Boolean) };
+}
+
+const toFiles = (texts: readonly string[]) =>
+  Object.fromEntries(texts.map((text, index) => [`${index}.ts`, text]));
+
+const REFUSED: readonly (readonly [source: string, problem: RegExp])[] = [
+  ["export const a: RegExp = /(a|a)*b/;", /exponential time on .* in .*0\.ts$/],
+  ["export const a = (text: string) => text.replace(/\\s+$/, '');", /^\/\\s\+\$\/ takes polynomial time/],
+  ["export const a = /x(?=.*y)z*/;", /cannot be checked \(unsupported\), in .*2\.ts$/],
+  ["export const a = (input: string) => new RegExp(input);", /3\.ts builds a regular expression from/],
+  [`export const a = (input: string) => RegExp(\`^\${input}$\`);`, /4\.ts builds a regular expression from/],
+  ["export const a = globalThis.RegExp;", /5\.ts builds a regular expression from/],
+  ["export const a = new RegExp('^(a+)+$');", /exponential time on .* in .*6\.ts$/],
+  ["export const a = (text: string, input: string) => text.match(input);", /7\.ts calls match\(\) with/],
+  ["export const a = { type: 'string', pattern: '^a*a*$' };", /polynomial time on .* in .*8\.ts$/],
+  [`export const a = (b: string) => ({ pattern: \`^\${b}$\` });`, /9\.ts has a pattern that is not constant/],
+  ["export const a = { type: 'string', format: 'byte' };", /the format byte of ajv-formats/],
+  [
+    "const b = 'x'; export const a = (b: string) => new RegExp(b);\nexport { b as c };",
+    /11\.ts builds a regular expression from/,
+  ],
+];
+
+t.test("an expression that is not linear, or is built from anything but constants, is refused", async (t) => {
+  const { status, problems } = checkFolder(t.testdir(toFiles(REFUSED.map(([source]) => source))));
+  t.equal(status, 1);
+  for (const [source, problem] of REFUSED)
+    t.ok(
+      problems.some((line) => problem.test(line)),
+      source,
+    );
+  t.equal(problems.length, REFUSED.length, problems.join("\n"));
+});
+
+const ACCEPTED = [
+  "export const a = /^a+b*$/;",
+  "export const a = (value: unknown) => value instanceof RegExp;",
+  `const DIGITS = '[0-9]+'; export const a = new RegExp(\`^\${DIGITS}$\`, 'i');`,
+  "const WORD = /\\w+/g; export const a = (text: string) => text.matchAll(WORD);",
+  "export const a = { type: 'string', format: 'date-time', pattern: '^a*$' };",
+  "// /(a|a)*b/\nexport const a = '/(a|a)*b/';",
+];
+
+t.test("linear expressions that are built from constants are accepted", async (t) => {
+  t.same(checkFolder(t.testdir(toFiles(ACCEPTED))), { status: 0, problems: [] });
+});
