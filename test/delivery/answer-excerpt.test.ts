@@ -46,16 +46,15 @@ t.test("a token's regular expression characters are matched literally", async (t
 const BACKSLASHES = `${"\\".repeat(30)}a`;
 const DASHES = `${"-".repeat(24)}a`;
 
-/** A regular expression made of these tokens would need time that is exponential in the length of the answer. */
+/** With a regular expression made of the token, all but the last two take exponential time; those are slow to search. */
 const SLOW_ANSWERS: readonly (readonly [title: string, token: string, answer: string])[] = [
   ["80 backslashes", BACKSLASHES, "\\".repeat(80)],
   ["2,500 backslashes", BACKSLASHES, "\\".repeat(2_500)],
   ["80 dashes", DASHES, "-".repeat(80)],
   ["2,500 dashes", DASHES, "-".repeat(2_500)],
-  ["2,500 escaped dashes", DASHES, "\\-".repeat(2_500)],
   ["2,500 escaped percent signs", `${"%25".repeat(80)}a`, "%25".repeat(2_500)],
   ["2,500 escaped ampersands", `${"&amp;".repeat(50)}a`, "&amp;".repeat(2_500)],
-  ["escapes of all kinds", `${"\\%25&amp;".repeat(25)}a`, "\\%5c&#92;%25-&amp;\\u005c".repeat(100)],
+  ["escapes of all kinds", `${"-".repeat(60)}a`, "---%2d---&#45;---\\u002d---\\-".repeat(150)],
   ["an endless decimal code", DASHES, `&#${"0".repeat(4_000)}`],
   ["a token of equal characters everywhere", "-".repeat(256), `a${"-".repeat(4_000)}`],
 ];
