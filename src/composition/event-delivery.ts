@@ -12,7 +12,10 @@ import {
 } from "../../workers/dispatcher/delivering/in-flight.ts";
 import { withLeadFields } from "../../workers/dispatcher/delivering/lead-fields.ts";
 import { withoutRemoteText } from "../../workers/dispatcher/delivering/outcomes.ts";
-import { createAttemptRecorder } from "../../workers/dispatcher/delivering/record.ts";
+import {
+  createAttemptRecorder,
+  createQuarantineRecorder,
+} from "../../workers/dispatcher/delivering/record.ts";
 import { sweepDeliveries } from "../../workers/dispatcher/delivering/sweeper.ts";
 import { DELIVERY_LANES } from "../../workers/dispatcher/lanes.ts";
 import type { LaneParts } from "../../workers/dispatcher/stream-consumer.ts";
@@ -114,11 +117,18 @@ function createBackgroundWorkers(
   { parking, ...peerParts }: Fairness & { deliveries: InFlightDeliveries },
 ): Worker[] {
   const [db, log] = [resolve(c, DATABASE), resolve(c, LOG)];
+  const onQuarantined = createQuarantineRecorder(log, resolve(c, METRICS));
   return [
     repeat({
       name: "delivery_sweep",
       intervalMs: 1 * SECOND,
-      work: () => sweepDeliveries({ db, streams, parking, log, aliveForMs }),
+      work: () => sweepDeliveries({ db, streams, parking, log, aliveForMs, onQuarantined }),
+      log,
+    }),
+    repeat({
+      name: "suspect_deliveries",
+      intervalMs: 1 * SECOND,
+      work: peerParts.deliveries.deliverSuspects,
       log,
     }),
     repeat({

@@ -5,7 +5,7 @@ import { API_VERSION } from "./version.ts";
 const error = nullable(
   Type.String({
     description:
-      "A short stable text, such as `HTTP 503`, `timeout` or `connection refused`. `interrupted`: Herald was interrupted; the request may have arrived. `internal`: an error inside Herald",
+      "A short stable text, such as `HTTP 503`, `timeout` or `connection refused`. `interrupted`: Herald was interrupted; the request may have arrived. `quarantined`: Herald was interrupted five times. `internal`: an error inside Herald",
     examples: ["HTTP 503"],
   }),
 );

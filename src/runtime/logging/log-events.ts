@@ -6,6 +6,8 @@ export const LOG_EVENTS = {
   "ad_account.unreachable": "A valid token no longer gives access to the account",
   "ad_connection.check_failed":
     "The token check could not check this connection; `verdict` or `err` gives the reason",
+  "ad_connection.quarantined":
+    "Five schedulers died while they checked this connection; it is not checked any more",
   "ad_connection.suspended":
     "The platform suspended the token; the person who granted it must act at the platform",
   "api_key.last_used_update_failed":
@@ -22,6 +24,8 @@ export const LOG_EVENTS = {
   "cron_peer_check.recovered": "The search for runs of dead schedulers succeeds again",
   "delivery.attempted": "One line per attempt to deliver an event to a client's backend",
   "delivery.lease_lost": "Another dispatcher reclaimed the delivery before this one wrote its outcome",
+  "delivery.quarantined":
+    "Five dispatchers died while they delivered this event; the delivery is `failed` until it is retried",
   "delivery.write_failed": "The outcome of one delivery could not be written; the delivery is repeated",
   "delivery_claims.failed": "Deliveries cannot be claimed in Postgres; the dispatcher retries",
   "delivery_claims.recovered": "Deliveries are claimed again",
@@ -75,7 +79,10 @@ export const LOG_EVENTS = {
   "stream_reader.failed": "A Redis stream cannot be read; the dispatcher retries",
   "stream_reader.recovered": "The Redis stream is read again",
   "sweep.enqueue_failed": "Due rows could not be added to a Redis stream; the next sweep retries",
-  "sweep.reclaimed": "Rows of dead workers were made due again or marked `unknown`, by count",
+  "suspect_deliveries.failed":
+    "Deliveries whose dispatchers died repeatedly cannot be claimed in Postgres; it is retried every second",
+  "suspect_deliveries.recovered": "Deliveries whose dispatchers died repeatedly are claimed again",
+  "sweep.reclaimed": "Rows of dead workers were made due again, quarantined or marked `unknown`, by count",
   "template_cache.write_failed":
     "The stored copy of a template could not be updated; the platform's answer was returned",
   "user_token.keys_unavailable":

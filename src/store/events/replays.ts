@@ -4,9 +4,11 @@ import { EVENT_COLUMNS, EVENT_STATUS, type EventRow } from "./events.ts";
 const DELIVERY_COLUMNS =
   "d.id, d.state, d.skip_reason, d.attempts, d.last_status_code, d.last_error, d.next_attempt_at, d.url, d.delivered_at";
 
-/** Due now, for the sweep to enqueue. The retry schedule restarts; `attempts` keeps counting. */
-const SET_DUE_NOW =
-  "state = 'pending', skip_reason = null, schedule_base = d.attempts, next_attempt_at = now(), delivered_at = null, enqueued_at = null";
+/** The retry schedule restarts and the deaths are forgotten; `attempts` keeps counting. */
+const RESTART = "schedule_base = d.attempts, deaths = 0";
+
+/** Due now, for the sweep to enqueue. */
+const SET_DUE_NOW = `${RESTART}, state = 'pending', skip_reason = null, next_attempt_at = now(), delivered_at = null, enqueued_at = null`;
 
 /** SQL: true when the client has a webhook_url and the event's key is enabled. */
 const CAN_BE_DELIVERED = `exists (
@@ -21,7 +23,7 @@ const CAN_BE_DELIVERED = `exists (
 
 /**
  * Locks the row first, so that the outcome of a concurrent attempt counts. A delivery in flight is not made
- * due; only its retry schedule restarts, in case the attempt fails.
+ * due; only its retry schedule and its deaths restart, in case the attempt fails.
  */
 const RETRY = sql(`
   with held as materialized (
@@ -43,7 +45,7 @@ const RETRY = sql(`
   ),
   restarted as (
     update deliveries d
-    set schedule_base = d.attempts, is_bulk = false
+    set ${RESTART}, is_bulk = false
     from held h
     where d.client_id = $1
     and d.id = $2

@@ -1,62 +1,65 @@
 import { type Queryable, sql } from "../database/database.ts";
+import { IS_NOT_QUARANTINED, IS_NOT_SUSPECT, IS_QUARANTINED } from "../processes/deaths.ts";
 import { isLeaseExpired, type LeaseLimits } from "../processes/workers.ts";
 import { columnsOf, type DeliveryRef, IS_WAITING, partitionBy, smallSetHint } from "./delivery-refs.ts";
 
 /** Everything here spans all clients: it moves the queue and is not shown to any client. */
 
 /**
- * A lost attempt may have arrived or not, so the delivery is due again immediately. It counts as an attempt
- * and fails the delivery after $3 of them, so that an event that crashes dispatchers does not do so forever.
+ * A lost attempt may have arrived or not, so the delivery is due again immediately, with the same number of
+ * attempts. It counts the death of its dispatcher and fails at MAX_DEATHS of them.
  */
 const RECOVER = sql(`
   with lost as materialized (
-    select d.client_id, d.id, d.attempts + 1 as attempt, d.schedule_base, d.claimed_at
+    select d.client_id, d.id, d.attempts, d.deaths + 1 as deaths
     from deliveries d
     where d.state = 'in_flight'
     and ${isLeaseExpired("d")}
     for update of d skip locked
-  ),
-  tried as (
-    insert into attempts (client_id, id, attempt, at, duration_ms, error)
-    select client_id, id, attempt, claimed_at, 0, 'interrupted'
-    from lost
-    on conflict do nothing
-  ),
-  recovered as (
-    update deliveries d
-    set
-      state = case when l.attempt - l.schedule_base < $3 then 'retrying' else 'failed' end,
-      attempts = l.attempt,
-      last_status_code = null,
-      last_error = 'interrupted',
-      next_attempt_at = case when l.attempt - l.schedule_base < $3 then now() end,
-      enqueued_at = null,
-      worker_id = null,
-      lease = null,
-      claimed_at = null
-    from lost l
-    where ${smallSetHint("l.id")}
-    and d.client_id = l.client_id
-    and d.id = l.id
-    returning 1 as one
   )
-  select one
-  from recovered`);
+  update deliveries d
+  set
+    state = case when l.${IS_QUARANTINED} then 'failed' when l.attempts = 0 then 'pending' else 'retrying' end,
+    deaths = l.deaths,
+    last_status_code = null,
+    last_error = case when l.${IS_QUARANTINED} then 'quarantined' else 'interrupted' end,
+    next_attempt_at = case when l.${IS_NOT_QUARANTINED} then now() end,
+    enqueued_at = null,
+    worker_id = null,
+    lease = null,
+    claimed_at = null
+  from lost l
+  where ${smallSetHint("l.id")}
+  and d.client_id = l.client_id
+  and d.id = l.id
+  returning d.client_id as "clientId", d.id, d.deaths, d.${IS_QUARANTINED} as "isQuarantined"`);
 
-interface RecoveryOptions extends LeaseLimits {
-  maxAttempts: number;
+/** A delivery that failed because its dispatchers died. */
+export interface QuarantinedDelivery extends DeliveryRef {
+  deaths: number;
 }
 
-/** Makes deliveries with expired leases due again, or fails them; returns how many. */
+interface RecoveredDeliveries {
+  /** How many are due again. */
+  released: number;
+  quarantined: QuarantinedDelivery[];
+}
+
+/** Makes deliveries with expired leases due again, or fails them. */
 export async function recoverDeliveries(
   tx: Queryable,
-  { deadAfter, maxLeaseMs, maxAttempts }: RecoveryOptions,
-): Promise<number> {
-  const rows = await tx.query(RECOVER, [deadAfter, maxLeaseMs, maxAttempts]);
-  return rows.length;
+  { deadAfter, maxLeaseMs }: LeaseLimits,
+): Promise<RecoveredDeliveries> {
+  type Row = QuarantinedDelivery & { isQuarantined: boolean };
+  const rows = await tx.query<Row>(RECOVER, [deadAfter, maxLeaseMs]);
+  const quarantined = rows
+    .filter(({ isQuarantined }) => isQuarantined)
+    .map(({ clientId, id, deaths }) => ({ clientId, id, deaths }));
+  return { released: rows.length - quarantined.length, quarantined };
 }
 
-const IS_DUE = `${IS_WAITING} and is_bulk = $1 and next_attempt_at <= now()`;
+/** Suspects are in no stream: each dispatcher claims them one at a time. */
+const IS_DUE = `${IS_WAITING} and ${IS_NOT_SUSPECT} and is_bulk = $1 and next_attempt_at <= now()`;
 /**
  * Lists the full partitions: from a list of the others the planner would expect few rows and sort all that
  * are due.

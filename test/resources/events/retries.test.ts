@@ -30,7 +30,7 @@ async function retriesOf(api: Api) {
 t.test("event retries", async (t) => {
   const api = await startApi(t);
 
-  t.test("a retry makes the delivery due in every state and restarts its schedule", async (t) => {
+  t.test("a retry makes the delivery due in every state and restarts its schedule and deaths", async (t) => {
     const { retry, recordEvents } = await retriesOf(api);
     for (const state of ["pending", "retrying", "delivered", "failed", "skipped", "cancelled"]) {
       const [id] = (await recordEvents({})) as [string];
@@ -38,6 +38,7 @@ t.test("event retries", async (t) => {
         state,
         attempts: 13,
         schedule_base: 2,
+        deaths: 5,
         is_bulk: true,
         skip_reason: state === "skipped" ? "disabled" : null,
         next_attempt_at: new Date(Date.now() + DAY),
@@ -62,26 +63,30 @@ t.test("event retries", async (t) => {
         state,
       );
       t.ok(Math.abs(Date.parse(next_attempt_at) - Date.now()) < MINUTE, state);
-      t.match(await readDelivery(api, id), { state: "pending", schedule_base: 13, is_bulk: false }, state);
+      const restarted = { state: "pending", schedule_base: 13, deaths: 0, is_bulk: false };
+      t.match(await readDelivery(api, id), restarted, state);
     }
   });
 
-  t.test("a retry of a delivery in flight leaves it running and restarts its schedule", async (t) => {
-    const { tenant, retry, recordEvents } = await retriesOf(api);
-    const [id] = (await recordEvents({})) as [string];
-    await updateDelivery(api, id, { state: "in_flight", attempts: 3 });
-    const before = await readDelivery(api, id);
-    t.match(await retry(id), { status: 202, body: { status: "pending", redispatched: true } });
-    t.same(await readDelivery(api, id), { ...before, schedule_base: 3 });
-    await configureWebhook(api, tenant, { disabledKeys: ["chatapp"] });
-    await updateDelivery(api, id, { attempts: 5 });
-    t.match(await retry(id), { status: 200, body: { redispatched: false } });
-    t.match(
-      await readDelivery(api, id),
-      { schedule_base: 3 },
-      "the schedule is unchanged while the key is disabled",
-    );
-  });
+  t.test(
+    "a retry of a delivery in flight leaves it running and restarts its schedule and deaths",
+    async (t) => {
+      const { tenant, retry, recordEvents } = await retriesOf(api);
+      const [id] = (await recordEvents({})) as [string];
+      await updateDelivery(api, id, { state: "in_flight", attempts: 3, deaths: 4 });
+      const before = await readDelivery(api, id);
+      t.match(await retry(id), { status: 202, body: { status: "pending", redispatched: true } });
+      t.same(await readDelivery(api, id), { ...before, schedule_base: 3, deaths: 0 });
+      await configureWebhook(api, tenant, { disabledKeys: ["chatapp"] });
+      await updateDelivery(api, id, { attempts: 5 });
+      t.match(await retry(id), { status: 200, body: { redispatched: false } });
+      t.match(
+        await readDelivery(api, id),
+        { schedule_base: 3 },
+        "the schedule is unchanged while the key is disabled",
+      );
+    },
+  );
 
   t.test("a retry has no effect while the key is disabled or webhook_url is empty", async (t) => {
     const { tenant, retry, recordEvents } = await retriesOf(api);
@@ -224,15 +229,15 @@ t.test("event retries", async (t) => {
       { type: "lead.created", key: "marketing" },
       { type: "channel.connected", key: "embedded_signup" },
     )) as [string, string, string];
-    for (const id of [chat, lead, signup]) await updateDelivery(api, id, { state: "failed" });
+    for (const id of [chat, lead, signup]) await updateDelivery(api, id, { state: "failed", deaths: 5 });
     await configureWebhook(api, tenant, { url: null });
     t.same((await retryAll({ since: isoAgo(HOUR) })).body, { queued: 0, not_redispatched: 3 });
     await configureWebhook(api, tenant, { disabledKeys: ["chatapp"] });
     for (const dry_run of [true, false])
       t.same((await retryAll({ since: isoAgo(HOUR), dry_run })).body, { queued: 2, not_redispatched: 1 });
-    t.match(await readDelivery(api, chat), { state: "failed", is_bulk: false });
+    t.match(await readDelivery(api, chat), { state: "failed", deaths: 5, is_bulk: false });
     for (const id of [lead, signup])
-      t.match(await readDelivery(api, id), { state: "pending", is_bulk: true });
+      t.match(await readDelivery(api, id), { state: "pending", deaths: 0, is_bulk: true });
   });
 
   t.test("a bulk retry processes more than one batch", async (t) => {

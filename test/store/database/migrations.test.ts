@@ -28,6 +28,7 @@ const MIGRATION_HASHES: Record<string, string> = {
   "015_ad_grants.sql": "d4009e31eef7ca649308a78f17ded82d41522dab784e813817d96cbeec8d3d8f",
   "016_cron_overlaps.sql": "536242cfd4c50e21d3e8dc52daa7552315981f06e7ee6f465536196d9679cac4",
   "017_outcome_unknown.sql": "ec443cec63a0c379026ff6005dd9c41ff054c2d8362787937c671b0dfeb65965",
+  "018_deaths.sql": "9e267ce21b532bdeff6ed6be33a40799a4f6bbbb3dd88667048e3845648faf73",
 };
 
 t.test("concurrent runs apply each file once, and a later run applies none", async (t) => {

@@ -33,6 +33,8 @@ t.test("a claim takes due, unclaimed deliveries and leaves the others unchanged"
   const states: [boolean, Record<string, unknown>][] = [
     [true, { state: "pending" }],
     [true, { state: "retrying", attempts: 3, schedule_base: 1 }],
+    [true, { state: "pending", deaths: 1 }],
+    [false, { state: "pending", deaths: 2 }],
     [false, { state: "pending", next_attempt_at: secondsFromNow(60) }],
     [false, { state: "retrying", next_attempt_at: secondsFromNow(60) }],
     [false, { state: "in_flight", ...held }],

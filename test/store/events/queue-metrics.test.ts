@@ -30,8 +30,11 @@ t.test(
     t.same(await oldest(), second);
     await insertDueDeliveries(context, 1, { state: "retrying", next_attempt_at: third });
     t.same(await oldest(), third);
+    const fourth = secondsFromNow(-40);
+    await insertDueDeliveries(context, 1, { deaths: 3, next_attempt_at: fourth });
+    t.same(await oldest(), fourth, "a suspect waits too");
     await insertDueDeliveries(context, 2, { ...IN_FLIGHT, next_attempt_at: secondsFromNow(-60) });
-    t.same(await measureDeliveries(context.db, SINGLE_PARTITION), { oldest_due_at: third, in_flight: 2 });
+    t.same(await measureDeliveries(context.db, SINGLE_PARTITION), { oldest_due_at: fourth, in_flight: 2 });
   },
 );
 

@@ -1,6 +1,5 @@
 import { randomUUID } from "node:crypto";
 import t from "tap";
-import { MAX_ATTEMPTS } from "../../../src/delivery/retry-schedule.ts";
 import type { Queryable } from "../../../src/store/database/database.ts";
 import type { DeliveryRef } from "../../../src/store/events/delivery-refs.ts";
 import { enqueueDue, recoverDeliveries, unmarkQueued } from "../../../src/store/events/sweep-deliveries.ts";
@@ -16,7 +15,7 @@ import {
 } from "../../fixtures/events/queue-rows.ts";
 import { connectRawClient } from "../../fixtures/servers/servers.ts";
 
-const RECOVERY_OPTIONS = { deadAfter: 10_000, maxLeaseMs: 60_000, maxAttempts: MAX_ATTEMPTS };
+const LEASE_LIMITS = { deadAfter: 10_000, maxLeaseMs: 60_000 };
 const ENQUEUE_INPUT = {
   isBulk: false,
   epoch: "now",
@@ -44,69 +43,80 @@ const insertWorker = ({ db }: QueueContext, id: string, seconds: number) =>
     secondsFromNow(-seconds),
   ]);
 
-t.test("deliveries of dead dispatchers are due again, and no others are touched", async (t) => {
-  const context = await openQueueContext(t);
-  await insertWorker(context, "wrk_alive", 7);
-  await insertWorker(context, "wrk_silent", 13);
-  const cases: [string, boolean, Record<string, unknown>][] = [
-    ["worker alive", false, inFlight("wrk_alive", 40)],
-    ["worker without a heartbeat", true, inFlight("wrk_silent", 15)],
-    ["worker unknown", true, inFlight("wrk_unknown", 15)],
-    ["worker alive, lease too long", true, inFlight("wrk_alive", 70)],
-    ["worker without a heartbeat, claimed recently", false, inFlight("wrk_silent", 2)],
-    ["not claimed", false, { state: "retrying" }],
-  ];
-  const refs: DeliveryRef[] = [];
-  for (const [, , columns] of cases)
-    refs.push(...(await insertDueDeliveries(context, 1, { attempts: 2, ...columns })));
-  const before = await Promise.all(refs.map(({ id }) => readDelivery(context, id)));
-  t.equal(await recoverDeliveries(context.db, RECOVERY_OPTIONS), 3);
-  for (const [index, ref] of refs.entries()) {
-    const [name, isLost] = cases[index] as (typeof cases)[number];
-    const row = await readDelivery(context, ref.id);
-    if (!isLost) {
-      t.same(row, before[index], name);
-      t.same(await readAttempts(context, ref.id), []);
-      continue;
-    }
-    const unleased = { enqueued_at: null, worker_id: null, lease: null, claimed_at: null };
-    t.match(row, { state: "retrying", attempts: 3, last_error: "interrupted", ...unleased }, name);
-    t.ok((row.next_attempt_at as Date).getTime() <= secondsFromNow(1).getTime());
-    t.match(await readAttempts(context, ref.id), [
-      { attempt: 3, error: "interrupted", status_code: null, at: before[index]?.claimed_at },
-    ]);
-  }
-});
-
 t.test(
-  "a delivery is due immediately after each dispatcher crash and fails after the thirteenth",
+  "deliveries of dead dispatchers are due again with the same attempts, and no others are touched",
   async (t) => {
     const context = await openQueueContext(t);
-    const cases: [string, number, number, "retrying" | "failed"][] = [
-      ["the first crash", 0, 0, "retrying"],
-      ["the second crash", 1, 0, "retrying"],
-      ["the third crash", 2, 0, "retrying"],
-      ["the twelfth crash after the schedule was restarted", 14, 3, "retrying"],
-      ["the thirteenth crash", 12, 0, "failed"],
+    await insertWorker(context, "wrk_alive", 7);
+    await insertWorker(context, "wrk_silent", 13);
+    const cases: [string, boolean, Record<string, unknown>][] = [
+      ["worker alive", false, inFlight("wrk_alive", 40)],
+      ["worker without a heartbeat", true, inFlight("wrk_silent", 15)],
+      ["worker unknown", true, inFlight("wrk_unknown", 15)],
+      ["worker alive, lease too long", true, inFlight("wrk_alive", 70)],
+      ["worker without a heartbeat, claimed recently", false, inFlight("wrk_silent", 2)],
+      ["not claimed", false, { state: "retrying" }],
     ];
-    for (const [name, attempts, schedule_base, state] of cases) {
-      const columns = { ...inFlight("wrk_gone", 30), attempts, schedule_base };
-      const [ref] = (await insertDueDeliveries(context, 1, columns)) as [DeliveryRef];
-      await context.db.query(
-        `insert into attempts (client_id, id, attempt, at, duration_ms, error)
-      select $1, $2, number, now(), 0, 'interrupted' from generate_series(1, $3::integer) number`,
-        [ref.clientId, ref.id, attempts],
-      );
-      await recoverDeliveries(context.db, RECOVERY_OPTIONS);
+    const refs: DeliveryRef[] = [];
+    for (const [, , columns] of cases)
+      refs.push(...(await insertDueDeliveries(context, 1, { attempts: 2, ...columns })));
+    const before = await Promise.all(refs.map(({ id }) => readDelivery(context, id)));
+    t.same(await recoverDeliveries(context.db, LEASE_LIMITS), { released: 3, quarantined: [] });
+    for (const [index, ref] of refs.entries()) {
+      const [name, isLost] = cases[index] as (typeof cases)[number];
       const row = await readDelivery(context, ref.id);
-      t.match(row, { state, attempts: attempts + 1, last_error: "interrupted" }, name);
-      if (state === "failed") t.equal(row.next_attempt_at, null);
-      else
-        t.ok(
-          (row.next_attempt_at as Date).getTime() <= secondsFromNow(1).getTime(),
-          `${name}: due immediately`,
-        );
+      t.same(await readAttempts(context, ref.id), [], "no attempt is recorded");
+      if (!isLost) {
+        t.same(row, before[index], name);
+        continue;
+      }
+      const unleased = { enqueued_at: null, worker_id: null, lease: null, claimed_at: null };
+      const kept = { attempts: 2, schedule_base: 0 };
+      t.match(row, { state: "retrying", deaths: 1, last_error: "interrupted", ...kept, ...unleased }, name);
+      t.ok((row.next_attempt_at as Date).getTime() <= secondsFromNow(1).getTime());
     }
+  },
+);
+
+t.test(
+  "a delivery is due immediately after each of four deaths and is quarantined at the fifth",
+  async (t) => {
+    const context = await openQueueContext(t);
+    const lost = { ...inFlight("wrk_gone", 30), last_status_code: 503 };
+    const [ref] = (await insertDueDeliveries(context, 1)) as [DeliveryRef];
+    for (const deaths of [1, 2, 3, 4]) {
+      await updateDelivery(context, ref.id, lost);
+      t.same(await recoverDeliveries(context.db, LEASE_LIMITS), { released: 1, quarantined: [] });
+      const row = await readDelivery(context, ref.id);
+      t.match(row, {
+        state: "pending",
+        attempts: 0,
+        deaths,
+        last_error: "interrupted",
+        last_status_code: null,
+      });
+      t.ok(
+        (row.next_attempt_at as Date).getTime() <= secondsFromNow(1).getTime(),
+        `due after death ${deaths}`,
+      );
+    }
+    await updateDelivery(context, ref.id, lost);
+    const quarantined = [{ ...ref, deaths: 5 }];
+    t.same(await recoverDeliveries(context.db, LEASE_LIMITS), { released: 0, quarantined });
+    const failed = {
+      state: "failed",
+      attempts: 0,
+      deaths: 5,
+      last_error: "quarantined",
+      next_attempt_at: null,
+    };
+    t.match(await readDelivery(context, ref.id), { ...failed, worker_id: null, lease: null });
+    t.same(await readAttempts(context, ref.id), []);
+    t.same(
+      await recoverDeliveries(context.db, LEASE_LIMITS),
+      { released: 0, quarantined: [] },
+      "reported once",
+    );
   },
 );
 
@@ -119,21 +129,17 @@ t.test("saturated clients are skipped", async (t) => {
   t.same(await enqueueDue(context.db, ENQUEUE_INPUT), [saturated]);
 });
 
-t.test("a locked delivery or a recorded attempt does not block the recovery of others", async (t) => {
+t.test("a locked delivery does not block the recovery of others", async (t) => {
   const context = await openQueueContext(t);
-  const refs = await insertDueDeliveries(context, 3, inFlight("wrk_gone", 30));
-  const [held, recorded, plain] = refs as [DeliveryRef, DeliveryRef, DeliveryRef];
-  await context.db.query(
-    "insert into attempts (client_id, id, attempt, at, duration_ms) values ($1, $2, 1, now(), 5)",
-    [recorded.clientId, recorded.id],
-  );
+  const refs = await insertDueDeliveries(context, 2, inFlight("wrk_gone", 30));
+  const [held, other] = refs as [DeliveryRef, DeliveryRef];
   const raw = await connectRawClient(t, context.config.DATABASE_URL);
   await raw.query("begin");
   await raw.query("select 1 from deliveries where id = $1 for update", [held.id]);
-  t.equal(await recoverDeliveries(context.db, RECOVERY_OPTIONS), 2);
+  t.match(await recoverDeliveries(context.db, LEASE_LIMITS), { released: 1 });
   await raw.query("commit");
-  for (const { id } of [recorded, plain]) t.match(await readDelivery(context, id), { state: "retrying" });
-  t.match(await readDelivery(context, held.id), { state: "in_flight" });
+  t.match(await readDelivery(context, other.id), { state: "pending", deaths: 1 });
+  t.match(await readDelivery(context, held.id), { state: "in_flight", deaths: 0 });
 });
 
 const lockDeliveries = (tx: Queryable) => lockSweep(tx, "deliveries");
@@ -163,6 +169,10 @@ t.test("due deliveries that are not in the queue are enqueued, whatever the reas
     ["enqueued in an epoch that sorts later", true, queued("z", 1)],
     ["enqueued long ago", true, queued("now", 25)],
     ["enqueued just now", false, queued("now", 10)],
+    ["one death", true, { deaths: 1 }],
+    ["a suspect", false, { deaths: 2 }],
+    ["a suspect enqueued long ago", false, { deaths: 2, ...queued("now", 25) }],
+    ["a suspect enqueued in an earlier Redis epoch", false, { deaths: 2, ...queued("an earlier one", 1) }],
     ["not due yet", false, { next_attempt_at: secondsFromNow(60) }],
     ["bulk", false, { is_bulk: true }],
     ["in flight", false, inFlight("wrk_1", 30)],
@@ -181,8 +191,9 @@ t.test("due deliveries that are not in the queue are enqueued, whatever the reas
   }
   t.same(await enqueueDue(context.db, ENQUEUE_INPUT), [], "enqueued once");
   const bulk = await enqueueDue(context.db, { ...ENQUEUE_INPUT, isBulk: true });
-  t.same(idsOf(bulk), [refs[7]?.id], "the bulk lane is separate");
-  t.same(bulk[0], refs[7], "each ref has its client and its event");
+  const bulkRef = refs[cases.findIndex(([name]) => name === "bulk")];
+  t.same(idsOf(bulk), [bulkRef?.id], "the bulk lane is separate");
+  t.same(bulk[0], bulkRef, "each ref has its client and its event");
 });
 
 t.test("the oldest are enqueued first, up to the limit, and the groups take turns", async (t) => {

@@ -3,29 +3,28 @@ import { setMaxListeners } from "node:events";
 import type { Parking } from "../../../src/queue/parking.ts";
 import type { EventLane } from "../../../src/queue/streams.ts";
 import { retryUntil } from "../../../src/runtime/async/retry-until.ts";
-import { MAX_START_DELAY_MS } from "../../../src/runtime/deadlines.ts";
 import { SECOND } from "../../../src/runtime/durations.ts";
 import type { Log } from "../../../src/runtime/logging/log.ts";
 import { createOutageLogger } from "../../../src/runtime/logging/outage-logger.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import { type ClaimedDelivery, claimDeliveries } from "../../../src/store/events/claim-deliveries.ts";
 import type { DeliveryRef } from "../../../src/store/events/delivery-refs.ts";
-import type { DeliveryFinish } from "../../../src/store/events/finish-deliveries.ts";
-import type { BatchWriter } from "../batch-writer.ts";
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import type { InFlight } from "../stream-consumer.ts";
-import { type DeliveryOutcome, postponed } from "./outcomes.ts";
+import { type AttemptParts, attemptClaimed, type Claim } from "./attempt-claimed.ts";
 import { createParkedDeliveries } from "./parked-deliveries.ts";
 import { createStartPacer } from "./start-pacer.ts";
+import { createSuspects } from "./suspects.ts";
 
 /**
  * A delivery is parked, because its client used its share of slots, or it holds a slot while it is claimed, started and
- * finished. `dispatch` parks or claims it, `start` starts claimed rows in turn, `finish` writes the outcome; then the
- * slot is released and the client's next delivery unparked. After `stop`, and MAX_START_DELAY_MS after the claim, a row
- * that has not started is due again without an attempt. `abort` aborts open requests, which do not count either.
+ * finished. `dispatch` parks or claims it, `start` starts claimed rows in turn, `attemptClaimed` writes the outcome; then
+ * the slot is released and the client's next delivery unparked. After `stop`, a row that has not started is due again
+ * without an attempt. `abort` aborts open requests, which do not count either. A suspect holds no slot:
+ * `deliverSuspects` claims and finishes one at a time.
  */
 
-interface DeliveriesParts {
+interface DeliveriesParts extends Pick<AttemptParts, "batchWriter" | "deliver" | "record"> {
   /** This dispatcher's id in the rows. */
   worker: string;
   db: Database;
@@ -34,16 +33,9 @@ interface DeliveriesParts {
   isAlive(): boolean;
   limiter: ConcurrencyLimiter<EventLane>;
   parking: Parking;
-  batchWriter: BatchWriter<DeliveryFinish>;
-  deliver(row: ClaimedDelivery, signal: AbortSignal): Promise<DeliveryOutcome>;
-  record(row: ClaimedDelivery, result: DeliveryOutcome): void;
 }
 
-interface Claim {
-  lane: EventLane;
-  lease: string;
-  claimedAt: number;
-}
+type LaneClaim = Claim & { lane: EventLane };
 
 export type InFlightDeliveries = ReturnType<typeof createInFlightDeliveries>;
 
@@ -53,6 +45,7 @@ export function createInFlightDeliveries(parts: DeliveriesParts) {
   setMaxListeners(0, stopping.signal, aborting.signal); // one listener per call, which is no leak
   const running = new Set<Promise<void>>();
   const pacer = createStartPacer();
+  const attemptParts = { ...parts, pacer, stopping: stopping.signal, aborting: aborting.signal };
   const retry = createRetry(log, stopping.signal);
   const parked = createParkedDeliveries({
     ...parts,
@@ -83,23 +76,22 @@ export function createInFlightDeliveries(parts: DeliveriesParts) {
   }
 
   /** Starts the rows one by one: after a crash, deliveries whose outcome is not written yet are repeated. */
-  async function start(rows: readonly ClaimedDelivery[], claim: Claim): Promise<void> {
+  async function start(rows: readonly ClaimedDelivery[], claim: LaneClaim): Promise<void> {
     for (const [index, row] of rows.entries()) {
       const turn = pacer.waitForTurn(index);
       if (turn) await turn;
       await batchWriter.waitForDrain();
-      const isLate = performance.now() - claim.claimedAt > MAX_START_DELAY_MS;
-      const shouldStart = !isLate && !stopping.signal.aborted;
-      run(row, claim, shouldStart ? attempt(row, claim) : finish(row, claim, postponed(row, 0)));
+      run(row, claim);
     }
   }
 
-  function run({ client_id: clientId }: ClaimedDelivery, { lane }: Claim, work: Promise<void>): void {
+  function run(row: ClaimedDelivery, claim: LaneClaim): void {
+    const [{ client_id: clientId }, { lane }] = [row, claim];
     const onEnd = () => {
       limiter.release(lane, clientId);
       if (parked.has(lane, clientId)) void parked.unpark(lane, clientId);
     };
-    void track(work.finally(onEnd));
+    void track(attemptClaimed(attemptParts, row, claim).finally(onEnd));
   }
 
   function track(work: Promise<void>): Promise<void> {
@@ -107,31 +99,25 @@ export function createInFlightDeliveries(parts: DeliveriesParts) {
     return work.finally(() => running.delete(work));
   }
 
-  async function attempt(row: ClaimedDelivery, claim: Claim): Promise<void> {
-    const result = await pacer.track(parts.deliver(row, aborting.signal));
-    parts.record(row, result);
-    await finish(row, claim, result);
-  }
-
-  const finish = (row: ClaimedDelivery, { lease }: Claim, result: DeliveryOutcome): Promise<void> =>
-    batchWriter.finish(toFinish(row, lease, result));
+  const suspects = createSuspects({
+    worker,
+    db,
+    canClaim: () => parts.isAlive() && !stopping.signal.aborted,
+    waitForDrain: batchWriter.waitForDrain,
+    deliver: (row, claim) => track(attemptClaimed(attemptParts, row, claim)),
+  });
 
   const inFlight: InFlight = {
     count: () => running.size,
     stop: () => stopping.abort(),
     async drain() {
-      while (running.size + parked.running().length > 0) await Promise.all([...running, ...parked.running()]);
+      const allRunning = () => [...running, ...parked.running(), ...suspects.running()];
+      while (allRunning().length > 0) await Promise.all(allRunning());
     },
     abort: () => aborting.abort(),
     abandonWrites: () => batchWriter.abandon(),
   };
-  return { dispatch, unpark: parked.unpark, ...inFlight };
-}
-
-function toFinish(row: ClaimedDelivery, lease: string, result: DeliveryOutcome): DeliveryFinish {
-  const { client_id, id, schedule_base } = row;
-  const { outcome, fault, ...columns } = result;
-  return { client_id, id, lease, schedule_base, ...columns };
+  return { dispatch, unpark: parked.unpark, deliverSuspects: suspects.deliverDue, ...inFlight };
 }
 
 /** Retries a statement until it succeeds; undefined when the process stops first. */

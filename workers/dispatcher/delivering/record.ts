@@ -3,6 +3,7 @@ import { SECOND } from "../../../src/runtime/durations.ts";
 import type { Log } from "../../../src/runtime/logging/log.ts";
 import type { Metrics } from "../../../src/runtime/metrics/metrics.ts";
 import type { ClaimedDelivery } from "../../../src/store/events/claim-deliveries.ts";
+import type { QuarantinedDelivery } from "../../../src/store/events/sweep-deliveries.ts";
 import type { DeliveryOutcome } from "./outcomes.ts";
 
 /** Logs and counts each attempt. */
@@ -28,3 +29,11 @@ export function createAttemptRecorder(log: Log, metrics: Metrics) {
     });
   };
 }
+
+/** Logs and counts each delivery that failed because its dispatchers died. */
+export const createQuarantineRecorder =
+  (log: Log, metrics: Metrics) =>
+  ({ clientId: client, id: event_id, deaths }: QuarantinedDelivery): void => {
+    metrics.deliveries.inc({ state: "failed" });
+    log.error("delivery.quarantined", { client, event_id, deaths });
+  };

@@ -1,10 +1,14 @@
-import { MAX_ATTEMPTS } from "../../../src/delivery/retry-schedule.ts";
 import type { Parking } from "../../../src/queue/parking.ts";
 import { EVENT_LANES, type EventLane, type Streams } from "../../../src/queue/streams.ts";
 import { STRANDED_AFTER_MS } from "../../../src/runtime/deadlines.ts";
 import type { Queryable } from "../../../src/store/database/database.ts";
 import type { DeliveryRef } from "../../../src/store/events/delivery-refs.ts";
-import { enqueueDue, recoverDeliveries, unmarkQueued } from "../../../src/store/events/sweep-deliveries.ts";
+import {
+  enqueueDue,
+  type QuarantinedDelivery,
+  recoverDeliveries,
+  unmarkQueued,
+} from "../../../src/store/events/sweep-deliveries.ts";
 import { LEASE_LIMITS } from "../../../src/store/processes/workers.ts";
 import {
   MAX_BATCH_ROWS,
@@ -16,6 +20,8 @@ import {
 
 export interface DeliverySweepParts extends SweepParts {
   parking: Pick<Parking, "saturatedClients">;
+  /** Called for each delivery that failed because its dispatchers died. */
+  onQuarantined(delivery: QuarantinedDelivery): void;
 }
 
 interface Capacity {
@@ -31,12 +37,18 @@ export const sweepDeliveries = (parts: DeliverySweepParts): Promise<void> =>
 const deliverySweep = (parts: DeliverySweepParts): QueueSweep<Capacity, DeliveryRef> => ({
   queue: "deliveries",
   readCapacity: () => readCapacity(parts),
-  recover: async (tx) => ({
-    counts: { count: await recoverDeliveries(tx, { ...LEASE_LIMITS, maxAttempts: MAX_ATTEMPTS }) },
-  }),
+  recover: (tx) => recover(tx, parts),
   enqueue: (tx, capacity) => enqueue(tx, parts.streams, capacity),
   unmark: (refs) => unmarkQueued(parts.db, refs),
 });
+
+async function recover(tx: Queryable, { onQuarantined }: DeliverySweepParts) {
+  const { released, quarantined } = await recoverDeliveries(tx, LEASE_LIMITS);
+  return {
+    counts: { released, quarantined: quarantined.length },
+    afterCommit: () => quarantined.forEach(onQuarantined),
+  };
+}
 
 async function readCapacity({ streams, parking }: DeliverySweepParts): Promise<Capacity> {
   const [epoch, depths, events, bulk] = await Promise.all([

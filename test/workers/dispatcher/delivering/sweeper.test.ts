@@ -4,7 +4,9 @@ import { createParking } from "../../../../src/queue/parking.ts";
 import type { RedisClient } from "../../../../src/queue/redis.ts";
 import { createStreams, type Streams } from "../../../../src/queue/streams.ts";
 import { MINUTE } from "../../../../src/runtime/durations.ts";
+import { createMetrics } from "../../../../src/runtime/metrics/metrics.ts";
 import type { DeliveryRef } from "../../../../src/store/events/delivery-refs.ts";
+import { createQuarantineRecorder } from "../../../../workers/dispatcher/delivering/record.ts";
 import {
   type DeliverySweepParts,
   sweepDeliveries,
@@ -25,9 +27,17 @@ async function open(t: Test, redis?: RedisClient) {
   const context = await openQueueContext(t);
   const client = redis ?? (await connectRedis(t));
   const [streams, parking] = [createStreams(client, 1), createParking(client, 1)];
-  const { log, events } = captureLog();
-  const parts: DeliverySweepParts = { db: context.db, streams, parking, log, aliveForMs: () => MINUTE };
-  return { context, streams, parts, events };
+  const { log, lines, events } = captureLog();
+  const metrics = createMetrics("dispatcher");
+  const parts: DeliverySweepParts = {
+    db: context.db,
+    streams,
+    parking,
+    log,
+    aliveForMs: () => MINUTE,
+    onQuarantined: createQuarantineRecorder(log, metrics),
+  };
+  return { context, streams, parts, lines, events, metrics };
 }
 
 const ORPHAN = {
@@ -43,8 +53,21 @@ t.test("a worker with a recent heartbeat gap does not reclaim rows of others", a
   await sweepDeliveries({ ...parts, aliveForMs: () => 9_999 });
   t.match(await readDelivery(context, ref.id), { state: "in_flight", worker_id: "wrk_gone" });
   await sweepDeliveries({ ...parts, aliveForMs: () => 10_000 });
-  t.match(await readDelivery(context, ref.id), { state: "retrying", attempts: 1, enqueued_at: Date });
+  t.match(await readDelivery(context, ref.id), { state: "pending", deaths: 1, enqueued_at: Date });
   t.same(events(), ["sweep.reclaimed"]);
+});
+
+t.test("a sweep whose transaction is repeated logs and counts a quarantined delivery once", async (t) => {
+  const { context, parts, lines, metrics } = await open(t);
+  const [ref] = (await insertDueDeliveries(context, 1, { ...ORPHAN, deaths: 4 })) as [DeliveryRef];
+  await insertDueDeliveries(context, 2, ORPHAN);
+  await sweepDeliveries({ ...parts, db: withRepeatedTransactions(context.db) });
+  t.match(lines, [
+    { level: "error", event: "delivery.quarantined", client: ref.clientId, event_id: ref.id, deaths: 5 },
+    { level: "warn", event: "sweep.reclaimed", released: 2, quarantined: 1 },
+  ]);
+  t.equal(lines.length, 2);
+  t.match(await metrics.text(), /herald_deliveries_total\{state="failed",process="dispatcher"\} 1/);
 });
 
 t.test("a sweep whose transaction is repeated logs what it reclaimed once", async (t) => {
@@ -84,7 +107,7 @@ t.test("the sweep reclaims rows while Redis is unavailable, and marks none as qu
   const [orphan] = (await insertDueDeliveries(context, 1, ORPHAN)) as [DeliveryRef];
   const [due] = (await insertDueDeliveries(context, 1)) as [DeliveryRef];
   await sweepDeliveries(parts);
-  t.match(await readDelivery(context, orphan.id), { state: "retrying", enqueued_at: null });
+  t.match(await readDelivery(context, orphan.id), { state: "pending", deaths: 1, enqueued_at: null });
   t.match(await readDelivery(context, due.id), { state: "pending", enqueued_at: null });
 });
 

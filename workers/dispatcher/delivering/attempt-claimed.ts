@@ -1,0 +1,45 @@
+import { MAX_START_DELAY_MS } from "../../../src/runtime/deadlines.ts";
+import type { ClaimedDelivery } from "../../../src/store/events/claim-deliveries.ts";
+import type { DeliveryFinish } from "../../../src/store/events/finish-deliveries.ts";
+import type { BatchWriter } from "../batch-writer.ts";
+import { type DeliveryOutcome, postponed } from "./outcomes.ts";
+import type { StartPacer } from "./start-pacer.ts";
+
+/** The lease of a claimed delivery, and when it was requested, in milliseconds of a monotonic clock. */
+export interface Claim {
+  lease: string;
+  claimedAt: number;
+}
+
+export interface AttemptParts {
+  batchWriter: BatchWriter<DeliveryFinish>;
+  pacer: StartPacer;
+  /** Aborted when no further call may start. */
+  stopping: AbortSignal;
+  /** Aborted when open calls must end. */
+  aborting: AbortSignal;
+  deliver(row: ClaimedDelivery, signal: AbortSignal): Promise<DeliveryOutcome>;
+  record(row: ClaimedDelivery, result: DeliveryOutcome): void;
+}
+
+/**
+ * Attempts a claimed delivery; resolves when its outcome is written or abandoned. When the process stops, or
+ * MAX_START_DELAY_MS have passed since the claim, the delivery is due again without an attempt.
+ */
+export async function attemptClaimed(
+  { batchWriter, pacer, stopping, aborting, deliver, record }: AttemptParts,
+  row: ClaimedDelivery,
+  { lease, claimedAt }: Claim,
+): Promise<void> {
+  const isLate = performance.now() - claimedAt > MAX_START_DELAY_MS;
+  if (isLate || stopping.aborted) return batchWriter.finish(toFinish(row, lease, postponed(row, 0)));
+  const result = await pacer.track(deliver(row, aborting));
+  record(row, result);
+  await batchWriter.finish(toFinish(row, lease, result));
+}
+
+function toFinish(row: ClaimedDelivery, lease: string, result: DeliveryOutcome): DeliveryFinish {
+  const { client_id, id, schedule_base } = row;
+  const { outcome, fault, ...columns } = result;
+  return { client_id, id, lease, schedule_base, ...columns };
+}
