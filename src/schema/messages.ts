@@ -37,7 +37,7 @@ const messageError = object(
   {
     code: Type.Union([Type.Integer(), Type.String()], {
       description:
-        "The platform's error number, or one of Herald's codes: outcome_unknown, channel_disconnected, expired, internal",
+        "The platform's error number, or one of Herald's codes: outcome_unknown, channel_disconnected, expired, quarantined, internal",
       examples: [131026],
     }),
     title: nullable(Type.String({ examples: ["Message undeliverable"] })),

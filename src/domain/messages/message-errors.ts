@@ -34,4 +34,10 @@ export const EXPIRED = messageError(
   `The message could not be sent within ${SEND_TTL_MS / HOUR} hours of its acceptance`,
 );
 
+export const QUARANTINED = messageError(
+  "quarantined",
+  "Quarantined",
+  "Several dispatchers stopped unexpectedly before they sent the message; it was not sent",
+);
+
 export const NOT_BUILT = messageError("internal", "Internal error", "The message could not be built");

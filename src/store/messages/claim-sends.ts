@@ -1,6 +1,7 @@
 import { SEND_CLAIM_AHEAD_MS } from "../../runtime/deadlines.ts";
 import { type Queryable, sql } from "../database/database.ts";
 import { sortById } from "../events/delivery-refs.ts";
+import { IS_NOT_SUSPECT } from "../processes/deaths.ts";
 import { TO_BE_SENT_STATES, UNSETTLED_STATUSES } from "./lifecycle.ts";
 
 /** Everything here spans all clients: the queue of outbound messages. */
@@ -77,6 +78,7 @@ export interface ClaimedSend {
 /**
  * A send whose channel is not connected or that has expired is marked as not enqueued. A send whose message a
  * status webhook has settled is deleted; `unknown` is not settled: its dispatcher reported a failure since.
+ * A suspect is claimed only while the sweep has enqueued it, which it does with one suspect at a time.
  */
 const CLAIM = sql(`
   with settled as (
@@ -104,6 +106,7 @@ const CLAIM = sql(`
       s.state = 'waiting'
       and s.next_attempt_at <= now() + $6 * interval '1 millisecond'
       and s.expires_at > now()
+      and (s.${IS_NOT_SUSPECT} or s.enqueued_at is not null)
       or s.state = 'in_hand' and s.lease = $4
     )
     returning

@@ -1,4 +1,5 @@
 import { type Queryable, sql } from "../database/database.ts";
+import { IS_QUARANTINED } from "../processes/deaths.ts";
 import { UNLEASED_STATES, UNSETTLED_STATUSES } from "./lifecycle.ts";
 import { SETTLED_COLUMNS, type SettledSend, sendingStep } from "./settled-sends.ts";
 
@@ -53,6 +54,8 @@ const FAIL_DISCONNECTED = [
   "s.state = 'behind'",
 ].map((condition) => sql(failStatement(`${condition} and c.status = 'disconnected'`, "$1")));
 
+const FAIL_QUARANTINED = sql(failStatement(`s.state = 'waiting' and s.${IS_QUARANTINED}`, "$1"));
+
 /** Fails unknown sends whose status did not arrive in time. */
 export const failUnknown = (tx: Queryable, error: string): Promise<SettledSend[]> =>
   tx.query<SettledSend>(FAIL_UNKNOWN, [error]);
@@ -70,3 +73,7 @@ export async function failDisconnected(tx: Queryable, error: string): Promise<Se
     failed.push(...(await tx.query<SettledSend>(statement, [error])));
   return failed;
 }
+
+/** Fails sends whose dispatchers died before they sent anything. */
+export const failQuarantined = (tx: Queryable, error: string): Promise<SettledSend[]> =>
+  tx.query<SettledSend>(FAIL_QUARANTINED, [error]);

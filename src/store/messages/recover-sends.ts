@@ -4,10 +4,16 @@ import { SETTLED_COLUMNS, type SettledSend, sendingStep } from "./settled-sends.
 
 /** Everything here spans all clients: it recovers sends that a dead dispatcher had claimed. */
 
-/** A send whose request was not written is due again immediately. */
+/** A send whose request was not written is due again immediately and counts the death of its dispatcher. */
 const REQUEUE_UNSTARTED = sql(`
   update sends s
-  set state = 'waiting', enqueued_at = null, worker_id = null, lease = null, claimed_at = null
+  set
+    state = 'waiting',
+    deaths = s.deaths + 1,
+    enqueued_at = null,
+    worker_id = null,
+    lease = null,
+    claimed_at = null
   where s.state = 'in_hand'
   and s.sending_at is null
   and ${isLeaseExpired("s")}

@@ -1,5 +1,6 @@
 import { RECONNECT_CHECK_MS } from "../../runtime/deadlines.ts";
 import { type Queryable, sql } from "../database/database.ts";
+import { IS_NOT_QUARANTINED, IS_NOT_SUSPECT, IS_SUSPECT } from "../processes/deaths.ts";
 import type { SendRef } from "./claim-sends.ts";
 
 /** Everything here spans all clients: it re-queues due sends, including those of dead dispatchers. */
@@ -49,18 +50,37 @@ export async function resumeSends(tx: Queryable, clientId: string, channelId: st
   await tx.query(RESUME, [channelId, clientId]);
 }
 
-const selectDue = (condition: string, order: string) => `
+const selectConnected = (condition: string) => `
     select s.client_id, s.id
     from sends s
     join channels c on c.id = s.channel_id and c.status = 'connected'
     where s.state = 'waiting'
     and s.next_attempt_at <= now()
+    and ${condition}`;
+
+const selectDue = (condition: string, order: string) => `${selectConnected(`s.${IS_NOT_SUSPECT}`)}
     and ${condition}
     order by ${order}
     limit $3
     for update of s skip locked`;
 
-/** Selects sends never enqueued, enqueued in another Redis epoch, or enqueued long ago and not claimed. */
+/** SQL: true for a send that was enqueued in this Redis epoch and may still be in a stream. */
+const isInStream = (send: string) =>
+  `(${send}.queue_epoch = $1 and ${send}.enqueued_at >= now() - $2 * interval '1 millisecond') is true`;
+
+/** One suspect at a time, over all dispatchers, so that none adds its deaths to another. */
+const SELECT_SUSPECT = `${selectConnected(`s.${IS_SUSPECT} and s.${IS_NOT_QUARANTINED}`)}
+    and not exists (
+      select
+      from sends other
+      where other.${IS_SUSPECT}
+      and (other.state = 'in_hand' or other.state = 'waiting' and ${isInStream("other")})
+    )
+    order by s.next_attempt_at
+    limit 1
+    for update of s skip locked`;
+
+/** Selects sends never enqueued, enqueued in another Redis epoch, or enqueued long ago; and one suspect. */
 const ENQUEUE = sql(`
   with never as materialized (${selectDue("s.enqueued_at is null", "s.next_attempt_at")}
   ),
@@ -73,6 +93,8 @@ const ENQUEUE = sql(`
     "s.enqueued_at",
   )}
   ),
+  suspect as materialized (${SELECT_SUSPECT}
+  ),
   chosen as (
     select client_id, id from never
     union all
@@ -81,6 +103,8 @@ const ENQUEUE = sql(`
     select client_id, id from after_epoch
     union all
     select client_id, id from stranded
+    union all
+    select client_id, id from suspect
   )
   update sends s
   set enqueued_at = now(), queue_epoch = $1

@@ -4,6 +4,7 @@ import {
   EXPIRED,
   type MessageError,
   OUTCOME_UNKNOWN,
+  QUARANTINED,
 } from "../../../src/domain/messages/message-errors.ts";
 import { messageStatus, sendResult } from "../../../src/domain/messages/message-events.ts";
 import { deferUntilCommit, type QueueNotifier } from "../../../src/queue/queue-notifier.ts";
@@ -11,7 +12,12 @@ import type { Streams } from "../../../src/queue/streams.ts";
 import { STRANDED_AFTER_MS } from "../../../src/runtime/deadlines.ts";
 import type { Queryable } from "../../../src/store/database/database.ts";
 import { type SendRef, unmarkQueuedSends } from "../../../src/store/messages/claim-sends.ts";
-import { failDisconnected, failExpired, failUnknown } from "../../../src/store/messages/expire-sends.ts";
+import {
+  failDisconnected,
+  failExpired,
+  failQuarantined,
+  failUnknown,
+} from "../../../src/store/messages/expire-sends.ts";
 import { markSendsUnknown, requeueUnstartedSends } from "../../../src/store/messages/recover-sends.ts";
 import { releaseAllSends } from "../../../src/store/messages/send-order.ts";
 import type { SettledSend } from "../../../src/store/messages/settled-sends.ts";
@@ -77,13 +83,14 @@ const OUTCOME_BY_STATUS: Readonly<Record<string, "unknown" | "rejected">> = {
   failed: "rejected",
 };
 
-/** Fails sends that waited too long for a status, a channel or their turn; releases later sends to the same people. */
+/** Fails sends that waited too long for a status, a channel or their turn, or are quarantined; releases later sends to the same people. */
 async function settle(tx: Queryable, { notifier, onAbandoned }: SendSweepParts) {
   const [unconnected, expired] = [JSON.stringify(CHANNEL_DISCONNECTED), JSON.stringify(EXPIRED)];
   const unknown = await failUnknown(tx, JSON.stringify(OUTCOME_UNKNOWN));
   const unsent = [
     ...(await failExpired(tx, { expired, unconnected })),
     ...(await failDisconnected(tx, unconnected)),
+    ...(await failQuarantined(tx, JSON.stringify(QUARANTINED))),
   ];
   const events = [
     ...unknown.map(toFailedEvent),

@@ -37,6 +37,14 @@ t.test("recovery of sends", async (t) => {
     t.same([row.attempts, callsTo(to)], [1, 1]);
   });
 
+  t.test("sends whose dispatchers died twice are each sent once", async (t) => {
+    const recipients = ["5511900000011", "5511900000012"];
+    const messages = recipients.map((to) => ({ to, sendColumns: { ...expiredLease(), deaths: 1 } }));
+    for (const id of await queueMessages(context, context, ...messages))
+      await untilMessage(context, id, { status: "accepted" });
+    t.same(recipients.map(callsTo), [1, 1]);
+  });
+
   t.test(
     "a dead dispatcher's send with a started request becomes unknown and is not sent again",
     async (t) => {

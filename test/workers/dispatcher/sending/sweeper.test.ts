@@ -2,9 +2,10 @@ import { randomUUID } from "node:crypto";
 import t, { type Test } from "tap";
 import { createStreams } from "../../../../src/queue/streams.ts";
 import { MINUTE } from "../../../../src/runtime/durations.ts";
+import { claimSends } from "../../../../src/store/messages/claim-sends.ts";
 import { type SendSweepParts, sweepSends } from "../../../../workers/dispatcher/sending/sweeper.ts";
 import { captureLog } from "../../../fixtures/captured-log.ts";
-import { startApi } from "../../../fixtures/http/api.ts";
+import { type Api, startApi } from "../../../fixtures/http/api.ts";
 import { insertMessage, insertSend, readMessageState } from "../../../fixtures/messages/message-rows.ts";
 import { connectRedis } from "../../../fixtures/servers/redis.ts";
 import { withRepeatedTransactions } from "../../../fixtures/servers/statements.ts";
@@ -33,19 +34,24 @@ async function open(t: Test) {
     await insertSend(api, tenant, { id, channel_id, ...columns });
     return id;
   };
-  return { api, parts, insert, events, abandoned, notified };
+  return { api, tenant, channel_id, parts, insert, events, abandoned, notified };
 }
+
+/** Columns of a send that a dead dispatcher claimed and did not begin to send. */
+const unstarted = () => ({
+  state: "in_hand",
+  worker_id: "wrk_gone",
+  lease: randomUUID(),
+  claimed_at: new Date(Date.now() - MINUTE),
+});
+
+const readSend = async ({ db }: Pick<Api, "db">, id: string): Promise<Record<string, unknown> | undefined> =>
+  (await db.query<Record<string, unknown>>("select * from sends where id = $1", [id]))[0];
 
 t.test("a sweep whose transaction is repeated abandons, logs and notifies once", async (t) => {
   const { api, parts, insert, events, abandoned, notified } = await open(t);
   const expired = await insert({ expires_at: new Date(Date.now() - 1_000) });
-  const interrupted = await insert({
-    state: "in_hand",
-    worker_id: "wrk_gone",
-    lease: randomUUID(),
-    claimed_at: new Date(Date.now() - MINUTE),
-    sending_at: new Date(),
-  });
+  const interrupted = await insert({ ...unstarted(), sending_at: new Date() });
   await sweepSends(parts);
   t.same(abandoned, [[expired, "expired"]]);
   t.same(events(), ["sweep.reclaimed"]);
@@ -53,4 +59,52 @@ t.test("a sweep whose transaction is repeated abandons, logs and notifies once",
   t.match(await readMessageState(api, interrupted), { status: "unknown" });
   t.equal(new Set(notified).size, notified.length);
   t.equal((await api.db.query("select 1 from events")).length, 3, "two results and one status");
+});
+
+t.test(
+  "a send counts the death of each dispatcher that did not begin it and fails at the fifth",
+  async (t) => {
+    const { api, parts, insert, abandoned } = await open(t);
+    const [first, last] = [await insert(unstarted()), await insert({ ...unstarted(), deaths: 4 })];
+    await sweepSends(parts);
+    t.match(await readSend(api, first), { state: "waiting", deaths: 1, attempts: 0, lease: null });
+    t.equal(await readSend(api, last), undefined);
+    t.match(await readMessageState(api, last), { status: "failed", error: { code: "quarantined" } });
+    t.same(abandoned, [[last, "quarantined"]]);
+    const events = await api.db.query("select type from events where message_id = $1 order by type", [last]);
+    t.same(events, [{ type: "message.send_result" }, { type: "message.status" }]);
+  },
+);
+
+t.test("the sweep queues one suspect at a time, the one that has been due longest first", async (t) => {
+  const { api, tenant, channel_id, parts, insert } = await open(t);
+  const due = (seconds: number) => ({ deaths: 2, next_attempt_at: new Date(Date.now() - seconds * 1_000) });
+  const [second, first] = [await insert(due(10)), await insert(due(20))];
+  const other = await insert({ deaths: 1 });
+  const claim = async (...ids: string[]) => {
+    const refs = ids.map((id) => ({ clientId: tenant.id, id, channelId: channel_id }));
+    const lease = { token: randomUUID(), worker: "wrk_1" };
+    return (await claimSends(api.db, refs, lease)).map(({ id }) => id);
+  };
+  const listQueued = async () => {
+    await sweepSends(parts);
+    const rows = await api.db.query<{ id: string }>(
+      "select id from sends where enqueued_at is not null order by id",
+    );
+    return rows.map(({ id }) => id);
+  };
+  t.same(await listQueued(), [first, other].sort());
+  t.same(await claim(second), [], "an old stream entry does not start a suspect out of turn");
+  t.same(await listQueued(), [first, other].sort(), "the first one is still in the stream");
+  t.same((await claim(first, second, other)).sort(), [first, other].sort());
+  t.same(await listQueued(), [first, other].sort(), "the first one is in flight");
+  await api.db.query("delete from sends where id = $1", [first]);
+  t.same(await listQueued(), [second, other].sort());
+  await api.db.query("update sends set enqueued_at = now() - interval '1 minute' where id = $1", [second]);
+  await listQueued();
+  const { enqueued_at } = (await readSend(api, second)) as { enqueued_at: Date };
+  t.ok(
+    enqueued_at.getTime() > Date.now() - MINUTE / 2,
+    "a suspect that no dispatcher claimed is queued again",
+  );
 });
