@@ -1,8 +1,12 @@
+import type { Claimant } from "../../src/store/processes/cron-runs.ts";
+
 export interface JobTick {
   /** The time at which the tick was due, also when the run repeats that of a dead scheduler. */
   scheduledAt: Date;
   /** Aborted on shutdown. A run that stops early throws; another scheduler repeats it from the start. */
   signal: AbortSignal;
+  /** The scheduler that runs the job, for the claims of its units of work. */
+  claimant: Claimant;
 }
 
 /** A run failed for a reason outside this service: logged with its counts and without a stack. */

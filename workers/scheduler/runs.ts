@@ -3,9 +3,9 @@ import type { Fields, Log } from "../../src/runtime/logging/log.ts";
 import type { Database } from "../../src/store/database/database.ts";
 import {
   type Claim,
+  type Claimant,
   claimTick,
   finishRun,
-  type Tick,
   takeOverRuns,
   type UnfinishedRun,
 } from "../../src/store/processes/cron-runs.ts";
@@ -40,6 +40,9 @@ interface Run {
   extraFields: Fields;
 }
 
+/** A tick, and this scheduler as it was when it claimed the tick. */
+type ClaimedTick = Omit<JobTick, "signal">;
+
 interface RunOutcome {
   outcome: TickOutcome;
   fields: Fields;
@@ -55,17 +58,17 @@ export function createRuns(parts: RunsParts) {
   setMaxListeners(0, stopping.signal); // each step of a job may add a listener, which is no leak
 
   /** After a database outage every scheduler looks dead: one with a gap itself first waits for the others' heartbeats. */
-  const claimant = () => ({
+  const claimant = (): Claimant => ({
     worker: id,
     deadAfter: parts.aliveForMs() < parts.deadAfter ? null : parts.deadAfter,
   });
   const activeRunOf = (job: string) => [...activeRuns].find((run) => run.job === job);
 
   async function onTick(job: Job, scheduledAt: Date): Promise<void> {
-    const tick = { job: job.name, scheduledAt };
+    const [tick, self] = [{ job: job.name, scheduledAt }, claimant()];
     let claim: Claim | undefined;
     try {
-      claim = await claimTick(db, tick, { ...claimant(), inFlight: activeRunOf(job.name)?.scheduledAt });
+      claim = await claimTick(db, tick, { ...self, inFlight: activeRunOf(job.name)?.scheduledAt });
     } catch (error) {
       return recordTick(tick, "not_claimed", { err: error });
     }
@@ -77,31 +80,34 @@ export function createRuns(parts: RunsParts) {
         error: "abandoned",
         worker: unfinishedRun.worker,
       });
-    await run(job, scheduledAt);
+    await run(job, { scheduledAt, claimant: self });
   }
 
   /** Takes over the runs of dead schedulers. */
   async function checkPeers(): Promise<void> {
     const idleJobs = jobs.filter(({ name }) => !activeRunOf(name)).map(({ name }) => name);
-    for (const { isOld, worker, ...tick } of await takeOverRuns(db, idleJobs, claimant())) {
-      const job = jobs.find(({ name }) => name === tick.job) as Job;
-      if (isOld) recordTick(tick, "failed", { error: "abandoned", worker });
-      else void track(takeOver(job, tick, worker));
+    const self = claimant();
+    for (const { isOld, worker, job: name, scheduledAt } of await takeOverRuns(db, idleJobs, self)) {
+      const job = jobs.find((job) => job.name === name) as Job;
+      if (isOld) recordTick({ job: name, scheduledAt }, "failed", { error: "abandoned", worker });
+      else void track(takeOver(job, { scheduledAt, claimant: self }, worker));
     }
   }
 
-  async function takeOver(job: Job, { scheduledAt }: Tick, worker: string): Promise<void> {
+  async function takeOver(job: Job, tick: ClaimedTick, worker: string): Promise<void> {
+    const { scheduledAt } = tick;
     log.warn("cron.taken_over", { job: job.name, scheduled_at: scheduledAt, worker: id, taken_from: worker });
-    await run(job, scheduledAt, { taken_from: worker });
+    await run(job, tick, { taken_from: worker });
   }
 
-  async function run(job: Job, scheduledAt: Date, extraFields: Fields = {}): Promise<void> {
+  async function run(job: Job, tick: ClaimedTick, extraFields: Fields = {}): Promise<void> {
+    const { scheduledAt } = tick;
     const activeRun: Run = { job: job.name, scheduledAt, began: performance.now(), extraFields };
     activeRuns.add(activeRun);
     const result = await saveOutcome(
       parts,
       activeRun,
-      await runJob(job, { scheduledAt, signal: stopping.signal }),
+      await runJob(job, { ...tick, signal: stopping.signal }),
     );
     if (activeRuns.delete(activeRun)) recordRun(recordTick, activeRun, result);
   }

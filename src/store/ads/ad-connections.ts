@@ -1,4 +1,9 @@
 import { type Queryable, sql } from "../database/database.ts";
+import { IS_NOT_QUARANTINED, IS_NOT_SUSPECT, IS_SUSPECT } from "../processes/deaths.ts";
+import { SET_UNIT_DONE, unitClaims } from "../processes/unit-claims.ts";
+
+/** A connection is a unit of work of the token check. */
+export const connectionClaims = unitClaims("ad_connections");
 
 export interface NewConnection {
   id: string;
@@ -85,27 +90,37 @@ export interface ConnectionRow {
   warned_days: number | null;
 }
 
-const LIST_UNCHECKED = sql(`
+const listUnchecked = (condition: string, order: string) => `
   select id, client_id, token_sealed, expires_at, warned_days
   from ad_connections
   where checked_in is distinct from $1
-  order by checked_in nulls first, id
-  limit $2`);
+  and ${condition}
+  order by ${order}
+  limit $2`;
+
+const LONGEST_UNCHECKED = "checked_in nulls first, id";
+const LIST_UNCHECKED = sql(listUnchecked(IS_NOT_SUSPECT, LONGEST_UNCHECKED));
+/** Those with few deaths first: a connection with many is more likely to kill the scheduler. */
+const LIST_UNCHECKED_SUSPECTS = sql(
+  listUnchecked(`${IS_SUSPECT} and ${IS_NOT_QUARANTINED}`, `deaths, ${LONGEST_UNCHECKED}`),
+);
 
 /**
- * Spans all clients: connections that this tick has not checked, longest unchecked first, ordered by the tick
- * that checked them last.
+ * Spans all clients: connections that this tick has not checked, the suspects or the others, longest unchecked
+ * first, ordered by the tick that checked them last.
  */
 export const listUncheckedConnections = (
   db: Queryable,
   tick: Date,
-  limit: number,
-): Promise<ConnectionRow[]> => db.query<ConnectionRow>(LIST_UNCHECKED, [tick, limit]);
+  { areSuspects, limit }: { areSuspects: boolean; limit: number },
+): Promise<ConnectionRow[]> =>
+  db.query<ConnectionRow>(areSuspects ? LIST_UNCHECKED_SUSPECTS : LIST_UNCHECKED, [tick, limit]);
 
 const COUNT_UNCHECKED = sql(`
   select count(*)::integer as count
   from ad_connections
-  where checked_in is distinct from $1`);
+  where checked_in is distinct from $1
+  and ${IS_NOT_QUARANTINED}`);
 
 /** Spans all clients. */
 export async function countUncheckedConnections(db: Queryable, tick: Date): Promise<number> {
@@ -115,10 +130,10 @@ export async function countUncheckedConnections(db: Queryable, tick: Date): Prom
 
 const MARK_CHECKED = sql(`
   update ad_connections
-  set checked_in = $2
+  set checked_in = $2, ${SET_UNIT_DONE}
   where id = $1`);
 
-/** Spans all clients. */
+/** Spans all clients: records a completed check, successful or not. */
 export async function markChecked(db: Queryable, id: string, tick: Date): Promise<void> {
   await db.query(MARK_CHECKED, [id, tick]);
 }

@@ -1,10 +1,15 @@
 import t, { type Test } from "tap";
+import { readConfig } from "../../../src/runtime/config/config.ts";
+import { createDatabase } from "../../../src/store/database/database.ts";
 import { claimTick } from "../../../src/store/processes/cron-runs.ts";
+import { startScriptedAdPlatform } from "../../fixtures/platforms/scripted-ad-platform.ts";
 import { startProcess } from "../../fixtures/processes/processes.ts";
 import { CRON_EVERY_SECOND, CRON_NEVER, openDatabase } from "../../fixtures/processes/schedulers.ts";
 import { testSettings } from "../../fixtures/processes/settings.ts";
 import { cloneDatabase, connectRawClient } from "../../fixtures/servers/servers.ts";
 import { watchStatements } from "../../fixtures/servers/statements.ts";
+import { grantAdAccount } from "../../fixtures/tenants/ad-accounts.ts";
+import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";
 
 async function killDuringRun(t: Test): Promise<void> {
@@ -38,6 +43,36 @@ async function killDuringRun(t: Test): Promise<void> {
   t.equal(await other.stop(), 0);
 }
 
+/** Kills a scheduler during the check of a connection; the one that takes the run over counts the death. */
+async function killDuringCheck(t: Test): Promise<void> {
+  const adPlatform = await startScriptedAdPlatform(t);
+  const settings = await testSettings(t, { AD_PLATFORM_URL: adPlatform.base });
+  const config = readConfig(settings);
+  const db = createDatabase(config, () => {});
+  t.teardown(() => db.close());
+  await grantAdAccount({ db, config }, await makeTenant({ db, config }));
+  const readConnection = async () =>
+    (await db.query("select worker_id, deaths, checked_in from ad_connections"))[0];
+  const unanswered: (() => void)[] = [];
+  adPlatform.setAnswer("debug_token", async () => {
+    await new Promise<void>((resolve) => unanswered.push(resolve));
+    return { data: { is_valid: true, user_id: "42", expires_at: 0 } };
+  });
+  const other = startProcess(t, "scheduler", settings);
+  const { worker } = await other.waitForLine("heartbeat.started");
+  const first = startProcess(t, "scheduler", { ...settings, CRON_TOKENS: CRON_EVERY_SECOND });
+  const { worker: killed } = await first.waitForLine("heartbeat.started");
+  await until("the connection is being checked", () => unanswered.length === 1);
+  t.match(await readConnection(), { worker_id: killed, deaths: 0 });
+  await first.stop("SIGKILL");
+  await until("the other scheduler checks it", () => unanswered.length === 2);
+  t.match(await readConnection(), { worker_id: worker, deaths: 1 });
+  for (const answer of unanswered) answer();
+  t.match(await other.waitForLine("cron.ran"), { job: "tokens", outcome: "ok", checked: 1, quarantined: 0 });
+  t.match(await readConnection(), { worker_id: null, deaths: 0, checked_in: Date });
+  t.equal(await other.stop(), 0);
+}
+
 /** Freezes a scheduler between the statements of a claim, while it holds the job's lock. */
 async function freezeDuringClaim(t: Test): Promise<void> {
   const db = await openDatabase(t);
@@ -59,5 +94,5 @@ async function freezeDuringClaim(t: Test): Promise<void> {
 }
 
 t.test("another scheduler takes over the work of a killed or frozen one", (t) =>
-  Promise.all([killDuringRun(t), freezeDuringClaim(t)]),
+  Promise.all([killDuringRun(t), killDuringCheck(t), freezeDuringClaim(t)]),
 );

@@ -1,14 +1,14 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { PlatformFailure } from "../../../src/platforms/errors/failure.ts";
 import type { Verdict } from "../../../src/platforms/errors/verdicts.ts";
-import { SECOND } from "../../../src/runtime/durations.ts";
 import {
   type ConnectionRow,
+  connectionClaims,
   countUncheckedConnections,
   listUncheckedConnections,
   markChecked,
 } from "../../../src/store/ads/ad-connections.ts";
 import { JobError, type JobTick } from "../job.ts";
+import { processUnits } from "../units.ts";
 import { AppError } from "./app-errors.ts";
 import { checkConnection } from "./check-connection.ts";
 import { type CheckParts, type Findings, NO_FINDINGS } from "./findings.ts";
@@ -30,10 +30,9 @@ const SILENCE_WEIGHTS = { "no answer": 10, pause: MAX_SILENCE_WEIGHT } as const;
  */
 export async function checkTokens(
   parts: CheckParts,
-  { scheduledAt, signal }: JobTick,
+  { scheduledAt, signal, claimant }: JobTick,
 ): Promise<Record<string, number>> {
   const totals = { checked: 0, failed: 0, ...NO_FINDINGS };
-  const seen = new Set<string>();
   let silenceWeight = 0;
   let lastError: Error | undefined;
   const shouldStop = () => signal.aborted || silenceWeight >= MAX_SILENCE_WEIGHT;
@@ -45,31 +44,39 @@ export async function checkTokens(
     if (!shouldStop()) silenceWeight = 0;
   }
 
-  async function checkOnce(connection: ConnectionRow): Promise<void> {
-    seen.add(connection.id);
+  /** False when the connection stays unchecked and comes first next time. */
+  async function checkOnce(connection: ConnectionRow): Promise<boolean> {
     try {
       await checkAndCount(connection);
     } catch (error) {
-      if (shouldStop()) return; // stopped by another check: this one stays unchecked and comes first next time
+      if (shouldStop()) return false; // stopped by another check
       lastError = error as Error;
       silenceWeight = silenceWeightOf(error) === 0 ? 0 : silenceWeight + silenceWeightOf(error);
-      if (error instanceof AppError && error.kind === "pause") return;
+      if (error instanceof AppError && error.kind === "pause") return false;
       totals.failed += 1;
       logCheckFailed(parts, connection, error);
     }
     await markChecked(parts.db, connection.id, scheduledAt);
+    return true;
   }
 
-  while (!shouldStop()) {
-    const batch = await listUncheckedConnections(parts.db, scheduledAt, MAX_BATCH_ROWS);
-    // A scheduler that was wrongly taken for dead may mark connections with another tick: check each once per run.
-    const unseen = batch.filter(({ id }) => !seen.has(id));
-    if (unseen.length === 0) break;
-    await runThrottled(unseen, checkOnce, shouldStop);
-  }
+  const quarantined = await processUnits({
+    db: parts.db,
+    claims: connectionClaims,
+    claimant,
+    maxConcurrent: MAX_CONCURRENT_CHECKS,
+    maxPerSecond: MAX_CHECKS_PER_SECOND,
+    list: (areSuspects) =>
+      listUncheckedConnections(parts.db, scheduledAt, { limit: MAX_BATCH_ROWS, areSuspects }),
+    process: checkOnce,
+    shouldStop,
+    onQuarantined: ({ clientId: client, id: connection, deaths }) =>
+      parts.log.error("ad_connection.quarantined", { client, connection, deaths }),
+  });
   signal.throwIfAborted();
   const counts = {
     ...totals,
+    quarantined,
     left: shouldStop() ? await countUncheckedConnections(parts.db, scheduledAt) : 0,
   };
   // A run that checked nothing, or stopped early, must not be recorded as ok.
@@ -102,28 +109,4 @@ function logCheckFailed(
   const failure = error instanceof AppError ? error.failure : error;
   const errorFields = failure instanceof PlatformFailure ? { verdict: failure.verdict } : { err: failure };
   log.warn("ad_connection.check_failed", { client, connection, ...errorFields });
-}
-
-/** When the work throws, starts no further items, waits for those that run, and throws the error. */
-async function runThrottled<T>(
-  items: readonly T[],
-  work: (item: T) => Promise<void>,
-  shouldStop: () => boolean,
-): Promise<void> {
-  const waiting = [...items];
-  const runner = async () => {
-    for (let item = waiting.shift(); item !== undefined && !shouldStop(); item = waiting.shift()) {
-      const minInterval = sleep((MAX_CONCURRENT_CHECKS * SECOND) / MAX_CHECKS_PER_SECOND);
-      await work(item);
-      if (waiting.length > 0) await minInterval;
-    }
-  };
-  const stopAll = (error: unknown) => {
-    waiting.length = 0;
-    throw error;
-  };
-  const results = await Promise.allSettled(
-    Array.from({ length: MAX_CONCURRENT_CHECKS }, () => runner().catch(stopAll)),
-  );
-  for (const result of results) if (result.status === "rejected") throw result.reason;
 }

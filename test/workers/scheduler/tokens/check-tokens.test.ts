@@ -29,7 +29,7 @@ async function startChecks(t: Test, now?: () => number) {
   return { ...context, lines, check, calls };
 }
 
-const NO_COUNTS = { checked: 0, failed: 0, ...NO_FINDINGS, left: 0 };
+const NO_COUNTS = { checked: 0, failed: 0, ...NO_FINDINGS, quarantined: 0, left: 0 };
 
 const statusesOf = async (advertiser: Advertiser) => {
   const { body } = await advertiser.call("GET", "/ad-accounts");

@@ -277,3 +277,38 @@ t.test("a token that is dead at the subscription is revoked", async (t) => {
   t.match(await check(), { revoked: 2, not_subscribed: 0 });
   t.same([await statusOf(id), await statusOf(other.id)], ["revoked", "revoked"]);
 });
+
+t.test("a connection that killed five schedulers is not checked any more", async (t) => {
+  const { adPlatform, api, check, lines, grant } = await startUnreliableAds(t);
+  const [poison, innocent] = [await grant("11", "EAApoison"), await grant("12", "EAAinnocent")];
+  const inspected: string[] = [];
+  adPlatform.setAnswer("debug_token", ({ token }: { token: string }) => {
+    inspected.push(token);
+    return { data: { is_valid: true, user_id: "42", expires_at: 0 } };
+  });
+  const leaveClaimed = ({ id }: { id: string }, deaths: number) =>
+    api.db.query(
+      `update ad_connections set worker_id = 'wrk_dead', deaths = $2
+      where id = (select connection_id from ad_accounts where id = $1)`,
+      [id, deaths],
+    );
+  const readDeaths = async () =>
+    (await api.db.query<{ deaths: number }>("select deaths from ad_connections order by deaths")).map(
+      ({ deaths }) => deaths,
+    );
+  for (const deaths of [1, 2, 3]) {
+    await leaveClaimed(poison, deaths);
+    t.match(await check(), { checked: 2, quarantined: 0, left: 0 });
+    t.same(await readDeaths(), [0, 0], "a completed check resets the deaths");
+  }
+  inspected.length = 0;
+  await leaveClaimed(poison, 4);
+  await leaveClaimed(innocent, 1);
+  for (const round of [1, 2]) t.match(await check(), { checked: 1, quarantined: 1, left: 0 }, `run ${round}`);
+  t.same(inspected, ["EAAinnocent", "EAAinnocent"]);
+  t.same(await readDeaths(), [0, 5]);
+  t.match(
+    lines.filter(({ event }) => event === "ad_connection.quarantined"),
+    [{ level: "error", client: poison.tenant.id, connection: /^con_/, deaths: 5 }],
+  );
+});
