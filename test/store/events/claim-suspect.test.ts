@@ -31,11 +31,13 @@ t.test("the suspect that has been due longest is claimed, and no other delivery"
     state: "retrying",
     attempts: 3,
   })) as [DeliveryRef];
+  const [newest] = (await insertDueDeliveries(context, 1, columns(2, -5))) as [DeliveryRef];
   const [first, second] = [newLease(), newLease("wrk_2")];
   t.match(await claimSuspect(context.db, first), { id: oldest.id, attempts: 3, payload: "{}" });
   const claimed = { state: "in_flight", worker_id: "wrk_1", lease: first.token, claimed_at: Date, deaths: 2 };
   t.match(await readDelivery(context, oldest.id), claimed);
   t.match(await claimSuspect(context.db, second), { id: later.id });
+  t.match(await claimSuspect(context.db, newLease()), { id: newest.id });
   t.equal(await claimSuspect(context.db, newLease()), undefined);
 });
 
@@ -45,6 +47,8 @@ t.test("a repeated claim returns the same suspect until its outcome is written",
   const lease = newLease();
   const first = await claimSuspect(context.db, lease);
   t.same(await claimSuspect(context.db, lease), first);
+  const states = await Promise.all(refs.map(async ({ id }) => (await readDelivery(context, id)).state));
+  t.same(states.sort(), ["in_flight", "pending"]);
   const claimedRef = refs.find(({ id }) => id === first?.id) as DeliveryRef;
   await finishDeliveries(context.db, [finishOf(claimedRef, lease)]);
   t.not((await claimSuspect(context.db, lease))?.id, first?.id);
