@@ -17,9 +17,6 @@ const RETRY_DELAYS_MS = [
   24 * HOUR,
 ] as const;
 
-/** The first attempt, and one after each delay. */
-export const MAX_ATTEMPTS = RETRY_DELAYS_MS.length + 1;
-
 const MAX_RETRY_AFTER_MS = 1 * DAY;
 
 /** Returns the milliseconds between this attempt and the next, with jitter; undefined after the last. */
