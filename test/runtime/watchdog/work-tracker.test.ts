@@ -1,0 +1,87 @@
+import t from "tap";
+import {
+  allocateWorkTable,
+  MAX_LABEL_BYTES,
+  MAX_UNITS,
+  readWork,
+} from "../../../src/runtime/watchdog/work-table.ts";
+import { createWorkTracker } from "../../../src/runtime/watchdog/work-tracker.ts";
+
+function open() {
+  const memory = allocateWorkTable();
+  return { tracker: createWorkTracker(memory), read: () => readWork(memory) };
+}
+
+t.test("the units in progress are listed with the most recently resumed one first", async (t) => {
+  const { tracker, read } = open();
+  t.same(read(), { current: undefined, labels: [] });
+  const [one, two] = [tracker.begin("job tokens"), tracker.begin("connection con_1")];
+  tracker.begin("connection con_2");
+  t.same(read(), {
+    current: "connection con_2",
+    labels: ["connection con_2", "connection con_1", "job tokens"],
+  });
+  one.resume();
+  t.same(read(), { current: "job tokens", labels: ["job tokens", "connection con_2", "connection con_1"] });
+  two.end();
+  t.same(read(), { current: "job tokens", labels: ["job tokens", "connection con_2"] });
+});
+
+t.test("no unit is current once the one that was resumed last has ended", async (t) => {
+  const { tracker, read } = open();
+  tracker.begin("job tokens");
+  tracker.begin("connection con_1").end();
+  t.same(read(), { current: undefined, labels: ["job tokens"] });
+});
+
+t.test("a unit that has ended affects no later unit in its slot", async (t) => {
+  const { tracker, read } = open();
+  const ended = tracker.begin("message msg_1");
+  ended.end();
+  tracker.begin("message msg_2");
+  const last = tracker.begin("message msg_3");
+  ended.end();
+  ended.resume();
+  t.same(read(), { current: "message msg_3", labels: ["message msg_3", "message msg_2"] });
+  last.end();
+  t.same(read(), { current: undefined, labels: ["message msg_2"] });
+});
+
+t.test("units beyond the table's size are not tracked, and an ended unit frees its slot", async (t) => {
+  const { tracker, read } = open();
+  const units = Array.from({ length: MAX_UNITS }, (_, number) => tracker.begin(`message ${number}`));
+  const untracked = tracker.begin("message untracked");
+  untracked.resume();
+  untracked.end();
+  t.equal(read().labels.length, MAX_UNITS);
+  t.equal(read().current, `message ${MAX_UNITS - 1}`);
+  units[7]?.end();
+  tracker.begin("message tracked");
+  t.equal(read().current, "message tracked");
+  t.equal(read().labels.length, MAX_UNITS);
+  for (const unit of units) unit.end();
+  t.same(read().labels, ["message tracked"]);
+});
+
+t.test("a label that is too long is cut, and leaves nothing in the next unit of its slot", async (t) => {
+  const { tracker, read } = open();
+  const label = `GET /api/events ${"x".repeat(MAX_LABEL_BYTES)}`;
+  const unit = tracker.begin(label);
+  t.equal(read().current, label.slice(0, MAX_LABEL_BYTES));
+  unit.end();
+  tracker.begin("job tokens");
+  t.equal(read().current, "job tokens");
+});
+
+t.test("a unit costs a few microseconds at most", async (t) => {
+  const { tracker } = open();
+  const UNITS = 20_000;
+  const began = performance.now();
+  for (let number = 0; number < UNITS; number++) {
+    const unit = tracker.begin(`POST /api/webhooks/events/{event_id} req_${number}`);
+    unit.resume();
+    unit.end();
+  }
+  const microseconds = ((performance.now() - began) * 1000) / UNITS;
+  t.ok(microseconds < 20, `${microseconds.toFixed(2)} us per unit`);
+});
