@@ -1,6 +1,6 @@
 /**
- * Bundles each process of bin/ into one file: loading the thousand files of its packages would take most of the
- * start-up time.
+ * Bundles each process of bin/ and each thread of workers/threads/ into one file: loading the thousand files of its
+ * packages would take most of the start-up time.
  */
 import { readdirSync } from "node:fs";
 import { build } from "esbuild";
@@ -16,11 +16,15 @@ const __filename = require("node:url").fileURLToPath(import.meta.url);
 const __dirname = require("node:path").dirname(__filename);
 `;
 
-await build({
-  entryPoints: readdirSync("bin")
+const sourcesIn = (folder) =>
+  readdirSync(folder)
     .filter((name) => name.endsWith(".ts"))
-    .map((name) => `bin/${name}`),
-  outdir: "dist/bin",
+    .map((name) => `${folder}/${name}`);
+
+await build({
+  entryPoints: [...sourcesIn("bin"), ...sourcesIn("workers/threads")],
+  outbase: ".",
+  outdir: "dist",
   bundle: true,
   platform: "node",
   target: "node20",

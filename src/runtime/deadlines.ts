@@ -11,6 +11,15 @@ export const WORKER_DEAD_AFTER_MS = 10 * SECOND;
 /** A lease expires after this time even if its worker is alive. */
 export const MAX_LEASE_MS = 1 * MINUTE;
 
+// Watchdog: ends a process whose event loop is blocked.
+/** The event loop increases a counter at this interval, and the watchdog thread compares it. */
+export const WATCHDOG_INTERVAL_MS = 1 * SECOND;
+/**
+ * A process blocked for this long is ended. Earlier, a worker that recovers could still finish its work; later, it would
+ * block while another worker already repeats that work.
+ */
+export const WATCHDOG_LIMIT_MS = WORKER_DEAD_AFTER_MS;
+
 // Queue: the time from the claim of a row to its first request, and when Redis entries count as lost.
 /** A row that was claimed longer ago is released instead of started: another dispatcher may have reclaimed it. */
 export const MAX_START_DELAY_MS = 5 * SECOND;

@@ -13,6 +13,12 @@ export function packageRoot(): string {
   return folder;
 }
 
+/** Returns the file of a thread: the source when this file is a source, the built one when this file is built. */
+export function threadFile(name: string): string {
+  const [folder, extension] = import.meta.url.endsWith(".ts") ? ["", "ts"] : ["dist", "js"];
+  return join(packageRoot(), folder, "workers/threads", `${name}.${extension}`);
+}
+
 export function packageVersion(): string {
   const manifest = JSON.parse(readFileSync(join(packageRoot(), "package.json"), "utf8")) as {
     version: string;

@@ -12,6 +12,13 @@ const ORDERS: [string, ...number[]][] = [
     d.MAX_HEARTBEAT_GAP_MS,
     d.WORKER_DEAD_AFTER_MS,
   ],
+  [
+    "a short block of the event loop costs a worker its claims, a long one its process, before a shutdown times out",
+    d.WATCHDOG_INTERVAL_MS,
+    d.MAX_HEARTBEAT_GAP_MS,
+    d.WATCHDOG_LIMIT_MS,
+    d.PROCESS_CLOSE_TIMEOUT_MS,
+  ],
   ["a claimed row is started before its lease can expire", d.MAX_START_DELAY_MS, d.WORKER_DEAD_AFTER_MS],
   [
     "a live worker's lease outlasts the slowest delivery",
@@ -74,6 +81,10 @@ t.test("deadlines that depend on each other are in ascending order", async (t) =
       times.every((time, index) => index === 0 || time > (times[index - 1] as number)),
       `${reason}: ${times.join(" < ")}`,
     );
+});
+
+t.test("a blocked process is ended no later than other workers take over its work", async (t) => {
+  t.ok(d.WATCHDOG_LIMIT_MS <= d.WORKER_DEAD_AFTER_MS);
 });
 
 t.test("every deadline is compared with another one", async (t) => {

@@ -61,6 +61,8 @@ export const LOG_EVENTS = {
   "platform.called": "One line per call to a platform; the path has no query",
   "postgres.close_timed_out": "Postgres connections were still in use when the process stopped",
   "postgres.connection_lost": "An idle connection to Postgres broke; the pool replaces it",
+  "process.blocked":
+    "The event loop was blocked for `seconds`; the watchdog ends the process. `current` is the likely cause",
   "process.failed": "The process could not start, or a worker failed for good; it exits with code 1",
   "process.ready": "The process started all its workers",
   "process.stopped": "The process stopped; the last line of a process",
@@ -87,6 +89,8 @@ export const LOG_EVENTS = {
     "The stored copy of a template could not be updated; the platform's answer was returned",
   "user_token.keys_unavailable":
     "The identity provider's keys cannot be read; requests with its tokens get 503",
+  "watchdog.failed": "The watchdog thread could not start or ended; a blocked process is not ended any more",
+  "watchdog.started": "The watchdog thread runs",
   "web.fork_skipped": "WEB_CONCURRENCY is ignored under Deno",
   "webhook.parse_failed": "A correctly signed webhook is not a JSON object",
   "webhook.received": "One line per webhook of a platform, with the number of updates by outcome",
