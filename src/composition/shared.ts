@@ -8,16 +8,31 @@ import { SECOND } from "../runtime/durations.ts";
 import { createLog } from "../runtime/logging/log.ts";
 import { createMetrics } from "../runtime/metrics/metrics.ts";
 import type { Worker } from "../runtime/supervise.ts";
+import { createWatchdog } from "../runtime/watchdog/watchdog.ts";
 import { createSecretBox } from "../security/secret-box.ts";
 import { createDatabase } from "../store/database/database.ts";
 import { createMetricsServer } from "./metrics-server.ts";
-import { CONFIG, DATABASE, LOG, METRICS, PARTITIONS, provide, REDIS, resolve, SECRET_BOX } from "./tokens.ts";
+import {
+  CONFIG,
+  DATABASE,
+  LOG,
+  METRICS,
+  PARTITIONS,
+  provide,
+  REDIS,
+  resolve,
+  SECRET_BOX,
+  WATCHDOG,
+} from "./tokens.ts";
 
 /** Registers the parts that every process has. */
 export function registerShared(container: DependencyContainer, config: Config, processName: string): void {
   provide(container, CONFIG, () => config);
   provide(container, LOG, () => createLog({ ...config, process: processName }));
   provide(container, METRICS, () => createMetrics(processName));
+  provide(container, WATCHDOG, (c) =>
+    createWatchdog({ settings: config, process: processName, log: resolve(c, LOG) }),
+  );
   provide(container, DATABASE, (c) =>
     createDatabase(config, (error) => resolve(c, LOG).warn("postgres.connection_lost", { err: error })),
   );
@@ -26,12 +41,13 @@ export function registerShared(container: DependencyContainer, config: Config, p
   provide(container, PARTITIONS, () => partitionsOf(config));
 }
 
-/** The workers that every process starts first and closes last: metrics, connections and table partitions. */
+/** The workers that every process starts first and closes last: watchdog, metrics, connections, partitions. */
 export function sharedWorkers(container: DependencyContainer): Worker[] {
   const [db, redis] = [resolve(container, DATABASE), resolve(container, REDIS)];
   const log = resolve(container, LOG);
   const closeDatabase = () => withTimeout(2 * SECOND, db.close(), () => log.warn("postgres.close_timed_out"));
   return [
+    resolve(container, WATCHDOG),
     createMetricsServer(resolve(container, CONFIG), resolve(container, METRICS), log),
     { name: "postgres", close: closeDatabase },
     { name: "redis", start: () => awaitConnection(redis, 2 * SECOND), close: () => redis.disconnect() },

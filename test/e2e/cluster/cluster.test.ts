@@ -32,7 +32,7 @@ t.test("web forks", async (t) => {
   const metricsPort = String(await freePort());
   const overrides = { PORT: String(port), WEB_CONCURRENCY: "2", METRICS_TOKEN, METRICS_PORT: metricsPort };
   const web = startProcess(t, "web", await testSettings(t, overrides));
-  await until("ready", () => web.lines().find((line) => line.workers === "metrics,forks"));
+  await until("ready", () => web.lines().find((line) => line.workers === "watchdog,metrics,forks"));
   const call = createApiCall(`http://127.0.0.1:${port}`, productRoutes());
   const headers = { authorization: `Bearer ${METRICS_TOKEN}` };
   const count = (event: string) => web.lines().filter((line) => line.event === event).length;

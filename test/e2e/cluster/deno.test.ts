@@ -20,7 +20,9 @@ t.test("the sources run under Deno without a build, with only the permissions th
   const migrate = startProcess(t, "migrate", settings, { runtime });
   await migrate.waitForLine("migrations.applied");
 
-  const web = await startWeb(t, settings, { runtime });
+  const log = { LOG_FORMAT: "json", LOG_LEVEL: "debug" };
+  const web = await startWeb(t, settings, { runtime, log });
+  await web.waitForLine("watchdog.started");
   t.match(await web.waitForLine("web.fork_skipped"), { level: "warn", forks: 2 });
   const dispatcher = startProcess(t, "dispatcher", settings, { runtime });
   const scheduler = startProcess(t, "scheduler", settings, { runtime });
