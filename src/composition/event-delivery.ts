@@ -38,6 +38,7 @@ import {
   REDIS,
   resolve,
   SECRET_BOX,
+  WATCHDOG,
 } from "./tokens.ts";
 
 interface DeliveryParts {
@@ -97,7 +98,8 @@ function createDeliveries(
       withoutRemoteText,
       log,
     }),
-    deliver: (row, signal) => deliverEvent(deliveryParts, row, signal),
+    tracker: resolve(c, WATCHDOG).tracker,
+    deliver: (row, control) => deliverEvent(deliveryParts, row, control),
     record: createAttemptRecorder(log, resolve(c, METRICS)),
   });
 }

@@ -28,6 +28,7 @@ import {
   REDIS,
   resolve,
   SECRET_BOX,
+  WATCHDOG,
 } from "./tokens.ts";
 
 interface SendingParts {
@@ -67,6 +68,7 @@ function createSends(
       withoutRemoteText: withoutPlatformIds,
       log,
     }),
+    tracker: resolve(c, WATCHDOG).tracker,
     send: createMessageSender({
       db,
       platforms: resolve(c, PLATFORMS),

@@ -16,6 +16,7 @@ import {
   provide,
   resolve,
   SECRET_BOX,
+  WATCHDOG,
   WORKERS,
 } from "./tokens.ts";
 
@@ -28,13 +29,14 @@ function schedulerWorkers(c: DependencyContainer): Worker[] {
   const [db, log, metrics] = [resolve(c, DATABASE), resolve(c, LOG), resolve(c, METRICS)];
   const id = newId("wrk");
   const { ads } = resolve(c, PLATFORMS);
-  const parts = { db, secretBox: resolve(c, SECRET_BOX), ads, log, now: Date.now };
+  const { tracker } = resolve(c, WATCHDOG);
+  const parts = { db, secretBox: resolve(c, SECRET_BOX), ads, log, tracker, now: Date.now };
   const cronJobs = jobs(resolve(c, CONFIG), parts);
   const heartbeatWorker = heartbeat({ id, process: "scheduler", db, log });
   metrics.addCollector(() => setCronGauges({ db, jobs: cronJobs, metrics }));
   return [
     platformConnections(c),
     heartbeatWorker,
-    cron({ id, jobs: cronJobs, db, log, metrics, aliveForMs: heartbeatWorker.aliveForMs }),
+    cron({ id, jobs: cronJobs, db, log, metrics, tracker, aliveForMs: heartbeatWorker.aliveForMs }),
   ];
 }

@@ -1,6 +1,7 @@
 import { Agent, type Dispatcher } from "undici";
 import { DELIVERY_DEADLINE_MS } from "../runtime/deadlines.ts";
 import { SECOND } from "../runtime/durations.ts";
+import type { UnitOfWork } from "../runtime/watchdog/work-tracker.ts";
 import { EXCERPT_SOURCE_BYTES, excerptOf } from "./answer-excerpt.ts";
 import { AnswerTooLarge } from "./answer-limit.ts";
 import { type Destinations, ipLiteralOf, type Scheme } from "./destinations.ts";
@@ -29,8 +30,11 @@ export interface PostedEvent {
 }
 
 export interface EventPoster {
-  /** Makes one attempt with at most one request. An aborted attempt fails with the error "aborted". */
-  post(post: EventPost, signal?: AbortSignal): Promise<PostedEvent>;
+  /**
+   * Makes one attempt with at most one request. An aborted attempt fails with the error "aborted". Resumes the unit when
+   * the answer has arrived.
+   */
+  post(post: EventPost, signal?: AbortSignal, unit?: UnitOfWork): Promise<PostedEvent>;
   close(): Promise<void>;
 }
 
@@ -57,7 +61,7 @@ export function createEventPoster(parts: PosterParts): EventPoster {
     keepAliveMaxTimeout: 30 * SECOND,
   });
   return {
-    async post(post, signal) {
+    async post(post, signal, unit) {
       const began = performance.now();
       const received: ReceivedAnswer = { statusCode: null, retryAfter: null, firstBytes: Buffer.alloc(0) };
       const fault = await runWithDeadline({ deadline, signal }, (abortSignal) => {
@@ -67,6 +71,7 @@ export function createEventPoster(parts: PosterParts): EventPoster {
           throw new AddressNotAllowed();
         return sendRequest(agent, requestOf(url, post, abortSignal), received);
       });
+      unit?.resume();
       const excerpt = excerptOf(received.firstBytes, post.headers["x-webhook-token"]);
       const { statusCode, retryAfter } = received;
       const durationMs = Math.round(performance.now() - began);

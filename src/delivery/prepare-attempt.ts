@@ -1,3 +1,4 @@
+import type { UnitOfWork } from "../runtime/watchdog/work-tracker.ts";
 import type { EventKey, EventType } from "../schema/enumerations.ts";
 import type { SecretBox } from "../security/secret-box.ts";
 import { openWebhookTokens, type SealedTokens } from "../security/webhook-tokens.ts";
@@ -31,7 +32,7 @@ export interface PreparedAttempt {
   /** The address of the event below the client's base address. */
   url: string;
   /** Signs the event with the current time and posts it once. An aborted attempt fails with the error "aborted". */
-  send(signal?: AbortSignal): Promise<PostedEvent>;
+  send(signal?: AbortSignal, unit?: UnitOfWork): Promise<PostedEvent>;
 }
 
 /**
@@ -48,9 +49,9 @@ export function prepareAttempt(
   const url = addressOf(target.webhook_url, key, type);
   return {
     url,
-    send(signal) {
+    send(signal, unit) {
       const headers = attemptHeaders({ id, type, payload, attempt, tokens, at: new Date() });
-      return poster.post({ url, headers, body: payload }, signal);
+      return poster.post({ url, headers, body: payload }, signal, unit);
     },
   };
 }

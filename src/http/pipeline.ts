@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { stringifyJson } from "../runtime/json/json.ts";
 import type { Log } from "../runtime/logging/log.ts";
 import type { Metrics } from "../runtime/metrics/metrics.ts";
+import type { UnitOfWork, WorkTracker } from "../runtime/watchdog/work-tracker.ts";
 import type { Validator } from "../schema/validate.ts";
 import type { Signer } from "../security/derived-keys.ts";
 import { DatabaseUnavailable } from "../store/database/faults.ts";
@@ -34,6 +35,7 @@ export interface PipelineParts extends AdmissionRules, ExchangeOptions {
   idempotency: Idempotency;
   bodyMemory: BodyMemory;
   bodyTimeouts?: BodyTimeouts;
+  tracker: WorkTracker;
   /** Called with the work of each request when it starts. */
   onRequestStarted(work: Promise<unknown>): void;
 }
@@ -48,6 +50,7 @@ interface IncomingRequest {
   request: IncomingMessage;
   incoming: IncomingBody;
   target: Target;
+  unit: UnitOfWork;
 }
 
 export type Pipeline = (request: IncomingMessage, response: ServerResponse, target: Target) => Promise<void>;
@@ -63,7 +66,7 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
   };
 
   async function answer(
-    { request, incoming, target }: IncomingRequest,
+    { request, incoming, target, unit }: IncomingRequest,
     exchange: OpenExchange,
   ): Promise<unknown> {
     const caller = await admit(route, request.headers, exchange, parts);
@@ -71,8 +74,10 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
     const read = isStreamBody(route.body) ? incoming.stream : incoming.read;
     const content = hasBody ? await read() : Buffer.alloc(0);
     const key = route.idempotent && readIdempotencyKey(request.headers);
+    unit.resume();
     const [params, query] = [input.params(target.params), input.query(target.search)];
     const body = await input.body(content, request.headers["content-type"]);
+    unit.resume();
     const { requestId, address, header, setHeader } = exchange;
     // Built as one object literal: spreading the parts is measurably slower under load.
     const context = {
@@ -94,14 +99,15 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
 
   const recorder = { pattern: route.path, errorFormat: errorFormatOf(route), ...parts };
   return (request, response, target) =>
-    respond(request, response, recorder, async (exchange) => {
+    respond(request, response, recorder, async (exchange, unit) => {
       const incoming = incomingBody(request, bodyRules);
-      const work = answer({ request, incoming, target }, exchange).finally(incoming.release);
+      const work = answer({ request, incoming, target, unit }, exchange).finally(incoming.release);
       parts.onRequestStarted(work);
       const value = await work.catch(async (refusal) => {
         await incoming.discard(); // 413 has priority over every other error, also for a chunked body
         throw refusal;
       });
+      unit.resume();
       if (value instanceof ReplayedReply) return value;
       if (route.location) exchange.setHeader("Location", route.location(value));
       const status = statusOf(route, value);
@@ -124,7 +130,7 @@ interface FileReply {
   file: OutgoingFile;
 }
 
-interface Recorder extends Pick<PipelineParts, "log" | "metrics">, ExchangeOptions {
+interface Recorder extends Pick<PipelineParts, "log" | "metrics" | "tracker">, ExchangeOptions {
   pattern: string;
   errorFormat: ErrorFormat;
 }
@@ -134,14 +140,33 @@ export async function respond(
   request: IncomingMessage,
   response: ServerResponse,
   recorder: Recorder,
-  work: (exchange: OpenExchange) => Promise<Reply | FileReply>,
+  work: (exchange: OpenExchange, unit: UnitOfWork) => Promise<Reply | FileReply>,
+): Promise<void> {
+  const exchange = openExchange(request, recorder);
+  const unit = recorder.tracker.begin(`${request.method} ${recorder.pattern} ${exchange.requestId}`);
+  try {
+    await replyAndRecord({ request, response, exchange }, recorder, () => work(exchange, unit));
+  } finally {
+    unit.end();
+  }
+}
+
+interface ServerExchange {
+  request: IncomingMessage;
+  response: ServerResponse;
+  exchange: OpenExchange;
+}
+
+async function replyAndRecord(
+  { request, response, exchange }: ServerExchange,
+  recorder: Recorder,
+  work: () => Promise<Reply | FileReply>,
 ): Promise<void> {
   const startedAt = performance.now();
-  const exchange = openExchange(request, recorder);
   let code: string | undefined;
   let reply: Reply | FileReply;
   try {
-    reply = await work(exchange);
+    reply = await work();
   } catch (thrown) {
     const error = toApiError(thrown);
     code = error.code;

@@ -10,6 +10,7 @@ import { SECOND } from "../../src/runtime/durations.ts";
 import type { Log } from "../../src/runtime/logging/log.ts";
 import type { Metrics } from "../../src/runtime/metrics/metrics.ts";
 import type { Worker } from "../../src/runtime/supervise.ts";
+import type { WorkTracker } from "../../src/runtime/watchdog/work-tracker.ts";
 import type { Database } from "../../src/store/database/database.ts";
 import type { Job } from "./job.ts";
 import { createTickRecorder } from "./record.ts";
@@ -39,6 +40,7 @@ interface CronParts {
   db: Database;
   log: Log;
   metrics: Metrics;
+  tracker: WorkTracker;
   aliveForMs(): number;
   times?: Partial<CronTimes>;
 }

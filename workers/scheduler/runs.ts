@@ -1,5 +1,6 @@
 import { setMaxListeners } from "node:events";
 import type { Fields, Log } from "../../src/runtime/logging/log.ts";
+import type { WorkTracker } from "../../src/runtime/watchdog/work-tracker.ts";
 import type { Database } from "../../src/store/database/database.ts";
 import {
   type Claim,
@@ -26,6 +27,7 @@ export interface RunsParts {
   db: Database;
   log: Log;
   recordTick: RecordTick;
+  tracker: WorkTracker;
   /** Milliseconds for which this scheduler's heartbeats have had no gap. */
   aliveForMs(): number;
   /** Milliseconds without a heartbeat after which another scheduler is dead. */
@@ -51,7 +53,7 @@ interface RunOutcome {
 }
 
 export function createRuns(parts: RunsParts) {
-  const { id, jobs, db, log, recordTick } = parts;
+  const { id, jobs, db, log, recordTick, tracker } = parts;
   const activeRuns = new Set<Run>();
   const tasks = new Set<Promise<void>>();
   const stopping = new AbortController();
@@ -104,11 +106,10 @@ export function createRuns(parts: RunsParts) {
     const { scheduledAt } = tick;
     const activeRun: Run = { job: job.name, scheduledAt, began: performance.now(), extraFields };
     activeRuns.add(activeRun);
-    const result = await saveOutcome(
-      parts,
-      activeRun,
-      await runJob(job, { ...tick, signal: stopping.signal }),
-    );
+    const unit = tracker.begin(`job ${job.name}`);
+    const outcome = await runJob(job, { ...tick, signal: stopping.signal });
+    unit.end();
+    const result = await saveOutcome(parts, activeRun, outcome);
     if (activeRuns.delete(activeRun)) recordRun(recordTick, activeRun, result);
   }
 

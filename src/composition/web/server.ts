@@ -32,6 +32,7 @@ import {
   resolve,
   SECRET_BOX,
   USER_TOKENS,
+  WATCHDOG,
   WORKERS,
 } from "../tokens.ts";
 import { credentialSchemes } from "./credentials.ts";
@@ -73,6 +74,7 @@ function httpServer(c: DependencyContainer): HttpServer {
     log,
     trustedProxies: config.TRUST_PROXY,
     isHttps,
+    tracker: resolve(c, WATCHDOG).tracker,
     idempotency: createIdempotency(resolve(c, SECRET_BOX)),
     bodyMemory: createBodyMemory(config.BODY_MEMORY_MB * MEGABYTE),
   });

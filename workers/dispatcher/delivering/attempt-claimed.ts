@@ -1,7 +1,9 @@
 import { MAX_START_DELAY_MS } from "../../../src/runtime/deadlines.ts";
+import type { WorkTracker } from "../../../src/runtime/watchdog/work-tracker.ts";
 import type { ClaimedDelivery } from "../../../src/store/events/claim-deliveries.ts";
 import type { DeliveryFinish } from "../../../src/store/events/finish-deliveries.ts";
 import type { BatchWriter } from "../batch-writer.ts";
+import type { AttemptControl } from "./deliver-event.ts";
 import { type DeliveryOutcome, postponed } from "./outcomes.ts";
 import type { StartPacer } from "./start-pacer.ts";
 
@@ -18,7 +20,8 @@ export interface AttemptParts {
   stopping: AbortSignal;
   /** Aborted when open calls must end. */
   aborting: AbortSignal;
-  deliver(row: ClaimedDelivery, signal: AbortSignal): Promise<DeliveryOutcome>;
+  tracker: WorkTracker;
+  deliver(row: ClaimedDelivery, control: AttemptControl): Promise<DeliveryOutcome>;
   record(row: ClaimedDelivery, result: DeliveryOutcome): void;
 }
 
@@ -27,15 +30,21 @@ export interface AttemptParts {
  * MAX_START_DELAY_MS have passed since the claim, the delivery is due again without an attempt.
  */
 export async function attemptClaimed(
-  { batchWriter, pacer, stopping, aborting, deliver, record }: AttemptParts,
+  { batchWriter, pacer, stopping, aborting, tracker, deliver, record }: AttemptParts,
   row: ClaimedDelivery,
   { lease, claimedAt }: Claim,
 ): Promise<void> {
   const isLate = performance.now() - claimedAt > MAX_START_DELAY_MS;
   if (isLate || stopping.aborted) return batchWriter.finish(toFinish(row, lease, postponed(row, 0)));
-  const result = await pacer.track(deliver(row, aborting));
-  record(row, result);
-  await batchWriter.finish(toFinish(row, lease, result));
+  const unit = tracker.begin(`delivery ${row.id} client ${row.client_id}`);
+  try {
+    const result = await pacer.track(deliver(row, { signal: aborting, unit }));
+    unit.resume();
+    record(row, result);
+    await batchWriter.finish(toFinish(row, lease, result));
+  } finally {
+    unit.end();
+  }
 }
 
 function toFinish(row: ClaimedDelivery, lease: string, result: DeliveryOutcome): DeliveryFinish {

@@ -7,6 +7,7 @@ import {
 import type { Breakers, Destination } from "../../../src/queue/breakers.ts";
 import { SECOND } from "../../../src/runtime/durations.ts";
 import { jittered } from "../../../src/runtime/jitter.ts";
+import type { UnitOfWork } from "../../../src/runtime/watchdog/work-tracker.ts";
 import type { EventKey, EventType } from "../../../src/schema/enumerations.ts";
 import type { ClaimedDelivery } from "../../../src/store/events/claim-deliveries.ts";
 import { type DeliveryOutcome, internalFailure, outcomeOfAttempt, postponed, skipped } from "./outcomes.ts";
@@ -17,6 +18,12 @@ interface DeliveryParts extends AttemptParts {
   completePayload(row: ClaimedDelivery): Promise<string>;
 }
 
+/** The attempt as its dispatcher controls it. */
+export interface AttemptControl {
+  signal: AbortSignal;
+  unit: UnitOfWork;
+}
+
 /**
  * Attempts one claimed delivery with its client's current configuration; returns the outcome. A delivery that cannot be
  * built, because its token cannot be decrypted or its row is invalid, is an internal failure.
@@ -24,10 +31,10 @@ interface DeliveryParts extends AttemptParts {
 export async function deliverEvent(
   parts: DeliveryParts,
   row: ClaimedDelivery,
-  signal: AbortSignal,
+  control: AttemptControl,
 ): Promise<DeliveryOutcome> {
   try {
-    return await attemptDelivery(parts, row, signal);
+    return await attemptDelivery(parts, row, control);
   } catch (error) {
     return internalFailure(
       row,
@@ -39,7 +46,7 @@ export async function deliverEvent(
 async function attemptDelivery(
   parts: DeliveryParts,
   row: ClaimedDelivery,
-  signal: AbortSignal,
+  { signal, unit }: AttemptControl,
 ): Promise<DeliveryOutcome> {
   const { webhook_url } = row;
   if (row.is_off) return skipped("disabled");
@@ -48,9 +55,10 @@ async function attemptDelivery(
   const breakerCheck = await checkBreaker(destination, parts.breakers);
   if (breakerCheck.outcome === "blocked") return postponed(row, breakerCheck.delay);
   const payload = await parts.completePayload(row);
+  unit.resume();
   const attempt = prepareClaimed(parts, row, { webhook_url, payload });
   const at = new Date();
-  const posted = await attempt.send(signal);
+  const posted = await attempt.send(signal, unit);
   if (!signal.aborted)
     await parts.breakers.recordResult(destination, {
       isFailure: isFailure(posted),

@@ -24,7 +24,7 @@ import { createSuspects } from "./suspects.ts";
  * `deliverSuspects` claims and finishes one at a time.
  */
 
-interface DeliveriesParts extends Pick<AttemptParts, "batchWriter" | "deliver" | "record"> {
+interface DeliveriesParts extends Pick<AttemptParts, "batchWriter" | "tracker" | "deliver" | "record"> {
   /** This dispatcher's id in the rows. */
   worker: string;
   db: Database;

@@ -5,6 +5,7 @@ import { createBatcher } from "../../../src/runtime/async/batcher.ts";
 import { pause } from "../../../src/runtime/async/pause.ts";
 import type { Log } from "../../../src/runtime/logging/log.ts";
 import { createOutageLogger } from "../../../src/runtime/logging/outage-logger.ts";
+import type { UnitOfWork, WorkTracker } from "../../../src/runtime/watchdog/work-tracker.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import {
   type ClaimedSend,
@@ -38,8 +39,9 @@ interface SendsParts {
   limiter: ConcurrencyLimiter<SendLane>;
   rateLimiter: SendRateLimiter;
   batchWriter: BatchWriter<FinishedSend>;
+  tracker: WorkTracker;
   /** Undefined when the lease was lost and another worker decides the outcome. */
-  send(row: ClaimedSend, lease: string): Promise<MessageOutcome | undefined>;
+  send(row: ClaimedSend, lease: string, unit: UnitOfWork): Promise<MessageOutcome | undefined>;
   record(row: ClaimedSend, result: MessageOutcome, ms: number): void;
 }
 
@@ -91,8 +93,13 @@ export function createInFlightSends(parts: SendsParts) {
   }
 
   async function attempt(row: ClaimedSend, lease: string): Promise<void> {
+    const unit = parts.tracker.begin(`message ${row.id} client ${row.client_id}`);
+    await sendAndRecord(row, lease, unit).finally(() => unit.end());
+  }
+
+  async function sendAndRecord(row: ClaimedSend, lease: string, unit: UnitOfWork): Promise<void> {
     const began = performance.now();
-    const result = await parts.send(row, lease);
+    const result = await parts.send(row, lease, unit);
     const { client_id, id } = row;
     if (!result) return log.warn("message.lease_lost", { client: client_id, message_id: id });
     parts.record(row, result, Math.round(performance.now() - began));

@@ -4,6 +4,7 @@ import type { PlatformError } from "../../../src/platforms/errors/platform-error
 import type { SendOutcome } from "../../../src/platforms/sends.ts";
 import { createBatcher } from "../../../src/runtime/async/batcher.ts";
 import { MAX_START_DELAY_MS } from "../../../src/runtime/deadlines.ts";
+import type { UnitOfWork } from "../../../src/runtime/watchdog/work-tracker.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 import { type ClaimedSend, markSending, type SendMark } from "../../../src/store/messages/claim-sends.ts";
 import {
@@ -26,6 +27,7 @@ interface SenderParts extends RequestParts {
 }
 
 interface SendParts extends SenderParts {
+  unit: UnitOfWork;
   /** Records that a request is about to be sent; false when the lease is lost. */
   mark(mark: Omit<SendMark, "lease">): Promise<boolean>;
 }
@@ -41,8 +43,8 @@ export function createMessageSender(parts: SenderParts) {
       return ({ id }) => marked.has(id);
     },
   });
-  return (row: ClaimedSend, lease: string): Promise<MessageOutcome | undefined> =>
-    sendMessage({ ...parts, mark: (mark) => marks.add({ ...mark, lease }) }, row);
+  return (row: ClaimedSend, lease: string, unit: UnitOfWork): Promise<MessageOutcome | undefined> =>
+    sendMessage({ ...parts, unit, mark: (mark) => marks.add({ ...mark, lease }) }, row);
 }
 
 async function sendMessage(parts: SendParts, row: ClaimedSend): Promise<MessageOutcome | undefined> {
@@ -52,8 +54,10 @@ async function sendMessage(parts: SendParts, row: ClaimedSend): Promise<MessageO
     for (const request of requestsOf(parts, row).slice(ids.length)) {
       const marked = await markAttempt(parts, row, ids);
       if (marked !== "marked") return marked === "lost" ? undefined : notAttempted(row, progress());
+      parts.unit.resume();
       // The request may have been sent even when it throws.
       const outcome = await request().catch((): SendOutcome => ({ outcome: "unknown" }));
+      parts.unit.resume();
       if (outcome.outcome !== "accepted")
         return await outcomeOfFailedRequest(parts, row, { outcome, progress: progress() });
       ids.push(storableId(outcome.platformMessageId));

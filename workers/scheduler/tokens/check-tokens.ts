@@ -38,7 +38,8 @@ export async function checkTokens(
   const shouldStop = () => signal.aborted || silenceWeight >= MAX_SILENCE_WEIGHT;
 
   async function checkAndCount(connection: ConnectionRow): Promise<void> {
-    const findings = await checkConnection(parts, connection);
+    const unit = parts.tracker.begin(`connection ${connection.id}`);
+    const findings = await checkConnection(parts, connection, unit).finally(() => unit.end());
     for (const name of Object.keys(findings) as (keyof Findings)[]) totals[name] += findings[name];
     totals.checked += 1;
     if (!shouldStop()) silenceWeight = 0;

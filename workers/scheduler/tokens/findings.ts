@@ -1,5 +1,6 @@
 import type { Platforms } from "../../../src/platforms/platforms.ts";
 import type { Log } from "../../../src/runtime/logging/log.ts";
+import type { WorkTracker } from "../../../src/runtime/watchdog/work-tracker.ts";
 import type { SecretBox } from "../../../src/security/secret-box.ts";
 import type { Database } from "../../../src/store/database/database.ts";
 
@@ -8,6 +9,7 @@ export interface CheckParts {
   secretBox: SecretBox;
   ads: Pick<Platforms["ads"], "tokens" | "accounts">;
   log: Log;
+  tracker: WorkTracker;
   now(): number;
 }
 

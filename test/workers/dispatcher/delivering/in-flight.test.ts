@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import t from "tap";
 import type { Parking } from "../../../../src/queue/parking.ts";
 import { newId } from "../../../../src/runtime/ids.ts";
+import { NO_TRACKER } from "../../../../src/runtime/watchdog/work-tracker.ts";
 import type { Database } from "../../../../src/store/database/database.ts";
 import type { ClaimedDelivery } from "../../../../src/store/events/claim-deliveries.ts";
 import type { DeliveryFinish } from "../../../../src/store/events/finish-deliveries.ts";
@@ -52,6 +53,7 @@ function open(rows: readonly ClaimedDelivery[]) {
       finish: async (finish) => void finishes.push(finish),
       abandon: () => {},
     },
+    tracker: NO_TRACKER,
     async deliver(row) {
       begun.push(row.id);
       throw new Error("no delivery may start");

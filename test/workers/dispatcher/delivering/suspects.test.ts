@@ -3,6 +3,7 @@ import t, { type Test } from "tap";
 import { createBreakers } from "../../../../src/queue/breakers.ts";
 import type { Parking } from "../../../../src/queue/parking.ts";
 import { MINUTE } from "../../../../src/runtime/durations.ts";
+import { NO_TRACKER } from "../../../../src/runtime/watchdog/work-tracker.ts";
 import { createDatabase, type Database } from "../../../../src/store/database/database.ts";
 import type { DeliveryRef } from "../../../../src/store/events/delivery-refs.ts";
 import { finishDeliveries } from "../../../../src/store/events/finish-deliveries.ts";
@@ -73,7 +74,8 @@ async function open(t: Test, { database = (db) => db, isAlive = () => true }: Op
       },
       abandon: () => {},
     },
-    deliver(row, signal) {
+    tracker: NO_TRACKER,
+    deliver(row, { signal }) {
       begun.push(row.id);
       signal.addEventListener("abort", () => answers.get(row.id)?.(postponed(row, 0)));
       return new Promise((resolve) => answers.set(row.id, resolve));

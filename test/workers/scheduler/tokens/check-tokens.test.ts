@@ -20,13 +20,13 @@ const DAY = 86_400_000;
 async function startChecks(t: Test, now?: () => number) {
   const context = await startAdsContext(t, now ? { now } : {});
   const SANDBOX_PORT = new URL(context.sandbox.origin).port;
-  const { check, lines } = await createTokenCheck(t, context.api, { SANDBOX_PORT }, now);
+  const { check, lines, trackerCalls } = await createTokenCheck(t, context.api, { SANDBOX_PORT }, now);
   /** Counts the platform's requests whose path contains this text. */
   async function calls(path: string): Promise<number> {
     const { body } = await callSandbox(`${context.sandbox.origin}/_sandbox/requests`);
     return (body.data as { path: string }[]).filter((call) => call.path.includes(path)).length;
   }
-  return { ...context, lines, check, calls };
+  return { ...context, lines, check, calls, trackerCalls };
 }
 
 const NO_COUNTS = { checked: 0, failed: 0, ...NO_FINDINGS, quarantined: 0, left: 0 };
@@ -61,6 +61,22 @@ t.test("a dead token is found, and only its own accounts are revoked", async (t)
   t.same(await context.check(), { ...NO_COUNTS, checked: 1 }, "a dead token is not checked again");
   t.same((await typesOf(context, one)).length, 2);
 });
+
+t.test(
+  "each check is tracked by the id of its connection, and resumed when the platform has answered",
+  async (t) => {
+    const context = await startChecks(t);
+    const advertiser = await context.makeAdvertiser();
+    await advertiser.connectAdAccounts(COFFEE_ACCOUNT_ID);
+    const [row] = await context.api.db.query<{ id: string }>("select id from ad_connections");
+    const label = `connection ${row?.id}`;
+    await context.check();
+    t.same(context.trackerCalls, [`begin ${label}`, `resume ${label}`, `end ${label}`]);
+    await context.arm({ kind: "error", times: 1, match: { path_prefix: "/debug_token" } });
+    await context.check().catch(() => {});
+    t.equal(context.trackerCalls.at(-1), `end ${label}`, "also when it fails");
+  },
+);
 
 t.test("a token that dies after its inspection is revoked", async (t) => {
   const context = await startChecks(t);
