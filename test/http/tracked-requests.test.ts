@@ -37,12 +37,13 @@ t.beforeEach(() => {
 });
 
 t.test(
-  "a request is tracked by its route pattern and resumed before its handler and its reply",
+  "a request is tracked by its route pattern and resumed before its parsing, its handler and its reply",
   async (t) => {
     await api.call("POST", "/things/secret", { headers, json: { name: "secret" } });
     const label = "POST /things/{thing_id} order-1042";
     await until("the request has ended", () => calls.includes(`end ${label}`));
-    t.same(calls, [`begin ${label}`, `resume ${label}`, "handle", `resume ${label}`, `end ${label}`]);
+    const resumed = `resume ${label}`;
+    t.same(calls, [`begin ${label}`, resumed, resumed, "handle", resumed, `end ${label}`]);
   },
 );
 

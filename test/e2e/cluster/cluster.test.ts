@@ -43,7 +43,7 @@ t.test("web forks", async (t) => {
     const shared = await call("GET", "/metrics", { headers });
     t.equal(health.exec(shared.text)?.[1], "20", "read from any fork");
     const listeningPort = web.lines().find((line) => line.event === "metrics.listening")?.port;
-    const parent = await fetch(`http://127.0.0.1:${listeningPort}/`);
+    const parent = await fetch(`http://127.0.0.1:${listeningPort}/`, { headers });
     t.equal(health.exec(await parent.text())?.[1], "20", "read from their parent");
 
     const [forkPid = 0] = web.children();
