@@ -5,12 +5,12 @@ import { partitionsOf } from "../queue/streams.ts";
 import { withTimeout } from "../runtime/async/with-timeout.ts";
 import type { Config } from "../runtime/config/config.ts";
 import { SECOND } from "../runtime/durations.ts";
-import { createLog } from "../runtime/logging/log.ts";
+import { createLog, type Log } from "../runtime/logging/log.ts";
 import { createMetrics } from "../runtime/metrics/metrics.ts";
 import type { Worker } from "../runtime/supervise.ts";
 import { createWatchdog } from "../runtime/watchdog/watchdog.ts";
 import { createSecretBox } from "../security/secret-box.ts";
-import { createDatabase } from "../store/database/database.ts";
+import { createDatabase, type Database } from "../store/database/database.ts";
 import { createMetricsServer } from "./metrics-server.ts";
 import {
   CONFIG,
@@ -33,13 +33,15 @@ export function registerShared(container: DependencyContainer, config: Config, p
   provide(container, WATCHDOG, (c) =>
     createWatchdog({ settings: config, process: processName, log: resolve(c, LOG) }),
   );
-  provide(container, DATABASE, (c) =>
-    createDatabase(config, (error) => resolve(c, LOG).warn("postgres.connection_lost", { err: error })),
-  );
+  provide(container, DATABASE, (c) => createLoggedDatabase(config, resolve(c, LOG)));
   provide(container, SECRET_BOX, () => createSecretBox(config.ENCRYPTION_KEYS));
   provide(container, REDIS, (c) => createProducerClient(config, resolve(c, LOG)));
   provide(container, PARTITIONS, () => partitionsOf(config));
 }
+
+/** Logs connections that break while they are idle. */
+export const createLoggedDatabase = (config: Config, log: Log, statementTimeoutMs?: number): Database =>
+  createDatabase(config, (error) => log.warn("postgres.connection_lost", { err: error }), statementTimeoutMs);
 
 /** The workers that every process starts first and closes last: watchdog, metrics, connections, partitions. */
 export function sharedWorkers(container: DependencyContainer): Worker[] {

@@ -44,6 +44,7 @@ export const ERROR_STATUS = {
   overloaded: 503,
   temporarily_unavailable: 503,
   platform_timeout: 504,
+  outcome_unknown: 504,
 } as const;
 
 export type ErrorCode = keyof typeof ERROR_STATUS;
@@ -105,6 +106,12 @@ export const notFound = (what: string): ApiError => new ApiError("not_found", `T
 
 export const overloaded = (): ApiError =>
   new ApiError("overloaded", "The service is overloaded, please try again");
+
+/** 504 when Postgres may have carried out a request whose outcome was not reported in time. */
+export const outcomeUnknown = (cause?: unknown): ApiError =>
+  new ApiError("outcome_unknown", "The database did not answer in time: the request may have taken effect", {
+    cause,
+  });
 
 /** 429 after too many failed attempts with a secret; `wait` is in milliseconds. */
 export const tooManyAttempts = ({ maxFailures, wait }: { maxFailures: number; wait: number }): ApiError =>

@@ -148,6 +148,11 @@ function replyWithError(
   parts: PipelineParts,
   thrown: unknown,
 ): Promise<void> {
-  const recorder = { ...parts, pattern: "(none)", errorFormat: errorFormatAt(request.url as string) };
+  const recorder = {
+    ...parts,
+    pattern: "(none)",
+    errorFormat: errorFormatAt(request.url as string),
+    isRepeatable: true,
+  };
   return respond(request, response, recorder, () => Promise.reject(thrown));
 }

@@ -3,7 +3,7 @@ import { SCOPES } from "../schema/enumerations.ts";
 import { platformError } from "../schema/platform-error.ts";
 import { object, oneOf, Type } from "../schema/types.ts";
 import { DatabaseUnavailable, isDeletedClient, isMissingTable } from "../store/database/faults.ts";
-import { ApiError, ERROR_CODES } from "./api-error.ts";
+import { ApiError, ERROR_CODES, outcomeUnknown } from "./api-error.ts";
 import type { OpenExchange } from "./exchange.ts";
 import { platformApiError } from "./platform-errors.ts";
 import { type ErrorFormat, errorView, prefersHtml } from "./views/error-view.ts";
@@ -75,10 +75,12 @@ export const errorBody = Type.Object(
  * Maps anything thrown to an API error. Unknown errors become `internal_error` and reveal nothing of their
  * cause.
  */
-export function toApiError(thrown: unknown): ApiError {
+export function toApiError(thrown: unknown, { isRepeatable }: { isRepeatable: boolean }): ApiError {
   if (thrown instanceof ApiError) return thrown;
   if (thrown instanceof PlatformFailure) return platformApiError(thrown);
   const cause = thrown;
+  if (thrown instanceof DatabaseUnavailable && thrown.mayHaveWritten && !isRepeatable)
+    return outcomeUnknown(cause);
   if (thrown instanceof DatabaseUnavailable)
     return new ApiError(
       "temporarily_unavailable",

@@ -18,6 +18,7 @@ import type { BodyMemory } from "./request/body-memory.ts";
 import { createInputReader } from "./request/input.ts";
 import {
   isMediaReply,
+  isRepeatable,
   isStreamBody,
   isStreamReply,
   type OutgoingFile,
@@ -97,7 +98,12 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
     return key === undefined ? route.handle(context) : parts.idempotency(route, context, key);
   }
 
-  const recorder = { pattern: route.path, errorFormat: errorFormatOf(route), ...parts };
+  const recorder = {
+    pattern: route.path,
+    errorFormat: errorFormatOf(route),
+    isRepeatable: isRepeatable(route),
+    ...parts,
+  };
   return (request, response, target) =>
     respond(request, response, recorder, async (exchange, unit) => {
       const incoming = incomingBody(request, bodyRules);
@@ -133,6 +139,7 @@ interface FileReply {
 interface Recorder extends Pick<PipelineParts, "log" | "metrics" | "tracker">, ExchangeOptions {
   pattern: string;
   errorFormat: ErrorFormat;
+  isRepeatable: boolean;
 }
 
 /** Sends the reply of `work` or its error, then logs and counts the request. */
@@ -168,7 +175,7 @@ async function replyAndRecord(
   try {
     reply = await work();
   } catch (thrown) {
-    const error = toApiError(thrown);
+    const error = toApiError(thrown, recorder);
     code = error.code;
     if (error.status >= 500)
       recorder.log.error("http.failed", {

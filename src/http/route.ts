@@ -113,6 +113,8 @@ interface RouteDefinition<A, P, Q, B, R> {
    * work.
    */
   idempotent?: true;
+  /** A repetition has no further effect, so a request whose outcome is unknown is answered with 503. */
+  repeatable?: true;
   params?: P;
   query?: Q;
   body?: B;
@@ -165,6 +167,10 @@ export function route<
 
 /** Access for users with the role owner or admin; API keys are rejected. */
 export const MANAGERS_ONLY = { scope: "any credential", consoleOnly: true, roles: MANAGING_ROLES } as const;
+
+/** True when the caller may repeat a request whose outcome is unknown. */
+export const isRepeatable = ({ method, repeatable }: Route): boolean =>
+  method === "get" || repeatable === true;
 
 export const isRawBody = (body: Route["body"]): body is RawBody => body !== undefined && "limit" in body;
 

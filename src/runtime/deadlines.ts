@@ -38,6 +38,10 @@ export const LEAD_FETCH_TIMEOUT_MS = 10 * SECOND;
 /** The probe of a half-open circuit breaker: longer than the fetch of lead fields plus the delivery. */
 export const PROBE_LEASE_MS = 30 * SECOND;
 
+// Requests.
+/** A request waits this long for Postgres. Callers repeat it after 503, or after 504 with the same Idempotency-Key. */
+export const REQUEST_DATABASE_TIMEOUT_MS = 5 * SECOND;
+
 // Messages.
 /** A message that could not be sent within this time fails. */
 export const SEND_TTL_MS = 1 * DAY;

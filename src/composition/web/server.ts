@@ -5,6 +5,7 @@ import { createIdempotency } from "../../http/idempotency.ts";
 import { createRateLimit } from "../../http/rate-limit.ts";
 import { createBodyMemory } from "../../http/request/body-memory.ts";
 import { createHttpServer, type HttpServer } from "../../http/server.ts";
+import { REQUEST_DATABASE_TIMEOUT_MS } from "../../runtime/deadlines.ts";
 import { createValidator } from "../../schema/validate.ts";
 import { createAttemptLimiter } from "../../security/attempt-limiter.ts";
 import { createSigner } from "../../security/derived-keys.ts";
@@ -13,7 +14,7 @@ import { createUserTokens } from "../../security/user-tokens.ts";
 import { eventPosterConnections, registerEventPoster } from "../event-poster.ts";
 import { platformConnections, registerPlatforms } from "../platforms.ts";
 import { registerQueueNotifiers } from "../queue-notifiers.ts";
-import { sharedWorkers } from "../shared.ts";
+import { createLoggedDatabase, sharedWorkers } from "../shared.ts";
 import {
   ATTEMPT_LIMITER,
   CONFIG,
@@ -42,6 +43,9 @@ export function registerWeb(container: DependencyContainer): void {
   registerEventPoster(container);
   registerPlatforms(container);
   registerQueueNotifiers(container);
+  provide(container, DATABASE, (c) =>
+    createLoggedDatabase(resolve(c, CONFIG), resolve(c, LOG), REQUEST_DATABASE_TIMEOUT_MS),
+  );
   provide(container, PASSWORDS, () => createPasswords());
   provide(container, USER_TOKENS, (c) => createUserTokens(resolve(c, CONFIG)));
   provide(container, ATTEMPT_LIMITER, (c) => createAttemptLimiter(resolve(c, REDIS)));

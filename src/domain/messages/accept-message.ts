@@ -1,5 +1,7 @@
 import type { QueueNotifier } from "../../queue/queue-notifier.ts";
-import { createBatcher } from "../../runtime/async/batcher.ts";
+import { type Batcher, createBatcher } from "../../runtime/async/batcher.ts";
+import { withTimeout } from "../../runtime/async/with-timeout.ts";
+import { REQUEST_DATABASE_TIMEOUT_MS } from "../../runtime/deadlines.ts";
 import type { Database } from "../../store/database/database.ts";
 import { DatabaseUnavailable } from "../../store/database/faults.ts";
 import {
@@ -20,6 +22,9 @@ export type AcceptOutcome =
   | { outcome: "no_channel" }
   /** Too many messages are pending. */
   | { outcome: "overloaded" }
+  /** The database did not answer in time: nothing was written, or the message may have been accepted. */
+  | { outcome: "unavailable" }
+  | { outcome: "unknown" }
   /** The client is being deleted, or its channel changes repeatedly: a later attempt may succeed. */
   | { outcome: "contended" };
 
@@ -63,13 +68,24 @@ export function createMessageIntake(parts: IntakeParts): MessageIntake {
     async accept(message) {
       if (batcher.size() >= MAX_PENDING_MESSAGES || batcher.pendingWeight() >= MAX_PENDING_CHARACTERS)
         return { outcome: "overloaded" };
-      for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
-        const outcome = await batcher.add(message);
-        if (outcome) return outcome;
-      }
-      return { outcome: "contended" };
+      const accepted = acceptWithRetries(batcher, message);
+      const onTimeout = (): AcceptOutcome => ({
+        outcome: batcher.cancel(message) ? "unavailable" : "unknown",
+      });
+      return withTimeout(REQUEST_DATABASE_TIMEOUT_MS, accepted, onTimeout);
     },
   };
+}
+
+async function acceptWithRetries(
+  batcher: Batcher<NewMessage, AcceptOutcome | undefined>,
+  message: NewMessage,
+): Promise<AcceptOutcome> {
+  for (let attempt = 1; attempt <= MAX_ATTEMPTS; attempt++) {
+    const outcome = await batcher.add(message);
+    if (outcome) return outcome;
+  }
+  return { outcome: "contended" };
 }
 
 async function acceptBatch({ db, notifier }: IntakeParts, messages: readonly NewMessage[]) {

@@ -195,6 +195,10 @@ export const ERROR_NOTES: Readonly<Record<ErrorCode, ErrorNote>> = {
     when: "The service cannot handle the request right now, for example because its database is unreachable; retry after `Retry-After` seconds.",
     message: "The service cannot reach its database, please try again",
   },
+  outcome_unknown: {
+    when: "Herald's database did not answer in time and may have carried out the request. Repeat it with the same Idempotency-Key, or read the object, to find out.",
+    message: "The database did not answer in time: the request may have taken effect",
+  },
   platform_timeout: {
     when: "The platform did not answer in time; the request may have taken effect there.",
     message: "The platform did not answer within 20 seconds",

@@ -1,5 +1,5 @@
 import { ERROR_CODES, type ErrorCode } from "../api-error.ts";
-import type { Route } from "../route.ts";
+import { isRepeatable, type Route } from "../route.ts";
 
 interface ErrorRule {
   appliesTo: (route: Route) => boolean;
@@ -18,6 +18,7 @@ const ERROR_RULES: readonly ErrorRule[] = [
   { appliesTo: isProtected, codes: ["unauthorized", "ambiguous_credentials", "rate_limited"] },
   // The credential lookup needs the database. A public route that needs the database lists the code itself.
   { appliesTo: isProtected, codes: ["temporarily_unavailable"] },
+  { appliesTo: (route) => isProtected(route) && !isRepeatable(route), codes: ["outcome_unknown"] },
   { appliesTo: ({ consoleOnly }) => consoleOnly === true, codes: ["console_only"] },
   {
     appliesTo: (route) => isProtected(route) && route.scope !== "any credential",

@@ -30,6 +30,7 @@ export function dataDeletionRoutes({ db, signatures, publicUrl }: DataDeletionPa
       description:
         "A person has removed the app at the platform: everything they had connected is revoked. The form field `signed_request` identifies the person.",
       errors: ["unauthorized", "temporarily_unavailable"],
+      repeatable: true,
       query: anyQuery,
       body: FORM_BODY,
       reply: acknowledgement,
@@ -46,6 +47,7 @@ export function dataDeletionRoutes({ db, signatures, publicUrl }: DataDeletionPa
       description:
         "Erases what is stored about a person and returns the URL of a confirmation page. The form field `signed_request` identifies the person.",
       errors: ["unauthorized", "temporarily_unavailable"],
+      repeatable: true,
       query: anyQuery,
       body: FORM_BODY,
       reply: dataDeletion,

@@ -65,6 +65,7 @@ export function platformWebhookRoutes(parts: PlatformWebhookParts): Route[] {
         "The platform signs the bytes of the body in `X-Hub-Signature-256`. The response follows once every event in the body is recorded.",
       errors: ["unauthorized", "temporarily_unavailable"],
       query: anyQuery,
+      repeatable: true,
       body: { limit: MAX_WEBHOOK_BYTES },
       reply: acknowledgement,
       async handle({ body, header, requestId }) {

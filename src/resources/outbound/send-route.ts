@@ -1,7 +1,7 @@
 import type { PlatformLookup } from "../../domain/channels/channel-platforms.ts";
 import type { MessageIntake } from "../../domain/messages/accept-message.ts";
 import { toQueuedMessage } from "../../domain/messages/message-dto.ts";
-import { ApiError, overloaded } from "../../http/api-error.ts";
+import { ApiError, outcomeUnknown, overloaded } from "../../http/api-error.ts";
 import { channelNotConnected, channelNotFound } from "../../http/channel-errors.ts";
 import { type Operation, type Route, route } from "../../http/route.ts";
 import { SEND_TTL_MS } from "../../runtime/deadlines.ts";
@@ -72,7 +72,10 @@ export function sendRoute({ db, intake, platformOf }: SendParts): Route {
         case "overloaded":
           throw overloaded();
         case "contended":
+        case "unavailable":
           throw temporarilyUnavailable();
+        case "unknown":
+          throw outcomeUnknown();
       }
     },
   });

@@ -4,6 +4,8 @@
  */
 export interface Batcher<I, O> {
   add(item: I): Promise<O>;
+  /** Removes an item that is still pending, whose promise then never settles; false when it runs or has run. */
+  cancel(item: I): boolean;
   /** Items that are pending or running. */
   size(): number;
   /** Total weight of the pending items. */
@@ -83,6 +85,14 @@ export function createBatcher<I, O>(options: BatcherOptions<I, O>): Batcher<I, O
         pendingWeight += weightOf(item);
         schedule(windowMs);
       }),
+    cancel(item) {
+      const index = pending.findIndex((entry) => entry.item === item);
+      if (index === -1) return false;
+      pending.splice(index, 1);
+      pendingWeight -= weightOf(item);
+      wakeWaiters();
+      return true;
+    },
     async waitUntilBelow(count) {
       while (size() >= count) await new Promise<void>((resolve) => waiters.push({ count, resolve }));
     },

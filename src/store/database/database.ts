@@ -35,8 +35,9 @@ export interface Database extends Queryable {
 
 type Settings = Pick<Config, "DATABASE_URL" | "DATABASE_POOL" | "DATABASE_PREPARED">;
 
-/** Longest wait of a caller for one statement. */
+/** Longest wait of a caller for one statement, including the wait for a connection. */
 const STATEMENT_TIMEOUT_MS = 30 * SECOND;
+const CONNECT_TIMEOUT_MS = 5 * SECOND;
 const MAX_RETRIES = 3;
 
 /**
@@ -53,9 +54,7 @@ export function createDatabase(
   const pool = new pg.Pool({
     ...connectionOptions(settings.DATABASE_URL),
     max: settings.DATABASE_POOL,
-    connectionTimeoutMillis: 5 * SECOND,
-    // Enforced in this process: a statement_timeout would be a startup parameter, which poolers reject.
-    ...(statementTimeoutMs === "endless" ? {} : { query_timeout: statementTimeoutMs }),
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
   });
   // A connection that breaks while idle or between statements is replaced at the next use. Without listeners
   // on both the client and the pool, its error would end the process.
@@ -70,22 +69,23 @@ export function createDatabase(
       throw new DatabaseUnavailable(error);
     });
 
-  async function withClient<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  async function withClient<T>(work: (run: Run) => Promise<T>): Promise<T> {
+    const startedAt = performance.now();
     const client = await connect();
+    const run = runOn(client, { prepared, statementTimeoutMs, startedAt });
     let fault: Error | undefined;
     try {
-      return await work(client);
+      return await work(run);
     } catch (error) {
-      if (!isConnectionFault(error)) throw error;
-      fault = error;
-      throw new DatabaseUnavailable(error);
+      if (error instanceof DatabaseUnavailable) fault = error;
+      throw error;
     } finally {
       client.release(fault);
     }
   }
 
   /** Retries after a deadlock or a partition conflict: Postgres has rolled everything back. */
-  async function withRetries<T>(work: (client: pg.PoolClient) => Promise<T>): Promise<T> {
+  async function withRetries<T>(work: (run: Run) => Promise<T>): Promise<T> {
     for (let retries = 0; ; retries++) {
       try {
         return await withClient(work);
@@ -96,26 +96,30 @@ export function createDatabase(
   }
 
   return {
-    query: (statement, values) => withRetries((client) => run(client, prepared, statement, values)),
+    query: async <Row extends object>(statement: Statement | string, values?: readonly unknown[]) => {
+      const result = await withRetries((run) => run<Row>(statement, { values, isFinal: true }));
+      return result.rows;
+    },
     transaction: (work) =>
-      withRetries(async (client) => {
-        await client.query("begin");
+      withRetries(async (run) => {
+        await run("begin");
         try {
           const result = await work({
-            query: (statement, values) => run(client, prepared, statement, values),
+            query: async <Row extends object>(statement: Statement | string, values?: readonly unknown[]) =>
+              (await run<Row>(statement, { values })).rows,
           });
-          const { command } = await client.query("commit");
+          const { command } = await run("commit", { isFinal: true });
           // Postgres responds with ROLLBACK when a statement failed and `work` ignored its error.
           if (command !== "COMMIT")
             throw new Error("the transaction was rolled back: a statement in it had failed");
           return result;
         } catch (error) {
-          if (!isConnectionFault(error)) await client.query("rollback");
+          if (!(error instanceof DatabaseUnavailable)) await run("rollback");
           throw error;
         }
       }),
     async ping(timeoutMs) {
-      const answer = withClient((client) => run(client, prepared, "select 1"));
+      const answer = withClient((run) => run("select 1"));
       await withTimeout(timeoutMs, answer, () => {
         throw new DatabaseUnavailable(new Error(`no response within ${timeoutMs} ms`));
       });
@@ -127,14 +131,49 @@ export function createDatabase(
   };
 }
 
-async function run<Row extends object>(
-  client: pg.PoolClient,
-  prepared: boolean,
-  statement: Statement | string,
-  values: readonly unknown[] = [],
-): Promise<Row[]> {
-  const query =
-    typeof statement === "string" ? { text: statement } : prepared ? statement : { text: statement.text };
-  const result = await client.query<Row>({ ...query, values: [...values] });
-  return result.rows;
+interface RunOptions {
+  values?: readonly unknown[] | undefined;
+  /** True for a statement that commits: without its answer, the outcome is not known. */
+  isFinal?: boolean;
 }
+
+/** Runs one statement on a connection. */
+type Run = <Row extends object>(
+  statement: Statement | string,
+  options?: RunOptions,
+) => Promise<pg.QueryResult<Row>>;
+
+interface ConnectionRules {
+  prepared: boolean;
+  statementTimeoutMs: number | "endless";
+  /** When the caller began to wait for the connection. */
+  startedAt: number;
+}
+
+/** The wait for the connection counts against the timeout of the first statement. */
+function runOn(client: pg.PoolClient, { prepared, statementTimeoutMs, startedAt }: ConnectionRules): Run {
+  let waitStartedAt = startedAt;
+  return async <Row extends object>(
+    statement: Statement | string,
+    { values = [], isFinal = false }: RunOptions = {},
+  ) => {
+    const named = typeof statement === "string" ? { text: statement } : statement;
+    const query = { ...(prepared ? named : { text: named.text }), values: [...values] };
+    try {
+      return await client.query<Row>({ ...query, ...timeoutOf(statementTimeoutMs, waitStartedAt) });
+    } catch (error) {
+      if (!isConnectionFault(error)) throw error;
+      throw new DatabaseUnavailable(error, isFinal && !isRead(named.text));
+    } finally {
+      waitStartedAt = performance.now();
+    }
+  };
+}
+
+/** Enforced in this process: a statement_timeout would be a startup parameter, which poolers reject. */
+const timeoutOf = (timeoutMs: number | "endless", startedAt: number) =>
+  timeoutMs === "endless"
+    ? {}
+    : { query_timeout: Math.max(1, Math.round(timeoutMs - (performance.now() - startedAt))) };
+
+const isRead = (text: string) => /^\s*select\b/i.test(text);

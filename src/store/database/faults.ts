@@ -1,8 +1,12 @@
-/** Postgres is unreachable. The API responds with 503; nothing was acknowledged, so the caller may retry. */
+/** Postgres is unreachable or did not answer in time. Nothing was acknowledged. */
 export class DatabaseUnavailable extends Error {
-  constructor(cause: Error) {
+  /** True when Postgres may have carried out a write whose answer was lost. */
+  readonly mayHaveWritten: boolean;
+
+  constructor(cause: Error, mayHaveWritten = false) {
     super(`Postgres is not available: ${cause.message}`, { cause });
     this.name = "DatabaseUnavailable";
+    this.mayHaveWritten = mayHaveWritten;
   }
 }
 

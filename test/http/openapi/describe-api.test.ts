@@ -90,6 +90,7 @@ t.test("error responses are grouped by status and shared between routes", async 
     "429",
     "500",
     "503",
+    "504",
   ]);
   t.same(responses["409"], { $ref: "#/components/responses/ChannelDisconnectedOrChannelTaken" });
   const conflict = components.responses.ChannelDisconnectedOrChannelTaken;
@@ -118,12 +119,12 @@ t.test("the error codes of a route follow from its declaration", async (t) => {
     [
       "a route with scope, gate, body and its own errors",
       create,
-      "validation_failed ambiguous_credentials unauthorized insufficient_scope terms_not_accepted request_timeout channel_disconnected channel_taken payload_too_large unsupported_media_type rate_limited internal_error overloaded temporarily_unavailable",
+      "validation_failed ambiguous_credentials unauthorized insufficient_scope terms_not_accepted request_timeout channel_disconnected channel_taken payload_too_large unsupported_media_type rate_limited internal_error overloaded temporarily_unavailable outcome_unknown",
     ],
     [
       "a console-only route with roles",
       remove,
-      "validation_failed ambiguous_credentials unauthorized insufficient_scope console_only role_insufficient not_found request_timeout payload_too_large unsupported_media_type rate_limited internal_error overloaded temporarily_unavailable",
+      "validation_failed ambiguous_credentials unauthorized insufficient_scope console_only role_insufficient not_found request_timeout payload_too_large unsupported_media_type rate_limited internal_error overloaded temporarily_unavailable outcome_unknown",
     ],
   ];
   for (const [name, given, codes] of CASES) t.equal(errorsOf(given).join(" "), codes, name);

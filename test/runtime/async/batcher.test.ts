@@ -143,3 +143,23 @@ t.test("waitUntilBelow resolves once fewer items are left", async (t) => {
   await Promise.all([...results, batcher.waitUntilBelow(1)]);
   t.equal(batcher.size(), 0);
 });
+
+t.test("a pending item can be cancelled, a running one cannot", async (t) => {
+  const { batches, run, release, settled } = heldBatches();
+  const batcher = createBatcher<number, number>({ maxItems: 1, run, weightOf: (item) => item });
+  const first = batcher.add(1);
+  void batcher.add(20);
+  const third = batcher.add(300);
+  await settled();
+  t.equal(batcher.pendingWeight(), 320);
+  t.equal(batcher.cancel(1), false, "it runs");
+  t.equal(batcher.cancel(20), true);
+  t.equal(batcher.cancel(20), false);
+  t.equal(batcher.pendingWeight(), 300);
+  release();
+  await settled();
+  release();
+  t.same(await Promise.all([first, third]), [2, 600]);
+  t.same(batches, [[1], [300]]);
+  t.equal(batcher.size(), 0);
+});

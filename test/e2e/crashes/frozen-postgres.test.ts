@@ -1,0 +1,82 @@
+import { join } from "node:path";
+import t from "tap";
+import { startPostgres } from "../../../src/local/postgres.ts";
+import { readConfig } from "../../../src/runtime/config/config.ts";
+import { createDatabase } from "../../../src/store/database/database.ts";
+import { textMessage } from "../../fixtures/messages/messages.ts";
+import { pageWebhook, postWebhook } from "../../fixtures/platforms/webhooks.ts";
+import { startProcess, startWeb } from "../../fixtures/processes/processes.ts";
+import { testSettings } from "../../fixtures/processes/settings.ts";
+import { makeTempFolder } from "../../fixtures/servers/folders.ts";
+import { freeze } from "../../fixtures/servers/freeze.ts";
+import { postgresProgram } from "../../fixtures/servers/programs.ts";
+import { makeChannel, newPlatformId } from "../../fixtures/tenants/channels.ts";
+import { makeTenant } from "../../fixtures/tenants/tenants.ts";
+
+const KEYED_SENDS = 10;
+/** Requests wait 5 s for Postgres; before, they waited 20 s and longer. */
+const MAX_WAIT_MS = 15_000;
+/** Measured: some milliseconds. */
+const MAX_RECOVERY_MS = 5_000;
+
+async function timed<T>(work: Promise<T>): Promise<{ result: T; ms: number }> {
+  const startedAt = performance.now();
+  return { result: await work, ms: performance.now() - startedAt };
+}
+
+t.test("requests are answered while Postgres is frozen, and no message is lost or doubled", async (t) => {
+  const folder = join(makeTempFolder(t), "pg");
+  const postgres = await startPostgres({ program: postgresProgram(), folder, durable: false });
+  t.teardown(() => postgres.stop());
+  const settings = { ...(await testSettings(t)), DATABASE_URL: postgres.url };
+  await startProcess(t, "migrate", settings).waitForLine("migrations.applied");
+  const config = readConfig(settings);
+  const db = createDatabase(config, () => {});
+  t.teardown(() => db.close());
+  const web = await startWeb(t, settings);
+  const tenant = await makeTenant({ db, config });
+  const { headers } = await tenant.createKey("messages:send");
+  const [channel, pageId] = [await makeChannel({ db, config }, tenant), newPlatformId()];
+  await makeChannel({ db, config }, tenant, { platform: "socialapp", pageId });
+
+  const send = (reference: string, key?: string) =>
+    web.call("POST", "/api/outbound/send", {
+      headers: { ...headers, ...(key ? { "idempotency-key": key } : {}) },
+      json: textMessage(channel, { external_ref: reference }),
+    });
+  const countMessages = async (reference: string): Promise<number> => {
+    const { body } = await web.call("GET", `/api/outbound/messages?external_ref=${reference}`, { headers });
+    return body.data.length;
+  };
+  const keys = Array.from({ length: KEYED_SENDS }, (_, index) => `key-${index}`);
+
+  t.equal((await send("before")).status, 202);
+  const thaw = freeze(postgres.pid);
+  t.teardown(thaw);
+  const [sends, read, webhook] = await Promise.all([
+    Promise.all(keys.map((key) => timed(send(key, key)))),
+    timed(web.call("GET", "/api/outbound/messages", { headers })),
+    timed(postWebhook(web.address, pageWebhook(pageId, ["m_1"]))),
+  ]);
+  for (const { result, ms } of sends) {
+    t.match(`${result.status} ${result.body.error}`, /^(503 temporarily_unavailable|504 outcome_unknown)$/);
+    t.ok(ms < MAX_WAIT_MS, `a send is answered after ${Math.round(ms)} ms`);
+  }
+  t.equal(read.result.status, 503);
+  t.equal(webhook.result, 503, "the platform repeats the webhook");
+  t.ok(read.ms < MAX_WAIT_MS && webhook.ms < MAX_WAIT_MS);
+  const repeated = await send("key-0", "key-0");
+  t.ok([503, 504].includes(repeated.status), "a repetition does not wait longer");
+
+  thaw();
+  const first = await timed(send("after"));
+  t.equal(first.result.status, 202);
+  t.ok(first.ms < MAX_RECOVERY_MS, `the first send afterwards takes ${Math.round(first.ms)} ms`);
+  for (const key of keys) {
+    const { status } = await send(key, key);
+    t.equal(status, 202, "a repetition finds out what happened");
+    t.equal(await countMessages(key), 1, `one message for ${key}`);
+  }
+  t.equal(await countMessages("before"), 1);
+  t.equal(await countMessages("after"), 1);
+});
