@@ -19,6 +19,7 @@ import type { Passwords } from "../security/passwords.ts";
 import type { SecretBox } from "../security/secret-box.ts";
 import type { UserTokens } from "../security/user-tokens.ts";
 import type { Database } from "../store/database/database.ts";
+import type { MigrationCheck } from "../store/database/migration-check.ts";
 import type { SendRef } from "../store/messages/claim-sends.ts";
 
 /** A typed key in the container. */
@@ -31,6 +32,7 @@ export const LOG = token<Log>("log");
 export const METRICS = token<Metrics>("metrics");
 export const WATCHDOG = token<Watchdog>("watchdog");
 export const DATABASE = token<Database>("database");
+export const MIGRATION_CHECK = token<MigrationCheck>("migration check");
 export const REDIS = token<RedisClient>("redis");
 export const PASSWORDS = token<Passwords>("passwords");
 export const SECRET_BOX = token<SecretBox>("secret box");

@@ -1,6 +1,7 @@
 import { PlatformFailure } from "../platforms/errors/failure.ts";
 import { SCOPES } from "../schema/enumerations.ts";
 import { platformError } from "../schema/platform-error.ts";
+import { POSTGRES_STATES, READINESS_STATUSES, REDIS_STATES } from "../schema/readiness.ts";
 import { object, oneOf, Type } from "../schema/types.ts";
 import { DatabaseUnavailable, isDeletedClient, isMissingTable } from "../store/database/faults.ts";
 import { ApiError, ERROR_CODES, outcomeUnknown } from "./api-error.ts";
@@ -31,6 +32,13 @@ const EXTRA_FIELDS = {
     Type.Boolean({ description: "With platform errors: whether the same request may succeed later" }),
   ),
   platform_error: Type.Optional(platformError),
+  status: Type.Optional(
+    oneOf(READINESS_STATUSES, { description: "With 503 of `GET /readyz`: `unavailable`" }),
+  ),
+  postgres: Type.Optional(
+    oneOf(POSTGRES_STATES, { description: "With 503 of `GET /readyz`: why the process is not ready" }),
+  ),
+  redis: Type.Optional(oneOf(REDIS_STATES, { description: "With 503 of `GET /readyz`: the state of Redis" })),
 };
 
 /** The body of every error response. Some codes add fields. */

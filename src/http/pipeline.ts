@@ -1,12 +1,13 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { stringifyJson } from "../runtime/json/json.ts";
-import type { Log } from "../runtime/logging/log.ts";
+import type { Fields, Log } from "../runtime/logging/log.ts";
 import type { Metrics } from "../runtime/metrics/metrics.ts";
 import type { UnitOfWork, WorkTracker } from "../runtime/watchdog/work-tracker.ts";
 import type { Validator } from "../schema/validate.ts";
 import type { Signer } from "../security/derived-keys.ts";
 import { DatabaseUnavailable } from "../store/database/faults.ts";
 import { type AdmissionRules, admit } from "./admission.ts";
+import { ApiError } from "./api-error.ts";
 import { bindCursors } from "./cursors.ts";
 import { errorReply, JSON_TYPE, toApiError } from "./error-reply.ts";
 import { type ExchangeOptions, type OpenExchange, openExchange } from "./exchange.ts";
@@ -181,8 +182,7 @@ async function replyAndRecord(
       recorder.log.error("http.failed", {
         request_id: exchange.requestId,
         route: recorder.pattern,
-        // A database outage affects every request: its stack trace would only repeat in the log.
-        ...(thrown instanceof DatabaseUnavailable ? { error: thrown.message } : { err: thrown }),
+        ...faultFields(thrown, error),
       });
     reply = errorReply(error, exchange, recorder.errorFormat);
   }
@@ -195,6 +195,13 @@ async function replyAndRecord(
     code,
     seconds: (performance.now() - startedAt) / 1000,
   });
+}
+
+/** An outage or a refusal affects many requests: its stack trace would only repeat in the log. */
+function faultFields(thrown: unknown, { cause }: ApiError): Fields {
+  if (cause instanceof DatabaseUnavailable) return { error: cause.message };
+  if (thrown instanceof ApiError && cause === undefined) return { error: thrown.message };
+  return { err: thrown };
 }
 
 function send(

@@ -86,13 +86,6 @@ function createCluster(
 const tls = (settings: Settings) =>
   firstNode(settings).startsWith("rediss:") ? { tls: { rejectUnauthorized: settings.REDIS_TLS_VERIFY } } : {};
 
-/** Throws when Redis does not answer within `timeoutMs` milliseconds. */
-export async function pingRedis(client: RedisClient, timeoutMs: number): Promise<void> {
-  await withTimeout(timeoutMs, client.ping(), () => {
-    throw new Error(`Redis did not answer within ${timeoutMs} ms`);
-  });
-}
-
 /** Opens the connection and waits up to `timeoutMs` for it, so that a process is connected before it reports ready. */
 export async function awaitConnection(client: RedisClient, timeoutMs: number): Promise<void> {
   if (client.status === "ready") return;

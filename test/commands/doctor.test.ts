@@ -5,6 +5,7 @@ import { readConfig } from "../../src/runtime/config/config.ts";
 import { createSecretBox, sealedContext } from "../../src/security/secret-box.ts";
 import { createCommandRunner } from "../fixtures/processes/command-line.ts";
 import { testSettings } from "../fixtures/processes/settings.ts";
+import { REFUSALS, startRefusingRedis } from "../fixtures/servers/redis-refusals.ts";
 import { cloneDatabase, connectRawClient } from "../fixtures/servers/servers.ts";
 
 interface Finding {
@@ -130,6 +131,16 @@ t.test("herald doctor", async (t) => {
       { check: "redis", message: /127.0.0.1:1 cannot be used: .*ECONNREFUSED/, fix: /REDIS_URL/ },
     ]);
     t.notMatch(JSON.stringify(wrong), /pg-secret|redis-secret/);
+  });
+
+  t.test("reports a Redis that refuses writes", async (t) => {
+    const { url, admin } = await startRefusingRedis(t);
+    await REFUSALS["a read-only replica"]?.begin(admin);
+    const { code, wrong } = await examine(t, { ...healthy, REDIS_URL: url });
+    t.equal(code, 1);
+    t.match(wrong, [
+      { check: "redis", status: "failed", message: /refuses writes: READONLY/, fix: /use the primary/ },
+    ]);
   });
 
   t.test("distinguishes a wrong password from an unreachable server", async (t) => {

@@ -1,21 +1,15 @@
-import { join } from "node:path";
 import t, { type Test } from "tap";
-import { startRedis } from "../../src/local/redis.ts";
 import { freePort } from "../../src/local/server-process.ts";
-import { awaitConnection, createProducerClient, pingRedis } from "../../src/queue/redis.ts";
+import { awaitConnection, createProducerClient } from "../../src/queue/redis.ts";
 import { readConfig } from "../../src/runtime/config/config.ts";
 import { captureLog } from "../fixtures/captured-log.ts";
 import { unconnectedSettings } from "../fixtures/processes/settings.ts";
 import { createSelfSignedCertificate } from "../fixtures/servers/certificate.ts";
 import { makeTempFolder } from "../fixtures/servers/folders.ts";
-import { redisProgram } from "../fixtures/servers/programs.ts";
+import { startPrivateRedis } from "../fixtures/servers/redis.ts";
 
-async function startServer(t: Test, settings: readonly string[]): Promise<URL> {
-  const folder = join(makeTempFolder(t), "redis");
-  const server = await startRedis({ program: redisProgram(), folder, durable: false, settings });
-  t.teardown(() => server.stop());
-  return new URL(server.url);
-}
+const startServer = async (t: Test, settings: readonly string[]) =>
+  new URL((await startPrivateRedis(t, settings)).url);
 
 function connect(t: Test, settings: Record<string, string>) {
   const { log, events } = captureLog();
@@ -31,7 +25,7 @@ t.test("a client uses all slots of a Redis Cluster", async (t) => {
   await plain.call("cluster", "addslotsrange", "0", "16383");
   const { client } = connect(t, { REDIS_URL: `${url.href}?cluster=true` });
   await awaitConnection(client, 10_000);
-  await pingRedis(client, 5_000);
+  await client.ping();
   const keys = Array.from({ length: 20 }, (_, number) => `{part:${number}}`);
   for (const key of keys) await client.set(key, key);
   t.same(await Promise.all(keys.map((key) => client.get(key))), keys);
@@ -49,9 +43,9 @@ t.test("the TLS certificate is checked, unless REDIS_TLS_VERIFY is false", async
   const REDIS_URL = `rediss://:${url.password}@127.0.0.1:${tlsPort}`;
   const trusting = connect(t, { REDIS_URL, REDIS_TLS_VERIFY: "false" });
   await awaitConnection(trusting.client, 10_000);
-  await pingRedis(trusting.client, 5_000);
+  await trusting.client.ping();
   const strict = connect(t, { REDIS_URL });
   await awaitConnection(strict.client, 1_000);
-  await t.rejects(pingRedis(strict.client, 1_000));
+  await t.rejects(strict.client.ping());
   t.ok(strict.events().includes("redis.unavailable"));
 });

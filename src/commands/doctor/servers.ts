@@ -1,10 +1,12 @@
-import { awaitConnection, createProducerClient, pingRedis } from "../../queue/redis.ts";
+import { awaitConnection, createProducerClient } from "../../queue/redis.ts";
+import { isWriteRefusal, probeRedisWrites } from "../../queue/redis-writes.ts";
+import { partitionsOf } from "../../queue/streams.ts";
 import type { Config } from "../../runtime/config/config.ts";
 import { SECOND } from "../../runtime/durations.ts";
 import { createLog } from "../../runtime/logging/log.ts";
 import { createSecretBox } from "../../security/secret-box.ts";
-import type { Database } from "../../store/database/database.ts";
-import { inspectMigrations } from "../../store/database/migrations.ts";
+import { createDatabase, type Database } from "../../store/database/database.ts";
+import { inspectMigrations, type MigrationState } from "../../store/database/migrations.ts";
 import { findSealedColumns, listKeyUsage } from "../../store/database/sealed-columns.ts";
 import { countAliveWorkers } from "../../store/processes/workers.ts";
 import { tryOpen } from "../secrets.ts";
@@ -25,7 +27,7 @@ export async function examinePostgres(db: Database, config: Partial<Config>): Pr
       "start the server, create the database, or correct DATABASE_URL (host, password, sslmode, firewall)";
     return [failed("postgres", `${host} cannot be used: ${rootCauseMessage(error)}`, fix)];
   }
-  const migrations = await examineMigrations(config);
+  const migrations = await examineMigrations(db, config);
   const rest =
     migrations.status === "ok" ? [await examineSecrets(db, config), ...(await examineWorkers(db))] : [];
   return [ok("postgres", `${host} answers`), migrations, ...rest];
@@ -35,13 +37,10 @@ const RESTORE =
   "restore these files as released (herald migrate refuses to run until then) and put the change into a new file in sql/";
 
 /** Checks both URLs: one may be a pooler of the other's database, or they may differ by mistake. */
-async function examineMigrations(config: Partial<Config>): Promise<Finding> {
+async function examineMigrations(db: Database, config: Partial<Config>): Promise<Finding> {
   const { DATABASE_URL = "", DATABASE_DIRECT_URL = DATABASE_URL } = config;
   try {
-    const [used, direct] = [
-      await inspectMigrations(DATABASE_URL),
-      await inspectMigrations(DATABASE_DIRECT_URL),
-    ];
+    const [used, direct] = [await inspectMigrations(db), await inspectDirectly(DATABASE_DIRECT_URL)];
     if (used.changed.length > 0)
       return failed("migrations", `changed after they were applied: ${used.changed.join(", ")}`, RESTORE);
     if (used.pending.length === 0) return ok("migrations", "all applied");
@@ -57,6 +56,15 @@ async function examineMigrations(config: Partial<Config>): Promise<Finding> {
       `${hostOf(DATABASE_DIRECT_URL)} cannot be used: ${rootCauseMessage(error)}`,
       fix,
     );
+  }
+}
+
+async function inspectDirectly(DATABASE_URL: string): Promise<MigrationState> {
+  const db = createDatabase({ DATABASE_URL, DATABASE_POOL: 1, DATABASE_PREPARED: false }, () => {});
+  try {
+    return await inspectMigrations(db);
+  } finally {
+    await db.close();
   }
 }
 
@@ -93,6 +101,9 @@ async function examineWorkers(db: Database): Promise<Finding[]> {
   });
 }
 
+const ACCEPT_WRITES =
+  "use the primary in REDIS_URL, raise maxmemory, repair its snapshots or replicas, or allow this user to write";
+
 type RedisSettings = Pick<Config, "REDIS_URL" | "REDIS_TLS_VERIFY">;
 
 export async function examineRedis(settings: RedisSettings): Promise<Finding> {
@@ -105,9 +116,11 @@ export async function examineRedis(settings: RedisSettings): Promise<Finding> {
   });
   try {
     await awaitConnection(redis, PING_TIMEOUT_MS);
-    await pingRedis(redis, PING_TIMEOUT_MS);
-    return ok("redis", `${hostOf(first)} answers`);
+    await probeRedisWrites(redis, { partitions: partitionsOf(settings), timeoutMs: PING_TIMEOUT_MS });
+    return ok("redis", `${hostOf(first)} answers and accepts writes`);
   } catch (error) {
+    if (isWriteRefusal(error))
+      return failed("redis", `${hostOf(first)} refuses writes: ${rootCauseMessage(error)}`, ACCEPT_WRITES);
     const fix = "start the server, or correct REDIS_URL (host, password, rediss:// and REDIS_TLS_VERIFY)";
     return failed("redis", `${hostOf(first)} cannot be used: ${rootCauseMessage(fault ?? error)}`, fix);
   } finally {

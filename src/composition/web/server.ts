@@ -11,6 +11,7 @@ import { createAttemptLimiter } from "../../security/attempt-limiter.ts";
 import { createSigner } from "../../security/derived-keys.ts";
 import { createPasswords } from "../../security/passwords.ts";
 import { createUserTokens } from "../../security/user-tokens.ts";
+import { createMigrationCheck } from "../../store/database/migration-check.ts";
 import { eventPosterConnections, registerEventPoster } from "../event-poster.ts";
 import { platformConnections, registerPlatforms } from "../platforms.ts";
 import { registerQueueNotifiers } from "../queue-notifiers.ts";
@@ -26,6 +27,7 @@ import {
   LOG,
   MESSAGE_NOTIFIER,
   METRICS,
+  MIGRATION_CHECK,
   PASSWORDS,
   provide,
   REDIS,
@@ -49,12 +51,14 @@ export function registerWeb(container: DependencyContainer): void {
   provide(container, PASSWORDS, () => createPasswords());
   provide(container, USER_TOKENS, (c) => createUserTokens(resolve(c, CONFIG)));
   provide(container, ATTEMPT_LIMITER, (c) => createAttemptLimiter(resolve(c, REDIS)));
+  provide(container, MIGRATION_CHECK, (c) => createMigrationCheck(resolve(c, DATABASE), resolve(c, LOG)));
   provide(container, ROUTES, allRoutes);
   provide(container, CREDENTIALS, credentialSchemes);
   provide(container, GATES, (c) => ({ terms: termsGate(resolve(c, DATABASE)) }));
   provide(container, HTTP_SERVER, httpServer);
   provide(container, WORKERS, (c) => [
     ...sharedWorkers(c),
+    resolve(c, MIGRATION_CHECK),
     eventPosterConnections(c),
     platformConnections(c),
     resolve(c, EVENT_NOTIFIER),

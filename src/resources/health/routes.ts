@@ -1,24 +1,25 @@
 import { ApiError } from "../../http/api-error.ts";
 import { type Route, route } from "../../http/route.ts";
-import { pingRedis, type RedisClient } from "../../queue/redis.ts";
-import { SECOND } from "../../runtime/durations.ts";
 import type { MetricsText } from "../../runtime/metrics/metrics.ts";
 import { packageVersion } from "../../runtime/package-root.ts";
+import type { RedisState } from "../../schema/readiness.ts";
 import { anyQuery } from "../../schema/types.ts";
 import { isBearerToken } from "../../security/bearer-token.ts";
-import type { Database } from "../../store/database/database.ts";
+import { examineServers, type ReadinessParts } from "./readiness.ts";
 import { liveness, readiness } from "./schema.ts";
 
-const PING_TIMEOUT_MS = 2 * SECOND;
-
-export interface HealthParts {
-  db: Pick<Database, "ping">;
-  redis: RedisClient;
+export interface HealthParts extends ReadinessParts {
   metricsText: MetricsText;
   metricsToken: string | undefined;
 }
 
-export function healthRoutes({ db, redis, metricsText, metricsToken }: HealthParts): Route[] {
+const NOT_READY_MESSAGES = {
+  unavailable: "The service cannot reach its database, please try again",
+  unmigrated: "The service's database is not migrated yet, please try again",
+};
+
+export function healthRoutes(parts: HealthParts): Route[] {
+  const { metricsText, metricsToken } = parts;
   const version = packageVersion();
   return [
     route({
@@ -34,19 +35,16 @@ export function healthRoutes({ db, redis, metricsText, metricsToken }: HealthPar
       method: "get",
       path: "/readyz",
       scope: "public",
-      summary: "Check that requests can be served: 503 while Postgres does not answer",
+      summary: "Check that requests can be served: 503 while Postgres does not answer or lacks migrations",
+      description:
+        "The response is 200 with `status` `degraded` while Redis does not answer or refuses writes: nothing is lost without it. With 503 the body has the fields of an error and these.",
       errors: ["temporarily_unavailable"],
       query: anyQuery,
       reply: readiness,
       async handle() {
-        const [postgresPing, redisPing] = await Promise.allSettled([
-          db.ping(PING_TIMEOUT_MS),
-          pingRedis(redis, PING_TIMEOUT_MS),
-        ]);
-        if (postgresPing.status === "rejected") throw postgresPing.reason;
-        return redisPing.status === "fulfilled"
-          ? { status: "ready" as const, postgres: "ok" as const, redis: "ok" as const }
-          : { status: "degraded" as const, postgres: "ok" as const, redis: "away" as const };
+        const { cause, ...servers } = await examineServers(parts);
+        if (servers.postgres !== "ok") throw notReady({ ...servers, postgres: servers.postgres }, cause);
+        return { status: servers.redis === "ok" ? ("ready" as const) : ("degraded" as const), ...servers };
       },
     }),
     route({
@@ -68,4 +66,12 @@ export function healthRoutes({ db, redis, metricsText, metricsToken }: HealthPar
       },
     }),
   ];
+}
+
+function notReady(
+  servers: { postgres: keyof typeof NOT_READY_MESSAGES; redis: RedisState },
+  cause: unknown,
+): ApiError {
+  const extra = { status: "unavailable", ...servers };
+  return new ApiError("temporarily_unavailable", NOT_READY_MESSAGES[servers.postgres], { extra, cause });
 }

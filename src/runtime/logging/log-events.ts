@@ -40,7 +40,7 @@ export const LOG_EVENTS = {
   "heartbeat.started": "Names this process's `worker` id, which other lines refer to",
   "http.connections_refused": "An address exceeded MAX_CONNECTIONS_PER_ADDRESS; logged once a minute at most",
   "http.drain_timed_out": "Requests were still running when web stopped",
-  "http.failed": "A request ended in a 5xx; `err` has the stack",
+  "http.failed": "A request ended in a 5xx; `err` has the stack, `error` the reason of an outage",
   "http.listening": "Web accepts connections",
   "http.parse_failed":
     "A connection sent something that is not HTTP, a CONNECT, or no complete request in time",
@@ -53,7 +53,10 @@ export const LOG_EVENTS = {
   "message.write_failed": "The outcome of one send could not be written; the message becomes `unknown`",
   "metrics.listening": "Metrics are served on this port",
   "migrations.applied": "The migrations that were applied",
+  "migrations.completed": "The missing migrations are applied; web is ready",
   "migrations.failed": "A migration failed; nothing of it was applied",
+  "migrations.missing":
+    "The database lacks these migrations; web is not ready until they are applied. Logged again when they change",
   "partitions.create_failed": "The table partitions of the coming days could not be created; it is retried",
   "peer_check.failed":
     "The breakers and parked deliveries of other dispatchers could not be read; it is retried",

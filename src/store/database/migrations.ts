@@ -3,7 +3,11 @@ import pg from "pg";
 import { loadMigrationFiles, migrate } from "postgres-migrations";
 import { packageRoot } from "../../runtime/package-root.ts";
 import { connectionOptions } from "./connection.ts";
+import { type Queryable, sql } from "./database.ts";
 import { DatabaseUnavailable, isMissingTable } from "./faults.ts";
+
+/** The package's own migration, which creates the table `migrations`; it is not a file of sql/. */
+const TABLE_MIGRATION_ID = 0;
 
 const migrationsFolder = () => join(packageRoot(), "sql");
 
@@ -22,20 +26,25 @@ export interface MigrationState {
   changed: string[];
 }
 
-/** Compares the files of sql/ with the migrations that the database has applied. */
-export async function inspectMigrations(address: string): Promise<MigrationState> {
+/** Compares the files of sql/ with the migrations that the database has applied. A newer database lacks none. */
+export async function inspectMigrations(db: Queryable): Promise<MigrationState> {
   const files = await loadMigrationFiles(migrationsFolder());
-  const applied = await withConnection(address, appliedHashes);
-  const namesOf = (wanted: typeof files) => wanted.map(({ fileName }) => fileName);
+  const applied = await appliedHashes(db);
+  const namesOf = (wanted: typeof files) =>
+    wanted.filter(({ id }) => id !== TABLE_MIGRATION_ID).map(({ fileName }) => fileName);
   return {
     pending: namesOf(files.filter(({ id }) => !applied.has(id))),
     changed: namesOf(files.filter(({ id, hash }) => applied.has(id) && applied.get(id) !== hash)),
   };
 }
 
-async function appliedHashes(client: pg.Client): Promise<Map<number, string>> {
+const SELECT_APPLIED = sql(`
+  select id, hash
+  from migrations`);
+
+async function appliedHashes(db: Queryable): Promise<Map<number, string>> {
   try {
-    const { rows } = await client.query<{ id: number; hash: string }>("select id, hash from migrations");
+    const rows = await db.query<{ id: number; hash: string }>(SELECT_APPLIED);
     return new Map(rows.map(({ id, hash }) => [id, hash]));
   } catch (error) {
     if (isMissingTable(error)) return new Map();

@@ -1,0 +1,81 @@
+import t from "tap";
+import type { RedisClient } from "../../src/queue/redis.ts";
+import { isWriteRefusal, probeRedisWrites } from "../../src/queue/redis-writes.ts";
+import {
+  connectRedis,
+  openProducer,
+  startPrivateRedis,
+  startRedisCluster,
+} from "../fixtures/servers/redis.ts";
+import { REFUSALS, startRefusingRedis } from "../fixtures/servers/redis-refusals.ts";
+
+const probe = (redis: RedisClient, partitions = 1) =>
+  probeRedisWrites(redis, { partitions, timeoutMs: 10_000 });
+
+const errorOf = (work: Promise<unknown>): Promise<Error | undefined> =>
+  work.then(
+    () => undefined,
+    (error: Error) => error,
+  );
+
+t.test("a probe writes one key per stream, and each expires", async (t) => {
+  const redis = await connectRedis(t, (await startPrivateRedis(t)).url);
+  await probe(redis);
+  const keys = await redis.keys("*");
+  t.same(keys.sort(), ["{bulk:0}:probe", "{events:0}:probe", "{outbound:0}:probe"]);
+  for (const key of keys) {
+    const expiresInMs = await redis.pttl(key);
+    t.ok(expiresInMs > 0 && expiresInMs <= 10_000);
+  }
+});
+
+for (const [name, { code, begin, end }] of Object.entries(REFUSALS))
+  t.test(`${name} refuses the probe with ${code}, and accepts it later`, async (t) => {
+    const { url, admin } = await startRefusingRedis(t);
+    const redis = await connectRedis(t, url);
+    await probe(redis);
+    await begin(admin);
+    const error = await errorOf(probe(redis));
+    t.match(error?.message, new RegExp(`^${code} `));
+    t.ok(isWriteRefusal(error));
+    t.equal(await redis.get("any"), null, "the server still answers");
+    await end(admin);
+    await probe(redis);
+  });
+
+t.test("a user without write permission is refused", async (t) => {
+  const { url } = await startPrivateRedis(t, ["user reader on >secret ~* +@all -@write"]);
+  const address = new URL(url);
+  address.username = "reader";
+  address.password = "secret";
+  t.ok(isWriteRefusal(await errorOf(probe(await connectRedis(t, address.href)))));
+});
+
+t.test("a node of a Redis Cluster that refuses writes is found", async (t) => {
+  const url = await startRedisCluster(t);
+  const redis = await connectRedis(t, url);
+  await probe(redis, 8);
+  const admin = await connectRedis(t, url.replace("?cluster=true", ""));
+  t.equal((await admin.keys("*:probe")).length, 24, "one key per stream");
+  await REFUSALS["a Redis out of memory"]?.begin(admin);
+  t.ok(isWriteRefusal(await errorOf(probe(redis, 8))));
+  await REFUSALS["a Redis out of memory"]?.end(admin);
+  await probe(redis, 8);
+});
+
+t.test("an unreachable or hanging Redis is no refusal", async (t) => {
+  const unreachable = await errorOf(probe(openProducer(t)));
+  t.ok(unreachable);
+  t.notOk(isWriteRefusal(unreachable));
+  const server = await startPrivateRedis(t);
+  const redis = await connectRedis(t, server.url);
+  const resume = () => void process.kill(server.pid, "SIGCONT");
+  t.teardown(resume);
+  process.kill(server.pid, "SIGSTOP");
+  const hanging = await errorOf(probe(redis));
+  const late = await errorOf(probeRedisWrites(redis, { partitions: 1, timeoutMs: 1 }));
+  resume();
+  t.match(hanging?.message, /timed out/);
+  t.notOk(isWriteRefusal(hanging));
+  t.match(late?.message, /did not answer within 1 ms/);
+});

@@ -1,0 +1,124 @@
+import t from "tap";
+import { readConfig } from "../../../src/runtime/config/config.ts";
+import { applyMigrations } from "../../../src/store/database/migrations.ts";
+import { type Api, startApi } from "../../fixtures/http/api.ts";
+import { testSettings } from "../../fixtures/processes/settings.ts";
+import { startRedisCluster } from "../../fixtures/servers/redis.ts";
+import { REFUSALS, startRefusingRedis } from "../../fixtures/servers/redis-refusals.ts";
+import { cloneDatabase, connectRawClient } from "../../fixtures/servers/servers.ts";
+import { until } from "../../fixtures/until.ts";
+
+const READY = { status: "ready", postgres: "ok", redis: "ok" };
+
+const readinessOf = async (api: Api) => {
+  const { status, body } = await api.call("GET", "/readyz");
+  return { code: status, body };
+};
+
+t.test("the process is ready when Postgres and Redis are reachable", async (t) => {
+  const api = await startApi(t);
+  const reply = await api.call("GET", "/readyz?from=balancer&from=elsewhere");
+  t.equal(reply.status, 200);
+  t.same(reply.body, READY);
+  t.match(reply.headers.get("content-type"), /^application\/json/);
+});
+
+t.test("the process is ready with a Redis Cluster", async (t) => {
+  const api = await startApi(t, { settings: { REDIS_URL: await startRedisCluster(t) } });
+  t.same(await readinessOf(api), { code: 200, body: READY });
+});
+
+t.test("the process is degraded and still ready while Redis refuses writes or is unavailable", async (t) => {
+  const { url, admin, pid, stop } = await startRefusingRedis(t);
+  const api = await startApi(t, { settings: { REDIS_URL: url } });
+  const redisIs = (redis: string) => async () => (await readinessOf(api)).body.redis === redis;
+  const degraded = { status: "degraded", postgres: "ok" };
+  for (const [name, { begin, end }] of Object.entries(REFUSALS)) {
+    await until("Redis is ok", redisIs("ok"));
+    await begin(admin);
+    await until(`${name} is seen`, redisIs("read_only"));
+    t.same(await readinessOf(api), { code: 200, body: { ...degraded, redis: "read_only" } }, name);
+    await end(admin);
+  }
+  await until("Redis is ok again", redisIs("ok"));
+  const resume = () => void process.kill(pid, "SIGCONT");
+  t.teardown(resume); // a frozen server cannot be stopped
+  process.kill(pid, "SIGSTOP");
+  t.same(await readinessOf(api), { code: 200, body: { ...degraded, redis: "unavailable" } }, "frozen");
+  resume();
+  await until("Redis is ok again", redisIs("ok"));
+  t.same(await readinessOf(api), { code: 200, body: READY });
+  await stop();
+  t.same(await readinessOf(api), { code: 200, body: { ...degraded, redis: "unavailable" } }, "stopped");
+});
+
+t.test("the process is not ready without Postgres and sends Retry-After", async (t) => {
+  const settings = { ...(await testSettings(t)), DATABASE_URL: "postgres://none@127.0.0.1:1/none" };
+  const api = await startApi(t, { config: readConfig(settings) });
+  const reply = await api.call("GET", "/readyz");
+  t.equal(reply.status, 503);
+  const { message, request_id, ...rest } = reply.body;
+  t.same(rest, {
+    ...READY,
+    error: "temporarily_unavailable",
+    status: "unavailable",
+    postgres: "unavailable",
+  });
+  t.match({ message, request_id }, { message: /cannot reach its database/, request_id: /^req_/ });
+  t.equal(reply.headers.get("retry-after"), "5");
+  t.equal((await api.call("HEAD", "/readyz")).status, 503);
+  t.equal((await api.call("GET", "/healthz")).status, 200);
+  const failure = api.lines.find(({ event }) => event === "http.failed");
+  t.match(failure, { route: "/readyz", error: /ECONNREFUSED/, err: undefined });
+});
+
+t.test("the process reports both servers when neither is reachable", async (t) => {
+  const unreachable = { DATABASE_URL: "postgres://none@127.0.0.1:1/none", REDIS_URL: "redis://127.0.0.1:1" };
+  const api = await startApi(t, { config: readConfig({ ...(await testSettings(t)), ...unreachable }) });
+  t.match(await readinessOf(api), {
+    code: 503,
+    body: { status: "unavailable", postgres: "unavailable", redis: "unavailable" },
+  });
+});
+
+t.test("the process on an empty database becomes ready once the migrations are applied", async (t) => {
+  const DATABASE_URL = await cloneDatabase(t, "template0");
+  const api = await startApi(t, { settings: { DATABASE_URL } });
+  const missingLines = () => api.lines.filter(({ event }) => event === "migrations.missing");
+  t.match(missingLines(), [{ level: "warn", files: /^001_clients\.sql,002_/ }], "logged at the start");
+  for (let count = 0; count < 5; count++)
+    t.match(await readinessOf(api), {
+      code: 503,
+      body: {
+        error: "temporarily_unavailable",
+        message: /not migrated/,
+        request_id: /^req_/,
+        status: "unavailable",
+        postgres: "unmigrated",
+        redis: "ok",
+      },
+    });
+  t.equal((await api.call("GET", "/healthz")).status, 200);
+  t.equal(missingLines().length, 1);
+  t.notOk(
+    api.lines.some(({ event, err }) => event === "http.failed" && err),
+    "no stack per probe",
+  );
+  await applyMigrations(DATABASE_URL);
+  await until("ready", async () => (await readinessOf(api)).code === 200);
+  t.same(await readinessOf(api), { code: 200, body: READY });
+});
+
+t.test("the process on a database older than the code is not ready, on a newer one it is", async (t) => {
+  const DATABASE_URL = await cloneDatabase(t);
+  const raw = await connectRawClient(t, DATABASE_URL);
+  await raw.query("create table removed as select * from migrations where id = 17");
+  await raw.query("delete from migrations where id = 17");
+  const older = await startApi(t, { settings: { DATABASE_URL } });
+  t.match(await readinessOf(older), { code: 503, body: { postgres: "unmigrated" } });
+  await raw.query("insert into migrations select * from removed");
+  await raw.query("insert into migrations (id, name, hash) values (999, 'later', 'later')");
+  await until("ready", async () => (await readinessOf(older)).code === 200);
+  const newer = await startApi(t, { settings: { DATABASE_URL } });
+  t.same(await readinessOf(newer), { code: 200, body: READY });
+});
