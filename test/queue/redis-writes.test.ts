@@ -7,7 +7,7 @@ import {
   startPrivateRedis,
   startRedisCluster,
 } from "../fixtures/servers/redis.ts";
-import { REFUSALS, startRefusingRedis } from "../fixtures/servers/redis-refusals.ts";
+import { REFUSALS, startRefusingRedis, whileFrozen } from "../fixtures/servers/redis-refusals.ts";
 
 const probe = (redis: RedisClient, partitions = 1) =>
   probeRedisWrites(redis, { partitions, timeoutMs: 10_000 });
@@ -69,12 +69,10 @@ t.test("an unreachable or hanging Redis is no refusal", async (t) => {
   t.notOk(isWriteRefusal(unreachable));
   const server = await startPrivateRedis(t);
   const redis = await connectRedis(t, server.url);
-  const resume = () => void process.kill(server.pid, "SIGCONT");
-  t.teardown(resume);
-  process.kill(server.pid, "SIGSTOP");
-  const hanging = await errorOf(probe(redis));
-  const late = await errorOf(probeRedisWrites(redis, { partitions: 1, timeoutMs: 1 }));
-  resume();
+  const [hanging, late] = await whileFrozen(server.pid, async () => [
+    await errorOf(probe(redis)),
+    await errorOf(probeRedisWrites(redis, { partitions: 1, timeoutMs: 1 })),
+  ]);
   t.match(hanging?.message, /timed out/);
   t.notOk(isWriteRefusal(hanging));
   t.match(late?.message, /did not answer within 1 ms/);

@@ -4,7 +4,7 @@ import { applyMigrations } from "../../../src/store/database/migrations.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
 import { testSettings } from "../../fixtures/processes/settings.ts";
 import { startRedisCluster } from "../../fixtures/servers/redis.ts";
-import { REFUSALS, startRefusingRedis } from "../../fixtures/servers/redis-refusals.ts";
+import { REFUSALS, startRefusingRedis, whileFrozen } from "../../fixtures/servers/redis-refusals.ts";
 import { cloneDatabase, connectRawClient } from "../../fixtures/servers/servers.ts";
 import { until } from "../../fixtures/until.ts";
 
@@ -41,11 +41,8 @@ t.test("the process is degraded and still ready while Redis refuses writes or is
     await end(admin);
   }
   await until("Redis is ok again", redisIs("ok"));
-  const resume = () => void process.kill(pid, "SIGCONT");
-  t.teardown(resume); // a frozen server cannot be stopped
-  process.kill(pid, "SIGSTOP");
-  t.same(await readinessOf(api), { code: 200, body: { ...degraded, redis: "unavailable" } }, "frozen");
-  resume();
+  const frozen = await whileFrozen(pid, () => readinessOf(api));
+  t.same(frozen, { code: 200, body: { ...degraded, redis: "unavailable" } });
   await until("Redis is ok again", redisIs("ok"));
   t.same(await readinessOf(api), { code: 200, body: READY });
   await stop();
