@@ -15,7 +15,7 @@ export interface BodyRules {
   timeouts: BodyTimeouts;
 }
 
-/** Milliseconds from the start of the request until its body is complete. */
+/** Milliseconds from the start of reading until the body is complete. */
 export interface BodyTimeouts {
   small: number;
   large: number;
@@ -126,9 +126,14 @@ function consume(
   const consumed = new Promise<void>((resolve, reject) => {
     // The sender may disconnect during authentication; its events have then been emitted already.
     if (request.destroyed) return reject(incomplete());
+    // Drops the rest of the body, so that the sender can finish and read the response.
+    const refuse = (refusal: unknown) => {
+      reject(refusal);
+      request.off("data", onData).resume();
+    };
     const setTimer = (ms: number) => {
       clearTimeout(timer);
-      timer = setTimeout(() => reject(timedOut()), ms - (performance.now() - startedAt));
+      timer = setTimeout(() => refuse(timedOut()), ms - (performance.now() - startedAt));
     };
     let size = 0;
     let isLarge = Number(request.headers["content-length"]) > MAX_SMALL_BODY_BYTES;
@@ -143,8 +148,7 @@ function consume(
         if (size > limit) throw tooLarge(limit);
         onChunk(chunk);
       } catch (refusal) {
-        reject(refusal);
-        request.off("data", onData).resume(); // drops the rest, so that the sender can finish and read the response
+        refuse(refusal);
       }
     };
     // An aborted request emits "close" without "end"; a complete one emits "close" later.
