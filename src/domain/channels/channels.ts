@@ -14,7 +14,7 @@ import {
   reserveAsset,
 } from "../../store/channels/channels.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
-import { resumeSends } from "../../store/messages/sweep-sends.ts";
+import { resumeSends } from "../../store/messages/send-order.ts";
 import { type AuditActor, recordAudit } from "../../store/tenants/audit-log.ts";
 import { recordEvents } from "../events/record-events.ts";
 import { serviceActor } from "../tenants/service-actor.ts";
@@ -154,6 +154,7 @@ async function disconnect(
 ): Promise<void> {
   const row = await markDisconnected(tx, actor.clientId, id);
   if (!row) return;
+  await resumeSends(tx, actor.clientId, id);
   await recordEvents(tx, [channelDisconnected(row, reason)]);
   await auditDisconnect(tx, actor, { ...row, reason });
 }
@@ -168,8 +169,10 @@ export async function disconnectByPlatform(
   removal: { wabaId: string; at: Date },
 ): Promise<boolean> {
   const disconnected = await disconnectChannelsOfWaba(tx, clientId, removal);
-  for (const row of disconnected)
+  for (const row of disconnected) {
+    await resumeSends(tx, clientId, row.id);
     await auditDisconnect(tx, serviceActor(clientId), { ...row, reason: "platform" });
+  }
   return disconnected.length > 0;
 }
 

@@ -1,7 +1,7 @@
 import { MAX_BLOCKING_RETRY_MS, SEND_TTL_MS } from "../../runtime/deadlines.ts";
 import { type Queryable, sql } from "../database/database.ts";
 import { IDEMPOTENCY_KEY_TTL_MS } from "../tenants/idempotency-keys.ts";
-import { isBlockingLaterSends } from "./claim-sends.ts";
+import { isBlockingLaterSends } from "./send-order.ts";
 
 /** A message to accept, with its idempotency key if the request has one. */
 export interface NewMessage {

@@ -2,7 +2,7 @@ import { SEND_CLAIM_AHEAD_MS } from "../../runtime/deadlines.ts";
 import { type Queryable, sql } from "../database/database.ts";
 import { sortById } from "../events/delivery-refs.ts";
 import { IS_NOT_SUSPECT } from "../processes/deaths.ts";
-import { TO_BE_SENT_STATES, UNSETTLED_STATUSES } from "./lifecycle.ts";
+import { UNSETTLED_STATUSES } from "./lifecycle.ts";
 
 /** Everything here spans all clients: the queue of outbound messages. */
 
@@ -42,13 +42,6 @@ const UNMARK_QUEUED = sql(`
 export async function unmarkQueuedSends(db: Queryable, refs: readonly SendRef[]): Promise<void> {
   await db.query(UNMARK_QUEUED, columnsOf(refs));
 }
-
-/**
- * SQL: true while later messages to the same person wait for this send. A retry blocks them only while it is
- * due within `maxRetryMs`, a parameter that is set to MAX_BLOCKING_RETRY_MS.
- */
-export const isBlockingLaterSends = (send: string, maxRetryMs: string): string =>
-  `(${send}.state in ${TO_BE_SENT_STATES} and (${send}.attempts = 0 or ${send}.next_attempt_at < now() + ${maxRetryMs} * interval '1 millisecond'))`;
 
 /** A claimed send, its message and its channel. */
 export interface ClaimedSend {

@@ -27,7 +27,8 @@ type StoredMessageStatus = keyof typeof MESSAGE_TRANSITIONS;
 export const SEND_STATES = {
   /** Waits for an earlier message to the same person. */
   behind: { next: ["waiting"], isLeased: false, isToBeSent: true },
-  waiting: { next: ["in_hand"], isLeased: false, isToBeSent: true },
+  /** Falls behind an earlier message to the same person when its channel is reconnected. */
+  waiting: { next: ["in_hand", "behind"], isLeased: false, isToBeSent: true },
   /** Claimed by a dispatcher. */
   in_hand: { next: ["waiting", "unknown"], isLeased: true, isToBeSent: true },
   /** The request may have been written. Only the dispatcher that claimed it may report that it was not. */

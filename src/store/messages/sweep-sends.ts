@@ -5,7 +5,10 @@ import type { SendRef } from "./claim-sends.ts";
 
 /** Everything here spans all clients: it re-queues due sends, including those of dead dispatchers. */
 
-/** Sends that wait for a reconnect are checked rarely: the reconnect itself makes them due. */
+/**
+ * Sends that wait for a reconnect are checked rarely: the reconnect itself makes them due. Without the lock
+ * on the channel, a send could be postponed after a concurrent reconnect has made it due.
+ */
 const POSTPONE_UNCONNECTED = sql(`
   with unconnected as materialized (
     select s.client_id, s.id
@@ -17,6 +20,7 @@ const POSTPONE_UNCONNECTED = sql(`
     and c.status = 'needs_reauth'
     limit 1000
     for update of s skip locked
+    for share of c skip locked
   )
   update sends s
   set next_attempt_at = least(s.expires_at, now() + $1 * interval '1 millisecond')
@@ -26,28 +30,6 @@ const POSTPONE_UNCONNECTED = sql(`
 
 export async function postponeUnconnectedSends(tx: Queryable): Promise<void> {
   await tx.query(POSTPONE_UNCONNECTED, [RECONNECT_CHECK_MS]);
-}
-
-/** Locks rows by id like all other statements, to avoid deadlocks. */
-const RESUME = sql(`
-  with waiting as materialized (
-    select client_id, id
-    from sends
-    where channel_id = $1
-    and client_id = $2
-    and state = 'waiting'
-    order by id
-    for update
-  )
-  update sends s
-  set next_attempt_at = now(), enqueued_at = null
-  from waiting w
-  where s.client_id = w.client_id
-  and s.id = w.id`);
-
-/** Makes the waiting sends of a reconnected channel due. */
-export async function resumeSends(tx: Queryable, clientId: string, channelId: string): Promise<void> {
-  await tx.query(RESUME, [channelId, clientId]);
 }
 
 const selectConnected = (condition: string) => `

@@ -87,6 +87,24 @@ export function retryLater(
   };
 }
 
+/**
+ * For a message that was refused because of a dead token. The delay is always short: the sweep postpones the
+ * message while its channel needs a new token, and a token that was replaced meanwhile is used soon.
+ */
+export function retryAfterReconnect(
+  row: ClaimedSend,
+  progress: Progress,
+  refusal: PlatformError,
+): MessageOutcome {
+  const error = toMessageError(refusal);
+  const finish = {
+    ...reschedule(row, progress, sendRetryDelay(1)),
+    attempt: 1,
+    error: JSON.stringify(error),
+  };
+  return { finish, events: [], error };
+}
+
 /** Due again immediately; no attempt is counted. */
 export const notAttempted = (row: ClaimedSend, progress: Progress): MessageOutcome => ({
   finish: reschedule(row, progress, 0),

@@ -14,6 +14,7 @@ import {
   notAttempted,
   type Progress,
   refused,
+  retryAfterReconnect,
   retryLater,
   toMessageError,
   unknown,
@@ -122,7 +123,7 @@ async function outcomeOfFailedRequest(
       if (!outcome.tokenDead) return refused(row, progress, toRefusalError(outcome.error, progress));
       // The message waits until the channel is reconnected; when this write fails, the next send repeats it.
       await invalidateChannelToken(parts.db, { ...row, id: row.channel_id }).catch(() => {});
-      return retryLater(row, progress, { outcome: "retry", error: outcome.error, pair: false });
+      return retryAfterReconnect(row, progress, outcome.error);
     }
   }
 }

@@ -8,6 +8,7 @@ import { captureLog } from "../../../fixtures/captured-log.ts";
 import { type Api, startApi } from "../../../fixtures/http/api.ts";
 import { insertMessage, insertSend, readMessageState } from "../../../fixtures/messages/message-rows.ts";
 import { connectRedis } from "../../../fixtures/servers/redis.ts";
+import { connectRawClient } from "../../../fixtures/servers/servers.ts";
 import { withRepeatedTransactions } from "../../../fixtures/servers/statements.ts";
 import { makeChannel } from "../../../fixtures/tenants/channels.ts";
 import { makeTenant } from "../../../fixtures/tenants/tenants.ts";
@@ -107,4 +108,22 @@ t.test("the sweep queues one suspect at a time, the one that has been due longes
     enqueued_at.getTime() > Date.now() - MINUTE / 2,
     "a suspect that no dispatcher claimed is queued again",
   );
+});
+
+t.test("a send is not postponed while its channel is being reconnected", async (t) => {
+  const { api, channel_id, parts, insert } = await open(t);
+  const id = await insert({});
+  await api.db.query("update channels set status = 'needs_reauth' where id = $1", [channel_id]);
+  const raw = await connectRawClient(t, api.config.DATABASE_URL);
+  await raw.query("begin");
+  await raw.query("update channels set status = 'connected' where id = $1", [channel_id]);
+  const isDue = async () => {
+    const { next_attempt_at } = (await readSend(api, id)) as { next_attempt_at: Date };
+    return next_attempt_at.getTime() <= Date.now();
+  };
+  await sweepSends(parts);
+  t.ok(await isDue());
+  await raw.query("rollback");
+  await sweepSends(parts);
+  t.notOk(await isDue(), "a send whose channel stays unconnected is postponed");
 });
