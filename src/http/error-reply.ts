@@ -4,6 +4,7 @@ import { platformError } from "../schema/platform-error.ts";
 import { POSTGRES_STATES, READINESS_STATUSES, REDIS_STATES } from "../schema/readiness.ts";
 import { object, oneOf, Type } from "../schema/types.ts";
 import { DatabaseUnavailable, isDeletedClient, isMissingTable } from "../store/database/faults.ts";
+import { ClientsBeingDeleted } from "../store/tenants/client-locks.ts";
 import { ApiError, ERROR_CODES, outcomeUnknown } from "./api-error.ts";
 import type { OpenExchange } from "./exchange.ts";
 import { platformApiError } from "./platform-errors.ts";
@@ -97,6 +98,8 @@ export function toApiError(thrown: unknown, { isRepeatable }: { isRepeatable: bo
         cause,
       },
     );
+  if (thrown instanceof ClientsBeingDeleted)
+    return new ApiError("temporarily_unavailable", "A client is being deleted, please try again", { cause });
   if (isMissingTable(thrown))
     return new ApiError(
       "temporarily_unavailable",

@@ -6,6 +6,7 @@ import type { UnitOfWork, WorkTracker } from "../runtime/watchdog/work-tracker.t
 import type { Validator } from "../schema/validate.ts";
 import type { Signer } from "../security/derived-keys.ts";
 import { DatabaseUnavailable } from "../store/database/faults.ts";
+import { ClientsBeingDeleted } from "../store/tenants/client-locks.ts";
 import { type AdmissionRules, admit } from "./admission.ts";
 import { ApiError } from "./api-error.ts";
 import { bindCursors } from "./cursors.ts";
@@ -199,7 +200,8 @@ async function replyAndRecord(
 
 /** An outage or a refusal affects many requests: its stack trace would only repeat in the log. */
 function faultFields(thrown: unknown, { cause }: ApiError): Fields {
-  if (cause instanceof DatabaseUnavailable) return { error: cause.message };
+  if (cause instanceof DatabaseUnavailable || cause instanceof ClientsBeingDeleted)
+    return { error: cause.message };
   if (thrown instanceof ApiError && cause === undefined) return { error: thrown.message };
   return { err: thrown };
 }

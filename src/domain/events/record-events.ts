@@ -9,9 +9,12 @@ import type { Queryable } from "../../store/database/database.ts";
 import {
   hasFingerprint,
   insertEvents,
+  insertUnblockedEvents,
   LATE_AFTER_MS,
   type NewEvent,
+  type RecordedEvent,
 } from "../../store/events/insert-events.ts";
+import { throwIfBlocked } from "../../store/tenants/client-locks.ts";
 
 /** An event to record for a client. */
 export interface EventDraft {
@@ -46,18 +49,50 @@ export async function recordEvents(
   drafts: readonly EventDraft[],
   notifier?: QueueNotifier,
 ): Promise<string[]> {
+  return insertInBatches({ drafts, notifier }, (events, epoch) => insertEvents(db, events, epoch));
+}
+
+/**
+ * Like recordEvents, but does not wait for clients that are being deleted: it records the events of the other
+ * clients and throws ClientsBeingDeleted. In a transaction, that rolls all of them back.
+ */
+export async function recordUnblockedEvents(
+  db: Queryable,
+  drafts: readonly EventDraft[],
+  notifier: QueueNotifier,
+): Promise<string[]> {
+  const blocked: string[] = [];
+  const ids = await insertInBatches({ drafts, notifier }, async (events, epoch) => {
+    const { recorded, blockedClients } = await insertUnblockedEvents(db, events, epoch);
+    blocked.push(...blockedClients);
+    return recorded;
+  });
+  throwIfBlocked(blocked);
+  return ids;
+}
+
+interface Recording {
+  drafts: readonly EventDraft[];
+  notifier: QueueNotifier | undefined;
+}
+
+/** Returns the ids of the new events. */
+async function insertInBatches(
+  { drafts, notifier }: Recording,
+  insert: (events: readonly NewEvent[], epoch: string | null) => Promise<RecordedEvent[]>,
+): Promise<string[]> {
   const events = await collectInSlices(toNewEvents(deduplicate(drafts)));
   const ids: string[] = [];
-  for (const batch of inBatches(events)) {
+  for (const batch of toBatches(events)) {
     const epoch = notifier?.epoch() ?? null;
-    const recorded = await insertEvents(db, batch, epoch);
+    const recorded = await insert(batch, epoch);
     if (epoch !== null) notifier?.notify(recorded.filter(({ isDue }) => isDue));
     for (const { id } of recorded) ids.push(id);
   }
   return ids;
 }
 
-function inBatches(events: readonly NewEvent[]): NewEvent[][] {
+function toBatches(events: readonly NewEvent[]): NewEvent[][] {
   const batches: NewEvent[][] = [];
   let characters = Number.POSITIVE_INFINITY;
   for (const event of events) {

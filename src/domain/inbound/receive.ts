@@ -4,8 +4,9 @@ import { notifyAfterCommit, type QueueNotifier } from "../../queue/queue-notifie
 import { collectInSlices } from "../../runtime/async/time-slices.ts";
 import { DAY, MINUTE } from "../../runtime/durations.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
+import { ClientsBeingDeleted, lockClients } from "../../store/tenants/client-locks.ts";
 import { disconnectByPlatform } from "../channels/channels.ts";
-import { type EventDraft, isRecorded, recordEvents } from "../events/record-events.ts";
+import { type EventDraft, isRecorded, recordUnblockedEvents } from "../events/record-events.ts";
 import type { InboundDraft } from "./draft.ts";
 import { findOwners, type Owner } from "./owners.ts";
 import { applyStatuses } from "./statuses.ts";
@@ -36,19 +37,46 @@ interface ReceiveParts {
 }
 
 /**
- * Records all updates that have an owner, in a few statements regardless of their number. Messages and
- * templates are updated first: after a crash in between the platform repeats the unacknowledged webhook.
+ * Records all updates that have an owner. When clients of some are being deleted, it records the updates of
+ * the others and throws ClientsBeingDeleted: the platform repeats the unacknowledged webhook.
  */
 export async function receiveWebhook(
-  { db, notifier }: ReceiveParts,
+  parts: ReceiveParts,
   { updates }: WebhookContent,
 ): Promise<ReceiveResult> {
-  const found = await collectInSlices(updates);
-  const readings = found.filter((reading) => reading !== undefined);
+  return receiveExcept(parts, await collectInSlices(updates), new Set());
+}
+
+type Updates = readonly (Reading | undefined)[];
+
+async function receiveExcept(
+  parts: ReceiveParts,
+  updates: Updates,
+  skippedClients: ReadonlySet<string>,
+): Promise<ReceiveResult> {
+  try {
+    return await recordUpdates(parts, updates, skippedClients);
+  } catch (error) {
+    if (!(error instanceof ClientsBeingDeleted)) throw error;
+    await receiveExcept(parts, updates, new Set([...skippedClients, ...error.clientIds]));
+    throw error;
+  }
+}
+
+/**
+ * Takes a few statements regardless of the number of updates, and may be repeated. Messages and templates are
+ * updated first: after a crash in between the platform repeats the unacknowledged webhook.
+ */
+async function recordUpdates(
+  { db, notifier }: ReceiveParts,
+  updates: Updates,
+  skippedClients: ReadonlySet<string>,
+): Promise<ReceiveResult> {
+  const readings = updates.filter((reading) => reading !== undefined);
   const ownersOf = await findOwners(db, readings);
   const readingsWithOwners = readings.map((reading) => ({ reading, owners: ownersOf(reading.asset) }));
   const allDrafts = readingsWithOwners.flatMap(({ reading, owners }) =>
-    owners.map((owner) => toDraft(reading, owner)),
+    owners.filter(({ clientId }) => !skippedClients.has(clientId)).map((owner) => toDraft(reading, owner)),
   );
   const statusDrafts = await applyStatuses(
     db,
@@ -58,16 +86,16 @@ export async function receiveWebhook(
   const hasDisconnect = drafts.some(({ reading }) => reading.endsConnection);
   const recorded = hasDisconnect
     ? await recordAndDisconnect({ db, notifier }, drafts)
-    : await recordEvents(db, drafts, notifier);
+    : await recordUnblockedEvents(db, drafts, notifier);
   const watermarkCounts = await applyWatermarks({ db, notifier }, allDrafts.filter(isWatermarkDraft));
   const unowned = readingsWithOwners.filter(({ owners }) => owners.length === 0);
   return {
     counts: {
-      updates: found.length,
+      updates: updates.length,
       recorded: recorded.length + watermarkCounts.recorded,
       duplicate: drafts.length - recorded.length + watermarkCounts.duplicate,
       foreign: unowned.length,
-      silent: found.length - readings.length + watermarkCounts.silent,
+      silent: updates.length - readings.length + watermarkCounts.silent,
     },
     unknownAssets: unowned.map(({ reading }) => reading.asset),
   };
@@ -93,6 +121,10 @@ const toDraft = (
 /** Records channel.disconnected only if a channel was disconnected. */
 const recordAndDisconnect = (parts: ReceiveParts, drafts: readonly InboundDraft[]): Promise<string[]> =>
   notifyAfterCommit(parts, async (tx, deferredNotifier) => {
+    await lockClients(
+      tx,
+      drafts.map(({ clientId }) => clientId),
+    );
     const events: EventDraft[] = [];
     for (const draft of drafts)
       events.push(
@@ -100,7 +132,7 @@ const recordAndDisconnect = (parts: ReceiveParts, drafts: readonly InboundDraft[
           ? { ...draft, type: "channel.disconnected", data: DISCONNECTED_DATA }
           : draft,
       );
-    return recordEvents(tx, events, deferredNotifier);
+    return recordUnblockedEvents(tx, events, deferredNotifier);
   });
 
 const DISCONNECTED_DATA = { reason: "platform" };

@@ -7,7 +7,7 @@ import {
   findReachedMessages,
   type ReachedMessage,
 } from "../../store/messages/watermarks.ts";
-import { recordEvents } from "../events/record-events.ts";
+import { recordUnblockedEvents } from "../events/record-events.ts";
 import type { InboundDraft } from "./draft.ts";
 import { applyStatusUpdates, type StatusUpdate, withMessage } from "./statuses.ts";
 
@@ -69,7 +69,7 @@ async function applyAndRecord(tx: Queryable, matches: readonly WatermarkMatch[],
     const touchedMessage = touched[index];
     return touchedMessage?.moved ? [withMessage(withMessageIds(draft, message), touchedMessage)] : [];
   });
-  const recorded = await recordEvents(tx, drafts, notifier);
+  const recorded = await recordUnblockedEvents(tx, drafts, notifier);
   return { recorded: recorded.length, duplicate: drafts.length - recorded.length };
 }
 

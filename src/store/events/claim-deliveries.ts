@@ -1,5 +1,6 @@
 import { type Queryable, sql } from "../database/database.ts";
 import { IS_NOT_SUSPECT, IS_SUSPECT } from "../processes/deaths.ts";
+import { isAlive, lockAliveClients } from "../tenants/client-locks.ts";
 import { columnsOf, type DeliveryRef, IS_WAITING, smallSetHint } from "./delivery-refs.ts";
 
 export interface Lease {
@@ -39,11 +40,13 @@ const SELECT_CLAIMED = `
 
 /** Idempotent: the same lease token returns the same rows again, so a lost response does no harm. */
 const CLAIM = sql(`
-  with claimed as (
+  with ${lockAliveClients("select unnest($3::uuid[])")},
+  claimed as (
     update deliveries d
     set ${SET_CLAIMED}
     from unnest((select $3::uuid[]), (select $4::text[])) as wanted (client_id, id)
     where ${smallSetHint("wanted.id")}
+    and ${isAlive("wanted.client_id")}
     and d.client_id = wanted.client_id
     and d.id = wanted.id
     and (d.${IS_WAITING} and d.${IS_NOT_SUSPECT} and d.next_attempt_at <= now() or d.lease = $1)
@@ -84,8 +87,8 @@ const CLAIM_SUSPECT = sql(`
   ${SELECT_CLAIMED}`);
 
 /**
- * Spans all clients: claims deliveries that are due. Skips suspects and those that are claimed by another
- * worker or done.
+ * Spans all clients: claims deliveries that are due. Skips suspects, those that are claimed by another
+ * worker or done, and those of clients that are being deleted: the sweep queues them again.
  */
 export function claimDeliveries(
   db: Queryable,

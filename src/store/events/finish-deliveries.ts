@@ -1,4 +1,12 @@
 import { type Queryable, sql } from "../database/database.ts";
+import {
+  isAlive,
+  isBeingDeleted,
+  lockAliveClients,
+  toWriteResult,
+  type WriteResult,
+  type WrittenRow,
+} from "../tenants/client-locks.ts";
 import { smallSetHint, sortById } from "./delivery-refs.ts";
 
 /** Columns of an attempt. */
@@ -60,6 +68,7 @@ const FINISH = sql(`
     )
     where ${smallSetHint("i.id")}
   ),
+  ${lockAliveClients("select client_id from input")},
   finished as (
     update deliveries d
     set
@@ -80,6 +89,7 @@ const FINISH = sql(`
     where d.client_id = i.client_id
     and d.id = i.id
     and d.lease = i.lease
+    and ${isAlive("i.client_id")}
     returning d.client_id, d.id, d.attempts
   ),
   tried as (
@@ -89,14 +99,17 @@ const FINISH = sql(`
     join finished f on f.client_id = i.client_id and f.id = i.id
     where i.is_attempt
   )
-  select id
-  from finished`);
+  select id, false as "isBlocked"
+  from finished
+  union all
+  select i.id, true
+  from input i
+  where ${isBeingDeleted("i.client_id")}`);
 
-/** Spans all clients: stores outcomes and attempts; returns the ids whose lease was still valid. */
+/** Spans all clients: stores outcomes and attempts of the deliveries whose lease is still valid. */
 export async function finishDeliveries(
   db: Queryable,
   finishes: readonly DeliveryFinish[],
-): Promise<string[]> {
-  const rows = await db.query<{ id: string }>(FINISH, [JSON.stringify(sortById(finishes))]);
-  return rows.map(({ id }) => id);
+): Promise<WriteResult> {
+  return toWriteResult(await db.query<WrittenRow>(FINISH, [JSON.stringify(sortById(finishes))]));
 }

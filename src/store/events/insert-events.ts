@@ -1,5 +1,6 @@
 import { MINUTE } from "../../runtime/durations.ts";
 import { type Queryable, sql } from "../database/database.ts";
+import { isBeingDeleted, lockAliveClients } from "../tenants/client-locks.ts";
 import type { DeliveryRef } from "./delivery-refs.ts";
 
 /** An event recorded more than this after it occurred is late. */
@@ -23,9 +24,10 @@ export interface NewEvent {
 
 /**
  * Spans all clients. Skips clients deleted meanwhile; a concurrent deletion waits for the key-share lock.
+ * `alive` is the CTE of the clients that the statement has locked, `result` selects from the new events.
  * Fingerprints are inserted in a fixed order: otherwise two such statements could deadlock.
  */
-const INSERT = sql(`
+const insertStatement = (alive: string, result: string) => `
   with input as (
     select *
     from json_to_recordset($1) as i (
@@ -42,13 +44,7 @@ const INSERT = sql(`
       fingerprint uuid
     )
   ),
-  alive as (
-    select id
-    from clients
-    where id in (select client_id from input)
-    order by id
-    for key share
-  ),
+  ${alive},
   fresh as (
     insert into event_fingerprints (client_id, fingerprint)
     select i.client_id, i.fingerprint
@@ -91,8 +87,33 @@ const INSERT = sql(`
       $2
     from accepted
   )
-  select client_id as "clientId", id, skip_reason is null as "isDue"
-  from accepted`);
+  ${result}`;
+
+const INSERT = sql(
+  insertStatement(
+    `alive as (
+    select id
+    from clients
+    where id in (select client_id from input)
+    order by id
+    for key share
+  )`,
+    `select client_id as "clientId", id, skip_reason is null as "isDue"
+  from accepted`,
+  ),
+);
+
+const INSERT_UNBLOCKED = sql(
+  insertStatement(
+    lockAliveClients("select client_id from input"),
+    `select client_id as "clientId", id, skip_reason is null as "isDue", false as "isBlocked"
+  from accepted
+  union all
+  select i.client_id, i.id, false, true
+  from input i
+  where ${isBeingDeleted("i.client_id")}`,
+  ),
+);
 
 /** An event that was not recorded before. */
 export interface RecordedEvent extends DeliveryRef {
@@ -102,7 +123,8 @@ export interface RecordedEvent extends DeliveryRef {
 
 /**
  * Returns the events that are new; `events` must not contain a fingerprint twice. With an `epoch` the caller
- * adds the deliveries to that Redis epoch's streams itself; with null the sweep does.
+ * adds the deliveries to that Redis epoch's streams itself; with null the sweep does. Waits for a client that
+ * is being deleted: with events of several clients, call it when they are locked.
  */
 export const insertEvents = (
   db: Queryable,
@@ -111,6 +133,26 @@ export const insertEvents = (
 ): Promise<RecordedEvent[]> =>
   // A single JSON text is written and parsed several times faster than arrays of long texts.
   db.query<RecordedEvent>(INSERT, [JSON.stringify(events), epoch]);
+
+interface UnblockedEvents {
+  recorded: RecordedEvent[];
+  /** Clients that are being deleted: their events are not recorded. */
+  blockedClients: string[];
+}
+
+/** Like insertEvents, but never waits for a client that is being deleted. */
+export async function insertUnblockedEvents(
+  db: Queryable,
+  events: readonly NewEvent[],
+  epoch: string | null,
+): Promise<UnblockedEvents> {
+  type Row = RecordedEvent & { isBlocked: boolean };
+  const rows = await db.query<Row>(INSERT_UNBLOCKED, [JSON.stringify(events), epoch]);
+  return {
+    recorded: rows.filter(({ isBlocked }) => !isBlocked),
+    blockedClients: rows.filter(({ isBlocked }) => isBlocked).map(({ clientId }) => clientId),
+  };
+}
 
 const FIND_FINGERPRINT = sql(`
   select 1 as one

@@ -2,6 +2,14 @@ import { SEND_CLAIM_AHEAD_MS } from "../../runtime/deadlines.ts";
 import { type Queryable, sql } from "../database/database.ts";
 import { sortById } from "../events/delivery-refs.ts";
 import { IS_NOT_SUSPECT } from "../processes/deaths.ts";
+import {
+  isAlive,
+  isBeingDeleted,
+  lockAliveClients,
+  toWriteResult,
+  type WriteResult,
+  type WrittenRow,
+} from "../tenants/client-locks.ts";
 import { UNSETTLED_STATUSES } from "./lifecycle.ts";
 
 /** Everything here spans all clients: the queue of outbound messages. */
@@ -26,14 +34,18 @@ function columnsOf(refs: readonly SendRef[]): [string[], string[], (Date | null)
 
 const SEND_REFS = "unnest($1::uuid[], $2::text[], $3::timestamptz[]) as w (client_id, id, slot_at)";
 
+const LOCK_CLIENTS = lockAliveClients("select unnest($1::uuid[])");
+
 const UNMARK_QUEUED = sql(`
+  with ${LOCK_CLIENTS}
   update sends s
   set
     enqueued_at = null,
     slot_at = w.slot_at,
     next_attempt_at = coalesce(w.slot_at, s.next_attempt_at)
   from ${SEND_REFS}
-  where s.client_id = w.client_id
+  where ${isAlive("w.client_id")}
+  and s.client_id = w.client_id
   and s.id = w.id
   and s.state = 'waiting'
   and s.next_attempt_at <= now()`);
@@ -72,13 +84,16 @@ export interface ClaimedSend {
  * A send whose channel is not connected or that has expired is marked as not enqueued. A send whose message a
  * status webhook has settled is deleted; `unknown` is not settled: its dispatcher reported a failure since.
  * A suspect is claimed only while the sweep has enqueued it, which it does with one suspect at a time.
+ * Sends of clients that are being deleted are left out: the sweep enqueues them again.
  */
 const CLAIM = sql(`
-  with settled as (
+  with ${LOCK_CLIENTS},
+  settled as (
     delete from sends s
     using ${SEND_REFS}
     join messages m on m.client_id = w.client_id and m.id = w.id
     where w.id like 'msg%'
+    and ${isAlive("w.client_id")}
     and s.client_id = w.client_id
     and s.id = w.id
     and s.state = 'waiting'
@@ -89,7 +104,8 @@ const CLAIM = sql(`
     update sends s
     set state = 'in_hand', worker_id = $5, lease = $4, claimed_at = now()
     from ${SEND_REFS}, channels c
-    where s.client_id = w.client_id
+    where ${isAlive("w.client_id")}
+    and s.client_id = w.client_id
     and s.id = w.id
     and s.id not in (select id from settled)
     and c.id = s.channel_id
@@ -110,7 +126,8 @@ const CLAIM = sql(`
     update sends s
     set enqueued_at = null, slot_at = w.slot_at
     from ${SEND_REFS}
-    where s.client_id = w.client_id
+    where ${isAlive("w.client_id")}
+    and s.client_id = w.client_id
     and s.id = w.id
     and s.state = 'waiting'
     and s.id not in (select id from claimed union all select id from settled)
@@ -145,6 +162,10 @@ export interface SendMark {
   platform_message_id: string | null;
 }
 
+/**
+ * A send with a lease is `in_hand` or `unknown`. Without the name of the former, the planner looks each send
+ * up by its key and does not search all that are in hand.
+ */
 const MARK_SENDING = sql(`
   with input as materialized (
     select i.client_id, i.id, i.lease, i.parts_sent, i.platform_message_id
@@ -155,22 +176,30 @@ const MARK_SENDING = sql(`
       parts_sent integer,
       platform_message_id text
     )
+  ),
+  ${lockAliveClients("select client_id from input")},
+  marked as (
+    update sends s
+    set
+      sending_at = now(),
+      started_at = coalesce(s.started_at, now()),
+      parts_sent = i.parts_sent,
+      platform_message_id = i.platform_message_id
+    from input i
+    where ${isAlive("i.client_id")}
+    and s.client_id = i.client_id
+    and s.id = i.id
+    and s.lease = i.lease
+    and s.state <> 'unknown'
+    returning s.id
   )
-  update sends s
-  set
-    sending_at = now(),
-    started_at = coalesce(s.started_at, now()),
-    parts_sent = i.parts_sent,
-    platform_message_id = i.platform_message_id
+  select id, false as "isBlocked"
+  from marked
+  union all
+  select i.id, true
   from input i
-  where s.client_id = i.client_id
-  and s.id = i.id
-  and s.lease = i.lease
-  and s.state = 'in_hand'
-  returning s.id`);
+  where ${isBeingDeleted("i.client_id")}`);
 
-/** After this no other dispatcher may send these messages; returns the ids whose lease is still valid. */
-export async function markSending(db: Queryable, marks: readonly SendMark[]): Promise<string[]> {
-  const rows = await db.query<{ id: string }>(MARK_SENDING, [JSON.stringify(sortById(marks))]);
-  return rows.map(({ id }) => id);
-}
+/** Marks sends whose lease is still valid; after this no other dispatcher may send them. */
+export const markSending = async (db: Queryable, marks: readonly SendMark[]): Promise<WriteResult> =>
+  toWriteResult(await db.query<WrittenRow>(MARK_SENDING, [JSON.stringify(sortById(marks))]));

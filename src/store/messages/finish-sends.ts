@@ -1,5 +1,6 @@
 import { type Queryable, sql } from "../database/database.ts";
 import { sortById } from "../events/delivery-refs.ts";
+import { isAlive, isBeingDeleted, lockAliveClients } from "../tenants/client-locks.ts";
 import { UNSETTLED_STATUSES } from "./lifecycle.ts";
 import { sendingStep } from "./settled-sends.ts";
 
@@ -27,7 +28,8 @@ export interface SendFinish {
 
 /**
  * Fenced by the lease: a dispatcher that lost it writes nothing. Statuses that the platform has reported
- * meanwhile stay, being later; `steps` go before them.
+ * meanwhile stay, being later; `steps` go before them. The clients stay locked until the transaction ends, so
+ * that it can record events of these sends.
  */
 const FINISH = sql(`
   with input as materialized (
@@ -49,6 +51,7 @@ const FINISH = sql(`
     )
     where i.id like 'msg%'
   ),
+  ${lockAliveClients("select client_id from input")},
   held as materialized (
     select
       s.client_id, s.id, s.channel_id, s.recipient, s.started_at,
@@ -56,6 +59,7 @@ const FINISH = sql(`
       s.attempts + case s.state when 'in_hand' then i.attempt else 0 end as attempts
     from sends s
     join input i on i.client_id = s.client_id and i.id = s.id and i.lease = s.lease
+    where ${isAlive("i.client_id")}
     order by s.id
     for update of s
   ),
@@ -110,8 +114,12 @@ const FINISH = sql(`
     and m.id = h.id
     and i.outcome <> 'waiting'
   )
-  select h.id, h.channel_id, h.recipient
-  from held h`);
+  select h.id, h.channel_id, h.recipient, false as is_blocked
+  from held h
+  union all
+  select i.id, '', '', true
+  from input i
+  where ${isBeingDeleted("i.client_id")}`);
 
 interface FinishedSend {
   id: string;
@@ -119,6 +127,18 @@ interface FinishedSend {
   recipient: string;
 }
 
-/** Spans all clients: stores outcomes; returns the sends whose lease was still valid. */
-export const finishSends = (tx: Queryable, finishes: readonly SendFinish[]): Promise<FinishedSend[]> =>
-  tx.query<FinishedSend>(FINISH, [JSON.stringify(sortById(finishes))]);
+interface FinishResult {
+  finished: FinishedSend[];
+  /** Ids of sends that were not written, because their client is being deleted. */
+  blocked: string[];
+}
+
+/** Spans all clients: stores outcomes of the sends whose lease is still valid. */
+export async function finishSends(tx: Queryable, finishes: readonly SendFinish[]): Promise<FinishResult> {
+  type Row = FinishedSend & { is_blocked: boolean };
+  const rows = await tx.query<Row>(FINISH, [JSON.stringify(sortById(finishes))]);
+  return {
+    finished: rows.filter(({ is_blocked }) => !is_blocked),
+    blocked: rows.filter(({ is_blocked }) => is_blocked).map(({ id }) => id),
+  };
+}

@@ -1,4 +1,5 @@
 import { type Queryable, sql } from "../database/database.ts";
+import { isAlive, isBeingDeleted, lockAliveClients, throwIfBlocked } from "../tenants/client-locks.ts";
 import { canMove } from "./lifecycle.ts";
 
 /** Applies statuses that the platforms report; they only move messages forward. */
@@ -39,11 +40,13 @@ const APPLY = sql(`
       error text
     )
   ),
+  ${lockAliveClients("select client_id from input")},
   unsent as materialized (
     select s.id
     from input i
     join sends s on s.client_id = i.client_id and s.id = i.id
     where ${smallSetHint("i.id")}
+    and ${isAlive("i.client_id")}
     and s.state <> 'in_hand'
     order by s.id
     for update of s
@@ -57,6 +60,7 @@ const APPLY = sql(`
     from input i
     join messages m on m.client_id = i.client_id and m.id = i.id
     where ${smallSetHint("i.id")}
+    and ${isAlive("i.client_id")}
     and (m.platform_message_id is null or i.platform_message_id in (m.platform_message_id, m.caption_message_id))
     and m.id between $2 and $3
     and (select count(*) from unsent) >= 0
@@ -106,8 +110,12 @@ const APPLY = sql(`
     and m.id = j.id
     and m.id between $2 and $3
   )
-  select place, id, external_ref, status is not null as moved
-  from judged`);
+  select place, id, external_ref, status is not null as moved, null::uuid as blocked_client
+  from judged
+  union all
+  select i.place, i.id, null, false, i.client_id
+  from input i
+  where ${isBeingDeleted("i.client_id")}`);
 
 /** A message of ours that an update is about. */
 export interface TouchedMessage {
@@ -127,16 +135,18 @@ function boundsOf(updates: readonly MessageStatusUpdate[]): [string, string] {
   return [ids[0] ?? "", ids.at(-1) ?? ""];
 }
 
-/** Spans all clients: applies updates by our message id; returns those whose message is the client's. */
+/**
+ * Spans all clients: applies updates by our message id; returns those whose message is the client's. Throws
+ * ClientsBeingDeleted after it has applied the updates of the other clients.
+ */
 export async function updateMessageStatuses(
   db: Queryable,
   updates: readonly MessageStatusUpdate[],
 ): Promise<Map<MessageStatusUpdate, TouchedMessage>> {
   if (updates.length === 0) return new Map();
-  const rows = await db.query<TouchedMessage & { place: number }>(APPLY, [
-    toNumberedJson(updates),
-    ...boundsOf(updates),
-  ]);
+  type Row = TouchedMessage & { place: number; blocked_client: string | null };
+  const rows = await db.query<Row>(APPLY, [toNumberedJson(updates), ...boundsOf(updates)]);
+  throwIfBlocked(rows.flatMap(({ blocked_client }) => blocked_client ?? []));
   return new Map(rows.map((row) => [updates[row.place] as MessageStatusUpdate, row]));
 }
 

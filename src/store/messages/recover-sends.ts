@@ -6,6 +6,15 @@ import { SETTLED_COLUMNS, type SettledSend, sendingStep } from "./settled-sends.
 
 /** A send whose request was not written is due again immediately and counts the death of its dispatcher. */
 const REQUEUE_UNSTARTED = sql(`
+  with lost as materialized (
+    select s.client_id, s.id
+    from sends s
+    where s.state = 'in_hand'
+    and s.sending_at is null
+    and ${isLeaseExpired("s")}
+    order by s.id
+    for update of s skip locked
+  )
   update sends s
   set
     state = 'waiting',
@@ -14,25 +23,28 @@ const REQUEUE_UNSTARTED = sql(`
     worker_id = null,
     lease = null,
     claimed_at = null
-  where s.state = 'in_hand'
-  and s.sending_at is null
-  and ${isLeaseExpired("s")}
+  from lost l
+  where s.client_id = l.client_id
+  and s.id = l.id
   returning 1 as one`);
 
 /**
  * A send whose request may have been written is not repeated. A message that a status webhook has settled
- * meanwhile keeps its status.
+ * meanwhile keeps its status. Skips clients that are being deleted and locks the others, so that events can
+ * be recorded.
  */
 const MARK_UNKNOWN = sql(`
   with lost as materialized (
     select s.client_id, s.id, s.attempts + 1 as attempts, s.started_at, s.platform_message_id
     from sends s
+    join clients owner on owner.id = s.client_id
     where s.state = 'in_hand'
     and s.sending_at is not null
     and ${isLeaseExpired("s")}
     order by s.id
     limit 500
     for update of s skip locked
+    for key share of owner skip locked
   ),
   doubted as (
     update sends s

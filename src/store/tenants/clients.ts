@@ -63,31 +63,11 @@ export async function findClient(db: Queryable, clientId: string): Promise<Clien
 /** Lists all clients, for the operator. */
 export const listClients = (db: Queryable): Promise<ClientRow[]> => db.query<ClientRow>(LIST);
 
-const DELETE_BATCH_ROWS = 2_000;
-
 /**
- * Deletes in small batches: statements that write queue rows of many clients must not wait for one deletion.
- */
-const DELETE_QUEUE_BATCH = ["deliveries", "sends"].map((table) =>
-  sql(`
-  delete from ${table}
-  where client_id = $1
-  and id = any(array(
-    select id
-    from ${table}
-    where client_id = $1
-    limit $2
-  ))
-  returning 1 as one`),
-);
-
-/**
- * Deletes all data of the client. Recording an event or a message locks the client, so none is added
- * meanwhile.
+ * Deletes all data of the client, or nothing. Statements that write rows of several clients skip this one
+ * meanwhile (see client-locks.ts), so none is added, and other clients do not wait.
  */
 export async function deleteClient(db: Database, clientId: string): Promise<void> {
-  for (const statement of DELETE_QUEUE_BATCH)
-    while ((await db.query(statement, [clientId, DELETE_BATCH_ROWS])).length === DELETE_BATCH_ROWS);
   await db.transaction(async (tx) => {
     for (const statement of [LOCK, ...DELETE_CLIENT_ROWS, DELETE]) await tx.query(statement, [clientId]);
   });

@@ -142,14 +142,17 @@ t.test("a finish without a valid lease writes nothing, and with one it writes ev
   });
   const second = await claimWithNewLease(context, [ref], "wrk_2");
   const before = await readDelivery(context, ref.id);
-  t.same(await finishDeliveries(context.db, [finishOf(ref, first.lease, { state: "delivered" })]), []);
+  t.same(
+    (await finishDeliveries(context.db, [finishOf(ref, first.lease, { state: "delivered" })])).written,
+    [],
+  );
   t.same(await readDelivery(context, ref.id), before);
   t.same(await readAttempts(context, ref.id), []);
-  t.same(await finishDeliveries(context.db, [finishOf(ref, second.lease)]), [ref.id]);
+  t.same((await finishDeliveries(context.db, [finishOf(ref, second.lease)])).written, [ref.id]);
   t.match(await readAttempts(context, ref.id), [
     { attempt: 1, error: "HTTP 500", response_excerpt: "oh no" },
   ]);
-  t.same(await finishDeliveries(context.db, [finishOf(ref, second.lease)]), [], "no second write");
+  t.same((await finishDeliveries(context.db, [finishOf(ref, second.lease)])).written, [], "no second write");
   t.match(await readDelivery(context, ref.id), { state: "retrying", attempts: 1 });
 });
 
@@ -196,7 +199,8 @@ t.test(
     const refs = await insertDueDeliveries(context, names.length, columns);
     const { lease } = await claimWithNewLease(context, refs);
     const finishes = refs.map((ref, index) => finishOf(ref, lease, FINISHES[names[index] as string]?.[0]));
-    t.same(idsOf((await finishDeliveries(context.db, finishes)).map((id) => ({ id }))), idsOf(refs));
+    const { written } = await finishDeliveries(context.db, finishes);
+    t.same(idsOf(written.map((id) => ({ id }))), idsOf(refs));
     for (const [index, ref] of refs.entries()) {
       const name = names[index] as string;
       const [finish, expected, attempts] = FINISHES[name] as (typeof FINISHES)[string];
@@ -238,7 +242,11 @@ t.test("a client deleted while its delivery is in flight leaves no rows", async 
   await untilBlocked(raw, 1);
   await raw.query("commit");
   await deletion;
-  t.same(await finishDeliveries(context.db, [finishOf(refs[1], lease)]), [], "the second finish is too late");
+  t.same(
+    (await finishDeliveries(context.db, [finishOf(refs[1], lease)])).written,
+    [],
+    "the second finish is too late",
+  );
   t.same((await claimWithNewLease(context, refs)).rows, []);
   for (const table of ["events", "deliveries", "attempts"])
     t.same(await context.db.query(`select id from ${table}`), [], table);

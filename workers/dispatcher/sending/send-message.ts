@@ -29,19 +29,23 @@ interface SenderParts extends RequestParts {
 
 interface SendParts extends SenderParts {
   unit: UnitOfWork;
-  /** Records that a request is about to be sent; false when the lease is lost. */
-  mark(mark: Omit<SendMark, "lease">): Promise<boolean>;
+  /** Records that a request is about to be sent. */
+  mark(mark: Omit<SendMark, "lease">): Promise<MarkOutcome>;
 }
 
 const MAX_MARK_BATCH_ROWS = 100;
 
 /** Sends one message under its lease; undefined when the lease is lost and another worker decides the outcome. */
 export function createMessageSender(parts: SenderParts) {
-  const marks = createBatcher<SendMark, boolean>({
+  const marks = createBatcher<SendMark, MarkOutcome>({
     maxItems: MAX_MARK_BATCH_ROWS,
     async run(batch) {
-      const marked = new Set(await markSending(parts.db, batch));
-      return ({ id }) => marked.has(id);
+      const { written, blocked } = await markSending(parts.db, batch);
+      const outcomes = new Map<string, MarkOutcome>([
+        ...written.map((id) => [id, "marked"] as const),
+        ...blocked.map((id) => [id, "not written"] as const),
+      ]);
+      return ({ id }) => outcomes.get(id) ?? "lost";
     },
   });
   return (row: ClaimedSend, lease: string, unit: UnitOfWork): Promise<MessageOutcome | undefined> =>
@@ -77,6 +81,7 @@ async function sendMessage(parts: SendParts, row: ClaimedSend): Promise<MessageO
 const storableId = (id: string | undefined): string | null =>
   id !== undefined && /^[\x21-\x7e]{1,512}$/.test(id) ? id : null;
 
+/** `not written` while the database is unavailable or the client is being deleted; `lost` without a lease. */
 type MarkOutcome = "marked" | "lost" | "not written";
 
 /** No request is sent without this mark: after a crash, an unmarked send counts as not sent. */
@@ -90,8 +95,7 @@ async function markAttempt(
   // After a longer pause the lease may be lost, and the message may have failed meanwhile.
   const began = performance.now();
   return mark(sendMark).then(
-    (hasLease) =>
-      performance.now() - began > MAX_START_DELAY_MS ? "not written" : hasLease ? "marked" : "lost",
+    (outcome) => (performance.now() - began > MAX_START_DELAY_MS ? "not written" : outcome),
     () => "not written",
   );
 }
