@@ -1,4 +1,4 @@
-import type { IncomingMessage } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { newId } from "../runtime/ids.ts";
 import { API_VERSION } from "../schema/version.ts";
 import type { Exchange } from "./route.ts";
@@ -34,6 +34,7 @@ export function commonHeaders(requestId: string, isHttps: boolean): Record<strin
 /** Creates the exchange of one request. */
 export function openExchange(
   request: IncomingMessage,
+  response: ServerResponse,
   { trustedProxies, isHttps }: ExchangeOptions,
 ): OpenExchange {
   const requestId = givenRequestId(request) ?? newId("req");
@@ -44,10 +45,19 @@ export function openExchange(
     headers,
     address: callerAddress(request, trustedProxies),
     header: (name) => joinHeader(request.headers[name.toLowerCase()]),
+    callerGone: () => disconnectSignal(response),
     setHeader(name, value) {
       headers[name] = value;
     },
   };
+}
+
+/** Made only for the few handlers that ask: most requests are over before anything could be cancelled. */
+function disconnectSignal(response: ServerResponse): AbortSignal {
+  const controller = new AbortController();
+  if (response.closed) controller.abort();
+  else response.once("close", () => controller.abort());
+  return controller.signal;
 }
 
 const joinHeader = (value: string | string[] | undefined) =>

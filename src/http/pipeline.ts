@@ -81,12 +81,13 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
     const [params, query] = [input.params(target.params), input.query(target.search)];
     const body = await input.body(content, request.headers["content-type"]);
     unit.resume();
-    const { requestId, address, header, setHeader } = exchange;
+    const { requestId, address, header, callerGone, setHeader } = exchange;
     // Built as one object literal: spreading the parts is measurably slower under load.
     const context = {
       requestId,
       address,
       header,
+      callerGone,
       setHeader,
       params,
       query,
@@ -151,7 +152,7 @@ export async function respond(
   recorder: Recorder,
   work: (exchange: OpenExchange, unit: UnitOfWork) => Promise<Reply | FileReply>,
 ): Promise<void> {
-  const exchange = openExchange(request, recorder);
+  const exchange = openExchange(request, response, recorder);
   const unit = recorder.tracker.begin(`${request.method} ${recorder.pattern} ${exchange.requestId}`);
   try {
     await replyAndRecord({ request, response, exchange }, recorder, () => work(exchange, unit));
@@ -179,7 +180,7 @@ async function replyAndRecord(
   } catch (thrown) {
     const error = toApiError(thrown, recorder);
     code = error.code;
-    if (error.status >= 500)
+    if (isFault(error))
       recorder.log.error("http.failed", {
         request_id: exchange.requestId,
         route: recorder.pattern,
@@ -205,6 +206,9 @@ function faultFields(thrown: unknown, { cause }: ApiError): Fields {
   if (thrown instanceof ApiError && cause === undefined) return { error: thrown.message };
   return { err: thrown };
 }
+
+/** `overloaded` is a refusal, like 429: an attack must not fill the log with stack traces. */
+const isFault = ({ status, code }: ApiError) => status >= 500 && code !== "overloaded";
 
 function send(
   { response, headers, headOnly }: OutgoingReply,

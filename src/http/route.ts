@@ -78,6 +78,8 @@ export interface Exchange {
   /** The caller's IP address, taken from the trusted proxies if there are any. */
   address: string;
   header(name: string): string | undefined;
+  /** A signal that aborts when the caller disconnects, for work that is not worth finishing then. */
+  callerGone(): AbortSignal;
   setHeader(name: string, value: string): void;
 }
 

@@ -1,6 +1,6 @@
 import { connect } from "node:net";
 import t from "tap";
-import { ApiError } from "../../src/http/api-error.ts";
+import { ApiError, overloaded } from "../../src/http/api-error.ts";
 import { route } from "../../src/http/route.ts";
 import { nullable, object, Type } from "../../src/schema/types.ts";
 import { startApi } from "../fixtures/http/api.ts";
@@ -68,6 +68,16 @@ const routes = () => [
     summary: "Fail",
     handle() {
       throw Object.assign(new Error("an internal detail"), { token: "hunter2" });
+    },
+  }),
+  route({
+    method: "get",
+    path: "/full",
+    scope: "public",
+    summary: "Refuse for lack of capacity",
+    errors: ["overloaded"],
+    handle() {
+      throw overloaded();
     },
   }),
   route({
@@ -222,6 +232,15 @@ t.test("the HTTP pipeline", async (t) => {
     t.equal(reply.text, "");
     const whole = await api.call("GET", "/things/1");
     t.equal(reply.headers.get("content-length"), whole.headers.get("content-length"));
+  });
+
+  t.test("a refusal for lack of capacity is an info line without a stack", async (t) => {
+    const reply = await api.call("GET", "/full");
+    t.equal(reply.status, 503);
+    t.ok(reply.headers.has("retry-after"));
+    const lines = api.lines.filter((line) => line.request_id === reply.body.request_id);
+    t.match(lines, [{ event: "http.request", level: "info", status: 503, error: "overloaded" }]);
+    t.notMatch(JSON.stringify(lines), /stack/);
   });
 
   t.test(
