@@ -1,11 +1,14 @@
 import t from "tap";
+import { issueSession } from "../src/domain/tenants/sessions.ts";
 import { exampleOf } from "../src/http/openapi/example-of.ts";
 import { isRawBody, type Route, route } from "../src/http/route.ts";
+import { HOUR } from "../src/runtime/durations.ts";
 import { ROLE_SCOPES, ROLES, SCOPES, type Scope } from "../src/schema/enumerations.ts";
 import { type TObject, type TSchema, Type } from "../src/schema/types.ts";
 import { makeEvents } from "./fixtures/events/events.ts";
 import { type Api, productRoutes, startApi } from "./fixtures/http/api.ts";
 import { sendMessage } from "./fixtures/messages/messages.ts";
+import { makeActor } from "./fixtures/tenants/actors.ts";
 import { grantAdAccount } from "./fixtures/tenants/ad-accounts.ts";
 import { makeChannel } from "./fixtures/tenants/channels.ts";
 import { makeTenant, type Tenant } from "./fixtures/tenants/tenants.ts";
@@ -39,6 +42,21 @@ const OBJECTS: Record<string, (tenant: Tenant, api: Api) => Promise<Record<strin
   "/api/users/{id}": async (tenant) => ({ id: (await tenant.createUser("member")).id }),
 };
 
+/** Objects that only one user sees: functions that also return this user's credential. */
+const PERSONAL_OBJECTS: Record<string, (tenant: Tenant, api: Api) => Promise<PersonalObject>> = {
+  "/api/auth/sessions/{id}": async (tenant, api) => {
+    const { id: userId, headers } = await tenant.createUser("member");
+    const input = { userId, ttlMs: 1 * HOUR, details: {} };
+    const session = await issueSession(api.db, makeActor(tenant.id), input);
+    return { params: { id: session?.id as string }, headers };
+  },
+};
+
+interface PersonalObject {
+  params: Record<string, string>;
+  headers: Headers;
+}
+
 /** Paths whose last parameter is a constant shared by all clients, so that no other client's object exists. */
 const SHARED_PATHS = ["/api/webhooks/dispatch/{platform}"];
 
@@ -64,10 +82,13 @@ function validInput(endpoint: Route): { json?: unknown; raw?: string; query?: st
 /** The path up to its last parameter. */
 const objectPathOf = ({ path }: Route) => path.slice(0, path.lastIndexOf("}") + 1);
 
-function objectFactoryOf(endpoint: Route) {
+/** Creates an object of the client, and a credential that may use it. */
+async function makeObject(endpoint: Route, tenant: Tenant, api: Api): Promise<PersonalObject> {
   const objectPath = objectPathOf(endpoint);
-  const make = OBJECTS[objectPath];
-  if (make) return make;
+  const personal = await PERSONAL_OBJECTS[objectPath]?.(tenant, api);
+  if (personal) return personal;
+  const params = await OBJECTS[objectPath]?.(tenant, api);
+  if (params) return { params, headers: await admittedHeaders(endpoint, tenant) };
   throw new Error(
     `${endpoint.path} names an object: add a function for "${objectPath}" to OBJECTS in test/openers.test.ts`,
   );
@@ -156,7 +177,7 @@ t.test("every endpoint", async (t) => {
 
       if (!endpoint.params || SHARED_PATHS.includes(objectPathOf(endpoint))) return;
       t.test("finds an object of its own client and not of another client", async (t) => {
-        const params = await objectFactoryOf(endpoint)(tenant, api);
+        const { params, headers } = await makeObject(endpoint, tenant, api);
         const otherTenant = await makeTenant(api);
         const otherReply = await callEndpoint(
           api,
@@ -165,7 +186,7 @@ t.test("every endpoint", async (t) => {
           params,
         );
         t.equal(otherReply.status, 404);
-        const ownReply = await callEndpoint(api, endpoint, await admittedHeaders(endpoint, tenant), params);
+        const ownReply = await callEndpoint(api, endpoint, headers, params);
         t.ok(
           ownReply.status !== 404 && ownReply.status < 500,
           `the object's own client gets status ${ownReply.status}`,
@@ -191,8 +212,8 @@ t.test("API keys, users and the audit log are restricted to owners and admins in
   }
 });
 
-t.test("every path in OBJECTS and SHARED_PATHS exists in the route table", async (t) => {
-  for (const objectPath of [...Object.keys(OBJECTS), ...SHARED_PATHS])
+t.test("every path in OBJECTS, PERSONAL_OBJECTS and SHARED_PATHS exists in the route table", async (t) => {
+  for (const objectPath of [...Object.keys(OBJECTS), ...Object.keys(PERSONAL_OBJECTS), ...SHARED_PATHS])
     t.ok(
       table.some(({ path }) => path.startsWith(objectPath)),
       objectPath,

@@ -33,7 +33,12 @@ export const KEY_COMMANDS: readonly Command[] = [
     async run({ client }, context) {
       await requireClient(context, client);
       const rows = await readAllPages((page) => listApiKeys(context.db, client, page));
-      return { data: rows.map(({ client_id, replaced_by, ...row }) => row) };
+      return {
+        data: rows.map(({ client_id, replaced_by, created_by, ...row }) => ({
+          ...row,
+          created_by: created_by?.user_id ?? null,
+        })),
+      };
     },
   }),
   defineCommand({

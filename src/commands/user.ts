@@ -1,8 +1,8 @@
+import { issueSession } from "../domain/tenants/sessions.ts";
 import { changePassword, createUser } from "../domain/tenants/users.ts";
 import { SECOND } from "../runtime/durations.ts";
 import { generatePassword } from "../security/passwords.ts";
 import { LOGIN_TTL_MS } from "../security/user-tokens.ts";
-import { recordAudit } from "../store/tenants/audit-log.ts";
 import { findUserCredential, listUsers, type UserCredentialRow } from "../store/tenants/users.ts";
 import {
   type Command,
@@ -61,7 +61,7 @@ export const USER_COMMANDS: readonly Command[] = [
   }),
   defineCommand({
     name: "user token",
-    summary: "Issue a user token, as a login does",
+    summary: "Issue a user token with a session of its own, as a login does",
     options: {
       user: required(OPTION.user),
       ttl: optional({ ...OPTION.duration, about: "lifetime of the token (default: 12h)" }),
@@ -69,15 +69,13 @@ export const USER_COMMANDS: readonly Command[] = [
     async run({ user, ttl = LOGIN_TTL_MS }, context) {
       const { issue } = context.tokens;
       if (!issue) throw new CommandError("JWT_SECRET is not set: the identity provider issues the tokens");
-      const { client_id: clientId, enabled } = await requireUser(context, user);
-      if (!enabled) throw new CommandError(`the user ${user} is disabled: its token would be rejected`);
+      const { client_id: clientId } = await requireUser(context, user);
       const details = { ttl_seconds: ttl / SECOND };
-      await recordAudit(context.db, operatorActor(context, clientId), {
-        action: "user.token_issued",
-        target: user,
-        details,
-      });
-      return { token: await issue({ id: user, clientId }, { ttlMs: ttl }) };
+      const input = { userId: user, ttlMs: ttl, details };
+      const session = await issueSession(context.db, operatorActor(context, clientId), input);
+      if (!session) throw new CommandError(`the user ${user} is disabled: its token would be rejected`);
+      const options = { sessionId: session.id, issuedAt: session.created_at, ttlMs: ttl };
+      return { token: await issue({ id: user, clientId }, options) };
     },
   }),
 ];

@@ -1,4 +1,4 @@
-import { SECOND } from "../runtime/durations.ts";
+import { MINUTE, SECOND } from "../runtime/durations.ts";
 
 /** Every error of the API with its HTTP status. A code is part of the contract: it is never renamed or reused. */
 export const ERROR_STATUS = {
@@ -113,15 +113,21 @@ export const outcomeUnknown = (cause?: unknown): ApiError =>
     cause,
   });
 
-/** 429 after too many failed attempts with a secret; `wait` is in milliseconds. */
-export const tooManyAttempts = ({ maxFailures, wait }: { maxFailures: number; wait: number }): ApiError =>
-  new ApiError(
+interface LimitedAttempts {
+  rule: { maxFailures: number; periodMs: number };
+  /** Milliseconds until the next attempt is allowed. */
+  wait: number;
+}
+
+/** 429 after too many failed attempts with a secret. */
+export const tooManyAttempts = ({ rule, wait }: LimitedAttempts): ApiError => {
+  const period = rule.periodMs > MINUTE ? "an hour" : "a minute";
+  return new ApiError(
     "rate_limited",
-    `More than ${maxFailures} failed attempts in a minute, please try again later`,
-    {
-      headers: retryAfter(wait),
-    },
+    `More than ${rule.maxFailures} failed attempts in ${period}, please try again later`,
+    { headers: retryAfter(wait) },
   );
+};
 
 /** The Retry-After header for a wait in milliseconds: whole seconds, at least one. */
 export const retryAfter = (wait: number): { "Retry-After": string } => ({

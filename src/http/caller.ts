@@ -12,6 +12,8 @@ export interface Caller {
     name: string;
     /** Set for users; null when the identity provider's token has no email. */
     email?: string | null;
+    /** Set for users of Herald's own; null when the token names no session. Absent for an identity provider's users. */
+    sessionId?: string | null;
   };
   role: Role | null;
   scopes: ReadonlySet<Scope>;

@@ -2,7 +2,7 @@ import { hash, randomFillSync, randomUUID } from "node:crypto";
 import { decodeTime, encodeTime, monotonicFactory } from "ulid";
 
 /** Prefixes of the kinds of ids. Client and ad account ids are UUIDs instead. */
-const ID_PREFIXES = ["ch", "msg", "evt", "es", "key", "usr", "req", "wrk", "aud", "con"] as const;
+const ID_PREFIXES = ["ch", "msg", "evt", "es", "key", "usr", "req", "wrk", "aud", "con", "ses"] as const;
 export type IdPrefix = (typeof ID_PREFIXES)[number];
 
 /** Draws random fractions from a block of bytes: a system call per digit would dominate the cost of an id. */

@@ -1,11 +1,21 @@
 import { createHash } from "node:crypto";
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from "rate-limiter-flexible";
-import { MINUTE, SECOND } from "../runtime/durations.ts";
+import { SECOND } from "../runtime/durations.ts";
 
-/** `limited`: not attempted, because `maxFailures` failed within a minute; allowed again after `wait` milliseconds. */
+/** How many attempts may fail in a period. */
+export interface AttemptRule {
+  /** Separates the counters of the rules in Redis. */
+  name: string;
+  maxFailures: number;
+  periodMs: number;
+  /** Attempts of one identity run one after another: a running one may succeed and must not count against the next. */
+  inOrder?: boolean;
+}
+
+/** `limited`: not attempted, because too many failed within the rule's period; allowed again after `wait` milliseconds. */
 export type LimitedAttempt<T> =
   | { outcome: "made"; result: T | undefined }
-  | { outcome: "limited"; maxFailures: number; wait: number };
+  | { outcome: "limited"; rule: AttemptRule; wait: number };
 
 /**
  * Limits attempts to present a secret. An attempt that returns undefined counts as failed; over the limit, the next one
@@ -16,26 +26,24 @@ export type AttemptLimiter = <T>(
   attempt: () => Promise<T | undefined>,
 ) => Promise<LimitedAttempt<T>>;
 
-const MAX_FAILURES_PER_MINUTE = 10;
-
 /**
  * Counts in Redis across all processes, or in this process while Redis is unavailable. `redis` is an ioredis client
  * that fails fast.
  */
-export function createAttemptLimiter(redis: unknown): AttemptLimiter {
-  const rule = { keyPrefix: "tries", points: MAX_FAILURES_PER_MINUTE, duration: MINUTE / SECOND };
+export function createAttemptLimiter(redis: unknown, rule: AttemptRule): AttemptLimiter {
+  const counting = { keyPrefix: rule.name, points: rule.maxFailures, duration: rule.periodMs / SECOND };
   const limiter = new RateLimiterRedis({
-    ...rule,
+    ...counting,
     storeClient: redis,
     rejectIfRedisNotReady: true,
-    insuranceLimiter: new RateLimiterMemory(rule),
+    insuranceLimiter: new RateLimiterMemory(counting),
   });
-  const runInOrder = createKeyedQueue();
+  const run = rule.inOrder ? createKeyedQueue() : runAtOnce;
   return (identity, attempt) => {
     const key = createHash("sha256").update(JSON.stringify(identity)).digest("base64url");
-    return runInOrder(key, async () => {
+    return run(key, async () => {
       const wait = await limiter.consume(key).then(() => undefined, waitOf);
-      if (wait !== undefined) return { outcome: "limited", maxFailures: MAX_FAILURES_PER_MINUTE, wait };
+      if (wait !== undefined) return { outcome: "limited", rule, wait };
       const refund = () => limiter.reward(key).catch(() => {});
       try {
         const result = await attempt();
@@ -49,8 +57,12 @@ export function createAttemptLimiter(redis: unknown): AttemptLimiter {
   };
 }
 
-/** Runs the work of each key in sequence: a running attempt may succeed and must not count against the next one. */
-function createKeyedQueue(): <T>(key: string, work: () => Promise<T>) => Promise<T> {
+type RunKeyed = <T>(key: string, work: () => Promise<T>) => Promise<T>;
+
+const runAtOnce: RunKeyed = (_, work) => work();
+
+/** Runs the work of each key in sequence. */
+function createKeyedQueue(): RunKeyed {
   const last = new Map<string, Promise<unknown>>();
   return (key, work) => {
     const current = (last.get(key) ?? Promise.resolve()).then(work, work);

@@ -1,6 +1,6 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from "node:crypto";
 import { randomText } from "./random-text.ts";
-import { createWorkQueue } from "./work-queue.ts";
+import { createWorkQueue, type QueuedCaller } from "./work-queue.ts";
 
 /** Slow on purpose: 32 MiB and about 0.2 s per guess. Stored with each hash, so that it can be raised later. */
 const COST: Cost = { log2N: 15, r: 8, p: 3 };
@@ -14,6 +14,8 @@ const SALT_BYTES = 16;
 const VERIFY_QUEUE = { maxRunning: 2, maxWaiting: 50, maxPerCaller: 25 };
 const HASH_QUEUE = { maxRunning: 1, maxWaiting: 50, maxPerCaller: 50 };
 
+const ANY_CALLER: QueuedCaller = { caller: "" };
+
 interface Cost {
   log2N: number;
   r: number;
@@ -22,12 +24,13 @@ interface Cost {
 
 /** `overloaded`: too many are waiting already; nothing was computed. */
 export type HashOutcome = { outcome: "hashed"; hash: string } | { outcome: "overloaded" };
-export type CheckOutcome = { outcome: "matches" | "differs" | "overloaded" };
+/** `cancelled`: the caller disconnected before the check ran; nothing was computed. */
+export type CheckOutcome = { outcome: "matches" | "differs" | "overloaded" | "cancelled" };
 
 export interface Passwords {
   hash(password: string): Promise<HashOutcome>;
-  /** Takes the same time without a hash, so that unknown users are not revealed. `caller` is the remote address. */
-  check(password: string, hash: string | undefined, caller?: string): Promise<CheckOutcome>;
+  /** Takes the same time without a hash, so that unknown users are not revealed. */
+  check(password: string, hash: string | undefined, by?: QueuedCaller): Promise<CheckOutcome>;
 }
 
 export const generatePassword = (): string => randomText(20);
@@ -38,14 +41,14 @@ export function createPasswords(cost = COST): Passwords {
   return {
     async hash(password) {
       const salt = randomBytes(SALT_BYTES);
-      const derived = await hashQueue("", () => derive(password, { ...cost, salt }));
-      if (derived.outcome === "overloaded") return derived;
+      const derived = await hashQueue(ANY_CALLER, () => derive(password, { ...cost, salt }));
+      if (derived.outcome !== "done") return { outcome: "overloaded" };
       return { outcome: "hashed", hash: encode(cost, salt, derived.value) };
     },
-    async check(password, hash = dummyHash, caller = "") {
+    async check(password, hash = dummyHash, by = ANY_CALLER) {
       const { expected, ...params } = decode(hash);
-      const actual = await verifyQueue(caller, () => derive(password, params));
-      if (actual.outcome === "overloaded") return actual;
+      const actual = await verifyQueue(by, () => derive(password, params));
+      if (actual.outcome !== "done") return actual;
       return { outcome: timingSafeEqual(actual.value, expected) ? "matches" : "differs" };
     },
   };

@@ -16,7 +16,14 @@ export const LOGIN_TTL_MS = 12 * HOUR;
 
 /** The subject of a token. Herald's tokens name a row of `users`; an identity provider's contain all claims. */
 export type TokenSubject =
-  | { source: "own"; userId: string; clientId: string | undefined; issuedAt: Date | undefined }
+  | {
+      source: "own";
+      userId: string;
+      clientId: string | undefined;
+      /** Undefined in a token made elsewhere with the secret, which is valid until it expires. */
+      sessionId: string | undefined;
+      issuedAt: Date | undefined;
+    }
   | { source: "provider"; claims: JWTPayload };
 
 export interface TokenOwner {
@@ -24,9 +31,15 @@ export interface TokenOwner {
   clientId: string;
 }
 
+interface TokenOptions {
+  sessionId?: string;
+  issuedAt?: Date;
+  ttlMs?: number;
+}
+
 export interface UserTokens {
   /** Absent when only an identity provider issues tokens. */
-  issue?(user: TokenOwner, options?: { issuedAt?: Date; ttlMs?: number }): Promise<string>;
+  issue?(user: TokenOwner, options?: TokenOptions): Promise<string>;
   /** Undefined for a token that is forged, expired, incomplete or signed with an algorithm its source does not use. */
   verify(token: string): Promise<TokenSubject | undefined>;
 }
@@ -59,8 +72,8 @@ export function createUserTokens(settings: Settings): UserTokens {
 
 const createIssuer =
   (secret: KeyObject): NonNullable<UserTokens["issue"]> =>
-  ({ id, clientId }, { issuedAt = new Date(), ttlMs = LOGIN_TTL_MS } = {}) =>
-    new SignJWT({ client_id: clientId })
+  ({ id, clientId }, { sessionId, issuedAt = new Date(), ttlMs = LOGIN_TTL_MS } = {}) =>
+    new SignJWT({ client_id: clientId, ...(sessionId === undefined ? {} : { sid: sessionId }) })
       .setProtectedHeader({ alg: "HS256", typ: "JWT" })
       .setSubject(id)
       // Includes milliseconds, to order the token and a password change within the same second.
@@ -83,11 +96,14 @@ async function verifyOwn(token: string, secret: KeyObject): Promise<TokenSubject
     jwtVerify(token, secret, { algorithms: OWN_ALGORITHMS, requiredClaims: REQUIRED_CLAIMS }),
   );
   if (!claims) return undefined;
-  const { sub = "", client_id, iat } = claims;
-  if (client_id !== undefined && typeof client_id !== "string") return undefined;
+  const { sub = "", client_id, sid, iat } = claims;
+  if (!isOptionalText(client_id) || !isOptionalText(sid)) return undefined;
   const issuedAt = iat === undefined ? undefined : new Date(Math.round(iat * SECOND));
-  return { source: "own", userId: sub, clientId: client_id, issuedAt };
+  return { source: "own", userId: sub, clientId: client_id, sessionId: sid, issuedAt };
 }
+
+const isOptionalText = (claim: unknown): claim is string | undefined =>
+  claim === undefined || typeof claim === "string";
 
 function createProviderVerifier({ JWT_JWKS_URL, JWT_ISSUER, JWT_AUDIENCE }: Settings) {
   // An unknown key id refetches the keys at most every 30 s, however many such tokens arrive.

@@ -1,40 +1,79 @@
-export type QueuedWork<T> = { outcome: "done"; value: T } | { outcome: "overloaded" };
+export type QueuedWork<T> = { outcome: "done"; value: T } | { outcome: "overloaded" | "cancelled" };
+
+/** Reserved capacity has a waiting list of its own: work in it never waits behind a full list of the shared capacity. */
+export type Capacity = "reserved" | "shared";
+
+export interface QueuedCaller {
+  /** Shares a limit with all work of the same caller in the same capacity. */
+  caller: string;
+  capacity?: Capacity;
+  /** Aborted when the caller is gone: waiting work is dropped, running work finishes. */
+  signal?: AbortSignal | undefined;
+}
 
 /**
- * Runs expensive work when capacity is free. Work is waiting, then running, or rejected as `overloaded` when too much
- * is waiting or its caller already has `maxPerCaller`. Finished work passes its place to the first waiting one.
+ * Runs expensive work when capacity is free. Work is waiting, then running. It is rejected as `overloaded` when too much
+ * waits for its capacity or its caller already has `maxPerCaller`, and `cancelled` when its signal aborts before it runs.
+ * Finished work passes its place to the first waiting one, of each capacity in turn.
  */
-export type WorkQueue = <T>(caller: string, work: () => Promise<T>) => Promise<QueuedWork<T>>;
+export type WorkQueue = <T>(caller: QueuedCaller, work: () => Promise<T>) => Promise<QueuedWork<T>>;
 
 interface WorkQueueOptions {
   maxRunning: number;
+  /** Limit of waiting work in each capacity. */
   maxWaiting: number;
-  /** Limit of running and waiting work per caller, so that one caller cannot block the others. */
+  /** Limit of running and waiting work per caller and capacity, so that one caller cannot block the others. */
   maxPerCaller: number;
 }
 
-export function createWorkQueue({ maxRunning, maxWaiting, maxPerCaller }: WorkQueueOptions): WorkQueue {
-  const waiting: (() => void)[] = [];
-  const perCaller = new Map<string, number>();
-  let running = 0;
+/** Continues waiting work: true when it may run, false when its caller is gone. */
+type Resume = (mayRun: boolean) => void;
 
-  async function acquire(): Promise<void> {
-    if (running < maxRunning) running += 1;
-    else await new Promise<void>((resume) => waiting.push(resume)); // release passes the place on, so `running` stays the same
+interface WaitingList {
+  /** In order of arrival. */
+  waiting: Set<Resume>;
+  perCaller: Map<string, number>;
+}
+
+export function createWorkQueue({ maxRunning, maxWaiting, maxPerCaller }: WorkQueueOptions): WorkQueue {
+  const lists: Record<Capacity, WaitingList> = { reserved: newList(), shared: newList() };
+  let running = 0;
+  let nextCapacity: Capacity = "reserved";
+
+  function acquire({ waiting }: WaitingList, signal: AbortSignal | undefined): Promise<boolean> | boolean {
+    if (signal?.aborted) return false;
+    if (running < maxRunning) {
+      running += 1;
+      return true;
+    }
+    return new Promise((resolve) => {
+      const resume: Resume = (mayRun) => {
+        signal?.removeEventListener("abort", cancel);
+        waiting.delete(resume);
+        resolve(mayRun);
+      };
+      const cancel = () => resume(false);
+      signal?.addEventListener("abort", cancel);
+      waiting.add(resume);
+    });
   }
 
+  /** Passes the place on, so that `running` stays the same, unless nothing waits. */
   function release(): void {
-    const next = waiting.shift();
-    if (next) next();
+    const turn: Capacity = lists[nextCapacity].waiting.size > 0 ? nextCapacity : otherCapacity(nextCapacity);
+    nextCapacity = otherCapacity(turn);
+    const [next] = lists[turn].waiting;
+    if (next) next(true);
     else running -= 1;
   }
 
-  return async (caller, work) => {
+  return async ({ caller, capacity = "shared", signal }, work) => {
+    const { waiting, perCaller } = lists[capacity];
     const callerCount = perCaller.get(caller) ?? 0;
-    if (waiting.length >= maxWaiting || callerCount >= maxPerCaller) return { outcome: "overloaded" };
+    if (waiting.size >= maxWaiting || callerCount >= maxPerCaller) return { outcome: "overloaded" };
     perCaller.set(caller, callerCount + 1);
     try {
-      await acquire();
+      if (!(await acquire(lists[capacity], signal))) return { outcome: "cancelled" };
       return { outcome: "done", value: await work().finally(release) };
     } finally {
       const remaining = (perCaller.get(caller) ?? 1) - 1;
@@ -43,3 +82,7 @@ export function createWorkQueue({ maxRunning, maxWaiting, maxPerCaller }: WorkQu
     }
   };
 }
+
+const newList = (): WaitingList => ({ waiting: new Set(), perCaller: new Map() });
+
+const otherCapacity = (capacity: Capacity): Capacity => (capacity === "shared" ? "reserved" : "shared");

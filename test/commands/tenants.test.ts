@@ -53,6 +53,8 @@ t.test("herald", async (t) => {
       [
         ["key.created", { type: "operator", id: "herald", name: / at / }],
         ["user.token_issued", { type: "operator" }],
+        ["session.started", { type: "operator" }],
+        ["session.started", { type: "user", id: user.json.user_id }],
         ["user.created", { type: "operator" }],
       ],
     );
@@ -125,6 +127,19 @@ t.test("herald", async (t) => {
       request_id: null,
       details: { ttl_seconds: 3_600 },
     });
+  });
+
+  t.test("an issued token has a session without an address, which its user can end", async (t) => {
+    const client = await newClient("c");
+    const { user_id } = (await herald(`${userCreate(client, "Flo", "viewer")} --json`)).json;
+    const { token } = (await herald(["user", "token", "--user", user_id, "--ttl", "1h", "--json"])).json;
+    const headers = { authorization: `Bearer ${token}` };
+    const [session] = (await api.call("GET", "/api/auth/sessions", { headers })).body.data;
+    t.match(session, { id: /^ses_/, address: null, user_agent: null, current: true });
+    const lifetime = Date.parse(session.expires_at) - Date.parse(session.created_at);
+    t.ok(Math.abs(lifetime - 3_600_000) < 60_000);
+    t.equal((await api.call("DELETE", `/api/auth/sessions/${session.id}`, { headers })).status, 204);
+    t.equal((await whoAmI(headers)).status, 401);
   });
 
   t.test("issues a token with the given lifetime", async (t) => {

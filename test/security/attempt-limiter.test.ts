@@ -4,6 +4,7 @@ import { awaitConnection, createProducerClient } from "../../src/queue/redis.ts"
 import { readConfig } from "../../src/runtime/config/config.ts";
 import { MINUTE } from "../../src/runtime/durations.ts";
 import { type AttemptLimiter, createAttemptLimiter } from "../../src/security/attempt-limiter.ts";
+import { PAIR_RULE } from "../../src/security/sign-in-limits.ts";
 import { captureLog } from "../fixtures/captured-log.ts";
 import { unconnectedSettings } from "../fixtures/processes/settings.ts";
 import { allocateRedisDatabase } from "../fixtures/servers/servers.ts";
@@ -12,7 +13,7 @@ async function openLimiter(t: Test, REDIS_URL: string): Promise<AttemptLimiter> 
   const redis = createProducerClient(readConfig({ ...unconnectedSettings(), REDIS_URL }), captureLog().log);
   t.teardown(() => redis.disconnect());
   await awaitConnection(redis, 1_000);
-  return createAttemptLimiter(redis);
+  return createAttemptLimiter(redis, PAIR_RULE);
 }
 
 const newIdentity = () => ["192.0.2.1", `${randomUUID()}@example.com`];
@@ -43,7 +44,7 @@ for (const [place, address] of Object.entries(STORES))
         made = true;
         return "in";
       });
-      t.match(next, { ...LIMITED, maxFailures: 10 });
+      t.match(next, { ...LIMITED, rule: { maxFailures: 10 } });
       const wait = next.outcome === "limited" ? next.wait : 0;
       t.ok(wait > 0 && wait <= MINUTE, `the wait is ${wait} ms`);
       t.notOk(made);

@@ -51,13 +51,15 @@ t.test("no password matches a missing hash", async (t) => {
 t.test("one caller may have 25 checks running or waiting, and other callers are not blocked", async (t) => {
   const passwords = createPasswords();
   const hash = hashOf("correct horse", LOW_COST);
-  const many = Array.from({ length: 27 }, () => passwords.check("correct horse", hash, "203.0.113.1"));
-  const other = passwords.check("correct horse", hash, "203.0.113.2");
+  const many = Array.from({ length: 27 }, () =>
+    passwords.check("correct horse", hash, { caller: "203.0.113.1" }),
+  );
+  const other = passwords.check("correct horse", hash, { caller: "203.0.113.2" });
   const checks = await Promise.all(many);
   t.equal(checks.filter(({ outcome }) => outcome === "overloaded").length, 2);
   t.same(await other, MATCHES);
   t.same(
-    await passwords.check("correct horse", hash, "203.0.113.1"),
+    await passwords.check("correct horse", hash, { caller: "203.0.113.1" }),
     MATCHES,
     "the caller is accepted again afterwards",
   );
@@ -66,7 +68,7 @@ t.test("one caller may have 25 checks running or waiting, and other callers are 
 t.test("a password can be hashed while the queue of checks is full", async (t) => {
   const passwords = createPasswords();
   const hash = hashOf("correct horse", LOW_COST);
-  const tries = Array.from({ length: 60 }, (_, n) => passwords.check("x", hash, String(n)));
+  const tries = Array.from({ length: 60 }, (_, n) => passwords.check("x", hash, { caller: String(n) }));
   t.match(await hashPassword(passwords, "a new one"), /^\$scrypt\$/);
   t.ok((await Promise.all(tries)).some(({ outcome }) => outcome === "overloaded"));
 });
@@ -74,7 +76,9 @@ t.test("a password can be hashed while the queue of checks is full", async (t) =
 t.test("two checks run, fifty wait, and further ones are overloaded", async (t) => {
   const passwords = createPasswords();
   const hash = hashOf("correct horse", LOW_COST);
-  const tries = Array.from({ length: 60 }, (_, n) => passwords.check("correct horse", hash, String(n)));
+  const tries = Array.from({ length: 60 }, (_, n) =>
+    passwords.check("correct horse", hash, { caller: String(n) }),
+  );
   const checks = await Promise.all(tries);
   t.equal(checks.filter(({ outcome }) => outcome === "overloaded").length, 8);
   t.equal(checks.filter(({ outcome }) => outcome === "matches").length, 52);

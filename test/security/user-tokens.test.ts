@@ -29,7 +29,19 @@ t.test("tokens signed with JWT_SECRET", async (t) => {
 
   t.test("a token signed elsewhere with the secret verifies with the claims it contains", async (t) => {
     const subject = await tokens.verify(await signToken({ sub: USER.id, exp: inAnHour() }));
-    t.same(subject, { source: "own", userId: USER.id, clientId: undefined, issuedAt: undefined });
+    t.same(subject, {
+      source: "own",
+      userId: USER.id,
+      clientId: undefined,
+      sessionId: undefined,
+      issuedAt: undefined,
+    });
+  });
+
+  t.test("a token names its session in the claim sid", async (t) => {
+    const token = await issue(USER, { sessionId: "ses_1" });
+    t.match(await tokens.verify(token), { sessionId: "ses_1" });
+    t.match(JSON.parse(Buffer.from(token.split(".")[1] ?? "", "base64url").toString()), { sid: "ses_1" });
   });
 
   t.test("an expired token is rejected", async (t) => {
@@ -45,6 +57,7 @@ t.test("tokens signed with JWT_SECRET", async (t) => {
     "with a sub that is not a string": signToken({ exp, sub: 7 }),
     "with an empty sub": signToken({ exp, sub: "" }),
     "with a client_id that is not a string": signToken({ ...good, client_id: 7 }),
+    "with a sid that is not a string": signToken({ ...good, sid: 7 }),
     "with an exp that is not a number": signToken({ sub: USER.id, exp: "tomorrow" }),
     "signed with another secret": signToken(good, { secret: "x".repeat(32) }),
     "signed with another HMAC": signToken(good, { alg: "HS512", secret: SECRET.repeat(2) }),

@@ -4,12 +4,12 @@ import { createMessageIntake } from "../../domain/messages/accept-message.ts";
 import type { Config } from "../../runtime/config/config.ts";
 import { sharedMetrics } from "../../runtime/forks.ts";
 import { createAppSignatures } from "../../security/app-signatures.ts";
-import { createConsoleCookie } from "../../security/console-cookie.ts";
 import { createSigner } from "../../security/derived-keys.ts";
 import { createSignedStates } from "../../security/signed-states.ts";
 import {
-  ATTEMPT_LIMITER,
   CONFIG,
+  CONSOLE_COOKIE,
+  CREDENTIAL_CACHES,
   DATABASE,
   DESTINATIONS,
   EVENT_NOTIFIER,
@@ -25,6 +25,7 @@ import {
   RESOLVER,
   resolve,
   SECRET_BOX,
+  SIGN_IN_LIMITER,
   USER_TOKENS,
 } from "../tokens.ts";
 import { productDocument } from "./product-document.ts";
@@ -45,9 +46,11 @@ export function routeParts(c: DependencyContainer) {
     notifier: resolve(c, EVENT_NOTIFIER),
     poster: resolve(c, EVENT_POSTER),
     passwords: resolve(c, PASSWORDS),
-    limitAttempts: resolve(c, ATTEMPT_LIMITER),
+    limitAttempts: resolve(c, SIGN_IN_LIMITER),
+    forgetCredential: resolve(c, CREDENTIAL_CACHES).forget,
+    cookie: resolve(c, CONSOLE_COOKIE),
     secretBox: resolve(c, SECRET_BOX),
-    issue: resolve(c, USER_TOKENS).issue,
+    tokens: resolve(c, USER_TOKENS),
     intake: createMessageIntake({ db, notifier: resolve(c, MESSAGE_NOTIFIER) }),
     platformOf: createPlatformLookup(db),
     metricsText: sharedMetrics(metrics),
@@ -66,9 +69,8 @@ export function routeParts(c: DependencyContainer) {
   };
 }
 
-/** Signatures and cookies that depend only on the settings. */
-const signing = ({ ENCRYPTION_KEYS, PLATFORM_APP_SECRET, PUBLIC_URL }: Config) => ({
+/** Signatures that depend only on the settings. */
+const signing = ({ ENCRYPTION_KEYS, PLATFORM_APP_SECRET }: Config) => ({
   states: createSignedStates(createSigner(ENCRYPTION_KEYS, "oauth-state")),
   signatures: createAppSignatures(PLATFORM_APP_SECRET),
-  cookie: createConsoleCookie(PUBLIC_URL),
 });

@@ -1,15 +1,17 @@
 import type { DependencyContainer } from "tsyringe";
 import { termsGate } from "../../http/admission.ts";
 import { createApp } from "../../http/app.ts";
+import { createCredentialCaches } from "../../http/credentials/caches.ts";
 import { createIdempotency } from "../../http/idempotency.ts";
 import { createRateLimit } from "../../http/rate-limit.ts";
 import { createBodyMemory } from "../../http/request/body-memory.ts";
 import { createHttpServer, type HttpServer } from "../../http/server.ts";
 import { REQUEST_DATABASE_TIMEOUT_MS } from "../../runtime/deadlines.ts";
 import { createValidator } from "../../schema/validate.ts";
-import { createAttemptLimiter } from "../../security/attempt-limiter.ts";
+import { createConsoleCookie } from "../../security/console-cookie.ts";
 import { createSigner } from "../../security/derived-keys.ts";
 import { createPasswords } from "../../security/passwords.ts";
+import { createSignInLimiter } from "../../security/sign-in-limits.ts";
 import { createUserTokens } from "../../security/user-tokens.ts";
 import { createMigrationCheck } from "../../store/database/migration-check.ts";
 import { eventPosterConnections, registerEventPoster } from "../event-poster.ts";
@@ -17,8 +19,9 @@ import { platformConnections, registerPlatforms } from "../platforms.ts";
 import { registerQueueNotifiers } from "../queue-notifiers.ts";
 import { createLoggedDatabase, sharedWorkers } from "../shared.ts";
 import {
-  ATTEMPT_LIMITER,
   CONFIG,
+  CONSOLE_COOKIE,
+  CREDENTIAL_CACHES,
   CREDENTIALS,
   DATABASE,
   EVENT_NOTIFIER,
@@ -34,6 +37,7 @@ import {
   ROUTES,
   resolve,
   SECRET_BOX,
+  SIGN_IN_LIMITER,
   USER_TOKENS,
   WATCHDOG,
   WORKERS,
@@ -50,8 +54,10 @@ export function registerWeb(container: DependencyContainer): void {
   );
   provide(container, PASSWORDS, () => createPasswords());
   provide(container, USER_TOKENS, (c) => createUserTokens(resolve(c, CONFIG)));
-  provide(container, ATTEMPT_LIMITER, (c) => createAttemptLimiter(resolve(c, REDIS)));
   provide(container, MIGRATION_CHECK, (c) => createMigrationCheck(resolve(c, DATABASE), resolve(c, LOG)));
+  provide(container, SIGN_IN_LIMITER, (c) => createSignInLimiter(resolve(c, REDIS)));
+  provide(container, CONSOLE_COOKIE, (c) => createConsoleCookie(resolve(c, CONFIG).PUBLIC_URL));
+  provide(container, CREDENTIAL_CACHES, (c) => createCredentialCaches(resolve(c, DATABASE)));
   provide(container, ROUTES, allRoutes);
   provide(container, CREDENTIALS, credentialSchemes);
   provide(container, GATES, (c) => ({ terms: termsGate(resolve(c, DATABASE)) }));

@@ -25,15 +25,20 @@ export interface CreatedKey {
   text: string;
 }
 
-async function issueKey(tx: Queryable, clientId: string, input: KeyInput): Promise<CreatedKey> {
+async function issueKey(
+  tx: Queryable,
+  { clientId, credential }: AuditActor,
+  input: KeyInput,
+): Promise<CreatedKey> {
   const { text, ...columns } = issueApiKey(input);
   const { name, scopes, expiresAt } = input;
-  return { row: await insertApiKey(tx, clientId, { ...columns, name, scopes, expiresAt }), text };
+  const createdBy = credential.type === "user" ? credential : null;
+  return { row: await insertApiKey(tx, clientId, { ...columns, name, scopes, expiresAt, createdBy }), text };
 }
 
 export function createKey(db: Database, actor: AuditActor, input: KeyInput): Promise<CreatedKey> {
   return db.transaction(async (tx) => {
-    const created = await issueKey(tx, actor.clientId, input);
+    const created = await issueKey(tx, actor, input);
     const { id, name, scopes, expires_at } = created.row;
     const details = { name, scopes, expires_at };
     await recordAudit(tx, actor, { action: "key.created", target: id, details });
@@ -64,7 +69,7 @@ export function rotateKey(
     if (old.replaced_by !== null) return { outcome: "replaced", by: old.replaced_by };
     if (!isActiveApiKey(old)) return { outcome: "ended" };
     const { name, scopes, expires_at: expiresAt } = old;
-    const created = await issueKey(tx, clientId, { name, scopes: scopes as Scope[], expiresAt, production });
+    const created = await issueKey(tx, actor, { name, scopes: scopes as Scope[], expiresAt, production });
     await replaceApiKey(tx, clientId, { id, replacedBy: created.row.id, graceMs: graceMinutes * MINUTE });
     const details = { new_key: created.row.id, grace_minutes: graceMinutes };
     await recordAudit(tx, actor, { action: "key.rotated", target: id, details });

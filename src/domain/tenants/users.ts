@@ -13,6 +13,7 @@ import {
   type UserRow,
   updateUser,
 } from "../../store/tenants/users.ts";
+import { endSessionsOf } from "./sessions.ts";
 
 export interface UserInput {
   email: string;
@@ -115,7 +116,7 @@ interface UserChangeInput {
   byOwner: boolean;
 }
 
-/** Only an owner may make a user an owner or change an owner's role or access. The last owner stays. */
+/** Only an owner may make a user an owner or change one. The last owner stays. Disabling a user ends its sessions. */
 export function changeUser(
   db: Database,
   actor: AuditActor,
@@ -127,15 +128,16 @@ export function changeUser(
     const row = await lockUser(tx, clientId, id);
     if (!row) return { outcome: "absent" };
     const after = { ...row, ...definedOnly(changes) };
-    const isAccessChange = after.role !== row.role || after.enabled !== row.enabled;
-    if (!isAccessChange && after.name === row.name) return { outcome: "changed", row };
-    if (isAccessChange && !byOwner && [row.role, after.role].includes("owner"))
-      return { outcome: "needs owner" };
+    const details = changedFields(row, after);
+    if (Object.keys(details).length === 0) return { outcome: "changed", row };
+    if (!byOwner && [row.role, after.role].includes("owner")) return { outcome: "needs owner" };
     const removesOwner = owners.includes(id) && (after.role !== "owner" || !after.enabled);
     if (removesOwner && owners.length === 1) return { outcome: "last owner" };
-    const details = changedFields(row, after);
     await recordAudit(tx, actor, { action: "user.updated", target: id, details });
-    return { outcome: "changed", row: await updateUser(tx, clientId, after) };
+    const changed = await updateUser(tx, clientId, after);
+    if (row.enabled && !after.enabled)
+      await endSessionsOf(tx, actor, { userId: id, reason: "user_disabled" });
+    return { outcome: "changed", row: changed };
   });
 }
 
@@ -160,7 +162,7 @@ interface PasswordInput {
 /** `not_found`: the client has no such user, or the old password was replaced meanwhile. */
 export type ChangePasswordOutcome = { outcome: "changed" | "not_found" | "overloaded" };
 
-/** Revokes tokens issued before. */
+/** Revokes tokens issued before and ends their sessions. */
 export async function changePassword(
   { db, passwords }: Parts,
   actor: AuditActor,
@@ -172,6 +174,7 @@ export async function changePassword(
     const change = { id, passwordHash: hashed.hash, replaces };
     if (!(await setPassword(tx, actor.clientId, change))) return { outcome: "not_found" };
     await recordAudit(tx, actor, { action: "user.password_changed", target: id });
+    await endSessionsOf(tx, actor, { userId: id, reason: "password_changed" });
     return { outcome: "changed" };
   });
 }

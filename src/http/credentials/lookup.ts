@@ -9,15 +9,21 @@ const CREDENTIAL_TTL_MS = 4 * SECOND;
 const MAX_CREDENTIALS = 20_000;
 
 /** Loads a credential through a short-lived cache. Concurrent requests for one credential share a query. */
-export type Lookup<V> = (id: string) => Promise<V | undefined>;
+export interface Lookup<V> {
+  find(id: string): Promise<V | undefined>;
+  /** Drops the cached value, and the result of a query in progress: both may be older than the change. */
+  forget(id: string): void;
+}
 
-export function cachedLookup<V>(load: Lookup<V>): Lookup<V> {
+export function cachedLookup<V>(load: Lookup<V>["find"]): Lookup<V> {
   const cache = new LRUCache<string, { value: V | undefined }>({
     // maxSize with size 1 per entry, because `max` would allocate memory for all entries up front.
     maxSize: MAX_CREDENTIALS,
     sizeCalculation: () => 1,
     ttl: CREDENTIAL_TTL_MS,
     ttlResolution: 0,
+    // A query that `forget` interrupts still answers the requests that wait for it; it is only not cached.
+    ignoreFetchAbort: true,
     async fetchMethod(id, _stale, { options }) {
       const loadStartedAt = performance.now();
       const value = await load(id);
@@ -26,5 +32,8 @@ export function cachedLookup<V>(load: Lookup<V>): Lookup<V> {
       return { value };
     },
   });
-  return async (id) => (cache.get(id) ?? (await cache.fetch(id)))?.value;
+  return {
+    find: async (id) => (cache.get(id) ?? (await cache.fetch(id)))?.value,
+    forget: (id) => void cache.delete(id),
+  };
 }

@@ -1,27 +1,18 @@
 import { type Route, route } from "../../http/route.ts";
 import { SCOPES } from "../../schema/enumerations.ts";
-import { isForeignSite } from "../../security/console-cookie.ts";
 import { type LoginParts, loginRoute } from "./login-route.ts";
+import { type LogoutParts, logoutRoute } from "./logout-route.ts";
 import { me } from "./schema.ts";
+import { sessionRoutes } from "./session-routes.ts";
 
-interface AuthParts extends Omit<LoginParts, "issue"> {
-  /** Absent when only an identity provider issues tokens; there is no login route then. */
-  issue?: LoginParts["issue"] | undefined;
-}
+type AuthParts = Omit<LoginParts, "issue"> & LogoutParts;
 
-export function authRoutes({ issue, ...parts }: AuthParts): Route[] {
+export function authRoutes(parts: AuthParts): Route[] {
+  // Absent when only an identity provider issues tokens; there is no login then.
+  const { issue } = parts.tokens;
   return [
     ...(issue ? [loginRoute({ ...parts, issue })] : []),
-    route({
-      method: "post",
-      path: "/api/auth/logout",
-      scope: "public",
-      summary: "Sign out of the console in this browser",
-      description: "Clears the console's cookie. The token itself stays valid until it expires.",
-      handle({ header, setHeader }) {
-        if (!isForeignSite(header("sec-fetch-site"))) setHeader("Set-Cookie", parts.cookie.clear());
-      },
-    }),
+    logoutRoute(parts),
     route({
       method: "get",
       path: "/api/auth/me",
@@ -36,5 +27,6 @@ export function authRoutes({ issue, ...parts }: AuthParts): Route[] {
         scopes: SCOPES.filter((scope) => scopes.has(scope)),
       }),
     }),
+    ...sessionRoutes(parts),
   ];
 }

@@ -1,6 +1,6 @@
 import { ROLES, SCOPES } from "../../schema/enumerations.ts";
 import { email, role } from "../../schema/tenants.ts";
-import { nullable, object, oneOf, prefixedId, Type } from "../../schema/types.ts";
+import { nullable, object, oneOf, prefixedId, type Static, Type, timestamp } from "../../schema/types.ts";
 
 const clientId = Type.String({ format: "uuid", examples: ["6f1d3c2a-8a54-4f0e-9d0b-3a1f5c7e9b21"] });
 
@@ -29,6 +29,33 @@ export const session = object(
   },
   { title: "SessionDto" },
 );
+
+export const userSession = object(
+  {
+    id: prefixedId("ses"),
+    created_at: timestamp(),
+    last_used_at: timestamp({ description: "Accurate to the minute" }),
+    expires_at: timestamp(),
+    address: nullable(
+      Type.String({
+        description: "IP address of the sign-in; null for a token issued on the command line",
+        examples: ["203.0.113.7"],
+      }),
+    ),
+    user_agent: nullable(
+      Type.String({
+        description: "The first 512 characters of the sign-in's User-Agent",
+        examples: ["Mozilla/5.0"],
+      }),
+    ),
+    current: Type.Boolean({ description: "Whether this request uses the session" }),
+  },
+  { title: "UserSessionDto" },
+);
+
+export type UserSessionDto = Static<typeof userSession>;
+
+export const sessionParams = object({ id: prefixedId("ses", { description: "The session" }) });
 
 export const me = object(
   {

@@ -16,6 +16,7 @@ const toApiKey = (row: ApiKeyRow): ApiKeyDto => ({
   last4: row.last4,
   scopes: row.scopes as Scope[],
   created_at: toTimestamp(row.created_at),
+  created_by: row.created_by,
   expires_at: toTimestamp(row.expires_at),
   last_used_at: toTimestamp(row.last_used_at),
   revoked_at: toTimestamp(row.revoked_at),
@@ -27,7 +28,14 @@ const invalidTransition = (message: string) => new ApiError("invalid_state_trans
 
 const noSuchKey = () => notFound("API key");
 
-export function keyRoutes({ db, production }: { db: Database; production: boolean }): Route[] {
+interface KeyParts {
+  db: Database;
+  production: boolean;
+  /** Makes this process notice a changed key at once. */
+  forgetCredential(id: string): void;
+}
+
+export function keyRoutes({ db, production, forgetCredential }: KeyParts): Route[] {
   return [
     route({
       method: "post",
@@ -61,10 +69,12 @@ export function keyRoutes({ db, production }: { db: Database; production: boolea
       path: "/api/keys/{id}",
       ...MANAGERS_ONLY,
       summary: "Revoke an API key",
-      description: "Takes effect in every process within 5 seconds.",
+      description: "Takes effect at once in the process that answers, and within 5 seconds in every other.",
       params: keyParams,
       async handle(context) {
-        if (!(await revokeKey(db, requestActor(context), context.params.id))) throw noSuchKey();
+        const { id } = context.params;
+        if (!(await revokeKey(db, requestActor(context), id))) throw noSuchKey();
+        forgetCredential(id);
       },
     }),
     route({
@@ -85,6 +95,7 @@ export function keyRoutes({ db, production }: { db: Database; production: boolea
         const rotated = await rotateKey(db, requestActor(context), input);
         switch (rotated.outcome) {
           case "rotated":
+            forgetCredential(params.id);
             return toCreatedApiKey(rotated.created);
           case "absent":
             throw noSuchKey();

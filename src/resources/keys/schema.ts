@@ -14,6 +14,18 @@ export const apiKey = object(
     last4: Type.String({ description: "The last four characters of the key", examples: ["x7Qd"] }),
     scopes,
     created_at: timestamp(),
+    created_by: nullable(
+      object(
+        {
+          user_id: Type.String({ examples: ["usr_01k9zv3m5q8x7w2r4t6y0a1b2c"] }),
+          name: Type.String({ examples: ["Ada Lovelace"] }),
+          enabled: nullable(
+            Type.Boolean({ description: "Null for a user of an identity provider, who has no entry here" }),
+          ),
+        },
+        { description: "The user who created the key; null for a key made on the command line" },
+      ),
+    ),
     expires_at: nullable(timestamp()),
     last_used_at: nullable(timestamp({ description: "Accurate to the minute" })),
     revoked_at: nullable(timestamp()),

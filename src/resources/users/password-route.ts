@@ -1,18 +1,15 @@
 import { requestActor } from "../../domain/tenants/request-actor.ts";
 import { changePassword } from "../../domain/tenants/users.ts";
+import { type VerifyParts, verifyPassword } from "../../domain/tenants/verify-password.ts";
 import { ApiError, invalidField, overloaded, tooManyAttempts } from "../../http/api-error.ts";
 import { type RequestContext, type Route, route } from "../../http/route.ts";
-import type { AttemptLimiter } from "../../security/attempt-limiter.ts";
-import type { Passwords } from "../../security/passwords.ts";
-import type { Database } from "../../store/database/database.ts";
 import { findUserCredential } from "../../store/tenants/users.ts";
 import { noSuchUser } from "./refusals.ts";
 import { newPassword, userParams } from "./schema.ts";
 
-export interface PasswordParts {
-  db: Database;
-  passwords: Passwords;
-  limitAttempts: AttemptLimiter;
+export interface PasswordParts extends VerifyParts {
+  /** Makes this process notice a changed user at once. */
+  forgetCredential(id: string): void;
 }
 
 const wrongOldPassword = () => invalidField("/old_password", "old_password is not the current password");
@@ -26,7 +23,7 @@ export function passwordRoute(parts: PasswordParts): Route {
     consoleOnly: true,
     summary: "Change a password",
     description:
-      "Users change their own password with `old_password`; owners can change any user's password. Tokens that were issued to the user before are rejected from then on, including the caller's own: sign in again.",
+      "Users change their own password with `old_password`; owners can change any user's password. It ends all sessions of the user: tokens that were issued before are rejected from then on, including the caller's own. Sign in again.",
     errors: ["role_insufficient", "overloaded"],
     params: userParams,
     body: newPassword,
@@ -41,6 +38,7 @@ export function passwordRoute(parts: PasswordParts): Route {
       const change = await changePassword(parts, requestActor(context), input);
       if (change.outcome === "overloaded") throw overloaded();
       if (change.outcome === "not_found") throw isOwn ? wrongOldPassword() : noSuchUser();
+      parts.forgetCredential(params.id);
     },
   });
 }
@@ -49,21 +47,23 @@ type PasswordContext = RequestContext<"any credential", typeof userParams, undef
 
 /** Returns the stored hash, which old_password matches. */
 async function oldPasswordHash(
-  { db, passwords, limitAttempts }: PasswordParts,
-  { address, params, body }: PasswordContext,
+  parts: PasswordParts,
+  { address, params, body, callerGone }: PasswordContext,
 ): Promise<string> {
   const { old_password: oldPassword } = body;
   if (oldPassword === undefined)
     throw invalidField("/old_password", "old_password is required to change your own password");
-  const row = await findUserCredential(db, params.id);
+  const row = await findUserCredential(parts.db, params.id);
   if (!row) throw noSuchUser();
-  const { password_hash: hash } = row;
-  const attempt = await limitAttempts([address, row.email.toLowerCase()], async () => {
-    const { outcome } = await passwords.check(oldPassword, hash, address);
-    return outcome === "differs" ? undefined : outcome;
+  const attempt = await verifyPassword(parts, {
+    email: row.email,
+    password: oldPassword,
+    address,
+    signal: callerGone(),
+    accept: async (user) => user.password_hash,
   });
   if (attempt.outcome === "limited") throw tooManyAttempts(attempt);
-  if (attempt.result === undefined) throw wrongOldPassword();
-  if (attempt.result === "overloaded") throw overloaded();
-  return hash;
+  if (attempt.outcome === "refused") throw wrongOldPassword();
+  if (attempt.outcome !== "accepted") throw overloaded();
+  return attempt.result;
 }

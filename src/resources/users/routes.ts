@@ -21,7 +21,7 @@ const toUser = (row: UserRow): UserDto => ({
 });
 
 export function userRoutes(parts: PasswordParts): Route[] {
-  const { db } = parts;
+  const { db, forgetCredential } = parts;
   return [
     route({
       method: "get",
@@ -70,7 +70,7 @@ export function userRoutes(parts: PasswordParts): Route[] {
       ...MANAGERS_ONLY,
       summary: "Change a user's name or role, or disable the user",
       description:
-        "Takes effect in every process within 5 seconds. The last enabled owner cannot be disabled or given another role.",
+        "Takes effect in every process within 5 seconds. Disabling a user ends its sessions for good. Only an owner can change an owner. The last enabled owner cannot be disabled or given another role.",
       errors: ["invalid_state_transition"],
       params: userParams,
       body: userChanges,
@@ -81,6 +81,7 @@ export function userRoutes(parts: PasswordParts): Route[] {
         const change = await changeUser(db, requestActor(context), { id: params.id, changes, byOwner });
         switch (change.outcome) {
           case "changed":
+            forgetCredential(params.id);
             return toUser(change.row);
           case "absent":
             throw noSuchUser();

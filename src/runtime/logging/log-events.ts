@@ -40,7 +40,8 @@ export const LOG_EVENTS = {
   "heartbeat.started": "Names this process's `worker` id, which other lines refer to",
   "http.connections_refused": "An address exceeded MAX_CONNECTIONS_PER_ADDRESS; logged once a minute at most",
   "http.drain_timed_out": "Requests were still running when web stopped",
-  "http.failed": "A request ended in a 5xx; `err` has the stack, `error` the reason of an outage",
+  "http.failed":
+    "A request ended in a 5xx other than `overloaded`; `err` has the stack, `error` the reason of an outage",
   "http.listening": "Web accepts connections",
   "http.parse_failed":
     "A connection sent something that is not HTTP, a CONNECT, or no complete request in time",
@@ -81,6 +82,10 @@ export const LOG_EVENTS = {
   "send_claims.recovered": "Messages are claimed again",
   "send_sweep.failed": "The sweep of messages failed; it is retried every second",
   "send_sweep.recovered": "The sweep of messages succeeds again",
+  "session.last_used_update_failed":
+    "`last_used_at` of a session could not be written; the request was not affected",
+  "session.refusal_record_failed":
+    "A refused sign-in could not be written to the audit log; the sign-in stayed refused",
   "stream_reader.failed": "A Redis stream cannot be read; the dispatcher retries",
   "stream_reader.recovered": "The Redis stream is read again",
   "sweep.enqueue_failed": "Due rows could not be added to a Redis stream; the next sweep retries",

@@ -9,10 +9,18 @@ export interface ApiKeyRow {
   last4: string;
   scopes: string[];
   created_at: Date;
+  created_by: KeyCreator | null;
   expires_at: Date | null;
   last_used_at: Date | null;
   revoked_at: Date | null;
   replaced_by: string | null;
+}
+
+/** The user who created a key; `enabled` is null when the user has no row, because an identity provider issued the token. */
+export interface KeyCreator {
+  user_id: string;
+  name: string;
+  enabled: boolean | null;
 }
 
 /** An API key with the columns that a presented key is verified against. */
@@ -29,24 +37,32 @@ export interface NewApiKey {
   secretHash: Buffer;
   scopes: readonly string[];
   expiresAt: Date | null;
+  createdBy: { id: string; name: string } | null;
 }
 
-const COLUMNS =
-  "id, client_id, name, prefix, last4, scopes, created_at, expires_at, last_used_at, revoked_at, replaced_by";
+/** The columns of `ApiKeyRow` from api_keys as k. The creator's name is the present one. */
+const COLUMNS = `k.id, k.client_id, k.name, k.prefix, k.last4, k.scopes, k.created_at, k.expires_at, k.last_used_at,
+    k.revoked_at, k.replaced_by, (
+      select jsonb_build_object('user_id', k.created_by, 'name', coalesce(u.name, k.created_by_name), 'enabled', u.enabled)
+      from (select) one
+      left join users u on u.client_id = k.client_id and u.id = k.created_by
+      where k.created_by is not null
+    ) as created_by`;
 
 const INSERT = sql(`
-  insert into api_keys (id, client_id, name, prefix, last4, secret_hash, scopes, expires_at)
-  values ($1, $2, $3, $4, $5, $6, $7, $8)
+  insert into api_keys as k
+    (id, client_id, name, prefix, last4, secret_hash, scopes, expires_at, created_by, created_by_name)
+  values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
   returning ${COLUMNS}`);
 
 const LIST = byNewest(`
   select ${COLUMNS}
-  from api_keys
+  from api_keys k
   where client_id = $1`);
 
 const LOCK = sql(`
   select ${COLUMNS}
-  from api_keys
+  from api_keys k
   where client_id = $1
   and id = $2
   for update`);
@@ -66,7 +82,7 @@ const REPLACE = sql(`
   and id = $2`);
 
 const FIND_CREDENTIAL = sql(`
-  select ${COLUMNS.replaceAll(/\w+/g, "k.$&")}, k.secret_hash, c.name as client_name
+  select ${COLUMNS}, k.secret_hash, c.name as client_name
   from api_keys k
   join clients c on c.id = k.client_id
   where k.id = $1`);
@@ -83,8 +99,9 @@ const TOUCH = sql(`
   and (last_used_at is null or last_used_at < now() - interval '1 minute')`);
 
 export async function insertApiKey(db: Queryable, clientId: string, key: NewApiKey): Promise<ApiKeyRow> {
-  const { id, name, prefix, last4, secretHash, scopes, expiresAt } = key;
-  const values = [id, clientId, name, prefix, last4, secretHash, scopes, expiresAt];
+  const { id, name, prefix, last4, secretHash, scopes, expiresAt, createdBy } = key;
+  const creator = [createdBy?.id ?? null, createdBy?.name ?? null];
+  const values = [id, clientId, name, prefix, last4, secretHash, scopes, expiresAt, ...creator];
   const [row] = await db.query<ApiKeyRow>(INSERT, values);
   return row as ApiKeyRow;
 }

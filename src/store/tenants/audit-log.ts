@@ -49,6 +49,11 @@ const LIST = byNewest(`
   and ($4::text is null or action = $4)
   and ($5::text is null or actor_id = $5)`);
 
+const INSERT_TARGETS = sql(`
+  insert into audit_log (id, client_id, actor_type, actor_id, actor_name, action, target, address, request_id, details)
+  select entry.id, $2, $3, $4, $5, $6, entry.target, $8, $9, $10
+  from unnest($1::text[], $7::text[]) entry (id, target)`);
+
 /** Runs in the transaction of the audited change, so that neither exists without the other. */
 export async function recordAudit(tx: Queryable, actor: AuditActor, entry: AuditEntry): Promise<void> {
   const { clientId, credential, address, requestId } = actor;
@@ -63,6 +68,28 @@ export async function recordAudit(tx: Queryable, actor: AuditActor, entry: Audit
     address,
     requestId,
     entry.details ?? {},
+  ]);
+}
+
+/** Like recordAudit, with one entry per target: a change may affect many objects. */
+export async function recordAuditOfEach(
+  tx: Queryable,
+  actor: AuditActor,
+  { action, targets, details = {} }: Omit<AuditEntry, "target"> & { targets: readonly string[] },
+): Promise<void> {
+  if (targets.length === 0) return;
+  const { clientId, credential, address, requestId } = actor;
+  await tx.query(INSERT_TARGETS, [
+    targets.map(() => newId("aud")),
+    clientId,
+    credential.type,
+    credential.id,
+    credential.name,
+    action,
+    targets,
+    address,
+    requestId,
+    details,
   ]);
 }
 

@@ -60,7 +60,8 @@ const LOCK_OWNERS = sql(`
 
 const UPDATE = sql(`
   update users
-  set name = $3, role = $4, enabled = $5
+  set name = $3, role = $4, enabled = $5,
+    tokens_valid_from = case when enabled and not $5 then clock_timestamp() else tokens_valid_from end
   where client_id = $1
   and id = $2
   returning ${COLUMNS}`);
@@ -80,7 +81,7 @@ const RECORD_LOGIN = sql(`
   and id = $2
   and password_hash = $3
   and enabled
-  returning last_login_at`);
+  returning id`);
 
 const selectCredential = (condition: string) =>
   sql(`
@@ -91,6 +92,17 @@ const selectCredential = (condition: string) =>
 
 const FIND_CREDENTIAL = selectCredential("u.id = $1");
 const FIND_BY_EMAIL = selectCredential("lower(u.email) = lower($1)");
+
+/** One statement for known and unknown emails and networks, so that none of them takes longer than another. */
+const HAS_SIGNED_IN = sql(`
+  select exists (
+    select
+    from users u
+    join sessions s on s.user_id = u.id
+    where lower(u.email) = lower($1)
+    and s.network = $2
+    and s.created_at > now() - $3 * interval '1 millisecond'
+  ) as is_known`);
 
 /** Undefined when the email is taken, by any client. */
 export async function insertUser(
@@ -120,6 +132,7 @@ export async function lockOwners(tx: Queryable, clientId: string): Promise<strin
   return rows.map((row) => row.id);
 }
 
+/** Disabling the user also revokes the tokens issued before: enabling it again must not revive them. */
 export async function updateUser(
   db: Queryable,
   clientId: string,
@@ -150,22 +163,28 @@ export async function setPassword(
 }
 
 /**
- * Returns the login time. Undefined when the password was changed or the user disabled since the lookup:
+ * Records the login time. False when the password was changed or the user disabled since the lookup:
  * verifying takes a while, and the old password must not grant access any more.
  */
-export async function recordLogin(db: Queryable, user: UserCredentialRow): Promise<Date | undefined> {
-  const [row] = await db.query<{ last_login_at: Date }>(RECORD_LOGIN, [
-    user.client_id,
-    user.id,
-    user.password_hash,
-  ]);
-  return row?.last_login_at;
+export async function recordLogin(tx: Queryable, user: UserCredentialRow): Promise<boolean> {
+  const rows = await tx.query(RECORD_LOGIN, [user.client_id, user.id, user.password_hash]);
+  return rows.length > 0;
 }
 
 /** Spans all clients: the caller needs to find out the user's client. */
 export async function findUserCredential(db: Queryable, id: string): Promise<UserCredentialRow | undefined> {
   const [row] = await db.query<UserCredentialRow>(FIND_CREDENTIAL, [id]);
   return row;
+}
+
+/** Spans all clients: true when the email's user signed in from the network within this time. */
+export async function hasSignedInFrom(
+  db: Queryable,
+  email: string,
+  { network, withinMs }: { network: string; withinMs: number },
+): Promise<boolean> {
+  const [row] = await db.query<{ is_known: boolean }>(HAS_SIGNED_IN, [email, network, withinMs]);
+  return row?.is_known ?? false;
 }
 
 /** Spans all clients: an email belongs to one user. */

@@ -1,5 +1,6 @@
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import t from "tap";
+import type { Database } from "../../../src/store/database/database.ts";
 import { DatabaseUnavailable } from "../../../src/store/database/faults.ts";
 import { startApi } from "../../fixtures/http/api.ts";
 import { watchStatements } from "../../fixtures/servers/statements.ts";
@@ -61,6 +62,33 @@ t.test("a hundred concurrent requests need one query per credential", async (t) 
   const lookups = statements.filter((text) => text.includes("client_name"));
   t.equal(lookups.length, 2);
   t.equal(statements.length, 3, "two lookups and one update of last_used_at");
+});
+
+t.test("a lookup in progress while its key is revoked is not cached", async (t) => {
+  let [resume, isHeld] = [() => {}, false];
+  const resumed = new Promise<void>((resolve) => {
+    resume = resolve;
+  });
+  // Holds the row of the first lookup, which was read before the revocation.
+  const database = (real: Database): Database => ({
+    ...real,
+    async query(statement, values) {
+      const rows = await real.query<never>(statement, values);
+      if (isHeld || typeof statement === "string" || !statement.text.includes("k.secret_hash")) return rows;
+      isHeld = true;
+      await resumed;
+      return rows;
+    },
+  });
+  const api = await startApi(t, { database });
+  const tenant = await makeTenant(api);
+  const [owner, key] = [await tenant.createUser("owner"), await tenant.createKey("messages:send")];
+  const pending = api.call("GET", ME, { headers: key.headers });
+  await until("the lookup is held", () => isHeld);
+  t.equal((await api.call("DELETE", `/api/keys/${key.id}`, { headers: owner.headers })).status, 204);
+  resume();
+  t.equal((await pending).status, 200, "this request came before the revocation");
+  t.equal((await api.call("GET", ME, { headers: key.headers })).status, 401);
 });
 
 t.test("a failed lookup is not cached", async (t) => {

@@ -3,6 +3,7 @@ import t from "tap";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
 import { readPages } from "../../fixtures/http/list-pages.ts";
 import { makeTenant, PASSWORD, type SignedInUser } from "../../fixtures/tenants/tenants.ts";
+import { until } from "../../fixtures/until.ts";
 
 interface Entry {
   id: string;
@@ -79,6 +80,49 @@ t.test("audit log", async (t) => {
     const [entry] = (await auditOf(api, owner)()).body.data;
     t.equal(entry.request_id, created.headers.get("x-request-id"));
     t.match(entry.address, /127\.0\.0\.1$/);
+  });
+
+  t.test("sign-ins, refused ones of known users, and ended sessions have entries", async (t) => {
+    const tenant = await makeTenant(api);
+    const [owner, person] = [await tenant.createUser("owner"), await tenant.createUser("member")];
+    const from = { "x-forwarded-for": "192.0.2.7", "user-agent": "Browser" };
+    const login = (email: string, password: string) =>
+      api.call("POST", "/api/auth/login", { headers: from, json: { email, password } });
+    await login(person.email, "wrong");
+    await login(someEmail(), "wrong");
+    const tokens = [];
+    for (let count = 0; count < 3; count++) tokens.push((await login(person.email, PASSWORD)).body.token);
+    const headersOf = (token: string) => ({ ...from, authorization: `Bearer ${token}` });
+    await api.call("POST", "/api/auth/logout", { headers: headersOf(tokens[0]) });
+    const mine = await api.call("GET", "/api/auth/sessions", { headers: headersOf(tokens[2]) });
+    const [third, second] = mine.body.data;
+    await api.call("DELETE", `/api/auth/sessions/${second.id}`, { headers: headersOf(tokens[2]) });
+    const disable = { headers: owner.headers, json: { enabled: false } };
+    await api.call("PATCH", `/api/users/${person.id}`, disable);
+    await login(person.email, PASSWORD);
+    const read = async () => (await auditOf(api, owner)()).body.data;
+    await until("the refusals are written", async () => (await read()).length === 9);
+    const user = { type: "user", id: person.id, name: "A test's member" };
+    const byUser = { actor: user, address: "192.0.2.7", request_id: /^req_/ };
+    const started = { action: "session.started", ...byUser, details: { user_agent: "Browser" } };
+    t.match(await read(), [
+      { action: "session.refused", target: person.id, ...byUser },
+      {
+        action: "session.ended",
+        target: third.id,
+        actor: { id: owner.id },
+        details: { user_id: person.id, reason: "user_disabled" },
+      },
+      { action: "user.updated" },
+      { action: "session.ended", target: second.id, ...byUser },
+      { action: "session.ended", target: /^ses_/, ...byUser },
+      started,
+      started,
+      started,
+      { action: "session.refused", target: person.id, ...byUser },
+    ]);
+    const text = JSON.stringify(await read());
+    for (const secret of [...tokens, PASSWORD, "wrong"]) t.notMatch(text, secret);
   });
 
   t.test("the audit log contains no secret", async (t) => {

@@ -196,11 +196,16 @@ t.test("login", async (t) => {
   });
 });
 
-t.test("the cookie is Secure when PUBLIC_URL is https", async (t) => {
+t.test("the cookie is Secure and has the prefix __Host- when PUBLIC_URL is https", async (t) => {
   const api = await startApi(t, { settings: { PUBLIC_URL: "https://herald.example" } });
   const person = await (await makeTenant(api)).createUser("viewer");
   const { headers } = await login(api, { email: person.email, password: PASSWORD });
-  t.match(headers.get("set-cookie"), /; HttpOnly; SameSite=Strict; Secure$/);
+  const set = headers.get("set-cookie") ?? "";
+  t.match(set, /^__Host-herald_console=\S+; Path=\/; .*; HttpOnly; SameSite=Strict; Secure$/);
+  const [cookie = ""] = set.split(";");
+  const me = (cookie: string) => api.call("GET", ME, { headers: { cookie, ...CONSOLE_HEADERS } });
+  t.equal((await me(cookie)).body.credential.id, person.id);
+  t.equal((await me(cookie.replace("__Host-", ""))).status, 401, "another host could have set this name");
   const crossSiteLogout = await api.call("POST", "/api/auth/logout", {
     headers: { "sec-fetch-site": "cross-site" },
   });
@@ -213,7 +218,7 @@ t.test("the cookie is Secure when PUBLIC_URL is https", async (t) => {
   t.equal(cleared.status, 204);
   t.equal(
     cleared.headers.get("set-cookie"),
-    "herald_console=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict; Secure",
+    "__Host-herald_console=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict; Secure",
   );
 });
 

@@ -3,6 +3,7 @@ import { DAY, MINUTE, SECOND } from "../../../src/runtime/durations.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
 import { readPages } from "../../fixtures/http/list-pages.ts";
 import { watchStatements } from "../../fixtures/servers/statements.ts";
+import { startIdentityProvider } from "../../fixtures/tenants/identity-provider.ts";
 import { makeTenant, type SignedInUser } from "../../fixtures/tenants/tenants.ts";
 import { until } from "../../fixtures/until.ts";
 
@@ -67,6 +68,36 @@ t.test("API keys", async (t) => {
       t.match(reply.body.details, [{ path: "/name", message: /^name must have 1 to 200 characters/ }]);
     }
     t.ok(Date.now() - startedAt < 10 * SECOND, "quadratic time would be 20 s");
+  });
+
+  t.test("a key names the user who created or rotated it, and whether that user is enabled", async (t) => {
+    const tenant = await makeTenant(api);
+    const [owner, admin] = [await tenant.createUser("owner"), await tenant.createUser("admin")];
+    const { id: byCommand } = await tenant.createKey("messages:send");
+    const made = (await keysOf(api, admin).create({ name: "k", scopes: ["messages:send"] })).body;
+    const creator = { user_id: admin.id, name: "A test's admin", enabled: true };
+    t.same(made.created_by, creator);
+    const rotated = (await keysOf(api, owner).rotate(made.id, {})).body;
+    t.match(rotated.created_by, { user_id: owner.id });
+    const json = { name: "Bob", enabled: false };
+    await api.call("PATCH", `/api/users/${admin.id}`, { headers: owner.headers, json });
+    const listed = (await keysOf(api, owner).list()).body.data;
+    t.match(listed, [
+      { id: rotated.id, created_by: { user_id: owner.id, enabled: true } },
+      { id: made.id, created_by: { user_id: admin.id, name: "Bob", enabled: false } },
+      { id: byCommand, created_by: null },
+    ]);
+  });
+
+  t.test("a key of an identity provider's user has the name at its creation", async (t) => {
+    const provider = await startIdentityProvider(t);
+    const both = await startApi(t, { settings: provider.settings });
+    const { id: client_id } = await makeTenant(both);
+    const token = await (await provider.addKey("ES256")).sign({ client_id, role: "owner", name: "Ann" });
+    const keys = keysOf(both, { headers: { authorization: `Bearer ${token}` } });
+    await keys.create({ name: "k", scopes: ["messages:send"] });
+    const [{ created_by }] = (await keys.list()).body.data;
+    t.same(created_by, { user_id: "ann", name: "Ann", enabled: null });
   });
 
   t.test("an admin can manage keys", async (t) => {
@@ -140,19 +171,24 @@ t.test("API keys", async (t) => {
       t.equal((await keys.list(query)).status, 400, query);
   });
 
-  t.test("a revoked key is refused within 5 s and stays in the list", async (t) => {
-    const keys = await newOwnerKeys();
-    const { id, key } = (await keys.create(good)).body;
-    t.equal((await callWithKey(api, key)).status, 200);
-    t.equal((await keys.revoke(id)).status, 204);
-    t.ok((await timeUntilRefused(api, key)) < 6 * SECOND);
-    const [{ revoked_at }] = (await keys.list()).body.data;
-    t.ok(Date.parse(revoked_at) <= Date.now());
-    t.equal((await keys.revoke(id)).status, 204, "a second revocation has no effect");
-    t.equal((await keys.list()).body.data[0].revoked_at, revoked_at);
-  });
+  t.test(
+    "a revoked key is refused at once, within 5 s in another process, and stays in the list",
+    async (t) => {
+      const keys = await newOwnerKeys();
+      const { id, key } = (await keys.create(good)).body;
+      const other = await startApi(t, { config: api.config });
+      for (const one of [api, other]) t.equal((await callWithKey(one, key)).status, 200);
+      t.equal((await keys.revoke(id)).status, 204);
+      t.equal((await callWithKey(api, key)).status, 401);
+      t.ok((await timeUntilRefused(other, key)) < 6 * SECOND);
+      const [{ revoked_at }] = (await keys.list()).body.data;
+      t.ok(Date.parse(revoked_at) <= Date.now());
+      t.equal((await keys.revoke(id)).status, 204, "a second revocation has no effect");
+      t.equal((await keys.list()).body.data[0].revoked_at, revoked_at);
+    },
+  );
 
-  t.test("a rotated key without a grace period is refused within 5 s", async (t) => {
+  t.test("a rotated key without a grace period is refused at once", async (t) => {
     const keys = await newOwnerKeys();
     for (const json of [{ grace_minutes: 0 }, {}]) {
       const old = (await keys.create({ name: "Shop", scopes: ["marketing:read"] })).body;
@@ -162,7 +198,7 @@ t.test("API keys", async (t) => {
       t.match(rotated.body, { name: "Shop", scopes: ["marketing:read"], expires_at: null });
       t.not(rotated.body.id, old.id);
       t.match((await callWithKey(api, rotated.body.key)).body, { scopes: ["marketing:read"] });
-      t.ok((await timeUntilRefused(api, old.key)) < 6 * SECOND);
+      t.equal((await callWithKey(api, old.key)).status, 401);
     }
   });
 

@@ -29,6 +29,7 @@ const MIGRATION_HASHES: Record<string, string> = {
   "016_cron_overlaps.sql": "536242cfd4c50e21d3e8dc52daa7552315981f06e7ee6f465536196d9679cac4",
   "017_outcome_unknown.sql": "ec443cec63a0c379026ff6005dd9c41ff054c2d8362787937c671b0dfeb65965",
   "018_deaths.sql": "9e267ce21b532bdeff6ed6be33a40799a4f6bbbb3dd88667048e3845648faf73",
+  "019_sessions.sql": "3168783116157b9339de8647abc4f290a9f9748799dd480feb2bcdc63b6965fb",
 };
 
 t.test("concurrent runs apply each file once, and a later run applies none", async (t) => {
@@ -63,6 +64,40 @@ t.test("no migration is edited, renamed or removed after it was released", async
     MIGRATION_HASHES,
     "databases have applied these files: put the change into a new file and add its hash",
   );
+});
+
+t.test("migration 019 names the creators of existing keys from the audit log", async (t) => {
+  const raw = await connectRawClient(t, await cloneDatabase(t, "template0"));
+  const apply = (file: string) => raw.query(readFileSync(join(FOLDER, file), "utf8"));
+  for (const file of FILES.slice(0, FILES.indexOf("019_sessions.sql"))) await apply(file);
+  const client = "6f1d3c2a-8a54-4f0e-9d0b-3a1f5c7e9b21";
+  await raw.query("insert into clients (id, name) values ($1, 'c')", [client]);
+  for (const id of ["key_by_user", "key_rotated", "key_by_operator", "key_unknown"])
+    await raw.query(
+      `insert into api_keys (id, client_id, name, prefix, last4, secret_hash, scopes)
+      values ($1, $2, 'k', 'p', '4', decode(repeat('00', 32), 'hex'), '{}')`,
+      [id, client],
+    );
+  const entries = [
+    ["1", "user", "usr_1", "Ann", "key.created", "key_by_user", {}],
+    ["2", "user", "usr_2", "Bob", "key.rotated", "key_by_user", { new_key: "key_rotated" }],
+    ["3", "operator", "herald", "root", "key.created", "key_by_operator", {}],
+    ["4", "user", "usr_2", "Bob", "key.revoked", "key_by_operator", {}],
+  ];
+  for (const entry of entries)
+    await raw.query(
+      `insert into audit_log (id, actor_type, actor_id, actor_name, action, target, details, client_id)
+      values ($1, $2, $3, $4, $5, $6, $7, $8)`,
+      [...entry, client],
+    );
+  await apply("019_sessions.sql");
+  const { rows } = await raw.query("select id, created_by, created_by_name from api_keys order by id");
+  t.same(rows, [
+    { id: "key_by_operator", created_by: null, created_by_name: null },
+    { id: "key_by_user", created_by: "usr_1", created_by_name: "Ann" },
+    { id: "key_rotated", created_by: "usr_2", created_by_name: "Bob" },
+    { id: "key_unknown", created_by: null, created_by_name: null },
+  ]);
 });
 
 t.test("migration 017 sets outcome_unknown for messages that failed with an unknown outcome", async (t) => {

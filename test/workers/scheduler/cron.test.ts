@@ -1,6 +1,9 @@
 import t from "tap";
+import { newId } from "../../../src/runtime/ids.ts";
 import { createDatabase } from "../../../src/store/database/database.ts";
 import { claimTick, finishRun, takeOverRuns } from "../../../src/store/processes/cron-runs.ts";
+import { createClient } from "../../../src/store/tenants/clients.ts";
+import { insertUser } from "../../../src/store/tenants/users.ts";
 import { setCronGauges } from "../../../workers/scheduler/gauges.ts";
 import { JobError } from "../../../workers/scheduler/job.ts";
 import { maintain } from "../../../workers/scheduler/maintenance.ts";
@@ -183,6 +186,29 @@ t.test("cron jobs", async (t) => {
       t.same(mine, [{ worker: "wrk_9", outcome: null }]);
     },
   );
+
+  t.test("maintenance deletes sessions that ended or expired more than 30 days ago", async (t) => {
+    const config = await testConfig(t);
+    const db = createDatabase(config, () => {});
+    t.teardown(() => db.close());
+    const { id: client } = await createClient(db, "c");
+    const user = { id: newId("usr"), email: "a@example.com", name: "A", role: "member", passwordHash: "x" };
+    await insertUser(db, client, user);
+    const add = (id: string, expires: number, ended: number | null) =>
+      db.query(
+        `insert into sessions (id, client_id, user_id, created_at, last_used_at, expires_at, ended_at)
+        values ($1, $2, $3, now(), now(), now() + $4 * interval '1 day', now() + $5::int * interval '1 day')`,
+        [id, client, user.id, expires, ended],
+      );
+    await add("open", 1, null);
+    await add("expired", -29, null);
+    await add("ended", 300, -29);
+    await add("long expired", -31, null);
+    await add("long ended", 300, -31);
+    t.match(await maintain(config, db), { sessions_deleted: 2 });
+    const rows = await db.query("select id from sessions order by id");
+    t.same(rows, [{ id: "ended" }, { id: "expired" }, { id: "open" }]);
+  });
 
   t.test("maintenance deletes old ticks, dead workers and expired states", async (t) => {
     const config = await testConfig(t);

@@ -1,0 +1,76 @@
+import { DAY } from "../../runtime/durations.ts";
+import { networkOf } from "../../runtime/network-of.ts";
+import type { AttemptRule } from "../../security/attempt-limiter.ts";
+import type { CheckOutcome, Passwords } from "../../security/passwords.ts";
+import type { SignInLimiter } from "../../security/sign-in-limits.ts";
+import type { Database } from "../../store/database/database.ts";
+import { findUserByEmail, hasSignedInFrom, type UserCredentialRow } from "../../store/tenants/users.ts";
+
+export interface VerifyParts {
+  db: Database;
+  passwords: Passwords;
+  limitAttempts: SignInLimiter;
+}
+
+interface PasswordAttempt<T> {
+  email: string;
+  password: string;
+  address: string;
+  /** Aborts when the caller disconnects. */
+  signal: AbortSignal;
+  /** Uses the verified password. Undefined counts as a wrong password: it was changed meanwhile. */
+  accept(user: UserCredentialRow): Promise<T | undefined>;
+}
+
+export type VerifyOutcome<T> =
+  | { outcome: "accepted"; user: UserCredentialRow; result: T }
+  /** The user is undefined when the email is unknown. */
+  | { outcome: "refused"; user: UserCredentialRow | undefined }
+  | { outcome: "limited"; rule: AttemptRule; wait: number }
+  | { outcome: "overloaded" | "cancelled" };
+
+/** For this long after a sign-in, its network and email have reserved capacity and are exempt from the wide limits. */
+export const KNOWN_NETWORK_MS = 30 * DAY;
+
+/** Verifies a password within the limits. Does the same work whether or not the user exists. */
+export async function verifyPassword<T>(
+  { db, passwords, limitAttempts }: VerifyParts,
+  { email, password, address, signal, accept }: PasswordAttempt<T>,
+): Promise<VerifyOutcome<T>> {
+  const network = networkOf(address);
+  let isKnown = false;
+  let user: UserCredentialRow | undefined;
+  const attempt = await limitAttempts({
+    network,
+    email,
+    async isKnown() {
+      isKnown = await hasSignedInFrom(db, email, { network, withinMs: KNOWN_NETWORK_MS });
+      return isKnown;
+    },
+    async run(): Promise<UncheckedOutcome | { result: T } | undefined> {
+      if (signal.aborted) return { outcome: "cancelled" };
+      user = await findUserByEmail(db, email);
+      const capacity = isKnown ? "reserved" : "shared";
+      const checked = await passwords.check(password, user?.password_hash, {
+        caller: network,
+        capacity,
+        signal,
+      });
+      if (isUnchecked(checked)) return checked;
+      const result = user && checked.outcome === "matches" ? await accept(user) : undefined;
+      return result === undefined ? undefined : { result };
+    },
+  });
+  if (attempt.outcome === "limited") return attempt;
+  if (attempt.result === undefined) return { outcome: "refused", user };
+  if ("outcome" in attempt.result) return attempt.result;
+  return { outcome: "accepted", user: user as UserCredentialRow, result: attempt.result.result };
+}
+
+/** Nothing was computed, so the attempt counts neither as failed nor as successful. */
+interface UncheckedOutcome {
+  outcome: "overloaded" | "cancelled";
+}
+
+const isUnchecked = (checked: CheckOutcome): checked is UncheckedOutcome =>
+  checked.outcome === "overloaded" || checked.outcome === "cancelled";

@@ -1,0 +1,58 @@
+import { randomBytes } from "node:crypto";
+import t from "tap";
+import { createUser } from "../../src/domain/tenants/users.ts";
+import { readConfig } from "../../src/runtime/config/config.ts";
+import { SECOND } from "../../src/runtime/durations.ts";
+import { createPasswords } from "../../src/security/passwords.ts";
+import { createDatabase } from "../../src/store/database/database.ts";
+import { createClient } from "../../src/store/tenants/clients.ts";
+import { startWeb } from "../fixtures/processes/processes.ts";
+import { testSettings } from "../fixtures/processes/settings.ts";
+import { makeActor } from "../fixtures/tenants/actors.ts";
+import { until } from "../fixtures/until.ts";
+
+const ATTACKERS = ["192.0.2.1", "192.0.2.2", "192.0.2.3"];
+const CONNECTIONS_PER_ATTACKER = 25;
+/** 2 s on an idle machine. */
+const MAX_SIGN_IN_MS = 10 * SECOND;
+
+t.test("an attack on sign-in does not lock out a user who has signed in before", async (t) => {
+  const settings = await testSettings(t, { TRUST_PROXY: "1" });
+  const db = createDatabase(readConfig(settings), () => {});
+  t.teardown(() => db.close());
+  const { id } = await createClient(db, "A client");
+  const user = { email: "ann@example.com", password: "the right password" };
+  const parts = { db, passwords: createPasswords() };
+  await createUser(parts, makeActor(id), { ...user, name: "Ann", role: "member" });
+  const web = await startWeb(t, settings);
+  const signIn = async (address: string, json: object) =>
+    (await web.call("POST", "/api/auth/login", { json, headers: { "x-forwarded-for": address } })).status;
+
+  const homes = ["203.0.113.1", ATTACKERS[0] as string];
+  for (const home of homes) t.equal(await signIn(home, user), 200);
+
+  const answers = new Map<number, number>();
+  let isOver = false;
+  const attack = ATTACKERS.flatMap((address) =>
+    Array.from({ length: CONNECTIONS_PER_ATTACKER }, async () => {
+      while (!isOver) {
+        const email = `${randomBytes(6).toString("hex")}@example.com`;
+        const status = await signIn(address, { email, password: "wrong" });
+        answers.set(status, (answers.get(status) ?? 0) + 1);
+      }
+    }),
+  );
+  await until("the queue of checks is full", () => (answers.get(503) ?? 0) > 0);
+  for (const home of [...homes, ...homes]) {
+    const startedAt = performance.now();
+    t.equal(await signIn(home, user), 200, home);
+    const ms = Math.round(performance.now() - startedAt);
+    t.ok(ms < MAX_SIGN_IN_MS, `the sign-in from ${home} takes ${ms} ms`);
+  }
+  isOver = true;
+  await Promise.all(attack);
+  t.notOk(
+    web.lines().find(({ level }) => level === "error"),
+    "refusals are no errors",
+  );
+});
