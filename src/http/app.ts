@@ -1,7 +1,8 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from "node:http";
 import express, { type NextFunction, type Request, type Response } from "express";
 import { ApiError } from "./api-error.ts";
-import { createPipeline, type Pipeline, type PipelineParts, respond } from "./pipeline.ts";
+import { createPipeline, type Pipeline, type PipelineParts } from "./pipeline.ts";
+import { respond } from "./respond.ts";
 import { literalFirst, type Route } from "./route.ts";
 import { errorFormatAt } from "./views/error-view.ts";
 

@@ -1,0 +1,139 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Fields, Log } from "../runtime/logging/log.ts";
+import type { Metrics } from "../runtime/metrics/metrics.ts";
+import type { UnitOfWork, WorkTracker } from "../runtime/watchdog/work-tracker.ts";
+import { DatabaseUnavailable } from "../store/database/faults.ts";
+import { ClientsBeingDeleted } from "../store/tenants/client-locks.ts";
+import { ApiError } from "./api-error.ts";
+import { errorReply, toApiError } from "./error-reply.ts";
+import { type ExchangeOptions, type OpenExchange, openExchange } from "./exchange.ts";
+import type { OutgoingFile } from "./route.ts";
+import { type OutgoingReply, streamFile } from "./stream-reply.ts";
+import type { ErrorFormat } from "./views/error-view.ts";
+
+interface Reply {
+  status: number;
+  type: string;
+  body: string | Buffer | undefined;
+  headers?: Readonly<Record<string, string>>;
+}
+
+interface FileReply {
+  status: number;
+  file: OutgoingFile;
+}
+
+/** How the replies of a route are written, logged and counted. */
+export interface Recorder extends ExchangeOptions {
+  log: Log;
+  metrics: Metrics;
+  tracker: WorkTracker;
+  pattern: string;
+  errorFormat: ErrorFormat;
+  isRepeatable: boolean;
+}
+
+/** Sends the reply of `work` or its error, then logs and counts the request. */
+export async function respond(
+  request: IncomingMessage,
+  response: ServerResponse,
+  recorder: Recorder,
+  work: (exchange: OpenExchange, unit: UnitOfWork) => Promise<Reply | FileReply>,
+): Promise<void> {
+  const exchange = openExchange(request, response, recorder);
+  const unit = recorder.tracker.begin(`${request.method} ${recorder.pattern} ${exchange.requestId}`);
+  try {
+    await replyAndRecord({ request, response, exchange }, recorder, () => work(exchange, unit));
+  } finally {
+    unit.end();
+  }
+}
+
+interface ServerExchange {
+  request: IncomingMessage;
+  response: ServerResponse;
+  exchange: OpenExchange;
+}
+
+async function replyAndRecord(
+  { request, response, exchange }: ServerExchange,
+  recorder: Recorder,
+  work: () => Promise<Reply | FileReply>,
+): Promise<void> {
+  const startedAt = performance.now();
+  let code: string | undefined;
+  let reply: Reply | FileReply;
+  try {
+    reply = await work();
+  } catch (thrown) {
+    const error = toApiError(thrown, recorder);
+    code = error.code;
+    if (isFault(error))
+      recorder.log.error("http.failed", {
+        request_id: exchange.requestId,
+        route: recorder.pattern,
+        ...faultFields(thrown, error),
+      });
+    reply = errorReply(error, exchange, recorder.errorFormat);
+  }
+  const headOnly = request.method === "HEAD";
+  const outgoing = { response, headers: exchange.headers, headOnly };
+  if ("file" in reply) code = await streamFile(outgoing, reply);
+  else send(outgoing, reply);
+  record(request, exchange, recorder, {
+    status: reply.status,
+    code,
+    seconds: (performance.now() - startedAt) / 1000,
+  });
+}
+
+/** An outage or a refusal affects many requests: its stack trace would only repeat in the log. */
+function faultFields(thrown: unknown, { cause }: ApiError): Fields {
+  if (cause instanceof DatabaseUnavailable || cause instanceof ClientsBeingDeleted)
+    return { error: cause.message };
+  if (thrown instanceof ApiError && cause === undefined) return { error: thrown.message };
+  return { err: thrown };
+}
+
+/** `overloaded` is a refusal, like 429: an attack must not fill the log with stack traces. */
+const isFault = ({ status, code }: ApiError) => status >= 500 && code !== "overloaded";
+
+function send(
+  { response, headers, headOnly }: OutgoingReply,
+  { status, type, body, headers: replyHeaders }: Reply,
+): void {
+  if (replyHeaders) Object.assign(headers, replyHeaders);
+  if (body !== undefined) {
+    headers["Content-Type"] = type;
+    headers["Content-Length"] = Buffer.byteLength(body);
+  }
+  response.writeHead(status, headers);
+  response.end(headOnly ? undefined : body);
+}
+
+interface Outcome {
+  status: number;
+  code: string | undefined;
+  seconds: number;
+}
+
+function record(
+  request: IncomingMessage,
+  exchange: OpenExchange,
+  recorder: Recorder,
+  outcome: Outcome,
+): void {
+  const { pattern: route, metrics, log } = recorder;
+  const method = request.method ?? "";
+  metrics.httpRequests.inc({ method, route, status: outcome.status });
+  metrics.httpSeconds.observe({ method, route }, outcome.seconds);
+  log.info("http.request", {
+    request_id: exchange.requestId,
+    client: exchange.clientId,
+    method,
+    route,
+    status: outcome.status,
+    error: outcome.code,
+    ms: Math.round(outcome.seconds * 10_000) / 10,
+  });
+}
