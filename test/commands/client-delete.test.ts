@@ -49,6 +49,11 @@ t.test("herald client delete", async (t) => {
       "insert into templates (client_id, waba_id, hsm_id, name, language) values ($1, '1', '1', 'n', 'en')",
       [clientId],
     );
+    await raw.query(
+      `insert into sessions (id, client_id, user_id, created_at, last_used_at, expires_at)
+      values ($1, $2, $3, now(), now(), now())`,
+      [newId("ses"), clientId, owner.id],
+    );
     const connection = newId("con");
     const sealContext = sealedContext({ table: "ad_connections", column: "token_sealed", id: connection });
     await raw.query(

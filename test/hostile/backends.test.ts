@@ -1,6 +1,6 @@
 import type { Socket } from "node:net";
 import t from "tap";
-import { startTcpBackend } from "../fixtures/events/backends.ts";
+import { type Backend, startTcpBackend } from "../fixtures/events/backends.ts";
 import { configureWebhook, makeEvents } from "../fixtures/events/events.ts";
 import { startHostileService } from "../fixtures/hostile/service.ts";
 import { makeTenant } from "../fixtures/tenants/tenants.ts";
@@ -66,14 +66,17 @@ const EVENTS_PER_CLIENT = 30;
 t.test("backends that hang, drip, flood and lie delay no other client", async (t) => {
   const service = await startHostileService(t);
   await service.underProbes(t, "all backends at the same time", async () => {
+    const backends = new Map<string, Backend>();
     for (const [name, misbehave] of Object.entries(BACKENDS)) {
       const backend = await startTcpBackend(t, (socket) => void socket.once("data", () => misbehave(socket)));
       const tenant = await makeTenant(service, name);
       await configureWebhook(service, tenant, { url: backend.url });
       const drafts = Array.from({ length: EVENTS_PER_CLIENT }, (_, index) => ({ dedupKey: `${index}` }));
       await makeEvents(service, tenant, ...drafts);
-      await until(`the backend that ${name} is called`, () => backend.connections() > 0);
+      backends.set(name, backend);
     }
+    for (const [name, { connections }] of backends)
+      await until(`the backend that ${name} is called`, () => connections() > 0);
   });
   const { child } = service.dispatcher;
   t.equal(child.exitCode ?? child.signalCode, null, "the dispatcher is still running");

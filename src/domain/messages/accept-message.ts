@@ -46,6 +46,8 @@ const MAX_ATTEMPTS = 3;
 interface IntakeParts {
   db: Database;
   notifier: QueueNotifier<SendRef>;
+  /** Milliseconds that a message waits for the database. */
+  timeoutMs?: number;
 }
 
 /**
@@ -72,7 +74,7 @@ export function createMessageIntake(parts: IntakeParts): MessageIntake {
       const onTimeout = (): AcceptOutcome => ({
         outcome: batcher.cancel(message) ? "unavailable" : "unknown",
       });
-      return withTimeout(REQUEST_DATABASE_TIMEOUT_MS, accepted, onTimeout);
+      return withTimeout(parts.timeoutMs ?? REQUEST_DATABASE_TIMEOUT_MS, accepted, onTimeout);
     },
   };
 }

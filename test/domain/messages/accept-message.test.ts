@@ -1,5 +1,6 @@
 import t from "tap";
 import { createMessageIntake } from "../../../src/domain/messages/accept-message.ts";
+import { MINUTE } from "../../../src/runtime/durations.ts";
 import { newId, uuidOf } from "../../../src/runtime/ids.ts";
 import { DatabaseUnavailable } from "../../../src/store/database/faults.ts";
 import type { DeliveryRef } from "../../../src/store/events/delivery-refs.ts";
@@ -9,6 +10,7 @@ import { readRows } from "../../fixtures/messages/messages.ts";
 import { watchStatements } from "../../fixtures/servers/statements.ts";
 import { makeChannel } from "../../fixtures/tenants/channels.ts";
 import { makeTenant, type Tenant } from "../../fixtures/tenants/tenants.ts";
+import { until } from "../../fixtures/until.ts";
 
 let lastPhone = 5511900000000;
 
@@ -36,17 +38,18 @@ interface IntakeOptions {
   api: Api;
   before?: (text: string) => Promise<void>;
   epoch?: string | null;
+  timeoutMs?: number;
 }
 
-/** An intake with the statements it ran and the refs it notified. */
-function openIntake({ api, before, epoch = "epoch" }: IntakeOptions) {
+/** An intake with the statements it ran and the refs it notified. Its timeout is long, for slow machines. */
+function openIntake({ api, before, epoch = "epoch", timeoutMs = 2 * MINUTE }: IntakeOptions) {
   const watched = watchStatements(before);
   const notified: DeliveryRef[] = [];
   const notifier = {
     epoch: () => epoch,
     notify: (refs: readonly DeliveryRef[]) => void notified.push(...refs),
   };
-  const intake = createMessageIntake({ db: watched.database(api.db), notifier });
+  const intake = createMessageIntake({ db: watched.database(api.db), notifier, timeoutMs });
   return { intake, notified, statements: watched.statements };
 }
 
@@ -255,13 +258,31 @@ t.test("the message intake", async (t) => {
   });
 
   /** An intake whose statements wait for `unblock`. */
-  function openBlockedIntake() {
+  function openBlockedIntake(timeoutMs?: number) {
     let unblock = () => {};
     const blocked = new Promise<void>((resolve) => {
       unblock = resolve;
     });
-    return { intake: openIntake({ api, before: () => blocked }).intake, unblock };
+    const options = { api, before: () => blocked, ...(timeoutMs ? { timeoutMs } : {}) };
+    return { intake: openIntake(options).intake, unblock };
   }
+
+  t.test("the outcome of a message that waits too long is known only while it is pending", async (t) => {
+    const { intake, unblock } = openBlockedIntake(200);
+    const { tenant, channel } = await setUpChannel();
+    const accepting = [];
+    for (let count = 0; count < 3; count++) {
+      accepting.push(intake.accept(newMessage(tenant, channel)));
+      await new Promise((resolve) => setTimeout(resolve, 0)); // a batch starts, if fewer than two are running
+    }
+    const outcomes = (await Promise.all(accepting)).map(({ outcome }) => outcome);
+    t.same(outcomes, ["unknown", "unknown", "unavailable"]);
+    unblock();
+    const countRows = async () => (await readRows(api, "messages", tenant)).length;
+    await until("the running messages are accepted", async () => (await countRows()) === 2);
+    t.same(await intake.accept(newMessage(tenant, channel)), ACCEPTED);
+    t.equal(await countRows(), 3, "the pending message was not accepted");
+  });
 
   t.test("messages beyond the limit of pending bytes are refused until others finish", async (t) => {
     const { intake, unblock } = openBlockedIntake();
