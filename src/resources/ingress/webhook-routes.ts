@@ -69,6 +69,8 @@ export function platformWebhookRoutes(parts: PlatformWebhookParts): Route[] {
       body: { limit: MAX_WEBHOOK_BYTES },
       reply: acknowledgement,
       async handle({ body, header, requestId }) {
+        const isLarge = body.length > MAX_INLINE_BYTES;
+        if (isLarge) await nextSlice();
         if (!signatures.isSigned(body, header("x-hub-signature-256")))
           throw new ApiError("unauthorized", "X-Hub-Signature-256 is missing or wrong");
         const startedAt = performance.now();
@@ -76,7 +78,7 @@ export function platformWebhookRoutes(parts: PlatformWebhookParts): Route[] {
           const content = readWebhook(openWebhook(body, requestId, log));
           return { object: content.object, ...(await receiveWebhook(parts, content)) };
         };
-        const { object, counts, unknownAssets } = await (body.length > MAX_INLINE_BYTES
+        const { object, counts, unknownAssets } = await (isLarge
           ? runLarge(() => nextSlice().then(receive))
           : receive());
         recordUpdates(parts, object, counts);
