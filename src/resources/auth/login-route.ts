@@ -44,6 +44,7 @@ export function loginRoute({ issue, cookie, log, ...parts }: LoginParts): Route 
     description:
       "Starts a session and returns its user token, which is valid for 12 hours, and sets the console's cookie. To use the token on this page, paste it into Authorize. After too many failed attempts the response is 429: 10 in a minute from one IP address (IPv6: one /64) for one email, 100 in a minute from one IP address, or 100 in an hour for one email. An address from which the email has signed in within the last 30 days is exempt from the last two limits.",
     errors: ["unauthorized", "rate_limited", "overloaded", "temporarily_unavailable"],
+    repeatable: true,
     body: loginRequest,
     reply: session,
     async handle({ body, address, requestId, header, callerGone, setHeader }) {

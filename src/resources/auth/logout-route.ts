@@ -42,6 +42,7 @@ export function logoutRoute({ db, tokens, cookie, forgetCredential }: LogoutPart
     description:
       "Ends the session of the user token in the Authorization header or in the console's cookie, and clears the cookie. The token is rejected from then on: at once by the process that answers, within 5 seconds by every other.",
     errors: ["temporarily_unavailable"],
+    repeatable: true,
     async handle({ address, requestId, header, setHeader }) {
       const isForeign = isForeignSite(header("sec-fetch-site"));
       if (!isForeign) setHeader("Set-Cookie", cookie.clear());
