@@ -29,12 +29,16 @@ export interface PostedEvent {
   retryAfter: string | null;
 }
 
+export interface PostControl {
+  /** Aborts the attempt, which then fails with the error "aborted". */
+  signal?: AbortSignal;
+  /** Resumed when the answer has arrived. */
+  unit?: UnitOfWork;
+}
+
 export interface EventPoster {
-  /**
-   * Makes one attempt with at most one request. An aborted attempt fails with the error "aborted". Resumes the unit when
-   * the answer has arrived.
-   */
-  post(post: EventPost, signal?: AbortSignal, unit?: UnitOfWork): Promise<PostedEvent>;
+  /** Makes one attempt with at most one request. */
+  post(post: EventPost, control?: PostControl): Promise<PostedEvent>;
   close(): Promise<void>;
 }
 
@@ -61,7 +65,7 @@ export function createEventPoster(parts: PosterParts): EventPoster {
     keepAliveMaxTimeout: 30 * SECOND,
   });
   return {
-    async post(post, signal, unit) {
+    async post(post, { signal, unit } = {}) {
       const began = performance.now();
       const received: ReceivedAnswer = { statusCode: null, retryAfter: null, firstBytes: Buffer.alloc(0) };
       const fault = await runWithDeadline({ deadline, signal }, (abortSignal) => {

@@ -1,9 +1,8 @@
-import type { UnitOfWork } from "../runtime/watchdog/work-tracker.ts";
 import type { EventKey, EventType } from "../schema/enumerations.ts";
 import type { SecretBox } from "../security/secret-box.ts";
 import { openWebhookTokens, type SealedTokens } from "../security/webhook-tokens.ts";
 import { addressOf } from "./endpoints.ts";
-import type { EventPoster, PostedEvent } from "./post-event.ts";
+import type { EventPoster, PostControl, PostedEvent } from "./post-event.ts";
 import { attemptHeaders } from "./signature.ts";
 
 export interface AttemptParts {
@@ -31,8 +30,8 @@ export interface OutgoingEvent {
 export interface PreparedAttempt {
   /** The address of the event below the client's base address. */
   url: string;
-  /** Signs the event with the current time and posts it once. An aborted attempt fails with the error "aborted". */
-  send(signal?: AbortSignal, unit?: UnitOfWork): Promise<PostedEvent>;
+  /** Signs the event with the current time and posts it once. */
+  send(control?: PostControl): Promise<PostedEvent>;
 }
 
 /**
@@ -49,9 +48,9 @@ export function prepareAttempt(
   const url = addressOf(target.webhook_url, key, type);
   return {
     url,
-    send(signal, unit) {
+    send(control) {
       const headers = attemptHeaders({ id, type, payload, attempt, tokens, at: new Date() });
-      return poster.post({ url, headers, body: payload }, signal, unit);
+      return poster.post({ url, headers, body: payload }, control);
     },
   };
 }

@@ -107,6 +107,18 @@ export const notFound = (what: string): ApiError => new ApiError("not_found", `T
 export const overloaded = (): ApiError =>
   new ApiError("overloaded", "The service is overloaded, please try again");
 
+/** Why the database cannot be used, and the sentence for it. */
+const DATABASE_MESSAGES = {
+  unavailable: "The service cannot reach its database, please try again",
+  unmigrated: "The service's database is not migrated yet, please try again",
+};
+
+/** 503 while the database cannot be used. */
+export const databaseUnusable = (
+  reason: keyof typeof DATABASE_MESSAGES,
+  options: Pick<ApiErrorOptions, "cause" | "extra">,
+): ApiError => new ApiError("temporarily_unavailable", DATABASE_MESSAGES[reason], options);
+
 /** 504 when Postgres may have carried out a request whose outcome was not reported in time. */
 export const outcomeUnknown = (cause?: unknown): ApiError =>
   new ApiError("outcome_unknown", "The database did not answer in time: the request may have taken effect", {

@@ -5,7 +5,7 @@ import { POSTGRES_STATES, READINESS_STATUSES, REDIS_STATES } from "../schema/rea
 import { object, oneOf, Type } from "../schema/types.ts";
 import { DatabaseUnavailable, isDeletedClient, isMissingTable } from "../store/database/faults.ts";
 import { ClientsBeingDeleted } from "../store/tenants/client-locks.ts";
-import { ApiError, ERROR_CODES, outcomeUnknown } from "./api-error.ts";
+import { ApiError, databaseUnusable, ERROR_CODES, outcomeUnknown } from "./api-error.ts";
 import type { OpenExchange } from "./exchange.ts";
 import { platformApiError } from "./platform-errors.ts";
 import { type ErrorFormat, errorView, prefersHtml } from "./views/error-view.ts";
@@ -90,22 +90,10 @@ export function toApiError(thrown: unknown, { isRepeatable }: { isRepeatable: bo
   const cause = thrown;
   if (thrown instanceof DatabaseUnavailable && thrown.mayHaveWritten && !isRepeatable)
     return outcomeUnknown(cause);
-  if (thrown instanceof DatabaseUnavailable)
-    return new ApiError(
-      "temporarily_unavailable",
-      "The service cannot reach its database, please try again",
-      {
-        cause,
-      },
-    );
+  if (thrown instanceof DatabaseUnavailable) return databaseUnusable("unavailable", { cause });
   if (thrown instanceof ClientsBeingDeleted)
     return new ApiError("temporarily_unavailable", "A client is being deleted, please try again", { cause });
-  if (isMissingTable(thrown))
-    return new ApiError(
-      "temporarily_unavailable",
-      "The service's database is not migrated yet, please try again",
-      { cause },
-    );
+  if (isMissingTable(thrown)) return databaseUnusable("unmigrated", { cause });
   if (isDeletedClient(thrown))
     return new ApiError("unauthorized", "The client of this credential no longer exists", { cause });
   return new ApiError("internal_error", "An internal error occurred", { cause });

@@ -32,7 +32,8 @@ function createPost(t: Test, parts: Partial<PosterParts> = {}) {
   });
   t.teardown(() => poster.close());
   const headers = { "content-type": "application/json", "x-webhook-token": TOKEN };
-  return (url: string, signal?: AbortSignal) => poster.post({ url, headers, body: PAYLOAD }, signal);
+  return (url: string, signal?: AbortSignal) =>
+    poster.post({ url, headers, body: PAYLOAD }, signal ? { signal } : {});
 }
 
 const resolveTo =

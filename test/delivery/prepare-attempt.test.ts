@@ -57,7 +57,7 @@ t.test("an attempt posts the signed event to the address of its key and type", a
 t.test("an aborted attempt fails", async (t) => {
   const { parts, backend, target } = await start(t);
   const attempt = prepareAttempt(parts, target, EVENT);
-  t.match(await attempt.send(AbortSignal.abort()), { outcome: "failed", error: "aborted" });
+  t.match(await attempt.send({ signal: AbortSignal.abort() }), { outcome: "failed", error: "aborted" });
   t.equal(backend.received.length, 0);
 });
 

@@ -22,8 +22,8 @@ const UNSTORABLE_EXCERPTS: Record<string, string> = { nul: "a\u0000b", surrogate
 const dispatcher = await startDispatcher(t, {
   poster: (real) => ({
     ...real,
-    async post(post, signal) {
-      const posted = await real.post(post, signal);
+    async post(post, control) {
+      const posted = await real.post(post, control);
       const excerpt = UNSTORABLE_EXCERPTS[post.url.split("/")[3] as string];
       return excerpt ? { ...posted, excerpt } : posted;
     },

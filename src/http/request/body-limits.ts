@@ -7,7 +7,7 @@ const KIB = 1_024;
 export const MIB = 1_024 * KIB;
 
 const MAX_BODY_BYTES = 10 * MIB;
-/** Routes without a credential: strangers can send to them. */
+/** For routes without a credential, to which anyone can send. */
 const MAX_PUBLIC_BODY_BYTES = 16 * KIB;
 
 export function bodyLimitOf({ body, scope }: Route): number {

@@ -5,7 +5,7 @@ export interface BodyMemory {
   remove(bytes: number, isPublic: boolean): void;
 }
 
-/** Routes without a credential use at most this share, so that strangers do not take the memory of clients. */
+/** Routes without a credential use at most this share, so that anonymous callers do not take the memory of clients. */
 const PUBLIC_SHARE = 0.5;
 
 export function createBodyMemory(maxBytes: number): BodyMemory {

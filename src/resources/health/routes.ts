@@ -1,8 +1,7 @@
-import { ApiError } from "../../http/api-error.ts";
+import { ApiError, databaseUnusable } from "../../http/api-error.ts";
 import { type Route, route } from "../../http/route.ts";
 import type { MetricsText } from "../../runtime/metrics/metrics.ts";
 import { packageVersion } from "../../runtime/package-root.ts";
-import type { RedisState } from "../../schema/readiness.ts";
 import { anyQuery } from "../../schema/types.ts";
 import { isBearerToken } from "../../security/bearer-token.ts";
 import { examineServers, type ReadinessParts } from "./readiness.ts";
@@ -12,11 +11,6 @@ export interface HealthParts extends ReadinessParts {
   metricsText: MetricsText;
   metricsToken: string | undefined;
 }
-
-const NOT_READY_MESSAGES = {
-  unavailable: "The service cannot reach its database, please try again",
-  unmigrated: "The service's database is not migrated yet, please try again",
-};
 
 export function healthRoutes(parts: HealthParts): Route[] {
   const { metricsText, metricsToken } = parts;
@@ -43,7 +37,8 @@ export function healthRoutes(parts: HealthParts): Route[] {
       reply: readiness,
       async handle() {
         const { cause, ...servers } = await examineServers(parts);
-        if (servers.postgres !== "ok") throw notReady({ ...servers, postgres: servers.postgres }, cause);
+        if (servers.postgres !== "ok")
+          throw databaseUnusable(servers.postgres, { extra: { status: "unavailable", ...servers }, cause });
         return { status: servers.redis === "ok" ? ("ready" as const) : ("degraded" as const), ...servers };
       },
     }),
@@ -66,12 +61,4 @@ export function healthRoutes(parts: HealthParts): Route[] {
       },
     }),
   ];
-}
-
-function notReady(
-  servers: { postgres: keyof typeof NOT_READY_MESSAGES; redis: RedisState },
-  cause: unknown,
-): ApiError {
-  const extra = { status: "unavailable", ...servers };
-  return new ApiError("temporarily_unavailable", NOT_READY_MESSAGES[servers.postgres], { extra, cause });
 }

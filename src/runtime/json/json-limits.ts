@@ -1,3 +1,15 @@
+import {
+  BACKSLASH,
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COLON,
+  COMMA,
+  isSpace,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+} from "./json-characters.ts";
+
 export interface JsonLimits {
   /** Levels of arrays and objects; the outermost one counts. */
   maxDepth: number;
@@ -8,9 +20,6 @@ export interface JsonLimits {
 }
 
 export type ExceededLimit = { limit: "depth" | "values" } | { limit: "field"; name: string };
-
-const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c];
-const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
  * Returns the first limit that a JSON text exceeds, in one pass over its bytes and without building any value. A text
@@ -48,8 +57,6 @@ export function findExceededLimit(bytes: Buffer, limits: JsonLimits): ExceededLi
   }
   return undefined;
 }
-
-const isSpace = (code: number) => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 
 /** Up to this length a loop finds the end of a string faster than `indexOf`, beyond it many times slower. */
 const SHORT_STRING_BYTES = 32;

@@ -1,3 +1,14 @@
+import {
+  BACKSLASH,
+  CLOSE_ARRAY,
+  CLOSE_OBJECT,
+  COMMA,
+  isSpace,
+  OPEN_ARRAY,
+  OPEN_OBJECT,
+  QUOTE,
+} from "./json-characters.ts";
+
 /** A value inside a JSON text. Its fields and items are cut out as written, without parsing their content. */
 export interface JsonSource {
   /** The source text of this value. */
@@ -7,9 +18,6 @@ export interface JsonSource {
   /** The items of an array; empty for any other value. */
   items(): JsonSource[];
 }
-
-const [QUOTE, BACKSLASH, COMMA] = [0x22, 0x5c, 0x2c];
-const [OPEN_ARRAY, CLOSE_ARRAY, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 interface JsonDocument {
   text: string;
@@ -113,8 +121,6 @@ function isEscaped(text: string, at: number): boolean {
   while (text.charCodeAt(first - 1) === BACKSLASH) first--;
   return (at - first) % 2 === 1;
 }
-
-const isSpace = (code: number) => code === 0x20 || code === 0x0a || code === 0x0d || code === 0x09;
 
 function skipSpace(text: string, start: number): number {
   let at = start;

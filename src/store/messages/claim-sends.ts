@@ -163,8 +163,8 @@ export interface SendMark {
 }
 
 /**
- * A send with a lease is `in_hand` or `unknown`. Without the name of the former, the planner looks each send
- * up by its key and does not search all that are in hand.
+ * A send with a lease is `in_hand` or `unknown`. Unless the condition names `in_hand`, the planner looks each
+ * send up by its key; otherwise it would search all claimed sends.
  */
 const MARK_SENDING = sql(`
   with input as materialized (

@@ -10,10 +10,11 @@ const [KIB, MIB] = [1_024, 1_048_576];
 /** Handlers wait here while `isHeld`, so that their bodies stay in memory. */
 const gate = { isHeld: false, waiting: 0 };
 
-async function waitWhileHeld() {
+async function holdBody() {
   gate.waiting += 1;
   await until("the handlers may continue", () => !gate.isHeld);
   gate.waiting -= 1;
+  return {};
 }
 
 const anyBody = Type.Object({ name: Type.Optional(Type.String()) }, { additionalProperties: true });
@@ -24,7 +25,7 @@ const routes = () => [
     method: "post",
     path: "/open",
     scope: "public",
-    summary: "Accept a body from anybody",
+    summary: "Accept a body without a credential",
     body: anyBody,
     reply: empty,
     handle: () => ({}),
@@ -33,13 +34,10 @@ const routes = () => [
     method: "post",
     path: "/open/raw",
     scope: "public",
-    summary: "Accept raw bytes from anybody and hold them",
+    summary: "Accept raw bytes without a credential and hold them",
     body: { limit: 4 * MIB },
     reply: empty,
-    handle: async () => {
-      await waitWhileHeld();
-      return {};
-    },
+    handle: holdBody,
   }),
   route({
     method: "post",
@@ -48,10 +46,7 @@ const routes = () => [
     summary: "Accept a body from a client and hold it",
     body: anyBody,
     reply: empty,
-    handle: async () => {
-      await waitWhileHeld();
-      return {};
-    },
+    handle: holdBody,
   }),
   route({
     method: "post",

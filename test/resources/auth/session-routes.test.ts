@@ -94,11 +94,11 @@ t.test("sessions", async (t) => {
   });
 
   t.test("a user ends no session of another user, in the own client or in another", async (t) => {
-    const [tenant, stranger] = [await makeTenant(api), await makeTenant(api)];
+    const [tenant, other] = [await makeTenant(api), await makeTenant(api)];
     const person = await tenant.createUser("member");
     const headers = await signIn(api, person.email);
     const id = await idOf(api, headers);
-    for (const by of [await tenant.createUser("owner"), await stranger.createUser("owner")]) {
+    for (const by of [await tenant.createUser("owner"), await other.createUser("owner")]) {
       const reply = await end(api, by.headers, id);
       t.equal(reply.status, 404);
       t.equal(reply.body.error, "not_found");

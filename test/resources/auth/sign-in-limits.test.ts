@@ -35,14 +35,14 @@ for (const [condition, settings] of [
   t.test(`sign-in limits ${condition}`, async (t) => {
     const api = await startApi(t, { settings: { TRUST_PROXY: "1", ...settings } });
     const tenant = await makeTenant(api);
-    const [person, stranger] = [await tenant.createUser("member"), await tenant.createUser("member")];
+    const [person, other] = [await tenant.createUser("member"), await tenant.createUser("member")];
     const right = { email: person.email, password: PASSWORD };
 
     t.test("an address fails at most a hundred times in a minute over all emails", async (t) => {
       const address = "192.0.2.1";
       t.equal((await signIn(api, address, right)).status, 200);
       await failTimes(100, () => signIn(api, address));
-      const refused = await signIn(api, address, { email: stranger.email, password: PASSWORD });
+      const refused = await signIn(api, address, { email: other.email, password: PASSWORD });
       t.equal(refused.status, 429);
       t.match(refused.body, { error: "rate_limited", message: /100 failed attempts in a minute/ });
       t.ok(Number(refused.headers.get("retry-after")) <= 60);

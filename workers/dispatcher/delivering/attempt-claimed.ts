@@ -13,7 +13,7 @@ export interface Claim {
   claimedAt: number;
 }
 
-export interface AttemptParts {
+export interface ClaimedAttemptParts {
   batchWriter: BatchWriter<DeliveryFinish>;
   pacer: StartPacer;
   /** Aborted when no further call may start. */
@@ -30,7 +30,7 @@ export interface AttemptParts {
  * MAX_START_DELAY_MS have passed since the claim, the delivery is due again without an attempt.
  */
 export async function attemptClaimed(
-  { batchWriter, pacer, stopping, aborting, tracker, deliver, record }: AttemptParts,
+  { batchWriter, pacer, stopping, aborting, tracker, deliver, record }: ClaimedAttemptParts,
   row: ClaimedDelivery,
   { lease, claimedAt }: Claim,
 ): Promise<void> {

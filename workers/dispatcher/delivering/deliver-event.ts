@@ -1,4 +1,4 @@
-import type { PostedEvent } from "../../../src/delivery/post-event.ts";
+import type { PostControl, PostedEvent } from "../../../src/delivery/post-event.ts";
 import {
   type AttemptParts,
   type PreparedAttempt,
@@ -7,7 +7,6 @@ import {
 import type { Breakers, Destination } from "../../../src/queue/breakers.ts";
 import { SECOND } from "../../../src/runtime/durations.ts";
 import { jittered } from "../../../src/runtime/jitter.ts";
-import type { UnitOfWork } from "../../../src/runtime/watchdog/work-tracker.ts";
 import type { EventKey, EventType } from "../../../src/schema/enumerations.ts";
 import type { ClaimedDelivery } from "../../../src/store/events/claim-deliveries.ts";
 import { type DeliveryOutcome, internalFailure, outcomeOfAttempt, postponed, skipped } from "./outcomes.ts";
@@ -19,10 +18,7 @@ interface DeliveryParts extends AttemptParts {
 }
 
 /** The attempt as its dispatcher controls it. */
-export interface AttemptControl {
-  signal: AbortSignal;
-  unit: UnitOfWork;
-}
+export type AttemptControl = Required<PostControl>;
 
 /**
  * Attempts one claimed delivery with its client's current configuration; returns the outcome. A delivery that cannot be
@@ -58,7 +54,7 @@ async function attemptDelivery(
   unit.resume();
   const attempt = prepareClaimed(parts, row, { webhook_url, payload });
   const at = new Date();
-  const posted = await attempt.send(signal, unit);
+  const posted = await attempt.send({ signal, unit });
   if (!signal.aborted)
     await parts.breakers.recordResult(destination, {
       isFailure: isFailure(posted),

@@ -11,7 +11,7 @@ import { type ClaimedDelivery, claimDeliveries } from "../../../src/store/events
 import type { DeliveryRef } from "../../../src/store/events/delivery-refs.ts";
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import type { InFlight } from "../stream-consumer.ts";
-import { type AttemptParts, attemptClaimed, type Claim } from "./attempt-claimed.ts";
+import { attemptClaimed, type Claim, type ClaimedAttemptParts } from "./attempt-claimed.ts";
 import { createParkedDeliveries } from "./parked-deliveries.ts";
 import { createStartPacer } from "./start-pacer.ts";
 import { createSuspects } from "./suspects.ts";
@@ -24,7 +24,8 @@ import { createSuspects } from "./suspects.ts";
  * `deliverSuspects` claims and finishes one at a time.
  */
 
-interface DeliveriesParts extends Pick<AttemptParts, "batchWriter" | "tracker" | "deliver" | "record"> {
+interface DeliveriesParts
+  extends Pick<ClaimedAttemptParts, "batchWriter" | "tracker" | "deliver" | "record"> {
   /** This dispatcher's id in the rows. */
   worker: string;
   db: Database;

@@ -280,7 +280,7 @@ t.test("a token that is dead at the subscription is revoked", async (t) => {
 
 t.test("a connection that killed five schedulers is not checked any more", async (t) => {
   const { adPlatform, api, check, lines, grant } = await startUnreliableAds(t);
-  const [poison, innocent] = [await grant("11", "EAApoison"), await grant("12", "EAAinnocent")];
+  const [killing, harmless] = [await grant("11", "EAAkilling"), await grant("12", "EAAother")];
   const inspected: string[] = [];
   adPlatform.setAnswer("debug_token", ({ token }: { token: string }) => {
     inspected.push(token);
@@ -297,18 +297,18 @@ t.test("a connection that killed five schedulers is not checked any more", async
       ({ deaths }) => deaths,
     );
   for (const deaths of [1, 2, 3]) {
-    await leaveClaimed(poison, deaths);
+    await leaveClaimed(killing, deaths);
     t.match(await check(), { checked: 2, quarantined: 0, left: 0 });
     t.same(await readDeaths(), [0, 0], "a completed check resets the deaths");
   }
   inspected.length = 0;
-  await leaveClaimed(poison, 4);
-  await leaveClaimed(innocent, 1);
+  await leaveClaimed(killing, 4);
+  await leaveClaimed(harmless, 1);
   for (const round of [1, 2]) t.match(await check(), { checked: 1, quarantined: 1, left: 0 }, `run ${round}`);
-  t.same(inspected, ["EAAinnocent", "EAAinnocent"]);
+  t.same(inspected, ["EAAother", "EAAother"]);
   t.same(await readDeaths(), [0, 5]);
   t.match(
     lines.filter(({ event }) => event === "ad_connection.quarantined"),
-    [{ level: "error", client: poison.tenant.id, connection: /^con_/, deaths: 5 }],
+    [{ level: "error", client: killing.tenant.id, connection: /^con_/, deaths: 5 }],
   );
 });
