@@ -63,7 +63,7 @@ for (const [title, token, answer] of SLOW_ANSWERS)
   t.test(`an answer of ${title} is searched for the token in linear time`, async (t) => {
     const startedAt = performance.now();
     excerptOf(Buffer.from(answer), token);
-    t.ok(performance.now() - startedAt < SECOND);
+    t.ok(performance.now() - startedAt < 10 * SECOND);
   });
 
 const codeOf = (character: string, radix: number) => character.charCodeAt(0).toString(radix);

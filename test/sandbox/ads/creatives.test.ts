@@ -194,7 +194,7 @@ t.test("500,000 spaces in place of an image do not block the process", async (t)
   const began = Date.now();
   const spaces = await ads.post(`${AD_ACCOUNT_ID}/adimages`, { bytes: `${" ".repeat(500_000)}!` });
   t.equal(spaces.status, 400);
-  t.ok(Date.now() - began < 2_000);
+  t.ok(Date.now() - began < 20_000, "quadratic time would be minutes");
   const broken = PNG.toString("base64").replaceAll(/.{76}/g, "$&\r\n");
   t.equal(
     (await ads.post(`${AD_ACCOUNT_ID}/adimages`, { bytes: broken })).status,

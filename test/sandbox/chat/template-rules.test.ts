@@ -107,14 +107,14 @@ t.test("a template with named variables requires named examples", async (t) => {
 
 t.test("an unclosed variable with many spaces does not block the process", async (t) => {
   const { base } = await startSandbox(t);
-  const endless = buttons({ type: "URL", text: "Go", url: `https://example.com/{{${" ".repeat(20_000)}` });
+  const endless = buttons({ type: "URL", text: "Go", url: `https://example.com/{{${" ".repeat(300_000)}` });
   const began = Date.now();
   t.equal(
     (await postJson(`${base}/${WABA_ID}/message_templates`, simple("endless", withComponents(endless))))
       .status,
     200,
   );
-  t.ok(Date.now() - began < 2_000);
+  t.ok(Date.now() - began < 20_000, "quadratic time would be a minute");
   const spaced = { components: [body("Your order {{ 1 }} is on its way.", ["A-1"])] };
   t.equal((await postJson(`${base}/${WABA_ID}/message_templates`, simple("spaced", spaced))).status, 200);
 });
