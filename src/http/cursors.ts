@@ -19,10 +19,13 @@ export function bindCursors(signer: Signer, clientId: string, list: string): Cur
       // The base64 decoder is lenient: encoding again rejects every form but the canonical one.
       const isValid =
         rest.length === 0 && toBase64Url(position) === text && signer.verify(message(position), signature);
-      if (!isValid) throw invalidField(`/${field}`, `${field} is not a cursor of this list`);
+      if (!isValid) throw cursorOfOtherList(field);
       return position;
     },
   };
 }
+
+export const cursorOfOtherList = (field: string) =>
+  invalidField(`/${field}`, `${field} is not a cursor of this list`);
 
 const toBase64Url = (position: string) => Buffer.from(position).toString("base64url");

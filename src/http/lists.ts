@@ -2,7 +2,7 @@ import { type PeriodInput, readPeriod } from "../schema/period.ts";
 import { nullable, object, type TProperties, type TSchema, Type } from "../schema/types.ts";
 import type { PageRequest } from "../store/database/paging.ts";
 import { invalidField } from "./api-error.ts";
-import type { Cursors } from "./cursors.ts";
+import { type Cursors, cursorOfOtherList } from "./cursors.ts";
 
 /** A list page with positions that are not encoded as cursors yet. */
 export interface ListPage<T> {
@@ -60,6 +60,19 @@ export const listOf = <S extends TSchema, P extends TProperties = Record<never, 
     paging,
     ...(extraFields as P),
   });
+
+/** Binds cursors to the filters of a list: in a list with other filters their positions would be wrong. */
+export function bindToFilters(cursors: Cursors, filters: readonly unknown[]): Cursors {
+  const key = JSON.stringify(filters);
+  return {
+    encode: (position) => cursors.encode(JSON.stringify([key, position])),
+    decode(cursor, field) {
+      const [boundKey, position] = JSON.parse(cursors.decode(cursor, field));
+      if (boundKey !== key) throw cursorOfOtherList(field);
+      return position;
+    },
+  };
+}
 
 interface PagingQuery {
   limit?: number;

@@ -12,6 +12,7 @@ import { ReplayedReply } from "./operation.ts";
 import { BODY_TIMEOUTS_MS, type BodyTimeouts, type IncomingBody, incomingBody } from "./request/body.ts";
 import { bodyLimitOf } from "./request/body-limits.ts";
 import type { BodyMemory } from "./request/body-memory.ts";
+import { setEtag } from "./request/etag.ts";
 import { createInputReader } from "./request/input.ts";
 import { type Recorder, respond } from "./respond.ts";
 import {
@@ -117,6 +118,9 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
       if (isStreamReply(route.reply)) return { status, file: value as OutgoingFile };
       if (isMediaReply(route.reply))
         return { status, type: route.reply.mediaType, body: value as string | Buffer };
-      return { status, type: JSON_TYPE, body: route.reply ? stringifyJson(value) : undefined };
+      const body = route.reply ? stringifyJson(value) : undefined;
+      if (route.etag && body !== undefined && setEtag(exchange, body))
+        return { status: 304, type: JSON_TYPE, body: undefined };
+      return { status, type: JSON_TYPE, body };
     });
 }

@@ -1,6 +1,6 @@
 import type { Readable } from "node:stream";
 import { MANAGING_ROLES, type Role, type Scope } from "../schema/enumerations.ts";
-import type { Static, TObject, TSchema } from "../schema/types.ts";
+import { type Static, type TObject, type TSchema, Type } from "../schema/types.ts";
 import type { ErrorCode } from "./api-error.ts";
 import type { Caller } from "./caller.ts";
 import type { Cursors } from "./cursors.ts";
@@ -94,6 +94,16 @@ export interface RequestContext<A, P, Q, B> extends Exchange {
   operation: Operation | undefined;
 }
 
+/** An alternative success: its status, and when it applies. */
+interface Alternative<T> {
+  status: number;
+  when(reply: T): boolean;
+  /** Its schema; without it, the schema of the route's reply. */
+  reply?: TSchema;
+  /** Fields that differ from the schema's example. */
+  example?: Partial<T>;
+}
+
 interface RouteDefinition<A, P, Q, B, R> {
   method: Method;
   /** In OpenAPI syntax: `/api/channels/{channel_id}`. */
@@ -126,10 +136,9 @@ interface RouteDefinition<A, P, Q, B, R> {
   reply?: R;
   /** Path of the created object, for the Location header. */
   location?(reply: ReplyOf<R>): string;
-  /**
-   * An alternative success with the same schema: its status, when it applies, and example fields that differ.
-   */
-  otherwise?: { status: number; when(reply: ReplyOf<R>): boolean; example: Partial<ReplyOf<R>> };
+  /** Adds an ETag; a request whose If-None-Match names it gets 304 without a body. */
+  etag?: true;
+  otherwise?: Alternative<ReplyOf<R>>;
   handle(context: RequestContext<A, P, Q, B>): Promise<ReplyOf<R> | ReplayedReply> | ReplyOf<R>;
 }
 
@@ -147,7 +156,7 @@ export interface Route
   > {
   handle(context: RequestContext<Access, TObject, TObject, TSchema | RawBody>): unknown;
   location?(reply: unknown): string;
-  otherwise?: { status: number; when(reply: unknown): boolean; example: object };
+  otherwise?: Omit<Alternative<unknown>, "example"> & { example?: object };
   /** The section of the documentation; set by withTag. */
   tag?: string;
 }
@@ -193,6 +202,14 @@ export const statusesOf = ({ status, reply, otherwise }: Route): [number, ...num
 /** The success status of this reply. */
 export const statusOf = (route: Route, reply: unknown): number =>
   route.otherwise?.when(reply) ? route.otherwise.status : statusesOf(route)[0];
+
+/** The schema of the JSON body of this success status; undefined for any other body. */
+export function replySchemaOf(route: Route, status: number): TSchema | undefined {
+  const { reply, otherwise } = route;
+  if (!reply || isMediaReply(reply)) return undefined;
+  if (otherwise?.status !== status || !otherwise.reply) return reply;
+  return status === statusesOf(route)[0] ? Type.Union([reply, otherwise.reply]) : otherwise.reply;
+}
 
 /** Sorts routes so that `/a/list` matches before `/a/{id}`, regardless of the order of declaration. */
 export const literalFirst = (one: Route, other: Route): number => {

@@ -1,4 +1,11 @@
-import { type Static, type TObject, type TProperties, type TSchema, Type } from "@sinclair/typebox";
+import {
+  type Static,
+  type TObject,
+  type TOptional,
+  type TProperties,
+  type TSchema,
+  Type,
+} from "@sinclair/typebox";
 
 /** The parts of TypeBox that Herald uses: schemas are plain JSON Schema, and their types are derived from them. */
 export { type Static, type TObject, type TProperties, type TSchema, Type };
@@ -53,6 +60,15 @@ export const prefixedId = (prefix: string, options: SchemaOptions = {}) =>
 /** A closed set of strings, defined once as an `as const` list. */
 export const oneOf = <const T extends string>(words: readonly T[], options: SchemaOptions = {}) =>
   Type.Unsafe<T>({ type: "string", enum: [...words], ...options });
+
+/** Strings that a platform may extend: the known words are documented, others are valid too. */
+export const knownOrOther = (known: TSchema) => Type.Unsafe<string>({ anyOf: [known, { type: "string" }] });
+
+/** Makes every field optional. */
+export const optional = <P extends TProperties>(fields: P) =>
+  Object.fromEntries(Object.entries(fields).map(([name, field]) => [name, Type.Optional(field)])) as {
+    [N in keyof P]: TOptional<P[N]>;
+  };
 
 /** Accepts any query, for URLs to which callers append parameters: probes, views, assets. */
 export const anyQuery = Type.Object({}, { additionalProperties: true });

@@ -11,7 +11,7 @@ import { lowerPriority } from "./priority.ts";
 export const END_OF_FILE = "(end of file)";
 
 /** A file that takes longer is considered hanging and killed. */
-const FILE_TIMEOUT_MS = 120_000;
+const FILE_TIMEOUT_MS = 300_000;
 
 interface FileRun {
   file: string;

@@ -9,6 +9,11 @@ import { healthRoutes } from "../../resources/health/routes.ts";
 import { ingressRoutes } from "../../resources/ingress/routes.ts";
 import { keyRoutes } from "../../resources/keys/routes.ts";
 import { adAccountRoutes } from "../../resources/marketing/ad-accounts/routes.ts";
+import { adRoutes } from "../../resources/marketing/ads/routes.ts";
+import { adSetRoutes } from "../../resources/marketing/adsets/routes.ts";
+import { campaignRoutes } from "../../resources/marketing/campaigns/routes.ts";
+import { creativeRoutes } from "../../resources/marketing/creatives/routes.ts";
+import { enumRoutes } from "../../resources/marketing/enums/routes.ts";
 import { oauthRoutes } from "../../resources/marketing/oauth/routes.ts";
 import { termsRoutes } from "../../resources/marketing/terms/routes.ts";
 import { outboundRoutes } from "../../resources/outbound/routes.ts";
@@ -36,6 +41,11 @@ const RESOURCES: readonly Resource[] = [
   { tag: "Terms", routes: termsRoutes },
   { tag: "Ad accounts", routes: oauthRoutes },
   { tag: "Ad accounts", routes: adAccountRoutes },
+  { tag: "Campaigns", routes: campaignRoutes },
+  { tag: "Ad sets", routes: adSetRoutes },
+  { tag: "Ads", routes: adRoutes },
+  { tag: "Creatives", routes: creativeRoutes },
+  { tag: "Enumerations", routes: enumRoutes },
   { tag: "Audit log", routes: auditRoutes },
   { tag: "Platforms", routes: ingressRoutes },
   { tag: "Service", routes: healthRoutes },

@@ -1,8 +1,14 @@
 import type { AdAccess } from "../../platforms/ads/access.ts";
+import { withDeadTokenCheck } from "../../platforms/errors/failure.ts";
 import type { Log } from "../../runtime/logging/log.ts";
 import { openConnectionToken } from "../../security/connection-token.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
-import { type AdAccountRow, findAdAccount } from "../../store/ads/ad-accounts.ts";
+import {
+  type AdAccountRow,
+  type AdAccountTokenRow,
+  findAdAccount,
+  findAdAccountByPlatformId,
+} from "../../store/ads/ad-accounts.ts";
 import type { Database } from "../../store/database/database.ts";
 import { revokeConnections } from "./ad-accounts.ts";
 
@@ -28,12 +34,32 @@ export async function openAdAccount(
   clientId: string,
   id: string,
 ): Promise<OpenAdAccountOutcome> {
-  const row = await findAdAccount(db, clientId, id);
+  return openRow(secretBox, await findAdAccount(db, clientId, id));
+}
+
+export type OpenActiveAdAccountOutcome =
+  | OpenAdAccountOutcome
+  /** Only active accounts may be used. */
+  | { outcome: "not_active"; status: string };
+
+/** Opens the client's active account with this platform id, which includes the `act_` prefix. */
+export async function openActiveAdAccount(
+  { db, secretBox }: Parts,
+  clientId: string,
+  adAccountId: string,
+): Promise<OpenActiveAdAccountOutcome> {
+  const row = await findAdAccountByPlatformId(db, clientId, adAccountId);
+  const opened = openRow(secretBox, row);
+  if (opened.outcome !== "opened" || row?.status === "active") return opened;
+  return { outcome: "not_active", status: opened.account.row.status };
+}
+
+function openRow(secretBox: SecretBox, row: AdAccountTokenRow | undefined): OpenAdAccountOutcome {
   if (!row) return { outcome: "not_found" };
   const { connection_id, token_sealed } = row;
   if (connection_id === null || token_sealed === null) return { outcome: "revoked" };
   const token = openConnectionToken(secretBox, connection_id, token_sealed);
-  const access = { account: row.ad_account_id, token, about: { client: clientId } };
+  const access = { account: row.ad_account_id, token, about: { client: row.client_id } };
   return { outcome: "opened", account: { row: { ...row, connection_id }, access } };
 }
 
@@ -41,6 +67,13 @@ interface RevocationParts {
   db: Database;
   log: Log;
 }
+
+/** Runs platform calls for the account. A dead token revokes every account that shares it. */
+export const callForAccount = <T>(
+  parts: RevocationParts,
+  { row }: AdAccountAccess,
+  call: () => Promise<T>,
+): Promise<T> => withDeadTokenCheck(call, () => revokeDeadConnection(parts, row.connection_id));
 
 /** Revokes every account that shares the connection's dead token; returns how many. */
 export async function revokeDeadConnection(

@@ -1,7 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import type { TObject, TSchema } from "../../schema/types.ts";
 import { MIB } from "../request/body-limits.ts";
-import { isMediaReply, isRawBody, type RawBody, type Route, statusesOf } from "../route.ts";
+import { isMediaReply, isRawBody, type RawBody, type Route, replySchemaOf, statusesOf } from "../route.ts";
 import { accessNote, scopesOf, securityOf } from "./access.ts";
 import type { Components, Json } from "./components.ts";
 import { describeErrors } from "./error-responses.ts";
@@ -26,6 +26,7 @@ export function describeOperation(route: Route, components: Components): Json {
       ...Object.fromEntries(
         statusesOf(route).map((status) => [status, describeSuccess(route, status, components)]),
       ),
+      ...(route.etag ? { 304: describeNotModified(route, components) } : {}),
       ...describeErrors(errorsOf(route), components),
     },
   };
@@ -96,11 +97,17 @@ function describeRawBody({ limit, mediaTypes = ["*/*"] }: RawBody): Json {
   };
 }
 
-const headersOf = ({ scope, location, idempotent }: Route): HeaderName[] => [
+const describeNotModified = (route: Route, components: Components): Json => ({
+  description: "The response with the ETag in If-None-Match is still current",
+  headers: describeHeaders(headersOf(route), components),
+});
+
+const headersOf = ({ scope, location, idempotent, etag }: Route): HeaderName[] => [
   ...COMMON_HEADERS,
   ...(scope === "public" ? [] : RATE_LIMIT_HEADERS),
   ...(location ? (["Location"] as const) : []),
   ...(idempotent ? (["Idempotent-Replay"] as const) : []),
+  ...(etag ? (["ETag"] as const) : []),
 ];
 
 function describeSuccess(route: Route, status: number, components: Components): Json {
@@ -117,10 +124,10 @@ function replyContent(route: Route, status: number, components: Components): Jso
     const [type = ""] = reply.mediaType.split(";");
     return { [type]: { schema: mediaSchema(type) } };
   }
-  const defaultExample = exampleOf(reply, `${nameOf(route)} reply`);
-  const example =
-    otherwise?.status === status ? { ...(defaultExample as object), ...otherwise.example } : defaultExample;
-  return jsonContent(reply, example, components);
+  const schema = replySchemaOf(route, status) as TSchema;
+  const example = exampleOf(schema, `${nameOf(route)} reply`);
+  const differing = otherwise?.status === status ? otherwise.example : undefined;
+  return jsonContent(schema, differing ? { ...(example as object), ...differing } : example, components);
 }
 
 const jsonContent = (schema: TSchema, example: unknown, components: Components): Json => ({

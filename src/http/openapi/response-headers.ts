@@ -29,6 +29,10 @@ const HEADERS = {
     "`true` when this is the stored first response to the same Idempotency-Key; otherwise absent.",
     "true",
   ),
+  ETag: text(
+    "Identifies this body. Send it as `If-None-Match` to get 304 without a body while nothing has changed.",
+    '"3f0c9a52-6b1e-4d47-9c58-2a7e10b6d4f3"',
+  ),
   "WWW-Authenticate": text("The accepted kinds of credential.", "Bearer"),
 } as const;
 

@@ -1,3 +1,4 @@
+import { DEFAULT_INSIGHTS_FIELDS } from "../../schema/ad-enumerations.ts";
 import { type Fields, formBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
 import { numberOf, omitNullish, textOf } from "../client/json-values.ts";
@@ -38,8 +39,6 @@ export interface Insights {
   reportRows(access: AdAccess, runId: string, page?: ListPageRequest): Promise<PlatformListPage>;
 }
 
-const DEFAULT_FIELDS = "impressions,clicks,spend,reach,frequency,cpc,cpm,ctr,actions";
-
 const RUN_FIELDS = "id,account_id,async_status,async_percent_completion,error_code,error_message";
 
 export function createInsights(client: PlatformClient, ownership: Ownership): Insights {
@@ -59,7 +58,7 @@ export function createInsights(client: PlatformClient, ownership: Ownership): In
     },
     async readReport(access, runId) {
       const run = await senderFor(access).get(`/${runId}`, { fields: RUN_FIELDS });
-      ownership.confirm(access, runId, run.account_id);
+      ownership.confirm(access, runId, { accountId: run.account_id });
       return toReportRun(runId, run);
     },
     async reportRows(access, runId, page = {}) {
@@ -70,7 +69,7 @@ export function createInsights(client: PlatformClient, ownership: Ownership): In
 }
 
 const toParams = (query: InsightsQuery): Fields => ({
-  fields: query.fields?.join() ?? DEFAULT_FIELDS,
+  fields: (query.fields ?? DEFAULT_INSIGHTS_FIELDS).join(),
   level: query.level,
   date_preset: query.timeRange ? undefined : query.datePreset,
   time_range: query.timeRange,

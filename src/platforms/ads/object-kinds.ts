@@ -1,53 +1,79 @@
 import type { Fields } from "../client/body.ts";
 import { asObject, omitNullish, textOf } from "../client/json-values.ts";
 
+/** The kinds of ad objects, named like their edges at the platform. */
 export type AdObjectKind = "campaigns" | "adsets" | "ads" | "adcreatives";
+
+/** An ad object as the API shows it. */
+export type AdObject = Fields & { id: string };
 
 interface ObjectKind {
   /** Fields requested on every read. */
   fields: readonly string[];
+  /** A field that no other kind has. Reading it proves that an id belongs to an object of this kind. */
+  ownField: string;
+  /** Fields that name the parents of a listed object, the closest first. */
+  parents: readonly string[];
+  /** Ids of other objects in the fields of a write. They must belong to the same account. */
+  references(fields: Fields): unknown[];
   /** Adds the fields the platform requires on create. */
   withDefaults(fields: Fields): Fields;
   /** Converts a platform row to the types of the API specification. */
-  normalize(row: Fields): Record<string, unknown>;
+  normalize(row: Fields): Fields;
 }
 
 /** Creates objects paused by default, so that no money is spent until the client activates them. */
-const withPausedStatus = (fields: Fields): Fields => ({ status: "PAUSED", ...omitNullish(fields) });
+const withPausedStatus = (fields: Fields): Fields => ({ status: "PAUSED", ...fields });
+
+/** Ids and amounts are strings in the API, but the platform sends some of them as numbers. */
+const withTexts = (row: Fields): Fields =>
+  Object.fromEntries(Object.entries(omitNullish(row)).map(([name, value]) => [name, textOf(value) ?? value]));
 
 export const OBJECT_KINDS: Readonly<Record<AdObjectKind, ObjectKind>> = {
   campaigns: {
     fields: words(
-      "id name objective status effective_status special_ad_categories buying_type daily_budget lifetime_budget spend_cap bid_strategy start_time stop_time created_time updated_time",
+      "id name objective status effective_status special_ad_categories special_ad_category_country buying_type daily_budget lifetime_budget spend_cap bid_strategy start_time stop_time created_time updated_time",
     ),
+    ownField: "objective",
+    parents: [],
+    references: () => [],
     withDefaults: (fields) => ({
       special_ad_categories: [],
       ...budgetSharing(fields),
       ...withPausedStatus(fields),
     }),
-    normalize: omitNullish,
+    normalize: withTexts,
   },
   adsets: {
     fields: words(
-      "id name campaign_id status effective_status daily_budget lifetime_budget billing_event optimization_goal bid_amount bid_strategy start_time end_time targeting promoted_object created_time updated_time",
+      "id name campaign_id status effective_status daily_budget lifetime_budget billing_event optimization_goal bid_amount bid_strategy start_time end_time targeting promoted_object destination_type created_time updated_time",
     ),
+    ownField: "billing_event",
+    parents: ["campaign_id"],
+    references: ({ campaign_id }) => [campaign_id],
     withDefaults: withPausedStatus,
-    normalize: (row) => omitNullish({ ...row, bid_amount: textOf(row.bid_amount) }),
+    normalize: withTexts,
   },
   ads: {
     fields: words(
       "id name adset_id campaign_id status effective_status creative{id,name,thumbnail_url} created_time updated_time",
     ),
+    ownField: "adset_id",
+    parents: ["adset_id", "campaign_id"],
+    references: ({ adset_id, creative }) => [adset_id, asObject(creative).creative_id],
     withDefaults: withPausedStatus,
-    normalize: (row) =>
-      omitNullish({ ...row, creative: row.creative ? toCreativeRef(row.creative) : undefined }),
+    normalize: ({ creative, ...row }) =>
+      withTexts({ ...row, creative: creative === undefined ? undefined : toCreativeRef(creative) }),
   },
   adcreatives: {
     fields: words(
       "id name status object_story_spec object_story_id effective_object_story_id thumbnail_url image_hash image_url video_id call_to_action_type",
     ),
-    withDefaults: omitNullish,
-    normalize: omitNullish,
+    ownField: "object_story_spec",
+    parents: [],
+    references: () => [],
+    withDefaults: (fields) => fields,
+    normalize: withTexts,
   },
 };
 
@@ -62,7 +88,15 @@ const budgetSharing = ({ daily_budget, lifetime_budget }: Fields): Fields =>
     : {};
 
 /** The platform takes `creative_id` on write but returns `id` on read. */
-function toCreativeRef(value: unknown): Record<string, unknown> {
-  const { id, name, thumbnail_url } = asObject(value);
-  return omitNullish({ creative_id: textOf(id), name, thumbnail_url });
+function toCreativeRef(value: unknown): Fields {
+  const { id, creative_id, name, thumbnail_url } = asObject(value);
+  return omitNullish({ creative_id: textOf(id ?? creative_id), name, thumbnail_url });
+}
+
+/** What a write makes known about an object: its id and the written fields that the API shows. */
+export function toWritten(kind: AdObjectKind, id: string, written: Fields): AdObject {
+  const { fields, normalize } = OBJECT_KINDS[kind];
+  const names = fields.map((field) => field.split("{")[0] as string);
+  const known = names.filter((name) => name in written).map((name) => [name, written[name]]);
+  return { ...normalize(Object.fromEntries(known)), id };
 }

@@ -1,57 +1,131 @@
 import { type Fields, formBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
+import { collect, decodePosition, encodePosition } from "../client/collect.ts";
 import type { ListPageRequest, PlatformListPage } from "../client/list-pages.ts";
 import { type AdAccess, accountSender } from "./access.ts";
-import { type AdObjectKind, OBJECT_KINDS } from "./object-kinds.ts";
+import { type AdObject, type AdObjectKind, OBJECT_KINDS, toWritten } from "./object-kinds.ts";
 import type { Ownership } from "./ownership.ts";
 
 interface ListRequest extends ListPageRequest {
-  /** Lists only the objects under this campaign or ad set. */
-  parent?: string | undefined;
-  /** Filters by configured status, not by effective status. */
-  status?: string | undefined;
+  /** Values that a listed object must have; the value of a parent field lists only the objects under it. */
+  where?: Fields;
 }
 
-/** Campaigns, ad sets, ads and creatives; OBJECT_KINDS holds the differences. */
+/** Fields to write; an object's id when it exists already. */
+interface Write {
+  id?: string | undefined;
+  fields: Fields;
+}
+
+/**
+ * Campaigns, ad sets, ads and creatives; OBJECT_KINDS holds the differences. Every id in a call must belong to the
+ * account, or the call fails as "missing".
+ */
 export interface AdObjects {
-  /** Returns the new object's id. */
-  create(access: AdAccess, kind: AdObjectKind, fields: Fields): Promise<string>;
-  update(access: AdAccess, id: string, fields: Fields): Promise<void>;
+  /** Returns the object as it was written. */
+  create(access: AdAccess, kind: AdObjectKind, fields: Fields): Promise<AdObject>;
+  /** Returns the object's id and the fields that were written. */
+  update(access: AdAccess, kind: AdObjectKind, write: Write & { id: string }): Promise<AdObject>;
+  /** Lets the platform check a create or an update without carrying it out. */
+  validate(access: AdAccess, kind: AdObjectKind, write: Write): Promise<void>;
   read(access: AdAccess, kind: AdObjectKind, id: string): Promise<Fields>;
   list(access: AdAccess, kind: AdObjectKind, request?: ListRequest): Promise<PlatformListPage>;
 }
 
+const VALIDATE_ONLY = { execution_options: ["validate_only"] };
+
 export function createAdObjects(client: PlatformClient, ownership: Ownership): AdObjects {
+  /** Checks the object itself and those it refers to. */
+  async function checkOwnership(access: AdAccess, kind: AdObjectKind, { id, fields }: Write): Promise<void> {
+    const references = OBJECT_KINDS[kind].references(fields).filter((one) => one !== undefined);
+    await Promise.all([
+      ...(id === undefined ? [] : [ownership.check(access, id, OBJECT_KINDS[kind].ownField)]),
+      ...references.map((reference) => ownership.check(access, String(reference))),
+    ]);
+  }
+
   return {
     async create(access, kind, fields) {
-      const body = formBody(OBJECT_KINDS[kind].withDefaults(fields));
-      const { id } = await accountSender(client, access).create(`/${access.account}/${kind}`, body);
-      return ownership.remember(access, id);
+      await checkOwnership(access, kind, { fields });
+      const written = OBJECT_KINDS[kind].withDefaults(fields);
+      const { id } = await accountSender(client, access).create(
+        `/${access.account}/${kind}`,
+        formBody(written),
+      );
+      return toWritten(kind, ownership.remember(access, id, OBJECT_KINDS[kind].ownField), written);
     },
-    async update(access, id, fields) {
-      await ownership.check(access, id);
+    async update(access, kind, { id, fields }) {
+      await checkOwnership(access, kind, { id, fields });
       await accountSender(client, access).change(`/${id}`, formBody(fields));
+      return toWritten(kind, id, fields);
+    },
+    async validate(access, kind, { id, fields }) {
+      await checkOwnership(access, kind, { id, fields });
+      const path = id === undefined ? `/${access.account}/${kind}` : `/${id}`;
+      const written = id === undefined ? OBJECT_KINDS[kind].withDefaults(fields) : fields;
+      await accountSender(client, access).change(path, formBody({ ...written, ...VALIDATE_ONLY }));
     },
     async read(access, kind, id) {
-      const fields = [...OBJECT_KINDS[kind].fields, "account_id"].join();
-      const { account_id, ...row } = await accountSender(client, access).get(`/${id}`, { fields });
-      ownership.confirm(access, id, account_id);
-      return OBJECT_KINDS[kind].normalize(row);
+      const { fields, ownField, normalize } = OBJECT_KINDS[kind];
+      const query = { fields: [...fields, "account_id"].join() };
+      const { account_id, ...row } = await accountSender(client, access).get(`/${id}`, query);
+      ownership.confirm(access, id, { accountId: account_id, ownField });
+      return normalize(row);
     },
-    async list(access, kind, { parent, status, ...page } = {}) {
+    async list(access, kind, { where = {}, ...request } = {}) {
+      const { fields, normalize } = OBJECT_KINDS[kind];
+      const { parent, filters } = toPlatformList(kind, where);
       if (parent !== undefined) await ownership.check(access, parent);
-      const query = { fields: OBJECT_KINDS[kind].fields.join(), ...effectiveStatusFilter(status) };
+      const query = { fields: fields.join(), ...effectiveStatusFilter(filters.status) };
       const path = `/${parent ?? access.account}/${kind}`;
-      const found = await accountSender(client, access).page(path, query, page);
-      const items = status === undefined ? found.items : found.items.filter((row) => row.status === status);
-      return { ...found, items: items.map(OBJECT_KINDS[kind].normalize) };
+      const readPage = (page: ListPageRequest) => accountSender(client, access).page(path, query, page);
+      const found = isEmpty(filters)
+        ? await readPage(request)
+        : await readMatching(readPage, { filters, ...request });
+      return { ...found, items: found.items.map(normalize) };
     },
+  };
+}
+
+const isEmpty = (fields: Fields) => Object.keys(fields).length === 0;
+
+/** The closest parent has an edge at the platform; the other conditions are filters. */
+function toPlatformList(kind: AdObjectKind, where: Fields): { parent: string | undefined; filters: Fields } {
+  const given = Object.entries(where).filter(([, value]) => value !== undefined);
+  const parentField = OBJECT_KINDS[kind].parents.find((field) => where[field] !== undefined);
+  return {
+    parent: parentField === undefined ? undefined : String(where[parentField]),
+    filters: Object.fromEntries(given.filter(([field]) => field !== parentField)),
   };
 }
 
 /**
  * The platform filters only by effective status and hides deleted and archived objects unless asked for them.
- * `list` filters by configured status, so a page may be short and still have a next page.
  */
-const effectiveStatusFilter = (status: string | undefined): Fields =>
+const effectiveStatusFilter = (status: unknown): Fields =>
   status === "DELETED" || status === "ARCHIVED" ? { effective_status: [status] } : {};
+
+/** Limits the platform calls of one request: a list of a rare status may then have short pages. */
+const [FILTERED_PAGE_SIZE, MAX_FILTERED_PAGES] = [100, 10];
+
+interface FilteredRequest {
+  filters: Fields;
+  limit?: number | undefined;
+  after?: string | undefined;
+}
+
+/** Filters that the platform cannot apply are applied here, so that a list page is not short without need. */
+async function readMatching(
+  readPage: (page: ListPageRequest) => Promise<PlatformListPage>,
+  { filters, limit = FILTERED_PAGE_SIZE, after }: FilteredRequest,
+): Promise<PlatformListPage> {
+  const conditions = Object.entries(filters);
+  const { found, next } = await collect((from) => readPage({ limit: FILTERED_PAGE_SIZE, after: from }), {
+    from: decodePosition(after),
+    limit,
+    maxPages: MAX_FILTERED_PAGES,
+    matches: (item) => conditions.every(([field, value]) => item[field] === value),
+  });
+  const position = next === undefined ? null : encodePosition(next);
+  return { items: found, before: null, after: position, hasMore: next !== undefined };
+}

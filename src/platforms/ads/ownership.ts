@@ -4,14 +4,22 @@ import { textOf } from "../client/json-values.ts";
 import { ambiguousFailure, PlatformFailure } from "../errors/failure.ts";
 import { type AdAccess, accountSender, withoutActPrefix } from "./access.ts";
 
-/** Checks which account an object belongs to: one token may have access to accounts of several clients. */
+interface Finding {
+  accountId: unknown;
+  ownField?: string | undefined;
+}
+
+/**
+ * Checks which account an object belongs to: one token may have access to accounts of several clients. With
+ * `ownField`, a field that only objects of one kind have, the object must also be of that kind.
+ */
 export interface Ownership {
-  /** Throws "not found" unless the object belongs to the account. */
-  check(access: AdAccess, id: string): Promise<void>;
+  /** Throws "missing" unless the object belongs to the account. */
+  check(access: AdAccess, id: string, ownField?: string): Promise<void>;
   /** Does the same with an `account_id` that was already read, and caches it. */
-  confirm(access: AdAccess, id: string, accountId: unknown): void;
+  confirm(access: AdAccess, id: string, finding: Finding): void;
   /** Caches the account as owner of a newly created object and returns the object's id. */
-  remember(access: AdAccess, id: unknown): string;
+  remember(access: AdAccess, id: unknown, ownField?: string): string;
 }
 
 /** Entries never go stale: an object cannot move to another account. */
@@ -19,24 +27,33 @@ const MAX_CACHED_OWNERS = 50_000;
 
 export function createOwnership(client: PlatformClient): Ownership {
   const accountByObject = new LRUCache<string, string>({ max: MAX_CACHED_OWNERS });
-  const confirm = (access: AdAccess, id: string, accountId: unknown) => {
+  const keyOf = (id: string, ownField = "") => `${id} ${ownField}`;
+
+  function store(id: string, owner: string, ownField?: string): void {
+    accountByObject.set(keyOf(id), owner);
+    if (ownField !== undefined) accountByObject.set(keyOf(id, ownField), owner);
+  }
+
+  const confirm: Ownership["confirm"] = (access, id, { accountId, ownField }) => {
     const owner = textOf(accountId);
-    if (owner !== undefined) accountByObject.set(id, owner);
+    if (owner !== undefined) store(id, owner, ownField);
     if (owner !== withoutActPrefix(access.account)) throw objectNotFound();
   };
+
   return {
     confirm,
-    async check(access, id) {
+    async check(access, id, ownField) {
       if (!/^\d+$/.test(id)) throw objectNotFound();
-      const known = accountByObject.get(id);
-      if (known !== undefined) return confirm(access, id, known);
-      const { account_id } = await accountSender(client, access).get(`/${id}`, { fields: "account_id" });
-      confirm(access, id, account_id);
+      const known = accountByObject.get(keyOf(id, ownField));
+      if (known !== undefined) return confirm(access, id, { accountId: known, ownField });
+      const fields = ownField === undefined ? "account_id" : `account_id,${ownField}`;
+      const { account_id } = await accountSender(client, access).get(`/${id}`, { fields });
+      confirm(access, id, { accountId: account_id, ownField });
     },
-    remember(access, id) {
+    remember(access, id, ownField) {
       const created = textOf(id);
       if (created === undefined) throw ambiguousFailure("The platform returned no id for the created object");
-      accountByObject.set(created, withoutActPrefix(access.account));
+      store(created, withoutActPrefix(access.account), ownField);
       return created;
     },
   };

@@ -1,4 +1,9 @@
-import { type AdAccountAccess, openAdAccount } from "../../domain/ads/ad-account-access.ts";
+import {
+  type AdAccountAccess,
+  type OpenActiveAdAccountOutcome,
+  openActiveAdAccount,
+  openAdAccount,
+} from "../../domain/ads/ad-account-access.ts";
 import { ApiError, notFound } from "../../http/api-error.ts";
 
 export const accountNotFound = (): ApiError => notFound("ad account");
@@ -10,8 +15,16 @@ export const accountRevoked = (): ApiError =>
   );
 
 /** 404 for an unknown account, 409 for an account whose token is dead. */
-export async function requireAdAccount(...input: Parameters<typeof openAdAccount>): Promise<AdAccountAccess> {
-  const opened = await openAdAccount(...input);
+export const requireAdAccount = async (
+  ...input: Parameters<typeof openAdAccount>
+): Promise<AdAccountAccess> => requireOpened(await openAdAccount(...input));
+
+/** 404 for an unknown account, 409 for an account that is not active. Takes the platform's id. */
+export const requireActiveAdAccount = async (
+  ...input: Parameters<typeof openActiveAdAccount>
+): Promise<AdAccountAccess> => requireOpened(await openActiveAdAccount(...input));
+
+function requireOpened(opened: OpenActiveAdAccountOutcome): AdAccountAccess {
   switch (opened.outcome) {
     case "opened":
       return opened.account;
@@ -19,5 +32,10 @@ export async function requireAdAccount(...input: Parameters<typeof openAdAccount
       throw accountNotFound();
     case "revoked":
       throw accountRevoked();
+    case "not_active":
+      throw new ApiError(
+        "ad_account_not_active",
+        `The ad account is ${opened.status}: activate it before you use it`,
+      );
   }
 }

@@ -1,16 +1,21 @@
 import { type ChannelAccess, openChatChannel, toChatNumber } from "../../domain/channels/channel-access.ts";
 import { invalidateChannelToken } from "../../domain/channels/channels.ts";
 import { answerAsOf, cacheTemplates } from "../../domain/channels/template-cache.ts";
-import { invalidField } from "../../http/api-error.ts";
 import { requireOpened } from "../../http/channel-errors.ts";
-import { listReply } from "../../http/lists.ts";
+import { bindToFilters, listReply } from "../../http/lists.ts";
 import { toTemplateStatus } from "../../platforms/chat/template-status.ts";
 import type { Fields } from "../../platforms/client/body.ts";
+import {
+  type Collection,
+  collect,
+  decodePosition,
+  encodePosition,
+  type Position,
+} from "../../platforms/client/collect.ts";
 import { textOf } from "../../platforms/client/json-values.ts";
 import { withDeadTokenCheck } from "../../platforms/errors/failure.ts";
 import { saveTemplateNamespace } from "../../store/channels/template-namespaces.ts";
 import { deleteOtherTemplates } from "../../store/channels/templates.ts";
-import { type Collection, collect, type Position } from "./collect.ts";
 import type { Listing, TemplateDto } from "./schema.ts";
 import { toTemplate, toTemplateUpdates } from "./template-dto.ts";
 import { type TemplateParts, tryCacheWrite } from "./template-parts.ts";
@@ -24,7 +29,10 @@ interface ListRequest {
 }
 
 export async function listTemplates(parts: TemplateParts, { clientId, input, cursors }: ListRequest) {
-  const from = decodePosition(input, cursors);
+  const listCursors = bindToFilters(cursors, filtersOf(input));
+  const from = decodePosition(
+    input.after === undefined ? undefined : listCursors.decode(input.after, "after"),
+  );
   const access = requireOpened(await openChatChannel(parts, clientId, input.channel_id));
   const at = answerAsOf(new Date());
   const [collection, namespace] = await withDeadTokenCheck(
@@ -36,9 +44,9 @@ export async function listTemplates(parts: TemplateParts, { clientId, input, cur
     refreshCache(parts, access, { collection, at, isUnfiltered: isUnfiltered(input) }),
   );
   const { found, next } = collection;
-  const after = next === undefined ? null : encodePosition(input, next);
+  const after = next === undefined ? null : encodePosition(next);
   const page = { data: toTemplates(found), before: null, after, hasMore: next !== undefined };
-  return { ...listReply(page, cursors), namespace };
+  return { ...listReply(page, listCursors), namespace };
 }
 
 const toTemplates = (items: readonly Fields[]): TemplateDto[] =>
@@ -76,19 +84,13 @@ function hasStatus(item: Fields, wanted: string): boolean {
   return word === wanted || toTemplateStatus(word) === wanted;
 }
 
-/** Binds a cursor to its channel and filters: in another list its position would be wrong. */
-const listKey = ({ channel_id, name, status, category, language }: Listing): string =>
-  JSON.stringify([channel_id, name, status, category, language]);
-
-const encodePosition = (input: Listing, { after, skip }: Position): string =>
-  JSON.stringify([listKey(input), skip, after]);
-
-function decodePosition(input: Listing, cursors: Cursors): Position {
-  if (input.after === undefined) return { after: undefined, skip: 0 };
-  const [list, skip, after] = JSON.parse(cursors.decode(input.after, "after"));
-  if (list !== listKey(input)) throw invalidField("/after", "after is not a cursor of this list");
-  return { after: after ?? undefined, skip };
-}
+const filtersOf = ({ channel_id, name, status, category, language }: Listing) => [
+  channel_id,
+  name,
+  status,
+  category,
+  language,
+];
 
 async function namespaceOf(parts: TemplateParts, access: ChannelAccess): Promise<string | null> {
   const { row } = access;

@@ -71,12 +71,16 @@ export const listAdAccounts = (
 ): Promise<AdAccountRow[]> =>
   readPage(db, clientId, { page, statements: LIST, filters: [status ?? null, q ?? null] });
 
-const FIND = sql(`
+const findBy = (column: "id" | "ad_account_id") =>
+  sql(`
   select ${AD_ACCOUNT_COLUMNS}, c.token_sealed
   from ad_accounts a
   left join ad_connections c on c.id = a.connection_id
   where a.client_id = $1
-  and a.id = $2`);
+  and a.${column} = $2`);
+
+const FIND = findBy("id");
+const FIND_BY_PLATFORM_ID = findBy("ad_account_id");
 
 /** An ad account with its sealed token; null when it has none any more. */
 export type AdAccountTokenRow = AdAccountRow & { token_sealed: string | null };
@@ -87,6 +91,16 @@ export async function findAdAccount(
   id: string,
 ): Promise<AdAccountTokenRow | undefined> {
   const [row] = await db.query<AdAccountTokenRow>(FIND, [clientId, id]);
+  return row;
+}
+
+/** Finds an account by the platform's id, which includes the `act_` prefix. */
+export async function findAdAccountByPlatformId(
+  db: Queryable,
+  clientId: string,
+  adAccountId: string,
+): Promise<AdAccountTokenRow | undefined> {
+  const [row] = await db.query<AdAccountTokenRow>(FIND_BY_PLATFORM_ID, [clientId, adAccountId]);
   return row;
 }
 

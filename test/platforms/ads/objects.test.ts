@@ -1,4 +1,6 @@
 import t from "tap";
+import type { AdObjects } from "../../../src/platforms/ads/objects.ts";
+import type { Platforms } from "../../../src/platforms/platforms.ts";
 import { failedAs } from "../../fixtures/platforms/failures.ts";
 import { DEMO_AD_ACCESS, type RunningPlatforms, startPlatforms } from "../../fixtures/platforms/platforms.ts";
 import { issueAdToken } from "../../fixtures/sandbox/ad-platform.ts";
@@ -21,12 +23,17 @@ const CREATIVE = {
   },
 };
 
+type Creation = Parameters<AdObjects["create"]>;
+
+const makeObject = async ({ ads }: Platforms, kind: Creation[1], fields: Creation[2]): Promise<string> =>
+  (await ads.objects.create(DEMO_AD_ACCESS, kind, fields)).id;
+
 /** Creates a campaign, an ad set, a creative and an ad that refer to each other. */
-async function makeAll({ platforms: { ads } }: RunningPlatforms) {
-  const campaign = await ads.objects.create(DEMO_AD_ACCESS, "campaigns", CAMPAIGN);
-  const adset = await ads.objects.create(DEMO_AD_ACCESS, "adsets", { ...ADSET, campaign_id: campaign });
-  const creative = await ads.objects.create(DEMO_AD_ACCESS, "adcreatives", CREATIVE);
-  const ad = await ads.objects.create(DEMO_AD_ACCESS, "ads", {
+async function makeAll({ platforms }: RunningPlatforms) {
+  const campaign = await makeObject(platforms, "campaigns", CAMPAIGN);
+  const adset = await makeObject(platforms, "adsets", { ...ADSET, campaign_id: campaign });
+  const creative = await makeObject(platforms, "adcreatives", CREATIVE);
+  const ad = await makeObject(platforms, "ads", {
     name: "A cup in Brazil",
     adset_id: adset,
     creative: { creative_id: creative },
@@ -149,10 +156,12 @@ t.test("an update sends only the changed fields", async (t) => {
   const context = await startPlatforms(t);
   const { objects } = context.platforms.ads;
   const { adset } = await makeAll(context);
-  await objects.update(DEMO_AD_ACCESS, adset, {
-    name: "Chile",
-    targeting: { geo_locations: { countries: ["CL"] } },
-  });
+  const fields = { name: "Chile", targeting: { geo_locations: { countries: ["CL"] } } };
+  t.same(
+    await objects.update(DEMO_AD_ACCESS, "adsets", { id: adset, fields }),
+    { id: adset, ...fields },
+    "the written fields are returned",
+  );
   t.same((await context.receivedCalls()).at(-1)?.body, {
     name: "Chile",
     targeting: '{"geo_locations":{"countries":["CL"]}}',
@@ -162,7 +171,7 @@ t.test("an update sends only the changed fields", async (t) => {
 
 t.test("a refusal names the rejected field", async (t) => {
   const { platforms } = await startPlatforms(t);
-  const campaign = await platforms.ads.objects.create(DEMO_AD_ACCESS, "campaigns", CAMPAIGN);
+  const campaign = await makeObject(platforms, "campaigns", CAMPAIGN);
   const cheap = { ...ADSET, campaign_id: campaign, daily_budget: 1 };
   await t.rejects(
     platforms.ads.objects.create(DEMO_AD_ACCESS, "adsets", cheap),
@@ -185,11 +194,13 @@ t.test("objects are listed in pages, by account or by parent", async (t) => {
     more = page.hasMore;
   }
   t.same([...seen].sort(), ["One", "Spring", "Three", "Two"]);
-  const ids = async (kind: "adsets" | "ads", parent: string) =>
-    (await objects.list(DEMO_AD_ACCESS, kind, { parent })).items.map(({ id }) => id);
-  t.same(await ids("adsets", campaign), [adset]);
-  t.same(await ids("ads", adset), [ad]);
-  t.same(await ids("ads", campaign), [ad]);
+  const ids = async (kind: "adsets" | "ads", where: Record<string, string>) =>
+    (await objects.list(DEMO_AD_ACCESS, kind, { where })).items.map(({ id }) => id);
+  t.same(await ids("adsets", { campaign_id: campaign }), [adset]);
+  t.same(await ids("ads", { adset_id: adset }), [ad]);
+  t.same(await ids("ads", { campaign_id: campaign }), [ad]);
+  t.same(await ids("ads", { adset_id: adset, campaign_id: campaign }), [ad]);
+  t.same(await ids("ads", { adset_id: adset, campaign_id: "1" }), [], "the ad set is in another campaign");
   const [creative] = (await objects.list(DEMO_AD_ACCESS, "adcreatives")).items;
   t.match(creative, { name: "A cup" });
 });
@@ -197,12 +208,12 @@ t.test("objects are listed in pages, by account or by parent", async (t) => {
 t.test("deleted objects are listed only on request, and lists filter by configured status", async (t) => {
   const { platforms } = await startPlatforms(t);
   const { objects } = platforms.ads;
-  const campaign = await objects.create(DEMO_AD_ACCESS, "campaigns", CAMPAIGN);
+  const { id } = await objects.create(DEMO_AD_ACCESS, "campaigns", CAMPAIGN);
   await objects.create(DEMO_AD_ACCESS, "campaigns", { ...CAMPAIGN, name: "Running", status: "ACTIVE" });
   await objects.create(DEMO_AD_ACCESS, "campaigns", { ...CAMPAIGN, name: "Resting" });
-  await objects.update(DEMO_AD_ACCESS, campaign, { status: "DELETED" });
+  await objects.update(DEMO_AD_ACCESS, "campaigns", { id, fields: { status: "DELETED" } });
   const found = async (status?: string) =>
-    (await objects.list(DEMO_AD_ACCESS, "campaigns", { status })).items.map(({ name }) => name);
+    (await objects.list(DEMO_AD_ACCESS, "campaigns", { where: { status } })).items.map(({ name }) => name);
   t.same((await found()).sort(), ["Resting", "Running"]);
   t.same(await found("DELETED"), ["Spring"]);
   t.same(await found("ACTIVE"), ["Running"]);
@@ -218,21 +229,24 @@ t.test(
       { account: "act_1600000000000101", token },
       { account: "act_1600000000000102", token },
     ];
-    const id = await context.platforms.ads.objects.create(theirs, "campaigns", CAMPAIGN);
+    const { id } = await context.platforms.ads.objects.create(theirs, "campaigns", CAMPAIGN);
     const other = await context.connectAnother(); // has no cached owners
     const notFound = failedAs("missing");
     for (const { objects, insights } of [context.platforms.ads, other.ads]) {
       await t.rejects(objects.read(mine, "campaigns", id), notFound);
-      await t.rejects(objects.update(mine, id, { name: "Stolen" }), notFound);
-      await t.rejects(objects.list(mine, "adsets", { parent: id }), notFound);
+      const edit = { id, fields: { name: "Stolen" } };
+      await t.rejects(objects.update(mine, "campaigns", edit), notFound);
+      await t.rejects(objects.validate(mine, "campaigns", edit), notFound);
+      await t.rejects(objects.create(mine, "adsets", { ...ADSET, campaign_id: id }), notFound);
+      await t.rejects(objects.list(mine, "adsets", { where: { campaign_id: id } }), notFound);
       await t.rejects(insights.rows(mine, { objectId: id }), notFound);
       await t.rejects(insights.startReport(mine, { objectId: id }), notFound);
     }
     t.match(await context.platforms.ads.objects.read(theirs, "campaigns", id), { name: "Spring" });
     const checks = async () =>
-      (await context.receivedCalls()).filter(({ query }) => query.fields === "account_id").length;
+      (await context.receivedCalls()).filter(({ query }) => query.fields?.startsWith("account_id")).length;
     const before = await checks();
-    await other.ads.objects.update(theirs, id, { name: "Mine" });
+    await other.ads.objects.update(theirs, "campaigns", { id, fields: { name: "Mine" } });
     t.equal(await checks(), before, "the owner of an object is requested only once");
   },
 );
@@ -240,11 +254,45 @@ t.test(
 t.test("integers beyond 2^53 keep their exact value", async (t) => {
   const { platforms } = await startPlatforms(t);
   const { objects } = platforms.ads;
-  const campaign = await objects.create(DEMO_AD_ACCESS, "campaigns", CAMPAIGN);
+  const campaign = await makeObject(platforms, "campaigns", CAMPAIGN);
   const targeting = {
     geo_locations: { countries: ["BR"] },
     custom_audiences: [{ id: 120210000000000000017n }],
   };
-  const id = await objects.create(DEMO_AD_ACCESS, "adsets", { ...ADSET, campaign_id: campaign, targeting });
+  const id = await makeObject(platforms, "adsets", { ...ADSET, campaign_id: campaign, targeting });
   t.same((await objects.read(DEMO_AD_ACCESS, "adsets", id)).targeting, targeting);
+});
+
+t.test("an id of an object of another kind is not edited", async (t) => {
+  const context = await startPlatforms(t);
+  const { adset } = await makeAll(context);
+  const other = await context.connectAnother(); // has no cached kinds
+  for (const { objects } of [context.platforms.ads, other.ads]) {
+    const edit = { id: adset, fields: { name: "A campaign" } };
+    await t.rejects(objects.update(DEMO_AD_ACCESS, "campaigns", edit), failedAs("invalid"));
+    t.match(await objects.read(DEMO_AD_ACCESS, "adsets", adset), { name: ADSET.name });
+  }
+});
+
+t.test("a filtered list fills its pages and continues where it stopped", async (t) => {
+  const context = await startPlatforms(t);
+  const { objects } = context.platforms.ads;
+  for (let number = 0; number < 12; number++) {
+    const status = number % 3 === 0 ? "ACTIVE" : "PAUSED";
+    await objects.create(DEMO_AD_ACCESS, "campaigns", { ...CAMPAIGN, name: `${number}`, status });
+  }
+  const where = { status: "ACTIVE" };
+  const first = await objects.list(DEMO_AD_ACCESS, "campaigns", { where, limit: 3 });
+  t.same(
+    first.items.map(({ name }) => name),
+    ["9", "6", "3"],
+  );
+  t.match(first, { before: null, hasMore: true });
+  const after = first.after as string;
+  const second = await objects.list(DEMO_AD_ACCESS, "campaigns", { where, limit: 3, after });
+  t.same(
+    second.items.map(({ name }) => name),
+    ["0"],
+  );
+  t.match(second, { after: null, hasMore: false });
 });

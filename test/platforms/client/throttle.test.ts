@@ -102,17 +102,15 @@ t.test("a limit on budget changes holds only changes of that object", async (t) 
   const context = await startPlatforms(t);
   const { objects } = context.platforms.ads;
   const campaign = { name: "Held", objective: "OUTCOME_TRAFFIC" };
-  const [held, free] = [
-    await objects.create(DEMO_AD_ACCESS, "campaigns", campaign),
-    await objects.create(DEMO_AD_ACCESS, "campaigns", campaign),
-  ];
+  const { id: held } = await objects.create(DEMO_AD_ACCESS, "campaigns", campaign);
+  const { id: free } = await objects.create(DEMO_AD_ACCESS, "campaigns", campaign);
+  const rename = (id: string, name: string) =>
+    objects.update(DEMO_AD_ACCESS, "campaigns", { id, fields: { name } });
   await context.arm({ kind: "error", match: { method: "POST" }, code: 613, subcode: 1487632 });
-  t.equal(waitOf(await failureOf(objects.update(DEMO_AD_ACCESS, held, { name: "a" }))), 3600);
-  t.match(await failureOf(objects.update(DEMO_AD_ACCESS, held, { name: "b" })), {
-    verdict: "held",
-  });
+  t.equal(waitOf(await failureOf(rename(held, "a"))), 3600);
+  t.match(await failureOf(rename(held, "b")), { verdict: "held" });
   t.match(await objects.read(DEMO_AD_ACCESS, "campaigns", held), { name: "Held" }, "reads are not held");
-  await objects.update(DEMO_AD_ACCESS, free, { name: "Changed" });
+  await rename(free, "Changed");
   t.match(await objects.read(DEMO_AD_ACCESS, "campaigns", free), { name: "Changed" });
 });
 

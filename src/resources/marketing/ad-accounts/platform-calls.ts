@@ -1,8 +1,8 @@
-import { revokeDeadConnection } from "../../../domain/ads/ad-account-access.ts";
+import { callForAccount } from "../../../domain/ads/ad-account-access.ts";
 import { toFacts } from "../../../domain/ads/ad-account-facts.ts";
 import { subscribe } from "../../../domain/ads/ad-account-subscription.ts";
 import { recordSync } from "../../../domain/ads/ad-accounts.ts";
-import { isTokenDead, withDeadTokenCheck } from "../../../platforms/errors/failure.ts";
+import { isTokenDead } from "../../../platforms/errors/failure.ts";
 import type { Platforms } from "../../../platforms/platforms.ts";
 import type { Log } from "../../../runtime/logging/log.ts";
 import type { SecretBox } from "../../../security/secret-box.ts";
@@ -30,10 +30,7 @@ export async function subscribeActiveAccount(
   try {
     const account = await requireAdAccount(parts, client, id);
     const subscriptionParts = { db, log, accounts: platforms.ads.accounts };
-    await withDeadTokenCheck(
-      () => subscribe(subscriptionParts, account),
-      () => revokeDeadConnection(parts, account.row.connection_id),
-    );
+    await callForAccount(parts, account, () => subscribe(subscriptionParts, account));
   } catch (error) {
     if (!isTokenDead(error)) log.error("ad_account.subscribe_failed", { client, ad_account, err: error });
   }
@@ -48,14 +45,11 @@ export async function refreshAdAccount(
   id: string,
 ): Promise<AdAccountRow> {
   const { db, platforms } = parts;
-  const { row, access } = await requireAdAccount(parts, clientId, id);
-  const read = await withDeadTokenCheck(
-    () => platforms.ads.accounts.read(access),
-    () => revokeDeadConnection(parts, row.connection_id),
-  );
+  const account = await requireAdAccount(parts, clientId, id);
+  const read = await callForAccount(parts, account, () => platforms.ads.accounts.read(account.access));
   const fetched = [{ id, ...toFacts(read) }];
-  const { rows } = await recordSync(db, row.connection_id, { fetched, unreachableIds: [] });
-  const account = rows[0] ?? (await findAdAccount(db, clientId, id));
-  if (!account) throw accountNotFound();
-  return account;
+  const { rows } = await recordSync(db, account.row.connection_id, { fetched, unreachableIds: [] });
+  const row = rows[0] ?? (await findAdAccount(db, clientId, id));
+  if (!row) throw accountNotFound();
+  return row;
 }

@@ -1,6 +1,6 @@
-import type { Fields } from "../../platforms/client/body.ts";
-import type { PlatformListPage } from "../../platforms/client/list-pages.ts";
-import { unusableAnswer } from "../../platforms/errors/failure.ts";
+import { unusableAnswer } from "../errors/failure.ts";
+import type { Fields } from "./body.ts";
+import type { PlatformListPage } from "./list-pages.ts";
 
 /**
  * A position in a list: after one of the platform's cursors, plus a number of items. The platform has cursors
@@ -11,9 +11,19 @@ export interface Position {
   skip: number;
 }
 
+export const encodePosition = ({ after, skip }: Position): string => JSON.stringify([skip, after]);
+
+/** Decodes what encodePosition returned; without it, the position is the start of the list. */
+export function decodePosition(encoded: string | undefined): Position {
+  const [skip, after] = encoded === undefined ? [0] : JSON.parse(encoded);
+  return { after: after ?? undefined, skip };
+}
+
 interface CollectOptions {
   from: Position;
   limit: number;
+  /** Platform pages to read at most; the collection then ends early and has a next position. */
+  maxPages?: number;
   /** A filter that the platform cannot apply; undefined keeps every item. */
   matches?: ((item: Fields) => boolean) | undefined;
 }
@@ -31,13 +41,13 @@ export interface Collection {
  */
 export async function collect(
   readPage: (after: string | undefined) => Promise<PlatformListPage>,
-  { from, limit, matches }: CollectOptions,
+  { from, limit, maxPages = Number.POSITIVE_INFINITY, matches }: CollectOptions,
 ): Promise<Collection> {
   const [found, read]: [Fields[], Fields[]] = [[], []];
   const seen = new Set<string>();
   let { after, skip } = from;
   let next = from;
-  for (;;) {
+  for (let pages = 1; ; pages++) {
     const page = await readPage(after);
     for (const [index, item] of page.items.entries()) {
       read.push(item);
@@ -50,7 +60,8 @@ export async function collect(
     skip = Math.max(0, skip - page.items.length);
     after = nextCursor(page, seen);
     // Without a filter, the platform's `hasMore` is sufficient.
-    if (!matches && found.length === limit) return { found, read, next: { after, skip: 0 } };
+    const isComplete = !matches && found.length === limit;
+    if (isComplete || pages === maxPages) return { found, read, next: { after, skip } };
   }
 }
 

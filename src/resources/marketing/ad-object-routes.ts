@@ -1,0 +1,172 @@
+import {
+  type AdObjectParts,
+  createAdObject,
+  editAdObject,
+  listAdObjects,
+  readAdObject,
+  validateAdObject,
+} from "../../domain/ads/ad-objects.ts";
+import type { ErrorCode } from "../../http/api-error.ts";
+import { bindToFilters, listOf, listQuery, listReply, pageRequest } from "../../http/lists.ts";
+import { PLATFORM_REFUSALS } from "../../http/platform-errors.ts";
+import { type Route, route } from "../../http/route.ts";
+import type { AdObjectKind } from "../../platforms/ads/object-kinds.ts";
+import type { Fields } from "../../platforms/client/body.ts";
+import { object, type TObject, type TProperties, Type } from "../../schema/types.ts";
+import type { SecretBox } from "../../security/secret-box.ts";
+import { adAccountId } from "./ad-object-fields.ts";
+import { requireActiveAdAccount } from "./require-ad-account.ts";
+
+export interface AdObjectRouteParts extends AdObjectParts {
+  secretBox: SecretBox;
+}
+
+/** The parts of a resource in which the kinds of ad objects differ. */
+export interface AdObjectResource {
+  kind: AdObjectKind;
+  /** The path of the list, such as `/api/marketing/campaigns`. */
+  path: string;
+  /** One object, with its article, and several: `a campaign`, `campaigns`. */
+  names: { one: string; many: string };
+  /** The path parameter, which holds the object's id. */
+  params: TObject;
+  create: TObject;
+  /** Absent when objects of this kind cannot be edited. */
+  edit?: TObject;
+  /** Filters of the list, each the name of a field. */
+  filters?: TProperties;
+  reply: TObject;
+}
+
+const ACCOUNT_ERRORS: readonly ErrorCode[] = [
+  "not_found",
+  "ad_account_not_active",
+  "ad_account_revoked",
+  ...PLATFORM_REFUSALS,
+];
+
+/** Larger than any targeting that the platform accepts. Encoding a larger field would block other requests. */
+const MAX_FIELD_BYTES = 1_024 * 1_024;
+
+const accountQuery = object({ ad_account_id: adAccountId });
+
+const writeQuery = object({
+  validate_only: Type.Optional(
+    Type.Boolean({
+      description: "`true`: the ad platform checks the request without carrying it out",
+    }),
+  ),
+});
+
+const validated = object({ valid: Type.Literal(true) }, { title: "ValidatedDto" });
+const VALIDATED = { valid: true };
+const isValidated = (reply: unknown) => reply === VALIDATED;
+
+const VALIDATE_NOTE =
+  "With `validate_only=true`, the platform only checks the request: the response is 200 with `valid`, or the error that the request would get.";
+
+/** A body of a write: the account and the fields to write. */
+type WriteBody = Fields & { ad_account_id: string };
+
+/** Routes that create, edit, read and list the objects of one kind. */
+export function adObjectRoutes(resource: AdObjectResource, parts: AdObjectRouteParts): Route[] {
+  const { edit } = resource;
+  return [
+    createRoute(resource, parts),
+    ...(edit ? [editRoute({ ...resource, edit }, parts)] : []),
+    readRoute(resource, parts),
+    listRoute(resource, parts),
+  ];
+}
+
+const objectPathOf = ({ path, params }: AdObjectResource) => `${path}/{${Object.keys(params.properties)[0]}}`;
+
+/** The value of the only path parameter. */
+const idIn = (params: object): string => Object.values(params)[0];
+
+const createRoute = ({ kind, path, names, create, reply }: AdObjectResource, parts: AdObjectRouteParts) =>
+  route({
+    method: "post",
+    path,
+    scope: "marketing:manage",
+    gate: "terms",
+    summary: `Create ${names.one} and return it as the ad platform stored it`,
+    description: `If the new object cannot be read again, the response contains its id and the fields sent. After 504 \`platform_timeout\` the object may exist: look for it before you try again. ${VALIDATE_NOTE}`,
+    errors: ACCOUNT_ERRORS,
+    query: writeQuery,
+    body: create,
+    maxFieldBytes: MAX_FIELD_BYTES,
+    status: 201,
+    reply,
+    otherwise: { status: 200, when: isValidated, reply: validated },
+    async handle({ caller, query, body }) {
+      const { ad_account_id, ...fields } = body as WriteBody;
+      const account = await requireActiveAdAccount(parts, caller.clientId, ad_account_id);
+      if (!query.validate_only) return createAdObject(parts, account, { kind, fields });
+      await validateAdObject(parts, account, { kind, fields });
+      return VALIDATED;
+    },
+  });
+
+const editRoute = (resource: AdObjectResource & { edit: TObject }, parts: AdObjectRouteParts) =>
+  route({
+    method: "patch",
+    path: objectPathOf(resource),
+    scope: "marketing:manage",
+    gate: "terms",
+    summary: `Edit ${resource.names.one} and return it as the ad platform stored it`,
+    description: `Only the fields in the request change; null counts as absent. If the object cannot be read again, the response contains its id and the fields sent. ${VALIDATE_NOTE}`,
+    errors: ACCOUNT_ERRORS,
+    params: resource.params,
+    query: writeQuery,
+    body: resource.edit,
+    maxFieldBytes: MAX_FIELD_BYTES,
+    reply: resource.reply,
+    otherwise: { status: 200, when: isValidated, reply: validated },
+    async handle({ caller, params, query, body }) {
+      const { kind } = resource;
+      const { ad_account_id, ...fields } = body as WriteBody;
+      const account = await requireActiveAdAccount(parts, caller.clientId, ad_account_id);
+      const edit = { kind, id: idIn(params), fields };
+      if (!query.validate_only) return editAdObject(parts, account, edit);
+      await validateAdObject(parts, account, edit);
+      return VALIDATED;
+    },
+  });
+
+const readRoute = (resource: AdObjectResource, parts: AdObjectRouteParts) =>
+  route({
+    method: "get",
+    path: objectPathOf(resource),
+    scope: "marketing:read",
+    summary: `Read ${resource.names.one} from the ad platform`,
+    errors: ACCOUNT_ERRORS,
+    params: resource.params,
+    query: accountQuery,
+    reply: resource.reply,
+    async handle({ caller, params, query }) {
+      const account = await requireActiveAdAccount(parts, caller.clientId, query.ad_account_id);
+      return readAdObject(parts, account, { kind: resource.kind, id: idIn(params) });
+    },
+  });
+
+const listRoute = ({ kind, path, names, filters = {}, reply }: AdObjectResource, parts: AdObjectRouteParts) =>
+  route({
+    method: "get",
+    path,
+    scope: "marketing:read",
+    summary: `List ${names.many} of an ad account, in the ad platform's order`,
+    description:
+      "Deleted and archived objects are listed only if `status` asks for them. A page may be short, or even empty, and still have more.",
+    errors: ACCOUNT_ERRORS,
+    query: listQuery({ ad_account_id: adAccountId, ...filters }),
+    reply: listOf(reply),
+    async handle({ caller, query, cursors }) {
+      const { ad_account_id, limit, after, before, ...where } = query;
+      const listCursors = bindToFilters(cursors, [ad_account_id, where]);
+      const page = pageRequest(query, listCursors);
+      const account = await requireActiveAdAccount(parts, caller.clientId, ad_account_id);
+      const { items, ...positions } = await listAdObjects(parts, account, { kind, where, ...page });
+      return listReply({ data: items, ...positions }, listCursors);
+    },
+  });

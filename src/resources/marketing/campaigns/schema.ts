@@ -1,0 +1,93 @@
+import { knownOrOther, object, optional, Type } from "../../../schema/types.ts";
+import {
+  adAccountId,
+  adTime,
+  adTimeText,
+  amount,
+  amountText,
+  bidStrategy,
+  buyingType,
+  deliveryFields,
+  exclusiveBudgets,
+  objective,
+  objectStatus,
+  platformId,
+  requestText,
+  specialAdCategory,
+  text,
+} from "../ad-object-fields.ts";
+
+const editableFields = {
+  name: requestText("Spring sale"),
+  status: objectStatus,
+  special_ad_categories: Type.Array(specialAdCategory, { maxItems: 100 }),
+  special_ad_category_country: Type.Array(requestText("BR"), {
+    maxItems: 500,
+    description: "Countries to which the special ad categories apply",
+  }),
+  daily_budget: amount(5_000, "Budget per day"),
+  lifetime_budget: amount(50_000, "Budget for the whole run"),
+  bid_strategy: bidStrategy,
+  spend_cap: amount(100_000, "Maximum spend of the campaign"),
+  start_time: adTime("When the campaign starts"),
+  stop_time: adTime("When the campaign stops"),
+};
+
+export const newCampaign = object(
+  {
+    ad_account_id: adAccountId,
+    ...optional(editableFields),
+    name: editableFields.name,
+    objective,
+    buying_type: Type.Optional(buyingType),
+  },
+  {
+    title: "CreateCampaignDto",
+    allOf: [exclusiveBudgets],
+    examples: [
+      {
+        ad_account_id: "act_1600000000000101",
+        name: "Spring sale",
+        objective: "OUTCOME_TRAFFIC",
+        special_ad_categories: [],
+        status: "PAUSED",
+        daily_budget: 5_000,
+      },
+    ],
+  },
+);
+
+export const campaignChanges = object(
+  { ad_account_id: adAccountId, ...optional(editableFields) },
+  {
+    title: "UpdateCampaignDto",
+    allOf: [exclusiveBudgets],
+    examples: [{ ad_account_id: "act_1600000000000101", status: "ACTIVE", daily_budget: 7_500 }],
+  },
+);
+
+export const campaign = object(
+  {
+    id: text("120210000000000101"),
+    ...optional({
+      name: text("Spring sale"),
+      objective: knownOrOther(objective),
+      status: knownOrOther(objectStatus),
+      special_ad_categories: Type.Array(knownOrOther(specialAdCategory)),
+      special_ad_category_country: Type.Array(text("BR")),
+      buying_type: knownOrOther(buyingType),
+      daily_budget: amountText("5000", "Budget per day"),
+      lifetime_budget: amountText("50000", "Budget for the whole run"),
+      spend_cap: amountText("100000", "Maximum spend of the campaign"),
+      bid_strategy: knownOrOther(bidStrategy),
+      start_time: adTimeText("When the campaign starts"),
+      stop_time: adTimeText("When the campaign stops"),
+    }),
+    ...deliveryFields,
+  },
+  { title: "CampaignDto" },
+);
+
+export const campaignParams = object({ campaignId: platformId("120210000000000101") });
+
+export const campaignFilters = { status: Type.Optional(objectStatus) };
