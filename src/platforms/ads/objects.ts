@@ -2,6 +2,7 @@ import { type Fields, formBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
 import { collect, decodePosition, encodePosition } from "../client/collect.ts";
 import type { ListPageRequest, PlatformListPage } from "../client/list-pages.ts";
+import { isInvalid } from "../errors/failure.ts";
 import { type AdAccess, accountSender } from "./access.ts";
 import { type AdObject, type AdObjectKind, OBJECT_KINDS, toWritten } from "./object-kinds.ts";
 import type { Ownership } from "./ownership.ts";
@@ -68,7 +69,11 @@ export function createAdObjects(client: PlatformClient, ownership: Ownership): A
     async read(access, kind, id) {
       const { fields, ownField, normalize } = OBJECT_KINDS[kind];
       const query = { fields: [...fields, "account_id"].join() };
-      const { account_id, ...row } = await accountSender(client, access).get(`/${id}`, query);
+      const read = accountSender(client, access).get(`/${id}`, query);
+      const { account_id, ...row } = await read.catch(async (error) => {
+        if (isInvalid(error)) await ownership.check(access, id, ownField); // "missing" for another kind of object
+        throw error;
+      });
       ownership.confirm(access, id, { accountId: account_id, ownField });
       return normalize(row);
     },

@@ -1,7 +1,7 @@
 import { LRUCache } from "lru-cache";
 import type { PlatformClient } from "../client/client.ts";
 import { textOf } from "../client/json-values.ts";
-import { ambiguousFailure, PlatformFailure } from "../errors/failure.ts";
+import { ambiguousFailure, isInvalid, PlatformFailure } from "../errors/failure.ts";
 import { type AdAccess, accountSender, withoutActPrefix } from "./access.ts";
 
 interface Finding {
@@ -47,7 +47,8 @@ export function createOwnership(client: PlatformClient): Ownership {
       const known = accountByObject.get(keyOf(id, ownField));
       if (known !== undefined) return confirm(access, id, { accountId: known, ownField });
       const fields = ownField === undefined ? "account_id" : `account_id,${ownField}`;
-      const { account_id } = await accountSender(client, access).get(`/${id}`, { fields });
+      const read = accountSender(client, access).get(`/${id}`, { fields });
+      const { account_id } = await read.catch(throwOtherKind);
       confirm(access, id, { accountId: account_id, ownField });
     },
     remember(access, id, ownField) {
@@ -57,6 +58,11 @@ export function createOwnership(client: PlatformClient): Ownership {
       return created;
     },
   };
+}
+
+/** The platform rejects a field that objects of another kind do not have. */
+function throwOtherKind(error: unknown): never {
+  throw isInvalid(error) ? objectNotFound() : error;
 }
 
 const objectNotFound = () => new PlatformFailure("missing", "The ad account has no such object");

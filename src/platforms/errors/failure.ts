@@ -70,6 +70,10 @@ export async function withDeadTokenCheck<T>(
 export const isForbidden = (error: unknown): boolean =>
   error instanceof PlatformFailure && (error.verdict === "permission" || error.verdict === "missing");
 
+/** True when the platform rejected the content of the request. */
+export const isInvalid = (error: unknown): boolean =>
+  error instanceof PlatformFailure && error.verdict === "invalid";
+
 /** Converts an unsuccessful outcome to a failure. */
 export function toFailure(
   outcome: FailedOutcome,

@@ -263,13 +263,14 @@ t.test("integers beyond 2^53 keep their exact value", async (t) => {
   t.same((await objects.read(DEMO_AD_ACCESS, "adsets", id)).targeting, targeting);
 });
 
-t.test("an id of an object of another kind is not edited", async (t) => {
+t.test("an id of an object of another kind is neither read nor edited", async (t) => {
   const context = await startPlatforms(t);
   const { adset } = await makeAll(context);
   const other = await context.connectAnother(); // has no cached kinds
   for (const { objects } of [context.platforms.ads, other.ads]) {
     const edit = { id: adset, fields: { name: "A campaign" } };
-    await t.rejects(objects.update(DEMO_AD_ACCESS, "campaigns", edit), failedAs("invalid"));
+    await t.rejects(objects.update(DEMO_AD_ACCESS, "campaigns", edit), failedAs("missing"));
+    await t.rejects(objects.read(DEMO_AD_ACCESS, "campaigns", adset), failedAs("missing"));
     t.match(await objects.read(DEMO_AD_ACCESS, "adsets", adset), { name: ADSET.name });
   }
 });
