@@ -20,6 +20,12 @@ type Headers = Record<string, string>;
 /** A channel that needs no platform call, because no platform is running: chatapp-only endpoints reject it before. */
 const CHANNEL_WITHOUT_PLATFORM_CALLS = { platform: "socialapp" } as const;
 
+/** A revoked account needs no platform call: the object's own client gets 409. */
+const adObject = (param: string) => async (tenant: Tenant, api: Api) => {
+  await grantAdAccount(api, tenant, { accountId: "1600000000000101", status: "revoked" });
+  return { [param]: "1" };
+};
+
 /** Functions that create an object of the client and return its path parameters, by the path up to its last parameter. */
 const OBJECTS: Record<string, (tenant: Tenant, api: Api) => Promise<Record<string, string>>> = {
   "/api/channels/{channel_id}": async (tenant, api) => ({
@@ -36,6 +42,10 @@ const OBJECTS: Record<string, (tenant: Tenant, api: Api) => Promise<Record<strin
   "/api/marketing/ad-accounts/{id}": async (tenant, api) => ({
     id: (await grantAdAccount(api, tenant, { status: "revoked" })).id,
   }),
+  "/api/marketing/campaigns/{campaignId}": adObject("campaignId"),
+  "/api/marketing/adsets/{adSetId}": adObject("adSetId"),
+  "/api/marketing/ads/{adId}": adObject("adId"),
+  "/api/marketing/creatives/{creativeId}": adObject("creativeId"),
   "/api/outbound/messages/{message_id}": async (tenant, api) => ({
     message_id: await sendMessage(api, tenant),
   }),

@@ -1,6 +1,7 @@
 import type { AdObject, AdObjectKind } from "../../platforms/ads/object-kinds.ts";
 import type { Fields } from "../../platforms/client/body.ts";
 import type { ListPageRequest, PlatformListPage } from "../../platforms/client/list-pages.ts";
+import { PlatformFailure } from "../../platforms/errors/failure.ts";
 import type { Platforms } from "../../platforms/platforms.ts";
 import type { Log } from "../../runtime/logging/log.ts";
 import type { Database } from "../../store/database/database.ts";
@@ -84,9 +85,10 @@ async function readAgain(
 ): Promise<Fields> {
   try {
     return await readAdObject(parts, account, { kind, id: written.id });
-  } catch (err) {
+  } catch (error) {
     const { client_id: client, ad_account_id: ad_account } = account.row;
-    parts.log.warn("ad_object.read_failed", { client, ad_account, object: written.id, err });
+    const reason = error instanceof PlatformFailure ? { verdict: error.verdict } : { err: error };
+    parts.log.warn("ad_object.read_failed", { client, ad_account, object: written.id, ...reason });
     return written;
   }
 }

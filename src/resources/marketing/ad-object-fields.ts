@@ -13,6 +13,9 @@ import { implies, oneOf, openObject, rule, Type } from "../../schema/types.ts";
 /** Fields that several kinds of ad objects share, in requests and in responses. */
 
 export const objectStatus = oneOf(OBJECT_STATUSES, { title: "AdObjectStatus", examples: ["PAUSED"] });
+export const statusFilter = Type.Optional(
+  oneOf(OBJECT_STATUSES, { description: "Only objects whose `status` has this value" }),
+);
 export const objective = oneOf(OBJECTIVES, { title: "Objective", examples: ["OUTCOME_TRAFFIC"] });
 export const specialAdCategory = oneOf(SPECIAL_AD_CATEGORIES, {
   title: "SpecialAdCategory",

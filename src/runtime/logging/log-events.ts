@@ -11,7 +11,7 @@ export const LOG_EVENTS = {
   "ad_connection.suspended":
     "The platform suspended the token; the person who granted it must act at the platform",
   "ad_object.read_failed":
-    "An ad object was written but could not be read again; the response contains what was written",
+    "An ad object was written but could not be read again; `verdict` or `err` gives the reason",
   "api_key.last_used_update_failed":
     "`last_used_at` of an API key could not be written; the request was not affected",
   "batch_writer.abandoned":

@@ -5,6 +5,7 @@ import {
   objectStatus,
   platformId,
   requestText,
+  statusFilter,
   text,
 } from "../ad-object-fields.ts";
 
@@ -47,7 +48,7 @@ export const newAd = object(
 
 /** Rejects the field whatever its value, null included, which the other fields of an edit ignore. */
 const unchangeableAdSet = Type.Optional(
-  Type.Union([Type.Null(), Type.Unknown()], {
+  Type.Union([Type.Null(), Type.String()], {
     not: {},
     description: "Cannot be changed",
     "x-message": "adset_id cannot be changed: create a new ad in the other ad set",
@@ -86,10 +87,10 @@ export const ad = object(
   { title: "AdDto" },
 );
 
-export const adParams = object({ adId: platformId("120210000000000401") });
+export const adParams = object({ adId: platformId("120210000000000401", "The ad platform's id of the ad") });
 
 export const adFilters = {
   adset_id: Type.Optional(platformId("120210000000000201", "Only the ads of this ad set")),
   campaign_id: Type.Optional(platformId("120210000000000101", "Only the ads of this campaign")),
-  status: Type.Optional(objectStatus),
+  status: statusFilter,
 };

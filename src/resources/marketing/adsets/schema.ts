@@ -15,6 +15,7 @@ import {
   passedThrough,
   platformId,
   requestText,
+  statusFilter,
   text,
 } from "../ad-object-fields.ts";
 
@@ -132,9 +133,11 @@ export const adSet = object(
   { title: "AdSetDto" },
 );
 
-export const adSetParams = object({ adSetId: platformId("120210000000000201") });
+export const adSetParams = object({
+  adSetId: platformId("120210000000000201", "The ad platform's id of the ad set"),
+});
 
 export const adSetFilters = {
   campaign_id: Type.Optional(platformId("120210000000000101", "Only the ad sets of this campaign")),
-  status: Type.Optional(objectStatus),
+  status: statusFilter,
 };

@@ -14,6 +14,7 @@ import {
   platformId,
   requestText,
   specialAdCategory,
+  statusFilter,
   text,
 } from "../ad-object-fields.ts";
 
@@ -88,6 +89,8 @@ export const campaign = object(
   { title: "CampaignDto" },
 );
 
-export const campaignParams = object({ campaignId: platformId("120210000000000101") });
+export const campaignParams = object({
+  campaignId: platformId("120210000000000101", "The ad platform's id of the campaign"),
+});
 
-export const campaignFilters = { status: Type.Optional(objectStatus) };
+export const campaignFilters = { status: statusFilter };

@@ -1,4 +1,4 @@
-import { knownOrOther, object, openObject, optional, Type } from "../../../schema/types.ts";
+import { implies, knownOrOther, object, openObject, optional, Type } from "../../../schema/types.ts";
 import {
   adAccountId,
   callToActionType,
@@ -16,10 +16,13 @@ const LINK_DATA = {
 };
 const STORY = { page_id: "1300000000000401", link_data: LINK_DATA };
 
-const oneContent = {
-  oneOf: [{ required: ["link_data"] }, { required: ["video_data"] }],
-  "x-message": "object_story_spec must have exactly one of link_data and video_data",
-};
+const oneContent = implies(
+  { type: "object" },
+  {
+    oneOf: [{ required: ["link_data"] }, { required: ["video_data"] }],
+    "x-message": "object_story_spec must have exactly one of link_data and video_data",
+  },
+);
 
 const storySpec = openObject(
   {
@@ -71,4 +74,6 @@ export const creative = object(
   { title: "CreativeDto" },
 );
 
-export const creativeParams = object({ creativeId: platformId("120210000000000301") });
+export const creativeParams = object({
+  creativeId: platformId("120210000000000301", "The ad platform's id of the creative"),
+});

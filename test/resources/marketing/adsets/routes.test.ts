@@ -34,7 +34,7 @@ t.test("ad sets", async (t) => {
     const { status, body } = await advertiser.create("adsets", fields);
     t.equal(status, 201);
     const { dsa_payor, dsa_beneficiary, ...shown } = fields;
-    t.match(body, { ...shown, lifetime_budget: "20000", bid_amount: "150", daily_budget: undefined });
+    t.match(body, { ...shown, lifetime_budget: "20000", bid_amount: "150", daily_budget: "0" });
     t.match((await receivedWrites(context)).at(-1)?.body, {
       targeting: JSON.stringify(fields.targeting),
       promoted_object: JSON.stringify(fields.promoted_object),
