@@ -3,6 +3,7 @@ import type { AdAccount } from "../built-in-assets.ts";
 import type { SandboxContext } from "../context.ts";
 import type { Call } from "../wire/call.ts";
 import { invalidParameter } from "../wire/graph-error.ts";
+import { createChangeLimit } from "./change-limit.ts";
 import type { AdKind, Draft } from "./objects/ad-kind.ts";
 import { changesBudget } from "./objects/budgets.ts";
 import type { AdObject, AdObjects } from "./objects/objects.ts";
@@ -11,7 +12,11 @@ import { refuse } from "./refusals.ts";
 import { readValues } from "./values.ts";
 
 const SUCCESS = { success: true };
-const MAX_BUDGET_CHANGES_PER_HOUR = 4;
+const BUDGET_CHANGE_LIMIT = {
+  maxChanges: 4,
+  windowMs: HOUR,
+  refusal: "budgetChangedTooOften",
+} as const;
 
 export interface ObjectWriter {
   create(kind: AdKind, account: AdAccount, call: Call): unknown;
@@ -22,6 +27,7 @@ export interface ObjectWriter {
 /** Creates, updates and deletes objects of any kind by the kind's definition. */
 export function createObjectWriter(context: SandboxContext, objects: AdObjects): ObjectWriter {
   const review = createReview(context, objects);
+  const budgetChangeLimit = createChangeLimit(context, BUDGET_CHANGE_LIMIT);
   return {
     create(kind, account, call) {
       const changes = readValues(kind.params, call.params, account.timezone_name);
@@ -45,9 +51,10 @@ export function createObjectWriter(context: SandboxContext, objects: AdObjects):
         changes,
         before: object,
       });
+      const isBudgetChange = object.kind === "adset" && changesBudget(object.values, changes);
+      if (isBudgetChange) budgetChangeLimit.check(object.id);
       if (isValidateOnly(call)) return SUCCESS;
-      if (object.kind === "adset" && changesBudget(object.values, changes))
-        countBudgetChange(context, object);
+      if (isBudgetChange) budgetChangeLimit.count(object.id);
       Object.assign(object.values, changes);
       object.updated = new Date();
       return SUCCESS;
@@ -80,12 +87,4 @@ function checkChangeable(
 
 function isValidateOnly({ params }: Call): boolean {
   return params.list("execution_options")?.includes("validate_only") ?? false;
-}
-
-function countBudgetChange({ schedule }: SandboxContext, object: AdObject): void {
-  if (object.budgetChanges >= MAX_BUDGET_CHANGES_PER_HOUR) throw refuse("budgetChangedTooOften");
-  object.budgetChanges += 1;
-  schedule(HOUR, () => {
-    object.budgetChanges -= 1;
-  });
 }

@@ -165,14 +165,6 @@ t.test("a campaign without a budget must specify whether its ad sets share their
   t.equal((await ads.post(`${AD_ACCOUNT_ID}/campaigns`, { ...form, daily_budget: "1000" })).status, 200);
 });
 
-t.test("validate_only checks a campaign without creating it", async (t) => {
-  const ads = await startAdPlatform(t);
-  const dry = { ...VALID_FORMS.campaigns, execution_options: '["validate_only"]' };
-  t.strictSame((await ads.post(`${AD_ACCOUNT_ID}/campaigns`, dry)).body, { success: true });
-  t.strictSame((await ads.get(`${AD_ACCOUNT_ID}/campaigns`)).body, { data: [] });
-  t.equal((await ads.post(`${AD_ACCOUNT_ID}/campaigns`, { ...dry, objective: "REACH" })).status, 400);
-});
-
 t.test("an update changes only the named fields", async (t) => {
   const ads = await startAdPlatform(t);
   const id = await ads.create("campaigns", { daily_budget: "1000" });

@@ -17,8 +17,6 @@ export interface AdObject {
   updated: Date;
   /** True while a new object is in review. */
   inProcess: boolean;
-  /** Budget changes in the last hour. */
-  budgetChanges: number;
 }
 
 /** The parameter that names an object's parent. */
@@ -50,7 +48,7 @@ export function createObjects(): AdObjects {
   return {
     add(kind, account, values) {
       const now = new Date();
-      const rest = { created: now, updated: now, inProcess: false, budgetChanges: 0 };
+      const rest = { created: now, updated: now, inProcess: false };
       const object = { id: newNodeId(), kind, account, values, ...rest };
       byId.set(object.id, object);
       return object;
