@@ -129,6 +129,37 @@ t.test("a campaign lists its ad sets and ads, an ad set its ads", async (t) => {
   );
 });
 
+t.test("every list of campaigns, ad sets and ads filters by name and by created_time", async (t) => {
+  const ads = await startAdPlatform(t);
+  const campaign_id = await ads.create("campaigns", { name: "match" });
+  const adset_id = await ads.create("adsets", { campaign_id, name: "match" });
+  const creative = JSON.stringify({ creative_id: await ads.create("adcreatives") });
+  const adId = await ads.create("ads", { adset_id, creative, name: "match" });
+  await ads.create("campaigns", { name: "other" });
+  await ads.create("adsets", { campaign_id, name: "other" });
+  await ads.create("ads", { adset_id, creative, name: "other" });
+  const now = Math.floor(Date.now() / 1000);
+  const lists = {
+    [CAMPAIGNS]: campaign_id,
+    [`${AD_ACCOUNT_ID}/adsets`]: adset_id,
+    [`${AD_ACCOUNT_ID}/ads`]: adId,
+    [`${campaign_id}/adsets`]: adset_id,
+    [`${campaign_id}/ads`]: adId,
+    [`${adset_id}/ads`]: adId,
+  };
+  for (const [path, id] of Object.entries(lists)) {
+    const count = async (operator: string, value: number) => {
+      const filtering = JSON.stringify([{ field: "created_time", operator, value }]);
+      return (await ads.get(path, { filtering })).body.data.length;
+    };
+    const filtering = JSON.stringify([{ field: "name", operator: "EQUAL", value: "match" }]);
+    t.strictSame((await ads.get(path, { filtering })).body.data, [{ id }], path);
+    t.equal(await count("GREATER_THAN", now - 600), 2, path);
+    t.equal(await count("LESS_THAN", now - 600), 0, path);
+    t.equal(await count("LESS_THAN", now + 600), 2, path);
+  }
+});
+
 t.test("an account's lists exclude objects of other accounts", async (t) => {
   const ads = await startAdPlatform(t);
   await ads.create("campaigns");
