@@ -37,6 +37,7 @@ export const count: Reader = ({ params, name }) => {
 export const flag: Reader = ({ params, name }) => params.flag(name);
 export const object: Reader = ({ params, name }) => params.object(name);
 export const list: Reader = ({ params, name }) => params.list(name);
+export const texts: Reader = ({ params, name }) => params.texts(name);
 
 export const time: Reader = ({ params, name, zone }) => {
   const value = params.text(name);

@@ -82,6 +82,13 @@ export class Params {
     throw invalidParameter(`Param ${name} must be an array.`);
   }
 
+  texts(name: string): string[] | undefined {
+    const values = this.list(name);
+    if (values?.some((value) => typeof value !== "string"))
+      throw invalidParameter(`Param ${name} must be an array of strings`);
+    return values as string[] | undefined;
+  }
+
   /** Reads a comma-separated list such as `fields`, or a JSON array. */
   words(name: string): string[] | undefined {
     const value = this.#values.get(name);

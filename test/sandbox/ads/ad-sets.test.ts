@@ -49,6 +49,15 @@ t.test('an ad set is read as written, with a numeric bid and "0" for the unset b
   });
 });
 
+t.test("an ad set has a destination type, which is any text", async (t) => {
+  const ads = await startAdPlatform(t);
+  const { id } = (await post(ads, { destination_type: "WHATSAPP" })).body;
+  const read = async () => (await ads.get(id, { fields: "destination_type" })).body;
+  t.strictSame(await read(), { id, destination_type: "WHATSAPP" });
+  await ads.post(id, { destination_type: "TELEPATHY" });
+  t.strictSame(await read(), { id, destination_type: "TELEPATHY" });
+});
+
 /** Shared by the refusal tests, which create nothing but campaigns. */
 const shared = startAdPlatform(t);
 

@@ -77,14 +77,7 @@ t.test("times are Unix seconds with date_format U", async (t) => {
 /** Shared by the refusal tests, which create nothing. */
 const shared = startAdPlatform(t);
 
-const WITHOUT: readonly (keyof typeof VALID_FORMS.campaigns)[] = [
-  "name",
-  "objective",
-  "special_ad_categories",
-  "status",
-];
-
-for (const name of WITHOUT)
+for (const name of ["name", "objective", "special_ad_categories"] as const)
   t.test(`a campaign without ${name} is refused`, async (t) => {
     const ads = await shared;
     const { [name]: _left, ...form } = VALID_FORMS.campaigns;
@@ -163,6 +156,27 @@ t.test("a campaign without a budget must specify whether its ad sets share their
   t.match(body.error, { code: 100, error_subcode: 4834011 });
   t.match(body.error, { error_user_title: String, error_user_msg: String });
   t.equal((await ads.post(`${AD_ACCOUNT_ID}/campaigns`, { ...form, daily_budget: "1000" })).status, 200);
+});
+
+t.test("a campaign created without status is ACTIVE", async (t) => {
+  const ads = await startAdPlatform(t);
+  const { status: _left, ...form } = VALID_FORMS.campaigns;
+  const { id } = (await ads.post(`${AD_ACCOUNT_ID}/campaigns`, form)).body;
+  t.strictSame((await ads.get(id, { fields: "status" })).body, { id, status: "ACTIVE" });
+});
+
+t.test("a campaign has the countries of its special category", async (t) => {
+  const ads = await startAdPlatform(t);
+  const id = await ads.create("campaigns", { special_ad_category_country: '["BR","Atlantis"]' });
+  const read = async () => (await ads.get(id, { fields: "special_ad_category_country" })).body;
+  t.strictSame(await read(), { id, special_ad_category_country: ["BR", "Atlantis"] }, "any text is accepted");
+  await ads.post(id, { special_ad_category_country: '["US"]' });
+  t.strictSame(await read(), { id, special_ad_category_country: ["US"] });
+  for (const special_ad_category_country of ["BR", "[1]", '{"a":"BR"}'])
+    t.match((await ads.post(id, { special_ad_category_country })).body.error, {
+      code: 100,
+      message: /special_ad_category_country must be an array/,
+    });
 });
 
 t.test("an update changes only the named fields", async (t) => {

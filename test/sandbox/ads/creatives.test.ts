@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import t from "tap";
+import { CALLS_TO_ACTION } from "../../../src/sandbox/ads/enumerations.ts";
 import {
   AD_ACCOUNT_ID,
   type AdPlatform,
@@ -166,6 +167,19 @@ for (const [what, spec] of Object.entries(ODD))
     t.equal(status, 400);
     t.match(body.error, { code: 100 });
   });
+
+t.test("a creative accepts the platform's 102 calls to action", async (t) => {
+  const ads = await startAdPlatform(t);
+  t.equal(new Set(CALLS_TO_ACTION).size, 102);
+  for (const type of ["ADD_TO_CART", "BUY_TICKETS", "GET_A_QUOTE", "WOODHENGE_SUPPORT", "NO_BUTTON"]) {
+    const { body } = await postCreative(ads, {
+      page_id: PAGE,
+      link_data: { ...LINK, call_to_action: { type } },
+    });
+    const shown = (await ads.get(body.id, { fields: "call_to_action_type" })).body;
+    t.equal(shown.call_to_action_type, type);
+  }
+});
 
 t.test("a creative requires a story that is a JSON object", async (t) => {
   const ads = await startAdPlatform(t);

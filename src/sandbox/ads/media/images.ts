@@ -2,7 +2,6 @@ import { createHash } from "node:crypto";
 import type { AdAccount } from "../../built-in-assets.ts";
 import type { Call } from "../../wire/call.ts";
 import { checkFields, project } from "../../wire/fields.ts";
-import { invalidParameter } from "../../wire/graph-error.ts";
 import { toListPage } from "../../wire/list-page.ts";
 import type { AdObject, AdObjects } from "../objects/objects.ts";
 import { refuse } from "../refusals.ts";
@@ -53,10 +52,10 @@ const FIELDS = ["account_id", "hash", "name", "url", "url_128", "width", "height
 export function listImages(objects: AdObjects, account: AdAccount, call: Call): unknown {
   const fields = call.params.words("fields");
   checkFields(fields, "AdImage", FIELDS);
-  const hashes = call.params.list("hashes");
-  if (hashes?.some((hash) => typeof hash !== "string"))
-    throw invalidParameter("Param hashes must be an array of strings");
-  const images = objects.list(account, "image").filter(({ values }) => hashes?.includes(values.hash) ?? true);
+  const hashes = call.params.texts("hashes");
+  const images = objects
+    .list(account, "image")
+    .filter(({ values }) => hashes?.includes(String(values.hash)) ?? true);
   const show = ({ values }: AdObject) =>
     project(
       { ...values, id: `${account.id}:${values.hash}`, account_id: account.id, status: "ACTIVE" },

@@ -55,6 +55,7 @@ export const adSet: AdKind = {
     lifetime_budget: amount,
     billing_event: oneOf(BILLING_EVENTS),
     optimization_goal: oneOf(OPTIMIZATION_GOALS),
+    destination_type: text,
     bid_amount: count,
     bid_strategy: oneOf(BID_STRATEGIES),
     start_time: time,

@@ -9,7 +9,7 @@ import {
 } from "../enumerations.ts";
 import { isThrottled } from "../magic-values.ts";
 import { refuse } from "../refusals.ts";
-import { amount, flag, listOf, oneOf, text, time } from "../values.ts";
+import { amount, flag, listOf, oneOf, text, texts, time } from "../values.ts";
 import { type AdKind, DELIVERY_FIELDS, type Rule, requireActiveOrPaused } from "./ad-kind.ts";
 import { hasBudget, rejectTwoBudgets, requireMinimumBudget } from "./budgets.ts";
 
@@ -55,6 +55,7 @@ export const campaign: AdKind = {
     objective: oneOf(OBJECTIVES),
     status: oneOf(STATUSES),
     special_ad_categories: listOf(SPECIAL_AD_CATEGORIES),
+    special_ad_category_country: texts,
     buying_type: oneOf(BUYING_TYPES),
     daily_budget: amount,
     lifetime_budget: amount,
@@ -64,9 +65,9 @@ export const campaign: AdKind = {
     start_time: time,
     stop_time: time,
   },
-  required: ["name", "objective", "special_ad_categories", "status"],
+  required: ["name", "objective", "special_ad_categories"],
   immutable: ["buying_type"],
-  defaults: { buying_type: "AUCTION" },
+  defaults: { status: "ACTIVE", buying_type: "AUCTION" },
   rules: [
     rejectThrottled,
     requireActiveOrPaused,
