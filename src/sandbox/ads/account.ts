@@ -5,6 +5,7 @@ import type { NodeKind } from "../node-kind.ts";
 import type { Call } from "../wire/call.ts";
 import { checkFields, project } from "../wire/fields.ts";
 import { deadToken, noSuchObject } from "../wire/graph-error.ts";
+import { spendCapOf } from "./spend-cap.ts";
 
 /** Returns the digits of `act_1`; empty for any other node. */
 const digitsOf = (node: string) => /^act_(\d+)$/.exec(node)?.[1] ?? "";
@@ -37,7 +38,7 @@ export const withDeadTokens = (edges: NodeKind["edges"]): NodeKind["edges"] =>
     }),
   );
 
-export const ACCOUNT_FIELDS = [
+const ACCOUNT_FIELDS = [
   "account_id",
   "account_status",
   "amount_spent",
@@ -46,23 +47,29 @@ export const ACCOUNT_FIELDS = [
   "currency",
   "disable_reason",
   "name",
+  "spend_cap",
   "timezone_name",
 ];
 
 /** Renders an account; `business` requires the business_management permission. */
-export const toAccountNode = ({ id, business, ...rest }: AdAccount, { scopes }: Grant) => ({
-  ...rest,
-  id: `act_${id}`,
-  account_id: id,
-  amount_spent: "0",
-  disable_reason: rest.account_status === 2 ? 1 : 0,
-  business: scopes.includes("business_management") ? business : undefined,
-});
+function toAccountNode(context: SandboxContext, account: AdAccount, { scopes }: Grant) {
+  const { id, business, ...rest } = account;
+  return {
+    ...rest,
+    id: `act_${id}`,
+    account_id: id,
+    amount_spent: "0",
+    spend_cap: spendCapOf(context, account),
+    disable_reason: rest.account_status === 2 ? 1 : 0,
+    business: scopes.includes("business_management") ? business : undefined,
+  };
+}
 
-export function showAccount(call: Call): unknown {
-  const fields = call.params.words("fields");
+/** Returns a function that renders accounts with the fields that the call requests. */
+export function accountView(context: SandboxContext, { params, grant }: Call) {
+  const fields = params.words("fields");
   checkFields(fields, "AdAccount", ACCOUNT_FIELDS);
-  return project(toAccountNode(accountOf(call), call.grant), fields, ["account_id"]);
+  return (account: AdAccount) => project(toAccountNode(context, account, grant), fields, ["account_id"]);
 }
 
 /** Edges that manage the app's subscription to an account's changes. */

@@ -2,7 +2,7 @@ import type { SandboxContext } from "../context.ts";
 import type { NodeKind } from "../node-kind.ts";
 import type { Call } from "../wire/call.ts";
 import { noSuchObject } from "../wire/graph-error.ts";
-import { accountNodes, accountOf, showAccount, subscriptionEdges, withDeadTokens } from "./account.ts";
+import { accountNodes, accountOf, accountView, subscriptionEdges, withDeadTokens } from "./account.ts";
 import { type Edges, insightsEdge, readEdge, writeEdge } from "./edges.ts";
 import { createInsights } from "./insights/insights.ts";
 import type { InsightsTarget } from "./insights/query.ts";
@@ -15,6 +15,7 @@ import { campaign } from "./objects/campaign.ts";
 import { creative } from "./objects/creative.ts";
 import { type AdObject, createObjects, type ObjectKind } from "./objects/objects.ts";
 import { createObjectReader } from "./read.ts";
+import { accountUpdater } from "./spend-cap.ts";
 import { createObjectWriter } from "./write.ts";
 
 /** Kinds that are created in an account, by the name of their edge. */
@@ -27,6 +28,7 @@ export function adKinds(context: SandboxContext): NodeKind[] {
   const writer = createObjectWriter(context, objects);
   const insights = createInsights(context, objects);
   const register = registerVideo(context, objects);
+  const updateAccount = accountUpdater(context);
 
   const objectOf = ({ method, node }: Pick<Call, "method" | "node">): AdObject => {
     const object = objects.find(node);
@@ -73,7 +75,8 @@ export function adKinds(context: SandboxContext): NodeKind[] {
     {
       ...accountNodes,
       edges: withDeadTokens({
-        GET: readEdge(showAccount),
+        GET: readEdge((call) => accountView(context, call)(accountOf(call))),
+        POST: writeEdge((call) => updateAccount(accountOf(call), call)),
         ...Object.fromEntries(creatableEdges),
         ...media,
         ...insightsEdges((call) => ({ account: accountOf(call) })),

@@ -160,6 +160,12 @@ const REFUSALS = {
     title: "Budget Changed Too Often",
     message: "You can change the budget of an ad set 4 times an hour. Wait an hour.",
   },
+  spendCapChangedTooOften: {
+    code: 17,
+    subcode: 1885172,
+    title: "Spending Limit Changed Too Often",
+    message: "You can change the spending limit of an ad account 10 times a day. Wait a day.",
+  },
   tooMuchData: {
     subcode: 1487534,
     title: "Too Much Data",

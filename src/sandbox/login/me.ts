@@ -31,7 +31,7 @@ export const meEdges = (context: SandboxContext): Record<string, Edge> => ({
       return { success: true };
     },
   },
-  "GET adaccounts": myAdAccounts,
+  "GET adaccounts": myAdAccounts(context),
   "GET accounts": myPages(context),
   "POST messages": meMessages(context),
 });

@@ -1,7 +1,5 @@
+import { minorUnitsPerMajor } from "../currencies.ts";
 import type { Totals } from "./totals.ts";
-
-/** Currencies without a minor unit. */
-const ZERO_DECIMAL_CURRENCIES = ["CLP", "JPY", "KRW", "PYG", "VND"];
 
 export interface Measure extends Totals {
   currency: string;
@@ -9,8 +7,7 @@ export interface Measure extends Totals {
   windows: readonly string[];
 }
 
-const spendInMajorUnits = ({ spend, currency }: Measure) =>
-  ZERO_DECIMAL_CURRENCIES.includes(currency) ? spend : spend / 100;
+const spendInMajorUnits = ({ spend, currency }: Measure) => spend / minorUnitsPerMajor(currency);
 
 const ratio = (part: number, whole: number) => (whole === 0 ? undefined : (part / whole).toFixed(6));
 
@@ -26,8 +23,7 @@ export const METRICS: Readonly<Record<string, (measure: Measure) => unknown>> = 
   clicks: ({ clicks }) => String(clicks),
   unique_clicks: ({ clicks }) => String(clicks),
   inline_link_clicks: ({ linkClicks }) => String(linkClicks),
-  spend: (measure) =>
-    spendInMajorUnits(measure).toFixed(ZERO_DECIMAL_CURRENCIES.includes(measure.currency) ? 0 : 2),
+  spend: (measure) => spendInMajorUnits(measure).toFixed(minorUnitsPerMajor(measure.currency) === 1 ? 0 : 2),
   frequency: ({ impressions, reach }) => ratio(impressions, reach),
   ctr: ({ clicks, impressions }) => ratio(clicks * 100, impressions),
   unique_ctr: ({ clicks, reach }) => ratio(clicks * 100, reach),
