@@ -15,6 +15,8 @@ export interface AdAccount {
   account_status: number;
   currency: string;
   timezone_name: string;
+  /** The hash of the image that the account's library has from the start. */
+  imageHash: string;
   /** Absent for a personal account. */
   business?: { id: string; name: string };
   business_name?: string;
@@ -27,6 +29,7 @@ const businessAccount = (id: string, name: string, rest: Partial<AdAccount> = {}
   ...demoAccount,
   id,
   name,
+  imageHash: `abcdef0123456789${id}`,
   business: BUSINESS,
   ...rest,
 });

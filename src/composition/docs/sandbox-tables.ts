@@ -22,7 +22,10 @@ function describeNumber({ verified_name, pin, code_verification_status }: PhoneN
 }
 
 const assetRows = (): string[][] => [
-  ...AD_ACCOUNTS.map(({ id, name, currency }) => [code(`act_${id}`), `ad account ${name} (${currency})`]),
+  ...AD_ACCOUNTS.map(({ id, name, currency, imageHash }) => [
+    code(`act_${id}`),
+    `ad account ${name} (${currency}), image ${code(imageHash)}`,
+  ]),
   ...WABAS.flatMap(({ id, name, numbers }) => [
     [code(id), `chat business ${name}`],
     ...numbers.map((number) => [code(number.id), describeNumber(number)]),

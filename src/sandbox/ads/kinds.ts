@@ -6,7 +6,7 @@ import { accountNodes, accountOf, accountView, subscriptionEdges, withDeadTokens
 import { type Edges, insightsEdge, readEdge, writeEdge } from "./edges.ts";
 import { createInsights } from "./insights/insights.ts";
 import type { InsightsTarget } from "./insights/query.ts";
-import { listImages, uploadImage } from "./media/images.ts";
+import { addBuiltInImages, listImages, uploadImage } from "./media/images.ts";
 import { registerVideo, showVideo } from "./media/videos.ts";
 import { ad } from "./objects/ad.ts";
 import type { AdKind } from "./objects/ad-kind.ts";
@@ -24,6 +24,7 @@ const CREATABLE_KINDS = { campaigns: campaign, adsets: adSet, ads: ad, adcreativ
 /** Nodes of ad accounts and the objects in them. */
 export function adKinds(context: SandboxContext): NodeKind[] {
   const objects = createObjects();
+  addBuiltInImages(objects);
   const reader = createObjectReader(objects);
   const writer = createObjectWriter(context, objects);
   const insights = createInsights(context, objects);

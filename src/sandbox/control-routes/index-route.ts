@@ -19,7 +19,11 @@ export function indexRoutes(routes: readonly ControlRoute[], settings: SandboxSe
       endpoints: routes.map(({ method, path, summary }) => ({ endpoint: `${method} ${path}`, summary })),
       faults: Object.entries(FAULT_EFFECTS).map(([kind, effect]) => ({ kind, effect })),
       magic_values: MAGIC_VALUES,
-      ad_accounts: AD_ACCOUNTS.map(({ id, name }) => ({ id: `act_${id}`, name })),
+      ad_accounts: AD_ACCOUNTS.map(({ id, name, imageHash }) => ({
+        id: `act_${id}`,
+        name,
+        image_hash: imageHash,
+      })),
       chat_businesses: WABAS.map(({ id, name, numbers }) => ({
         id,
         name,

@@ -27,15 +27,6 @@ const upload = async (ads: AdPlatform, bytes: Buffer, form: Record<string, strin
 const postCreative = (ads: AdPlatform, spec: unknown, form: Record<string, string> = {}) =>
   ads.post(`${AD_ACCOUNT_ID}/adcreatives`, { object_story_spec: JSON.stringify(spec), ...form });
 
-async function readyVideo(ads: AdPlatform): Promise<string> {
-  const { body } = await ads.post(`${AD_ACCOUNT_ID}/advideos`, { file_url: "https://cdn.example/film.mp4" });
-  await until("the video is ready", async () => {
-    const { status } = (await ads.get(body.id, { fields: "status" })).body;
-    return status.video_status === "ready";
-  });
-  return body.id;
-}
-
 t.test("an image as base64 is answered under `bytes`, with the hash of its bytes and its size", async (t) => {
   const ads = await startAdPlatform(t);
   const hash = createHash("md5").update(PNG).digest("hex");
@@ -121,22 +112,6 @@ t.test("a creative for a link includes fields derived from its story", async (t)
   });
   t.match(effective_object_story_id, new RegExp(`^${PAGE}_\\d+$`));
   t.match(thumbnail_url, /^https:/);
-});
-
-t.test("a creative for a video includes the video", async (t) => {
-  const ads = await startAdPlatform(t);
-  const video_id = await readyVideo(ads);
-  const spec = { page_id: PAGE, video_data: { video_id, image_url: "https://cdn.example/film.jpg" } };
-  const { id } = (await postCreative(ads, spec)).body;
-  t.strictSame((await ads.get(id, { fields: "video_id,image_url,name" })).body, {
-    id,
-    video_id,
-    image_url: "https://cdn.example/film.jpg",
-  });
-  t.match((await postCreative(ads, { page_id: PAGE, video_data: { video_id } })).body.error, {
-    code: 100,
-    error_user_title: /Thumbnail/,
-  });
 });
 
 const ODD: Record<string, unknown> = {

@@ -22,7 +22,10 @@ t.test("GET /_sandbox lists the endpoints, faults, assets and tokens", async (t)
     index.body.faults,
     Object.entries(FAULT_EFFECTS).map(([kind, effect]) => ({ kind, effect })),
   );
-  t.match(index.body.ad_accounts[0], { id: `act_${AD_ACCOUNTS[0]?.id}` });
+  t.match(index.body.ad_accounts[0], {
+    id: `act_${AD_ACCOUNTS[0]?.id}`,
+    image_hash: AD_ACCOUNTS[0]?.imageHash,
+  });
   t.match(index.body.pages, PAGES);
   t.same(
     index.body.tokens.map(({ token }: { token: string }) => token),

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import type { AdAccount } from "../../built-in-assets.ts";
+import { AD_ACCOUNTS, type AdAccount } from "../../built-in-assets.ts";
 import type { Call } from "../../wire/call.ts";
 import { checkFields, project } from "../../wire/fields.ts";
 import { toListPage } from "../../wire/list-page.ts";
@@ -45,6 +45,14 @@ const imageUrls = (hash: string) => {
     url_256_width: "256",
   };
 };
+
+/** Gives every account one image, so that a creative can be made without an upload. */
+export function addBuiltInImages(objects: AdObjects): void {
+  for (const account of AD_ACCOUNTS) {
+    const { imageHash: hash } = account;
+    objects.add("image", account, { hash, name: "built-in", width: 1200, height: 628, ...imageUrls(hash) });
+  }
+}
 
 const FIELDS = ["account_id", "hash", "name", "url", "url_128", "width", "height", "status"];
 

@@ -4,25 +4,13 @@ import { CALLS_TO_ACTION, CREATIVE_STATUSES } from "../enumerations.ts";
 import { refuse } from "../refusals.ts";
 import { list, object, oneOf, text, type Values } from "../values.ts";
 import type { AdKind, Rule } from "./ad-kind.ts";
-
-const CONTENT_KINDS = ["link_data", "video_data", "photo_data", "text_data", "template_data"];
+import { storyOf } from "./story.ts";
 
 /** Required field per kind of content. */
 const REQUIRED_CONTENT_FIELDS: Readonly<Record<string, string>> = {
   link_data: "link",
   video_data: "video_id",
 };
-
-/** Returns the page and the content of a post; undefined unless it has exactly one content. */
-function storyOf(values: Values): { page: string; kind: string; content: Values } | undefined {
-  const spec = (values.object_story_spec ?? {}) as Values;
-  const [kind = "", ...more] = CONTENT_KINDS.filter((name) => spec[name] !== undefined);
-  const content = spec[kind] as Values | null | undefined;
-  const page = plainText(spec.page_id ?? "");
-  if (!/^\d+$/.test(page) || typeof content !== "object" || content === null || more.length > 0)
-    return undefined;
-  return { page, kind, content };
-}
 
 const requireStory: Rule = ({ values }) => {
   const story = storyOf(values);
@@ -32,20 +20,30 @@ const requireStory: Rule = ({ values }) => {
     : refuse("oddStory");
 };
 
-const requireImage: Rule = ({ objects, account, values }) => {
-  const hash = storyOf(values)?.content.image_hash;
-  return hash === undefined || objects.list(account, "image").some((image) => image.values.hash === hash)
+const partsOf = (values: Values) => storyOf(values)?.parts ?? [];
+
+const requireImages: Rule = ({ objects, account, values }) => {
+  const known = new Set(objects.list(account, "image").map((image) => image.values.hash));
+  return partsOf(values).every(({ image_hash }) => image_hash === undefined || known.has(image_hash))
     ? undefined
     : refuse("noImage");
 };
 
-const requireReadyVideo: Rule = ({ objects, account, values, before }) => {
+const requireReadyVideos: Rule = ({ objects, account, values }) => {
+  const videos = partsOf(values)
+    .filter(({ video_id }) => video_id !== undefined)
+    .map(({ video_id }) => objects.findIn(account, "video", plainText(video_id)));
+  if (videos.includes(undefined)) return refuse("noVideo");
+  return videos.every((video) => video?.values.video_status === "ready")
+    ? undefined
+    : refuse("videoNotReady");
+};
+
+const requireThumbnail: Rule = ({ values }) => {
   const { kind, content = {} } = storyOf(values) ?? {};
-  if (kind !== "video_data" || before) return undefined;
-  const video = objects.findIn(account, "video", plainText(content.video_id));
-  if (!video) return refuse("noVideo");
-  if (video.values.video_status !== "ready") return refuse("videoNotReady");
-  return (content.image_hash ?? content.image_url) ? undefined : refuse("noThumbnail");
+  return kind !== "video_data" || (content.image_hash ?? content.image_url)
+    ? undefined
+    : refuse("noThumbnail");
 };
 
 const callToActionTypeOf = (values: Values) =>
@@ -78,7 +76,7 @@ export const creative: AdKind = {
   required: ["object_story_spec"],
   immutable: ["object_story_spec", "degrees_of_freedom_spec"],
   defaults: { status: "ACTIVE" },
-  rules: [requireStory, requireImage, requireReadyVideo, requireKnownCallToAction],
+  rules: [requireStory, requireImages, requireReadyVideos, requireThumbnail, requireKnownCallToAction],
   computedFields: {
     // Set only on a creative made from an existing post, which the sandbox does not support.
     object_story_id: () => undefined,
