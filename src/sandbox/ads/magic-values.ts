@@ -7,6 +7,10 @@ export const AD_MAGIC_VALUES = [
     effect: "is disapproved in review; the result arrives as a webhook",
   },
   {
+    value: "an ad named `fatigue...`",
+    effect: "has creative fatigue after its review; a webhook reports it",
+  },
+  {
     value: "an object named `no delivery...`",
     effect: "has no insights; the objects in it have none either",
   },
@@ -24,6 +28,7 @@ export const AD_MAGIC_VALUES = [
 
 export const isThrottled = (name: string): boolean => name === "throttle me";
 export const isDisapproved = (name: string): boolean => name.startsWith("disapprove");
+export const isFatigued = (name: string): boolean => name.startsWith("fatigue");
 export const isUndelivered = (name: string): boolean => name.startsWith("no delivery");
 export const failsReports = (name: string): boolean => name.includes("fail report");
 export const skipsReports = (name: string): boolean => name.includes("skip report");

@@ -182,6 +182,30 @@ t.test(
   },
 );
 
+t.test("an ad whose name starts with `fatigue` has creative fatigue, reported by a webhook", async (t) => {
+  const service = await startWebhookReceiver(t);
+  const ads = await startAdPlatform(t, { settings: { PUBLIC_URL: service.url } });
+  const { adset_id, creative } = await makeAdParents(ads);
+  const id = await ads.create("ads", { adset_id, creative, name: "fatigue of this" });
+  const changes = () => service.received.flatMap(({ body }) => body.entry[0].changes);
+  await until("the fatigue is reported", () => changes().some(({ field }) => field === "creative_fatigue"));
+  t.strictSame(
+    changes().filter(({ field }) => field === "creative_fatigue"),
+    [
+      {
+        field: "creative_fatigue",
+        value: {
+          ad_account_id: "1600000000000101",
+          adgroup_id: id,
+          creative_fatigue_level: "HIGH",
+          creative_fatigue_message:
+            "Your audience has seen this creative too many times. Use a new creative.",
+        },
+      },
+    ],
+  );
+});
+
 t.test("an object in place of a creative's id or a country does not cause a failure", async (t) => {
   const ads = await startAdPlatform(t);
   const odd = { toString: 1 };
