@@ -141,6 +141,12 @@ export const tooManyAttempts = ({ rule, wait }: LimitedAttempts): ApiError => {
   );
 };
 
+export const idempotencyInProgress = () =>
+  new ApiError("idempotency_in_progress", "A request with this Idempotency-Key is still in progress");
+
+export const idempotencyKeyReused = () =>
+  new ApiError("idempotency_key_reused", "This Idempotency-Key was already used with a different body");
+
 /** The Retry-After header for a wait in milliseconds: whole seconds, at least one. */
 export const retryAfter = (wait: number): { "Retry-After": string } => ({
   "Retry-After": String(Math.max(1, Math.ceil(wait / SECOND))),

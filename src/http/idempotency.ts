@@ -6,7 +6,7 @@ import { uuidOf } from "../runtime/ids.ts";
 import { canonicalJson } from "../runtime/json/canonical-json.ts";
 import { stringifyJson } from "../runtime/json/json.ts";
 import { type SecretBox, sealedContext } from "../security/secret-box.ts";
-import { ApiError, invalidField } from "./api-error.ts";
+import { idempotencyInProgress, idempotencyKeyReused, invalidField } from "./api-error.ts";
 import { type Operation, ReplayedReply, type StoredReply } from "./operation.ts";
 import { type Route, statusOf } from "./route.ts";
 
@@ -68,12 +68,12 @@ export function createIdempotency(box: SecretBox): Idempotency {
 }
 
 function throwInProgress(): never {
-  throw new ApiError("idempotency_in_progress", "A request with this Idempotency-Key is still in progress");
+  throw idempotencyInProgress();
 }
 
 function requireSameFingerprint<K extends { fingerprint: string }>({ fingerprint }: Operation, known: K): K {
   if (known.fingerprint === fingerprint) return known;
-  throw new ApiError("idempotency_key_reused", "This Idempotency-Key was already used with a different body");
+  throw idempotencyKeyReused();
 }
 
 const toReplayedReply = (route: Route, value: unknown): ReplayedReply =>
@@ -100,6 +100,7 @@ async function operationOf({ route, box, key, caller, body }: OperationInput): P
     id,
     fingerprint: await fingerprintOf(body),
     seal: (reply) => box.seal(JSON.stringify(toStoredReply(route, reply)), sealingContext),
+    replayOf: (reply) => new ReplayedReply(toStoredReply(route, reply)),
     replay(stored) {
       const { reply_sealed } = requireSameFingerprint(operation, stored);
       return new ReplayedReply(JSON.parse(box.open(reply_sealed, sealingContext)));

@@ -1,4 +1,7 @@
-/** An operation identified by an Idempotency-Key. The handler commits its row together with its work. */
+/**
+ * An operation identified by an Idempotency-Key. The handler commits its row together with its work, or before it when
+ * the work is a platform call.
+ */
 export interface Operation {
   /** Id of its row, derived from client, route and key. */
   id: string;
@@ -6,6 +9,8 @@ export interface Operation {
   fingerprint: string;
   /** Encrypts the reply for storage. */
   seal(reply: unknown): string;
+  /** Marks a reply to a repeated request. */
+  replayOf(reply: unknown): ReplayedReply;
   /** Returns the stored reply; throws a 422 when it was stored for a different body. */
   replay(stored: StoredOperation): ReplayedReply;
 }

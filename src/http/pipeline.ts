@@ -93,7 +93,8 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
       },
       operation: undefined,
     } as HandlerContext;
-    return key === undefined ? route.handle(context) : parts.idempotency(route, context, key);
+    const isKeyed = key !== undefined && !route.ignoresKey?.(query);
+    return isKeyed ? parts.idempotency(route, context, key) : route.handle(context);
   }
 
   const recorder = {

@@ -125,6 +125,8 @@ interface RouteDefinition<A, P, Q, B, R> {
    * work.
    */
   idempotent?: true;
+  /** Requests for which an Idempotency-Key is ignored: they change nothing. */
+  ignoresKey?(query: Q extends TSchema ? Static<Q> : Record<string, never>): boolean;
   /** A repetition has no further effect, so a request whose outcome is unknown is answered with 503. */
   repeatable?: true;
   params?: P;
@@ -152,10 +154,11 @@ export interface Route
       TSchema | RawBody | StreamBody,
       TSchema | MediaReply | StreamReply
     >,
-    "handle" | "location" | "otherwise"
+    "handle" | "location" | "otherwise" | "ignoresKey"
   > {
   handle(context: RequestContext<Access, TObject, TObject, TSchema | RawBody>): unknown;
   location?(reply: unknown): string;
+  ignoresKey?(query: unknown): boolean;
   otherwise?: Omit<Alternative<unknown>, "example"> & { example?: object };
   /** The section of the documentation; set by withTag. */
   tag?: string;

@@ -42,6 +42,11 @@ export const PROBE_LEASE_MS = 30 * SECOND;
 /** A request waits this long for Postgres. Callers repeat it after 503, or after 504 with the same Idempotency-Key. */
 export const REQUEST_DATABASE_TIMEOUT_MS = 5 * SECOND;
 
+/** A platform call on behalf of an API request, retries included. The read after a write has its own. */
+export const PLATFORM_CALL_DEADLINE_MS = 20 * SECOND;
+/** The lease of an operation with an Idempotency-Key: longer than the platform call and the read after it. */
+export const OPERATION_LEASE_MS = 1 * MINUTE;
+
 // Messages.
 /** A message that could not be sent within this time fails. */
 export const SEND_TTL_MS = 1 * DAY;

@@ -31,6 +31,11 @@ const ORDERS: [string, ...number[]][] = [
     d.MAX_LEASE_MS,
   ],
   [
+    "the lease of an operation outlasts the platform call, the read after it and the write of its outcome",
+    2 * d.PLATFORM_CALL_DEADLINE_MS + d.REQUEST_DATABASE_TIMEOUT_MS,
+    d.OPERATION_LEASE_MS,
+  ],
+  [
     "a probe's lease outlasts its delivery",
     d.LEAD_FETCH_TIMEOUT_MS + d.DELIVERY_DEADLINE_MS,
     d.PROBE_LEASE_MS,

@@ -206,6 +206,18 @@ t.test("idempotency keys are deleted after a day", async (t) => {
   t.equal((await db.query("select 1 from idempotency_keys")).length, 1);
 });
 
+t.test("claimed operations are deleted after a day", async (t) => {
+  const { db, clientId } = await open(t);
+  await db.query(
+    `insert into claimed_operations (id, client_id, fingerprint, state, claim_id, leased_until, created_at)
+    select gen_random_uuid(), $1, gen_random_uuid(), 'ambiguous', gen_random_uuid(), now(), now() - age
+    from unnest('{23 hours 59 minutes, 24 hours 1 minute}'::interval[]) as age`,
+    [clientId],
+  );
+  t.match(await applyRetention(RETENTION, db), { claimed_operations_deleted: 1 });
+  t.equal((await db.query("select 1 from claimed_operations")).length, 1);
+});
+
 t.test("a lock timeout in one step does not stop the other steps", async (t) => {
   const { db, config } = await open(t);
   await applyRetention(RETENTION, db, NOON);

@@ -4,6 +4,7 @@ import { DAY } from "../../src/runtime/durations.ts";
 import type { Database } from "../../src/store/database/database.ts";
 import { dropPartitions } from "../../src/store/database/partitions.ts";
 import { deleteOldFingerprints } from "../../src/store/events/insert-events.ts";
+import { deleteExpiredOperations } from "../../src/store/tenants/claimed-operations.ts";
 import { deleteExpiredIdempotencyKeys } from "../../src/store/tenants/idempotency-keys.ts";
 import { deleteOldSessions } from "../../src/store/tenants/sessions.ts";
 import {
@@ -27,6 +28,7 @@ export async function applyRetention(settings: RetentionSettings, db: Database, 
       deleteInBatches((limit) => deleteOldFingerprints(db, FINGERPRINT_RETENTION_MS, limit)),
     sessions_deleted: () => deleteInBatches((limit) => deleteOldSessions(db, KNOWN_NETWORK_MS, limit)),
     idempotency_keys_deleted: () => deleteInBatches((limit) => deleteExpiredIdempotencyKeys(db, limit)),
+    claimed_operations_deleted: () => deleteInBatches((limit) => deleteExpiredOperations(db, limit)),
   });
 }
 

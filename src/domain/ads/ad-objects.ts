@@ -18,26 +18,16 @@ interface ObjectRef {
   id: string;
 }
 
-interface NewObject {
+interface ObjectFields {
   kind: AdObjectKind;
   fields: Fields;
-}
-
-export async function createAdObject(
-  parts: AdObjectParts,
-  account: AdAccountAccess,
-  { kind, fields }: NewObject,
-): Promise<Fields> {
-  const { objects } = parts.platforms.ads;
-  const created = await callForAccount(parts, account, () => objects.create(account.access, kind, fields));
-  return readAgain(parts, account, { kind, written: created });
 }
 
 /** Edits the given fields. Without any, the object is only read. */
 export async function editAdObject(
   parts: AdObjectParts,
   account: AdAccountAccess,
-  { kind, id, fields }: ObjectRef & NewObject,
+  { kind, id, fields }: ObjectRef & ObjectFields,
 ): Promise<Fields> {
   if (Object.keys(fields).length === 0) return readAdObject(parts, account, { kind, id });
   const { objects } = parts.platforms.ads;
@@ -51,7 +41,7 @@ export async function editAdObject(
 export const validateAdObject = (
   parts: AdObjectParts,
   account: AdAccountAccess,
-  { kind, id, fields }: NewObject & { id?: string | undefined },
+  { kind, id, fields }: ObjectFields & { id?: string | undefined },
 ): Promise<void> =>
   callForAccount(parts, account, () =>
     parts.platforms.ads.objects.validate(account.access, kind, { id, fields }),
@@ -78,7 +68,7 @@ export const listAdObjects = (
   callForAccount(parts, account, () => parts.platforms.ads.objects.list(account.access, kind, request));
 
 /** Reads an object after a write. If that fails, returns what was written, because the write has succeeded. */
-async function readAgain(
+export async function readAgain(
   parts: AdObjectParts,
   account: AdAccountAccess,
   { kind, written }: { kind: AdObjectKind; written: AdObject },

@@ -1,3 +1,5 @@
+import { SECOND } from "../../runtime/durations.ts";
+import { canonicalJson } from "../../runtime/json/canonical-json.ts";
 import type { Fields } from "../client/body.ts";
 import { asObject, omitNullish, textOf } from "../client/json-values.ts";
 
@@ -6,6 +8,15 @@ export type AdObjectKind = "campaigns" | "adsets" | "ads" | "adcreatives";
 
 /** An ad object as the API shows it. */
 export type AdObject = Fields & { id: string };
+
+/** A create without an answer: what it sent, and when. */
+export interface UnansweredCreate {
+  fields: Fields;
+  since: Date;
+}
+
+/** `unclear`: the object could be the one, but nothing proves it. */
+export type Recognition = "same" | "different" | "unclear";
 
 interface ObjectKind {
   /** Fields requested on every read. */
@@ -16,6 +27,8 @@ interface ObjectKind {
   parents: readonly string[];
   /** Ids of other objects in the fields of a write. They must belong to the same account. */
   references(fields: Fields): unknown[];
+  /** Decides whether a listed object is the one that an unanswered create may have made. */
+  recognize(row: Fields, created: UnansweredCreate): Recognition;
   /** Adds the fields the platform requires on create. */
   withDefaults(fields: Fields): Fields;
   /** Converts a platform row to the types of the API specification. */
@@ -37,6 +50,7 @@ export const OBJECT_KINDS: Readonly<Record<AdObjectKind, ObjectKind>> = {
     ownField: "objective",
     parents: [],
     references: () => [],
+    recognize: recognizeByTime,
     withDefaults: (fields) => ({
       special_ad_categories: [],
       ...budgetSharing(fields),
@@ -51,6 +65,7 @@ export const OBJECT_KINDS: Readonly<Record<AdObjectKind, ObjectKind>> = {
     ownField: "billing_event",
     parents: ["campaign_id"],
     references: ({ campaign_id }) => [campaign_id],
+    recognize: recognizeByTime,
     withDefaults: withPausedStatus,
     normalize: withTexts,
   },
@@ -61,6 +76,7 @@ export const OBJECT_KINDS: Readonly<Record<AdObjectKind, ObjectKind>> = {
     ownField: "adset_id",
     parents: ["adset_id", "campaign_id"],
     references: ({ adset_id, creative }) => [adset_id, asObject(creative).creative_id],
+    recognize: recognizeByTime,
     withDefaults: withPausedStatus,
     normalize: ({ creative, ...row }) =>
       withTexts({ ...row, creative: creative === undefined ? undefined : toCreativeRef(creative) }),
@@ -72,6 +88,7 @@ export const OBJECT_KINDS: Readonly<Record<AdObjectKind, ObjectKind>> = {
     ownField: "object_story_spec",
     parents: [],
     references: () => [],
+    recognize: recognizeByContent,
     withDefaults: (fields) => fields,
     normalize: withTexts,
   },
@@ -80,6 +97,24 @@ export const OBJECT_KINDS: Readonly<Record<AdObjectKind, ObjectKind>> = {
 function words(text: string): string[] {
   return text.split(" ");
 }
+
+/** By name, parents and creation time, which the platform cuts to the second. */
+function recognizeByTime(row: Fields, { fields, since }: UnansweredCreate): Recognition {
+  const isEqual = ["name", "campaign_id", "adset_id"].every(
+    (field) => fields[field] === undefined || fields[field] === row[field],
+  );
+  const isRecent = Date.parse(String(row.created_time)) >= Math.floor(since.getTime() / SECOND) * SECOND;
+  return isEqual && isRecent ? "same" : "different";
+}
+
+/** By name and content: creatives have no creation time. */
+function recognizeByContent(row: Fields, { fields }: UnansweredCreate): Recognition {
+  if (fields.name !== row.name) return "different";
+  return jsonEquals(fields.object_story_spec, row.object_story_spec) ? "same" : "unclear";
+}
+
+const jsonEquals = (one: unknown, other: unknown): boolean =>
+  [...canonicalJson(one)].join("") === [...canonicalJson(other)].join("");
 
 /** Required since v24 for a campaign without a budget. */
 const budgetSharing = ({ daily_budget, lifetime_budget }: Fields): Fields =>

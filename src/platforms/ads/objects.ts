@@ -4,12 +4,25 @@ import { collect, decodePosition, encodePosition } from "../client/collect.ts";
 import type { ListPageRequest, PlatformListPage } from "../client/list-pages.ts";
 import { isInvalid } from "../errors/failure.ts";
 import { type AdAccess, accountSender } from "./access.ts";
-import { type AdObject, type AdObjectKind, OBJECT_KINDS, toWritten } from "./object-kinds.ts";
+import { type FoundOutcome, findCreated } from "./find-created.ts";
+import {
+  type AdObject,
+  type AdObjectKind,
+  OBJECT_KINDS,
+  toWritten,
+  type UnansweredCreate,
+} from "./object-kinds.ts";
 import type { Ownership } from "./ownership.ts";
 
 interface ListRequest extends ListPageRequest {
   /** Values that a listed object must have; the value of a parent field lists only the objects under it. */
   where?: Fields;
+}
+
+interface Creation {
+  fields: Fields;
+  /** Runs right before the create is sent, after all checks. */
+  beforeCall?(): Promise<void>;
 }
 
 /** Fields to write; an object's id when it exists already. */
@@ -24,7 +37,9 @@ interface Write {
  */
 export interface AdObjects {
   /** Returns the object as it was written. */
-  create(access: AdAccess, kind: AdObjectKind, fields: Fields): Promise<AdObject>;
+  create(access: AdAccess, kind: AdObjectKind, creation: Creation): Promise<AdObject>;
+  /** Looks for the object that an unanswered create may have made. */
+  findCreated(access: AdAccess, kind: AdObjectKind, created: UnansweredCreate): Promise<FoundOutcome>;
   /** Returns the object's id and the fields that were written. */
   update(access: AdAccess, kind: AdObjectKind, write: Write & { id: string }): Promise<AdObject>;
   /** Lets the platform check a create or an update without carrying it out. */
@@ -46,8 +61,9 @@ export function createAdObjects(client: PlatformClient, ownership: Ownership): A
   }
 
   return {
-    async create(access, kind, fields) {
+    async create(access, kind, { fields, beforeCall }) {
       await checkOwnership(access, kind, { fields });
+      await beforeCall?.();
       const written = OBJECT_KINDS[kind].withDefaults(fields);
       const { id } = await accountSender(client, access).create(
         `/${access.account}/${kind}`,
@@ -55,6 +71,8 @@ export function createAdObjects(client: PlatformClient, ownership: Ownership): A
       );
       return toWritten(kind, ownership.remember(access, id, OBJECT_KINDS[kind].ownField), written);
     },
+    findCreated: (access, kind, created) =>
+      findCreated(accountSender(client, access), kind, { access, created }),
     async update(access, kind, { id, fields }) {
       await checkOwnership(access, kind, { id, fields });
       await accountSender(client, access).change(`/${id}`, formBody(fields));

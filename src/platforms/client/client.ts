@@ -1,6 +1,6 @@
 import { createHmac } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { SECOND } from "../../runtime/durations.ts";
+import { PLATFORM_CALL_DEADLINE_MS } from "../../runtime/deadlines.ts";
 import type { Log } from "../../runtime/logging/log.ts";
 import { PlatformFailure, toFailure } from "../errors/failure.ts";
 import { formEntries } from "./body.ts";
@@ -10,8 +10,6 @@ import { type HoldStore, holdKeysOf, holdsAfter, withReportedWait } from "./hold
 import { readAnswer } from "./read-answer.ts";
 import { nextRetryDelay } from "./retry.ts";
 import { readUsage, type Usage } from "./usage.ts";
-
-const CALL_DEADLINE_MS = 20 * SECOND;
 
 export interface App {
   id: string;
@@ -97,7 +95,7 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
   async function attemptWithRetries(call: PlatformCall): Promise<Attempt> {
     const wait = await holds.remaining(holdKeysOf(call));
     if (wait > 0) return { outcome: { outcome: "held", wait }, usage: { quotas: [] }, tries: 0, held: true };
-    const endsAt = Date.now() + (call.deadline ?? CALL_DEADLINE_MS);
+    const endsAt = Date.now() + (call.deadline ?? PLATFORM_CALL_DEADLINE_MS);
     for (let tries = 1; ; tries += 1) {
       const last = await attempt(call, endsAt - Date.now());
       const retryDelay = nextRetryDelay(call, last.outcome, { tries, remaining: endsAt - Date.now() });
@@ -129,7 +127,7 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
       const startedAt = Date.now();
       // A compressed file would arrive without its length and cost decompression.
       const headers = { ...authorisation(token), "accept-encoding": "identity" };
-      const request = { method: "GET", url, headers, deadline: CALL_DEADLINE_MS } as const;
+      const request = { method: "GET", url, headers, deadline: PLATFORM_CALL_DEADLINE_MS } as const;
       const opened = await exchanges.open(request);
       const { outcome } = opened;
       const logFields = { outcome, ...(outcome === "answered" ? { status: opened.status } : {}), tries: 1 };

@@ -1,11 +1,12 @@
 import {
   type AdObjectParts,
-  createAdObject,
   editAdObject,
   listAdObjects,
   readAdObject,
   validateAdObject,
 } from "../../domain/ads/ad-objects.ts";
+import { createAdObject } from "../../domain/ads/create-ad-object.ts";
+import { requestActor } from "../../domain/tenants/request-actor.ts";
 import type { ErrorCode } from "../../http/api-error.ts";
 import { bindToFilters, listOf, listQuery, listReply, pageRequest } from "../../http/lists.ts";
 import { PLATFORM_REFUSALS } from "../../http/platform-errors.ts";
@@ -15,6 +16,7 @@ import type { Fields } from "../../platforms/client/body.ts";
 import { object, type TObject, type TProperties, Type } from "../../schema/types.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
 import { adAccountId } from "./ad-object-fields.ts";
+import { createOnce } from "./create-once.ts";
 import { requireActiveAdAccount } from "./require-ad-account.ts";
 
 export interface AdObjectRouteParts extends AdObjectParts {
@@ -91,7 +93,9 @@ const createRoute = ({ kind, path, names, create, reply }: AdObjectResource, par
     scope: "marketing:manage",
     gate: "terms",
     summary: `Create ${names.one} and return it as the ad platform stored it`,
-    description: `If the new object cannot be read again, the response contains its id and the fields sent. After 504 \`platform_timeout\` the object may exist: look for it before you try again. ${VALIDATE_NOTE}`,
+    description: `If the new object cannot be read again, the response contains its id and the fields sent. After 504 \`platform_timeout\` the object may exist: repeat the request with the same Idempotency-Key, which looks for the object before it creates one. ${VALIDATE_NOTE}`,
+    idempotent: true,
+    ignoresKey: ({ validate_only }) => validate_only === true,
     errors: ACCOUNT_ERRORS,
     query: writeQuery,
     body: create,
@@ -99,12 +103,18 @@ const createRoute = ({ kind, path, names, create, reply }: AdObjectResource, par
     status: 201,
     reply,
     otherwise: { status: 200, when: isValidated, reply: validated },
-    async handle({ caller, query, body }) {
+    async handle(context) {
+      const { caller, query, body } = context;
       const { ad_account_id, ...fields } = body as WriteBody;
-      const account = await requireActiveAdAccount(parts, caller.clientId, ad_account_id);
-      if (!query.validate_only) return createAdObject(parts, account, { kind, fields });
-      await validateAdObject(parts, account, { kind, fields });
-      return VALIDATED;
+      const requireAccount = () => requireActiveAdAccount(parts, caller.clientId, ad_account_id);
+      if (query.validate_only) {
+        await validateAdObject(parts, await requireAccount(), { kind, fields });
+        return VALIDATED;
+      }
+      const actor = requestActor(context);
+      return createOnce(parts, context, async (attempt) =>
+        createAdObject(parts, await requireAccount(), { actor, kind, fields, attempt }),
+      );
     },
   });
 

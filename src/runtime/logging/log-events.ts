@@ -14,6 +14,7 @@ export const LOG_EVENTS = {
     "An ad object was written but could not be read again; `verdict` or `err` gives the reason",
   "api_key.last_used_update_failed":
     "`last_used_at` of an API key could not be written; the request was not affected",
+  "audit.write_failed": "An entry of the audit log could not be written; the request was not affected",
   "batch_writer.abandoned":
     "The process stopped before it wrote these outcomes; another dispatcher recovers the rows",
   "batch_writer.failed": "Outcomes cannot be written to Postgres; the writer retries until it recovers",
@@ -60,6 +61,8 @@ export const LOG_EVENTS = {
   "migrations.failed": "A migration failed; nothing of it was applied",
   "migrations.missing":
     "The database lacks these migrations; web is not ready until they are applied. Logged again when they change",
+  "operation.write_failed":
+    "The outcome of an operation with an Idempotency-Key could not be stored; the next request with the key checks the platform",
   "partitions.create_failed": "The table partitions of the coming days could not be created; it is retried",
   "peer_check.failed":
     "The breakers and parked deliveries of other dispatchers could not be read; it is retried",

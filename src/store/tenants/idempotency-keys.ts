@@ -26,19 +26,21 @@ export async function findIdempotencyKey(
   return row;
 }
 
-const DELETE_EXPIRED = sql(`
-  delete from idempotency_keys
+/** Returns a function that deletes up to `limit` rows older than the lifetime of a key, and returns how many. */
+export function deleteExpired(table: "idempotency_keys" | "claimed_operations") {
+  const statement = sql(`
+  delete from ${table}
   where ctid = any(array(
     select ctid
-    from idempotency_keys
+    from ${table}
     where created_at < now() - $1 * interval '1 millisecond'
     limit $2
   ))
   and created_at < now() - $1 * interval '1 millisecond'
   returning 1 as one`);
+  return async (db: Queryable, limit: number): Promise<number> =>
+    (await db.query(statement, [IDEMPOTENCY_KEY_TTL_MS, limit])).length;
+}
 
 /** Spans all clients: deletes up to `limit` expired keys; returns how many. */
-export async function deleteExpiredIdempotencyKeys(db: Queryable, limit: number): Promise<number> {
-  const rows = await db.query(DELETE_EXPIRED, [IDEMPOTENCY_KEY_TTL_MS, limit]);
-  return rows.length;
-}
+export const deleteExpiredIdempotencyKeys = deleteExpired("idempotency_keys");

@@ -67,7 +67,7 @@ t.test("a failed or skipped report is reported as failed, with a reason", async 
   const { objects, insights } = platforms.ads;
   for (const name of ["fail report", "skip report"]) {
     const campaign = { name, objective: "OUTCOME_TRAFFIC" };
-    const { id: objectId } = await objects.create(DEMO_AD_ACCESS, "campaigns", campaign);
+    const { id: objectId } = await objects.create(DEMO_AD_ACCESS, "campaigns", { fields: campaign });
     const id = await insights.startReport(DEMO_AD_ACCESS, { ...WEEK, objectId });
     const run = await until(`${name} has ended`, async () => {
       const found = await insights.readReport(DEMO_AD_ACCESS, id);

@@ -25,8 +25,11 @@ const CREATIVE = {
 
 type Creation = Parameters<AdObjects["create"]>;
 
-const makeObject = async ({ ads }: Platforms, kind: Creation[1], fields: Creation[2]): Promise<string> =>
-  (await ads.objects.create(DEMO_AD_ACCESS, kind, fields)).id;
+const makeObject = async (
+  { ads }: Platforms,
+  kind: Creation[1],
+  fields: Creation[2]["fields"],
+): Promise<string> => (await ads.objects.create(DEMO_AD_ACCESS, kind, { fields })).id;
 
 /** Creates a campaign, an ad set, a creative and an ad that refer to each other. */
 async function makeAll({ platforms }: RunningPlatforms) {
@@ -114,8 +117,10 @@ t.test("a create is sent as a form with JSON values, adding only required defaul
 t.test("a campaign with a budget omits the budget sharing flag", async (t) => {
   const context = await startPlatforms(t);
   await context.platforms.ads.objects.create(DEMO_AD_ACCESS, "campaigns", {
-    ...CAMPAIGN,
-    daily_budget: 2000,
+    fields: {
+      ...CAMPAIGN,
+      daily_budget: 2000,
+    },
   });
   const [call] = await context.receivedCalls();
   t.match(call?.body, { daily_budget: "2000", is_adset_budget_sharing_enabled: undefined });
@@ -174,7 +179,7 @@ t.test("a refusal names the rejected field", async (t) => {
   const campaign = await makeObject(platforms, "campaigns", CAMPAIGN);
   const cheap = { ...ADSET, campaign_id: campaign, daily_budget: 1 };
   await t.rejects(
-    platforms.ads.objects.create(DEMO_AD_ACCESS, "adsets", cheap),
+    platforms.ads.objects.create(DEMO_AD_ACCESS, "adsets", { fields: { fields: cheap } }),
     failedAs("invalid", { platformError: { code: 100, subcode: 1885272, fields: ["daily_budget"] } }),
   );
 });
@@ -184,7 +189,8 @@ t.test("objects are listed in pages, by account or by parent", async (t) => {
   const { objects } = context.platforms.ads;
   const { campaign, adset, ad } = await makeAll(context);
   const names = ["One", "Two", "Three"];
-  for (const name of names) await objects.create(DEMO_AD_ACCESS, "campaigns", { ...CAMPAIGN, name });
+  for (const name of names)
+    await objects.create(DEMO_AD_ACCESS, "campaigns", { fields: { ...CAMPAIGN, name } });
   const seen: unknown[] = [];
   for (let after: string | undefined, more = true; more; ) {
     const page = await objects.list(DEMO_AD_ACCESS, "campaigns", { limit: 2, after });
@@ -208,9 +214,11 @@ t.test("objects are listed in pages, by account or by parent", async (t) => {
 t.test("deleted objects are listed only on request, and lists filter by configured status", async (t) => {
   const { platforms } = await startPlatforms(t);
   const { objects } = platforms.ads;
-  const { id } = await objects.create(DEMO_AD_ACCESS, "campaigns", CAMPAIGN);
-  await objects.create(DEMO_AD_ACCESS, "campaigns", { ...CAMPAIGN, name: "Running", status: "ACTIVE" });
-  await objects.create(DEMO_AD_ACCESS, "campaigns", { ...CAMPAIGN, name: "Resting" });
+  const { id } = await objects.create(DEMO_AD_ACCESS, "campaigns", { fields: { fields: CAMPAIGN } });
+  await objects.create(DEMO_AD_ACCESS, "campaigns", {
+    fields: { ...CAMPAIGN, name: "Running", status: "ACTIVE" },
+  });
+  await objects.create(DEMO_AD_ACCESS, "campaigns", { fields: { ...CAMPAIGN, name: "Resting" } });
   await objects.update(DEMO_AD_ACCESS, "campaigns", { id, fields: { status: "DELETED" } });
   const found = async (status?: string) =>
     (await objects.list(DEMO_AD_ACCESS, "campaigns", { where: { status } })).items.map(({ name }) => name);
@@ -229,7 +237,9 @@ t.test(
       { account: "act_1600000000000101", token },
       { account: "act_1600000000000102", token },
     ];
-    const { id } = await context.platforms.ads.objects.create(theirs, "campaigns", CAMPAIGN);
+    const { id } = await context.platforms.ads.objects.create(theirs, "campaigns", {
+      fields: { fields: CAMPAIGN },
+    });
     const other = await context.connectAnother(); // has no cached owners
     const notFound = failedAs("missing");
     for (const { objects, insights } of [context.platforms.ads, other.ads]) {
@@ -237,7 +247,7 @@ t.test(
       const edit = { id, fields: { name: "Stolen" } };
       await t.rejects(objects.update(mine, "campaigns", edit), notFound);
       await t.rejects(objects.validate(mine, "campaigns", edit), notFound);
-      await t.rejects(objects.create(mine, "adsets", { ...ADSET, campaign_id: id }), notFound);
+      await t.rejects(objects.create(mine, "adsets", { fields: { ...ADSET, campaign_id: id } }), notFound);
       await t.rejects(objects.list(mine, "adsets", { where: { campaign_id: id } }), notFound);
       await t.rejects(insights.rows(mine, { objectId: id }), notFound);
       await t.rejects(insights.startReport(mine, { objectId: id }), notFound);
@@ -280,7 +290,7 @@ t.test("a filtered list fills its pages and continues where it stopped", async (
   const { objects } = context.platforms.ads;
   for (let number = 0; number < 12; number++) {
     const status = number % 3 === 0 ? "ACTIVE" : "PAUSED";
-    await objects.create(DEMO_AD_ACCESS, "campaigns", { ...CAMPAIGN, name: `${number}`, status });
+    await objects.create(DEMO_AD_ACCESS, "campaigns", { fields: { ...CAMPAIGN, name: `${number}`, status } });
   }
   const where = { status: "ACTIVE" };
   const first = await objects.list(DEMO_AD_ACCESS, "campaigns", { where, limit: 3 });

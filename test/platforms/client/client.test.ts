@@ -109,7 +109,7 @@ t.test("a create is never retried once it may have been sent", async (t) => {
     const context = await startPlatforms(t);
     await context.arm({ kind, times: 3 });
     await t.rejects(
-      context.platforms.ads.objects.create(DEMO_AD_ACCESS, "campaigns", CAMPAIGN),
+      context.platforms.ads.objects.create(DEMO_AD_ACCESS, "campaigns", { fields: CAMPAIGN }),
       failedAs("ambiguous", { retryable: false, message: /may exist/ }),
     );
     t.equal((await context.receivedCalls()).filter(({ method }) => method === "POST").length, 1, kind);
@@ -122,11 +122,15 @@ t.test("a create whose response was dropped has taken effect", async (t) => {
     (await context.platforms.ads.objects.list(DEMO_AD_ACCESS, "campaigns")).items.map(({ name }) => name);
   await context.arm({ kind: "drop_before" });
   await t.rejects(
-    context.platforms.ads.objects.create(DEMO_AD_ACCESS, "campaigns", { ...CAMPAIGN, name: "Never" }),
+    context.platforms.ads.objects.create(DEMO_AD_ACCESS, "campaigns", {
+      fields: { ...CAMPAIGN, name: "Never" },
+    }),
   );
   await context.arm({ kind: "drop_after" });
   await t.rejects(
-    context.platforms.ads.objects.create(DEMO_AD_ACCESS, "campaigns", { ...CAMPAIGN, name: "Once" }),
+    context.platforms.ads.objects.create(DEMO_AD_ACCESS, "campaigns", {
+      fields: { ...CAMPAIGN, name: "Once" },
+    }),
   );
   t.same(await names(), ["Once"]);
 });
@@ -143,7 +147,7 @@ t.test("a call to an unreachable platform counts as not sent", async (t) => {
     };
     const { ads, chat } = await connectPlatforms(t, settings, log);
     const failure = failedAs("unreachable", { retryable: true });
-    await t.rejects(ads.objects.create(DEMO_AD_ACCESS, "campaigns", CAMPAIGN), failure);
+    await t.rejects(ads.objects.create(DEMO_AD_ACCESS, "campaigns", { fields: CAMPAIGN }), failure);
     t.match(lines.at(-1), { outcome: "broken", sent: false, reason: /^E[A-Z_]+$/, tries: 1 });
     const message = { id: "msg_1", to: "5511999990001", type: "text", content: { body: "Hi" } };
     t.match(

@@ -102,8 +102,8 @@ t.test("a limit on budget changes holds only changes of that object", async (t) 
   const context = await startPlatforms(t);
   const { objects } = context.platforms.ads;
   const campaign = { name: "Held", objective: "OUTCOME_TRAFFIC" };
-  const { id: held } = await objects.create(DEMO_AD_ACCESS, "campaigns", campaign);
-  const { id: free } = await objects.create(DEMO_AD_ACCESS, "campaigns", campaign);
+  const { id: held } = await objects.create(DEMO_AD_ACCESS, "campaigns", { fields: campaign });
+  const { id: free } = await objects.create(DEMO_AD_ACCESS, "campaigns", { fields: campaign });
   const rename = (id: string, name: string) =>
     objects.update(DEMO_AD_ACCESS, "campaigns", { id, fields: { name } });
   await context.arm({ kind: "error", match: { method: "POST" }, code: 613, subcode: 1487632 });

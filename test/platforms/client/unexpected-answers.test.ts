@@ -86,7 +86,7 @@ t.test("an unconfirmed create is ambiguous and is not retried", async (t) => {
     fake.answer = jsonAnswer(body);
     fake.requestCount = 0;
     await t.rejects(
-      platforms.ads.objects.create(DEMO_AD_ACCESS, "campaigns", { name: "x" }),
+      platforms.ads.objects.create(DEMO_AD_ACCESS, "campaigns", { fields: { name: "x" } }),
       failedAs("ambiguous"),
     );
     t.equal(fake.requestCount, 1, body);
