@@ -7,7 +7,7 @@ import { canonicalJson } from "../runtime/json/canonical-json.ts";
 import { stringifyJson } from "../runtime/json/json.ts";
 import { type SecretBox, sealedContext } from "../security/secret-box.ts";
 import { idempotencyInProgress, idempotencyKeyReused, invalidField } from "./api-error.ts";
-import { type Operation, ReplayedReply, type StoredReply } from "./operation.ts";
+import { type Operation, type OperationTable, ReplayedReply, type StoredReply } from "./operation.ts";
 import { type Route, statusOf } from "./route.ts";
 
 const HEADER = "idempotency-key";
@@ -94,13 +94,14 @@ interface OperationInput {
 }
 
 async function operationOf({ route, box, key, caller, body }: OperationInput): Promise<Operation> {
+  const table = route.idempotent as OperationTable; // only such routes have operations
   const id = uuidOf(JSON.stringify([caller?.clientId, route.method, route.path, key]));
-  const sealingContext = sealedContext({ table: "idempotency_keys", column: "reply_sealed", id });
+  const sealingContext = sealedContext({ table, column: "reply_sealed", id });
   const operation: Operation = {
     id,
     fingerprint: await fingerprintOf(body),
     seal: (reply) => box.seal(JSON.stringify(toStoredReply(route, reply)), sealingContext),
-    replayOf: (reply) => new ReplayedReply(toStoredReply(route, reply)),
+    replayOf: (reply) => toReplayedReply(route, reply),
     replay(stored) {
       const { reply_sealed } = requireSameFingerprint(operation, stored);
       return new ReplayedReply(JSON.parse(box.open(reply_sealed, sealingContext)));

@@ -1,7 +1,10 @@
 /**
- * An operation identified by an Idempotency-Key. The handler commits its row together with its work, or before it when
- * the work is a platform call.
+ * Tables of operations. A row of `idempotency_keys` is committed together with the work, a row of `claimed_operations`
+ * before it, because the work is a platform call.
  */
+export type OperationTable = "idempotency_keys" | "claimed_operations";
+
+/** An operation identified by an Idempotency-Key. */
 export interface Operation {
   /** Id of its row, derived from client, route and key. */
   id: string;

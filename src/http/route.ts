@@ -4,7 +4,7 @@ import { type Static, type TObject, type TSchema, Type } from "../schema/types.t
 import type { ErrorCode } from "./api-error.ts";
 import type { Caller } from "./caller.ts";
 import type { Cursors } from "./cursors.ts";
-import type { Operation, ReplayedReply } from "./operation.ts";
+import type { Operation, OperationTable, ReplayedReply } from "./operation.ts";
 
 export type { Operation } from "./operation.ts";
 
@@ -120,11 +120,8 @@ interface RouteDefinition<A, P, Q, B, R> {
   roles?: readonly [Role, ...Role[]];
   /** A named condition on the client, checked on every request after scope and role. */
   gate?: string;
-  /**
-   * Accepts an Idempotency-Key: a repeated request gets the first reply, which the handler stores with its
-   * work.
-   */
-  idempotent?: true;
+  /** Accepts an Idempotency-Key: a repeated request gets the first reply, which the handler stores in this table. */
+  idempotent?: OperationTable;
   /** Requests for which an Idempotency-Key is ignored: they change nothing. */
   ignoresKey?(query: Q extends TSchema ? Static<Q> : Record<string, never>): boolean;
   /** A repetition has no further effect, so a request whose outcome is unknown is answered with 503. */

@@ -28,7 +28,7 @@ function createThingRoute(path: string, work: Work): Route {
     method: "post",
     path,
     scope: "any credential",
-    idempotent: true,
+    idempotent: "idempotency_keys",
     summary: "Create a thing",
     errors: ["channel_taken"],
     body,

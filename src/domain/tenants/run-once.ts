@@ -41,7 +41,7 @@ export interface KeyedOperation<T> {
 export interface Attempt {
   /** Since when an earlier attempt may have had an effect; undefined when there was none. */
   ambiguousSince: Date | undefined;
-  /** True when the process of the earlier attempt died, so that nobody has recorded the ambiguity. */
+  /** True when the process of the earlier attempt died, so that the ambiguity is not recorded yet. */
   isAbandoned: boolean;
   /** Must run right before the platform call. Throws when another request has taken the operation over. */
   confirm(): Promise<void>;

@@ -27,7 +27,7 @@ const ERROR_RULES: readonly ErrorRule[] = [
   { appliesTo: ({ roles }) => roles !== undefined, codes: ["role_insufficient"] },
   { appliesTo: ({ gate }) => gate === "terms", codes: ["terms_not_accepted"] },
   {
-    appliesTo: ({ idempotent }) => idempotent === true,
+    appliesTo: ({ idempotent }) => idempotent !== undefined,
     codes: ["idempotency_in_progress", "idempotency_key_reused"],
   },
   // Every route rejects unknown parameters and text that Postgres cannot store.

@@ -94,7 +94,7 @@ const createRoute = ({ kind, path, names, create, reply }: AdObjectResource, par
     gate: "terms",
     summary: `Create ${names.one} and return it as the ad platform stored it`,
     description: `If the new object cannot be read again, the response contains its id and the fields sent. After 504 \`platform_timeout\` the object may exist: repeat the request with the same Idempotency-Key, which looks for the object before it creates one. ${VALIDATE_NOTE}`,
-    idempotent: true,
+    idempotent: "claimed_operations",
     ignoresKey: ({ validate_only }) => validate_only === true,
     errors: ACCOUNT_ERRORS,
     query: writeQuery,

@@ -39,7 +39,7 @@ export function sendRoute({ db, intake, platformOf }: SendParts): Route {
     method: "post",
     path: "/api/outbound/send",
     scope: "messages:send",
-    idempotent: true,
+    idempotent: "idempotency_keys",
     summary: "Send a message",
     description: `Queues the message and sends it as soon as the platform accepts it. The message fails if that takes more than ${SEND_TTL_MS / HOUR} hours. The events \`message.send_result\` and \`message.status\` report the outcome, which can also be read with \`GET /api/outbound/messages/{message_id}\`. Messages to one person are sent in the order in which they were accepted. The content has at most ${MAX_CONTENT_BYTES / 1_024} KiB.`,
     errors: [
