@@ -35,9 +35,12 @@ export const formEntries = (fields: Fields): [string, string][] =>
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => [name, toFormText(value)]);
 
+/** Encodes with encodeURIComponent: URLSearchParams takes up to 200 ms for half a megabyte of targeting. */
 export const formBody = (fields: Fields): EncodedBody => ({
   headers: { "content-type": "application/x-www-form-urlencoded" },
-  body: new URLSearchParams(formEntries(fields)).toString(),
+  body: formEntries(fields)
+    .map(([name, value]) => `${encodeURIComponent(name)}=${encodeURIComponent(value)}`)
+    .join("&"),
 });
 
 export const jsonBody = (value: unknown): EncodedBody => ({

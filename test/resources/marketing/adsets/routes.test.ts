@@ -111,6 +111,13 @@ t.test("ad sets", async (t) => {
     t.match({ status, body }, { status: 200, body: { daily_budget: "2000" } });
   });
 
+  t.test("characters with a meaning in forms reach the platform unchanged", async (t) => {
+    const name = "50 % off + more & = ? / # é 漢 😀 \"quoted\" 'single' (a)*!~";
+    const targeting = { geo_locations: { countries: ["BR"] }, flexible_spec: [{ note: name }] };
+    const { status, body } = await advertiser.create("adsets", { campaign_id: campaign, name, targeting });
+    t.match({ status, body }, { status: 201, body: { name, targeting } });
+  });
+
   t.test("ad sets are listed by campaign", async (t) => {
     const { body: other } = await advertiser.create("campaigns", { name: "Other" });
     const { body: inOther } = await advertiser.create("adsets", { campaign_id: other.id });
