@@ -167,6 +167,16 @@ t.test("ad objects", async (t) => {
     });
   }
 
+  t.test("the OpenAPI document lists every endpoint", async (t) => {
+    const { paths } = JSON.parse((await context.api.call("GET", "/api/openapi.json")).text);
+    const methodsOf = (path: string) => Object.keys(paths[`/api/marketing/${path}`] ?? {}).sort();
+    for (const resource of RESOURCES) t.same(methodsOf(resource), ["get", "post"], resource);
+    for (const path of ["campaigns/{campaignId}", "adsets/{adSetId}", "ads/{adId}"])
+      t.same(methodsOf(path), ["get", "patch"], path);
+    t.same(methodsOf("creatives/{creativeId}"), ["get"]);
+    t.same(methodsOf("enums"), ["get"]);
+  });
+
   t.test("a dead token revokes the account", async (t) => {
     const other = await makeActiveAdvertiser(context, { account: "1600000000000103" });
     await context.arm({ kind: "dead_token", match: { path_prefix: "/v26.0/act_1600000000000103" } });
