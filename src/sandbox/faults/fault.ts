@@ -23,7 +23,7 @@ export const FAULT_EFFECTS: Readonly<Record<CallFault | WebhookFault, string>> =
   error: `refuses the call with \`code\` (default 2), \`subcode\` and the HTTP status of the code; \`error_data\` is JSON text for code 100 with an odd subcode and an object otherwise; under ${INBOX_PATH} \`code\` is the HTTP status (default 500)`,
   error_in_200: "answers with the error of `code` (default 2) and `subcode` in a response with status 200",
   throttle:
-    "refuses the call with the rate limit error of its quota, or with `code`; the usage headers show 100 % and the waiting time `ms` (default 60000)",
+    "refuses the call with the rate limit error of its quota, or with `code`; the usage headers show 100 % and the waiting time `ms` (default 60000); with code 4 or 341 they show 100 % for the app, without a time",
   html: "answers with status 502 and an HTML page, like a gateway",
   delay: "answers `ms` milliseconds late (default 1000)",
   drop_before: "closes the connection without executing the call",

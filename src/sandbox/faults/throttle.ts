@@ -12,6 +12,7 @@ interface Limit {
 }
 
 const APP_LIMIT: Limit = { code: 4, message: "Application request limit reached" };
+const APP_LIMIT_CODES: readonly number[] = [4, 341];
 const SENDING_LIMIT: Limit = { code: 130_429, message: "Rate limit hit" };
 
 const tooManyCalls = (code: number, subcode?: number): Limit => ({
@@ -44,7 +45,9 @@ export function throttleReply(quota: Quota, { code, subcode, ms = 1 * MINUTE }: 
     `(#${limit.code}) ${limit.message}`,
     shownSubcode === undefined ? {} : { subcode: shownSubcode },
   );
-  const headers = usageHeaders(quota.usage, quota.asset, {
+  // When the app's limit is reached, the asset's own quota is not exhausted.
+  const usage = APP_LIMIT_CODES.includes(limit.code) ? undefined : quota.usage;
+  const headers = usageHeaders(usage, quota.asset, {
     percent: 100,
     regainMinutes: Math.ceil(ms / MINUTE),
     resetSeconds: Math.ceil(ms / SECOND),

@@ -39,6 +39,11 @@ t.test("the waiting time is in minutes in one header and in seconds in another",
     99,
     "the account's quota is exhausted, not the app's",
   );
+  for (const code of [4, 341]) {
+    const appHeaders = throttleReply(quota("ads_management"), { code }).headers;
+    t.same(Object.keys(appHeaders), ["x-app-usage"], "the app's limit leaves the account's quota alone");
+    t.equal(JSON.parse(appHeaders["x-app-usage"] ?? "").call_count, 100);
+  }
   const defaultHeaders = throttleReply(quota("ads_management"), {}).headers;
   t.equal(JSON.parse(defaultHeaders["x-ad-account-usage"] ?? "").reset_time_duration, 60);
 });
