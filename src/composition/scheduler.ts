@@ -21,7 +21,7 @@ import {
 } from "./tokens.ts";
 
 export function registerScheduler(container: DependencyContainer): void {
-  registerPlatforms(container);
+  registerPlatforms(container, { isBackground: true });
   provide(container, WORKERS, (c) => [...sharedWorkers(c), ...schedulerWorkers(c)]);
 }
 

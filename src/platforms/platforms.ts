@@ -51,7 +51,14 @@ export interface Platforms {
   close(): void;
 }
 
-export function createPlatforms(settings: Settings, parts: { holds: HoldStore; log: Log }): Platforms {
+interface PlatformsParts {
+  holds: HoldStore;
+  log: Log;
+  /** True for a process of background jobs, which pause while the app's limit is used up. */
+  isBackground?: boolean;
+}
+
+export function createPlatforms(settings: Settings, parts: PlatformsParts): Platforms {
   const app = { id: settings.PLATFORM_APP_ID, secret: settings.PLATFORM_APP_SECRET };
   const exchanges = createExchanges();
   const clientOf = (name: string, address: string) =>

@@ -40,8 +40,10 @@ export function toSendOutcome(
 
 function outcomeOfRefusal({ verdict, error, wait, status, holds }: Refusal): SendOutcome {
   if (!error) return outcomeOfStatus(status, verdict);
+  // The app's limit holds no sends: this one is retried with the backoff of sends.
+  const isHeld = holds !== undefined && holds !== "app";
   if (verdict === "throttled")
-    return { outcome: "retry", error, pair: error.code === PAIR_LIMIT_CODE, ...(holds ? { wait } : {}) };
+    return { outcome: "retry", error, pair: error.code === PAIR_LIMIT_CODE, ...(isHeld ? { wait } : {}) };
   if (verdict === "transient") return { outcome: "retry", error, pair: false };
   return { outcome: "refused", error, tokenDead: verdict === "token_dead" };
 }

@@ -34,6 +34,7 @@ export function createHolds(redis: RedisClient) {
 
 /** Milliseconds left of each key's hold in Redis; negative for a free key. Empty while Redis is unavailable. */
 async function readSharedHolds(redis: RedisClient, keys: readonly string[]): Promise<number[]> {
+  if (keys.length === 0) return [];
   const pipeline = redis.pipeline();
   for (const key of keys) pipeline.pttl(redisKey(key));
   const answers = await pipeline.exec().catch(() => undefined);

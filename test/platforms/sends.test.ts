@@ -1,7 +1,9 @@
 import t from "tap";
+import type { ChatNumber } from "../../src/platforms/chat/access.ts";
 import type { SendOutcome } from "../../src/platforms/sends.ts";
 import { failedAs } from "../fixtures/platforms/failures.ts";
 import { DEMO_CHAT_NUMBER, startPlatforms } from "../fixtures/platforms/platforms.ts";
+import { issueChatToken, OTHER_WABA_ID, PIN_NUMBER_ID, PLAIN_NUMBER_ID } from "../fixtures/sandbox/assets.ts";
 import { callSandbox, startWebhookReceiver } from "../fixtures/sandbox/sandbox.ts";
 import { until } from "../fixtures/until.ts";
 
@@ -83,14 +85,13 @@ const labelOf = (outcome: SendOutcome): string => {
 };
 
 t.test("the error code decides the outcome of a send", async (t) => {
-  let context = await startPlatforms(t);
+  const context = await startPlatforms(t);
   for (const [code, expected] of CODES) {
     await context.arm({ kind: "error", code });
     const outcome = await context.platforms.chat.messages.send(DEMO_CHAT_NUMBER, MESSAGE);
     t.equal(labelOf(outcome), expected, `${code} is ${expected}`);
     t.equal("error" in outcome && outcome.error?.code, code);
     t.equal(context.lines.at(-1)?.tries, 1, "a send makes one attempt");
-    if ([4, 80007, 80008].includes(code)) context = await startPlatforms(t); // these codes hold later sends
   }
 });
 
@@ -153,16 +154,38 @@ t.test("a send whose response is lost or unreadable is unknown", async (t) => {
   }
 });
 
-t.test("a throttled send returns the wait", async (t) => {
+t.test("a throttled send whose answer reports a wait holds the whole business", async (t) => {
   const context = await startPlatforms(t);
-  await context.arm({ kind: "error", code: 80007 });
-  t.match(await context.platforms.chat.messages.send(DEMO_CHAT_NUMBER, MESSAGE), {
+  const { messages, numbers } = context.platforms.chat;
+  const [number, sibling] = [PLAIN_NUMBER_ID, PIN_NUMBER_ID].map((phoneNumberId) => ({
+    wabaId: OTHER_WABA_ID,
+    phoneNumberId,
+    token: issueChatToken([OTHER_WABA_ID]),
+  })) as [ChatNumber, ChatNumber];
+  await context.arm({ kind: "throttle", code: 80007, ms: 120_000 });
+  t.match(await messages.send(number, MESSAGE), {
     outcome: "retry",
-    wait: 60_000,
+    error: { code: 80007 },
+    wait: 120_000,
   });
-  const held = await context.platforms.chat.messages.send(DEMO_CHAT_NUMBER, MESSAGE);
-  t.match(held, { outcome: "retry", wait: Number });
-  t.equal((await context.receivedCalls()).length, 1, "the held send does not reach the platform");
+  const held = await messages.send(sibling, MESSAGE);
+  t.match(held, { outcome: "retry", error: undefined });
+  t.ok(held.outcome === "retry" && (held.wait ?? 0) > 60_000);
+  await t.rejects(numbers.read(number), failedAs("held"), "management calls too");
+  t.equal((await context.receivedCalls()).length, 1, "the held calls do not reach the platform");
+  t.match(await messages.send(DEMO_CHAT_NUMBER, MESSAGE), { outcome: "accepted" }, "another business");
+});
+
+t.test("a throttled send without a wait, or at the app's limit, holds no other send", async (t) => {
+  const context = await startPlatforms(t);
+  const send = () => context.platforms.chat.messages.send(DEMO_CHAT_NUMBER, MESSAGE);
+  for (const code of [4, 341, 80007, 80008]) {
+    await context.arm({ kind: "error", code });
+    const refused = await send();
+    t.match(refused, { outcome: "retry", error: { code } });
+    t.notOk("wait" in refused, "the backoff of sends decides");
+    t.match(await send(), { outcome: "accepted" }, `after ${code}`);
+  }
 });
 
 t.test("the sandbox's magic recipients cause their failures", async (t) => {

@@ -174,7 +174,7 @@ export const ERROR_NOTES: Readonly<Record<ErrorCode, ErrorNote>> = {
     message: "More than 12000 requests in a minute",
   },
   platform_rate_limited: {
-    when: "The platform limits the rate of calls; retry after `Retry-After` seconds.",
+    when: "The platform limits the calls on this account, business or page, or the calls of Herald as a whole; retry after `Retry-After` seconds.",
     message: "The platform accepts no more calls for this account at the moment",
     fields: platformErrorFields(true, 17, "OAuthException", "User request limit reached"),
   },

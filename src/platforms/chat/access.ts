@@ -18,14 +18,16 @@ export interface ChatNumber extends ChatBusiness {
 /** Identity for management calls; all numbers of a business share one quota. */
 export const businessIdentity = (business: ChatBusiness): CallIdentity => identityOf(business, "whatsapp");
 
-/** Identity for sends, whose quota is separate: a business over its management quota can still send. */
-export const messagingIdentity = (business: ChatBusiness): CallIdentity =>
-  identityOf(business, "whatsapp_messages");
+/**
+ * Identity for sends, which the management quota does not count: a business over that quota can still send. Sends have
+ * their own backoff, so that only a wait reported by the platform holds them.
+ */
+export const messagingIdentity = (business: ChatBusiness): CallIdentity => identityOf(business);
 
-const identityOf = ({ wabaId, token, about }: ChatBusiness, useCase: string): CallIdentity => ({
+const identityOf = ({ wabaId, token, about }: ChatBusiness, useCase?: string): CallIdentity => ({
   token,
   owner: "channel",
-  quota: { asset: wabaId, useCase },
+  quota: { asset: wabaId, ...(useCase === undefined ? {} : { useCase }) },
   ...(about ? { about } : {}),
 });
 

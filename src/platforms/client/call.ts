@@ -12,8 +12,11 @@ export type Effect = "read" | "change" | "create";
 export interface Quota {
   /** The ad account (without `act_`), business or page. */
   asset: string;
-  /** The use case's name in the platform's usage headers. */
-  useCase: string;
+  /**
+   * The use case's name in the platform's usage headers. Absent for calls that have none, such as sends of the chat
+   * platform: a throttle of a use case holds their asset, and only when the headers report a wait.
+   */
+  useCase?: string;
 }
 
 export interface PlatformCall {
@@ -44,8 +47,15 @@ export type Outcome =
   /** The response does not show whether the call succeeded. */
   | { outcome: "unreadable"; status: number }
   | NoAnswer
-  /** Not sent: calls are on hold for `wait` more milliseconds because of a platform limit. */
-  | { outcome: "held"; wait: number };
+  | HeldBack;
+
+/** Not sent: calls are on hold for `wait` more milliseconds because of a platform limit. */
+export interface HeldBack {
+  outcome: "held";
+  wait: number;
+  /** Present when the app's limit holds the call of a background job. */
+  holds?: "app";
+}
 
 /** `sent`: the request may have reached the platform. `reason`: an error code for operators. */
 export interface NoAnswer {

@@ -6,7 +6,7 @@ import { PlatformFailure, toFailure } from "../errors/failure.ts";
 import { formEntries } from "./body.ts";
 import type { Outcome, PlatformCall } from "./call.ts";
 import type { Exchange, Exchanges, OpenExchange } from "./exchange.ts";
-import { type HoldStore, holdKeysOf, holdsAfter, withReportedWait } from "./holds.ts";
+import { applyToQuota, findHold, type HoldStore, holdKeysOf, holdsAfter } from "./holds.ts";
 import { readAnswer } from "./read-answer.ts";
 import { nextRetryDelay } from "./retry.ts";
 import { readUsage, type Usage } from "./usage.ts";
@@ -25,6 +25,8 @@ interface ClientOptions {
   exchanges: Exchanges;
   holds: HoldStore;
   log: Log;
+  /** True when the calls are of background jobs, which pause while the app's limit is used up. */
+  isBackground?: boolean;
 }
 
 interface FileRequest extends Pick<PlatformCall, "about"> {
@@ -57,7 +59,7 @@ export const appToken = ({ id, secret }: App): string => `${id}|${secret}`;
 
 /** HTTP client for one platform: signs tokens, enforces the deadline and the platform's holds, logs each call. */
 export function createPlatformClient(options: ClientOptions): PlatformClient {
-  const { name, address, app, exchanges, holds, log } = options;
+  const { name, address, app, exchanges, holds, log, isBackground = false } = options;
 
   function urlOf({ path, query = {}, token }: PlatformCall): URL {
     const url = new URL(`${address}${path}`);
@@ -86,15 +88,15 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
     });
     const usage = readUsage(exchange.outcome === "answered" ? exchange.headers : {});
     const context = { owner, secrets: [token ?? "", proofOf(token) ?? "", app.secret, ...secrets] };
-    const outcome = withReportedWait(call, toOutcome(exchange, context), usage);
+    const outcome = applyToQuota(call, toOutcome(exchange, context), usage);
     const newHolds = holdsAfter(call, outcome, usage);
     await Promise.all(newHolds.map(({ key, wait }) => holds.hold(key, wait)));
     return { outcome, usage, held: newHolds.some(({ key }) => holdKeysOf(call).includes(key)) };
   }
 
   async function attemptWithRetries(call: PlatformCall): Promise<Attempt> {
-    const wait = await holds.remaining(holdKeysOf(call));
-    if (wait > 0) return { outcome: { outcome: "held", wait }, usage: { quotas: [] }, tries: 0, held: true };
+    const hold = await findHold(holds, call, isBackground);
+    if (hold) return { outcome: hold, usage: { quotas: [] }, tries: 0, held: true };
     const endsAt = Date.now() + (call.deadline ?? PLATFORM_CALL_DEADLINE_MS);
     for (let tries = 1; ; tries += 1) {
       const last = await attempt(call, endsAt - Date.now());
@@ -152,8 +154,9 @@ const toOutcome = (exchange: Exchange, context: Parameters<typeof readAnswer>[1]
 function toLogFields(outcome: Outcome): Record<string, unknown> {
   if (outcome.outcome === "done") return { outcome: "done", status: outcome.status };
   if (outcome.outcome !== "refused") return { ...outcome };
-  const { status, verdict, error } = outcome;
-  return { outcome: verdict, status, code: error?.code, subcode: error?.subcode, trace: error?.traceId };
+  const { status, verdict, error, holds } = outcome;
+  const errorFields = { code: error?.code, subcode: error?.subcode, trace: error?.traceId };
+  return { outcome: verdict, status, ...errorFields, holds };
 }
 
 const toUsageFields = ({ app, account, business }: Usage) => ({

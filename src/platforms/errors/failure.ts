@@ -34,7 +34,7 @@ export class PlatformFailure extends Error {
   readonly wait: number | undefined;
   /** Undefined when the platform returned no error with a code. */
   readonly platformError: PlatformError | undefined;
-  /** The scope of calls the platform has just throttled. */
+  /** The scope the platform has just throttled; when held, `app` if the app's limit holds the call. */
   readonly holds: HoldWidth | undefined;
 
   constructor(verdict: Verdict, message: string, facts: FailureFacts = {}) {
@@ -89,7 +89,7 @@ export function toFailure(
       return new PlatformFailure(
         "held",
         "Calls are on hold because the platform's limit was reached; try again later",
-        { wait: outcome.wait },
+        { wait: outcome.wait, holds: outcome.holds },
       );
     case "refused":
       return failureOfRefusal(outcome, owner);

@@ -25,7 +25,10 @@ export type Verdict =
   /** The object may or may not have been created. */
   | "ambiguous";
 
-/** The scope of a throttle: all calls, an asset, one use case of an asset, or changes of one object. */
+/**
+ * The scope of a throttle: the app, an asset, one use case of an asset, or changes of one object. A throttled app holds
+ * background jobs only.
+ */
 export type HoldWidth = "app" | "asset" | "use_case" | "object";
 
 interface VerdictRule {

@@ -158,7 +158,7 @@ t.test("files are fetched only from hosts in PLATFORM_MEDIA_HOSTS", async (t) =>
     PLATFORM_MEDIA_HOSTS: "media.example",
     REDIS_URL: await allocateRedisDatabase(),
   };
-  const elsewhere = await connectPlatforms(t, settings, captureLog().log);
+  const elsewhere = await connectPlatforms(t, settings, captureLog());
   const before = (await context.receivedCalls()).length;
   await t.rejects(
     elsewhere.chat.media.download(DEMO_CHAT_NUMBER, id),

@@ -145,7 +145,7 @@ t.test("a call to an unreachable platform counts as not sent", async (t) => {
       CHAT_PLATFORM_URL: address,
       REDIS_URL: await allocateRedisDatabase(),
     };
-    const { ads, chat } = await connectPlatforms(t, settings, log);
+    const { ads, chat } = await connectPlatforms(t, settings, { log });
     const failure = failedAs("unreachable", { retryable: true });
     await t.rejects(ads.objects.create(DEMO_AD_ACCESS, "campaigns", { fields: CAMPAIGN }), failure);
     t.match(lines.at(-1), { outcome: "broken", sent: false, reason: /^E[A-Z_]+$/, tries: 1 });

@@ -9,6 +9,8 @@ import {
 } from "../../fixtures/platforms/platforms.ts";
 import { issueAdToken } from "../../fixtures/sandbox/ad-platform.ts";
 
+const OTHER_AD_ACCESS = { account: "act_1600000000000102", token: issueAdToken(["1600000000000102"]) };
+
 const failureOf = async (work: Promise<unknown>): Promise<PlatformFailure | undefined> =>
   work.then(
     () => undefined,
@@ -78,8 +80,9 @@ t.test("a throttle does not affect other accounts, quotas and platforms", async 
   const context = await startPlatforms(t);
   await context.arm({ kind: "throttle", match: { path_prefix: `/${DEMO_AD_ACCESS.account}` }, ms: 60_000 });
   await failureOf(context.platforms.ads.accounts.read(DEMO_AD_ACCESS));
-  const other = { account: "act_1600000000000102", token: issueAdToken(["1600000000000102"]) };
-  t.match(await context.platforms.ads.accounts.read(other), { ad_account_id: other.account });
+  t.match(await context.platforms.ads.accounts.read(OTHER_AD_ACCESS), {
+    ad_account_id: OTHER_AD_ACCESS.account,
+  });
   t.ok(
     (await context.platforms.ads.insights.rows(DEMO_AD_ACCESS, {})).items.length > 0,
     "another quota of the same account",
@@ -89,13 +92,42 @@ t.test("a throttle does not affect other accounts, quotas and platforms", async 
   });
 });
 
-t.test("a throttle of the app holds all calls", async (t) => {
+t.test("a limit of an account or of its quota holds that account only", async (t) => {
+  for (const code of [17, 32, 613, 80004]) {
+    const { arm, platforms } = await startPlatforms(t);
+    await arm({ kind: "error", code });
+    t.match(await failureOf(platforms.ads.accounts.read(DEMO_AD_ACCESS)), { platformError: { code } });
+    t.match(await failureOf(platforms.ads.accounts.read(DEMO_AD_ACCESS)), { verdict: "held" });
+    t.match(await platforms.ads.accounts.read(OTHER_AD_ACCESS), { ad_account_id: OTHER_AD_ACCESS.account });
+    t.ok(await platforms.chat.numbers.read(DEMO_CHAT_NUMBER));
+  }
+});
+
+t.test("a throttle of the app holds background jobs only, in all processes", async (t) => {
+  for (const code of [4, 341]) {
+    const context = await startPlatforms(t);
+    const { ads, chat } = context.platforms;
+    const background = await context.connectAnother({ isBackground: true });
+    await context.arm({ kind: "throttle", code });
+    t.match(await failureOf(ads.accounts.read(DEMO_AD_ACCESS)), { verdict: "throttled", holds: "app" });
+    t.match(context.lines.at(-1), { outcome: "throttled", code, holds: "app" });
+    t.ok(await ads.accounts.read(DEMO_AD_ACCESS), "the same account");
+    t.ok(await ads.accounts.read(OTHER_AD_ACCESS), "another account");
+    t.ok(await chat.numbers.read(DEMO_CHAT_NUMBER), "another platform");
+    const failure = await failureOf(background.chat.numbers.read(DEMO_CHAT_NUMBER));
+    t.match(failure, { verdict: "held", holds: "app" });
+    t.ok(waitOf(failure) > 0 && waitOf(failure) <= 60);
+    t.match(context.lines.at(-1), { outcome: "held", holds: "app", tries: 0 });
+  }
+});
+
+t.test("a limit reported for a call without an account holds no other client's call", async (t) => {
   const context = await startPlatforms(t);
-  await context.arm({ kind: "error", code: 4 });
-  await failureOf(context.platforms.ads.accounts.read(DEMO_AD_ACCESS));
-  t.match(await failureOf(context.platforms.chat.numbers.read(DEMO_CHAT_NUMBER)), {
-    verdict: "held",
-  });
+  const { tokens } = context.platforms.ads;
+  const exchange = () => failureOf(tokens.exchangeCode("a code", "https://client.example/"));
+  await context.arm({ kind: "error", code: 613, subcode: 1487632 });
+  t.match(await exchange(), { verdict: "throttled", wait: 3_600_000, holds: undefined });
+  t.match(await exchange(), { verdict: "invalid" }, "the next exchange is tried");
 });
 
 t.test("a limit on budget changes holds only changes of that object", async (t) => {

@@ -39,7 +39,7 @@ async function startFakePlatform(t: Test, answer: Answer) {
     REDIS_URL: await allocateRedisDatabase(),
   };
   const { log, lines } = captureLog();
-  return { fake, lines, platforms: await connectPlatforms(t, settings, log) };
+  return { fake, lines, platforms: await connectPlatforms(t, settings, { log }) };
 }
 
 const jsonAnswer =

@@ -78,7 +78,7 @@ const CODES: [code: number, subcode: number | undefined, outcome: object][] = [
   [1, undefined, { outcome: "retry" }],
   [2, undefined, { outcome: "retry" }],
   [1200, undefined, { outcome: "retry" }],
-  [4, undefined, { outcome: "retry", wait: 60_000 }],
+  [4, undefined, { outcome: "retry" }],
   [32, undefined, { outcome: "retry", wait: 60_000 }],
   [613, undefined, { outcome: "retry", wait: 60_000 }],
   [80002, undefined, { outcome: "retry", wait: 60_000 }],

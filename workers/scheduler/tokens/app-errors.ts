@@ -27,6 +27,5 @@ export function rethrowPause(error: unknown): never {
   throw error instanceof PlatformFailure && isAppPause(error) ? new AppError("pause", error) : error;
 }
 
-/** held: the request was not sent, because the app is paused. throttled: the platform's answer says what to pause. */
-const isAppPause = ({ verdict, holds }: PlatformFailure): boolean =>
-  verdict === "held" || (verdict === "throttled" && holds === "app");
+/** True when the app's limit refused the request or held it back. A limit of one account does not stop the others. */
+const isAppPause = ({ holds }: PlatformFailure): boolean => holds === "app";

@@ -1,9 +1,11 @@
 import t, { type Test } from "tap";
+import { createHolds } from "../../../../src/queue/platform-holds.ts";
 import { NO_FINDINGS } from "../../../../workers/scheduler/tokens/findings.ts";
 import { dueWarning } from "../../../../workers/scheduler/tokens/warnings.ts";
 import { createTokenCheck } from "../../../fixtures/platforms/token-check.ts";
 import { readClientEvents } from "../../../fixtures/platforms/webhooks.ts";
 import { callSandbox } from "../../../fixtures/sandbox/sandbox.ts";
+import { connectRedis } from "../../../fixtures/servers/redis.ts";
 import { grantAdAccount } from "../../../fixtures/tenants/ad-accounts.ts";
 import {
   AD_ACCOUNT_IDS,
@@ -20,13 +22,13 @@ const DAY = 86_400_000;
 async function startChecks(t: Test, now?: () => number) {
   const context = await startAdsContext(t, now ? { now } : {});
   const SANDBOX_PORT = new URL(context.sandbox.origin).port;
-  const { check, lines, trackerCalls } = await createTokenCheck(t, context.api, { SANDBOX_PORT }, now);
+  const tokenCheck = await createTokenCheck(t, context.api, { SANDBOX_PORT }, now);
   /** Counts the platform's requests whose path contains this text. */
   async function calls(path: string): Promise<number> {
     const { body } = await callSandbox(`${context.sandbox.origin}/_sandbox/requests`);
     return (body.data as { path: string }[]).filter((call) => call.path.includes(path)).length;
   }
-  return { ...context, lines, check, calls, trackerCalls };
+  return { ...context, ...tokenCheck, calls };
 }
 
 const NO_COUNTS = { checked: 0, failed: 0, ...NO_FINDINGS, quarantined: 0, left: 0 };
@@ -224,6 +226,21 @@ t.test("a pause of the app stops the check without further calls", async (t) => 
   const before = await context.calls("/");
   t.match(await paused(scheduledAt), { message: /on hold/, counts: { checked: 0, left } });
   t.equal(await context.calls("/"), before, "the platform is not called");
+});
+
+t.test("a check that the app's hold stopped continues when the hold is over", async (t) => {
+  const context = await startChecks(t);
+  const advertiser = await context.makeAdvertiser();
+  await advertiser.connectAdAccounts(COFFEE_ACCOUNT_ID);
+  const redis = await connectRedis(t, context.redisUrl);
+  await createHolds(redis).hold("app", 60_000); // as another process does
+  const before = await context.calls("/");
+  const scheduledAt = new Date(Date.now() + DAY);
+  const check = () => context.check(undefined, scheduledAt);
+  await t.rejects(check(), { name: "JobError", message: /on hold/, counts: { checked: 0, left: 1 } });
+  t.equal(await context.calls("/"), before, "the platform is not called");
+  await redis.del("herald:{holds}:app");
+  t.same(await check(), { ...NO_COUNTS, checked: 1 });
 });
 
 t.test("a throttled or broken connection does not stop the checks of others", async (t) => {

@@ -130,6 +130,18 @@ t.test("a throttled token does not pause the app", async (t) => {
   t.match(await check(), { checked: 1, failed: 1, left: 0 });
 });
 
+t.test("an account on hold does not stop the checks of others", async (t) => {
+  const { adPlatform, check, grant } = await startUnreliableAds(t);
+  await grant("11", "EAAbusy");
+  await grant("12", "EAAidle");
+  adPlatform.setAnswer("adaccounts", { data: [] });
+  adPlatform.setAnswer("act_11", 17);
+  t.match(await check(), { checked: 1, failed: 1, left: 0 }, "the platform throttles the account");
+  const before = adPlatform.callCount();
+  t.match(await check(), { checked: 1, failed: 1, left: 0 }, "the account is on hold");
+  t.equal(adPlatform.callCount(), before + 5, "it is not called");
+});
+
 t.test("a dead token that two clients share is revoked for both", async (t) => {
   const { adPlatform, check, grant, statusOf } = await startUnreliableAds(t);
   const [one, other, third] = [
