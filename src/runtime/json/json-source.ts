@@ -1,5 +1,4 @@
 import {
-  BACKSLASH,
   CLOSE_ARRAY,
   CLOSE_OBJECT,
   COMMA,
@@ -8,6 +7,7 @@ import {
   OPEN_OBJECT,
   QUOTE,
 } from "./json-characters.ts";
+import { endOfLiteral, endOfString } from "./json-tokens.ts";
 
 /** A value inside a JSON text. Its fields and items are cut out as written, without parsing their content. */
 export interface JsonSource {
@@ -100,26 +100,7 @@ function endOfValue({ text, closings }: JsonDocument, start: number): number {
   const code = text.charCodeAt(start);
   if (code === QUOTE) return endOfString(text, start);
   if (code === OPEN_ARRAY || code === OPEN_OBJECT) return (closings[start] as number) + 1;
-  let at = start;
-  while (at < text.length && !endsLiteral(text.charCodeAt(at))) at++;
-  return at;
-}
-
-const endsLiteral = (code: number) =>
-  code === COMMA || code === CLOSE_ARRAY || code === CLOSE_OBJECT || isSpace(code);
-
-/** Returns the index after the closing quote of the string that starts at `start`. */
-function endOfString(text: string, start: number): number {
-  let quote = text.indexOf('"', start + 1);
-  while (isEscaped(text, quote)) quote = text.indexOf('"', quote + 1);
-  return quote + 1;
-}
-
-/** True after an odd number of backslashes. */
-function isEscaped(text: string, at: number): boolean {
-  let first = at;
-  while (text.charCodeAt(first - 1) === BACKSLASH) first--;
-  return (at - first) % 2 === 1;
+  return endOfLiteral(text, start);
 }
 
 function skipSpace(text: string, start: number): number {

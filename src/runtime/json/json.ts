@@ -1,41 +1,15 @@
-import { randomUUID } from "node:crypto";
-
-/** Matches integers of 16 or more digits: JSON.parse rounds those beyond 2^53. Texts without one take the fast path. */
-const MAY_ROUND = /(?:^|[:[,])\s*-?\d{16}/;
+import { readExact } from "./read-exact.ts";
 
 /**
- * Matches a string (kept unchanged) or a long number. An unterminated string matches up to the end of the text: otherwise
- * each quote in it would start another search, which takes quadratic time.
+ * Matches integers of 16 or more digits: JSON.parse rounds those beyond 2^53. Eight digits are written out, because V8
+ * then skips most characters of a text.
  */
-const STRING_OR_LONG = /"[^"\\]*(?:\\.[^"\\]*)*(?:"|\\?$)|[-+.\deE]{16,}/gs;
-const LONG_INTEGER = /^-?[1-9]\d{15,}$/;
-const KEY_END = /\s*:/y;
+const MAY_ROUND = /(?:^|[:[,\s-])\d\d\d\d\d\d\d\d\d{8}/;
 
-/** Random per process, so that no string in a request can be mistaken for a marker. */
-const MARKER = `${randomUUID()}:`;
-
-/** Like JSON.parse, but an integer beyond the safe range becomes a bigint. */
+/** Like JSON.parse, but an integer beyond the safe range becomes a bigint. Throws a RangeError if it is too long. */
 export function parseJson(text: string): unknown {
-  if (!MAY_ROUND.test(text)) return JSON.parse(text);
-  const marked = text.replace(STRING_OR_LONG, (found, start: number) =>
-    isLongInteger(found) && !isKey(text, start + found.length) ? `"${MARKER}${found}"` : found,
-  );
-  return JSON.parse(marked, (_key, value) =>
-    typeof value === "string" && value.startsWith(MARKER) ? toInteger(value.slice(MARKER.length)) : value,
-  );
-}
-
-const isLongInteger = (found: string) => found[0] !== '"' && LONG_INTEGER.test(found);
-
-/** A number is not a valid key; as a string it would become one. */
-function isKey(text: string, end: number): boolean {
-  KEY_END.lastIndex = end;
-  return KEY_END.test(text);
-}
-
-function toInteger(digits: string): number | bigint {
-  const number = Number(digits);
-  return Number.isSafeInteger(number) ? number : BigInt(digits);
+  const rounded = JSON.parse(text); // always: it rejects what is not JSON
+  return MAY_ROUND.test(text) ? readExact(text) : rounded;
 }
 
 /** JSON text that stringifyJson inserts unchanged. It is never parsed, so depth and long integers are preserved. */
@@ -46,7 +20,7 @@ export class JsonText {
     this.text = text;
   }
 
-  /** Returns a bigint so that JSON.stringify throws, which makes stringifyJson use markers. */
+  /** Returns a bigint so that JSON.stringify throws, which makes stringifyJson write the value itself. */
   toJSON(): bigint {
     return 0n;
   }
@@ -57,26 +31,46 @@ export function stringifyJson(value: unknown): string {
   try {
     return JSON.stringify(value);
   } catch (error) {
-    if (error instanceof TypeError) return stringifyWithMarkers(value);
-    throw error;
+    if (!(error instanceof TypeError)) throw error;
+    const pieces: string[] = [];
+    writeValue(value, pieces);
+    return pieces.join("");
   }
 }
 
-function stringifyWithMarkers(value: unknown): string {
-  const texts: string[] = [];
-  const marked = JSON.stringify(value, function (this: Record<string, unknown>, name, inner) {
-    const original = this[name]; // before its toJSON
-    if (original instanceof JsonText) {
-      texts.push(original.text);
-      return `${MARKER}text`;
-    }
-    return typeof inner === "bigint" ? `${MARKER}${inner}` : inner;
-  });
-  const [before, ...sections] = marked.split(`"${MARKER}`);
-  let nextText = 0;
-  const filled = sections.map((section) => {
-    const [content = ""] = section.split('"', 1);
-    return (content === "text" ? (texts[nextText++] as string) : content) + section.slice(content.length + 1);
-  });
-  return [before, ...filled].join("");
+/** Returns false for a value that JSON cannot express, such as undefined; it is then not written. */
+function writeValue(value: unknown, pieces: string[]): boolean {
+  if (typeof value === "bigint") pieces.push(String(value));
+  else if (value instanceof JsonText) pieces.push(value.text);
+  else if (Array.isArray(value)) writeArray(value, pieces);
+  else if (typeof value !== "object" || value === null) return writeScalar(value, pieces);
+  else if ("toJSON" in value && typeof value.toJSON === "function") return writeValue(value.toJSON(), pieces);
+  else writeObject(value, pieces);
+  return true;
+}
+
+function writeScalar(value: unknown, pieces: string[]): boolean {
+  const text: string | undefined = JSON.stringify(value);
+  if (text !== undefined) pieces.push(text);
+  return text !== undefined;
+}
+
+function writeArray(items: readonly unknown[], pieces: string[]): void {
+  let separator = "[";
+  for (const item of items) {
+    pieces.push(separator);
+    if (!writeValue(item, pieces)) pieces.push("null");
+    separator = ",";
+  }
+  pieces.push(items.length === 0 ? "[]" : "]");
+}
+
+function writeObject(fields: object, pieces: string[]): void {
+  let separator = "{";
+  for (const [name, value] of Object.entries(fields)) {
+    pieces.push(`${separator}${JSON.stringify(name)}:`);
+    if (writeValue(value, pieces)) separator = ",";
+    else pieces.pop();
+  }
+  pieces.push(separator === "{" ? "{}" : "}");
 }

@@ -105,6 +105,20 @@ t.test("a message is recorded with its parsed data and its exact raw JSON", asyn
   t.match(event?.text, '"n":12345678901234567890}', "the parsed data keeps the long integer too");
 });
 
+t.test(
+  "an update with an integer of a million digits is recorded as written beside the others",
+  async (t) => {
+    const { api, tenant, wabaId, phoneNumberId } = await startWithChannel(t);
+    const unusual = textMessage("wamid.1").replace('"type"', `"n":${"9".repeat(1_000_000)},"type"`);
+    const webhook = chatWebhook(wabaId, phoneNumberId, [unusual, textMessage("wamid.2")]);
+    t.equal((await sendWebhook(api, webhook)).status, 200);
+    const events = await readClientEvents(api, tenant.id);
+    t.same(events.map(({ type }) => type).sort(), ["message.received", "platform.event"]);
+    const raw = events.find(({ type }) => type === "platform.event");
+    t.ok(raw?.text.endsWith(`,"raw":${unusual}}`));
+  },
+);
+
 t.test("repeated and concurrent deliveries of an event record it once", async (t) => {
   const { api, tenant, wabaId, phoneNumberId } = await startWithChannel(t);
   const [one, two] = [textMessage("wamid.1"), textMessage("wamid.2")];
