@@ -6,6 +6,7 @@ import type { TObject } from "../../src/schema/types.ts";
 import { type HostileService, startHostileService } from "../fixtures/hostile/service.ts";
 import { hostileTexts } from "../fixtures/hostile/strings.ts";
 import { productRoutes } from "../fixtures/http/api.ts";
+import { makeChannel } from "../fixtures/tenants/channels.ts";
 import { makeTenant } from "../fixtures/tenants/tenants.ts";
 import { FIRST_TERMS_VERSION } from "../fixtures/tenants/terms.ts";
 
@@ -125,5 +126,27 @@ t.test("large bodies delay no other request", async (t) => {
       new Set(statuses.filter((status) => [0, 400, 413, 503].includes(status))),
       name,
     );
+  }
+});
+
+t.test("templates with long integers delay no other request", async (t) => {
+  const service = await startHostileService(t);
+  const tenant = await makeTenant(service);
+  const channel = await makeChannel(service, tenant);
+  const { headers } = await tenant.createKey("templates:manage");
+  const submit = (integers: readonly string[]) => {
+    const raw = `{"channel_id":"${channel}","template_data":{"name":"n","language":"en","category":"UTILITY","components":[{"ids":[${integers.join()}]}]}}`;
+    return service.call("POST", "/api/templates/submit", { headers, raw });
+  };
+  const CASES: [name: string, integers: string[], status: number][] = [
+    ["20,000 integers of 100 digits", Array(20_000).fill("9".repeat(100)), 502], // the platform is not reachable
+    ["an integer of ten million digits", ["9".repeat(10_000_000)], 400],
+  ];
+  await submit(["1"]); // the first one includes the start-up
+  for (const [name, integers, status] of CASES) {
+    const replies = await service.underProbes(t, name, () =>
+      Promise.all(Array.from({ length: 5 }, () => submit(integers))),
+    );
+    t.same(new Set(replies.map((reply) => reply.status)), new Set([status]), name);
   }
 });

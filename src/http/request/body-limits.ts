@@ -1,4 +1,5 @@
 import { findExceededLimit, type JsonLimits } from "../../runtime/json/json-limits.ts";
+import { MAX_NUMBER_CHARS } from "../../runtime/json/read-exact.ts";
 import { toPointer } from "../../schema/problems.ts";
 import { ApiError, invalidField } from "../api-error.ts";
 import { isRawBody, type Route } from "../route.ts";
@@ -15,19 +16,25 @@ export function bodyLimitOf({ body, scope }: Route): number {
   return scope === "public" ? MAX_PUBLIC_BODY_BYTES : MAX_BODY_BYTES;
 }
 
-const MAX_JSON_DEPTH = 100;
-const MAX_JSON_VALUES = 50_000;
+const JSON_LIMITS: JsonLimits = { maxDepth: 100, maxValues: 50_000, maxNumberChars: MAX_NUMBER_CHARS };
 
 /** Throws a 400 for a JSON body whose parsing or validation could take long. */
 export function assertJsonLimits(bytes: Buffer, { maxFieldBytes }: Pick<Route, "maxFieldBytes">): void {
-  const limits: JsonLimits = { maxDepth: MAX_JSON_DEPTH, maxValues: MAX_JSON_VALUES, maxFieldBytes };
-  const exceeded = findExceededLimit(bytes, limits);
+  const exceeded = findExceededLimit(bytes, { ...JSON_LIMITS, maxFieldBytes });
   if (exceeded === undefined) return;
   switch (exceeded.limit) {
     case "depth":
-      throw new ApiError("validation_failed", `The body is nested deeper than ${MAX_JSON_DEPTH} levels`);
+      throw new ApiError(
+        "validation_failed",
+        `The body is nested deeper than ${JSON_LIMITS.maxDepth} levels`,
+      );
     case "values":
-      throw new ApiError("validation_failed", `The body has more than ${MAX_JSON_VALUES} values`);
+      throw new ApiError("validation_failed", `The body has more than ${JSON_LIMITS.maxValues} values`);
+    case "number":
+      throw new ApiError(
+        "validation_failed",
+        `The body has a number of more than ${JSON_LIMITS.maxNumberChars} characters`,
+      );
     case "field":
       throw invalidField(
         toPointer([exceeded.name]),

@@ -15,18 +15,21 @@ export interface JsonLimits {
   maxDepth: number;
   /** Values of any kind; arrays and objects count. */
   maxValues: number;
+  /** Characters of a number, as written. */
+  maxNumberChars?: number | undefined;
   /** Bytes of each field of the outermost object, as written. */
   maxFieldBytes?: number | undefined;
 }
 
-export type ExceededLimit = { limit: "depth" | "values" } | { limit: "field"; name: string };
+export type ExceededLimit = { limit: "depth" | "values" | "number" } | { limit: "field"; name: string };
 
 /**
  * Returns the first limit that a JSON text exceeds, in one pass over its bytes and without building any value. A text
  * that is not JSON may pass: the parser rejects it later, at a cost that these limits bound.
  */
 export function findExceededLimit(bytes: Buffer, limits: JsonLimits): ExceededLimit | undefined {
-  const { maxDepth, maxValues, maxFieldBytes = Number.POSITIVE_INFINITY } = limits;
+  const { maxDepth, maxValues } = limits;
+  const { maxNumberChars = Number.POSITIVE_INFINITY, maxFieldBytes = Number.POSITIVE_INFINITY } = limits;
   let depth = 0;
   let values = 1;
   let isContainerEmpty = false;
@@ -52,7 +55,11 @@ export function findExceededLimit(bytes: Buffer, limits: JsonLimits): ExceededLi
       isContainerEmpty = true;
       if (depth > maxDepth) return { limit: "depth" };
     } else if (isClosing) depth -= 1;
-    else if (code === COLON && depth === 1 && fieldStart === 0) fieldStart = at + 1;
+    else if (startsNumber(code)) {
+      const end = endOfNumber(bytes, at);
+      if (end - at > maxNumberChars) return { limit: "number" };
+      at = end - 1;
+    } else if (code === COLON && depth === 1 && fieldStart === 0) fieldStart = at + 1;
     if (values > maxValues) return { limit: "values" };
   }
   return undefined;
@@ -70,6 +77,22 @@ function endOfString(bytes: Buffer, start: number): number {
   let quote = bytes.indexOf(QUOTE, at);
   while (quote !== -1 && isEscaped(bytes, at, quote)) quote = bytes.indexOf(QUOTE, quote + 1);
   return quote === -1 ? bytes.length : quote + 1;
+}
+
+const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
+const [MINUS, PLUS, POINT, LOWER_E, UPPER_E] = [0x2d, 0x2b, 0x2e, 0x65, 0x45];
+
+const startsNumber = (code: number): boolean => isDigit(code) || code === MINUS;
+
+/** True for every character of a number after its first one. */
+const continuesNumber = (code: number): boolean =>
+  isDigit(code) || code === POINT || code === LOWER_E || code === UPPER_E || code === PLUS || code === MINUS;
+
+/** Returns the index after the number that starts at `start`. */
+function endOfNumber(bytes: Buffer, start: number): number {
+  let at = start + 1;
+  while (at < bytes.length && continuesNumber(bytes[at] as number)) at++;
+  return at;
 }
 
 /** True after an odd number of backslashes; the first one is not before `start`. */

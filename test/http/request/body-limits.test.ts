@@ -94,6 +94,30 @@ t.test("a body with too many levels or values is refused before it is parsed", a
   t.match(await refusal(`{${fields.join(",")}}`), { message: /more than 50000 values/ });
 });
 
+t.test("a number of more than 100 characters is refused before it is parsed", async (t) => {
+  const { api, post } = await start(t);
+  const MESSAGE = "The body has a number of more than 100 characters";
+  for (const number of ["9".repeat(100), `-${"9".repeat(99)}`, `0.${"9".repeat(98)}`])
+    t.equal((await post("/guarded", `{"x":[${number}]}`)).status, 200);
+  for (const number of [
+    "9".repeat(101),
+    `-${"9".repeat(100)}`,
+    `0.${"9".repeat(99)}`,
+    "9".repeat(10_000_000),
+  ])
+    t.match((await post("/guarded", `{"x":[${number}]}`)).body, {
+      error: "validation_failed",
+      message: MESSAGE,
+    });
+  const refused = await api.call("POST", "/open", { raw: `{"x":${"9".repeat(15_000)}}` });
+  t.match(refused.body, { error: "validation_failed", message: MESSAGE });
+  t.equal(
+    (await post("/guarded", `{"x":"${"9".repeat(2_000)}"}`)).status,
+    200,
+    "digits in a string are text",
+  );
+});
+
 t.test("a field that is larger than its route accepts is named in a 400", async (t) => {
   const { post } = await start(t);
   const field = (bytes: number) => `{"content":"${"a".repeat(bytes - 2)}","name":"x"}`;

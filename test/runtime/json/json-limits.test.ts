@@ -44,6 +44,24 @@ t.test("the size of a top-level field is its size as written", async (t) => {
   t.equal(find('{"a":1,"b":2,"c":3,"d":4}', limits), undefined, "the fields together may be larger");
 });
 
+t.test("the characters of a number are counted as written", async (t) => {
+  const limits = { maxNumberChars: 10 };
+  const SHORT = ["1234567890", "-123456789", "-1.234e+56", ' { "a" : 1234567890 , "b" : [ -123456789 ] } '];
+  for (const text of SHORT) t.equal(find(text, limits), undefined, text);
+  for (const number of ["12345678901", "-1234567890", "1.234567890", "1E000000001"])
+    for (const text of [number, `[${number}]`, `{"a":${number},"b":1}`, `[1,${number}\n]`])
+      t.same(find(text, limits), { limit: "number" }, text);
+  const TEXTS = [
+    '"12345678901"',
+    '{"12345678901":1}',
+    "[123456,123456]",
+    "[12345 12345678]",
+    "aaaaaaaaaaaaaaa",
+  ];
+  for (const text of TEXTS) t.equal(find(text, limits), undefined, text);
+  t.equal(find("9".repeat(100_000), {}), undefined, "without a limit");
+});
+
 t.test("a text that is not JSON ends the scan without an error", async (t) => {
   for (const text of ["", '"', '"\\', '{"a', "]]]]", "}{", ":::", '{"a":"\\"'])
     t.equal(find(text, { maxFieldBytes: 10 }), undefined, text);
