@@ -3,7 +3,10 @@ import { type Problem, toFieldName, toPointer } from "./problems.ts";
 /** Deeper than any valid input. Recursive code could exhaust the stack on deeper values. */
 const MAX_DEPTH = 100;
 
-/** Finds the first text that Postgres rejects (U+0000, a lone surrogate) or nesting that is too deep. */
+/**
+ * Finds the first text that Postgres rejects (U+0000, a lone surrogate), number that would be passed on as null, or nesting
+ * that is too deep.
+ */
 export function findStorableProblem(value: unknown, rootName: string): Problem | undefined {
   const flaw = findFlaw(value, 0);
   if (!flaw) return undefined;
@@ -19,6 +22,7 @@ interface Flaw {
 
 function findFlaw(value: unknown, depth: number): Flaw | undefined {
   if (typeof value === "string") return findTextFlaw(value);
+  if (typeof value === "number") return findNumberFlaw(value);
   if (typeof value !== "object" || value === null) return undefined;
   if (depth >= MAX_DEPTH) return { message: `is nested deeper than ${MAX_DEPTH} levels`, segments: [] };
   if (!Array.isArray(value)) return findFieldFlaw(value as Record<string, unknown>, depth);
@@ -47,6 +51,12 @@ function addSegment(flaw: Flaw, key: string): Flaw {
 function findTextFlaw(text: string): Flaw | undefined {
   if (text.includes("\u0000")) return { message: "contains the character U+0000", segments: [] };
   return isWellFormed(text) ? undefined : { message: "is not well-formed Unicode", segments: [] };
+}
+
+/** JSON.parse reads `1e400` as Infinity, which JSON.stringify writes as null. */
+function findNumberFlaw(number: number): Flaw | undefined {
+  if (Number.isFinite(number)) return undefined;
+  return { message: `is too ${number < 0 ? "small" : "large"}`, segments: [] };
 }
 
 /** Methods that Node 20 has but the ECMAScript 2023 types lack; later types declare methods that Node 20 lacks. */
