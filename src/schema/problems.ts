@@ -124,14 +124,14 @@ function describeError(error: ErrorObject, errors: readonly ErrorObject[]): stri
     case "maximum":
       return `must be at most ${params.limit}`;
     case "type":
-      return `must be ${describeTypes([params.type].flat())}`;
+      return describeTypeError([params.type].flat(), error.data);
     case "x-max-bytes":
       return `must have at most ${error.schema} bytes in UTF-8`;
     case "anyOf":
     case "oneOf": {
       const types = branchesOf(error, errors).map((branch) => branch.params.type);
       return types.length > 0
-        ? `must be ${describeTypes(types.flat())}`
+        ? describeTypeError(types.flat(), error.data)
         : "must match exactly one of the allowed forms";
     }
     default:
@@ -147,6 +147,12 @@ const TYPE_NAMES: Readonly<Record<string, string>> = {
   object: "an object",
   array: "a list",
 };
+
+/** An integer beyond 2^53 arrives as a bigint, which has no JSON Schema type. */
+const describeTypeError = (types: readonly unknown[], value: unknown): string =>
+  typeof value === "bigint" && (types.includes("integer") || types.includes("number"))
+    ? `is too ${value < 0n ? "small" : "large"}`
+    : `must be ${describeTypes(types)}`;
 
 const describeTypes = (types: readonly unknown[]): string =>
   types.map((type) => TYPE_NAMES[String(type)] ?? String(type)).join(" or ");

@@ -45,6 +45,27 @@ const CASES: [string, unknown, { path: string; message: string }[]][] = [
     [{ path: "/daily_budget", message: "daily_budget must be an integer" }],
   ],
   [
+    "an integer beyond 2^53",
+    { name: 9007199254740993n, daily_budget: 9007199254740993n },
+    [
+      { path: "/name", message: "name must be a string" },
+      { path: "/daily_budget", message: "daily_budget is too large" },
+    ],
+  ],
+  [
+    "an integer beyond -2^53",
+    { name: "x", daily_budget: -9007199254740993n },
+    [{ path: "/daily_budget", message: "daily_budget is too small" }],
+  ],
+  [
+    "an integer beyond 2^53 in a field of another type",
+    { name: "x", secret: 9007199254740993n, places: 9007199254740993n },
+    [
+      { path: "/secret", message: "secret must be a string or null" },
+      { path: "/places", message: "places must be a list" },
+    ],
+  ],
+  [
     "an invalid time",
     { name: "x", end_time: "soon" },
     [{ path: "/end_time", message: "end_time must be a time such as 2026-11-01T09:30:00Z" }],
@@ -103,6 +124,13 @@ t.test("each item of a list gets only its own problems", async (t) => {
     json(names)({ names: [5, "ab", null] }).map(({ message }) => message),
     ["names.0 must be a string or null", "names.1 must have at least 3 characters"],
   );
+});
+
+t.test("an integer beyond 2^53 is too large for a nullable number", async (t) => {
+  const check = json(object({ limit: nullable(Type.Number({ maximum: 100 })), any: Type.Unknown() }));
+  const any = { list: [9007199254740993n] };
+  t.same(check({ limit: 9007199254740993n, any }), [{ path: "/limit", message: "limit is too large" }]);
+  t.same(check({ limit: null, any }), [], "a field of any type takes it");
 });
 
 t.test("a value that matches two forms of a oneOf is rejected with a sentence", async (t) => {

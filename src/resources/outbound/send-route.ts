@@ -7,6 +7,7 @@ import { type Operation, type Route, route } from "../../http/route.ts";
 import { SEND_TTL_MS } from "../../runtime/deadlines.ts";
 import { HOUR } from "../../runtime/durations.ts";
 import { newId } from "../../runtime/ids.ts";
+import { stringifyJson } from "../../runtime/json/json.ts";
 import { type QueuedMessageDto, queuedMessage } from "../../schema/messages.ts";
 import type { Queryable } from "../../store/database/database.ts";
 import { findIdempotencyKey } from "../../store/tenants/idempotency-keys.ts";
@@ -93,7 +94,7 @@ const toNewMessage = (body: SendMessageDto, recipientKind: string) => ({
   recipient: body.to,
   recipient_kind: recipientKind,
   type: body.type,
-  content: JSON.stringify(body[body.type]),
+  content: stringifyJson(body[body.type]),
   options: optionsOf(body),
   external_ref: body.external_ref ?? null,
 });

@@ -6,7 +6,7 @@ export function* canonicalJson(value: unknown): Generator<string> {
   if (Array.isArray(value)) yield* canonicalArray(value);
   else if (typeof value === "object" && value !== null)
     yield* canonicalObject(value as Record<string, unknown>);
-  else yield JSON.stringify(value);
+  else yield typeof value === "bigint" ? String(value) : JSON.stringify(value);
 }
 
 function* canonicalArray(items: readonly unknown[]): Generator<string> {

@@ -9,4 +9,8 @@ t.test("canonical JSON has the fields of every object in order and is otherwise 
   t.equal(textOf([[], [[]], "a,b"]), '[[],[[]],"a,b"]');
   t.equal(textOf("é\n"), '"é\\n"');
   t.equal(textOf({ 'a"b': true }), '{"a\\"b":true}');
+  t.equal(
+    textOf({ b: [9007199254740993n], a: -9007199254740993n }),
+    '{"a":-9007199254740993,"b":[9007199254740993]}',
+  );
 });

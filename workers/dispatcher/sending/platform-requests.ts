@@ -1,6 +1,7 @@
 import { type PagePlatform, toPageBodies } from "../../../src/platforms/pages/translate.ts";
 import type { Platforms } from "../../../src/platforms/platforms.ts";
 import type { SendOutcome } from "../../../src/platforms/sends.ts";
+import { parseJson } from "../../../src/runtime/json/json.ts";
 import { openChannelToken } from "../../../src/security/channel-token.ts";
 import type { SecretBox } from "../../../src/security/secret-box.ts";
 import type { ClaimedSend } from "../../../src/store/messages/claim-sends.ts";
@@ -25,7 +26,7 @@ export function requestsOf(
   const { id, recipient: to, type } = row;
   const token = openChannelToken(secretBox, row.channel_id, row.token_sealed);
   const about = { client: row.client_id, channel: row.channel_id, message_id: id };
-  const content: unknown = JSON.parse(row.content);
+  const content = parseJson(row.content);
   const { context, messaging_type: messagingType, tag }: SendOptions = JSON.parse(row.options ?? "{}");
   if (row.platform === "chatapp") {
     const { waba_id: wabaId, phone_number_id: phoneNumberId } = row;
