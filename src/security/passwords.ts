@@ -1,6 +1,6 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from "node:crypto";
+import { createWorkQueue, type QueuedCaller } from "../runtime/async/work-queue.ts";
 import { randomText } from "./random-text.ts";
-import { createWorkQueue, type QueuedCaller } from "./work-queue.ts";
 
 /** Slow on purpose: 32 MiB and about 0.2 s per guess. Stored with each hash, so that it can be raised later. */
 const COST: Cost = { log2N: 15, r: 8, p: 3 };

@@ -1,5 +1,5 @@
 import t from "tap";
-import { createWorkQueue, type QueuedCaller } from "../../src/security/work-queue.ts";
+import { createWorkQueue, type QueuedCaller } from "../../../src/runtime/async/work-queue.ts";
 
 /** A queue with one running place, and the order in which its work ran. */
 async function openQueue(maxWaiting = 3) {
