@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
+import { imageSize } from "../../../runtime/image-size.ts";
 import { AD_ACCOUNTS, type AdAccount } from "../../built-in-assets.ts";
 import type { Call } from "../../wire/call.ts";
 import { checkFields, project } from "../../wire/fields.ts";
 import { toListPage } from "../../wire/list-page.ts";
 import type { AdObject, AdObjects } from "../objects/objects.ts";
 import { refuse } from "../refusals.ts";
-import { imageSize } from "./image-size.ts";
 
 interface UploadedImage {
   /** The key of the image in the answer. */
