@@ -6,7 +6,7 @@ import { readdirSync } from "node:fs";
 import { build } from "esbuild";
 
 /** Packages that load files from their own folder and therefore cannot be bundled. */
-const UNBUNDLED = ["postgres-migrations", "swagger-ui-dist"];
+const UNBUNDLED = ["piscina", "postgres-migrations", "swagger-ui-dist"];
 
 /** Globals that CommonJS packages expect. */
 const OLD_NAMES = `

@@ -18,6 +18,15 @@ const ALLOWED_IMPORTS: Record<string, readonly string[]> = {
     "src/security",
     "src/runtime",
   ],
+  // A thread does a part of a request, so it reads and refuses input like the pipeline.
+  "workers/threads": [
+    "src/domain",
+    "src/http/api-error.ts",
+    "src/http/request/input.ts",
+    "src/resources",
+    "src/runtime",
+    "src/schema",
+  ],
   "src/composition": ["src", "workers"],
   "src/resources": [
     "src/http/route.ts",
@@ -73,7 +82,7 @@ const HOMES: Record<string, readonly string[]> = {
   pg: ["src/store"],
   pino: ["src/runtime"],
   "pino-pretty": ["src/runtime"],
-  piscina: ["src/composition"],
+  piscina: ["src/composition", "workers/threads"],
   "postgres-migrations": ["src/store"],
   "prom-client": ["src/runtime"],
   "rate-limiter-flexible": ["src/http", "src/security"],
@@ -121,6 +130,7 @@ const MARKETING = "src/resources/marketing";
  */
 function unitOf(file: string): string {
   const parts = file.split("/");
+  if (isInside(file, "workers/threads")) return "workers/threads";
   if (isInside(file, MARKETING)) return parts.slice(0, parts.length > 4 ? 4 : 3).join("/");
   if (isInside(file, "src/resources")) return parts.slice(0, 3).join("/");
   return parts[0] === "src" ? parts.slice(0, 2).join("/") : (parts[0] as string);

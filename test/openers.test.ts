@@ -1,7 +1,7 @@
 import t from "tap";
 import { issueSession } from "../src/domain/tenants/sessions.ts";
 import { exampleOf } from "../src/http/openapi/example-of.ts";
-import { isRawBody, type Route, route } from "../src/http/route.ts";
+import { bodySchemaOf, isRawBody, type Route, route } from "../src/http/route.ts";
 import { HOUR } from "../src/runtime/durations.ts";
 import { ROLE_SCOPES, ROLES, SCOPES, type Scope } from "../src/schema/enumerations.ts";
 import { type TObject, type TSchema, Type } from "../src/schema/types.ts";
@@ -84,9 +84,9 @@ function validInput(endpoint: Route): { json?: unknown; raw?: string; query?: st
     String(exampleOf(properties[name] as TSchema, `${title} ${name}`)),
   ]);
   const query = requiredParams.length === 0 ? "" : `?${new URLSearchParams(requiredParams)}`;
-  if (endpoint.body === undefined) return { query };
-  if (isRawBody(endpoint.body)) return { query, raw: "the bytes of a file" };
-  return { query, json: exampleOf(endpoint.body, title) };
+  const schema = bodySchemaOf(endpoint);
+  if (schema) return { query, json: exampleOf(schema, title) };
+  return isRawBody(endpoint.body) ? { query, raw: "the bytes of a file" } : { query };
 }
 
 /** The path up to its last parameter. */

@@ -23,6 +23,7 @@ import type { UserTokens } from "../security/user-tokens.ts";
 import type { Database } from "../store/database/database.ts";
 import type { MigrationCheck } from "../store/database/migration-check.ts";
 import type { SendRef } from "../store/messages/claim-sends.ts";
+import type { ImageThreads } from "./web/image-threads.ts";
 
 /** A typed key in the container. */
 export type Token<T> = symbol & { readonly provides?: T };
@@ -52,6 +53,7 @@ export const PARTITIONS = token<number>("partitions");
 export const EVENT_NOTIFIER = token<QueueNotifier & Worker>("event notifier");
 /** Writes stream entries for accepted messages. */
 export const MESSAGE_NOTIFIER = token<QueueNotifier<SendRef> & Worker>("message notifier");
+export const IMAGE_THREADS = token<ImageThreads>("image threads");
 export const PLATFORMS = token<Platforms>("platforms");
 export const EVENT_POSTER = token<EventPoster>("event poster");
 export const ROUTES = token<readonly Route[]>("routes");

@@ -13,12 +13,17 @@ export type Method = "get" | "post" | "patch" | "put" | "delete";
 /** The scope that a caller needs: one, any of several, any valid credential, or none for a public route. */
 export type Access = Scope | readonly [Scope, ...Scope[]] | "any credential" | "public";
 
-/** A body that is not JSON: the handler receives its bytes. */
+/** Maximum size in bytes of a body on a route with a credential. */
+export const MAX_BODY_BYTES = 10 * 1_048_576;
+
+/** A body that the pipeline does not parse: the handler receives its bytes. */
 export interface RawBody {
   limit: number;
   // Accepted Content-Types: `image/png`, `image/*`, or `*/*` for any. When absent, the header may be missing
   // too.
   mediaTypes?: readonly string[];
+  /** For JSON that the handler has parsed in another thread: documents the body and is not checked by the pipeline. */
+  schema?: TSchema;
 }
 
 /** A raw body that the handler receives as a stream; it is never in memory as a whole. */
@@ -184,6 +189,10 @@ export const isRepeatable = ({ method, repeatable }: Route): boolean =>
   method === "get" || repeatable === true;
 
 export const isRawBody = (body: Route["body"]): body is RawBody => body !== undefined && "limit" in body;
+
+/** The schema of a JSON body; undefined for any other body. */
+export const bodySchemaOf = ({ body }: Pick<Route, "body">): TSchema | undefined =>
+  isRawBody(body) ? body.schema : body;
 
 export const isStreamBody = (body: Route["body"]): body is StreamBody => isRawBody(body) && "stream" in body;
 

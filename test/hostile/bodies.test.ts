@@ -1,6 +1,6 @@
 import t from "tap";
 import { exampleOf } from "../../src/http/openapi/example-of.ts";
-import { isRawBody, type Route } from "../../src/http/route.ts";
+import { bodySchemaOf, type Route } from "../../src/http/route.ts";
 import { SCOPES } from "../../src/schema/enumerations.ts";
 import type { TObject } from "../../src/schema/types.ts";
 import { type HostileService, startHostileService } from "../fixtures/hostile/service.ts";
@@ -42,8 +42,8 @@ function* hostileParameters(endpoint: Route, params: Record<string, unknown>): G
 
 /** Each field in turn has a hostile text, and the body as a whole a hostile shape. */
 function* hostileBodies(endpoint: Route, path: string): Generator<HostileRequest> {
-  if (endpoint.method === "get" || isRawBody(endpoint.body)) return;
-  const schema = endpoint.body as TObject | undefined;
+  const schema = bodySchemaOf(endpoint) as TObject | undefined;
+  if (endpoint.method === "get" || (endpoint.body && !schema)) return;
   const example = examplesOf(schema, titleOf(endpoint));
   const length = endpoint.scope === "public" ? PUBLIC_TEXT_CHARS : LONG_TEXT_CHARS;
   for (const field of Object.keys(schema?.properties ?? {}))

@@ -14,6 +14,7 @@ import { adSetRoutes } from "../../resources/marketing/adsets/routes.ts";
 import { campaignRoutes } from "../../resources/marketing/campaigns/routes.ts";
 import { creativeRoutes } from "../../resources/marketing/creatives/routes.ts";
 import { enumRoutes } from "../../resources/marketing/enums/routes.ts";
+import { mediaRoutes } from "../../resources/marketing/media/routes.ts";
 import { oauthRoutes } from "../../resources/marketing/oauth/routes.ts";
 import { termsRoutes } from "../../resources/marketing/terms/routes.ts";
 import { outboundRoutes } from "../../resources/outbound/routes.ts";
@@ -45,6 +46,7 @@ const RESOURCES: readonly Resource[] = [
   { tag: "Ad sets", routes: adSetRoutes },
   { tag: "Ads", routes: adRoutes },
   { tag: "Creatives", routes: creativeRoutes },
+  { tag: "Media", routes: mediaRoutes },
   { tag: "Enumerations", routes: enumRoutes },
   { tag: "Audit log", routes: auditRoutes },
   { tag: "Platforms", routes: ingressRoutes },

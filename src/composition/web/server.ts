@@ -27,6 +27,7 @@ import {
   EVENT_NOTIFIER,
   GATES,
   HTTP_SERVER,
+  IMAGE_THREADS,
   LOG,
   MESSAGE_NOTIFIER,
   METRICS,
@@ -43,6 +44,7 @@ import {
   WORKERS,
 } from "../tokens.ts";
 import { credentialSchemes } from "./credentials.ts";
+import { createImageThreads } from "./image-threads.ts";
 import { allRoutes } from "./routes.ts";
 
 export function registerWeb(container: DependencyContainer): void {
@@ -58,6 +60,13 @@ export function registerWeb(container: DependencyContainer): void {
   provide(container, SIGN_IN_LIMITER, (c) => createSignInLimiter(resolve(c, REDIS)));
   provide(container, CONSOLE_COOKIE, (c) => createConsoleCookie(resolve(c, CONFIG).PUBLIC_URL));
   provide(container, CREDENTIAL_CACHES, (c) => createCredentialCaches(resolve(c, DATABASE)));
+  provide(container, IMAGE_THREADS, (c) =>
+    createImageThreads({
+      threads: resolve(c, CONFIG).IMAGE_THREADS,
+      log: resolve(c, LOG),
+      metrics: resolve(c, METRICS),
+    }),
+  );
   provide(container, ROUTES, allRoutes);
   provide(container, CREDENTIALS, credentialSchemes);
   provide(container, GATES, (c) => ({ terms: termsGate(resolve(c, DATABASE)) }));
@@ -69,6 +78,7 @@ export function registerWeb(container: DependencyContainer): void {
     platformConnections(c),
     resolve(c, EVENT_NOTIFIER),
     resolve(c, MESSAGE_NOTIFIER),
+    resolve(c, IMAGE_THREADS),
     resolve(c, HTTP_SERVER),
   ]);
 }

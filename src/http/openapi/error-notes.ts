@@ -150,8 +150,8 @@ export const ERROR_NOTES: Readonly<Record<ErrorCode, ErrorNote>> = {
     message: "The body is larger than 10485760 bytes",
   },
   image_too_large: {
-    when: "The image exceeds the platform's size limit.",
-    message: "The image is larger than the platform accepts",
+    when: "The image is larger than 7 MiB.",
+    message: "The image is larger than 7340032 bytes",
   },
   request_timeout: {
     when: "The request did not arrive in time: a body of up to 1 MiB within 30 seconds, a larger one within 120. The connection is closed.",

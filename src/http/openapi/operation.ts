@@ -1,7 +1,7 @@
 import { STATUS_CODES } from "node:http";
 import type { TObject, TSchema } from "../../schema/types.ts";
 import { MIB } from "../request/body-limits.ts";
-import { isMediaReply, isRawBody, type RawBody, type Route, replySchemaOf, statusesOf } from "../route.ts";
+import { bodySchemaOf, isMediaReply, type RawBody, type Route, replySchemaOf, statusesOf } from "../route.ts";
 import { accessNote, scopesOf, securityOf } from "./access.ts";
 import type { Components, Json } from "./components.ts";
 import { describeErrors } from "./error-responses.ts";
@@ -82,10 +82,11 @@ function parametersIn(location: "path" | "query", route: Route, components: Comp
 }
 
 function describeRequestBody(route: Route, body: NonNullable<Route["body"]>, components: Components): Json {
-  if (isRawBody(body)) return describeRawBody(body);
+  const schema = bodySchemaOf(route);
+  if (!schema) return describeRawBody(body as RawBody);
   // An empty body counts as {}, so it may be omitted when no field is required.
-  const required = ((body as Partial<TObject>).required ?? []).length > 0;
-  return { required, content: jsonContent(body, exampleOf(body, `${nameOf(route)} body`), components) };
+  const required = ((schema as Partial<TObject>).required ?? []).length > 0;
+  return { required, content: jsonContent(schema, exampleOf(schema, `${nameOf(route)} body`), components) };
 }
 
 function describeRawBody({ limit, mediaTypes = ["*/*"] }: RawBody): Json {

@@ -14,6 +14,7 @@ export const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   "Ad sets": "Audience, schedule, bid and budget. Ads belong to an ad set.",
   Ads: "An ad joins an ad set with a creative.",
   Creatives: "The content of ads: a page's post with a link or a video.",
+  Media: "Images and videos that creatives use.",
   Enumerations: "The values that fields accept.",
   "Audit log": "Who did what, and from where.",
   Platforms: "Endpoints that the platforms call: webhooks, deauthorisation and data deletion.",

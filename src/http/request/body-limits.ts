@@ -2,12 +2,11 @@ import { findExceededLimit, type JsonLimits } from "../../runtime/json/json-limi
 import { MAX_NUMBER_CHARS } from "../../runtime/json/read-exact.ts";
 import { toPointer } from "../../schema/problems.ts";
 import { ApiError, invalidField } from "../api-error.ts";
-import { isRawBody, type Route } from "../route.ts";
+import { isRawBody, MAX_BODY_BYTES, type Route } from "../route.ts";
 
 const KIB = 1_024;
 export const MIB = 1_024 * KIB;
 
-const MAX_BODY_BYTES = 10 * MIB;
 /** For routes without a credential, to which anyone can send. */
 const MAX_PUBLIC_BODY_BYTES = 16 * KIB;
 

@@ -34,7 +34,7 @@ export function createInputReader(route: Route, validator: Validator): InputRead
     // Skips validation when nothing is declared and nothing is sent.
     params: (given) => (route.params ? params({ ...given }) : {}),
     query: (search) => (route.query || search !== "" ? query(parseQuery(search, querySchema)) : {}),
-    body: isRawBody(body) ? rawReader(body) : jsonReader(route, body, validator),
+    body: isRawBody(body) ? rawReader(body) : createJsonReader(route, body, validator),
   };
 }
 
@@ -57,7 +57,12 @@ function parseQuery(search: string, { properties }: TObject): Record<string, unk
   return Object.fromEntries(values);
 }
 
-function jsonReader(route: Route, schema: TSchema, validator: Validator) {
+/** Reads a JSON body. Threads use it too, so that their errors are those of every other route. */
+export function createJsonReader(
+  route: Pick<Route, "method" | "maxFieldBytes">,
+  schema: TSchema,
+  validator: Validator,
+) {
   const subject = "the body";
   const check = validator.json(schema, subject);
   const nullIsAbsent = route.method === "patch" ? nonNullableFields(schema) : new Set<string>();

@@ -7,9 +7,7 @@ import {
 } from "../../domain/ads/ad-objects.ts";
 import { createAdObject } from "../../domain/ads/create-ad-object.ts";
 import { requestActor } from "../../domain/tenants/request-actor.ts";
-import type { ErrorCode } from "../../http/api-error.ts";
 import { bindToFilters, listOf, listQuery, listReply, pageRequest } from "../../http/lists.ts";
-import { PLATFORM_REFUSALS } from "../../http/platform-errors.ts";
 import { type Route, route } from "../../http/route.ts";
 import type { AdObjectKind } from "../../platforms/ads/object-kinds.ts";
 import type { Fields } from "../../platforms/client/body.ts";
@@ -17,7 +15,7 @@ import { object, type TObject, type TProperties, Type } from "../../schema/types
 import type { SecretBox } from "../../security/secret-box.ts";
 import { adAccountId } from "./ad-object-fields.ts";
 import { createOnce } from "./create-once.ts";
-import { requireActiveAdAccount } from "./require-ad-account.ts";
+import { ACCOUNT_ERRORS, requireActiveAdAccount } from "./require-ad-account.ts";
 
 export interface AdObjectRouteParts extends AdObjectParts {
   secretBox: SecretBox;
@@ -39,13 +37,6 @@ export interface AdObjectResource {
   filters?: TProperties;
   reply: TObject;
 }
-
-const ACCOUNT_ERRORS: readonly ErrorCode[] = [
-  "not_found",
-  "ad_account_not_active",
-  "ad_account_revoked",
-  ...PLATFORM_REFUSALS,
-];
 
 /** Larger than any targeting that the platform accepts. Encoding a larger field would block other requests. */
 const MAX_FIELD_BYTES = 1_024 * 1_024;

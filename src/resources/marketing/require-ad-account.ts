@@ -4,7 +4,16 @@ import {
   openActiveAdAccount,
   openAdAccount,
 } from "../../domain/ads/ad-account-access.ts";
-import { ApiError, notFound } from "../../http/api-error.ts";
+import { ApiError, type ErrorCode, notFound } from "../../http/api-error.ts";
+import { PLATFORM_REFUSALS } from "../../http/platform-errors.ts";
+
+/** Error codes of a request that uses an active ad account at the platform. */
+export const ACCOUNT_ERRORS: readonly ErrorCode[] = [
+  "not_found",
+  "ad_account_not_active",
+  "ad_account_revoked",
+  ...PLATFORM_REFUSALS,
+];
 
 export const accountNotFound = (): ApiError => notFound("ad account");
 

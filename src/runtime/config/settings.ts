@@ -196,7 +196,7 @@ export const SETTINGS = {
   IMAGE_THREADS: setting(integer(1, 256), {
     fallback: () => String(Math.max(1, availableParallelism() - 1)),
     fallbackLabel: "cores - 1, at least 1",
-    meaning: "threads that decode images; has no effect yet",
+    meaning: "threads per web process that decode uploaded images; the first upload starts them",
   }),
   PRIVATE_DESTINATIONS: setting(cidrs, {
     fallback: "",

@@ -49,6 +49,7 @@ export const LOG_EVENTS = {
   "http.parse_failed":
     "A connection sent something that is not HTTP, a CONNECT, or no complete request in time",
   "http.request": "One line per request, by route pattern",
+  "image_threads.failed": "A thread that decodes images could not start; the next upload tries again",
   "lead.fetch_failed": "The details of a lead could not be read; the event carries its ids only",
   "message.abandoned": "A message failed without a further attempt; `code` gives the reason",
   "message.lease_lost":

@@ -79,6 +79,12 @@ export function createMetrics(processName: string) {
       buckets: [0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 15],
       registers,
     }),
+    imageDecodeSeconds: new Histogram({
+      name: "herald_image_decode_duration_seconds",
+      help: "Seconds per image upload that a thread parsed and decoded",
+      buckets: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5],
+      registers,
+    }),
     slotsUsed: new Gauge({
       name: "herald_dispatcher_slots_used",
       help: "Slots in use in this dispatcher, by pool; each pool has DISPATCHER_CONCURRENCY slots",

@@ -1,0 +1,92 @@
+import { Piscina } from "piscina";
+import type { DecodeOutcome, ImageDecoder } from "../../domain/ads/image-decoder.ts";
+import { createWorkQueue } from "../../runtime/async/work-queue.ts";
+import { SECOND } from "../../runtime/durations.ts";
+import type { Log } from "../../runtime/logging/log.ts";
+import type { Metrics } from "../../runtime/metrics/metrics.ts";
+import { threadFile } from "../../runtime/package-root.ts";
+import type { Worker } from "../../runtime/supervise.ts";
+
+/**
+ * Threads that decode images. The pool is created at the first upload and grows with the load. A thread that dies fails
+ * its own upload and is replaced. A pool whose threads cannot start is dropped, and the next upload creates another one.
+ * `close` ends the threads; uploads that still wait fail.
+ */
+export type ImageThreads = ImageDecoder & Worker;
+
+/** Uploads that wait, per thread; decoding the largest image takes about 0.1 s. */
+const WAITING_PER_THREAD = 16;
+/** Waiting and running uploads of one client, per thread: one client cannot take all places. */
+const PER_CLIENT_AND_THREAD = 12;
+
+/** Several times the memory of the largest body as text; a thread that needs more dies instead of the process. */
+const RESOURCE_LIMITS = { maxOldGenerationSizeMb: 128 };
+
+const IDLE_THREAD_TIMEOUT_MS = 30 * SECOND;
+
+interface ImageThreadsOptions {
+  threads: number;
+  log: Log;
+  metrics: Pick<Metrics, "imageDecodeSeconds">;
+  /** The file that the threads run. */
+  file?: string;
+}
+
+export function createImageThreads({
+  threads,
+  log,
+  metrics,
+  file = threadFile("decode-image"),
+}: ImageThreadsOptions): ImageThreads {
+  const queue = createWorkQueue({
+    maxRunning: threads,
+    maxWaiting: threads * WAITING_PER_THREAD,
+    maxPerCaller: threads * PER_CLIENT_AND_THREAD,
+  });
+  let pool: Piscina | undefined;
+  let isClosed = false;
+
+  function openPool(): Piscina {
+    const opened = new Piscina({
+      filename: file,
+      name: "decodeImage",
+      minThreads: 1,
+      maxThreads: threads,
+      idleTimeout: IDLE_THREAD_TIMEOUT_MS,
+      resourceLimits: RESOURCE_LIMITS,
+    });
+    // Emitted when a thread fails without an upload, so it could not start.
+    opened.on("error", (error) => {
+      log.error("image_threads.failed", { err: error });
+      if (pool === opened) pool = undefined;
+      void opened.destroy();
+    });
+    return opened;
+  }
+
+  async function run(body: Buffer): Promise<DecodeOutcome> {
+    if (isClosed) throw new Error("the image threads are closed");
+    pool ??= openPool();
+    const bytes = ownMemory(body);
+    const stopTimer = metrics.imageDecodeSeconds.startTimer();
+    const outcome: DecodeOutcome = await pool.run(bytes, { transferList: [bytes.buffer] });
+    stopTimer();
+    return outcome;
+  }
+
+  return {
+    name: "image-threads",
+    async decode(body, by) {
+      const queued = await queue(by, () => run(body));
+      return queued.outcome === "done" ? queued.value : queued;
+    },
+    async close() {
+      isClosed = true;
+      await pool?.destroy();
+    },
+  };
+}
+
+/** A buffer that shares its memory with others must not be transferred. */
+const ownMemory = (body: Buffer): Uint8Array<ArrayBuffer> =>
+  body.byteLength === body.buffer.byteLength ? (body as Uint8Array<ArrayBuffer>) : new Uint8Array(body);

@@ -1,0 +1,26 @@
+import type { QueuedCaller } from "../../runtime/async/work-queue.ts";
+import type { ImageSize } from "../../runtime/image-size.ts";
+import type { Problem } from "../../schema/problems.ts";
+
+export const MAX_IMAGE_BYTES = 7 * 1_048_576;
+
+/** An image upload whose body was parsed, checked and decoded. */
+export interface DecodedImage extends ImageSize {
+  adAccountId: string;
+  name?: string | undefined;
+  bytes: Uint8Array;
+}
+
+/** The result of a thread. */
+export type DecodeOutcome =
+  | { outcome: "decoded"; image: DecodedImage }
+  | { outcome: "invalid_body"; message: string; details?: Problem[] | undefined }
+  | { outcome: "invalid_base64" | "too_large" };
+
+export interface ImageDecoder {
+  /**
+   * Parses and decodes the body of an upload in a thread. Takes the bytes over: `body` is empty afterwards.
+   * `overloaded`: too many uploads wait. `cancelled`: the caller disconnected before a thread was free.
+   */
+  decode(body: Buffer, by: QueuedCaller): Promise<DecodeOutcome | { outcome: "overloaded" | "cancelled" }>;
+}

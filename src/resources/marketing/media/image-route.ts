@@ -1,0 +1,60 @@
+import type { AdObjectParts } from "../../../domain/ads/ad-objects.ts";
+import { type DecodedImage, type ImageDecoder, MAX_IMAGE_BYTES } from "../../../domain/ads/image-decoder.ts";
+import { uploadImage } from "../../../domain/ads/images.ts";
+import { ApiError, invalidFields, overloaded } from "../../../http/api-error.ts";
+import { MAX_BODY_BYTES, route } from "../../../http/route.ts";
+import type { SecretBox } from "../../../security/secret-box.ts";
+import { ACCOUNT_ERRORS, requireActiveAdAccount } from "../require-ad-account.ts";
+import { newImage, uploadedImage } from "./schema.ts";
+
+export interface ImageParts extends AdObjectParts {
+  secretBox: SecretBox;
+  images: ImageDecoder;
+}
+
+export const imageRoute = (parts: ImageParts) =>
+  route({
+    method: "post",
+    path: "/api/marketing/images",
+    scope: "marketing:manage",
+    gate: "terms",
+    summary: "Upload an image to the library of an ad account",
+    description:
+      "The ad platform decides which formats it accepts. Uploading the same file again returns the same `hash`.",
+    errors: [...ACCOUNT_ERRORS, "invalid_image", "image_too_large"],
+    body: { limit: MAX_BODY_BYTES, schema: newImage },
+    // The platform derives the hash from the bytes, so a repeated upload has no further effect.
+    repeatable: true,
+    reply: uploadedImage,
+    async handle({ caller, body, callerGone }) {
+      const image = await decode(parts.images, body, { caller: caller.clientId, signal: callerGone() });
+      const account = await requireActiveAdAccount(parts, caller.clientId, image.adAccountId);
+      return uploadImage(parts, account, image);
+    },
+  });
+
+async function decode(
+  images: ImageDecoder,
+  ...input: Parameters<ImageDecoder["decode"]>
+): Promise<DecodedImage> {
+  const decoded = await images.decode(...input);
+  switch (decoded.outcome) {
+    case "decoded":
+      return decoded.image;
+    case "invalid_body":
+      throw new ApiError(
+        "validation_failed",
+        decoded.message,
+        decoded.details && { details: decoded.details },
+      );
+    case "invalid_base64":
+      throw invalidFields([
+        { path: "/bytes_base64", message: "bytes_base64 must be strict base64", code: "invalid_image" },
+      ]);
+    case "too_large":
+      throw new ApiError("image_too_large", `The image is larger than ${MAX_IMAGE_BYTES} bytes`);
+    case "overloaded":
+    case "cancelled":
+      throw overloaded();
+  }
+}

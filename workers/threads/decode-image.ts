@@ -1,0 +1,46 @@
+import { move, transferableSymbol, valueSymbol } from "piscina";
+import { decodeBase64 } from "../../src/domain/ads/decode-base64.ts";
+import { type DecodeOutcome, MAX_IMAGE_BYTES } from "../../src/domain/ads/image-decoder.ts";
+import { ApiError } from "../../src/http/api-error.ts";
+import { createJsonReader } from "../../src/http/request/input.ts";
+import { type NewImage, newImage } from "../../src/resources/marketing/media/schema.ts";
+import { imageSize } from "../../src/runtime/image-size.ts";
+import { createValidator } from "../../src/schema/validate.ts";
+
+/** The body of the threads that decode image uploads: parsing and decoding megabytes would block the event loop of web. */
+
+const readBody = createJsonReader({ method: "post" }, newImage, createValidator());
+
+/** The task of the pool. */
+export async function decodeImage(body: Uint8Array): Promise<unknown> {
+  const outcome = await decode(Buffer.from(body.buffer, body.byteOffset, body.byteLength));
+  return outcome.outcome === "decoded" ? moveBytes(outcome, outcome.image.bytes) : outcome;
+}
+
+async function decode(body: Buffer): Promise<DecodeOutcome> {
+  const upload = await readUpload(body);
+  if ("outcome" in upload) return upload;
+  const { ad_account_id: adAccountId, name, bytes_base64 } = upload;
+  const bytes = decodeBase64(bytes_base64);
+  if (!bytes) return { outcome: "invalid_base64" };
+  if (bytes.length > MAX_IMAGE_BYTES) return { outcome: "too_large" };
+  return { outcome: "decoded", image: { adAccountId, name, ...imageSize(bytes), bytes: ownMemory(bytes) } };
+}
+
+/** An error crosses the thread boundary as data, because its class does not survive the copy. */
+async function readUpload(body: Buffer): Promise<NewImage | Exclude<DecodeOutcome, { outcome: "decoded" }>> {
+  try {
+    return (await readBody(body)) as NewImage;
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    return { outcome: "invalid_body", message: error.message, details: error.details };
+  }
+}
+
+/** Small buffers share memory, which must not be transferred. */
+const ownMemory = (bytes: Buffer): Uint8Array =>
+  bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
+
+/** Transfers the bytes instead of copying them. */
+const moveBytes = (value: object, { buffer }: Uint8Array) =>
+  move({ [transferableSymbol]: buffer, [valueSymbol]: value });
