@@ -46,6 +46,7 @@ const OBJECTS: Record<string, (tenant: Tenant, api: Api) => Promise<Record<strin
   "/api/marketing/adsets/{adSetId}": adObject("adSetId"),
   "/api/marketing/ads/{adId}": adObject("adId"),
   "/api/marketing/creatives/{creativeId}": adObject("creativeId"),
+  "/api/marketing/videos/{id}": adObject("id"),
   "/api/outbound/messages/{message_id}": async (tenant, api) => ({
     message_id: await sendMessage(api, tenant),
   }),

@@ -151,6 +151,9 @@ export const DATE_PRESETS = [
   "this_year",
 ] as const;
 
+export const VIDEO_STATUSES = ["processing", "ready", "error"] as const;
+export type VideoStatus = (typeof VIDEO_STATUSES)[number];
+
 /** The common periods of an insights row; the platform accepts any number of days up to 90. */
 export const TIME_INCREMENTS = ["1", "7", "28", "monthly", "all_days"] as const;
 

@@ -65,6 +65,9 @@ t.test("herald client delete", async (t) => {
       values ($1, $2, $3, 'act_1', 'n', 'BRL', 'UTC', 1)`,
       [randomUUID(), clientId, connection],
     );
+    await raw.query("insert into ad_videos (client_id, ad_account_id, video_id) values ($1, 'act_1', '1')", [
+      clientId,
+    ]);
   }
 
   /** Every table except partitions, and whether its rows belong to clients. */

@@ -1,6 +1,7 @@
+import { VIDEO_STATUSES, type VideoStatus } from "../../schema/ad-enumerations.ts";
 import { formBody, multipartBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
-import { asObject, numberOf, omitNullish, textOf } from "../client/json-values.ts";
+import { asList, asObject, numberOf, omitNullish, textOf } from "../client/json-values.ts";
 import { unusableAnswer } from "../errors/failure.ts";
 import { type AdAccess, accountSender } from "./access.ts";
 import type { Ownership } from "./ownership.ts";
@@ -13,6 +14,14 @@ export interface UploadedImage {
   name?: string;
 }
 
+export interface AdVideo {
+  id: string;
+  status: VideoStatus;
+  /** Percentage of the processing that is done. */
+  progress: number;
+  errors: { code?: number; message: string }[];
+}
+
 export interface AdMedia {
   /** Idempotent: the platform derives the hash from the bytes. */
   uploadImage(
@@ -21,6 +30,8 @@ export interface AdMedia {
   ): Promise<UploadedImage>;
   /** The platform downloads the file from `fileUrl`. Returns the video's id. */
   registerVideo(access: AdAccess, video: { fileUrl: string; name?: string | undefined }): Promise<string>;
+  /** The platform does not say to which account a video belongs: the caller must know it. */
+  readVideo(access: AdAccess, id: string): Promise<AdVideo>;
 }
 
 export function createAdMedia(client: PlatformClient, ownership: Ownership): AdMedia {
@@ -36,6 +47,10 @@ export function createAdMedia(client: PlatformClient, ownership: Ownership): AdM
       const { id } = await accountSender(client, access).create(`/${access.account}/advideos`, body);
       return ownership.remember(access, id);
     },
+    async readVideo(access, id) {
+      const { status } = await accountSender(client, access).get(`/${id}`, { fields: "status" });
+      return toVideo(id, asObject(status));
+    },
   };
 }
 
@@ -48,4 +63,19 @@ function toImage(value: unknown): UploadedImage {
     hash,
     ...omitNullish({ url, width: numberOf(image.width), height: numberOf(image.height), name }),
   };
+}
+
+const PHASES = ["uploading_phase", "processing_phase", "publishing_phase"] as const;
+
+function toVideo(id: string, status: Record<string, unknown>): AdVideo {
+  // A word that is not documented, such as an upload in progress, is not a result yet.
+  const known = VIDEO_STATUSES.find((word) => word === status.video_status) ?? "processing";
+  const progress = numberOf(status.processing_progress) ?? (known === "ready" ? 100 : 0);
+  const errors = PHASES.flatMap((phase) => asList(asObject(status[phase]).errors).map(toVideoError));
+  return { id, status: known, progress: Math.round(Math.min(100, Math.max(0, progress))), errors };
+}
+
+function toVideoError(value: unknown): AdVideo["errors"][number] {
+  const { code, message } = asObject(value);
+  return { ...omitNullish({ code: numberOf(code) }), message: textOf(message) ?? "No reason was given" };
 }

@@ -33,6 +33,7 @@ const KIND_BY_NAME: Readonly<Record<string, keyof AdObjectIds>> = {
   adSetId: "adset",
   adId: "ad",
   creativeId: "creative",
+  id: "video",
   campaign_id: "campaign",
   adset_id: "adset",
   creative_id: "creative",
@@ -156,7 +157,7 @@ t.test("clients whose accounts are reachable by the same platform user", async (
     mine.call(method.toUpperCase(), `${path}?${new URLSearchParams(query)}`, body);
   const countWrites = async () => (await receivedWrites(context)).length;
 
-  t.ok(routes.length >= 11);
+  t.ok(routes.length >= 12);
 
   for (const route of routes)
     t.test(titleOf(route), async (t) => {

@@ -72,8 +72,18 @@ t.test("a new video is processing and cannot be used", async (t) => {
   const ads = await startAdPlatform(t, { pace: 1000 });
   const form = { file_url: "https://cdn.example/film.mp4", name: "Film" };
   const { id } = (await ads.post(`${AD_ACCOUNT_ID}/advideos`, form)).body;
-  const { body } = await ads.get(id, { fields: "status,title" });
-  t.match(body, { title: "Film", status: { video_status: "processing" } });
+  const { body } = await ads.get(id, { fields: "status,title,length" });
+  t.match(body, {
+    title: "Film",
+    length: Number,
+    status: {
+      video_status: "processing",
+      processing_progress: 40,
+      uploading_phase: { status: "complete" },
+      processing_phase: { status: "in_progress", errors: [] },
+      publishing_phase: { status: "not_started" },
+    },
+  });
   const spec = { page_id: PAGE, video_data: { video_id: id, image_url: "https://cdn.example/film.jpg" } };
   t.match((await postCreative(ads, spec)).body.error, { code: 100, error_subcode: 1885252 });
 });

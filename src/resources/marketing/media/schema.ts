@@ -1,5 +1,6 @@
-import { object, optional, type Static, Type } from "../../../schema/types.ts";
-import { adAccountId, requestText, text } from "../ad-object-fields.ts";
+import { VIDEO_STATUSES } from "../../../schema/ad-enumerations.ts";
+import { object, oneOf, optional, type Static, Type } from "../../../schema/types.ts";
+import { adAccountId, platformId, requestText, text } from "../ad-object-fields.ts";
 
 /** A PNG of one pixel. */
 const PIXEL =
@@ -31,4 +32,54 @@ export const uploadedImage = object(
     }),
   },
   { title: "UploadedImageDto" },
+);
+
+/** Longer than any address that the platform accepts. */
+const MAX_URL_CHARS = 2_048;
+
+export const newVideo = object(
+  {
+    ad_account_id: adAccountId,
+    file_url: Type.String({
+      pattern: "^https?://",
+      format: "uri",
+      maxLength: MAX_URL_CHARS,
+      description: "A public http or https URL, from which the ad platform downloads the video",
+      examples: ["https://shop.example/video.mp4"],
+      "x-message": `file_url must be an http or https URL of at most ${MAX_URL_CHARS} characters`,
+    }),
+    ...optional({ name: requestText("How we roast", "The title of the video") }),
+  },
+  { title: "UploadVideoDto" },
+);
+
+export const uploadedVideo = object(
+  { id: platformId("1100000000000601", "Names the video in `video_data.video_id` of a creative") },
+  { title: "UploadedVideoDto" },
+);
+
+export const videoParams = object({ id: platformId("1100000000000601", "The video's id") });
+
+export const video = object(
+  {
+    id: platformId("1100000000000601"),
+    status: oneOf(VIDEO_STATUSES, {
+      description: "A video can be used in a creative once it is `ready`",
+      examples: ["processing"],
+    }),
+    progress: Type.Integer({
+      minimum: 0,
+      maximum: 100,
+      description: "Percentage of the processing that is done",
+      examples: [40],
+    }),
+    errors: Type.Array(
+      object({
+        code: Type.Optional(Type.Integer({ examples: [1_363_008] })),
+        message: text("The video file you tried to upload could not be read."),
+      }),
+      { description: "Why the platform could not process the video", examples: [[]] },
+    ),
+  },
+  { title: "VideoDto" },
 );

@@ -28,14 +28,28 @@ export function registerVideo(context: SandboxContext, objects: AdObjects) {
   };
 }
 
+/** The duration of every video, in seconds. */
+const LENGTH_SECONDS = 15.2;
+
+const UNREADABLE = { code: 1363008, message: "The video file you tried to upload could not be read." };
+
 const PHASES: Record<string, object> = {
-  processing: { processing_progress: 40, processing_phase: { status: "in_progress" } },
-  ready: { processing_progress: 100, processing_phase: { status: "complete" } },
+  processing: {
+    processing_progress: 40,
+    uploading_phase: { status: "complete" },
+    processing_phase: { status: "in_progress", errors: [] },
+    publishing_phase: { status: "not_started" },
+  },
+  ready: {
+    processing_progress: 100,
+    uploading_phase: { status: "complete" },
+    processing_phase: { status: "complete", errors: [] },
+    publishing_phase: { status: "complete" },
+  },
   error: {
-    processing_phase: {
-      status: "error",
-      errors: [{ code: 1363008, message: "The video file you tried to upload could not be read." }],
-    },
+    uploading_phase: { status: "complete" },
+    processing_phase: { status: "error", errors: [UNREADABLE] },
+    publishing_phase: { status: "not_started" },
   },
 };
 
@@ -44,6 +58,8 @@ export function showVideo({ id, account, created, values }: AdObject, { params }
   const status = { video_status, ...PHASES[String(video_status)] };
   const stamp = formatTimeIn(account.timezone_name, created);
   const fields = params.words("fields");
-  checkFields(fields, "Video", ["status", "title", "description", "created_time", "updated_time"]);
-  return project({ id, ...rest, status, created_time: stamp, updated_time: stamp }, fields, ["updated_time"]);
+  const times = { created_time: stamp, updated_time: stamp };
+  const shown = { id, ...rest, length: LENGTH_SECONDS, status, ...times };
+  checkFields(fields, "Video", ["status", "title", "description", "length", ...Object.keys(times)]);
+  return project(shown, fields, ["updated_time"]);
 }

@@ -1,0 +1,63 @@
+import type { AdObjectParts } from "../../../domain/ads/ad-objects.ts";
+import { readVideo, registerVideo } from "../../../domain/ads/videos.ts";
+import { ApiError } from "../../../http/api-error.ts";
+import { type Route, route } from "../../../http/route.ts";
+import { object } from "../../../schema/types.ts";
+import type { SecretBox } from "../../../security/secret-box.ts";
+import { adAccountId } from "../ad-object-fields.ts";
+import { ACCOUNT_ERRORS, requireActiveAdAccount } from "../require-ad-account.ts";
+import { newVideo, uploadedVideo, video, videoParams } from "./schema.ts";
+
+export interface VideoParts extends AdObjectParts {
+  secretBox: SecretBox;
+}
+
+export const videoRoutes = (parts: VideoParts): Route[] => [registerRoute(parts), readRoute(parts)];
+
+const registerRoute = (parts: VideoParts) =>
+  route({
+    method: "post",
+    path: "/api/marketing/videos",
+    scope: "marketing:manage",
+    gate: "terms",
+    summary: "Register a video that the ad platform downloads from a public URL",
+    description:
+      "The platform processes the video in the background: read it until its status is `ready`. After 504 the video may exist at the platform, and registering it again creates another one.",
+    errors: ACCOUNT_ERRORS,
+    body: newVideo,
+    status: 200,
+    reply: uploadedVideo,
+    async handle({ caller, body: { ad_account_id, file_url: fileUrl, name } }) {
+      const account = await requireActiveAdAccount(parts, caller.clientId, ad_account_id);
+      const registered = await registerVideo(parts, account, { fileUrl, name });
+      if (registered.outcome === "not_recorded") throw notRecorded(registered);
+      return { id: registered.id };
+    },
+  });
+
+/** Not 503, which would invite a repetition: the platform has registered the video. */
+const notRecorded = ({ id, cause }: { id: string; cause: Error }) =>
+  new ApiError(
+    "outcome_unknown",
+    `The ad platform registered the video as ${id}, but the database did not store it: it can be used, but not read`,
+    { cause },
+  );
+
+const readRoute = (parts: VideoParts) =>
+  route({
+    method: "get",
+    path: "/api/marketing/videos/{id}",
+    scope: "marketing:read",
+    summary: "Read how far the processing of a video is",
+    description: "Only videos that your client registered through this API in the ad account are found.",
+    errors: ACCOUNT_ERRORS,
+    params: videoParams,
+    query: object({ ad_account_id: adAccountId }),
+    reply: video,
+    async handle({ caller, params, query }) {
+      const account = await requireActiveAdAccount(parts, caller.clientId, query.ad_account_id);
+      const found = await readVideo(parts, account, params.id);
+      if (!found) throw new ApiError("platform_object_not_found", "The ad account has no such video");
+      return found;
+    },
+  });
