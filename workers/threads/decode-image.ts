@@ -5,6 +5,7 @@ import { ApiError } from "../../src/http/api-error.ts";
 import { createJsonReader } from "../../src/http/request/input.ts";
 import { type NewImage, newImage } from "../../src/resources/marketing/media/schema.ts";
 import { imageSize } from "../../src/runtime/image-size.ts";
+import { toTransferable } from "../../src/runtime/transferable.ts";
 import { createValidator } from "../../src/schema/validate.ts";
 
 /** The body of the threads that decode image uploads: parsing and decoding megabytes would block the event loop of web. */
@@ -12,8 +13,8 @@ import { createValidator } from "../../src/schema/validate.ts";
 const readBody = createJsonReader({ method: "post" }, newImage, createValidator());
 
 /** The task of the pool. */
-export async function decodeImage(body: Uint8Array): Promise<unknown> {
-  const outcome = await decode(Buffer.from(body.buffer, body.byteOffset, body.byteLength));
+export async function decodeImage(body: ArrayBuffer): Promise<unknown> {
+  const outcome = await decode(Buffer.from(body));
   return outcome.outcome === "decoded" ? moveBytes(outcome, outcome.image.bytes) : outcome;
 }
 
@@ -24,7 +25,10 @@ async function decode(body: Buffer): Promise<DecodeOutcome> {
   const bytes = decodeBase64(bytes_base64);
   if (!bytes) return { outcome: "invalid_base64" };
   if (bytes.length > MAX_IMAGE_BYTES) return { outcome: "too_large" };
-  return { outcome: "decoded", image: { adAccountId, name, ...imageSize(bytes), bytes: ownMemory(bytes) } };
+  return {
+    outcome: "decoded",
+    image: { adAccountId, name, ...imageSize(bytes), bytes: toTransferable(bytes) },
+  };
 }
 
 /** An error crosses the thread boundary as data, because its class does not survive the copy. */
@@ -37,10 +41,6 @@ async function readUpload(body: Buffer): Promise<NewImage | Exclude<DecodeOutcom
   }
 }
 
-/** Small buffers share memory, which must not be transferred. */
-const ownMemory = (bytes: Buffer): Uint8Array =>
-  bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
-
 /** Transfers the bytes instead of copying them. */
-const moveBytes = (value: object, { buffer }: Uint8Array) =>
-  move({ [transferableSymbol]: buffer, [valueSymbol]: value });
+const moveBytes = (value: object, bytes: ArrayBuffer) =>
+  move({ [transferableSymbol]: bytes, [valueSymbol]: value });

@@ -6,6 +6,7 @@ import type { Log } from "../../runtime/logging/log.ts";
 import type { Metrics } from "../../runtime/metrics/metrics.ts";
 import { threadFile } from "../../runtime/package-root.ts";
 import type { Worker } from "../../runtime/supervise.ts";
+import { toTransferable } from "../../runtime/transferable.ts";
 
 /**
  * Threads that decode images. The pool is created at the first upload and grows with the load. A thread that dies fails
@@ -67,9 +68,9 @@ export function createImageThreads({
   async function run(body: Buffer): Promise<DecodeOutcome> {
     if (isClosed) throw new Error("the image threads are closed");
     pool ??= openPool();
-    const bytes = ownMemory(body);
+    const bytes = toTransferable(body);
     const stopTimer = metrics.imageDecodeSeconds.startTimer();
-    const outcome: DecodeOutcome = await pool.run(bytes, { transferList: [bytes.buffer] });
+    const outcome: DecodeOutcome = await pool.run(bytes, { transferList: [bytes] });
     stopTimer();
     return outcome;
   }
@@ -86,7 +87,3 @@ export function createImageThreads({
     },
   };
 }
-
-/** A buffer that shares its memory with others must not be transferred. */
-const ownMemory = (body: Buffer): Uint8Array<ArrayBuffer> =>
-  body.byteLength === body.buffer.byteLength ? (body as Uint8Array<ArrayBuffer>) : new Uint8Array(body);

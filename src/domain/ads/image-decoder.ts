@@ -8,7 +8,8 @@ export const MAX_IMAGE_BYTES = 7 * 1_048_576;
 export interface DecodedImage extends ImageSize {
   adAccountId: string;
   name?: string | undefined;
-  bytes: Uint8Array;
+  /** Not a typed array: Deno enumerates every element of one when it receives it from a thread. */
+  bytes: ArrayBuffer;
 }
 
 /** The result of a thread. */

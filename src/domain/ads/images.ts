@@ -11,7 +11,7 @@ export async function uploadImage(
 ): Promise<UploadedImage> {
   const { media } = parts.platforms.ads;
   const uploaded = await callForAccount(parts, account, () =>
-    media.uploadImage(account.access, { bytes, name }),
+    media.uploadImage(account.access, { bytes: new Uint8Array(bytes), name }),
   );
   return { ...(width && height ? { width, height } : {}), ...uploaded };
 }

@@ -28,13 +28,13 @@ t.test("an upload is parsed, decoded and measured", async (t) => {
   const decoded = await decode(upload({ name: "a", bytes_base64: TINY_IMAGES.png }));
   t.same(decoded, {
     outcome: "decoded",
-    image: { adAccountId: "act_1", name: "a", width: 3, height: 2, bytes: new Uint8Array(bytes) },
+    image: { adAccountId: "act_1", name: "a", width: 3, height: 2, bytes: new Uint8Array(bytes).buffer },
   });
   t.match(await metrics.text(), /herald_image_decode_duration_seconds_count\{process="test"\} 1/);
   const large = Buffer.from(upload({ bytes_base64: "A".repeat(40_000) }));
   t.match(await images.decode(large, { caller }), {
     outcome: "decoded",
-    image: { bytes: { length: 30_000 } },
+    image: { bytes: { byteLength: 30_000 } },
   });
   t.equal(large.length, 0, "a body with memory of its own is transferred");
 });

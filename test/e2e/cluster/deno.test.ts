@@ -1,4 +1,5 @@
 import t from "tap";
+import { imageOfSize, MIB, TINY_IMAGES } from "../../fixtures/images/images.ts";
 import { startProcess, startWeb } from "../../fixtures/processes/processes.ts";
 import { testSettings, unconnectedSettings } from "../../fixtures/processes/settings.ts";
 import { callSandbox, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
@@ -51,6 +52,19 @@ t.test("the sources run under Deno without a build, with only the permissions th
   const raw = "coffee ".repeat(100_000);
   const { media_id } = (await web.call("POST", `/api/channels/${channel_id}/media`, { headers, raw })).body;
   t.equal((await web.call("GET", `/api/channels/${channel_id}/media/${media_id}`, { headers })).text, raw);
+  const accounts = await web.call("GET", "/api/marketing/ad-accounts?status=active", { headers });
+  const { ad_account_id } = accounts.body.data[0];
+  // One image has memory of its own, the other shares it: each is transferred to a thread and back.
+  for (const bytes_base64 of [imageOfSize(7 * MIB), TINY_IMAGES.png]) {
+    const json = { ad_account_id, bytes_base64 };
+    const uploaded = await web.call("POST", "/api/marketing/images", { headers, json });
+    t.match(uploaded, { status: 200, body: { width: 3, height: 2 } });
+  }
+  const noImage = { ad_account_id, bytes_base64: "?" };
+  t.match(await web.call("POST", "/api/marketing/images", { headers, json: noImage }), {
+    status: 400,
+    body: { error: "invalid_image" },
+  });
   t.equal((await web.call("GET", "/api/docs")).status, 200);
   t.equal((await web.call("GET", "/api/openapi.json")).body.openapi, "3.1.0");
 
