@@ -4,6 +4,7 @@ import type { Readable } from "node:stream";
 
 /** A process of the benchmark and its port, which is read from its output. */
 export interface ListeningProcess {
+  pid: number;
   port: number;
   stop(): Promise<void>;
 }
@@ -14,7 +15,8 @@ export async function startListeningProcess(
   portPattern: RegExp,
 ): Promise<ListeningProcess> {
   const child = spawn(program, args, { env, stdio: ["ignore", "pipe", "inherit"] });
-  return { port: await readPort(child, portPattern), stop: () => stopProcess(child) };
+  const port = await readPort(child, portPattern);
+  return { pid: child.pid as number, port, stop: () => stopProcess(child) };
 }
 
 async function readPort(child: ChildProcess & { stdout: Readable }, portPattern: RegExp): Promise<number> {

@@ -6,38 +6,18 @@ import { join } from "node:path";
 import { processCommand } from "../../src/local/process-commands.ts";
 import { startServers } from "../../src/local/servers.ts";
 import { packageRoot } from "../../src/runtime/package-root.ts";
-import type { BenchCase } from "./case.ts";
+import type { BenchCase, ServerUrls } from "./case.ts";
 import { SEND } from "./cases/send.ts";
-import { compare, formatMeasurement } from "./rounds.ts";
+import { UPLOADS } from "./cases/uploads.ts";
 
-const CASES: readonly BenchCase[] = [SEND];
-const PLAN = { connections: 64, rounds: 5, durationMs: 4_000 };
+const CASES: readonly BenchCase[] = [SEND, UPLOADS];
 const say = (line: string) => void process.stdout.write(`${line}\n`);
-
-type ServerUrls = Parameters<BenchCase["start"]>[0];
 
 function migrate(servers: ServerUrls): void {
   const [program, ...args] = processCommand(packageRoot(), "migrate", "node");
   const keys = { ENCRYPTION_KEYS: `b:${Buffer.alloc(32).toString("base64")}`, JWT_SECRET: "b".repeat(32) };
   const { status } = spawnSync(program, args, { env: { ...servers, ...keys }, stdio: "inherit" });
   if (status !== 0) throw new Error("the migrations could not be applied");
-}
-
-/** True when the case is fast enough. */
-async function runCase(benchCase: BenchCase, servers: ServerUrls): Promise<boolean> {
-  say(`${benchCase.name}: ${PLAN.connections} concurrent connections`);
-  const { stop, ...pair } = await benchCase.start(servers);
-  try {
-    const { ours, plain, ratio } = await compare(pair, { ...PLAN, say });
-    const isFastEnough = ratio >= benchCase.minRatio && ours.p99 <= plain.p99;
-    say(`  ${pair.ours.name}: ${formatMeasurement(ours)}; ${pair.plain.name}: ${formatMeasurement(plain)}`);
-    say(
-      `  ${isFastEnough ? "ok" : "TOO SLOW"}: ${ratio.toFixed(2)} times the baseline's rate, required ${benchCase.minRatio}`,
-    );
-    return isFastEnough;
-  } finally {
-    await stop();
-  }
 }
 
 async function main(): Promise<boolean> {
@@ -53,7 +33,13 @@ async function main(): Promise<boolean> {
   try {
     migrate(servers);
     const outcomes: boolean[] = [];
-    for (const benchCase of CASES) outcomes.push(await runCase(benchCase, servers));
+    // With arguments, only the cases whose names contain one of them.
+    const words = process.argv.slice(2);
+    for (const { name, run } of CASES) {
+      if (words.length > 0 && !words.some((word) => name.includes(word))) continue;
+      say(name);
+      outcomes.push(await run(servers, say));
+    }
     return outcomes.every(Boolean);
   } finally {
     await stop();
