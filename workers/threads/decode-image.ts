@@ -23,7 +23,7 @@ async function decode(body: Buffer): Promise<DecodeOutcome> {
   if ("outcome" in upload) return upload;
   const { ad_account_id: adAccountId, name, bytes_base64 } = upload;
   const bytes = decodeBase64(bytes_base64);
-  if (!bytes) return { outcome: "invalid_base64" };
+  if (!bytes || bytes.length === 0) return { outcome: "invalid_base64" };
   if (bytes.length > MAX_IMAGE_BYTES) return { outcome: "too_large" };
   return {
     outcome: "decoded",

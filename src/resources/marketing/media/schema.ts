@@ -9,8 +9,8 @@ const PIXEL =
 export const newImage = object(
   {
     ad_account_id: adAccountId,
+    // No minLength: the validator would count the characters one by one.
     bytes_base64: Type.String({
-      minLength: 1,
       description: "The file in strict base64, without a `data:` prefix. The file has at most 7 MiB",
       examples: [PIXEL],
     }),

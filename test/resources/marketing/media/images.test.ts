@@ -55,6 +55,7 @@ t.test("images", async (t) => {
   t.test("a text that is not strict base64 is refused", async (t) => {
     const { png } = TINY_IMAGES;
     const texts = [
+      "",
       `data:image/png;base64,${png}`,
       `${png}\n`,
       `${png}=`,
@@ -109,7 +110,6 @@ t.test("images", async (t) => {
       status: 400,
       body: { details: [{ path: "/bytes_base64", message: "bytes_base64 must be a string" }] },
     });
-    t.match(await upload({ bytes_base64: "" }), { status: 400, body: { error: "validation_failed" } });
   });
 
   t.test("the body is checked before the account", async (t) => {

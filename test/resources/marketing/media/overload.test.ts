@@ -43,7 +43,7 @@ t.test("uploads beyond the waiting list are 503, and a disconnected caller leave
   const waiting = Array.from({ length: MAX_PER_CLIENT - 2 }, () => post("waiting"));
   const late = await until("the waiting list is full", async () => {
     const probe = await Promise.race([post("waiting"), ...waiting]);
-    return probe.status === 503 && probe;
+    return probe.status === 503 ? probe : undefined;
   });
   t.equal(late.headers.get("retry-after"), "5");
   t.match(await late.json(), { error: "overloaded" });
