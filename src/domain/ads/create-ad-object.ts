@@ -1,10 +1,11 @@
 import type { AdObject, AdObjectKind } from "../../platforms/ads/object-kinds.ts";
 import type { Fields } from "../../platforms/client/body.ts";
-import { ambiguousFailure } from "../../platforms/errors/failure.ts";
-import { type AuditActor, recordAudit } from "../../store/tenants/audit-log.ts";
+import { unconfirmedCreate } from "../../platforms/errors/failure.ts";
+import type { AuditActor } from "../../store/tenants/audit-log.ts";
 import { type Attempt, type Created, isAmbiguous } from "../tenants/run-once.ts";
 import { type AdAccountAccess, callForAccount } from "./ad-account-access.ts";
 import { type AdObjectParts, readAgain } from "./ad-objects.ts";
+import { recordAmbiguousCreate } from "./ambiguous-creates.ts";
 
 interface Creation {
   actor: AuditActor;
@@ -32,7 +33,7 @@ export async function createAdObject(
     );
     return { reply: await readAgain(parts, account, { kind, written }), isFound: false };
   } catch (error) {
-    if (isAmbiguous(error)) await recordAmbiguity(parts, account, creation);
+    if (isAmbiguous(error)) await recordAmbiguousCreate(parts, account, { ...creation, name: fields.name });
     throw error;
   }
 }
@@ -46,7 +47,7 @@ async function findEarlier(
   const { kind, fields, attempt } = creation;
   const { ambiguousSince: since, isAbandoned } = attempt;
   if (since === undefined) return undefined;
-  if (isAbandoned) await recordAmbiguity(parts, account, creation);
+  if (isAbandoned) await recordAmbiguousCreate(parts, account, { ...creation, name: fields.name });
   const found = await callForAccount(parts, account, () =>
     parts.platforms.ads.objects.findCreated(account.access, kind, { fields, since }),
   );
@@ -56,21 +57,6 @@ async function findEarlier(
     case "none":
       return undefined;
     case "undecided":
-      throw ambiguousFailure("The platform did not confirm the creation");
+      throw unconfirmedCreate();
   }
-}
-
-async function recordAmbiguity(
-  { db, log }: AdObjectParts,
-  { row }: AdAccountAccess,
-  { actor, kind, fields }: Creation,
-): Promise<void> {
-  const { ad_account_id } = row;
-  const name = typeof fields.name === "string" ? fields.name : "";
-  const target = `${ad_account_id} ${name}`.trimEnd();
-  const entry = { action: "ad_object.create_ambiguous", target, details: { ad_account_id, kind, name } };
-  // The platform's failure is the answer to the request, even when it cannot be recorded.
-  await recordAudit(db, actor, entry).catch((err: unknown) =>
-    log.error("audit.write_failed", { client: row.client_id, action: entry.action, err }),
-  );
 }

@@ -1,29 +1,51 @@
 import type { AdVideo } from "../../platforms/ads/media.ts";
+import { ambiguousFailure, unconfirmedCreate } from "../../platforms/errors/failure.ts";
 import { hasAdVideo, insertAdVideo } from "../../store/ads/ad-videos.ts";
 import { DatabaseUnavailable } from "../../store/database/faults.ts";
+import type { AuditActor } from "../../store/tenants/audit-log.ts";
+import { type Attempt, type Created, isAmbiguous } from "../tenants/run-once.ts";
 import { type AdAccountAccess, callForAccount } from "./ad-account-access.ts";
 import type { AdObjectParts } from "./ad-objects.ts";
+import { recordAmbiguousCreate } from "./ambiguous-creates.ts";
 
-export type RegisterVideoOutcome =
-  | { outcome: "registered"; id: string }
-  /** The video exists at the platform, but cannot be read through Herald. */
-  | { outcome: "not_recorded"; id: string; cause: DatabaseUnavailable };
+interface VideoCreation {
+  actor: AuditActor;
+  fileUrl: string;
+  name?: string | undefined;
+  attempt: Attempt;
+}
 
-/** Registers a video that the platform downloads, and records that it belongs to the client's account. */
+/**
+ * Registers a video that the platform downloads, and records that it belongs to the client's account. An earlier attempt
+ * that may have registered it cannot be verified, so that its outcome stays ambiguous.
+ */
 export async function registerVideo(
   parts: AdObjectParts,
   account: AdAccountAccess,
-  video: { fileUrl: string; name?: string | undefined },
-): Promise<RegisterVideoOutcome> {
-  const { media } = parts.platforms.ads;
-  const id = await callForAccount(parts, account, () => media.registerVideo(account.access, video));
-  const { client_id, ad_account_id: adAccountId } = account.row;
+  { actor, fileUrl, name, attempt }: VideoCreation,
+): Promise<Created<{ id: string }>> {
+  const recordAmbiguity = () => recordAmbiguousCreate(parts, account, { actor, kind: "advideos", name });
+  if (attempt.isAbandoned) await recordAmbiguity();
+  if (attempt.ambiguousSince !== undefined) throw unconfirmedCreate();
+  const video = { fileUrl, name, beforeCall: attempt.confirm };
   try {
-    await insertAdVideo(parts.db, client_id, { adAccountId, videoId: id });
-    return { outcome: "registered", id };
-  } catch (cause) {
-    if (!(cause instanceof DatabaseUnavailable)) throw cause;
-    return { outcome: "not_recorded", id, cause };
+    const { media } = parts.platforms.ads;
+    const id = await callForAccount(parts, account, () => media.registerVideo(account.access, video));
+    await recordVideo(parts, account, id);
+    return { reply: { id }, isFound: false };
+  } catch (error) {
+    if (isAmbiguous(error)) await recordAmbiguity();
+    throw error;
+  }
+}
+
+/** Without its row, the video can be used but not read through Herald: registering it again would double it. */
+async function recordVideo({ db }: AdObjectParts, { row }: AdAccountAccess, id: string): Promise<void> {
+  try {
+    await insertAdVideo(db, row.client_id, { adAccountId: row.ad_account_id, videoId: id });
+  } catch (error) {
+    if (!(error instanceof DatabaseUnavailable)) throw error;
+    throw ambiguousFailure(`The platform registered the video as ${id}, but the database did not store it`);
   }
 }
 

@@ -22,14 +22,22 @@ export interface AdVideo {
   errors: { code?: number; message: string }[];
 }
 
+export interface NewVideo {
+  /** The platform downloads the file from this URL. */
+  fileUrl: string;
+  name?: string | undefined;
+  /** Runs right before the video is registered. */
+  beforeCall?(): Promise<void>;
+}
+
 export interface AdMedia {
   /** Idempotent: the platform derives the hash from the bytes. */
   uploadImage(
     access: AdAccess,
     image: { bytes: Uint8Array; name?: string | undefined },
   ): Promise<UploadedImage>;
-  /** The platform downloads the file from `fileUrl`. Returns the video's id. */
-  registerVideo(access: AdAccess, video: { fileUrl: string; name?: string | undefined }): Promise<string>;
+  /** Returns the video's id. */
+  registerVideo(access: AdAccess, video: NewVideo): Promise<string>;
   /** The platform does not say to which account a video belongs: the caller must know it. */
   readVideo(access: AdAccess, id: string): Promise<AdVideo>;
 }
@@ -42,7 +50,8 @@ export function createAdMedia(client: PlatformClient, ownership: Ownership): AdM
       const { images } = await answer;
       return toImage(Object.values(asObject(images))[0]); // the key is the file's name, which the platform may change
     },
-    async registerVideo(access, { fileUrl, name }) {
+    async registerVideo(access, { fileUrl, name, beforeCall }) {
+      await beforeCall?.();
       const body = formBody({ file_url: fileUrl, name });
       const { id } = await accountSender(client, access).create(`/${access.account}/advideos`, body);
       return ownership.remember(access, id);

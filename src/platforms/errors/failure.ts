@@ -80,10 +80,7 @@ export function toFailure(
   { effect, owner = "none" }: Pick<PlatformCall, "effect" | "owner">,
 ): PlatformFailure {
   if (effect === "create" && mayHaveHappened(outcome))
-    return ambiguousFailure(
-      "The platform did not confirm the creation",
-      outcome.outcome === "refused" ? outcome.error : undefined,
-    );
+    return unconfirmedCreate(outcome.outcome === "refused" ? outcome.error : undefined);
   switch (outcome.outcome) {
     case "held":
       return new PlatformFailure(
@@ -114,6 +111,9 @@ const mayHaveHappened = (outcome: FailedOutcome): boolean =>
 /** The object may or may not have been created. */
 export const ambiguousFailure = (what: string, platformError?: PlatformError): PlatformFailure =>
   new PlatformFailure("ambiguous", `${what}: it may exist, check before you try again`, { platformError });
+
+export const unconfirmedCreate = (platformError?: PlatformError): PlatformFailure =>
+  ambiguousFailure("The platform did not confirm the creation", platformError);
 
 /** The response cannot be read or lacks required data. */
 export const unusableAnswer = (message: string): PlatformFailure =>

@@ -232,6 +232,34 @@ t.test("creates with an Idempotency-Key", async (t) => {
     t.equal(namesOf(await receivedWrites(context)).filter((one) => one === name).length, 1);
   });
 
+  t.test("a video is registered once per key, and an ambiguous one is never registered again", async (t) => {
+    const { headers } = await advertiser.createKey("marketing:manage");
+    const register = (key: string, name: string) =>
+      context.api.call("POST", "/api/marketing/videos", {
+        headers: { ...headers, "Idempotency-Key": key },
+        json: {
+          ad_account_id: advertiser.adAccountId,
+          name,
+          file_url: "https://shop.example/video.mp4",
+        },
+      });
+    const first = await register("video", "Roast");
+    t.equal(first.status, 200);
+    const again = await register("video", "Roast");
+    t.same(again.body, first.body);
+    t.equal(again.headers.get("idempotent-replay"), "true");
+    await context.arm({ kind: "drop_after", match: { method: "POST" } });
+    for (let count = 0; count < 3; count++)
+      t.match(await register("dropped-video", "Lost roast"), {
+        status: 504,
+        body: { error: "platform_timeout", retryable: false },
+      });
+    const names = namesOf(await receivedWrites(context));
+    for (const name of ["Roast", "Lost roast"])
+      t.equal(names.filter((one) => one === name).length, 1, `${name} was registered once`);
+    t.match(await auditOf(context, advertiser), [{ target: `${advertiser.adAccountId} Lost roast` }]);
+  });
+
   t.test("a replay answers even when the account is gone", async (t) => {
     const leaving = await makeKeyedAdvertiser(context, { account: "1600000000000106" });
     const first = await leaving.createKeyed("campaigns", "leaving");

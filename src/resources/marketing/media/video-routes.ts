@@ -1,10 +1,12 @@
 import type { AdObjectParts } from "../../../domain/ads/ad-objects.ts";
 import { readVideo, registerVideo } from "../../../domain/ads/videos.ts";
+import { requestActor } from "../../../domain/tenants/request-actor.ts";
 import { ApiError } from "../../../http/api-error.ts";
 import { type Route, route } from "../../../http/route.ts";
 import { object } from "../../../schema/types.ts";
 import type { SecretBox } from "../../../security/secret-box.ts";
 import { adAccountId } from "../ad-object-fields.ts";
+import { createOnce } from "../create-once.ts";
 import { ACCOUNT_ERRORS, requireActiveAdAccount } from "../require-ad-account.ts";
 import { newVideo, uploadedVideo, video, videoParams } from "./schema.ts";
 
@@ -22,26 +24,21 @@ const registerRoute = (parts: VideoParts) =>
     gate: "terms",
     summary: "Register a video that the ad platform downloads from a public URL",
     description:
-      "The platform processes the video in the background: read it until its status is `ready`. After 504 the video may exist at the platform, and registering it again creates another one.",
+      "The platform processes the video in the background: read it until its status is `ready`. After 504 the video may exist at the platform. A repetition with the same Idempotency-Key then stays 504, because the platform cannot be asked; another key registers another video.",
+    idempotent: "claimed_operations",
     errors: ACCOUNT_ERRORS,
     body: newVideo,
     status: 200,
     reply: uploadedVideo,
-    async handle({ caller, body: { ad_account_id, file_url: fileUrl, name } }) {
-      const account = await requireActiveAdAccount(parts, caller.clientId, ad_account_id);
-      const registered = await registerVideo(parts, account, { fileUrl, name });
-      if (registered.outcome === "not_recorded") throw notRecorded(registered);
-      return { id: registered.id };
+    handle(context) {
+      const { ad_account_id, file_url: fileUrl, name } = context.body;
+      const actor = requestActor(context);
+      return createOnce(parts, context, async (attempt) => {
+        const account = await requireActiveAdAccount(parts, actor.clientId, ad_account_id);
+        return registerVideo(parts, account, { actor, fileUrl, name, attempt });
+      });
     },
   });
-
-/** Not 503, which would invite a repetition: the platform has registered the video. */
-const notRecorded = ({ id, cause }: { id: string; cause: Error }) =>
-  new ApiError(
-    "outcome_unknown",
-    `The ad platform registered the video as ${id}, but the database did not store it: it can be used, but not read`,
-    { cause },
-  );
 
 const readRoute = (parts: VideoParts) =>
   route({

@@ -203,7 +203,7 @@ t.test("a video that cannot be recorded is 504 with its id, because it exists", 
     const { register, read } = await startScripted(t, { database });
     t.match(await register(), {
       status: 504,
-      body: { error: "outcome_unknown", message: /registered the video as 77/ },
+      body: { error: "platform_timeout", retryable: false, message: /registered the video as 77/ },
     });
     t.match(await read(), NOT_FOUND);
   }
