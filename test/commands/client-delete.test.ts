@@ -65,6 +65,11 @@ t.test("herald client delete", async (t) => {
       values ($1, $2, $3, 'act_1', 'n', 'BRL', 'UTC', 1)`,
       [randomUUID(), clientId, connection],
     );
+    await raw.query(
+      `insert into claimed_operations (id, client_id, fingerprint, state, claim_id, leased_until)
+      values ($1, $2, $1, 'ambiguous', $1, now())`,
+      [randomUUID(), clientId],
+    );
     await raw.query("insert into ad_videos (client_id, ad_account_id, video_id) values ($1, 'act_1', '1')", [
       clientId,
     ]);

@@ -179,7 +179,7 @@ t.test("a refusal names the rejected field", async (t) => {
   const campaign = await makeObject(platforms, "campaigns", CAMPAIGN);
   const cheap = { ...ADSET, campaign_id: campaign, daily_budget: 1 };
   await t.rejects(
-    platforms.ads.objects.create(DEMO_AD_ACCESS, "adsets", { fields: { fields: cheap } }),
+    platforms.ads.objects.create(DEMO_AD_ACCESS, "adsets", { fields: cheap }),
     failedAs("invalid", { platformError: { code: 100, subcode: 1885272, fields: ["daily_budget"] } }),
   );
 });
@@ -214,7 +214,7 @@ t.test("objects are listed in pages, by account or by parent", async (t) => {
 t.test("deleted objects are listed only on request, and lists filter by configured status", async (t) => {
   const { platforms } = await startPlatforms(t);
   const { objects } = platforms.ads;
-  const { id } = await objects.create(DEMO_AD_ACCESS, "campaigns", { fields: { fields: CAMPAIGN } });
+  const { id } = await objects.create(DEMO_AD_ACCESS, "campaigns", { fields: CAMPAIGN });
   await objects.create(DEMO_AD_ACCESS, "campaigns", {
     fields: { ...CAMPAIGN, name: "Running", status: "ACTIVE" },
   });
@@ -238,7 +238,7 @@ t.test(
       { account: "act_1600000000000102", token },
     ];
     const { id } = await context.platforms.ads.objects.create(theirs, "campaigns", {
-      fields: { fields: CAMPAIGN },
+      fields: CAMPAIGN,
     });
     const other = await context.connectAnother(); // has no cached owners
     const notFound = failedAs("missing");
