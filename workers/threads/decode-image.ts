@@ -1,3 +1,4 @@
+import { constants, setPriority } from "node:os";
 import { move, transferableSymbol, valueSymbol } from "piscina";
 import { decodeBase64 } from "../../src/domain/ads/decode-base64.ts";
 import { type DecodeOutcome, MAX_IMAGE_BYTES } from "../../src/domain/ads/image-decoder.ts";
@@ -9,6 +10,9 @@ import { toTransferable } from "../../src/runtime/transferable.ts";
 import { createValidator } from "../../src/schema/validate.ts";
 
 /** The body of the threads that decode image uploads: parsing and decoding megabytes would block the event loop of web. */
+
+/** On Linux the priority is the thread's own: decoding yields to the thread that serves requests. */
+if (process.platform === "linux") setPriority(constants.priority.PRIORITY_LOW);
 
 const readBody = createJsonReader({ method: "post" }, newImage, createValidator());
 

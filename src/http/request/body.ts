@@ -5,6 +5,7 @@ import { ApiError, overloaded } from "../api-error.ts";
 import type { IncomingFile } from "../route.ts";
 import { MIB } from "./body-limits.ts";
 import type { BodyMemory } from "./body-memory.ts";
+import { createChunkCollector } from "./collect-chunks.ts";
 
 export interface BodyRules {
   /** Maximum size in bytes. */
@@ -59,13 +60,13 @@ export function incomingBody(request: IncomingMessage, rules: BodyRules): Incomi
     async read() {
       if (isEmpty) return Buffer.alloc(0);
       assertNotCompressed(request);
-      const chunks: Buffer[] = [];
+      const collector = createChunkCollector(chunked ? undefined : Number(declared));
       await readChunks((chunk) => {
         if (!memory.add(chunk.length, isPublic)) throw overloaded();
         heldBytes += chunk.length;
-        chunks.push(chunk);
+        collector.add(chunk);
       });
-      return chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks);
+      return collector.body();
     },
     release() {
       memory.remove(heldBytes, isPublic);
