@@ -43,8 +43,16 @@ export function readWebhook(webhook: JsonSource): WebhookContent {
     : { object: "unknown", updates: entries.map(() => undefined) };
 }
 
+/** An entry without updates is a step of its own: half a million of them in one step would block the event loop. */
 function* readEntries(entries: readonly JsonSource[], readEntry: EntryReader): Generator<MaybeReading> {
-  for (const entry of entries) yield* readEntry(toEntry(entry));
+  for (const entry of entries) {
+    let isEmpty = true;
+    for (const reading of readEntry(toEntry(entry))) {
+      isEmpty = false;
+      yield reading;
+    }
+    if (isEmpty) yield undefined;
+  }
 }
 
 /** Parses a small part of the webhook; undefined when it is nested too deeply. */
