@@ -1,4 +1,4 @@
-import { constants, setPriority } from "node:os";
+import { setPriority } from "node:os";
 import { move, transferableSymbol, valueSymbol } from "piscina";
 import { decodeBase64 } from "../../src/domain/ads/decode-base64.ts";
 import { type DecodeOutcome, MAX_IMAGE_BYTES } from "../../src/domain/ads/image-decoder.ts";
@@ -11,8 +11,9 @@ import { createValidator } from "../../src/schema/validate.ts";
 
 /** The body of the threads that decode image uploads: parsing and decoding megabytes would block the event loop of web. */
 
-/** On Linux the priority is the thread's own: decoding yields to the thread that serves requests. */
-if (process.platform === "linux") setPriority(constants.priority.PRIORITY_LOW);
+/** A third of the processor time of the thread that serves requests. A lower priority starves beside other processes. */
+const NICE = 5;
+if (process.platform === "linux") setPriority(NICE); // elsewhere it would apply to the whole process
 
 const readBody = createJsonReader({ method: "post" }, newImage, createValidator());
 
