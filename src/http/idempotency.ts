@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { collectInSlices } from "../runtime/async/time-slices.ts";
 import { withTimeout } from "../runtime/async/with-timeout.ts";
-import { SECOND } from "../runtime/durations.ts";
+import { FIRST_REPLY_TIMEOUT_MS } from "../runtime/deadlines.ts";
 import { uuidOf } from "../runtime/ids.ts";
 import { canonicalJson } from "../runtime/json/canonical-json.ts";
 import { stringifyJson } from "../runtime/json/json.ts";
@@ -22,9 +22,6 @@ export function readIdempotencyKey(headers: IncomingHttpHeaders): string | undef
   if (typeof key === "string" && /^[\x21-\x7e]{1,255}$/.test(key)) return key;
   throw invalidField("/Idempotency-Key", "Idempotency-Key must have 1 to 255 visible ASCII characters");
 }
-
-/** How long a repeated request waits for the reply of the first one. */
-const FIRST_REPLY_TIMEOUT_MS = 2 * SECOND;
 
 export type HandlerContext = Parameters<Route["handle"]>[0];
 

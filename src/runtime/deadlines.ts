@@ -44,6 +44,8 @@ export const REQUEST_DATABASE_TIMEOUT_MS = 5 * SECOND;
 
 /** A platform call on behalf of an API request, retries included. The read after a write has its own. */
 export const PLATFORM_CALL_DEADLINE_MS = 20 * SECOND;
+/** A repeated request waits this long for the reply to the first request with its Idempotency-Key. */
+export const FIRST_REPLY_TIMEOUT_MS = 2 * SECOND;
 /** The lease of an operation with an Idempotency-Key: longer than the platform call and the read after it. */
 export const OPERATION_LEASE_MS = 1 * MINUTE;
 

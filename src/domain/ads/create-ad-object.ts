@@ -1,8 +1,8 @@
 import type { AdObject, AdObjectKind } from "../../platforms/ads/object-kinds.ts";
 import type { Fields } from "../../platforms/client/body.ts";
-import { unconfirmedCreate } from "../../platforms/errors/failure.ts";
+import { isAmbiguous, unconfirmedCreate } from "../../platforms/errors/failure.ts";
 import type { AuditActor } from "../../store/tenants/audit-log.ts";
-import { type Attempt, type Created, isAmbiguous } from "../tenants/run-once.ts";
+import type { Attempt, Created } from "../tenants/run-once.ts";
 import { type AdAccountAccess, callForAccount } from "./ad-account-access.ts";
 import { type AdObjectParts, readAgain } from "./ad-objects.ts";
 import { recordAmbiguousCreate } from "./ambiguous-creates.ts";

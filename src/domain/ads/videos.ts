@@ -1,9 +1,9 @@
 import type { AdVideo } from "../../platforms/ads/media.ts";
-import { ambiguousFailure, unconfirmedCreate } from "../../platforms/errors/failure.ts";
+import { ambiguousFailure, isAmbiguous, unconfirmedCreate } from "../../platforms/errors/failure.ts";
 import { hasAdVideo, insertAdVideo } from "../../store/ads/ad-videos.ts";
 import { DatabaseUnavailable } from "../../store/database/faults.ts";
 import type { AuditActor } from "../../store/tenants/audit-log.ts";
-import { type Attempt, type Created, isAmbiguous } from "../tenants/run-once.ts";
+import type { Attempt, Created } from "../tenants/run-once.ts";
 import { type AdAccountAccess, callForAccount } from "./ad-account-access.ts";
 import type { AdObjectParts } from "./ad-objects.ts";
 import { recordAmbiguousCreate } from "./ambiguous-creates.ts";

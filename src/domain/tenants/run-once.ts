@@ -1,7 +1,6 @@
-import { PlatformFailure } from "../../platforms/errors/failure.ts";
+import { isAmbiguous } from "../../platforms/errors/failure.ts";
 import { pause } from "../../runtime/async/pause.ts";
-import { OPERATION_LEASE_MS } from "../../runtime/deadlines.ts";
-import { SECOND } from "../../runtime/durations.ts";
+import { FIRST_REPLY_TIMEOUT_MS, OPERATION_LEASE_MS } from "../../runtime/deadlines.ts";
 import { newUuid } from "../../runtime/ids.ts";
 import type { Log } from "../../runtime/logging/log.ts";
 import type { Database, Queryable } from "../../store/database/database.ts";
@@ -104,17 +103,13 @@ export async function runOnce<T>(
 
 class ClaimLost extends Error {}
 
-export const isAmbiguous = (error: unknown): boolean =>
-  error instanceof PlatformFailure && error.verdict === "ambiguous";
-
 type ClaimOutcome =
   | { outcome: "claimed"; claim: OperationClaim; ambiguousSince: Date | undefined; isAbandoned: boolean }
   | Exclude<OnceOutcome<never>, { outcome: "done" }>;
 
-/** How long a request waits for the first request with its key, which another process may be working on. */
-const FIRST_REPLY_TIMEOUT_MS = 2 * SECOND;
 const POLL_INTERVAL_MS = 100;
 
+/** Waits for the first request with the key, which another process may be working on. */
 async function claimWithinTimeout<T>(db: Database, operation: KeyedOperation<T>): Promise<ClaimOutcome> {
   const deadline = Date.now() + FIRST_REPLY_TIMEOUT_MS;
   for (;;) {

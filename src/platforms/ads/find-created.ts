@@ -1,6 +1,6 @@
 import { SECOND } from "../../runtime/durations.ts";
 import type { Fields } from "../client/body.ts";
-import { collect } from "../client/collect.ts";
+import { collect, MAX_SEARCHED_PAGES, SEARCH_PAGE_SIZE } from "../client/collect.ts";
 import { textOf } from "../client/json-values.ts";
 import type { PlatformSender } from "../client/sender.ts";
 import type { AdAccess } from "./access.ts";
@@ -12,8 +12,6 @@ export type FoundOutcome =
   | { outcome: "none" }
   | { outcome: "undecided" };
 
-const [PAGE_SIZE, MAX_PAGES] = [100, 10];
-
 /** Looks for the object that an unanswered create may have made: the oldest one that it matches. */
 export async function findCreated(
   sender: PlatformSender,
@@ -24,11 +22,11 @@ export async function findCreated(
   const { fields, recognize, normalize } = OBJECT_KINDS[kind];
   const query = { fields: fields.join(), ...searchFilter(kind, created) };
   const readPage = (after: string | undefined) =>
-    sender.page(`/${access.account}/${kind}`, query, { limit: PAGE_SIZE, after });
+    sender.page(`/${access.account}/${kind}`, query, { limit: SEARCH_PAGE_SIZE, after });
   const { found, next } = await collect(readPage, {
     from: { after: undefined, skip: 0 },
     limit: Number.POSITIVE_INFINITY,
-    maxPages: MAX_PAGES,
+    maxPages: MAX_SEARCHED_PAGES,
     matches: (row) => recognize(row, created) !== "different",
   });
   const same = found.filter((row) => recognize(row, created) === "same");

@@ -1,6 +1,12 @@
 import { type Fields, formBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
-import { collect, decodePosition, encodePosition } from "../client/collect.ts";
+import {
+  collect,
+  decodePosition,
+  encodePosition,
+  MAX_SEARCHED_PAGES,
+  SEARCH_PAGE_SIZE,
+} from "../client/collect.ts";
 import type { ListPageRequest, PlatformListPage } from "../client/list-pages.ts";
 import { isInvalid } from "../errors/failure.ts";
 import { type AdAccess, accountSender } from "./access.ts";
@@ -128,9 +134,6 @@ function toPlatformList(kind: AdObjectKind, where: Fields): { parent: string | u
 const effectiveStatusFilter = (status: unknown): Fields =>
   status === "DELETED" || status === "ARCHIVED" ? { effective_status: [status] } : {};
 
-/** Limits the platform calls of one request: a list of a rare status may then have short pages. */
-const [FILTERED_PAGE_SIZE, MAX_FILTERED_PAGES] = [100, 10];
-
 interface FilteredRequest {
   filters: Fields;
   limit?: number | undefined;
@@ -140,13 +143,13 @@ interface FilteredRequest {
 /** Filters that the platform cannot apply are applied here, so that a list page is not short without need. */
 async function readMatching(
   readPage: (page: ListPageRequest) => Promise<PlatformListPage>,
-  { filters, limit = FILTERED_PAGE_SIZE, after }: FilteredRequest,
+  { filters, limit = SEARCH_PAGE_SIZE, after }: FilteredRequest,
 ): Promise<PlatformListPage> {
   const conditions = Object.entries(filters);
-  const { found, next } = await collect((from) => readPage({ limit: FILTERED_PAGE_SIZE, after: from }), {
+  const { found, next } = await collect((from) => readPage({ limit: SEARCH_PAGE_SIZE, after: from }), {
     from: decodePosition(after),
     limit,
-    maxPages: MAX_FILTERED_PAGES,
+    maxPages: MAX_SEARCHED_PAGES,
     matches: (item) => conditions.every(([field, value]) => item[field] === value),
   });
   const position = next === undefined ? null : encodePosition(next);

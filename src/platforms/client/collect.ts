@@ -19,6 +19,9 @@ export function decodePosition(encoded: string | undefined): Position {
   return { after: after ?? undefined, skip };
 }
 
+/** Items per platform page, and pages per request: a list of rare matches then ends early. */
+export const [SEARCH_PAGE_SIZE, MAX_SEARCHED_PAGES] = [100, 10];
+
 interface CollectOptions {
   from: Position;
   limit: number;

@@ -74,6 +74,10 @@ export const isForbidden = (error: unknown): boolean =>
 export const isInvalid = (error: unknown): boolean =>
   error instanceof PlatformFailure && error.verdict === "invalid";
 
+/** True when the object may or may not have been created. */
+export const isAmbiguous = (error: unknown): boolean =>
+  error instanceof PlatformFailure && error.verdict === "ambiguous";
+
 /** Converts an unsuccessful outcome to a failure. */
 export function toFailure(
   outcome: FailedOutcome,

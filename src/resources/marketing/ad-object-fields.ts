@@ -39,7 +39,7 @@ export const callToActionType = oneOf(CALL_TO_ACTION_TYPES, {
 export const text = (example: string, description?: string) =>
   Type.String({ examples: [example], ...(description ? { description } : {}) });
 
-/** A text of a request. Longer than the platform allows for any name. */
+/** Bounds the texts of a request; the platform decides how long each may be. */
 const MAX_TEXT_CHARS = 1_000;
 export const requestText = (example: string, description?: string) =>
   Type.String({
@@ -78,14 +78,14 @@ export const amount = (example: number, description: string) =>
 export const amountText = (example: string, description: string) =>
   text(example, `${description}, in the smallest unit of the account's currency (cents)`);
 
-export const adTime = (description: string) =>
+export const adTime = (field: string, description: string) =>
   Type.String({
     pattern: "^\\d{4}-\\d{2}-\\d{2}[Tt]\\d{2}:\\d{2}:\\d{2}(\\.\\d{1,9})?([Zz]|[+-]\\d{2}:?\\d{2})$",
     format: "date-time",
     maxLength: 40,
     description: `${description}. The offset may have no colon`,
     examples: ["2026-12-01T00:00:00-0300"],
-    "x-message": "must be a time with an offset, such as 2026-12-01T00:00:00-0300",
+    "x-message": `${field} must be a time with an offset, such as 2026-12-01T00:00:00-0300`,
   });
 
 /** A time in a response, as the platform formats it. */

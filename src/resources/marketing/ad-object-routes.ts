@@ -38,7 +38,7 @@ export interface AdObjectResource {
   reply: TObject;
 }
 
-/** Larger than any targeting that the platform accepts. Encoding a larger field would block other requests. */
+/** Encoding a larger field would delay other requests. */
 const MAX_FIELD_BYTES = 1_024 * 1_024;
 
 const accountQuery = object({ ad_account_id: adAccountId });
@@ -164,7 +164,9 @@ const listRoute = ({ kind, path, names, filters = {}, reply }: AdObjectResource,
     reply: listOf(reply),
     async handle({ caller, query, cursors }) {
       const { ad_account_id, limit, after, before, ...where } = query;
-      const listCursors = bindToFilters(cursors, [ad_account_id, where]);
+      // In the order of the declaration: the caller may order the parameters differently in each request.
+      const filterValues = Object.keys(filters).map((name) => (where as Fields)[name]);
+      const listCursors = bindToFilters(cursors, [ad_account_id, ...filterValues]);
       const page = pageRequest(query, listCursors);
       const account = await requireActiveAdAccount(parts, caller.clientId, ad_account_id);
       const { items, ...positions } = await listAdObjects(parts, account, { kind, where, ...page });

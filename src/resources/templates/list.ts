@@ -11,6 +11,7 @@ import {
   decodePosition,
   encodePosition,
   type Position,
+  SEARCH_PAGE_SIZE,
 } from "../../platforms/client/collect.ts";
 import { textOf } from "../../platforms/client/json-values.ts";
 import { withDeadTokenCheck } from "../../platforms/errors/failure.ts";
@@ -52,8 +53,6 @@ export async function listTemplates(parts: TemplateParts, { clientId, input, cur
 const toTemplates = (items: readonly Fields[]): TemplateDto[] =>
   items.map(toTemplate).filter((template) => template !== undefined);
 
-const MAX_PAGE_SIZE = 100;
-
 function readTemplates(
   { platforms }: TemplateParts,
   access: ChannelAccess,
@@ -61,7 +60,7 @@ function readTemplates(
 ): Promise<Collection> {
   const { name, category, language, limit = Number.POSITIVE_INFINITY } = input;
   const matches = matcherOf(input);
-  const size = matches ? MAX_PAGE_SIZE : Math.min(limit, MAX_PAGE_SIZE);
+  const size = matches ? SEARCH_PAGE_SIZE : Math.min(limit, SEARCH_PAGE_SIZE);
   const number = toChatNumber(access);
   return collect(
     (after) => platforms.chat.templates.list(number, { name, category, language }, { limit: size, after }),

@@ -20,7 +20,7 @@ t.test("the platform's review of ads reaches only clients that hold the account"
   const { adset, creative } = await makeAdObjects(advertiser);
   const references = { adset_id: adset, creative: { creative_id: creative } };
   const { body: disapproved } = await advertiser.create("ads", { ...references, name: "disapprove me" });
-  const { body: tired } = await advertiser.create("ads", { ...references, name: "fatigue soon" });
+  const { body: fatigued } = await advertiser.create("ads", { ...references, name: "fatigue soon" });
   const { body: foreign } = await bystander.create("campaigns");
 
   const eventsOf = async (clientId: string) =>
@@ -39,8 +39,8 @@ t.test("the platform's review of ads reaches only clients that hold the account"
       type: "ad_object.with_issues",
       data: { object_id: disapproved.id, level: "AD", error_code: "1359188" },
     },
-    { type: "ad_object.status_changed", data: { object_id: tired.id, level: "AD" } },
-    { type: "creative.fatigue", data: { ad_id: tired.id, level: "HIGH" } },
+    { type: "ad_object.status_changed", data: { object_id: fatigued.id, level: "AD" } },
+    { type: "creative.fatigue", data: { ad_id: fatigued.id, level: "HIGH" } },
   ];
   for (const { id: clientId } of [advertiser, partner])
     for (const { type, data } of expected) {

@@ -46,7 +46,7 @@ t.test("ad objects", async (t) => {
       t.equal(status, 201);
       t.match(body, { id: /^\d+$/, name: "Unread" });
       const edited = EDITABLE.includes(resource) ? await advertiser.edit(path, { name: "New" }) : undefined;
-      if (edited) t.same({ ...edited }.body, { id: idOf(resource, ids), name: "New" });
+      if (edited) t.same(edited.body, { id: idOf(resource, ids), name: "New" });
       await context.clearFaults();
       const { body: read } = await advertiser.read(`/${resource}/${body.id}`);
       const known = Object.keys(body);
@@ -214,6 +214,13 @@ t.test("ad objects", async (t) => {
     t.match(await other.read(`/campaigns?status=PAUSED&limit=9&after=${after}`), {
       body: { data: [{ name: "Four" }, { name: "Two" }, { name: "One" }], paging: { has_more: false } },
     });
+    const orderly = (await advertiser.read(`/adsets?campaign_id=${ids.campaign}&status=PAUSED&limit=1`)).body;
+    const position = orderly.paging.cursors.after;
+    t.equal(
+      (await advertiser.read(`/adsets?status=PAUSED&campaign_id=${ids.campaign}&after=${position}`)).status,
+      200,
+      "the order of the parameters does not matter",
+    );
     for (const foreign of [
       other.read(`/campaigns?limit=1&after=${after}`),
       other.read(`/adsets?status=PAUSED&after=${after}`),

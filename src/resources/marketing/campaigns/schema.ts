@@ -30,8 +30,8 @@ const editableFields = {
   lifetime_budget: amount(50_000, "Budget for the whole run"),
   bid_strategy: bidStrategy,
   spend_cap: amount(100_000, "Maximum spend of the campaign"),
-  start_time: adTime("When the campaign starts"),
-  stop_time: adTime("When the campaign stops"),
+  start_time: adTime("start_time", "When the campaign starts"),
+  stop_time: adTime("stop_time", "When the campaign stops"),
 };
 
 export const newCampaign = object(

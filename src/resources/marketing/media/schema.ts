@@ -34,7 +34,7 @@ export const uploadedImage = object(
   { title: "UploadedImageDto" },
 );
 
-/** Longer than any address that the platform accepts. */
+/** Bounds the text before its pattern is evaluated. */
 const MAX_URL_CHARS = 2_048;
 
 export const newVideo = object(

@@ -95,7 +95,7 @@ t.test("campaigns", async (t) => {
       [{ special_ad_category_country: [1] }, "/special_ad_category_country/0", /must be a string/],
       [{ buying_type: "BARTER" }, "/buying_type", /must be one of AUCTION, RESERVED/],
       [{ bid_strategy: null }, "/bid_strategy", /must be a string/],
-      [{ start_time: "tomorrow" }, "/start_time", /must be a time/],
+      [{ start_time: "tomorrow" }, "/start_time", /^start_time must be a time with an offset/],
       [{ start_time: "2027-01-01" }, "/start_time", /must be a time/],
       [{ start_time: "2027-02-30T00:00:00Z" }, "/start_time", /must be a time/],
       [{ stop_time: "2027-01-01T00:00:00" }, "/stop_time", /must be a time/],

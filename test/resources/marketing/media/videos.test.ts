@@ -72,7 +72,7 @@ t.test("videos", async (t) => {
       NOT_FOUND,
       "another account of the client",
     );
-    t.match(await owner.read("/videos/42"), NOT_FOUND, "an id that nobody registered");
+    t.match(await owner.read("/videos/42"), NOT_FOUND, "an id that was never registered");
     t.match(await owner.read("/videos/120210000000000101"), NOT_FOUND, "the id of another kind of object");
     const { body } = await callSandbox(`${context.sandbox.origin}/_sandbox/requests`);
     t.same(body.data, [], "the platform is not called");
