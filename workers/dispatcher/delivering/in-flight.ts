@@ -72,7 +72,8 @@ export function createInFlightDeliveries(parts: DeliveriesParts) {
     });
     const claimed = new Set(rows?.map(({ id }) => id));
     for (const { clientId, id } of refs) if (!claimed.has(id)) limiter.release(lane, clientId);
-    await track(start(rows ?? [], claim));
+    // Not awaited: hostile answers make starts slow, and the events of other clients must not wait behind them.
+    void track(start(rows ?? [], claim));
     return rows !== undefined;
   }
 
