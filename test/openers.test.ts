@@ -47,6 +47,7 @@ const OBJECTS: Record<string, (tenant: Tenant, api: Api) => Promise<Record<strin
   "/api/marketing/ads/{adId}": adObject("adId"),
   "/api/marketing/creatives/{creativeId}": adObject("creativeId"),
   "/api/marketing/videos/{id}": adObject("id"),
+  "/api/marketing/insights/reports/{report_run_id}": adObject("report_run_id"),
   "/api/outbound/messages/{message_id}": async (tenant, api) => ({
     message_id: await sendMessage(api, tenant),
   }),
@@ -80,11 +81,13 @@ const titleOf = ({ method, path }: Route) => `${method.toUpperCase()} ${path}`;
 function validInput(endpoint: Route): { json?: unknown; raw?: string; query?: string } {
   const title = titleOf(endpoint);
   const { properties = {}, required = [] }: Partial<TObject> = endpoint.query ?? {};
-  const requiredParams = required.map((name) => [
+  // Some endpoints need the account only for objects that another client may have.
+  const names = new Set([...required, ...Object.keys(properties).filter((name) => name === "ad_account_id")]);
+  const params = [...names].map((name) => [
     name,
     String(exampleOf(properties[name] as TSchema, `${title} ${name}`)),
   ]);
-  const query = requiredParams.length === 0 ? "" : `?${new URLSearchParams(requiredParams)}`;
+  const query = params.length === 0 ? "" : `?${new URLSearchParams(params)}`;
   const schema = bodySchemaOf(endpoint);
   if (schema) return { query, json: exampleOf(schema, title) };
   return isRawBody(endpoint.body) ? { query, raw: "the bytes of a file" } : { query };

@@ -30,19 +30,18 @@ export const PLATFORM_REFUSALS: readonly ErrorCode[] = [...new Set(Object.values
 const codeOf = ({ verdict, owner }: PlatformFailure): ErrorCode =>
   verdict === "token_dead" ? DEAD_TOKEN_CODE[owner] : CODE_BY_VERDICT[verdict];
 
+interface ErrorOptions {
+  /** What the caller can do instead. */
+  hint?: string;
+  /** By default what the failure says. */
+  retryable?: boolean;
+}
+
 /** The API error of a failed platform call. */
-export const platformApiError = (failure: PlatformFailure): ApiError =>
-  apiErrorOf(failure, { message: failure.message, retryable: failure.retryable });
-
-/** The same error for a caller who cannot repeat the request; `hint` says what to do instead. */
-export const notRetryableApiError = (failure: PlatformFailure, hint: string): ApiError =>
-  apiErrorOf(failure, { message: `${failure.message.replace(/\.$/, "")}: ${hint}`, retryable: false });
-
-function apiErrorOf(
-  failure: PlatformFailure,
-  { message, retryable }: { message: string; retryable: boolean },
-): ApiError {
+export function platformApiError(failure: PlatformFailure, options: ErrorOptions = {}): ApiError {
   const { platformError, wait } = failure;
+  const { hint, retryable = failure.retryable } = options;
+  const message = hint === undefined ? failure.message : `${failure.message.replace(/\.$/, "")}: ${hint}`;
   const extra = {
     retryable,
     ...(platformError ? { platform_error: toPlatformErrorBody(platformError) } : {}),

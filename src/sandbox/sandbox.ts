@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Log } from "../runtime/logging/log.ts";
 import type { Worker } from "../runtime/supervise.ts";
@@ -46,6 +47,7 @@ export interface Sandbox extends Worker {
 export function createSandbox({ settings, port, log, pace = 1, now = Date.now }: SandboxOptions): Sandbox {
   const timers = createTimers(pace);
   const closing = new AbortController();
+  setMaxListeners(0, closing.signal); // one listener per delayed call, which is no leak
   const faults = createFaults();
   const { PLATFORM_APP_ID: appId, PLATFORM_APP_SECRET: appSecret } = settings;
   const context: SandboxContext = {

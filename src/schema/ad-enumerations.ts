@@ -151,6 +151,18 @@ export const DATE_PRESETS = [
   "this_year",
 ] as const;
 
+/** The periods of an insights summary, a part of DATE_PRESETS. */
+export const SUMMARY_PRESETS = [
+  "yesterday",
+  "last_7d",
+  "last_14d",
+  "last_28d",
+  "last_30d",
+  "last_90d",
+  "last_month",
+] as const satisfies readonly (typeof DATE_PRESETS)[number][];
+export type SummaryPreset = (typeof SUMMARY_PRESETS)[number];
+
 export const VIDEO_STATUSES = ["processing", "ready", "error"] as const;
 export type VideoStatus = (typeof VIDEO_STATUSES)[number];
 

@@ -47,7 +47,7 @@ function createAjv(allErrors: boolean): Ajv2020 {
   // strictRequired would reject rules across fields ("if a then b"), which name fields of the enclosing object.
   const ajv = new Ajv2020({ strict: true, strictRequired: false, verbose: true, allErrors });
   // The package's other formats are left out: not all of their regular expressions can be proven to be linear.
-  addFormats.default(ajv, ["date-time", "email"]);
+  addFormats.default(ajv, ["date-time", "date", "email"]);
   // The package's `uuid` also accepts `urn:uuid:`, which Postgres rejects.
   ajv.addFormat("uuid", /^[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i);
   ajv.addFormat("uri", (text: string) => URL.canParse(text));

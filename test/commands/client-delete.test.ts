@@ -73,6 +73,11 @@ t.test("herald client delete", async (t) => {
     await raw.query("insert into ad_videos (client_id, ad_account_id, video_id) values ($1, 'act_1', '1')", [
       clientId,
     ]);
+    await raw.query(
+      `insert into insights_reports (client_id, id, ad_account_id, fields, breakdowns, run)
+      values ($1, gen_random_uuid(), 'act_1', '{}', '{}', '{}')`,
+      [clientId],
+    );
   }
 
   /** Every table except partitions, and whether its rows belong to clients. */

@@ -1,6 +1,6 @@
 import t from "tap";
 import type { ErrorCode } from "../../src/http/api-error.ts";
-import { notRetryableApiError, PLATFORM_REFUSALS, platformApiError } from "../../src/http/platform-errors.ts";
+import { PLATFORM_REFUSALS, platformApiError } from "../../src/http/platform-errors.ts";
 import { PlatformFailure } from "../../src/platforms/errors/failure.ts";
 import type { TokenOwner, Verdict } from "../../src/platforms/errors/verdicts.ts";
 
@@ -56,7 +56,7 @@ t.test("Retry-After is given in whole seconds, at least one", async (t) => {
 t.test("an error that cannot be retried says what to do instead", async (t) => {
   const platformError = { code: 2, message: "busy", transient: true, fields: [] };
   const failure = new PlatformFailure("transient", "Service busy.", { platformError });
-  const error = notRetryableApiError(failure, "start again");
+  const error = platformApiError(failure, { hint: "start again", retryable: false });
   t.match(error, { code: "platform_unavailable", message: "Service busy: start again", cause: failure });
   t.same(error.extra, { retryable: false, platform_error: { code: 2, message: "busy" } });
 });

@@ -1,6 +1,7 @@
 import { KNOWN_NETWORK_MS } from "../../src/domain/tenants/verify-password.ts";
 import { runSteps } from "../../src/runtime/async/run-steps.ts";
 import { DAY } from "../../src/runtime/durations.ts";
+import { deleteOldReports, REPORT_RETENTION_MS } from "../../src/store/ads/insights-reports.ts";
 import type { Database } from "../../src/store/database/database.ts";
 import { dropPartitions } from "../../src/store/database/partitions.ts";
 import { deleteOldFingerprints } from "../../src/store/events/insert-events.ts";
@@ -26,6 +27,8 @@ export async function applyRetention(settings: RetentionSettings, db: Database, 
     ...partitionSteps(settings, "dropped", (history, days) => dropPartitions(db, history, now - days * DAY)),
     fingerprints_deleted: () =>
       deleteInBatches((limit) => deleteOldFingerprints(db, FINGERPRINT_RETENTION_MS, limit)),
+    insights_reports_deleted: () =>
+      deleteInBatches((limit) => deleteOldReports(db, REPORT_RETENTION_MS, limit)),
     sessions_deleted: () => deleteInBatches((limit) => deleteOldSessions(db, KNOWN_NETWORK_MS, limit)),
     idempotency_keys_deleted: () => deleteInBatches((limit) => deleteExpiredIdempotencyKeys(db, limit)),
     claimed_operations_deleted: () => deleteInBatches((limit) => deleteExpiredOperations(db, limit)),

@@ -7,8 +7,8 @@ import type { QuarantinedUnit, UnitClaims } from "../../src/store/processes/unit
 /**
  * A unit of work is a row that a run processes once. It names this scheduler while it is processed, so that the next run
  * counts a death when the scheduler dies meanwhile. `processUnits` counts those deaths first, then processes the units
- * that are no suspects concurrently, then the suspects one at a time with nothing else in flight. A quarantined unit is
- * not processed.
+ * that are no suspects in batches, several concurrently, then the suspects one at a time with nothing else in flight. A
+ * quarantined unit is not processed.
  */
 
 export interface UnitWork<U extends { id: string }> {
@@ -19,8 +19,10 @@ export interface UnitWork<U extends { id: string }> {
   maxPerSecond: number;
   /** Lists the next units that this run has not processed: suspects, or the others. */
   list(areSuspects: boolean): Promise<U[]>;
-  /** Processes a unit and records it as done with SET_UNIT_DONE; false when it remains to be done. */
-  process(unit: U): Promise<boolean>;
+  /** Forms batches of units that are processed together; by default each is alone, as suspects always are. */
+  toBatches?(units: readonly U[]): U[][];
+  /** Processes a batch and records its units as done with SET_UNIT_DONE; false when some remain to be done. */
+  process(batch: readonly U[]): Promise<boolean>;
   shouldStop(): boolean;
   onQuarantined(unit: QuarantinedUnit): void;
 }
@@ -47,23 +49,28 @@ async function processAll<U extends { id: string }>(work: UnitWork<U>, phase: Ph
   while (!work.shouldStop()) {
     const unseen = (await work.list(areSuspects)).filter(({ id }) => !seenIds.has(id));
     if (unseen.length === 0) return;
-    const processUnseen = (unit: U) => {
-      seenIds.add(unit.id);
-      return processUnit(work, unit);
+    const toBatches = areSuspects ? eachAlone<U> : (work.toBatches ?? eachAlone<U>);
+    const processUnseen = (batch: readonly U[]) => {
+      for (const { id } of batch) seenIds.add(id);
+      return processBatch(work, batch);
     };
-    await runThrottled({ ...work, maxConcurrent }, unseen, processUnseen);
+    await runThrottled({ ...work, maxConcurrent }, toBatches(unseen), processUnseen);
   }
 }
 
-async function processUnit<U extends { id: string }>(work: UnitWork<U>, unit: U): Promise<void> {
+const eachAlone = <U>(units: readonly U[]): U[][] => units.map((unit) => [unit]);
+
+async function processBatch<U extends { id: string }>(work: UnitWork<U>, batch: readonly U[]): Promise<void> {
   const { db, claims, claimant } = work;
-  if (!(await claims.claim(db, unit.id, claimant.worker))) return;
+  const ids = batch.map(({ id }) => id);
+  const claimed = await claims.claim(db, ids, claimant.worker);
+  if (claimed.size === 0) return;
   let isDone = false;
   try {
-    isDone = await work.process(unit);
+    isDone = await work.process(batch.filter(({ id }) => claimed.has(id)));
   } finally {
-    // A unit that is not released here is released by the next run.
-    if (!isDone) await claims.release(db, unit.id, claimant.worker).catch(() => {});
+    // Units that are not released here are released by the next run.
+    if (!isDone) await claims.release(db, ids, claimant.worker).catch(() => {});
   }
 }
 

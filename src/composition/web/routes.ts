@@ -14,6 +14,7 @@ import { adSetRoutes } from "../../resources/marketing/adsets/routes.ts";
 import { campaignRoutes } from "../../resources/marketing/campaigns/routes.ts";
 import { creativeRoutes } from "../../resources/marketing/creatives/routes.ts";
 import { enumRoutes } from "../../resources/marketing/enums/routes.ts";
+import { insightsRoutes } from "../../resources/marketing/insights/routes.ts";
 import { mediaRoutes } from "../../resources/marketing/media/routes.ts";
 import { oauthRoutes } from "../../resources/marketing/oauth/routes.ts";
 import { termsRoutes } from "../../resources/marketing/terms/routes.ts";
@@ -47,6 +48,7 @@ const RESOURCES: readonly Resource[] = [
   { tag: "Ads", routes: adRoutes },
   { tag: "Creatives", routes: creativeRoutes },
   { tag: "Media", routes: mediaRoutes },
+  { tag: "Insights", routes: insightsRoutes },
   { tag: "Enumerations", routes: enumRoutes },
   { tag: "Audit log", routes: auditRoutes },
   { tag: "Platforms", routes: ingressRoutes },

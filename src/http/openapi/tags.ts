@@ -15,6 +15,8 @@ export const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   Ads: "An ad joins an ad set with a creative.",
   Creatives: "The content of ads: a page's post with a link or a video.",
   Media: "Images and videos that creatives use.",
+  Insights:
+    "Delivery metrics: queries, reports that the ad platform computes in the background, and summaries.",
   Enumerations: "The values that fields accept.",
   "Audit log": "Who did what, and from where.",
   Platforms: "Endpoints that the platforms call: webhooks, deauthorisation and data deletion.",

@@ -3,8 +3,16 @@ import { type Fields, formBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
 import { numberOf, omitNullish, textOf } from "../client/json-values.ts";
 import type { ListPageRequest, PlatformListPage } from "../client/list-pages.ts";
+import { PlatformFailure } from "../errors/failure.ts";
 import { type AdAccess, accountSender } from "./access.ts";
 import type { Ownership } from "./ownership.ts";
+
+interface TimeRange {
+  /** The first day, such as 2026-09-01. */
+  since: string;
+  /** The last day. */
+  until: string;
+}
 
 /** The metrics to report and how to group them. Money in the rows is in major units. */
 export interface InsightsQuery {
@@ -14,7 +22,9 @@ export interface InsightsQuery {
   fields?: readonly string[] | undefined;
   datePreset?: string | undefined;
   /** Takes precedence over `datePreset`. */
-  timeRange?: { since: string; until: string } | undefined;
+  timeRange?: TimeRange | undefined;
+  /** One row for each; takes precedence over `timeRange`. */
+  timeRanges?: readonly TimeRange[] | undefined;
   timeIncrement?: string | undefined;
   breakdowns?: readonly string[] | undefined;
   actionBreakdowns?: readonly string[] | undefined;
@@ -22,6 +32,7 @@ export interface InsightsQuery {
   sort?: readonly string[] | undefined;
 }
 
+/** A run of a report. A run at 100 percent may still be running. */
 export interface ReportRun {
   report_run_id: string;
   async_status: string;
@@ -36,6 +47,8 @@ export interface Insights {
   /** Returns the id of the report run. */
   startReport(access: AdAccess, query: InsightsQuery): Promise<string>;
   readReport(access: AdAccess, runId: string): Promise<ReportRun>;
+  /** Reads up to MAX_CALLS_PER_BATCH runs; each result is the run or the reason why it was not read. */
+  readReports(access: AdAccess, runIds: readonly string[]): Promise<(ReportRun | PlatformFailure)[]>;
   reportRows(access: AdAccess, runId: string, page?: ListPageRequest): Promise<PlatformListPage>;
 }
 
@@ -61,6 +74,13 @@ export function createInsights(client: PlatformClient, ownership: Ownership): In
       ownership.confirm(access, runId, { accountId: run.account_id });
       return toReportRun(runId, run);
     },
+    async readReports(access, runIds) {
+      const paths = runIds.map((runId) => `/${runId}`);
+      const results = await senderFor(access).getEach(paths, { fields: RUN_FIELDS });
+      return results.map((result, index) =>
+        result instanceof PlatformFailure ? result : toReportRun(runIds[index] as string, result),
+      );
+    },
     async reportRows(access, runId, page = {}) {
       await ownership.check(access, runId);
       return senderFor(access).page(`/${runId}/insights`, {}, page);
@@ -72,7 +92,8 @@ const toParams = (query: InsightsQuery): Fields => ({
   fields: (query.fields ?? DEFAULT_INSIGHTS_FIELDS).join(),
   level: query.level,
   date_preset: query.timeRange ? undefined : query.datePreset,
-  time_range: query.timeRange,
+  time_range: query.timeRanges ? undefined : query.timeRange,
+  time_ranges: query.timeRanges,
   time_increment: query.timeIncrement,
   breakdowns: query.breakdowns?.join(),
   action_breakdowns: query.actionBreakdowns?.join(),
@@ -80,7 +101,16 @@ const toParams = (query: InsightsQuery): Fields => ({
   sort: query.sort,
 });
 
-/** A skipped job expired before it ran, so it is reported as failed. A job at 100 percent may still be running. */
+/** True when a query has more rows than the platform computes at once; a report has a higher limit. */
+export const isTooMuchData = (error: unknown): error is PlatformFailure => {
+  if (!(error instanceof PlatformFailure) || !error.platformError) return false;
+  const { code, subcode, message } = error.platformError;
+  return code === TOO_MUCH_DATA || subcode === TOO_MUCH_DATA || /reduce the amount of data/i.test(message);
+};
+
+const TOO_MUCH_DATA = 1487534;
+
+/** A skipped job expired before it ran, so it is reported as failed. */
 function toReportRun(runId: string, run: Fields): ReportRun {
   const skipped = run.async_status === "Job Skipped";
   const failed = skipped || run.async_status === "Job Failed";

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { PLATFORM_CALL_DEADLINE_MS } from "../../runtime/deadlines.ts";
 import type { Log } from "../../runtime/logging/log.ts";
 import { PlatformFailure, toFailure } from "../errors/failure.ts";
+import { batchBody, readBatchAnswer } from "./batch.ts";
 import { formEntries } from "./body.ts";
 import type { Outcome, PlatformCall } from "./call.ts";
 import type { Exchange, Exchanges, OpenExchange } from "./exchange.ts";
@@ -42,6 +43,8 @@ export interface PlatformClient {
   call(call: PlatformCall): Promise<Outcome>;
   /** Returns the body or throws a PlatformFailure. */
   callOrThrow(call: PlatformCall): Promise<unknown>;
+  /** Sends reads with the same token and quota in one request; returns their outcomes in order. */
+  batch(calls: readonly [PlatformCall, ...PlatformCall[]]): Promise<Outcome[]>;
   /** Opens a file at a URL the platform returned. */
   open(file: FileRequest): Promise<OpenExchange>;
 }
@@ -76,7 +79,7 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
       : createHmac("sha256", app.secret).update(token).digest("hex");
 
   async function attempt(call: PlatformCall, deadline: number): Promise<Omit<Attempt, "tries">> {
-    const { method, body, uploadTimeoutMs, token, owner = "none", secrets = [] } = call;
+    const { method, body, uploadTimeoutMs, token } = call;
     const headers = { accept: "application/json", ...authorisation(token), ...body?.headers };
     const exchange = await exchanges.run({
       method,
@@ -86,6 +89,12 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
       deadline,
       uploadTimeoutMs,
     });
+    return evaluate(call, exchange);
+  }
+
+  /** Classifies the answer to a call and stores the holds that follow from it. */
+  async function evaluate(call: PlatformCall, exchange: Exchange): Promise<Omit<Attempt, "tries">> {
+    const { token, owner = "none", secrets = [] } = call;
     const usage = readUsage(exchange.outcome === "answered" ? exchange.headers : {});
     const context = { owner, secrets: [token ?? "", proofOf(token) ?? "", app.secret, ...secrets] };
     const outcome = applyToQuota(call, toOutcome(exchange, context), usage);
@@ -116,6 +125,30 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
     return outcome;
   }
 
+  async function attemptBatch(calls: readonly [PlatformCall, ...PlatformCall[]]): Promise<Outcome[]> {
+    const [first] = calls;
+    const hold = await findHold(holds, first, isBackground);
+    if (hold) return calls.map(() => hold);
+    const url = new URL("/", address);
+    const proof = proofOf(first.token);
+    if (proof !== undefined) url.searchParams.set("appsecret_proof", proof);
+    const { headers, body } = batchBody(calls, new URL(address).pathname.slice(1));
+    const exchange = await exchanges.run({
+      method: "POST",
+      url,
+      headers: { accept: "application/json", ...authorisation(first.token), ...headers },
+      body,
+      deadline: PLATFORM_CALL_DEADLINE_MS,
+    });
+    const parts = readBatchAnswer(exchange, calls.length);
+    if (parts) return Promise.all(calls.map((call, index) => outcomeOf(call, parts[index] as Exchange)));
+    const outcome = await outcomeOf(first, exchange);
+    return calls.map(() => outcome);
+  }
+
+  const outcomeOf = async (call: PlatformCall, exchange: Exchange): Promise<Outcome> =>
+    (await evaluate(call, exchange)).outcome;
+
   return {
     app,
     isSecure: address.startsWith("https:"),
@@ -124,6 +157,18 @@ export function createPlatformClient(options: ClientOptions): PlatformClient {
       const outcome = await call(request);
       if (outcome.outcome === "done") return outcome.body;
       throw toFailure(outcome, request);
+    },
+    async batch(calls) {
+      for (const { path } of calls) checkPath(path);
+      const startedAt = Date.now();
+      const outcomes = await attemptBatch(calls);
+      const counts = {
+        calls: calls.length,
+        done: outcomes.filter(({ outcome }) => outcome === "done").length,
+      };
+      const where = { platform: name, method: "POST", path: "/" };
+      log.info("platform.called", { ...calls[0].about, ...where, ...counts, ms: Date.now() - startedAt });
+      return outcomes;
     },
     async open({ url, token, about }) {
       const startedAt = Date.now();

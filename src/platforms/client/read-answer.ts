@@ -49,7 +49,8 @@ const VERDICT_BY_STATUS: Readonly<Record<number, RefusalVerdict>> = {
   429: "throttled",
 };
 
-function tryParseJson(text: string): unknown {
+/** Undefined for anything that is not JSON. */
+export function tryParseJson(text: string): unknown {
   try {
     return parseJson(text);
   } catch {

@@ -213,7 +213,7 @@ export const SETTINGS = {
   }),
   CRON_REPORTS: setting(cronExpression, {
     fallback: "*/30 * * * * *",
-    meaning: "schedule of the insights reports (cron expression, seconds first); has no effect yet",
+    meaning: "schedule of the insights reports (cron expression, seconds first)",
   }),
   CRON_MAINTENANCE: setting(cronExpression, {
     fallback: "0 0 * * * *",

@@ -22,9 +22,6 @@ export function formatTimeIn(zone: string, instant: Date): string {
   return `${local}${offset < 0 ? "-" : "+"}${padTwo(Math.floor(absoluteOffset / 60))}${padTwo(absoluteOffset % 60)}`;
 }
 
-/** Returns the current day in the zone: `2026-09-01`. */
-export const todayIn = (zone: string): string => formatTimeIn(zone, new Date()).slice(0, 10);
-
 const ISO = /^(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d)(:\d\d)?(?:\.\d+)?(Z|[+-]\d\d:?\d\d)?)?$/;
 
 /** Parses a caller's time: Unix seconds or ISO 8601; without an offset the account's zone applies. */

@@ -8,6 +8,7 @@ import type { ReceivedRequest, RecordedOutcome, Records } from "../records/recor
 import type { Reply } from "../wire/call.ts";
 import { Params } from "../wire/params.ts";
 import { readParams } from "../wire/read-params.ts";
+import { answerBatch, isBatch } from "./batch.ts";
 import { ControlError, errorReply } from "./error-reply.ts";
 import { findRoute, type SandboxRequest, type SandboxRoute } from "./route.ts";
 
@@ -33,7 +34,7 @@ export function createRequestHandler(parts: RequestHandlerParts): RequestHandler
     request: ReceivedRequest,
     recordedOutcome: RecordedOutcome,
   ): Promise<Outcome> {
-    const call = await toPendingCall(request, parts);
+    const call = await toPendingCall(request, parts, handle);
     const { method, url, token } = call;
     const { kind = "app" } = tokens.read(token) ?? {};
     const fault = faults.takeForCall({ method, path: url.pathname, hasRevocableToken: kind !== "app" });
@@ -43,9 +44,9 @@ export function createRequestHandler(parts: RequestHandlerParts): RequestHandler
     return effects[fault.kind](fault, call);
   }
 
-  return async (request) => {
+  const handle: RequestHandler = async (request) => {
     const destination = destinationOf(request);
-    if (destination === "control") return (await toPendingCall(request, parts)).execute();
+    if (destination === "control") return (await toPendingCall(request, parts, handle)).execute();
     const began = Date.now();
     const recordedOutcome = (destination === "inbox" ? inbox : requests).add(request);
     const outcome = await answerWithFaults(request, recordedOutcome);
@@ -54,6 +55,7 @@ export function createRequestHandler(parts: RequestHandlerParts): RequestHandler
       log.info("sandbox.answered", { ...toLogFields(request, outcome), ms: Date.now() - began });
     return outcome;
   };
+  return handle;
 }
 
 const CONTROL_PATH = /^\/_sandbox(\/|$)/;
@@ -68,13 +70,19 @@ function destinationOf({ method, url: { pathname } }: ReceivedRequest): "platfor
 /**
  * Prepares the call behind a request. Nothing runs before `execute`, which turns thrown errors into replies.
  */
-async function toPendingCall(request: ReceivedRequest, parts: RequestHandlerParts): Promise<PendingCall> {
+async function toPendingCall(
+  request: ReceivedRequest,
+  parts: RequestHandlerParts,
+  handle: RequestHandler,
+): Promise<PendingCall> {
   const { method, url, headers, body } = request;
   const { params, bodyError } = await readParams(url.searchParams, headers["content-type"], body).then(
     (params) => ({ params, bodyError: undefined }),
     (error: unknown) => ({ params: new Params(new Map(url.searchParams)), bodyError: error }),
   );
-  const answerRequest = async (): Promise<Reply> => answer({ ...request, params, bodyError }, parts);
+  const complete = { ...request, params, bodyError };
+  const answerRequest = async (): Promise<Reply> =>
+    isBatch(request) ? answerBatch(complete, handle) : answer(complete, parts);
   return {
     method,
     url,

@@ -8,7 +8,7 @@ import { isLeaseOfDeadWorker } from "./workers.ts";
  * deaths. A unit is free or claimed: `claim` names its scheduler, the job's statement that records a completed
  * unit frees it with SET_UNIT_DONE, `release` frees one that was not completed, `countDeaths` those of the dead.
  */
-type UnitTable = "ad_connections";
+type UnitTable = "ad_connections" | "insights_reports";
 
 /** SQL: frees a unit whose processing has ended, so that it did not kill its scheduler. */
 export const SET_UNIT_DONE = "worker_id = null, deaths = 0";
@@ -35,14 +35,14 @@ const countDeathsStatement = (table: UnitTable) => `
 const claimStatement = (table: UnitTable) => `
   update ${table}
   set worker_id = $2
-  where id = $1
+  where id = any($1)
   and ${IS_NOT_QUARANTINED}
-  returning 1 as one`;
+  returning id`;
 
 const releaseStatement = (table: UnitTable) => `
   update ${table}
   set worker_id = null
-  where id = $1
+  where id = any($1)
   and worker_id = $2`;
 
 const countStatement = (table: UnitTable) => `
@@ -72,14 +72,14 @@ export function unitClaims(table: UnitTable) {
         .filter(({ isQuarantined }) => isQuarantined)
         .map(({ clientId, id, deaths }) => ({ clientId, id, deaths }));
     },
-    /** False when the unit is gone or quarantined. */
-    async claim(db: Queryable, id: string, worker: string): Promise<boolean> {
-      const rows = await db.query(CLAIM, [id, worker]);
-      return rows.length === 1;
+    /** Returns the ids of the claimed units: others are gone or quarantined. */
+    async claim(db: Queryable, ids: readonly string[], worker: string): Promise<Set<string>> {
+      const rows = await db.query<{ id: string }>(CLAIM, [ids, worker]);
+      return new Set(rows.map(({ id }) => id));
     },
-    /** Releases a unit that was not completed. */
-    async release(db: Queryable, id: string, worker: string): Promise<void> {
-      await db.query(RELEASE, [id, worker]);
+    /** Releases units that were not completed. */
+    async release(db: Queryable, ids: readonly string[], worker: string): Promise<void> {
+      await db.query(RELEASE, [ids, worker]);
     },
     async countQuarantined(db: Queryable): Promise<number> {
       const [row] = await db.query<{ count: number }>(COUNT_QUARANTINED);

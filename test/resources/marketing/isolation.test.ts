@@ -37,6 +37,8 @@ const KIND_BY_NAME: Readonly<Record<string, keyof AdObjectIds>> = {
   campaign_id: "campaign",
   adset_id: "adset",
   creative_id: "creative",
+  object_id: "campaign",
+  report_run_id: "report",
 };
 
 const isPlatformId = (schema: TSchema) => (schema as { pattern?: string }).pattern === "^\\d+$";
@@ -101,7 +103,7 @@ function placesOf(route: Route): Place[] {
       title: `the path parameter ${name}`,
       apply: (request: Request, theirs: AdObjectIds) => ({
         ...request,
-        path: request.path.replace(/\d+$/, theirs[kindOf(name)]),
+        path: request.path.replace(/\d+/, theirs[kindOf(name)]),
       }),
     })),
     ...idPathsOf(route.query).map(([name = ""]) => ({
@@ -181,7 +183,7 @@ t.test("clients whose accounts are reachable by the same platform user", async (
   t.test("the routes accept the client's own objects", async (t) => {
     for (const route of routes) {
       const { status, text } = await send(route, requestOf(route, mine.adAccountId));
-      t.ok(status === 200 || status === 201, `${titleOf(route)}: ${text}`);
+      t.ok(status >= 200 && status < 300, `${titleOf(route)}: ${text}`);
     }
   });
 

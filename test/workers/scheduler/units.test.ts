@@ -43,7 +43,7 @@ async function open(t: Test) {
       maxConcurrent: 3,
       maxPerSecond: 1_000,
       list: (areSuspects) => listUncheckedConnections(db, TICK, { limit: 2, areSuspects }),
-      async process({ id }) {
+      async process([{ id } = { id: "" }]) {
         await markChecked(db, id, TICK);
         return true;
       },
@@ -63,7 +63,7 @@ t.test(
     const begun: string[] = [];
     const running = new Set<string>();
     await run({
-      async process({ id }) {
+      async process([{ id } = { id: "" }]) {
         begun.push(id);
         running.add(id);
         // Several round trips, in which another unit would begin.
@@ -119,7 +119,7 @@ t.test("a quarantined unit is not processed, not even when it was listed before"
   const begun: string[] = [];
   await run({
     list: async () => listed.shift() ?? [],
-    async process({ id }) {
+    async process([{ id } = { id: "" }]) {
       begun.push(id);
       return true;
     },

@@ -1,5 +1,4 @@
 import { PlatformFailure } from "../../../src/platforms/errors/failure.ts";
-import type { Verdict } from "../../../src/platforms/errors/verdicts.ts";
 import {
   type ConnectionRow,
   connectionClaims,
@@ -8,6 +7,7 @@ import {
   markChecked,
 } from "../../../src/store/ads/ad-connections.ts";
 import { JobError, type JobTick } from "../job.ts";
+import { isPlatformSilent } from "../platform-silence.ts";
 import { processUnits } from "../units.ts";
 import { AppError } from "./app-errors.ts";
 import { checkConnection } from "./check-connection.ts";
@@ -69,7 +69,7 @@ export async function checkTokens(
     maxPerSecond: MAX_CHECKS_PER_SECOND,
     list: (areSuspects) =>
       listUncheckedConnections(parts.db, scheduledAt, { limit: MAX_BATCH_ROWS, areSuspects }),
-    process: checkOnce,
+    process: async (batch) => (await Promise.all(batch.map(checkOnce))).every(Boolean),
     shouldStop,
     onQuarantined: ({ clientId: client, id: connection, deaths }) =>
       parts.log.error("ad_connection.quarantined", { client, connection, deaths }),
@@ -88,19 +88,8 @@ export async function checkTokens(
 
 function silenceWeightOf(error: unknown): number {
   if (error instanceof AppError) return SILENCE_WEIGHTS[error.kind];
-  const isSilent = error instanceof PlatformFailure && SILENT_VERDICTS.includes(error.verdict);
-  return isSilent ? 1 : 0;
+  return isPlatformSilent(error) ? 1 : 0;
 }
-
-/** Verdicts that an unavailable platform causes. */
-const SILENT_VERDICTS: readonly Verdict[] = [
-  "transient",
-  "timeout",
-  "unreachable",
-  "disconnected",
-  "unusable_answer",
-  "ambiguous",
-];
 
 function logCheckFailed(
   { log }: CheckParts,

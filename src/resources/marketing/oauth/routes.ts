@@ -1,7 +1,7 @@
 import { toAdAccount } from "../../../domain/ads/ad-account-dto.ts";
 import { storeGrant } from "../../../domain/ads/ad-grants.ts";
 import { requestActor } from "../../../domain/tenants/request-actor.ts";
-import { notRetryableApiError, PLATFORM_REFUSALS } from "../../../http/platform-errors.ts";
+import { PLATFORM_REFUSALS, platformApiError } from "../../../http/platform-errors.ts";
 import { type Route, route } from "../../../http/route.ts";
 import { PlatformFailure } from "../../../platforms/errors/failure.ts";
 import type { Platforms } from "../../../platforms/platforms.ts";
@@ -74,7 +74,9 @@ export function oauthRoutes({ db, secretBox, states, settings, platforms }: Oaut
 
 /** The state is consumed, and most likely the code too, so that the request cannot be retried. */
 function throwAsFinal(error: unknown): never {
-  throw error instanceof PlatformFailure ? notRetryableApiError(error, RETRY_ADVICE) : error;
+  throw error instanceof PlatformFailure
+    ? platformApiError(error, { hint: RETRY_ADVICE, retryable: false })
+    : error;
 }
 
 /**

@@ -11,13 +11,13 @@ import { measureOf, rowsOf, showRow } from "./rows.ts";
 
 const MAX_ROWS_PER_PAGE = 500;
 
-/** Progress by milliseconds. It reaches 100 % before completion, so callers must check the status. */
-const REPORT_STEPS: readonly [number, string, number][] = [
-  [300, "Job Started", 0],
-  [900, "Job Running", 40],
-  [1_800, "Job Running", 100],
+/** Progress, each step after this many milliseconds. It reaches 100 % before completion: callers must check the status. */
+const REPORT_STEPS: readonly [number, Values][] = [
+  [300, { async_status: "Job Started", async_percent_completion: 0 }],
+  [600, { async_status: "Job Running", async_percent_completion: 40 }],
+  [900, { async_status: "Job Running", async_percent_completion: 100 }],
 ];
-const REPORT_DURATION_MS = 2_500;
+const LAST_STEP_MS = 700;
 
 const FAILURE = {
   error_code: 100,
@@ -93,8 +93,15 @@ function finalValuesOf(name: string): Values {
   return { async_status: skipsReports(name) ? "Job Skipped" : "Job Completed" };
 }
 
+/** Each step schedules the next: timers of a busy process may fire in another order than they are due. */
 function scheduleReport({ schedule }: SandboxContext, { values }: AdObject, finalValues: Values): void {
-  for (const [delayMs, async_status, async_percent_completion] of REPORT_STEPS)
-    schedule(delayMs, () => Object.assign(values, { async_status, async_percent_completion }));
-  schedule(REPORT_DURATION_MS, () => Object.assign(values, finalValues));
+  const run = ([step, ...rest]: readonly [number, Values][]): void => {
+    if (!step) return;
+    const [delayMs, newValues] = step;
+    schedule(delayMs, () => {
+      Object.assign(values, newValues);
+      run(rest);
+    });
+  };
+  run([...REPORT_STEPS, [LAST_STEP_MS, finalValues]]);
 }

@@ -1,7 +1,7 @@
+import { type Day, type DayRange, firstOfMonth, isDay, plusDays } from "../../../runtime/days.ts";
 import { ownProperty } from "../../own-property.ts";
 import { GraphError, invalidParameter } from "../../wire/graph-error.ts";
 import type { Params } from "../../wire/params.ts";
-import { type Day, type DayRange, firstOfMonth, isDay, plusDays } from "./days.ts";
 import { DATE_PRESETS, oldestDay } from "./presets.ts";
 
 const MAX_INCREMENT_DAYS = 90;

@@ -1,4 +1,12 @@
-import { type Day, type DayRange, firstOfMonth, monthOf, plusDays, plusMonths, weekdayOf } from "./days.ts";
+import {
+  type Day,
+  type DayRange,
+  firstOfMonth,
+  monthOf,
+  plusDays,
+  plusMonths,
+  weekdayOf,
+} from "../../../runtime/days.ts";
 
 /** The platform keeps insights for 37 months. */
 export const oldestDay = (today: Day): Day => plusMonths(today, -37);

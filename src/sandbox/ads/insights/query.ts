@@ -1,12 +1,11 @@
+import { type DayRange, todayIn } from "../../../runtime/days.ts";
 import type { AdAccount } from "../../built-in-assets.ts";
 import type { Call } from "../../wire/call.ts";
 import { GraphError, invalidParameter } from "../../wire/graph-error.ts";
 import { combineFilters, readConditions } from "../filters.ts";
 import { type AdObject, type AdObjects, LEVELS, type Level } from "../objects/objects.ts";
-import { todayIn } from "../times.ts";
 import { type Arrangement, isMetric, readOrder } from "./arrange.ts";
 import { type Cell, checkActionBreakdowns, readCells } from "./breakdowns.ts";
-import type { DayRange } from "./days.ts";
 import { EMPTY_METRICS, METRICS } from "./metrics.ts";
 import { readPeriods } from "./periods.ts";
 import { SUBJECT_FIELDS } from "./subject.ts";

@@ -1,9 +1,8 @@
+import { type DayRange, todayIn } from "../../../runtime/days.ts";
 import { isUndelivered } from "../magic-values.ts";
 import { type AdObjects, nameOf } from "../objects/objects.ts";
 import { refuse } from "../refusals.ts";
-import { todayIn } from "../times.ts";
 import { type Cell, MAX_REPORT_ROWS } from "./breakdowns.ts";
-import type { DayRange } from "./days.ts";
 import { METRICS, type Measure } from "./metrics.ts";
 import type { Query } from "./query.ts";
 import { accountSubject, objectSubject, SUBJECT_FIELDS, type Subject } from "./subject.ts";

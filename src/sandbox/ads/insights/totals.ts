@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { type Day, type DayRange, daysOf } from "./days.ts";
+import { type Day, type DayRange, daysOf } from "../../../runtime/days.ts";
 
 /** The base counts from which all metrics are derived. */
 export interface Totals {

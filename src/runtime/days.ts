@@ -1,4 +1,4 @@
-import { DAY } from "../../../runtime/durations.ts";
+import { DAY } from "./durations.ts";
 
 /** A day such as `2026-09-01`. Days compare as text. */
 export type Day = string;
@@ -42,4 +42,14 @@ export function daysOf({ since, until }: DayRange): Day[] {
   const days: Day[] = [];
   for (let day = since; day <= until; day = plusDays(day, 1)) days.push(day);
   return days;
+}
+
+/** Returns the current day in the time zone; that of UTC when the zone is unknown. */
+export function todayIn(zone: string): Day {
+  const format = (timeZone: string) => new Intl.DateTimeFormat("en-CA", { timeZone }).format();
+  try {
+    return format(zone);
+  } catch {
+    return format("UTC");
+  }
 }

@@ -1,0 +1,92 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { LRUCache } from "lru-cache";
+import type { ReportRun } from "../../platforms/ads/insights.ts";
+import type { ListPageRequest, PlatformListPage } from "../../platforms/client/list-pages.ts";
+import { PlatformFailure } from "../../platforms/errors/failure.ts";
+import type { Verdict } from "../../platforms/errors/verdicts.ts";
+import { PLATFORM_CALL_DEADLINE_MS } from "../../runtime/deadlines.ts";
+import { SECOND } from "../../runtime/durations.ts";
+import { beginStatusRead, type ReportRow } from "../../store/ads/insights-reports.ts";
+import { type AdAccountAccess, callForAccount } from "./ad-account-access.ts";
+import type { AdObjectParts } from "./ad-objects.ts";
+import { COMPLETED_STATUS, recordRun } from "./insights-reports.ts";
+
+/** A report run, and the account to which it belongs according to the caller. */
+export interface ReportRef {
+  account: AdAccountAccess;
+  id: string;
+  /** Undefined for a run that was not started through Herald. */
+  report: ReportRow | undefined;
+}
+
+export interface ReportReader {
+  /** Returns a status that is at most 5 seconds old. All callers together read it from the platform once in that time. */
+  readStatus(ref: ReportRef): Promise<ReportRun>;
+  /** Returns the rows of a run; none before it has completed. */
+  readRows(ref: ReportRef, page: ListPageRequest): Promise<PlatformListPage>;
+}
+
+const STATUS_LIFETIME_MS = 5 * SECOND;
+const MAX_CACHED_RUNS = 1_000;
+/** Time between two looks for the result of a read that another request has begun. */
+const RESULT_POLL_MS = 200;
+
+export function createReportReader(parts: AdObjectParts): ReportReader {
+  const { insights } = parts.platforms.ads;
+  const readFromPlatform = ({ account, id }: ReportRef) =>
+    callForAccount(parts, account, () => insights.readReport(account.access, id));
+
+  /** Runs that were not started here have no row, so that every process keeps their status itself. */
+  const otherRuns = new LRUCache<string, ReportRun, ReportRef>({
+    max: MAX_CACHED_RUNS,
+    ttl: STATUS_LIFETIME_MS,
+    ignoreFetchAbort: true,
+    fetchMethod: (_key, _stale, { context }) => readFromPlatform(context),
+  });
+
+  async function readStored(ref: ReportRef, { client_id, id }: ReportRow): Promise<ReportRun> {
+    const endsAt = performance.now() + PLATFORM_CALL_DEADLINE_MS;
+    while (performance.now() < endsAt) {
+      const stored = await beginStatusRead(parts.db, client_id, id);
+      if (stored?.isFresh) return stored.run as ReportRun;
+      if (!stored || stored.isReader) return readAndRecord(ref);
+      await sleep(RESULT_POLL_MS);
+    }
+    throw new PlatformFailure("timeout", "The platform did not respond in time", { retryable: true });
+  }
+
+  async function readAndRecord(ref: ReportRef): Promise<ReportRun> {
+    const run = await readFromPlatform(ref);
+    await recordRun(parts.db, ref.account.row, run);
+    return run;
+  }
+
+  const readStatus: ReportReader["readStatus"] = (ref) => {
+    if (ref.report) return readStored(ref, ref.report);
+    const { client_id, ad_account_id } = ref.account.row;
+    return otherRuns.forceFetch(`${client_id} ${ad_account_id} ${ref.id}`, { context: ref });
+  };
+
+  return {
+    readStatus,
+    async readRows(ref, page) {
+      const { account, id } = ref;
+      try {
+        return await callForAccount(parts, account, () => insights.reportRows(account.access, id, page));
+      } catch (error) {
+        if (!mayBeUnfinished(error)) throw error;
+        const { async_status } = await readStatus(ref);
+        if (async_status === COMPLETED_STATUS) throw error;
+        return NO_ROWS;
+      }
+    },
+  };
+}
+
+const NO_ROWS: PlatformListPage = { items: [], before: null, after: null, hasMore: false };
+
+/** Verdicts with which the platform answers a request for rows that do not exist yet. */
+const UNFINISHED_VERDICTS: readonly Verdict[] = ["invalid", "missing", "transient", "unusable_answer"];
+
+const mayBeUnfinished = (error: unknown): boolean =>
+  error instanceof PlatformFailure && UNFINISHED_VERDICTS.includes(error.verdict);

@@ -1,0 +1,49 @@
+import { callForAccount } from "../../../domain/ads/ad-account-access.ts";
+import type { AdObjectParts } from "../../../domain/ads/ad-objects.ts";
+import { bindToFilters, listReply, pageRequest } from "../../../http/lists.ts";
+import { platformApiError } from "../../../http/platform-errors.ts";
+import { route } from "../../../http/route.ts";
+import { isTooMuchData } from "../../../platforms/ads/insights.ts";
+import type { SecretBox } from "../../../security/secret-box.ts";
+import { ACCOUNT_ERRORS, requireActiveAdAccount } from "../require-ad-account.ts";
+import { toInsightsQuery } from "./read-query.ts";
+import { DEFAULT_ROWS_PER_PAGE, type InsightsQueryDto, insightsQuery, insightsRows } from "./schema.ts";
+
+export interface InsightsParts extends AdObjectParts {
+  secretBox: SecretBox;
+}
+
+export const insightsRoute = (parts: InsightsParts) =>
+  route({
+    method: "get",
+    path: "/api/marketing/insights",
+    scope: "marketing:read",
+    summary: "Query the delivery metrics of an account, campaign, ad set or ad",
+    description:
+      "For many rows, start a report instead. Money in the rows is in major units of the currency, unlike budgets. Without delivery there are no rows.",
+    errors: ACCOUNT_ERRORS,
+    query: insightsQuery,
+    reply: insightsRows,
+    async handle({ caller, query: given, cursors }) {
+      const query = toInsightsQuery(given);
+      const rowCursors = bindToFilters(cursors, filtersOf(given));
+      const page = pageRequest({ limit: DEFAULT_ROWS_PER_PAGE, ...given }, rowCursors);
+      const account = await requireActiveAdAccount(parts, caller.clientId, given.ad_account_id);
+      const { insights } = parts.platforms.ads;
+      const read = callForAccount(parts, account, () => insights.rows(account.access, query, page));
+      const { items, ...positions } = await read.catch(recommendReport);
+      return { ...listReply({ data: items, ...positions }, rowCursors), currency: account.row.currency };
+    },
+  });
+
+/** Everything that selects rows, in the order of the declaration. */
+const filtersOf = (given: InsightsQueryDto): unknown[] =>
+  Object.keys(insightsQuery.properties)
+    .filter((name) => !["limit", "after", "before"].includes(name))
+    .map((name) => given[name as keyof InsightsQueryDto]);
+
+const REPORT_HINT = "start a report with POST /api/marketing/insights/reports instead";
+
+function recommendReport(error: unknown): never {
+  throw isTooMuchData(error) ? platformApiError(error, { hint: REPORT_HINT }) : error;
+}

@@ -1,0 +1,90 @@
+import { startReport } from "../../../domain/ads/insights-reports.ts";
+import { createReportReader } from "../../../domain/ads/read-insights-report.ts";
+import { bindToFilters, listReply, pageRequest } from "../../../http/lists.ts";
+import { type Route, route } from "../../../http/route.ts";
+import { ACCOUNT_ERRORS, requireActiveAdAccount } from "../require-ad-account.ts";
+import type { InsightsParts } from "./insights-route.ts";
+import { toInsightsQuery } from "./read-query.ts";
+import { requireReport } from "./require-report.ts";
+import {
+  DEFAULT_ROWS_PER_PAGE,
+  insightsReportRun,
+  insightsRows,
+  newReport,
+  reportParams,
+  reportQuery,
+  resultsQuery,
+} from "./schema.ts";
+
+export function reportRoutes(parts: InsightsParts): Route[] {
+  const reader = createReportReader(parts);
+  return [startRoute(parts), statusRoute(parts, reader), resultsRoute(parts, reader)];
+}
+
+type Reader = ReturnType<typeof createReportReader>;
+
+const PATH = "/api/marketing/insights/reports";
+
+/** Encoding a larger field would delay other requests. */
+const MAX_FIELD_BYTES = 1_024 * 1_024;
+
+const startRoute = (parts: InsightsParts) =>
+  route({
+    method: "post",
+    path: PATH,
+    scope: "marketing:read",
+    summary: "Start an insights report, which the ad platform computes in the background",
+    description:
+      "A report has a higher limit than a query. When it ends, the event `insights.report.completed` or `insights.report.failed` is sent. Then read its results.",
+    errors: ACCOUNT_ERRORS,
+    body: newReport,
+    maxFieldBytes: MAX_FIELD_BYTES,
+    status: 202,
+    reply: insightsReportRun,
+    location: ({ report_run_id }) => `${PATH}/${report_run_id}`,
+    async handle({ caller, body }) {
+      const query = toInsightsQuery(body);
+      const account = await requireActiveAdAccount(parts, caller.clientId, body.ad_account_id);
+      return startReport(parts, account, query);
+    },
+  });
+
+const statusRoute = (parts: InsightsParts, reader: Reader) =>
+  route({
+    method: "get",
+    path: `${PATH}/{report_run_id}`,
+    scope: "marketing:read",
+    summary: "Read the status of an insights report",
+    description:
+      "The status may be up to 5 seconds old. `Job Failed` also stands for a run that the platform skipped. After 30 days the platform has no such run: 404 `platform_object_not_found`.",
+    errors: ACCOUNT_ERRORS,
+    params: reportParams,
+    query: reportQuery,
+    reply: insightsReportRun,
+    async handle({ caller, params, query }) {
+      const requested = { id: params.report_run_id, adAccountId: query.ad_account_id };
+      return reader.readStatus(await requireReport(parts, caller.clientId, requested));
+    },
+  });
+
+const resultsRoute = (parts: InsightsParts, reader: Reader) =>
+  route({
+    method: "get",
+    path: `${PATH}/{report_run_id}/results`,
+    scope: "marketing:read",
+    summary: "List the rows of an insights report",
+    description: "Before the report has completed, the list is empty.",
+    errors: ACCOUNT_ERRORS,
+    params: reportParams,
+    query: resultsQuery,
+    reply: insightsRows,
+    async handle({ caller, params, query, cursors }) {
+      const requested = { id: params.report_run_id, adAccountId: query.ad_account_id };
+      const reportCursors = bindToFilters(cursors, [requested.id]);
+      const page = pageRequest({ limit: DEFAULT_ROWS_PER_PAGE, ...query }, reportCursors);
+      const report = await requireReport(parts, caller.clientId, requested);
+      const { items, ...positions } = await reader.readRows(report, page);
+      const { currency } = report.account.row;
+      return { ...listReply({ data: items, ...positions }, reportCursors), currency };
+    },
+  });

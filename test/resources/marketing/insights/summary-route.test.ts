@@ -1,0 +1,90 @@
+import t from "tap";
+import { daysOf, plusDays, todayIn } from "../../../../src/runtime/days.ts";
+import { SUMMARY_PRESETS } from "../../../../src/schema/ad-enumerations.ts";
+import { AD_ACCOUNT_IDS, startAdsContext } from "../../../fixtures/tenants/ad-grants.ts";
+import { makeActiveAdvertiser } from "../../../fixtures/tenants/ad-objects.ts";
+import { clearRequests, receivedRequests } from "../../../fixtures/tenants/insights-reports.ts";
+
+const METRICS = ["impressions", "clicks", "spend", "reach", "ctr", "cpc", "cpm"];
+const sum = (values: readonly string[]) => values.reduce((total, value) => total + Number(value), 0);
+
+t.test("insights summary", async (t) => {
+  const context = await startAdsContext(t);
+  const advertiser = await makeActiveAdvertiser(context);
+  const read = (preset: string) => advertiser.read(`/insights/summary?date_preset=${preset}`);
+  const query = async (since: string, until: string) =>
+    (await advertiser.read(`/insights?fields=${METRICS}&since=${since}&until=${until}`)).body.data[0];
+
+  t.test("totals, previous totals and days equal those of the platform's queries", async (t) => {
+    const { status, body } = await read("last_7d");
+    t.equal(status, 200);
+    const today = todayIn("America/Sao_Paulo");
+    t.match(body, { currency: "BRL", since: plusDays(today, -7), until: plusDays(today, -1) });
+    const { date_start, date_stop, ...totals } = await query(body.since, body.until);
+    t.same(body.totals, totals);
+    const {
+      date_start: _,
+      date_stop: __,
+      ...previous
+    } = await query(plusDays(today, -14), plusDays(today, -8));
+    t.same(body.previous, previous);
+    for (const metric of METRICS)
+      t.equal(
+        body.change[metric],
+        Math.round((totals[metric] / previous[metric] - 1) * 1e6) / 1e6,
+        `change of ${metric}`,
+      );
+    t.same(
+      body.by_day.map(({ date }: { date: string }) => date),
+      daysOf(body),
+    );
+    t.equal(sum(body.by_day.map(({ spend }: { spend: string }) => spend)).toFixed(2), totals.spend);
+    t.same(Object.keys(body.by_day[0]), ["date", "impressions", "clicks", "spend"]);
+  });
+
+  t.test("every preset has two periods of equal length", async (t) => {
+    for (const preset of SUMMARY_PRESETS) {
+      const { status, body } = await read(preset);
+      t.equal(status, 200, preset);
+      t.equal(body.by_day.length, daysOf(body).length);
+      t.not(body.previous.impressions, "0");
+    }
+    const { since, until } = (await read("last_month")).body;
+    t.match([since, until.slice(0, 7)], [/-01$/, since.slice(0, 7)]);
+  });
+
+  t.test("a summary takes two queries and is cached", async (t) => {
+    const other = await makeActiveAdvertiser(context);
+    await clearRequests(context);
+    const path = "/insights/summary?date_preset=last_28d";
+    const [first, second] = await Promise.all([other.read(path), other.read(path)]);
+    t.same(first.body, second.body);
+    t.same((await other.read(path)).body, first.body);
+    const edge = `GET /${other.adAccountId}/insights`;
+    t.same(await receivedRequests(context), [edge, edge]);
+    await other.call("PATCH", `/ad-accounts/${other.accountId}`, { status: "disabled" });
+    t.match(await other.read(path), { status: 409 }, "the account is checked first");
+  });
+
+  t.test("an error is not cached", async (t) => {
+    const other = await makeActiveAdvertiser(context);
+    await context.arm({
+      kind: "error",
+      code: 100,
+      times: 2,
+      match: { path_prefix: `/${other.adAccountId}/insights` },
+    });
+    const path = "/insights/summary?date_preset=yesterday";
+    t.match(await other.read(path), { status: 400, body: { error: "platform_invalid_request" } });
+    await context.clearFaults();
+    t.match(await other.read(path), { status: 200 });
+  });
+
+  t.test("other presets and other clients' accounts are refused", async (t) => {
+    for (const preset of ["today", "lifetime", ""])
+      t.match(await read(preset), { status: 400, body: { details: [{ path: "/date_preset" }] } });
+    t.match(await advertiser.read("/insights/summary"), { status: 400 });
+    const foreign = `/insights/summary?date_preset=last_7d&ad_account_id=act_${AD_ACCOUNT_IDS[1]}`;
+    t.match(await advertiser.call("GET", foreign), { status: 404, body: { error: "not_found" } });
+  });
+});
