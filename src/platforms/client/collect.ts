@@ -1,6 +1,5 @@
-import { unusableAnswer } from "../errors/failure.ts";
 import type { Fields } from "./body.ts";
-import type { PlatformListPage } from "./list-pages.ts";
+import { nextCursor, type PlatformListPage } from "./list-pages.ts";
 
 /**
  * A position in a list: after one of the platform's cursors, plus a number of items. The platform has cursors
@@ -66,10 +65,4 @@ export async function collect(
     const isComplete = !matches && found.length === limit;
     if (isComplete || pages === maxPages) return { found, read, next: { after, skip } };
   }
-}
-
-function nextCursor({ after }: PlatformListPage, seen: Set<string>): string {
-  if (after === null || seen.has(after)) throw unusableAnswer("The platform's list does not end");
-  seen.add(after);
-  return after;
 }

@@ -47,27 +47,53 @@ function toListPage(body: unknown): PlatformListPage {
 const cursorIn = (next: string | undefined): string | undefined =>
   (next !== undefined && URL.canParse(next) && new URL(next).searchParams.get("after")) || undefined;
 
+/** Returns the cursor of the next page; throws when it is missing or was `seen` before, because the list would not end. */
+export function nextCursor({ after }: PlatformListPage, seen: Set<string>): string {
+  if (after === null || seen.has(after)) throw endlessList();
+  seen.add(after);
+  return after;
+}
+
+const endlessList = () => unusableAnswer("The platform's list does not end");
+
+/** Reads a page when it is asked for, until there is no next one; a page may be short or empty and still have one. */
+export async function* eachListPage(
+  read: (after: string | undefined) => Promise<PlatformListPage>,
+): AsyncGenerator<PlatformListPage, void, undefined> {
+  const seen = new Set<string>();
+  let page = await read(undefined);
+  yield page;
+  while (page.hasMore) {
+    page = await read(nextCursor(page, seen));
+    yield page;
+  }
+}
+
+/** Reads like eachListPage and yields the items of each page only. */
+export async function* eachPageOfItems(
+  read: Parameters<typeof eachListPage>[0],
+): AsyncGenerator<readonly Fields[], void, undefined> {
+  for await (const { items } of eachListPage(read)) yield items;
+}
+
 const MAX_PAGES = 1_000;
 /** Limits the time for all pages together, because an API request may be waiting. */
 const READ_ALL_TIMEOUT_MS = 60 * SECOND;
 
-/** Reads until there is no next page; a page may be short or empty and still have one. */
 export async function readAllListPages(
   client: PlatformClient,
   call: ListCall,
   limit = 100,
 ): Promise<Fields[]> {
   const items: Fields[] = [];
-  const seen = new Set<string>();
   const endsAt = Date.now() + READ_ALL_TIMEOUT_MS;
-  for (let after: string | undefined; ; ) {
-    const page = await readListPage(client, call, { limit, after });
+  let pages = 0;
+  for await (const page of eachListPage((after) => readListPage(client, call, { limit, after }))) {
     for (const item of page.items) items.push(item);
-    if (!page.hasMore) return items;
+    pages += 1;
+    if (!page.hasMore) break;
     if (Date.now() > endsAt) throw unusableAnswer("Reading the platform's list took too long");
-    if (page.after === null || seen.has(page.after) || seen.size === MAX_PAGES)
-      throw unusableAnswer("The platform's list does not end");
-    seen.add(page.after);
-    after = page.after;
+    if (pages > MAX_PAGES) throw endlessList();
   }
+  return items;
 }

@@ -1,0 +1,53 @@
+import t from "tap";
+import { collect } from "../../../src/platforms/client/collect.ts";
+import { eachListPage, type PlatformListPage } from "../../../src/platforms/client/list-pages.ts";
+import { failedAs } from "../../fixtures/platforms/failures.ts";
+
+/** A page with one item; `after` is the cursor of the next page, undefined at the end of the list. */
+const pageOf = (id: string, after?: string | null): PlatformListPage => ({
+  items: [{ id }],
+  before: null,
+  after: after ?? null,
+  hasMore: after !== undefined,
+});
+
+/** A list whose pages are found by cursor, "" for the first; records the cursors of the reads. */
+function createList(pages: Record<string, PlatformListPage>) {
+  const reads: string[] = [];
+  const read = async (after = "") => {
+    reads.push(after);
+    return pages[after] as PlatformListPage;
+  };
+  return { read, reads };
+}
+
+async function readAll(list: ReturnType<typeof createList>): Promise<unknown[]> {
+  const ids: unknown[] = [];
+  for await (const { items } of eachListPage(list.read)) ids.push(...items.map(({ id }) => id));
+  return ids;
+}
+
+t.test("each page of a list is read until there is no next one", async (t) => {
+  const list = createList({ "": pageOf("a", "1"), 1: { ...pageOf("", "2"), items: [] }, 2: pageOf("c") });
+  t.same(await readAll(list), ["a", "c"]);
+  t.same(list.reads, ["", "1", "2"]);
+});
+
+t.test("a page is read only when it is asked for", async (t) => {
+  const list = createList({ "": pageOf("a", "1"), 1: pageOf("b", "2"), 2: pageOf("c") });
+  for await (const { items } of eachListPage(list.read)) if (items[0]?.id === "b") break;
+  t.same(list.reads, ["", "1"]);
+});
+
+t.test("a missing or repeated cursor ends the reading with an error", async (t) => {
+  const endless = failedAs("unusable_answer", { message: /does not end/ });
+  const broken = {
+    missing: () => createList({ "": pageOf("a", null) }),
+    repeated: () => createList({ "": pageOf("a", "1"), 1: pageOf("b", "1") }),
+  };
+  for (const [name, makeList] of Object.entries(broken)) {
+    await t.rejects(readAll(makeList()), endless, name);
+    const options = { from: { after: undefined, skip: 0 }, limit: 10 };
+    await t.rejects(collect(makeList().read, options), endless, `${name}, in a collection`);
+  }
+});
