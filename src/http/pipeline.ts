@@ -9,6 +9,7 @@ import { JSON_TYPE } from "./error-reply.ts";
 import type { OpenExchange } from "./exchange.ts";
 import { type HandlerContext, type Idempotency, readIdempotencyKey } from "./idempotency.ts";
 import { ReplayedReply } from "./operation.ts";
+import { CsvReply, prefersCsv } from "./reply/csv-reply.ts";
 import { BODY_TIMEOUTS_MS, type BodyTimeouts, type IncomingBody, incomingBody } from "./request/body.ts";
 import { bodyLimitOf } from "./request/body-limits.ts";
 import type { BodyMemory } from "./request/body-memory.ts";
@@ -22,6 +23,7 @@ import {
   isStreamReply,
   type OutgoingFile,
   type Route,
+  statusesOf,
   statusOf,
 } from "./route.ts";
 import { errorFormatOf } from "./views/error-view.ts";
@@ -92,6 +94,7 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
         return bindCursors(parts.cursorSigner, caller?.clientId ?? "", `${route.method} ${route.path}`);
       },
       operation: undefined,
+      wantsCsv: route.csv !== undefined && prefersCsv(header("accept")),
     } as HandlerContext;
     const isKeyed = key !== undefined && !route.ignoresKey?.(query);
     return isKeyed ? parts.idempotency(route, context, key) : route.handle(context);
@@ -106,6 +109,7 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
   return (request, response, target) =>
     respond(request, response, recorder, async (exchange, unit) => {
       const incoming = incomingBody(request, bodyRules);
+      if (route.csv) exchange.setHeader("Vary", "Accept");
       const work = answer({ request, incoming, target, unit }, exchange).finally(incoming.release);
       parts.onRequestStarted(work);
       const value = await work.catch(async (refusal) => {
@@ -114,6 +118,7 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
       });
       unit.resume();
       if (value instanceof ReplayedReply) return value;
+      if (value instanceof CsvReply) return { status: statusesOf(route)[0], file: value };
       if (route.location) exchange.setHeader("Location", route.location(value));
       const status = statusOf(route, value);
       if (isStreamReply(route.reply)) return { status, file: value as OutgoingFile };

@@ -5,8 +5,10 @@ import type { ErrorCode } from "./api-error.ts";
 import type { Caller } from "./caller.ts";
 import type { Cursors } from "./cursors.ts";
 import type { Operation, OperationTable, ReplayedReply } from "./operation.ts";
+import type { CsvReply } from "./reply/csv-reply.ts";
 
 export type { Operation } from "./operation.ts";
+export { CsvReply } from "./reply/csv-reply.ts";
 
 export type Method = "get" | "post" | "patch" | "put" | "delete";
 
@@ -97,6 +99,8 @@ export interface RequestContext<A, P, Q, B> extends Exchange {
   cursors: Cursors;
   /** The operation of an Idempotency-Key; undefined without a key or when the route takes none. */
   operation: Operation | undefined;
+  /** True when the caller prefers CSV on a route with `csv`: the handler then returns a CsvReply. */
+  wantsCsv: boolean;
 }
 
 /** An alternative success: its status, and when it applies. */
@@ -143,7 +147,9 @@ interface RouteDefinition<A, P, Q, B, R> {
   /** Adds an ETag; a request whose If-None-Match names it gets 304 without a body. */
   etag?: true;
   otherwise?: Alternative<ReplyOf<R>>;
-  handle(context: RequestContext<A, P, Q, B>): Promise<ReplyOf<R> | ReplayedReply> | ReplyOf<R>;
+  /** Also answers `text/csv`, to callers that prefer it to JSON; the example is for the documentation. */
+  csv?: { example: string };
+  handle(context: RequestContext<A, P, Q, B>): Promise<ReplyOf<R> | ReplayedReply | CsvReply> | ReplyOf<R>;
 }
 
 /** A route as data, without type parameters, so that the pipeline handles all routes the same way. */

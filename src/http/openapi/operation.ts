@@ -120,7 +120,7 @@ function describeSuccess(route: Route, status: number, components: Components): 
 }
 
 function replyContent(route: Route, status: number, components: Components): Json {
-  const { reply, otherwise } = route as Route & { reply: NonNullable<Route["reply"]> };
+  const { reply, otherwise, csv } = route as Route & { reply: NonNullable<Route["reply"]> };
   if (isMediaReply(reply)) {
     const [type = ""] = reply.mediaType.split(";");
     return { [type]: { schema: mediaSchema(type) } };
@@ -128,7 +128,10 @@ function replyContent(route: Route, status: number, components: Components): Jso
   const schema = replySchemaOf(route, status) as TSchema;
   const example = exampleOf(schema, `${nameOf(route)} reply`);
   const differing = otherwise?.status === status ? otherwise.example : undefined;
-  return jsonContent(schema, differing ? { ...(example as object), ...differing } : example, components);
+  return {
+    ...jsonContent(schema, differing ? { ...(example as object), ...differing } : example, components),
+    ...(csv ? { "text/csv": { schema: mediaSchema("text/csv"), example: csv.example } } : {}),
+  };
 }
 
 const jsonContent = (schema: TSchema, example: unknown, components: Components): Json => ({

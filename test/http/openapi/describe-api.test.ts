@@ -70,6 +70,8 @@ t.test("the document describes the parameters and responses of an endpoint", asy
   });
   t.equal(paths["/api/things/{thing_id}"].delete.responses["204"].content, undefined);
   t.same(Object.keys(picture.get.responses["200"].content), ["image/png"]);
+  t.same(Object.keys(list.responses["200"].content), ["application/json", "text/csv"]);
+  t.match(list.responses["200"].content["text/csv"], { schema: { type: "string" }, example: /^id,name\r\n/ });
   t.match(create.responses["201"].headers["RateLimit-Limit"], {
     $ref: "#/components/headers/RateLimit-Limit",
   });
