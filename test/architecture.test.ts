@@ -73,6 +73,7 @@ const HOMES: Record<string, readonly string[]> = {
   "ajv-formats": ["src/schema"],
   commander: ["src/commands"],
   concurrently: ["src/local"],
+  "csv-stringify": ["src/domain"],
   express: ["src/http"],
   got: ["src/platforms"],
   ioredis: ["src/queue"],
