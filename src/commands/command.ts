@@ -1,6 +1,8 @@
+import type { ReportExportParts } from "../domain/ads/insights-export/report-export.ts";
 import type { RedisClient } from "../queue/redis.ts";
 import type { Config } from "../runtime/config/config.ts";
 import type { Environment } from "../runtime/config/settings.ts";
+import type { Log } from "../runtime/logging/log.ts";
 import type { Passwords } from "../security/passwords.ts";
 import type { SecretBox } from "../security/secret-box.ts";
 import type { UserTokens } from "../security/user-tokens.ts";
@@ -19,13 +21,19 @@ export interface CommandContext {
   readonly passwords: Passwords;
   readonly tokens: UserTokens;
   readonly secretBox: SecretBox;
+  /** Writes nothing: a command reports failures itself. */
+  readonly log: Log;
+  readonly platforms: ReportExportParts["platforms"];
   /** The operator's name, for the audit log. */
   operator: string;
   /** Prints a line beside the result; only the result goes to standard output. */
   say(line: string): void;
   /** Reads a line from standard input. */
   readLine(): Promise<string>;
-  progress(label: string, total: number): Progress;
+  /** Shows a count instead of a bar when the total is unknown. */
+  progress(label: string, total?: number): Progress;
+  /** Runs the cleanup when the operator interrupts the command; returns a function that removes it. */
+  onInterrupt(cleanUp: () => void): () => void;
 }
 
 /** An option of a command. `parse` throws UsageError for an invalid value. */

@@ -16,6 +16,7 @@ import {
 import { DEMO_COMMAND } from "./demo.ts";
 import { DOCTOR_COMMAND } from "./doctor/doctor.ts";
 import { EVENTS_COMMANDS } from "./events.ts";
+import { INSIGHTS_COMMANDS } from "./insights/insights.ts";
 import { KEY_COMMANDS } from "./key.ts";
 import { MIGRATE_COMMAND } from "./migrate.ts";
 import { toText } from "./print.ts";
@@ -35,6 +36,7 @@ export const COMMANDS: readonly Command[] = [
   ...EVENTS_COMMANDS,
   ...QUEUE_COMMANDS,
   ...SECRETS_COMMANDS,
+  ...INSIGHTS_COMMANDS,
   DOCTOR_COMMAND,
   DEMO_COMMAND,
 ];
@@ -86,7 +88,7 @@ type CommandAction = (command: Command, rawOptions: RawOptions) => Promise<void>
 function createProgram({ out, err }: OutputStreams, runAction: CommandAction): CommanderCommand {
   const program = new CommanderCommand("herald")
     .description(
-      "Manages a Herald service: clients, users, keys, channels, terms, events, queue, secrets and health.",
+      "Manages a Herald service: clients, users, keys, channels, terms, events, queue, secrets, insights and health.",
     )
     .version(packageVersion())
     // The program's own options come before the verb: after it, --version is the version of the terms.

@@ -12,15 +12,12 @@ interface Screen {
   write(text: string): unknown;
 }
 
-/** Draws only on a terminal. */
-export function createProgress(screen: Screen, label: string, total: number): Progress {
+/** Draws only on a terminal; without a total it draws a count. */
+export function createProgress(screen: Screen, label: string, total?: number): Progress {
   let done = 0;
   let lastLine = "";
   const draw = () => {
-    const share = total === 0 ? 1 : Math.min(1, done / total);
-    const filled = Math.round(share * BAR_WIDTH);
-    const bar = "█".repeat(filled) + "░".repeat(BAR_WIDTH - filled);
-    const line = `${label} ${bar} ${Math.floor(share * 100)} % (${done} of ${total})`;
+    const line = `${label} ${total === undefined ? done : drawBar(done, total)}`;
     if (screen.isTTY && line !== lastLine) screen.write(`\r${line}`);
     lastLine = line;
   };
@@ -34,4 +31,11 @@ export function createProgress(screen: Screen, label: string, total: number): Pr
       if (screen.isTTY) screen.write(`\r${" ".repeat(lastLine.length)}\r`);
     },
   };
+}
+
+function drawBar(done: number, total: number): string {
+  const share = total === 0 ? 1 : Math.min(1, done / total);
+  const filled = Math.round(share * BAR_WIDTH);
+  const bar = "█".repeat(filled) + "░".repeat(BAR_WIDTH - filled);
+  return `${bar} ${Math.floor(share * 100)} % (${done} of ${total})`;
 }

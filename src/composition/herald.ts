@@ -6,6 +6,7 @@ import type { DependencyContainer } from "tsyringe";
 import type { CommandContext } from "../commands/command.ts";
 import { createProgress } from "../commands/progress.ts";
 import { readEnvFile } from "../local/env-file.ts";
+import type { Platforms } from "../platforms/platforms.ts";
 import { createProducerClient, type RedisClient } from "../queue/redis.ts";
 import { readConfig } from "../runtime/config/config.ts";
 import type { Environment } from "../runtime/config/settings.ts";
@@ -15,7 +16,20 @@ import { createPasswords } from "../security/passwords.ts";
 import { createSecretBox } from "../security/secret-box.ts";
 import { createUserTokens } from "../security/user-tokens.ts";
 import { createDatabase, type Database } from "../store/database/database.ts";
-import { CONFIG, DATABASE, PASSWORDS, provide, REDIS, resolve, SECRET_BOX, USER_TOKENS } from "./tokens.ts";
+import { onInterrupt } from "./on-interrupt.ts";
+import { registerPlatforms } from "./platforms.ts";
+import {
+  CONFIG,
+  DATABASE,
+  LOG,
+  PASSWORDS,
+  PLATFORMS,
+  provide,
+  REDIS,
+  resolve,
+  SECRET_BOX,
+  USER_TOKENS,
+} from "./tokens.ts";
 
 /** Creates the context of a command. Settings are read and connections opened on first use. */
 export function openCommandContext(
@@ -26,15 +40,18 @@ export function openCommandContext(
   const { env, settingsFile } = withStoredSettings(environment, folder);
   let database: Database | undefined;
   let redis: RedisClient | undefined;
+  let platforms: Platforms | undefined;
   provide(container, CONFIG, () => readConfig(env));
   provide(container, DATABASE, (c) => {
     database = createDatabase(resolve(c, CONFIG), () => {}, "endless");
     return database;
   });
   provide(container, REDIS, (c) => {
-    redis = createProducerClient(resolve(c, CONFIG), createLog(SILENT_LOG));
+    redis = createProducerClient(resolve(c, CONFIG), resolve(c, LOG));
     return redis;
   });
+  provide(container, LOG, () => createLog(SILENT_LOG));
+  registerPlatforms(container, { isBackground: true });
   provide(container, PASSWORDS, () => createPasswords());
   provide(container, USER_TOKENS, (c) => createUserTokens(resolve(c, CONFIG)));
   provide(container, SECRET_BOX, (c) => createSecretBox(resolve(c, CONFIG).ENCRYPTION_KEYS));
@@ -59,11 +76,20 @@ export function openCommandContext(
     get secretBox() {
       return resolve(container, SECRET_BOX);
     },
+    get log() {
+      return resolve(container, LOG);
+    },
+    get platforms() {
+      platforms = resolve(container, PLATFORMS);
+      return platforms;
+    },
     operator: `${accountName()} at ${hostname()}`,
     say: (line) => void process.stderr.write(`${line}\n`),
     readLine: readFirstLine,
     progress: (label, total) => createProgress(process.stderr, label, total),
+    onInterrupt,
     async close() {
+      platforms?.close();
       redis?.disconnect();
       await database?.close();
     },

@@ -31,3 +31,12 @@ t.test(
     t.match(idle.written[0], /100 % \(0 of 0\)/);
   },
 );
+
+t.test("without a total the count is shown", async (t) => {
+  const { written, screen } = fakeScreen(true);
+  const bar = createProgress(screen, "rows");
+  bar.advance(500);
+  bar.end();
+  t.same(written.slice(0, 2), ["\rrows 0", "\rrows 500"]);
+  t.match(written[2], /^\r +\r$/);
+});
