@@ -44,12 +44,20 @@ export function daysOf({ since, until }: DayRange): Day[] {
   return days;
 }
 
+/** Creating a format takes as long as a hundred uses of it. */
+const formats = new Map<string, Intl.DateTimeFormat>();
+
+function formatIn(timeZone: string): Intl.DateTimeFormat {
+  const format = formats.get(timeZone) ?? new Intl.DateTimeFormat("en-CA", { timeZone });
+  formats.set(timeZone, format);
+  return format;
+}
+
 /** Returns the current day in the time zone; that of UTC when the zone is unknown. */
 export function todayIn(zone: string): Day {
-  const format = (timeZone: string) => new Intl.DateTimeFormat("en-CA", { timeZone }).format();
   try {
-    return format(zone);
+    return formatIn(zone).format();
   } catch {
-    return format("UTC");
+    return formatIn("UTC").format();
   }
 }

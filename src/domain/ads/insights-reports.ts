@@ -26,9 +26,13 @@ export async function startReport(
   return run;
 }
 
-/** The status of a run whose rows can be read. */
-export const COMPLETED_STATUS = "Job Completed";
-const FAILED_STATUS = "Job Failed";
+const [COMPLETED_STATUS, FAILED_STATUS] = ["Job Completed", "Job Failed"] as const;
+
+/** True when the rows of the run can be read. */
+export const isCompleted = ({ async_status }: ReportRun): boolean => async_status === COMPLETED_STATUS;
+
+/** True when the run has completed or failed. */
+export const hasEnded = ({ async_status }: ReportRun): boolean => FINAL_EVENTS.has(async_status);
 
 /** Stores a status that was read. The end of a run is stored together with its event, once. */
 export async function recordRun(
@@ -36,17 +40,17 @@ export async function recordRun(
   report: Pick<ReportRow, "client_id" | "ad_account_id">,
   run: ReportRun,
 ): Promise<void> {
-  const type = FINAL_EVENTS[run.async_status];
+  const type = FINAL_EVENTS.get(run.async_status);
   if (!type) return recordStatus(db, run.report_run_id, run);
   await db.transaction(async (tx) => {
     if (await finishReport(tx, run.report_run_id, run)) await recordEvents(tx, [toDraft(type, report, run)]);
   });
 }
 
-const FINAL_EVENTS: Readonly<Record<string, "insights.report.completed" | "insights.report.failed">> = {
-  [COMPLETED_STATUS]: "insights.report.completed",
-  [FAILED_STATUS]: "insights.report.failed",
-};
+const FINAL_EVENTS: ReadonlyMap<string, EventDraft["type"]> = new Map([
+  [COMPLETED_STATUS, "insights.report.completed"],
+  [FAILED_STATUS, "insights.report.failed"],
+]);
 
 const toDraft = (
   type: EventDraft["type"],

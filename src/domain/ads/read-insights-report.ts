@@ -9,7 +9,7 @@ import { SECOND } from "../../runtime/durations.ts";
 import { beginStatusRead, type ReportRow } from "../../store/ads/insights-reports.ts";
 import { type AdAccountAccess, callForAccount } from "./ad-account-access.ts";
 import type { AdObjectParts } from "./ad-objects.ts";
-import { COMPLETED_STATUS, recordRun } from "./insights-reports.ts";
+import { isCompleted, recordRun } from "./insights-reports.ts";
 
 /** A report run, and the account to which it belongs according to the caller. */
 export interface ReportRef {
@@ -75,8 +75,7 @@ export function createReportReader(parts: AdObjectParts): ReportReader {
         return await callForAccount(parts, account, () => insights.reportRows(account.access, id, page));
       } catch (error) {
         if (!mayBeUnfinished(error)) throw error;
-        const { async_status } = await readStatus(ref);
-        if (async_status === COMPLETED_STATUS) throw error;
+        if (isCompleted(await readStatus(ref))) throw error;
         return NO_ROWS;
       }
     },

@@ -9,6 +9,7 @@ import { jittered } from "../../../runtime/jitter.ts";
 import type { Log } from "../../../runtime/logging/log.ts";
 import type { Database } from "../../../store/database/database.ts";
 import { type AdAccountAccess, callForAccount } from "../ad-account-access.ts";
+import { hasEnded } from "../insights-reports.ts";
 import { createWaitOut, nextDelay } from "./wait-out.ts";
 
 export interface ReportExportParts {
@@ -62,13 +63,11 @@ async function followRun(
     await pause(jittered(delay));
     const run = await readRun();
     onProgress(run.async_percent_completion);
-    if (isCompleted(run) || run.async_status === "Job Failed") return run;
+    if (hasEnded(run)) return run;
     if (Date.now() > endsAt)
       throw new PlatformFailure("timeout", "The platform did not complete the report in time");
   }
 }
-
-export const isCompleted = ({ async_status }: ReportRun): boolean => async_status === "Job Completed";
 
 /** The platform's code of a failed call; undefined for any other error. */
 export const platformCodeOf = (error: unknown): number | undefined =>

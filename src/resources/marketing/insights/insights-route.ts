@@ -4,8 +4,11 @@ import { bindToFilters, listReply, pageRequest } from "../../../http/lists.ts";
 import { platformApiError } from "../../../http/platform-errors.ts";
 import { route } from "../../../http/route.ts";
 import { isTooMuchData } from "../../../platforms/ads/insights.ts";
+import type { ListPageRequest } from "../../../platforms/client/list-pages.ts";
+import { DEFAULT_INSIGHTS_FIELDS } from "../../../schema/ad-enumerations.ts";
 import type { SecretBox } from "../../../security/secret-box.ts";
 import { ACCOUNT_ERRORS, requireActiveAdAccount } from "../require-ad-account.ts";
+import { CSV_EXAMPLE, csvReply, requireNoPaging } from "./csv.ts";
 import { toInsightsQuery } from "./read-query.ts";
 import { DEFAULT_ROWS_PER_PAGE, type InsightsQueryDto, insightsQuery, insightsRows } from "./schema.ts";
 
@@ -20,18 +23,25 @@ export const insightsRoute = (parts: InsightsParts) =>
     scope: "marketing:read",
     summary: "Query the delivery metrics of an account, campaign, ad set or ad",
     description:
-      "For many rows, start a report instead. Money in the rows is in major units of the currency, unlike budgets. Without delivery there are no rows.",
+      "For many rows, start a report instead. With `Accept: text/csv` the response has all rows, without paging. Money in the rows is in major units of the currency, unlike budgets. Without delivery there are no rows.",
     errors: ACCOUNT_ERRORS,
     query: insightsQuery,
     reply: insightsRows,
-    async handle({ caller, query: given, cursors }) {
+    csv: CSV_EXAMPLE,
+    async handle({ caller, query: given, cursors, wantsCsv }) {
       const query = toInsightsQuery(given);
       const rowCursors = bindToFilters(cursors, filtersOf(given));
       const page = pageRequest({ limit: DEFAULT_ROWS_PER_PAGE, ...given }, rowCursors);
+      if (wantsCsv) requireNoPaging(given);
       const account = await requireActiveAdAccount(parts, caller.clientId, given.ad_account_id);
       const { insights } = parts.platforms.ads;
-      const read = callForAccount(parts, account, () => insights.rows(account.access, query, page));
-      const { items, ...positions } = await read.catch(recommendReport);
+      const readPage = (page: ListPageRequest) =>
+        callForAccount(parts, account, () => insights.rows(account.access, query, page)).catch(
+          recommendReport,
+        );
+      const { fields = DEFAULT_INSIGHTS_FIELDS, breakdowns } = query;
+      if (wantsCsv) return csvReply(readPage, { fields, breakdowns });
+      const { items, ...positions } = await readPage(page);
       return { ...listReply({ data: items, ...positions }, rowCursors), currency: account.row.currency };
     },
   });

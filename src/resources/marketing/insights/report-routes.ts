@@ -3,6 +3,7 @@ import { createReportReader } from "../../../domain/ads/read-insights-report.ts"
 import { bindToFilters, listReply, pageRequest } from "../../../http/lists.ts";
 import { type Route, route } from "../../../http/route.ts";
 import { ACCOUNT_ERRORS, requireActiveAdAccount } from "../require-ad-account.ts";
+import { CSV_EXAMPLE, csvReply, requireNoPaging } from "./csv.ts";
 import type { InsightsParts } from "./insights-route.ts";
 import { toInsightsQuery } from "./read-query.ts";
 import { requireReport } from "./require-report.ts";
@@ -73,18 +74,22 @@ const resultsRoute = (parts: InsightsParts, reader: Reader) =>
     path: `${PATH}/{report_run_id}/results`,
     scope: "marketing:read",
     summary: "List the rows of an insights report",
-    description: "Before the report has completed, the list is empty.",
+    description:
+      "Before the report has completed, the list is empty. With `Accept: text/csv` the response has all rows, without paging.",
     errors: ACCOUNT_ERRORS,
     params: reportParams,
     query: resultsQuery,
     reply: insightsRows,
-    async handle({ caller, params, query, cursors }) {
+    csv: CSV_EXAMPLE,
+    async handle({ caller, params, query, cursors, wantsCsv }) {
       const requested = { id: params.report_run_id, adAccountId: query.ad_account_id };
       const reportCursors = bindToFilters(cursors, [requested.id]);
       const page = pageRequest({ limit: DEFAULT_ROWS_PER_PAGE, ...query }, reportCursors);
-      const report = await requireReport(parts, caller.clientId, requested);
-      const { items, ...positions } = await reader.readRows(report, page);
-      const { currency } = report.account.row;
+      if (wantsCsv) requireNoPaging(query);
+      const ref = await requireReport(parts, caller.clientId, requested);
+      if (wantsCsv) return csvReply((page) => reader.readRows(ref, page), { ...ref.report });
+      const { items, ...positions } = await reader.readRows(ref, page);
+      const { currency } = ref.account.row;
       return { ...listReply({ data: items, ...positions }, reportCursors), currency };
     },
   });

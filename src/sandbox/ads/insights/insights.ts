@@ -7,7 +7,7 @@ import { type AdObject, type AdObjects, nameOf } from "../objects/objects.ts";
 import type { Values } from "../values.ts";
 import { arrangeRows } from "./arrange.ts";
 import { type InsightsTarget, type Query, readQuery } from "./query.ts";
-import { measureOf, rowsOf, showRow } from "./rows.ts";
+import { measureOf, type Row, rowsOf, showRow } from "./rows.ts";
 
 const MAX_ROWS_PER_PAGE = 500;
 
@@ -39,12 +39,19 @@ export interface Insights {
 
 export function createInsights(context: SandboxContext, objects: AdObjects): Insights {
   const queries = new Map<string, Query>();
-  const toPage = (call: Call, query: Query, mode: "call" | "report") =>
-    toListPage(call, arrangedRows(query, objects, mode), (row) => showRow(query, row), {
-      maxLimit: MAX_ROWS_PER_PAGE,
-    });
+  /** The rows of the report that was read last: reading a large one page by page would compute them for each page. */
+  let last: { query: Query; rows: readonly Row[] } | undefined;
+  const reportRows = (query: Query) => {
+    if (last?.query !== query) last = { query, rows: arrangedRows(query, objects, "report") };
+    return last.rows;
+  };
+  const toPage = (call: Call, query: Query, rows: readonly Row[]) =>
+    toListPage(call, rows, (row) => showRow(query, row), { maxLimit: MAX_ROWS_PER_PAGE });
   return {
-    readRows: (target, call) => toPage(call, readQuery(target, call, objects), "call"),
+    readRows(target, call) {
+      const query = readQuery(target, call, objects);
+      return toPage(call, query, arrangedRows(query, objects, "call"));
+    },
     startReport(target, call) {
       const query = readQuery(target, call, objects);
       rowsOf(query, objects, "report");
@@ -62,7 +69,7 @@ export function createInsights(context: SandboxContext, objects: AdObjects): Ins
     readReport(report, call) {
       const query = queries.get(report.id);
       if (!query || report.values.async_status !== "Job Completed") return { data: [] };
-      return toPage(call, query, "report");
+      return toPage(call, query, reportRows(query));
     },
   };
 }

@@ -1,0 +1,33 @@
+import { formatInsightsCsv, type InsightsSelection } from "../../../domain/ads/insights-csv/insights-csv.ts";
+import { invalidField } from "../../../http/api-error.ts";
+import { CsvReply } from "../../../http/route.ts";
+import {
+  eachPageOfItems,
+  type ListPageRequest,
+  type PlatformListPage,
+} from "../../../platforms/client/list-pages.ts";
+import { MAX_ROWS_PER_PAGE } from "./schema.ts";
+
+/** The documentation's example of insights as CSV. */
+export const CSV_EXAMPLE = {
+  example:
+    "impressions,spend,actions.link_click,date_start,date_stop,other_actions\r\n1200,12.34,30,2026-09-01,2026-09-30,\r\n",
+};
+
+const PAGING_PARAMETERS = ["limit", "after", "before"] as const;
+
+/** A CSV file has all rows: 400 for a request that selects a page. */
+export function requireNoPaging(query: { [N in (typeof PAGING_PARAMETERS)[number]]?: unknown }): void {
+  for (const name of PAGING_PARAMETERS)
+    if (query[name] !== undefined)
+      throw invalidField(`/${name}`, `${name} cannot be combined with CSV, which has all rows`);
+}
+
+/** Streams all rows. Throws when the first ones cannot be read, so that the reply can still be an error. */
+export async function csvReply(
+  readPage: (page: ListPageRequest) => Promise<PlatformListPage>,
+  selection: InsightsSelection,
+): Promise<CsvReply> {
+  const pages = eachPageOfItems((after) => readPage({ limit: MAX_ROWS_PER_PAGE, after }));
+  return new CsvReply(await formatInsightsCsv(pages, selection));
+}

@@ -1,0 +1,115 @@
+import t from "tap";
+import { startAdsContext } from "../../../fixtures/tenants/ad-grants.ts";
+import { type ActiveAdvertiser, makeActiveAdvertiser } from "../../../fixtures/tenants/ad-objects.ts";
+import { startReport, untilEnded } from "../../../fixtures/tenants/insights-reports.ts";
+
+const LINES = /^(?:[^\r\n]*\r\n)+$/;
+
+t.test("insights as CSV", async (t) => {
+  const context = await startAdsContext(t);
+  const advertiser = await makeActiveAdvertiser(context);
+  const key = await advertiser.createKey("marketing:read");
+  const readCsv = (path: string, headers = key.headers) =>
+    context.api.call("GET", `/api/marketing/insights${path}`, {
+      headers: { ...headers, accept: "text/csv" },
+    });
+  const account = `ad_account_id=${advertiser.adAccountId}`;
+  const period = "since=2026-01-01&until=2026-09-30&time_increment=1";
+
+  t.test("a query returns all rows, whatever their number", async (t) => {
+    const { status, headers, text } = await readCsv(
+      `?${account}&${period}&breakdowns=gender,country&fields=spend,actions`,
+    );
+    t.equal(status, 200);
+    t.equal(headers.get("content-type"), "text/csv; charset=utf-8; header=present");
+    t.match(text, LINES);
+    const [header, ...rows] = text.trimEnd().split("\r\n");
+    t.equal(
+      header,
+      "gender,country,spend,actions.link_click,actions.page_engagement,actions.post_engagement,date_start,date_stop,other_actions",
+    );
+    t.equal(rows.length, 273 * 9);
+    t.match(rows[0], /^female,BR,\d+\.\d\d,\d+,\d+,\d+,2026-01-01,2026-01-01,$/);
+    t.notMatch(text, /access_token|EAA/);
+  });
+
+  t.test("without rows, the file has a header", async (t) => {
+    const { body: campaign } = await advertiser.create("campaigns", { name: "no delivery" });
+    const { text } = await readCsv(`?${account}&object_id=${campaign.id}`);
+    t.equal(
+      text,
+      "impressions,clicks,spend,reach,frequency,cpc,cpm,ctr,date_start,date_stop,other_actions\r\n",
+    );
+  });
+
+  t.test("the results of a report have the report's columns", async (t) => {
+    const fields = {
+      fields: "spend,campaign_name",
+      breakdowns: "age",
+      since: "2026-09-01",
+      until: "2026-09-02",
+    };
+    const id = await startReport(advertiser, { date_preset: undefined, ...fields });
+    await untilEnded(context, id);
+    const { text } = await readCsv(`/reports/${id}/results`);
+    const [header, ...rows] = text.trimEnd().split("\r\n");
+    t.equal(header, "age,spend,campaign_name,date_start,date_stop");
+    t.equal(rows.length, 6);
+    t.match(
+      await context.api.call("GET", `/api/marketing/insights/reports/${id}/results`, {
+        headers: key.headers,
+      }),
+      {
+        body: { data: { length: 6 } },
+      },
+    );
+  });
+
+  t.test("a page cannot be selected", async (t) => {
+    const id = await startReport(advertiser);
+    for (const path of [`?${account}&`, `/reports/${id}/results?`])
+      for (const [name, value] of [
+        ["limit", "10"],
+        ["after", "x"],
+      ])
+        t.match(await readCsv(`${path}${name}=${value}`), {
+          status: 400,
+          body: { error: "validation_failed", details: [{ path: `/${name}` }] },
+        });
+  });
+
+  t.test("an error before the first row is JSON, a later one breaks the connection", async (t) => {
+    const fault = { kind: "error", code: 100, times: 1 } as const;
+    await context.arm({ ...fault, match: { path_prefix: `/${advertiser.adAccountId}/insights` } });
+    t.match(await readCsv(`?${account}&${period}`), {
+      status: 400,
+      body: { error: "platform_invalid_request" },
+    });
+    t.match(await readCsv(`?${account}&breakdowns=age,gender,country,region`), {
+      status: 400,
+      body: { message: /start a report/ },
+    });
+    const id = await startReport(advertiser, {
+      date_preset: undefined,
+      since: "2026-01-01",
+      until: "2026-09-30",
+      time_increment: "1",
+      breakdowns: "age,country",
+    });
+    await untilEnded(context, id);
+    // The first page meets the delay, the second one the error.
+    await context.arm({ kind: "delay", ms: 0, times: 2, match: { path_prefix: `/${id}` } });
+    await context.arm({ ...fault, code: 10, match: { path_prefix: `/${id}/insights` } });
+    await t.rejects(readCsv(`/reports/${id}/results`), "the connection is broken");
+    await context.clearFaults();
+    t.equal((await readCsv(`/reports/${id}/results`)).text.trimEnd().split("\r\n").length, 1 + 273 * 18);
+  });
+
+  t.test("other clients and other scopes are refused", async (t) => {
+    const other: ActiveAdvertiser = await makeActiveAdvertiser(context);
+    const id = await startReport(other);
+    t.match(await readCsv(`/reports/${id}/results?${account}`), { status: 404 });
+    const { headers } = await advertiser.createKey("messages:send");
+    t.match(await readCsv(`?${account}`, headers), { status: 403, body: { error: "insufficient_scope" } });
+  });
+});
