@@ -78,11 +78,19 @@ async function* concatenate(head: Buffer, content: AsyncIterable<Uint8Array>, ta
 /** Fails when the content exceeds its declared length: the excess bytes would be parsed as another request. */
 async function* limitLength(content: FileForm["content"], length = Number.POSITIVE_INFINITY) {
   let remaining = length;
-  for await (const chunk of content instanceof Uint8Array ? [content] : content) {
+  for await (const chunk of content instanceof Uint8Array ? chunksOf(content) : content) {
     remaining -= chunk.byteLength;
     if (remaining < 0) throw new Error("the file is longer than its declared size");
     yield chunk;
   }
+}
+
+/** Written at once; a longer write would delay other requests. */
+const MAX_WRITE_BYTES = 131_072;
+
+function* chunksOf(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let start = 0; start < bytes.byteLength; start += MAX_WRITE_BYTES)
+    yield bytes.subarray(start, start + MAX_WRITE_BYTES);
 }
 
 /** Escapes quotes and line breaks in names the way browsers do. */

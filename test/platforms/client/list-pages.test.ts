@@ -3,6 +3,8 @@ import { collect } from "../../../src/platforms/client/collect.ts";
 import { eachListPage, type PlatformListPage } from "../../../src/platforms/client/list-pages.ts";
 import { failedAs } from "../../fixtures/platforms/failures.ts";
 
+const MAX_READS = 10;
+
 /** A page with one item; `after` is the cursor of the next page, undefined at the end of the list. */
 const pageOf = (id: string, after?: string | null): PlatformListPage => ({
   items: [{ id }],
@@ -15,7 +17,7 @@ const pageOf = (id: string, after?: string | null): PlatformListPage => ({
 function createList(pages: Record<string, PlatformListPage>) {
   const reads: string[] = [];
   const read = async (after = "") => {
-    reads.push(after);
+    if (reads.push(after) > MAX_READS) throw new Error("the list is read without end");
     return pages[after] as PlatformListPage;
   };
   return { read, reads };
