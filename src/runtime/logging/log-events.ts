@@ -51,7 +51,7 @@ export const LOG_EVENTS = {
   "http.request": "One line per request, by route pattern",
   "image_threads.failed": "A thread that decodes images could not start; the next upload tries again",
   "insights_report.check_failed":
-    "The status of an account's reports could not be read; they are checked again later. `verdict` gives the reason",
+    "The status of an account's reports could not be read; they are checked again later. `verdict` or `err` gives the reason",
   "insights_report.quarantined":
     "Five schedulers died while they checked this report; it is not checked any more",
   "lead.fetch_failed": "The details of a lead could not be read; the event carries its ids only",

@@ -3,7 +3,7 @@ import { expiredRun, recordRun } from "../../../src/domain/ads/insights-reports.
 import type { AdAccess } from "../../../src/platforms/ads/access.ts";
 import { isTokenDead, PlatformFailure } from "../../../src/platforms/errors/failure.ts";
 import type { Platforms } from "../../../src/platforms/platforms.ts";
-import type { Log } from "../../../src/runtime/logging/log.ts";
+import type { Fields, Log } from "../../../src/runtime/logging/log.ts";
 import type { WorkTracker } from "../../../src/runtime/watchdog/work-tracker.ts";
 import { openConnectionToken } from "../../../src/security/connection-token.ts";
 import type { SecretBox } from "../../../src/security/secret-box.ts";
@@ -28,12 +28,23 @@ export type ReportBatch = readonly [DueReport, ...DueReport[]];
 export interface BatchFindings {
   /** Reports whose status was read. */
   checked: number;
-  /** The first reason why a report was not read. */
+  failed: number;
+  /** The platform's first reason why a report was not read. */
   failure?: PlatformFailure;
 }
 
-/** Reads the status of the reports and stores it. A report that could not be read is due again later. */
+/** Reads the status of the reports and stores it. Reports that could not be read are due again later. */
 export async function checkBatch(parts: ReportParts, batch: ReportBatch): Promise<BatchFindings> {
+  try {
+    return await readAndRecord(parts, batch);
+  } catch (error) {
+    // For example a token that cannot be decrypted; the reports of other accounts are not affected.
+    await postpone(parts, batch, { err: error });
+    return { checked: 0, failed: batch.length };
+  }
+}
+
+async function readAndRecord(parts: ReportParts, batch: ReportBatch): Promise<BatchFindings> {
   const access = accessOf(parts, batch[0]);
   const unread = new Map<DueReport, PlatformFailure>();
   const results = await parts.ads.insights.readReports(
@@ -47,8 +58,9 @@ export async function checkBatch(parts: ReportParts, batch: ReportBatch): Promis
   }
   const remaining = await finishExpired(parts, access, unread);
   const [failure] = remaining.values();
-  if (failure) await putOff(parts, [...remaining.keys()], failure);
-  return { checked: batch.length - remaining.size, ...(failure ? { failure } : {}) };
+  if (failure) await putOff(parts, [...remaining.keys()] as [DueReport, ...DueReport[]], failure);
+  const checked = batch.length - remaining.size;
+  return { checked, failed: remaining.size, ...(failure ? { failure } : {}) };
 }
 
 function accessOf({ secretBox }: ReportParts, report: DueReport): AdAccess {
@@ -87,26 +99,19 @@ const canRead = (accounts: ReportParts["ads"]["accounts"], access: AdAccess): Pr
 export const isPause = ({ verdict }: PlatformFailure): boolean =>
   verdict === "throttled" || verdict === "held";
 
-async function putOff(
-  parts: ReportParts,
-  reports: readonly DueReport[],
-  failure: PlatformFailure,
-): Promise<void> {
-  const { db, log } = parts;
-  const [first] = reports as ReportBatch;
-  const { client_id: client, ad_account_id: ad_account, connection_id } = first;
-  if (isTokenDead(failure)) await revokeDeadConnection(parts, connection_id);
+async function putOff(parts: ReportParts, reports: ReportBatch, failure: PlatformFailure): Promise<void> {
+  if (isTokenDead(failure)) await revokeDeadConnection(parts, reports[0].connection_id);
   else if (failure.holds === "app")
     return; // all reports stay due; the run stops
-  else if (isPause(failure)) await pauseReportsOfAccount(db, first, failure.wait ?? 0);
-  else {
-    log.warn("insights_report.check_failed", {
-      client,
-      ad_account,
-      reports: reports.length,
-      verdict: failure.verdict,
-    });
-    const ids = reports.map(({ id }) => id);
-    await postponeReports(db, ids);
-  }
+  else if (isPause(failure)) await pauseReportsOfAccount(parts.db, reports[0], failure.wait ?? 0);
+  else await postpone(parts, reports, { verdict: failure.verdict });
+}
+
+async function postpone({ db, log }: ReportParts, reports: ReportBatch, reason: Fields): Promise<void> {
+  const [{ client_id: client, ad_account_id: ad_account }] = reports;
+  log.warn("insights_report.check_failed", { client, ad_account, reports: reports.length, ...reason });
+  await postponeReports(
+    db,
+    reports.map(({ id }) => id),
+  );
 }

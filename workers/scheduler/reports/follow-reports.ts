@@ -5,7 +5,13 @@ import { listExpiredReports, reportClaims } from "../../../src/store/ads/insight
 import { JobError, type JobTick } from "../job.ts";
 import { isPlatformSilent } from "../platform-silence.ts";
 import { processUnits } from "../units.ts";
-import { checkBatch, isPause, type ReportBatch, type ReportParts } from "./check-batch.ts";
+import {
+  type BatchFindings,
+  checkBatch,
+  isPause,
+  type ReportBatch,
+  type ReportParts,
+} from "./check-batch.ts";
 
 const MAX_LISTED_ROWS = 500;
 /** Spreads the calls: batches started per second, and batches that are checked concurrently. */
@@ -29,20 +35,19 @@ export async function followReports(
   let stopReason: PlatformFailure | undefined;
   const shouldStop = () => signal.aborted || stopReason !== undefined;
 
-  function count(failure: PlatformFailure, reports: number): void {
-    totals[isPause(failure) ? "throttled" : "failed"] += reports;
+  /** False when some reports remain claimed: those of a throttled account or app, or of a dead token. */
+  function count({ checked, failed, failure }: BatchFindings): boolean {
+    totals.checked += checked;
+    totals[failure && isPause(failure) ? "throttled" : "failed"] += failed;
     silentBatches = isPlatformSilent(failure) ? silentBatches + 1 : 0;
-    if (failure.holds === "app" || silentBatches >= MAX_SILENT_BATCHES) stopReason = failure;
+    if (failure && (failure.holds === "app" || silentBatches >= MAX_SILENT_BATCHES)) stopReason = failure;
+    return failure === undefined;
   }
 
   async function process(batch: readonly DueReport[]): Promise<boolean> {
     const [{ client_id, ad_account_id }] = batch as ReportBatch;
     const unit = tracker.begin(`reports of ${ad_account_id} client ${client_id}`);
-    const { checked, failure } = await checkBatch(parts, batch as ReportBatch).finally(() => unit.end());
-    totals.checked += checked;
-    if (failure) count(failure, batch.length - checked);
-    else silentBatches = 0;
-    return failure === undefined;
+    return count(await checkBatch(parts, batch as ReportBatch).finally(() => unit.end()));
   }
 
   const quarantined = await processUnits({

@@ -172,6 +172,25 @@ t.test("a dead token revokes the account, whose reports wait for a new token", a
   t.same(await announced(context, advertiser), [["insights.report.completed", id]]);
 });
 
+t.test("a token that cannot be decrypted does not stop the reports of other accounts", async (t) => {
+  const context = await startFollowing(t);
+  const broken = await makeActiveAdvertiser(context);
+  const other = await makeActiveAdvertiser(context, { account: WHOLESALE_ACCOUNT_ID });
+  await startReport(broken);
+  const id = await startReport(other);
+  await untilEnded(context, id, WHOLESALE_ACCOUNT_ID);
+  await context.api.db.query("update ad_connections set token_sealed = 'x' where client_id = $1", [
+    broken.id,
+  ]);
+  t.same(await context.follow(), { ...NO_COUNTS, checked: 1, failed: 1 });
+  t.same(await announced(context, other), [["insights.report.completed", id]]);
+  t.match(
+    context.lines.filter(({ event }) => event === "insights_report.check_failed"),
+    [{ client: broken.id, reports: 1, err: { type: "SecretBoxError" } }],
+  );
+  t.same(await context.follow(), NO_COUNTS, "it is due again later");
+});
+
 t.test("a report that the platform has lost fails, unless the token has lost the account", async (t) => {
   const context = await startFollowing(t, { pace: 1_000 });
   const advertiser = await makeActiveAdvertiser(context);
