@@ -22,7 +22,7 @@ const COMPUTED_PATTERNS = {
 const OWN_FORMATS = ["uuid", "uri"];
 
 /** The constants in ajv-formats that a format uses which is a function. */
-const FORMAT_CONSTANTS = { "date-time": ["DATE", "TIME", "DATE_TIME_SEPARATOR"] };
+const FORMAT_CONSTANTS = { "date-time": ["DATE", "TIME", "DATE_TIME_SEPARATOR"], date: ["DATE"] };
 
 /** Methods that build a regular expression from a string. */
 const SEARCH_METHODS = ["match", "matchAll", "search"];
