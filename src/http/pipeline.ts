@@ -13,11 +13,13 @@ import { CsvReply, prefersCsv } from "./reply/csv-reply.ts";
 import { BODY_TIMEOUTS_MS, type BodyTimeouts, type IncomingBody, incomingBody } from "./request/body.ts";
 import { bodyLimitOf } from "./request/body-limits.ts";
 import type { BodyMemory } from "./request/body-memory.ts";
+import type { BodyPace } from "./request/body-pace.ts";
 import { setEtag } from "./request/etag.ts";
 import { createInputReader } from "./request/input.ts";
 import { type Recorder, respond } from "./respond.ts";
 import {
   isMediaReply,
+  isRawBody,
   isRepeatable,
   isStreamBody,
   isStreamReply,
@@ -35,6 +37,7 @@ export interface PipelineParts
   cursorSigner: Signer;
   idempotency: Idempotency;
   bodyMemory: BodyMemory;
+  bodyPace: BodyPace;
   bodyTimeouts?: BodyTimeouts;
   /** Called with the work of each request when it starts. */
   onRequestStarted(work: Promise<unknown>): void;
@@ -62,6 +65,7 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
     limit: bodyLimitOf(route),
     isPublic: route.scope === "public",
     memory: parts.bodyMemory,
+    pace: isRawBody(route.body) ? parts.bodyPace : undefined,
     timeouts: parts.bodyTimeouts ?? BODY_TIMEOUTS_MS,
   };
 

@@ -5,6 +5,7 @@ import { createCredentialCaches } from "../../http/credentials/caches.ts";
 import { createIdempotency } from "../../http/idempotency.ts";
 import { createRateLimit } from "../../http/rate-limit.ts";
 import { createBodyMemory } from "../../http/request/body-memory.ts";
+import { createBodyPace } from "../../http/request/body-pace.ts";
 import { createHttpServer, type HttpServer } from "../../http/server.ts";
 import { REQUEST_DATABASE_TIMEOUT_MS } from "../../runtime/deadlines.ts";
 import { createValidator } from "../../schema/validate.ts";
@@ -101,6 +102,7 @@ function httpServer(c: DependencyContainer): HttpServer {
     tracker: resolve(c, WATCHDOG).tracker,
     idempotency: createIdempotency(resolve(c, SECRET_BOX)),
     bodyMemory: createBodyMemory(config.BODY_MEMORY_MB * MEGABYTE),
+    bodyPace: createBodyPace(),
   });
   return createHttpServer(app, {
     port: config.PORT,

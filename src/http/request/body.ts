@@ -5,6 +5,7 @@ import { ApiError, overloaded } from "../api-error.ts";
 import type { IncomingFile } from "../route.ts";
 import { MIB } from "./body-limits.ts";
 import type { BodyMemory } from "./body-memory.ts";
+import type { BodyPace } from "./body-pace.ts";
 import { createChunkCollector } from "./collect-chunks.ts";
 
 export interface BodyRules {
@@ -13,6 +14,8 @@ export interface BodyRules {
   /** True on a route without a credential. */
   isPublic: boolean;
   memory: BodyMemory;
+  /** For a raw body; others are small, or parsed one at a time. */
+  pace: BodyPace | undefined;
   timeouts: BodyTimeouts;
 }
 
@@ -44,7 +47,7 @@ export interface IncomingBody {
 
 /** Size is checked first: a declared length over the limit throws before anything is read. */
 export function incomingBody(request: IncomingMessage, rules: BodyRules): IncomingBody {
-  const { limit, isPublic, memory } = rules;
+  const { limit, isPublic, memory, pace } = rules;
   const declared = request.headers["content-length"];
   const chunked = request.headers["transfer-encoding"] !== undefined;
   if (Number(declared) > limit) throw tooLarge(limit);
@@ -64,7 +67,9 @@ export function incomingBody(request: IncomingMessage, rules: BodyRules): Incomi
       await readChunks((chunk) => {
         if (!memory.add(chunk.length, isPublic)) throw overloaded();
         heldBytes += chunk.length;
+        const delay = pace?.delayAfter(chunk.length) ?? 0;
         collector.add(chunk);
+        if (delay > 0) pauseFor(request, delay);
       });
       return collector.body();
     },
@@ -84,6 +89,11 @@ export function incomingBody(request: IncomingMessage, rules: BodyRules): Incomi
       else if (request.destroyed && !request.complete) throw incomplete();
     },
   };
+}
+
+function pauseFor(request: IncomingMessage, ms: number): void {
+  request.pause();
+  setTimeout(() => request.resume(), ms);
 }
 
 function assertNotCompressed({ headers }: IncomingMessage): void {

@@ -1,3 +1,5 @@
+import { releaseMemory } from "../../runtime/release-memory.ts";
+
 /** Collects the chunks of a body. */
 export interface ChunkCollector {
   add(chunk: Buffer): void;
@@ -32,6 +34,7 @@ function placingCollector(declaredBytes: number): ChunkCollector {
     add(chunk) {
       whole ??= Buffer.allocUnsafeSlow(declaredBytes);
       length += chunk.copy(whole, length);
+      releaseMemory(chunk);
     },
     body: () => (whole ?? Buffer.alloc(0)).subarray(0, length),
   };
