@@ -96,20 +96,18 @@ t.test("reports that the platform completes", async (t) => {
     await Promise.all(Array.from({ length: 5 }, () => readStatus(other, id)));
     await ageStatuses(context, 10);
     await readStatus(other, id);
-    const events = await readClientEvents(context.api, other.id);
-    t.match(
-      events.filter(({ type }) => type.startsWith("insights.")),
-      [
-        {
-          type: "insights.report.completed",
-          key: "marketing",
-          ad_account_id: other.adAccountId,
-          payload: {
-            data: { report_run_id: id, async_status: "Job Completed", async_percent_completion: 100 },
-          },
-        },
-      ],
+    const events = (await readClientEvents(context.api, other.id)).filter(({ type }) =>
+      type.startsWith("insights."),
     );
+    t.equal(events.length, 1);
+    t.match(events[0], {
+      type: "insights.report.completed",
+      key: "marketing",
+      ad_account_id: other.adAccountId,
+      payload: {
+        data: { report_run_id: id, async_status: "Job Completed", async_percent_completion: 100 },
+      },
+    });
   });
 
   t.test("failed and skipped runs have an error message", async (t) => {
