@@ -4,12 +4,10 @@ import {
   DEFAULT_INSIGHTS_FIELDS,
   INSIGHTS_LEVELS,
   REPORT_STATUSES,
-  SUMMARY_PRESETS,
   TIME_INCREMENTS,
 } from "../../../schema/ad-enumerations.ts";
 import {
   knownOrOther,
-  nullable,
   object,
   oneOf,
   openObject,
@@ -31,7 +29,7 @@ const commaList = (example: string, description: string) =>
     description: `${description}, separated by commas`,
   });
 
-const day = (description: string) =>
+export const day = (description: string) =>
   Type.String({ format: "date", maxLength: 10, examples: ["2026-11-01"], description });
 
 /** A text that the ad platform checks. */
@@ -165,7 +163,7 @@ const row = openObject(
   },
 );
 
-const currency = text("BRL", "The account's currency");
+export const currency = text("BRL", "The account's currency");
 
 export const insightsRows = listOf(row, { currency });
 
@@ -198,52 +196,3 @@ const reportAccount = Type.Optional({
 
 export const reportQuery = object({ ad_account_id: reportAccount });
 export const resultsQuery = object({ ad_account_id: reportAccount, ...pagingQuery });
-
-export const summaryQuery = object({
-  ad_account_id: adAccountId,
-  date_preset: oneOf(SUMMARY_PRESETS, { description: "The period, in the account's time zone" }),
-});
-
-const dailyMetrics = {
-  impressions: text("1200"),
-  clicks: text("34"),
-  spend: text("12.34", "In major units of the currency"),
-};
-
-const totals = object(
-  {
-    ...dailyMetrics,
-    reach: text("900"),
-    ctr: text("2.833333", "In percent"),
-    cpc: text("0.362941"),
-    cpm: text("10.283333"),
-  },
-  { title: "InsightsTotals", description: "`0` where nothing was delivered" },
-);
-
-const change = nullable(Type.Number({ examples: [0.12] }));
-
-export const insightsSummary = object(
-  {
-    currency,
-    since: day("The first day of the period"),
-    until: day("The last day of the period"),
-    totals,
-    previous: totals,
-    change: object(
-      Object.fromEntries(Object.keys(totals.properties).map((metric) => [metric, change])) as Record<
-        keyof typeof totals.properties,
-        typeof change
-      >,
-      {
-        title: "InsightsChange",
-        description:
-          "Change since the period of equal length before, as a fraction: 0.12 is 12 %. Null where the previous value is 0",
-      },
-    ),
-    by_day: Type.Array(object({ date: day("The day"), ...dailyMetrics }), {
-      description: "Every day of the period, the first one first",
-    }),
-  },
-  { title: "InsightsSummaryDto" },
-);

@@ -2,7 +2,7 @@ import { createSummaryReader } from "../../../domain/ads/insights-summary.ts";
 import { type Route, route } from "../../../http/route.ts";
 import { ACCOUNT_ERRORS, requireActiveAdAccount } from "../require-ad-account.ts";
 import type { InsightsParts } from "./insights-route.ts";
-import { insightsSummary, summaryQuery } from "./schema.ts";
+import { insightsSummary, summaryQuery } from "./summary-schema.ts";
 
 export function summaryRoute(parts: InsightsParts): Route {
   const readSummary = createSummaryReader(parts);
