@@ -65,7 +65,7 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
     limit: bodyLimitOf(route),
     isPublic: route.scope === "public",
     memory: parts.bodyMemory,
-    pace: isRawBody(route.body) ? parts.bodyPace : undefined,
+    pace: isRawBody(route.body) && route.body.isPaced ? parts.bodyPace : undefined,
     timeouts: parts.bodyTimeouts ?? BODY_TIMEOUTS_MS,
   };
 

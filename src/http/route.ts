@@ -24,6 +24,8 @@ export interface RawBody {
   // Accepted Content-Types: `image/png`, `image/*`, or `*/*` for any. When absent, the header may be missing
   // too.
   mediaTypes?: readonly string[];
+  /** Read at a limited rate: decoding such bodies takes the processor time of other requests. */
+  isPaced?: true;
   /** For JSON that the handler has parsed in another thread: documents the body and is not checked by the pipeline. */
   schema?: TSchema;
 }

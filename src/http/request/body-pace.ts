@@ -2,7 +2,7 @@ import { SECOND } from "../../runtime/durations.ts";
 import { MIB } from "./body-limits.ts";
 
 /**
- * Limits the rate at which a process reads raw bodies such as images, so that continuous uploads leave processor time for
+ * Limits the rate at which a process reads paced bodies such as images, so that continuous uploads leave processor time for
  * other requests. A single upload is not delayed: BURST_BYTES may be read at once.
  */
 export interface BodyPace {

@@ -14,7 +14,7 @@ export interface BodyRules {
   /** True on a route without a credential. */
   isPublic: boolean;
   memory: BodyMemory;
-  /** For a raw body; others are small, or parsed one at a time. */
+  /** Set when the body is read at a limited rate. */
   pace: BodyPace | undefined;
   timeouts: BodyTimeouts;
 }

@@ -1,8 +1,8 @@
+import { tryParseJson } from "../../runtime/json/json.ts";
 import { type EncodedBody, formBody, formEntries } from "./body.ts";
 import type { PlatformCall } from "./call.ts";
 import type { Exchange } from "./exchange.ts";
 import { asList, asObject, numberOf, textOf } from "./json-values.ts";
-import { tryParseJson } from "./read-answer.ts";
 
 /** Calls that the platform accepts in one request. */
 export const MAX_CALLS_PER_BATCH = 50;

@@ -1,5 +1,5 @@
 import { MINUTE } from "../../runtime/durations.ts";
-import { parseJson } from "../../runtime/json/json.ts";
+import { tryParseJson } from "../../runtime/json/json.ts";
 import { type PlatformError, readPlatformError, withoutSecrets } from "../errors/platform-error.ts";
 import { judge, type RefusalVerdict, type TokenOwner } from "../errors/verdicts.ts";
 import type { Outcome, Refusal } from "./call.ts";
@@ -48,12 +48,3 @@ const VERDICT_BY_STATUS: Readonly<Record<number, RefusalVerdict>> = {
   404: "missing",
   429: "throttled",
 };
-
-/** Undefined for anything that is not JSON. */
-export function tryParseJson(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
-}

@@ -39,6 +39,9 @@ export const callToActionType = oneOf(CALL_TO_ACTION_TYPES, {
 export const text = (example: string, description?: string) =>
   Type.String({ examples: [example], ...(description ? { description } : {}) });
 
+/** Of each field of a body: encoding a larger one for the platform would delay other requests. */
+export const MAX_FIELD_BYTES = 1_024 * 1_024;
+
 /** Bounds the texts of a request; the platform decides how long each may be. */
 const MAX_TEXT_CHARS = 1_000;
 export const requestText = (example: string, description?: string) =>

@@ -13,7 +13,7 @@ import type { AdObjectKind } from "../../platforms/ads/object-kinds.ts";
 import type { Fields } from "../../platforms/client/body.ts";
 import { object, type TObject, type TProperties, Type } from "../../schema/types.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
-import { adAccountId } from "./ad-object-fields.ts";
+import { adAccountId, MAX_FIELD_BYTES } from "./ad-object-fields.ts";
 import { createOnce } from "./create-once.ts";
 import { ACCOUNT_ERRORS, requireActiveAdAccount } from "./require-ad-account.ts";
 
@@ -37,9 +37,6 @@ export interface AdObjectResource {
   filters?: TProperties;
   reply: TObject;
 }
-
-/** Encoding a larger field would delay other requests. */
-const MAX_FIELD_BYTES = 1_024 * 1_024;
 
 const accountQuery = object({ ad_account_id: adAccountId });
 

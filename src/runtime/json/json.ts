@@ -12,6 +12,15 @@ export function parseJson(text: string): unknown {
   return MAY_ROUND.test(text) ? readExact(text) : rounded;
 }
 
+/** Undefined for anything that is not JSON. */
+export function tryParseJson(text: string): unknown {
+  try {
+    return parseJson(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** JSON text that stringifyJson inserts unchanged. It is never parsed, so depth and long integers are preserved. */
 export class JsonText {
   readonly text: string;

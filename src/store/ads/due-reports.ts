@@ -9,9 +9,6 @@ export interface DueReport extends ReportRow {
   token_sealed: string;
 }
 
-/** Reports of one account that are checked together. */
-export const MAX_REPORTS_PER_BATCH = 50;
-
 /** Reports of accounts that are not active wait until they are, or until they expire. */
 const isDue = (condition: string) => `
   from insights_reports r
@@ -29,7 +26,7 @@ const listDue = (condition: string) => `
       row_number() over (partition by r.client_id, r.ad_account_id order by r.next_check_at, r.id) as place
     ${isDue(condition)}
   ) due
-  where place <= ${MAX_REPORTS_PER_BATCH}
+  where place <= $2
   order by deaths, place, next_check_at
   limit $1`;
 
@@ -39,8 +36,9 @@ const LIST_DUE_SUSPECTS = sql(listDue(`r.${IS_SUSPECT} and r.${IS_NOT_QUARANTINE
 /** Spans all clients: reports that are due, the suspects or the others. */
 export const listDueReports = (
   db: Queryable,
-  { areSuspects, limit }: { areSuspects: boolean; limit: number },
-): Promise<DueReport[]> => db.query<DueReport>(areSuspects ? LIST_DUE_SUSPECTS : LIST_DUE, [limit]);
+  { areSuspects, limit, perAccount }: { areSuspects: boolean; limit: number; perAccount: number },
+): Promise<DueReport[]> =>
+  db.query<DueReport>(areSuspects ? LIST_DUE_SUSPECTS : LIST_DUE, [limit, perAccount]);
 
 const COUNT_DUE = sql(`select count(*)::integer as count ${isDue(`r.${IS_NOT_QUARANTINED}`)}`);
 

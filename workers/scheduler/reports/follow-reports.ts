@@ -1,4 +1,5 @@
 import { expiredRun, recordRun } from "../../../src/domain/ads/insights-reports.ts";
+import { MAX_CALLS_PER_BATCH } from "../../../src/platforms/client/batch.ts";
 import type { PlatformFailure } from "../../../src/platforms/errors/failure.ts";
 import { countDueReports, type DueReport, listDueReports } from "../../../src/store/ads/due-reports.ts";
 import { listExpiredReports, reportClaims } from "../../../src/store/ads/insights-reports.ts";
@@ -56,7 +57,8 @@ export async function followReports(
     claimant,
     maxConcurrent: MAX_CONCURRENT_BATCHES,
     maxPerSecond: MAX_BATCHES_PER_SECOND,
-    list: (areSuspects) => listDueReports(db, { limit: MAX_LISTED_ROWS, areSuspects }),
+    list: (areSuspects) =>
+      listDueReports(db, { limit: MAX_LISTED_ROWS, perAccount: MAX_CALLS_PER_BATCH, areSuspects }),
     toBatches: byAccount,
     process,
     shouldStop,

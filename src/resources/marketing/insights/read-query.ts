@@ -1,6 +1,6 @@
 import { invalidField } from "../../../http/api-error.ts";
 import type { InsightsQuery } from "../../../platforms/ads/insights.ts";
-import { parseJson } from "../../../runtime/json/json.ts";
+import { tryParseJson } from "../../../runtime/json/json.ts";
 import { findExceededLimit } from "../../../runtime/json/json-limits.ts";
 import { MAX_NUMBER_CHARS } from "../../../runtime/json/read-exact.ts";
 import type { InsightsQueryDto, NewReportDto } from "./schema.ts";
@@ -31,18 +31,10 @@ const namesIn = (list: string | undefined): string[] | undefined =>
 const FILTERING_LIMITS = { maxDepth: 20, maxValues: 5_000, maxNumberChars: MAX_NUMBER_CHARS };
 
 function readFiltering(text: string): object[] {
-  const conditions = findExceededLimit(Buffer.from(text), FILTERING_LIMITS) ? undefined : tryParse(text);
+  const conditions = findExceededLimit(Buffer.from(text), FILTERING_LIMITS) ? undefined : tryParseJson(text);
   if (!Array.isArray(conditions) || !conditions.every(isCondition))
     throw invalidField("/filtering", "filtering must be the JSON text of a list of objects");
   return conditions;
-}
-
-function tryParse(text: string): unknown {
-  try {
-    return parseJson(text);
-  } catch {
-    return undefined;
-  }
 }
 
 const isCondition = (value: unknown): value is object =>

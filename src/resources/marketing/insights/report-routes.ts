@@ -1,7 +1,8 @@
 import { startReport } from "../../../domain/ads/insights-reports.ts";
-import { createReportReader } from "../../../domain/ads/read-insights-report.ts";
+import { createReportReader, type ReportReader } from "../../../domain/ads/read-insights-report.ts";
 import { bindToFilters, listReply, pageRequest } from "../../../http/lists.ts";
 import { type Route, route } from "../../../http/route.ts";
+import { MAX_FIELD_BYTES } from "../ad-object-fields.ts";
 import { ACCOUNT_ERRORS, requireActiveAdAccount } from "../require-ad-account.ts";
 import { CSV_EXAMPLE, csvReply, requireNoPaging } from "./csv.ts";
 import type { InsightsParts } from "./insights-route.ts";
@@ -22,12 +23,7 @@ export function reportRoutes(parts: InsightsParts): Route[] {
   return [startRoute(parts), statusRoute(parts, reader), resultsRoute(parts, reader)];
 }
 
-type Reader = ReturnType<typeof createReportReader>;
-
 const PATH = "/api/marketing/insights/reports";
-
-/** Encoding a larger field would delay other requests. */
-const MAX_FIELD_BYTES = 1_024 * 1_024;
 
 const startRoute = (parts: InsightsParts) =>
   route({
@@ -50,7 +46,7 @@ const startRoute = (parts: InsightsParts) =>
     },
   });
 
-const statusRoute = (parts: InsightsParts, reader: Reader) =>
+const statusRoute = (parts: InsightsParts, reader: ReportReader) =>
   route({
     method: "get",
     path: `${PATH}/{report_run_id}`,
@@ -68,7 +64,7 @@ const statusRoute = (parts: InsightsParts, reader: Reader) =>
     },
   });
 
-const resultsRoute = (parts: InsightsParts, reader: Reader) =>
+const resultsRoute = (parts: InsightsParts, reader: ReportReader) =>
   route({
     method: "get",
     path: `${PATH}/{report_run_id}/results`,

@@ -22,7 +22,7 @@ export const imageRoute = (parts: ImageParts) =>
     description:
       "The ad platform decides which formats it accepts. Uploading the same file again returns the same `hash`.",
     errors: [...ACCOUNT_ERRORS, "invalid_image", "image_too_large"],
-    body: { limit: MAX_BODY_BYTES, schema: newImage },
+    body: { limit: MAX_BODY_BYTES, isPaced: true, schema: newImage },
     // The platform derives the hash from the bytes, so a repeated upload has no further effect.
     repeatable: true,
     reply: uploadedImage,
