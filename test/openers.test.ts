@@ -35,6 +35,11 @@ const OBJECTS: Record<string, (tenant: Tenant, api: Api) => Promise<Record<strin
     channel_id: await makeChannel(api, tenant, CHANNEL_WITHOUT_PLATFORM_CALLS),
     media_id: "1",
   }),
+  "/api/embed/sessions/{sessionId}": async (tenant, api) => {
+    const { headers } = await tenant.createKey("webhooks:manage");
+    const json = { allowed_origins: ["https://app.example.com"] };
+    return { sessionId: (await api.call("POST", "/api/embed/sessions", { headers, json })).body.id };
+  },
   "/api/keys/{id}": async (tenant) => ({ id: (await tenant.createKey("messages:send")).id }),
   "/api/webhooks/events/{id}": async (tenant, api) => ({
     id: (await makeEvents(api, tenant, {}))[0] as string,

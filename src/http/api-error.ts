@@ -69,6 +69,8 @@ interface ApiErrorOptions {
   /** Further fields of the body, e.g. `required_scope`. */
   extra?: Record<string, unknown>;
   headers?: Record<string, string>;
+  /** HTML for a person, instead of the general error view. */
+  view?: string;
   cause?: unknown;
 }
 
@@ -79,6 +81,7 @@ export class ApiError extends Error {
   readonly details: ErrorDetail[] | undefined;
   readonly extra: Record<string, unknown>;
   readonly headers: Record<string, string>;
+  readonly view: string | undefined;
 
   constructor(code: ErrorCode, message: string, options: ApiErrorOptions = {}) {
     super(message, { cause: options.cause });
@@ -88,6 +91,7 @@ export class ApiError extends Error {
     this.details = options.details;
     this.extra = options.extra ?? {};
     this.headers = { ...ERROR_HEADERS[code], ...options.headers };
+    this.view = options.view;
   }
 }
 

@@ -114,6 +114,6 @@ export function errorReply(error: ApiError, exchange: OpenExchange, errorFormat:
   const { status } = error;
   Object.assign(exchange.headers, error.headers);
   if (prefersHtml(errorFormat, exchange.header("accept")))
-    return { status, type: HTML_REPLY.mediaType, body: errorView(error, exchange) };
+    return { status, type: HTML_REPLY.mediaType, body: error.view ?? errorView(error, exchange) };
   return { status, type: JSON_TYPE, body: JSON.stringify(toErrorBody(error, exchange.requestId)) };
 }

@@ -112,6 +112,7 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
   };
   return (request, response, target) =>
     respond(request, response, recorder, async (exchange, unit) => {
+      if (route.headers) Object.assign(exchange.headers, route.headers);
       const incoming = incomingBody(request, bodyRules);
       if (route.csv) exchange.setHeader("Vary", "Accept");
       const work = answer({ request, incoming, target, unit }, exchange).finally(incoming.release);

@@ -1,22 +1,8 @@
 import type { PlatformFailure } from "../platforms/errors/failure.ts";
 import { toPlatformErrorBody } from "../platforms/errors/platform-error.ts";
-import type { TokenOwner, Verdict } from "../platforms/errors/verdicts.ts";
+import { CODE_BY_VERDICT } from "../platforms/errors/verdict-codes.ts";
+import type { TokenOwner } from "../platforms/errors/verdicts.ts";
 import { ApiError, type ErrorCode, retryAfter } from "./api-error.ts";
-
-const CODE_BY_VERDICT = {
-  permission: "platform_permission_denied",
-  policy: "platform_policy_blocked",
-  throttled: "platform_rate_limited",
-  held: "platform_rate_limited",
-  missing: "platform_object_not_found",
-  transient: "platform_unavailable",
-  unreachable: "platform_unavailable",
-  disconnected: "platform_unavailable",
-  unusable_answer: "platform_unavailable",
-  invalid: "platform_invalid_request",
-  timeout: "platform_timeout",
-  ambiguous: "platform_timeout",
-} as const satisfies Record<Exclude<Verdict, "token_dead">, ErrorCode>;
 
 const DEAD_TOKEN_CODE = {
   ad_account: "ad_account_revoked",

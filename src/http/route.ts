@@ -146,6 +146,8 @@ interface RouteDefinition<A, P, Q, B, R> {
   reply?: R;
   /** Path of the created object, for the Location header. */
   location?(reply: ReplyOf<R>): string;
+  /** Headers of every reply, errors included. */
+  headers?: Readonly<Record<string, string>>;
   /** Adds an ETag; a request whose If-None-Match names it gets 304 without a body. */
   etag?: true;
   otherwise?: Alternative<ReplyOf<R>>;

@@ -49,6 +49,14 @@ export const FIRST_REPLY_TIMEOUT_MS = 2 * SECOND;
 /** The lease of an operation with an Idempotency-Key: longer than the platform call and the read after it. */
 export const OPERATION_LEASE_MS = 1 * MINUTE;
 
+// Embedded signup.
+/** A platform's dialog must lead back within this time: its state is valid for as long. */
+export const SIGNUP_DIALOG_TTL_MS = 10 * MINUTE;
+/** The lease of a request that runs the steps of a signup, renewed before each step. */
+export const SIGNUP_LEASE_MS = 1 * MINUTE;
+/** How long Herald keeps a grant while the person chooses an asset or enters a PIN. */
+export const SIGNUP_ANSWER_TTL_MS = 30 * MINUTE;
+
 // Messages.
 /** A message that could not be sent within this time fails. */
 export const SEND_TTL_MS = 1 * DAY;

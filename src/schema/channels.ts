@@ -1,5 +1,5 @@
-import { CHANNEL_STATUSES, PLATFORMS } from "./enumerations.ts";
-import { object, oneOf, prefixedId, type Static, Type, timestamp } from "./types.ts";
+import { CHANNEL_STATUSES, PLATFORMS, SIGNUP_ERROR_CODES, SIGNUP_STEPS } from "./enumerations.ts";
+import { nullable, object, oneOf, prefixedId, type Static, Type, timestamp } from "./types.ts";
 
 /** An id assigned by a platform. */
 export const platformId = (example: string, description?: string) =>
@@ -55,3 +55,33 @@ export const channel = object(
 );
 
 export type ChannelDto = Static<typeof channel>;
+
+/** The result of a completed signup, in the session and in its event. */
+export const embedResult = object(
+  {
+    channel,
+    waba_id: nullable(platformId("1500000000000201", "Null unless the channel is a chatapp channel")),
+    phone_number_id: nullable(platformId("1400000000000301", "Null unless the channel is a chatapp channel")),
+    template_namespace: nullable(
+      Type.String({
+        description: "Null unless the channel is a chatapp channel",
+        examples: ["8f3c2a1e_5b7d_4c9f_a2e4_6d1b0c8e7f53"],
+      }),
+    ),
+    external_ref: nullable(externalRef),
+  },
+  { title: "EmbedResultDto" },
+);
+
+export type EmbedResultDto = Static<typeof embedResult>;
+
+export const embedError = object(
+  {
+    code: oneOf(SIGNUP_ERROR_CODES),
+    message: Type.String({ examples: ["The permission whatsapp_business_messaging was not granted"] }),
+    step: oneOf(SIGNUP_STEPS, { description: "The step that failed" }),
+  },
+  { title: "EmbedErrorDto" },
+);
+
+export type EmbedErrorDto = Static<typeof embedError>;

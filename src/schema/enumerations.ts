@@ -29,6 +29,42 @@ export type Platform = (typeof PLATFORMS)[number];
 export const CHANNEL_STATUSES = ["connected", "needs_reauth", "disconnected"] as const;
 export type ChannelStatus = (typeof CHANNEL_STATUSES)[number];
 
+/** Statuses of an embedded signup session. */
+export const EMBED_STATUSES = ["pending", "opened", "completed", "failed", "expired", "revoked"] as const;
+export type EmbedStatus = (typeof EMBED_STATUSES)[number];
+
+/** The steps of an embedded signup at the server, in order. */
+export const SIGNUP_STEPS = [
+  "exchange",
+  "grant",
+  "read",
+  "subscribe",
+  "register",
+  "namespace",
+  "store",
+] as const;
+export type SignupStep = (typeof SIGNUP_STEPS)[number];
+
+/** Why a step of an embedded signup failed. */
+export const SIGNUP_ERROR_CODES = [
+  "missing_permission",
+  "pin_rejected",
+  "channel_taken",
+  "platform_invalid_request",
+  "platform_permission_denied",
+  "platform_policy_blocked",
+  "platform_object_not_found",
+  "platform_rate_limited",
+  "platform_unavailable",
+  "platform_timeout",
+  "internal_error",
+] as const;
+export type SignupErrorCode = (typeof SIGNUP_ERROR_CODES)[number];
+
+/** Phases of a person's try in an embedded signup. */
+export const TRY_PHASES = ["dialog", "connecting", "choosing", "pin"] as const;
+export type TryPhase = (typeof TRY_PHASES)[number];
+
 export const MESSAGE_TYPES = [
   "text",
   "template",

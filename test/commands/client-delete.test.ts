@@ -11,7 +11,7 @@ import { createCommandRunner } from "../fixtures/processes/command-line.ts";
 import { testSettings } from "../fixtures/processes/settings.ts";
 import { untilBlocked } from "../fixtures/servers/lock-waits.ts";
 import { connectRawClient } from "../fixtures/servers/servers.ts";
-import { makeChannel } from "../fixtures/tenants/channels.ts";
+import { makeChannel, newPlatformId } from "../fixtures/tenants/channels.ts";
 import { makeTenant, type Tenant } from "../fixtures/tenants/tenants.ts";
 
 t.test("herald client delete", async (t) => {
@@ -70,6 +70,13 @@ t.test("herald client delete", async (t) => {
       values ($1, $2, $1, 'ambiguous', $1, now())`,
       [randomUUID(), clientId],
     );
+    const json = { allowed_origins: ["https://app.example.com"] };
+    await api.call("POST", "/api/embed/sessions", { headers, json });
+    await raw.query("insert into number_pins (id, client_id, pin_sealed) values ($1, $2, $3)", [
+      newPlatformId(),
+      clientId,
+      box.seal("123456", "of another context"),
+    ]);
     await raw.query("insert into ad_videos (client_id, ad_account_id, video_id) values ($1, 'act_1', '1')", [
       clientId,
     ]);

@@ -36,6 +36,11 @@ const ORDERS: [string, ...number[]][] = [
     d.OPERATION_LEASE_MS,
   ],
   [
+    "the lease of a signup step outlasts two platform calls and the write of their outcome",
+    2 * d.PLATFORM_CALL_DEADLINE_MS + d.REQUEST_DATABASE_TIMEOUT_MS,
+    d.SIGNUP_LEASE_MS,
+  ],
+  [
     "a probe's lease outlasts its delivery",
     d.LEAD_FETCH_TIMEOUT_MS + d.DELIVERY_DEADLINE_MS,
     d.PROBE_LEASE_MS,

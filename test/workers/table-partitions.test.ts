@@ -218,6 +218,51 @@ t.test("claimed operations are deleted after a day", async (t) => {
   t.equal((await db.query("select 1 from claimed_operations")).length, 1);
 });
 
+t.test(
+  "expired embed sessions are marked and later deleted, and grants of ended tries are erased",
+  async (t) => {
+    const { db, clientId } = await open(t);
+    const add = (
+      id: string,
+      status: string,
+      { expiresIn, tryEndsIn }: { expiresIn: string; tryEndsIn: string },
+    ) =>
+      db.query(
+        `insert into embed_sessions (
+        id, client_id, token_hash, status, allowed_origins, platforms, expires_at, result,
+        try_id, try_phase, try_until, grant_sealed
+      )
+      values (
+        $1, $2, $1, $3, '{}', '{}', now() + $4::interval, case $3 when 'completed' then '{}' end,
+        gen_random_uuid(), 'choosing', now() + $5::interval, 'sealed'
+      )`,
+        [id, clientId, status, expiresIn, tryEndsIn],
+      );
+    await add("past", "completed", { expiresIn: "-31 days", tryEndsIn: "-31 days" });
+    await add("kept", "completed", { expiresIn: "-29 days", tryEndsIn: "1 hour" });
+    await add("late", "opened", { expiresIn: "-1 second", tryEndsIn: "1 hour" });
+    await add("done", "completed", { expiresIn: "-1 second", tryEndsIn: "1 hour" });
+    await add("left", "opened", { expiresIn: "1 hour", tryEndsIn: "-1 second" });
+    await add("used", "opened", { expiresIn: "1 hour", tryEndsIn: "1 hour" });
+    const counts = async () => {
+      const { embed_sessions_expired, embed_grants_erased, embed_sessions_deleted } = await applyRetention(
+        RETENTION,
+        db,
+      );
+      return [embed_sessions_expired, embed_grants_erased, embed_sessions_deleted];
+    };
+    t.same(await counts(), [1, 2, 1]);
+    t.same(await counts(), [0, 0, 0]);
+    t.same(await db.query("select id, status, grant_sealed from embed_sessions order by id"), [
+      { id: "done", status: "completed", grant_sealed: "sealed" },
+      { id: "kept", status: "completed", grant_sealed: "sealed" },
+      { id: "late", status: "expired", grant_sealed: null },
+      { id: "left", status: "opened", grant_sealed: null },
+      { id: "used", status: "opened", grant_sealed: "sealed" },
+    ]);
+  },
+);
+
 t.test("a lock timeout in one step does not stop the other steps", async (t) => {
   const { db, config } = await open(t);
   await applyRetention(RETENTION, db, NOON);

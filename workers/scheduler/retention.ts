@@ -4,6 +4,7 @@ import { DAY } from "../../src/runtime/durations.ts";
 import { deleteOldReports, REPORT_RETENTION_MS } from "../../src/store/ads/insights-reports.ts";
 import type { Database } from "../../src/store/database/database.ts";
 import { dropPartitions } from "../../src/store/database/partitions.ts";
+import { deleteOldEmbedSessions, eraseEndedGrants, markExpired } from "../../src/store/embed/sessions.ts";
 import { deleteOldFingerprints } from "../../src/store/events/insert-events.ts";
 import { deleteExpiredOperations } from "../../src/store/tenants/claimed-operations.ts";
 import { deleteExpiredIdempotencyKeys } from "../../src/store/tenants/idempotency-keys.ts";
@@ -26,21 +27,24 @@ export async function applyRetention(settings: RetentionSettings, db: Database, 
     ...createPartitionSteps(settings, db, now),
     ...partitionSteps(settings, "dropped", (history, days) => dropPartitions(db, history, now - days * DAY)),
     fingerprints_deleted: () =>
-      deleteInBatches((limit) => deleteOldFingerprints(db, FINGERPRINT_RETENTION_MS, limit)),
-    insights_reports_deleted: () =>
-      deleteInBatches((limit) => deleteOldReports(db, REPORT_RETENTION_MS, limit)),
-    sessions_deleted: () => deleteInBatches((limit) => deleteOldSessions(db, KNOWN_NETWORK_MS, limit)),
-    idempotency_keys_deleted: () => deleteInBatches((limit) => deleteExpiredIdempotencyKeys(db, limit)),
-    claimed_operations_deleted: () => deleteInBatches((limit) => deleteExpiredOperations(db, limit)),
+      runInBatches((limit) => deleteOldFingerprints(db, FINGERPRINT_RETENTION_MS, limit)),
+    insights_reports_deleted: () => runInBatches((limit) => deleteOldReports(db, REPORT_RETENTION_MS, limit)),
+    sessions_deleted: () => runInBatches((limit) => deleteOldSessions(db, KNOWN_NETWORK_MS, limit)),
+    idempotency_keys_deleted: () => runInBatches((limit) => deleteExpiredIdempotencyKeys(db, limit)),
+    embed_sessions_expired: () => runInBatches((limit) => markExpired(db, limit)),
+    embed_grants_erased: () => runInBatches((limit) => eraseEndedGrants(db, limit)),
+    embed_sessions_deleted: () =>
+      runInBatches((limit) => deleteOldEmbedSessions(db, settings.MESSAGE_RETENTION_DAYS * DAY, limit)),
+    claimed_operations_deleted: () => runInBatches((limit) => deleteExpiredOperations(db, limit)),
   });
 }
 
-/** Keeps each delete short, so that other statements do not wait long for its locks. */
-async function deleteInBatches(deleteBatch: (limit: number) => Promise<number>): Promise<number> {
-  let deleted = 0;
+/** Keeps each statement short, so that other statements do not wait long for its locks. */
+async function runInBatches(runBatch: (limit: number) => Promise<number>): Promise<number> {
+  let total = 0;
   for (;;) {
-    const count = await deleteBatch(MAX_BATCH_ROWS);
-    deleted += count;
-    if (count < MAX_BATCH_ROWS) return deleted;
+    const count = await runBatch(MAX_BATCH_ROWS);
+    total += count;
+    if (count < MAX_BATCH_ROWS) return total;
   }
 }

@@ -5,6 +5,7 @@ import type { Config } from "../../runtime/config/config.ts";
 import { sharedMetrics } from "../../runtime/forks.ts";
 import { createAppSignatures } from "../../security/app-signatures.ts";
 import { createSigner } from "../../security/derived-keys.ts";
+import { createEmbedStates } from "../../security/embed-states.ts";
 import { createSignedStates } from "../../security/signed-states.ts";
 import {
   CONFIG,
@@ -74,5 +75,6 @@ export function routeParts(c: DependencyContainer) {
 /** Signatures that depend only on the settings. */
 const signing = ({ ENCRYPTION_KEYS, PLATFORM_APP_SECRET }: Config) => ({
   states: createSignedStates(createSigner(ENCRYPTION_KEYS, "oauth-state")),
+  embedStates: createEmbedStates(createSignedStates(createSigner(ENCRYPTION_KEYS, "embed-state"))),
   signatures: createAppSignatures(PLATFORM_APP_SECRET),
 });

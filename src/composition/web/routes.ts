@@ -4,6 +4,7 @@ import { auditRoutes } from "../../resources/audit/routes.ts";
 import { authRoutes } from "../../resources/auth/routes.ts";
 import { channelRoutes } from "../../resources/channels/routes.ts";
 import { docsRoutes } from "../../resources/docs/routes.ts";
+import { embedRoutes } from "../../resources/embed/routes.ts";
 import { eventRoutes } from "../../resources/events/routes.ts";
 import { healthRoutes } from "../../resources/health/routes.ts";
 import { ingressRoutes } from "../../resources/ingress/routes.ts";
@@ -36,6 +37,7 @@ const RESOURCES: readonly Resource[] = [
   { tag: "API keys", routes: keyRoutes },
   { tag: "Users", routes: userRoutes },
   { tag: "Channels", routes: channelRoutes },
+  { tag: "Embedded signup", routes: embedRoutes },
   { tag: "Messages", routes: outboundRoutes },
   { tag: "Templates", routes: templateRoutes },
   { tag: "Webhooks", routes: webhookRoutes },

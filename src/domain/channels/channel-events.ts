@@ -1,5 +1,7 @@
+import type { EmbedResultDto } from "../../schema/channels.ts";
 import type { Platform } from "../../schema/enumerations.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
+import type { EmbedSessionRow } from "../../store/embed/sessions.ts";
 import type { EventDraft } from "../events/record-events.ts";
 
 /** Why a channel was disconnected, as its event states. */
@@ -14,4 +16,17 @@ export const channelDisconnected = (row: EndedChannel, reason: DisconnectReason)
   channelId: row.id,
   externalRef: row.external_ref,
   data: { reason },
+});
+
+/** A signup was completed. The session's external_ref is passed on, not that of a channel connected before. */
+export const channelConnected = (
+  { id, client_id, external_ref }: EmbedSessionRow,
+  result: EmbedResultDto,
+): EventDraft => ({
+  clientId: client_id,
+  type: "channel.connected",
+  key: "embedded_signup",
+  channelId: result.channel.channel_id,
+  externalRef: external_ref,
+  data: { session_id: id, result },
 });

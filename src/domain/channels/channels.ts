@@ -54,7 +54,7 @@ export const connectChannel = (
   { db, secretBox }: Parts,
   actor: AuditActor,
   input: ChannelInput,
-): Promise<ConnectOutcome> => db.transaction((tx) => connect({ tx, secretBox }, actor, input));
+): Promise<ConnectOutcome> => db.transaction((tx) => connectInTransaction({ tx, secretBox }, actor, input));
 
 /**
  * Connects all channels in one transaction, each as connectChannel does: after a crash the client has all or
@@ -67,7 +67,7 @@ export const connectChannels = (
 ): Promise<ConnectOutcome[]> =>
   db.transaction(async (tx) => {
     const outcomes: ConnectOutcome[] = [];
-    for (const input of inputs) outcomes.push(await connect({ tx, secretBox }, actor, input));
+    for (const input of inputs) outcomes.push(await connectInTransaction({ tx, secretBox }, actor, input));
     return outcomes;
   });
 
@@ -76,7 +76,8 @@ interface TransactionParts {
   secretBox: SecretBox;
 }
 
-async function connect(
+/** Connects a channel as connectChannel does, together with other writes of the caller's transaction. */
+export async function connectInTransaction(
   { tx, secretBox }: TransactionParts,
   actor: AuditActor,
   input: ChannelInput,
@@ -103,7 +104,7 @@ async function connect(
 
 const NO_IDS = { wabaId: null, pageId: null, phoneNumberId: null, photoappUserId: null };
 
-function assetIdOf(asset: ChannelAsset): string {
+export function assetIdOf(asset: ChannelAsset): string {
   switch (asset.platform) {
     case "chatapp":
       return asset.phoneNumberId;

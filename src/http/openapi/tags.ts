@@ -4,6 +4,7 @@ export const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   "API keys": "Keys for your backends. Owners and admins create, rotate and revoke them.",
   Users: "The people of your client who sign in to the console.",
   Channels: "The phone numbers, pages and photo accounts through which your client exchanges messages.",
+  "Embedded signup": "One-use pages on which your customers connect their own channels to your client.",
   Messages: "Send messages and follow their status.",
   Templates: "Messages that the chat platform must approve before they can start a conversation.",
   Webhooks: "Where Herald sends your events, and the token that authenticates them.",

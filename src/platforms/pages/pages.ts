@@ -1,4 +1,4 @@
-import { formBody } from "../client/body.ts";
+import { type Fields, formBody } from "../client/body.ts";
 import type { PlatformClient } from "../client/client.ts";
 import { asList, asObject, omitNullish, textOf, textsOf } from "../client/json-values.ts";
 import { platformSender } from "../client/sender.ts";
@@ -24,7 +24,7 @@ export interface Lead {
 
 export interface Pages {
   /** Lists the pages a person's token has access to. */
-  listAll(userToken: string): Promise<GrantedPage[]>;
+  listAll(userToken: string, about?: Fields): Promise<GrantedPage[]>;
   /** Subscribes the app's webhook to the events of the page and its photo account. */
   subscribe(page: PageAccess): Promise<void>;
   readLead(page: PageAccess, leadId: string): Promise<Lead>;
@@ -45,8 +45,9 @@ const SUBSCRIBED_FIELDS = [
 
 export function createPages(client: PlatformClient): Pages {
   return {
-    async listAll(token) {
-      const rows = await platformSender(client, { token }).allPages("/me/accounts", { fields: PAGE_FIELDS });
+    async listAll(token, about = {}) {
+      const fields = PAGE_FIELDS;
+      const rows = await platformSender(client, { token, about }).allPages("/me/accounts", { fields });
       return rows.flatMap(toGrantedPage);
     },
     async subscribe(page) {

@@ -96,6 +96,8 @@ export const LOG_EVENTS = {
     "`last_used_at` of a session could not be written; the request was not affected",
   "session.refusal_record_failed":
     "A refused sign-in could not be written to the audit log; the sign-in stayed refused",
+  "signup.completed": "A person connected a channel through an embedded signup",
+  "signup.failed": "A step of an embedded signup failed; `step` and `code` give the reason",
   "stream_reader.failed": "A Redis stream cannot be read; the dispatcher retries",
   "stream_reader.recovered": "The Redis stream is read again",
   "sweep.enqueue_failed": "Due rows could not be added to a Redis stream; the next sweep retries",

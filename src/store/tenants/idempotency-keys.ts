@@ -26,6 +26,24 @@ export async function findIdempotencyKey(
   return row;
 }
 
+const INSERT = sql(`
+  insert into idempotency_keys as k (client_id, id, fingerprint, reply_sealed)
+  values ($1, $2, $3, $4)
+  on conflict (id) do update
+  set fingerprint = excluded.fingerprint, reply_sealed = excluded.reply_sealed, created_at = now()
+  where k.created_at < now() - $5 * interval '1 millisecond'
+  returning 1 as one`);
+
+/** Stores the reply to a key. False when the key is already used. */
+export async function insertIdempotencyKey(
+  tx: Queryable,
+  clientId: string,
+  { id, fingerprint, reply_sealed }: IdempotencyKeyRow & { id: string },
+): Promise<boolean> {
+  const values = [clientId, id, fingerprint, reply_sealed, IDEMPOTENCY_KEY_TTL_MS];
+  return (await tx.query(INSERT, values)).length > 0;
+}
+
 /** Returns a function that deletes up to `limit` rows older than the lifetime of a key, and returns how many. */
 export function deleteExpired(table: "idempotency_keys" | "claimed_operations") {
   const statement = sql(`

@@ -7,6 +7,7 @@ import { PlatformFailure } from "../../../platforms/errors/failure.ts";
 import type { Platforms } from "../../../platforms/platforms.ts";
 import type { Config } from "../../../runtime/config/config.ts";
 import { MINUTE } from "../../../runtime/durations.ts";
+import { withQuery } from "../../../runtime/with-query.ts";
 import { adAccount } from "../../../schema/ad-accounts.ts";
 import { Type } from "../../../schema/types.ts";
 import type { SecretBox } from "../../../security/secret-box.ts";
@@ -87,16 +88,13 @@ function dialogUrl(
   { AD_DIALOG_URL, PLATFORM_APP_ID }: OauthParts["settings"],
   { redirect_uri, state }: { redirect_uri: string; state: string },
 ): string {
-  const url = new URL(AD_DIALOG_URL);
   const scope = REQUESTED_PERMISSIONS.join(",");
-  const params = {
+  return withQuery(AD_DIALOG_URL, {
     client_id: PLATFORM_APP_ID,
     redirect_uri,
     state,
     response_type: "code",
     scope,
     auth_type: "rerequest",
-  };
-  for (const [name, value] of Object.entries(params)) url.searchParams.set(name, value);
-  return url.href;
+  });
 }

@@ -1,0 +1,138 @@
+import { embedError, embedResult, externalRef } from "../../schema/channels.ts";
+import { EMBED_STATUSES, PLATFORMS } from "../../schema/enumerations.ts";
+import {
+  nullable,
+  object,
+  oneOf,
+  openObject,
+  prefixedId,
+  type Static,
+  Type,
+  timestamp,
+} from "../../schema/types.ts";
+
+const MAX_ORIGINS = 20;
+export const DEFAULT_TTL_MINUTES = 30;
+const MAX_TTL_MINUTES = 1_440;
+export const EXAMPLE_TOKEN = "4fJ2mQ9sT7vXbN1cK8dL0eR5gH3iW6yZpAoUuEqDx7Q";
+
+export const ORIGIN_MESSAGE =
+  "allowed_origins must be exact origins such as https://app.example.com: https, or http on localhost or 127.0.0.1; lower case, no path, no wildcard";
+
+/** No character that could end a directive of a content security policy. The handler checks the rest. */
+const origin = Type.String({
+  pattern: "^https?://[a-z0-9.-]{1,253}(:[0-9]{1,5})?$",
+  "x-message": ORIGIN_MESSAGE,
+  maxLength: 270,
+  examples: ["https://app.example.com"],
+});
+
+const text = (example: string) => Type.Optional(Type.String({ examples: [example] }));
+
+export const prefill = openObject(
+  {
+    business: Type.Optional(
+      openObject({
+        name: text("Café Aurora"),
+        email: text("owner@cafe-aurora.example"),
+        website: text("https://cafe-aurora.example"),
+      }),
+    ),
+    phone: Type.Optional(openObject({ displayName: text("Café Aurora"), category: text("RESTAURANT") })),
+  },
+  {
+    title: "EmbedPrefillDto",
+    description: "Business data that pre-fills the chat platform's signup. Other fields are passed on too",
+  },
+);
+
+const origins = Type.Array(origin, {
+  minItems: 1,
+  maxItems: MAX_ORIGINS,
+  uniqueItems: true,
+  description: "The origins of your pages that may embed the signup and receive its messages",
+});
+
+const platforms = Type.Array(oneOf(PLATFORMS), { minItems: 1, uniqueItems: true });
+
+export type PrefillDto = Static<typeof prefill>;
+
+export const newEmbedSession = object(
+  {
+    allowed_origins: origins,
+    platforms: Type.Optional(
+      Type.Unsafe<Static<typeof platforms>>({
+        ...platforms,
+        description: "The channels that the page offers. Default: chatapp",
+        examples: [["chatapp"]],
+      }),
+    ),
+    external_ref: Type.Optional({
+      ...externalRef,
+      description: "Your own reference; returned unchanged in the event and in the result",
+    }),
+    ttl_minutes: Type.Optional(
+      Type.Integer({
+        minimum: 1,
+        maximum: MAX_TTL_MINUTES,
+        description: `How long the URL is valid, in minutes. Default: ${DEFAULT_TTL_MINUTES}`,
+        examples: [DEFAULT_TTL_MINUTES],
+      }),
+    ),
+    prefill: Type.Optional(prefill),
+  },
+  { title: "CreateEmbedSessionDto" },
+);
+
+export type NewEmbedSessionDto = Static<typeof newEmbedSession>;
+
+const commonFields = {
+  id: prefixedId("es"),
+  status: oneOf(EMBED_STATUSES, {
+    description:
+      "`pending`: the page was not opened yet. `failed`: the last try failed; the person can try again. Only `completed`, `expired` and `revoked` are final",
+  }),
+  expires_at: timestamp(),
+  allowed_origins: origins,
+  platforms,
+  external_ref: nullable(externalRef),
+  prefill: nullable(prefill),
+  created_at: timestamp(),
+};
+
+export const createdEmbedSession = object(
+  {
+    ...commonFields,
+    url: Type.String({
+      description: "The page to embed in an iframe; it is shown only once",
+      examples: [`https://herald.example.com/embed/${EXAMPLE_TOKEN}`],
+    }),
+    token: Type.String({ description: "The last part of `url`", examples: [EXAMPLE_TOKEN] }),
+  },
+  { title: "CreatedEmbedSessionDto" },
+);
+
+export type CreatedEmbedSessionDto = Static<typeof createdEmbedSession>;
+
+export const embedSession = object(
+  {
+    ...commonFields,
+    opened_at: nullable(timestamp()),
+    completed_at: nullable(timestamp()),
+    revoked_at: nullable(timestamp()),
+    result: nullable(embedResult),
+    error: nullable(embedError),
+  },
+  { title: "EmbedSessionDto" },
+);
+
+export type EmbedSessionDto = Static<typeof embedSession>;
+
+export const embedSessionFilters = {
+  status: Type.Optional(oneOf(EMBED_STATUSES, { description: "Only sessions with this status" })),
+  external_ref: Type.Optional({ ...externalRef, description: "Only sessions with your own reference" }),
+};
+
+export const embedSessionParams = object({
+  sessionId: prefixedId("es", { description: "The session" }),
+});

@@ -1,0 +1,77 @@
+import { beginTry, cancelWaitingTry, MAX_TRIES } from "../../domain/embed/tries.ts";
+import { invalidField } from "../../http/api-error.ts";
+import { type Route, route } from "../../http/route.ts";
+import { SIGNUP_DIALOG_TTL_MS } from "../../runtime/deadlines.ts";
+import { markOpened } from "../../store/embed/tries.ts";
+import { dialogUrl } from "./dialog-url.ts";
+import { requireSession, requireUsableSession } from "./find-session.ts";
+import { notPossibleNow, PAGE_ROUTE, type PageParts, SESSION_ERRORS } from "./page-api.ts";
+import { embedState, newTry, startedTry, tokenParams } from "./page-schema.ts";
+import { toState } from "./state-dto.ts";
+
+/** The page's requests that call no platform. */
+export function tryRoutes({ db, embedStates, settings }: PageParts): Route[] {
+  return [
+    route({
+      ...PAGE_ROUTE,
+      method: "post",
+      path: "/embed/{token}/loaded",
+      repeatable: true,
+      summary: "Report that the page was opened",
+      errors: SESSION_ERRORS,
+      params: tokenParams,
+      async handle({ params }) {
+        const session = await requireUsableSession(db, params.token);
+        if (session.status === "pending") await markOpened(db, session.id);
+      },
+    }),
+    route({
+      ...PAGE_ROUTE,
+      method: "get",
+      path: "/embed/{token}/state",
+      summary: "Read the state of the session, also after it has ended",
+      errors: SESSION_ERRORS,
+      params: tokenParams,
+      reply: embedState,
+      handle: async ({ params }) => toState(await requireSession(db, params.token)),
+    }),
+    route({
+      ...PAGE_ROUTE,
+      method: "post",
+      path: "/embed/{token}/tries",
+      summary: "Begin a try, which ends a running one",
+      errors: [...SESSION_ERRORS, "invalid_state_transition"],
+      params: tokenParams,
+      body: newTry,
+      status: 201,
+      reply: startedTry,
+      async handle({ params, body: { platform } }) {
+        const session = await requireUsableSession(db, params.token);
+        if (!session.platforms.includes(platform))
+          throw invalidField("/platform", `platform must be one of ${session.platforms.join(", ")}`);
+        const tryId = await beginTry(db, session.id, platform);
+        if (tryId === undefined) {
+          await requireUsableSession(db, params.token); // it may have ended just now
+          throw notPossibleNow(`This link was used for ${MAX_TRIES} tries: ask for a new link`);
+        }
+        const state = embedStates.issue({ sessionId: session.id, tryId }, SIGNUP_DIALOG_TTL_MS);
+        return { try_id: tryId, url: dialogUrl(settings, { platform, state, prefill: session.prefill }) };
+      },
+    }),
+    route({
+      ...PAGE_ROUTE,
+      method: "post",
+      path: "/embed/{token}/cancel",
+      repeatable: true,
+      summary: "End the try if it waits for the person",
+      errors: SESSION_ERRORS,
+      params: tokenParams,
+      reply: embedState,
+      async handle({ params }) {
+        const { id: sessionId, try_id: tryId } = await requireUsableSession(db, params.token);
+        if (tryId !== null) await cancelWaitingTry(db, { sessionId, tryId });
+        return toState(await requireSession(db, params.token));
+      },
+    }),
+  ];
+}

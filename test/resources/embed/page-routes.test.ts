@@ -1,0 +1,119 @@
+import t from "tap";
+import { ORIGIN, startSignupContext } from "../../fixtures/embed/signup.ts";
+
+const UNKNOWN_TOKEN = "a".repeat(43);
+
+t.test("the pages of embedded signups", async (t) => {
+  const { api, makeHost } = await startSignupContext(t);
+  const host = await makeHost();
+  const other = "http://localhost:3000";
+  const policyOf = (headers: Headers) =>
+    new Map(
+      headers
+        .get("content-security-policy")
+        ?.split("; ")
+        .map((directive) => [directive.split(" ")[0] as string, directive.slice(directive.indexOf(" ") + 1)]),
+    );
+  const open = (token: string, headers: Record<string, string> = {}) =>
+    api.call("GET", `/embed/${token}`, { headers });
+
+  t.test(
+    "the page may be framed by the allowed origins only, and a GET does not open the session",
+    async (t) => {
+      const page = await host.open({ allowed_origins: [ORIGIN, other] });
+      const { status, headers, text } = await open(page.token);
+      t.equal(status, 200);
+      t.match(headers.get("content-type"), /^text\/html/);
+      const policy = policyOf(headers);
+      const nonce = /^'nonce-[\w-]{24}'$/;
+      t.match(policy.get("script-src"), nonce);
+      t.match(policy.get("style-src"), nonce);
+      t.same(Object.fromEntries([...policy].filter(([name]) => !/^(script|style)-src$/.test(name))), {
+        "default-src": "'none'",
+        "connect-src": "'self'",
+        "img-src": "'self' data:",
+        "base-uri": "'none'",
+        "form-action": "'none'",
+        "frame-ancestors": `${ORIGIN} ${other}`,
+      });
+      t.equal(headers.get("x-frame-options"), null);
+      t.equal(headers.get("referrer-policy"), "no-referrer");
+      t.equal(headers.get("cache-control"), "no-store");
+      t.equal(headers.get("set-cookie"), null);
+      t.notMatch((await open(page.token)).headers.get("content-security-policy"), policy.get("script-src"));
+      t.ok(text.includes(page.id));
+      t.equal((await page.read()).status, "pending");
+      t.equal((await api.call("HEAD", `/embed/${page.token}`)).status, 200);
+    },
+  );
+
+  t.test(
+    "the link of an ended session answers 410 in the same frame, and an unknown one 404 in none",
+    async (t) => {
+      const statuses = ["completed", "expired", "revoked"];
+      for (const status of statuses) {
+        const page = await host.open();
+        await api.db.query(
+          "update embed_sessions set status = $2, result = case $2 when 'completed' then '{}' end where id = $1",
+          [page.id, status],
+        );
+        const gone = await open(page.token);
+        t.equal(gone.status, 410, status);
+        t.match(gone.text, /<!doctype html>[\s\S]*data-error="session_gone"/);
+        t.equal(policyOf(gone.headers).get("frame-ancestors"), ORIGIN);
+        t.match(await open(page.token, { accept: "application/json" }), {
+          status: 410,
+          body: { error: "session_gone" },
+        });
+      }
+      for (const token of [UNKNOWN_TOKEN, "x", "assets", `${"a".repeat(43)}%20`]) {
+        const unknown = await open(token);
+        t.equal(unknown.status, 404, token);
+        t.match(unknown.text, /data-error="not_found"/);
+        t.equal(policyOf(unknown.headers).get("frame-ancestors"), "'none'");
+        t.equal(unknown.headers.get("referrer-policy"), "no-referrer");
+      }
+      t.match(await open(UNKNOWN_TOKEN, { accept: "application/json" }), { body: { error: "not_found" } });
+    },
+  );
+
+  t.test("the callback page may be framed by nobody, and changes nothing", async (t) => {
+    const page = await host.open();
+    const { state, code } = await page.decide("chatapp", { assets: ["1500000000000201"] });
+    const query = `?state=${state}&code=${code}`;
+    const { status, headers } = await api.call("GET", `/embed/callback${query}`);
+    t.equal(status, 200);
+    t.equal(policyOf(headers).get("frame-ancestors"), "'none'");
+    t.equal(headers.get("referrer-policy"), "no-referrer");
+    t.equal(headers.get("cache-control"), "no-store");
+    t.match(await page.state(), { status: "opened", try: { phase: "dialog" } });
+    t.equal((await page.report({ state: state as string, code: code as string })).body.status, "completed");
+  });
+
+  t.test("every reply of the page's API forbids caches and referrers", async (t) => {
+    const page = await host.open();
+    for (const reply of [
+      await api.call("GET", `/embed/${page.token}/state`),
+      await page.post("loaded"),
+      await page.post("tries", { platform: "fax" }),
+      await page.post("pin", { pin: "12" }),
+      await page.report({ state: "forged", code: "c" }),
+    ]) {
+      t.equal(reply.headers.get("referrer-policy"), "no-referrer");
+      t.equal(reply.headers.get("cache-control"), "no-store");
+      t.equal(reply.headers.get("set-cookie"), null);
+    }
+  });
+
+  t.test("the log names routes by pattern and contains no token, state or code", async (t) => {
+    const page = await host.open();
+    await open(page.token);
+    const returned = await page.decide("chatapp", { assets: ["1500000000000201"] });
+    await api.call("GET", `/embed/callback?${new URLSearchParams(returned)}`);
+    await page.report(returned);
+    const log = JSON.stringify(api.lines);
+    for (const pattern of ["/embed/{token}", "/embed/{token}/tries", "/embed/callback"])
+      t.ok(log.includes(`"${pattern}"`), pattern);
+    for (const secret of [page.token, returned.state, returned.code]) t.notOk(log.includes(secret as string));
+  });
+});
