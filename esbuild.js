@@ -1,6 +1,6 @@
 /**
  * Bundles each process of bin/ and each thread of workers/threads/ into one file: loading the thousand files of its
- * packages would take most of the start-up time.
+ * packages would take most of the start-up time. Bundles the scripts and the style of the signup page for browsers.
  */
 import { readdirSync } from "node:fs";
 import { build } from "esbuild";
@@ -20,6 +20,23 @@ const sourcesIn = (folder) =>
   readdirSync(folder)
     .filter((name) => name.endsWith(".ts"))
     .map((name) => `${folder}/${name}`);
+
+const SIGNUP_PAGE = "src/resources/embed/page/browser";
+
+/** Browsers of the last five years; newer syntax in the sources is translated for them. */
+const BROWSERS = ["chrome87", "edge88", "firefox85", "safari14.1"];
+
+await build({
+  entryPoints: ["signup.ts", "callback.ts", "page.css"].map((name) => `${SIGNUP_PAGE}/${name}`),
+  outdir: "dist/embed",
+  bundle: true,
+  minify: true,
+  platform: "browser",
+  target: BROWSERS,
+  format: "iife",
+  charset: "utf8",
+  logLevel: "warning",
+});
 
 await build({
   entryPoints: [...sourcesIn("bin"), ...sourcesIn("workers/threads")],

@@ -35,6 +35,11 @@ t.test("the sources run under Deno without a build, with only the permissions th
   t.equal(wrong.status, 400);
   t.match(wrong.body, { error: "validation_failed", request_id: /^req_/ });
   t.equal((await web.call("POST", "/healthz", { raw: "x" })).headers.get("allow"), "GET, HEAD");
+  t.match(
+    (await web.call("GET", "/embed/callback")).text,
+    /<script nonce="[^"]+">.{500}/,
+    "the signup page is built",
+  );
   const metrics = await web.call("GET", "/metrics", {
     headers: { authorization: `Bearer ${METRICS_TOKEN}` },
   });

@@ -1,0 +1,169 @@
+import t from "tap";
+import { checkAccessibility } from "../../fixtures/embed/accessibility.ts";
+import {
+  grantAccess,
+  type HostPage,
+  openDialog,
+  signupFrame,
+  startSignupSite,
+} from "../../fixtures/embed/signup-site.ts";
+import { PHONE_NUMBER_ID, WABA_ID } from "../../fixtures/sandbox/assets.ts";
+import { callSandbox } from "../../fixtures/sandbox/sandbox.ts";
+import { until } from "../../fixtures/until.ts";
+
+/** A call whose fault lets one server step fail, and a part of the text that explains it. */
+const STEP_FAULTS: { step: string; path?: string; text: string }[] = [
+  { step: "exchange", path: "/oauth/access_token", text: "could not be confirmed" },
+  { step: "grant", path: "/debug_token", text: "was not allowed" },
+  { step: "read", path: `/${WABA_ID}/phone_numbers`, text: "could not find a number" },
+  { step: "subscribe", path: `/${WABA_ID}/subscribed_apps`, text: "receive your messages" },
+  { step: "register", path: `/${PHONE_NUMBER_ID}/register`, text: "did not accept the phone number" },
+  { step: "namespace", path: `/${WABA_ID}`, text: "did not answer as expected" },
+  { step: "store", text: "went wrong on our side" },
+];
+
+/** Lets Postgres refuse every new channel. */
+const REFUSE_CHANNELS = "alter table channels add constraint refused check (false) not valid";
+const ACCEPT_CHANNELS = "alter table channels drop constraint refused";
+
+const headingOf = async ({ frame }: HostPage) => (await frame.locator("h1").textContent()) ?? "";
+
+/** Asks the server at once, as after a lost connection. */
+const comeBackOnline = ({ page }: HostPage) =>
+  signupFrame(page).evaluate(() => void window.dispatchEvent(new Event("online")));
+
+t.test("a signup that does not succeed", async (t) => {
+  const site = await startSignupSite(t);
+  const { api, sandbox, createSession, readSession, openHost, arm } = site;
+
+  t.test("each failed step is explained, told to the host, and followed by a clean try", async (t) => {
+    const session = await createSession();
+    const signup = await openHost(session);
+    for (const [index, { step, path, text }] of STEP_FAULTS.entries()) {
+      if (path !== undefined) await arm({ kind: "error", code: 100, match: { path } });
+      else await api.db.query(REFUSE_CHANNELS);
+      await grantAccess(await openDialog(signup));
+      await comeBackOnline(signup);
+      const { data } = await signup.waitForMessage("failed", index);
+      t.equal(data.error.step, step);
+      t.match(await signup.frame.locator(".problem").textContent(), text);
+      t.match(await readSession(session.id), { status: "failed", error: data.error });
+    }
+    await api.db.query(ACCEPT_CHANNELS);
+    await checkAccessibility(t, signup.page, "failed");
+    await grantAccess(await openDialog(signup));
+    await signup.waitForMessage("completed");
+    t.match(await readSession(session.id), { status: "completed", error: null });
+    const channels = await api.db.query("select 1 from channels where client_id = $1", [site.tenant.id]);
+    t.equal(channels.length, 1, "the failed tries left no channel");
+  });
+
+  t.test("a customer who closes the window or declines can start again", async (t) => {
+    const session = await createSession({ platforms: ["chatapp", "socialapp"] });
+    const signup = await openHost(session);
+    await (await openDialog(signup)).close();
+    await until("the page notices it", async () =>
+      (await signup.frame.getByRole("status").textContent())?.includes("seems to be closed"),
+    );
+    await signup.frame.locator("[data-action=cancel]").click();
+    await signup.waitForMessage("cancelled");
+    t.match(await signup.frame.locator(".notice").textContent(), "Nothing was connected");
+    t.match(await readSession(session.id), { status: "opened", error: null });
+    await checkAccessibility(t, signup.page, "cancelled");
+
+    const popup = await openDialog(signup);
+    await Promise.all([popup.waitForEvent("close"), popup.locator("[data-action=cancel]").click()]);
+    await signup.waitForMessage("cancelled", 1);
+    t.match(await readSession(session.id), { status: "opened", error: null });
+    t.equal(
+      await signup.frame.locator("[data-platform=socialapp]").count(),
+      1,
+      "both platforms are offered again",
+    );
+  });
+
+  t.test("a customer whose browser blocks the window opens it with a link", async (t) => {
+    const session = await createSession();
+    const signup = await openHost(session);
+    await signup.waitForMessage("loaded");
+    const opened: unknown[] = [];
+    await signup.page.exposeFunction("reportOpening", (eventType: unknown) => void opened.push(eventType));
+    await signupFrame(signup.page).evaluate(() => {
+      const { reportOpening } = window as unknown as { reportOpening(eventType: unknown): void };
+      window.open = () => {
+        reportOpening(window.event?.type);
+        return null; // what a popup blocker makes of it
+      };
+    });
+    await signup.frame.locator("[data-platform]").click();
+    await signup.frame.locator("[data-action=open]").waitFor();
+    t.same(opened, ["click"], "the window opens in the click: later, every browser would block it");
+    t.match(await headingOf(signup), "Your browser blocked the new window");
+    await checkAccessibility(t, signup.page, "blocked");
+    const popup = await openDialog(signup, "[data-action=open]");
+    await popup.locator("[data-action=grant]").click();
+    await signup.waitForMessage("completed");
+    t.match(await readSession(session.id), { status: "completed" });
+    await until(
+      "the window says that it can be closed",
+      async () =>
+        popup.isClosed() || (await popup.locator("h1").textContent()) === "You can close this window",
+    );
+  });
+
+  t.test("a link that ends while the page is open, and one that has ended before", async (t) => {
+    const [expiring, revoked] = [await createSession(), await createSession({ platforms: ["photoapp"] })];
+    const [first, second] = [await openHost(expiring), await openHost(revoked)];
+    for (const signup of [first, second]) await signup.waitForMessage("loaded");
+    await api.db.query("update embed_sessions set expires_at = now() where id = $1", [expiring.id]);
+    await api.db.query("update embed_sessions set status = 'revoked', revoked_at = now() where id = $1", [
+      revoked.id,
+    ]);
+    for (const signup of [first, second]) await comeBackOnline(signup);
+    await until("expired", async () => (await headingOf(first)) === "This link has expired");
+    await until("revoked", async () => (await headingOf(second)) === "This link is no longer valid");
+    await checkAccessibility(t, first.page, "expired");
+    for (const [signup, text] of [
+      [first, "This link has expired"],
+      [second, "This link is no longer valid"],
+    ] as const) {
+      await signup.page.reload();
+      await signup.frame.locator("h1").waitFor();
+      t.equal(await headingOf(signup), text);
+      t.equal(await signup.frame.locator("button").count(), 0);
+    }
+    const unknown = await site.openPage();
+    t.equal((await unknown.goto(`${api.config.PUBLIC_URL}/embed/${"x".repeat(43)}`))?.status(), 404);
+    t.match(await unknown.locator("h1").textContent(), "This link does not work");
+  });
+
+  t.test("a page without a connection says so and continues when it is back", async (t) => {
+    const signup = await openHost(await createSession());
+    await signup.waitForMessage("loaded");
+    await signup.page.context().setOffline(true);
+    for (const _ of [1, 2]) await comeBackOnline(signup);
+    await until("offline", async () =>
+      (await signup.frame.getByRole("status").textContent())?.includes("no connection"),
+    );
+    await signup.frame.locator("[data-platform]").click();
+    await until("the failed start is explained", async () =>
+      (await signup.frame.locator(".notice").textContent())?.includes("could not be opened"),
+    );
+    await signup.page.context().setOffline(false);
+    const popup = await openDialog(signup);
+    await popup.locator("[data-action=grant]").waitFor();
+    t.match(await headingOf(signup), "Continue in the new window");
+  });
+
+  t.test("the window of a forged or used answer says that it is out of date", async (t) => {
+    const page = await site.openPage();
+    await page.goto(`${api.config.PUBLIC_URL}/embed/callback?state=forged&code=forged-code`);
+    await until(
+      "refused",
+      async () => (await page.locator("h1").textContent()) === "This window is out of date",
+    );
+    t.equal(new URL(page.url()).search, "", "the code has left the address");
+    const { body } = await callSandbox(`${sandbox.origin}/_sandbox/requests`);
+    t.notMatch(JSON.stringify(body), "forged-code", "no platform was called");
+  });
+});

@@ -1,0 +1,168 @@
+import type { Page } from "playwright-core";
+import t from "tap";
+import { checkAccessibility } from "../../fixtures/embed/accessibility.ts";
+import {
+  grantAccess,
+  openDialog,
+  openHostPage,
+  signupFrame,
+  startSignupSite,
+} from "../../fixtures/embed/signup-site.ts";
+import { OTHER_WABA_ID, PAGE_ID, PHONE_NUMBER_ID, PIN_NUMBER_ID } from "../../fixtures/sandbox/assets.ts";
+import { until } from "../../fixtures/until.ts";
+
+const [TEA_PAGE_ID, TEA_PHOTO_ID] = ["1300000000000402", "1200000000000502"];
+const PIN = "135790";
+
+/** The text of the element that has the focus in the frame. */
+const focusedText = (page: Page) =>
+  signupFrame(page).evaluate(() => {
+    const { activeElement } = document;
+    return activeElement?.textContent || activeElement?.getAttribute("name") || "";
+  });
+
+t.test("a customer connects channels on an embedded page", async (t) => {
+  const site = await startSignupSite(t);
+  const { api, host, createSession, readSession, openHost } = site;
+
+  t.test("one click in the sandbox's demo connects a phone number and tells the host", async (t) => {
+    const signup = await openHostPage(await site.openPage(), `${site.sandbox.origin}/_sandbox/signup`);
+    const { data: loaded } = await signup.waitForMessage("loaded");
+    const { id } = (await api.db.query<{ id: string }>("select id from embed_sessions"))[0] as { id: string };
+    t.match(loaded, { source: "svc-embed", version: 1, session_id: id, external_ref: "sandbox-demo" });
+    t.match(await readSession(id), { status: "opened", opened_at: String });
+    t.match(await signup.frame.locator(".prefill").textContent(), /We will use this.*Sandbox Coffee Ltda/);
+    const offered = await signup.frame.locator("[data-platform]").all();
+    t.same(await Promise.all(offered.map((button) => button.getAttribute("data-platform"))), [
+      "chatapp",
+      "photoapp",
+      "socialapp",
+    ]);
+    await checkAccessibility(t, signup.page, "start");
+
+    const popup = await openDialog(signup);
+    await popup.locator("[data-action=grant]").waitFor();
+    t.match(await popup.locator("main").textContent(), /Business: Sandbox Coffee Ltda/);
+    t.equal(await popup.evaluate(() => window.opener), null, "the dialog cannot reach the page");
+    t.equal(await focusedText(signup.page), "Continue in the new window");
+    await checkAccessibility(t, signup.page, "waiting");
+    await grantAccess(popup);
+
+    const { origin, data: completed } = await signup.waitForMessage("completed");
+    t.equal(origin, api.config.PUBLIC_URL);
+    const session = await readSession(id);
+    t.match(session, { status: "completed", result: { phone_number_id: PHONE_NUMBER_ID } });
+    t.same(completed.result, session.result);
+    t.match(
+      await signup.page.locator("#outcome").textContent(),
+      `Connected: ${session.result.channel.channel_id}`,
+    );
+    t.equal(await focusedText(signup.page), "Connected");
+    await checkAccessibility(t, signup.page, "completed");
+    const messages = JSON.stringify(await signup.messages());
+    const token = new URL(signupFrame(signup.page).url()).pathname.split("/").at(-1) as string;
+    for (const secret of [token, "EAA", site.api.config.PLATFORM_APP_SECRET]) t.notMatch(messages, secret);
+    const heights = (await signup.messages()).flatMap(({ data }) =>
+      data.type === "resize" ? [data.height] : [],
+    );
+    t.ok(heights.length > 1 && heights.every((height) => height > 100), "the host learns each height");
+
+    const again = await signup.page.goto(signupFrame(signup.page).url());
+    t.equal(again?.status(), 410);
+    t.match(await signup.page.locator("h1").textContent(), "This is already done");
+    t.equal((await signup.page.context().cookies()).length, 0);
+  });
+
+  t.test("a customer connects a page, and a photo account out of several", async (t) => {
+    const connectPage = async () => {
+      const session = await createSession({ platforms: ["socialapp"], external_ref: "shop-7" });
+      const signup = await openHost(session, { locale: "pt-BR" });
+      await grantAccess(await openDialog(signup));
+      t.match((await signup.waitForMessage("completed")).data, { external_ref: "shop-7" });
+      t.match(await signup.frame.locator("h1").textContent(), "Conectado");
+      t.match((await readSession(session.id)).result.channel, { platform: "socialapp", page_id: PAGE_ID });
+    };
+    const connectPhotoAccount = async () => {
+      const session = await createSession({ platforms: ["photoapp", "socialapp"] });
+      const signup = await openHost(session, { locale: "es-MX" });
+      await grantAccess(await openDialog(signup), [PAGE_ID, TEA_PAGE_ID]);
+      await signup.frame.locator(`[data-asset="${TEA_PHOTO_ID}"]`).check();
+      t.match(await signup.frame.locator("h1").textContent(), "¿Qué cuenta de fotos quieres conectar?");
+      await signup.frame.locator("[data-action=confirm]").click();
+      await signup.waitForMessage("completed");
+      const { channel } = (await readSession(session.id)).result;
+      t.match(channel, { platform: "photoapp", photoapp_user_id: TEA_PHOTO_ID, page_id: TEA_PAGE_ID });
+    };
+    await Promise.all([connectPage(), connectPhotoAccount()]);
+  });
+
+  t.test("a customer with a keyboard only chooses one of several numbers and enters its PIN", async (t) => {
+    const session = await createSession();
+    const signup = await openHost(session);
+    const { page, frame } = signup;
+    await signup.waitForMessage("loaded");
+    await page.keyboard.press("Tab");
+    const [popup] = await Promise.all([page.waitForEvent("popup"), page.keyboard.press("Enter")]);
+    await grantAccess(popup, [OTHER_WABA_ID]);
+    await frame.locator("[data-asset]").first().waitFor();
+    t.equal(await focusedText(page), "Which phone number do you want to connect?");
+    await checkAccessibility(t, page, "choosing");
+    await page.bringToFront();
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("ArrowDown");
+    t.ok(await frame.locator(`[data-asset="${PIN_NUMBER_ID}"]`).isChecked());
+    await page.keyboard.press("Enter");
+
+    await frame.locator("[name=pin]").waitFor();
+    t.equal(await focusedText(page), "pin");
+    t.equal(await frame.locator("[name=pin]").getAttribute("inputmode"), "numeric");
+    await page.keyboard.type("12345");
+    await page.keyboard.press("Enter");
+    t.match(await frame.getByRole("alert").textContent(), "exactly 6 digits");
+    await page.keyboard.type("6");
+    await page.keyboard.press("Enter");
+    await until("the first try is used up", async () =>
+      (await frame.getByRole("alert").textContent())?.includes("2 tries left"),
+    );
+    t.equal(await focusedText(page), "pin", "the field is empty and has the focus");
+    await checkAccessibility(t, page, "pin");
+    await page.keyboard.type(PIN);
+    await page.keyboard.press("Enter");
+    await signup.waitForMessage("completed");
+    t.match((await readSession(session.id)).result, { phone_number_id: PIN_NUMBER_ID });
+  });
+
+  t.test("a dialog that isolates itself looks closed, but its try continues", async (t) => {
+    const session = await createSession();
+    const signup = await openHost(session);
+    await signup.page.context().route(/\/dialog\/signup\?/, async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({
+        response,
+        headers: { ...response.headers(), "cross-origin-opener-policy": "same-origin" },
+      });
+    });
+    const popup = await openDialog(signup);
+    await popup.locator("[data-action=grant]").waitFor();
+    await until("the window looks closed", async () =>
+      (await signup.frame.getByRole("status").textContent())?.includes("seems to be closed"),
+    );
+    await popup.locator("[data-action=grant]").click();
+    await signup.waitForMessage("completed");
+    t.match(await readSession(session.id), { status: "completed" });
+    t.equal((await signup.messages()).filter(({ data }) => data.type === "cancelled").length, 0);
+  });
+
+  t.test("a host on another origin cannot show the page and learns nothing", async (t) => {
+    const session = await createSession();
+    const context = await (await site.openPage()).context().browser()?.newContext(); // without the checks of openPage
+    const page = (await context?.newPage()) as Page;
+    const refused = page.waitForEvent("console", (line) => line.text().includes("frame-ancestors"));
+    const signup = await openHostPage(page, host.otherOrigin + host.add(session));
+    await refused;
+    t.equal(await signup.frame.locator("[data-platform]").count(), 0);
+    t.same(await signup.messages(), []);
+    t.match(await readSession(session.id), { status: "pending" });
+    await context?.close();
+  });
+});
