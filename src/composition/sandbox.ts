@@ -29,5 +29,11 @@ export async function runSandbox(env: Environment): Promise<number> {
   const settings = tryReadSettings("sandbox", () => readSandboxSettings(env));
   if (!settings) return 1;
   const log = createLog({ ...settings, process: "sandbox" });
-  return runWorkers({ workers: [createSandbox({ settings, port: settings.SANDBOX_PORT, log })], log });
+  const sandbox = createSandbox({
+    settings,
+    port: settings.SANDBOX_PORT,
+    log,
+    demoApiKey: env.DEMO_API_KEY,
+  });
+  return runWorkers({ workers: [sandbox], log });
 }

@@ -19,6 +19,8 @@ interface ClusterOptions {
   folder: string;
   runtime: Runtime;
   settings: Record<string, string>;
+  /** The API key with which the sandbox acts as the demo client's backend; no other process gets it. */
+  demoApiKey: string;
 }
 
 export interface Cluster {
@@ -40,7 +42,7 @@ export async function stopLeftoverCluster(folder: string): Promise<void> {
  * Runs the processes with prefixed, coloured log lines. The cluster is running until `stop` is called or one process
  * exits, then stopping until all have exited; both send SIGTERM to all, and SIGKILL after SHUTDOWN_TIMEOUT_MS.
  */
-export function startCluster({ root, folder, runtime, settings }: ClusterOptions): Cluster {
+export function startCluster({ root, folder, runtime, settings, demoApiKey }: ClusterOptions): Cluster {
   const pidFile = pidFileIn(folder);
   const logger = new Logger({ prefixFormat: "{name} |" });
   const commands = Object.entries(PROCESSES).map(([name, prefixColor]) => ({
@@ -48,7 +50,7 @@ export function startCluster({ root, folder, runtime, settings }: ClusterOptions
     prefixColor,
     // exec replaces the shell, so that signals reach the process.
     command: `exec ${[...processCommand(root, name, runtime), startedFromArgument(folder)].map(shellQuote).join(" ")}`,
-    env: settings,
+    env: name === "sandbox" ? { ...settings, DEMO_API_KEY: demoApiKey } : settings,
   }));
   const cluster = createConcurrently(commands, {
     logger,

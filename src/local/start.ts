@@ -74,7 +74,7 @@ async function runServersAndCluster(context: StartContext): Promise<number> {
     writeEnvFile(envFile, { ...generated, ...demo });
     if (stop.aborted) return 0;
     say("Starting the processes ...");
-    const cluster = startCluster({ ...context, settings });
+    const cluster = startCluster({ ...context, settings, demoApiKey: demo.DEMO_API_KEY });
     stop.addEventListener("abort", cluster.stop);
     if (stop.aborted) cluster.stop();
     const sandbox = sandboxUrl(generated.SANDBOX_PORT as string);

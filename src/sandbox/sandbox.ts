@@ -32,6 +32,8 @@ interface SandboxOptions {
   /** 0 selects any free port. */
   port: number;
   log: Log;
+  /** Creates the sessions of the signup demo. */
+  demoApiKey?: string | undefined;
   /** Factor on the sandbox's delays: 1 is real time, less speeds up tests that wait for a review. */
   pace?: number;
   /** Current time in milliseconds; decides when codes and tokens expire. */
@@ -44,7 +46,8 @@ export interface Sandbox extends Worker {
 }
 
 /** The simulated platforms as one server on loopback. Their state is kept in memory. */
-export function createSandbox({ settings, port, log, pace = 1, now = Date.now }: SandboxOptions): Sandbox {
+export function createSandbox(options: SandboxOptions): Sandbox {
+  const { settings, port, log, demoApiKey, pace = 1, now = Date.now } = options;
   const timers = createTimers(pace);
   const closing = new AbortController();
   setMaxListeners(0, closing.signal); // one listener per delayed call, which is no leak
@@ -59,7 +62,7 @@ export function createSandbox({ settings, port, log, pace = 1, now = Date.now }:
     schedule: timers.schedule,
   };
   const graph = createGraph(allKinds(context), context);
-  const controlParts = { faults, requests: createRecords(), inbox: createRecords() };
+  const controlParts = { faults, requests: createRecords(), inbox: createRecords(), demoApiKey };
   const pause = (milliseconds: number) => sleepUnlessClosed(closing.signal, milliseconds);
   const handleRequest = createRequestHandler({
     ...controlParts,

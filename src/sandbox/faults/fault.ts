@@ -51,6 +51,13 @@ const matchSchema = object({
       "x-message": `match.path_prefix must begin with a slash; under /_sandbox only ${INBOX_PATH} can have faults`,
     }),
   ),
+  /** A whole path: the prefix of a node also matches the node's edges. */
+  path: Type.Optional(
+    Type.String({
+      pattern: "^/(?!_sandbox)",
+      "x-message": "match.path must begin with a slash and not be under /_sandbox",
+    }),
+  ),
 });
 
 const targetsInbox = {

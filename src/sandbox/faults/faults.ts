@@ -49,15 +49,19 @@ const isCallFault = (fault: Fault): fault is ArmedCallFault =>
 
 const VERSION_PREFIX = /^\/v\d+\.\d+\//;
 
+const withoutVersion = (path: string) => path.replace(VERSION_PREFIX, "/");
+
 /**
- * A fault without a path prefix matches every call of the graph. Dialogs, downloads and the inbox fail only
- * when the prefix names them.
+ * A fault without a path matches every call of the graph. Dialogs, downloads and the inbox fail only
+ * when the path names them.
  */
 function isMatch({ match, kind }: ArmedCallFault, { method, path, hasRevocableToken }: Target): boolean {
   if (kind === "dead_token" && !hasRevocableToken) return false;
-  if (match?.method !== undefined && match.method !== method) return false;
-  const prefix = match?.path_prefix;
-  if (prefix === undefined) return VERSION_PREFIX.test(path);
+  const { method: wantedMethod, path: wantedPath, path_prefix: prefix } = match ?? {};
+  if (wantedMethod !== undefined && wantedMethod !== method) return false;
+  const paths = [path, withoutVersion(path)];
+  if (wantedPath !== undefined && !paths.includes(wantedPath)) return false;
+  if (prefix === undefined) return wantedPath !== undefined || VERSION_PREFIX.test(path);
   if (path.startsWith(INBOX_PATH)) return prefix.startsWith(INBOX_PATH) && path.startsWith(prefix);
-  return path.startsWith(prefix) || path.replace(VERSION_PREFIX, "/").startsWith(prefix);
+  return paths.some((candidate) => candidate.startsWith(prefix));
 }

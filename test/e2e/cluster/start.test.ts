@@ -117,6 +117,12 @@ async function checkHeraldInShell(t: Test, folder: string): Promise<void> {
   t.equal(herald("key", "revoke", "--id", `key_${"0".repeat(26)}`).status, 1);
 }
 
+async function checkSignupDemo(t: Test, sandboxPort: string): Promise<void> {
+  const demo = `http://localhost:${sandboxPort}/_sandbox/signup/session`;
+  const session = (await (await fetch(demo, { method: "POST" })).json()) as { url: string };
+  t.equal((await fetch(session.url)).status, 200, "the signup demo has a session");
+}
+
 /** Checks that the env file's settings lead to the sandbox. */
 async function checkPlatforms(t: Test, folder: string): Promise<void> {
   const { AD_PLATFORM_URL, PLATFORM_APP_ID, PLATFORM_APP_SECRET } = readEnvFile(join(folder, "env"));
@@ -157,6 +163,7 @@ t.test("npm start", async (t) => {
       `address    http://localhost:${PORT}`,
       `docs       http://localhost:${PORT}/api/docs`,
       `sandbox    http://localhost:${SANDBOX_PORT}/_sandbox`,
+      `signup     http://localhost:${SANDBOX_PORT}/_sandbox/signup`,
     ])
       t.match(starter.stdout(), shown);
     await runPrintedCommands(t, starter.stdout());
@@ -172,6 +179,7 @@ t.test("npm start", async (t) => {
     });
     t.match(starter.stdout(), demoSettings.DEMO_API_KEY as string);
     await checkHeraldInShell(t, folder);
+    await checkSignupDemo(t, SANDBOX_PORT);
     await checkPlatforms(t, folder);
     clientId = (await createClient(openDatabase(t, folder), "kept")).id;
 

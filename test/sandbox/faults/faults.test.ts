@@ -38,6 +38,19 @@ t.test("an error fault applies as many times as requested", async (t) => {
   t.match(await readApp(sandbox), { status: 200, body: { id: APP } });
 });
 
+t.test("a fault for a whole path spares the edges of the node", async (t) => {
+  const sandbox = await startSandbox(t);
+  for (const path of [`/${APP}`, `/v26.0/${APP}`]) {
+    await arm(sandbox, { kind: "error", code: 100, match: { path } });
+    const edge = await callSandbox(`${sandbox.base}/${APP}/subscriptions`, { token: APP_TOKEN });
+    t.not(edge.body.error?.code, 100);
+    t.match(await readApp(sandbox), { status: 400, body: { error: { code: 100 } } });
+    t.equal((await readApp(sandbox)).status, 200);
+  }
+  t.equal((await arm(sandbox, { kind: "error", match: { path: "/_sandbox/inbox" } })).status, 400);
+  t.equal((await arm(sandbox, { kind: "error", match: { path: "me" } })).status, 400);
+});
+
 t.test("every code has its HTTP status", async (t) => {
   const sandbox = await startSandbox(t);
   const statuses: Record<number, number> = {
