@@ -163,6 +163,16 @@ t.test("a customer connects channels on an embedded page", async (t) => {
     t.equal(await signup.frame.locator("[data-platform]").count(), 0);
     t.same(await signup.messages(), []);
     t.match(await readSession(session.id), { status: "pending" });
+
+    // A browser that ignores the policy shows the page; its messages still go to the allowed origins only.
+    await page.route("**/embed/*", async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, headers: { ...response.headers(), "content-security-policy": "" } });
+    });
+    const shown = await openHostPage(page, host.otherOrigin + host.add(session));
+    await shown.frame.locator("[data-platform]").waitFor();
+    await until("the page is opened", async () => (await readSession(session.id)).status === "opened");
+    t.same(await shown.messages(), []);
     await context?.close();
   });
 });
