@@ -150,7 +150,6 @@ const MAX_CLOCK_SKEW_MS = 5 * MINUTE;
 
 /** Only channels granted by this time are disconnected. */
 function disconnectTimeOf({ occurredAt }: Reading): Date {
-  const now = Date.now();
-  const reportedAt = occurredAt?.getTime() ?? now;
+  const [now, reportedAt] = [Date.now(), occurredAt.getTime()];
   return new Date(reportedAt < now - MAX_UPDATE_AGE_MS ? now : reportedAt + MAX_CLOCK_SKEW_MS);
 }

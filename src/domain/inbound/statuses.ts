@@ -31,7 +31,7 @@ const isPlatformMessageId = (id: string) => /^[\x21-\x7e]{1,512}$/.test(id);
 export interface StatusUpdate extends Omit<MessageStatus, "platformMessageId"> {
   clientId: string;
   platformMessageId: string | null;
-  at: Date | undefined;
+  at: Date;
 }
 
 /** Groups the statuses of one message. */
@@ -48,39 +48,77 @@ export async function applyStatusUpdates(
 ): Promise<(TouchedMessage | undefined)[]> {
   const updateByMessage = new Map<string, MessageStatusUpdate>();
   for (const update of updates)
-    updateByMessage.set(keyOf(update), mergeUpdate(updateByMessage.get(keyOf(update)), update));
+    updateByMessage.set(
+      keyOf(update),
+      mergeUpdates(updateByMessage.get(keyOf(update)), toMessageUpdate(update)),
+    );
   const touched = await applyMerged(db, [...updateByMessage.values()]);
   return updates.map((update) => touched.get(updateByMessage.get(keyOf(update)) as MessageStatusUpdate));
 }
 
-function mergeUpdate(before: MessageStatusUpdate | undefined, update: StatusUpdate): MessageStatusUpdate {
-  const { clientId, platformMessageId, callback, word, error } = update;
+function toMessageUpdate(update: StatusUpdate): MessageStatusUpdate {
+  const { clientId, platformMessageId, callback, word, error, at } = update;
   const id = callback !== undefined && isPrefixedId(callback, "msg") ? callback : null;
-  const merged = before ?? { client_id: clientId, id, platform_message_id: platformMessageId };
-  merged.id ??= id;
-  if (!isKnownWord(word)) return merged;
-  const [step, at] = [STATUS_BY_WORD[word], (update.at ?? new Date()).toISOString()];
-  const earliest = merged[step];
-  merged[step] = earliest !== undefined && earliest < at ? earliest : at;
-  if (step === "failed") merged.error ??= error ? JSON.stringify(error) : null;
+  const message = { client_id: clientId, id, platform_message_id: platformMessageId };
+  if (!isKnownWord(word)) return message;
+  const step = STATUS_BY_WORD[word];
+  const reason = step === "failed" ? { error: error ? JSON.stringify(error) : null } : {};
+  return { ...message, [step]: at.toISOString(), ...reason };
+}
+
+const STEPS = ["sent", "delivered", "read", "failed"] as const;
+
+/** Keeps the earliest time of each step and the first error. */
+function mergeUpdates(
+  before: MessageStatusUpdate | undefined,
+  update: MessageStatusUpdate,
+): MessageStatusUpdate {
+  if (!before) return update;
+  const merged = { ...before, id: before.id ?? update.id, error: before.error ?? update.error ?? null };
+  for (const step of STEPS) {
+    const [earliest] = [before[step], update[step]].filter((at) => at !== undefined).sort();
+    if (earliest !== undefined) merged[step] = earliest;
+  }
   return merged;
 }
 
+type TouchedMessages = Map<MessageStatusUpdate, TouchedMessage>;
+
 /**
- * Applies updates by our own id, which the chat platform returns, and the rest by the platform's id, which
- * may be in any partition.
+ * Applies updates by our own id, which the chat platform returns, the rest by the platform's id, which may be
+ * in any partition, and what is left by our own id although the platform's id differs.
  */
-async function applyMerged(
-  db: Queryable,
-  updates: readonly MessageStatusUpdate[],
-): Promise<Map<MessageStatusUpdate, TouchedMessage>> {
+async function applyMerged(db: Queryable, updates: readonly MessageStatusUpdate[]): Promise<TouchedMessages> {
   const appliedById = await updateMessageStatuses(
     db,
     updates.filter(({ id }) => id !== null),
   );
   const rest = updates.filter((update) => !appliedById.has(update));
-  const found = await resolveMessageIds(db, rest);
-  return new Map([...appliedById, ...(await updateMessageStatuses(db, found))]);
+  const resolved = await resolveMessageIds(db, rest);
+  const applied = await updateMessageStatuses(db, [...resolved.values()]);
+  const left = rest.filter((update) => update.id !== null && !resolved.has(update));
+  const byPlatformId = [...resolved].flatMap(([update, found]) => touchedEntry(update, applied.get(found)));
+  return new Map([...appliedById, ...byPlatformId, ...(await applyWithOtherIds(db, left))]);
+}
+
+const touchedEntry = (
+  update: MessageStatusUpdate,
+  message: TouchedMessage | undefined,
+): [MessageStatusUpdate, TouchedMessage][] => (message ? [[update, message]] : []);
+
+/** Merges first: several updates may name the same message with different platform ids. */
+async function applyWithOtherIds(
+  db: Queryable,
+  updates: readonly MessageStatusUpdate[],
+): Promise<TouchedMessages> {
+  const messageKey = ({ client_id, id }: MessageStatusUpdate) => `${client_id} ${id}`;
+  const merged = new Map<string, MessageStatusUpdate>();
+  for (const update of updates)
+    merged.set(messageKey(update), mergeUpdates(merged.get(messageKey(update)), update));
+  const touched = await updateMessageStatuses(db, [...merged.values()], { anyPlatformId: true });
+  const messageOf = (update: MessageStatusUpdate) =>
+    touched.get(merged.get(messageKey(update)) as MessageStatusUpdate);
+  return new Map(updates.flatMap((update) => touchedEntry(update, messageOf(update))));
 }
 
 /** Moves the messages that the statuses are about and adds their ids to the drafts. Idempotent. */

@@ -47,12 +47,11 @@ const isTemplateDraft = ({ type, reading }: InboundDraft) =>
 
 function toNotice(draft: InboundDraft): Notice {
   const { occurredAt, data } = draft.reading;
-  const now = Date.now();
   return {
     draft,
     data: JSON.parse(data.text),
     // A time in the future would make all updates until then look outdated.
-    at: new Date(Math.min(occurredAt?.getTime() ?? now, now)),
+    at: new Date(Math.min(occurredAt.getTime(), Date.now())),
   };
 }
 

@@ -8,6 +8,10 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
 
 export const asObject = (value: unknown): Record<string, unknown> => (isObject(value) ? value : {});
 
+/** Undefined for an object without fields and for any other value. */
+export const nonEmptyObject = (value: unknown): Record<string, unknown> | undefined =>
+  isObject(value) && Object.keys(value).length > 0 ? value : undefined;
+
 /** Parses a JSON object; returns an empty object for anything else. */
 export function parseObject(text: string): Record<string, unknown> {
   try {
@@ -55,3 +59,7 @@ export const lookUp = <T>(table: Readonly<Record<string, T>>, name: string): T |
 /** Removes undefined and null fields. */
 export const omitNullish = (fields: Fields): Record<string, unknown> =>
   Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined && value !== null));
+
+/** Removes the named fields. */
+export const omitFields = (fields: Fields, names: readonly string[]): Record<string, unknown> =>
+  Object.fromEntries(Object.entries(fields).filter(([name]) => !names.includes(name)));

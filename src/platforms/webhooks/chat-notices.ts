@@ -1,6 +1,6 @@
 import { toTemplateStatus } from "../chat/template-status.ts";
-import { asObject, omitNullish, textOf } from "../client/json-values.ts";
-import type { Asset, Reader, UpdateContent } from "./reading.ts";
+import { asObject, nonEmptyObject, omitFields, omitNullish, textOf } from "../client/json-values.ts";
+import type { Asset, Reader, Update, UpdateContent } from "./reading.ts";
 
 type Fields = Record<string, unknown>;
 
@@ -20,21 +20,22 @@ export const NOTICES: Readonly<Record<string, Reader>> = {
     after: textOf(value.new_category),
   })),
   account_update: readAccountUpdate,
-  account_review_update: changeReader(({ decision }) => decision),
-  account_alerts: changeReader(({ alert_info }) => asObject(alert_info).alert_type),
-  business_capability_update: changeReader(({ max_daily_conversations_per_business: limit }) => limit),
-  phone_number_name_update: changeReader(({ decision }) => decision),
-  phone_number_quality_update: changeReader(({ event }) => event),
-  business_username_updates: changeReader(({ status }) => status),
-  security: changeReader(({ event }) => event),
-  message_template_components_update: changeReader(() => undefined),
-  flows: changeReader(({ event }) => event),
-  user_preferences: changeReader(({ value }) => value),
-  user_id_update: changeReader(() => undefined),
-  smb_app_state_sync: changeReader(() => undefined),
-  smb_message_echoes: changeReader(() => undefined),
-  history: changeReader(() => undefined),
-  calls: changeReader(() => undefined),
+  account_review_update: changeReader("decision"),
+  account_alerts: readAccountAlert,
+  business_capability_update: changeReader("max_daily_conversations_per_business"),
+  phone_number_name_update: changeReader("decision"),
+  phone_number_quality_update: changeReader("event"),
+  business_username_updates: changeReader("status"),
+  business_username_update: changeReader("status"),
+  security: changeReader("event"),
+  message_template_components_update: changeReader(),
+  flows: changeReader("event"),
+  user_preferences: changeReader("value"),
+  user_id_update: changeReader(),
+  smb_app_state_sync: changeReader(),
+  smb_message_echoes: changeReader(),
+  history: changeReader(),
+  calls: changeReader(),
 };
 
 /** Fields with personal data: not delivered to every client that has a number of the business. */
@@ -66,12 +67,34 @@ function templateReader(
   };
 }
 
-/** Reads a change whose main value becomes `after`; the raw part has the full content. */
-function changeReader(after: (value: Fields) => unknown): Reader {
-  return (rawValue, { field, asset }) => {
+/** Reads a change; the value of the field `afterField` becomes `after`. */
+function changeReader(afterField = ""): Reader {
+  return (rawValue, update) => {
     const value = asObject(rawValue);
-    const data = { change: field, ...omitNullish({ after: textOf(after(value)) }) };
-    return { type: "channel.updated", data, asset: withDisplayNumber(asset, value) };
+    return toChange(update, value, { after: textOf(value[afterField]), afterField });
+  };
+}
+
+interface ChangeParts {
+  after: string | undefined;
+  /** Left out of the details because `after` has its value. */
+  afterField?: string;
+}
+
+/** Fields of the envelope: the event has the channel and the time. */
+const ENVELOPE_FIELDS = ["messaging_product", "metadata", "timestamp"];
+
+function toChange(
+  { field, asset }: Update,
+  value: Fields,
+  { after, afterField = "" }: ChangeParts,
+): UpdateContent {
+  const presented = after === undefined ? ENVELOPE_FIELDS : [...ENVELOPE_FIELDS, afterField];
+  const details = nonEmptyObject(omitFields(value, presented));
+  return {
+    type: "channel.updated",
+    data: { change: field, ...omitNullish({ after, details }) },
+    asset: withDisplayNumber(asset, value),
   };
 }
 
@@ -81,17 +104,26 @@ function withDisplayNumber(asset: Asset, { display_phone_number }: Fields): Asse
   return displayNumber === undefined ? asset : { ...asset, displayNumber, requiresSingleOwner: true };
 }
 
-/** Events after which Herald has no access to the business. */
-const DISCONNECT_EVENTS = ["PARTNER_REMOVED", "PARTNER_APP_UNINSTALLED", "ACCOUNT_DELETED"];
+function readAccountAlert(rawValue: unknown, update: Update): UpdateContent {
+  const value = asObject(rawValue);
+  return toChange(update, value, { after: textOf(asObject(value.alert_info).alert_type) });
+}
 
-function readAccountUpdate(rawValue: unknown, { field, asset }: Parameters<Reader>[1]): UpdateContent {
+/** Events after which Herald has no access to the business. */
+const DISCONNECT_EVENTS = [
+  "PARTNER_REMOVED",
+  "PARTNER_APP_UNINSTALLED",
+  "ACCOUNT_DELETED",
+  "ACCOUNT_OFFBOARDED",
+];
+
+function readAccountUpdate(rawValue: unknown, update: Update): UpdateContent {
   const value = asObject(rawValue);
   const event = textOf(value.event);
   return {
-    type: "channel.updated",
-    data: { change: field, ...omitNullish({ after: event }) },
+    ...toChange(update, value, { after: event, afterField: "event" }),
     // A webhook about a partner may name a different business in its envelope.
-    asset: { ...asset, id: textOf(asObject(value.waba_info).waba_id) ?? asset.id },
+    asset: { ...update.asset, id: textOf(asObject(value.waba_info).waba_id) ?? update.asset.id },
     endsConnection: event !== undefined && DISCONNECT_EVENTS.includes(event),
   };
 }

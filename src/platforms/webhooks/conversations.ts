@@ -1,12 +1,29 @@
-import { asList, asObject, omitNullish, textOf } from "../client/json-values.ts";
+import { asList, asObject, nonEmptyObject, omitNullish, textOf } from "../client/json-values.ts";
 import { type Reader, toRawContent, type Update, type UpdateContent } from "./reading.ts";
 import { toStatusData, type Watermark } from "./statuses.ts";
-import { parseTimestamp, toTimestamp } from "./timestamps.ts";
+import { parseTimestamp } from "./timestamps.ts";
 
 type Fields = Record<string, unknown>;
 
 /** Fields that every conversation event has. */
 const ENVELOPE_FIELDS = ["sender", "recipient", "timestamp"];
+
+/** Fields of `changes` whose value is a conversation event. */
+export const CONVERSATION_FIELDS = [
+  "messages",
+  "messaging_postbacks",
+  "messaging_seen",
+  "messaging_referral",
+  "messaging_referrals",
+  "messaging_optins",
+  "messaging_handover",
+  "messaging_handovers",
+  "message_deliveries",
+  "message_reads",
+  "message_echoes",
+  "message_reactions",
+  "message_edit",
+];
 
 /** Reads a conversation event of a page or photo account; its kind is the name of its content field. */
 export const readConversation: Reader = (value, update) => {
@@ -74,38 +91,42 @@ function toReceivedMessage(
   update: Update,
   { type, content, id, dedupKey }: ReceivedMessage,
 ): UpdateContent {
-  const at = parseTimestamp(event.timestamp) ?? update.time;
+  const fields = asObject(content);
   const data = {
     ...omitNullish({ platform_message_id: id }),
-    from: omitNullish({ id: senderIdOf(event) }),
+    from: omitNullish({ id: idOf(event.sender) }),
+    ...omitNullish({ to: fields.is_echo === true ? idOf(event.recipient) : undefined }),
     type,
     content: content ?? null,
-    ...omitNullish({ context: replyContextOf(content), at: toTimestamp(at) }),
+    ...omitNullish({
+      context: replyContextOf(fields),
+      referral: nonEmptyObject(fields.referral) ?? nonEmptyObject(event.referral),
+    }),
   };
+  const at = parseTimestamp(event.timestamp) ?? update.time;
   return { type: "message.received", data, at, dedupKey: dedupKey ?? update.source.text };
 }
 
 /** A reply refers to a message or a story. */
-function replyContextOf(content: unknown): Fields | undefined {
-  const { mid, story } = asObject(asObject(content).reply_to);
-  const context = omitNullish({ message_id: textOf(mid), story });
-  return Object.keys(context).length === 0 ? undefined : context;
+function replyContextOf(content: Fields): Fields | undefined {
+  const { mid, story } = asObject(content.reply_to);
+  return nonEmptyObject(omitNullish({ message_id: textOf(mid), story }));
 }
 
-const senderIdOf = ({ sender }: Fields) => textOf(asObject(sender).id);
+const idOf = (party: unknown) => textOf(asObject(party).id);
 
 function readReceipt(event: Fields, update: Update, id: string): UpdateContent {
   const at = parseTimestamp(event.timestamp) ?? update.time;
   const status = { platformMessageId: id, word: "read" };
-  const data = toStatusData({ ...status, at, recipient: senderIdOf(event) });
+  const data = toStatusData({ ...status, recipient: idOf(event.sender) });
   return { type: "message.status", data, at, dedupKey: `status ${id} read`, status };
 }
 
 /** The webhook names no messages; only Herald's own sends can be matched to the watermark. */
 function readWatermark(event: Fields, word: Watermark["word"], time: unknown): UpdateContent | "nothing" {
-  const [until, person] = [parseTimestamp(time), senderIdOf(event)];
+  const [until, person] = [parseTimestamp(time), idOf(event.sender)];
   if (until === undefined || person === undefined) return "nothing";
   const at = parseTimestamp(event.timestamp) ?? until;
-  const data = toStatusData({ platformMessageId: null, word, at, recipient: person });
+  const data = toStatusData({ platformMessageId: null, word, recipient: person });
   return { type: "message.status", data, at, watermark: { word, person, until } };
 }

@@ -1,6 +1,6 @@
-import { asObject, lookUp, omitNullish, textOf } from "../client/json-values.ts";
+import { asObject, lookUp, nonEmptyObject, omitNullish, textOf } from "../client/json-values.ts";
 import type { Reader, Update, UpdateContent } from "./reading.ts";
-import { parseTimestamp, toTimestamp } from "./timestamps.ts";
+import { findTimestamp, parseTimestamp, toTimestamp } from "./timestamps.ts";
 
 type Fields = Record<string, unknown>;
 
@@ -20,7 +20,8 @@ export const PUBLICATIONS: Readonly<Record<string, Reader>> = {
   feed: readFeed,
   comments: readPhotoComment,
   live_comments: readPhotoComment,
-  mentions: readMention,
+  mentions: readPhotoMention,
+  mention: readPageMention,
   leadgen: readLead,
 };
 
@@ -56,7 +57,7 @@ function readPhotoComment(rawValue: unknown, update: Update): ReturnType<Reader>
   const found = toPublicationContent("comment.created", {
     id,
     verb: "add",
-    at: update.time,
+    at: findTimestamp(value) ?? update.time,
     value,
     parent,
     post,
@@ -64,12 +65,24 @@ function readPhotoComment(rawValue: unknown, update: Update): ReturnType<Reader>
   return withDedupKey(found, id, "add");
 }
 
-function readMention(rawValue: unknown, { time: at }: Update): ReturnType<Reader> {
+function readPhotoMention(rawValue: unknown): ReturnType<Reader> {
   const value = asObject(rawValue);
   const [comment, post] = [textOf(value.comment_id), textOf(value.media_id)];
   const id = comment ?? post;
   if (id === undefined) return "unknown";
-  return toPublicationContent("mention.created", { id, verb: "add", at, value, parent: undefined, post });
+  return toPublicationContent("mention.created", { id, verb: "add", value, post });
+}
+
+/** The page is mentioned in a post or in a comment on it. */
+function readPageMention(rawValue: unknown): ReturnType<Reader> {
+  const value = asObject(rawValue);
+  const [comment, post] = [textOf(value.comment_id), textOf(value.post_id)];
+  const id = comment ?? post;
+  if (id === undefined) return "unknown";
+  const sender = omitNullish({ id: textOf(value.sender_id), name: textOf(value.sender_name) });
+  const from = value.from ?? nonEmptyObject(sender);
+  const verb = textOf(value.verb) ?? "add";
+  return toPublicationContent("mention.created", { id, verb, value: { ...value, from }, post });
 }
 
 /** True for the asset's own comments, which the platform also sends. */
@@ -78,9 +91,9 @@ const isByOwnAsset = ({ from }: Fields, { asset }: Update) => textOf(asObject(fr
 interface Publication {
   id: string;
   verb: string;
-  at: Date | undefined;
+  at?: Date | undefined;
   value: Fields;
-  parent: string | undefined;
+  parent?: string | undefined;
   post: string | undefined;
 }
 
@@ -89,7 +102,7 @@ function toPublicationContent(
   { id, verb, at, value, parent, post }: Publication,
 ): UpdateContent {
   const text = textOf(value.message) ?? textOf(value.text);
-  const rest = { parent_id: parent, post_id: post, from: value.from, text, verb, at: toTimestamp(at) };
+  const rest = { parent_id: parent, post_id: post, from: value.from, text, verb };
   return { type, data: { id, ...omitNullish(rest) }, at };
 }
 
@@ -99,6 +112,9 @@ const withDedupKey = (found: UpdateContent, id: string, verb: string): UpdateCon
   dedupKey: ["comment", id, verb, found.at?.getTime()].join(" "),
 });
 
+/** The platform sends the id 0 for a lead without an ad. */
+const isAdId = (id: string | undefined) => id !== undefined && id !== "0";
+
 /** The webhook has only ids; the form data must be fetched. */
 function readLead(rawValue: unknown): UpdateContent | "unknown" {
   const value = asObject(rawValue);
@@ -107,7 +123,7 @@ function readLead(rawValue: unknown): UpdateContent | "unknown" {
   const at = parseTimestamp(value.created_time);
   const rest = {
     form_id: textOf(value.form_id),
-    ad_id: textOf(value.ad_id ?? value.adgroup_id),
+    ad_id: [value.ad_id, value.adgroup_id].map(textOf).find(isAdId),
     page_id: textOf(value.page_id),
     created_at: toTimestamp(at),
   };

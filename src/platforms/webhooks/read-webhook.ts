@@ -3,11 +3,14 @@ import type { JsonSource } from "../../runtime/json/json-source.ts";
 import type { Platform } from "../../schema/enumerations.ts";
 import { asObject, lookUp, textOf } from "../client/json-values.ts";
 import { AD_NOTICES } from "./ad-account.ts";
-import { messageReader, readStatus } from "./chat-messages.ts";
+import { messageReader } from "./chat-messages.ts";
 import { NOTICES, PERSONAL_FIELDS } from "./chat-notices.ts";
-import { readConversation } from "./conversations.ts";
+import { readStatus } from "./chat-statuses.ts";
+import { CONVERSATION_FIELDS, readConversation } from "./conversations.ts";
+import { LISTED_NOTICES } from "./listed-notices.ts";
+import { readContacts } from "./people.ts";
 import { PUBLICATIONS } from "./publications.ts";
-import { type Asset, type Reader, type Reading, readUpdate, toRawReading, type Update } from "./reading.ts";
+import { type Asset, type Reader, type Reading, readUpdate, type Update } from "./reading.ts";
 import { parseTimestamp } from "./timestamps.ts";
 
 export interface WebhookContent {
@@ -21,6 +24,7 @@ type MaybeReading = Reading | undefined;
 interface Entry {
   id: string;
   time: Date | undefined;
+  receivedAt: Date;
   source: JsonSource;
 }
 
@@ -34,20 +38,23 @@ const ENTRY_READERS: Readonly<Record<string, EntryReader>> = {
   ad_account: readAdAccountEntry,
 };
 
-export function readWebhook(webhook: JsonSource): WebhookContent {
+export function readWebhook(webhook: JsonSource, receivedAt = new Date()): WebhookContent {
   const object = textOf(parseSource(webhook.field("object"))) ?? "";
   const readEntry = lookUp(ENTRY_READERS, object);
   const entries = webhook.field("entry")?.items() ?? [];
   return readEntry
-    ? { object, updates: readEntries(entries, readEntry) }
+    ? { object, updates: readEntries(entries, (entry) => readEntry(toEntry(entry, receivedAt))) }
     : { object: "unknown", updates: entries.map(() => undefined) };
 }
 
 /** An entry without updates is a step of its own: half a million of them in one step would block the event loop. */
-function* readEntries(entries: readonly JsonSource[], readEntry: EntryReader): Generator<MaybeReading> {
+function* readEntries(
+  entries: readonly JsonSource[],
+  readEntry: (entry: JsonSource) => Iterable<MaybeReading>,
+): Generator<MaybeReading> {
   for (const entry of entries) {
     let isEmpty = true;
-    for (const reading of readEntry(toEntry(entry))) {
+    for (const reading of readEntry(entry)) {
       isEmpty = false;
       yield reading;
     }
@@ -64,9 +71,10 @@ function parseSource(source: JsonSource | undefined): unknown {
   }
 }
 
-const toEntry = (source: JsonSource): Entry => ({
+const toEntry = (source: JsonSource, receivedAt: Date): Entry => ({
   id: textOf(parseSource(source.field("id"))) ?? "",
   time: parseTimestamp(parseSource(source.field("time"))),
+  receivedAt,
   source,
 });
 
@@ -84,17 +92,17 @@ const changesOf = ({ source }: Entry): Change[] =>
 const readerFor = (readers: Readonly<Record<string, Reader>>, field: string): Reader =>
   lookUp(readers, field) ?? (() => "unknown");
 
+/** Prepares a change of an entry; the envelope fields are the same for all changes. */
+const toUpdate = (
+  { time, receivedAt }: Entry,
+  { field, value: source }: Change,
+  { asset, key }: Pick<Update, "asset" | "key">,
+): Update => ({ asset, key, field, time, receivedAt, source });
+
 function* readBusinessEntry(entry: Entry): Generator<MaybeReading> {
-  for (const { field, value } of changesOf(entry)) {
-    const update: Update = {
-      asset: chatAsset(entry, field, value),
-      key: "chatapp",
-      field,
-      time: entry.time,
-      source: value,
-    };
-    if (field === "messages") yield* readChatUpdate(update);
-    else yield readUpdate(update, readerFor(NOTICES, field));
+  for (const change of changesOf(entry)) {
+    const update = toUpdate(entry, change, { asset: chatAsset(entry, change), key: "chatapp" });
+    yield* change.field === "messages" ? readChatUpdate(update) : readNotice(update);
   }
 }
 
@@ -102,22 +110,36 @@ function* readBusinessEntry(entry: Entry): Generator<MaybeReading> {
  * The number when the update names it, otherwise the business. Personal or unknown fields of a business are
  * limited to a single owner.
  */
-function chatAsset({ id }: Entry, field: string, value: JsonSource): Asset {
+function chatAsset({ id }: Entry, { field, value }: Change): Asset {
   const number = textOf(asObject(parseSource(value.field("metadata"))).phone_number_id);
   if (number !== undefined) return { kind: "number", id: number };
   const isNotice = Object.hasOwn(NOTICES, field) && !PERSONAL_FIELDS.includes(field);
   return isNotice ? { kind: "waba", id } : { kind: "waba", id, requiresSingleOwner: true };
 }
 
+const contactsIn = (value: JsonSource) => readContacts(parseSource(value.field("contacts")));
+
 /** Reads messages and statuses; forwards an update with neither as a raw event. */
 function* readChatUpdate(update: Update): Generator<MaybeReading> {
   const value = update.source;
   const messages = value.field("messages")?.items() ?? [];
   const statuses = value.field("statuses")?.items() ?? [];
-  if (messages.length + statuses.length === 0) yield toRawReading(update);
-  const readMessage = messageReader(parseSource(value.field("contacts")));
+  if (messages.length + statuses.length === 0) yield readUpdate(update, () => "unknown");
+  const readMessage = messageReader(contactsIn(value));
   for (const source of messages) yield readUpdate({ ...update, source }, readMessage);
   for (const source of statuses) yield readUpdate({ ...update, source }, readStatus);
+}
+
+/** Reads each entry of a notice that lists several, and any other notice as a whole. */
+function* readNotice(update: Update): Generator<MaybeReading> {
+  const listed = lookUp(LISTED_NOTICES, update.field);
+  const entries = listed ? (update.source.field(listed.list)?.items() ?? []) : [];
+  if (!listed || entries.length === 0) {
+    yield readUpdate(update, readerFor(NOTICES, update.field));
+    return;
+  }
+  const readEntry = listed.entryReader(contactsIn(update.source));
+  for (const source of entries) yield readUpdate({ ...update, source }, readEntry);
 }
 
 /**
@@ -125,20 +147,25 @@ function* readChatUpdate(update: Update): Generator<MaybeReading> {
  * belong to other apps and are ignored.
  */
 function* readPageEntry(entry: Entry, asset: Asset, platform: Platform): Generator<MaybeReading> {
-  const { time, source } = entry;
-  for (const event of source.field("messaging")?.items() ?? [])
-    yield readUpdate({ asset, key: platform, field: "messaging", time, source: event }, readConversation);
-  for (const { field, value } of changesOf(entry))
+  for (const value of entry.source.field("messaging")?.items() ?? [])
     yield readUpdate(
-      { asset, key: "publishing", field, time, source: value },
-      readerFor(PUBLICATIONS, field),
+      toUpdate(entry, { field: "messaging", value }, { asset, key: platform }),
+      readConversation,
     );
+  for (const change of changesOf(entry))
+    yield CONVERSATION_FIELDS.includes(change.field)
+      ? readUpdate(toUpdate(entry, change, { asset, key: platform }), readConversation)
+      : readUpdate(
+          toUpdate(entry, change, { asset, key: "publishing" }),
+          readerFor(PUBLICATIONS, change.field),
+        );
 }
 
 function* readAdAccountEntry(entry: Entry): Generator<MaybeReading> {
   const asset: Asset = { kind: "ad account", id: entry.id };
-  for (const { field, value } of changesOf(entry)) {
-    const update: Update = { asset, key: "marketing", field, time: entry.time, source: value };
-    yield readUpdate(update, readerFor(AD_NOTICES, field));
-  }
+  for (const change of changesOf(entry))
+    yield readUpdate(
+      toUpdate(entry, change, { asset, key: "marketing" }),
+      readerFor(AD_NOTICES, change.field),
+    );
 }

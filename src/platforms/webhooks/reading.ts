@@ -3,6 +3,7 @@ import type { JsonSource } from "../../runtime/json/json-source.ts";
 import type { DispatchKey, EventType } from "../../schema/enumerations.ts";
 import type { Fields } from "../client/body.ts";
 import type { MessageStatus, Watermark } from "./statuses.ts";
+import { findTimestamp, toTimestamp } from "./timestamps.ts";
 
 /** The asset an update concerns, by the platform's id. The database determines which client owns it. */
 export interface Asset {
@@ -22,6 +23,8 @@ export interface Update {
   field: string;
   /** The envelope's time. */
   time: Date | undefined;
+  /** When Herald received the webhook; used when the platform reports no time. */
+  receivedAt: Date;
   source: JsonSource;
 }
 
@@ -29,6 +32,7 @@ export interface Update {
 export interface UpdateContent {
   type: EventType;
   data: Fields;
+  /** Defaults to the time found in the update, then to the envelope's. */
   at?: Date | undefined;
   /** Identifies a repeated update; defaults to its field, asset, time and text. */
   dedupKey?: string | undefined;
@@ -46,7 +50,7 @@ export interface UpdateContent {
 export interface Reading
   extends Required<Pick<UpdateContent, "type" | "asset" | "key" | "endsConnection">>,
     Pick<UpdateContent, "status" | "watermark"> {
-  occurredAt: Date | undefined;
+  occurredAt: Date;
   data: JsonText;
   /** `data` as an object, for callers that add fields. */
   fields: Fields;
@@ -60,13 +64,15 @@ export type Reader = (value: unknown, update: Update) => UpdateContent | "nothin
 /** Undefined when no event is needed. A faulty update becomes a raw event and does not affect the others. */
 export function readUpdate(update: Update, reader: Reader): Reading | undefined {
   try {
-    const found = reader(parseJson(update.source.text), update);
+    const value = parseJson(update.source.text);
+    const found = reader(value, update);
     if (found === "nothing") return undefined;
-    if (found !== "unknown") return toReading(update, found);
+    const content = found === "unknown" ? toRawContent(update, update.field) : found;
+    return toReading(update, { ...content, at: content.at ?? findTimestamp(value) });
   } catch {
     // Values nested too deeply to serialise, for example, become raw events like unknown updates.
   }
-  return toRawReading(update);
+  return toReading(update, toRawContent(update, update.field));
 }
 
 /** Wraps the platform's JSON unchanged under its field name. */
@@ -75,19 +81,31 @@ export const toRawContent = ({ source }: Update, field: string): UpdateContent =
   data: { field, value: new JsonText(source.text) },
 });
 
-export const toRawReading = (update: Update): Reading =>
-  toReading(update, toRawContent(update, update.field));
+/** Event types whose data has the time of the event as `at`. */
+const TIMED_TYPES: readonly EventType[] = [
+  "message.received",
+  "message.status",
+  "channel.updated",
+  "comment.created",
+  "comment.updated",
+  "comment.deleted",
+  "mention.created",
+  "post.updated",
+];
 
 function toReading(update: Update, content: UpdateContent): Reading {
-  const { asset, key, time, source } = update;
-  const { status, watermark } = content;
+  const { asset, key, time, receivedAt, source } = update;
+  const { type, status, watermark } = content;
+  const occurredAt = content.at ?? time ?? receivedAt;
+  const at = TIMED_TYPES.includes(type) ? { at: toTimestamp(occurredAt) } : {};
+  const fields = { ...content.data, ...at };
   return {
     asset: content.asset ?? asset,
     key: content.key ?? key,
-    type: content.type,
-    occurredAt: content.at ?? time,
-    data: new JsonText(stringifyJson(content.data)),
-    fields: content.data,
+    type,
+    occurredAt,
+    data: new JsonText(stringifyJson(fields)),
+    fields,
     raw: new JsonText(source.text),
     // The key includes the time because the same change can happen again.
     dedupKey: content.dedupKey ?? [update.field, asset.id, time?.getTime(), source.text].join(" "),

@@ -1,7 +1,6 @@
 import type { JsonText } from "../../runtime/json/json.ts";
 import type { Fields } from "../client/body.ts";
 import { asList, asObject, omitNullish, parseObject, textOf } from "../client/json-values.ts";
-import { toTimestamp } from "./timestamps.ts";
 
 /** A message's status as the platform reports it. */
 export interface MessageStatus {
@@ -31,18 +30,16 @@ export interface Watermark {
 interface StatusParts {
   platformMessageId: string | null;
   word: string;
-  at: Date | undefined;
   recipient: string | undefined;
   errors?: JsonText | undefined;
   pricing?: JsonText | undefined;
 }
 
 /** Event data of a status whose message is not known yet: `message_id` is null. */
-export const toStatusData = ({ platformMessageId, word, at, ...parts }: StatusParts): Fields => ({
+export const toStatusData = ({ platformMessageId, word, ...parts }: StatusParts): Fields => ({
   message_id: null,
   platform_message_id: platformMessageId,
   status: word,
-  ...omitNullish({ at: toTimestamp(at) }),
   recipient: parts.recipient ?? null,
   errors: parts.errors ?? [],
   ...omitNullish({ pricing: parts.pricing }),

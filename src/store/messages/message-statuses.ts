@@ -22,7 +22,7 @@ export interface MessageStatusUpdate {
 }
 
 /**
- * Skips messages with another platform id. Locks sends, then messages, by id, like the dispatchers; claimed
+ * Skips messages with another platform id, unless $4 is true. Locks sends, then messages, by id, like the dispatchers; claimed
  * sends stay. A failure undoes no arrival; a failed message moves only when its outcome was unknown.
  */
 const APPLY = sql(`
@@ -61,7 +61,7 @@ const APPLY = sql(`
     join messages m on m.client_id = i.client_id and m.id = i.id
     where ${smallSetHint("i.id")}
     and ${isAlive("i.client_id")}
-    and (m.platform_message_id is null or i.platform_message_id in (m.platform_message_id, m.caption_message_id))
+    and ($4 or m.platform_message_id is null or i.platform_message_id in (m.platform_message_id, m.caption_message_id))
     and m.id between $2 and $3
     and (select count(*) from unsent) >= 0
     order by m.id
@@ -136,16 +136,18 @@ function boundsOf(updates: readonly MessageStatusUpdate[]): [string, string] {
 }
 
 /**
- * Spans all clients: applies updates by our message id; returns those whose message is the client's. Throws
- * ClientsBeingDeleted after it has applied the updates of the other clients.
+ * Spans all clients: applies updates by our message id; returns those whose message is the client's, with
+ * `anyPlatformId` also when the platform has another id for it. Throws ClientsBeingDeleted after it has applied
+ * the updates of the other clients.
  */
 export async function updateMessageStatuses(
   db: Queryable,
   updates: readonly MessageStatusUpdate[],
+  { anyPlatformId = false } = {},
 ): Promise<Map<MessageStatusUpdate, TouchedMessage>> {
   if (updates.length === 0) return new Map();
   type Row = TouchedMessage & { place: number; blocked_client: string | null };
-  const rows = await db.query<Row>(APPLY, [toNumberedJson(updates), ...boundsOf(updates)]);
+  const rows = await db.query<Row>(APPLY, [toNumberedJson(updates), ...boundsOf(updates), anyPlatformId]);
   throwIfBlocked(rows.flatMap(({ blocked_client }) => blocked_client ?? []));
   return new Map(rows.map((row) => [updates[row.place] as MessageStatusUpdate, row]));
 }
@@ -167,18 +169,19 @@ const FIND = sql(`
   from json_to_recordset($1) as i (place integer, client_id uuid, platform_message_id text)`);
 
 /**
- * Spans all clients: sets our id on updates, found by the platform's id of the message or its caption.
- * Returns the updates with an id.
+ * Spans all clients: finds messages by the platform's id of the message or its caption. Returns a copy with our
+ * id for each update that has one.
  */
 export async function resolveMessageIds(
   db: Queryable,
   updates: readonly MessageStatusUpdate[],
-): Promise<MessageStatusUpdate[]> {
-  if (updates.length === 0) return [];
+): Promise<Map<MessageStatusUpdate, MessageStatusUpdate>> {
+  if (updates.length === 0) return new Map();
   const rows = await db.query<{ place: number; id: string | null }>(FIND, [toNumberedJson(updates)]);
-  return rows.flatMap(({ place, id }) => {
-    const update = updates[place] as MessageStatusUpdate;
-    update.id = id;
-    return id === null ? [] : [update];
-  });
+  return new Map(
+    rows.flatMap(({ place, id }) => {
+      const update = updates[place] as MessageStatusUpdate;
+      return id === null ? [] : [[update, { ...update, id }]];
+    }),
+  );
 }

@@ -216,12 +216,13 @@ t.test("a status is matched to the message of its own client only", async (t) =>
   const make = (columns: object) => insertMessage(api, tenant, { channel_id: channelId, ...columns });
   const named = (id: string, callback: unknown, more: object = {}) =>
     status(id, "delivered", { biz_opaque_callback_data: callback, ...more });
-  const [early, known, elsewhere, caption, taken] = [
+  const [early, known, elsewhere, caption, taken, renamed] = [
     await make({}),
     await make({ status: "accepted", platform_message_id: "wamid.known" }),
     await make({ status: "sent", platform_message_id: "wamid.elsewhere", channel_id: otherChannel }),
     await make({ status: "sent", platform_message_id: "wamid.media", caption_message_id: "wamid.caption" }),
     await make({ status: "accepted", platform_message_id: "wamid.taken" }),
+    await make({ status: "accepted", platform_message_id: "wamid.first" }),
   ];
   const cases: [string, object, string | null][] = [
     ["by our id, before the platform's was stored", named("wamid.early", early), early],
@@ -242,7 +243,8 @@ t.test("a status is matched to the message of its own client only", async (t) =>
     ["of another client, by our id", named("wamid.a", theirs), null],
     ["of another client, by the platform's id", status("wamid.theirs", "delivered"), null],
     ["of another client, by both ids", named("wamid.theirs", theirs, { status: "read" }), null],
-    ["our id with another platform id", named("wamid.b", taken), null],
+    ["by our id, with another platform id", named("wamid.b", renamed), renamed],
+    ["by our id, with a third platform id", named("wamid.g", renamed, { status: "read" }), renamed],
     ["callback data in another format", named("wamid.c", `${early}'; --`), null],
     ["callback data that is a number", named("wamid.d", 12), null],
     ["callback data that is an object", named("wamid.e", { id: early }), null],
@@ -265,6 +267,11 @@ t.test("a status is matched to the message of its own client only", async (t) =>
   t.match(await readMessageState(api, elsewhere), { status: "delivered" });
   t.match(await readMessageState(api, caption), { status: "delivered", platform_message_id: "wamid.media" });
   t.match(await readMessageState(api, taken), { status: "sent", platform_message_id: "wamid.taken" });
+  t.match(await readMessageState(api, renamed), {
+    status: "read",
+    platform_message_id: "wamid.first",
+    timeline: [{ status: "delivered" }, { status: "read" }],
+  });
   t.match(await readMessageState(api, theirs), { status: "queued", timeline: [] });
   t.same(await readClientEvents(api, other.id), []);
 });

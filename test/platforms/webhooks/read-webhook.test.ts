@@ -2,12 +2,14 @@ import t from "tap";
 import { readWebhook } from "../../../src/platforms/webhooks/read-webhook.ts";
 import { openJson } from "../../../src/runtime/json/json-source.ts";
 
+const RECEIVED_AT = new Date("2026-11-01T09:30:00Z");
+
 const AT = "2025-06-08T20:59:43.000Z";
 const SECONDS = 1749416383;
 
 /** Reads all updates of a webhook. */
 function readAll(text: string) {
-  const { object, updates } = readWebhook(openJson(text));
+  const { object, updates } = readWebhook(openJson(text), RECEIVED_AT);
   const found = [...updates];
   return { object, updates: found.length, readings: found.filter((reading) => reading !== undefined) };
 }
@@ -199,6 +201,12 @@ t.test("chat notices become template and channel events", async (t) => {
       { change: "account_update", after: "ACCOUNT_DELETED" },
     ],
     [
+      "account_update",
+      { event: "ACCOUNT_OFFBOARDED" },
+      "channel.updated",
+      { change: "account_update", after: "ACCOUNT_OFFBOARDED" },
+    ],
+    [
       "account_review_update",
       { decision: "APPROVED" },
       "channel.updated",
@@ -208,7 +216,7 @@ t.test("chat notices become template and channel events", async (t) => {
       "account_alerts",
       { alert_info: { alert_type: "X" } },
       "channel.updated",
-      { change: "account_alerts", after: "X" },
+      { change: "account_alerts", after: "X", details: { alert_info: { alert_type: "X" } } },
     ],
     [
       "business_capability_update",
@@ -230,7 +238,7 @@ t.test("chat notices become template and channel events", async (t) => {
     ],
     ["security", {}, "channel.updated", { change: "security" }],
     ["user_preferences", { value: "stop" }, "channel.updated", { change: "user_preferences", after: "stop" }],
-    ["calls", { a: 1 }, "channel.updated", { change: "calls" }],
+    ["calls", { a: 1 }, "channel.updated", { change: "calls", details: { a: 1 } }],
     ["brand_new", { a: [1] }, "platform.event", { field: "brand_new", value: { a: [1] } }],
     ["constructor", { a: 1 }, "platform.event", { field: "constructor", value: { a: 1 } }],
   ];
@@ -241,9 +249,14 @@ t.test("chat notices become template and channel events", async (t) => {
       { asset: { kind: "waba", id: "77" }, key: "chatapp", type, occurredAt: new Date(AT) },
       field,
     );
-    t.same(found?.data, data, field);
+    t.same(found?.data, type === "channel.updated" ? { ...data, at: AT } : data, field);
     t.same(found?.raw, value);
-    const disconnectEvents = ["PARTNER_REMOVED", "PARTNER_APP_UNINSTALLED", "ACCOUNT_DELETED"];
+    const disconnectEvents = [
+      "PARTNER_REMOVED",
+      "PARTNER_APP_UNINSTALLED",
+      "ACCOUNT_DELETED",
+      "ACCOUNT_OFFBOARDED",
+    ];
     t.equal(found?.endsConnection, disconnectEvents.includes((data as { after?: string }).after ?? ""));
   }
   const partner = notice("account_update", { event: "PARTNER_REMOVED", waba_info: { waba_id: "88" } });
@@ -521,11 +534,11 @@ t.test("an unreadable update is forwarded raw and does not affect the others", a
   t.match(readings.find(({ type }) => type === "message.received")?.raw.text, good);
 });
 
-t.test("an invalid timestamp leaves the event without a time", async (t) => {
+t.test("an update without a valid time gets the time at which it was received", async (t) => {
   for (const timestamp of ["soon", "-1", "1e999", "99999999999999999", null, {}, "", 12])
-    t.equal(
-      chat({ messages: [{ id: "w", from: "1", type: "text", timestamp }] })?.occurredAt,
-      undefined,
+    t.match(
+      chat({ messages: [{ id: "w", from: "1", type: "text", timestamp }] }),
+      { occurredAt: RECEIVED_AT, data: { at: RECEIVED_AT.toISOString() } },
       String(timestamp),
     );
 });
