@@ -14,6 +14,7 @@ const SETTING_NAMES = [
   "PLATFORM_VERIFY_TOKEN",
   "SIGNUP_CONFIG_ID",
   "SANDBOX_PORT",
+  "SANDBOX_MEDIA_PORT",
   "LOG_LEVEL",
   "LOG_FORMAT",
 ] as const;
@@ -32,6 +33,7 @@ export async function runSandbox(env: Environment): Promise<number> {
   const sandbox = createSandbox({
     settings,
     port: settings.SANDBOX_PORT,
+    mediaPort: settings.SANDBOX_MEDIA_PORT,
     log,
     demoApiKey: env.DEMO_API_KEY,
   });

@@ -35,6 +35,10 @@ export async function localSettings(
     Number(stored.SANDBOX_PORT),
     DEFAULT_SANDBOX_PORT,
   ]);
+  const mediaPort = await choosePort("SANDBOX_MEDIA_PORT", env, [
+    Number(stored.SANDBOX_MEDIA_PORT),
+    ...[Number(sandboxPort) + 1].filter((candidate) => String(candidate) !== port),
+  ]);
   return {
     NODE_ENV: env.NODE_ENV || "development",
     HOST: env.HOST || "127.0.0.1",
@@ -48,11 +52,19 @@ export async function localSettings(
       env.ENCRYPTION_KEYS || stored.ENCRYPTION_KEYS || `k1:${randomBytes(32).toString("base64")}`,
     JWT_SECRET: env.JWT_SECRET || stored.JWT_SECRET || randomBytes(32).toString("base64url"),
     SANDBOX_PORT: sandboxPort,
+    SANDBOX_MEDIA_PORT: mediaPort,
     SANDBOX_URL: sandboxUrl(sandboxPort),
     PRIVATE_DESTINATIONS: withLoopback(env.PRIVATE_DESTINATIONS),
     ...platformSettings({ ...env, SANDBOX_PORT: sandboxPort }),
+    ...mediaSettings(env, mediaPort),
   };
 }
+
+/** Allows only the sandbox's media port, unless the environment sets hosts or another chat platform. */
+const mediaSettings = (env: Environment, mediaPort: string): Record<string, string> =>
+  env.PLATFORM_MEDIA_HOSTS || env.CHAT_PLATFORM_URL
+    ? { PLATFORM_MEDIA_HOSTS: env.PLATFORM_MEDIA_HOSTS || "" }
+    : { PLATFORM_MEDIA_HOSTS: `localhost:${mediaPort}` };
 
 export const sandboxUrl = (port: string): string => `http://localhost:${port}`;
 
@@ -91,7 +103,7 @@ async function firstFreePort(preferred: readonly number[]): Promise<number> {
 const PRIVATE_SERVERS_SETTING = "PRIVATE_SERVERS";
 
 export const privateServersSetting = (env: Environment): Record<string, string> => ({
-  [PRIVATE_SERVERS_SETTING]: ["DATABASE_URL", "REDIS_URL", ...PLATFORM_URL_SETTINGS]
+  [PRIVATE_SERVERS_SETTING]: ["DATABASE_URL", "REDIS_URL", "PLATFORM_MEDIA_HOSTS", ...PLATFORM_URL_SETTINGS]
     .filter((name) => !env[name])
     .join(","),
 });

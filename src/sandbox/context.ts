@@ -9,6 +9,8 @@ export interface SandboxContext {
   tokens: Tokens;
   codes: Codes;
   webhooks: Webhooks;
+  /** The origin of the media server; valid after start. */
+  mediaOrigin(): string;
   /** Current time in milliseconds. */
   now(): number;
   /** Runs the work after this many milliseconds of sandbox time, unless the sandbox is closed first. */

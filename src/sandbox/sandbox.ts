@@ -21,16 +21,19 @@ import { pageKinds } from "./pages/kinds.ts";
 import { createRecords } from "./records/records.ts";
 import { createListener } from "./server/listener.ts";
 import { createLoopbackServer } from "./server/loopback-server.ts";
-import { createRequestHandler } from "./server/request-handler.ts";
+import { createRequestHandler, type RequestHandlerParts } from "./server/request-handler.ts";
 import type { SandboxRoute } from "./server/route.ts";
 import type { SandboxSettings } from "./settings.ts";
 import { createTimers } from "./timers.ts";
 import { createWebhooks } from "./webhooks/webhooks.ts";
+import { GraphError } from "./wire/graph-error.ts";
 
 interface SandboxOptions {
   settings: SandboxSettings;
   /** 0 selects any free port. */
   port: number;
+  /** The port that serves media; 0 selects any free port. */
+  mediaPort: number;
   log: Log;
   /** Creates the sessions of the signup demo. */
   demoApiKey?: string | undefined;
@@ -43,11 +46,13 @@ interface SandboxOptions {
 export interface Sandbox extends Worker {
   /** The server's origin; valid after start. */
   origin(): string;
+  /** The origin of the URLs of media; valid after start. */
+  mediaOrigin(): string;
 }
 
-/** The simulated platforms as one server on loopback. Their state is kept in memory. */
+/** The simulated platforms on loopback: a server for all calls and one for media. Their state is kept in memory. */
 export function createSandbox(options: SandboxOptions): Sandbox {
-  const { settings, port, log, demoApiKey, pace = 1, now = Date.now } = options;
+  const { settings, port, mediaPort, log, demoApiKey, pace = 1, now = Date.now } = options;
   const timers = createTimers(pace);
   const closing = new AbortController();
   setMaxListeners(0, closing.signal); // one listener per delayed call, which is no leak
@@ -60,30 +65,34 @@ export function createSandbox(options: SandboxOptions): Sandbox {
     now,
     webhooks: createWebhooks({ settings, faults, log, schedule: timers.schedule }),
     schedule: timers.schedule,
+    mediaOrigin: () => `http://localhost:${mediaServer.port()}`,
   };
   const graph = createGraph(allKinds(context), context);
   const controlParts = { faults, requests: createRecords(), inbox: createRecords(), demoApiKey };
   const pause = (milliseconds: number) => sleepUnlessClosed(closing.signal, milliseconds);
-  const handleRequest = createRequestHandler({
+  const handlerParts = {
     ...controlParts,
-    routes: allRoutes(context, controlParts),
-    graph,
     tokens: context.tokens,
     effects: createEffects({ tokens: context.tokens, quotaOf: graph.quotaOf, pause }),
     log,
-  });
-  const server = createLoopbackServer(createListener(handleRequest, log));
+  };
+  const serve = (parts: Pick<RequestHandlerParts, "graph" | "routes">) =>
+    createLoopbackServer(createListener(createRequestHandler({ ...handlerParts, ...parts }), log));
+  const server = serve({ graph, routes: allRoutes(context, controlParts) });
+  const mediaServer = serve({ graph: NO_GRAPH, routes: mediaRoutes(context) });
   return {
     name: "sandbox",
     origin: () => `http://localhost:${server.port()}`,
+    mediaOrigin: context.mediaOrigin,
     async start({ fail }) {
       await server.start(port, fail);
-      log.info("sandbox.listening", { port: server.port() });
+      await mediaServer.start(mediaPort, fail);
+      log.info("sandbox.listening", { port: server.port(), media_port: mediaServer.port() });
     },
     async close() {
       timers.stop();
       closing.abort();
-      await server.close();
+      await Promise.all([server.close(), mediaServer.close()]);
     },
   };
 }
@@ -91,10 +100,16 @@ export function createSandbox(options: SandboxOptions): Sandbox {
 const allKinds = (context: SandboxContext): NodeKind[] =>
   [appKinds, loginKinds, adKinds, chatKinds, pageKinds].flatMap((kinds) => kinds(context));
 
-/** Everything outside the graph. */
+/** The media server has files only. */
+const NO_GRAPH: RequestHandlerParts["graph"] = {
+  answer() {
+    throw new GraphError(100, "There is no such file", { status: 404 });
+  },
+};
+
+/** Everything outside the graph, except media. */
 const allRoutes = (context: SandboxContext, controlParts: ControlParts): SandboxRoute[] => [
   ...dialogRoutes(context),
-  ...mediaRoutes(context),
   ...controlRoutes(context, controlParts),
 ];
 

@@ -4,11 +4,12 @@ import { startProcess } from "../fixtures/processes/processes.ts";
 import { until } from "../fixtures/until.ts";
 
 for (const runtime of ["node", "deno"] as const)
-  t.test(`the sandbox runs under ${runtime} with only a port, and stops cleanly`, async (t) => {
-    const SANDBOX_PORT = String(await freePort());
-    const sandbox = startProcess(t, "sandbox", { SANDBOX_PORT }, { runtime });
+  t.test(`the sandbox runs under ${runtime} with only its ports, and stops cleanly`, async (t) => {
+    const [SANDBOX_PORT, SANDBOX_MEDIA_PORT] = [String(await freePort()), String(await freePort())];
+    const sandbox = startProcess(t, "sandbox", { SANDBOX_PORT, SANDBOX_MEDIA_PORT }, { runtime });
     t.match(await sandbox.waitForLine("sandbox.listening"), {
       port: Number(SANDBOX_PORT),
+      media_port: Number(SANDBOX_MEDIA_PORT),
       process: "sandbox",
     });
     const origin = `http://localhost:${SANDBOX_PORT}`;
@@ -48,10 +49,11 @@ t.test("the sandbox does not start in production", async (t) => {
 });
 
 t.test("the sandbox logs that its port is in use", async (t) => {
+  const mediaPort = async () => ({ SANDBOX_MEDIA_PORT: String(await freePort()) });
   const SANDBOX_PORT = String(await freePort());
-  const first = startProcess(t, "sandbox", { SANDBOX_PORT });
+  const first = startProcess(t, "sandbox", { SANDBOX_PORT, ...(await mediaPort()) });
   await first.waitForLine("process.ready");
-  const second = startProcess(t, "sandbox", { SANDBOX_PORT });
+  const second = startProcess(t, "sandbox", { SANDBOX_PORT, ...(await mediaPort()) });
   t.match(await second.waitForLine("process.failed"), { worker: "sandbox", err: { code: "EADDRINUSE" } });
   await until("ended", () => second.child.exitCode !== null);
   t.equal(second.child.exitCode, 1);

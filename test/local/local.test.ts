@@ -122,6 +122,16 @@ t.test(
       t.equal(made[name], `http://localhost:${port}/v26.0`, name);
     t.equal(made.AD_DIALOG_URL, `http://localhost:${port}/dialog/oauth`);
     t.equal(made.SIGNUP_DIALOG_URL, `http://localhost:${port}/dialog/signup`);
+    t.not(made.SANDBOX_MEDIA_PORT, port);
+    t.equal(made.PLATFORM_MEDIA_HOSTS, `localhost:${made.SANDBOX_MEDIA_PORT}`);
+    t.same(readConfig(made).PLATFORM_MEDIA_HOSTS, [`localhost:${made.SANDBOX_MEDIA_PORT}`]);
+    const CHAT_PLATFORM_URL = "https://graph.example/v26.0";
+    t.same(readConfig(await localSettings({ CHAT_PLATFORM_URL }, {}, servers)).PLATFORM_MEDIA_HOSTS, [
+      "graph.example",
+      "lookaside.fbsbx.com",
+    ]);
+    const PLATFORM_MEDIA_HOSTS = "media.example";
+    t.match(await localSettings({ PLATFORM_MEDIA_HOSTS }, {}, servers), { PLATFORM_MEDIA_HOSTS });
 
     const taken = createServer();
     await new Promise<void>((resolve) => taken.listen(Number(port), "127.0.0.1", resolve));
@@ -150,6 +160,7 @@ t.test("the URLs of private servers of an earlier start are removed from the env
   });
   t.same(PRIVATE_SERVERS.split(","), [
     "DATABASE_URL",
+    "PLATFORM_MEDIA_HOSTS",
     "AD_DIALOG_URL",
     "CHAT_PLATFORM_URL",
     "PHOTO_PLATFORM_URL",

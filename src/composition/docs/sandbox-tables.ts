@@ -47,7 +47,7 @@ const tokenRows = (): string[][] =>
 /** The control routes exist only in a sandbox: reads their summaries from one on a free port. */
 async function endpointRows(settings: SandboxSettings): Promise<string[][]> {
   const log = createLog({ LOG_LEVEL: "silent", LOG_FORMAT: "json", process: "docs" });
-  const sandbox = createSandbox({ settings, port: 0, log });
+  const sandbox = createSandbox({ settings, port: 0, mediaPort: 0, log });
   await sandbox.start?.({ fail: () => {} });
   try {
     const index = (await (await fetch(`${sandbox.origin()}/_sandbox`)).json()) as {

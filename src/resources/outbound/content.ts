@@ -1,5 +1,5 @@
 import type { MessageType } from "../../schema/enumerations.ts";
-import { oneOf, openObject, rule, type TSchema, Type } from "../../schema/types.ts";
+import { openObject, rule, type TSchema, Type } from "../../schema/types.ts";
 
 /** The content of each message type, in the chat platform's format. Unknown fields are passed through. */
 
@@ -80,18 +80,17 @@ const contact = openObject(
   { title: "Contact" },
 );
 
-const INTERACTIVE_TYPES = [
-  "button",
-  "list",
-  "product",
-  "product_list",
-  "catalog_message",
-  "flow",
-  "cta_url",
-  "location_request_message",
-  "call_permission_request",
-  "request_contact_info",
-] as const;
+const interactive = openObject(
+  {
+    type: Type.String({
+      minLength: 1,
+      maxLength: 64,
+      description: "Any type of the chat platform, such as button, list, flow, cta_url or voice_call",
+      examples: ["button"],
+    }),
+  },
+  { title: "InteractiveContent" },
+);
 
 const template = openObject(
   {
@@ -129,6 +128,6 @@ export const CONTENT_SCHEMAS = {
   sticker: media("sticker", "StickerContent", {}),
   location,
   contacts: Type.Array(contact, { minItems: 1 }),
-  interactive: openObject({ type: oneOf(INTERACTIVE_TYPES) }, { title: "InteractiveContent" }),
+  interactive,
   reaction,
 } satisfies Record<MessageType, TSchema>;

@@ -1,7 +1,14 @@
 import { availableParallelism } from "node:os";
 import { UNKNOWN_SEND_TIMEOUT_MS } from "../deadlines.ts";
 import { SECOND } from "../durations.ts";
-import { withoutTrailing } from "../without-trailing.ts";
+import {
+  type Environment,
+  mediaHosts,
+  nonEmpty,
+  publicUrl,
+  sandboxMediaPort,
+  sandboxUrl,
+} from "./fallbacks.ts";
 import {
   cidrs,
   cronExpression,
@@ -18,7 +25,7 @@ import {
   text,
 } from "./setting-kinds.ts";
 
-export type Environment = Readonly<Record<string, string | undefined>>;
+export type { Environment } from "./fallbacks.ts";
 
 /** One setting: how its text is parsed, its default, and its rules in production. The documentation lists them. */
 export interface Setting<T> {
@@ -35,16 +42,6 @@ export interface Setting<T> {
 }
 
 const setting = <T>(kind: Kind<T>, options: Omit<Setting<T>, "kind">): Setting<T> => ({ kind, ...options });
-
-const nonEmpty = (value: string | undefined): string | undefined => (value === "" ? undefined : value);
-
-const sandboxUrl = (path: string) => (env: Environment) =>
-  `http://localhost:${nonEmpty(env.SANDBOX_PORT) ?? "8090"}${path}`;
-
-const publicUrl = (env: Environment) =>
-  withoutTrailing(nonEmpty(env.PUBLIC_URL) ?? `http://localhost:${nonEmpty(env.PORT) ?? "8080"}`, "/");
-
-const chatPlatformUrl = (env: Environment) => nonEmpty(env.CHAT_PLATFORM_URL) ?? sandboxUrl("/v26.0")(env);
 
 const platformUrlSetting = (path: string, meaning: string) =>
   setting(httpUrl, {
@@ -144,8 +141,8 @@ export const SETTINGS = {
     "social platform URL with version; also used for photoapp and socialapp signups",
   ),
   PLATFORM_MEDIA_HOSTS: setting(hosts, {
-    fallback: (env) => hostOf(chatPlatformUrl(env)),
-    fallbackLabel: "host and port of `CHAT_PLATFORM_URL`",
+    fallback: mediaHosts,
+    fallbackLabel: "host and port of `CHAT_PLATFORM_URL`, and `lookaside.fbsbx.com`",
     meaning: "comma-separated hosts from which Herald may download received media",
   }),
   SIGNUP_DIALOG_URL: platformUrlSetting("/dialog/signup", "URL of the embedded signup dialog"),
@@ -231,6 +228,12 @@ export const SETTINGS = {
     fallback: "8090",
     meaning: "port of the sandbox, on loopback only",
   }),
+  SANDBOX_MEDIA_PORT: setting(integer(1, 65_535), {
+    fallback: sandboxMediaPort,
+    fallbackLabel: "`SANDBOX_PORT` + 1",
+    meaning:
+      "port from which the sandbox serves media, on loopback only; `npm start` sets `PLATFORM_MEDIA_HOSTS` to it",
+  }),
   LOG_LEVEL: setting(oneOf("trace", "debug", "info", "warn", "error", "silent"), {
     fallback: "info",
     meaning: "lowest level that is logged",
@@ -241,7 +244,3 @@ export const SETTINGS = {
     meaning: "format of log lines: `logfmt`, `json` or `pretty`",
   }),
 };
-
-function hostOf(address: string): string | undefined {
-  return URL.canParse(address) ? new URL(address).host : undefined;
-}

@@ -14,7 +14,7 @@ import { findRoute, type SandboxRequest, type SandboxRoute } from "./route.ts";
 
 export interface RequestHandlerParts {
   routes: readonly SandboxRoute[];
-  graph: Graph;
+  graph: Pick<Graph, "answer">;
   tokens: Tokens;
   faults: Faults;
   effects: Record<CallFault, Effect>;

@@ -69,7 +69,7 @@ async function mediaOf(api: Api, tenant: Tenant, channel: string) {
 
 t.test("channel media", async (t) => {
   const sandbox = await startSandboxWithReceiver(t);
-  const api = await startApi(t, { settings: { SANDBOX_PORT: new URL(sandbox.origin).port } });
+  const api = await startApi(t, { settings: sandbox.serviceSettings });
   const tenant = await makeTenant(api);
   const channel = await makeChannel(api, tenant, {
     phoneNumberId: PHONE_NUMBER_ID,

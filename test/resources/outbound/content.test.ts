@@ -37,6 +37,8 @@ const ACCEPTED: Record<Platform, Message[]> = {
     messageOfType("contacts", [{ name: { formatted_name: "Ana", first_name: "Ana" }, phones: [] }]),
     messageOfType("interactive", { type: "button", body: { text: "?" }, action: { buttons: [] } }),
     messageOfType("interactive", { type: "cta_url" }),
+    messageOfType("interactive", { type: "voice_call" }),
+    messageOfType("interactive", { type: "a_type_of_next_year" }),
     messageOfType("reaction", { message_id: "wamid.x", emoji: "👍" }),
     messageOfType("reaction", { message_id: "wamid.x", emoji: "" }),
     messageOfType(
@@ -171,8 +173,13 @@ const REFUSED: Record<Platform, Refusal[]> = {
     ],
     ["an interactive message without a type", messageOfType("interactive", {}), "/interactive/type"],
     [
-      "an interactive message of an unknown type",
-      messageOfType("interactive", { type: "hologram" }),
+      "an interactive message with an empty type",
+      messageOfType("interactive", { type: "" }),
+      "/interactive/type",
+    ],
+    [
+      "an interactive type that is no text",
+      messageOfType("interactive", { type: ["list"] }),
       "/interactive/type",
     ],
     ["a reaction without a message_id", messageOfType("reaction", { emoji: "x" }), "/reaction/message_id"],

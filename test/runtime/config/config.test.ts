@@ -39,7 +39,7 @@ t.test("an unset setting has its documented default", async (t) => {
     DATABASE_PREPARED: true,
     RATE_LIMIT_PER_MINUTE: 12_000,
     AD_PLATFORM_URL: "http://localhost:8090/v26.0",
-    PLATFORM_MEDIA_HOSTS: ["localhost:8090"],
+    PLATFORM_MEDIA_HOSTS: ["localhost:8090", "lookaside.fbsbx.com"],
     OAUTH_REDIRECT_URI: "http://localhost:8080/console/oauth",
     PRIVATE_DESTINATIONS: [],
     EVENT_RETENTION_DAYS: 30,
@@ -55,7 +55,10 @@ t.test("a default derived from another setting follows that setting", async (t) 
   t.equal(config.PUBLIC_URL, "http://localhost:9000");
   t.equal(config.OAUTH_REDIRECT_URI, "http://localhost:9000/console/oauth");
   t.equal(config.CHAT_PLATFORM_URL, "http://localhost:9090/v26.0");
-  t.same(config.PLATFORM_MEDIA_HOSTS, ["localhost:9090"]);
+  t.same(config.PLATFORM_MEDIA_HOSTS, ["localhost:9090", "lookaside.fbsbx.com"]);
+  t.equal(config.SANDBOX_MEDIA_PORT, 9091);
+  const { SANDBOX_MEDIA_PORT } = readConfig({ ...unconnectedSettings(), SANDBOX_PORT: "65535" });
+  t.equal(SANDBOX_MEDIA_PORT, 65534, "no port is above 65535");
 });
 
 t.test("a URL is stored without its trailing slash, and so are URLs derived from it", async (t) => {

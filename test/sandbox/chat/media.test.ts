@@ -37,28 +37,31 @@ const download = (url: string, bearer?: string) =>
   fetch(url, { headers: bearer === undefined ? {} : { authorization: `Bearer ${bearer}` } });
 
 t.test("an uploaded file is described and can be downloaded with the token", async (t) => {
-  const { base, origin } = await startSandbox(t);
+  const { base, mediaOrigin, origin } = await startSandbox(t);
   const uploaded = await upload(base);
   t.same(Object.keys(uploaded.body), ["id"]);
   const { id } = uploaded.body;
   const query = { phone_number_id: PHONE_NUMBER_ID };
   const { body } = await callSandbox(`${base}/${id}`, { token, query });
-  t.match(body.url, `${origin}/media/${id}?`);
+  t.match(body.url, `${mediaOrigin}/media/${id}?`);
+  t.not(mediaOrigin, origin, "files have a host of their own");
   t.same(body, {
     url: body.url,
     mime_type: "image/png",
     sha256: createHash("sha256").update(PICTURE).digest("hex"),
-    file_size: PICTURE.length,
+    file_size: String(PICTURE.length),
     id,
     messaging_product: "whatsapp",
   });
   const answer = await download(body.url, token);
   t.equal(answer.headers.get("content-type"), "image/png");
   t.same(Buffer.from(await answer.arrayBuffer()), PICTURE);
+  t.not((await download(body.url.replace(mediaOrigin, origin), token)).status, 200);
+  t.equal((await download(`${mediaOrigin}/v26.0/${id}`, token)).status, 404, "it answers no other calls");
 });
 
 t.test("a download URL requires a valid token", async (t) => {
-  const { base, origin } = await startSandbox(t);
+  const { base, mediaOrigin } = await startSandbox(t);
   const { id } = (await upload(base)).body;
   const { url } = (await callSandbox(`${base}/${id}`, { token })).body;
   t.equal((await download(url)).status, 401);
@@ -66,8 +69,8 @@ t.test("a download URL requires a valid token", async (t) => {
   t.equal((await download(url, otherToken)).status, 401, "a token without access to the number");
   const expiredToken = issueToken({ assets: [WABA_ID], expires: 1_000 });
   t.equal((await download(url, expiredToken)).status, 401, "an expired token");
-  t.equal((await download(`${origin}/media/${id}?ticket=guessed`, token)).status, 404);
-  t.equal((await download(`${origin}/media/${id}`, token)).status, 404);
+  t.equal((await download(`${mediaOrigin}/media/${id}?ticket=guessed`, token)).status, 404);
+  t.equal((await download(`${mediaOrigin}/media/${id}`, token)).status, 404);
   t.equal((await download(url.replace(id, `${id}1`), token)).status, 404);
 });
 

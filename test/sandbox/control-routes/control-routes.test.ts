@@ -67,7 +67,7 @@ const hasIPv6 = () =>
 
 t.test("a request aborted by the caller is not logged as an error", async (t) => {
   const { log, events, lines } = captureLog();
-  const sandbox = createSandbox({ settings: SANDBOX_SETTINGS, port: 0, log });
+  const sandbox = createSandbox({ settings: SANDBOX_SETTINGS, port: 0, mediaPort: 0, log });
   await sandbox.start?.({ fail: (error) => t.fail(String(error)) });
   const socket = connect(Number(new URL(sandbox.origin()).port), "127.0.0.1");
   socket.write("POST /v26.0/1 HTTP/1.1\r\nhost: localhost\r\ncontent-length: 9\r\n\r\nhalf");
@@ -101,7 +101,7 @@ for (const [how, header, chunks] of [
 
 t.test("the log has every call to a platform without secrets", async (t) => {
   const { log, lines } = captureLog();
-  const sandbox = createSandbox({ settings: SANDBOX_SETTINGS, port: 0, log });
+  const sandbox = createSandbox({ settings: SANDBOX_SETTINGS, port: 0, mediaPort: 0, log });
   await sandbox.start?.({ fail: (error) => t.fail(String(error)) });
   t.teardown(() => sandbox.close?.());
   const secrets = {

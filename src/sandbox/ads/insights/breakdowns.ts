@@ -1,14 +1,16 @@
 import { ownProperty } from "../../own-property.ts";
 import { invalidParameter } from "../../wire/graph-error.ts";
 import { refuse } from "../refusals.ts";
+import { FURTHER_BREAKDOWNS } from "./further-breakdowns.ts";
 
 const HOURS = Array.from({ length: 24 }, (_none, hour) => {
   const padded = String(hour).padStart(2, "0");
   return `${padded}:00:00 - ${padded}:59:59`;
 });
 
-/** Supported breakdowns and their values: the commonly requested ones of the platform's eighty. */
+/** All breakdowns of the platform and their values. */
 const BREAKDOWNS: Readonly<Record<string, readonly string[]>> = {
+  ...Object.fromEntries(FURTHER_BREAKDOWNS.map((name) => [name, ["first", "second"]])),
   age: ["18-24", "25-34", "35-44", "45-54", "55-64", "65+"],
   gender: ["female", "male", "unknown"],
   country: ["BR", "PT", "US"],

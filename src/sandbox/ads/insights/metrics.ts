@@ -33,8 +33,18 @@ export const METRICS: Readonly<Record<string, (measure: Measure) => unknown>> = 
   cpp: (measure) => ratio(spendInMajorUnits(measure) * 1000, measure.reach),
   cost_per_inline_link_click: (measure) => ratio(spendInMajorUnits(measure), measure.linkClicks),
   actions: (measure) => toActions(measure, (count) => String(count)),
+  results: ({ linkClicks }) => toResults(String(linkClicks)),
+  cost_per_result: (measure) => toResults(ratio(spendInMajorUnits(measure), measure.linkClicks)),
   cost_per_action_type: (measure) => toActions(measure, (count) => ratio(spendInMajorUnits(measure), count)),
 };
+
+/** Every campaign is optimised for link clicks here. A result without a value has only its indicator. */
+const toResults = (value: string | undefined): unknown => [
+  {
+    indicator: "actions:link_click",
+    ...(value === undefined ? {} : { values: [{ value, attribution_windows: ["default"] }] }),
+  },
+];
 
 function toActions(measure: Measure, value: (count: number) => string | undefined): unknown {
   const actions = actionsOf(measure).map(([action_type, count]) => ({

@@ -26,7 +26,7 @@ export function mediaKind(context: SandboxContext): NodeKind {
     reaches: (grant, node) => reachesNumber(grant, find(node).number),
     asset: (node) => senderOf(find(node).number).waba.id,
     edges: {
-      GET: messagingEdge((call) => describeMedia(context, checkMediaNumber(call, find(call.node)), call)),
+      GET: messagingEdge((call) => describeMedia(context, checkMediaNumber(call, find(call.node)))),
       DELETE: messagingEdge((call) => {
         deleteMedia(context, checkMediaNumber(call, find(call.node)).id);
         return { success: true };
@@ -40,20 +40,16 @@ function checkMediaNumber({ method, node, params }: Call, media: Media): Media {
   return media;
 }
 
-function describeMedia(
-  context: SandboxContext,
-  { id, mimeType, sha256, bytes }: Media,
-  { address }: Call,
-): unknown {
+function describeMedia(context: SandboxContext, { id, mimeType, sha256, bytes }: Media): unknown {
   const ticket = randomBytes(12).toString("hex");
   const tickets = ticketsOf(context);
   tickets.set(ticket, id);
   context.schedule(TICKET_TTL_MS, () => tickets.delete(ticket));
   return {
-    url: `${new URL(address).origin}/media/${id}?ticket=${ticket}`,
+    url: `${context.mediaOrigin()}/media/${id}?ticket=${ticket}`,
     mime_type: mimeType,
     sha256,
-    file_size: bytes.length,
+    file_size: String(bytes.length), // a text, as in the platform's documentation
     id,
     messaging_product: "whatsapp",
   };

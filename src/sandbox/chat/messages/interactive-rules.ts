@@ -22,6 +22,11 @@ const ACTIONS_WITH_BODY: Readonly<Record<string, (action: Part) => void>> = {
   location_request_message: (action) => void action.requiredText("name"),
   call_permission_request: (action) => void action.requiredText("name"),
   request_contact_info: (action) => void action.requiredText("name"),
+  order_details: (action) => void action.requiredText("name"),
+  order_status: (action) => void action.requiredText("name"),
+  address_message: (action) => void action.requiredText("name"),
+  voice_call: (action) => void action.requiredText("name"),
+  carousel: (action) => void action.list("cards", { maxItems: 10 }),
 };
 
 const ACTIONS_WITHOUT_BODY: typeof ACTIONS_WITH_BODY = {

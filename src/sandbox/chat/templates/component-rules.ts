@@ -18,7 +18,10 @@ interface TemplateTraits {
 }
 
 const MAX_TEXT_LENGTHS = { HEADER: 60, BODY: 1024, FOOTER: 60 } as const;
-const HEADER_FORMATS = ["TEXT", "IMAGE", "VIDEO", "DOCUMENT", "LOCATION"];
+/** Formats without text and example: each message provides the place or the product. */
+const BARE_HEADER_FORMATS = ["LOCATION", "PRODUCT"];
+const HEADER_FORMATS = ["TEXT", "IMAGE", "VIDEO", "DOCUMENT", ...BARE_HEADER_FORMATS];
+const MAX_CODE_EXPIRATION_MINUTES = 90;
 
 const RULES: Readonly<Record<string, (component: Component, traits: TemplateTraits) => void>> = {
   HEADER: checkHeader,
@@ -62,7 +65,7 @@ function checkHeader(component: Component, { format: parameterFormat }: Template
   const format = plainText(component.format ?? "").toUpperCase();
   if (!HEADER_FORMATS.includes(format))
     throw headerError(`The format must be one of {${HEADER_FORMATS.join(", ")}}.`);
-  if (format === "LOCATION") return;
+  if (BARE_HEADER_FORMATS.includes(format)) return;
   const example = (component.example ?? {}) as Component;
   if (format !== "TEXT") {
     if (!Array.isArray(example.header_handle) || example.header_handle.length === 0)
@@ -104,7 +107,18 @@ function checkBody(component: Component, { category, format }: TemplateTraits): 
   checkExamples({ type: "BODY", example: component.example, names, format });
 }
 
-function checkFooter(component: Component): void {
-  if (variablesIn(readText(component, "FOOTER")).length > 0)
-    throw templateError(2388073, "Message footer is invalid", "The footer can't have variables.");
+const footerError = (reason: string) => templateError(2388073, "Message footer is invalid", reason);
+
+function checkFooter(component: Component, { category }: TemplateTraits): void {
+  // The platform provides the text of a footer with the lifetime of a code.
+  if (category === "AUTHENTICATION" && component.code_expiration_minutes !== undefined)
+    checkExpiration(component.code_expiration_minutes);
+  else if (variablesIn(readText(component, "FOOTER")).length > 0)
+    throw footerError("The footer can't have variables.");
+}
+
+function checkExpiration(given: unknown): void {
+  const minutes = Number(given);
+  if (!Number.isInteger(minutes) || minutes < 1 || minutes > MAX_CODE_EXPIRATION_MINUTES)
+    throw footerError(`code_expiration_minutes must be between 1 and ${MAX_CODE_EXPIRATION_MINUTES}.`);
 }

@@ -2,6 +2,7 @@ import { DAY } from "../../../runtime/durations.ts";
 import type { SandboxContext } from "../../context.ts";
 import { perSandbox } from "../../per-sandbox.ts";
 import { GraphError } from "../../wire/graph-error.ts";
+import { sampleTemplates } from "./sample-template.ts";
 
 export const CATEGORIES = ["AUTHENTICATION", "MARKETING", "UTILITY"] as const;
 export type Category = (typeof CATEGORIES)[number];
@@ -39,7 +40,12 @@ interface TemplateStore {
   blocked: Map<string, number>;
 }
 
-const templateStoreOf = perSandbox((): TemplateStore => ({ byId: new Map(), blocked: new Map() }));
+const templateStoreOf = perSandbox(
+  (): TemplateStore => ({
+    byId: new Map(sampleTemplates().map((template) => [template.id, template])),
+    blocked: new Map(),
+  }),
+);
 
 export const templateById = (context: SandboxContext, id: string): Template | undefined =>
   templateStoreOf(context).byId.get(id);
