@@ -23,6 +23,7 @@ export const CONVERSATION_FIELDS = [
   "message_echoes",
   "message_reactions",
   "message_edit",
+  "message_edits",
 ];
 
 /** Reads a conversation event of a page or photo account; its kind is the name of its content field. */

@@ -195,6 +195,24 @@ t.test("channels are disconnected when the platform removes their business", asy
     ]);
 });
 
+t.test("each event that ends the access to a business disconnects its channel", async (t) => {
+  const api = await startApi(t);
+  const tenant = await makeTenant(api);
+  for (const event of [
+    "PARTNER_REMOVED",
+    "PARTNER_APP_UNINSTALLED",
+    "ACCOUNT_DELETED",
+    "ACCOUNT_OFFBOARDED",
+    "ACCOUNT_RESTRICTION",
+  ]) {
+    const wabaId = newPlatformId();
+    const channelId = await makeChannel(api, tenant, { wabaId });
+    await sendNotice(api, wabaId, "account_update", { event }, TIME + 1);
+    const expected = event === "ACCOUNT_RESTRICTION" ? "connected" : "disconnected";
+    t.equal((await statusOf(api, channelId))?.status, expected, event);
+  }
+});
+
 /** Moves the channel's connection one day back. */
 const backdate = (api: Api, channelId: string) =>
   api.db.query(

@@ -52,6 +52,25 @@ t.test("insights without fields have the default fields, and an unknown field is
   t.notOk("purchase_roas" in emptyRow, "a metric without a value is absent");
 });
 
+t.test("all breakdowns of the platform are accepted", async (t) => {
+  const ads = await startAdPlatform(t);
+  const { message } = (await ads.get(INSIGHTS, { breakdowns: "none" })).body.error;
+  const names = /values: (\S+) - got/.exec(message)?.[1]?.split(",") ?? [];
+  t.equal(names.length, 89);
+  for (const breakdowns of ["rule_set_name", "media_type", "user_persona_id"])
+    t.match(await readRows(ads, { breakdowns }), [{ [breakdowns]: String }, { [breakdowns]: String }]);
+});
+
+t.test("the results of a row name what was counted", async (t) => {
+  const ads = await startAdPlatform(t);
+  const [row] = await readRows(ads, { fields: "inline_link_clicks,results,cost_per_result" });
+  const windows = { attribution_windows: ["default"] };
+  t.strictSame(row.results, [
+    { indicator: "actions:link_click", values: [{ value: row.inline_link_clicks, ...windows }] },
+  ]);
+  t.match(row.cost_per_result, [{ indicator: "actions:link_click", values: [windows] }]);
+});
+
 t.test("the days of a range and its breakdowns add up to its total", async (t) => {
   const ads = await startAdPlatform(t);
   const total = (data: { impressions: string }[]) =>

@@ -86,6 +86,9 @@ const ACCEPTED: Record<string, object> = {
     parameters: { display_text: "Go", url: link },
   }),
   "a product": interactive("product", { catalog_id: "1", product_retailer_id: "2" }, {}),
+  "a call button": interactive("voice_call", { name: "voice_call" }),
+  "a carousel": interactive("carousel", { cards: [{}, {}] }),
+  "an order": interactive("order_details", { name: "review_and_pay" }),
   "a location request": interactive("location_request_message", { name: "send_location" }),
 };
 

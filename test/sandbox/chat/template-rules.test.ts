@@ -1,5 +1,11 @@
 import t from "tap";
-import { DEMO_CHAT_TOKEN, formatRefusal, postJson, WABA_ID } from "../../fixtures/sandbox/assets.ts";
+import {
+  DEMO_CHAT_TOKEN,
+  formatRefusal,
+  PHONE_NUMBER_ID,
+  postJson,
+  WABA_ID,
+} from "../../fixtures/sandbox/assets.ts";
 import { bodyComponent as body, simpleTemplate as simple } from "../../fixtures/sandbox/chat-templates.ts";
 import { callSandbox, startSandbox } from "../../fixtures/sandbox/sandbox.ts";
 
@@ -83,10 +89,52 @@ t.test("an invalid template is refused", async (t) => {
         `${what}: has a text for people`,
       );
   }
+  const query = { name: "refused" };
   t.same(
-    (await callSandbox(`${base}/${WABA_ID}/message_templates`, { token: DEMO_CHAT_TOKEN })).body.data,
+    (await callSandbox(`${base}/${WABA_ID}/message_templates`, { token: DEMO_CHAT_TOKEN, query })).body.data,
     [],
   );
+});
+
+const otpTemplate = (code_expiration_minutes: unknown) => ({
+  category: "AUTHENTICATION",
+  components: [
+    { type: "BODY", add_security_recommendation: true },
+    { type: "FOOTER", code_expiration_minutes },
+    { type: "BUTTONS", buttons: [{ type: "OTP", otp_type: "COPY_CODE", text: "Copy code" }] },
+  ],
+});
+
+t.test("an authentication template has the lifetime of its code in the footer", async (t) => {
+  const { base } = await startSandbox(t);
+  const create = async (name: string, change: object) =>
+    formatRefusal(await postJson(`${base}/${WABA_ID}/message_templates`, simple(name, change)));
+  t.equal(await create("otp", otpTemplate(10)), "200");
+  for (const minutes of [0, 91, 1.5, "soon", null, {}, { toString: 1 }])
+    t.match(await create("otp_wrong", otpTemplate(minutes)), /^400 100/, JSON.stringify(minutes));
+  const utility = withComponents({ type: "FOOTER", code_expiration_minutes: 10 });
+  t.equal(await create("no_otp", utility), "400 100 2388043", "other categories need a text");
+});
+
+t.test("a header shows a place or a product without an example", async (t) => {
+  const { base } = await startSandbox(t);
+  for (const format of ["LOCATION", "PRODUCT"]) {
+    const change = { components: [{ type: "HEADER", format }, body("Look at this one.")] };
+    const name = `header_${format.toLowerCase()}`;
+    t.equal((await postJson(`${base}/${WABA_ID}/message_templates`, simple(name, change))).status, 200);
+  }
+});
+
+t.test("every account has the approved template hello_world", async (t) => {
+  const { base } = await startSandbox(t);
+  const { data } = (await callSandbox(`${base}/${WABA_ID}/message_templates`, { token: DEMO_CHAT_TOKEN }))
+    .body;
+  t.match(data, [{ name: "hello_world", language: "en_US", status: "APPROVED", category: "UTILITY" }]);
+  const message = {
+    ...{ messaging_product: "whatsapp", to: "16505551234", type: "template" },
+    template: { name: "hello_world", language: { code: "en_US" } },
+  };
+  t.equal((await postJson(`${base}/${PHONE_NUMBER_ID}/messages`, message)).status, 200);
 });
 
 t.test("a template with named variables requires named examples", async (t) => {

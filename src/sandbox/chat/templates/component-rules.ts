@@ -118,7 +118,7 @@ function checkFooter(component: Component, { category }: TemplateTraits): void {
 }
 
 function checkExpiration(given: unknown): void {
-  const minutes = Number(given);
+  const minutes = Number(plainText(given));
   if (!Number.isInteger(minutes) || minutes < 1 || minutes > MAX_CODE_EXPIRATION_MINUTES)
     throw footerError(`code_expiration_minutes must be between 1 and ${MAX_CODE_EXPIRATION_MINUTES}.`);
 }
