@@ -22,7 +22,7 @@ export interface MessageStatusUpdate {
 }
 
 /**
- * Skips messages with another platform id, unless $4 is true. Locks sends, then messages, by id, like the dispatchers; claimed
+ * Skips messages with another platform id unless $4. Locks sends, then messages, by id, like the dispatchers; claimed
  * sends stay. A failure undoes no arrival; a failed message moves only when its outcome was unknown.
  */
 const APPLY = sql(`
@@ -135,15 +135,19 @@ function boundsOf(updates: readonly MessageStatusUpdate[]): [string, string] {
   return [ids[0] ?? "", ids.at(-1) ?? ""];
 }
 
+interface StatusOptions {
+  /** Applies an update also when the message is stored with another platform id. */
+  anyPlatformId?: boolean;
+}
+
 /**
- * Spans all clients: applies updates by our message id; returns those whose message is the client's, with
- * `anyPlatformId` also when the platform has another id for it. Throws ClientsBeingDeleted after it has applied
- * the updates of the other clients.
+ * Spans all clients: applies updates by our message id; returns those whose message is the client's. Throws
+ * ClientsBeingDeleted after it has applied the updates of the other clients.
  */
 export async function updateMessageStatuses(
   db: Queryable,
   updates: readonly MessageStatusUpdate[],
-  { anyPlatformId = false } = {},
+  { anyPlatformId = false }: StatusOptions = {},
 ): Promise<Map<MessageStatusUpdate, TouchedMessage>> {
   if (updates.length === 0) return new Map();
   type Row = TouchedMessage & { place: number; blocked_client: string | null };

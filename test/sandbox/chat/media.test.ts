@@ -45,7 +45,7 @@ t.test("an uploaded file is described and can be downloaded with the token", asy
   const { body } = await callSandbox(`${base}/${id}`, { token, query });
   t.match(body.url, `${mediaOrigin}/media/${id}?`);
   t.not(mediaOrigin, origin, "files have a host of their own");
-  t.same(body, {
+  t.strictSame(body, {
     url: body.url,
     mime_type: "image/png",
     sha256: createHash("sha256").update(PICTURE).digest("hex"),
