@@ -89,16 +89,21 @@ type TouchedMessages = Map<MessageStatusUpdate, TouchedMessage>;
  * in any partition, and what is left by our own id although the platform's id differs.
  */
 async function applyMerged(db: Queryable, updates: readonly MessageStatusUpdate[]): Promise<TouchedMessages> {
-  const appliedById = await updateMessageStatuses(
-    db,
-    updates.filter(({ id }) => id !== null),
-  );
+  const appliedById = await updateMessageStatuses(db, firstPerMessage(updates));
   const rest = updates.filter((update) => !appliedById.has(update));
   const resolved = await resolveMessageIds(db, rest);
   const applied = await updateMessageStatuses(db, [...resolved.values()]);
   const left = rest.filter((update) => update.id !== null && !resolved.has(update));
   const byPlatformId = [...resolved].flatMap(([update, found]) => touchedEntry(update, applied.get(found)));
   return new Map([...appliedById, ...byPlatformId, ...(await applyWithOtherIds(db, left))]);
+}
+
+const messageKey = ({ client_id, id }: MessageStatusUpdate) => `${client_id} ${id}`;
+
+/** The first update of each named message: one statement cannot apply two updates to a row. */
+function firstPerMessage(updates: readonly MessageStatusUpdate[]): MessageStatusUpdate[] {
+  const named = updates.filter(({ id }) => id !== null).reverse();
+  return [...new Map(named.map((update) => [messageKey(update), update])).values()];
 }
 
 const touchedEntry = (
@@ -111,7 +116,6 @@ async function applyWithOtherIds(
   db: Queryable,
   updates: readonly MessageStatusUpdate[],
 ): Promise<TouchedMessages> {
-  const messageKey = ({ client_id, id }: MessageStatusUpdate) => `${client_id} ${id}`;
   const merged = new Map<string, MessageStatusUpdate>();
   for (const update of updates)
     merged.set(messageKey(update), mergeUpdates(merged.get(messageKey(update)), update));

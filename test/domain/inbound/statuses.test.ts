@@ -276,6 +276,25 @@ t.test("a status is matched to the message of its own client only", async (t) =>
   t.same(await readClientEvents(api, other.id), []);
 });
 
+t.test("statuses with different platform ids that name the same message all count", async (t) => {
+  const { api, tenant, sendStatuses } = await setUpNumber(t);
+  const id = await insertMessage(api, tenant, {});
+  const words = ["sent", "delivered", "read"];
+  await sendStatuses(
+    ...words.map((word) => status(`wamid.of-${word}`, word, { biz_opaque_callback_data: id })),
+  );
+  const { status: reached, platform_message_id, timeline } = await readMessageState(api, id);
+  t.same([reached, platform_message_id], ["read", "wamid.of-sent"]);
+  t.same(
+    timeline.map((step) => step.status),
+    words,
+  );
+  t.same(
+    (await readClientEvents(api, tenant.id)).map(({ message_id }) => message_id),
+    words.map(() => id),
+  );
+});
+
 t.test("the event contains the message's id and its external_ref", async (t) => {
   const { api, tenant, channelId, sendStatuses } = await setUpNumber(t);
   const { headers } = await tenant.createKey("webhooks:manage");
