@@ -27,6 +27,14 @@ t.test("README.md has at most 150 lines and shows the echo bot as it is", async 
   t.equal(bot?.code, read("examples/echo-bot/echo-bot.js"));
 });
 
+t.test("the echo bot's package.json has the versions that the tests use", async (t) => {
+  const { devDependencies: ours } = JSON.parse(read("package.json"));
+  const bot = JSON.parse(read("examples/echo-bot/package.json"));
+  const { typescript, ...used } = { ...bot.dependencies, ...bot.devDependencies };
+  for (const [name, version] of Object.entries(used)) t.equal(version, ours[name], name);
+  t.equal(`npm:typescript@${typescript}`, ours["typescript-5"]);
+});
+
 /** The anchor that a heading gets on common Git hosts. */
 const toAnchor = (heading: string) =>
   heading

@@ -1,0 +1,12 @@
+/** Writes the TypeScript types of the API document dist/openapi.json for the echo bot. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { register } from "node:module";
+
+// openapi-typescript needs the compiler API of TypeScript 5, which TypeScript 7 does not have.
+const TYPESCRIPT_5 = `export const resolve = (name, context, next) =>
+  next(name === "typescript" ? "typescript-5" : name, context);`;
+register(`data:text/javascript,${encodeURIComponent(TYPESCRIPT_5)}`);
+
+const { astToString, default: openapiTypes } = await import("openapi-typescript");
+const types = await openapiTypes(JSON.parse(readFileSync("dist/openapi.json", "utf8")));
+writeFileSync("examples/echo-bot/herald-api.d.ts", astToString(types));
