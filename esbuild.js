@@ -1,6 +1,7 @@
 /**
  * Bundles each process of bin/ and each thread of workers/threads/ into one file: loading the thousand files of its
- * packages would take most of the start-up time. Bundles the scripts and the style of the signup page for browsers.
+ * packages would take most of the start-up time. Bundles the scripts of the signup page and of the API reference for
+ * browsers.
  */
 import { readdirSync } from "node:fs";
 import { build } from "esbuild";
@@ -22,20 +23,31 @@ const sourcesIn = (folder) =>
     .map((name) => `${folder}/${name}`);
 
 const SIGNUP_PAGE = "src/resources/embed/page/browser";
+const API_REFERENCE = "src/resources/docs/page";
 
 /** Browsers of the last five years; newer syntax in the sources is translated for them. */
 const BROWSERS = ["chrome87", "edge88", "firefox85", "safari14.1"];
 
-await build({
+const buildForBrowsers = (options) =>
+  build({
+    ...options,
+    bundle: true,
+    minify: true,
+    platform: "browser",
+    target: BROWSERS,
+    format: "iife",
+    charset: "utf8",
+    logLevel: "warning",
+  });
+
+await buildForBrowsers({
   entryPoints: ["signup.ts", "callback.ts", "page.css"].map((name) => `${SIGNUP_PAGE}/${name}`),
   outdir: "dist/embed",
-  bundle: true,
-  minify: true,
-  platform: "browser",
-  target: BROWSERS,
-  format: "iife",
-  charset: "utf8",
-  logLevel: "warning",
+});
+await buildForBrowsers({
+  entryPoints: [`${API_REFERENCE}/browser/page.ts`, `${API_REFERENCE}/page.css`],
+  outdir: "dist/docs",
+  entryNames: "[name]",
 });
 
 await build({

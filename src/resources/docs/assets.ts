@@ -19,6 +19,9 @@ const STYLE = "text/css; charset=utf-8";
 /** Our own files are read from src, which is also present when the built code runs. */
 const ownFile = (name: string) => join(packageRoot(), "src/resources/docs/page", name);
 
+/** Built by esbuild.js from page/. */
+const builtFile = (name: string) => join(packageRoot(), "dist/docs", name);
+
 const swaggerFile = (name: string) => join(swaggerFolder(), name);
 
 function asset(name: string, mediaType: string, locate: (name: string) => string): Asset {
@@ -27,12 +30,10 @@ function asset(name: string, mediaType: string, locate: (name: string) => string
 }
 
 export const ASSETS: readonly Asset[] = [
-  asset("swagger-ui.css", STYLE, swaggerFile),
   asset("swagger-ui-bundle.js", SCRIPT, swaggerFile),
-  asset("reference.css", STYLE, ownFile),
-  asset("herald.css", STYLE, ownFile),
+  asset("page.css", STYLE, builtFile),
   asset("herald.svg", "image/svg+xml", ownFile),
-  asset("start.js", SCRIPT, ownFile),
+  asset("page.js", SCRIPT, builtFile),
 ];
 
 /** The HTML of the page. Each asset's URL contains its version. */

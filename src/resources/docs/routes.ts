@@ -2,6 +2,8 @@ import { type Route, route } from "../../http/route.ts";
 import { HTML_REPLY } from "../../http/views/view.ts";
 import { anyQuery } from "../../schema/types.ts";
 import { ASSETS, type Asset, readDocsHtml } from "./assets.ts";
+import { type Guide, readGuides } from "./guides.ts";
+import { llmsText } from "./llms-text.ts";
 
 /** Allows this origin only: the page cannot load, send or embed anything else. */
 const CONTENT_SECURITY_POLICY = [
@@ -23,11 +25,13 @@ interface DocsParts {
    * too.
    */
   describe(): object;
+  publicUrl: string;
 }
 
-/** The API description, as an OpenAPI document and as a page. */
-export function docsRoutes({ describe }: DocsParts): Route[] {
+/** The API description, as an OpenAPI document and as a page, and the guides. */
+export function docsRoutes({ describe, publicUrl }: DocsParts): Route[] {
   let text: string | undefined;
+  const guides = readGuides();
   return [
     route({
       method: "get",
@@ -67,9 +71,38 @@ export function docsRoutes({ describe }: DocsParts): Route[] {
         setHeader("Location", "/api/docs");
       },
     }),
+    textRoute({
+      path: "/llms.txt",
+      mediaType: "text/plain; charset=utf-8",
+      summary: "Describe the service for language models",
+      text: llmsText({ publicUrl, guides }),
+    }),
+    ...guides.map(guideRoute),
     ...ASSETS.map(assetRoute),
   ];
 }
+
+interface TextFile {
+  path: string;
+  mediaType: string;
+  summary: string;
+  text: string;
+}
+
+const textRoute = ({ path, mediaType, summary, text }: TextFile): Route =>
+  route({
+    method: "get",
+    path,
+    scope: "public",
+    undocumented: true,
+    summary,
+    query: anyQuery,
+    reply: { mediaType },
+    handle: () => text,
+  });
+
+const guideRoute = ({ path, title, text }: Guide): Route =>
+  textRoute({ path, mediaType: "text/markdown; charset=utf-8", summary: `Get the guide: ${title}`, text });
 
 const assetRoute = ({ name, mediaType, read, version }: Asset): Route =>
   route({

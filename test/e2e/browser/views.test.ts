@@ -1,5 +1,6 @@
-import type { BrowserContext, Page } from "playwright-core";
+import type { BrowserContext } from "playwright-core";
 import t from "tap";
+import { overflowWidth } from "../../fixtures/http/accessibility.ts";
 import { startApi } from "../../fixtures/http/api.ts";
 import {
   DESKTOP_VIEWPORT,
@@ -8,10 +9,6 @@ import {
   watchForViolations,
 } from "../../fixtures/http/browser.ts";
 import { until } from "../../fixtures/until.ts";
-
-/** Pixels by which the view is wider than the window. */
-const overflowWidth = (page: Page) =>
-  page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
 
 const LONG_TEXT = "AQD".repeat(120);
 

@@ -7,8 +7,10 @@ import t, { type Test } from "tap";
 import { documentationPages } from "../../../src/composition/docs/pages.ts";
 import { readEnvFile } from "../../../src/local/env-file.ts";
 import { freePort } from "../../../src/local/server-process.ts";
+import { withOwnIds } from "../../../src/resources/docs/page/browser/own-examples.ts";
 import { packageRoot } from "../../../src/runtime/package-root.ts";
 import { type CodeBlock, codeBlocks } from "../../fixtures/docs/code-blocks.ts";
+import { exampleRequest } from "../../fixtures/docs/example-request.ts";
 import { startProcess } from "../../fixtures/processes/processes.ts";
 import { makeTempFolder } from "../../fixtures/servers/folders.ts";
 import { curlProgram } from "../../fixtures/servers/programs.ts";
@@ -24,6 +26,20 @@ function makeCheckout(t: Test, heraldFolder: string): string {
   symlinkSync(heraldFolder, join(checkout, ".herald"));
   return checkout;
 }
+
+/** Operations whose examples name objects that the demo client has after the guides' commands. */
+const WORKING_EXAMPLES = [
+  "GET /api/channels/{channel_id}",
+  "POST /api/outbound/send",
+  "GET /api/outbound/messages/{message_id}",
+  "POST /api/templates/list",
+  "GET /api/webhooks/events/{id}",
+  "POST /api/webhooks/events/{id}/retry",
+  "GET /api/marketing/ad-accounts/{id}",
+  "POST /api/marketing/campaigns",
+  "GET /api/marketing/campaigns",
+  "GET /api/marketing/campaigns/{campaignId}",
+];
 
 /** Stops at the first command that fails; curl fails on a status of 400 and above. npx itself takes a second per call. */
 const PREAMBLE = `set -euo pipefail
@@ -97,6 +113,15 @@ t.test("the commands of the documentation", async (t) => {
   t.test("npx herald runs the command line of the checkout", async (t) => {
     const { stdout } = await promisify(execFile)("npx", ["herald", "--version"], { cwd: root });
     t.match(stdout, /^\d+\.\d+\.\d+$/m);
+  });
+
+  t.test("the examples of the API reference work for the demo client", async (t) => {
+    const document = await withOwnIds(await getJson("/api/openapi.json"), getJson);
+    for (const example of WORKING_EXAMPLES) {
+      const { method, path, body } = exampleRequest(document, example);
+      const reply = await fetch(PUBLIC_URL + path, { method, headers, ...(body ? { body } : {}) });
+      t.ok(reply.ok, `${example}: ${reply.status} ${await reply.text()}`);
+    }
   });
 
   t.test("the echo bot answers a message", async (t) => {

@@ -1,4 +1,7 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import t from "tap";
+import { packageRoot } from "../../../src/runtime/package-root.ts";
 import { startApi } from "../../fixtures/http/api.ts";
 
 /** URLs in a text that leave the service: with a scheme, or starting with two slashes. */
@@ -47,12 +50,10 @@ t.test("API documentation", async (t) => {
       types[pathname.split("/").at(-1) as string] = reply.headers.get("content-type") ?? "";
     }
     t.match(types, {
-      "swagger-ui.css": "text/css; charset=utf-8",
       "swagger-ui-bundle.js": "text/javascript; charset=utf-8",
-      "reference.css": "text/css; charset=utf-8",
-      "herald.css": "text/css; charset=utf-8",
+      "page.css": "text/css; charset=utf-8",
+      "page.js": "text/javascript; charset=utf-8",
       "herald.svg": "image/svg+xml",
-      "start.js": "text/javascript; charset=utf-8",
     });
     for (const { pathname, search } of assets) {
       t.match(search, /^\?v=[0-9a-f]{12}$/, "the version is a hash of the content");
@@ -71,12 +72,37 @@ t.test("API documentation", async (t) => {
   });
 
   t.test("Herald's own files name no other host", async (t) => {
-    for (const file of ["start.js", "reference.css", "herald.css"])
-      t.same(foreignHosts((await api.call("GET", `/api/docs/${file}`)).text), [], file);
+    t.same(foreignHosts((await api.call("GET", "/api/docs/page.js")).text), []);
+    const { text: style } = await api.call("GET", "/api/docs/page.css");
+    // Swagger UI's icons name the SVG namespace, which is not loaded.
+    t.same(new Set(foreignHosts(style).map((url) => new URL(url).hostname)), new Set(["www.w3.org"]));
+  });
+
+  t.test("llms.txt is short and links to documents that exist", async (t) => {
+    const reply = await api.call("GET", "/llms.txt?from=model");
+    t.equal(reply.status, 200);
+    t.equal(reply.headers.get("content-type"), "text/plain; charset=utf-8");
+    t.match(reply.text, /^# Herald\n\n> Herald is /);
+    t.match(reply.text, "x-svc-api-key");
+    t.ok(reply.text.length < 5_000);
+    const links = [...reply.text.matchAll(/\]\(https:\/\/herald\.customer\.example([^)]+)\): \S/g)].map(
+      ([, path = ""]) => path,
+    );
+    const guides = readdirSync(join(packageRoot(), "docs/guides")).map((name) => `/docs/guides/${name}`);
+    t.same(new Set(links), new Set([...guides, "/docs/sandbox.md", "/api/openapi.json", "/api/docs"]));
+    for (const path of links) t.equal((await api.call("GET", path)).status, 200, path);
+  });
+
+  t.test("a guide is served as it is in the repository", async (t) => {
+    const reply = await api.call("GET", "/docs/guides/receiving.md");
+    t.equal(reply.headers.get("content-type"), "text/markdown; charset=utf-8");
+    t.equal(reply.text, readFileSync(join(packageRoot(), "docs/guides/receiving.md"), "utf8"));
+    t.equal((await api.call("GET", "/docs/guides/../../package.json")).status, 404);
+    t.equal((await api.call("GET", "/docs/guides/%2e%2e%2f%2e%2e%2fpackage.json")).status, 404);
   });
 
   t.test("HEAD has the same content-length as GET", async (t) => {
-    for (const path of ["/api/openapi.json", "/api/docs", "/api/docs/start.js"]) {
+    for (const path of ["/api/openapi.json", "/api/docs", "/api/docs/page.js", "/llms.txt"]) {
       const [head, get] = [await api.call("HEAD", path), await api.call("GET", path)];
       t.equal(head.status, 200);
       t.equal(head.text, "");

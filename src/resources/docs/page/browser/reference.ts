@@ -1,0 +1,81 @@
+import { type ApiDocument, type Entry, hashOf } from "./api-document.ts";
+import { isApiKey, serviceUrl } from "./credential.ts";
+import { element } from "./element.ts";
+import { resolveSubtree } from "./resolve-references.ts";
+
+/** The parts of Swagger UI that the page uses. */
+interface SwaggerUi {
+  layoutActions: { show(key: readonly string[], isShown: boolean): void };
+  preauthorizeApiKey(scheme: string, value: string): void;
+}
+
+declare const SwaggerUIBundle: (options: object) => SwaggerUi;
+
+export interface Reference {
+  open(entry: Entry): void;
+}
+
+type Component = (properties: { text?: string }) => unknown;
+
+/** The system that Swagger UI passes to plugins. */
+interface System {
+  React: { createElement(name: string, properties: null, content?: string): unknown };
+}
+
+const PLUGIN = {
+  fn: { resolveSubtree },
+  wrapComponents: {
+    // The page has its own field for the credential.
+    authorizeBtn: () => () => null,
+    authorizeOperationBtn: () => () => null,
+    // Swagger UI puts links into buttons, which keyboards and screen readers cannot use.
+    DeepLink:
+      (_: Component, { React }: System): Component =>
+      ({ text }) =>
+        React.createElement("span", null, text),
+  },
+};
+
+/** Shows the document in the container, in place of the document shown before. */
+export function showReference(container: HTMLElement, document: ApiDocument, credential: string): Reference {
+  const domNode = element("div", {});
+  container.replaceChildren(domNode);
+  const ui = SwaggerUIBundle({
+    domNode,
+    spec: { ...document, servers: [{ url: serviceUrl() }] },
+    plugins: [PLUGIN],
+    onComplete: () => authorize(ui, credential),
+    deepLinking: true,
+    displayRequestDuration: true,
+    docExpansion: "list",
+    defaultModelsExpandDepth: 0,
+    tryItOutEnabled: true,
+    validatorUrl: null,
+  });
+  return { open: (entry) => open(ui, container, entry) };
+}
+
+function authorize(ui: SwaggerUi, credential: string): void {
+  if (credential !== "") ui.preauthorizeApiKey(isApiKey(credential) ? "apiKey" : "userJwt", credential);
+}
+
+/** Expands an operation, scrolls to it and moves the focus there. */
+function open(ui: SwaggerUi, container: HTMLElement, entry: Entry): void {
+  const find = (id: string) => container.querySelector<HTMLElement>(`[id="${CSS.escape(id)}"]`);
+  // Each call of `show` adds an entry to the history, so that only what is collapsed is expanded.
+  if (find(tagId(entry))?.dataset.isOpen === "false")
+    ui.layoutActions.show(["operations-tag", entry.tag], true);
+  if (!find(blockId(entry))?.classList.contains("is-open"))
+    ui.layoutActions.show(["operations", entry.tag, entry.id], true);
+  if (location.hash !== hashOf(entry)) history.pushState(null, "", hashOf(entry));
+  requestAnimationFrame(() => {
+    const block = find(blockId(entry));
+    block?.scrollIntoView();
+    block?.querySelector<HTMLElement>(".opblock-summary-control")?.focus({ preventScroll: true });
+  });
+}
+
+/** The ids that Swagger UI gives to the elements of a tag and of an operation. */
+const tagId = ({ tag }: Entry) => `operations-tag-${escapeName(tag)}`;
+const blockId = ({ tag, id }: Entry) => `operations-${escapeName(tag)}-${escapeName(id)}`;
+const escapeName = (name: string) => CSS.escape(name.trim().replace(/\s/g, "_"));
