@@ -119,6 +119,8 @@ interface RouteDefinition<A, P, Q, B, R> {
   method: Method;
   /** In OpenAPI syntax: `/api/channels/{channel_id}`. */
   path: string;
+  /** Verb and noun, such as `sendMessage`. Generated clients use it as a method name, so it must not change. */
+  operationId?: string;
   summary: string;
   /** Details for the documentation. */
   description?: string;
@@ -140,6 +142,8 @@ interface RouteDefinition<A, P, Q, B, R> {
   params?: P;
   query?: Q;
   body?: B;
+  /** Documents the JSON body when a schema that is easier to read accepts the same bodies. */
+  bodyDocs?: TSchema;
   /** Maximum bytes of each top-level field of a JSON body, as received; a longer one is a 400. */
   maxFieldBytes?: number;
   status?: number;

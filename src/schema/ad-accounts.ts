@@ -1,8 +1,5 @@
 import { AD_ACCOUNT_LABELS, AD_ACCOUNT_STATUSES } from "./enumerations.ts";
-import { object, oneOf, type Static, Type, timestamp } from "./types.ts";
-
-const text = (example: string, description?: string) =>
-  Type.String({ examples: [example], ...(description ? { description } : {}) });
+import { object, oneOf, type Static, Type, text, timestamp } from "./types.ts";
 
 export const adAccount = object(
   {

@@ -18,7 +18,7 @@ export const platformToken = Type.String({
   "x-message": "token must have 1 to 4096 visible ASCII characters",
 });
 
-const EXAMPLE = {
+export const CHANNEL_EXAMPLE = {
   channel_id: "ch_01jc8m4t7v2x5k9w3r6y1b0nqd",
   platform: "chatapp",
   status: "connected",
@@ -41,17 +41,19 @@ export const channel = object(
     status: oneOf(CHANNEL_STATUSES, {
       description: "`needs_reauth`: the platform rejects the channel's token; connect the channel again",
     }),
-    display_name: text(EXAMPLE.display_name),
-    waba_id: Type.Optional(platformId(EXAMPLE.waba_id, "chatapp only: the number's business account")),
-    phone_number_id: Type.Optional(platformId(EXAMPLE.phone_number_id, "chatapp only")),
-    display_phone_number: text(EXAMPLE.display_phone_number),
+    display_name: text(CHANNEL_EXAMPLE.display_name),
+    waba_id: Type.Optional(
+      platformId(CHANNEL_EXAMPLE.waba_id, "chatapp only: the number's business account"),
+    ),
+    phone_number_id: Type.Optional(platformId(CHANNEL_EXAMPLE.phone_number_id, "chatapp only")),
+    display_phone_number: text(CHANNEL_EXAMPLE.display_phone_number),
     page_id: Type.Optional(platformId("1400000000000401", "socialapp: the page; photoapp: the linked page")),
     photoapp_user_id: Type.Optional(platformId("1400000000000501", "photoapp only")),
-    template_namespace: text(EXAMPLE.template_namespace),
+    template_namespace: text(CHANNEL_EXAMPLE.template_namespace),
     external_ref: Type.Optional(externalRef),
     connected_at: timestamp({ description: "When the channel was last connected" }),
   },
-  { title: "ChannelDto", examples: [EXAMPLE] },
+  { title: "ChannelDto", examples: [CHANNEL_EXAMPLE] },
 );
 
 export type ChannelDto = Static<typeof channel>;

@@ -33,7 +33,7 @@ export const queuedMessage = object(
 
 export type QueuedMessageDto = Static<typeof queuedMessage>;
 
-const messageError = object(
+export const messageError = object(
   {
     code: Type.Union([Type.Integer(), Type.String()], {
       description:

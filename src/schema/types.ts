@@ -45,6 +45,10 @@ export const object = <P extends TProperties>(properties: P, options: ObjectOpti
 export const openObject = <P extends TProperties>(properties: P, options: ObjectOptions = {}) =>
   Type.Object(properties, { additionalProperties: true, ...options });
 
+/** A text with an example, which every text of the documentation needs. */
+export const text = (example: string, description?: string) =>
+  Type.String({ examples: [example], ...(description ? { description } : {}) });
+
 export const timestamp = (options: SchemaOptions = {}) =>
   Type.String({ format: "date-time", maxLength: 64, examples: ["2026-11-01T09:30:00.000Z"], ...options });
 
@@ -63,6 +67,19 @@ export const oneOf = <const T extends string>(words: readonly T[], options: Sche
 
 /** Strings that a platform may extend: the known words are documented, others are valid too. */
 export const knownOrOther = (known: TSchema) => Type.Unsafe<string>({ anyOf: [known, { type: "string" }] });
+
+/**
+ * One of several objects, chosen by the value of the field `tag`, which each defines as a constant. The validator reports
+ * only the problems of the chosen one.
+ */
+export const discriminated = (tag: string, variants: readonly TSchema[], options: ObjectOptions = {}) =>
+  Type.Unsafe<object>({
+    type: "object",
+    required: [tag],
+    discriminator: { propertyName: tag },
+    oneOf: [...variants],
+    ...options,
+  });
 
 /** Makes every field optional. */
 export const optional = <P extends TProperties>(fields: P) =>

@@ -45,7 +45,13 @@ export type Validator = ReturnType<typeof createValidator>;
 
 function createAjv(allErrors: boolean): Ajv2020 {
   // strictRequired would reject rules across fields ("if a then b"), which name fields of the enclosing object.
-  const ajv = new Ajv2020({ strict: true, strictRequired: false, verbose: true, allErrors });
+  const ajv = new Ajv2020({
+    strict: true,
+    strictRequired: false,
+    discriminator: true,
+    verbose: true,
+    allErrors,
+  });
   // The package's other formats are left out: not all of their regular expressions can be proven to be linear.
   addFormats.default(ajv, ["date-time", "date", "email"]);
   // The package's `uuid` also accepts `urn:uuid:`, which Postgres rejects.

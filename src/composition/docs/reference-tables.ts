@@ -8,7 +8,7 @@ import { settingsRows } from "../../runtime/config/settings-docs.ts";
 import { LOG_EVENTS } from "../../runtime/logging/log-events.ts";
 import { createMetrics } from "../../runtime/metrics/metrics.ts";
 import { EVENT_KEYS, type EventType, SCOPES } from "../../schema/enumerations.ts";
-import { EVENT_MEANINGS } from "../../schema/event-meanings.ts";
+import { EVENT_MEANINGS } from "../../schema/events/event-meanings.ts";
 import { code, type GeneratedParts, markdownTable } from "./markdown.ts";
 
 const settingsTable = () => markdownTable(["name", "default", "meaning"], settingsRows());

@@ -1,11 +1,9 @@
 import type { EmbedResultDto } from "../../schema/channels.ts";
 import type { Platform } from "../../schema/enumerations.ts";
+import type { DisconnectReason } from "../../schema/events/channel-events.ts";
 import type { ChannelRow } from "../../store/channels/channels.ts";
 import type { EmbedSessionRow } from "../../store/embed/sessions.ts";
 import type { EventDraft } from "../events/record-events.ts";
-
-/** Why a channel was disconnected, as its event states. */
-export type DisconnectReason = "token_dead" | "requested" | "taken_over" | "platform";
 
 type EndedChannel = Pick<ChannelRow, "client_id" | "id" | "platform" | "external_ref">;
 

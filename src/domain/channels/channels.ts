@@ -1,4 +1,5 @@
 import { newId } from "../../runtime/ids.ts";
+import type { DisconnectReason } from "../../schema/events/channel-events.ts";
 import { sealChannelToken } from "../../security/channel-token.ts";
 import type { SecretBox } from "../../security/secret-box.ts";
 import { disconnectChannelsOfWaba } from "../../store/channels/channel-owners.ts";
@@ -18,7 +19,7 @@ import { resumeSends } from "../../store/messages/send-order.ts";
 import { type AuditActor, recordAudit } from "../../store/tenants/audit-log.ts";
 import { recordEvents } from "../events/record-events.ts";
 import { serviceActor } from "../tenants/service-actor.ts";
-import { channelDisconnected, type DisconnectReason } from "./channel-events.ts";
+import { channelDisconnected } from "./channel-events.ts";
 
 /** The asset of a channel, by the ids of its platform. */
 export type ChannelAsset =

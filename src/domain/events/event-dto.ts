@@ -1,7 +1,7 @@
 import { addressOf } from "../../delivery/endpoints.ts";
 import { JsonText } from "../../runtime/json/json.ts";
 import type { EventKey, EventStatus, EventType, SkipReason } from "../../schema/enumerations.ts";
-import type { EventDetailDto, EventDto } from "../../schema/events.ts";
+import type { EventDetailDto, EventDto } from "../../schema/events/event.ts";
 import { toTimestamp } from "../../schema/timestamps.ts";
 import type { AttemptRow, EventRow } from "../../store/events/events.ts";
 

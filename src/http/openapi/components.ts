@@ -1,4 +1,4 @@
-import type { TSchema } from "../../schema/types.ts";
+import type { TObject, TSchema } from "../../schema/types.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
 
@@ -6,14 +6,16 @@ export interface Reference {
   $ref: string;
 }
 
-type Kind = "schemas" | "responses" | "headers";
+type Kind = "schemas" | "responses" | "headers" | "parameters";
 
 /** Collects the shared parts of the document. Each is stored once, and only if it is used. */
 export interface Components {
   /** Stores a part under its name and returns a reference to it. */
   share(kind: Kind, name: string, part: Json): Reference;
-  /** The schema as it appears in the document: every subschema with a title becomes a reference. */
+  /** The schema of a request as it appears in the document: every subschema with a title becomes a reference. */
   schema(schema: TSchema): Json;
+  /** The schema of something that Herald sends: its objects are open, because later versions may add fields. */
+  openSchema(schema: TSchema): Json;
   all(): Partial<Record<Kind, Json>>;
 }
 
@@ -29,12 +31,38 @@ export function createComponents(): Components {
     return { $ref: `#/components/${kind}/${name}` };
   }
 
-  function schema(given: Json): Json {
-    const inlined = mapChildren(given, schema);
+  function convert(given: Json, adapt: (schema: Json) => Json): Json {
+    const inlined = withMapping(
+      given,
+      mapChildren(adapt(given), (child) => convert(child, adapt)),
+    );
     return typeof given.title === "string" ? { ...share("schemas", given.title, inlined) } : inlined;
   }
 
-  return { share, schema, all: () => shared };
+  return {
+    share,
+    schema: (given) => convert(given, (schema) => schema),
+    openSchema: (given) => convert(given, withoutClosing),
+    all: () => shared,
+  };
+}
+
+/** Removes the rule that an object has no other fields. */
+function withoutClosing(schema: Json): Json {
+  const { additionalProperties, ...rest } = schema;
+  return additionalProperties === false ? rest : schema;
+}
+
+/** Adds the component of each value of the discriminator: by default its name would have to be the value. */
+function withMapping(given: Json, inlined: Json): Json {
+  const { discriminator, oneOf } = given as { discriminator?: { propertyName: string }; oneOf?: TObject[] };
+  if (!discriminator || !oneOf) return inlined;
+  const references = inlined.oneOf as readonly Reference[];
+  const mapping = oneOf.map(({ properties }, index) => [
+    properties[discriminator.propertyName]?.const,
+    references[index]?.$ref,
+  ]);
+  return { ...inlined, discriminator: { ...discriminator, mapping: Object.fromEntries(mapping) } };
 }
 
 /**

@@ -2,9 +2,10 @@ import { API_VERSION } from "../../schema/version.ts";
 import type { Route } from "../route.ts";
 import { ANY_CREDENTIAL, SECURITY_SCHEMES } from "./access.ts";
 import { createComponents, type Json } from "./components.ts";
-import { describeOperation, operationId } from "./operation.ts";
+import { describeOperation } from "./operation.ts";
 import { OVERVIEW } from "./overview.ts";
 import { TAG_DESCRIPTIONS } from "./tags.ts";
+import { describeWebhooks, WEBHOOK_TAG } from "./webhooks.ts";
 
 /** The parts of an OpenAPI document that this code uses. */
 export interface ApiDocument {
@@ -14,6 +15,7 @@ export interface ApiDocument {
   security: readonly Json[];
   tags: readonly Json[];
   paths: Record<string, Record<string, Json>>;
+  webhooks: Record<string, Json>;
   components: Json;
 }
 
@@ -32,6 +34,7 @@ export function describeApi(routes: readonly Route[], { publicUrl }: { publicUrl
     security: ANY_CREDENTIAL,
     tags: tagsOf(documented),
     paths,
+    webhooks: describeWebhooks(components),
     components: { securitySchemes: SECURITY_SCHEMES, ...components.all() },
   };
 }
@@ -46,23 +49,21 @@ const INFO = {
 
 /** The tags that have at least one documented route. */
 function tagsOf(routes: readonly Route[]): Json[] {
-  const used = new Set(routes.flatMap(({ tag }) => tag ?? []));
+  const used = new Set([...routes.flatMap(({ tag }) => tag ?? []), WEBHOOK_TAG]);
   const unknown = [...used].filter((tag) => !(tag in TAG_DESCRIPTIONS));
   if (unknown.length > 0) throw new Error(`these tags have no description: ${unknown.join(", ")}`);
   const described = Object.entries(TAG_DESCRIPTIONS).filter(([name]) => used.has(name));
   return described.map(([name, description]) => ({ name, description }));
 }
 
-/**
- * Paths that differ only in punctuation would share an operationId, which must be unique for generated
- * clients.
- */
+/** Generated clients use the operationId as a method name. */
 function assertDistinctOperationIds(routes: readonly Route[]): void {
   const known = new Map<string, Route>();
   for (const route of routes) {
-    const id = operationId(route);
+    const { operationId: id, path } = route;
+    if (id === undefined) throw new Error(`${route.method} ${path} has no operationId`);
     const other = known.get(id);
-    if (other) throw new Error(`${other.path} and ${route.path} would both have the operationId ${id}`);
+    if (other) throw new Error(`${other.path} and ${path} both have the operationId ${id}`);
     known.set(id, route);
   }
 }

@@ -44,7 +44,10 @@ function describeResponse(status: number, errors: readonly ApiError[], component
     description: errors.map(({ code }) => `\`${code}\`: ${ERROR_NOTES[code].when}`).join("\n\n"),
     headers: describeHeaders(headersOf(status, errors), components),
     content: {
-      "application/json": { schema: components.schema(errorBody), examples: Object.fromEntries(examples) },
+      "application/json": {
+        schema: components.openSchema(errorBody),
+        examples: Object.fromEntries(examples),
+      },
     },
   };
 }

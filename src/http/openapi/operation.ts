@@ -14,7 +14,7 @@ export function describeOperation(route: Route, components: Components): Json {
   const [scopes, parameters] = [scopesOf(route), parametersOf(route, components)];
   const description = [route.description, accessNote(route)].filter(Boolean).join("\n\n");
   return {
-    operationId: operationId(route),
+    operationId: route.operationId,
     summary: route.summary,
     ...(description ? { description } : {}),
     ...(route.tag ? { tags: [route.tag] } : {}),
@@ -30,18 +30,6 @@ export function describeOperation(route: Route, components: Components): Json {
       ...describeErrors(errorsOf(route), components),
     },
   };
-}
-
-/**
- * `post /api/keys/{id}/rotate` becomes postKeysByIdRotate. Generated clients use it as a method name, so it
- * must not change.
- */
-export function operationId({ method, path }: Pick<Route, "method" | "path">): string {
-  const words = path
-    .replace(/^\/api\//, "/")
-    .replaceAll("{", "by_")
-    .split(/[^A-Za-z0-9]+/);
-  return method + words.map((word) => word.charAt(0).toUpperCase() + word.slice(1)).join("");
 }
 
 const nameOf = ({ method, path }: Route) => `${method.toUpperCase()} ${path}`;
@@ -82,11 +70,12 @@ function parametersIn(location: "path" | "query", route: Route, components: Comp
 }
 
 function describeRequestBody(route: Route, body: NonNullable<Route["body"]>, components: Components): Json {
-  const schema = bodySchemaOf(route);
+  const schema = route.bodyDocs ?? bodySchemaOf(route);
   if (!schema) return describeRawBody(body as RawBody);
   // An empty body counts as {}, so it may be omitted when no field is required.
   const required = ((schema as Partial<TObject>).required ?? []).length > 0;
-  return { required, content: jsonContent(schema, exampleOf(schema, `${nameOf(route)} body`), components) };
+  const example = exampleOf(schema, `${nameOf(route)} body`);
+  return { required, content: { "application/json": { schema: components.schema(schema), example } } };
 }
 
 function describeRawBody({ limit, mediaTypes = ["*/*"] }: RawBody): Json {
@@ -129,14 +118,13 @@ function replyContent(route: Route, status: number, components: Components): Jso
   const example = exampleOf(schema, `${nameOf(route)} reply`);
   const differing = otherwise?.status === status ? otherwise.example : undefined;
   return {
-    ...jsonContent(schema, differing ? { ...(example as object), ...differing } : example, components),
+    "application/json": {
+      schema: components.openSchema(schema),
+      example: differing ? { ...(example as object), ...differing } : example,
+    },
     ...(csv ? { "text/csv": { schema: mediaSchema("text/csv"), example: csv.example } } : {}),
   };
 }
-
-const jsonContent = (schema: TSchema, example: unknown, components: Components): Json => ({
-  "application/json": { schema: components.schema(schema), example },
-});
 
 /** A generic schema for content that has none. */
 function mediaSchema(type: string): Json {

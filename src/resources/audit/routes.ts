@@ -21,6 +21,7 @@ export function auditRoutes({ db }: { db: Database }): Route[] {
     route({
       method: "get",
       path: "/api/audit",
+      operationId: "listAuditEntries",
       ...MANAGERS_ONLY,
       summary: "List audit log entries, newest first",
       query: listQuery(auditFilters),

@@ -39,6 +39,7 @@ export function loginRoute({ issue, cookie, log, ...parts }: LoginParts): Route 
   return route({
     method: "post",
     path: "/api/auth/login",
+    operationId: "loginUser",
     scope: "public",
     summary: "Sign in with email and password",
     description:

@@ -37,6 +37,7 @@ export function logoutRoute({ db, tokens, cookie, forgetCredential }: LogoutPart
   return route({
     method: "post",
     path: "/api/auth/logout",
+    operationId: "logoutUser",
     scope: "public",
     summary: "Sign out",
     description:

@@ -16,6 +16,7 @@ export function authRoutes(parts: AuthParts): Route[] {
     route({
       method: "get",
       path: "/api/auth/me",
+      operationId: "getCaller",
       scope: "any credential",
       summary: "Read the caller's client, role and scopes",
       reply: me,

@@ -22,6 +22,7 @@ export function sessionRoutes({ db, forgetCredential }: SessionParts): Route[] {
     route({
       method: "get",
       path: "/api/auth/sessions",
+      operationId: "listUserSessions",
       ...USERS_ONLY,
       summary: "List your own sessions",
       description:
@@ -39,6 +40,7 @@ export function sessionRoutes({ db, forgetCredential }: SessionParts): Route[] {
     route({
       method: "delete",
       path: "/api/auth/sessions/{id}",
+      operationId: "deleteUserSession",
       ...USERS_ONLY,
       summary: "End one of your own sessions",
       description:

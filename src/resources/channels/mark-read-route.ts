@@ -6,6 +6,7 @@ export const markReadRoute = (parts: ChatParts): Route =>
   route({
     method: "post",
     path: "/api/channels/{channel_id}/read",
+    operationId: "markMessageRead",
     scope: "messages:send",
     summary: "Mark a received message as read",
     description:

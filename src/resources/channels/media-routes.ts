@@ -17,6 +17,7 @@ export function mediaRoutes(parts: ChatParts): Route[] {
     route({
       method: "get",
       path: "/api/channels/{channel_id}/media/{media_id}",
+      operationId: "downloadMedia",
       scope: "messages:send",
       summary: "Download a received file",
       description:
@@ -34,6 +35,7 @@ export function mediaRoutes(parts: ChatParts): Route[] {
     route({
       method: "post",
       path: "/api/channels/{channel_id}/media",
+      operationId: "uploadMedia",
       scope: "messages:send",
       summary: "Upload a file to send in messages",
       description:

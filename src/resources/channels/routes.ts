@@ -20,6 +20,7 @@ export function channelRoutes(parts: ChatParts): Route[] {
     route({
       method: "get",
       path: "/api/channels",
+      operationId: "listChannels",
       scope: CHANNEL_READ_SCOPES,
       summary: "List channels, including disconnected ones, newest first",
       query: listQuery(channelFilters),
@@ -34,6 +35,7 @@ export function channelRoutes(parts: ChatParts): Route[] {
     route({
       method: "get",
       path: "/api/channels/{channel_id}",
+      operationId: "getChannel",
       scope: CHANNEL_READ_SCOPES,
       summary: "Read a channel",
       params: channelParams,
@@ -47,6 +49,7 @@ export function channelRoutes(parts: ChatParts): Route[] {
     route({
       method: "delete",
       path: "/api/channels/{channel_id}",
+      operationId: "disconnectChannel",
       scope: "webhooks:manage",
       summary: "Disconnect a channel",
       description:

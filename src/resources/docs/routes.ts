@@ -36,6 +36,7 @@ export function docsRoutes({ describe, publicUrl }: DocsParts): Route[] {
     route({
       method: "get",
       path: "/api/openapi.json",
+      operationId: "getApiDescription",
       scope: "public",
       summary: "Get this API description as an OpenAPI 3.1 document",
       query: anyQuery,

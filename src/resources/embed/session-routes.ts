@@ -39,6 +39,7 @@ export function sessionRoutes({ db, publicUrl }: SessionParts): Route[] {
     route({
       method: "post",
       path: "/api/embed/sessions",
+      operationId: "createEmbedSession",
       scope: SCOPE,
       idempotent: "idempotency_keys",
       summary: "Create an embedded signup session",
@@ -66,6 +67,7 @@ export function sessionRoutes({ db, publicUrl }: SessionParts): Route[] {
     route({
       method: "get",
       path: "/api/embed/sessions",
+      operationId: "listEmbedSessions",
       scope: SCOPE,
       summary: "List embedded signup sessions, newest first",
       query: listQuery(embedSessionFilters),
@@ -79,6 +81,7 @@ export function sessionRoutes({ db, publicUrl }: SessionParts): Route[] {
     route({
       method: "get",
       path: "/api/embed/sessions/{sessionId}",
+      operationId: "getEmbedSession",
       scope: SCOPE,
       summary: "Read an embedded signup session and its result",
       params: embedSessionParams,
@@ -92,6 +95,7 @@ export function sessionRoutes({ db, publicUrl }: SessionParts): Route[] {
     route({
       method: "post",
       path: "/api/embed/sessions/{sessionId}/revoke",
+      operationId: "revokeEmbedSession",
       scope: SCOPE,
       repeatable: true,
       summary: "Revoke an embedded signup session",

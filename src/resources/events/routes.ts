@@ -5,7 +5,7 @@ import { notFound } from "../../http/api-error.ts";
 import { listById, listOf, listQuery, pageRequest, periodOf } from "../../http/lists.ts";
 import { type Route, route } from "../../http/route.ts";
 import type { QueueNotifier } from "../../queue/queue-notifier.ts";
-import { event, eventDetail } from "../../schema/events.ts";
+import { event, eventDetail } from "../../schema/events/event.ts";
 import type { Database } from "../../store/database/database.ts";
 import { findEvent, listAttempts } from "../../store/events/events.ts";
 import { listEvents } from "../../store/events/list-events.ts";
@@ -19,6 +19,7 @@ export function eventRoutes({ db, notifier }: { db: Database; notifier: QueueNot
     route({
       method: "get",
       path: "/api/webhooks/events",
+      operationId: "listEvents",
       scope: "webhooks:manage",
       summary: "List events and the state of their delivery, newest first",
       query: listQuery(eventFilters),
@@ -36,6 +37,7 @@ export function eventRoutes({ db, notifier }: { db: Database; notifier: QueueNot
     route({
       method: "get",
       path: "/api/webhooks/events/{id}",
+      operationId: "getEvent",
       scope: "webhooks:manage",
       summary: "Read an event with its payload and delivery attempts",
       params: eventParams,
@@ -49,6 +51,7 @@ export function eventRoutes({ db, notifier }: { db: Database; notifier: QueueNot
     route({
       method: "post",
       path: "/api/webhooks/events/{id}/retry",
+      operationId: "retryEvent",
       scope: "webhooks:manage",
       summary: "Send an event again now, even if it was delivered",
       description:
@@ -71,6 +74,7 @@ export function eventRoutes({ db, notifier }: { db: Database; notifier: QueueNot
     route({
       method: "post",
       path: "/api/webhooks/events/retry",
+      operationId: "retryEvents",
       scope: "webhooks:manage",
       summary: "Send all failed or skipped events of a period again",
       description: "Events that are sent again never delay new events.",

@@ -1,6 +1,6 @@
 import { REPLAYABLE_STATUSES } from "../../domain/events/replay.ts";
 import { EVENT_KEYS, EVENT_STATUSES, EVENT_TYPES } from "../../schema/enumerations.ts";
-import { EVENT_EXAMPLE, event } from "../../schema/events.ts";
+import { EVENT_EXAMPLE, event } from "../../schema/events/event.ts";
 import { object, oneOf, prefixedId, Type, timestamp } from "../../schema/types.ts";
 
 export const eventParams = object({ id: prefixedId("evt", { description: "The event" }) });

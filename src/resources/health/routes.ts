@@ -19,6 +19,7 @@ export function healthRoutes(parts: HealthParts): Route[] {
     route({
       method: "get",
       path: "/healthz",
+      operationId: "getHealth",
       scope: "public",
       summary: "Check that the process is alive",
       query: anyQuery,
@@ -28,6 +29,7 @@ export function healthRoutes(parts: HealthParts): Route[] {
     route({
       method: "get",
       path: "/readyz",
+      operationId: "getReadiness",
       scope: "public",
       summary: "Check that requests can be served: 503 while Postgres does not answer or lacks migrations",
       description:
@@ -45,6 +47,7 @@ export function healthRoutes(parts: HealthParts): Route[] {
     route({
       method: "get",
       path: "/metrics",
+      operationId: "getMetrics",
       scope: "public",
       summary: "Get Prometheus metrics",
       description:

@@ -25,6 +25,7 @@ export function dataDeletionRoutes({ db, signatures, publicUrl }: DataDeletionPa
     route({
       method: "post",
       path: "/platform/deauthorize",
+      operationId: "deauthorizeUser",
       scope: "public",
       summary: "Receive a deauthorisation callback",
       description:
@@ -42,6 +43,7 @@ export function dataDeletionRoutes({ db, signatures, publicUrl }: DataDeletionPa
     route({
       method: "post",
       path: "/platform/data-deletion",
+      operationId: "deleteUserData",
       scope: "public",
       summary: "Receive a data deletion request",
       description:
@@ -59,6 +61,7 @@ export function dataDeletionRoutes({ db, signatures, publicUrl }: DataDeletionPa
     route({
       method: "get",
       path: "/platform/data-deletion/{confirmation_code}",
+      operationId: "getDataDeletion",
       scope: "public",
       summary: "Show what was erased, as a page for the person who asked",
       errors: ["temporarily_unavailable"],

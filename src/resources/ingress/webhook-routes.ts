@@ -40,6 +40,7 @@ export function platformWebhookRoutes(parts: PlatformWebhookParts): Route[] {
     route({
       method: "get",
       path: "/platform/webhook",
+      operationId: "verifyPlatformWebhook",
       scope: "public",
       summary: "Answer a platform's webhook verification",
       description:
@@ -59,6 +60,7 @@ export function platformWebhookRoutes(parts: PlatformWebhookParts): Route[] {
     route({
       method: "post",
       path: "/platform/webhook",
+      operationId: "receivePlatformWebhook",
       scope: "public",
       summary: "Receive a platform's webhook",
       description:

@@ -40,6 +40,7 @@ export function keyRoutes({ db, production, forgetCredential }: KeyParts): Route
     route({
       method: "post",
       path: "/api/keys",
+      operationId: "createApiKey",
       ...MANAGERS_ONLY,
       summary: "Create an API key",
       body: newApiKey,
@@ -54,6 +55,7 @@ export function keyRoutes({ db, production, forgetCredential }: KeyParts): Route
     route({
       method: "get",
       path: "/api/keys",
+      operationId: "listApiKeys",
       ...MANAGERS_ONLY,
       summary: "List API keys, including revoked and expired ones",
       query: listQuery({}),
@@ -67,6 +69,7 @@ export function keyRoutes({ db, production, forgetCredential }: KeyParts): Route
     route({
       method: "delete",
       path: "/api/keys/{id}",
+      operationId: "revokeApiKey",
       ...MANAGERS_ONLY,
       summary: "Revoke an API key",
       description: "Takes effect at once in the process that answers, and within 5 seconds in every other.",
@@ -80,6 +83,7 @@ export function keyRoutes({ db, production, forgetCredential }: KeyParts): Route
     route({
       method: "post",
       path: "/api/keys/{id}/rotate",
+      operationId: "rotateApiKey",
       ...MANAGERS_ONLY,
       summary: "Replace an API key with a new one",
       description:

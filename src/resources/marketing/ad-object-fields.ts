@@ -8,7 +8,7 @@ import {
   OPTIMIZATION_GOALS,
   SPECIAL_AD_CATEGORIES,
 } from "../../schema/ad-enumerations.ts";
-import { implies, oneOf, openObject, rule, Type } from "../../schema/types.ts";
+import { implies, oneOf, openObject, rule, Type, text } from "../../schema/types.ts";
 
 /** Fields that several kinds of ad objects share, in requests and in responses. */
 
@@ -35,9 +35,6 @@ export const callToActionType = oneOf(CALL_TO_ACTION_TYPES, {
   title: "CallToActionType",
   examples: ["LEARN_MORE"],
 });
-
-export const text = (example: string, description?: string) =>
-  Type.String({ examples: [example], ...(description ? { description } : {}) });
 
 /** Of each field of a body: encoding a larger one for the platform would delay other requests. */
 export const MAX_FIELD_BYTES = 1_024 * 1_024;

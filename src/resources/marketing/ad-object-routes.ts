@@ -71,6 +71,10 @@ export function adObjectRoutes(resource: AdObjectResource, parts: AdObjectRouteP
 
 const objectPathOf = ({ path, params }: AdObjectResource) => `${path}/{${Object.keys(params.properties)[0]}}`;
 
+/** `an ad set` becomes AdSet, `ad sets` becomes AdSets. */
+const toNoun = (name: string) =>
+  name.replace(/^an? /, "").replace(/(?:^| )(\w)/g, (_, letter: string) => letter.toUpperCase());
+
 /** The value of the only path parameter. */
 const idIn = (params: object): string => Object.values(params)[0];
 
@@ -78,6 +82,7 @@ const createRoute = ({ kind, path, names, create, reply }: AdObjectResource, par
   route({
     method: "post",
     path,
+    operationId: `create${toNoun(names.one)}`,
     scope: "marketing:manage",
     gate: "terms",
     summary: `Create ${names.one} and return it as the ad platform stored it`,
@@ -110,6 +115,7 @@ const editRoute = (resource: AdObjectResource & { edit: TObject }, parts: AdObje
   route({
     method: "patch",
     path: objectPathOf(resource),
+    operationId: `update${toNoun(resource.names.one)}`,
     scope: "marketing:manage",
     gate: "terms",
     summary: `Edit ${resource.names.one} and return it as the ad platform stored it`,
@@ -136,6 +142,7 @@ const readRoute = (resource: AdObjectResource, parts: AdObjectRouteParts) =>
   route({
     method: "get",
     path: objectPathOf(resource),
+    operationId: `get${toNoun(resource.names.one)}`,
     scope: "marketing:read",
     summary: `Read ${resource.names.one} from the ad platform`,
     errors: ACCOUNT_ERRORS,
@@ -152,6 +159,7 @@ const listRoute = ({ kind, path, names, filters = {}, reply }: AdObjectResource,
   route({
     method: "get",
     path,
+    operationId: `list${toNoun(names.many)}`,
     scope: "marketing:read",
     summary: `List ${names.many} of an ad account, in the ad platform's order`,
     description:

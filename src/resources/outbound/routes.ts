@@ -19,6 +19,7 @@ export function outboundRoutes(parts: OutboundParts): Route[] {
     route({
       method: "get",
       path: "/api/outbound/messages",
+      operationId: "listMessages",
       scope: "messages:send",
       summary: "List outbound messages, newest first",
       query: listQuery(messageFilters),
@@ -35,6 +36,7 @@ export function outboundRoutes(parts: OutboundParts): Route[] {
     route({
       method: "get",
       path: "/api/outbound/messages/{message_id}",
+      operationId: "getMessage",
       scope: "messages:send",
       summary: "Read a message and its status",
       params: messageParams,

@@ -1,6 +1,13 @@
 import { externalRef } from "../../schema/channels.ts";
-import { MESSAGE_STATUSES, MESSAGE_TYPES, MESSAGING_TYPES, PLATFORMS } from "../../schema/enumerations.ts";
 import {
+  MESSAGE_STATUSES,
+  MESSAGE_TYPES,
+  MESSAGING_TYPES,
+  type MessageType,
+  PLATFORMS,
+} from "../../schema/enumerations.ts";
+import {
+  discriminated,
   implies,
   object,
   oneOf,
@@ -12,10 +19,12 @@ import {
 } from "../../schema/types.ts";
 import { CONTENT_SCHEMAS } from "./content.ts";
 
+const TYPE_DESCRIPTION =
+  "The content is in the field that is named like the type, in the chat platform's format. photoapp and socialapp support text, image, video, audio and reaction; socialapp also supports document";
+
 /** Checked first, because other problems may only follow from a wrong type. */
 const type = oneOf(MESSAGE_TYPES, {
-  description:
-    "The content is in the field of this name, in the chat platform's format. photoapp and socialapp support text, image, video, audio and reaction; socialapp also supports document",
+  description: TYPE_DESCRIPTION,
   "x-code": "unsupported_message_type",
 });
 
@@ -34,39 +43,68 @@ const contentRules = MESSAGE_TYPES.flatMap((type) => [
   }),
 ]);
 
-export const sendMessage = object(
-  {
-    channel_id: prefixedId("ch", { description: "A connected channel; `GET /api/channels` lists them" }),
-    to: Type.String({
-      description:
-        "chatapp: a phone number with country code, digits only, or a business-scoped id. photoapp and socialapp: the person's id at the photo account or page",
-      examples: ["5511988887777", "US.13491208655302741918"],
+const recipient = {
+  channel_id: prefixedId("ch", { description: "A connected channel; `GET /api/channels` lists them" }),
+  to: Type.String({
+    description:
+      "chatapp: a phone number with country code, digits only, or a business-scoped id. photoapp and socialapp: the person's id at the photo account or page",
+    examples: ["5511988887777", "US.13491208655302741918"],
+  }),
+};
+
+const options = {
+  context: Type.Optional(
+    object(
+      { message_id: Type.String({ minLength: 1, examples: ["wamid.HBgLNTUxMTk4ODg4Nzc3Nw"] }) },
+      { description: "The message that this one replies to, by the platform's id" },
+    ),
+  ),
+  external_ref: Type.Optional(externalRef),
+  messaging_type: Type.Optional(
+    oneOf(MESSAGING_TYPES, { description: "Only for photoapp and socialapp. Default: RESPONSE" }),
+  ),
+  tag: Type.Optional(
+    Type.String({
+      pattern: "^[A-Z_]{1,64}$",
+      description: "Only for photoapp and socialapp. Required with MESSAGE_TAG",
+      examples: ["HUMAN_AGENT"],
     }),
-    type,
-    ...Type.Partial(Type.Object(CONTENT_SCHEMAS)).properties,
-    context: Type.Optional(
-      object(
-        { message_id: Type.String({ minLength: 1, examples: ["wamid.HBgLNTUxMTk4ODg4Nzc3Nw"] }) },
-        { description: "The message that this one replies to, by the platform's id" },
-      ),
+  ),
+  platform: Type.Optional(
+    oneOf(PLATFORMS, { description: "Optional check: must be the channel's platform" }),
+  ),
+};
+
+const tagRule = rule(
+  "tag",
+  "tag is required when messaging_type is MESSAGE_TAG",
+  implies(
+    { required: ["messaging_type"], properties: { messaging_type: { const: "MESSAGE_TAG" } } },
+    { required: ["tag"] },
+  ),
+);
+
+/** Checks a message. Its rules have messages of their own, which a union of the message types could not have. */
+export const sendMessage = object(
+  { ...recipient, type, ...Type.Partial(Type.Object(CONTENT_SCHEMAS)).properties, ...options },
+  { allOf: [{ properties: { type } }, ...contentRules, tagRule] },
+);
+
+/** `text` becomes SendTextDto. */
+const titleOf = (type: MessageType) => `Send${type.charAt(0).toUpperCase()}${type.slice(1)}Dto`;
+
+/** Documents the same messages as a union, so that generated clients require the content of the type. */
+export const sendMessageDocs = discriminated(
+  "type",
+  MESSAGE_TYPES.map((type) =>
+    object(
+      { ...recipient, type: Type.Literal(type), [type]: CONTENT_SCHEMAS[type], ...options },
+      { title: titleOf(type), allOf: [tagRule] },
     ),
-    external_ref: Type.Optional(externalRef),
-    messaging_type: Type.Optional(
-      oneOf(MESSAGING_TYPES, { description: "Only for photoapp and socialapp. Default: RESPONSE" }),
-    ),
-    tag: Type.Optional(
-      Type.String({
-        pattern: "^[A-Z_]{1,64}$",
-        description: "Only for photoapp and socialapp. Required with MESSAGE_TAG",
-        examples: ["HUMAN_AGENT"],
-      }),
-    ),
-    platform: Type.Optional(
-      oneOf(PLATFORMS, { description: "Optional check: must be the channel's platform" }),
-    ),
-  },
+  ),
   {
     title: "SendMessageDto",
+    description: TYPE_DESCRIPTION,
     examples: [
       {
         channel_id: "ch_01jc8m4t7v2x5k9w3r6y1b0nqd",
@@ -75,18 +113,6 @@ export const sendMessage = object(
         text: { body: "Your order is on its way" },
         external_ref: "order-1042",
       },
-    ],
-    allOf: [
-      { properties: { type } },
-      ...contentRules,
-      rule(
-        "tag",
-        "tag is required when messaging_type is MESSAGE_TAG",
-        implies(
-          { required: ["messaging_type"], properties: { messaging_type: { const: "MESSAGE_TAG" } } },
-          { required: ["tag"] },
-        ),
-      ),
     ],
   },
 );

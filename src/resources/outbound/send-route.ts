@@ -12,7 +12,7 @@ import { type QueuedMessageDto, queuedMessage } from "../../schema/messages.ts";
 import type { Queryable } from "../../store/database/database.ts";
 import { findIdempotencyKey } from "../../store/tenants/idempotency-keys.ts";
 import { createPlatformRules } from "./platform-rules.ts";
-import { type SendMessageDto, sendMessage } from "./schema.ts";
+import { type SendMessageDto, sendMessage, sendMessageDocs } from "./schema.ts";
 
 export interface SendParts {
   db: Queryable;
@@ -39,6 +39,7 @@ export function sendRoute({ db, intake, platformOf }: SendParts): Route {
   return route({
     method: "post",
     path: "/api/outbound/send",
+    operationId: "sendMessage",
     scope: "messages:send",
     idempotent: "idempotency_keys",
     summary: "Send a message",
@@ -51,6 +52,7 @@ export function sendRoute({ db, intake, platformOf }: SendParts): Route {
       "overloaded",
     ],
     body: sendMessage,
+    bodyDocs: sendMessageDocs,
     maxFieldBytes: MAX_CONTENT_BYTES,
     status: 202,
     reply: queuedMessage,

@@ -26,6 +26,7 @@ export function templateRoutes(parts: TemplateParts): Route[] {
     route({
       method: "post",
       path: "/api/templates/submit",
+      operationId: "submitTemplate",
       scope: "templates:manage",
       summary: "Submit a template for review",
       description:
@@ -38,6 +39,7 @@ export function templateRoutes(parts: TemplateParts): Route[] {
     route({
       method: "post",
       path: "/api/templates/list",
+      operationId: "listTemplates",
       scope: "templates:manage",
       summary: "List the templates of a channel, one entry per translation",
       description:
@@ -51,6 +53,7 @@ export function templateRoutes(parts: TemplateParts): Route[] {
     route({
       method: "delete",
       path: "/api/templates/delete",
+      operationId: "deleteTemplate",
       scope: "templates:manage",
       summary: "Delete a template or one of its translations",
       description:

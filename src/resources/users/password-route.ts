@@ -19,6 +19,7 @@ export function passwordRoute(parts: PasswordParts): Route {
   return route({
     method: "post",
     path: "/api/users/{id}/password",
+    operationId: "changeUserPassword",
     scope: "any credential",
     consoleOnly: true,
     summary: "Change a password",

@@ -26,6 +26,7 @@ export function userRoutes(parts: PasswordParts): Route[] {
     route({
       method: "get",
       path: "/api/users",
+      operationId: "listUsers",
       ...MANAGERS_ONLY,
       summary: "List users",
       query: listQuery({}),
@@ -39,6 +40,7 @@ export function userRoutes(parts: PasswordParts): Route[] {
     route({
       method: "post",
       path: "/api/users",
+      operationId: "createUser",
       ...MANAGERS_ONLY,
       summary: "Create a user",
       description:
@@ -67,6 +69,7 @@ export function userRoutes(parts: PasswordParts): Route[] {
     route({
       method: "patch",
       path: "/api/users/{id}",
+      operationId: "updateUser",
       ...MANAGERS_ONLY,
       summary: "Change a user's name or role, or disable the user",
       description:

@@ -28,6 +28,7 @@ export function webhookRoutes(parts: WebhookParts): Route[] {
     route({
       method: "get",
       path: "/api/webhooks/config",
+      operationId: "getWebhookConfig",
       scope: "webhooks:manage",
       summary: "Read the webhook configuration",
       reply: webhookConfig,
@@ -36,6 +37,7 @@ export function webhookRoutes(parts: WebhookParts): Route[] {
     route({
       method: "patch",
       path: "/api/webhooks/config",
+      operationId: "updateWebhookConfig",
       scope: "webhooks:manage",
       summary: "Set the webhook URL and token",
       description:
@@ -52,6 +54,7 @@ export function webhookRoutes(parts: WebhookParts): Route[] {
     route({
       method: "patch",
       path: "/api/webhooks/dispatch/{platform}",
+      operationId: "updateWebhookDispatch",
       scope: "webhooks:manage",
       summary: "Enable or disable the events of a platform or service",
       errors: ["unknown_dispatch_key"],
@@ -69,6 +72,7 @@ export function webhookRoutes(parts: WebhookParts): Route[] {
     route({
       method: "post",
       path: "/api/webhooks/config/generate-secret",
+      operationId: "generateWebhookSecret",
       scope: "webhooks:manage",
       summary: "Generate a new webhook token",
       description:

@@ -9,6 +9,7 @@ export const testRoute = (parts: TestEventParts): Route =>
   route({
     method: "post",
     path: "/api/webhooks/test",
+    operationId: "sendTestEvent",
     scope: "webhooks:manage",
     summary: "Send a test event now",
     description: `Makes one attempt, even if the key is disabled, with a timeout of ${DELIVERY_DEADLINE_MS / SECOND} seconds. The event has the type \`webhook.test\` and empty data, and is listed with the other events.`,

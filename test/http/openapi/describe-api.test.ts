@@ -5,9 +5,9 @@ import { ERROR_CODES } from "../../../src/http/api-error.ts";
 import { describeApi } from "../../../src/http/openapi/describe-api.ts";
 import { errorsOf } from "../../../src/http/openapi/errors-of.ts";
 import { exampleOf } from "../../../src/http/openapi/example-of.ts";
-import { operationId } from "../../../src/http/openapi/operation.ts";
-import { type Method, type Route, route } from "../../../src/http/route.ts";
-import { nullable, object, rule, type TSchema, Type } from "../../../src/schema/types.ts";
+import { type Route, route } from "../../../src/http/route.ts";
+import { EVENT_TYPES } from "../../../src/schema/enumerations.ts";
+import { discriminated, nullable, object, rule, type TSchema, Type } from "../../../src/schema/types.ts";
 import { productRoutes } from "../../fixtures/http/api.ts";
 import { createReplyChecker } from "../../fixtures/http/replies.ts";
 import { sampleRoutes } from "../../fixtures/http/sample-routes.ts";
@@ -19,9 +19,14 @@ const describe = (routes: readonly Route[]): Loose =>
   JSON.parse(JSON.stringify(describeApi(routes, { publicUrl: "https://herald.example" })));
 
 const routeOf = (given: Partial<Route> & { path: string }): Route =>
-  route({ method: "get", scope: "public", summary: "x", handle: () => undefined, ...given } as Parameters<
-    typeof route
-  >[0]);
+  route({
+    method: "get",
+    operationId: `get${given.path.slice(1).toUpperCase()}`,
+    scope: "public",
+    summary: "x",
+    handle: () => undefined,
+    ...given,
+  } as Parameters<typeof route>[0]);
 
 const replying = (path: string, reply: TSchema) => routeOf({ path, reply });
 
@@ -163,20 +168,34 @@ t.test("two different schemas with the same title are rejected", async (t) => {
   );
 });
 
-t.test("operation ids are derived from method and path", async (t) => {
-  const CASES: [Method, string, string][] = [
-    ["get", "/api/auth/me", "getAuthMe"],
-    ["post", "/api/keys/{id}/rotate", "postKeysByIdRotate"],
-    ["get", "/api/ad-accounts/{ad_account_id}", "getAdAccountsByAdAccountId"],
-    ["get", "/healthz", "getHealthz"],
-    ["get", "/api/openapi.json", "getOpenapiJson"],
-  ];
-  for (const [method, path, name] of CASES) t.equal(operationId({ method, path }), name);
-  const alike = [routeOf({ path: "/ad-accounts" }), routeOf({ path: "/ad/accounts" })];
-  t.throws(
-    () => describe(alike),
-    /\/ad-accounts and \/ad\/accounts would both have the operationId getAdAccounts/,
-  );
+t.test("every documented route needs an operationId of its own", async (t) => {
+  const alike = [routeOf({ path: "/a" }), { ...routeOf({ path: "/b" }), operationId: "getA" }];
+  t.throws(() => describe(alike), /\/a and \/b both have the operationId getA/);
+  const { operationId, ...unnamed } = routeOf({ path: "/a" });
+  t.throws(() => describe([unnamed]), /get \/a has no operationId/);
+});
+
+t.test("every event type is a webhook with its payload", async (t) => {
+  const { webhooks, components } = describe(sampleRoutes);
+  t.same(Object.keys(webhooks), EVENT_TYPES);
+  const { operationId, requestBody, responses, parameters } = webhooks["message.received"].post;
+  t.equal(operationId, "onMessageReceived");
+  t.same(requestBody.content["application/json"].schema, {
+    $ref: "#/components/schemas/MessageReceivedEvent",
+  });
+  t.same(Object.keys(responses), ["410", "2XX", "default"]);
+  t.ok(parameters.some(({ $ref }: Loose) => $ref === "#/components/parameters/webhook-signature"));
+  t.same(components.schemas.MessageReceivedEvent.properties.type.const, "message.received");
+});
+
+t.test("a union with a discriminator names the component of each value", async (t) => {
+  const variant = (type: string) => object({ type: Type.Literal(type) }, { title: `Of_${type}` });
+  const union = discriminated("type", [variant("a"), variant("b")], { title: "Union" });
+  const { components } = describe([replying("/x", union)]);
+  t.same(components.schemas.Union.discriminator, {
+    propertyName: "type",
+    mapping: { a: "#/components/schemas/Of_a", b: "#/components/schemas/Of_b" },
+  });
 });
 
 t.test("assets are not documented, and a tag needs a description", async (t) => {
@@ -252,6 +271,8 @@ function examplesIn(node: Loose): FoundExample[] {
 /** Returns the examples that do not match their schemas, compiled as strictly as in the service. */
 function wrongExamples(document: Loose): string[] {
   const ajv = new Ajv2020({ strict: true, strictRequired: false });
+  // The keyword only helps readers: "oneOf" checks the value.
+  ajv.addKeyword("discriminator");
   addFormats.default(ajv);
   for (const keyword of ["x-message", "x-field", "x-code"]) ajv.addKeyword(keyword);
   // A schema that is compiled alone has its shared parts under $defs.
@@ -266,6 +287,25 @@ t.test("the check of examples detects an invalid example", async (t) => {
   const wrong = object({ a: Type.Integer({ examples: ["x"] }) }, { title: "Wrong" });
   t.match(wrongExamples(describe([replying("/x", wrong)])), [/a must be integer/]);
 });
+
+const VERBS =
+  "accept|cancel|change|choose|complete|create|deauthorize|delete|disconnect|download|exchange|generate|get|list|login|logout|mark|open|receive|refresh|register|retry|revoke|rotate|send|show|start|submit|update|upload|verify";
+const OPERATION_NAME = new RegExp(`^(?:${VERBS})(?:[A-Z][A-Za-z]+)+$`);
+
+/** The closed objects below a part of the document, references followed. */
+function closedObjectsIn(part: Loose, document: Loose, seen = new Set<string>()): Loose[] {
+  if (typeof part !== "object" || part === null) return [];
+  const { $ref, example, examples, ...others } = part;
+  if (typeof $ref === "string" && !seen.has($ref)) {
+    const target = $ref
+      .slice(2)
+      .split("/")
+      .reduce((node, name) => node[name], document);
+    return closedObjectsIn(target, document, seen.add($ref));
+  }
+  const inside = Object.values(others).flatMap((child) => closedObjectsIn(child, document, seen));
+  return part.additionalProperties === false ? [part, ...inside] : inside;
+}
 
 for (const [name, routes] of [
   ["the sample routes", sampleRoutes],
@@ -294,6 +334,25 @@ for (const [name, routes] of [
       t.same(
         [...new Set(codes)].filter((code) => !(ERROR_CODES as string[]).includes(code)),
         [],
+      );
+    });
+
+    t.test("names each operation with a verb and a noun", async (t) => {
+      const ids = operations.map(({ operationId }) => operationId);
+      t.same(
+        ids.filter((id) => !OPERATION_NAME.test(id)),
+        [],
+      );
+    });
+
+    t.test("closes no object that Herald sends, and most objects that it receives", async (t) => {
+      const sent = [operations.map(({ responses }) => responses), document.webhooks];
+      t.same(closedObjectsIn(sent, document), []);
+      t.ok(
+        closedObjectsIn(
+          operations.map(({ requestBody }) => requestBody),
+          document,
+        ).length > 0,
       );
     });
 

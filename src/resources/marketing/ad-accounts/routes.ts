@@ -17,6 +17,7 @@ export function adAccountRoutes(parts: AdAccountParts): Route[] {
     route({
       method: "get",
       path: "/api/marketing/ad-accounts",
+      operationId: "listAdAccounts",
       scope: "marketing:read",
       summary: "List ad accounts, newest first",
       query: listQuery(adAccountFilters),
@@ -30,6 +31,7 @@ export function adAccountRoutes(parts: AdAccountParts): Route[] {
     route({
       method: "get",
       path: "/api/marketing/ad-accounts/{id}",
+      operationId: "getAdAccount",
       scope: "marketing:read",
       summary: "Read an ad account",
       params: adAccountParams,
@@ -43,6 +45,7 @@ export function adAccountRoutes(parts: AdAccountParts): Route[] {
     route({
       method: "patch",
       path: "/api/marketing/ad-accounts/{id}",
+      operationId: "updateAdAccount",
       scope: "marketing:manage",
       gate: "terms",
       summary: "Activate or disable an ad account",
@@ -65,6 +68,7 @@ export function adAccountRoutes(parts: AdAccountParts): Route[] {
     route({
       method: "post",
       path: "/api/marketing/ad-accounts/{id}/refresh",
+      operationId: "refreshAdAccount",
       scope: "marketing:manage",
       gate: "terms",
       summary: "Refresh an ad account from the ad platform",

@@ -1,4 +1,4 @@
-import { knownOrOther, object, openObject, optional, Type } from "../../../schema/types.ts";
+import { knownOrOther, object, openObject, optional, Type, text } from "../../../schema/types.ts";
 import {
   adAccountId,
   deliveryFields,
@@ -6,7 +6,6 @@ import {
   platformId,
   requestText,
   statusFilter,
-  text,
 } from "../ad-object-fields.ts";
 
 const creativeRef = object(

@@ -1,4 +1,4 @@
-import { knownOrOther, object, openObject, optional, Type } from "../../../schema/types.ts";
+import { knownOrOther, object, openObject, optional, Type, text } from "../../../schema/types.ts";
 import {
   adAccountId,
   adTime,
@@ -16,7 +16,6 @@ import {
   platformId,
   requestText,
   statusFilter,
-  text,
 } from "../ad-object-fields.ts";
 
 const TARGETING = { geo_locations: { countries: ["BR"] }, age_min: 18 };

@@ -1,4 +1,4 @@
-import { knownOrOther, object, optional, Type } from "../../../schema/types.ts";
+import { knownOrOther, object, optional, Type, text } from "../../../schema/types.ts";
 import {
   adAccountId,
   adTime,
@@ -15,7 +15,6 @@ import {
   requestText,
   specialAdCategory,
   statusFilter,
-  text,
 } from "../ad-object-fields.ts";
 
 const editableFields = {

@@ -1,11 +1,10 @@
-import { implies, knownOrOther, object, openObject, optional, Type } from "../../../schema/types.ts";
+import { implies, knownOrOther, object, openObject, optional, Type, text } from "../../../schema/types.ts";
 import {
   adAccountId,
   callToActionType,
   passedThrough,
   platformId,
   requestText,
-  text,
 } from "../ad-object-fields.ts";
 
 const LINK_DATA = {

@@ -5,6 +5,7 @@ export const enumRoutes = (): Route[] => [
   route({
     method: "get",
     path: "/api/marketing/enums",
+    operationId: "getEnumerations",
     scope: "marketing:read",
     summary: "List the values of every enumeration",
     description:

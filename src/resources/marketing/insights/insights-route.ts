@@ -20,6 +20,7 @@ export const insightsRoute = (parts: InsightsParts) =>
   route({
     method: "get",
     path: "/api/marketing/insights",
+    operationId: "getInsights",
     scope: "marketing:read",
     summary: "Query the delivery metrics of an account, campaign, ad set or ad",
     description:

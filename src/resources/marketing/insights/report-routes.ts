@@ -2,6 +2,7 @@ import { startReport } from "../../../domain/ads/insights-reports.ts";
 import { createReportReader, type ReportReader } from "../../../domain/ads/read-insights-report.ts";
 import { bindToFilters, listReply, pageRequest } from "../../../http/lists.ts";
 import { type Route, route } from "../../../http/route.ts";
+import { insightsReportRun } from "../../../schema/insights-reports.ts";
 import { MAX_FIELD_BYTES } from "../ad-object-fields.ts";
 import { ACCOUNT_ERRORS, requireActiveAdAccount } from "../require-ad-account.ts";
 import { CSV_EXAMPLE, csvReply, requireNoPaging } from "./csv.ts";
@@ -10,7 +11,6 @@ import { toInsightsQuery } from "./read-query.ts";
 import { requireReport } from "./require-report.ts";
 import {
   DEFAULT_ROWS_PER_PAGE,
-  insightsReportRun,
   insightsRows,
   newReport,
   reportParams,
@@ -29,6 +29,7 @@ const startRoute = (parts: InsightsParts) =>
   route({
     method: "post",
     path: PATH,
+    operationId: "createInsightsReport",
     scope: "marketing:read",
     summary: "Start an insights report, which the ad platform computes in the background",
     description:
@@ -50,6 +51,7 @@ const statusRoute = (parts: InsightsParts, reader: ReportReader) =>
   route({
     method: "get",
     path: `${PATH}/{report_run_id}`,
+    operationId: "getInsightsReport",
     scope: "marketing:read",
     summary: "Read the status of an insights report",
     description:
@@ -68,6 +70,7 @@ const resultsRoute = (parts: InsightsParts, reader: ReportReader) =>
   route({
     method: "get",
     path: `${PATH}/{report_run_id}/results`,
+    operationId: "getInsightsReportResults",
     scope: "marketing:read",
     summary: "List the rows of an insights report",
     description:

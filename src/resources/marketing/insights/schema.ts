@@ -3,20 +3,10 @@ import {
   DATE_PRESETS,
   DEFAULT_INSIGHTS_FIELDS,
   INSIGHTS_LEVELS,
-  REPORT_STATUSES,
   TIME_INCREMENTS,
 } from "../../../schema/ad-enumerations.ts";
-import {
-  knownOrOther,
-  object,
-  oneOf,
-  openObject,
-  optional,
-  rule,
-  type Static,
-  Type,
-} from "../../../schema/types.ts";
-import { adAccountId, platformId, text } from "../ad-object-fields.ts";
+import { object, oneOf, openObject, optional, rule, type Static, Type, text } from "../../../schema/types.ts";
+import { adAccountId, platformId } from "../ad-object-fields.ts";
 
 const MAX_LIST_CHARS = 10_000;
 
@@ -166,24 +156,6 @@ const row = openObject(
 export const currency = text("BRL", "The account's currency");
 
 export const insightsRows = listOf(row, { currency });
-
-export const insightsReportRun = object(
-  {
-    report_run_id: text("6023920149050", "The ad platform deletes the run and its rows after 30 days"),
-    async_status: knownOrOther(oneOf(REPORT_STATUSES, { examples: ["Job Running"] })),
-    async_percent_completion: Type.Number({
-      minimum: 0,
-      maximum: 100,
-      examples: [40],
-      description: "A run at 100 may still be running: only `async_status` says that it has completed",
-    }),
-    ...optional({
-      error_code: Type.Number({ examples: [100], description: "Present only if the run failed" }),
-      error_message: text("Reduce the amount of data you request.", "Present only if the run failed"),
-    }),
-  },
-  { title: "InsightsReportRunDto" },
-);
 
 export const reportParams = object({
   report_run_id: platformId("6023920149050", "The id of the report run"),

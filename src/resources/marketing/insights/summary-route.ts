@@ -9,6 +9,7 @@ export function summaryRoute(parts: InsightsParts): Route {
   return route({
     method: "get",
     path: "/api/marketing/insights/summary",
+    operationId: "getInsightsSummary",
     scope: "marketing:read",
     summary: "Compare the delivery of an ad account with the period before",
     description: "The summary may be up to a minute old.",

@@ -1,6 +1,6 @@
 import { SUMMARY_PRESETS } from "../../../schema/ad-enumerations.ts";
-import { nullable, object, oneOf, Type } from "../../../schema/types.ts";
-import { adAccountId, text } from "../ad-object-fields.ts";
+import { nullable, object, oneOf, Type, text } from "../../../schema/types.ts";
+import { adAccountId } from "../ad-object-fields.ts";
 import { currency, day } from "./schema.ts";
 
 export const summaryQuery = object({

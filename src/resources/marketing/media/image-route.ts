@@ -16,6 +16,7 @@ export const imageRoute = (parts: ImageParts) =>
   route({
     method: "post",
     path: "/api/marketing/images",
+    operationId: "uploadImage",
     scope: "marketing:manage",
     gate: "terms",
     summary: "Upload an image to the library of an ad account",

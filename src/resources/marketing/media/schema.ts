@@ -1,6 +1,6 @@
 import { VIDEO_STATUSES } from "../../../schema/ad-enumerations.ts";
-import { object, oneOf, optional, type Static, Type } from "../../../schema/types.ts";
-import { adAccountId, platformId, requestText, text } from "../ad-object-fields.ts";
+import { object, oneOf, optional, type Static, Type, text } from "../../../schema/types.ts";
+import { adAccountId, platformId, requestText } from "../ad-object-fields.ts";
 
 /** A PNG of one pixel. */
 const PIXEL =

@@ -20,6 +20,7 @@ const registerRoute = (parts: VideoParts) =>
   route({
     method: "post",
     path: "/api/marketing/videos",
+    operationId: "registerVideo",
     scope: "marketing:manage",
     gate: "terms",
     summary: "Register a video that the ad platform downloads from a public URL",
@@ -44,6 +45,7 @@ const readRoute = (parts: VideoParts) =>
   route({
     method: "get",
     path: "/api/marketing/videos/{id}",
+    operationId: "getVideo",
     scope: "marketing:read",
     summary: "Read how far the processing of a video is",
     description: "Only videos that your client registered through this API in the ad account are found.",

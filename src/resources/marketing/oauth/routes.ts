@@ -35,6 +35,7 @@ export function oauthRoutes({ db, secretBox, states, settings, platforms }: Oaut
     route({
       method: "get",
       path: "/api/marketing/oauth/url",
+      operationId: "getOAuthUrl",
       scope: "marketing:manage",
       summary: "Get the URL of the ad platform's login dialog",
       description:
@@ -52,6 +53,7 @@ export function oauthRoutes({ db, secretBox, states, settings, platforms }: Oaut
     route({
       method: "post",
       path: "/api/marketing/oauth/exchange",
+      operationId: "exchangeOAuthCode",
       scope: "marketing:manage",
       gate: "terms",
       summary: "Connect the ad accounts that a person has granted",

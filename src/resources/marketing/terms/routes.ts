@@ -42,6 +42,7 @@ export function termsRoutes({ db }: { db: Database }): Route[] {
     route({
       method: "get",
       path: "/api/marketing/terms",
+      operationId: "getTermsStatus",
       scope: "marketing:read",
       summary: "Read which version of the terms is in force and whether it is accepted",
       reply: termsStatus,
@@ -50,6 +51,7 @@ export function termsRoutes({ db }: { db: Database }): Route[] {
     route({
       method: "get",
       path: "/api/marketing/terms/text",
+      operationId: "getTermsText",
       scope: "marketing:read",
       summary: "Read the text of the terms in force",
       reply: termsText,
@@ -61,6 +63,7 @@ export function termsRoutes({ db }: { db: Database }): Route[] {
     route({
       method: "post",
       path: "/api/marketing/terms/accept",
+      operationId: "acceptTerms",
       ...MANAGERS_ONLY,
       scope: "marketing:manage",
       summary: "Accept the terms in force for the client",

@@ -1,6 +1,6 @@
-import { EVENT_KEYS, EVENT_STATUSES, EVENT_TYPES, SKIP_REASONS } from "./enumerations.ts";
-import { nullable, object, oneOf, prefixedId, type Static, Type, timestamp } from "./types.ts";
-import { API_VERSION } from "./version.ts";
+import { EVENT_KEYS, EVENT_STATUSES, EVENT_TYPES, SKIP_REASONS } from "../enumerations.ts";
+import { nullable, object, oneOf, prefixedId, type Static, Type, timestamp } from "../types.ts";
+import { anyEventPayload, EVENT_PAYLOADS } from "./payloads.ts";
 
 const error = nullable(
   Type.String({
@@ -72,43 +72,10 @@ const deliveryAttempt = object(
   { title: "DeliveryAttemptDto" },
 );
 
-const PAYLOAD_EXAMPLE = {
-  id: EVENT_EXAMPLE.id,
-  type: EVENT_EXAMPLE.type,
-  api_version: API_VERSION,
-  key: EVENT_EXAMPLE.key,
-  channel_id: EVENT_EXAMPLE.channel_id,
-  occurred_at: EVENT_EXAMPLE.occurred_at,
-  data: {
-    platform_message_id: "wamid.HBgL",
-    from: { id: "5511988887777", phone: "5511988887777", name: "Ana" },
-    type: "text",
-    content: { body: "Oi" },
-    at: EVENT_EXAMPLE.occurred_at,
-  },
-  raw: {
-    from: "5511988887777",
-    id: "wamid.HBgL",
-    timestamp: "1793525400",
-    type: "text",
-    text: { body: "Oi" },
-  },
-};
-
-/** The stored payload, returned without parsing. */
-const payload = Type.Object(
-  {},
-  {
-    additionalProperties: true,
-    description: "The body of each attempt, byte for byte",
-    examples: [PAYLOAD_EXAMPLE],
-  },
-);
-
 export const eventDetail = object(
   {
     ...event.properties,
-    payload,
+    payload: anyEventPayload,
     delivery_attempts: Type.Array(deliveryAttempt),
   },
   {
@@ -116,7 +83,7 @@ export const eventDetail = object(
     examples: [
       {
         ...EVENT_EXAMPLE,
-        payload: PAYLOAD_EXAMPLE,
+        payload: EVENT_PAYLOADS[EVENT_EXAMPLE.type].examples?.[0],
         delivery_attempts: [
           {
             attempt: 1,

@@ -1,4 +1,4 @@
-import type { EventType } from "./enumerations.ts";
+import type { EventType } from "../enumerations.ts";
 
 /** Every event type, with its meaning for the documentation. */
 export const EVENT_MEANINGS: Readonly<Record<EventType, string>> = {
