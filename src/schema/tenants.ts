@@ -8,7 +8,9 @@ export const entityName = (example: string) =>
     minLength: 1,
     maxLength: 200,
     // Spaces, the first visible character, the rest: a choice of that character would take quadratic time.
-    pattern: "^[\\p{Z}\\ufeff]*[^\\p{Z}\\ufeff\\p{Cc}]\\P{Cc}*$",
+    // No Unicode properties: not every tool that reads the API document knows them.
+    pattern:
+      "^[ \\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff]*[^ \\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff\\u0000-\\u001f\\u007f-\\u009f][^\\u0000-\\u001f\\u007f-\\u009f]*$",
     "x-message": "name must have 1 to 200 characters, at least one visible and no control characters",
     examples: [example],
   });

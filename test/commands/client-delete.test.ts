@@ -23,7 +23,7 @@ t.test("herald client delete", async (t) => {
   const erase = ({ id }: Tenant) => herald(["client", "delete", "--id", id, "--yes"]);
 
   const event = ({ id: clientId }: Tenant, dedupKey: string) =>
-    ({ clientId, type: "platform.event", key: "chatapp", data: {}, dedupKey }) as const;
+    ({ clientId, type: "platform.event", key: "chatapp", data: { field: "x", value: 1 }, dedupKey }) as const;
 
   const writeAttempt = (by: typeof raw, { id: clientId }: Tenant, eventId: string) =>
     by.query("insert into attempts (client_id, id, attempt, at, duration_ms) values ($1, $2, 1, now(), 5)", [

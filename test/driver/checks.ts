@@ -11,11 +11,18 @@ import { lowerPriority } from "./priority.ts";
 export async function runChecks(): Promise<AssertionCount[]> {
   return [
     await check("lint and format", packageCommand("biome"), ["ci", "--colors=off"]),
-    await check("types", packageCommand("tsc"), []),
+    await check("types", process.execPath, [TYPE_CHECKER]),
     await check("OpenAPI document", packageCommand("redocly"), ["lint", writeOpenapiDocument()]),
+    await check("OpenAPI style", packageCommand("spectral"), ["lint", DOCUMENT, "--fail-severity", "warn"]),
+    await check("types of the API", process.execPath, ["api-types.js"]),
+    await check("types of the examples", process.execPath, [TYPE_CHECKER, "-p", "examples"]),
     await check("regular expressions", process.execPath, ["regular-expressions.js"]),
   ];
 }
+
+const DOCUMENT = "dist/openapi.json";
+/** Not node_modules/.bin/tsc, which may be the older TypeScript of a development package. */
+const TYPE_CHECKER = "node_modules/typescript/bin/tsc";
 
 const packageCommand = (name: string) => join(packageRoot(), "node_modules/.bin", name);
 
@@ -41,7 +48,6 @@ function writeOpenapiDocument(): string {
     env: testEnvironment(),
     stdio: ["ignore", "pipe", "inherit"],
   });
-  const file = join(packageRoot(), "dist/openapi.json");
-  writeFileSync(file, stdout);
-  return file;
+  writeFileSync(join(packageRoot(), DOCUMENT), stdout);
+  return DOCUMENT;
 }

@@ -69,9 +69,9 @@ t.test("a hanging backend with a fifth of the traffic does not delay other clien
 
 const draftOf = (clientId: string): EventDraft => ({
   clientId,
-  type: "message.received",
+  type: "platform.event",
   key: "chatapp",
-  data: {},
+  data: { field: "x", value: 1 },
 });
 
 t.test("a single client uses at most half of the slots", async (t) => {

@@ -9,6 +9,7 @@ import { LOG_EVENTS } from "../../runtime/logging/log-events.ts";
 import { createMetrics } from "../../runtime/metrics/metrics.ts";
 import { EVENT_KEYS, type EventType, SCOPES } from "../../schema/enumerations.ts";
 import { EVENT_MEANINGS } from "../../schema/events/event-meanings.ts";
+import { eventCatalogue } from "./event-catalogue.ts";
 import { code, type GeneratedParts, markdownTable } from "./markdown.ts";
 
 const settingsTable = () => markdownTable(["name", "default", "meaning"], settingsRows());
@@ -97,4 +98,5 @@ export const referenceTables = (routes: readonly Route[]): GeneratedParts =>
     ["scopes", scopesTable(routes)],
     ["error-codes", errorCodesTable()],
     ["event-types", eventTypesTable()],
+    ["event-catalogue", eventCatalogue()],
   ]);

@@ -44,6 +44,7 @@ const INFO = {
   version: API_VERSION,
   summary: "Messaging channels and ad accounts for your product's customers",
   description: OVERVIEW,
+  contact: { name: "The operator of this service" },
   license: { name: "MIT", identifier: "MIT" },
 };
 

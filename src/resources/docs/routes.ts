@@ -39,6 +39,7 @@ export function docsRoutes({ describe, publicUrl }: DocsParts): Route[] {
       operationId: "getApiDescription",
       scope: "public",
       summary: "Get this API description as an OpenAPI 3.1 document",
+      description: "Generate a client from it; `webhooks` describes the events that your backend receives.",
       query: anyQuery,
       reply: { mediaType: "application/json; charset=utf-8" },
       handle() {

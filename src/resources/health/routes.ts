@@ -22,6 +22,7 @@ export function healthRoutes(parts: HealthParts): Route[] {
       operationId: "getHealth",
       scope: "public",
       summary: "Check that the process is alive",
+      description: "The response does not depend on Postgres, Redis or a platform.",
       query: anyQuery,
       reply: liveness,
       handle: () => ({ status: "ok" as const, version }),

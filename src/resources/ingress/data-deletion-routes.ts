@@ -64,6 +64,7 @@ export function dataDeletionRoutes({ db, signatures, publicUrl }: DataDeletionPa
       operationId: "getDataDeletion",
       scope: "public",
       summary: "Show what was erased, as a page for the person who asked",
+      description: "The platform shows this address to the person as the proof of the deletion.",
       errors: ["temporarily_unavailable"],
       params: dataDeletionParams,
       query: anyQuery,

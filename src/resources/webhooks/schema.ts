@@ -80,7 +80,7 @@ export const configChanges = object(
     webhook_url: Type.Optional(
       Type.String({
         maxLength: MAX_ADDRESS_CHARS,
-        pattern: "^[^\\s\\p{Cc}]*$",
+        pattern: "^[^\\s\\u0000-\\u001f\\u007f-\\u009f]*$",
         "x-message": `webhook_url must have at most ${MAX_ADDRESS_CHARS} characters, none of them a space or control character`,
         description: 'https, without user name, query and fragment; "" clears it',
         examples: ["https://shop.example.com/herald"],

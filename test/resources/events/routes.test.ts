@@ -269,7 +269,11 @@ t.test("event history", async (t) => {
   t.test("an event is read with its exact payload and each attempt", async (t) => {
     const { tenant, read } = await historyOf(api);
     const odd = String.raw`{"big":12345678901234567890,"float":1.10,"odd":"\u0000\ud800\/","a":1,"a":2}`;
-    const [id] = (await makeEvents(api, tenant, { data: { ok: true }, raw: new JsonText(odd) })) as [string];
+    const [id] = (await makeEvents(api, tenant, {
+      type: "platform.event",
+      data: { field: "odd", value: 1 },
+      raw: new JsonText(odd),
+    })) as [string];
     await updateDelivery(api, id, { state: "delivered", attempts: 2, delivered_at: new Date() });
     for (const [attempt, status_code, error] of [
       [2, 200, null],
@@ -287,7 +291,7 @@ t.test("event history", async (t) => {
     ]);
     t.ok(stored?.payload.includes(odd));
     t.ok(text.includes(`"payload":${stored?.payload},`));
-    t.match(body, { id, status: "delivered", payload: { id, data: { ok: true } } });
+    t.match(body, { id, status: "delivered", payload: { id, data: { field: "odd" } } });
     const at = "2026-11-01T09:30:00.000Z";
     t.same(body.delivery_attempts, [
       {

@@ -49,7 +49,12 @@ async function start(t: Test, REDIS_URL: string, partitions: number) {
   const recordForAll = () =>
     recordEvents(
       db,
-      clients.map((clientId) => ({ clientId, type: "message.received", key: "chatapp", data: {} })),
+      clients.map((clientId) => ({
+        clientId,
+        type: "platform.event",
+        key: "chatapp",
+        data: { field: "x", value: 1 },
+      })),
       notifier,
     );
   const untilDelivered = (ids: readonly string[]) =>
