@@ -42,7 +42,9 @@ const OBJECTS: Record<string, (tenant: Tenant, api: Api) => Promise<Record<strin
   },
   "/api/keys/{id}": async (tenant) => ({ id: (await tenant.createKey("messages:send")).id }),
   "/api/webhooks/events/{id}": async (tenant, api) => ({
-    id: (await makeEvents(api, tenant, {}))[0] as string,
+    id: (
+      await makeEvents(api, tenant, { type: "platform.event", data: { field: "x", value: 1 } })
+    )[0] as string,
   }),
   "/api/marketing/ad-accounts/{id}": async (tenant, api) => ({
     id: (await grantAdAccount(api, tenant, { status: "revoked" })).id,

@@ -30,16 +30,15 @@ function typeOf(shape: Shape): string {
   return shape.type ?? "any JSON";
 }
 
-/** The object whose fields are listed below a field: its own, or those of its items. */
-const childOf = (shape: Shape): Shape => (shape.type === "array" ? (shape.items ?? {}) : shape);
-
-/** The rows of a field and, recursively, of the fields in it. */
+/** The rows of a field and, recursively, of the fields in it or in its items. */
 function rowsOf(name: string, schema: TSchema, isRequired: boolean): string[][] {
   const shape = schema as Shape;
-  const child = childOf(shape);
-  const description = [isRequired ? "" : "optional", shape.description ?? ""].filter(Boolean).join("; ");
-  const row = [code(name), typeOf(shape), description];
-  return [row, ...(isApiObject(child) ? [] : fieldRows(child, `${name}.`))];
+  const [child, prefix] = shape.type === "array" ? [shape.items ?? {}, `${name}[].`] : [shape, `${name}.`];
+  const type = isRequired ? typeOf(shape) : `${typeOf(shape)}, optional`;
+  return [
+    [code(name), type, shape.description ?? ""],
+    ...(isApiObject(child) ? [] : fieldRows(child, prefix)),
+  ];
 }
 
 const fieldRows = ({ properties = {}, required = [] }: Shape, prefix: string): string[][] =>

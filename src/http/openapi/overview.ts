@@ -68,6 +68,8 @@ which each type of event is sent. Each event is a POST with a JSON body:
 }
 \`\`\`
 
+The section *Event types* and \`webhooks\` in the OpenAPI document describe the payload of each type.
+
 **Authenticate** each event. Either compare the header \`x-webhook-token\` with your token
 (\`POST /api/webhooks/config/generate-secret\`), or verify the signature as defined by
 [Standard Webhooks](https://www.standardwebhooks.com): \`webhook-signature\` is a space-separated list of signatures. Each is

@@ -97,7 +97,10 @@ const template = openObject(
     name: Type.String({ minLength: 1, maxLength: 512, examples: ["order_update"] }),
     language: openObject({ code: requiredText("pt_BR") }),
     components: Type.Optional(
-      Type.Array(openObject({}), { description: "Values for the template's variables" }),
+      Type.Array(openObject({}), {
+        description: "Values for the template's variables",
+        examples: [[{ type: "body", parameters: [{ type: "text", text: "Ana" }] }]],
+      }),
     ),
   },
   { title: "TemplateContent" },

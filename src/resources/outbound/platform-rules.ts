@@ -4,7 +4,7 @@ import { recipientKind } from "../../platforms/recipients.ts";
 import type { Platform, RecipientKind } from "../../schema/enumerations.ts";
 import { openObject, type TSchema, Type } from "../../schema/types.ts";
 import { type Check, createValidator } from "../../schema/validate.ts";
-import type { SendMessageDto } from "./schema.ts";
+import type { SendMessageDto } from "./send-schema.ts";
 
 const forbidden = (message: string) => Type.Optional(Type.Unsafe<never>({ not: {}, "x-message": message }));
 

@@ -12,7 +12,7 @@ import { type QueuedMessageDto, queuedMessage } from "../../schema/messages.ts";
 import type { Queryable } from "../../store/database/database.ts";
 import { findIdempotencyKey } from "../../store/tenants/idempotency-keys.ts";
 import { createPlatformRules } from "./platform-rules.ts";
-import { type SendMessageDto, sendMessage, sendMessageDocs } from "./schema.ts";
+import { type SendMessageDto, sendMessage, sendMessageDocs } from "./send-schema.ts";
 
 export interface SendParts {
   db: Queryable;

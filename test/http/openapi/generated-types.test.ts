@@ -28,7 +28,7 @@ async function compileErrors(folder: string, program: string): Promise<string[]>
   const types = astToString(await generate(JSON.parse(JSON.stringify(document))));
   writeFileSync(join(folder, "api.ts"), types);
   writeFileSync(join(folder, "program.ts"), program);
-  const args = ["--strict", "--noEmit", "--pretty", "false", "--skipLibCheck", "program.ts"];
+  const args = ["--strict", "--noEmit", "--pretty", "false", "--lib", "es2023", "program.ts"];
   const { stdout } = spawnSync(join(packageRoot(), "node_modules/.bin/tsc"), args, { cwd: folder });
   return [...String(stdout).matchAll(/^program\.ts\((\d+)|^(api\.ts\(.*)$/gm)].map(
     ([, line, other]) => other ?? (program.split("\n")[Number(line) - 1] as string).trim(),

@@ -1,12 +1,12 @@
 import t from "tap";
+import { recordEvents } from "../../../src/domain/events/record-events.ts";
 import { EVENT_TYPES, type EventType } from "../../../src/schema/enumerations.ts";
 import { anyEventPayload, EVENT_PAYLOADS } from "../../../src/schema/events/payloads.ts";
 import { createValidator } from "../../../src/schema/validate.ts";
+import { createClient } from "../../../src/store/tenants/clients.ts";
 import { makeEvents } from "../../fixtures/events/events.ts";
 import { checkStoredEvents } from "../../fixtures/events/stored-events.ts";
 import { openDatabase } from "../../fixtures/processes/schedulers.ts";
-import { recordEvents } from "../../../src/domain/events/record-events.ts";
-import { createClient } from "../../../src/store/tenants/clients.ts";
 
 const check = createValidator().json(anyEventPayload, "the payload");
 const exampleOf = (type: EventType): Record<string, unknown> => EVENT_PAYLOADS[type].examples?.[0];
@@ -30,9 +30,11 @@ t.test("an event whose payload is not documented fails the test that stores it",
   const { id: clientId } = await createClient(db, "A client");
   await makeEvents({ db }, { id: clientId }, {});
   await t.resolves(checkStoredEvents(db), "an event that a fixture made up is not checked");
-  await db.transaction(async (tx) => {
-    await recordEvents(tx, [{ clientId, type: "webhook.test", key: null, data: { colour: "red" } }]);
-    await t.rejects(checkStoredEvents(tx), /data.colour is not a known field/);
-    throw new Error("rolled back");
-  }).catch(() => {});
+  await db
+    .transaction(async (tx) => {
+      await recordEvents(tx, [{ clientId, type: "webhook.test", key: null, data: { colour: "red" } }]);
+      await t.rejects(checkStoredEvents(tx), /data.colour is not a known field/);
+      throw new Error("rolled back");
+    })
+    .catch(() => {});
 });

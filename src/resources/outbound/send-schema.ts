@@ -1,0 +1,115 @@
+import { externalRef } from "../../schema/channels.ts";
+import { MESSAGE_TYPES, MESSAGING_TYPES, type MessageType, PLATFORMS } from "../../schema/enumerations.ts";
+import {
+  discriminated,
+  implies,
+  object,
+  oneOf,
+  prefixedId,
+  rule,
+  type Static,
+  Type,
+} from "../../schema/types.ts";
+import { CONTENT_SCHEMAS } from "./content.ts";
+
+const TYPE_DESCRIPTION =
+  "The content is in the field that is named like the type, in the chat platform's format. photoapp and socialapp support text, image, video, audio and reaction; socialapp also supports document";
+
+/** Checked first, because other problems may only follow from a wrong type. */
+const type = oneOf(MESSAGE_TYPES, {
+  description: TYPE_DESCRIPTION,
+  "x-code": "unsupported_message_type",
+});
+
+/** Requires exactly one content field, named after the type. */
+const contentRules = MESSAGE_TYPES.flatMap((type) => [
+  rule(
+    type,
+    `${type} is required in a message of type ${type}`,
+    implies({ required: ["type"], properties: { type: { const: type } } }, { required: [type] }),
+  ),
+  rule(type, `${type} does not fit the message type: send exactly one content field, named after the type`, {
+    not: {
+      required: ["type", type],
+      properties: { type: { enum: MESSAGE_TYPES.filter((other) => other !== type) } },
+    },
+  }),
+]);
+
+const recipient = {
+  channel_id: prefixedId("ch", { description: "A connected channel; `GET /api/channels` lists them" }),
+  to: Type.String({
+    description:
+      "chatapp: a phone number with country code, digits only, or a business-scoped id. photoapp and socialapp: the person's id at the photo account or page",
+    examples: ["5511988887777", "US.13491208655302741918"],
+  }),
+};
+
+const options = {
+  context: Type.Optional(
+    object(
+      { message_id: Type.String({ minLength: 1, examples: ["wamid.HBgLNTUxMTk4ODg4Nzc3Nw"] }) },
+      { description: "The message that this one replies to, by the platform's id" },
+    ),
+  ),
+  external_ref: Type.Optional(externalRef),
+  messaging_type: Type.Optional(
+    oneOf(MESSAGING_TYPES, { description: "Only for photoapp and socialapp. Default: RESPONSE" }),
+  ),
+  tag: Type.Optional(
+    Type.String({
+      pattern: "^[A-Z_]{1,64}$",
+      description: "Only for photoapp and socialapp. Required with MESSAGE_TAG",
+      examples: ["HUMAN_AGENT"],
+    }),
+  ),
+  platform: Type.Optional(
+    oneOf(PLATFORMS, { description: "Optional check: must be the channel's platform" }),
+  ),
+};
+
+const tagRule = rule(
+  "tag",
+  "tag is required when messaging_type is MESSAGE_TAG",
+  implies(
+    { required: ["messaging_type"], properties: { messaging_type: { const: "MESSAGE_TAG" } } },
+    { required: ["tag"] },
+  ),
+);
+
+const examples = [
+  {
+    channel_id: "ch_01jc8m4t7v2x5k9w3r6y1b0nqd",
+    to: "5511988887777",
+    type: "text",
+    text: { body: "Your order is on its way" },
+    external_ref: "order-1042",
+  },
+];
+
+/** Checks a message. Its rules have messages of their own, which a union of the message types could not have. */
+export const sendMessage = object(
+  { ...recipient, type, ...Type.Partial(Type.Object(CONTENT_SCHEMAS)).properties, ...options },
+  { examples, allOf: [{ properties: { type } }, ...contentRules, tagRule] },
+);
+
+/** `text` becomes SendTextDto. */
+const titleOf = (type: MessageType) => `Send${type.charAt(0).toUpperCase()}${type.slice(1)}Dto`;
+
+/** Documents the same messages as a union, so that generated clients require the content of the type. */
+export const sendMessageDocs = discriminated(
+  "type",
+  MESSAGE_TYPES.map((type) =>
+    object(
+      { ...recipient, type: Type.Literal(type), [type]: CONTENT_SCHEMAS[type], ...options },
+      { title: titleOf(type), allOf: [tagRule] },
+    ),
+  ),
+  {
+    title: "SendMessageDto",
+    description: TYPE_DESCRIPTION,
+    examples,
+  },
+);
+
+export type SendMessageDto = Static<typeof sendMessage>;
