@@ -1,4 +1,4 @@
-/** Writes the TypeScript types of the API document dist/openapi.json for the echo bot. */
+/** `node api-types.js [document] [output]`: writes the TypeScript types of an API document, by default for the echo bot. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { register } from "node:module";
 
@@ -7,6 +7,7 @@ const TYPESCRIPT_5 = `export const resolve = (name, context, next) =>
   next(name === "typescript" ? "typescript-5" : name, context);`;
 register(`data:text/javascript,${encodeURIComponent(TYPESCRIPT_5)}`);
 
+const [, , document = "dist/openapi.json", output = "examples/echo-bot/herald-api.d.ts"] = process.argv;
 const { astToString, default: openapiTypes } = await import("openapi-typescript");
-const types = await openapiTypes(JSON.parse(readFileSync("dist/openapi.json", "utf8")));
-writeFileSync("examples/echo-bot/herald-api.d.ts", astToString(types));
+const types = await openapiTypes(JSON.parse(readFileSync(document, "utf8")));
+writeFileSync(output, astToString(types));

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { Parser } from "tap-parser";
 import { packageRoot } from "../../src/runtime/package-root.ts";
+import { UNDOCUMENTED_EVENT_EXIT_CODE } from "../fixtures/events/stored-events.ts";
 import { type AssertionCount, say, sayOutcome } from "./count.ts";
 import { lowerPriority } from "./priority.ts";
 
@@ -72,6 +73,10 @@ export async function runFilesInProcess({
   if (run) {
     (run as FileRun).count.failed += 1; // the process died before it could report the failure
     finishCurrent();
+  }
+  if (child.exitCode === UNDOCUMENTED_EVENT_EXIT_CODE) {
+    say("FAILED an event is not as documented; see the output above");
+    counts.push({ passed: 0, failed: 1 });
   }
   return counts;
 }

@@ -12,6 +12,10 @@ export const asObject = (value: unknown): Record<string, unknown> => (isObject(v
 export const nonEmptyObject = (value: unknown): Record<string, unknown> | undefined =>
   isObject(value) && Object.keys(value).length > 0 ? value : undefined;
 
+/** True for a list with at least one object and nothing else. */
+export const isListOfObjects = (value: unknown): boolean =>
+  Array.isArray(value) && value.length > 0 && value.every(isObject);
+
 /** Parses a JSON object; returns an empty object for anything else. */
 export function parseObject(text: string): Record<string, unknown> {
   try {

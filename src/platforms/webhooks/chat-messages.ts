@@ -1,4 +1,4 @@
-import { asList, asObject, nonEmptyObject, omitNullish, textOf } from "../client/json-values.ts";
+import { asObject, isListOfObjects, nonEmptyObject, omitNullish, textOf } from "../client/json-values.ts";
 import { type Contacts, personOf } from "./people.ts";
 import type { Reader } from "./reading.ts";
 import { parseTimestamp } from "./timestamps.ts";
@@ -68,7 +68,7 @@ const contentOf = (message: Fields, type: string): Fields => ({
     context: contextOf(message.context),
     referral: nonEmptyObject(message.referral),
     group_id: textOf(message.group_id),
-    errors: asList(message.errors).length > 0 ? message.errors : undefined,
+    errors: isListOfObjects(message.errors) ? message.errors : undefined,
   }),
 });
 

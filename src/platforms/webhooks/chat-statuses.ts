@@ -1,6 +1,6 @@
 import { JsonText } from "../../runtime/json/json.ts";
 import type { JsonSource } from "../../runtime/json/json-source.ts";
-import { asObject, textOf } from "../client/json-values.ts";
+import { asObject, isListOfObjects, textOf } from "../client/json-values.ts";
 import type { Reader, UpdateContent } from "./reading.ts";
 import { firstErrorOf, toStatusData } from "./statuses.ts";
 import { parseTimestamp } from "./timestamps.ts";
@@ -14,7 +14,7 @@ export const readStatus: Reader = (value, { time, source }): UpdateContent | "un
     platformMessageId: id,
     word,
     recipient: textOf(fields.recipient_id) ?? textOf(fields.recipient_user_id),
-    errors: Array.isArray(fields.errors) ? rawField(source, "errors") : undefined,
+    errors: isListOfObjects(fields.errors) ? rawField(source, "errors") : undefined,
     pricing: fields.pricing === null ? undefined : rawField(source, "pricing"),
   });
   const status = {
