@@ -10,7 +10,7 @@ import {
   startClientBackend,
 } from "../fixtures/events/client-backend.ts";
 import { makeDeliveriesDue, queueEvent, untilDelivery } from "../fixtures/events/deliveries.ts";
-import { configureWebhook, readAttempts, updateDelivery } from "../fixtures/events/events.ts";
+import { configureWebhook, RECEIVED_TEXT, readAttempts, updateDelivery } from "../fixtures/events/events.ts";
 import { startApi } from "../fixtures/http/api.ts";
 import { startDispatcher } from "../fixtures/processes/dispatcher.ts";
 import { makeTenant } from "../fixtures/tenants/tenants.ts";
@@ -59,7 +59,7 @@ async function startWithOneInFlight(t: Test) {
   const started = await startClient(t);
   const { backend, client } = started;
   backend.pauseAnswers();
-  const id = await queueEvent(dispatcher, client);
+  const id = await queueEvent(dispatcher, client, RECEIVED_TEXT);
   await until("the request is open", () => backend.openRequests() === 1);
   /** Fails the attempt and makes the next one due. */
   const failAttempt = async () => {

@@ -27,6 +27,7 @@ function createThingRoute(path: string, work: Work): Route {
   return route({
     method: "post",
     path,
+    operationId: `create${path.replace("/", "_")}`,
     scope: "any credential",
     idempotent: "idempotency_keys",
     summary: "Create a thing",
@@ -56,6 +57,7 @@ async function start(t: Test) {
   const plain = route({
     method: "post",
     path: "/plain",
+    operationId: "ignoreKey",
     scope: "any credential",
     summary: "Ignore the key",
     body,

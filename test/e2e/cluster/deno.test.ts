@@ -16,8 +16,7 @@ t.test("the sources run under Deno without a build, with only the permissions th
     CRON_MAINTENANCE: "* * * * * *",
   };
   const sandbox = await startSandbox(t);
-  const SANDBOX_PORT = new URL(sandbox.origin).port;
-  const settings = await testSettings(t, { ...overrides, SANDBOX_PORT, WEB_CONCURRENCY: "2" });
+  const settings = await testSettings(t, { ...overrides, ...sandbox.serviceSettings, WEB_CONCURRENCY: "2" });
   const migrate = startProcess(t, "migrate", settings, { runtime });
   await migrate.waitForLine("migrations.applied");
 

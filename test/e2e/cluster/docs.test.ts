@@ -11,7 +11,7 @@ import { withOwnIds } from "../../../src/resources/docs/page/browser/own-example
 import { packageRoot } from "../../../src/runtime/package-root.ts";
 import { type CodeBlock, codeBlocks } from "../../fixtures/docs/code-blocks.ts";
 import { exampleRequest } from "../../fixtures/docs/example-request.ts";
-import { startProcess } from "../../fixtures/processes/processes.ts";
+import { START_TIMEOUT_MS, startProcess } from "../../fixtures/processes/processes.ts";
 import { makeTempFolder } from "../../fixtures/servers/folders.ts";
 import { curlProgram } from "../../fixtures/servers/programs.ts";
 import { until } from "../../fixtures/until.ts";
@@ -89,7 +89,11 @@ t.test("the commands of the documentation", async (t) => {
   const folder = makeTempFolder(t);
   const [PORT, SANDBOX_PORT] = [String(await freePort()), String(await freePort())];
   const starter = startProcess(t, "start", { PORT, SANDBOX_PORT }, { args: ["--folder", folder] });
-  await until("the start screen is shown", () => starter.stdout().includes("Herald is up."));
+  await until(
+    "the start screen is shown",
+    () => starter.stdout().includes("Herald is up."),
+    START_TIMEOUT_MS,
+  );
   const checkout = makeCheckout(t, folder);
   const { DEMO_API_KEY = "", PUBLIC_URL = "", SANDBOX_URL } = readEnvFile(join(folder, "env"));
   const headers = { "x-svc-api-key": DEMO_API_KEY };

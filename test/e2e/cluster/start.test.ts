@@ -7,7 +7,7 @@ import { freePort } from "../../../src/local/server-process.ts";
 import { packageRoot } from "../../../src/runtime/package-root.ts";
 import { createDatabase } from "../../../src/store/database/database.ts";
 import { createClient, findClient } from "../../../src/store/tenants/clients.ts";
-import { startProcess } from "../../fixtures/processes/processes.ts";
+import { type RunningProcess, START_TIMEOUT_MS, startProcess } from "../../fixtures/processes/processes.ts";
 import { makeTempFolder } from "../../fixtures/servers/folders.ts";
 import { curlProgram } from "../../fixtures/servers/programs.ts";
 import { allocateRedisDatabase, cloneDatabase } from "../../fixtures/servers/servers.ts";
@@ -35,6 +35,9 @@ function isAlive(pid: number): boolean {
     return false;
   }
 }
+
+const untilUp = ({ stdout }: Pick<RunningProcess, "stdout">) =>
+  until("Herald is up", () => stdout().includes("Herald is up."), START_TIMEOUT_MS);
 
 /** An ended process keeps its id until its parent has collected its exit status. */
 const untilAllEnded = (pids: readonly number[]) => until(`ended: ${pids}`, () => !pids.some(isAlive));
@@ -157,8 +160,8 @@ t.test("npm start", async (t) => {
     await until("the first step is shown", () =>
       starter.stdout().startsWith("Starting postgres and redis-server"),
     );
-    await until("web is ready", isUp);
-    await until("the addresses are printed", () => starter.stdout().includes("Herald is up."));
+    await until("web is ready", isUp, START_TIMEOUT_MS);
+    await untilUp(starter);
     for (const shown of [
       `address    http://localhost:${PORT}`,
       `docs       http://localhost:${PORT}/api/docs`,
@@ -200,7 +203,7 @@ t.test("npm start", async (t) => {
   t.test("npm start after a kill ends the orphaned servers and keeps the data", async (t) => {
     const settings = readEnvFile(join(folder, "env"));
     const starter = start(settings); // as in a terminal where the env file was loaded
-    await until("up again", () => starter.stdout().includes("Herald is up."));
+    await untilUp(starter);
     t.same(readEnvFile(join(folder, "env")), settings, "at the same addresses");
     await untilAllEnded(orphanPids);
     t.match(await findClient(openDatabase(t, folder), clientId), { name: "kept" });
@@ -226,7 +229,7 @@ t.test("npm start", async (t) => {
       { PORT, SANDBOX_PORT, ...serverSettings },
       { args: ["--folder", otherFolder] },
     );
-    await until("up", () => starter.stdout().includes("Herald is up."));
+    await untilUp(starter);
     t.match(readEnvFile(join(otherFolder, "env")), serverSettings);
     t.same(readdirSync(otherFolder).sort(), [
       "dispatcher.pid",
@@ -249,7 +252,7 @@ t.test("npm start", async (t) => {
     t.equal(readFileSync(join(folder, "env"), "utf8"), before);
 
     const other = start({ ENCRYPTION_KEYS: `k2:${Buffer.alloc(32).toString("base64")}` });
-    await until("up", () => other.stdout().includes("Herald is up."));
+    await untilUp(other);
     t.match(other.stdout(), /the former settings are kept in .*env\.before/);
     t.equal(readFileSync(join(folder, "env.before"), "utf8"), before);
     t.match(await findClient(openDatabase(t, folder), clientId), { name: "kept" });

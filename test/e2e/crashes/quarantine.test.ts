@@ -9,7 +9,13 @@ import { sweepDeliveries } from "../../../workers/dispatcher/delivering/sweeper.
 import { captureLog } from "../../fixtures/captured-log.ts";
 import { startClientBackend } from "../../fixtures/events/client-backend.ts";
 import { untilDelivery } from "../../fixtures/events/deliveries.ts";
-import { configureWebhook, makeEvents, readAttempts, readDelivery } from "../../fixtures/events/events.ts";
+import {
+  configureWebhook,
+  makeEvents,
+  RECEIVED_TEXT,
+  readAttempts,
+  readDelivery,
+} from "../../fixtures/events/events.ts";
 import { startProcess, startWeb } from "../../fixtures/processes/processes.ts";
 import { testSettings } from "../../fixtures/processes/settings.ts";
 import { connectRedis } from "../../fixtures/servers/redis.ts";
@@ -46,7 +52,7 @@ async function openCluster(t: Test) {
   async function makeEvent(count: number) {
     const client = await makeTenant({ db, config });
     await configureWebhook({ db }, client, { url: backend.url });
-    const [id] = (await makeEvents({ db }, client, {})) as [string];
+    const [id] = (await makeEvents({ db }, client, RECEIVED_TEXT)) as [string];
     unanswered.set(id, count);
     return { client, id };
   }
