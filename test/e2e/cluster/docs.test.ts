@@ -39,6 +39,8 @@ const WORKING_EXAMPLES = [
   "POST /api/marketing/campaigns",
   "GET /api/marketing/campaigns",
   "GET /api/marketing/campaigns/{campaignId}",
+  "POST /api/marketing/creatives",
+  "POST /api/embed/sessions",
 ];
 
 /** Stops at the first command that fails; curl fails on a status of 400 and above. npx itself takes a second per call. */

@@ -51,7 +51,6 @@ export const newCampaign = object(
         objective: "OUTCOME_TRAFFIC",
         special_ad_categories: [],
         status: "PAUSED",
-        daily_budget: 5_000,
       },
     ],
   },
@@ -62,7 +61,7 @@ export const campaignChanges = object(
   {
     title: "UpdateCampaignDto",
     allOf: [exclusiveBudgets],
-    examples: [{ ad_account_id: "act_1600000000000101", status: "ACTIVE", daily_budget: 7_500 }],
+    examples: [{ ad_account_id: "act_1600000000000101", name: "Spring sale, extended", status: "ACTIVE" }],
   },
 );
 

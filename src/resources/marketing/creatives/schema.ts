@@ -10,7 +10,7 @@ import {
 const LINK_DATA = {
   link: "https://shop.example/",
   message: "Fresh coffee, at your door tomorrow",
-  image_hash: "2dd5a6417c24b8a4e6374de0b6960a6d",
+  image_hash: "abcdef01234567891600000000000101",
   call_to_action: { type: "SHOP_NOW", value: { link: "https://shop.example/" } },
 };
 const STORY = { page_id: "1300000000000401", link_data: LINK_DATA };
