@@ -63,14 +63,19 @@ t.test("name servers that never answer do not delay other names", async (t) => {
   const poster = createEventPoster({ destinations, resolver });
   t.teardown(() => poster.close());
   const rules = { destinations, resolver, publicUrl: "https://herald.example" };
-  const checks = dead(40).map((host) => checkAddress(`https://${host}`, rules));
-  const { outcome, durationMs } = await poster.post({
+  let endedChecks = 0;
+  const checks = dead(40).map((host) =>
+    checkAddress(`https://${host}`, rules).finally(() => {
+      endedChecks += 1;
+    }),
+  );
+  const { outcome } = await poster.post({
     url: `http://localhost:${backend.port}`,
     headers: {},
     body: "{}",
   });
   t.equal(outcome, "delivered");
-  t.ok(durationMs < 2_000, "shorter than the timeout of the other names");
+  t.equal(endedChecks, 0, "the other names have not reached their timeout");
   for (const { outcome } of await Promise.all(checks)) t.equal(outcome, "accepted");
 });
 

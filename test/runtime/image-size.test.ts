@@ -61,5 +61,5 @@ t.test("hostile headers take no longer than the file is long", async (t) => {
   t.same(imageSize(withStart("ffd8ff", 0xff)), {}, "only fill bytes");
   t.same(imageSize(withStart("ffd8ffe00000", 0)), {}, "a segment of length zero");
   t.same(imageSize(segments), {}, "the largest segments");
-  t.ok(performance.now() - startedAt < 2_000);
+  t.ok(performance.now() - startedAt < 20_000, "quadratic time would be hours");
 });

@@ -7,6 +7,7 @@ import {
   type Claimant,
   claimTick,
   finishRun,
+  type Tick,
   takeOverRuns,
   type UnfinishedRun,
 } from "../../src/store/processes/cron-runs.ts";
@@ -66,11 +67,24 @@ export function createRuns(parts: RunsParts) {
   });
   const activeRunOf = (job: string) => [...activeRuns].find((run) => run.job === job);
 
+  /** The last claim of each job. */
+  const claims = new Map<string, Promise<unknown>>();
+
+  /** One claim of a job at a time: the next one must know the run that this one starts. */
+  function claimInTurn(tick: Tick, self: Claimant): Promise<Claim | undefined> {
+    const previous = claims.get(tick.job)?.catch(() => {});
+    const claim = Promise.resolve(previous).then(() =>
+      claimTick(db, tick, { ...self, inFlight: activeRunOf(tick.job)?.scheduledAt }),
+    );
+    claims.set(tick.job, claim);
+    return claim;
+  }
+
   async function onTick(job: Job, scheduledAt: Date): Promise<void> {
     const [tick, self] = [{ job: job.name, scheduledAt }, claimant()];
     let claim: Claim | undefined;
     try {
-      claim = await claimTick(db, tick, { ...self, inFlight: activeRunOf(job.name)?.scheduledAt });
+      claim = await claimInTurn(tick, self);
     } catch (error) {
       return recordTick(tick, "not_claimed", { err: error });
     }
