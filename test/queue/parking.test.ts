@@ -2,8 +2,10 @@ import { randomUUID } from "node:crypto";
 import t from "tap";
 import { createParking } from "../../src/queue/parking.ts";
 import { partitionOf } from "../../src/queue/streams.ts";
+import { readConfig } from "../../src/runtime/config/config.ts";
 import { newId } from "../../src/runtime/ids.ts";
-import { connectRedis, openProducer, startRedisCluster } from "../fixtures/servers/redis.ts";
+import { unconnectedSettings } from "../fixtures/processes/settings.ts";
+import { openPatientRedis, openProducer, startRedisCluster } from "../fixtures/servers/redis.ts";
 import { allocateRedisDatabase } from "../fixtures/servers/servers.ts";
 
 const ids = (count: number) => Array.from({ length: count }, () => newId("evt"));
@@ -13,7 +15,8 @@ for (const [kind, start, partitions] of [
   ["a Redis Cluster", startRedisCluster, 8],
 ] as const)
   t.test(`parking in ${kind}`, async (t) => {
-    const parking = createParking(await connectRedis(t, await start(t)), partitions);
+    const config = readConfig({ ...unconnectedSettings(), REDIS_URL: await start(t) });
+    const parking = createParking(openPatientRedis(t, config), partitions);
 
     t.test("parked deliveries leave in the order in which they came", async (t) => {
       const [clientId, all] = [randomUUID(), ids(5)];
