@@ -48,6 +48,18 @@ t.test("no password matches a missing hash", async (t) => {
   t.same(await createPasswords().check("", undefined), DIFFERS);
 });
 
+t.test("a check without a hash costs as much processor time as one with a hash", async (t) => {
+  const passwords = createPasswords();
+  const hash = await hashPassword(passwords, "correct horse");
+  const cost = async (hash: string | undefined) => {
+    const began = process.cpuUsage();
+    await passwords.check("another horse", hash);
+    return process.cpuUsage(began).user / 1_000;
+  };
+  const [known, unknown] = [await cost(hash), await cost(undefined)];
+  t.ok(unknown > known / 5, `unknown ${Math.round(unknown)} ms, known ${Math.round(known)} ms`);
+});
+
 t.test("one caller may have 25 checks running or waiting, and other callers are not blocked", async (t) => {
   const passwords = createPasswords();
   const hash = hashOf("correct horse", LOW_COST);

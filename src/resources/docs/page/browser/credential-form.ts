@@ -1,5 +1,5 @@
+import { byId } from "./by-id.ts";
 import { type Caller, getJson, isApiKey, storeCredential, storedCredential } from "./credential.ts";
-import { byId } from "./element.ts";
 
 /** Calls `use` with the credential that all requests of the page carry, or "" when there is none. */
 export async function startCredentialForm(use: (credential: string) => Promise<void>): Promise<void> {

@@ -1,5 +1,5 @@
+import { element } from "../../../../http/views/browser/element.ts";
 import { type Entry, hashOf, WEBHOOKS_TAG } from "./api-document.ts";
-import { element } from "./element.ts";
 import { search } from "./search.ts";
 
 interface MenuParts {

@@ -1,7 +1,8 @@
+import { element } from "../../../../http/views/browser/element.ts";
 import { type ApiDocument, entriesOf, hashOf, withWebhookIds } from "./api-document.ts";
+import { byId } from "./by-id.ts";
 import { getJson } from "./credential.ts";
 import { startCredentialForm } from "./credential-form.ts";
-import { byId, element } from "./element.ts";
 import { labelControls } from "./labels.ts";
 import { showMenu } from "./menu.ts";
 import { withOwnIds } from "./own-examples.ts";

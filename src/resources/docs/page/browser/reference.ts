@@ -1,6 +1,6 @@
+import { element } from "../../../../http/views/browser/element.ts";
 import { type ApiDocument, type Entry, hashOf } from "./api-document.ts";
 import { isApiKey, serviceUrl } from "./credential.ts";
-import { element } from "./element.ts";
 import { resolveSubtree } from "./resolve-references.ts";
 
 /** The parts of Swagger UI that the page uses. */

@@ -1,6 +1,6 @@
 import type { CallbackData } from "../page-data.ts";
 import type { CallbackTexts } from "../texts/shape.ts";
-import { heading, paragraph } from "./element.ts";
+import { heading, paragraph } from "./controls.ts";
 import { readData } from "./read-data.ts";
 import { ApiProblem, postJson } from "./requests.ts";
 

@@ -1,5 +1,5 @@
 import type { Platform } from "../../../../schema/enumerations.ts";
-import { get, postJson } from "./requests.ts";
+import { get, isStatus, postJson } from "./requests.ts";
 import type { EmbedState } from "./state.ts";
 
 export interface BegunTry {
@@ -9,6 +9,7 @@ export interface BegunTry {
 
 /** Each rejects with an ApiProblem, or with the fault of a lost connection. */
 export interface EmbedApi {
+  /** Succeeds for a session that has ended too: its state tells the person. */
   markLoaded(): Promise<unknown>;
   readState(): Promise<EmbedState>;
   beginTry(platform: Platform): Promise<BegunTry>;
@@ -22,7 +23,10 @@ export function createEmbedApi(token: string): EmbedApi {
   const base = new URL(encodeURIComponent(token), location.href).href;
   const post = async (path: string, json: object = {}) => (await postJson(`${base}/${path}`, json)).json();
   return {
-    markLoaded: () => postJson(`${base}/loaded`, {}),
+    markLoaded: () =>
+      postJson(`${base}/loaded`, {}).catch((problem: unknown) => {
+        if (!isStatus(problem, 404, 410)) throw problem;
+      }),
     readState: async () => (await get(`${base}/state`)).json(),
     beginTry: (platform) => post("tries", { platform }),
     choose: (assetId) => post("choice", { asset_id: assetId }),

@@ -1,5 +1,5 @@
 import type { PageData } from "../page-data.ts";
-import type { EmbedState } from "./state.ts";
+import type { EmbedState, Outcome } from "./state.ts";
 
 type MessageType = "loaded" | "resize" | "completed" | "failed" | "cancelled";
 
@@ -19,6 +19,13 @@ export function createHostMessages(data: PageData): HostMessages {
       for (const origin of allowed_origins) window.parent.postMessage(message, origin);
     },
   };
+}
+
+/** Reports how a try ended. */
+export function reportOutcome(messages: HostMessages, outcome: Outcome, { result, error }: EmbedState): void {
+  if (outcome === "completed" && result) messages.post(outcome, { result });
+  else if (outcome === "failed" && error) messages.post(outcome, { error });
+  else messages.post(outcome);
 }
 
 /** Reports the height of the content, so that the host can fit the frame to it. */

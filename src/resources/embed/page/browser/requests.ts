@@ -8,6 +8,9 @@ export class ApiProblem extends Error {
   }
 }
 
+export const isStatus = (problem: unknown, ...statuses: readonly number[]): boolean =>
+  problem instanceof ApiProblem && statuses.includes(problem.status);
+
 const READ_TIMEOUT_MS = 15_000;
 /** The server may wait for several calls to the platform before it answers. */
 const WRITE_TIMEOUT_MS = 90_000;

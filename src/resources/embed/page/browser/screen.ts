@@ -1,6 +1,6 @@
+import { element } from "../../../../http/views/browser/element.ts";
 import type { PageData } from "../page-data.ts";
 import type { PageTexts } from "../texts/shape.ts";
-import { element } from "./element.ts";
 import type { View } from "./view.ts";
 import type { Actions } from "./views/actions.ts";
 import { renderView } from "./views/views.ts";

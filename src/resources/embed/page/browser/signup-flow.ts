@@ -1,12 +1,12 @@
 import type { Platform } from "../../../../schema/enumerations.ts";
 import type { PageData } from "../page-data.ts";
 import { createEmbedApi } from "./embed-api.ts";
-import { createHostMessages, reportHeight } from "./host-messages.ts";
+import { createHostMessages, reportHeight, reportOutcome } from "./host-messages.ts";
 import { launchDialog } from "./launch-dialog.ts";
 import { createPoller } from "./poller.ts";
-import { ApiProblem } from "./requests.ts";
+import { isStatus } from "./requests.ts";
 import { createScreen } from "./screen.ts";
-import { type EmbedState, isFinal, type Outcome, outcomeOf } from "./state.ts";
+import { type EmbedState, isFinal, outcomeOf } from "./state.ts";
 import { type LocalState, viewOf } from "./view.ts";
 
 /**
@@ -42,15 +42,8 @@ export function startSignupFlow(data: PageData): void {
   });
 
   async function readState(): Promise<EmbedState> {
-    const [next] = await Promise.all([api.readState(), state ? undefined : markLoaded()]);
+    const [next] = await Promise.all([api.readState(), state ? undefined : api.markLoaded()]);
     return next;
-  }
-
-  /** A session that has ended refuses to be opened; its state tells the person. */
-  async function markLoaded(): Promise<void> {
-    await api.markLoaded().catch((problem: unknown) => {
-      if (!isStatus(problem, 404, 410)) throw problem;
-    });
   }
 
   function applyState(next: EmbedState): void {
@@ -63,19 +56,13 @@ export function startSignupFlow(data: PageData): void {
     isOffline = false;
     show();
     if (isFirst) reportLoaded();
-    if (outcome) reportOutcome(outcome, next);
+    if (outcome) reportOutcome(messages, outcome, next);
     if (isFinal(next)) endFlow();
   }
 
   function reportLoaded(): void {
     messages.post("loaded");
     reportHeight(messages);
-  }
-
-  function reportOutcome(outcome: Outcome, { result, error }: EmbedState): void {
-    if (outcome === "completed" && result) messages.post(outcome, { result });
-    else if (outcome === "failed" && error) messages.post(outcome, { error });
-    else messages.post(outcome);
   }
 
   function endFlow(): void {
@@ -123,6 +110,3 @@ export function startSignupFlow(data: PageData): void {
   show();
   poller.pollNow();
 }
-
-const isStatus = (problem: unknown, ...statuses: readonly number[]): boolean =>
-  problem instanceof ApiProblem && statuses.includes(problem.status);

@@ -1,5 +1,6 @@
+import { element } from "../../../../../http/views/browser/element.ts";
 import type { PageTexts } from "../../texts/shape.ts";
-import { confirmButton, element, form, heading, paragraph, plainButton } from "../element.ts";
+import { confirmButton, form, heading, paragraph, plainButton } from "../controls.ts";
 import type { Choice } from "../state.ts";
 import type { View } from "../view.ts";
 import type { Actions } from "./actions.ts";

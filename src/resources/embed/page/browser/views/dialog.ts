@@ -1,6 +1,7 @@
+import { element } from "../../../../../http/views/browser/element.ts";
 import type { Platform } from "../../../../../schema/enumerations.ts";
 import type { PageTexts } from "../../texts/shape.ts";
-import { element, heading, paragraph, plainButton } from "../element.ts";
+import { heading, paragraph, plainButton } from "../controls.ts";
 import type { Actions } from "./actions.ts";
 import { progressList } from "./progress.ts";
 

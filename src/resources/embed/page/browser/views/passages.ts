@@ -1,5 +1,6 @@
+import { element } from "../../../../../http/views/browser/element.ts";
 import type { PageTexts, Passage } from "../../texts/shape.ts";
-import { element, heading, paragraph } from "../element.ts";
+import { heading, paragraph } from "../controls.ts";
 import { successIcon } from "../icons.ts";
 import { progressList } from "./progress.ts";
 

@@ -1,5 +1,6 @@
+import { element } from "../../../../../http/views/browser/element.ts";
 import type { PageTexts } from "../../texts/shape.ts";
-import { confirmButton, element, form, heading, plainButton } from "../element.ts";
+import { confirmButton, form, heading, plainButton } from "../controls.ts";
 import type { Actions } from "./actions.ts";
 import { progressList } from "./progress.ts";
 

@@ -1,5 +1,5 @@
+import { element } from "../../../../../http/views/browser/element.ts";
 import type { PageTexts } from "../../texts/shape.ts";
-import { element } from "../element.ts";
 
 const STEPS = ["access", "connect", "done"] as const;
 export type ProgressStep = (typeof STEPS)[number];

@@ -1,7 +1,8 @@
+import { element } from "../../../../../http/views/browser/element.ts";
 import type { Platform } from "../../../../../schema/enumerations.ts";
 import type { PageData } from "../../page-data.ts";
 import type { PageTexts } from "../../texts/shape.ts";
-import { element, FOCUS_FIRST, heading, paragraph } from "../element.ts";
+import { FOCUS_FIRST, heading, paragraph } from "../controls.ts";
 import { platformIcon } from "../icons.ts";
 import type { Failure } from "../state.ts";
 import type { Notice } from "../view.ts";

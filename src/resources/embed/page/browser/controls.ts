@@ -1,18 +1,4 @@
-type Child = Node | string | undefined | false;
-type Attributes = Readonly<Record<string, string | boolean | undefined>>;
-
-/** Creates an element. `true` adds an attribute without a value; `false` and undefined omit it. */
-export function element<K extends keyof HTMLElementTagNameMap>(
-  tag: K,
-  attributes: Attributes = {},
-  ...children: Child[]
-): HTMLElementTagNameMap[K] {
-  const created = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes))
-    if (value !== undefined && value !== false) created.setAttribute(name, value === true ? "" : value);
-  created.append(...children.filter((child): child is Node | string => Boolean(child)));
-  return created;
-}
+import { type Attributes, type Child, element } from "../../../../http/views/browser/element.ts";
 
 /** Marks the element that receives the focus when its view is shown. */
 export const FOCUS_FIRST = { "data-focus": true, tabindex: "-1" } as const;
