@@ -29,6 +29,16 @@ const MAX_PARTITIONS = 60;
 
 const partitionSpan = (days: number) => Math.ceil(days / MAX_PARTITIONS) * DAY;
 
+/** Rows accepted before this time (milliseconds since 1970) are deleted, apart from a partition being dropped. */
+export const oldestRowTime = (
+  settings: RetentionSettings,
+  group: keyof typeof RETAINED_HISTORIES,
+  now: number,
+): number => {
+  const days = settings[RETAINED_HISTORIES[group].days];
+  return now - days * DAY - partitionSpan(days);
+};
+
 /** Returns the same step for each group of tables, under the name of its count. */
 export const partitionSteps = (
   settings: RetentionSettings,

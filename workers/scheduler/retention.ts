@@ -6,6 +6,8 @@ import type { Database } from "../../src/store/database/database.ts";
 import { dropPartitions } from "../../src/store/database/partitions.ts";
 import { deleteOldEmbedSessions, eraseEndedGrants, markExpired } from "../../src/store/embed/sessions.ts";
 import { deleteOldFingerprints } from "../../src/store/events/insert-events.ts";
+import { deleteOldStats } from "../../src/store/stats/progress.ts";
+import { STATS_SUBJECTS } from "../../src/store/stats/subjects.ts";
 import { deleteExpiredOperations } from "../../src/store/tenants/claimed-operations.ts";
 import { deleteExpiredIdempotencyKeys } from "../../src/store/tenants/idempotency-keys.ts";
 import { deleteOldSessions } from "../../src/store/tenants/sessions.ts";
@@ -18,6 +20,8 @@ import {
 
 /** The platforms repeat an unacknowledged webhook for seven days. */
 const FINGERPRINT_RETENTION_MS = 8 * DAY;
+/** The API shows statistics of 92 days. */
+const STATS_RETENTION_MS = 95 * DAY;
 const MAX_BATCH_ROWS = 10_000;
 
 /** Creates the next partitions and deletes data whose retention has ended. */
@@ -35,9 +39,16 @@ export async function applyRetention(settings: RetentionSettings, db: Database, 
     embed_grants_erased: () => runInBatches((limit) => eraseEndedGrants(db, limit)),
     embed_sessions_deleted: () =>
       runInBatches((limit) => deleteOldEmbedSessions(db, settings.MESSAGE_RETENTION_DAYS * DAY, limit)),
+    message_stats_deleted: () => deleteStats(db, "messages"),
+    event_stats_deleted: () => deleteStats(db, "events"),
     claimed_operations_deleted: () => runInBatches((limit) => deleteExpiredOperations(db, limit)),
   });
 }
+
+const deleteStats = (db: Database, subject: keyof typeof STATS_SUBJECTS) =>
+  runInBatches((limit) =>
+    deleteOldStats(db, STATS_SUBJECTS[subject], { maxAgeMs: STATS_RETENTION_MS, limit }),
+  );
 
 /** Keeps each statement short, so that other statements do not wait long for its locks. */
 async function runInBatches(runBatch: (limit: number) => Promise<number>): Promise<number> {

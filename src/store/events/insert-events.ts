@@ -76,10 +76,11 @@ const insertStatement = (alive: string, result: string) => `
     from accepted
   ),
   to_deliver as (
-    insert into deliveries (client_id, id, state, skip_reason, next_attempt_at, enqueued_at, queue_epoch)
+    insert into deliveries (client_id, id, key, state, skip_reason, next_attempt_at, enqueued_at, queue_epoch)
     select
       client_id,
       id,
+      key,
       case when skip_reason is null then 'pending' else 'skipped' end,
       skip_reason,
       case when skip_reason is null then now() end,

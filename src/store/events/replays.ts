@@ -1,4 +1,5 @@
 import { type Queryable, sql } from "../database/database.ts";
+import { firstIdOfEachHour } from "../stats/client-hours.ts";
 import { EVENT_COLUMNS, EVENT_STATUS, type EventRow } from "./events.ts";
 
 const DELIVERY_COLUMNS =
@@ -52,6 +53,11 @@ const RETRY = sql(`
     and h.state = 'in_flight'
     and ${CAN_BE_DELIVERED}
   ),
+  late as (
+    insert into late_changes (client_id, id)
+    select $1, id
+    from retried
+  ),
   latest as (
     select ${DELIVERY_COLUMNS}
     from retried d
@@ -67,13 +73,22 @@ const RETRY = sql(`
 
 /** The first and the last id bound the search, so that Postgres skips the other partitions. */
 const REPLAY = sql(`
-  update deliveries d
-  set ${SET_DUE_NOW}, is_bulk = true
-  where d.client_id = $1
-  and d.id = any($2::text[])
-  and d.id between $3 and $4
-  and ${EVENT_STATUS} = $5
-  returning 1 as one`);
+  with replayed as (
+    update deliveries d
+    set ${SET_DUE_NOW}, is_bulk = true
+    where d.client_id = $1
+    and d.id = any($2::text[])
+    and d.id between $3 and $4
+    and ${EVENT_STATUS} = $5
+    returning 1 as one
+  ),
+  late as (
+    insert into late_changes (client_id, id)
+    select $1, unnest($6::text[])
+    where exists (select from replayed)
+  )
+  select one
+  from replayed`);
 
 /**
  * Returns the event: due now, or unchanged while its key is disabled or there is no webhook_url. Undefined
@@ -95,6 +110,7 @@ export async function replayDeliveries(
   { ids, status }: { ids: readonly string[]; status: string },
 ): Promise<number> {
   if (ids.length === 0) return 0;
-  const rows = await db.query(REPLAY, [clientId, ids, ids[0], ids.at(-1), status]);
+  const values = [clientId, ids, ids[0], ids.at(-1), status, firstIdOfEachHour(ids)];
+  const rows = await db.query(REPLAY, values);
   return rows.length;
 }

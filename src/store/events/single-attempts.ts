@@ -21,17 +21,23 @@ const FINISH_SINGLE_ATTEMPT = sql(`
     where client_id = $1
     and id = $2
     and attempt = 1
+  ),
+  finished as (
+    update deliveries
+    set
+      state = $7,
+      last_status_code = $3,
+      last_error = $5,
+      delivered_at = case when $7 = 'delivered' then now() end
+    where client_id = $1
+    and id = $2
+    and state = 'failed'
+    and attempts = 1
+    returning client_id, id
   )
-  update deliveries
-  set
-    state = $7,
-    last_status_code = $3,
-    last_error = $5,
-    delivered_at = case when $7 = 'delivered' then now() end
-  where client_id = $1
-  and id = $2
-  and state = 'failed'
-  and attempts = 1`);
+  insert into late_changes (client_id, id)
+  select client_id, id
+  from finished`);
 
 /**
  * Records the only attempt of an event, in the transaction that inserts the event. The delivery starts as

@@ -1,6 +1,8 @@
+import { firstIdAt } from "../../runtime/ids.ts";
 import { type Queryable, sql } from "../database/database.ts";
+import { RECENT_ROW_MS } from "../stats/client-hours.ts";
 import { isAlive, isBeingDeleted, lockAliveClients, throwIfBlocked } from "../tenants/client-locks.ts";
-import { canMove } from "./lifecycle.ts";
+import { canMove, UNSETTLED_STATUSES } from "./lifecycle.ts";
 
 /** Applies statuses that the platforms report; they only move messages forward. */
 
@@ -24,6 +26,7 @@ export interface MessageStatusUpdate {
 /**
  * Skips messages with another platform id unless $4. Locks sends, then messages, by id, like the dispatchers; claimed
  * sends stay. A failure undoes no arrival; a failed message moves only when its outcome was unknown.
+ * Settled messages accepted before $5 that fail or no longer fail are added to late_changes.
  */
 const APPLY = sql(`
   with input as materialized (
@@ -56,6 +59,7 @@ const APPLY = sql(`
       i.*,
       m.external_ref,
       m.timeline,
+      m.status as stored_status,
       case when m.outcome_unknown then 'unknown' else m.status end as former
     from input i
     join messages m on m.client_id = i.client_id and m.id = i.id
@@ -109,6 +113,15 @@ const APPLY = sql(`
     and m.client_id = j.client_id
     and m.id = j.id
     and m.id between $2 and $3
+  ),
+  late as (
+    insert into late_changes (client_id, id)
+    select client_id, id
+    from judged
+    where id < $5
+    and status is not null
+    and stored_status not in ${UNSETTLED_STATUSES}
+    and 'failed' in (stored_status, status)
   )
   select place, id, external_ref, status is not null as moved, null::uuid as blocked_client
   from judged
@@ -140,6 +153,9 @@ interface StatusOptions {
   anyPlatformId?: boolean;
 }
 
+/** The statistics of younger messages are computed again anyway, so most updates write nothing for them. */
+const lateBefore = () => firstIdAt("msg", Date.now() - RECENT_ROW_MS);
+
 /**
  * Spans all clients: applies updates by our message id; returns those whose message is the client's. Throws
  * ClientsBeingDeleted after it has applied the updates of the other clients.
@@ -151,7 +167,8 @@ export async function updateMessageStatuses(
 ): Promise<Map<MessageStatusUpdate, TouchedMessage>> {
   if (updates.length === 0) return new Map();
   type Row = TouchedMessage & { place: number; blocked_client: string | null };
-  const rows = await db.query<Row>(APPLY, [toNumberedJson(updates), ...boundsOf(updates), anyPlatformId]);
+  const values = [toNumberedJson(updates), ...boundsOf(updates), anyPlatformId, lateBefore()];
+  const rows = await db.query<Row>(APPLY, values);
   throwIfBlocked(rows.flatMap(({ blocked_client }) => blocked_client ?? []));
   return new Map(rows.map((row) => [updates[row.place] as MessageStatusUpdate, row]));
 }

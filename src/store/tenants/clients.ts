@@ -40,6 +40,7 @@ const DELETE_CLIENT_ROWS = [
   "sends",
   "messages",
   "idempotency_keys",
+  "late_changes",
 ].map((table) =>
   sql(`
   delete from ${table}
