@@ -22,6 +22,7 @@ import { MIGRATE_COMMAND } from "./migrate.ts";
 import { toText } from "./print.ts";
 import { QUEUE_COMMANDS } from "./queue.ts";
 import { SECRETS_COMMANDS } from "./secrets.ts";
+import { STATS_COMMAND } from "./stats.ts";
 import { TERMS_COMMANDS } from "./terms.ts";
 import { USER_COMMANDS } from "./user.ts";
 
@@ -35,6 +36,7 @@ export const COMMANDS: readonly Command[] = [
   ...TERMS_COMMANDS,
   ...EVENTS_COMMANDS,
   ...QUEUE_COMMANDS,
+  STATS_COMMAND,
   ...SECRETS_COMMANDS,
   ...INSIGHTS_COMMANDS,
   DOCTOR_COMMAND,

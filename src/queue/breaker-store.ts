@@ -23,6 +23,16 @@ export async function countOpenBreakers(redis: RedisClient, partition: number): 
   return [...breakers.values()].filter(({ until }) => until > Date.now()).length;
 }
 
+/** Reads the breaker of one client; undefined when it is closed. Throws while Redis is unavailable. */
+export async function readBreaker(
+  redis: RedisClient,
+  partitions: number,
+  clientId: string,
+): Promise<Breaker | undefined> {
+  const text = await redis.hget(tableKey(partitionOf(clientId, partitions)), clientId);
+  return text === null ? undefined : JSON.parse(text);
+}
+
 /** Reads the breakers of one partition, by client. */
 async function readTable(redis: RedisClient, partition: number): Promise<Map<string, Breaker>> {
   const table = await redis.hgetall(tableKey(partition));

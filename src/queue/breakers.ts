@@ -1,7 +1,7 @@
 import { PROBE_LEASE_MS } from "../runtime/deadlines.ts";
 import { HOUR } from "../runtime/durations.ts";
 import type { Log } from "../runtime/logging/log.ts";
-import { type Breaker, createBreakerStore } from "./breaker-store.ts";
+import { type Breaker, createBreakerStore, readBreaker } from "./breaker-store.ts";
 import {
   countCall,
   type FailureCounts,
@@ -46,6 +46,18 @@ function countStates(breakers: readonly Breaker[], now: number): Record<"open" |
   const states = breakers.map((breaker) => stateAt(breaker, now).state);
   const countOf = (word: string) => states.filter((state) => state === word).length;
   return { open: countOf("open"), half_open: countOf("half_open") };
+}
+
+/**
+ * Reads the state that the dispatchers share. Closed while Redis is unavailable: each dispatcher then decides
+ * alone.
+ */
+export async function readBreakerState(
+  { redis, partitions }: { redis: RedisClient; partitions: number },
+  { clientId, origin }: Destination,
+): Promise<BreakerState["state"]> {
+  const breaker = await readBreaker(redis, partitions, clientId).catch(() => undefined);
+  return stateAt(breaker?.origin === origin ? breaker : undefined, Date.now()).state;
 }
 
 interface BreakerOptions {

@@ -29,6 +29,13 @@ export type Platform = (typeof PLATFORMS)[number];
 export const CHANNEL_STATUSES = ["connected", "needs_reauth", "disconnected"] as const;
 export type ChannelStatus = (typeof CHANNEL_STATUSES)[number];
 
+/** Intervals of statistics, in UTC. */
+export const STATS_INTERVALS = ["hour", "day"] as const;
+export type StatsInterval = (typeof STATS_INTERVALS)[number];
+
+/** States of the circuit breaker of a client's backend. */
+export const BREAKER_STATES = ["closed", "open", "half_open"] as const;
+
 /** Statuses of an embedded signup session. */
 export const EMBED_STATUSES = ["pending", "opened", "completed", "failed", "expired", "revoked"] as const;
 export type EmbedStatus = (typeof EMBED_STATUSES)[number];

@@ -9,7 +9,7 @@ export interface Period {
   until?: Date;
 }
 
-interface PeriodProblem {
+export interface PeriodProblem {
   field: keyof Period;
   /** The sentence after the field's name. */
   problem: string;

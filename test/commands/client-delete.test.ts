@@ -85,6 +85,9 @@ t.test("herald client delete", async (t) => {
       values ($1, gen_random_uuid(), 'act_1', '{}', '{}', '{}')`,
       [clientId],
     );
+    await raw.query("insert into message_stats values ($1, now(), 'ch_1', 1, 1, 0, 0, 0)", [clientId]);
+    await raw.query("insert into event_stats values ($1, now(), 'chatapp', 1, 1, 0, 0, 0)", [clientId]);
+    await raw.query("insert into late_changes (client_id, id) values ($1, $2)", [clientId, newId("msg")]);
   }
 
   /** Every table except partitions, and whether its rows belong to clients. */

@@ -14,6 +14,10 @@ const STATS_SCHEDULE = "*/30 * * * * *";
 export const jobs = (config: Config, parts: CheckParts & ReportParts): Job[] => [
   { name: "tokens", expression: config.CRON_TOKENS, run: (tick) => checkTokens(parts, tick) },
   { name: "reports", expression: config.CRON_REPORTS, run: (tick) => followReports(parts, tick) },
-  { name: "stats", expression: STATS_SCHEDULE, run: (tick) => rollUpStats({ ...parts, settings: config }, tick) },
+  {
+    name: "stats",
+    expression: STATS_SCHEDULE,
+    run: (tick) => rollUpStats({ ...parts, settings: config }, tick),
+  },
   { name: "maintenance", expression: config.CRON_MAINTENANCE, run: () => maintain(config, parts.db) },
 ];

@@ -20,6 +20,7 @@ import { mediaRoutes } from "../../resources/marketing/media/routes.ts";
 import { oauthRoutes } from "../../resources/marketing/oauth/routes.ts";
 import { termsRoutes } from "../../resources/marketing/terms/routes.ts";
 import { outboundRoutes } from "../../resources/outbound/routes.ts";
+import { statsRoutes } from "../../resources/stats/routes.ts";
 import { templateRoutes } from "../../resources/templates/routes.ts";
 import { userRoutes } from "../../resources/users/routes.ts";
 import { webhookRoutes } from "../../resources/webhooks/routes.ts";
@@ -42,6 +43,7 @@ const RESOURCES: readonly Resource[] = [
   { tag: "Templates", routes: templateRoutes },
   { tag: "Webhooks", routes: webhookRoutes },
   { tag: "Events", routes: eventRoutes },
+  { tag: "Statistics", routes: statsRoutes },
   { tag: "Terms", routes: termsRoutes },
   { tag: "Ad accounts", routes: oauthRoutes },
   { tag: "Ad accounts", routes: adAccountRoutes },

@@ -10,6 +10,7 @@ export const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   Webhooks: "Where Herald sends your events, and the token that authenticates them.",
   Events: "What happened, whether your backend has received it, and how to send it again.",
   "Event types": "What Herald posts to your backend: one request per event, with a payload for each type.",
+  Statistics: "How many messages and events were accepted, and what became of them.",
   Terms: "The terms that your client must accept before it advertises.",
   "Ad accounts": "Connect ad accounts through the ad platform's login, and choose which of them are active.",
   Campaigns: "The goal and, optionally, the budget of your advertising. Ad sets belong to a campaign.",

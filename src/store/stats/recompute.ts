@@ -1,6 +1,7 @@
 import { HOUR } from "../../runtime/durations.ts";
 import { timeOfId } from "../../runtime/ids.ts";
 import { type Database, type Queryable, type Statement, sql } from "../database/database.ts";
+import { COUNT_BY_HASHING } from "../events/waiting-deliveries.ts";
 import { isAlive, lockAliveClients } from "../tenants/client-locks.ts";
 import { type ClientHour, hourColumns, hourOf, hourTable, idRange } from "./client-hours.ts";
 import { countNames, isOfHour, STATS_SUBJECTS, type StatsSubject } from "./subjects.ts";
@@ -14,6 +15,7 @@ import { countNames, isOfHour, STATS_SUBJECTS, type StatsSubject } from "./subje
 const LOCK = sql(`
   select
     set_config('idle_in_transaction_session_timeout', '5s', true),
+    ${COUNT_BY_HASHING},
     pg_advisory_xact_lock(hashtext('herald:stats ' || $1::text))`);
 
 /**
@@ -30,16 +32,21 @@ function recomputeStatement(subject: StatsSubject): Statement {
   select h.client_id, h.start, c.${dimension}, ${columns("c")}
   from ${hourTable()}
   cross join lateral (
-    select
-      ${subject.dimensionOf} as ${dimension},
-      count(*) as accepted,
-      ${Object.entries(outcomes)
-        .map(([name, condition]) => `count(*) filter (where ${condition}) as ${name}`)
-        .join(",\n      ")}
-    from ${source.table} ${source.alias}
-    where ${isOfHour(subject, "h")}
-    and ${source.alias}.id >= $5
-    and ${source.alias}.id < $6
+    select ${subject.dimensionOf} as ${dimension}, ${counts.map((name) => `sum(g.${name})::integer as ${name}`).join(", ")}
+    from (
+      select
+        ${subject.groups},
+        count(*) as accepted,
+        ${Object.entries(outcomes)
+          .map(([name, condition]) => `count(*) filter (where ${condition}) as ${name}`)
+          .join(",\n        ")}
+      from ${source.table} ${source.alias}
+      where ${isOfHour(subject, "h")}
+      and ${source.alias}.id >= $5
+      and ${source.alias}.id < $6
+      group by 1, 2
+    ) g
+    ${subject.lookup}
     group by 1
   ) c
   where ${isAlive("h.client_id")}
@@ -55,7 +62,11 @@ const RECOMPUTE = {
   events: recomputeStatement(STATS_SUBJECTS.events),
 };
 
-async function recompute(tx: Queryable, subject: StatsSubject, hours: readonly ClientHour[]): Promise<number> {
+async function recompute(
+  tx: Queryable,
+  subject: StatsSubject,
+  hours: readonly ClientHour[],
+): Promise<number> {
   if (hours.length === 0) return 0;
   const starts = hours.map(({ start }) => start);
   const [from] = idRange(subject, Math.min(...starts));

@@ -1,6 +1,6 @@
 import type { IdPrefix } from "../../runtime/ids.ts";
 import { EVENT_STATUS } from "../events/events.ts";
-import { KEY_OF_DELIVERY } from "../events/waiting-deliveries.ts";
+import { KEY_GROUPS, KEY_OF_GROUP, lookUpKey } from "../events/waiting-deliveries.ts";
 
 /** What statistics count, from which rows, and in which table the figures are stored. */
 export interface StatsSubject {
@@ -12,8 +12,10 @@ export interface StatsSubject {
   dimension: "channel_id" | "key";
   /** The counted rows and their alias. */
   source: { table: string; alias: string };
-  /** SQL: the value of the dimension of a counted row. */
+  /** SQL: columns that group the counted rows, the dimension of a group `g`, and the join that it needs. */
+  groups: string;
   dimensionOf: string;
+  lookup: string;
   /** Every row matches exactly one SQL condition, so the counts add up to `accepted`. */
   outcomes: Readonly<Record<string, string>>;
   /** Outcomes that change without a row in late_changes. */
@@ -26,7 +28,9 @@ const MESSAGES: StatsSubject = {
   table: "message_stats",
   dimension: "channel_id",
   source: { table: "messages", alias: "m" },
-  dimensionOf: "m.channel_id",
+  groups: "m.channel_id, null",
+  dimensionOf: "g.channel_id",
+  lookup: "",
   outcomes: {
     sent: "m.status in ('accepted', 'sent', 'delivered', 'read')",
     failed: "m.status = 'failed'",
@@ -44,7 +48,9 @@ const EVENTS: StatsSubject = {
   table: "event_stats",
   dimension: "key",
   source: { table: "deliveries", alias: "d" },
-  dimensionOf: `coalesce(${KEY_OF_DELIVERY}, '')`,
+  groups: KEY_GROUPS,
+  dimensionOf: `coalesce(${KEY_OF_GROUP}, '')`,
+  lookup: lookUpKey("h.client_id"),
   outcomes: {
     delivered: isEventStatus("delivered"),
     failed: isEventStatus("failed"),

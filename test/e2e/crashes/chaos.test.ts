@@ -1,12 +1,15 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import t from "tap";
 import { startRedis } from "../../../src/local/redis.ts";
+import { readConfig } from "../../../src/runtime/config/config.ts";
+import { createDatabase } from "../../../src/store/database/database.ts";
 import { makeSocialPages, startReceiver, startTraffic } from "../../fixtures/events/traffic.ts";
 import { startProcess, startWeb } from "../../fixtures/processes/processes.ts";
 import { testSettings } from "../../fixtures/processes/settings.ts";
 import { makeTempFolder } from "../../fixtures/servers/folders.ts";
 import { redisProgram } from "../../fixtures/servers/programs.ts";
 import { connectRawClient } from "../../fixtures/servers/servers.ts";
+import { compareFigures, rollUp, sumsOf } from "../../fixtures/stats/figures.ts";
 import { until } from "../../fixtures/until.ts";
 
 const SECOND = 1_000;
@@ -15,7 +18,7 @@ const SLOTS = 200;
 const MAX_IN_FLIGHT = 2 * SLOTS;
 
 t.test(
-  "no event is lost, and only those in flight are delivered twice, when dispatchers, Redis and the backend fail",
+  "no event is lost, only those in flight are delivered twice, and all are counted, when dispatchers, schedulers, Redis and the backend fail",
   async (t) => {
     const folder = makeTempFolder(t);
     const makeRedis = (port?: number) =>
@@ -37,6 +40,11 @@ t.test(
       return dispatcher;
     };
     const dispatchers = await Promise.all([startDispatcher(), startDispatcher()]);
+    const schedulers = [startProcess(t, "scheduler", settings), startProcess(t, "scheduler", settings)];
+    for (const scheduler of schedulers) await scheduler.waitForLine("process.ready");
+    const config = readConfig(settings);
+    const db = createDatabase(config, () => {});
+    t.teardown(() => db.close());
     const killAndRestart = async (index: number) => {
       await dispatchers[index]?.stop("SIGKILL");
       dispatchers[index] = await startDispatcher();
@@ -50,6 +58,7 @@ t.test(
     await killAndRestart(0);
     await sleepUntilSecond(7);
     receiver.status = 503;
+    await Promise.all([rollUp({ db, config }), schedulers[0]?.stop("SIGKILL")]);
     await sleepUntilSecond(10);
     receiver.status = 200;
     await sleepUntilSecond(11);
@@ -88,5 +97,9 @@ t.test(
       const { rows } = await raw.query(states);
       return rows.length === 1 && rows[0].state === "delivered";
     });
+    await Promise.all([rollUp({ db, config }), rollUp({ db, config })]);
+    const { stored, counted } = await compareFigures({ db });
+    t.same(stored.events, counted.events, "the statistics of each hour and key count all rows");
+    for (const { accepted, sum } of sumsOf(stored.events)) t.equal(accepted, sum);
   },
 );

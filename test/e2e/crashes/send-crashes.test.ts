@@ -1,12 +1,15 @@
 import t from "tap";
+import { readConfig } from "../../../src/runtime/config/config.ts";
+import { createDatabase } from "../../../src/store/database/database.ts";
 import { type LocalCluster, startLocalCluster } from "../../fixtures/processes/local-cluster.ts";
+import { compareFigures, rollUp } from "../../fixtures/stats/figures.ts";
 import { until } from "../../fixtures/until.ts";
 
 /** Counts the requests to send a message to this person. */
 const countSendsTo = async ({ requests }: LocalCluster, to: string): Promise<number> =>
   (await requests()).filter(({ path, body }) => path.endsWith("/messages") && body?.to === to).length;
 
-t.test("a killed dispatcher's messages are each sent once", async (t) => {
+t.test("a killed dispatcher's messages are each sent once and counted once", async (t) => {
   const cluster = await startLocalCluster(t, {
     extra: { CHANNEL_RATE_PER_SECOND: "1", SEND_UNKNOWN_SECONDS: "2" },
   });
@@ -69,4 +72,13 @@ t.test("a killed dispatcher's messages are each sent once", async (t) => {
   const failed = await untilStatus(droppedId, "failed");
   t.match(failed.error, { code: "outcome_unknown" });
   t.equal(await countSendsTo(cluster, "5511922220002"), 1);
+
+  const config = readConfig(cluster.settings);
+  const db = createDatabase(config, () => {});
+  t.teardown(() => db.close());
+  await rollUp({ db, config });
+  const { stored, counted } = await compareFigures({ db });
+  t.same(stored.messages, counted.messages, "the statistics of each hour and channel count all rows");
+  const { totals } = (await callApi("GET", "/api/stats/messages")).body;
+  t.same(totals, { accepted: 5, sent: 4, failed: 1, unknown: 0, waiting: 0 });
 });

@@ -87,6 +87,7 @@ async function rollUpRecentHours(context: RunContext, { from, to }: TimeRange): 
   const { db, subject } = context;
   let total = 0;
   for (let start = from; start < to + ROLL_UP_MARGIN_MS; start += HOUR) {
+    context.signal.throwIfAborted();
     total += await recomputeInBatches(context, await listActiveClients(db, subject, start));
     // Saved after each past hour: the first run over a large history may be interrupted.
     if (start + HOUR < to) await saveProgress(db, subject, new Date(start + HOUR));

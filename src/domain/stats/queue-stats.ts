@@ -1,0 +1,68 @@
+import { readBreakerState } from "../../queue/breakers.ts";
+import type { RedisClient } from "../../queue/redis.ts";
+import { timeOfId } from "../../runtime/ids.ts";
+import { EVENT_KEYS, type EventKey } from "../../schema/enumerations.ts";
+import { toTimestamp } from "../../schema/timestamps.ts";
+import type { Database } from "../../store/database/database.ts";
+import { countWaitingDeliveries, type WaitingDeliveries } from "../../store/events/waiting-deliveries.ts";
+import { findWebhookConfig } from "../../store/tenants/webhook-configs.ts";
+
+export interface QueueStatsParts {
+  db: Database;
+  redis: RedisClient;
+  partitions: number;
+}
+
+type BreakerState = Awaited<ReturnType<typeof readBreakerState>>;
+
+interface KeyQueue {
+  key: EventKey | null;
+  waiting: number;
+  /** When the oldest waiting event was accepted. */
+  oldest_waiting_at: string | null;
+  breaker: BreakerState;
+}
+
+export interface QueueStats {
+  held: boolean;
+  data: KeyQueue[];
+}
+
+/** Reads the live state of a client's queue. Concurrent requests of a client share one query. */
+export function createQueueStats(parts: QueueStatsParts): (clientId: string) => Promise<QueueStats> {
+  const reads = new Map<string, Promise<QueueStats>>();
+  return (clientId) => {
+    const read = reads.get(clientId) ?? readQueueStats(parts, clientId).finally(() => reads.delete(clientId));
+    reads.set(clientId, read);
+    return read;
+  };
+}
+
+async function readQueueStats(parts: QueueStatsParts, clientId: string): Promise<QueueStats> {
+  const [rows, breaker] = await Promise.all([
+    countWaitingDeliveries(parts.db, clientId),
+    readBreaker(parts, clientId),
+  ]);
+  const keys = rows.some(({ key }) => key === null) ? [...EVENT_KEYS, null] : EVENT_KEYS;
+  return {
+    held: false,
+    data: keys.map((key) => toKeyQueue(key, { row: rows.find((row) => row.key === key), breaker })),
+  };
+}
+
+/** All keys of a client have the same backend, so they share its circuit breaker. */
+async function readBreaker({ db, ...parts }: QueueStatsParts, clientId: string): Promise<BreakerState> {
+  const { webhook_url } = await findWebhookConfig(db, clientId);
+  if (webhook_url === null) return "closed";
+  return readBreakerState(parts, { clientId, origin: new URL(webhook_url).origin });
+}
+
+const toKeyQueue = (
+  key: EventKey | null,
+  { row, breaker }: { row: WaitingDeliveries | undefined; breaker: BreakerState },
+): KeyQueue => ({
+  key,
+  waiting: row?.waiting ?? 0,
+  oldest_waiting_at: row ? toTimestamp(new Date(timeOfId(row.oldest_id))) : null,
+  breaker,
+});

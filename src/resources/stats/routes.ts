@@ -1,0 +1,63 @@
+import { createQueueStats, type QueueStatsParts } from "../../domain/stats/queue-stats.ts";
+import { MAX_STATS_ROWS, readEventStats, readMessageStats } from "../../domain/stats/read-stats.ts";
+import { readStatsPeriod, type StatsPeriod, type StatsPeriodInput } from "../../domain/stats/stats-period.ts";
+import { invalidField } from "../../http/api-error.ts";
+import { type Route, route } from "../../http/route.ts";
+import { eventStats, eventStatsQuery, messageStats, messageStatsQuery, queueStats } from "./schema.ts";
+
+const DESCRIPTION =
+  "Each message or event counts in the interval in which it was accepted. The period is extended to whole intervals. The figures are computed about twice a minute.";
+
+export function statsRoutes(parts: QueueStatsParts): Route[] {
+  const { db } = parts;
+  const readQueue = createQueueStats(parts);
+  return [
+    route({
+      method: "get",
+      path: "/api/stats/messages",
+      scope: "messages:send",
+      summary: "Count outbound messages by outcome, interval and channel",
+      description: DESCRIPTION,
+      query: messageStatsQuery,
+      reply: messageStats,
+      async handle({ caller, query }) {
+        const search = { ...periodOf(query), channelId: query.channel_id };
+        return (await readMessageStats(db, caller.clientId, search)) ?? throwTooManyRows();
+      },
+    }),
+    route({
+      method: "get",
+      path: "/api/stats/events",
+      scope: "webhooks:manage",
+      summary: "Count events by outcome, interval and key",
+      description: DESCRIPTION,
+      query: eventStatsQuery,
+      reply: eventStats,
+      async handle({ caller, query }) {
+        const search = { ...periodOf(query), key: query.key };
+        return (await readEventStats(db, caller.clientId, search)) ?? throwTooManyRows();
+      },
+    }),
+    route({
+      method: "get",
+      path: "/api/stats/queue",
+      scope: "webhooks:manage",
+      summary: "Read how many events wait for your backend now, by key",
+      reply: queueStats,
+      handle: ({ caller }) => readQueue(caller.clientId),
+    }),
+  ];
+}
+
+function periodOf(query: StatsPeriodInput): StatsPeriod {
+  const period = readStatsPeriod(query, Date.now());
+  if ("field" in period) throw invalidField(`/${period.field}`, `${period.field} ${period.problem}`);
+  return period;
+}
+
+function throwTooManyRows(): never {
+  throw invalidField(
+    "/interval",
+    `the reply would have more than ${MAX_STATS_ROWS} rows: choose interval=day, a shorter period or one channel`,
+  );
+}
