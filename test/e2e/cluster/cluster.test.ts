@@ -17,7 +17,7 @@ t.test("the three processes start, serve, and stop cleanly on SIGTERM", async (t
   const scheduler = startProcess(t, "scheduler", settings);
   t.equal((await web.call("GET", "/readyz")).status, 200);
   await dispatcher.waitForLine("process.ready");
-  t.match(await scheduler.waitForLine("cron.ran"), { job: "maintenance", outcome: "ok" });
+  t.match(await scheduler.waitForLine("cron.ran", "maintenance"), { outcome: "ok" });
   for (const process of [web, dispatcher, scheduler]) {
     const startedAt = Date.now();
     t.equal(await process.stop(), 0);

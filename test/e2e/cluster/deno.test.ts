@@ -73,7 +73,7 @@ t.test("the sources run under Deno without a build, with only the permissions th
   t.equal((await web.call("GET", "/api/openapi.json")).body.openapi, "3.1.0");
 
   await dispatcher.waitForLine("process.ready");
-  t.match(await scheduler.waitForLine("cron.ran"), { job: "maintenance", outcome: "ok" });
+  t.match(await scheduler.waitForLine("cron.ran", "maintenance"), { outcome: "ok" });
   for (const process of [web, dispatcher, scheduler]) {
     t.equal(await process.stop(), 0);
     t.match(process.lines().at(-1), { event: "process.stopped", clean: true });
