@@ -62,6 +62,7 @@ t.test(
     await sleepUntilSecond(10);
     receiver.status = 200;
     await sleepUntilSecond(11);
+    await rollUp({ db, config });
     process.kill(redis.pid, "SIGKILL");
     await redis.stop();
     redis = await makeRedis(Number(new URL(redis.url).port));

@@ -1,0 +1,36 @@
+import t from "tap";
+import { timeOfId } from "../../../src/runtime/ids.ts";
+import { hourOf } from "../../../src/store/stats/client-hours.ts";
+import { recomputeHours } from "../../../src/store/stats/recompute.ts";
+import { STATS_SUBJECTS } from "../../../src/store/stats/subjects.ts";
+import { insertClientWithLastByte, openQueueContext } from "../../fixtures/events/queue-rows.ts";
+import { insertMessage } from "../../fixtures/messages/message-rows.ts";
+import { updateRow } from "../../fixtures/messages/messages.ts";
+import { untilBlocked } from "../../fixtures/servers/lock-waits.ts";
+import { connectRawClient } from "../../fixtures/servers/servers.ts";
+import { compareFigures } from "../../fixtures/stats/figures.ts";
+
+t.test("a slow statement never replaces figures that a later one has computed", async (t) => {
+  const context = await openQueueContext(t);
+  const { db, config, clientId: first } = context;
+  const second = await insertClientWithLastByte(db, 9);
+  const id = await insertMessage(context, { id: second }, { status: "sent" });
+  const firstId = await insertMessage(context, { id: first }, { id: id.replace(/.$/, "z"), status: "sent" });
+  const hours = [first, second].map((clientId) => ({ clientId, start: hourOf(timeOfId(id)) }));
+  const compute = (...some: typeof hours) => recomputeHours(db, STATS_SUBJECTS.messages, some);
+  await compute(...hours);
+  const holder = await connectRawClient(t, config.DATABASE_URL);
+  const watcher = await connectRawClient(t, config.DATABASE_URL);
+  await holder.query("begin");
+  await holder.query("select 1 from message_stats where client_id = $1 for update", [first]);
+  await updateRow(context, "messages", { id: firstId, status: "failed" });
+  const slow = compute(...hours);
+  await untilBlocked(watcher, 1);
+  await updateRow(context, "messages", { id, status: "failed" });
+  const later = compute(...hours.slice(1));
+  await untilBlocked(watcher, 2);
+  await holder.query("rollback");
+  await Promise.all([slow, later]);
+  const { stored, counted } = await compareFigures(context);
+  t.same(stored, counted);
+});
