@@ -1,6 +1,6 @@
 import { createClient, deleteClient, listClients } from "../store/tenants/clients.ts";
-import { type Command, CommandError, defineCommand } from "./command.ts";
-import { requireClient } from "./operator.ts";
+import { type Command, defineCommand } from "./command.ts";
+import { confirmWithName, requireClient } from "./operator.ts";
 import { flag, OPTION, required } from "./options.ts";
 
 export const CLIENT_COMMANDS: readonly Command[] = [
@@ -31,13 +31,11 @@ export const CLIENT_COMMANDS: readonly Command[] = [
     },
     async run({ id, yes }, context) {
       const { name } = await requireClient(context, id);
-      if (!yes) {
-        context.say(
-          `This permanently deletes "${name}" and all its data. Type the client's name to confirm:`,
-        );
-        if ((await context.readLine()) !== name)
-          throw new CommandError("the name does not match; nothing was deleted");
-      }
+      if (!yes)
+        await confirmWithName(context, name, {
+          warning: `This permanently deletes "${name}" and all its data.`,
+          refusal: "nothing was deleted",
+        });
       await deleteClient(context.db, id);
       return { client_id: id, erased: true };
     },

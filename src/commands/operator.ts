@@ -16,3 +16,13 @@ export async function requireClient({ db }: CommandContext, clientId: string) {
   if (!client) throw new CommandError(`there is no client ${clientId}`);
   return client;
 }
+
+/** Asks the operator to type the client's name; throws a CommandError if it does not match. */
+export async function confirmWithName(
+  { say, readLine }: CommandContext,
+  name: string,
+  { warning, refusal }: { warning: string; refusal: string },
+): Promise<void> {
+  say(`${warning} Type the client's name to confirm:`);
+  if ((await readLine()) !== name) throw new CommandError(`the name does not match; ${refusal}`);
+}

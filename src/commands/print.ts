@@ -7,7 +7,7 @@ export function toText(result: object): string {
   return fields.map(([name, value]) => `${name.padEnd(width)}  ${toCell(value)}`).join("\n");
 }
 
-function toTable(rows: readonly Record<string, unknown>[]): string {
+export function toTable(rows: readonly Record<string, unknown>[]): string {
   const columns = Object.keys(rows[0] as object);
   const lines = [columns, ...rows.map((row) => columns.map((column) => toCell(row[column])))];
   const widths = columns.map((_, index) => Math.max(...lines.map((line) => (line[index] as string).length)));

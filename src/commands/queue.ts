@@ -1,8 +1,14 @@
-import { queueStatus, type StreamStatus } from "../queue/queue-status.ts";
+import { countQueuedMessages, discardMessages } from "../domain/messages/discard-messages.ts";
+import { type QueueStatus, queueStatus, type StreamStatus } from "../queue/queue-status.ts";
 import { awaitConnection } from "../queue/redis.ts";
 import { partitionsOf } from "../queue/streams.ts";
+import { WAIT_REASONS } from "../queue/waiting-work.ts";
 import { SECOND } from "../runtime/durations.ts";
+import { holdQueue, releaseQueue } from "../store/processes/queue-hold.ts";
 import { type Command, defineCommand } from "./command.ts";
+import { confirmWithName, operatorActor, requireClient } from "./operator.ts";
+import { flag, OPTION, required } from "./options.ts";
+import { toTable } from "./print.ts";
 
 const CONNECT_TIMEOUT_MS = 5 * SECOND;
 const MAX_READS = 3;
@@ -11,27 +17,93 @@ export const QUEUE_COMMANDS: readonly Command[] = [
   defineCommand({
     name: "queue status",
     summary:
-      "Show depth, oldest due entry, entries in flight, parked entries and open circuit breakers of each stream",
+      "Show whether the queue is held, and for each stream what waits and why, its age and its failures",
     options: {},
-    async run(_, { db, redis, config, say }): Promise<{ data: StreamStatus[] }> {
+    async run(_, { db, redis, config, say }): Promise<QueueStatus> {
       await awaitConnection(redis, CONNECT_TIMEOUT_MS);
-      const data = await readComplete(() => queueStatus({ db, redis, partitions: partitionsOf(config) }));
-      if (!data.every(isComplete))
+      const status = await readComplete(() => queueStatus({ db, redis, partitions: partitionsOf(config) }));
+      if (!isComplete(status))
         say(
           "Redis does not answer: depth, parked and open_breakers are unknown; run herald doctor for details",
         );
-      return { data };
+      return status;
     },
+    show: ({ held_since, data }) =>
+      [...(held_since ? [`held since ${held_since.toISOString()}`] : []), toTable(data.map(toCells))].join(
+        "\n",
+      ),
     // Scripts that watch the queue must not take a partial result for a complete one.
-    isFailure: ({ data }) => !data.every(isComplete),
+    isFailure: (status) => !isComplete(status),
+  }),
+  defineCommand({
+    name: "queue hold",
+    summary:
+      "Hold the queue: dispatchers start no send and no delivery until it is released; web keeps accepting",
+    options: {},
+    run: (_, { db }) => holdQueue(db),
+  }),
+  defineCommand({
+    name: "queue release",
+    summary: "Release the queue after a hold",
+    options: {},
+    run: (_, { db }) => releaseQueue(db),
+  }),
+  defineCommand({
+    name: "queue discard-sends",
+    summary: "Fail a client's queued messages that were accepted before a time, with the code discarded",
+    options: {
+      client: required(OPTION.client),
+      before: required({ ...OPTION.time, about: `messages accepted before this time, ${OPTION.time.about}` }),
+      yes: flag("do not ask for confirmation"),
+    },
+    async run({ client, before: time, yes }, context): Promise<{ discarded: number }> {
+      const { name } = await requireClient(context, client);
+      const before = new Date(time);
+      const expected = await countQueuedMessages(context.db, client, before);
+      if (!yes)
+        await confirmWithName(context, name, {
+          warning: `This fails ${expected} queued messages of "${name}"; they are never sent.`,
+          refusal: "nothing was discarded",
+        });
+      const bar = context.progress("messages", expected);
+      const actor = operatorActor(context, client);
+      const result = await discardMessages(context.db, actor, { before, onBatch: bar.advance });
+      bar.end();
+      if (result.in_hand > 0)
+        context.say(`${result.in_hand} messages are being sent by a dispatcher and were not discarded`);
+      return { discarded: result.discarded };
+    },
   }),
 ];
 
 /** Reads again when Redis did not answer in time: on a busy machine, a single answer may be late. */
-async function readComplete(read: () => Promise<StreamStatus[]>): Promise<StreamStatus[]> {
-  let data = await read();
-  for (let reads = 1; reads < MAX_READS && !data.every(isComplete); reads++) data = await read();
-  return data;
+async function readComplete(read: () => Promise<QueueStatus>): Promise<QueueStatus> {
+  let status = await read();
+  for (let reads = 1; reads < MAX_READS && !isComplete(status); reads++) status = await read();
+  return status;
 }
 
-const isComplete = (stream: StreamStatus) => Object.values(stream).every((value) => value !== null);
+const isComplete = ({ data }: QueueStatus) =>
+  data.every(
+    ({ depth, parked, open_breakers }) => depth !== null && parked !== null && open_breakers !== null,
+  );
+
+/** One line per stream; reasons without rows are left out. */
+function toCells({ stream, depth, in_flight, parked, open_breakers, waiting, ...figures }: StreamStatus) {
+  const reasons = WAIT_REASONS.filter((reason) => waiting[reason] > 0).map(
+    (reason) => `${reason} ${waiting[reason]}`,
+  );
+  const total = reasons.length === 0 ? waiting.total : `${waiting.total} (${reasons.join(", ")})`;
+  const { oldest_due_seconds, oldest_accepted_seconds, failed_24h } = figures;
+  return {
+    stream,
+    depth,
+    oldest_due_seconds,
+    in_flight,
+    parked,
+    open_breakers,
+    waiting: total,
+    oldest_accepted_seconds,
+    failed_24h,
+  };
+}

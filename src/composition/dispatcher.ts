@@ -1,7 +1,8 @@
 import type { DependencyContainer } from "tsyringe";
-import { setGauges } from "../../workers/dispatcher/gauges.ts";
+import { createGauges } from "../../workers/dispatcher/gauges.ts";
 import { dispatcher } from "../../workers/dispatcher/stream-consumer.ts";
 import { heartbeat } from "../../workers/heartbeat.ts";
+import { createQueueHold } from "../queue/queue-hold.ts";
 import { createReaderClient } from "../queue/redis.ts";
 import { createStreams } from "../queue/streams.ts";
 import { newId } from "../runtime/ids.ts";
@@ -39,12 +40,11 @@ function dispatcherWorkers(c: DependencyContainer): Worker[] {
   const streams = createStreams(redis, partitions);
   const worker = newId("wrk");
   const heartbeatWorker = heartbeat({ id: worker, process: "dispatcher", db, log });
-  const parts = { worker, aliveForMs: heartbeatWorker.aliveForMs, streams, notifier };
+  const hold = createQueueHold({ db, log });
+  const parts = { worker, aliveForMs: heartbeatWorker.aliveForMs, streams, notifier, hold };
   const [events, messages] = [createEventDelivery(c, parts), createMessageSending(c, parts)];
   const limiters = { events: events.limiter, messages: messages.limiter };
-  metrics.addCollector(() =>
-    setGauges({ db, redis, partitions, breakers: events.breakers, limiters, metrics }),
-  );
+  metrics.addCollector(createGauges({ db, redis, partitions, breakers: events.breakers, limiters, metrics }));
   return [
     platformConnections(c),
     eventPosterConnections(c),
@@ -54,7 +54,8 @@ function dispatcherWorkers(c: DependencyContainer): Worker[] {
       streams,
       lanes: [...events.lanes, messages.lane],
       inFlight: [events.deliveries, messages.sends],
-      backgroundWorkers: [...events.backgroundWorkers, messages.sweeper],
+      backgroundWorkers: [hold, ...events.backgroundWorkers, messages.sweeper],
+      hold,
       log,
       connect: () => createReaderClient(config),
     }),

@@ -21,6 +21,7 @@ import { DELIVERY_LANES } from "../../workers/dispatcher/lanes.ts";
 import type { LaneParts } from "../../workers/dispatcher/stream-consumer.ts";
 import { type Breakers, createBreakers } from "../queue/breakers.ts";
 import { createParking, type Parking } from "../queue/parking.ts";
+import type { QueueHold } from "../queue/queue-hold.ts";
 import { EVENT_LANES, type EventLane, type Streams } from "../queue/streams.ts";
 import { repeat } from "../runtime/async/repeat.ts";
 import { SECOND } from "../runtime/durations.ts";
@@ -46,6 +47,7 @@ interface DeliveryParts {
   worker: string;
   aliveForMs(): number;
   streams: Streams;
+  hold: QueueHold;
 }
 
 /** Creates the parts that deliver events to the clients' backends: slots, circuit breakers, lanes, sweeper, peer check. */
@@ -78,7 +80,7 @@ interface Fairness {
 
 function createDeliveries(
   c: DependencyContainer,
-  { worker, aliveForMs }: DeliveryParts,
+  { worker, aliveForMs, hold }: DeliveryParts,
   { parking, breakers, limiter }: Fairness,
 ): InFlightDeliveries {
   const [db, log, secretBox] = [resolve(c, DATABASE), resolve(c, LOG), resolve(c, SECRET_BOX)];
@@ -92,6 +94,7 @@ function createDeliveries(
     isAlive: () => aliveForMs() > 0,
     limiter,
     parking,
+    hold,
     batchWriter: createBatchWriter({
       what: "delivery",
       write: (finishes) => finishDeliveries(db, finishes),

@@ -4,6 +4,7 @@ import { createStreams, type Lane, type QueueRef } from "../queue/streams.ts";
 import type { Database } from "../store/database/database.ts";
 import { unmarkQueued } from "../store/events/sweep-deliveries.ts";
 import { unmarkQueuedSends } from "../store/messages/claim-sends.ts";
+import { readQueueHold } from "../store/processes/queue-hold.ts";
 import {
   DATABASE,
   EVENT_NOTIFIER,
@@ -30,5 +31,9 @@ function createNotifier<R extends QueueRef>(
   const [redis, db] = [resolve(container, REDIS), resolve(container, DATABASE)];
   const streams = createStreams(redis, resolve(container, PARTITIONS));
   const parts = { redis, streams, lane, log: resolve(container, LOG) };
-  return createQueueNotifier<R>({ ...parts, unmarkQueued: (refs) => unmark(db, refs) });
+  return createQueueNotifier<R>({
+    ...parts,
+    unmarkQueued: (refs) => unmark(db, refs),
+    readIsHeld: async () => (await readQueueHold(db)).held,
+  });
 }

@@ -17,11 +17,8 @@ const PROPAGATION_MS = 2 * SECOND;
 /** Both event lanes share this table: a client has the same backend on either. */
 const tableKey = (partition: number) => `${streamKey("events", partition)}:breakers`;
 
-/** Counts the open breakers of one partition. Throws while Redis is unavailable. */
-export async function countOpenBreakers(redis: RedisClient, partition: number): Promise<number> {
-  const breakers = await readTable(redis, partition);
-  return [...breakers.values()].filter(({ until }) => until > Date.now()).length;
-}
+/** True for a breaker that is open; it is half-open otherwise. */
+export const isOpen = ({ until }: Breaker): boolean => until > Date.now();
 
 /** Reads the breaker of one client; undefined when it is closed. Throws while Redis is unavailable. */
 export async function readBreaker(
@@ -33,8 +30,8 @@ export async function readBreaker(
   return text === null ? undefined : JSON.parse(text);
 }
 
-/** Reads the breakers of one partition, by client. */
-async function readTable(redis: RedisClient, partition: number): Promise<Map<string, Breaker>> {
+/** Reads the breakers of one partition that are not closed, by client. Throws while Redis is unavailable. */
+export async function listBreakers(redis: RedisClient, partition: number): Promise<Map<string, Breaker>> {
   const table = await redis.hgetall(tableKey(partition));
   return new Map(Object.entries(table).map(([clientId, text]) => [clientId, JSON.parse(text)]));
 }
@@ -62,7 +59,7 @@ export function createBreakerStore(redis: RedisClient, partitions: number) {
     /** Updates `known` from Redis, one partition at a time. */
     async refresh(known: Map<string, Breaker>): Promise<void> {
       for (let partition = 0; partition < partitions; partition++) {
-        const stored = await readTable(redis, partition);
+        const stored = await listBreakers(redis, partition);
         for (const clientId of known.keys())
           if (partitionFor(clientId) === partition && !stored.has(clientId)) known.delete(clientId);
         for (const [clientId, breaker] of stored) known.set(clientId, breaker);

@@ -9,11 +9,12 @@ import type { Lane, QueueRef, Streams } from "./streams.ts";
 /**
  * The notifier has an epoch or none. It gets one when Redis answers: at the start, on each reconnect and every 5 s.
  * It loses its epoch when Redis does not answer or rejects a write; new rows are then left to the sweep.
+ * While the queue is held it has none either: no dispatcher reads the streams, which would grow without limit.
  */
 
 /** Adds new rows to the streams immediately, so that they do not wait for the sweep. */
 export interface QueueNotifier<R extends QueueRef = QueueRef> {
-  /** The queue's epoch, stored with each row; null while Redis is unavailable and only the sweep queues rows. */
+  /** The queue's epoch, stored with each row; null while Redis is unavailable or the queue is held: the sweep queues the rows. */
   epoch(): string | null;
   /** Call it after the commit. Never fails: the sweep queues the rows that Redis rejects. */
   notify(refs: readonly R[]): void;
@@ -53,24 +54,33 @@ interface QueueNotifierParts<R extends QueueRef> {
   lane: Lane;
   /** Marks rows as not queued. */
   unmarkQueued(refs: readonly R[]): Promise<void>;
+  /** Reads from Postgres whether the queue is held. */
+  readIsHeld(): Promise<boolean>;
   log: Log;
 }
 
-/** Bounds the time until an emptied Redis is noticed whose connection stayed open. */
-const EPOCH_CHECK_INTERVAL_MS = 5 * SECOND;
+/** Bounds the time until a hold is noticed, or an emptied Redis whose connection stayed open. */
+const CHECK_INTERVAL_MS = 5 * SECOND;
 
 export function createQueueNotifier<R extends QueueRef = QueueRef>({
   redis,
   streams,
   lane,
   unmarkQueued,
+  readIsHeld,
   log,
 }: QueueNotifierParts<R>): QueueNotifier<R> & Worker {
   let epoch: string | null = null;
+  let isHeld = false;
   let timer: NodeJS.Timeout | undefined;
 
   async function refreshEpoch(): Promise<void> {
     epoch = await streams.epoch().catch(() => null);
+  }
+
+  /** While Postgres is unavailable the last answer counts. */
+  async function refreshHold(): Promise<void> {
+    isHeld = await readIsHeld().catch(() => isHeld);
   }
 
   async function addToStream(refs: readonly R[]): Promise<void> {
@@ -94,13 +104,14 @@ export function createQueueNotifier<R extends QueueRef = QueueRef>({
 
   return {
     name: `${lane}-notifier`,
-    epoch: () => epoch,
+    epoch: () => (isHeld ? null : epoch),
     notify(refs) {
       if (refs.length > 0) void batcher.add(refs);
     },
     async start() {
       redis.on("ready", refreshEpoch);
-      timer = setInterval(refreshEpoch, EPOCH_CHECK_INTERVAL_MS);
+      timer = setInterval(() => void Promise.all([refreshEpoch(), refreshHold()]), CHECK_INTERVAL_MS);
+      void refreshHold(); // not awaited: the process may start before Postgres
       await refreshEpoch();
     },
     async close() {

@@ -1,23 +1,32 @@
-import { SECOND } from "../runtime/durations.ts";
+import { DAY } from "../runtime/durations.ts";
 import type { Queryable } from "../store/database/database.ts";
-import { measureDeliveries, measureSends } from "../store/events/queue-metrics.ts";
-import { countOpenBreakers } from "./breaker-store.ts";
+import { countFailedDeliveries, groupDeliveries } from "../store/events/queue-metrics.ts";
+import { countFailedMessages, groupSends } from "../store/messages/queue-metrics.ts";
+import { readQueueHold } from "../store/processes/queue-hold.ts";
+import { isOpen, listBreakers } from "./breaker-store.ts";
 import { createParking } from "./parking.ts";
 import type { RedisClient } from "./redis.ts";
-import { createStreams } from "./streams.ts";
+import { createStreams, type Stream } from "./streams.ts";
+import { type QueueGroups, type WaitingWork, waitingWorkOf } from "./waiting-work.ts";
 
-/** State of one stream. Values that only Redis has are null while it is unavailable. */
-export interface StreamStatus {
+/**
+ * State of one stream. Values that only Redis has are null while it is unavailable; deliveries that wait for a circuit
+ * breaker then count as due or as retries.
+ */
+export interface StreamStatus extends WaitingWork {
   stream: string;
   /** Entries in the stream, read or not. */
   depth: number | null;
-  /** Time since the oldest unclaimed row became due. */
-  oldest_due_seconds: number;
-  in_flight: number;
   /** Deliveries that wait because their clients used their shares of slots. */
   parked: number | null;
   /** The same number on both event lanes: a breaker blocks a client's events on either. */
   open_breakers: number | null;
+}
+
+export interface QueueStatus {
+  held: boolean;
+  held_since: Date | null;
+  data: StreamStatus[];
 }
 
 export interface QueueParts {
@@ -26,22 +35,55 @@ export interface QueueParts {
   partitions: number;
 }
 
-export function queueStatus({ db, redis, partitions }: QueueParts): Promise<StreamStatus[]> {
-  const [streams, parking] = [createStreams(redis, partitions), createParking(redis, partitions)];
-  const orNull = (answer: Promise<number>) => answer.catch(() => null);
-  return Promise.all(
-    streams.all.map(async ({ lane, partition, key }) => {
-      const place = { partitions, partition };
-      const isEventLane = lane !== "outbound";
-      const [depth, parked, open_breakers, { oldest_due_at, in_flight }] = await Promise.all([
-        orNull(streams.depth(key)),
-        isEventLane ? orNull(parking.count(lane, partition)) : 0,
-        isEventLane ? orNull(countOpenBreakers(redis, partition)) : 0,
-        isEventLane ? measureDeliveries(db, { ...place, isBulk: lane === "bulk" }) : measureSends(db, place),
-      ]);
-      const age = oldest_due_at === null ? 0 : Math.max(0, Date.now() - oldest_due_at.getTime());
-      const oldest_due_seconds = Math.round(age / SECOND);
-      return { stream: key, depth, oldest_due_seconds, in_flight, parked, open_breakers };
-    }),
-  );
+export async function queueStatus({ db, redis, partitions }: QueueParts): Promise<QueueStatus> {
+  const streams = createStreams(redis, partitions);
+  const [{ held, since }, groups, redisFigures] = await Promise.all([
+    readQueueHold(db),
+    readGroups(db),
+    Promise.all(streams.all.map((stream) => readRedis(redis, stream, partitions))),
+  ]);
+  const data = streams.all.map((stream, index): StreamStatus => {
+    const { blockedClients, ...figures } = redisFigures[index] as RedisFigures;
+    const work = waitingWorkOf(groups, { stream, partitions, blockedClients });
+    return { stream: stream.key, ...figures, ...work };
+  });
+  return { held, held_since: since, data };
+}
+
+async function readGroups(db: Queryable): Promise<QueueGroups> {
+  const [sends, deliveries, failedMessages, failedDeliveries] = await Promise.all([
+    groupSends(db),
+    groupDeliveries(db),
+    countFailedMessages(db, 1 * DAY),
+    countFailedDeliveries(db, 1 * DAY),
+  ]);
+  return { sends, deliveries, failedMessages, failedDeliveries };
+}
+
+type RedisFigures = Pick<StreamStatus, "depth" | "parked" | "open_breakers"> & {
+  blockedClients: ReadonlySet<string>;
+};
+
+async function readRedis(
+  redis: RedisClient,
+  { lane, partition, key }: Stream,
+  partitions: number,
+): Promise<RedisFigures> {
+  const depth = createStreams(redis, partitions)
+    .depth(key)
+    .catch(() => null);
+  if (lane === "outbound")
+    return { depth: await depth, parked: 0, open_breakers: 0, blockedClients: new Set() };
+  const [parked, breakers] = await Promise.all([
+    createParking(redis, partitions)
+      .count(lane, partition)
+      .catch(() => null),
+    listBreakers(redis, partition).catch(() => null),
+  ]);
+  return {
+    depth: await depth,
+    parked,
+    open_breakers: breakers && [...breakers.values()].filter(isOpen).length,
+    blockedClients: new Set(breakers?.keys()),
+  };
 }

@@ -32,6 +32,7 @@ async function startNotifier(t: Test, options: Options = {}) {
     streams: { ...streams, add },
     lane: "events",
     unmarkQueued: (refs) => unmarkQueued(context.db, refs),
+    readIsHeld: async () => false,
     log,
   });
   await notifier.start?.({ fail: (error) => t.fail(String(error)) });

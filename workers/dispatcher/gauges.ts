@@ -1,5 +1,6 @@
 import type { Breakers } from "../../src/queue/breakers.ts";
-import { type QueueParts, queueStatus } from "../../src/queue/queue-status.ts";
+import { type QueueParts, type QueueStatus, queueStatus } from "../../src/queue/queue-status.ts";
+import { WAIT_REASONS } from "../../src/queue/waiting-work.ts";
 import type { Metrics } from "../../src/runtime/metrics/metrics.ts";
 import type { ConcurrencyLimiter } from "./concurrency-limiter.ts";
 
@@ -9,16 +10,46 @@ interface GaugeParts extends QueueParts {
   metrics: Metrics;
 }
 
-/** Sets the gauges. Each dispatcher reports the whole queue, but only its own slots. */
-export async function setGauges({ metrics, limiters, breakers, ...parts }: GaugeParts): Promise<void> {
-  metrics.slotsUsed.set({ pool: "events" }, limiters.events.used());
-  metrics.slotsUsed.set({ pool: "messages" }, limiters.messages.used());
-  for (const [state, count] of Object.entries(breakers.counts())) metrics.breakers.set({ state }, count);
-  // Reset before the queries: when they fail, values from before the outage must not look current.
-  for (const gauge of [metrics.queueDepth, metrics.queueOldest, metrics.queueInFlight]) gauge.reset();
-  for (const { stream, depth, oldest_due_seconds, in_flight } of await queueStatus(parts)) {
+/** With many waiting rows a measurement takes long; the next one waits this many times as long. */
+const PAUSE_FACTOR = 20;
+
+/** Returns a function that sets the gauges. Each dispatcher reports the whole queue, but only its own slots. */
+export function createGauges({ metrics, limiters, breakers, ...parts }: GaugeParts): () => Promise<void> {
+  let nextMeasureAt = 0;
+  return async () => {
+    metrics.slotsUsed.set({ pool: "events" }, limiters.events.used());
+    metrics.slotsUsed.set({ pool: "messages" }, limiters.messages.used());
+    for (const [state, count] of Object.entries(breakers.counts())) metrics.breakers.set({ state }, count);
+    const began = performance.now();
+    if (began < nextMeasureAt) return;
+    resetQueueGauges(metrics);
+    setQueueGauges(metrics, await queueStatus(parts));
+    nextMeasureAt = performance.now() + PAUSE_FACTOR * (performance.now() - began);
+  };
+}
+
+/** Called before the queries: when they fail, values from before the outage must not look current. */
+function resetQueueGauges(metrics: Metrics): void {
+  const { queueDepth, queueOldest, queueInFlight, queueWaiting, queueOldestAccepted, queueFailed } = metrics;
+  for (const gauge of [
+    queueDepth,
+    queueOldest,
+    queueInFlight,
+    queueWaiting,
+    queueOldestAccepted,
+    queueFailed,
+  ])
+    gauge.reset();
+}
+
+function setQueueGauges(metrics: Metrics, { held, data }: QueueStatus): void {
+  metrics.queueHeld.set(held ? 1 : 0);
+  for (const { stream, depth, ...figures } of data) {
     if (depth !== null) metrics.queueDepth.set({ stream }, depth);
-    metrics.queueOldest.set({ stream }, oldest_due_seconds);
-    metrics.queueInFlight.set({ stream }, in_flight);
+    metrics.queueOldest.set({ stream }, figures.oldest_due_seconds);
+    metrics.queueInFlight.set({ stream }, figures.in_flight);
+    for (const reason of WAIT_REASONS) metrics.queueWaiting.set({ stream, reason }, figures.waiting[reason]);
+    metrics.queueOldestAccepted.set({ stream }, figures.oldest_accepted_seconds);
+    metrics.queueFailed.set({ stream }, figures.failed_24h);
   }
 }

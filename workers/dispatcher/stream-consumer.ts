@@ -1,4 +1,5 @@
 import { setMaxListeners } from "node:events";
+import type { QueueHold } from "../../src/queue/queue-hold.ts";
 import type { RedisClient } from "../../src/queue/redis.ts";
 import { createStreamReader, isMissingGroup } from "../../src/queue/stream-reader.ts";
 import type { Entry, Lane, Stream, Streams } from "../../src/queue/streams.ts";
@@ -22,7 +23,7 @@ import type { Worker } from "../../src/runtime/supervise.ts";
  * dispatchers, and pass both to the lane's `dispatch`. `close` makes it draining: reading stops, entries without a claim
  * go back to the stream, and calls in flight may end; deliveries still open after ABORT_DELIVERIES_AFTER_MS are aborted,
  * outcomes unwritten after ABANDON_WRITES_AFTER_MS are abandoned. It is closed when nothing is in flight, or after
- * DISPATCHER_CLOSE_TIMEOUT_MS.
+ * DISPATCHER_CLOSE_TIMEOUT_MS. While the queue is held, both loops wait.
  */
 
 /** A lane, and how its entries are processed. */
@@ -55,6 +56,7 @@ interface DispatcherParts {
   lanes: readonly LaneParts[];
   inFlight: readonly InFlight[];
   connect(): RedisClient;
+  hold: Pick<QueueHold, "isHeld" | "waitForRelease">;
   /** Sweeps and checks that start and close with the dispatcher. */
   backgroundWorkers: readonly Worker[];
   log: Log;
@@ -118,6 +120,7 @@ async function consumeStream(task: StreamTask, signal: AbortSignal): Promise<voi
   const { streams, stream, log, connect } = task;
   const reader = createStreamReader(stream.key, connect);
   const readNext = async (): Promise<Entry[]> => {
+    await task.hold.waitForRelease(signal);
     const freeSlots = await task.waitForFreeSlots();
     if (signal.aborted) return [];
     try {
@@ -151,7 +154,7 @@ async function reclaimEntries(task: StreamTask, signal: AbortSignal): Promise<vo
   const { streams, stream } = task;
   while (!signal.aborted) {
     await pause(RECLAIM_INTERVAL_MS, signal);
-    const count = signal.aborted ? 0 : task.freeSlots();
+    const count = signal.aborted || task.hold.isHeld() ? 0 : task.freeSlots();
     if (count === 0) continue;
     const input = { idle: RECLAIM_IDLE_MS, count };
     await dispatchEntries(task, await streams.reclaim(stream.key, input).catch(() => []));

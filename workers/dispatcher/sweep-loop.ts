@@ -10,6 +10,7 @@ import { lockSweep, type SweptQueue } from "../../src/store/processes/sweep-lock
  * and queues due rows that are in no stream, which also makes it the timer of retries. One process sweeps a queue at a time.
  * `sweepQueue` repeats `sweepOnce` while a batch is full and Redis accepts it, at most MAX_BATCHES times. A row is marked as
  * queued in the transaction and added to its stream after the commit; when Redis rejects it, `unmark` reverts the mark.
+ * While the queue is held, the sweep queues nothing.
  */
 
 export const MAX_BATCH_ROWS = 500;
@@ -73,10 +74,11 @@ async function sweepOnce<C, R extends QueueRef>(
 ): Promise<"more" | "done"> {
   const capacity = await sweep.readCapacity().catch(() => undefined);
   const { recovery, settled, batches } = await parts.db.transaction(async (tx) => {
-    if (!(await lockSweep(tx, sweep.queue))) return { batches: [] };
+    const { isLocked, isHeld } = await lockSweep(tx, sweep.queue);
+    if (!isLocked) return { batches: [] };
     const recovery = canJudgeOthers(parts) ? await sweep.recover(tx) : undefined;
     const settled = await sweep.settle?.(tx);
-    const batches = capacity === undefined ? [] : await sweep.enqueue(tx, capacity);
+    const batches = capacity === undefined || isHeld ? [] : await sweep.enqueue(tx, capacity);
     return { recovery, settled, batches };
   });
   if (recovery) recordRecovery(parts, sweep, recovery);

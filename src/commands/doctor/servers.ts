@@ -8,16 +8,18 @@ import { createSecretBox } from "../../security/secret-box.ts";
 import { createDatabase, type Database } from "../../store/database/database.ts";
 import { inspectMigrations, type MigrationState } from "../../store/database/migrations.ts";
 import { findSealedColumns, listKeyUsage } from "../../store/database/sealed-columns.ts";
+import { readQueueHold } from "../../store/processes/queue-hold.ts";
 import { countAliveWorkers } from "../../store/processes/workers.ts";
 import { tryOpen } from "../secrets.ts";
 import { type Finding, failed, ok, rootCauseMessage, warning } from "./finding.ts";
+import { examineApiKeys } from "./tenants.ts";
 
 const PING_TIMEOUT_MS = 5 * SECOND;
 
 /** Host and port only: the URL may contain a password. */
 const hostOf = (address: string) => new URL(address).host;
 
-/** Checks Postgres, and the migrations, secrets and workers in it. */
+/** Checks Postgres, and the migrations, secrets, API keys, workers and the hold of the queue in it. */
 export async function examinePostgres(db: Database, config: Partial<Config>): Promise<Finding[]> {
   const host = hostOf(config.DATABASE_URL as string);
   try {
@@ -29,7 +31,14 @@ export async function examinePostgres(db: Database, config: Partial<Config>): Pr
   }
   const migrations = await examineMigrations(db, config);
   const rest =
-    migrations.status === "ok" ? [await examineSecrets(db, config), ...(await examineWorkers(db))] : [];
+    migrations.status === "ok"
+      ? [
+          await examineSecrets(db, config),
+          await examineApiKeys(db),
+          ...(await examineWorkers(db)),
+          await examineHold(db),
+        ]
+      : [];
   return [ok("postgres", `${host} answers`), migrations, ...rest];
 }
 
@@ -99,6 +108,16 @@ async function examineWorkers(db: Database): Promise<Finding[]> {
     if (count > 0) return ok(process, `${count} running`);
     return warning(process, `none is running: ${consequence}`, "start one; if it stops, its log says why");
   });
+}
+
+async function examineHold(db: Database): Promise<Finding> {
+  const { since } = await readQueueHold(db);
+  if (since === null) return ok("queue", "not held");
+  return warning(
+    "queue",
+    `held since ${since.toISOString()}: no message is sent and no event delivered`,
+    "run herald queue release when they may continue",
+  );
 }
 
 const ACCEPT_WRITES =

@@ -40,4 +40,10 @@ export const QUARANTINED = messageError(
   "Several dispatchers stopped unexpectedly before they sent the message; it was not sent",
 );
 
+export const DISCARDED = messageError(
+  "discarded",
+  "Discarded",
+  "The operator of the service discarded the message while it was queued; it is not sent any more",
+);
+
 export const NOT_BUILT = messageError("internal", "Internal error", "The message could not be built");

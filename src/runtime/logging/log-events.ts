@@ -41,6 +41,8 @@ export const LOG_EVENTS = {
   "heartbeat.recovered": "The worker's heartbeat is written again",
   "heartbeat.remove_failed": "The worker's row could not be removed at shutdown; it expires",
   "heartbeat.started": "Names this process's `worker` id, which other lines refer to",
+  "hold_check.failed": "The hold of the queue cannot be read from Postgres; it is retried every second",
+  "hold_check.recovered": "The hold of the queue is read again",
   "http.connections_refused": "An address exceeded MAX_CONNECTIONS_PER_ADDRESS; logged once a minute at most",
   "http.drain_timed_out": "Requests were still running when web stopped",
   "http.failed":
@@ -81,6 +83,9 @@ export const LOG_EVENTS = {
   "process.ready": "The process started all its workers",
   "process.stopped": "The process stopped; the last line of a process",
   "process.stopping": "The process received a signal and finishes its work",
+  "queue.held":
+    "An operator holds the queue: this dispatcher starts no send and no delivery until it is released",
+  "queue.released": "The queue is released; this dispatcher continues",
   "queue.unmark_failed": "Rows that Redis did not take could not be marked; the sweep queues them 20 s later",
   "rate_limit.skipped": "Redis is unavailable; API rate limits are not enforced for a moment",
   "redis.recovered": "Redis responds again",

@@ -109,6 +109,29 @@ export function createMetrics(processName: string) {
       labelNames: ["stream"],
       registers,
     }),
+    queueWaiting: new Gauge({
+      name: "herald_queue_waiting",
+      help: "Deliveries or sends that wait, by reason; their sum is everything that waits",
+      labelNames: ["stream", "reason"],
+      registers,
+    }),
+    queueOldestAccepted: new Gauge({
+      name: "herald_queue_oldest_accepted_seconds",
+      help: "Seconds since the oldest delivery or send that is not finished was accepted; 0 when there is none",
+      labelNames: ["stream"],
+      registers,
+    }),
+    queueFailed: new Gauge({
+      name: "herald_queue_failed_24h",
+      help: "Deliveries or messages that failed for good in the last 24 hours",
+      labelNames: ["stream"],
+      registers,
+    }),
+    queueHeld: new Gauge({
+      name: "herald_queue_held",
+      help: "1 while an operator holds the queue, else 0",
+      registers,
+    }),
     breakers: new Gauge({
       name: "herald_breakers",
       help: "Destinations whose circuit breaker is not closed, by state",

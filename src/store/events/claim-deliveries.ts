@@ -1,5 +1,6 @@
 import { type Queryable, sql } from "../database/database.ts";
 import { IS_NOT_SUSPECT, IS_SUSPECT } from "../processes/deaths.ts";
+import { IS_NOT_HELD } from "../processes/queue-hold.ts";
 import { isAlive, lockAliveClients } from "../tenants/client-locks.ts";
 import { columnsOf, type DeliveryRef, IS_WAITING, smallSetHint } from "./delivery-refs.ts";
 
@@ -46,6 +47,7 @@ const CLAIM = sql(`
     set ${SET_CLAIMED}
     from unnest((select $3::uuid[]), (select $4::text[])) as wanted (client_id, id)
     where ${smallSetHint("wanted.id")}
+    and ${IS_NOT_HELD}
     and ${isAlive("wanted.client_id")}
     and d.client_id = wanted.client_id
     and d.id = wanted.id
@@ -70,6 +72,7 @@ const CLAIM_SUSPECT = sql(`
     and ${IS_SUSPECT}
     and next_attempt_at <= now()
     and not exists (select from held)
+    and ${IS_NOT_HELD}
     order by next_attempt_at
     limit 1
     for update skip locked
@@ -87,8 +90,9 @@ const CLAIM_SUSPECT = sql(`
   ${SELECT_CLAIMED}`);
 
 /**
- * Spans all clients: claims deliveries that are due. Skips suspects, those that are claimed by another
- * worker or done, and those of clients that are being deleted: the sweep queues them again.
+ * Spans all clients: claims deliveries that are due; none while the queue is held. Skips suspects, those that
+ * are claimed by another worker or done, and those of clients that are being deleted: the sweep queues them
+ * again.
  */
 export function claimDeliveries(
   db: Queryable,
@@ -98,7 +102,7 @@ export function claimDeliveries(
   return db.query<ClaimedDelivery>(CLAIM, [token, worker, ...columnsOf(refs)]);
 }
 
-/** Spans all clients: claims the suspect that has been due longest; undefined when none is due. */
+/** Spans all clients: claims the suspect that has been due longest; undefined when none is due or the queue is held. */
 export async function claimSuspect(
   db: Queryable,
   { token, worker }: Lease,

@@ -81,6 +81,7 @@ const FINISH = sql(`
       last_error = case when i.is_attempt then i.error else d.last_error end,
       url = case when i.is_attempt then i.url else d.url end,
       delivered_at = case when i.state = 'delivered' then now() end,
+      failed_at = case when i.state = 'failed' then now() end,
       enqueued_at = null,
       worker_id = null,
       lease = null,

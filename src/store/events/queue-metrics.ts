@@ -1,81 +1,72 @@
 import { type Queryable, sql } from "../database/database.ts";
-import { IS_WAITING, partitionBy } from "./delivery-refs.ts";
+import { IS_WAITING } from "./delivery-refs.ts";
 
-interface QueueMetrics {
-  /** Due time of the oldest row that is due and not claimed; null when there is none. */
-  oldest_due_at: Date | null;
-  in_flight: number;
+/** Rows of one client that are in the same situation. */
+export interface QueueGroup {
+  client_id: string;
+  /**
+   * in_flight: claimed. unknown: sent, and the outcome is awaited. Otherwise why the rows wait. due: for a dispatcher.
+   * rate: for their channel's or client's share. retry: for the next attempt. order: for an earlier message to the same
+   * person. reconnect: for their channel.
+   */
+  situation: "in_flight" | "unknown" | "due" | "rate" | "retry" | "order" | "reconnect";
+  count: number;
+  /** The earliest due time of the rows. */
+  next_attempt_at: Date | null;
+  /** The id of the row that was accepted first. */
+  oldest_id: string;
 }
 
-const IS_IN_STREAM = `is_bulk = $1 and (${partitionBy("$2")}) = $3`;
+export interface DeliveryGroup extends QueueGroup {
+  is_bulk: boolean;
+}
 
-/**
- * Among queued deliveries the one queued longest is taken as the oldest: no index orders them by due time.
- */
-const MEASURE_DELIVERIES = sql(`
-  with not_queued as (
-    select next_attempt_at
+/** Rows that failed since a point in time. */
+export interface FailureGroup {
+  client_id: string;
+  is_bulk: boolean;
+  count: number;
+}
+
+/** Two selects, each with its own partial index: one select over both would scan the finished deliveries too. */
+const GROUP_DELIVERIES = sql(`
+  with waiting as (
+    select client_id, id, is_bulk, next_attempt_at, attempts
     from deliveries
     where enqueued_at is null
     and ${IS_WAITING}
-    and next_attempt_at <= now()
-    and ${IS_IN_STREAM}
-    order by next_attempt_at
-    limit 1
-  ),
-  queued as (
-    select next_attempt_at
+    union all
+    select client_id, id, is_bulk, next_attempt_at, attempts
     from deliveries
     where enqueued_at is not null
     and ${IS_WAITING}
-    and ${IS_IN_STREAM}
-    order by queue_epoch, enqueued_at
-    limit 1
   )
   select
-    least((select next_attempt_at from not_queued), (select next_attempt_at from queued)) as oldest_due_at,
-    (
-      select count(*)::integer
-      from deliveries
-      where state = 'in_flight'
-      and ${IS_IN_STREAM}
-    ) as in_flight`);
+    client_id,
+    is_bulk,
+    case when next_attempt_at <= now() then 'due' when attempts = 0 then 'rate' else 'retry' end as situation,
+    count(*)::integer as count,
+    min(next_attempt_at) as next_attempt_at,
+    min(id) as oldest_id
+  from waiting
+  group by 1, 2, 3
+  union all
+  select client_id, is_bulk, 'in_flight', count(*)::integer, null, min(id)
+  from deliveries
+  where state = 'in_flight'
+  group by client_id, is_bulk`);
 
-const MEASURE_SENDS = sql(`
-  select
-    (
-      select min(next_attempt_at)
-      from sends
-      where state = 'waiting'
-      and next_attempt_at <= now()
-      and (${partitionBy("$1")}) = $2
-    ) as oldest_due_at,
-    (
-      select count(*)::integer
-      from sends
-      where state = 'in_hand'
-      and (${partitionBy("$1")}) = $2
-    ) as in_flight`);
+const COUNT_FAILED = sql(`
+  select client_id, is_bulk, count(*)::integer as count
+  from deliveries
+  where state = 'failed'
+  and failed_at > now() - $1 * interval '1 millisecond'
+  group by client_id, is_bulk`);
 
-interface StreamPartition {
-  partitions: number;
-  partition: number;
-}
+/** Spans all clients: counts the deliveries that are not finished. */
+export const groupDeliveries = (db: Queryable): Promise<DeliveryGroup[]> =>
+  db.query<DeliveryGroup>(GROUP_DELIVERIES);
 
-/** Spans all clients: metrics of one stream of sends. */
-export async function measureSends(
-  db: Queryable,
-  { partitions, partition }: StreamPartition,
-): Promise<QueueMetrics> {
-  const [row] = await db.query<QueueMetrics>(MEASURE_SENDS, [partitions, partition]);
-  return row as QueueMetrics;
-}
-
-/** Spans all clients: metrics of one stream of deliveries. */
-export async function measureDeliveries(
-  db: Queryable,
-  { isBulk, partitions, partition }: StreamPartition & { isBulk: boolean },
-): Promise<QueueMetrics> {
-  const [row] = await db.query<QueueMetrics>(MEASURE_DELIVERIES, [isBulk, partitions, partition]);
-  return row as QueueMetrics;
-}
+/** Spans all clients: counts the deliveries that failed within this time. */
+export const countFailedDeliveries = (db: Queryable, withinMs: number): Promise<FailureGroup[]> =>
+  db.query<FailureGroup>(COUNT_FAILED, [withinMs]);

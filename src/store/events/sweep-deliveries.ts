@@ -25,6 +25,7 @@ const RECOVER = sql(`
     last_status_code = null,
     last_error = case when l.${IS_QUARANTINED} then 'quarantined' else 'interrupted' end,
     next_attempt_at = case when l.${IS_NOT_QUARANTINED} then now() end,
+    failed_at = case when l.${IS_QUARANTINED} then now() end,
     enqueued_at = null,
     worker_id = null,
     lease = null,

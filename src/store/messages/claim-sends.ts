@@ -2,6 +2,7 @@ import { SEND_CLAIM_AHEAD_MS } from "../../runtime/deadlines.ts";
 import { type Queryable, sql } from "../database/database.ts";
 import { sortById } from "../events/delivery-refs.ts";
 import { IS_NOT_SUSPECT } from "../processes/deaths.ts";
+import { IS_HELD, IS_NOT_HELD } from "../processes/queue-hold.ts";
 import {
   isAlive,
   isBeingDeleted,
@@ -84,7 +85,8 @@ export interface ClaimedSend {
  * A send whose channel is not connected or that has expired is marked as not enqueued. A send whose message a
  * status webhook has settled is deleted; `unknown` is not settled: its dispatcher reported a failure since.
  * A suspect is claimed only while the sweep has enqueued it, which it does with one suspect at a time.
- * Sends of clients that are being deleted are left out: the sweep enqueues them again.
+ * Sends of clients that are being deleted are left out: the sweep enqueues them again. While the queue is held,
+ * all sends are marked as not enqueued.
  */
 const CLAIM = sql(`
   with ${LOCK_CLIENTS},
@@ -104,7 +106,8 @@ const CLAIM = sql(`
     update sends s
     set state = 'in_hand', worker_id = $5, lease = $4, claimed_at = now()
     from ${SEND_REFS}, channels c
-    where ${isAlive("w.client_id")}
+    where ${IS_NOT_HELD}
+    and ${isAlive("w.client_id")}
     and s.client_id = w.client_id
     and s.id = w.id
     and s.id not in (select id from settled)
@@ -186,7 +189,8 @@ const MARK_SENDING = sql(`
       parts_sent = i.parts_sent,
       platform_message_id = i.platform_message_id
     from input i
-    where ${isAlive("i.client_id")}
+    where ${IS_NOT_HELD}
+    and ${isAlive("i.client_id")}
     and s.client_id = i.client_id
     and s.id = i.id
     and s.lease = i.lease
@@ -198,8 +202,12 @@ const MARK_SENDING = sql(`
   union all
   select i.id, true
   from input i
-  where ${isBeingDeleted("i.client_id")}`);
+  where ${IS_HELD}
+  or ${isBeingDeleted("i.client_id")}`);
 
-/** Marks sends whose lease is still valid; after this no other dispatcher may send them. */
+/**
+ * Marks sends whose lease is still valid; after this no other dispatcher may send them. While the queue is held, all
+ * of them are blocked: a send that was claimed before does not start.
+ */
 export const markSending = async (db: Queryable, marks: readonly SendMark[]): Promise<WriteResult> =>
   toWriteResult(await db.query<WrittenRow>(MARK_SENDING, [JSON.stringify(sortById(marks))]));

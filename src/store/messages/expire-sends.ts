@@ -9,7 +9,7 @@ import { SETTLED_COLUMNS, type SettledSend, sendingStep } from "./settled-sends.
  * `error` is the SQL of the reason. An `unknown` send sets outcome_unknown: a status webhook may still
  * arrive. Skips clients that are being deleted and locks the others, so that events can be recorded.
  */
-const failStatement = (condition: string, error: string) => `
+export const failStatement = (condition: string, error: string) => `
   with over as materialized (
     select s.client_id, s.id, s.attempts, s.started_at, s.platform_message_id, ${error} as error, s.state = 'unknown' as is_unknown
     from sends s
@@ -29,6 +29,7 @@ const failStatement = (condition: string, error: string) => `
   update messages m
   set
     status = 'failed',
+    failed_at = now(),
     timeline = ${sendingStep("o.started_at")} || m.timeline || jsonb_build_array(jsonb_build_object('status', 'failed', 'at', now())),
     error = o.error,
     outcome_unknown = o.is_unknown,

@@ -107,6 +107,7 @@ const FINISH = sql(`
       platform_message_id = coalesce(i.platform_message_id, m.platform_message_id),
       caption_message_id = coalesce(i.caption_message_id, m.caption_message_id),
       error = case when m.status in ${UNSETTLED_STATUSES} then i.error else m.error end,
+      failed_at = case when i.outcome = 'refused' then now() else m.failed_at end,
       attempts = h.attempts
     from held h
     join input i on i.client_id = h.client_id and i.id = h.id

@@ -106,7 +106,8 @@ const APPLY = sql(`
       ),
       platform_message_id = coalesce(m.platform_message_id, j.platform_message_id),
       error = case when j.status = 'failed' then j.error end,
-      outcome_unknown = false
+      outcome_unknown = false,
+      failed_at = case when j.status = 'failed' then now() end
     from judged j
     where ${smallSetHint("j.id")}
     and j.status is not null

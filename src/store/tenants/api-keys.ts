@@ -92,6 +92,15 @@ const FIND_OWNER = sql(`
   from api_keys
   where id = $1`);
 
+const LIST_OF_DISABLED_USERS = sql(`
+  select k.id, u.email as creator
+  from api_keys k
+  join users u on u.client_id = k.client_id and u.id = k.created_by
+  where not u.enabled
+  and k.revoked_at is null
+  and (k.expires_at is null or k.expires_at > now())
+  order by k.id`);
+
 const TOUCH = sql(`
   update api_keys
   set last_used_at = now()
@@ -158,6 +167,10 @@ export async function findApiKeyOwner(db: Queryable, id: string): Promise<string
   const [row] = await db.query<{ client_id: string }>(FIND_OWNER, [id]);
   return row?.client_id;
 }
+
+/** Spans all clients, for the operator: active keys whose creator is disabled now. */
+export const listKeysOfDisabledUsers = (db: Queryable): Promise<{ id: string; creator: string }[]> =>
+  db.query<{ id: string; creator: string }>(LIST_OF_DISABLED_USERS);
 
 /** Spans all clients: records that the key was used, at most once a minute. */
 export async function touchApiKey(db: Queryable, id: string): Promise<void> {

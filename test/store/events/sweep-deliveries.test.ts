@@ -142,7 +142,7 @@ t.test("a locked delivery does not block the recovery of others", async (t) => {
   t.match(await readDelivery(context, held.id), { state: "in_flight", deaths: 0 });
 });
 
-const lockDeliveries = (tx: Queryable) => lockSweep(tx, "deliveries");
+const lockDeliveries = async (tx: Queryable) => (await lockSweep(tx, "deliveries")).isLocked;
 
 t.test("one process holds the sweep lock until its transaction ends", async (t) => {
   const { db, config } = await openQueueContext(t);

@@ -42,6 +42,7 @@ async function start(t: Test, REDIS_URL: string, partitions: number) {
     streams,
     lane: "events",
     unmarkQueued: (refs) => unmarkQueued(db, refs),
+    readIsHeld: async () => false,
     log: captureLog().log,
   });
   await notifier.start?.({ fail: (error) => t.fail(String(error)) });

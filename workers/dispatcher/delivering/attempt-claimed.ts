@@ -16,8 +16,8 @@ export interface Claim {
 export interface ClaimedAttemptParts {
   batchWriter: BatchWriter<DeliveryFinish>;
   pacer: StartPacer;
-  /** Aborted when no further call may start. */
-  stopping: AbortSignal;
+  /** True when no further call may start: the process stops, or the queue is held. */
+  isStopped(): boolean;
   /** Aborted when open calls must end. */
   aborting: AbortSignal;
   tracker: WorkTracker;
@@ -26,16 +26,16 @@ export interface ClaimedAttemptParts {
 }
 
 /**
- * Attempts a claimed delivery; resolves when its outcome is written or abandoned. When the process stops, or
- * MAX_START_DELAY_MS have passed since the claim, the delivery is due again without an attempt.
+ * Attempts a claimed delivery; resolves when its outcome is written or abandoned. When the process stops, the queue is
+ * held, or MAX_START_DELAY_MS have passed since the claim, the delivery is due again without an attempt.
  */
 export async function attemptClaimed(
-  { batchWriter, pacer, stopping, aborting, tracker, deliver, record }: ClaimedAttemptParts,
+  { batchWriter, pacer, isStopped, aborting, tracker, deliver, record }: ClaimedAttemptParts,
   row: ClaimedDelivery,
   { lease, claimedAt }: Claim,
 ): Promise<void> {
   const isLate = performance.now() - claimedAt > MAX_START_DELAY_MS;
-  if (isLate || stopping.aborted) return batchWriter.finish(toFinish(row, lease, postponed(row, 0)));
+  if (isLate || isStopped()) return batchWriter.finish(toFinish(row, lease, postponed(row, 0)));
   const unit = tracker.begin(`delivery ${row.id} client ${row.client_id}`);
   try {
     const result = await pacer.track(deliver(row, { signal: aborting, unit }));

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { setMaxListeners } from "node:events";
 import type { Parking } from "../../../src/queue/parking.ts";
+import type { QueueHold } from "../../../src/queue/queue-hold.ts";
 import type { EventLane } from "../../../src/queue/streams.ts";
 import { retryUntil } from "../../../src/runtime/async/retry-until.ts";
 import { SECOND } from "../../../src/runtime/durations.ts";
@@ -9,6 +10,7 @@ import { createOutageLogger } from "../../../src/runtime/logging/outage-logger.t
 import type { Database } from "../../../src/store/database/database.ts";
 import { type ClaimedDelivery, claimDeliveries } from "../../../src/store/events/claim-deliveries.ts";
 import type { DeliveryRef } from "../../../src/store/events/delivery-refs.ts";
+import { unmarkQueued } from "../../../src/store/events/sweep-deliveries.ts";
 import type { ConcurrencyLimiter } from "../concurrency-limiter.ts";
 import type { InFlight } from "../stream-consumer.ts";
 import { attemptClaimed, type Claim, type ClaimedAttemptParts } from "./attempt-claimed.ts";
@@ -20,8 +22,8 @@ import { createSuspects } from "./suspects.ts";
  * A delivery is parked, because its client used its share of slots, or it holds a slot while it is claimed, started and
  * finished. `dispatch` parks or claims it, `start` starts claimed rows in turn, `attemptClaimed` writes the outcome; then
  * the slot is released and the client's next delivery unparked. After `stop`, a row that has not started is due again
- * without an attempt. `abort` aborts open requests, which do not count either. A suspect holds no slot:
- * `deliverSuspects` claims and finishes one at a time.
+ * without an attempt; likewise while the queue is held. `abort` aborts open requests, which do not count either. A
+ * suspect holds no slot: `deliverSuspects` claims and finishes one at a time.
  */
 
 interface DeliveriesParts
@@ -34,6 +36,7 @@ interface DeliveriesParts
   isAlive(): boolean;
   limiter: ConcurrencyLimiter<EventLane>;
   parking: Parking;
+  hold: Pick<QueueHold, "isHeld" | "check">;
 }
 
 type LaneClaim = Claim & { lane: EventLane };
@@ -41,18 +44,19 @@ type LaneClaim = Claim & { lane: EventLane };
 export type InFlightDeliveries = ReturnType<typeof createInFlightDeliveries>;
 
 export function createInFlightDeliveries(parts: DeliveriesParts) {
-  const { worker, db, log, limiter, batchWriter } = parts;
+  const { worker, db, log, limiter, batchWriter, hold } = parts;
   const [stopping, aborting] = [new AbortController(), new AbortController()];
   setMaxListeners(0, stopping.signal, aborting.signal); // one listener per call, which is no leak
   const running = new Set<Promise<void>>();
   const pacer = createStartPacer();
-  const attemptParts = { ...parts, pacer, stopping: stopping.signal, aborting: aborting.signal };
+  const isStopped = () => stopping.signal.aborted || hold.isHeld();
+  const attemptParts = { ...parts, pacer, isStopped, aborting: aborting.signal };
   const retry = createRetry(log, stopping.signal);
   const parked = createParkedDeliveries({
     ...parts,
     dispatch,
     retry,
-    freeSlotsFor: (lane, clientId) => (stopping.signal.aborted ? 0 : limiter.freeSlotsFor(lane, clientId)),
+    freeSlotsFor: (lane, clientId) => (isStopped() ? 0 : limiter.freeSlotsFor(lane, clientId)),
   });
 
   /** False when the process stops before all of them are claimed or parked. */
@@ -71,10 +75,21 @@ export function createInFlightDeliveries(parts: DeliveriesParts) {
       return claimDeliveries(db, refs, { token: claim.lease, worker });
     });
     const claimed = new Set(rows?.map(({ id }) => id));
-    for (const { clientId, id } of refs) if (!claimed.has(id)) limiter.release(lane, clientId);
+    const unclaimed = refs.filter(({ id }) => !claimed.has(id));
+    for (const { clientId } of unclaimed) limiter.release(lane, clientId);
     // Not awaited: hostile answers make starts slow, and the events of other clients must not wait behind them.
     void track(start(rows ?? [], claim));
-    return rows !== undefined;
+    return rows !== undefined && (await unmarkHeld(unclaimed));
+  }
+
+  /** Without a mark the sweep queues them at once when the hold ends; others were claimed before or are done. */
+  async function unmarkHeld(refs: readonly DeliveryRef[]): Promise<boolean> {
+    if (refs.length === 0) return true;
+    const unmarked = await retry(async () => {
+      if (await hold.check()) await unmarkQueued(db, refs);
+      return true;
+    });
+    return unmarked ?? false;
   }
 
   /** Starts the rows one by one: after a crash, deliveries whose outcome is not written yet are repeated. */
@@ -104,7 +119,7 @@ export function createInFlightDeliveries(parts: DeliveriesParts) {
   const suspects = createSuspects({
     worker,
     db,
-    canClaim: () => parts.isAlive() && !stopping.signal.aborted,
+    canClaim: () => parts.isAlive() && !isStopped(),
     waitForDrain: batchWriter.waitForDrain,
     deliver: (row, claim) => track(attemptClaimed(attemptParts, row, claim)),
   });

@@ -10,6 +10,7 @@ import { createConcurrencyLimiter } from "../../../../workers/dispatcher/concurr
 import { createInFlightDeliveries } from "../../../../workers/dispatcher/delivering/in-flight.ts";
 import { DELIVERY_LANES } from "../../../../workers/dispatcher/lanes.ts";
 import { captureLog } from "../../../fixtures/captured-log.ts";
+import { NOT_HELD } from "../../../fixtures/processes/queue-holds.ts";
 import { until } from "../../../fixtures/until.ts";
 
 const newRow = (): ClaimedDelivery => ({
@@ -45,6 +46,7 @@ function open(rows: readonly ClaimedDelivery[]) {
     isAlive: () => true,
     limiter,
     parking: {} as Parking,
+    hold: NOT_HELD,
     batchWriter: {
       waitForDrain: () => {
         waitCalls += 1;

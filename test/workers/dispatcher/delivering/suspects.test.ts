@@ -26,6 +26,7 @@ import {
   secondsFromNow,
 } from "../../../fixtures/events/queue-rows.ts";
 import { startDispatcher } from "../../../fixtures/processes/dispatcher.ts";
+import { NOT_HELD } from "../../../fixtures/processes/queue-holds.ts";
 import { testConfig } from "../../../fixtures/processes/settings.ts";
 import { watchStatements } from "../../../fixtures/servers/statements.ts";
 import { makeTenant } from "../../../fixtures/tenants/tenants.ts";
@@ -66,6 +67,7 @@ async function open(t: Test, { database = (db) => db, isAlive = () => true }: Op
     isAlive,
     limiter: createConcurrencyLimiter({ slots: 20, lanes: DELIVERY_LANES }),
     parking: {} as Parking,
+    hold: NOT_HELD,
     batchWriter: {
       waitForDrain: async () => {},
       async finish(finish) {

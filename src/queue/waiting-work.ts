@@ -1,0 +1,79 @@
+import { SECOND } from "../runtime/durations.ts";
+import { timeOfId } from "../runtime/ids.ts";
+import type { DeliveryGroup, FailureGroup, QueueGroup } from "../store/events/queue-metrics.ts";
+import { partitionOf, type Stream } from "./streams.ts";
+
+/** Why a row waits. Every waiting row has exactly one reason. */
+export const WAIT_REASONS = ["due", "order", "rate", "retry", "reconnect", "breaker"] as const;
+export type WaitReason = (typeof WAIT_REASONS)[number];
+
+/** Rows of one stream that are not finished, and rows that failed recently. */
+export interface WaitingWork {
+  oldest_due_seconds: number;
+  in_flight: number;
+  /** By reason; `total` is their sum. */
+  waiting: Record<"total" | WaitReason, number>;
+  oldest_accepted_seconds: number;
+  failed_24h: number;
+}
+
+/** Everything that is not finished, and the rows that failed within 24 hours, over all streams. */
+export interface QueueGroups {
+  sends: readonly QueueGroup[];
+  deliveries: readonly DeliveryGroup[];
+  failedMessages: readonly FailureGroup[];
+  failedDeliveries: readonly FailureGroup[];
+}
+
+interface StreamScope {
+  stream: Pick<Stream, "lane" | "partition">;
+  partitions: number;
+  /** Clients whose circuit breaker is not closed: their deliveries wait for it. */
+  blockedClients: ReadonlySet<string>;
+}
+
+/** Reduces the groups of all streams to the figures of one. */
+export function waitingWorkOf(groups: QueueGroups, scope: StreamScope, now = Date.now()): WaitingWork {
+  const { stream, partitions, blockedClients } = scope;
+  const isInStream = ({ client_id, is_bulk }: { client_id: string; is_bulk?: boolean }) =>
+    partitionOf(client_id, partitions) === stream.partition &&
+    (is_bulk ?? false) === (stream.lane === "bulk");
+  const isOutbound = stream.lane === "outbound";
+  const rows: QueueGroup[] = (isOutbound ? groups.sends : groups.deliveries).filter(isInStream);
+  const failures = (isOutbound ? groups.failedMessages : groups.failedDeliveries).filter(isInStream);
+  const reasonOf = ({ client_id, situation }: QueueGroup) =>
+    !isOutbound && blockedClients.has(client_id) ? "breaker" : situation;
+  const waitingRows = rows.filter(({ situation }) => situation !== "in_flight" && situation !== "unknown");
+  const countOf = (reason: WaitReason) => sum(waitingRows.filter((row) => reasonOf(row) === reason));
+  const dueTimes = rows.filter(({ situation }) => situation === "due").map(dueTimeOf);
+  return {
+    oldest_due_seconds: ageOf(dueTimes, now),
+    in_flight: sum(rows.filter(({ situation }) => situation === "in_flight")),
+    waiting: {
+      total: sum(waitingRows),
+      due: countOf("due"),
+      order: countOf("order"),
+      rate: countOf("rate"),
+      retry: countOf("retry"),
+      reconnect: countOf("reconnect"),
+      breaker: countOf("breaker"),
+    },
+    oldest_accepted_seconds: ageOf(
+      rows.map(({ oldest_id }) => timeOfId(oldest_id)),
+      now,
+    ),
+    failed_24h: sum(failures),
+  };
+}
+
+const dueTimeOf = ({ next_attempt_at }: QueueGroup): number =>
+  next_attempt_at?.getTime() ?? Number.POSITIVE_INFINITY;
+
+const sum = (rows: readonly { count: number }[]): number =>
+  rows.reduce((total, { count }) => total + count, 0);
+
+/** Seconds since the earliest of these times; 0 when there is none. */
+function ageOf(times: readonly number[], now: number): number {
+  const earliest = times.reduce((least, time) => Math.min(least, time), now);
+  return Math.round((now - earliest) / SECOND);
+}

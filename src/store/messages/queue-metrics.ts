@@ -1,0 +1,52 @@
+import { type Queryable, sql } from "../database/database.ts";
+import type { FailureGroup, QueueGroup } from "../events/queue-metrics.ts";
+
+/**
+ * Counts by channel first, so that channels are joined to few rows. A send that was never attempted and is not due waits
+ * for its channel's rate, or the platform asked for a pause. All sends of a channel that is not connected wait for it.
+ */
+const GROUP_SENDS = sql(`
+  with counted as (
+    select
+      client_id,
+      channel_id,
+      state,
+      next_attempt_at <= now() as is_due,
+      attempts = 0 or slot_at is not null as is_limited,
+      count(*) as count,
+      min(next_attempt_at) as next_attempt_at,
+      min(id) as oldest_id
+    from sends
+    group by 1, 2, 3, 4, 5
+  )
+  select
+    n.client_id,
+    case
+      when n.state = 'in_hand' then 'in_flight'
+      when n.state = 'unknown' then 'unknown'
+      when c.status <> 'connected' then 'reconnect'
+      when n.state = 'behind' then 'order'
+      when n.is_due then 'due'
+      when n.is_limited then 'rate'
+      else 'retry'
+    end as situation,
+    sum(n.count)::integer as count,
+    min(n.next_attempt_at) as next_attempt_at,
+    min(n.oldest_id) as oldest_id
+  from counted n
+  left join channels c on c.id = n.channel_id
+  group by 1, 2`);
+
+const COUNT_FAILED = sql(`
+  select client_id, false as is_bulk, count(*)::integer as count
+  from messages
+  where status = 'failed'
+  and failed_at > now() - $1 * interval '1 millisecond'
+  group by client_id`);
+
+/** Spans all clients: counts the sends that are not finished. */
+export const groupSends = (db: Queryable): Promise<QueueGroup[]> => db.query<QueueGroup>(GROUP_SENDS);
+
+/** Spans all clients: counts the messages that failed within this time. */
+export const countFailedMessages = (db: Queryable, withinMs: number): Promise<FailureGroup[]> =>
+  db.query<FailureGroup>(COUNT_FAILED, [withinMs]);
