@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { type CloseEvent, createConcurrently, LogError, Logger, LogOutput } from "concurrently";
 import { SECOND } from "../runtime/durations.ts";
 import { stopLeftover } from "./leftover-processes.ts";
+import { withMetricsPort } from "./metrics-ports.ts";
 import { processCommand, type Runtime } from "./process-commands.ts";
 
 /** The processes of a local cluster and the colours of their log lines. */
@@ -50,7 +51,7 @@ export function startCluster({ root, folder, runtime, settings, demoApiKey }: Cl
     prefixColor,
     // exec replaces the shell, so that signals reach the process.
     command: `exec ${[...processCommand(root, name, runtime), startedFromArgument(folder)].map(shellQuote).join(" ")}`,
-    env: name === "sandbox" ? { ...settings, DEMO_API_KEY: demoApiKey } : settings,
+    env: name === "sandbox" ? { ...settings, DEMO_API_KEY: demoApiKey } : withMetricsPort(settings, name),
   }));
   const cluster = createConcurrently(commands, {
     logger,

@@ -12,7 +12,16 @@ import { testSettings } from "../fixtures/processes/settings.ts";
 import { makeTenant } from "../fixtures/tenants/tenants.ts";
 import { until } from "../fixtures/until.ts";
 
-const NONE = { depth: 0, oldest_due_seconds: 0, in_flight: 0, parked: 0, open_breakers: 0 };
+const NONE = {
+  depth: 0,
+  oldest_due_seconds: 0,
+  in_flight: 0,
+  parked: 0,
+  open_breakers: 0,
+  waiting: { total: 0, due: 0, order: 0, rate: 0, retry: 0, reconnect: 0, breaker: 0 },
+  oldest_accepted_seconds: 0,
+  failed_24h: 0,
+};
 
 t.test("herald queue status", async (t) => {
   const settings = await testSettings(t);
@@ -30,6 +39,8 @@ t.test("herald queue status", async (t) => {
     t.equal(code, 0);
     t.equal(err, "");
     t.same(json, {
+      held: false,
+      held_since: null,
       data: [
         { stream: "{events:0}", ...NONE },
         { stream: "{bulk:0}", ...NONE },
@@ -58,7 +69,7 @@ t.test("herald queue status", async (t) => {
       });
       await updateDelivery({ db }, replayed, { next_attempt_at: ago(7_200), is_bulk: true });
       await updateDelivery({ db }, inFlight, { state: "in_flight" });
-      await updateDelivery({ db }, later, { state: "retrying", next_attempt_at: ago(-600) });
+      await updateDelivery({ db }, later, { state: "retrying", attempts: 1, next_attempt_at: ago(-600) });
       const refs = ids.map((id) => ({ clientId: tenant.id, id }));
       await createStreams(redis, 1).add("events", refs.slice(0, 3));
       await createParking(redis, 1).park("events", tenant.id, [parked]);
@@ -82,14 +93,32 @@ t.test("herald queue status", async (t) => {
       t.match(bulk, { stream: "{bulk:0}", depth: 0, in_flight: 0, parked: 0, open_breakers: 1 });
       t.ok(events.oldest_due_seconds >= 90 && events.oldest_due_seconds < 600);
       t.ok(bulk.oldest_due_seconds >= 7_200);
+      t.match(events.waiting, { total: 3, breaker: 3, due: 0, retry: 0 });
+      t.match(bulk.waiting, { total: 1, breaker: 1 });
 
       const { out } = await herald("queue status");
       t.match(
         out,
-        /^stream +depth +oldest_due_seconds +in_flight +parked +open_breakers\n\{events:0\} +3 +\d+ +1 +1 +\d\n/,
+        /^stream +depth +oldest_due_seconds +in_flight +parked +open_breakers +waiting +oldest_accepted_seconds +failed_24h\n\{events:0\} +3 +\d+ +1 +1 +\d +3 \(breaker 3\) +\d+ +0\n/,
       );
     },
   );
+
+  t.test("hold and release show the state, which queue status and doctor show too", async (t) => {
+    t.same((await herald("queue release --json")).json, { held: false, since: null });
+    const { json: hold } = await herald("queue hold --json");
+    t.match(hold, { held: true, since: /^20/ });
+    t.same((await herald("queue hold --json")).json, hold, "a second hold changes nothing");
+    t.match((await herald("queue status --json")).json, { held: true, held_since: hold.since });
+    t.match((await herald("queue status")).out, `held since ${hold.since}\nstream `);
+    const { json: health } = await herald("doctor --json");
+    const findings: { check: string; status: string }[] = health.findings;
+    t.match(
+      findings.find(({ check }) => check === "queue"),
+      { status: "warning", message: /^held since 20/, fix: /herald queue release/ },
+    );
+    t.same((await herald("queue release --json")).json, { held: false, since: null });
+  });
 
   t.test("closes its Redis connection", async () => {
     const connections = async () => {
@@ -103,7 +132,10 @@ t.test("herald queue status", async (t) => {
     const unreachable = { ...settings, REDIS_URL: "redis://127.0.0.1:1" };
     const { code, out, err } = await createCommandRunner(t, unreachable)("queue status");
     t.equal(code, 1);
-    t.match(out, /\{events:0\} +- +\d+ +1 +- +-\n\{bulk:0\} +- +\d+ +0 +- +-\n/);
+    t.match(
+      out,
+      /\{events:0\} +- +\d+ +1 +- +- +3 \(due 2, retry 1\) .+\n\{bulk:0\} +- +\d+ +0 +- +- +1 \(due 1\) .+\n/,
+    );
     t.match(err, /^Redis does not answer: [^\n]+\n$/);
     const command = startProcess(t, "herald", unreachable, { args: ["queue", "status", "--json"] });
     await until("the command exits", () => command.child.exitCode !== null);

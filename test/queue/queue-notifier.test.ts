@@ -14,6 +14,7 @@ import { until } from "../fixtures/until.ts";
 interface Options {
   redis?: RedisClient;
   add?: Streams["add"];
+  readIsHeld?: () => Promise<boolean>;
 }
 
 /** A started notifier, whose writes to Redis go through `add`. */
@@ -32,7 +33,7 @@ async function startNotifier(t: Test, options: Options = {}) {
     streams: { ...streams, add },
     lane: "events",
     unmarkQueued: (refs) => unmarkQueued(context.db, refs),
-    readIsHeld: async () => false,
+    readIsHeld: options.readIsHeld ?? (async () => false),
     log,
   });
   await notifier.start?.({ fail: (error) => t.fail(String(error)) });
@@ -133,4 +134,15 @@ t.test("events are recorded as not queued while Redis is unavailable", async (t)
   const [id] = (await record(1)) as [string];
   t.match(await readDelivery(context, id), { state: "pending", enqueued_at: null });
   t.equal(writes.length, 0);
+});
+
+t.test("while the queue is held, new events are left to the sweep and no stream grows", async (t) => {
+  const { context, streams, notifier, writes, record } = await startNotifier(t, {
+    readIsHeld: async () => true,
+  });
+  await until("the notifier has read the hold", () => notifier.epoch() === null);
+  const [id = ""] = await record(1);
+  t.same(writes, []);
+  t.equal(await streams.depth("{events:0}"), 0);
+  t.match(await readDelivery(context, id), { state: "pending", enqueued_at: null });
 });

@@ -1,0 +1,85 @@
+import { randomUUID } from "node:crypto";
+import t from "tap";
+import { readConfig } from "../../src/runtime/config/config.ts";
+import { firstIdAt } from "../../src/runtime/ids.ts";
+import { createDatabase } from "../../src/store/database/database.ts";
+import {
+  insertMessage,
+  insertSend,
+  listPendingSends,
+  readMessageState,
+} from "../fixtures/messages/message-rows.ts";
+import { readMessageEvents } from "../fixtures/messages/sending-context.ts";
+import { createCommandRunner } from "../fixtures/processes/command-line.ts";
+import { testSettings } from "../fixtures/processes/settings.ts";
+import { makeChannel } from "../fixtures/tenants/channels.ts";
+import { makeTenant } from "../fixtures/tenants/tenants.ts";
+
+const BEFORE = "2026-11-01T12:00:00Z";
+
+t.test("herald queue discard-sends", async (t) => {
+  const settings = await testSettings(t);
+  const config = readConfig(settings);
+  const db = createDatabase(config, () => {});
+  t.teardown(() => db.close());
+  const context = { db, config };
+  const herald = createCommandRunner(t, settings);
+  const tenant = await makeTenant(context);
+  const channel_id = await makeChannel(context, tenant);
+  let lastNumber = 0;
+  /** Inserts a queued message that was accepted this many seconds after BEFORE. */
+  const insert = async (seconds: number, columns: Record<string, unknown> = {}, client = tenant) => {
+    const time = Date.parse(BEFORE) + seconds * 1_000;
+    const id = firstIdAt("msg", time) + String(++lastNumber).padStart(16, "0");
+    await insertMessage(context, client, { id, channel_id });
+    await insertSend(context, client, { id, channel_id, ...columns });
+    return id;
+  };
+  const claimed = { state: "in_hand", worker_id: "wrk_1", lease: randomUUID() };
+  const discard = ["queue", "discard-sends", "--client", tenant.id, "--before", BEFORE, "--json"];
+
+  t.test("asks for the client's name", async (t) => {
+    const id = await insert(-60);
+    const { code, err } = await herald(discard, "another name");
+    t.equal(code, 1);
+    t.match(err, /This fails 1 queued messages of .+ Type the client's name/);
+    t.same(await listPendingSends(context), [id]);
+    await db.query("delete from sends");
+  });
+
+  t.test("fails what was accepted before the time and is not being sent", async (t) => {
+    const other = await makeTenant(context);
+    const waiting = await insert(-60);
+    const behind = await insert(-50, { state: "behind" });
+    const ofDead = await insert(-40, { ...claimed, claimed_at: new Date(0) });
+    const kept = [
+      await insert(-30, { ...claimed, claimed_at: new Date() }),
+      await insert(-20, { state: "unknown" }),
+      await insert(0),
+      await insert(-10, {}, other),
+    ];
+    const { code, json, err } = await herald([...discard, "--yes"]);
+    t.equal(code, 0);
+    t.same(json, { discarded: 3 });
+    t.equal(err, "1 messages are being sent by a dispatcher and were not discarded\n");
+    t.same(await listPendingSends(context), [...kept].sort());
+    for (const id of [waiting, behind, ofDead]) {
+      t.match(await readMessageState(context, id), { status: "failed", error: { code: "discarded" } });
+      t.match(await readMessageEvents(context, id), [
+        { type: "message.status", message_id: id, status: "failed", errors: [{ code: "discarded" }] },
+      ]);
+    }
+    const audit = await db.query(
+      "select action, actor_type, details from audit_log where action = 'messages.discarded'",
+    );
+    t.match(audit, [
+      { actor_type: "operator", details: { before: "2026-11-01T12:00:00.000Z", discarded: 3 } },
+    ]);
+    t.same((await herald([...discard, "--yes"])).json, { discarded: 0 });
+  });
+
+  t.test("works in batches", async (t) => {
+    for (let index = 0; index < 501; index++) await insert(-1_000 + index);
+    t.same((await herald([...discard, "--yes"])).json, { discarded: 501 });
+  });
+});

@@ -1,0 +1,55 @@
+import t from "tap";
+import { HOUR } from "../../../src/runtime/durations.ts";
+import { countFailedMessages, groupSends } from "../../../src/store/messages/queue-metrics.ts";
+import { openQueueContext, secondsFromNow } from "../../fixtures/events/queue-rows.ts";
+import { insertMessage, insertSend } from "../../fixtures/messages/message-rows.ts";
+import { makeChannel } from "../../fixtures/tenants/channels.ts";
+
+t.test("each send that is not finished is in one group, by what it waits for", async (t) => {
+  const context = await openQueueContext(t);
+  const client = { id: context.clientId };
+  const connected = await makeChannel(context, client);
+  const expired = await makeChannel(context, client);
+  await context.db.query("update channels set status = 'needs_reauth' where id = $1", [expired]);
+  const later = secondsFromNow(60);
+  const insert = async (columns: Record<string, unknown>) => {
+    const id = await insertMessage(context, client);
+    await insertSend(context, client, { id, channel_id: connected, ...columns });
+    return id;
+  };
+  const first = await insert({ next_attempt_at: secondsFromNow(-20) });
+  await insert({ attempts: 1, next_attempt_at: secondsFromNow(-40) });
+  await insert({ next_attempt_at: later, slot_at: later });
+  await insert({ next_attempt_at: later });
+  await insert({ attempts: 2, next_attempt_at: later, slot_at: later });
+  await insert({ attempts: 1, next_attempt_at: later });
+  await insert({ state: "behind" });
+  await insert({ state: "in_hand" });
+  await insert({ state: "unknown", attempts: 1, next_attempt_at: later });
+  await insert({ channel_id: expired, next_attempt_at: later });
+  await insert({ channel_id: expired, state: "behind" });
+  const groups = await groupSends(context.db);
+  t.same(Object.fromEntries(groups.map(({ situation, count }) => [situation, count])), {
+    due: 2,
+    rate: 3,
+    retry: 1,
+    order: 1,
+    in_flight: 1,
+    unknown: 1,
+    reconnect: 2,
+  });
+  const due = groups.find(({ situation }) => situation === "due");
+  t.equal(due?.oldest_id, first);
+  t.ok(Date.now() - (due?.next_attempt_at?.getTime() ?? 0) >= 40_000);
+});
+
+t.test("messages that failed recently are counted", async (t) => {
+  const context = await openQueueContext(t);
+  const client = { id: context.clientId };
+  await insertMessage(context, client, { status: "failed", failed_at: secondsFromNow(-60) });
+  await insertMessage(context, client, { status: "failed", failed_at: secondsFromNow(-7_200) });
+  await insertMessage(context, client, { status: "read", failed_at: secondsFromNow(-60) });
+  t.same(await countFailedMessages(context.db, 1 * HOUR), [
+    { client_id: client.id, is_bulk: false, count: 1 },
+  ]);
+});
