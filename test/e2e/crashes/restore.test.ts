@@ -43,13 +43,14 @@ t.test("a backup from before a send is restored without a second send", async (t
   t.teardown(() => rmSync(folder, { recursive: true }));
   const backup = join(folder, "backup");
   await runClient("pg_dump", "--format=custom", `--file=${backup}`, config.DATABASE_URL);
-  /** Settings with the restored database and an empty Redis. */
-  const restore = async () => {
-    const DATABASE_URL = await cloneDatabase(t, "template0");
-    await runClient("pg_restore", "--no-owner", `--dbname=${DATABASE_URL}`, backup);
-    return { ...settings, DATABASE_URL, REDIS_URL: await allocateRedisDatabase() };
-  };
-  const restores = Promise.all([restore(), restore()]);
+  const restored = await cloneDatabase(t, "template0");
+  await runClient("pg_restore", "--no-owner", "--single-transaction", `--dbname=${restored}`, backup);
+  /** Settings with a copy of the restored database and an empty Redis. */
+  const restoredSettings = async () => ({
+    ...settings,
+    DATABASE_URL: await cloneDatabase(t, new URL(restored).pathname.slice(1)),
+    REDIS_URL: await allocateRedisDatabase(),
+  });
   const sentTo = () =>
     receivedBodies(platform)
       .map(({ to }) => to)
@@ -60,7 +61,7 @@ t.test("a backup from before a send is restored without a second send", async (t
   t.same(sentTo(), recipients);
 
   t.test("without a hold the messages are sent again", async (t) => {
-    const dispatcher = await startDispatcher(t, { config: readConfig(await restore()) });
+    const dispatcher = await startDispatcher(t, { config: readConfig(await restoredSettings()) });
     for (const id of ids) await untilMessage(dispatcher, id, { status: "accepted" });
     t.same(sentTo(), [...recipients, ...recipients].sort());
     await dispatcher.stop();
@@ -68,11 +69,11 @@ t.test("a backup from before a send is restored without a second send", async (t
 
   t.test("held and discarded as documented, only new messages are sent", async (t) => {
     platform.received.length = 0;
-    const restored = await restore();
-    const herald = createCommandRunner(t, restored);
+    const restoredEnv = await restoredSettings();
+    const herald = createCommandRunner(t, restoredEnv);
     const restoredAt = new Date();
     await herald("queue hold");
-    const dispatcher = await startDispatcher(t, { config: readConfig(restored) });
+    const dispatcher = await startDispatcher(t, { config: readConfig(restoredEnv) });
     await until("it notices the hold", () => dispatcher.lines.some(({ event }) => event === "queue.held"));
     const fresh = await queueMessage({ ...dispatcher, tenant, channelId }, { to: "5511900000003" });
     const { json } = await herald(
