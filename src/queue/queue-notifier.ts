@@ -72,15 +72,19 @@ export function createQueueNotifier<R extends QueueRef = QueueRef>({
 }: QueueNotifierParts<R>): QueueNotifier<R> & Worker {
   let epoch: string | null = null;
   let isHeld = false;
+  let isReadingHold = false;
   let timer: NodeJS.Timeout | undefined;
 
   async function refreshEpoch(): Promise<void> {
     epoch = await streams.epoch().catch(() => null);
   }
 
-  /** While Postgres is unavailable the last answer counts. */
+  /** One read at a time, because a hanging Postgres would collect them; while it is unavailable the last answer counts. */
   async function refreshHold(): Promise<void> {
+    if (isReadingHold) return;
+    isReadingHold = true;
     isHeld = await readIsHeld().catch(() => isHeld);
+    isReadingHold = false;
   }
 
   async function addToStream(refs: readonly R[]): Promise<void> {
