@@ -154,6 +154,7 @@ function replyWithError(
     pattern: "(none)",
     errorFormat: errorFormatAt(request.url as string),
     isRepeatable: true,
+    logLevel: "info" as const,
   };
   return respond(request, response, recorder, () => Promise.reject(thrown));
 }

@@ -6,6 +6,8 @@ import type { Exchange } from "./route.ts";
 export interface OpenExchange extends Exchange {
   /** Set after authentication; for the log. */
   clientId: string | undefined;
+  /** Ids of the work, for the log. */
+  logIds: Record<string, string> | undefined;
   /** Response headers, written in one call: setting each on the response is slower. */
   headers: Record<string, string | number>;
 }
@@ -39,9 +41,10 @@ export function openExchange(
 ): OpenExchange {
   const requestId = givenRequestId(request) ?? newId("req");
   const headers = commonHeaders(requestId, isHttps);
-  return {
+  const exchange: OpenExchange = {
     requestId,
     clientId: undefined,
+    logIds: undefined,
     headers,
     address: callerAddress(request, trustedProxies),
     header: (name) => joinHeader(request.headers[name.toLowerCase()]),
@@ -49,7 +52,11 @@ export function openExchange(
     setHeader(name, value) {
       headers[name] = value;
     },
+    addLogIds(ids) {
+      exchange.logIds = { ...exchange.logIds, ...ids };
+    },
   };
+  return exchange;
 }
 
 /** Made only for the few handlers that ask: most requests are over before anything could be cancelled. */

@@ -32,7 +32,7 @@ import { errorFormatOf } from "./views/error-view.ts";
 
 export interface PipelineParts
   extends AdmissionRules,
-    Omit<Recorder, "pattern" | "errorFormat" | "isRepeatable"> {
+    Omit<Recorder, "pattern" | "errorFormat" | "isRepeatable" | "logLevel"> {
   validator: Validator;
   cursorSigner: Signer;
   idempotency: Idempotency;
@@ -82,7 +82,7 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
     const [params, query] = [input.params(target.params), input.query(target.search)];
     const body = await input.body(content, request.headers["content-type"]);
     unit.resume();
-    const { requestId, address, header, callerGone, setHeader } = exchange;
+    const { requestId, address, header, callerGone, setHeader, addLogIds } = exchange;
     // Built as one object literal: spreading the parts is measurably slower under load.
     const context = {
       requestId,
@@ -90,6 +90,7 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
       header,
       callerGone,
       setHeader,
+      addLogIds,
       params,
       query,
       body,
@@ -108,6 +109,7 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
     pattern: route.path,
     errorFormat: errorFormatOf(route),
     isRepeatable: isRepeatable(route),
+    logLevel: route.logLevel ?? ("info" as const),
     ...parts,
   };
   return (request, response, target) =>
@@ -122,6 +124,7 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
         throw refusal;
       });
       unit.resume();
+      if (route.loggedId !== undefined) addReplyId(exchange, route.loggedId, value);
       if (value instanceof ReplayedReply) return value;
       if (value instanceof CsvReply) return { status: statusesOf(route)[0], file: value };
       if (route.location) exchange.setHeader("Location", route.location(value));
@@ -134,4 +137,10 @@ export function createPipeline(route: Route, parts: PipelineParts): Pipeline {
         return { status: 304, type: JSON_TYPE, body: undefined };
       return { status, type: JSON_TYPE, body };
     });
+}
+
+/** Logs the field of the reply, or of the first reply that is returned again. */
+function addReplyId(exchange: OpenExchange, field: string, value: unknown): void {
+  const reply = value instanceof ReplayedReply ? JSON.parse(value.body ?? "{}") : value;
+  exchange.addLogIds({ [field]: String((reply as Record<string, unknown>)[field]) });
 }

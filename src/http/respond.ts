@@ -31,6 +31,8 @@ export interface Recorder extends ExchangeOptions {
   pattern: string;
   errorFormat: ErrorFormat;
   isRepeatable: boolean;
+  /** The level of the line http.request. */
+  logLevel: "info" | "debug";
 }
 
 /** Sends the reply of `work` or its error, then logs and counts the request. */
@@ -71,6 +73,8 @@ async function replyAndRecord(
     if (isFault(error))
       recorder.log.error("http.failed", {
         request_id: exchange.requestId,
+        client: exchange.clientId,
+        ...exchange.logIds,
         route: recorder.pattern,
         ...faultFields(thrown, error),
       });
@@ -127,9 +131,10 @@ function record(
   const method = request.method ?? "";
   metrics.httpRequests.inc({ method, route, status: outcome.status });
   metrics.httpSeconds.observe({ method, route }, outcome.seconds);
-  log.info("http.request", {
+  log[recorder.logLevel]("http.request", {
     request_id: exchange.requestId,
     client: exchange.clientId,
+    ...exchange.logIds,
     method,
     route,
     status: outcome.status,

@@ -90,6 +90,8 @@ export interface Exchange {
   /** A signal that aborts when the caller disconnects, for work that is not worth finishing then. */
   callerGone(): AbortSignal;
   setHeader(name: string, value: string): void;
+  /** Adds ids to the request's line in the log. Never a token. */
+  addLogIds(ids: Readonly<Record<string, string>>): void;
 }
 
 export interface RequestContext<A, P, Q, B> extends Exchange {
@@ -157,6 +159,10 @@ interface RouteDefinition<A, P, Q, B, R> {
   otherwise?: Alternative<ReplyOf<R>>;
   /** Also answers `text/csv`, to callers that prefer it to JSON; the example is for the documentation. */
   csv?: { example: string };
+  /** A field of the reply that the request's line in the log contains. */
+  loggedId?: string;
+  /** The level of the request's line in the log. Default: info. */
+  logLevel?: "debug";
   handle(context: RequestContext<A, P, Q, B>): Promise<ReplyOf<R> | ReplayedReply | CsvReply> | ReplyOf<R>;
 }
 

@@ -18,11 +18,11 @@ export function createForks(count: number, log: Log): Worker & { metrics: Metric
     // The parent serves the aggregated metrics of all forks, so that no fork opens a metrics port.
     const fork = cluster.fork({ METRICS_PORT: "" });
     forks.add(fork);
-    fork.on("error", (error) => log.warn("fork.failed", { pid: fork.process.pid, err: error }));
+    fork.on("error", (error) => log.warn("fork.failed", { fork_pid: fork.process.pid, err: error }));
     fork.on("exit", (code, signal) => {
       forks.delete(fork);
       if (closing) return;
-      log.error("fork.exited", { pid: fork.process.pid, code, signal });
+      log.error("fork.exited", { fork_pid: fork.process.pid, code, signal });
       setTimeout(() => closing || spawn(), 1 * SECOND);
     });
     return fork;

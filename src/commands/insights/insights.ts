@@ -72,7 +72,7 @@ async function requireAdAccount(
   clientId: string,
   adAccountId: string,
 ): Promise<AdAccountAccess> {
-  const opened = await openActiveAdAccount(context, clientId, adAccountId);
+  const opened = await openActiveAdAccount(context, { clientId }, adAccountId);
   switch (opened.outcome) {
     case "opened":
       return opened.account;

@@ -10,6 +10,7 @@ import {
   findAdAccountByPlatformId,
 } from "../../store/ads/ad-accounts.ts";
 import type { Database } from "../../store/database/database.ts";
+import { aboutRequester, type Requester } from "../tenants/request-actor.ts";
 import { revokeConnections } from "./ad-accounts.ts";
 
 /** An ad account that is not revoked, and what platform calls need to access it. */
@@ -31,10 +32,10 @@ export type OpenAdAccountOutcome =
 
 export async function openAdAccount(
   { db, secretBox }: Parts,
-  clientId: string,
+  requester: Requester,
   id: string,
 ): Promise<OpenAdAccountOutcome> {
-  return openRow(secretBox, await findAdAccount(db, clientId, id));
+  return openRow(secretBox, requester, await findAdAccount(db, requester.clientId, id));
 }
 
 export type OpenActiveAdAccountOutcome =
@@ -45,21 +46,25 @@ export type OpenActiveAdAccountOutcome =
 /** Opens the client's active account with this platform id, which includes the `act_` prefix. */
 export async function openActiveAdAccount(
   { db, secretBox }: Parts,
-  clientId: string,
+  requester: Requester,
   adAccountId: string,
 ): Promise<OpenActiveAdAccountOutcome> {
-  const row = await findAdAccountByPlatformId(db, clientId, adAccountId);
-  const opened = openRow(secretBox, row);
+  const row = await findAdAccountByPlatformId(db, requester.clientId, adAccountId);
+  const opened = openRow(secretBox, requester, row);
   if (opened.outcome !== "opened" || row?.status === "active") return opened;
   return { outcome: "not_active", status: opened.account.row.status };
 }
 
-function openRow(secretBox: SecretBox, row: AdAccountTokenRow | undefined): OpenAdAccountOutcome {
+function openRow(
+  secretBox: SecretBox,
+  requester: Requester,
+  row: AdAccountTokenRow | undefined,
+): OpenAdAccountOutcome {
   if (!row) return { outcome: "not_found" };
   const { connection_id, token_sealed } = row;
   if (connection_id === null || token_sealed === null) return { outcome: "revoked" };
   const token = openConnectionToken(secretBox, connection_id, token_sealed);
-  const access = { account: row.ad_account_id, token, about: { client: row.client_id } };
+  const access = { account: row.ad_account_id, token, about: aboutRequester(requester) };
   return { outcome: "opened", account: { row: { ...row, connection_id }, access } };
 }
 

@@ -37,7 +37,12 @@ export type RunStep = <T>(step: SignupStep, work: () => Promise<T>) => Promise<T
 
 class TryLost extends Error {}
 
-export const aboutRun = ({ row }: SignupRun) => ({ client: row.client_id, session: row.id });
+/** Ids for the log. */
+export const aboutRun = ({ row, actor }: SignupRun) => ({
+  request_id: actor.requestId,
+  client: row.client_id,
+  session_id: row.id,
+});
 
 /**
  * Runs steps until they end or pause. A failed step makes the session `failed`. Without Postgres the try stays `connecting`

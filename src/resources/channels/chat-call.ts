@@ -1,5 +1,6 @@
 import { openChatChannel, toChatNumber } from "../../domain/channels/channel-access.ts";
 import { invalidateChannelToken } from "../../domain/channels/channels.ts";
+import { type ClientRequest, toRequester } from "../../domain/tenants/request-actor.ts";
 import type { ErrorCode } from "../../http/api-error.ts";
 import { requireOpened } from "../../http/channel-errors.ts";
 import { PLATFORM_REFUSALS } from "../../http/platform-errors.ts";
@@ -18,18 +19,18 @@ export interface ChatParts {
 /** Error codes of a failed call on behalf of a channel. */
 export const CHAT_REFUSALS: readonly ErrorCode[] = ["channel_disconnected", ...PLATFORM_REFUSALS];
 
-interface ChannelRequest {
-  caller: { clientId: string };
+interface ChannelRequest extends ClientRequest {
   params: { channel_id: string };
 }
 
 /** Calls the platform on behalf of a connected chatapp channel. A dead token disconnects the channel. */
 export async function callChat<T>(
   { db, secretBox, platforms }: ChatParts,
-  { caller, params }: ChannelRequest,
+  request: ChannelRequest,
   call: (chat: Platforms["chat"], number: ChatNumber) => Promise<T>,
 ): Promise<T> {
-  const access = requireOpened(await openChatChannel({ db, secretBox }, caller.clientId, params.channel_id));
+  const { channel_id } = request.params;
+  const access = requireOpened(await openChatChannel({ db, secretBox }, toRequester(request), channel_id));
   return withDeadTokenCheck(
     () => call(platforms.chat, toChatNumber(access)),
     () => invalidateChannelToken(db, access.row),

@@ -33,7 +33,7 @@ export function pageRoutes({ db }: { db: Database }): Route[] {
       async handle(context) {
         const { params, header } = context;
         const language = languageOf(header("accept-language"));
-        const session = await findSession(db, params.token);
+        const session = await findSession(db, context);
         const nonce = setPolicy(context, session?.allowed_origins ?? ["'none'"]);
         if (!session) throw unknownLink(renderUnknownPage({ nonce, language }));
         const status = goneStatusOf(session);

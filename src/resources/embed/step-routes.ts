@@ -40,14 +40,13 @@ export function stepRoutes(parts: PageParts): Route[] {
       body: choice,
       reply: embedState,
       async handle(context) {
-        const { token } = context.params;
         const { asset_id } = context.body;
-        const session = await requireUsableSession(db, token);
+        const session = await requireUsableSession(db, context);
         const offered = choicesOf(session);
         if (session.try_phase === "choosing" && !offered.some((one) => one.asset_id === asset_id))
           throw invalidField("/asset_id", "asset_id must be one of the offered choices");
         await runChosenSteps(signup, await claimAnswered(session, "choosing", context), asset_id);
-        return toState(await requireSession(db, token));
+        return toState(await requireSession(db, context));
       },
     }),
     route({
@@ -61,10 +60,9 @@ export function stepRoutes(parts: PageParts): Route[] {
       body: pinEntry,
       reply: embedState,
       async handle(context) {
-        const { token } = context.params;
-        const session = await requireUsableSession(db, token);
+        const session = await requireUsableSession(db, context);
         await runPinSteps(signup, await claimAnswered(session, "pin", context), context.body.pin);
-        return toState(await requireSession(db, token));
+        return toState(await requireSession(db, context));
       },
     }),
     route({
@@ -80,6 +78,7 @@ export function stepRoutes(parts: PageParts): Route[] {
         const { state, code, error } = context.body;
         const embedTry = embedStates.read(state);
         if (!embedTry) throw unusableState();
+        context.addLogIds({ session_id: embedTry.sessionId });
         if (error === DECLINED) {
           if (!(await cancelDialog(db, embedTry))) throw unusableState();
         } else {

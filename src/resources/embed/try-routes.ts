@@ -21,8 +21,8 @@ export function tryRoutes({ db, embedStates, settings }: PageParts): Route[] {
       summary: "Report that the page was opened",
       errors: SESSION_ERRORS,
       params: tokenParams,
-      async handle({ params }) {
-        const session = await requireUsableSession(db, params.token);
+      async handle(context) {
+        const session = await requireUsableSession(db, context);
         if (session.status === "pending") await markOpened(db, session.id);
       },
     }),
@@ -35,7 +35,7 @@ export function tryRoutes({ db, embedStates, settings }: PageParts): Route[] {
       errors: SESSION_ERRORS,
       params: tokenParams,
       reply: embedState,
-      handle: async ({ params }) => toState(await requireSession(db, params.token)),
+      handle: async (context) => toState(await requireSession(db, context)),
     }),
     route({
       ...PAGE_ROUTE,
@@ -48,13 +48,14 @@ export function tryRoutes({ db, embedStates, settings }: PageParts): Route[] {
       body: newTry,
       status: 201,
       reply: startedTry,
-      async handle({ params, body: { platform } }) {
-        const session = await requireUsableSession(db, params.token);
+      async handle(context) {
+        const { platform } = context.body;
+        const session = await requireUsableSession(db, context);
         if (!session.platforms.includes(platform))
           throw invalidField("/platform", `platform must be one of ${session.platforms.join(", ")}`);
         const tryId = await beginTry(db, session.id, platform);
         if (tryId === undefined) {
-          await requireUsableSession(db, params.token); // it may have ended just now
+          await requireUsableSession(db, context); // it may have ended just now
           throw notPossibleNow(`This link was used for ${MAX_TRIES} tries: ask for a new link`);
         }
         const state = embedStates.issue({ sessionId: session.id, tryId }, SIGNUP_DIALOG_TTL_MS);
@@ -71,10 +72,10 @@ export function tryRoutes({ db, embedStates, settings }: PageParts): Route[] {
       errors: SESSION_ERRORS,
       params: tokenParams,
       reply: embedState,
-      async handle({ params }) {
-        const { id: sessionId, try_id: tryId } = await requireUsableSession(db, params.token);
+      async handle(context) {
+        const { id: sessionId, try_id: tryId } = await requireUsableSession(db, context);
         if (tryId !== null) await cancelWaitingTry(db, { sessionId, tryId });
-        return toState(await requireSession(db, params.token));
+        return toState(await requireSession(db, context));
       },
     }),
   ];

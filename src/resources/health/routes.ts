@@ -21,6 +21,7 @@ export function healthRoutes(parts: HealthParts): Route[] {
       path: "/healthz",
       operationId: "getHealth",
       scope: "public",
+      logLevel: "debug",
       summary: "Check that the process is alive",
       description: "The response does not depend on Postgres, Redis or a platform.",
       query: anyQuery,
@@ -32,6 +33,7 @@ export function healthRoutes(parts: HealthParts): Route[] {
       path: "/readyz",
       operationId: "getReadiness",
       scope: "public",
+      logLevel: "debug",
       summary: "Check that requests can be served: 503 while Postgres does not answer or lacks migrations",
       description:
         "The response is 200 with `status` `degraded` while Redis does not answer or refuses writes: nothing is lost without it. With 503 the body has the fields of an error and these.",

@@ -6,7 +6,7 @@ import {
   validateAdObject,
 } from "../../domain/ads/ad-objects.ts";
 import { createAdObject } from "../../domain/ads/create-ad-object.ts";
-import { requestActor } from "../../domain/tenants/request-actor.ts";
+import { requestActor, toRequester } from "../../domain/tenants/request-actor.ts";
 import { bindToFilters, listOf, listQuery, listReply, pageRequest } from "../../http/lists.ts";
 import { type Route, route } from "../../http/route.ts";
 import type { AdObjectKind } from "../../platforms/ads/object-kinds.ts";
@@ -97,14 +97,14 @@ const createRoute = ({ kind, path, names, create, reply }: AdObjectResource, par
     reply,
     otherwise: { status: 200, when: isValidated, reply: validated },
     async handle(context) {
-      const { caller, query, body } = context;
+      const { query, body } = context;
       const { ad_account_id, ...fields } = body as WriteBody;
-      const requireAccount = () => requireActiveAdAccount(parts, caller.clientId, ad_account_id);
+      const actor = requestActor(context);
+      const requireAccount = () => requireActiveAdAccount(parts, actor, ad_account_id);
       if (query.validate_only) {
         await validateAdObject(parts, await requireAccount(), { kind, fields });
         return VALIDATED;
       }
-      const actor = requestActor(context);
       return createOnce(parts, context, async (attempt) =>
         createAdObject(parts, await requireAccount(), { actor, kind, fields, attempt }),
       );
@@ -127,10 +127,11 @@ const editRoute = (resource: AdObjectResource & { edit: TObject }, parts: AdObje
     maxFieldBytes: MAX_FIELD_BYTES,
     reply: resource.reply,
     otherwise: { status: 200, when: isValidated, reply: validated },
-    async handle({ caller, params, query, body }) {
+    async handle(context) {
+      const { params, query, body } = context;
       const { kind } = resource;
       const { ad_account_id, ...fields } = body as WriteBody;
-      const account = await requireActiveAdAccount(parts, caller.clientId, ad_account_id);
+      const account = await requireActiveAdAccount(parts, toRequester(context), ad_account_id);
       const edit = { kind, id: idIn(params), fields };
       if (!query.validate_only) return editAdObject(parts, account, edit);
       await validateAdObject(parts, account, edit);
@@ -149,8 +150,9 @@ const readRoute = (resource: AdObjectResource, parts: AdObjectRouteParts) =>
     params: resource.params,
     query: accountQuery,
     reply: resource.reply,
-    async handle({ caller, params, query }) {
-      const account = await requireActiveAdAccount(parts, caller.clientId, query.ad_account_id);
+    async handle(context) {
+      const { params, query } = context;
+      const account = await requireActiveAdAccount(parts, toRequester(context), query.ad_account_id);
       return readAdObject(parts, account, { kind: resource.kind, id: idIn(params) });
     },
   });
@@ -167,13 +169,14 @@ const listRoute = ({ kind, path, names, filters = {}, reply }: AdObjectResource,
     errors: ACCOUNT_ERRORS,
     query: listQuery({ ad_account_id: adAccountId, ...filters }),
     reply: listOf(reply),
-    async handle({ caller, query, cursors }) {
+    async handle(context) {
+      const { query, cursors } = context;
       const { ad_account_id, limit, after, before, ...where } = query;
       // In the order of the declaration: the caller may order the parameters differently in each request.
       const filterValues = Object.keys(filters).map((name) => (where as Fields)[name]);
       const listCursors = bindToFilters(cursors, [ad_account_id, ...filterValues]);
       const page = pageRequest(query, listCursors);
-      const account = await requireActiveAdAccount(parts, caller.clientId, ad_account_id);
+      const account = await requireActiveAdAccount(parts, toRequester(context), ad_account_id);
       const { items, ...positions } = await listAdObjects(parts, account, { kind, where, ...page });
       return listReply({ data: items, ...positions }, listCursors);
     },

@@ -56,6 +56,7 @@ export function sendRoute({ db, intake, platformOf }: SendParts): Route {
     maxFieldBytes: MAX_CONTENT_BYTES,
     status: 202,
     reply: queuedMessage,
+    loggedId: "message_id",
     location: ({ message_id }) => `/api/outbound/messages/${message_id}`,
     async handle({ caller: { clientId }, body, operation }) {
       const platform = await platformOf(clientId, body.channel_id);

@@ -1,6 +1,7 @@
 import { type ChannelAccess, openChatChannel, toChatNumber } from "../../domain/channels/channel-access.ts";
 import { invalidateChannelToken } from "../../domain/channels/channels.ts";
 import { answerAsOf, cacheTemplates } from "../../domain/channels/template-cache.ts";
+import type { Requester } from "../../domain/tenants/request-actor.ts";
 import { requireOpened } from "../../http/channel-errors.ts";
 import { bindToFilters, listReply } from "../../http/lists.ts";
 import { toTemplateStatus } from "../../platforms/chat/template-status.ts";
@@ -24,17 +25,17 @@ import { type TemplateParts, tryCacheWrite } from "./template-parts.ts";
 type Cursors = Parameters<typeof listReply>[1];
 
 interface ListRequest {
-  clientId: string;
+  requester: Requester;
   input: Listing;
   cursors: Cursors;
 }
 
-export async function listTemplates(parts: TemplateParts, { clientId, input, cursors }: ListRequest) {
+export async function listTemplates(parts: TemplateParts, { requester, input, cursors }: ListRequest) {
   const listCursors = bindToFilters(cursors, filtersOf(input));
   const from = decodePosition(
     input.after === undefined ? undefined : listCursors.decode(input.after, "after"),
   );
-  const access = requireOpened(await openChatChannel(parts, clientId, input.channel_id));
+  const access = requireOpened(await openChatChannel(parts, requester, input.channel_id));
   const at = answerAsOf(new Date());
   const [collection, namespace] = await withDeadTokenCheck(
     async () =>

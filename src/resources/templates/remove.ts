@@ -1,4 +1,5 @@
 import { openChatChannel, toChatNumber } from "../../domain/channels/channel-access.ts";
+import type { Requester } from "../../domain/tenants/request-actor.ts";
 import { requireOpened } from "../../http/channel-errors.ts";
 import type { Static } from "../../schema/types.ts";
 import { deleteTemplates } from "../../store/channels/templates.ts";
@@ -7,10 +8,10 @@ import { explainRefusal, type TemplateParts, tryCacheWrite } from "./template-pa
 
 export async function removeTemplate(
   parts: TemplateParts,
-  clientId: string,
+  requester: Requester,
   { channel_id, template_name: name, hsm_id: hsmId }: Static<typeof deletion>,
 ): Promise<DeletedDto> {
-  const access = requireOpened(await openChatChannel(parts, clientId, channel_id));
+  const access = requireOpened(await openChatChannel(parts, requester, channel_id));
   const number = toChatNumber(access);
   const answer = await parts.platforms.chat.templates.remove(number, { name, hsmId });
   const { status: status_code } = answer;
@@ -19,6 +20,8 @@ export async function removeTemplate(
   if (String(answer.body.success) === "false")
     return { success: false, status_code, message: "The platform did not delete the template" };
   const { wabaId } = number;
-  await tryCacheWrite(parts, access, () => deleteTemplates(parts.db, clientId, { wabaId, name, hsmId }));
+  await tryCacheWrite(parts, access, () =>
+    deleteTemplates(parts.db, requester.clientId, { wabaId, name, hsmId }),
+  );
   return { success: true, status_code };
 }

@@ -1,3 +1,4 @@
+import { toRequester } from "../../domain/tenants/request-actor.ts";
 import { listOf } from "../../http/lists.ts";
 import { PLATFORM_REFUSALS } from "../../http/platform-errors.ts";
 import { type Route, route } from "../../http/route.ts";
@@ -34,7 +35,7 @@ export function templateRoutes(parts: TemplateParts): Route[] {
       errors: COMMON_ERRORS,
       body: submission,
       reply: submitted,
-      handle: ({ caller, body }) => submitTemplate(parts, caller.clientId, body),
+      handle: (context) => submitTemplate(parts, toRequester(context), context.body),
     }),
     route({
       method: "post",
@@ -47,8 +48,12 @@ export function templateRoutes(parts: TemplateParts): Route[] {
       errors: [...COMMON_ERRORS, ...PLATFORM_REFUSALS],
       body: listing,
       reply: listOf(template, { namespace }),
-      handle: ({ caller, body, cursors }) =>
-        listTemplates(parts, { clientId: caller.clientId, input: body, cursors }),
+      handle: (context) =>
+        listTemplates(parts, {
+          requester: toRequester(context),
+          input: context.body,
+          cursors: context.cursors,
+        }),
     }),
     route({
       method: "delete",
@@ -61,7 +66,7 @@ export function templateRoutes(parts: TemplateParts): Route[] {
       errors: COMMON_ERRORS,
       body: deletion,
       reply: deleted,
-      handle: ({ caller, body }) => removeTemplate(parts, caller.clientId, body),
+      handle: (context) => removeTemplate(parts, toRequester(context), context.body),
     }),
   ];
 }

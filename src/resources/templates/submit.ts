@@ -1,5 +1,6 @@
 import { type ChannelAccess, openChatChannel, toChatNumber } from "../../domain/channels/channel-access.ts";
 import { answerAsOf, cacheTemplates } from "../../domain/channels/template-cache.ts";
+import type { Requester } from "../../domain/tenants/request-actor.ts";
 import { requireOpened } from "../../http/channel-errors.ts";
 import type { Fields } from "../../platforms/client/body.ts";
 import type { Refusal } from "../../platforms/client/call.ts";
@@ -13,11 +14,12 @@ import { explainRefusal, type TemplateParts, tryCacheWrite } from "./template-pa
 
 export async function submitTemplate(
   parts: TemplateParts,
-  clientId: string,
+  requester: Requester,
   { channel_id, template_data }: Static<typeof submission>,
 ): Promise<SubmittedDto> {
-  const access = requireOpened(await openChatChannel(parts, clientId, channel_id));
+  const access = requireOpened(await openChatChannel(parts, requester, channel_id));
   const number = toChatNumber(access);
+  const { clientId } = requester;
   const at = answerAsOf(new Date());
   const answer = await parts.platforms.chat.templates.create(number, template_data);
   if (answer.outcome === "refused") return toRefusedReply(parts, access, answer);

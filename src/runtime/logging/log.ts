@@ -1,9 +1,9 @@
 import { type Logger, pino, stdTimeFunctions } from "pino";
 import pretty from "pino-pretty";
 import type { Config } from "../config/config.ts";
+import { describeError } from "./describe-error.ts";
 import type { LogEvent } from "./log-events.ts";
 import { toLogfmt } from "./logfmt.ts";
-import { sourceStack } from "./source-stack.ts";
 
 export type Fields = Record<string, unknown>;
 
@@ -40,12 +40,12 @@ const LEVELS: readonly string[] = ["trace", "debug", "info", "warn", "error", "f
 
 /** Writes logfmt directly: converting pino's JSON would cost several times as much per line. */
 function logfmtLog({ level: minLevel, name, write }: LogSink): Log {
+  const { pid } = process;
   const writerFor = (level: Level) => {
     if (LEVELS.indexOf(level) < LEVELS.indexOf(minLevel)) return () => {};
-    return (event: LogEvent, { err, ...fields }: Fields = {}) => {
-      const error = err === undefined ? {} : { err: describeError(err) };
+    return (event: LogEvent, fields: Fields = {}) => {
       const time = new Date().toISOString();
-      write(`${toLogfmt({ time, level, process: name, event, ...fields, ...error })}\n`);
+      write(`${toLogfmt({ time, level, process: name, pid, event, ...arrange(level, fields) })}\n`);
     };
   };
   return {
@@ -56,14 +56,20 @@ function logfmtLog({ level: minLevel, name, write }: LogSink): Log {
   };
 }
 
+/** Puts the error, which call sites give as `err`, and the duration last. An error has its stack at level error only. */
+function arrange(level: Level, { err, ms, ...fields }: Fields): Fields {
+  if (err !== undefined) Object.assign(fields, describeError(err, { withStack: level === "error" }));
+  if (ms !== undefined) fields.ms = ms;
+  return fields;
+}
+
 function pinoLog(format: "json" | "pretty", { level, name, write }: LogSink): Log {
   const options = {
     level,
-    base: { process: name },
+    base: { process: name, pid: process.pid },
     messageKey: "event",
     timestamp: stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
-    serializers: { err: describeError },
   };
   const logger = pino(options, { write: FORMATS[format](write) });
   return {
@@ -77,7 +83,7 @@ function pinoLog(format: "json" | "pretty", { level, name, write }: LogSink): Lo
 const pinoWriter =
   (logger: Logger, level: Level) =>
   (event: LogEvent, fields: Fields = {}): void =>
-    logger[level](fields, event);
+    logger[level](arrange(level, fields), event);
 
 type Write = (line: string) => void;
 
@@ -107,21 +113,8 @@ const FORMATS: Record<"json" | "pretty", (write: Write) => Write> = {
       ignore: "pid,hostname,process",
       translateTime: "SYS:HH:MM:ss.l",
       singleLine: true,
-      errorLikeObjectKeys: ["err"], // the field `error` is an API error code, not an Error
+      errorLikeObjectKeys: ["err_stack"],
     });
     return (line) => write(format(line));
   },
 };
-
-/** Logs name, message, code and stack only: libraries attach requests with credentials and rows to their errors. */
-function describeError(error: unknown): Fields {
-  if (!(error instanceof Error)) return { message: `thrown: ${typeof error}` };
-  const code = (error as { code?: unknown }).code;
-  return {
-    type: error.name,
-    message: error.message,
-    ...(typeof code === "string" ? { code } : {}),
-    stack: error.stack === undefined ? undefined : sourceStack(error.stack),
-    ...(error.cause === undefined ? {} : { cause: describeError(error.cause) }),
-  };
-}

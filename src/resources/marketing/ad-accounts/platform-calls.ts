@@ -2,6 +2,7 @@ import { callForAccount } from "../../../domain/ads/ad-account-access.ts";
 import { toFacts } from "../../../domain/ads/ad-account-facts.ts";
 import { subscribe } from "../../../domain/ads/ad-account-subscription.ts";
 import { recordSync } from "../../../domain/ads/ad-accounts.ts";
+import { aboutRequester, type Requester } from "../../../domain/tenants/request-actor.ts";
 import { isTokenDead } from "../../../platforms/errors/failure.ts";
 import type { Platforms } from "../../../platforms/platforms.ts";
 import type { Log } from "../../../runtime/logging/log.ts";
@@ -23,16 +24,18 @@ export interface AdAccountParts {
  */
 export async function subscribeActiveAccount(
   parts: AdAccountParts,
+  requester: Requester,
   row: AdAccountRow,
 ): Promise<AdAccountRow> {
   const { db, log, platforms } = parts;
   const { client_id: client, id, ad_account_id: ad_account } = row;
   try {
-    const account = await requireAdAccount(parts, client, id);
+    const account = await requireAdAccount(parts, requester, id);
     const subscriptionParts = { db, log, accounts: platforms.ads.accounts };
     await callForAccount(parts, account, () => subscribe(subscriptionParts, account));
   } catch (error) {
-    if (!isTokenDead(error)) log.error("ad_account.subscribe_failed", { client, ad_account, err: error });
+    if (!isTokenDead(error))
+      log.error("ad_account.subscribe_failed", { ...aboutRequester(requester), ad_account, err: error });
   }
   // A dead token, detected above, revokes the account.
   const current = await findAdAccount(db, client, id).catch(() => undefined);
@@ -41,15 +44,15 @@ export async function subscribeActiveAccount(
 
 export async function refreshAdAccount(
   parts: AdAccountParts,
-  clientId: string,
+  requester: Requester,
   id: string,
 ): Promise<AdAccountRow> {
   const { db, platforms } = parts;
-  const account = await requireAdAccount(parts, clientId, id);
+  const account = await requireAdAccount(parts, requester, id);
   const read = await callForAccount(parts, account, () => platforms.ads.accounts.read(account.access));
   const fetched = [{ id, ...toFacts(read) }];
   const { rows } = await recordSync(db, account.row.connection_id, { fetched, unreachableIds: [] });
-  const row = rows[0] ?? (await findAdAccount(db, clientId, id));
+  const row = rows[0] ?? (await findAdAccount(db, requester.clientId, id));
   if (!row) throw accountNotFound();
   return row;
 }

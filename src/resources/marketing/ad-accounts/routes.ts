@@ -1,6 +1,6 @@
 import { toAdAccount } from "../../../domain/ads/ad-account-dto.ts";
 import { changeAdAccountStatus, type StatusChangeOutcome } from "../../../domain/ads/ad-accounts.ts";
-import { requestActor } from "../../../domain/tenants/request-actor.ts";
+import { requestActor, toRequester } from "../../../domain/tenants/request-actor.ts";
 import { ApiError } from "../../../http/api-error.ts";
 import { listById, listOf, listQuery, pageRequest } from "../../../http/lists.ts";
 import { PLATFORM_REFUSALS } from "../../../http/platform-errors.ts";
@@ -57,11 +57,12 @@ export function adAccountRoutes(parts: AdAccountParts): Route[] {
       reply: adAccount,
       async handle(context) {
         const input = { ...context.params, ...context.body };
-        const chosen = await changeAdAccountStatus(db, requestActor(context), input);
+        const actor = requestActor(context);
+        const chosen = await changeAdAccountStatus(db, actor, input);
         if (chosen.outcome !== "set") throw statusRefusal(chosen);
         const { row, changed } = chosen;
         return toAdAccount(
-          changed && row.status === "active" ? await subscribeActiveAccount(parts, row) : row,
+          changed && row.status === "active" ? await subscribeActiveAccount(parts, actor, row) : row,
         );
       },
     }),
@@ -77,8 +78,8 @@ export function adAccountRoutes(parts: AdAccountParts): Route[] {
       errors: ["ad_account_revoked", ...PLATFORM_REFUSALS],
       params: adAccountParams,
       reply: adAccount,
-      handle: async ({ caller, params }) =>
-        toAdAccount(await refreshAdAccount(parts, caller.clientId, params.id)),
+      handle: async (context) =>
+        toAdAccount(await refreshAdAccount(parts, toRequester(context), context.params.id)),
     }),
   ];
 }

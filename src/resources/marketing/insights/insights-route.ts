@@ -1,5 +1,6 @@
 import { callForAccount } from "../../../domain/ads/ad-account-access.ts";
 import type { AdObjectParts } from "../../../domain/ads/ad-objects.ts";
+import { toRequester } from "../../../domain/tenants/request-actor.ts";
 import { bindToFilters, listReply, pageRequest } from "../../../http/lists.ts";
 import { platformApiError } from "../../../http/platform-errors.ts";
 import { route } from "../../../http/route.ts";
@@ -29,12 +30,13 @@ export const insightsRoute = (parts: InsightsParts) =>
     query: insightsQuery,
     reply: insightsRows,
     csv: CSV_EXAMPLE,
-    async handle({ caller, query: given, cursors, wantsCsv }) {
+    async handle(context) {
+      const { query: given, cursors, wantsCsv } = context;
       const query = toInsightsQuery(given);
       const rowCursors = bindToFilters(cursors, filtersOf(given));
       const page = pageRequest({ limit: DEFAULT_ROWS_PER_PAGE, ...given }, rowCursors);
       if (wantsCsv) requireNoPaging(given);
-      const account = await requireActiveAdAccount(parts, caller.clientId, given.ad_account_id);
+      const account = await requireActiveAdAccount(parts, toRequester(context), given.ad_account_id);
       const { insights } = parts.platforms.ads;
       const readPage = (page: ListPageRequest) =>
         callForAccount(parts, account, () => insights.rows(account.access, query, page)).catch(

@@ -1,5 +1,6 @@
 import { startReport } from "../../../domain/ads/insights-reports.ts";
 import { createReportReader, type ReportReader } from "../../../domain/ads/read-insights-report.ts";
+import { toRequester } from "../../../domain/tenants/request-actor.ts";
 import { bindToFilters, listReply, pageRequest } from "../../../http/lists.ts";
 import { type Route, route } from "../../../http/route.ts";
 import { insightsReportRun } from "../../../schema/insights-reports.ts";
@@ -40,9 +41,10 @@ const startRoute = (parts: InsightsParts) =>
     status: 202,
     reply: insightsReportRun,
     location: ({ report_run_id }) => `${PATH}/${report_run_id}`,
-    async handle({ caller, body }) {
+    async handle(context) {
+      const { body } = context;
       const query = toInsightsQuery(body);
-      const account = await requireActiveAdAccount(parts, caller.clientId, body.ad_account_id);
+      const account = await requireActiveAdAccount(parts, toRequester(context), body.ad_account_id);
       return startReport(parts, account, query);
     },
   });
@@ -60,9 +62,10 @@ const statusRoute = (parts: InsightsParts, reader: ReportReader) =>
     params: reportParams,
     query: reportQuery,
     reply: insightsReportRun,
-    async handle({ caller, params, query }) {
+    async handle(context) {
+      const { params, query } = context;
       const requested = { id: params.report_run_id, adAccountId: query.ad_account_id };
-      return reader.readStatus(await requireReport(parts, caller.clientId, requested));
+      return reader.readStatus(await requireReport(parts, toRequester(context), requested));
     },
   });
 
@@ -80,12 +83,13 @@ const resultsRoute = (parts: InsightsParts, reader: ReportReader) =>
     query: resultsQuery,
     reply: insightsRows,
     csv: CSV_EXAMPLE,
-    async handle({ caller, params, query, cursors, wantsCsv }) {
+    async handle(context) {
+      const { params, query, cursors, wantsCsv } = context;
       const requested = { id: params.report_run_id, adAccountId: query.ad_account_id };
       const reportCursors = bindToFilters(cursors, [requested.id]);
       const page = pageRequest({ limit: DEFAULT_ROWS_PER_PAGE, ...query }, reportCursors);
       if (wantsCsv) requireNoPaging(query);
-      const ref = await requireReport(parts, caller.clientId, requested);
+      const ref = await requireReport(parts, toRequester(context), requested);
       if (wantsCsv) return csvReply((page) => reader.readRows(ref, page), { ...ref.report });
       const { items, ...positions } = await reader.readRows(ref, page);
       const { currency } = ref.account.row;

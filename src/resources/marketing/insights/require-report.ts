@@ -1,4 +1,5 @@
 import type { ReportRef } from "../../../domain/ads/read-insights-report.ts";
+import type { Requester } from "../../../domain/tenants/request-actor.ts";
 import { ApiError, invalidField } from "../../../http/api-error.ts";
 import type { SecretBox } from "../../../security/secret-box.ts";
 import { findReport } from "../../../store/ads/insights-reports.ts";
@@ -21,18 +22,18 @@ interface RequestedReport {
  */
 export async function requireReport(
   parts: Parts,
-  clientId: string,
+  requester: Requester,
   { id, adAccountId }: RequestedReport,
 ): Promise<ReportRef> {
   const found = await findReport(parts.db, id);
-  const report = found?.client_id === clientId ? found : undefined;
+  const report = found?.client_id === requester.clientId ? found : undefined;
   const requested = adAccountId ?? report?.ad_account_id;
   if (requested === undefined)
     throw invalidField(
       "/ad_account_id",
       "ad_account_id is required: your client did not start this report through the API",
     );
-  const account = await requireActiveAdAccount(parts, clientId, requested);
+  const account = await requireActiveAdAccount(parts, requester, requested);
   if (found && (!report || report.ad_account_id !== requested))
     throw new ApiError("platform_object_not_found", "The ad account has no such report");
   return { account, id, report };

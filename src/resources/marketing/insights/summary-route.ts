@@ -1,4 +1,5 @@
 import { createSummaryReader } from "../../../domain/ads/insights-summary.ts";
+import { toRequester } from "../../../domain/tenants/request-actor.ts";
 import { type Route, route } from "../../../http/route.ts";
 import { ACCOUNT_ERRORS, requireActiveAdAccount } from "../require-ad-account.ts";
 import type { InsightsParts } from "./insights-route.ts";
@@ -16,8 +17,9 @@ export function summaryRoute(parts: InsightsParts): Route {
     errors: ACCOUNT_ERRORS,
     query: summaryQuery,
     reply: insightsSummary,
-    async handle({ caller, query }) {
-      const account = await requireActiveAdAccount(parts, caller.clientId, query.ad_account_id);
+    async handle(context) {
+      const { query } = context;
+      const account = await requireActiveAdAccount(parts, toRequester(context), query.ad_account_id);
       return readSummary({ account, preset: query.date_preset });
     },
   });

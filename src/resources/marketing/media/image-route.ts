@@ -1,6 +1,7 @@
 import type { AdObjectParts } from "../../../domain/ads/ad-objects.ts";
 import { type DecodedImage, type ImageDecoder, MAX_IMAGE_BYTES } from "../../../domain/ads/image-decoder.ts";
 import { uploadImage } from "../../../domain/ads/images.ts";
+import { toRequester } from "../../../domain/tenants/request-actor.ts";
 import { ApiError, invalidFields, overloaded } from "../../../http/api-error.ts";
 import { MAX_BODY_BYTES, route } from "../../../http/route.ts";
 import type { SecretBox } from "../../../security/secret-box.ts";
@@ -27,9 +28,10 @@ export const imageRoute = (parts: ImageParts) =>
     // The platform derives the hash from the bytes, so a repeated upload has no further effect.
     repeatable: true,
     reply: uploadedImage,
-    async handle({ caller, body, callerGone }) {
+    async handle(context) {
+      const { caller, body, callerGone } = context;
       const image = await decode(parts.images, body, { caller: caller.clientId, signal: callerGone() });
-      const account = await requireActiveAdAccount(parts, caller.clientId, image.adAccountId);
+      const account = await requireActiveAdAccount(parts, toRequester(context), image.adAccountId);
       return uploadImage(parts, account, image);
     },
   });

@@ -1,6 +1,6 @@
 import type { AdObjectParts } from "../../../domain/ads/ad-objects.ts";
 import { readVideo, registerVideo } from "../../../domain/ads/videos.ts";
-import { requestActor } from "../../../domain/tenants/request-actor.ts";
+import { requestActor, toRequester } from "../../../domain/tenants/request-actor.ts";
 import { ApiError } from "../../../http/api-error.ts";
 import { type Route, route } from "../../../http/route.ts";
 import { object } from "../../../schema/types.ts";
@@ -35,7 +35,7 @@ const registerRoute = (parts: VideoParts) =>
       const { ad_account_id, file_url: fileUrl, name } = context.body;
       const actor = requestActor(context);
       return createOnce(parts, context, async (attempt) => {
-        const account = await requireActiveAdAccount(parts, actor.clientId, ad_account_id);
+        const account = await requireActiveAdAccount(parts, actor, ad_account_id);
         return registerVideo(parts, account, { actor, fileUrl, name, attempt });
       });
     },
@@ -53,8 +53,9 @@ const readRoute = (parts: VideoParts) =>
     params: videoParams,
     query: object({ ad_account_id: adAccountId }),
     reply: video,
-    async handle({ caller, params, query }) {
-      const account = await requireActiveAdAccount(parts, caller.clientId, query.ad_account_id);
+    async handle(context) {
+      const { params, query } = context;
+      const account = await requireActiveAdAccount(parts, toRequester(context), query.ad_account_id);
       const found = await readVideo(parts, account, params.id);
       if (!found) throw new ApiError("platform_object_not_found", "The ad account has no such video");
       return found;

@@ -66,8 +66,9 @@ export function oauthRoutes({ db, secretBox, states, settings, platforms }: Oaut
         const { clientId } = context.caller;
         const { code, redirect_uri: redirectUri, state } = context.body;
         await checkState({ db, states }, { clientId, redirectUri, state });
-        const grant = await obtainGrant(platforms.ads, { code, redirectUri, clientId }).catch(throwAsFinal);
-        const rows = await storeGrant({ db, secretBox }, requestActor(context), grant);
+        const requester = requestActor(context);
+        const grant = await obtainGrant(platforms.ads, { code, redirectUri, requester }).catch(throwAsFinal);
+        const rows = await storeGrant({ db, secretBox }, requester, grant);
         return rows.map(toAdAccount);
       },
     }),
