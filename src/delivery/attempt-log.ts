@@ -4,6 +4,8 @@ import type { Log } from "../runtime/logging/log.ts";
 /** Log fields of one attempt. They contain neither the payload nor the token. */
 export interface LoggedAttempt {
   client: string;
+  /** The outbound message that the event is about. */
+  messageId?: string | null;
   eventId: string;
   type: string;
   key: string | null;
@@ -21,9 +23,11 @@ export interface LoggedAttempt {
 }
 
 export function logAttempt(log: Log, attempt: LoggedAttempt): void {
-  const { client, eventId, type, key, outcome, state, status, error, retryIn, durationMs, fault } = attempt;
+  const { client, messageId, eventId, type, key, outcome, state, status, error, retryIn, durationMs, fault } =
+    attempt;
   log[fault ? "error" : "info"]("delivery.attempted", {
     client,
+    message_id: messageId,
     event_id: eventId,
     type,
     key,

@@ -2,7 +2,12 @@ import type { Outcome, Refusal } from "./client/call.ts";
 import type { PlatformError } from "./errors/platform-error.ts";
 
 /** The result of a send. Only `retry` is retried automatically: a person must not get a message twice. */
-export type SendOutcome =
+export type SendOutcome = SendVerdict & {
+  /** The status of the platform's response; absent without one. */
+  statusCode?: number;
+};
+
+type SendVerdict =
   | { outcome: "accepted"; platformMessageId: string | undefined }
   /** Permanent. `tokenDead`: the channel must be reconnected before it can send. */
   | { outcome: "refused"; error: PlatformError; tokenDead: boolean }
@@ -16,11 +21,17 @@ const PAIR_LIMIT_CODE = 131056;
 /** The platform's confirmation of an accepted message. */
 export type Receipt = { platformMessageId: string | undefined };
 
-/** Converts a call's outcome. A 200 without a receipt is `unknown`. */
+/** Converts a call's outcome. */
 export function toSendOutcome(
   outcome: Outcome,
   toReceipt: (body: unknown) => Receipt | undefined,
 ): SendOutcome {
+  const verdict = judgeSend(outcome, toReceipt);
+  return "status" in outcome ? { ...verdict, statusCode: outcome.status } : verdict;
+}
+
+/** A 200 without a receipt is `unknown`. */
+function judgeSend(outcome: Outcome, toReceipt: (body: unknown) => Receipt | undefined): SendVerdict {
   switch (outcome.outcome) {
     case "done": {
       const receipt = toReceipt(outcome.body);
@@ -38,7 +49,7 @@ export function toSendOutcome(
   }
 }
 
-function outcomeOfRefusal({ verdict, error, wait, status, holds }: Refusal): SendOutcome {
+function outcomeOfRefusal({ verdict, error, wait, status, holds }: Refusal): SendVerdict {
   if (!error) return outcomeOfStatus(status, verdict);
   // The app's limit holds no sends: this one is retried with the backoff of sends.
   const isHeld = holds !== undefined && holds !== "app";
@@ -49,7 +60,7 @@ function outcomeOfRefusal({ verdict, error, wait, status, holds }: Refusal): Sen
 }
 
 /** Handles a refusal without an error code, such as from a proxy. */
-function outcomeOfStatus(status: number, verdict: Refusal["verdict"]): SendOutcome {
+function outcomeOfStatus(status: number, verdict: Refusal["verdict"]): SendVerdict {
   if (verdict === "throttled") return { outcome: "retry", pair: false };
   const message = `The platform refused with status ${status}`;
   return {

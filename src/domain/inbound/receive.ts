@@ -27,6 +27,9 @@ export interface ReceiveCounts {
 
 export interface ReceiveResult {
   counts: ReceiveCounts;
+  /** Ids of the recorded events and of the messages that the webhook is about, for the log. */
+  eventIds: string[];
+  messageIds: string[];
   /** Assets of the foreign updates. */
   unknownAssets: Asset[];
 }
@@ -87,7 +90,10 @@ async function recordUpdates(
   const recorded = hasDisconnect
     ? await recordAndDisconnect({ db, notifier }, drafts)
     : await recordUnblockedEvents(db, drafts, notifier);
-  const watermarkCounts = await applyWatermarks({ db, notifier }, allDrafts.filter(isWatermarkDraft));
+  const { counts: watermarkCounts, ...watermarkIds } = await applyWatermarks(
+    { db, notifier },
+    allDrafts.filter(isWatermarkDraft),
+  );
   const unowned = readingsWithOwners.filter(({ owners }) => owners.length === 0);
   return {
     counts: {
@@ -97,9 +103,13 @@ async function recordUpdates(
       foreign: unowned.length,
       silent: updates.length - readings.length + watermarkCounts.silent,
     },
+    eventIds: [...recorded, ...watermarkIds.eventIds],
+    messageIds: [...new Set([...messageIdsOf(drafts), ...watermarkIds.messageIds])],
     unknownAssets: unowned.map(({ reading }) => reading.asset),
   };
 }
+
+const messageIdsOf = (drafts: readonly InboundDraft[]) => drafts.flatMap(({ messageId }) => messageId ?? []);
 
 const toDraft = (
   reading: Reading,

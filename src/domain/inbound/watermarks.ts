@@ -12,11 +12,18 @@ import type { InboundDraft } from "./draft.ts";
 import { applyStatusUpdates, type StatusUpdate, withMessage } from "./statuses.ts";
 
 /** Counts of a webhook's watermarks. */
-export interface WatermarkCounts {
+interface WatermarkCounts {
   recorded: number;
   duplicate: number;
   /** Watermarks that cover no message of ours. */
   silent: number;
+}
+
+interface WatermarkResult {
+  counts: WatermarkCounts;
+  /** Ids of the recorded events and of the messages that moved. */
+  eventIds: string[];
+  messageIds: string[];
 }
 
 /** Becomes an event for each message that the watermark covers. */
@@ -40,23 +47,29 @@ interface WatermarkMatch {
 export async function applyWatermarks(
   parts: { db: Database; notifier: QueueNotifier },
   drafts: readonly WatermarkDraft[],
-): Promise<WatermarkCounts> {
+): Promise<WatermarkResult> {
   const watermarkDrafts = drafts.filter(({ reading }) => isPlatformId(reading.watermark.person));
   const found = await findReachedMessages(parts.db, watermarkDrafts.map(toWatermark));
   const matches = found.map(
     (message): WatermarkMatch => ({ draft: watermarkDrafts[message.place] as WatermarkDraft, message }),
   );
-  const counts =
+  const { eventIds, messageIds } =
     matches.length > 0
       ? await notifyAfterCommit(parts, (tx, deferredNotifier) =>
           applyAndRecord(tx, matches, deferredNotifier),
         )
       : NO_EVENTS;
   const matchedDrafts = new Set(matches.map(({ draft }) => draft));
-  return { ...counts, silent: drafts.length - matchedDrafts.size };
+  const recorded = eventIds.length;
+  const duplicate = messageIds.length - recorded;
+  return {
+    counts: { recorded, duplicate, silent: drafts.length - matchedDrafts.size },
+    eventIds,
+    messageIds,
+  };
 }
 
-const NO_EVENTS = { recorded: 0, duplicate: 0 };
+const NO_EVENTS = { eventIds: [], messageIds: [] };
 
 function toWatermark({ clientId, channelId, reading }: WatermarkDraft): ChannelWatermark {
   const { person: recipient, word, until } = reading.watermark;
@@ -65,12 +78,13 @@ function toWatermark({ clientId, channelId, reading }: WatermarkDraft): ChannelW
 
 async function applyAndRecord(tx: Queryable, matches: readonly WatermarkMatch[], notifier: QueueNotifier) {
   const touched = await applyStatusUpdates(tx, matches.map(toStatusUpdate));
-  const drafts = matches.flatMap(({ draft, message }, index) => {
+  const moved = matches.flatMap(({ draft, message }, index) => {
     const touchedMessage = touched[index];
-    return touchedMessage?.moved ? [withMessage(withMessageIds(draft, message), touchedMessage)] : [];
+    return touchedMessage?.moved ? [{ draft: withMessageIds(draft, message), touchedMessage }] : [];
   });
-  const recorded = await recordUnblockedEvents(tx, drafts, notifier);
-  return { recorded: recorded.length, duplicate: drafts.length - recorded.length };
+  const drafts = moved.map(({ draft, touchedMessage }) => withMessage(draft, touchedMessage));
+  const eventIds = await recordUnblockedEvents(tx, drafts, notifier);
+  return { eventIds, messageIds: moved.map(({ touchedMessage }) => touchedMessage.id) };
 }
 
 const toStatusUpdate = ({ draft: { clientId, reading }, message }: WatermarkMatch): StatusUpdate => ({

@@ -28,7 +28,7 @@ export const toMessage = (row: MessageRow): MessageDto => ({
   status: row.status as MessageStatus,
   platform_message_id: row.platform_message_id,
   statuses: statusesOf(row),
-  error: row.error === null ? null : toError(JSON.parse(row.error)),
+  error: row.error === null ? null : toMessageError(JSON.parse(row.error)),
   attempts: row.attempts,
 });
 
@@ -42,7 +42,7 @@ function statusesOf({ id, started_at, timeline }: MessageRow): MessageDto["statu
   ];
 }
 
-const toError = ({ code, title, message, details }: MessageErrorDto): MessageErrorDto => ({
+export const toMessageError = ({ code, title, message, details }: MessageErrorDto): MessageErrorDto => ({
   code,
   title: title ?? null,
   message: message ?? null,

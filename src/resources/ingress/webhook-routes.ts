@@ -1,4 +1,4 @@
-import { type ReceiveCounts, receiveWebhook } from "../../domain/inbound/receive.ts";
+import { type ReceiveCounts, type ReceiveResult, receiveWebhook } from "../../domain/inbound/receive.ts";
 import { ApiError } from "../../http/api-error.ts";
 import { type Route, route } from "../../http/route.ts";
 import { readWebhook } from "../../platforms/webhooks/read-webhook.ts";
@@ -9,7 +9,7 @@ import { MAX_INLINE_BYTES, nextSlice } from "../../runtime/async/time-slices.ts"
 import { isPlatformId } from "../../runtime/ids.ts";
 import { findExceededLimit } from "../../runtime/json/json-limits.ts";
 import { type JsonSource, openJson } from "../../runtime/json/json-source.ts";
-import type { Log } from "../../runtime/logging/log.ts";
+import type { Fields, Log } from "../../runtime/logging/log.ts";
 import type { Metrics } from "../../runtime/metrics/metrics.ts";
 import { anyQuery } from "../../schema/types.ts";
 import type { AppSignatures } from "../../security/app-signatures.ts";
@@ -80,19 +80,10 @@ export function platformWebhookRoutes(parts: PlatformWebhookParts): Route[] {
           const content = readWebhook(openWebhook(body, requestId, log));
           return { object: content.object, ...(await receiveWebhook(parts, content)) };
         };
-        const { object, counts, unknownAssets } = await (isLarge
-          ? runLarge(() => nextSlice().then(receive))
-          : receive());
-        recordUpdates(parts, object, counts);
+        const { object, ...result } = await (isLarge ? runLarge(() => nextSlice().then(receive)) : receive());
+        recordUpdates(parts, object, result.counts);
         const ms = Math.round(performance.now() - startedAt);
-        log.info("webhook.received", {
-          request_id: requestId,
-          object,
-          ...counts,
-          ...(unknownAssets.length > 0 ? { unknown_assets: describeAssets(unknownAssets) } : {}),
-          bytes: body.length,
-          ms,
-        });
+        logReceived(log, result, { request_id: requestId, object, bytes: body.length, ms });
         return { received: true as const };
       },
     }),
@@ -114,6 +105,29 @@ function openWebhook(body: Buffer, requestId: string, log: Log): JsonSource {
   }
   return refuse("The body must be a JSON object");
 }
+
+/** Collectors cut lines of more than about 8 KB; an id has 30 characters. */
+const MAX_LOGGED_IDS = 100;
+
+/** Logs the ids of all messages and events: of a large webhook in further lines. */
+function logReceived(
+  log: Log,
+  { counts, unknownAssets, messageIds, eventIds }: ReceiveResult,
+  { request_id, ...fields }: Fields,
+): void {
+  const idsFrom = (start: number) => ({
+    request_id,
+    message_ids: joinIds(messageIds.slice(start, start + MAX_LOGGED_IDS)),
+    event_ids: joinIds(eventIds.slice(start, start + MAX_LOGGED_IDS)),
+  });
+  const unknown_assets = unknownAssets.length > 0 ? describeAssets(unknownAssets) : undefined;
+  log.info("webhook.received", { ...idsFrom(0), ...counts, unknown_assets, ...fields });
+  const count = Math.max(messageIds.length, eventIds.length);
+  for (let start = MAX_LOGGED_IDS; start < count; start += MAX_LOGGED_IDS)
+    log.info("webhook.continued", idsFrom(start));
+}
+
+const joinIds = (ids: readonly string[]): string | undefined => (ids.length > 0 ? ids.join(",") : undefined);
 
 const MAX_LOGGED_ASSETS = 5;
 

@@ -58,12 +58,17 @@ export function sendRoute({ db, intake, platformOf }: SendParts): Route {
     reply: queuedMessage,
     loggedId: "message_id",
     location: ({ message_id }) => `/api/outbound/messages/${message_id}`,
-    async handle({ caller: { clientId }, body, operation }) {
+    async handle({ caller: { clientId }, body, operation, requestId }) {
       const platform = await platformOf(clientId, body.channel_id);
       if (!platform) return replayWithoutChannel(clientId, operation);
       const message = toNewMessage(body, checkPlatformRules(platform, body));
       const reply = toQueuedMessage({ ...message, platform });
-      const acceptance = await intake.accept({ client_id: clientId, ...message, ...keyOf(operation, reply) });
+      const acceptance = await intake.accept({
+        client_id: clientId,
+        request_id: requestId,
+        ...message,
+        ...keyOf(operation, reply),
+      });
       switch (acceptance.outcome) {
         case "accepted":
           return reply;

@@ -58,6 +58,8 @@ export const LOG_EVENTS = {
     "Five schedulers died while they checked this report; it is not checked any more",
   "lead.fetch_failed": "The details of a lead could not be read; the event carries its ids only",
   "message.abandoned": "A message failed without a further attempt; `code` gives the reason",
+  "message.interrupted":
+    "A dispatcher died while it sent this message; the message is `unknown`, unless a webhook has reported its status",
   "message.lease_lost":
     "Another dispatcher reclaimed the message before this one sent it or wrote its outcome",
   "message.sent": "One line per attempt to send a message to a platform, with `outcome`",
@@ -117,8 +119,11 @@ export const LOG_EVENTS = {
   "watchdog.failed": "The watchdog thread could not start or ended; a blocked process is not ended any more",
   "watchdog.started": "The watchdog thread runs",
   "web.fork_skipped": "WEB_CONCURRENCY is ignored under Deno",
+  "webhook.continued":
+    "More ids of a webhook about more than 100 messages or events; `request_id` is that of `webhook.received`",
   "webhook.parse_failed": "A correctly signed webhook is not a JSON object",
-  "webhook.received": "One line per webhook of a platform, with the number of updates by outcome",
+  "webhook.received":
+    "One line per webhook of a platform, with the ids of its messages and events and the number of updates by outcome",
   "webhook.sent": "One line per webhook that the sandbox sent",
   "worker.close_failed": "A part of the process could not be closed in time",
 } as const;

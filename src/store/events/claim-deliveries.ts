@@ -18,6 +18,8 @@ export interface ClaimedDelivery {
   type: string;
   key: string | null;
   channel_id: string | null;
+  /** The outbound message that the event is about. */
+  message_id: string | null;
   payload: string;
   webhook_url: string | null;
   is_off: boolean;
@@ -32,8 +34,8 @@ const SET_CLAIMED = "state = 'in_flight', worker_id = $2, lease = $1, claimed_at
 /** SQL: reads the rows of `claimed` with their events and webhook configurations. */
 const SELECT_CLAIMED = `
   select
-    c.client_id, c.id, c.attempts, c.schedule_base, e.type, e.key, e.channel_id, e.payload, w.webhook_url,
-    coalesce(e.key = any(w.disabled_keys), false) as is_off,
+    c.client_id, c.id, c.attempts, c.schedule_base, e.type, e.key, e.channel_id, e.message_id, e.payload,
+    w.webhook_url, coalesce(e.key = any(w.disabled_keys), false) as is_off,
     w.secret_sealed, w.former_secret_sealed, w.former_secret_until
   from claimed c
   join events e on e.client_id = c.client_id and e.id = c.id

@@ -15,6 +15,8 @@ export interface NewMessage {
   content: string;
   options: string | null;
   external_ref: string | null;
+  /** The request that the message was accepted with. */
+  request_id: string;
   key_id: string | null;
   fingerprint: string | null;
   reply_sealed: string | null;
@@ -37,6 +39,7 @@ const ACCEPT = sql(`
       content text,
       options text,
       external_ref text,
+      request_id text,
       key_id uuid,
       fingerprint uuid,
       reply_sealed text
@@ -75,9 +78,10 @@ const ACCEPT = sql(`
   ),
   recorded as (
     insert into messages (
-      client_id, id, channel_id, platform, recipient, recipient_kind, type, content, options, external_ref
+      client_id, id, channel_id, platform, recipient, recipient_kind, type, content, options, external_ref, request_id
     )
-    select client_id, id, channel_id, platform, recipient, recipient_kind, type, content, options, external_ref
+    select
+      client_id, id, channel_id, platform, recipient, recipient_kind, type, content, options, external_ref, request_id
     from accepted
   ),
   placed as (

@@ -2,6 +2,7 @@ import { type Queryable, sql } from "../database/database.ts";
 import { sortById } from "../events/delivery-refs.ts";
 import { isAlive, isBeingDeleted, lockAliveClients } from "../tenants/client-locks.ts";
 import { UNSETTLED_STATUSES } from "./lifecycle.ts";
+import { appendAttempt, type PlatformAttempt } from "./platform-attempts.ts";
 import { sendingStep } from "./settled-sends.ts";
 
 /**
@@ -15,8 +16,8 @@ export interface SendFinish {
   outcome: "accepted" | "refused" | "unknown" | "waiting";
   /** Statuses that the message has reached, in order, with their times. */
   steps: { status: string; at: string }[];
-  /** 1 when a request was made, else 0. */
-  attempt: number;
+  /** Null when the send does not count as an attempt. */
+  attempt: PlatformAttempt | null;
   platform_message_id: string | null;
   caption_message_id: string | null;
   parts_sent: number;
@@ -34,7 +35,7 @@ export interface SendFinish {
 const FINISH = sql(`
   with input as materialized (
     select
-      i.client_id, i.id, i.lease, i.outcome, i.steps, i.attempt, i.platform_message_id, i.caption_message_id, i.parts_sent,
+      i.client_id, i.id, i.lease, i.outcome, i.steps, jsonb_strip_nulls(i.attempt) as attempt, i.platform_message_id, i.caption_message_id, i.parts_sent,
       i.error, i.delay_ms
     from json_to_recordset($1) as i (
       client_id uuid,
@@ -42,7 +43,7 @@ const FINISH = sql(`
       lease uuid,
       outcome text,
       steps jsonb,
-      attempt integer,
+      attempt jsonb,
       platform_message_id text,
       caption_message_id text,
       parts_sent integer,
@@ -55,8 +56,9 @@ const FINISH = sql(`
   held as materialized (
     select
       s.client_id, s.id, s.channel_id, s.recipient, s.started_at,
-      -- The sweep has already counted the attempt of a send that it marked as unknown.
-      s.attempts + case s.state when 'in_hand' then i.attempt else 0 end as attempts
+      -- The sweep has already counted and recorded the attempt of a send that it marked as unknown.
+      s.state <> 'in_hand' as is_counted,
+      s.attempts + (s.state = 'in_hand' and i.attempt is not null)::integer as attempts
     from sends s
     join input i on i.client_id = s.client_id and i.id = s.id and i.lease = s.lease
     where ${isAlive("i.client_id")}
@@ -100,20 +102,25 @@ const FINISH = sql(`
         when m.status in ${UNSETTLED_STATUSES} then coalesce(i.steps -> -1 ->> 'status', m.status)
         else m.status
       end,
-      timeline = ${sendingStep("h.started_at")} || case
-        when m.status in ${UNSETTLED_STATUSES} then m.timeline || i.steps
-        else i.steps || m.timeline
+      timeline = case
+        when i.outcome = 'waiting' then m.timeline
+        when m.status in ${UNSETTLED_STATUSES} then ${sendingStep("h.started_at")} || m.timeline || i.steps
+        else ${sendingStep("h.started_at")} || i.steps || m.timeline
       end,
       platform_message_id = coalesce(i.platform_message_id, m.platform_message_id),
       caption_message_id = coalesce(i.caption_message_id, m.caption_message_id),
-      error = case when m.status in ${UNSETTLED_STATUSES} then i.error else m.error end,
+      error = case when m.status in ${UNSETTLED_STATUSES} and i.outcome <> 'waiting' then i.error else m.error end,
       failed_at = case when i.outcome = 'refused' then now() else m.failed_at end,
-      attempts = h.attempts
+      attempts = h.attempts,
+      platform_attempts = ${appendAttempt(
+        "case when h.is_counted then m.platform_attempts - (-1) else m.platform_attempts end",
+        "case when i.attempt is null then '[]' else jsonb_build_object('attempt', h.attempts) || i.attempt end",
+      )}
     from held h
     join input i on i.client_id = h.client_id and i.id = h.id
     where m.client_id = h.client_id
     and m.id = h.id
-    and i.outcome <> 'waiting'
+    and (i.outcome <> 'waiting' or i.attempt is not null)
   )
   select h.id, h.channel_id, h.recipient, false as is_blocked
   from held h

@@ -36,13 +36,14 @@ export interface MessageFilters {
  */
 const IS_STARTED = "s.state <> 'unknown' and s.started_at is not null";
 
-const COLUMNS = `
+/** Columns of a message `m` and its send `s`, which may be missing. */
+export const MESSAGE_COLUMNS = `
     m.id, m.channel_id, m.platform, m.recipient, m.recipient_kind, m.external_ref,
     case when m.status = 'queued' and ${IS_STARTED} then 'sending' else m.status end as status,
     s.started_at, m.timeline, m.platform_message_id, m.error, coalesce(s.attempts, m.attempts) as attempts`;
 
 const FIND = sql(`
-  select ${COLUMNS}
+  select ${MESSAGE_COLUMNS}
   from messages m
   left join sends s on s.client_id = m.client_id and s.id = m.id
   where m.client_id = $1
@@ -84,7 +85,7 @@ export function listStatement(clientId: string, { page, filters }: MessageSearch
     ...conditionsOf(filters, bind),
   ];
   const text = `
-  select ${COLUMNS}
+  select ${MESSAGE_COLUMNS}
   from (
     select *
     from messages m

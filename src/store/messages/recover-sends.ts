@@ -1,5 +1,6 @@
 import { type Queryable, sql } from "../database/database.ts";
 import { isLeaseExpired, type LeaseLimits } from "../processes/workers.ts";
+import { appendAttempt } from "./platform-attempts.ts";
 import { SETTLED_COLUMNS, type SettledSend, sendingStep } from "./settled-sends.ts";
 
 /** Everything here spans all clients: it recovers sends that a dead dispatcher had claimed. */
@@ -35,7 +36,7 @@ const REQUEUE_UNSTARTED = sql(`
  */
 const MARK_UNKNOWN = sql(`
   with lost as materialized (
-    select s.client_id, s.id, s.attempts + 1 as attempts, s.started_at, s.platform_message_id
+    select s.client_id, s.id, s.attempts + 1 as attempts, s.started_at, s.sending_at, s.platform_message_id
     from sends s
     join clients owner on owner.id = s.client_id
     where s.state = 'in_hand'
@@ -67,6 +68,10 @@ const MARK_UNKNOWN = sql(`
       else m.timeline
     end,
     attempts = l.attempts,
+    platform_attempts = ${appendAttempt(
+      "m.platform_attempts",
+      "jsonb_build_object('attempt', l.attempts, 'at', l.sending_at, 'outcome', 'unknown')",
+    )},
     platform_message_id = coalesce(m.platform_message_id, l.platform_message_id)
   from lost l
   where l.id like 'msg%'

@@ -27,6 +27,7 @@ const newMessage = (tenant: Tenant, channel: string, change: Partial<NewMessage>
     content: '{"body":"Hi"}',
     options: null,
     external_ref: null,
+    request_id: "req_1",
     key_id: key === undefined ? null : uuidOf(`${tenant.id} ${key}`),
     fingerprint: key === undefined ? null : uuidOf("the body"),
     reply_sealed: key === undefined ? null : "sealed",

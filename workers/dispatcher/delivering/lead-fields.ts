@@ -46,7 +46,8 @@ async function fetchPayload(
   const channel = await findChannelToken(db, row.client_id, row.channel_id);
   if (!channel?.page_id || !channel.token_sealed) return undefined;
   const token = openChannelToken(secretBox, row.channel_id, channel.token_sealed);
-  const page = { pageId: channel.page_id, token, about: { client: row.client_id, channel: row.channel_id } };
+  const about = { client: row.client_id, event_id: row.id, channel: row.channel_id };
+  const page = { pageId: channel.page_id, token, about };
   const { fields } = await pages.readLead(page, event.data.lead_id);
   const source = openJson(row.payload);
   const [data, raw] = [source.field("data"), source.field("raw")];

@@ -15,6 +15,7 @@ export function createAttemptRecorder(log: Log, metrics: Metrics) {
     metrics.attemptSeconds.observe(attempt.duration_ms / SECOND);
     logAttempt(log, {
       client: row.client_id,
+      messageId: row.message_id,
       eventId: row.id,
       type: row.type,
       key: row.key,

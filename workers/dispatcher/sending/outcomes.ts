@@ -6,6 +6,7 @@ import type { PlatformError } from "../../../src/platforms/errors/platform-error
 import type { SendOutcome } from "../../../src/platforms/sends.ts";
 import type { ClaimedSend } from "../../../src/store/messages/claim-sends.ts";
 import type { SendFinish } from "../../../src/store/messages/finish-sends.ts";
+import type { PlatformAttempt } from "../../../src/store/messages/platform-attempts.ts";
 
 /** The outcome of a send without its key and lease, and the events for its client. */
 export interface MessageOutcome {
@@ -21,8 +22,18 @@ export interface Progress {
   /** Platform ids of the parts that the platform accepted. */
   ids: readonly (string | null)[];
   at: Date;
+  /** The requests of this attempt. */
+  requests: RequestTimes;
   /** Milliseconds that a send of unknown outcome waits for a status webhook. */
   unknownTimeoutMs: number;
+}
+
+/** When the first request was made, how long all of them took, and the status of the last response. */
+export interface RequestTimes {
+  /** Absent before the first request. */
+  startedAt?: Date;
+  durationMs: number;
+  statusCode: number | null;
 }
 
 type SpecificOutcome<O extends SendOutcome["outcome"]> = Extract<SendOutcome, { outcome: O }>;
@@ -40,7 +51,7 @@ export function accepted(row: ClaimedSend, progress: Progress): MessageOutcome {
       ...progressColumns(progress),
       outcome: "accepted",
       steps: statuses.map((status) => toTimelineStep(status, at)),
-      attempt: 1,
+      attempt: toAttempt(progress, "accepted"),
     },
     events: [
       sendResult(updatedRow, "accepted"),
@@ -57,7 +68,7 @@ export function refused(row: ClaimedSend, progress: Progress, error: MessageErro
       ...progressColumns(progress),
       outcome: "refused",
       steps: [toTimelineStep("failed", at)],
-      attempt: 1,
+      attempt: toAttempt(progress, "rejected", error),
       error: JSON.stringify(error),
     },
     events: [sendResult(updatedRow, "rejected", error), messageStatus(updatedRow, "failed", { at, error })],
@@ -79,7 +90,7 @@ export function retryLater(
   return {
     finish: {
       ...reschedule(row, progress, delay),
-      attempt: isHeld ? 0 : 1,
+      attempt: isHeld ? null : toAttempt(progress, "retry", error),
       error: error ? JSON.stringify(error) : null,
     },
     events: [],
@@ -99,7 +110,7 @@ export function retryAfterReconnect(
   const error = toMessageError(refusal);
   const finish = {
     ...reschedule(row, progress, sendRetryDelay(1)),
-    attempt: 1,
+    attempt: toAttempt(progress, "retry", error),
     error: JSON.stringify(error),
   };
   return { finish, events: [], error };
@@ -116,7 +127,7 @@ export const unknown = (row: ClaimedSend, progress: Progress): MessageOutcome =>
     ...progressColumns(progress),
     outcome: "unknown",
     steps: [toTimelineStep("unknown", progress.at)],
-    attempt: 1,
+    attempt: toAttempt(progress, "unknown"),
     delay_ms: progress.unknownTimeoutMs,
   },
   events: [sendResult(row, "unknown")],
@@ -127,8 +138,28 @@ export function internalFailure(row: ClaimedSend, progress: Progress, fault: Err
   // A send whose last attempt failed for another reason may still succeed.
   const shouldFail = row.attempts + 1 >= MAX_INTERNAL_FAILURES && row.last_error === error;
   if (shouldFail) return { ...refused(row, progress, NOT_BUILT), fault };
-  const finish = { ...reschedule(row, progress, sendRetryDelay(row.attempts + 1)), attempt: 1, error };
+  const attempt = toAttempt(progress, "retry", NOT_BUILT);
+  const finish = { ...reschedule(row, progress, sendRetryDelay(row.attempts + 1)), attempt, error };
   return { finish, events: [], error: NOT_BUILT, fault };
+}
+
+/** Bounds the history of a message that is retried with a long error. */
+const MAX_ERROR_TEXT_CHARS = 1_000;
+
+function toAttempt(
+  { requests, at }: Progress,
+  outcome: PlatformAttempt["outcome"],
+  error?: MessageError,
+): PlatformAttempt {
+  const shorten = (_name: string, value: unknown) =>
+    typeof value === "string" ? value.slice(0, MAX_ERROR_TEXT_CHARS) : value;
+  return {
+    at: (requests.startedAt ?? at).toISOString(),
+    outcome,
+    status_code: requests.statusCode,
+    duration_ms: requests.durationMs,
+    error: error ? JSON.stringify(error, shorten) : null,
+  };
 }
 
 const toTimelineStep = (status: string, at: Date) => ({ status, at: at.toISOString() });
@@ -146,7 +177,7 @@ const reschedule = ({ expires_at }: ClaimedSend, progress: Progress, delay: numb
   ...progressColumns(progress),
   outcome: "waiting" as const,
   steps: [],
-  attempt: 0,
+  attempt: null,
   delay_ms: Math.min(delay, Math.max(0, expires_at.getTime() - Date.now())),
 });
 

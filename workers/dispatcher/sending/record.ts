@@ -18,7 +18,7 @@ export const createAbandonedSendRecorder =
 export function createSendRecorder(log: Log, metrics: Metrics) {
   return (row: ClaimedSend, { finish, error, fault }: MessageOutcome, ms: number): void => {
     const { outcome, attempt, delay_ms } = finish;
-    if (attempt === 0) return; // not counted as an attempt
+    if (!attempt) return; // not counted as an attempt
     metrics.sends.inc({ platform: row.platform, outcome });
     metrics.sendSeconds.observe(ms / SECOND);
     log[fault ? "error" : "info"]("message.sent", {
@@ -27,7 +27,7 @@ export function createSendRecorder(log: Log, metrics: Metrics) {
       channel: row.channel_id,
       platform: row.platform,
       type: row.type,
-      attempt: row.attempts + attempt,
+      attempt: row.attempts + 1,
       outcome,
       code: error?.code,
       retry_in: outcome === "waiting" && delay_ms !== null ? Math.round(delay_ms / SECOND) : null,

@@ -13,6 +13,7 @@ import {
   type MessageOutcome,
   notAttempted,
   type Progress,
+  type RequestTimes,
   refused,
   retryAfterReconnect,
   retryLater,
@@ -54,14 +55,21 @@ export function createMessageSender(parts: SenderParts) {
 
 async function sendMessage(parts: SendParts, row: ClaimedSend): Promise<MessageOutcome | undefined> {
   const ids = row.parts_sent > 0 ? [row.platform_message_id] : [];
-  const progress = (): Progress => ({ ids, at: new Date(), unknownTimeoutMs: parts.unknownTimeoutMs });
+  let requests: RequestTimes = { durationMs: 0, statusCode: null };
+  const progress = (): Progress => ({
+    ids,
+    at: new Date(),
+    requests,
+    unknownTimeoutMs: parts.unknownTimeoutMs,
+  });
   try {
     for (const request of requestsOf(parts, row).slice(ids.length)) {
       const marked = await markAttempt(parts, row, ids);
       if (marked !== "marked") return marked === "lost" ? undefined : notAttempted(row, progress());
       parts.unit.resume();
-      // The request may have been sent even when it throws.
-      const outcome = await request().catch((): SendOutcome => ({ outcome: "unknown" }));
+      const sent = await sendRequest(request, requests);
+      const { outcome } = sent;
+      requests = sent.requests;
       parts.unit.resume();
       if (outcome.outcome !== "accepted")
         return await outcomeOfFailedRequest(parts, row, { outcome, progress: progress() });
@@ -75,6 +83,19 @@ async function sendMessage(parts: SendParts, row: ClaimedSend): Promise<MessageO
       error instanceof Error ? error : new Error("the message could not be built", { cause: error }),
     );
   }
+}
+
+/** Adds the times of a request to those of the requests before it. */
+async function sendRequest(request: () => Promise<SendOutcome>, before: RequestTimes) {
+  const [startedAt, began] = [new Date(), performance.now()];
+  // The request may have been sent even when it throws.
+  const outcome = await request().catch((): SendOutcome => ({ outcome: "unknown" }));
+  const requests: RequestTimes = {
+    startedAt: before.startedAt ?? startedAt,
+    durationMs: before.durationMs + Math.round(performance.now() - began),
+    statusCode: outcome.statusCode ?? null,
+  };
+  return { outcome, requests };
 }
 
 /** Null for an id that the index cannot store; status webhooks with such an id match no message. */

@@ -69,12 +69,17 @@ async function readCapacity(streams: Streams): Promise<Capacity | undefined> {
 }
 
 /** Sends without a started request are due again; those with one become unknown and are never sent again. */
-async function recover(tx: Queryable, { unknownTimeoutMs, notifier }: SendSweepParts) {
+async function recover(tx: Queryable, { unknownTimeoutMs, notifier, log }: SendSweepParts) {
   const released = await requeueUnstartedSends(tx, LEASE_LIMITS);
   const unknown = await markSendsUnknown(tx, { ...LEASE_LIMITS, waitMs: unknownTimeoutMs });
   const events = unknown.map((row) => sendResult(row, OUTCOME_BY_STATUS[row.status] ?? "accepted"));
   const notify = await recordDeferred(tx, events, notifier);
-  return { counts: { released, unknown: unknown.length }, afterCommit: notify };
+  const afterCommit = () => {
+    notify();
+    for (const { client_id: client, id, channel_id: channel, platform } of unknown)
+      log.warn("message.interrupted", { client, message_id: id, channel, platform });
+  };
+  return { counts: { released, unknown: unknown.length }, afterCommit };
 }
 
 /** A status webhook may have arrived meanwhile; it decides whether the platform accepted the message. */

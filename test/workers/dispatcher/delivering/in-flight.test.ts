@@ -21,6 +21,7 @@ const newRow = (): ClaimedDelivery => ({
   type: "message.received",
   key: "chatapp",
   channel_id: null,
+  message_id: null,
   payload: "{}",
   webhook_url: "https://backend.example",
   is_off: false,
