@@ -1,8 +1,12 @@
+import { toChannel } from "../domain/channels/channel-dto.ts";
 import { type ChannelAsset, connectChannel } from "../domain/channels/channels.ts";
-import type { Platform } from "../schema/enumerations.ts";
+import { CHANNEL_STATUSES, type Platform } from "../schema/enumerations.ts";
+import { listChannels } from "../store/channels/channels.ts";
 import { type Command, CommandError, defineCommand, UsageError } from "./command.ts";
 import { operatorActor, requireClient } from "./operator.ts";
-import { flag, OPTION, optional, required } from "./options.ts";
+import { flag, OPTION, optional, parseOneOf, required } from "./options.ts";
+import { toColumns } from "./print.ts";
+import { readAllPages } from "./read-all-pages.ts";
 
 const ID_FLAGS = {
   phoneNumberId: "--phone-number-id",
@@ -46,7 +50,38 @@ export const CHANNEL_COMMANDS: readonly Command[] = [
       return { channel_id: connection.row.id };
     },
   }),
+  defineCommand({
+    name: "channel list",
+    summary: "List a client's channels, including disconnected ones, newest first",
+    options: {
+      client: required(OPTION.client),
+      platform: optional(OPTION.platform),
+      status: optional({
+        placeholder: "STATUS",
+        about: `${CHANNEL_STATUSES.join(", ")} (default: all)`,
+        parse: parseOneOf(CHANNEL_STATUSES),
+      }),
+    },
+    async run({ client, ...filters }, context) {
+      await requireClient(context, client);
+      const rows = await readAllPages((page) => listChannels(context.db, client, { page, ...filters }));
+      return { data: rows.map(toChannel) };
+    },
+    show: ({ data }) => toColumns(data, SHOWN_FIELDS),
+  }),
 ];
+
+const SHOWN_FIELDS = [
+  "channel_id",
+  "platform",
+  "status",
+  "display_name",
+  "phone_number_id",
+  "page_id",
+  "photoapp_user_id",
+  "external_ref",
+  "connected_at",
+] as const;
 
 type ChannelIds = Record<IdName, string | undefined>;
 

@@ -42,10 +42,16 @@ export interface Option<T> {
   /** Name of the value in the help text; a flag has none. */
   placeholder?: string;
   required: boolean;
+  /** Given by its position after the verb, without a flag; a command has at most one. */
+  positional?: true;
   /** `-` reads the value from standard input, which keeps it out of the shell history. */
   secret?: true;
   parse(text: string): T;
 }
+
+/** How an option is given: `pageId` as `--page-id`, a positional one by its placeholder. */
+export const usageOf = (name: string, { placeholder, positional }: Option<unknown>): string =>
+  (positional ? [placeholder] : [toFlag(name), placeholder]).filter(Boolean).join(" ");
 
 /** The flag of an option: `pageId` is given as `--page-id`. */
 export const toFlag = (name: string): string =>

@@ -1,13 +1,19 @@
+import { toEvent } from "../domain/events/event-dto.ts";
 import {
   REPLAYABLE_STATUSES,
   type ReplayCounts,
   type ReplayInput,
   replayEvents,
 } from "../domain/events/replay.ts";
-import { type PeriodInput, readPeriod } from "../schema/period.ts";
+import { searchEvents } from "../domain/events/search-events.ts";
+import { EVENT_STATUSES, EVENT_TYPES } from "../schema/enumerations.ts";
+import { type Period, type PeriodInput, readPeriod } from "../schema/period.ts";
+import type { PageRequest } from "../store/database/paging.ts";
 import { type Command, defineCommand, UsageError } from "./command.ts";
-import { requireClient } from "./operator.ts";
-import { OPTION, optional, parseOneOf, required } from "./options.ts";
+import { requireClient, sayMore } from "./operator.ts";
+import { DEFAULT_LISTED_ROWS, OPTION, optional, parseOneOf, required } from "./options.ts";
+import { toColumns } from "./print.ts";
+import { readPages } from "./read-all-pages.ts";
 
 export const EVENTS_COMMANDS: readonly Command[] = [
   defineCommand({
@@ -31,8 +37,10 @@ export const EVENTS_COMMANDS: readonly Command[] = [
       key: optional(OPTION.eventKey),
     },
     async run({ client, since, until, status, key }, context): Promise<ReplayCounts> {
+      const period = parsePeriod({ since, until });
       const input: ReplayInput = {
-        ...parsePeriod({ since, until }),
+        ...period,
+        since: period.since as Date, // the option is required
         ...(status ? { status } : {}),
         ...(key ? { key } : {}),
       };
@@ -50,10 +58,58 @@ export const EVENTS_COMMANDS: readonly Command[] = [
         ? `queued again: ${queued}`
         : `queued again: ${queued}; left unchanged: ${left}, because their key is disabled or no webhook_url is set`,
   }),
+  defineCommand({
+    name: "events list",
+    summary: "List a client's events and the state of their delivery, newest first",
+    options: {
+      client: required(OPTION.client),
+      status: optional({
+        placeholder: "STATUS",
+        about: EVENT_STATUSES.join(", "),
+        parse: parseOneOf(EVENT_STATUSES),
+      }),
+      key: optional(OPTION.eventKey),
+      type: optional({
+        placeholder: "TYPE",
+        about: "such as message.status",
+        parse: parseOneOf(EVENT_TYPES),
+      }),
+      channelId: optional(OPTION.channel),
+      messageId: optional({ ...OPTION.message, about: "id of an outbound message" }),
+      since: optional({ ...OPTION.time, about: "events that occurred at or after this time" }),
+      until: optional({ ...OPTION.time, about: "events that occurred at or before this time" }),
+      limit: optional(OPTION.limit),
+    },
+    async run(
+      { client, channelId, messageId, since, until, limit = DEFAULT_LISTED_ROWS, ...values },
+      context,
+    ) {
+      const ids = { channel_id: channelId, message_id: messageId };
+      const filters = { ...values, ...ids, ...parsePeriod({ since, until }) };
+      await requireClient(context, client);
+      const read = (page: PageRequest) => searchEvents(context.db, client, { page, filters });
+      const { rows, hasMore } = await readPages(read, limit);
+      if (hasMore) sayMore(context, limit);
+      return { data: rows.map(toEvent) };
+    },
+    show: ({ data }) => toColumns(data, SHOWN_FIELDS),
+  }),
 ];
 
-function parsePeriod(given: PeriodInput & { since: string }) {
+const SHOWN_FIELDS = [
+  "id",
+  "type",
+  "key",
+  "status",
+  "attempts",
+  "last_status_code",
+  "last_error",
+  "next_attempt_at",
+  "occurred_at",
+] as const;
+
+function parsePeriod(given: PeriodInput): Period {
   const period = readPeriod(given);
   if ("field" in period) throw new UsageError(`--${period.field} ${period.problem}`);
-  return period as typeof period & { since: Date };
+  return period;
 }

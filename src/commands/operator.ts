@@ -26,3 +26,7 @@ export async function confirmWithName(
   say(`${warning} Type the client's name to confirm:`);
   if ((await readLine()) !== name) throw new CommandError(`the name does not match; ${refusal}`);
 }
+
+/** Tells the operator that a list has more rows than it shows. */
+export const sayMore = ({ say }: CommandContext, limit: number): void =>
+  say(`There are more than ${limit}: add filters or raise --limit`);

@@ -13,6 +13,13 @@ export const required = <T>(option: OptionSpec<T>): Option<T> => ({ ...option, r
 
 export const optional = <T>(option: OptionSpec<T>): Option<T | undefined> => ({ ...option, required: false });
 
+/** Given by its position after the verb. */
+export const positional = <T>(option: OptionSpec<T>): Option<T> => ({
+  ...option,
+  required: true,
+  positional: true,
+});
+
 export const flag = (about: string): Option<boolean | undefined> => ({
   about,
   required: false,
@@ -66,9 +73,21 @@ const parsePrefixedId = (prefix: IdPrefix) => (text: string) => {
   return text;
 };
 
+const MAX_LISTED_ROWS = 10_000;
+export const DEFAULT_LISTED_ROWS = 100;
+
+function parseLimit(text: string): number {
+  const limit = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (limit < 1 || limit > MAX_LISTED_ROWS)
+    throw new UsageError(`must be a number from 1 to ${MAX_LISTED_ROWS}`);
+  return limit;
+}
+
 /** Options that several commands share. */
 export const OPTION = {
   client: { placeholder: "ID", about: "the client's id", parse: parseClientId },
+  channel: { placeholder: "ID", about: "the channel's id", parse: parsePrefixedId("ch") },
+  message: { placeholder: "ID", about: "the message's id", parse: parsePrefixedId("msg") },
   user: { placeholder: "ID", about: "the user's id", parse: parsePrefixedId("usr") },
   key: { placeholder: "ID", about: "the key's id", parse: parsePrefixedId("key") },
   name: { placeholder: "NAME", about: "display name", parse: parseAsApiField("name", entityName("")) },
@@ -110,6 +129,11 @@ export const OPTION = {
       "time",
       timestamp({ "x-message": "time must be a time such as 2026-11-01T09:30:00Z" }),
     ),
+  },
+  limit: {
+    placeholder: "NUMBER",
+    about: `how many to list, at most ${MAX_LISTED_ROWS} (default: ${DEFAULT_LISTED_ROWS})`,
+    parse: parseLimit,
   },
   duration: { placeholder: "TIME", about: "such as 90d, 12h or 30m", parse: parseDuration },
 } as const satisfies Record<string, OptionSpec<unknown>>;

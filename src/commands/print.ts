@@ -27,3 +27,11 @@ function toCell(value: unknown): string {
   if (Array.isArray(value)) return value.length === 0 ? "none" : value.map(toCell).join(",");
   return String(value);
 }
+
+/** A table of these columns, which some rows may lack. */
+export const toColumns = (data: readonly object[], columns: readonly string[]): string =>
+  toText({
+    data: data.map((row) =>
+      Object.fromEntries(columns.map((column) => [column, (row as Record<string, unknown>)[column]])),
+    ),
+  });

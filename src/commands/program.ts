@@ -16,6 +16,8 @@ import {
 import { DEMO_COMMAND } from "./demo.ts";
 import { DOCTOR_COMMAND } from "./doctor/doctor.ts";
 import { EVENTS_COMMANDS } from "./events.ts";
+import { AUDIT_COMMANDS } from "./history/audit.ts";
+import { MESSAGE_COMMANDS } from "./history/message.ts";
 import { INSIGHTS_COMMANDS } from "./insights/insights.ts";
 import { KEY_COMMANDS } from "./key.ts";
 import { MIGRATE_COMMAND } from "./migrate.ts";
@@ -35,6 +37,8 @@ export const COMMANDS: readonly Command[] = [
   ...CHANNEL_COMMANDS,
   ...TERMS_COMMANDS,
   ...EVENTS_COMMANDS,
+  ...MESSAGE_COMMANDS,
+  ...AUDIT_COMMANDS,
   ...QUEUE_COMMANDS,
   STATS_COMMAND,
   ...SECRETS_COMMANDS,
@@ -90,7 +94,7 @@ type CommandAction = (command: Command, rawOptions: RawOptions) => Promise<void>
 function createProgram({ out, err }: OutputStreams, runAction: CommandAction): CommanderCommand {
   const program = new CommanderCommand("herald")
     .description(
-      "Manages a Herald service: clients, users, keys, channels, terms, events, queue, secrets, insights and health.",
+      "Manages a Herald service: clients, users, keys, channels, terms, events, messages, audit log, queue, secrets, insights and health.",
     )
     .version(packageVersion())
     // The program's own options come before the verb: after it, --version is the version of the terms.
@@ -102,17 +106,24 @@ function createProgram({ out, err }: OutputStreams, runAction: CommandAction): C
     const [leafName, parent] = resolveParent(program, command.name);
     const subcommand = parent.command(leafName).description(command.summary);
     for (const [name, option] of Object.entries(command.options))
-      subcommand.addOption(toCommanderOption(name, option));
+      if (option.positional) subcommand.argument(`<${option.placeholder}>`, option.about);
+      else subcommand.addOption(toCommanderOption(name, option));
     subcommand.option("--json", "print one JSON object on standard output");
     subcommand.option(
       "--folder <folder>",
       "folder of npm start, read while DATABASE_URL is not set (default .herald)",
     );
-    subcommand.action((rawOptions: RawOptions) => runAction(command, rawOptions));
+    subcommand.action(() => runAction(command, readRawOptions(command, subcommand)));
   }
   for (const group of program.commands.filter(({ commands }) => commands.length > 0))
     group.description(group.commands.map((subcommand) => subcommand.name()).join(", "));
   return program;
+}
+
+function readRawOptions({ options }: Command, subcommand: CommanderCommand): RawOptions {
+  const [positional] = Object.keys(options).filter((name) => options[name]?.positional);
+  const [value] = subcommand.args;
+  return { ...subcommand.opts(), ...(positional === undefined ? {} : { [positional]: value }) };
 }
 
 /** Splits `client create` into the leaf `create` and its parent `client`, which is created on first use. */
@@ -143,16 +154,19 @@ async function parseOptions(
 
 async function parseOption(
   name: string,
-  { secret, parse }: Option<unknown>,
+  option: Option<unknown>,
   { text, context }: { text: string; context: CommandContext },
 ): Promise<unknown> {
   try {
-    return parse(secret && text === "-" ? await readSecret(context) : text);
+    return option.parse(option.secret && text === "-" ? await readSecret(context) : text);
   } catch (error) {
-    if (error instanceof UsageError) throw new UsageError(`${toFlag(name)} ${error.message}`);
+    if (error instanceof UsageError) throw new UsageError(`${nameOf(name, option)} ${error.message}`);
     throw error;
   }
 }
+
+const nameOf = (name: string, { positional, placeholder }: Option<unknown>) =>
+  positional ? placeholder : toFlag(name);
 
 async function readSecret(context: CommandContext): Promise<string> {
   const line = await context.readLine();

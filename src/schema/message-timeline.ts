@@ -1,6 +1,15 @@
 import { EVENT_TYPES, MESSAGE_STATUSES } from "./enumerations.ts";
 import { messageError } from "./messages.ts";
-import { nullable, object, oneOf, prefixedId, type Static, type TProperties, Type, timestamp } from "./types.ts";
+import {
+  nullable,
+  object,
+  oneOf,
+  prefixedId,
+  type Static,
+  type TProperties,
+  Type,
+  timestamp,
+} from "./types.ts";
 
 export const PLATFORM_ATTEMPT_OUTCOMES = ["accepted", "rejected", "retry", "unknown"] as const;
 

@@ -1,4 +1,4 @@
-import { type Command, toFlag } from "../../commands/command.ts";
+import { type Command, usageOf as optionUsageOf } from "../../commands/command.ts";
 import { COMMANDS } from "../../commands/program.ts";
 import { describeEndpoint } from "../../delivery/endpoints.ts";
 import { ERROR_CODES, ERROR_STATUS } from "../../http/api-error.ts";
@@ -40,9 +40,9 @@ function metricsTable(): string {
 }
 
 function usageOf({ name, options }: Command): string {
-  const flags = Object.entries(options).map(([option, { placeholder, required }]) => {
-    const usage = [toFlag(option), placeholder].filter(Boolean).join(" ");
-    return required ? usage : `[${usage}]`;
+  const flags = Object.entries(options).map(([optionName, option]) => {
+    const usage = optionUsageOf(optionName, option);
+    return option.required ? usage : `[${usage}]`;
   });
   return code(["herald", name, ...flags].join(" "));
 }

@@ -1,6 +1,6 @@
-import { isEventOfKey } from "../../delivery/endpoints.ts";
 import { toEvent, toEventDetail } from "../../domain/events/event-dto.ts";
 import { replayEvents } from "../../domain/events/replay.ts";
+import { searchEvents } from "../../domain/events/search-events.ts";
 import { notFound } from "../../http/api-error.ts";
 import { listById, listOf, listQuery, pageRequest, periodOf } from "../../http/lists.ts";
 import { type Route, route } from "../../http/route.ts";
@@ -8,7 +8,6 @@ import type { QueueNotifier } from "../../queue/queue-notifier.ts";
 import { event, eventDetail } from "../../schema/events/event.ts";
 import type { Database } from "../../store/database/database.ts";
 import { findEvent, listAttempts } from "../../store/events/events.ts";
-import { listEvents } from "../../store/events/list-events.ts";
 import { retryEvent } from "../../store/events/replays.ts";
 import { eventFilters, eventParams, eventReplay, replayedEvents, retriedEvent } from "./schema.ts";
 
@@ -28,9 +27,7 @@ export function eventRoutes({ db, notifier }: { db: Database; notifier: QueueNot
         const { since, until, limit, after, before, ...values } = query;
         const page = pageRequest(query, cursors);
         const filters = { ...values, ...periodOf(query) };
-        // This type never occurs with this key: the query would scan all events of either to find none.
-        const isImpossible = values.key && values.type && !isEventOfKey(values.key, values.type);
-        const rows = isImpossible ? [] : await listEvents(db, caller.clientId, { page, filters });
+        const rows = await searchEvents(db, caller.clientId, { page, filters });
         return listById(rows, toEvent, { page, cursors });
       },
     }),

@@ -44,8 +44,8 @@ export interface Asset {
 }
 
 export interface ChannelFilters {
-  platform?: string;
-  status?: string;
+  platform?: string | undefined;
+  status?: string | undefined;
 }
 
 const COLUMNS = `id, client_id, platform, status, display_name, waba_id, phone_number_id, display_phone_number, page_id,

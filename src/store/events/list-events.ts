@@ -5,11 +5,11 @@ import { EVENT_COLUMNS, EVENT_STATUS, type EventRow } from "./events.ts";
 import { LATE_AFTER_MS } from "./insert-events.ts";
 
 export interface EventFilters {
-  status?: string;
-  key?: string;
-  type?: string;
-  channel_id?: string;
-  message_id?: string;
+  status?: string | undefined;
+  key?: string | undefined;
+  type?: string | undefined;
+  channel_id?: string | undefined;
+  message_id?: string | undefined;
   /** When the event occurred; both bounds are inclusive. */
   since?: Date;
   until?: Date;

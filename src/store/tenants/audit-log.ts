@@ -34,8 +34,8 @@ export interface AuditEntry {
 }
 
 export interface AuditFilters {
-  action?: string;
-  actor_id?: string;
+  action?: string | undefined;
+  actor_id?: string | undefined;
 }
 
 const INSERT = sql(`

@@ -1,0 +1,60 @@
+import { readTimeline } from "../../domain/messages/message-timeline.ts";
+import { MAX_TIMELINE_ENTRIES, type TimelineEntryDto } from "../../schema/message-timeline.ts";
+import type { MessageDto, MessageErrorDto } from "../../schema/messages.ts";
+import { findMessageOwner } from "../../store/messages/message-timeline.ts";
+import { type Command, CommandError, defineCommand } from "../command.ts";
+import { OPTION, positional } from "../options.ts";
+import { toText } from "../print.ts";
+
+export const MESSAGE_COMMANDS: readonly Command[] = [
+  defineCommand({
+    name: "message show",
+    summary: "Show a message and what happened to it, of whichever client",
+    options: { id: positional(OPTION.message) },
+    async run({ id }, { db, say }) {
+      const clientId = await findMessageOwner(db, id);
+      const found = clientId === undefined ? undefined : await readTimeline(db, clientId, id);
+      if (!found) throw new CommandError(`there is no message ${id}`);
+      if (found.timeline.length >= MAX_TIMELINE_ENTRIES)
+        say(`Later attempts to deliver its events are left out: these are ${MAX_TIMELINE_ENTRIES} entries`);
+      return { message: { client_id: clientId, ...found.message }, timeline: found.timeline };
+    },
+    show: ({ message, timeline }) => `${showMessage(message)}\n\n${showTimeline(timeline)}`,
+  }),
+];
+
+/** The statuses are part of the timeline. */
+const showMessage = ({ statuses, error, ...fields }: MessageDto): string =>
+  toText({ ...fields, error: error && describeError(error) });
+
+const showTimeline = (timeline: readonly TimelineEntryDto[]): string =>
+  toText({ data: timeline.map((entry) => ({ at: entry.at, type: entry.type, details: describe(entry) })) });
+
+function describe(entry: TimelineEntryDto): string {
+  switch (entry.type) {
+    case "accepted":
+      return entry.request_id ?? "";
+    case "status":
+      return entry.status;
+    case "event":
+      return `${entry.event_id} ${entry.event_type}`;
+    case "platform_attempt":
+      return joinParts([
+        `attempt ${entry.attempt} ${entry.outcome}`,
+        ...outcomeParts(entry),
+        entry.error && describeError(entry.error),
+      ]);
+    case "delivery_attempt":
+      return joinParts([`${entry.event_id} attempt ${entry.attempt}`, ...outcomeParts(entry), entry.error]);
+  }
+}
+
+const outcomeParts = (attempt: { status_code: number | null; duration_ms: number | null }) => [
+  attempt.status_code === null ? null : `HTTP ${attempt.status_code}`,
+  attempt.duration_ms === null ? null : `${attempt.duration_ms} ms`,
+];
+
+const joinParts = (parts: readonly (string | null)[]) => parts.filter((part) => part !== null).join(", ");
+
+const describeError = ({ code, title, message }: MessageErrorDto) =>
+  `${code}: ${message ?? title ?? "no reason"}`;
