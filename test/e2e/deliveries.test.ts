@@ -288,7 +288,13 @@ t.test("an event that cannot be signed fails after five attempts without a reque
   t.equal((await readAttempts(dispatcher, id)).length, 5);
   t.equal(backend.connections(), 0);
   const line = dispatcher.lines.find(({ event_id }) => event_id === id);
-  t.match(line, { level: "error", event: "delivery.attempted", outcome: "internal", err: Object });
+  t.match(line, {
+    level: "error",
+    event: "delivery.attempted",
+    outcome: "internal",
+    err: String,
+    err_stack: String,
+  });
 });
 
 t.test("an answer that Postgres rejects is omitted and does not block other outcomes", async (t) => {

@@ -54,7 +54,7 @@ t.test("the sandbox logs that its port is in use", async (t) => {
   const first = startProcess(t, "sandbox", { SANDBOX_PORT, ...(await mediaPort()) });
   await first.waitForLine("process.ready");
   const second = startProcess(t, "sandbox", { SANDBOX_PORT, ...(await mediaPort()) });
-  t.match(await second.waitForLine("process.failed"), { worker: "sandbox", err: { code: "EADDRINUSE" } });
+  t.match(await second.waitForLine("process.failed"), { worker: "sandbox", err_code: "EADDRINUSE" });
   await until("ended", () => second.child.exitCode !== null);
   t.equal(second.child.exitCode, 1);
 });

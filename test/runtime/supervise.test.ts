@@ -40,7 +40,7 @@ t.test("a worker that fails to start ends the process, and the started workers a
   t.same(calls, ["start database", "close database"]);
   t.match(
     lines.find((line) => line.event === "process.failed"),
-    { worker: "broken", err: { message: "no" } },
+    { worker: "broken", err: "no" },
   );
 });
 
@@ -83,7 +83,7 @@ t.test("a fault during shutdown is logged and makes the exit code 1", async (t) 
   t.equal(await ended, 1);
   t.match(
     lines.find((line) => line.event === "process.failed"),
-    { err: { message: "too late" } },
+    { err: "too late" },
   );
 });
 

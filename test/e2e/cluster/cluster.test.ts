@@ -123,7 +123,7 @@ t.test("a web process logs that its port is in use", async (t) => {
   const settings = await testSettings(t, { PORT: String(port) });
   for (const forks of ["1", "2"]) {
     const second = startProcess(t, "web", { ...settings, WEB_CONCURRENCY: forks });
-    t.match(await second.waitForLine("process.failed"), { worker: "http", err: { code: "EADDRINUSE" } });
+    t.match(await second.waitForLine("process.failed"), { worker: "http", err_code: "EADDRINUSE" });
     await until("ended", () => second.child.exitCode !== null);
     t.equal(second.child.exitCode, 1);
   }

@@ -22,6 +22,7 @@ import {
 } from "../../fixtures/sandbox/assets.ts";
 import { debugToken } from "../../fixtures/sandbox/dialogs.ts";
 import { makeChannel } from "../../fixtures/tenants/channels.ts";
+import { until } from "../../fixtures/until.ts";
 
 const PIN = "135790"; // of PIN_NUMBER_ID in the sandbox
 const OTHER_PAGE_ID = "1300000000000402";
@@ -32,6 +33,28 @@ t.test("connecting a channel through an embedded signup", async (t) => {
   const { api, sandbox, makeHost } = context;
   const eventsOf = async ({ id }: { id: string }) =>
     (await readClientEvents(api, id)).map(({ type, payload }) => ({ type, payload }));
+
+  t.test("the log names the session and the request of a signup, and never its token", async (t) => {
+    const page = await (await makeHost()).open();
+    await page.post("loaded");
+    const reply = await page.grant("chatapp", WABA_ID);
+    const request_id = reply.headers.get("x-request-id");
+    const line = await until("the request is logged", () =>
+      api.lines.find((one) => one.event === "http.request" && one.request_id === request_id),
+    );
+    t.match(line, { session_id: page.id, route: "/embed/callback" });
+    const calls = api.lines.filter((one) => one.event === "platform.called" && one.request_id === request_id);
+    t.ok(calls.length > 2);
+    for (const call of calls) t.match(call, { session_id: page.id, client: String });
+    const ofSession = api.lines.filter(
+      ({ event, session_id }) => event === "http.request" && session_id === page.id,
+    );
+    t.match(
+      ofSession.map(({ route }) => route),
+      ["/embed/{token}/loaded", "/embed/{token}/tries", "/embed/callback"],
+    );
+    t.notMatch(JSON.stringify(api.lines), page.token);
+  });
 
   t.test("a number is connected, and session, event and page show the same result", async (t) => {
     const host = await makeHost();

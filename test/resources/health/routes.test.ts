@@ -1,5 +1,6 @@
 import t from "tap";
 import { startApi } from "../../fixtures/http/api.ts";
+import { until } from "../../fixtures/until.ts";
 
 const TOKEN = "a-token-of-the-operator";
 
@@ -30,4 +31,14 @@ t.test("metrics require the operator's token", async (t) => {
     reply.text,
     /herald_http_requests_total\{method="GET",route="\/healthz",status="200",process="web"\} 1/,
   );
+});
+
+t.test("probes are logged at level debug", async (t) => {
+  const api = await startApi(t);
+  for (const path of ["/healthz", "/readyz"]) await api.call("GET", path);
+  const levels = await until("both are logged", () => {
+    const lines = api.lines.filter(({ event }) => event === "http.request");
+    return lines.length === 2 ? lines.map(({ level }) => level) : undefined;
+  });
+  t.same(levels, ["debug", "debug"]);
 });

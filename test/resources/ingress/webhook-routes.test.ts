@@ -1,7 +1,13 @@
 import t, { type Test } from "tap";
 import { DatabaseUnavailable } from "../../../src/store/database/faults.ts";
 import { type Api, startApi } from "../../fixtures/http/api.ts";
-import { readClientEvents, sendWebhook, signWebhook } from "../../fixtures/platforms/webhooks.ts";
+import { insertMessage } from "../../fixtures/messages/message-rows.ts";
+import {
+  readClientEvents,
+  sendWebhook,
+  signWebhook,
+  statusWebhook,
+} from "../../fixtures/platforms/webhooks.ts";
 import { makeChannel, newPlatformId } from "../../fixtures/tenants/channels.ts";
 import { makeTenant } from "../../fixtures/tenants/tenants.ts";
 
@@ -346,4 +352,38 @@ t.test("a platform time in the future does not put the event into the future", a
   await sendWebhook(api, chatWebhook(wabaId, phoneNumberId, [futureMessage]));
   const [event] = await readClientEvents(api, tenant.id);
   t.ok(Date.parse(event?.payload.occurred_at) <= Date.now());
+});
+
+t.test("the log lists the messages and events of a webhook, at most 100 per line", async (t) => {
+  const { api, tenant, phoneNumberId } = await startWithChannel(t);
+  const messages: string[] = [];
+  for (let count = 0; count < 101; count++)
+    messages.push(
+      await insertMessage(api, tenant, { status: "accepted", platform_message_id: `wamid.${count}` }),
+    );
+  const statusOf = (index: number) => ({
+    id: `wamid.${index}`,
+    status: "delivered",
+    timestamp: "1790000000",
+    recipient_id: "1",
+    biz_opaque_callback_data: messages[index],
+  });
+  const send = async (...indexes: number[]) => {
+    const { headers } = await sendWebhook(api, statusWebhook(phoneNumberId, indexes.map(statusOf)));
+    const request_id = headers.get("x-request-id");
+    return api.lines.filter(
+      (one) => String(one.event).startsWith("webhook.") && one.request_id === request_id,
+    );
+  };
+  const [first, ...none] = await send(0);
+  t.match(first, { message_ids: messages[0], event_ids: /^evt_\w{26}$/, recorded: 1 });
+  t.same(none, []);
+  t.match(await send(0), [{ message_ids: messages[0], event_ids: undefined, duplicate: 1 }], "a repetition");
+  const [received, continued] = await send(...messages.keys());
+  t.match([received?.event, continued?.event], ["webhook.received", "webhook.continued"]);
+  const idsOf = (field: string) =>
+    [received, continued].flatMap((line) => String(line?.[field] ?? "").split(","));
+  t.same(idsOf("message_ids").sort(), messages.sort());
+  t.equal(String(received?.message_ids).split(",").length, 100);
+  t.equal(idsOf("event_ids").filter(Boolean).length, 100, "one was recorded before");
 });

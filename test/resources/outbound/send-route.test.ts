@@ -42,6 +42,25 @@ t.test("message send", async (t) => {
     });
   });
 
+  t.test("the log line of a send, also of a repeated one, contains the message id", async (t) => {
+    const sender = await makeSender(api);
+    const channel = await makeChannel(api, sender.tenant);
+    const headers = { "idempotency-key": "k1" };
+    const sent = [
+      await sender.send(textMessage(channel), headers),
+      await sender.send(textMessage(channel), headers),
+    ];
+    const { message_id } = sent[0]?.body ?? {};
+    for (const reply of sent) {
+      const request_id = reply.headers.get("x-request-id");
+      const line = await until("the request is logged", () =>
+        api.lines.find((one) => one.event === "http.request" && one.request_id === request_id),
+      );
+      t.match(line, { client: sender.tenant.id, message_id, route: "/api/outbound/send" });
+    }
+    t.equal(sent[1]?.headers.get("idempotent-replay"), "true");
+  });
+
   t.test("content of 256 KiB is accepted, more is refused", async (t) => {
     const sender = await makeSender(api);
     const channel = await makeChannel(api, sender.tenant);

@@ -2,7 +2,11 @@ import t from "tap";
 import { createLog } from "../../../src/runtime/logging/log.ts";
 import { toLogfmt } from "../../../src/runtime/logging/logfmt.ts";
 
-function lineOf(LOG_FORMAT: "logfmt" | "json" | "pretty", fields: Record<string, unknown>): string {
+function lineOf(
+  LOG_FORMAT: "logfmt" | "json" | "pretty",
+  fields: Record<string, unknown>,
+  level: "info" | "error" = "info",
+): string {
   let written = "";
   const log = createLog({
     LOG_LEVEL: "info",
@@ -10,19 +14,23 @@ function lineOf(LOG_FORMAT: "logfmt" | "json" | "pretty", fields: Record<string,
     process: "web",
     write: (line) => (written += line),
   });
-  log.info("process.ready", fields);
+  log[level]("process.ready", fields);
   log.debug("process.stopped");
   return written;
 }
 
 t.test("logfmt writes one line: the event first, then the fields in order", async (t) => {
   const line = lineOf("logfmt", { client: "c1", attempt: 2, ms: 3.5 });
-  t.match(line, /^time=\S+Z level=info process=web event=process.ready client=c1 attempt=2 ms=3.5\n$/);
+  t.match(
+    line,
+    /^time=\S+Z level=info process=web pid=\d+ event=process.ready client=c1 attempt=2 ms=3.5\n$/,
+  );
 });
 
 t.test("json writes one object per line", async (t) => {
   t.match(JSON.parse(lineOf("json", { client: "c1" })), {
     level: "info",
+    pid: process.pid,
     event: "process.ready",
     client: "c1",
   });
@@ -43,14 +51,48 @@ t.test("a value cannot break its line or its key=value pair", async (t) => {
   t.equal(toLogfmt({ a: { b: [1] }, c: "\u0085" }), 'a="{\\"b\\":[1]}" c="\u0085"');
 });
 
-t.test("an error is logged with its cause and without other properties", async (t) => {
+const failure = () => {
   const cause = Object.assign(new Error("inner"), { code: "ECONNREFUSED", options: { token: "hunter2" } });
-  const error = Object.assign(new Error("outer", { cause }), { headers: { authorization: "hunter2" } });
-  const line = lineOf("json", { err: error });
-  t.notMatch(line, /hunter2/);
-  t.match(JSON.parse(line).err, {
-    message: "outer",
-    stack: /log\.test/,
-    cause: { message: "inner", code: "ECONNREFUSED" },
-  });
+  return Object.assign(new Error('an "outer" error', { cause }), { headers: { authorization: "hunter2" } });
+};
+
+t.test(
+  "an error is one text with its causes, and a code; its stack is logged at level error only",
+  async (t) => {
+    for (const level of ["info", "error"] as const) {
+      const line = lineOf("json", { client: "c1", err: failure(), ms: 5 }, level);
+      const { err, err_code, err_stack, ...rest } = JSON.parse(line);
+      t.same([err, err_code], ['an "outer" error: inner', "ECONNREFUSED"]);
+      if (level === "info") t.equal(err_stack, undefined);
+      else
+        t.match(err_stack, /^Error: an "outer" error\n +at .*log\.test.*\ncaused by: Error: inner\n +at /s);
+      t.notMatch(line, /hunter2/);
+      t.match(line, /"ms":5}\n$|"ms":5,"event":"process.ready"}\n$/, "the duration is last");
+      t.match(rest, { client: "c1", ms: 5 });
+    }
+  },
+);
+
+t.test("logfmt escapes a stack once and keeps the duration last", async (t) => {
+  const line = lineOf("logfmt", { client: "c1", ms: 5, err: failure() }, "error");
+  t.equal(line.trim().split("\n").length, 1);
+  const [, err, stack] =
+    / client=c1 err=("(?:[^"\\]|\\.)*") err_code=ECONNREFUSED err_stack=("(?:[^"\\]|\\.)*") ms=5\n$/.exec(
+      line,
+    ) ?? [];
+  t.equal(JSON.parse(err ?? "null"), 'an "outer" error: inner');
+  t.match(JSON.parse(stack ?? "null"), /^Error: an "outer" error\n +at /);
 });
+
+t.test(
+  "a cause that its error quotes is not repeated, and anything else thrown is named by its type",
+  async (t) => {
+    const cause = new Error("connect refused");
+    const quoting = new Error("Postgres is not available: connect refused", { cause });
+    t.equal(JSON.parse(lineOf("json", { err: quoting })).err, "Postgres is not available: connect refused");
+    t.equal(JSON.parse(lineOf("json", { err: "hunter2" })).err, "thrown: string");
+    const circular = new Error("again");
+    circular.cause = circular;
+    t.equal(JSON.parse(lineOf("json", { err: circular })).err, "again");
+  },
+);

@@ -61,8 +61,7 @@ async function start(t: Test, REDIS_URL: string, partitions: number) {
   const untilDelivered = (ids: readonly string[]) =>
     until("all are delivered", () => ids.every((id) => deliveredIds.includes(id)));
   // On a busy machine a command may exceed its timeout; the dispatcher repeats it.
-  const isTimeout = ({ err }: Fields) =>
-    (err as { message?: string } | undefined)?.message === "Command timed out";
+  const isTimeout = ({ err }: Fields) => err === "Command timed out";
   const complaints = () =>
     lines.filter((line) => (line.level === "warn" || line.level === "error") && !isTimeout(line));
   return { ...running, streams, clients, recordForAll, untilDelivered, deliveredIds, complaints, warnings };

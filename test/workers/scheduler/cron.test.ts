@@ -97,7 +97,7 @@ t.test("cron jobs", async (t) => {
     };
     const { ran, metrics } = await startSchedulers(t, { db, jobs: [job] });
     await until("two failures", () => ran().length >= 2);
-    t.match(ran()[0], { level: "error", outcome: "failed", err: { message: "broken" } });
+    t.match(ran()[0], { level: "error", outcome: "failed", err: "broken" });
     t.match(
       await metrics.text(),
       /herald_cron_runs_total\{job="fall",outcome="failed",process="scheduler"\} [2-9]/,

@@ -368,6 +368,6 @@ t.test("an account is activated even when its token cannot be decrypted", async 
   });
   t.match(
     context.api.lines.find(({ event }) => event === "ad_account.subscribe_failed"),
-    { level: "error", client: advertiser.id, err: { message: /no encryption key/ } },
+    { level: "error", client: advertiser.id, err: /no encryption key/ },
   );
 });
